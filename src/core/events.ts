@@ -1,0 +1,66 @@
+import type { AppError } from './errors.ts';
+
+export type FinishReason = 'stop' | 'length' | 'tool-calls' | 'aborted';
+
+/** What ended the text: an end-of-generation token, a stop text of the request, the token limit, or somebody's wish. */
+export type FinishCause = 'end-token' | 'stop-text' | 'limit' | 'aborted';
+
+export interface Usage {
+  readonly promptTokens: number;
+  readonly cachedTokens: number;
+  readonly completionTokens: number;
+}
+
+export interface Timings {
+  /** From the first look at the prompt to the first decode: tokenizing, cache search. */
+  readonly initMs: number;
+  readonly promptMs: number;
+  readonly generationMs: number;
+  /** Prompt tokens that were really computed; the rest came from the cache. */
+  readonly processedTokens: number;
+}
+
+export interface TokenChoice {
+  readonly token: number;
+  readonly text: string;
+  readonly bytes: readonly number[];
+  readonly logprob: number;
+}
+
+export interface TokenLogprob extends TokenChoice {
+  readonly top: readonly TokenChoice[];
+}
+
+/**
+ * What a generation does, in the order it happens. Exactly one `start` comes first and exactly one `finish` or
+ * `error` comes last; a tool call's deltas lie between its `tool-start` and `tool-end`. A `warning` may come anywhere
+ * before the end.
+ */
+export type GenerationEvent =
+  | {
+      readonly type: 'start';
+      readonly promptTokens: number;
+      readonly cachedTokens: number;
+      readonly maxTokens: number;
+      readonly seed: number;
+    }
+  | { readonly type: 'reasoning-delta'; readonly text: string; readonly logprobs?: readonly TokenLogprob[] }
+  | { readonly type: 'text-delta'; readonly text: string; readonly logprobs?: readonly TokenLogprob[] }
+  | { readonly type: 'tool-start'; readonly index: number; readonly id: string; readonly name: string }
+  | { readonly type: 'tool-delta'; readonly index: number; readonly json: string }
+  | { readonly type: 'tool-end'; readonly index: number }
+  | { readonly type: 'warning'; readonly code: string; readonly text: string }
+  | {
+      readonly type: 'finish';
+      readonly reason: FinishReason;
+      readonly cause: FinishCause;
+      readonly stopText?: string;
+      readonly usage: Usage;
+      readonly timings: Timings;
+    }
+  | { readonly type: 'error'; readonly error: AppError };
+
+/** For the end of an exhaustive switch: a new event type then fails to compile wherever it is not handled. */
+export function unreachable(value: never): never {
+  throw new Error(`unreachable: ${JSON.stringify(value)}`);
+}

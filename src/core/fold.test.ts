@@ -1,0 +1,45 @@
+import { expect, test } from 'vitest';
+import { AppError } from './errors.ts';
+import type { GenerationEvent } from './events.ts';
+import { fold } from './fold.ts';
+
+const usage = { promptTokens: 3, cachedTokens: 1, completionTokens: 2 };
+
+async function* play(...events: GenerationEvent[]): AsyncGenerator<GenerationEvent> {
+  yield* events;
+}
+
+test('joins the pieces of text and keeps the end', async () => {
+  const generation = await fold(
+    play(
+      { type: 'start', promptTokens: 3, cachedTokens: 1, maxTokens: 9, seed: 1 },
+      { type: 'text-delta', text: 'Hel' },
+      { type: 'text-delta', text: 'lo' },
+      { type: 'finish', reason: 'stop', usage },
+    ),
+  );
+  expect(generation).toMatchObject({ text: 'Hello', reason: 'stop', usage });
+});
+
+test('keeps two tool calls apart although their pieces are mixed', async () => {
+  const generation = await fold(
+    play(
+      { type: 'tool-start', index: 0, id: 'a', name: 'add' },
+      { type: 'tool-start', index: 1, id: 'b', name: 'sub' },
+      { type: 'tool-delta', index: 1, json: '{}' },
+      { type: 'tool-delta', index: 0, json: '{"x"' },
+      { type: 'tool-delta', index: 0, json: ':1}' },
+      { type: 'finish', reason: 'tool-calls', usage },
+    ),
+  );
+  expect(generation.toolCalls.map((call) => call.json)).toEqual(['{"x":1}', '{}']);
+});
+
+test('an error in the stream is thrown as it is', async () => {
+  const lost = new AppError('engine-lost', { capability: 'text' });
+  await expect(fold(play({ type: 'error', error: lost }))).rejects.toBe(lost);
+});
+
+test('a stream that just ends was aborted', async () => {
+  expect((await fold(play({ type: 'text-delta', text: 'Hal' }))).reason).toBe('aborted');
+});

@@ -1,0 +1,52 @@
+import type { Sampling } from './sampling-fields.ts';
+
+/** What happens at an end-of-generation token: it ends the text, it cannot be chosen, or it is passed over. */
+export type EndTokens = 'stop' | 'ban' | 'ignore';
+
+export interface Grammar {
+  readonly gbnf: string;
+  /** Go on from where the last request with the same grammar text stopped. */
+  readonly retainState: boolean;
+  /** Free text until one of these patterns appears; the grammar holds from there on. */
+  readonly lazyPatterns?: readonly string[];
+}
+
+/** How much thinking is allowed: a share of the reply, or a number of tokens. */
+export type ReasoningBudget =
+  | { readonly type: 'share'; readonly share: number }
+  | { readonly type: 'tokens'; readonly tokens: number };
+
+/**
+ * One text to be generated, in words that no protocol owns. A decoder makes it complete: every default is filled in, so
+ * that nothing below asks what the client left out.
+ */
+export interface GenerationRequest {
+  readonly prompt: string;
+  /** Put in front of the prompt, and kept when the prompt must be shortened. */
+  readonly memory: string;
+  readonly maxTokens: number;
+  /** The context that this request may use; the server's own size where the client asked for more or nothing. */
+  readonly maxContext: number | undefined;
+  /** A prompt that does not fit loses its beginning (native habit) or is refused (chat families). */
+  readonly overflow: 'trim' | 'refuse';
+  readonly sampling: Sampling;
+  readonly logitBias: readonly (readonly [token: number, bias: number])[];
+  readonly bannedTokens: readonly number[];
+  readonly bannedPhrases: readonly string[];
+  readonly grammar: Grammar | undefined;
+  readonly guidance: { readonly negativePrompt: string; readonly scale: number } | undefined;
+  readonly stop: readonly string[];
+  readonly trimStop: boolean;
+  readonly endTokens: EndTokens;
+  readonly renderSpecial: boolean;
+  /** How many alternatives to report for each token; `undefined` reports nothing. */
+  readonly logprobs: number | undefined;
+  readonly reasoning: ReasoningBudget | undefined;
+}
+
+/** Who asks, beside what is asked: decides the place in the queue and who may look at or stop the request. */
+export interface Ticket {
+  readonly genkey: string;
+  readonly client: string;
+  readonly signal: AbortSignal;
+}

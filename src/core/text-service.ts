@@ -1,0 +1,60 @@
+import type { GenerationEvent, TokenLogprob } from './events.ts';
+import type { GenerationRequest, Ticket } from './request.ts';
+
+export interface TextModel {
+  /** File name without its ending, as clients show it. */
+  readonly name: string;
+  readonly path: string;
+  readonly contextSize: number;
+  readonly trainedContext: number;
+  readonly vocabularySize: number;
+  readonly parameters: number;
+  readonly sizeBytes: number;
+  readonly description: string;
+  readonly chatTemplate: string | undefined;
+}
+
+export type TextState =
+  | { readonly type: 'none' }
+  | { readonly type: 'loading'; readonly name: string; readonly progress: number }
+  | { readonly type: 'ready'; readonly model: TextModel }
+  | { readonly type: 'failed'; readonly name: string; readonly reason: string };
+
+export type AbortOutcome = 'stopped' | 'pending' | 'refused';
+
+/** The figures of the last finished generation and of the queue, for people and clients that watch the speed. */
+export interface Performance {
+  readonly processMsPerToken: number;
+  readonly evalMsPerToken: number;
+  readonly promptTokens: number;
+  readonly completionTokens: number;
+  readonly seed: number;
+  readonly draftAccepted: number;
+  readonly draftRejected: number;
+  readonly generations: number;
+  readonly stop: 'none' | 'error' | 'limit' | 'end-token' | 'stop-text';
+  readonly waiting: number;
+  readonly idle: boolean;
+  readonly uptimeSeconds: number;
+  readonly idleSeconds: number;
+}
+
+/** All that a protocol may ask of the text side; what stands behind it (queue, worker, model) is not its business. */
+export interface TextService {
+  /**
+   * Takes the request in, or throws `busy` at once. The events follow when its turn comes; an abort, a lost client or a
+   * dead engine end them with a last event as usual.
+   */
+  generate(request: GenerationRequest, ticket: Ticket): AsyncIterable<GenerationEvent>;
+  /** Without a model: no tokens. While it loads: waits for it. */
+  tokenize(text: string, options: { readonly addSpecial: boolean }): Promise<readonly number[]>;
+  detokenize(tokens: readonly number[], options: { readonly renderSpecial: boolean }): Promise<string>;
+  /** The text so far of the request with this key, or without a key of the only one. */
+  check(genkey: string): string;
+  abort(genkey: string): AbortOutcome;
+  lastLogprobs(genkey: string): readonly TokenLogprob[] | undefined;
+  state(): TextState;
+  /** The context size that the server has, or will have once the model is loaded. */
+  contextSize(): number;
+  performance(): Performance;
+}

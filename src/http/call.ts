@@ -1,0 +1,46 @@
+import type { IncomingHttpHeaders } from 'node:http';
+import type { AppError } from '../core/errors.ts';
+
+/** One request as a handler sees it: its body is read and bounded, its target split, its client known. */
+export interface Call {
+  readonly method: string;
+  readonly path: string;
+  readonly query: URLSearchParams;
+  readonly headers: IncomingHttpHeaders;
+  readonly body: Buffer;
+  /** Aborts when the client goes away, in whatever phase, over TLS too. */
+  readonly signal: AbortSignal;
+  readonly remoteAddress: string;
+  /** Whether the right key came along; always true when no password is set. */
+  readonly authorized: boolean;
+}
+
+export type Reply =
+  | { readonly status: number; readonly headers?: Headers; readonly body: string | Uint8Array }
+  | { readonly status: number; readonly headers?: Headers; readonly stream: AsyncIterable<string> };
+
+export type Headers = Readonly<Record<string, string>>;
+
+/** A family of endpoints that shares one manner of saying that something went wrong. */
+export interface Family {
+  readonly name: string;
+  readonly title: string;
+  errorReply(error: AppError): Reply;
+}
+
+export interface Endpoint {
+  readonly method: 'GET' | 'POST' | 'PUT' | 'DELETE';
+  readonly match: 'exact' | 'ending' | 'prefix';
+  readonly path: string;
+  /** `open` paths answer without the key; `guarded` ones generate, change something or show what somebody made. */
+  readonly access: 'open' | 'guarded';
+  /** Counts against `--ratelimit`: everything that takes a place in the queue. */
+  readonly queued: boolean;
+  readonly summary: string;
+  readonly family: Family;
+  readonly handle: (call: Call) => Reply | Promise<Reply>;
+}
+
+export function json(value: unknown, status = 200, headers: Headers = {}): Reply {
+  return { status, headers: { 'content-type': 'application/json', ...headers }, body: JSON.stringify(value) };
+}
