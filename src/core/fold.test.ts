@@ -3,6 +3,7 @@ import { AppError } from './errors.ts';
 import type { GenerationEvent } from './events.ts';
 import { fold } from './fold.ts';
 
+const timings = { initMs: 0, promptMs: 1, generationMs: 2, processedTokens: 3 };
 const usage = { promptTokens: 3, cachedTokens: 1, completionTokens: 2 };
 
 async function* play(...events: GenerationEvent[]): AsyncGenerator<GenerationEvent> {
@@ -15,7 +16,7 @@ test('joins the pieces of text and keeps the end', async () => {
       { type: 'start', promptTokens: 3, cachedTokens: 1, maxTokens: 9, seed: 1 },
       { type: 'text-delta', text: 'Hel' },
       { type: 'text-delta', text: 'lo' },
-      { type: 'finish', reason: 'stop', usage },
+      { type: 'finish', reason: 'stop', cause: 'end-token', usage, timings },
     ),
   );
   expect(generation).toMatchObject({ text: 'Hello', reason: 'stop', usage });
@@ -29,7 +30,7 @@ test('keeps two tool calls apart although their pieces are mixed', async () => {
       { type: 'tool-delta', index: 1, json: '{}' },
       { type: 'tool-delta', index: 0, json: '{"x"' },
       { type: 'tool-delta', index: 0, json: ':1}' },
-      { type: 'finish', reason: 'tool-calls', usage },
+      { type: 'finish', reason: 'tool-calls', cause: 'end-token', usage, timings },
     ),
   );
   expect(generation.toolCalls.map((call) => call.json)).toEqual(['{"x":1}', '{}']);

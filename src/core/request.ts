@@ -32,7 +32,8 @@ export interface GenerationRequest {
   readonly sampling: Sampling;
   readonly logitBias: readonly (readonly [token: number, bias: number])[];
   readonly bannedTokens: readonly number[];
-  readonly bannedPhrases: readonly string[];
+  /** Short single-token entries forbid tokens; longer ones are noticed in the text and taken back. */
+  readonly bannedStrings: readonly string[];
   readonly grammar: Grammar | undefined;
   readonly guidance: { readonly negativePrompt: string; readonly scale: number } | undefined;
   readonly stop: readonly string[];

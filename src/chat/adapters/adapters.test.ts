@@ -1,0 +1,108 @@
+import { describe, expect, test } from 'vitest';
+import { fallbackAdapter } from './adapter.ts';
+import { guessAdapter } from './guess.ts';
+import { guessList } from './guess-list.ts';
+import { chooseAdapter, heuristicFailedLine, loadAdapter, type ReadFile } from './load.ts';
+import { builtInAdapters, builtInGuessLists, builtInNames } from './named.ts';
+import { guessListWithoutThinking } from './no-think.ts';
+
+const noFiles: ReadFile = async () => undefined;
+
+describe('the guess list', () => {
+  test('has 33 entries, in the order that tells similar formats apart', () => {
+    expect(guessList).toHaveLength(33);
+    expect(guessList[0]?.name).toBe('ChatML (Phi 4)');
+    expect(guessList[32]?.name).toBe('Ling 3.0 Flash');
+  });
+
+  test('gives every entry at least one search string and a way to open the reply', () => {
+    for (const { search, adapter } of guessList) {
+      expect(search.length).toBeGreaterThan(0);
+      expect(adapter.tags.assistantGen).not.toBe('');
+    }
+  });
+
+  test('finds an entry by a template that is just its search strings, or an earlier one that needs less', () => {
+    guessList.forEach((guess, index) => {
+      const found = guessAdapter(guess.search.join('\n'), guessList);
+      expect(guessList.findIndex(({ name }) => name === found?.name)).toBeLessThanOrEqual(index);
+    });
+  });
+
+  test('differs in exactly nine entries when thinking is to be left out', () => {
+    const changed = guessListWithoutThinking.filter((guess, index) => guess !== guessList[index]);
+    expect(changed.map(({ name }) => name)).toEqual([
+      'ChatML (Qwen 2.5 based)',
+      'ChatML (Kimi)',
+      'ChatML (Kimi Alternate)',
+      'GLM-4.7',
+      'GLM-4',
+      'DeepSeek V2.5',
+      'Seed OSS',
+      'ChatML (Generic)',
+      'MiniMax',
+    ]);
+    for (const { adapter } of changed) expect(adapter.tags.assistantGen).toBe(adapter.tags.assistantStart);
+  });
+});
+
+describe('the built-in names', () => {
+  test('are 30: 27 formats, the older name of one, and two guess lists', () => {
+    expect(builtInNames).toHaveLength(30);
+    expect(Object.keys(builtInAdapters)).toHaveLength(28);
+    expect(Object.keys(builtInGuessLists)).toEqual(['AutoGuess', 'AutoGuess-NoThink']);
+  });
+});
+
+describe('the adapter flag', () => {
+  test('prefers an existing file to a built-in of the same name', async () => {
+    const loaded = await loadAdapter('ChatML', async () => '{"user_start":"U:"}');
+    expect(chooseAdapter(loaded, undefined).adapter.tags.userStart).toBe('U:');
+  });
+
+  test.each(['chatml', 'ChatML.json', 'CHATML.JSON'])('finds the built-in %s in any case', async (value) => {
+    const { source, choice } = await loadAdapter(value, noFiles);
+    expect(source).toBe('ChatML');
+    expect(choice).toMatchObject({ adapter: { tags: { userStart: '<|im_start|>user\n' } } });
+  });
+
+  test('takes an object as it stands, and fills in the Alpaca manner for what it leaves out', async () => {
+    const loaded = await loadAdapter('{"assistant_start":"A:","max_length":99,"circular_x":1}', noFiles);
+    const { adapter } = chooseAdapter(loaded, undefined);
+    expect(adapter.tags).toMatchObject({ assistantStart: 'A:', assistantGen: 'A:', userStart: '\n### Instruction:\n' });
+    expect(adapter.defaults).toEqual({ maxTokens: 99 });
+    expect(adapter.image).toEqual({ circularX: true });
+  });
+
+  test('takes a guess list too', async () => {
+    const list = JSON.stringify([{ search: ['<x>'], name: 'Mine', adapter: { user_start: '<x>' } }]);
+    const chosen = chooseAdapter(await loadAdapter(list, noFiles), 'a <x> b');
+    expect(chosen.consoleLine).toBe('Chat completion heuristic: Mine');
+    expect(chosen.adapter.tags.userStart).toBe('<x>');
+  });
+
+  test('says which keys mean nothing', async () => {
+    const { warnings } = await loadAdapter('{"usr_start":"x"}', noFiles);
+    expect(warnings).toEqual(['The key usr_start in the chat adapter inline means nothing here.']);
+  });
+
+  test.each([
+    ['NoSuchName', /neither a file nor a built-in name.*AutoGuess/],
+    ['{"user_start":', /not valid JSON/],
+    ['{"user_start":5}', /user_start in the chat adapter must be a string/],
+    ['[{"search":[],"name":"x","adapter":{}}]', /search in entry 1/],
+  ])('refuses %s with a reason', async (value, reason) => {
+    await expect(loadAdapter(value, noFiles)).rejects.toThrow(reason);
+  });
+});
+
+test('a model without a template, or with an unknown one, is spoken to in the Alpaca manner', async () => {
+  const loaded = await loadAdapter('AutoGuess', noFiles);
+  for (const template of [undefined, '', '{{ messages }}']) {
+    expect(chooseAdapter(loaded, template)).toEqual({
+      adapter: fallbackAdapter,
+      name: undefined,
+      consoleLine: heuristicFailedLine,
+    });
+  }
+});

@@ -1,0 +1,112 @@
+/**
+ * Finds the first of several phrases in a text that arrives in pieces. What has been read is one walk through a tree of
+ * all phrases, so the cost of a piece is its length whatever the number of phrases, and the depth of the walk says how
+ * much of the text could still become one.
+ */
+interface Node {
+  readonly next: Map<number, Node>;
+  readonly depth: number;
+  /** The node of the longest proper ending of this path that is itself the beginning of a phrase. */
+  fallback: Node | undefined;
+  /** The longest phrase that ends here. */
+  phrase: string | undefined;
+}
+
+/** Immutable once made: one tree may serve any number of finders. */
+export type PhraseTree = Node;
+
+export function phraseTree(phrases: readonly string[]): PhraseTree {
+  const root = emptyNode(0);
+  for (const phrase of phrases) if (phrase !== '') addPhrase(root, phrase);
+  linkFallbacks(root);
+  return root;
+}
+
+export interface PhraseMatch {
+  readonly phrase: string;
+  /** What came after the phrase in the same piece; it has not been read yet. */
+  readonly rest: string;
+}
+
+export class PhraseFinder {
+  readonly #root: PhraseTree;
+  #node: PhraseTree;
+  /** The end of the text so far that may be the beginning of a phrase; always as long as the node is deep. */
+  #held = '';
+
+  constructor(tree: PhraseTree) {
+    this.#root = tree;
+    this.#node = tree;
+  }
+
+  /**
+   * Gives the text that is certainly not part of a phrase. The phrase that is complete first counts, and among those
+   * that end at the same place the longest: this does not depend on how the text was cut.
+   */
+  push(piece: string): { readonly text: string; readonly match?: PhraseMatch } {
+    for (let index = 0; index < piece.length; index++) {
+      this.#node = follow(this.#root, this.#node, piece.charCodeAt(index));
+      const { phrase } = this.#node;
+      if (phrase === undefined) continue;
+      const read = this.#held + piece.slice(0, index + 1);
+      this.#restart();
+      return { text: read.slice(0, read.length - phrase.length), match: { phrase, rest: piece.slice(index + 1) } };
+    }
+    const read = this.#held + piece;
+    const safe = read.length - this.#node.depth;
+    this.#held = read.slice(safe);
+    return { text: read.slice(0, safe) };
+  }
+
+  /** At the end of the text: what was held back is text after all. */
+  flush(): string {
+    const held = this.#held;
+    this.#restart();
+    return held;
+  }
+
+  #restart(): void {
+    this.#node = this.#root;
+    this.#held = '';
+  }
+}
+
+function emptyNode(depth: number): Node {
+  return { next: new Map(), depth, fallback: undefined, phrase: undefined };
+}
+
+function addPhrase(root: Node, phrase: string): void {
+  let node = root;
+  for (let index = 0; index < phrase.length; index++) {
+    const code = phrase.charCodeAt(index);
+    let child = node.next.get(code);
+    if (child === undefined) {
+      child = emptyNode(index + 1);
+      node.next.set(code, child);
+    }
+    node = child;
+  }
+  node.phrase = phrase;
+}
+
+/** Breadth first, because a fallback is always less deep than the node that needs it. */
+function linkFallbacks(root: Node): void {
+  const queue: Node[] = [root];
+  for (const node of queue) {
+    for (const [code, child] of node.next) {
+      child.fallback = node === root ? root : follow(root, node.fallback ?? root, code);
+      child.phrase ??= child.fallback.phrase;
+      queue.push(child);
+    }
+  }
+}
+
+function follow(root: Node, from: Node, code: number): Node {
+  let node: Node | undefined = from;
+  while (node !== undefined) {
+    const next = node.next.get(code);
+    if (next !== undefined) return next;
+    node = node.fallback;
+  }
+  return root;
+}

@@ -1,0 +1,97 @@
+import fc from 'fast-check';
+import { expect, test } from 'vitest';
+import { cutIntoPieces } from './fixtures/pieces.ts';
+import { StopMatcher } from './stop.ts';
+
+function reply(stops: readonly string[], trim: boolean, pieces: readonly string[]): { text: string; stop?: string } {
+  const matcher = new StopMatcher(stops, trim);
+  let text = '';
+  for (const piece of pieces) {
+    const step = matcher.push(piece);
+    text += step.text;
+    if (step.stop !== undefined) return { text, stop: step.stop };
+  }
+  return { text: text + matcher.flush() };
+}
+
+/** Reads letter by letter and looks whether the text now ends with a stop text. */
+function naive(stops: readonly string[], whole: string): { text: string; stop?: string } {
+  for (let end = 1; end <= whole.length; end++) {
+    const text = whole.slice(0, end);
+    const ended = stops.filter((stop) => stop !== '' && text.endsWith(stop)).sort((a, b) => b.length - a.length)[0];
+    if (ended !== undefined) return { text: text.slice(0, -ended.length), stop: ended };
+  }
+  return { text: whole };
+}
+
+test('text that cannot become a stop text passes at once', () => {
+  const matcher = new StopMatcher(['\nUser:'], true);
+  expect(matcher.push('Hello.').text).toBe('Hello.');
+});
+
+test('only the tail that could still become a stop text is held back', () => {
+  const matcher = new StopMatcher(['\nUser:'], true);
+  expect(matcher.push('Hello.\nUs').text).toBe('Hello.');
+  expect(matcher.push('ually').text).toBe('\nUsually');
+});
+
+test('a stop text that spans many pieces is cut off whole', () => {
+  expect(reply(['\nUser:'], true, ['Hi', '\n', 'Us', 'er', ': and'])).toEqual({ text: 'Hi', stop: '\nUser:' });
+});
+
+test('a tail that overlaps itself is not lost', () => {
+  expect(reply(['aab'], true, ['a', 'a', 'a', 'b'])).toEqual({ text: 'a', stop: 'aab' });
+});
+
+test('what was held back is released at the end', () => {
+  expect(reply(['</s>'], true, ['x </'])).toEqual({ text: 'x </' });
+});
+
+test('without trimming the stop text stays, and whatever shared its piece', () => {
+  expect(reply(['END'], false, ['a E', 'ND b'])).toEqual({ text: 'a END b', stop: 'END' });
+});
+
+test('nothing comes after a stop', () => {
+  const matcher = new StopMatcher(['x'], true);
+  expect(matcher.push('ax').stop).toBe('x');
+  expect(matcher.push('more')).toEqual({ text: '', stop: 'x' });
+  expect(matcher.flush()).toBe('');
+});
+
+test('empty stop texts are no stop texts', () => {
+  expect(reply([''], true, ['a', 'b'])).toEqual({ text: 'ab' });
+});
+
+test('the pieces never change the reply', () => {
+  const letters = fc.string({ unit: fc.constantFrom('a', 'b', 'c', 'é'), maxLength: 40 });
+  const stops = fc.array(fc.string({ unit: fc.constantFrom('a', 'b', 'c', 'é'), maxLength: 4 }), { maxLength: 5 });
+  fc.assert(
+    fc.property(cutIntoPieces(letters), stops, (pieces, list) => {
+      expect(reply(list, true, pieces)).toEqual(naive(list, pieces.join('')));
+    }),
+    { numRuns: 2000 },
+  );
+});
+
+test('at every moment only a beginning of a stop text is held back', () => {
+  const letters = fc.string({ unit: fc.constantFrom('a', 'b'), maxLength: 30 });
+  const stops = fc.array(fc.string({ unit: fc.constantFrom('a', 'b'), minLength: 1, maxLength: 5 }), {
+    minLength: 1,
+    maxLength: 4,
+  });
+  fc.assert(
+    fc.property(cutIntoPieces(letters), stops, (pieces, list) => {
+      const matcher = new StopMatcher(list, true);
+      let read = '';
+      let shown = '';
+      for (const piece of pieces) {
+        const step = matcher.push(piece);
+        if (step.stop !== undefined) return;
+        read += piece;
+        shown += step.text;
+        const held = read.slice(shown.length);
+        expect(list.some((stop) => stop.length > held.length && stop.startsWith(held))).toBe(true);
+      }
+    }),
+  );
+});

@@ -1,0 +1,65 @@
+/** How a text model is to be loaded, in words that survive the way into the worker process as JSON. */
+export interface LoadOptions {
+  readonly model: string;
+  /** The name shown to people and clients. */
+  readonly name: string;
+  readonly contextSize: number;
+  /** A context that the user asked for is kept beyond the model's training (with RoPE stretched); a default is not. */
+  readonly contextSizeGiven: boolean;
+  readonly trainedContextOverride: number;
+  readonly sequences: number;
+  readonly batchSize: number;
+  readonly microBatchSize: number;
+  readonly threads: number;
+  readonly batchThreads: number;
+  readonly backend: 'auto' | 'cpu' | 'vulkan' | 'cuda';
+  readonly gpuLayers: number | 'auto';
+  readonly memoryMarginMegabytes: number;
+  readonly mainGpu: number;
+  readonly devices: readonly string[];
+  readonly tensorSplit: readonly number[];
+  readonly splitMode: 'layer' | 'row' | 'none';
+  readonly offloadCache: boolean;
+  readonly flashAttention: boolean;
+  readonly cacheType: CacheType;
+  readonly fullSlidingWindow: boolean;
+  /** `scale` 0 leaves both to the model. */
+  readonly rope: { readonly scale: number; readonly base: number };
+  readonly metadataOverrides: readonly MetadataOverride[];
+  readonly tensorOverrides: readonly { readonly pattern: string; readonly buffer: string }[];
+  readonly loadMode: 'auto' | 'read' | 'mmap' | 'mmap+mlock' | 'mlock' | 'direct-io';
+  readonly lora: readonly { readonly path: string; readonly scale: number }[];
+  readonly guidance: boolean;
+  readonly contextShift: boolean;
+  readonly reusePrompt: boolean;
+  readonly addBos: boolean;
+  /** Which CPU builds may be used: all, those without AVX2, or those without AVX. */
+  readonly cpuLevel: 'best' | 'no-avx2' | 'no-avx';
+  /** How many of the best CPU builds to pass over, because they died of an illegal instruction. */
+  readonly skipCpuVariants: number;
+}
+
+export const cacheTypes = { f16: 1, bf16: 30, q8_0: 8, q5_1: 7, q4_0: 2 } as const;
+export type CacheType = keyof typeof cacheTypes;
+
+export interface MetadataOverride {
+  readonly key: string;
+  readonly type: 'int' | 'float' | 'bool' | 'str';
+  readonly value: string;
+}
+
+/** What the worker found out while loading. */
+export interface LoadedModel {
+  readonly contextSize: number;
+  readonly trainedContext: number;
+  readonly vocabularySize: number;
+  readonly parameters: number;
+  readonly sizeBytes: number;
+  readonly description: string;
+  readonly chatTemplate: string | null;
+  readonly layers: number;
+  readonly gpuLayers: number;
+  readonly devices: readonly string[];
+  readonly cpuVariant: string;
+  readonly notes: readonly string[];
+}

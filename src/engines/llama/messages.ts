@@ -1,0 +1,48 @@
+import type { PlainError } from '../../core/errors.ts';
+import type { FinishCause, Timings, TokenLogprob, Usage } from '../../core/events.ts';
+import type { GenerationRequest } from '../../core/request.ts';
+import type { LoadedModel, LoadOptions } from './load-options.ts';
+
+/** From the server to the worker. `id` ties a question to its answer and a generation to its events. */
+export type ToWorker =
+  | { readonly type: 'load'; readonly options: LoadOptions }
+  | { readonly type: 'generate'; readonly id: number; readonly request: GenerationRequest; readonly seed: number }
+  | { readonly type: 'abort'; readonly id: number }
+  | { readonly type: 'tokenize'; readonly id: number; readonly text: string; readonly addSpecial: boolean }
+  | {
+      readonly type: 'detokenize';
+      readonly id: number;
+      readonly tokens: readonly number[];
+      readonly renderSpecial: boolean;
+    };
+
+/** From the worker to the server. All pieces of one step of the batch travel in one message: that is what costs. */
+export type FromWorker =
+  | { readonly type: 'progress'; readonly fraction: number }
+  | { readonly type: 'loaded'; readonly model: LoadedModel }
+  | { readonly type: 'load-failed'; readonly reason: string }
+  | { readonly type: 'answer'; readonly id: number; readonly value: unknown }
+  | { readonly type: 'refused'; readonly id: number; readonly error: PlainError }
+  | { readonly type: 'step'; readonly pieces: readonly Piece[] };
+
+export type Piece =
+  | {
+      readonly type: 'start';
+      readonly id: number;
+      readonly promptTokens: number;
+      readonly cachedTokens: number;
+      readonly maxTokens: number;
+    }
+  | { readonly type: 'prompt-progress'; readonly id: number; readonly done: number; readonly total: number }
+  | { readonly type: 'warning'; readonly id: number; readonly code: string; readonly text: string }
+  | { readonly type: 'text'; readonly id: number; readonly text: string; readonly logprobs?: readonly TokenLogprob[] }
+  | {
+      readonly type: 'finish';
+      readonly id: number;
+      readonly cause: FinishCause;
+      readonly stopText?: string;
+      readonly endToken?: number;
+      readonly usage: Usage;
+      readonly timings: Timings;
+    }
+  | { readonly type: 'error'; readonly id: number; readonly error: PlainError };

@@ -1,0 +1,124 @@
+import type { Native } from './native.ts';
+import type { Batch, ContextParams, Pointer } from './structs.ts';
+
+export type DecodeResult = 'ok' | 'no-room' | 'aborted' | 'failed';
+
+/**
+ * One llama.cpp context: the batch that is being filled, the KV cache behind it, and the logits that a decode leaves.
+ * It knows tokens, positions and sequence numbers; what they mean is the loop's business.
+ */
+export class Context {
+  readonly batchCapacity: number;
+  readonly canShift: boolean;
+  readonly #memory: Pointer;
+  readonly #batch: Batch;
+  readonly #tokens: Int32Array;
+  readonly #positions: Int32Array;
+  readonly #sequences: readonly Int32Array[];
+  readonly #wanted: Int8Array;
+  readonly #abortCell: BigInt64Array;
+  /** The library keeps its output buffer, so the same few addresses come back for ever; making a view costs more. */
+  readonly #views = new Map<Pointer, Float32Array>();
+  #size = 0;
+
+  constructor(
+    private readonly native: Native,
+    model: Pointer,
+    params: ContextParams,
+    private readonly vocabularySize: number,
+  ) {
+    const cell = native.alloc(512);
+    this.#abortCell = new BigInt64Array(native.view(cell, 512)).fill(1n);
+    const pointer = native.contextNew(model, {
+      ...params,
+      abort_callback: native.isEmpty,
+      abort_callback_data: cell,
+    });
+    if (!pointer) throw new Error('the context could not be made (not enough memory for this context size?)');
+    this.pointer = pointer;
+    this.#memory = native.memory(pointer);
+    this.canShift = native.memoryCanShift(this.#memory);
+    // The library lowers n_batch to n_ctx, and more tokens than that in a batch abort the process.
+    this.batchCapacity = Math.min(params.n_batch, params.n_ctx);
+    this.#batch = native.batchNew(this.batchCapacity, 0, 1);
+    const count = this.batchCapacity;
+    this.#tokens = new Int32Array(native.view(this.#batch.token, count * 4));
+    this.#positions = new Int32Array(native.view(this.#batch.pos, count * 4));
+    new Int32Array(native.view(this.#batch.n_seq_id, count * 4)).fill(1);
+    const lists = new BigInt64Array(native.view(this.#batch.seq_id, count * 8));
+    this.#sequences = Array.from(lists, (list) => new Int32Array(native.view(list, 4)));
+    this.#wanted = new Int8Array(native.view(this.#batch.logits, count));
+  }
+
+  readonly pointer: Pointer;
+
+  get room(): number {
+    return this.batchCapacity - this.#size;
+  }
+
+  get size(): number {
+    return this.#size;
+  }
+
+  clearBatch(): void {
+    this.#size = 0;
+  }
+
+  /** Returns the place in the batch by which `logits` finds the result. */
+  add(token: number, position: number, sequence: number, wantLogits: boolean): number {
+    const place = this.#size;
+    this.#size += 1;
+    this.#tokens[place] = token;
+    this.#positions[place] = position;
+    (this.#sequences[place] as Int32Array)[0] = sequence;
+    this.#wanted[place] = wantLogits ? 1 : 0;
+    return place;
+  }
+
+  /** Blocks this process: right for steps of a token or two, which are shorter than the way to another thread. */
+  decodeNow(): DecodeResult {
+    this.#batch.n_tokens = this.#size;
+    return decodeResult(this.native.decodeNow(this.pointer, this.#batch));
+  }
+
+  async decode(): Promise<DecodeResult> {
+    this.#batch.n_tokens = this.#size;
+    const code = await this.native.decode(this.pointer, this.#batch);
+    this.#abortCell.fill(1n);
+    return decodeResult(code);
+  }
+
+  /** Ends a running `decode` early (on the CPU within milliseconds; elsewhere it simply finishes). */
+  abortDecode(): void {
+    this.#abortCell.fill(0n);
+  }
+
+  /** A view on the library's own buffer: changes are seen by nobody else, and the next decode overwrites it. */
+  logits(place: number): Float32Array {
+    const pointer = this.native.logits(this.pointer, place);
+    if (!pointer) throw new Error('the engine has no logits for this token');
+    const known = this.#views.get(pointer);
+    if (known) return known;
+    const view = new Float32Array(this.native.view(pointer, this.vocabularySize * 4));
+    this.#views.set(pointer, view);
+    return view;
+  }
+
+  /** Forgets a sequence from a position on; false where this kind of memory cannot (recurrent models). */
+  forget(sequence: number, from: number): boolean {
+    return this.native.sequenceRemove(this.#memory, sequence, from, -1);
+  }
+
+  /** Takes `count` tokens out at `from`, and moves the rest of the sequence down over the gap. */
+  shift(sequence: number, from: number, count: number, end: number): boolean {
+    if (!this.native.sequenceRemove(this.#memory, sequence, from, from + count)) return false;
+    this.native.sequenceMove(this.#memory, sequence, from + count, end, -count);
+    return true;
+  }
+}
+
+function decodeResult(code: number): DecodeResult {
+  if (code === 0) return 'ok';
+  if (code === 1) return 'no-room';
+  return code === 2 ? 'aborted' : 'failed';
+}

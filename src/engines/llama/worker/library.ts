@@ -1,0 +1,68 @@
+import { readdirSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { dirname, join } from 'node:path';
+import type { LoadOptions } from '../load-options.ts';
+import { type Native, openLibraries, variantName } from './native.ts';
+
+/** The packages that can serve a backend on this system, in the order of preference. */
+export function packagesFor(backend: LoadOptions['backend'], platform: string, arch: string): string[] {
+  const system = { linux: 'linux', win32: 'win', darwin: 'mac' }[platform] ?? platform;
+  const plain = `${system}-${arch}`;
+  const suffixes = {
+    auto: ['-cuda', '-vulkan', '-metal', ''],
+    cpu: ['', '-vulkan', '-cuda', '-metal'],
+    vulkan: ['-vulkan'],
+    cuda: ['-cuda'],
+  }[backend];
+  return suffixes.map((suffix) => `@node-llama-cpp/${plain}${suffix}`);
+}
+
+export function libraryFolder(backend: LoadOptions['backend']): string {
+  const packages = packagesFor(backend, process.platform, process.arch);
+  const resolve = createRequire(import.meta.url).resolve;
+  for (const name of packages) {
+    try {
+      const bins = join(dirname(resolve(name)), '..', 'bins');
+      const [folder] = readdirSync(bins);
+      if (folder) return join(bins, folder);
+    } catch {
+      // Not installed: the next one may be.
+    }
+  }
+  throw new Error(
+    `none of the engine packages for this system is installed (${packages.join(', ')}). Install one with: npm install ${packages.at(-1)}@3.21.1`,
+  );
+}
+
+export interface Engine {
+  readonly native: Native;
+  readonly cpuVariant: string;
+}
+
+/**
+ * Loads the library and its backends. The CPU build is chosen here and not by the library, because some virtual machines
+ * advertise instructions (AMX above all) that kill the process when used: the server then starts us again with one more
+ * build to pass over.
+ */
+export function openEngine(options: Pick<LoadOptions, 'backend' | 'cpuLevel' | 'skipCpuVariants'>): Engine {
+  const native = openLibraries(libraryFolder(options.backend));
+  const variants = native.cpuVariants().filter((path) => allowed(variantName(path), options.cpuLevel));
+  const variant = variants[Math.min(options.skipCpuVariants, variants.length - 1)];
+  if (variant) {
+    native.backendLoad(variant);
+    if (options.backend !== 'cpu') native.backendFiles(/^(lib)?ggml-(vulkan|cuda|metal)\.(so|dll|dylib)$/).map(native.backendLoad);
+  } else {
+    native.backendLoadAll(native.folder);
+  }
+  native.backendInit();
+  return { native, cpuVariant: variant ? variantName(variant) : 'builtin' };
+}
+
+const withoutAvx = ['sse42', 'x64'];
+const withoutAvx2 = ['sandybridge', 'ivybridge', 'piledriver', ...withoutAvx];
+
+function allowed(variant: string, level: LoadOptions['cpuLevel']): boolean {
+  if (level === 'no-avx') return withoutAvx.includes(variant);
+  if (level === 'no-avx2') return withoutAvx2.includes(variant);
+  return true;
+}

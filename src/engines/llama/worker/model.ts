@@ -1,0 +1,228 @@
+import { statSync } from 'node:fs';
+import { cacheTypes, type LoadedModel, type LoadOptions } from '../load-options.ts';
+import { Context } from './context.ts';
+import { layersThatFit } from './gpu-fit.ts';
+import { type Engine, openEngine } from './library.ts';
+import type { Native } from './native.ts';
+import { kvOverrides, tensorOverrides } from './overrides.ts';
+import { stretchedRopeBase } from './rope.ts';
+import type { ContextParams, ModelParams, Pointer } from './structs.ts';
+import { attachThreadpool } from './threadpool.ts';
+import { Vocabulary } from './vocabulary.ts';
+
+export interface Loaded {
+  readonly native: Native;
+  readonly vocabulary: Vocabulary;
+  readonly context: Context;
+  readonly options: LoadOptions;
+  readonly contextSize: number;
+  readonly info: LoadedModel;
+  /** Whether the memory can forget the end of a sequence; recurrent and hybrid models cannot. */
+  readonly canRewind: boolean;
+}
+
+const loadModes = { auto: -1, read: 0, mmap: 1, mlock: 2, 'mmap+mlock': 3, 'direct-io': 4 } as const;
+const splitModes = { none: 0, layer: 1, row: 2 } as const;
+
+export async function loadModel(options: LoadOptions, progress: (fraction: number) => void): Promise<Loaded> {
+  const engine = openEngine(options);
+  const { native } = engine;
+  const notes: string[] = [];
+  const gpus = gpuDevices(native, options);
+  const gpuLayers = gpus.length === 0 ? 0 : chooseLayers(native, options, gpus);
+  if (options.gpuLayers !== 'auto' && options.gpuLayers > 0 && gpus.length === 0) {
+    notes.push(`No usable GPU was found: all layers stay on the CPU (--gpulayers ${options.gpuLayers} has no effect).`);
+  }
+  const model = await loadWeights(native, options, gpus, gpuLayers, progress);
+  if (!native.modelHasDecoder(model)) {
+    throw new Error('this is an embedding model (it has no decoder); it cannot generate text');
+  }
+  const trainedContext = options.trainedContextOverride || native.modelTrainedContext(model);
+  const contextSize = options.contextSizeGiven ? options.contextSize : Math.min(options.contextSize, trainedContext);
+  const vocabulary = new Vocabulary(native, native.modelVocabulary(model), options);
+  const params = contextParams(native, model, options, contextSize, trainedContext, notes);
+  const context = new Context(native, model, params, vocabulary.size);
+  attachThreadpool(native, context.pointer, options.threads, options.batchThreads);
+  addLoras(native, model, context, options);
+  warmUp(context, vocabulary);
+  const info = describe(engine, model, { contextSize, trainedContext, gpuLayers, gpus, notes, vocabulary });
+  const canRewind = !native.modelIsRecurrent(model) && !native.modelIsHybrid(model);
+  return { native, vocabulary, context, options, contextSize, info, canRewind };
+}
+
+async function loadWeights(
+  native: Native,
+  options: LoadOptions,
+  gpus: readonly Pointer[],
+  gpuLayers: number,
+  progress: (fraction: number) => void,
+): Promise<Pointer> {
+  const deviceList = new BigUint64Array([...gpus, 0n]);
+  const split = new Float32Array(16);
+  split.set(options.tensorSplit.slice(0, split.length));
+  let reported = -1;
+  const callback = native.progressCallback((fraction) => {
+    const percent = Math.floor(fraction * 100);
+    if (percent > reported) progress(fraction);
+    reported = percent;
+    return true;
+  });
+  const overrides = tensorOverrides(native, options);
+  const params: ModelParams = {
+    ...native.modelDefaults(),
+    devices: new Uint8Array(deviceList.buffer),
+    n_gpu_layers: gpuLayers,
+    split_mode: splitModes[options.splitMode],
+    load_mode: loadModes[options.loadMode],
+    main_gpu: Math.max(0, options.mainGpu),
+    tensor_split: options.tensorSplit.length > 0 ? split : null,
+    progress_callback: callback.pointer,
+    kv_overrides: kvOverrides(options.metadataOverrides),
+    tensor_buft_overrides: overrides.list,
+  };
+  try {
+    const model = await native.modelLoad(options.model, params);
+    if (!model) throw new Error('llama.cpp could not read it');
+    return model;
+  } finally {
+    callback.release();
+    overrides.release();
+  }
+}
+
+/** Devices that the model may use: those named by the user, or every real GPU. */
+function gpuDevices(native: Native, options: LoadOptions): Pointer[] {
+  if (options.backend === 'cpu' || options.gpuLayers === 0) return [];
+  const all = Array.from({ length: native.deviceCount() }, (_, index) => native.device(index));
+  const gpus = all.filter((device) => [1, 2].includes(native.deviceType(device)));
+  if (options.devices.length === 0) return gpus;
+  const wanted = options.devices.map((name) => name.toLowerCase());
+  return gpus.filter(
+    (device, index) => wanted.includes(native.deviceName(device).toLowerCase()) || wanted.includes(String(index)),
+  );
+}
+
+function chooseLayers(native: Native, options: LoadOptions, gpus: readonly Pointer[]): number {
+  if (options.gpuLayers !== 'auto') return options.gpuLayers;
+  const modelBytes = statSync(options.model).size;
+  const freeBytes = gpus.reduce((sum, device) => {
+    const free: [number | null] = [null];
+    native.deviceMemory(device, free, [null]);
+    return sum + Number(free[0] ?? 0);
+  }, 0);
+  // Before the weights are read the shape of the cache is unknown; an eighth of the weights per 4k tokens is generous.
+  const cacheBytes = (modelBytes / 8) * (options.contextSize / 4096);
+  const marginBytes = options.memoryMarginMegabytes * 2 ** 20;
+  return layersThatFit({ modelBytes, layers: 64, cacheBytes, freeBytes, marginBytes }) > 64
+    ? 999
+    : layersThatFit({ modelBytes, layers: 32, cacheBytes, freeBytes, marginBytes });
+}
+
+function contextParams(
+  native: Native,
+  model: Pointer,
+  options: LoadOptions,
+  contextSize: number,
+  trainedContext: number,
+  notes: string[],
+): ContextParams {
+  const sequences = options.sequences + (options.guidance ? 1 : 0);
+  const type = cacheTypes[options.cacheType];
+  const quantised = !['f16', 'bf16'].includes(options.cacheType);
+  if (quantised && !options.flashAttention) {
+    notes.push('Without flash attention only the keys of the cache are quantised, not the values.');
+  }
+  const cells = contextSize * (options.guidance ? 2 : 1);
+  return {
+    ...native.contextDefaults(),
+    n_ctx: cells,
+    n_batch: Math.min(options.batchSize, cells),
+    n_ubatch: Math.min(options.microBatchSize, options.batchSize, cells),
+    n_seq_max: sequences,
+    n_threads: options.threads,
+    n_threads_batch: options.batchThreads,
+    flash_attn_type: options.flashAttention ? -1 : 0,
+    type_k: type,
+    type_v: quantised && !options.flashAttention ? cacheTypes.f16 : type,
+    offload_kqv: options.offloadCache,
+    no_perf: true,
+    swa_full: options.fullSlidingWindow,
+    kv_unified: true,
+    ...rope(native, model, options, contextSize, trainedContext, notes),
+  };
+}
+
+function rope(
+  native: Native,
+  model: Pointer,
+  options: LoadOptions,
+  contextSize: number,
+  trainedContext: number,
+  notes: string[],
+): { rope_freq_base: number; rope_freq_scale: number } {
+  if (options.rope.scale > 0) return { rope_freq_base: options.rope.base, rope_freq_scale: options.rope.scale };
+  if (contextSize <= trainedContext) return { rope_freq_base: 0, rope_freq_scale: 0 };
+  const architecture = metadata(native, model, 'general.architecture');
+  const base = Number(metadata(native, model, `${architecture}.rope.freq_base`)) || 10_000;
+  const stretched = stretchedRopeBase(base, trainedContext, contextSize);
+  notes.push(
+    `The context of ${contextSize} is beyond the ${trainedContext} of the training: RoPE base raised to ${Math.round(stretched)}.`,
+  );
+  return { rope_freq_base: stretched, rope_freq_scale: 0 };
+}
+
+function addLoras(native: Native, model: Pointer, context: Context, options: LoadOptions): void {
+  if (options.lora.length === 0) return;
+  const adapters = options.lora.map(({ path }) => {
+    const adapter = native.loraNew(model, path);
+    if (!adapter) throw new Error(`the LoRA ${path} could not be loaded (is it made for this model?)`);
+    return adapter;
+  });
+  const scales = Float32Array.from(options.lora, ({ scale }) => scale);
+  if (native.loraSet(context.pointer, adapters, adapters.length, scales) !== 0) {
+    throw new Error('the LoRA could not be applied to this model');
+  }
+}
+
+/** One decode touches every weight, so that the first request is not the one that waits, and a bad CPU build dies now. */
+function warmUp(context: Context, vocabulary: Vocabulary): void {
+  context.clearBatch();
+  context.add(Math.max(0, vocabulary.bos), 0, 0, true);
+  if (context.decodeNow() === 'failed') throw new Error('the first decode failed');
+  context.forget(0, 0);
+}
+
+function metadata(native: Native, model: Pointer, key: string): string {
+  const buffer = new Uint8Array(512);
+  const length = native.modelMetadata(model, key, buffer, buffer.length);
+  return length > 0 ? Buffer.from(buffer.subarray(0, length)).toString() : '';
+}
+
+interface Found {
+  readonly contextSize: number;
+  readonly trainedContext: number;
+  readonly gpuLayers: number;
+  readonly gpus: readonly Pointer[];
+  readonly notes: readonly string[];
+  readonly vocabulary: Vocabulary;
+}
+
+function describe({ native, cpuVariant }: Engine, model: Pointer, found: Found): LoadedModel {
+  const buffer = new Uint8Array(256);
+  const length = native.modelDescription(model, buffer, buffer.length);
+  const layers = native.modelLayers(model);
+  return {
+    contextSize: found.contextSize,
+    trainedContext: found.trainedContext,
+    vocabularySize: found.vocabulary.size,
+    parameters: Number(native.modelParameters(model)),
+    sizeBytes: Number(native.modelSize(model)),
+    description: Buffer.from(buffer.subarray(0, Math.max(0, length))).toString(),
+    chatTemplate: native.modelTemplate(model, null),
+    layers,
+    gpuLayers: Math.min(found.gpuLayers, layers + 1),
+    devices: found.gpus.map((device) => `${native.deviceName(device)}: ${native.deviceDescription(device)}`),
+    cpuVariant,
+    notes: found.notes,
+  };
+}

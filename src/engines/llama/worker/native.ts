@@ -1,0 +1,265 @@
+import { readdirSync } from 'node:fs';
+import { basename, join } from 'node:path';
+import koffi from 'koffi';
+import { type Batch, type ContextParams, checkLayout, libraryVersion, type ModelParams, type Pointer } from './structs.ts';
+
+/**
+ * Every call into the C library, declared once and typed. Nothing above this file knows about FFI, and nothing in it
+ * decides anything.
+ */
+export type Native = ReturnType<typeof bind>;
+
+export function openLibraries(folder: string): Native {
+  // Graph building in C++ is deep; the stacks that koffi gives by default (128 KiB for async calls) overflow.
+  koffi.config({ ...koffi.config(), sync_stack_size: 16 << 20, async_stack_size: 8 << 20, async_heap_size: 1 << 20 });
+  const native = bind(folder);
+  const version = native.version();
+  if (!version.startsWith(libraryVersion)) {
+    throw new Error(`the llama.cpp library is ${version}; this version of Parley needs ${libraryVersion}`);
+  }
+  checkLayout(native.modelDefaults(), native.contextDefaults());
+  return native;
+}
+
+function bind(folder: string) {
+  const files = readdirSync(folder);
+  const open = (pattern: RegExp) => {
+    const name = files.find((file) => pattern.test(file));
+    if (!name) throw new Error(`no library like ${pattern.source} in ${folder}`);
+    return koffi.load(join(folder, name));
+  };
+  const base = open(/^(lib)?ggml-base\.(so|dylib|dll)$/);
+  const ggml = open(/^(lib)?ggml\..*v\d.*\.(so|dylib|dll)$/);
+  const llama = open(/^(lib)?llama\..*v\d.*\.(so|dylib|dll)$/);
+  type Library = typeof llama;
+  const declare = <Signature>(library: Library, prototype: string) => library.func(prototype) as unknown as Signature;
+
+  return {
+    folder,
+    version: declare<() => string>(llama, 'const char *llama_version(void)'),
+    systemInfo: declare<() => string>(llama, 'const char *llama_print_system_info(void)'),
+    backendInit: declare<() => void>(llama, 'void llama_backend_init(void)'),
+
+    cpuVariants: () => cpuVariants(folder, files),
+    backendLoad: declare<(path: string) => Pointer | null>(ggml, 'void *ggml_backend_load(const char *path)'),
+    backendLoadAll: declare<(folder: string) => void>(ggml, 'void ggml_backend_load_all_from_path(const char *dir)'),
+    backendFiles: (pattern: RegExp) => files.filter((file) => pattern.test(file)).map((file) => join(folder, file)),
+    deviceCount: declare<() => number>(ggml, 'size_t ggml_backend_dev_count(void)'),
+    device: declare<(index: number) => Pointer>(ggml, 'void *ggml_backend_dev_get(size_t index)'),
+    deviceByType: declare<(type: number) => Pointer | null>(ggml, 'void *ggml_backend_dev_by_type(int type)'),
+    deviceName: declare<(device: Pointer) => string>(base, 'const char *ggml_backend_dev_name(void *device)'),
+    deviceDescription: declare<(device: Pointer) => string>(
+      base,
+      'const char *ggml_backend_dev_description(void *device)',
+    ),
+    deviceType: declare<(device: Pointer) => number>(base, 'int ggml_backend_dev_type(void *device)'),
+    deviceMemory: declare<(device: Pointer, free: [number | null], total: [number | null]) => void>(
+      base,
+      'void ggml_backend_dev_memory(void *device, _Out_ size_t *free, _Out_ size_t *total)',
+    ),
+    deviceBufferType: declare<(device: Pointer) => Pointer>(
+      base,
+      'void *ggml_backend_dev_buffer_type(void *device)',
+    ),
+    cpuBufferType: declare<() => Pointer>(base, 'void *ggml_backend_cpu_buffer_type(void)'),
+    deviceRegistry: declare<(device: Pointer) => Pointer>(base, 'void *ggml_backend_dev_backend_reg(void *device)'),
+    registrySymbol: declare<(registry: Pointer, name: string) => Pointer | null>(
+      base,
+      'void *ggml_backend_reg_get_proc_address(void *registry, const char *name)',
+    ),
+    threadpoolDefaults: declare<(threads: number) => object>(
+      base,
+      'ggml_threadpool_params ggml_threadpool_params_default(int threads)',
+    ),
+    threadpoolNew: (address: Pointer, params: object) =>
+      (koffi.decode(address, 'ThreadpoolNew') as (params: object) => Pointer | null)(params),
+    /** Returns whether a tensor's first dimension is 0; with a scratch block in place of a tensor it is a native flag. */
+    isEmpty: (base as unknown as { symbol(name: string): Pointer }).symbol('ggml_is_empty'),
+
+    modelDefaults: declare<() => ModelParams>(llama, 'llama_model_params llama_model_default_params(void)'),
+    contextDefaults: declare<() => ContextParams>(llama, 'llama_context_params llama_context_default_params(void)'),
+    modelLoad: asynchronous<(path: string, params: ModelParams) => Pointer | null>(
+      llama.func('void *llama_model_load_from_file(const char *path, llama_model_params params)'),
+    ),
+    progressCallback: (listener: (fraction: number) => boolean) => {
+      const pointer = koffi.register((fraction: number) => listener(fraction), 'ProgressCallback *');
+      return { pointer, release: () => koffi.unregister(pointer) };
+    },
+    modelVocabulary: declare<(model: Pointer) => Pointer>(llama, 'void *llama_model_get_vocab(void *model)'),
+    modelParameters: declare<(model: Pointer) => number>(llama, 'uint64 llama_model_n_params(void *model)'),
+    modelSize: declare<(model: Pointer) => number>(llama, 'uint64 llama_model_size(void *model)'),
+    modelLayers: declare<(model: Pointer) => number>(llama, 'int32 llama_model_n_layer(void *model)'),
+    modelTrainedContext: declare<(model: Pointer) => number>(llama, 'int32 llama_model_n_ctx_train(void *model)'),
+    modelTemplate: declare<(model: Pointer, name: string | null) => string | null>(
+      llama,
+      'const char *llama_model_chat_template(void *model, const char *name)',
+    ),
+    modelDescription: declare<(model: Pointer, buffer: Uint8Array, size: number) => number>(
+      llama,
+      'int32 llama_model_desc(void *model, _Out_ char *buffer, size_t size)',
+    ),
+    modelMetadata: declare<(model: Pointer, key: string, buffer: Uint8Array, size: number) => number>(
+      llama,
+      'int32 llama_model_meta_val_str(void *model, const char *key, _Out_ char *buffer, size_t size)',
+    ),
+    modelIsRecurrent: declare<(model: Pointer) => boolean>(llama, 'bool llama_model_is_recurrent(void *model)'),
+    modelIsHybrid: declare<(model: Pointer) => boolean>(llama, 'bool llama_model_is_hybrid(void *model)'),
+    modelHasEncoder: declare<(model: Pointer) => boolean>(llama, 'bool llama_model_has_encoder(void *model)'),
+    modelHasDecoder: declare<(model: Pointer) => boolean>(llama, 'bool llama_model_has_decoder(void *model)'),
+
+    contextNew: declare<(model: Pointer, params: ContextParams) => Pointer | null>(
+      llama,
+      'void *llama_init_from_model(void *model, llama_context_params params)',
+    ),
+    attachThreadpool: declare<(context: Pointer, generation: Pointer, batch: Pointer) => void>(
+      llama,
+      'void llama_attach_threadpool(void *context, void *generation, void *batch)',
+    ),
+    memory: declare<(context: Pointer) => Pointer>(llama, 'void *llama_get_memory(void *context)'),
+    memoryClear: declare<(memory: Pointer, data: boolean) => void>(
+      llama,
+      'void llama_memory_clear(void *memory, bool data)',
+    ),
+    sequenceRemove: declare<(memory: Pointer, sequence: number, from: number, to: number) => boolean>(
+      llama,
+      'bool llama_memory_seq_rm(void *memory, int32 sequence, int32 from, int32 to)',
+    ),
+    sequenceMove: declare<(memory: Pointer, sequence: number, from: number, to: number, by: number) => void>(
+      llama,
+      'void llama_memory_seq_add(void *memory, int32 sequence, int32 from, int32 to, int32 by)',
+    ),
+    sequenceEnd: declare<(memory: Pointer, sequence: number) => number>(
+      llama,
+      'int32 llama_memory_seq_pos_max(void *memory, int32 sequence)',
+    ),
+    memoryCanShift: declare<(memory: Pointer) => boolean>(llama, 'bool llama_memory_can_shift(void *memory)'),
+    batchNew: declare<(tokens: number, embedding: number, sequences: number) => Batch>(
+      llama,
+      'llama_batch llama_batch_init(int32 tokens, int32 embedding, int32 sequences)',
+    ),
+    decodeNow: declare<(context: Pointer, batch: Batch) => number>(
+      llama,
+      'int32 llama_decode(void *context, llama_batch batch)',
+    ),
+    decode: asynchronous<(context: Pointer, batch: Batch) => number>(
+      llama.func('int32 llama_decode(void *context, llama_batch batch)'),
+    ),
+    logits: declare<(context: Pointer, index: number) => Pointer | null>(
+      llama,
+      'void *llama_get_logits_ith(void *context, int32 index)',
+    ),
+
+    vocabularySize: declare<(vocabulary: Pointer) => number>(llama, 'int32 llama_vocab_n_tokens(void *vocab)'),
+    tokenBos: declare<(vocabulary: Pointer) => number>(llama, 'int32 llama_vocab_bos(void *vocab)'),
+    tokenEos: declare<(vocabulary: Pointer) => number>(llama, 'int32 llama_vocab_eos(void *vocab)'),
+    tokenEot: declare<(vocabulary: Pointer) => number>(llama, 'int32 llama_vocab_eot(void *vocab)'),
+    addsBos: declare<(vocabulary: Pointer) => boolean>(llama, 'bool llama_vocab_get_add_bos(void *vocab)'),
+    isEndToken: declare<(vocabulary: Pointer, token: number) => boolean>(
+      llama,
+      'bool llama_vocab_is_eog(void *vocab, int32 token)',
+    ),
+    isControlToken: declare<(vocabulary: Pointer, token: number) => boolean>(
+      llama,
+      'bool llama_vocab_is_control(void *vocab, int32 token)',
+    ),
+    tokenize: declare<
+      (
+        vocabulary: Pointer,
+        text: Uint8Array,
+        length: number,
+        into: Int32Array,
+        capacity: number,
+        addSpecial: boolean,
+        parseSpecial: boolean,
+      ) => number
+    >(
+      llama,
+      'int32 llama_tokenize(void *vocab, const void *text, int32 length, _Out_ int32 *tokens, int32 max, bool add, bool parse)',
+    ),
+    tokenPiece: declare<
+      (
+        vocabulary: Pointer,
+        token: number,
+        into: Uint8Array,
+        capacity: number,
+        strip: number,
+        special: boolean,
+      ) => number
+    >(
+      llama,
+      'int32 llama_token_to_piece(void *vocab, int32 token, _Out_ uint8 *buffer, int32 length, int32 strip, bool special)',
+    ),
+
+    loraNew: declare<(model: Pointer, path: string) => Pointer | null>(
+      llama,
+      'void *llama_adapter_lora_init(void *model, const char *path)',
+    ),
+    loraSet: declare<(context: Pointer, adapters: readonly Pointer[], count: number, scales: Float32Array) => number>(
+      llama,
+      'int32 llama_set_adapters_lora(void *context, void **adapters, size_t count, float *scales)',
+    ),
+
+    grammarNew: declare<(vocabulary: Pointer, gbnf: string, root: string) => Pointer | null>(
+      llama,
+      'void *llama_sampler_init_grammar(void *vocab, const char *grammar, const char *root)',
+    ),
+    lazyGrammarNew: declare<
+      (
+        vocabulary: Pointer,
+        gbnf: string,
+        root: string,
+        patterns: readonly string[],
+        patternCount: number,
+        tokens: Int32Array,
+        tokenCount: number,
+      ) => Pointer | null
+    >(
+      llama,
+      'void *llama_sampler_init_grammar_lazy_patterns(void *vocab, const char *grammar, const char *root, const char **patterns, size_t count, int32 *tokens, size_t tokenCount)',
+    ),
+    samplerApply: declare<(sampler: Pointer, candidates: Pointer) => void>(
+      llama,
+      'void llama_sampler_apply(void *sampler, void *candidates)',
+    ),
+    samplerAccept: declare<(sampler: Pointer, token: number) => void>(
+      llama,
+      'void llama_sampler_accept(void *sampler, int32 token)',
+    ),
+    samplerReset: declare<(sampler: Pointer) => void>(llama, 'void llama_sampler_reset(void *sampler)'),
+    samplerFree: declare<(sampler: Pointer) => void>(llama, 'void llama_sampler_free(void *sampler)'),
+
+    alloc: (bytes: number): Pointer => koffi.alloc('uint8', bytes) as unknown as Pointer,
+    free: (pointer: Pointer): void => koffi.free(pointer),
+    view: (pointer: Pointer, bytes: number): ArrayBuffer => koffi.view(pointer, bytes) as ArrayBuffer,
+    address: (memory: Uint8Array): bigint => BigInt(koffi.address(memory) as unknown as bigint),
+  };
+}
+
+/** CPU builds in this folder that this processor says it can run, best first. Where there is one build only: none. */
+function cpuVariants(folder: string, files: readonly string[]): string[] {
+  return files
+    .filter((file) => /^(lib)?ggml-cpu-[\w.]+\.(so|dll)$/.test(file))
+    .map((file) => {
+      const path = join(folder, file);
+      const score = koffi.load(path).func('int ggml_backend_score(void)') as unknown as () => number;
+      return { path, score: score() };
+    })
+    .filter(({ score }) => score > 0)
+    .sort((a, b) => b.score - a.score)
+    .map(({ path }) => path);
+}
+
+export function variantName(path: string): string {
+  return basename(path).replace(/^(lib)?ggml-cpu-/, '').replace(/\.(so|dll)$/, '');
+}
+
+/** koffi runs `.async` on its own thread and calls back; the event loop stays free. */
+function asynchronous<Signature extends (...parameters: never[]) => unknown>(callable: unknown) {
+  const { async: start } = callable as { async(...parameters: unknown[]): void };
+  return (...parameters: Parameters<Signature>): Promise<ReturnType<Signature>> =>
+    new Promise((resolve, reject) => {
+      start(...parameters, (error: Error | null, result: ReturnType<Signature>) =>
+        error ? reject(error) : resolve(result),
+      );
+    });
+}

@@ -1,0 +1,83 @@
+import type { Native } from './native.ts';
+import type { Pointer } from './structs.ts';
+
+const emptyBytes = new Uint8Array(0);
+
+/** The model's tokens and their bytes. A token can be part of a character, so text is made from bytes, not per token. */
+export class Vocabulary {
+  readonly size: number;
+  readonly bos: number;
+  readonly endTokens: readonly number[];
+  readonly addsBos: boolean;
+  readonly #isEnd: Uint8Array;
+  readonly #plain: (Uint8Array | undefined)[] = [];
+  readonly #rendered: (Uint8Array | undefined)[] = [];
+  readonly #scratch = new Uint8Array(1024);
+  #texts: readonly string[] | undefined;
+
+  constructor(
+    readonly native: Native,
+    readonly pointer: Pointer,
+    options: { readonly addBos: boolean },
+  ) {
+    this.size = native.vocabularySize(pointer);
+    this.bos = native.tokenBos(pointer);
+    this.addsBos = options.addBos && this.bos >= 0 && native.addsBos(pointer);
+    this.#isEnd = new Uint8Array(this.size);
+    for (let token = 0; token < this.size; token += 1) if (native.isEndToken(pointer, token)) this.#isEnd[token] = 1;
+    for (const token of [native.tokenEos(pointer), native.tokenEot(pointer)]) if (token >= 0) this.#isEnd[token] = 1;
+    this.endTokens = [...this.#isEnd.keys()].filter((token) => this.#isEnd[token] === 1);
+  }
+
+  isEnd(token: number): boolean {
+    return this.#isEnd[token] === 1;
+  }
+
+  tokenize(text: string, options: { readonly addSpecial: boolean; readonly parseSpecial?: boolean }): Int32Array {
+    const bytes = Buffer.from(text);
+    // One token a byte is the worst case, besides what the model adds around the text.
+    const tokens = new Int32Array(bytes.length + 8);
+    const addSpecial = options.addSpecial && this.addsBos;
+    const parseSpecial = options.parseSpecial ?? true;
+    const count = this.native.tokenize(
+      this.pointer,
+      bytes,
+      bytes.length,
+      tokens,
+      tokens.length,
+      addSpecial,
+      parseSpecial,
+    );
+    if (count < 0) throw new Error(`the tokenizer wants room for ${-count} tokens`);
+    return tokens.slice(0, count);
+  }
+
+  /** The bytes that a token stands for; control tokens are silent unless `renderSpecial`. */
+  bytes(token: number, renderSpecial: boolean): Uint8Array {
+    if (token < 0 || token >= this.size) return emptyBytes;
+    const cache = renderSpecial ? this.#rendered : this.#plain;
+    const known = cache[token];
+    if (known) return known;
+    const made = this.#read(token, renderSpecial);
+    cache[token] = made;
+    return made;
+  }
+
+  detokenize(tokens: ArrayLike<number>, renderSpecial: boolean): string {
+    return Buffer.concat(Array.from(tokens, (token) => this.bytes(token, renderSpecial))).toString();
+  }
+
+  /** The text of every token, for searches over the whole vocabulary. Made on first use: it takes some milliseconds. */
+  texts(): readonly string[] {
+    this.#texts ??= Array.from({ length: this.size }, (_, token) => Buffer.from(this.bytes(token, true)).toString());
+    return this.#texts;
+  }
+
+  #read(token: number, special: boolean): Uint8Array {
+    const length = this.native.tokenPiece(this.pointer, token, this.#scratch, this.#scratch.length, 0, special);
+    if (length >= 0) return this.#scratch.slice(0, length);
+    const larger = new Uint8Array(-length);
+    this.native.tokenPiece(this.pointer, token, larger, larger.length, 0, special);
+    return larger;
+  }
+}

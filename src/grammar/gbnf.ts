@@ -1,0 +1,105 @@
+import { GrammarError } from './error.ts';
+import { limits } from './limits.ts';
+
+/** The rules of one grammar while it is being made. Bodies are GBNF text; equal bodies share a rule. */
+export interface Rules {
+  /** The rule for `key`, built at the first request; inside `build` the name is already known, so rules may recur. */
+  named(key: string, hint: string, build: () => string): string;
+  /** A rule for this body, for parts that would otherwise be written several times. */
+  shared(hint: string, body: string): string;
+  /** `item` from `minimum` to `maximum` times; without a maximum as often as one likes. */
+  repeat(item: string, minimum: number, maximum: number | undefined): string;
+  /** The whole grammar. `root` is the body of the root rule. */
+  text(root: string): string;
+}
+
+export function createRules(reserved: readonly string[] = []): Rules {
+  const bodies = new Map<string, string>();
+  const byKey = new Map<string, string>();
+  const byBody = new Map<string, string>();
+  const taken = new Set(['root', ...reserved]);
+  let repeated = 0;
+  let length = 0;
+
+  function reserve(hint: string): string {
+    if (taken.size >= limits.rules) throw new GrammarError(`it needs more than ${limits.rules} rules`, '#');
+    const stem = ruleName(hint);
+    let name = stem;
+    for (let suffix = 2; taken.has(name); suffix += 1) name = `${stem}-${suffix}`;
+    taken.add(name);
+    return name;
+  }
+
+  function write(name: string, body: string): void {
+    length += body.length;
+    if (length > limits.grammarLength) throw new GrammarError('it makes a grammar that is too long', '#');
+    bodies.set(name, body);
+  }
+
+  return {
+    named(key, hint, build) {
+      const known = byKey.get(key);
+      if (known !== undefined) return known;
+      const name = reserve(hint);
+      byKey.set(key, name);
+      write(name, build());
+      return name;
+    },
+    shared(hint, body) {
+      const known = byBody.get(body);
+      if (known !== undefined) return known;
+      const name = reserve(hint);
+      byBody.set(body, name);
+      write(name, body);
+      return name;
+    },
+    repeat(item, minimum, maximum) {
+      const count = maximum ?? minimum;
+      repeated += count;
+      if (count > limits.repetition || repeated > limits.totalRepetition) {
+        throw new GrammarError(`it counts further than ${limits.repetition} (or ${limits.totalRepetition} in all)`, '#');
+      }
+      return quantified(item, minimum, maximum);
+    },
+    text(root) {
+      return [`root ::= ${root}`, ...[...bodies].map(([name, body]) => `${name} ::= ${body}`), ''].join('\n');
+    },
+  };
+}
+
+function quantified(item: string, minimum: number, maximum: number | undefined): string {
+  if (maximum === undefined) return minimum === 0 ? `${item}*` : minimum === 1 ? `${item}+` : `${item}{${minimum},}`;
+  if (minimum === maximum) return minimum === 1 ? item : minimum === 0 ? '""' : `${item}{${minimum}}`;
+  return minimum === 0 && maximum === 1 ? `${item}?` : `${item}{${minimum},${maximum}}`;
+}
+
+/** Rule names hold letters, digits and hyphens only; the rest of a hint becomes a hyphen. */
+export function ruleName(hint: string): string {
+  const name = hint
+    .replace(/[^a-zA-Z0-9]+/g, '-')
+    .replace(/^-+|-+$/g, '')
+    .slice(0, 40);
+  return /^[a-zA-Z]/.test(name) ? name : `rule-${name || 'x'}`;
+}
+
+/** One of several bodies; in brackets as soon as there is a choice, so that it can stand in a sequence. */
+export function choice(options: readonly string[]): string {
+  const distinct = [...new Set(options)];
+  return distinct.length === 1 ? (distinct[0] as string) : `(${distinct.join(' | ')})`;
+}
+
+const shortEscapes: Readonly<Record<string, string>> = { '"': '\\"', '\\': '\\\\', '\n': '\\n', '\r': '\\r', '\t': '\\t' };
+
+/** Text that has to stand there as it is. */
+export function literal(text: string): string {
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: these are the characters that must not stand in a grammar
+  const escaped = text.replace(/["\\\u0000-\u001f\u007f]/g, (character) => {
+    return shortEscapes[character] ?? `\\x${character.charCodeAt(0).toString(16).padStart(2, '0').toUpperCase()}`;
+  });
+  return `"${escaped}"`;
+}
+
+/** The literal for a JSON value on one line, as `JSON.stringify` writes it. */
+export function jsonLiteral(value: unknown): string {
+  return literal(JSON.stringify(value));
+}

@@ -1,0 +1,17 @@
+/**
+ * A schema comes from a stranger, and a few bytes of it can ask for a huge grammar. Each limit is far above what
+ * sensible schemas need; past it the schema is refused with a sentence.
+ */
+export const limits = {
+  /** How deep schemas, values and groups of a pattern may be nested. */
+  depth: 64,
+  rules: 4000,
+  /** The grammar engine itself refuses longer counted repetitions. */
+  repetition: 2000,
+  /** The engine writes every counted repetition out, so their sum is what a grammar costs there. */
+  totalRepetition: 40_000,
+  /** Choices that begin alike are followed side by side, each at a cost per character. */
+  alternatives: 1000,
+  patternLength: 2000,
+  grammarLength: 1_000_000,
+} as const;

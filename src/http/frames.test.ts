@@ -1,0 +1,17 @@
+import { expect, test } from 'vitest';
+import { blankFiller, line } from './ndjson.ts';
+import { commentFrame, dataFrame, messageFrame, namedFrame } from './sse.ts';
+
+test.each([
+  ['a data frame', dataFrame('[DONE]'), 'data: [DONE]\n\n'],
+  ['a named frame', namedFrame('message_stop', '{}'), 'event: message_stop\ndata: {}\n\n'],
+  ['a message frame', messageFrame('{"token": "a"}'), 'event: message\ndata: {"token": "a"}\n\n'],
+  ['a comment frame', commentFrame('keepalive'), ': keepalive\n\n'],
+  ['a line', line({ done: true, text: 'a\nb' }), '{"done":true,"text":"a\\nb"}\n'],
+])('%s looks like this', (_name, frame, bytes) => expect(frame).toBe(bytes));
+
+test('fillers have the wanted length', () => {
+  expect(commentFrame('keepalive', 2048)).toHaveLength(2048);
+  expect(blankFiller(2048)).toHaveLength(2048);
+  expect(JSON.parse(`${blankFiller(2048)}{"a":1}`)).toEqual({ a: 1 });
+});
