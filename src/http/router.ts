@@ -58,9 +58,7 @@ function finder<Found>({ exact, ending, prefix }: Table<Found>): (path: string) 
   const deepest = Math.max(0, ...[...ending.keys()].map(slashes));
   const prefixes = [...prefix].sort(([a], [b]) => b.length - a.length);
   return (path) =>
-    exact.get(path) ??
-    longestEnding(ending, deepest, path) ??
-    prefixes.find(([start]) => path.startsWith(start))?.[1];
+    exact.get(path) ?? longestEnding(ending, deepest, path) ?? prefixes.find(([start]) => path.startsWith(start))?.[1];
 }
 
 /** `/c`, then `/b/c`, as deep as the longest known ending goes: a path of a thousand slashes costs no more. */

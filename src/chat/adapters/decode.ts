@@ -103,8 +103,7 @@ function decodeGuess(value: unknown, index: number): { guess: Guess; unknownKeys
 }
 
 function expectType(key: string, value: unknown, type: 'string' | 'number' | 'boolean'): unknown {
-  const isRight = typeof value === type;
-  if (!isRight) throw new AdapterError(`${key} in the chat adapter must be a ${type}`);
+  if (typeof value !== type) throw new AdapterError(`${key} in the chat adapter must be a ${type}`);
   return value;
 }
 

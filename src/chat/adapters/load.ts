@@ -18,7 +18,6 @@ export interface LoadedAdapter {
 /** The value of the adapter flag: a file, else a built-in name in any case with or without `.json`, else JSON itself. */
 export async function loadAdapter(value: string, readFile: ReadFile): Promise<LoadedAdapter> {
   const wanted = value.trim();
-  if (wanted === '') return builtIn('AutoGuess') as LoadedAdapter;
   const looksInline = wanted.startsWith('{') || wanted.startsWith('[');
   const file = looksInline ? undefined : await readFile(wanted);
   if (file !== undefined) return fromJson(wanted, file);
@@ -74,7 +73,8 @@ function fromJson(source: string, text: string): LoadedAdapter {
       cause: error,
     });
   }
-  return { source, choice: choiceOf(decodeAdapter(value)), warnings: unknownKeyWarnings(source, decodeAdapter(value)) };
+  const decoded = decodeAdapter(value);
+  return { source, choice: choiceOf(decoded), warnings: unknownKeyWarnings(source, decoded) };
 }
 
 function choiceOf(decoded: DecodedAdapter): LoadedAdapter['choice'] {

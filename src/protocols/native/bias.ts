@@ -1,6 +1,7 @@
 import { AppError } from '../../core/errors.ts';
 import type { GenerationRequest } from '../../core/request.ts';
-import { clamp, isAbsent, isObject, type JsonObject, readNumber, readText } from './fields.ts';
+import type { JsonObject } from '../../http/body.ts';
+import { clamp, isAbsent, isObject, readNumber, readText } from './fields.ts';
 
 const limits = { entries: 512, bias: 100 };
 
@@ -25,7 +26,10 @@ function* bans(list: string): Generator<[number, number]> {
     if (entry.trim() === '') continue;
     const token = tokenId(entry);
     if (token === undefined) {
-      throw new AppError('invalid-field', { field: 'custom_token_bans', expected: 'token numbers with commas between' });
+      throw new AppError('invalid-field', {
+        field: 'custom_token_bans',
+        expected: 'token numbers with commas between',
+      });
     }
     if (token >= 0) yield [token, -limits.bias];
   }

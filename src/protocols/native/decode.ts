@@ -1,7 +1,8 @@
 import { AppError } from '../../core/errors.ts';
 import type { EndTokens, GenerationRequest, Grammar, ReasoningBudget } from '../../core/request.ts';
+import type { JsonObject } from '../../http/body.ts';
 import { decodeBias } from './bias.ts';
-import { isAbsent, isObject, type JsonObject, readFlag, readInteger, readNumber, readText, readTexts } from './fields.ts';
+import { isAbsent, isObject, readFlag, readInteger, readNumber, readText, readTexts } from './fields.ts';
 import { type AdapterDefaults, decodeSampling } from './sampling.ts';
 
 export interface PromptTexts {
@@ -42,7 +43,7 @@ export function decode(body: JsonObject, parts: DecodeParts): GenerationRequest 
     maxTokens: decodeMaxTokens(body, parts),
     maxContext: decodeMaxContext(body, parts.contextSize),
     overflow: 'trim',
-    sampling: decodeSampling(body, [requestAdapter(body), parts.adapter]),
+    sampling: decodeSampling(body, requestAdapter(body), parts.adapter),
     logitBias: decodeBias(body),
     bannedTokens: [],
     bannedStrings: readTexts(body, isAbsent(body.banned_tokens) ? 'banned_strings' : 'banned_tokens', limits.bans),
@@ -85,7 +86,7 @@ function decodeMaxContext(body: JsonObject, contextSize: number): number | undef
   return asked > 0 && asked < contextSize ? asked : undefined;
 }
 
-function requestAdapter(body: JsonObject): AdapterDefaults {
+function requestAdapter(body: JsonObject): JsonObject {
   if (isAbsent(body.adapter)) return {};
   if (!isObject(body.adapter)) throw new AppError('invalid-field', { field: 'adapter', expected: 'an object' });
   return body.adapter;
@@ -124,7 +125,10 @@ function decodeGuidance(body: JsonObject, enabled: boolean): GenerationRequest['
   const scale = Math.max(0, readNumber(body.guidance_scale, 1));
   if (scale === 1 || negativePrompt === '') return undefined;
   if (!enabled) {
-    throw new AppError('unsupported', { feature: 'negative_prompt', instead: 'start the server with --enableguidance' });
+    throw new AppError('unsupported', {
+      feature: 'negative_prompt',
+      instead: 'start the server with --enableguidance',
+    });
   }
   return { negativePrompt, scale };
 }
@@ -143,5 +147,6 @@ function decodeReasoning(body: JsonObject): ReasoningBudget | undefined {
 }
 
 function refuseMedia(body: JsonObject, field: string, feature: string, instead: string): void {
-  if (readTexts(body, field, Number.POSITIVE_INFINITY).length > 0) throw new AppError('unsupported', { feature, instead });
+  if (readTexts(body, field, Number.POSITIVE_INFINITY).length > 0)
+    throw new AppError('unsupported', { feature, instead });
 }

@@ -1,6 +1,5 @@
 import { AppError } from '../../core/errors.ts';
-
-export type JsonObject = Readonly<Record<string, unknown>>;
+import type { JsonObject } from '../../http/body.ts';
 
 /** What a 32-bit engine can hold; anything larger on the wire means "as much as there is". */
 const integerRange = { min: -(2 ** 31), max: 2 ** 31 - 1 };

@@ -7,20 +7,27 @@ import {
   samplerStages,
   samplingFields,
 } from '../../core/sampling-fields.ts';
-import { clamp, isAbsent, type JsonObject, readInteger, readNumber, readTexts } from './fields.ts';
+import type { JsonObject } from '../../http/body.ts';
+import { clamp, isAbsent, readInteger, readNumber, readTexts } from './fields.ts';
 
 /** The controls for which a chat adapter, of the request or of the server, may carry its own default. */
-const adapterFields = ['temperature', 'top_k', 'top_p', 'min_p'] as const;
-export type AdapterDefaults = { readonly [Field in (typeof adapterFields)[number]]?: unknown };
+const adapterControls = ['temperature', 'topK', 'topP', 'minP'] as const satisfies readonly SamplingName[];
+export type AdapterDefaults = { readonly [Name in (typeof adapterControls)[number]]?: number };
 
 const breakers = { count: 128, bytes: 40 };
 const unsigned = { min: -1, max: 2 ** 32 - 1 };
 
-/** `adapters` in the order in which they are asked for a default. */
-export function decodeSampling(body: JsonObject, adapters: readonly AdapterDefaults[]): Sampling {
+/** `adapter` is the object of the request, `loaded` that of the server; the first that has a value gives the default. */
+export function decodeSampling(body: JsonObject, adapter: JsonObject, loaded: AdapterDefaults): Sampling {
+  const defaults: Partial<Record<SamplingName, number>> = {};
+  for (const name of adapterControls) {
+    const field = samplingFields[name];
+    defaults[name] = readControl(adapter, field, loaded[name] ?? field.default);
+  }
   const values = {} as { [Name in SamplingName]: number };
   for (const name of Object.keys(samplingFields) as SamplingName[]) {
-    values[name] = decodeControl(body, samplingFields[name], adapters);
+    const field = samplingFields[name];
+    values[name] = readControl(body, field, defaults[name] ?? field.default);
   }
   return {
     ...values,
@@ -32,11 +39,8 @@ export function decodeSampling(body: JsonObject, adapters: readonly AdapterDefau
   };
 }
 
-function decodeControl(body: JsonObject, field: SamplingField, adapters: readonly AdapterDefaults[]): number {
+function readControl(body: JsonObject, field: SamplingField, fallback: number): number {
   const read = field.type === 'integer' ? readInteger : readNumber;
-  const adapterField = adapterFields.find((name) => name === field.wire[0]);
-  const sources = adapterField ? [...adapters].reverse().map((adapter) => adapter[adapterField]) : [];
-  const fallback = sources.reduce((value: number, source) => read(source, value), field.default);
   return clamp(read(firstPresent(body, field.wire), fallback), field.min, field.max);
 }
 

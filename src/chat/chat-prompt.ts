@@ -1,0 +1,36 @@
+import type { ChatTags } from './adapters/adapter.ts';
+import { type ChatPrompt, type FlatPromptOptions, flatPrompt } from './flat-prompt.ts';
+import type { Conversation } from './messages.ts';
+import type { ChatTemplate, TemplateInput } from './template.ts';
+
+export interface ChatPromptOptions extends FlatPromptOptions, Omit<TemplateInput, 'conversation'> {
+  readonly tags: ChatTags;
+  /** The model's own template, when the server renders templates. */
+  readonly template: ChatTemplate | undefined;
+  /** Whether the template is trusted with tools too; otherwise such requests take the adapter. */
+  readonly templateTools: boolean;
+}
+
+export interface ChatPromptResult extends ChatPrompt {
+  readonly by: 'template' | 'adapter';
+  readonly warnings: readonly string[];
+}
+
+/** The prompt of a chat: the model's template where it may and can be used, the adapter otherwise. */
+export function chatPrompt(conversation: Conversation, options: ChatPromptOptions): ChatPromptResult {
+  const { template, templateTools, tags } = options;
+  const byAdapter = (warnings: readonly string[]): ChatPromptResult => ({
+    by: 'adapter',
+    ...flatPrompt(conversation, tags, options),
+    warnings,
+  });
+  if (template === undefined || (conversation.tools.length > 0 && !templateTools)) return byAdapter([]);
+  try {
+    const { prompt, warnings } = template.render({ ...options, conversation });
+    const told = warnings.map((warning) => `The chat template says: ${warning}`);
+    return { by: 'template', prompt, memory: options.memory ?? '', stop: options.stop, warnings: told };
+  } catch (error) {
+    const reason = error instanceof Error ? error.message : String(error);
+    return byAdapter([`The chat template failed, so the chat adapter is used instead: ${reason}`]);
+  }
+}

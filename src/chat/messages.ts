@@ -1,0 +1,76 @@
+/** A conversation in words that no protocol owns. Decoders make it; prompts are made from it. */
+export interface Conversation {
+  readonly messages: readonly Message[];
+  /** Every picture and sound of the conversation; the parts of the messages point into this list. */
+  readonly media: readonly Medium[];
+  readonly tools: readonly Tool[];
+}
+
+export type Message =
+  | { readonly role: 'system' | 'user'; readonly content: Content }
+  | {
+      readonly role: 'assistant';
+      readonly content: Content;
+      /** The thinking of that turn, for templates that show it to the model again. */
+      readonly reasoning?: string;
+      readonly toolCalls?: readonly ToolCallRecord[];
+    }
+  | { readonly role: 'tool'; readonly content: Content; readonly callId?: string; readonly toolName?: string }
+  /** A role that only some templates know. */
+  | { readonly role: 'other'; readonly roleName: string; readonly content: Content };
+
+export type Content = readonly ContentPart[];
+
+export type ContentPart =
+  | { readonly type: 'text'; readonly text: string }
+  | { readonly type: 'medium'; readonly index: number };
+
+export interface Medium {
+  readonly kind: 'image' | 'audio';
+  readonly base64: string;
+  /** `image/png`, `wav`, … where the client said it. */
+  readonly format?: string;
+}
+
+/** A call that the model made earlier. */
+export interface ToolCallRecord {
+  readonly id: string;
+  readonly name: string;
+  /** JSON text, as the model wrote it and as clients send it back. */
+  readonly json: string;
+}
+
+export interface Tool {
+  readonly name: string;
+  readonly description?: string;
+  /** A JSON schema of an object. */
+  readonly parameters: Readonly<Record<string, unknown>>;
+}
+
+export function text(value: string): Content {
+  return value === '' ? [] : [{ type: 'text', text: value }];
+}
+
+const mediumWords: Readonly<Record<Medium['kind'], string>> = { image: 'Image', audio: 'Audio' };
+
+/**
+ * The words that stand for a picture or a sound until the engine puts its tokens there. Pictures and sounds are counted
+ * apart, so that a mixture of both stays unambiguous.
+ */
+export function mediumPlaceholder(media: readonly Medium[], index: number): string {
+  const medium = media[index];
+  if (medium === undefined) return '';
+  const number = media.slice(0, index + 1).filter(({ kind }) => kind === medium.kind).length;
+  return `\n(Attached ${mediumWords[medium.kind]} ${number})\n`;
+}
+
+export function flatContent(content: Content, media: readonly Medium[]): string {
+  return content.map((part) => (part.type === 'text' ? part.text : mediumPlaceholder(media, part.index))).join('');
+}
+
+/** What the reply is to continue: the text of a last turn that is already the assistant's. */
+export function prefillOf(messages: readonly Message[], media: readonly Medium[]): string | undefined {
+  const last = messages.at(-1);
+  if (last?.role !== 'assistant' || (last.toolCalls?.length ?? 0) > 0) return undefined;
+  return flatContent(last.content, media);
+}

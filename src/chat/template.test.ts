@@ -1,0 +1,205 @@
+import { describe, expect, test } from 'vitest';
+import { chatAdapter } from './adapters/adapter.ts';
+import { chatPrompt } from './chat-prompt.ts';
+import { type Message, text } from './messages.ts';
+import { compileTemplate, type TemplateInput } from './template.ts';
+
+const user: Message = { role: 'user', content: text('Hi') };
+const tool = { name: 'look', description: 'Looks', parameters: { type: 'object' } };
+
+function input(messages: readonly Message[], rest: Partial<TemplateInput> = {}): TemplateInput {
+  return {
+    conversation: { messages, media: [], tools: [] },
+    continueAssistantTurn: true,
+    serverVariables: {},
+    requestVariables: {},
+    reasoningEffort: undefined,
+    now: new Date(2026, 1, 3),
+    ...rest,
+  };
+}
+
+async function render(source: string, messages: readonly Message[] = [user], rest: Partial<TemplateInput> = {}) {
+  return (await compileTemplate(source)).render(input(messages, rest));
+}
+
+const turns =
+  '{% for m in messages %}<{{ m.role }}>{{ m.content }}{% endfor %}{% if add_generation_prompt %}<reply>{% endif %}';
+
+test('renders the turns and opens the reply', async () => {
+  expect(await render(turns)).toEqual({ prompt: '<user>Hi<reply>', warnings: [] });
+});
+
+test('lines that hold only a block leave nothing behind', async () => {
+  expect((await render('a\n  {% if true %}\nb\n  {% endif %}\nc')).prompt).toBe('a\nb\nc');
+});
+
+test('marks of what is trained on are passed over', async () => {
+  expect((await render('a{% generation %}b{% endgeneration %}c')).prompt).toBe('abc');
+});
+
+test('the first and last token are left to the tokenizer unless given', async () => {
+  expect((await render('[{{ bos_token }}{{ eos_token }}]')).prompt).toBe('[]');
+  expect((await render('[{{ bos_token }}{{ eos_token }}]', [user], { tokens: { bos: 'b', eos: 'e' } })).prompt).toBe(
+    '[be]',
+  );
+});
+
+test('a complaint of the template is a warning and adds nothing', async () => {
+  expect(await render("a{{ raise_exception('Roles must alternate') }}b")).toEqual({
+    prompt: 'ab',
+    warnings: ['Roles must alternate'],
+  });
+});
+
+test('the date is that of the request, in English', async () => {
+  expect((await render("{{ strftime_now('%d %b %Y') }}")).prompt).toBe('03 Feb 2026');
+});
+
+test('JSON is written without escapes for letters beyond ASCII', async () => {
+  expect((await render("{{ {'a': 'é'} | tojson }}")).prompt).toBe('{"a": "é"}');
+});
+
+test('a last turn of the assistant is put behind the opened reply', async () => {
+  const begun: Message = { role: 'assistant', content: text('Once') };
+  expect((await render(turns, [user, begun])).prompt).toBe('<user>Hi<reply>Once');
+  expect((await render(turns, [user, begun], { continueAssistantTurn: false })).prompt).toBe(
+    '<user>Hi<assistant>Once<reply>',
+  );
+  expect((await render(turns, [user, { role: 'assistant', content: text(' ') }])).prompt).toBe(
+    '<user>Hi<assistant> <reply>',
+  );
+});
+
+describe('variables', () => {
+  const shown = '{{ a }}|{{ enable_thinking }}|{{ reasoning_effort }}|{{ reasoning_strength }}';
+
+  test('of the request win over those of the server', async () => {
+    const rest = { serverVariables: { a: 1 }, requestVariables: { a: 2 } };
+    expect((await render(shown, [user], rest)).prompt).toBe('2|||');
+  });
+
+  test('carry the effort of thinking', async () => {
+    expect((await render(shown, [user], { reasoningEffort: 'high' })).prompt).toBe('||high|high');
+  });
+
+  test('say that there is no thinking where it is switched off in either way', async () => {
+    const off = { reasoningEffort: 'high', requestVariables: { enable_thinking: false } };
+    expect((await render(shown, [user], off)).prompt).toBe('|false|high|none');
+    expect((await render(shown, [user], { reasoningEffort: 'none' })).prompt).toBe('|false|none|none');
+  });
+
+  test('cannot take the place of what the language itself provides', async () => {
+    const rest = { requestVariables: { namespace: 'x' } };
+    expect((await render('{% set n = namespace(a=1) %}{{ n.a }}', [user], rest)).prompt).toBe('1');
+  });
+
+  test('are without tools when there are none, so that templates test for them', async () => {
+    expect((await render('{% if tools is defined %}tools{% else %}none{% endif %}')).prompt).toBe('none');
+  });
+});
+
+describe('messages', () => {
+  test('show earlier calls with their arguments as objects', async () => {
+    const call: Message = {
+      role: 'assistant',
+      content: [],
+      toolCalls: [
+        { id: 'call_1', name: 'look', json: '{"at":"sky"}' },
+        { id: 'call_2', name: 'look', json: 'not json' },
+      ],
+    };
+    const source =
+      '{% for m in messages %}{{ m.content }}{% for c in m.tool_calls or [] %}' +
+      '{{ c.id }} {{ c.function.name }} {{ c.function.arguments | tojson }};{% endfor %}{% endfor %}';
+    expect((await render(source, [call])).prompt).toBe('call_1 look {"at": "sky"};call_2 look "not json";');
+  });
+
+  test('show results with the call that they answer, and earlier thinking', async () => {
+    const messages: Message[] = [
+      { role: 'assistant', content: text('Hm.'), reasoning: 'thought' },
+      { role: 'tool', callId: 'c1', toolName: 'look', content: text('blue') },
+    ];
+    const source =
+      '{% for m in messages %}{{ m.reasoning_content }}{{ m.tool_call_id }}{{ m.name }}{{ m.content }} {% endfor %}';
+    expect((await render(source, messages)).prompt).toBe('thoughtHm. c1lookblue ');
+  });
+
+  test('hold one text with numbered words for pictures', async () => {
+    const content = [
+      { type: 'text', text: 'See' },
+      { type: 'medium', index: 0 },
+    ] as const;
+    const conversation = {
+      messages: [{ role: 'user', content } as const],
+      media: [{ kind: 'image', base64: '' } as const],
+      tools: [],
+    };
+    expect((await render(turns, [], { conversation })).prompt).toBe('<user>See\n(Attached Image 1)\n<reply>');
+  });
+
+  test('come as lists of parts to templates that know nothing else', async () => {
+    const source =
+      "{% for m in messages %}{% for p in m.content %}{% if p.type == 'text' %}{{ p.text }}{% endif %}{% endfor %}{% endfor %}";
+    expect((await render(source)).prompt).toBe('Hi');
+  });
+});
+
+describe('a template that runs away', () => {
+  test.each([
+    ['loops over too much', '{% for i in range(1000000000) %}x{% endfor %}', /too large/],
+    [
+      'nests loops',
+      '{% for i in range(9999) %}{% for j in range(9999) %}{% set x = 1 %}{% endfor %}{% endfor %}',
+      /does not come to an end/,
+    ],
+    [
+      'doubles a text',
+      "{% set n = namespace(s='x') %}{% for i in range(60) %}{% set n.s = n.s + n.s %}{% endfor %}",
+      /too large/,
+    ],
+    [
+      'doubles a list',
+      '{% set n = namespace(s=[1]) %}{% for i in range(60) %}{% set n.s = n.s + n.s %}{% endfor %}',
+      /too large/,
+    ],
+    ['calls itself', '{% macro f() %}{{ f() }}{% endmacro %}{{ f() }}', /./],
+  ])('is stopped when it %s', async (_, source, reason) => {
+    const template = await compileTemplate(source);
+    expect(() => template.render(input([user]))).toThrow(reason);
+  });
+});
+
+describe('the prompt of a chat', () => {
+  const { tags } = chatAdapter({ userStart: '<U>', assistantStart: '<A>' });
+  const options = { ...input([user]), tags, stop: ['x'], template: undefined, templateTools: false };
+
+  test('is the template where there is one', async () => {
+    const template = await compileTemplate(turns);
+    expect(chatPrompt({ messages: [user], media: [], tools: [] }, { ...options, template })).toEqual({
+      by: 'template',
+      prompt: '<user>Hi<reply>',
+      memory: '',
+      stop: ['x'],
+      warnings: [],
+    });
+  });
+
+  test('is the adapter for tools unless templates are trusted with them', async () => {
+    const template = await compileTemplate('{{ tools[0].function.name }}');
+    const conversation = { messages: [user], media: [], tools: [tool] };
+    expect(chatPrompt(conversation, { ...options, template }).prompt).toBe('<U>Hi<A>');
+    expect(chatPrompt(conversation, { ...options, template, templateTools: true }).prompt).toBe('look');
+  });
+
+  test('falls back to the adapter, and says so, when the template fails', async () => {
+    const template = await compileTemplate('{{ 1 | nosuchfilter }}');
+    const { by, prompt, warnings } = chatPrompt({ messages: [user], media: [], tools: [] }, { ...options, template });
+    expect({ by, prompt }).toEqual({ by: 'adapter', prompt: '<U>Hi<A>' });
+    expect(warnings).toEqual([expect.stringMatching(/^The chat template failed, so the chat adapter is used/)]);
+  });
+});
+
+test('a template that cannot be read is refused when it is compiled', async () => {
+  await expect(compileTemplate('{% if %}')).rejects.toThrow();
+});

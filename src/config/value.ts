@@ -1,0 +1,147 @@
+import { unreachable } from '../core/events.ts';
+import type { FlagShape, FlagValue, JsonObject, ListShape, NumberShape } from './flag.ts';
+import { parseLooseObject } from './loose-json.ts';
+
+export type Reading =
+  | { readonly ok: true; readonly value: FlagValue; readonly clampedFrom?: number }
+  | { readonly ok: false; readonly expected: string };
+
+/** Values as typed on the command line. The caller has already counted them. */
+export function readTexts(shape: FlagShape, texts: readonly string[]): Reading {
+  if (shape.type === 'switch') return good(true);
+  if (shape.type === 'list') return readList(shape, texts);
+  const [text] = texts;
+  if (text !== undefined) return readScalar(shape, text);
+  return 'bare' in shape && shape.bare !== undefined ? good(shape.bare) : bad(shape);
+}
+
+/**
+ * Values as config files hold them. Files of many versions exist, so this is more lenient than the command line: `null`
+ * is the default, numbers may be texts and the other way round, a single value may stand for a list.
+ */
+export function readJson(shape: FlagShape, json: unknown): Reading {
+  if (json === null || json === undefined) return good(shape.default);
+  switch (shape.type) {
+    case 'switch':
+      return json === true || json === 1 ? good(true) : json === false || json === 0 ? good(false) : bad(shape);
+    case 'json':
+      return json === '' ? good(null) : isObject(json) ? good(json) : readScalar(shape, json);
+    case 'list':
+      if (json === '') return good(shape.default);
+      return readJsonList(shape, Array.isArray(json) ? json : [json]);
+    case 'text':
+      if (shape.holds === 'json' && isObject(json)) return good(JSON.stringify(json));
+      if (json === '' && shape.default === null) return good(null);
+      return readScalar(shape, json);
+    case 'integer':
+    case 'number':
+      // Some of these were switches once.
+      if (json === false) return good(shape.default);
+      if (json === true && shape.bare !== undefined) return good(shape.bare);
+      return readScalar(shape, json);
+    case 'choice':
+      return readScalar(shape, json);
+    default:
+      return unreachable(shape);
+  }
+}
+
+/** The end of the sentence "--flag needs …". */
+export function expectation(shape: FlagShape): string {
+  switch (shape.type) {
+    case 'switch':
+      return 'no value';
+    case 'integer':
+    case 'number':
+      return numberExpectation(shape);
+    case 'text':
+      return 'a value';
+    case 'choice':
+      return `one of ${shape.choices.join(', ')}`;
+    case 'json':
+      return 'a JSON object';
+    case 'list':
+      return listExpectation(shape);
+    default:
+      return unreachable(shape);
+  }
+}
+
+export function rangeText({ min, max }: Pick<NumberShape, 'min' | 'max'>): string {
+  if (min !== undefined && max !== undefined) return `from ${min} to ${max}`;
+  if (min !== undefined) return `not below ${min}`;
+  return max === undefined ? '' : `not above ${max}`;
+}
+
+function readScalar(shape: Exclude<FlagShape, { type: 'switch' | 'list' }>, raw: unknown): Reading {
+  switch (shape.type) {
+    case 'integer':
+    case 'number':
+      return readNumber(shape, raw);
+    case 'text':
+      return typeof raw === 'string' || typeof raw === 'number' ? good(String(raw)) : bad(shape);
+    case 'choice': {
+      const word = shape.synonyms?.[String(raw)] ?? String(raw);
+      return shape.choices.includes(word) ? good(word) : bad(shape);
+    }
+    case 'json': {
+      if (typeof raw === 'string' && raw.trim() === '') return good(null);
+      const object = typeof raw === 'string' ? parseLooseObject(raw) : undefined;
+      return object ? good(object) : bad(shape);
+    }
+    default:
+      return unreachable(shape);
+  }
+}
+
+function readNumber(shape: NumberShape, raw: unknown): Reading {
+  const value = toNumber(shape.type, raw);
+  if (value === undefined || (shape.only && !shape.only.includes(value))) return bad(shape);
+  const inside = Math.min(Math.max(value, shape.min ?? value), shape.max ?? Number.POSITIVE_INFINITY);
+  if (inside === value) return good(value);
+  return shape.clamp ? { ok: true, value: inside, clampedFrom: value } : bad(shape);
+}
+
+function toNumber(type: 'integer' | 'number', raw: unknown): number | undefined {
+  const plain = typeof raw === 'number' || (typeof raw === 'string' && /^[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?$/i.test(raw));
+  const value = plain ? Number(raw) : Number.NaN;
+  if (type === 'integer') return Number.isSafeInteger(value) ? value : undefined;
+  return Number.isFinite(value) ? value : undefined;
+}
+
+function readList(shape: ListShape, items: readonly unknown[]): Reading {
+  if (items.length < shape.least || items.length > (shape.most ?? items.length)) return bad(shape);
+  const values = items.map((item) => readItem(shape, item));
+  return values.every((value) => value !== undefined) ? good(values) : bad(shape);
+}
+
+function readJsonList(shape: ListShape, items: readonly unknown[]): Reading {
+  // An empty list says something only for flags that can stand alone.
+  if (items.length === 0 && shape.least > 0) return good(shape.default);
+  return readList(shape, items);
+}
+
+function readItem(shape: ListShape, item: unknown): string | number | undefined {
+  if (shape.of === 'integer' || shape.of === 'number') return toNumber(shape.of, item);
+  const text = typeof item === 'string' || typeof item === 'number' ? String(item) : undefined;
+  return shape.of === 'choice' && text !== undefined && !shape.choices?.includes(text) ? undefined : text;
+}
+
+function numberExpectation(shape: NumberShape): string {
+  if (shape.only) return `one of ${shape.only.join(', ')}`;
+  return [shape.type === 'integer' ? 'a whole number' : 'a number', rangeText(shape)].filter(Boolean).join(' ');
+}
+
+function listExpectation(shape: ListShape): string {
+  const nouns = { text: 'values', integer: 'whole numbers', number: 'numbers', choice: 'values' };
+  const noun = shape.of === 'choice' ? `values out of ${shape.choices?.join(', ')}` : nouns[shape.of];
+  if (shape.most === undefined) return shape.least === 0 ? noun : `one or more ${noun}`;
+  return shape.least === shape.most ? `exactly ${shape.least} ${noun}` : `${shape.least} to ${shape.most} ${noun}`;
+}
+
+function isObject(json: unknown): json is JsonObject {
+  return typeof json === 'object' && json !== null && !Array.isArray(json);
+}
+
+const good = (value: FlagValue): Reading => ({ ok: true, value });
+const bad = (shape: FlagShape): Reading => ({ ok: false, expected: expectation(shape) });

@@ -1,0 +1,32 @@
+import type { GenerationEvent } from './events.ts';
+import type { GenerationRequest } from './request.ts';
+import type { TextState } from './text-service.ts';
+
+/** What an engine tells of a generation besides its events: for people who watch, not for clients. */
+export interface PromptProgress {
+  readonly done: number;
+  readonly total: number;
+}
+
+export interface GenerationSink {
+  /** Called for each event in order; `finish` or `error` is the last one. */
+  event(event: GenerationEvent): void;
+  promptProgress?(progress: PromptProgress): void;
+}
+
+export interface RunningGeneration {
+  /** The sink still gets its last event, with what was generated until then. */
+  abort(): void;
+}
+
+/** A text model behind a narrow door. It does not queue: whoever calls it has decided that this request runs now. */
+export interface TextEngine {
+  state(): TextState;
+  /** The context size that is or will be allocated. */
+  contextSize(): number;
+  /** Resolves when the state is no longer `loading`. */
+  settled(): Promise<void>;
+  generate(request: GenerationRequest, seed: number, sink: GenerationSink): RunningGeneration;
+  tokenize(text: string, options: { readonly addSpecial: boolean }): Promise<readonly number[]>;
+  detokenize(tokens: readonly number[], options: { readonly renderSpecial: boolean }): Promise<string>;
+}

@@ -1,0 +1,67 @@
+import { AppError } from '../../../core/errors.ts';
+
+export interface PromptParts {
+  /** Tokens without a beginning-of-text token; `bos` says which one goes in front, if any. */
+  readonly prompt: Int32Array;
+  readonly memory: Int32Array;
+  readonly negativeLength: number;
+  readonly bos: number | undefined;
+}
+
+export interface PromptLimits {
+  readonly contextSize: number;
+  readonly maxTokens: number;
+  readonly overflow: 'trim' | 'refuse';
+}
+
+export interface PromptPlan {
+  readonly tokens: Int32Array;
+  readonly maxTokens: number;
+  /** Tokens of the prompt and of the memory that had to go. */
+  readonly dropped: number;
+}
+
+/** Makes prompt and reply fit into the context together: `trim` loses the oldest text, `refuse` says so instead. */
+export function planPrompt(parts: PromptParts, limits: PromptLimits): PromptPlan {
+  return limits.overflow === 'trim' ? trimToFit(parts, limits) : refuseOverflow(parts, limits);
+}
+
+function trimToFit({ prompt, memory, negativeLength, bos }: PromptParts, limits: PromptLimits): PromptPlan {
+  const context = limits.contextSize;
+  const start = bos === undefined ? 0 : 1;
+  const maxTokens = clampReply(limits.maxTokens, context, start + prompt.length + memory.length);
+  let kept = prompt.subarray(Math.max(0, start + prompt.length + maxTokens - context));
+  let remembered = memory;
+  if (memory.length > 0 || negativeLength > 0) {
+    remembered = memory.subarray(Math.max(0, start + memory.length + maxTokens + 4 - context));
+    const excess = start + remembered.length + negativeLength + 1 + kept.length + maxTokens - context;
+    kept = kept.subarray(Math.min(kept.length, Math.max(0, excess)));
+  }
+  const dropped = prompt.length - kept.length + (memory.length - remembered.length);
+  return { tokens: join(bos, remembered, kept), maxTokens, dropped };
+}
+
+function refuseOverflow({ prompt, memory, negativeLength, bos }: PromptParts, limits: PromptLimits): PromptPlan {
+  const tokens = join(bos, memory, prompt);
+  const room = limits.contextSize - tokens.length - negativeLength;
+  if (room < 1) {
+    throw new AppError('context-overflow', { promptTokens: tokens.length, contextSize: limits.contextSize });
+  }
+  return { tokens, maxTokens: Math.min(limits.maxTokens, room), dropped: 0 };
+}
+
+/** A reply takes at most 65 % of the context, or 80 % when the prompt is short. */
+export function clampReply(maxTokens: number, contextSize: number, promptTokens: number): number {
+  const share = promptTokens < 0.25 * contextSize ? 0.2 : 0.35;
+  const reserved = Math.max(Math.min(contextSize - 4, 16), Math.floor(contextSize * share));
+  return Math.max(1, Math.min(maxTokens, contextSize - reserved));
+}
+
+function join(bos: number | undefined, memory: Int32Array, prompt: Int32Array): Int32Array {
+  const start = bos === undefined ? 0 : 1;
+  const tokens = new Int32Array(start + memory.length + prompt.length);
+  if (bos !== undefined) tokens[0] = bos;
+  tokens.set(memory, start);
+  tokens.set(prompt, start + memory.length);
+  return tokens;
+}

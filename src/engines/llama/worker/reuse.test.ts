@@ -1,0 +1,74 @@
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { longestContinuation, planReuse, type ReuseQuestion } from './reuse.ts';
+
+const range = (from: number, to: number) => Array.from({ length: to - from }, (_, index) => from + index);
+const ask = (cached: number[], wanted: number[], more: Partial<ReuseQuestion> = {}) =>
+  planReuse({
+    cached: Int32Array.from(cached),
+    wanted: Int32Array.from(wanted),
+    contextSize: 2048,
+    maxTokens: 100,
+    canShift: true,
+    canRewind: true,
+    ...more,
+  });
+
+describe('the common beginning', () => {
+  test('is kept', () => expect(ask(range(0, 50), [...range(0, 30), 7, 8])).toEqual({ shift: undefined, keep: 30 }));
+  test('leaves the last token to compute when all is known', () =>
+    expect(ask(range(0, 50), range(0, 50)).keep).toBe(49));
+  test('of three tokens is not worth it', () => expect(ask([1, 2, 3, 4, 5], [1, 2, 3, 9, 9, 9]).keep).toBe(0));
+});
+
+describe('a memory that cannot rewind', () => {
+  test('is used when the prompt goes on from its end', () =>
+    expect(ask(range(0, 50), range(0, 60), { canRewind: false }).keep).toBe(50));
+  test.each([
+    ['ends early', range(0, 30)],
+    ['is the same', range(0, 50)],
+    ['parts from it', [...range(0, 49), 7, 8]],
+  ])('is not used when the prompt %s', (_, wanted) =>
+    expect(ask(range(0, 50), wanted, { canRewind: false }).keep).toBe(0),
+  );
+});
+
+describe('a chat that dropped its oldest turns', () => {
+  const cached = range(0, 1900);
+  const wanted = [...range(0, 20), ...range(300, 1900), ...range(5000, 5040)];
+  test('is shifted: the dropped turns leave the cache, the rest stays', () =>
+    expect(ask(cached, wanted)).toEqual({ shift: { from: 20, count: 280 }, keep: 1620 }));
+  test('is computed again where shifting is off', () =>
+    expect(ask(cached, wanted, { canShift: false })).toEqual({ shift: undefined, keep: 20 }));
+  test('is not shifted for a short match', () =>
+    expect(ask(cached, [...range(0, 20), ...range(300, 400), ...range(5000, 5600)]).shift).toBeUndefined());
+});
+
+test('whatever is kept equals the wanted tokens, after the shift', () => {
+  const tokens = fc.array(fc.integer({ min: 0, max: 3 }), { minLength: 1, maxLength: 600 });
+  fc.assert(
+    fc.property(tokens, tokens, fc.integer({ min: 0, max: 500 }), (head, tail, cut) => {
+      const cached = [...head, ...tail];
+      const wanted = [...head.slice(0, 10), ...cached.slice(cut), 9];
+      const { shift, keep } = ask(cached, wanted, { contextSize: 256 });
+      if (shift) cached.splice(shift.from, shift.count);
+      expect(cached.slice(0, keep)).toEqual(wanted.slice(0, keep));
+      expect(keep).toBeLessThan(wanted.length);
+    }),
+  );
+});
+
+test('the longest continuation is the longest over all places', () => {
+  const tokens = fc.array(fc.integer({ min: 0, max: 2 }), { maxLength: 40 });
+  fc.assert(
+    fc.property(tokens, tokens, (old, next) => {
+      const lengthAt = (start: number) => {
+        let length = 0;
+        while (start + length < old.length && length < next.length && old[start + length] === next[length]) length += 1;
+        return length;
+      };
+      const naive = Math.max(0, ...old.map((_, start) => lengthAt(start)));
+      expect(longestContinuation(Int32Array.from(old), Int32Array.from(next)).length).toBe(naive);
+    }),
+  );
+});

@@ -1,0 +1,76 @@
+import { GrammarError } from './error.ts';
+import { asserts, refusedKeyword } from './keywords.ts';
+import { limits } from './limits.ts';
+import { type Conjunction, child, isRecord, type Keywords, type Located, resolveReference } from './located.ts';
+
+/** A located schema that is an object. */
+export interface Part extends Located {
+  readonly schema: Keywords;
+}
+
+/**
+ * The conjunction with references followed and `allOf` taken apart, without what says nothing. Equal demands come out as
+ * equal lists whichever way they were written, so their keys together name a rule.
+ */
+export function expand(document: unknown, conjunction: Conjunction): Part[] {
+  const parts = new Map<string, Part>();
+  const waiting = [...conjunction];
+  const followed = new Set<string>();
+  for (let place = waiting.shift(); place !== undefined; place = waiting.shift()) {
+    if (!asserts(place) || parts.has(place.key) || followed.has(place.key)) continue;
+    if (parts.size + waiting.length > limits.alternatives) {
+      throw new GrammarError('too many schemas are combined', place.pointer);
+    }
+    if (!isPart(place)) throw new GrammarError('false allows no value', place.pointer);
+    const keyword = refusedKeyword(place.schema);
+    if (keyword !== undefined) {
+      throw new GrammarError('a grammar cannot express this keyword', place.pointer, keyword);
+    }
+    const { $ref: reference, allOf } = place.schema;
+    if (reference === undefined && allOf === undefined) {
+      parts.set(place.key, place);
+      continue;
+    }
+    followed.add(place.key);
+    if (reference !== undefined) waiting.push(resolveReference(document, reference, place));
+    if (allOf !== undefined) waiting.push(...branches(place, 'allOf'));
+    waiting.push(omit(place, '$ref', 'allOf'));
+  }
+  return [...parts.values()].sort((a, b) => (a.key < b.key ? -1 : 1));
+}
+
+/**
+ * The alternatives of the first `anyOf` or `oneOf` among the parts, each joined with everything else; undefined when
+ * there is no choice. `oneOf` counts as `anyOf`: that only one branch fits cannot be told while writing.
+ */
+export function alternatives(parts: readonly Part[]): Conjunction[] | undefined {
+  for (const keyword of ['anyOf', 'oneOf'] as const) {
+    const part = parts.find(({ schema }) => schema[keyword] !== undefined);
+    if (!part) continue;
+    const rest = parts.map((other) => (other === part ? omit(part, keyword) : other));
+    const options = branches(part, keyword).filter(({ schema }) => schema !== false);
+    if (options.length === 0) throw new GrammarError('no alternative allows a value', part.pointer, keyword);
+    return options.map((branch) => [...rest, branch]);
+  }
+  return undefined;
+}
+
+function branches(part: Part, keyword: 'allOf' | 'anyOf' | 'oneOf'): Located[] {
+  const list = part.schema[keyword];
+  if (!Array.isArray(list) || list.length === 0) {
+    throw new GrammarError('there must be a list of schemas', part.pointer, keyword);
+  }
+  if (list.length > limits.alternatives) {
+    throw new GrammarError(`there are more than ${limits.alternatives} schemas`, part.pointer, keyword);
+  }
+  return list.map((schema, index) => child(part, schema, keyword, index));
+}
+
+function omit(part: Part, ...keywords: string[]): Part {
+  const schema = Object.fromEntries(Object.entries(part.schema).filter(([keyword]) => !keywords.includes(keyword)));
+  return { ...part, schema, key: `${part.key} without ${keywords.join(' ')}` };
+}
+
+function isPart(place: Located): place is Part {
+  return isRecord(place.schema);
+}

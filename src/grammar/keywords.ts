@@ -1,0 +1,57 @@
+import type { Located } from './located.ts';
+
+export type TypeName = 'object' | 'array' | 'string' | 'number' | 'integer' | 'boolean' | 'null';
+
+export const typeNames: readonly TypeName[] = ['object', 'array', 'string', 'number', 'integer', 'boolean', 'null'];
+
+/** The keywords that say something about values of one type; they also tell the type where `type` is missing. */
+export const keywordsOfType: Readonly<Partial<Record<TypeName, readonly string[]>>> = {
+  object: [
+    'properties',
+    'required',
+    'additionalProperties',
+    'unevaluatedProperties',
+    'minProperties',
+    'maxProperties',
+    'propertyNames',
+  ],
+  array: ['items', 'prefixItems', 'additionalItems', 'unevaluatedItems', 'minItems', 'maxItems', 'uniqueItems'],
+  string: ['minLength', 'maxLength', 'pattern', 'format'],
+  number: ['minimum', 'maximum', 'exclusiveMinimum', 'exclusiveMaximum', 'multipleOf'],
+};
+
+const general = ['type', 'enum', 'const', '$ref', 'allOf', 'anyOf', 'oneOf'];
+
+/** Keywords that demand something a grammar cannot promise. */
+const refused = [
+  'not',
+  'if',
+  'dependentSchemas',
+  'dependentRequired',
+  'dependencies',
+  'patternProperties',
+  'contains',
+  'minContains',
+  'maxContains',
+  '$dynamicRef',
+  '$recursiveRef',
+];
+
+const asserting = new Set([...general, ...refused, ...Object.values(keywordsOfType).flat()]);
+
+/** Whether the schema says anything at all beside titles, descriptions, definitions and the like. */
+export function asserts({ schema }: Located): boolean {
+  return typeof schema === 'boolean' ? !schema : Object.keys(schema).some((keyword) => asserting.has(keyword));
+}
+
+export function refusedKeyword(schema: Readonly<Record<string, unknown>>): string | undefined {
+  return refused.find((keyword) => Object.hasOwn(schema, keyword) && !demandsNothing(keyword, schema[keyword]));
+}
+
+const mapKeywords = new Set(['dependentSchemas', 'dependentRequired', 'dependencies', 'patternProperties']);
+
+/** Generators write `patternProperties: {}` and the like, which demands nothing. */
+function demandsNothing(keyword: string, value: unknown): boolean {
+  if (!mapKeywords.has(keyword)) return false;
+  return typeof value === 'object' && value !== null && !Array.isArray(value) && Object.keys(value).length === 0;
+}

@@ -1,0 +1,194 @@
+import { GrammarError } from './error.ts';
+import type { Part } from './expand.ts';
+import { keywordsOfType, type TypeName, typeNames } from './keywords.ts';
+import { limits } from './limits.ts';
+import type { Bound, Bounds } from './numbers.ts';
+
+/** What the parts of a conjunction say together about scalars and the type of a value. */
+export interface Shape {
+  readonly types: ReadonlySet<TypeName>;
+  /** The only values allowed, of any type, already within `types`. */
+  readonly values: readonly unknown[] | undefined;
+  readonly bounds: Bounds;
+  readonly length: Counts;
+  readonly pattern: { readonly source: string; readonly part: Part; readonly keyword: 'pattern' | 'format' } | undefined;
+}
+
+export interface Counts {
+  readonly minimum: number;
+  readonly maximum: number | undefined;
+}
+
+export function shapeOf(parts: readonly Part[], formats: Readonly<Record<string, string>>): Shape {
+  const place = parts[0] as Part;
+  const types = parts.map(typesOf).reduce((all, some) => intersection(all, some));
+  if (types.size === 0) throw new GrammarError('no type satisfies everything that is demanded', place.pointer, 'type');
+  const shape = { bounds: boundsOf(parts), length: counts(parts, 'minLength', 'maxLength') };
+  return { types, ...shape, pattern: patternOf(parts, formats), values: valuesOf(parts, types, shape) };
+}
+
+function typesOf(part: Part): ReadonlySet<TypeName> {
+  const { type, multipleOf } = part.schema;
+  if (multipleOf !== undefined && multipleOf !== 1) {
+    throw new GrammarError('only multiples of 1 can be promised', part.pointer, 'multipleOf');
+  }
+  if (type === undefined) return impliedTypes(part);
+  const names = Array.isArray(type) ? type : [type];
+  const unknown = names.find((name) => !typeNames.includes(name));
+  if (unknown !== undefined || names.length === 0) {
+    throw new GrammarError(`each type must be one of ${typeNames.join(', ')}`, part.pointer, 'type');
+  }
+  return wholeIfMultiple(new Set(names), multipleOf);
+}
+
+/** Without `type`, keywords tell what is meant: `properties` alone is about an object. */
+function impliedTypes({ schema }: Part): ReadonlySet<TypeName> {
+  const everything = new Set(typeNames);
+  if (schema.enum !== undefined || schema.const !== undefined) return everything;
+  const implied = typeNames.filter((name) => keywordsOfType[name]?.some((keyword) => schema[keyword] !== undefined));
+  return wholeIfMultiple(implied.length === 0 ? everything : new Set(implied), schema.multipleOf);
+}
+
+function wholeIfMultiple(types: ReadonlySet<TypeName>, multipleOf: unknown): ReadonlySet<TypeName> {
+  if (multipleOf === undefined || !types.has('number')) return types;
+  return new Set([...types].map((name) => (name === 'number' ? 'integer' : name)));
+}
+
+function intersection(one: ReadonlySet<TypeName>, other: ReadonlySet<TypeName>): ReadonlySet<TypeName> {
+  const has = (set: ReadonlySet<TypeName>, name: TypeName) => set.has(name) || (name === 'integer' && set.has('number'));
+  return new Set(typeNames.filter((name) => has(one, name) && has(other, name)));
+}
+
+function boundsOf(parts: readonly Part[]): Bounds {
+  let minimum: Bound | undefined;
+  let maximum: Bound | undefined;
+  for (const part of parts) {
+    for (const bound of edges(part, 'minimum', 'exclusiveMinimum')) {
+      if (!minimum || bound.value > minimum.value || (bound.value === minimum.value && bound.exclusive)) minimum = bound;
+    }
+    for (const bound of edges(part, 'maximum', 'exclusiveMaximum')) {
+      if (!maximum || bound.value < maximum.value || (bound.value === maximum.value && bound.exclusive)) maximum = bound;
+    }
+  }
+  return { minimum, maximum };
+}
+
+/** In older schemas the exclusive keyword is a flag on the other one. */
+function edges(part: Part, inclusive: string, exclusive: string): Bound[] {
+  const found: Bound[] = [];
+  const flagged = part.schema[exclusive] === true;
+  for (const keyword of [inclusive, exclusive]) {
+    const value = part.schema[keyword];
+    if (value === undefined || typeof value === 'boolean') continue;
+    if (typeof value !== 'number' || !Number.isFinite(value)) {
+      throw new GrammarError('there must be a number', part.pointer, keyword);
+    }
+    // 2^53 and the like stand for "no limit" in many generated schemas; further out digits would be invented.
+    if (Math.abs(value) >= 1e21) throw new GrammarError('the number must be below 1e21', part.pointer, keyword);
+    found.push({ value, exclusive: keyword === exclusive || flagged });
+  }
+  return found;
+}
+
+/** The narrowest of the counts that the parts ask for. */
+export function counts(parts: readonly Part[], least: string, most: string): Counts {
+  let minimum = 0;
+  let maximum: number | undefined;
+  for (const part of parts) {
+    minimum = Math.max(minimum, count(part, least) ?? 0);
+    const upper = count(part, most);
+    if (upper !== undefined) maximum = Math.min(maximum ?? upper, upper);
+  }
+  if (maximum !== undefined && maximum < minimum) {
+    throw new GrammarError(`${least} is greater than ${most}`, (parts[0] as Part).pointer, least);
+  }
+  return { minimum, maximum };
+}
+
+function count(part: Part, keyword: string): number | undefined {
+  const value = part.schema[keyword];
+  if (value === undefined) return undefined;
+  if (typeof value !== 'number' || !Number.isInteger(value) || value < 0) {
+    throw new GrammarError('there must be a whole number that is not negative', part.pointer, keyword);
+  }
+  if (value > limits.repetition) {
+    throw new GrammarError(`the number must not exceed ${limits.repetition}`, part.pointer, keyword);
+  }
+  return value;
+}
+
+/** `pattern` binds, `format` is a hint: with both, the pattern decides. */
+function patternOf(parts: readonly Part[], formats: Readonly<Record<string, string>>): Shape['pattern'] {
+  for (const keyword of ['pattern', 'format'] as const) {
+    const found = new Map<string, Part>();
+    for (const part of parts) {
+      const value = part.schema[keyword];
+      if (value === undefined) continue;
+      if (typeof value !== 'string') throw new GrammarError('there must be a string', part.pointer, keyword);
+      const source = keyword === 'format' ? (Object.hasOwn(formats, value) ? formats[value] : undefined) : value;
+      if (source !== undefined) found.set(source, part);
+    }
+    const [first, second] = [...found];
+    if (second) throw new GrammarError('two of them cannot be joined', second[1].pointer, keyword);
+    if (first) return { source: first[0], part: first[1], keyword };
+  }
+  return undefined;
+}
+
+function valuesOf(
+  parts: readonly Part[],
+  types: ReadonlySet<TypeName>,
+  shape: Pick<Shape, 'bounds' | 'length'>,
+): readonly unknown[] | undefined {
+  let values: unknown[] | undefined;
+  for (const part of parts) {
+    const { schema, pointer } = part;
+    for (const keyword of ['const', 'enum'] as const) {
+      if (!Object.hasOwn(schema, keyword)) continue;
+      const list = keyword === 'const' ? [schema.const] : schema.enum;
+      if (!Array.isArray(list) || list.length === 0 || list.length > limits.alternatives) {
+        throw new GrammarError(`there must be a list of 1 to ${limits.alternatives} values`, pointer, keyword);
+      }
+      const known = new Set(list.map((value) => canonical(value)));
+      values = (values ?? list).filter((value) => known.has(canonical(value)));
+    }
+  }
+  if (!values) return undefined;
+  const structural = [...(keywordsOfType.object ?? []), ...(keywordsOfType.array ?? []), 'pattern'];
+  for (const { schema, pointer } of parts) {
+    const keyword = structural.find((name) => schema[name] !== undefined);
+    if (keyword !== undefined) throw new GrammarError('it cannot be combined with enum or const', pointer, keyword);
+  }
+  const allowed = values.filter((value) => types.has(typeOf(value)) || (typeOf(value) === 'integer' && types.has('number')));
+  const within = allowed.filter((value) => fits(value, shape));
+  if (within.length === 0) {
+    throw new GrammarError('no listed value satisfies the rest of the schema', (parts[0] as Part).pointer, 'enum');
+  }
+  return within;
+}
+
+function typeOf(value: unknown): TypeName {
+  if (value === null) return 'null';
+  if (Array.isArray(value)) return 'array';
+  if (typeof value === 'number') return Number.isInteger(value) ? 'integer' : 'number';
+  return typeof value as TypeName;
+}
+
+function fits(value: unknown, { bounds: { minimum, maximum }, length }: Pick<Shape, 'bounds' | 'length'>): boolean {
+  if (typeof value === 'string') {
+    const characters = [...value].length;
+    return characters >= length.minimum && characters <= (length.maximum ?? characters);
+  }
+  if (typeof value !== 'number') return true;
+  const above = !minimum || value > minimum.value || (value === minimum.value && !minimum.exclusive);
+  return above && (!maximum || value < maximum.value || (value === maximum.value && !maximum.exclusive));
+}
+
+/** Equal JSON values have equal texts: keys in order. */
+function canonical(value: unknown): string {
+  return JSON.stringify(value, (_, inside: unknown) =>
+    typeof inside === 'object' && inside !== null && !Array.isArray(inside)
+      ? Object.fromEntries(Object.entries(inside).sort(([a], [b]) => (a < b ? -1 : 1)))
+      : inside,
+  );
+}

@@ -1,0 +1,168 @@
+import { describe, expect, test } from 'vitest';
+import { type Endpoint, json } from './call.ts';
+import { createGuard } from './guard.ts';
+
+const family = { name: 'test', title: 'Test', errorReply: () => json({}) };
+const endpoint = (access: Endpoint['access'], path = '/generate'): Endpoint => ({
+  method: 'POST',
+  match: 'exact',
+  path,
+  access,
+  queued: false,
+  summary: '',
+  family,
+  handle: () => json({}),
+});
+const guarded = endpoint('guarded');
+const open = endpoint('open');
+
+describe('the name by which the server is called', () => {
+  const guard = createGuard({ machineName: 'Attic', allowedHosts: ['models.example:443', 'Other.example'] });
+
+  test.each([
+    'localhost',
+    'LOCALHOST:5001',
+    'localhost.',
+    'app.localhost:5001',
+    '127.0.0.1:5001',
+    '[::1]:5001',
+    '192.168.1.20:5001',
+    '[fe80::1]',
+    'attic:5001',
+    'attic.local',
+    'models.example',
+    'models.example:5001',
+    'other.example',
+  ])('%s is answered', (host) => expect(guard.refuseHost({ host })).toBeUndefined());
+
+  test.each([
+    'rebound.example',
+    'rebound.example:5001',
+    'localhost.example',
+    'localhost@rebound.example',
+    '127.0.0.1.rebound.example',
+    'attic.example',
+    '[::1',
+    '[::1]rebound.example',
+    '',
+    'a b',
+  ])('"%s" is refused', (host) => expect(guard.refuseHost({ host })?.status).toBe(421));
+
+  test('a program that names no host is answered', () => expect(guard.refuseHost({})).toBeUndefined());
+  test('a password or a star lets any name in', () => {
+    expect(createGuard({ password: 'x' }).refuseHost({ host: 'tunnel.example' })).toBeUndefined();
+    expect(createGuard({ allowedHosts: ['*'] }).refuseHost({ host: 'tunnel.example' })).toBeUndefined();
+  });
+  test('the refusal says how to allow the name', () =>
+    expect(guard.refuseHost({ host: 'rebound.example:5001' })?.message).toContain('--allowedhosts rebound.example'));
+});
+
+describe('the page that calls', () => {
+  const guard = createGuard({ allowedOrigins: ['https://notes.example/'] });
+  const host = '192.168.1.20:5001';
+
+  test.each([
+    'http://localhost',
+    'http://localhost:3000',
+    'https://localhost:3000',
+    'http://127.0.0.1:8000',
+    'http://127.8.9.1',
+    'http://[::1]:8080',
+    'http://192.168.1.20:5001',
+    'https://lite.koboldai.net',
+    'https://notes.example',
+  ])('%s may call', (origin) => {
+    expect(guard.refuseOrigin({ host, origin }, guarded)).toBeUndefined();
+    expect(guard.permits(origin, { host })).toBe(true);
+  });
+
+  test.each([
+    'https://elsewhere.example',
+    'http://lite.koboldai.net',
+    'https://lite.koboldai.net.example',
+    'http://localhost.example',
+    'http://localhost@elsewhere.example',
+    'http://192.168.1.20:8000',
+    'http://127.0.0.1.example',
+    'file://localhost',
+    'null',
+    '',
+  ])('"%s" may not', (origin) => {
+    expect(guard.refuseOrigin({ host, origin }, guarded)?.status).toBe(403);
+    expect(guard.permits(origin, { host })).toBe(false);
+  });
+
+  test('open endpoints answer any page, which cannot read the answer', () =>
+    expect(guard.refuseOrigin({ host, origin: 'https://elsewhere.example' }, open)).toBeUndefined());
+  test('programs send no origin and are not affected', () =>
+    expect(guard.refuseOrigin({ host }, guarded)).toBeUndefined());
+
+  test.each([
+    [{ password: 'x' }, 'https://elsewhere.example'],
+    [{ password: 'x' }, 'null'],
+    [{ allowedOrigins: ['*'] }, 'https://elsewhere.example'],
+    [{ allowedOrigins: ['*'] }, 'null'],
+  ])('with %j the origin %s may call', (options, origin) => {
+    expect(createGuard(options).refuseOrigin({ host, origin }, guarded)).toBeUndefined();
+    expect(createGuard(options).permits(origin, { host })).toBe(true);
+  });
+
+  test.each([
+    ['a picture of a page elsewhere', { referer: 'https://elsewhere.example/' }, 403],
+    ['a page elsewhere that hides itself', {}, 403],
+    ['a page on this machine', { referer: 'http://localhost:8000/chat' }, undefined],
+  ])('without an origin, but across sites: %s', (_name, more, status) =>
+    expect(guard.refuseOrigin({ host, 'sec-fetch-site': 'cross-site', ...more }, guarded)?.status).toBe(status),
+  );
+});
+
+describe('the key', () => {
+  const guard = createGuard({ password: 'swordfish', adminPassword: 'über' });
+
+  test.each([
+    { authorization: 'Bearer swordfish' },
+    { authorization: 'bearer   swordfish ' },
+    { 'x-api-key': 'swordfish' },
+    { 'api-key': ' swordfish' },
+    { 'x-api-key': 'über' },
+  ])('%j opens', (headers) => {
+    expect(guard.refuseKey(headers, guarded)).toBeUndefined();
+    expect(guard.authorized(headers)).toBe(true);
+  });
+
+  test.each([
+    {},
+    { authorization: 'Bearer' },
+    { authorization: 'Bearer ' },
+    { authorization: 'swordfish' },
+    { authorization: 'Basic swordfish' },
+    { authorization: 'Bearer Swordfish' },
+    { authorization: 'Bearer swordfish2' },
+    { 'x-api-key': '' },
+  ])('%j does not', (headers) => {
+    expect(guard.refuseKey(headers, guarded)?.status).toBe(401);
+    expect(guard.authorized(headers)).toBe(false);
+  });
+
+  test('open endpoints ask for none', () => expect(guard.refuseKey({}, open)).toBeUndefined());
+  test.each([{}, { password: '' }, { adminPassword: 'x' }])('with %j nobody needs one', (options) => {
+    expect(createGuard(options).refuseKey({}, guarded)).toBeUndefined();
+    expect(createGuard(options).authorized({})).toBe(true);
+  });
+});
+
+describe('paths left open as of old', () => {
+  const guard = createGuard({ password: 'x', legacyOpen: ({ path }) => path === '/prompt' });
+  const hole = endpoint('guarded', '/prompt');
+  const elsewhere = 'https://elsewhere.example';
+
+  test('need no key', () => {
+    expect(guard.refuseKey({}, hole)).toBeUndefined();
+    expect(guard.refuseKey({}, guarded)?.status).toBe(401);
+  });
+  test('are guarded by name and origin, since no key guards them', () => {
+    expect(guard.refuseHost({ host: 'rebound.example' }, hole)?.status).toBe(421);
+    expect(guard.refuseOrigin({ host: 'localhost', origin: elsewhere }, hole)?.status).toBe(403);
+    expect(guard.refuseOrigin({ host: 'localhost', origin: elsewhere }, guarded)).toBeUndefined();
+  });
+});

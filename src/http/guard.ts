@@ -1,0 +1,139 @@
+import { createHash, timingSafeEqual } from 'node:crypto';
+import type { IncomingHttpHeaders } from 'node:http';
+import { isIP } from 'node:net';
+import { AppError } from '../core/errors.ts';
+import type { Endpoint } from './call.ts';
+import { hostName, isLoopback } from './host-name.ts';
+
+/**
+ * Who may ask for what. Three decisions over the headers alone, made before the body is read or a place in the queue is
+ * taken: the name by which the server was called (a rebound DNS name reaches nothing), the page that calls (a page that
+ * somebody merely visits cannot drive the server), and the key.
+ */
+export interface GuardOptions {
+  readonly password?: string | undefined;
+  readonly adminPassword?: string | undefined;
+  readonly allowedOrigins?: readonly string[];
+  readonly allowedHosts?: readonly string[];
+  /** The name that this machine gives itself. */
+  readonly machineName?: string;
+  /** Endpoints that need no key although they are guarded: what `--legacyopenpaths` leaves open. */
+  readonly legacyOpen?: (endpoint: Endpoint) => boolean;
+}
+
+export interface Guard {
+  refuseHost(headers: IncomingHttpHeaders, endpoint?: Endpoint): AppError | undefined;
+  refuseOrigin(headers: IncomingHttpHeaders, endpoint: Endpoint): AppError | undefined;
+  refuseKey(headers: IncomingHttpHeaders, endpoint: Endpoint): AppError | undefined;
+  /** Whether the right key came along, or none is needed. */
+  authorized(headers: IncomingHttpHeaders): boolean;
+  /** Whether a page of this origin may read the answers. */
+  permits(origin: string, headers: IncomingHttpHeaders): boolean;
+}
+
+/** The hosted copy of the client that many people use with a server of their own. */
+const hostedClients = ['https://lite.koboldai.net'];
+
+export function createGuard(options: GuardOptions): Guard {
+  const protectedByKey = Boolean(options.password);
+  const keys = [options.password, options.adminPassword].filter((key) => key !== undefined && key !== '').map(digest);
+  const origins = new Set([...hostedClients, ...(options.allowedOrigins ?? [])].map(plainOrigin));
+  const hosts = new Set([...ownNames(options.machineName), ...(options.allowedHosts ?? []).map(plainHost)]);
+  const legacyOpen = options.legacyOpen ?? (() => false);
+
+  const permits = (origin: string, headers: IncomingHttpHeaders): boolean =>
+    origins.has('*') || origins.has(plainOrigin(origin)) || isOwnPage(origin, headers.host) || isLoopbackPage(origin);
+
+  // A key only makes names and origins harmless where it is really asked for.
+  const keyGuards = (endpoint: Endpoint | undefined): boolean =>
+    protectedByKey && !(endpoint !== undefined && legacyOpen(endpoint));
+
+  const authorized = (headers: IncomingHttpHeaders): boolean => !protectedByKey || matches(sentKey(headers), keys);
+
+  return {
+    authorized,
+    permits: (origin, headers) => protectedByKey || permits(origin, headers),
+
+    refuseHost(headers, endpoint) {
+      const host = headers.host;
+      // Every browser sends Host; old programs that speak HTTP/1.0 do not.
+      if (host === undefined || hosts.has('*') || keyGuards(endpoint)) return undefined;
+      const name = hostName(host);
+      if (name !== undefined && (isLoopback(name) || isIP(name) !== 0 || hosts.has(name))) return undefined;
+      return new AppError('host-refused', { host: name ?? host });
+    },
+
+    refuseOrigin(headers, endpoint) {
+      const origin = callingPage(headers);
+      if (endpoint.access === 'open' || origin === undefined || keyGuards(endpoint)) return undefined;
+      return permits(origin, headers) ? undefined : new AppError('origin-refused', { origin });
+    },
+
+    refuseKey(headers, endpoint) {
+      if (endpoint.access === 'open' || legacyOpen(endpoint) || authorized(headers)) return undefined;
+      return new AppError('unauthorized', {});
+    },
+  };
+}
+
+/**
+ * The origin of the page that makes this request, or undefined when no page does. Browsers leave Origin out when a page
+ * of another site merely points a picture, a frame or a link here; they then say so in Sec-Fetch-Site, and the Referer
+ * names the page unless it hides itself.
+ */
+function callingPage(headers: IncomingHttpHeaders): string | undefined {
+  if (headers.origin !== undefined) return headers.origin;
+  if (headers['sec-fetch-site'] !== 'cross-site') return undefined;
+  const referer = headers.referer;
+  return referer !== undefined && URL.canParse(referer) ? new URL(referer).origin : 'null';
+}
+
+/**
+ * A page that came from the very name and port that it calls. The scheme is left out: a proxy in front may speak TLS
+ * where this server does not.
+ */
+function isOwnPage(origin: string, host: string | undefined): boolean {
+  return host !== undefined && host !== '' && authorityOf(origin) === host.toLowerCase();
+}
+
+function isLoopbackPage(origin: string): boolean {
+  const authority = authorityOf(origin);
+  const name = authority === undefined ? undefined : hostName(authority);
+  return name !== undefined && isLoopback(name);
+}
+
+function authorityOf(origin: string): string | undefined {
+  return /^https?:\/\/(.+)$/.exec(plainOrigin(origin))?.[1];
+}
+
+function plainOrigin(origin: string): string {
+  return origin.trim().toLowerCase().replace(/\/+$/, '');
+}
+
+function plainHost(host: string): string {
+  const name = host.trim().toLowerCase();
+  return hostName(name) ?? name;
+}
+
+function ownNames(machineName: string | undefined): readonly string[] {
+  const full = machineName?.toLowerCase();
+  const bare = full?.split('.')[0];
+  return full && bare ? [full, bare, `${bare}.local`] : [];
+}
+
+function sentKey(headers: IncomingHttpHeaders): string | undefined {
+  const bearer = /^bearer\s+(.*)$/i.exec(headers.authorization ?? '')?.[1];
+  const key = bearer ?? headers['x-api-key'] ?? headers['api-key'];
+  return typeof key === 'string' ? key.trim() : undefined;
+}
+
+/** Digests have one length, and every key is compared whole: the time taken tells nothing about how near a guess was. */
+function matches(sent: string | undefined, keys: readonly Buffer[]): boolean {
+  if (sent === undefined) return false;
+  const given = digest(sent);
+  return keys.map((key) => timingSafeEqual(key, given)).includes(true);
+}
+
+function digest(text: string): Buffer {
+  return createHash('sha256').update(text.trim(), 'utf8').digest();
+}

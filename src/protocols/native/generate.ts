@@ -1,0 +1,98 @@
+import { AppError, asAppError } from '../../core/errors.ts';
+import { fold } from '../../core/fold.ts';
+import type { GenerationRequest, Ticket } from '../../core/request.ts';
+import type { TextService } from '../../core/text-service.ts';
+import { type JsonObject, jsonObject } from '../../http/body.ts';
+import type { Call, Endpoint, Reply } from '../../http/call.ts';
+import { json } from '../../http/call.ts';
+import { sseHeaders } from '../../http/sse.ts';
+import type { StartTimer } from '../../http/timers.ts';
+import { type DecodeParts, decode, decodeGenkey } from './decode.ts';
+import { encodeEmptyReply, encodeFailure, encodeReply, encodeStream } from './encode.ts';
+import { nativeFamily } from './errors.ts';
+import { opened, patientReply } from './patience.ts';
+
+/** How prompts are written for the loaded model. */
+export type PromptFormat = Pick<DecodeParts, 'adapter' | 'replacePlaceholders'>;
+
+export interface GenerateParts {
+  readonly service: TextService;
+  readonly limits: Pick<DecodeParts, 'defaultMaxTokens' | 'maxTokensLimit' | 'guidance'>;
+  /** The server's defaults for fields that the request leaves out, or must have. */
+  readonly applyDefaults: (body: JsonObject) => JsonObject;
+  /** Known only once the model is; a request that comes earlier waits here. */
+  readonly promptFormat: (signal: AbortSignal) => PromptFormat | Promise<PromptFormat>;
+  readonly schemaToGrammar: DecodeParts['schemaToGrammar'];
+  readonly startTimer: StartTimer;
+}
+
+export function generateEndpoints(parts: GenerateParts): Endpoint[] {
+  const guarded = { method: 'POST', match: 'ending', access: 'guarded', queued: true, family: nativeFamily } as const;
+  const generate = { ...guarded, handle: (call: Call) => answerWhole(call, parts) };
+  return [
+    { ...generate, path: '/api/v1/generate', summary: 'Continue a text; the whole reply at once.' },
+    { ...generate, path: '/api/latest/generate', summary: 'Another name for /api/v1/generate.' },
+    {
+      ...guarded,
+      path: '/api/extra/generate/stream',
+      summary: 'Continue a text; the reply as server-sent events while it is made.',
+      handle: (call) => answerStream(call, parts),
+    },
+    {
+      ...guarded,
+      path: '/request',
+      summary: 'An old and small form of generate: text, max and top_k.',
+      handle: (call) => answerLegacy(call, parts),
+    },
+  ];
+}
+
+async function answerWhole(call: Call, parts: GenerateParts): Promise<Reply> {
+  const body = parts.applyDefaults(jsonObject(call.body, { empty: 'refuse' }));
+  if (parts.service.state().type === 'none') return json(encodeEmptyReply(modelMissing()));
+  const { request, ticket } = await prepare(body, call, parts);
+  const events = parts.service.generate(request, ticket);
+  const answer = fold(events).then((generation) =>
+    JSON.stringify(encodeReply(generation, { logprobs: request.logprobs !== undefined })),
+  );
+  if (call.headers['x-koboldcpp-keepalive'] === 'true') return patientReply(answer, failureBody, parts.startTimer);
+  return { status: 200, headers: { 'content-type': 'application/json' }, body: await answer };
+}
+
+async function answerStream(call: Call, parts: GenerateParts): Promise<Reply> {
+  const body = parts.applyDefaults(jsonObject(call.body, { empty: 'refuse' }));
+  const reply = (stream: AsyncIterable<string>): Reply => ({ status: 200, headers: sseHeaders, stream });
+  if (parts.service.state().type === 'none') return reply(encodeFailure(modelMissing()));
+  const { request, ticket } = await prepare(body, call, parts);
+  return reply(encodeStream(await opened(parts.service.generate(request, ticket), parts.startTimer)));
+}
+
+async function answerLegacy(call: Call, parts: GenerateParts): Promise<Reply> {
+  const { text, max, top_k } = jsonObject(call.body, { empty: 'refuse' });
+  if (parts.service.state().type === 'none') throw modelMissing();
+  const body = parts.applyDefaults({ prompt: text, max_length: max, top_k });
+  const { request, ticket } = await prepare(body, call, parts);
+  const generation = await fold(parts.service.generate(request, ticket));
+  return json({ data: { seqs: [generation.reasoning + generation.text] } });
+}
+
+async function prepare(
+  body: JsonObject,
+  call: Call,
+  parts: GenerateParts,
+): Promise<{ readonly request: GenerationRequest; readonly ticket: Ticket }> {
+  const { service, limits, schemaToGrammar } = parts;
+  const genkey = decodeGenkey(body);
+  const format = await parts.promptFormat(call.signal);
+  const request = decode(body, { ...limits, ...format, contextSize: service.contextSize(), schemaToGrammar });
+  return { request, ticket: { genkey, client: call.remoteAddress, signal: call.signal } };
+}
+
+function modelMissing(): AppError {
+  return new AppError('model-missing', { capability: 'text', flag: '--model' });
+}
+
+function failureBody(error: unknown): string {
+  const reply = nativeFamily.errorReply(asAppError(error));
+  return 'body' in reply ? String(reply.body) : '';
+}

@@ -1,0 +1,177 @@
+import type { Performance, TextService, TextState } from '../../core/text-service.ts';
+import { type Call, type Endpoint, json, type Reply } from '../../http/call.ts';
+import { nativeFamily } from './errors.ts';
+import { hiddenModelName } from './model-name.ts';
+
+/** The level of this API that clients test feature by feature; not the version of this program. */
+export const koboldVersion = '1.122.1';
+const koboldAiVersion = '1.2.5';
+
+/** What can be switched on, by the names of the version reply and in its order. */
+const featureNames = [
+  'txt2img',
+  'vision',
+  'audio',
+  'transcribe',
+  'multiplayer',
+  'websearch',
+  'tts',
+  'embeddings',
+  'music',
+  'musicllm',
+  'savedata',
+  'admin',
+  'router',
+  'guidance',
+  'jinja',
+  'mcp',
+] as const;
+type FeatureName = (typeof featureNames)[number];
+
+/** `admin` is 1 without a password of its own and 2 with one; what is left out is off. */
+export type Features = { readonly [Name in Exclude<FeatureName, 'admin'>]?: boolean } & {
+  readonly protected: boolean;
+  readonly admin?: 0 | 1 | 2;
+};
+
+export interface Counters {
+  readonly images: number;
+  readonly speech: number;
+  readonly transcriptions: number;
+}
+
+export interface InfoParts {
+  readonly service: TextService;
+  readonly product: { readonly name: string; readonly version: string; readonly homepage?: string };
+  readonly modelName: () => string;
+  readonly features: () => Features;
+  readonly counters: () => Counters;
+  /** Limits that are told to clients, but not kept; 0 means none. */
+  readonly advertised: { readonly maxLength: number; readonly maxContext: number };
+  readonly quiet: boolean;
+  /** The content of the story file, as JSON. */
+  readonly preloadStory?: string | Uint8Array;
+}
+
+type Answer = (call: Call) => unknown;
+
+export function infoEndpoints(parts: InfoParts): Endpoint[] {
+  const { service, advertised } = parts;
+  const context = (): number => service.contextSize();
+  const maxContext = (): number => (advertised.maxContext > 0 ? Math.min(context(), advertised.maxContext) : context());
+  const model: Answer = (call) => ({ result: call.authorized ? parts.modelName() : hiddenModelName });
+
+  return [
+    ...twice('model', 'The name of the text model.', model),
+    ...twice('config/max_length', 'The longest reply that is advertised.', () => ({
+      value: advertised.maxLength || 1024,
+    })),
+    ...twice('config/max_context_length', 'The context that is advertised.', () => ({ value: maxContext() })),
+    ...twice('config/soft_prompt', 'Soft prompts are a thing of the past: always empty.', () => ({ value: '' })),
+    ...twice('config/soft_prompts_list', 'Always empty.', () => ({ values: [] })),
+    ...twice('info/version', 'The level of the KoboldAI API.', () => ({ result: koboldAiVersion })),
+    open('/api/extra/true_max_context_length', 'The context that the server has.', () => ({ value: context() })),
+    open('/api/extra/version', 'The version, and which features are there.', () => version(parts)),
+    open('/api/extra/perf', 'The speed of the last generation, and the queue.', () =>
+      performanceBody(service.performance(), service.state(), parts.counters(), parts.quiet),
+    ),
+    open('/.well-known/serviceinfo', 'Which APIs are here, for programs that look for them.', () => serviceInfo(parts)),
+    { ...open('/ping', 'Answers as long as the server runs.', () => ({ status: 'healthy' })), match: 'exact' },
+    {
+      ...open('/api/extra/preloadstory', 'The story that clients open at first.', () => ({})),
+      match: 'exact',
+      handle: (call) => story(call, parts.preloadStory),
+    },
+  ];
+}
+
+function open(path: string, summary: string, answer: Answer): Endpoint {
+  return {
+    method: 'GET',
+    match: 'ending',
+    path,
+    access: 'open',
+    queued: false,
+    summary,
+    family: nativeFamily,
+    handle: (call) => json(answer(call)),
+  };
+}
+
+function twice(path: string, summary: string, answer: Answer): Endpoint[] {
+  return ['/api/v1/', '/api/latest/'].map((base) => open(`${base}${path}`, summary, answer));
+}
+
+function version({ service, product, features }: InfoParts): object {
+  const state = service.state().type;
+  const on = features();
+  return {
+    result: 'KoboldCpp',
+    version: koboldVersion,
+    protected: on.protected,
+    llm: state === 'ready' || state === 'loading',
+    ...Object.fromEntries(featureNames.map((name) => [name, on[name] ?? (name === 'admin' ? 0 : false)])),
+    parley: { name: product.name, version: product.version },
+  };
+}
+
+const stopReasons: Record<Performance['stop'], number> = {
+  error: -2,
+  none: -1,
+  limit: 0,
+  'end-token': 1,
+  'stop-text': 2,
+};
+
+function performanceBody(figures: Performance, state: TextState, counters: Counters, quiet: boolean): object {
+  const { processMsPerToken, evalMsPerToken, promptTokens, completionTokens } = figures;
+  return {
+    last_process: processMsPerToken,
+    last_eval: evalMsPerToken,
+    last_token_count: completionTokens,
+    last_input_count: promptTokens,
+    last_process_time: (processMsPerToken * promptTokens) / 1000,
+    last_eval_time: (evalMsPerToken * completionTokens) / 1000,
+    last_process_speed: perSecond(processMsPerToken),
+    last_eval_speed: perSecond(evalMsPerToken),
+    last_seed: figures.seed,
+    last_draft_success: figures.draftAccepted,
+    last_draft_failed: figures.draftRejected,
+    total_gens: figures.generations,
+    stop_reason: stopReasons[figures.stop],
+    total_img_gens: counters.images,
+    total_tts_gens: counters.speech,
+    total_transcribe_gens: counters.transcriptions,
+    queue: figures.waiting,
+    idle: figures.idle ? 1 : 0,
+    hordeexitcounter: -1,
+    uptime: figures.uptimeSeconds,
+    idletime: figures.idleSeconds,
+    quiet,
+    loading: state.type === 'loading' ? { name: state.name, progress: state.progress } : null,
+    ...(state.type === 'failed' ? { failed: { name: state.name, reason: state.reason } } : {}),
+  };
+}
+
+function perSecond(milliseconds: number): number {
+  return milliseconds > 0 ? 1000 / milliseconds : 0;
+}
+
+function serviceInfo({ product }: InfoParts): object {
+  const homepage = product.homepage ?? '';
+  return {
+    version: '0.2',
+    software: { name: product.name, version: product.version, repository: homepage, homepage, logo: '' },
+    api: {
+      koboldai: { name: 'KoboldAI API', rel_url: '/api', documentation: '/api', version: koboldAiVersion },
+      // Readers of the original learned to look for the key with the space; both are there.
+      openai: { name: 'OpenAI API', rel_url: '/v1', 'rel_url ': '/v1', documentation: '/api', version: '1' },
+    },
+  };
+}
+
+/** Somebody wrote this story: without the key it stays hidden, in a way that clients take for "there is none". */
+function story(call: Call, content: InfoParts['preloadStory']): Reply {
+  const body = call.authorized && content !== undefined ? content : '{}';
+  return { status: 200, headers: { 'content-type': 'application/json' }, body };
+}

@@ -1,0 +1,76 @@
+import type { GenerationEvent } from '../../core/events.ts';
+import type { Reply } from '../../http/call.ts';
+import type { StartTimer } from '../../http/timers.ts';
+
+/** How long a client may see nothing at all before a proxy between begins to doubt the connection. */
+export const patienceMs = 15_000;
+
+/** Gets past proxies that collect a few kilobytes before they pass anything on; JSON may begin with any white space. */
+const padding = `${' '.repeat(2047)}\n`;
+
+/** The value, or nothing once the time has passed; the promise itself goes on. */
+export function within<Value>(promise: Promise<Value>, startTimer: StartTimer): Promise<Value | undefined> {
+  return new Promise((resolve, reject) => {
+    const timer = startTimer(patienceMs, () => resolve(undefined));
+    promise.then(resolve, reject).finally(() => timer.cancel());
+  });
+}
+
+/**
+ * An answer that comes soon keeps its own status. One that takes longer begins as 200 with padding, and what went wrong
+ * later can only be told in the body.
+ */
+export async function patientReply(
+  answer: Promise<string>,
+  failure: (error: unknown) => string,
+  startTimer: StartTimer,
+): Promise<Reply> {
+  const late = answer.catch(failure);
+  const soon = await within(answer, startTimer);
+  if (soon !== undefined) return { status: 200, headers: { 'content-type': 'application/json' }, body: soon };
+  const headers = { 'content-type': 'application/json', connection: 'close', 'x-accel-buffering': 'no' };
+  return { status: 200, headers, stream: padded(late, startTimer) };
+}
+
+async function* padded(answer: Promise<string>, startTimer: StartTimer): AsyncGenerator<string> {
+  let body: string | undefined;
+  while (body === undefined) {
+    yield padding;
+    body = await within(answer, startTimer);
+  }
+  yield body;
+}
+
+/**
+ * Waits for the first event, so that what is refused before any text keeps its own status instead of hiding in a stream
+ * that began well. A long queue ends the wait: then the stream begins, and an error is its last frame.
+ */
+export async function opened(
+  events: AsyncIterable<GenerationEvent>,
+  startTimer: StartTimer,
+): Promise<AsyncIterable<GenerationEvent>> {
+  const iterator = events[Symbol.asyncIterator]();
+  const first = iterator.next();
+  const soon = await within(first, startTimer);
+  if (soon && !soon.done && soon.value.type === 'error') {
+    await iterator.return?.();
+    throw soon.value.error;
+  }
+  return resumed(iterator, first);
+}
+
+async function* resumed(
+  iterator: AsyncIterator<GenerationEvent>,
+  first: Promise<IteratorResult<GenerationEvent>>,
+): AsyncGenerator<GenerationEvent> {
+  let ended = false;
+  try {
+    for (let step = await first; ; step = await iterator.next()) {
+      ended = step.done === true;
+      if (step.done) return;
+      yield step.value;
+    }
+  } finally {
+    if (!ended) await iterator.return?.();
+  }
+}

@@ -1,0 +1,20 @@
+import type { Endpoint } from '../../http/call.ts';
+import { type GenerateParts, generateEndpoints } from './generate.ts';
+import { type InfoParts, infoEndpoints } from './info.ts';
+import { shutdownEndpoint } from './shutdown.ts';
+import { taskEndpoints } from './tasks.ts';
+import { type TokenParts, tokenEndpoints } from './tokens.ts';
+
+export interface NativeParts extends GenerateParts, InfoParts, TokenParts {
+  readonly shutdown?: () => void;
+}
+
+export function nativeEndpoints(parts: NativeParts): Endpoint[] {
+  return [
+    ...generateEndpoints(parts),
+    ...taskEndpoints(parts.service),
+    ...tokenEndpoints(parts),
+    ...infoEndpoints(parts),
+    shutdownEndpoint(parts.shutdown),
+  ];
+}

@@ -1,0 +1,47 @@
+import type { AbortOutcome, TextService } from '../../core/text-service.ts';
+import { jsonObject } from '../../http/body.ts';
+import { type Call, type Endpoint, json, type Reply } from '../../http/call.ts';
+import { nativeFamily } from './errors.ts';
+import { encodeLogprobs } from './logprobs.ts';
+
+/** Strings, not booleans: clients compare with these. */
+const abortReplies: Record<AbortOutcome, { readonly success: string; readonly done: string }> = {
+  stopped: { success: 'true', done: 'true' },
+  pending: { success: 'true', done: 'false' },
+  refused: { success: 'false', done: 'false' },
+};
+
+/** Looking at and stopping what runs. */
+export function taskEndpoints(service: TextService): Endpoint[] {
+  const guarded = { match: 'ending', access: 'guarded', queued: false, family: nativeFamily } as const;
+  const check = (genkey: string): Reply => json({ results: [{ text: service.check(genkey) }] });
+  const logprobs = (genkey: string): Reply => {
+    const tokens = service.lastLogprobs(genkey);
+    return json({ logprobs: tokens ? encodeLogprobs(tokens) : null });
+  };
+  const both = (path: string, summary: string, answer: (genkey: string) => Reply): Endpoint[] => [
+    { ...guarded, method: 'GET', path, summary: `${summary} Only without a genkey.`, handle: () => answer('') },
+    { ...guarded, method: 'POST', path, summary, handle: (call) => answer(genkeyOf(call)) },
+  ];
+  return [
+    ...both('/api/extra/generate/check', 'The text so far of the running generation.', check),
+    ...both('/api/extra/last_logprobs', 'The probabilities of the tokens of the last generation.', logprobs),
+    {
+      ...guarded,
+      method: 'POST',
+      path: '/api/extra/abort',
+      summary: 'Stop the running generation, or the one with this genkey.',
+      handle: (call) => json(abortReplies[service.abort(genkeyOf(call))]),
+    },
+  ];
+}
+
+/** A body that is missing or broken asks about the only generation there is; clients send nothing at all here. */
+function genkeyOf(call: Call): string {
+  try {
+    const { genkey } = jsonObject(call.body, { empty: 'object' });
+    return typeof genkey === 'string' || typeof genkey === 'number' ? String(genkey) : '';
+  } catch {
+    return '';
+  }
+}

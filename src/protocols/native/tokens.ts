@@ -1,0 +1,90 @@
+import type { TextService } from '../../core/text-service.ts';
+import { type JsonObject, jsonObject } from '../../http/body.ts';
+import { type Call, type Endpoint, json, type Reply } from '../../http/call.ts';
+import { nativeFamily } from './errors.ts';
+import { isAbsent, isObject, readFlag, readText } from './fields.ts';
+
+export interface TokenParts {
+  readonly service: TextService;
+  readonly schemaToGrammar: (schema: unknown) => string;
+  readonly renderChat?: (messages: readonly unknown[]) => string | Promise<string>;
+}
+
+const mostIds = 65_535;
+
+export function tokenEndpoints(parts: TokenParts): Endpoint[] {
+  const helper = { method: 'POST', match: 'ending', access: 'guarded', queued: false, family: nativeFamily } as const;
+  const count = { ...helper, handle: (call: Call) => countTokens(call, parts) };
+  return [
+    { ...count, path: '/api/extra/tokencount', summary: 'The tokens of a text, and how many they are.' },
+    { ...count, path: '/api/extra/tokenize', summary: 'Another name for /api/extra/tokencount.' },
+    {
+      ...helper,
+      path: '/api/extra/detokenize',
+      summary: 'The text of a list of tokens.',
+      handle: (call) => joinTokens(call, parts.service),
+    },
+    {
+      ...helper,
+      path: '/api/extra/json_to_grammar',
+      summary: 'A GBNF grammar that only lets through what fits a JSON schema.',
+      handle: (call) => makeGrammar(call, parts.schemaToGrammar),
+    },
+  ];
+}
+
+async function countTokens(call: Call, { service, renderChat }: TokenParts): Promise<Reply> {
+  const input = readInput(call, (body) => ({
+    prompt: readText(body, 'prompt'),
+    addSpecial: readFlag(body, 'special', true),
+    messages: Array.isArray(body.messages) ? body.messages : undefined,
+  }));
+  const refused = json({ value: -1 }, 400);
+  if (!input) return refused;
+  const { addSpecial, messages } = input;
+  const chat = input.prompt === '' && messages !== undefined;
+  if (chat && !renderChat) return refused;
+  const prompt = chat && renderChat ? await renderChat(messages) : input.prompt;
+  const ids = await service.tokenize(prompt, { addSpecial });
+  return json({ value: ids.length, ids, prompt });
+}
+
+async function joinTokens(call: Call, service: TextService): Promise<Reply> {
+  const input = readInput(call, (body) => ({
+    ids: tokenIds(body.ids),
+    renderSpecial: readFlag(body, 'special', true),
+  }));
+  if (!input?.ids) return json({ result: '', success: false }, 400);
+  const result = await service.detokenize(input.ids, { renderSpecial: input.renderSpecial });
+  return json({ result, success: true });
+}
+
+function makeGrammar(call: Call, schemaToGrammar: TokenParts['schemaToGrammar']): Reply {
+  const schema = readInput(call, (body) => (isObject(body.schema) ? body.schema : body));
+  if (!schema) return json({ result: '', success: false }, 400);
+  try {
+    return json({ result: schemaToGrammar(schema), success: true });
+  } catch (error) {
+    const reason = error instanceof Error ? error.message : String(error);
+    return json({ result: '', success: false, error: reason });
+  }
+}
+
+/** These endpoints say in their own words that the input is bad, whatever is wrong with it. */
+function readInput<Input>(call: Call, read: (body: JsonObject) => Input): Input | undefined {
+  try {
+    return read(jsonObject(call.body, { empty: 'refuse' }));
+  } catch {
+    return undefined;
+  }
+}
+
+function tokenIds(value: unknown): readonly number[] | undefined {
+  if (isAbsent(value)) return [];
+  const fits = Array.isArray(value) && value.length <= mostIds && value.every(isTokenId);
+  return fits ? value : undefined;
+}
+
+function isTokenId(value: unknown): boolean {
+  return typeof value === 'number' && Number.isInteger(value) && value >= 0 && value < 2 ** 31;
+}

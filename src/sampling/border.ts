@@ -1,0 +1,68 @@
+/**
+ * A float's bits as a whole number that orders the same way: higher floats give higher numbers. Both zeros are one
+ * value, as they are for `===`.
+ */
+export function orderKey(bits: number): number {
+  if (bits === -0x80000000) return 0;
+  return bits ^ ((bits >> 31) & 0x7fffffff);
+}
+
+const binCount = 2048;
+/** Eleven, eleven and ten bits of the key, highest first. */
+const levels = [
+  { shift: 21, mask: 2047 },
+  { shift: 10, mask: 2047 },
+  { shift: 0, mask: 1023 },
+] as const;
+
+/**
+ * Finds the key that stands at a given rank, without sorting: counts keys by their leading bits, then looks only into the
+ * bin where the rank falls. The caller fills `keys`; a search leaves them shuffled.
+ */
+export class BorderSearch {
+  readonly keys: Int32Array;
+  readonly #bins = new Int32Array(binCount);
+  /** The key at the rank asked for. */
+  key = 0;
+  /** How many of the entries with exactly that key are among the `rank` highest. */
+  ties = 0;
+
+  constructor(capacity: number) {
+    this.keys = new Int32Array(capacity);
+  }
+
+  /** `rank` counts from 1 (the highest) and is at most `size`. */
+  search(size: number, rank: number): void {
+    const { keys } = this;
+    const bins = this.#bins;
+    let left = size;
+    let wanted = rank;
+    let found = 0;
+    for (const { shift, mask } of levels) {
+      // The sign bit is turned for the first level only: the lower ones order as they are.
+      const turn = shift === 21 ? 1024 : 0;
+      bins.fill(0);
+      for (let index = 0; index < left; index += 1) {
+        const bin = (((keys[index] as number) >>> shift) & mask) ^ turn;
+        bins[bin] = (bins[bin] as number) + 1;
+      }
+      let border = mask;
+      while ((bins[border] as number) < wanted) {
+        wanted -= bins[border] as number;
+        border -= 1;
+      }
+      const digits = border ^ turn;
+      let kept = 0;
+      for (let index = 0; index < left; index += 1) {
+        const key = keys[index] as number;
+        if (((key >>> shift) & mask) !== digits) continue;
+        keys[kept] = key;
+        kept += 1;
+      }
+      left = kept;
+      found |= digits << shift;
+    }
+    this.key = found;
+    this.ties = wanted;
+  }
+}

@@ -1,0 +1,157 @@
+import { BorderSearch } from './border.ts';
+import { RadixSort } from './radix-sort.ts';
+
+/** By token id (as loaded), best first with lower ids before equals, or neither. */
+export type CandidateOrder = 'ids' | 'best' | 'none';
+
+/**
+ * The tokens that may come next, as parallel arrays that are made once and reused for every token: at 32k entries an
+ * array of objects would cost more than the sampling itself. Samplers change it in place; only the first `size` entries
+ * count. Sorting is the dearest step, so the order is kept track of and made only where a sampler needs it.
+ */
+export class Candidates {
+  readonly ids: Int32Array;
+  readonly logits: Float32Array;
+  /** True only right after `softmax`: a sampler that cuts or changes logits leaves them stale. */
+  readonly probabilities: Float32Array;
+  /** The memory of `logits` read as whole numbers. */
+  readonly bits: Int32Array;
+  readonly border: BorderSearch;
+  readonly #sorting: RadixSort;
+  size = 0;
+  order: CandidateOrder = 'ids';
+
+  /** Untouched memory costs nothing, so the capacity may well be the whole vocabulary. */
+  constructor(readonly capacity: number) {
+    this.ids = new Int32Array(capacity);
+    this.logits = new Float32Array(capacity);
+    this.probabilities = new Float32Array(capacity);
+    this.bits = new Int32Array(this.logits.buffer);
+    this.border = new BorderSearch(capacity);
+    this.#sorting = new RadixSort(capacity);
+  }
+
+  /** The whole vocabulary; what is not a number counts as impossible. */
+  loadAll(logits: Float32Array): void {
+    for (let id = 0; id < logits.length; id += 1) {
+      const logit = logits[id] as number;
+      this.ids[id] = id;
+      this.logits[id] = Number.isNaN(logit) ? -Infinity : logit;
+    }
+    this.size = logits.length;
+    this.order = 'ids';
+  }
+
+  /** A single certain token. */
+  loadOne(id: number, logit: number): void {
+    this.ids[0] = id;
+    this.logits[0] = logit;
+    this.probabilities[0] = 1;
+    this.size = 1;
+    this.order = 'best';
+  }
+
+  /** To be called after logits were changed in a way that can change their order. */
+  reordered(): void {
+    if (this.order === 'best') this.order = 'none';
+  }
+
+  sort(): void {
+    if (this.order === 'best') return;
+    this.#sorting.sort(this.bits, this.ids, this.size);
+    if (this.order === 'none') this.#orderTies();
+    this.order = 'best';
+  }
+
+  highest(): number {
+    if (this.order === 'best' && this.size > 0) return this.logits[0] as number;
+    let highest = -Infinity;
+    for (let index = 0; index < this.size; index += 1) {
+      const logit = this.logits[index] as number;
+      if (logit > highest) highest = logit;
+    }
+    return highest;
+  }
+
+  /** Probabilities from the logits as they are now. The highest logit is taken off first, so that nothing overflows. */
+  softmax(): void {
+    const { logits, probabilities, size } = this;
+    const highest = this.highest();
+    const finite = Number.isFinite(highest);
+    let sum = 0;
+    for (let index = 0; index < size; index += 1) {
+      const logit = logits[index] as number;
+      // An infinite best logit has no distance to the others: all that share it are equally likely.
+      const weight = finite ? Math.exp(logit - highest) : Number(logit === highest);
+      probabilities[index] = weight;
+      sum += weight;
+    }
+    const scale = 1 / sum;
+    for (let index = 0; index < size; index += 1) probabilities[index] = (probabilities[index] as number) * scale;
+  }
+
+  /** The entropy of the probabilities in nats; needs `softmax` first. */
+  entropy(): number {
+    let entropy = 0;
+    for (let index = 0; index < this.size; index += 1) {
+      const probability = this.probabilities[index] as number;
+      if (probability > 0) entropy -= probability * Math.log(probability);
+    }
+    return entropy;
+  }
+
+  /** Drops what lies under `threshold`; a threshold above the best keeps the best. */
+  keepAtLeast(threshold: number): void {
+    const limit = Math.min(threshold, this.highest());
+    this.retain((_, logit) => logit >= limit);
+  }
+
+  /** Drops all but the best, of equals the one with the lowest id. */
+  keepBest(): void {
+    let best = 0;
+    for (let index = 1; this.order !== 'best' && index < this.size; index += 1) {
+      const ahead = (this.logits[index] as number) - (this.logits[best] as number);
+      if (ahead > 0 || (ahead === 0 && (this.ids[index] as number) < (this.ids[best] as number))) best = index;
+    }
+    this.loadOne(this.ids[best] as number, this.logits[best] as number);
+  }
+
+  /** Drops what the test refuses and leaves the rest in its order; may leave nothing. */
+  retain(test: (id: number, logit: number) => boolean): void {
+    const { ids, logits } = this;
+    let kept = 0;
+    for (let index = 0; index < this.size; index += 1) {
+      const id = ids[index] as number;
+      const logit = logits[index] as number;
+      if (!test(id, logit)) continue;
+      ids[kept] = id;
+      logits[kept] = logit;
+      kept += 1;
+    }
+    this.size = kept;
+  }
+
+  /** Keeps the entries from `start` up to but not including `end`. */
+  keepRange(start: number, end: number): void {
+    if (start > 0) {
+      this.ids.copyWithin(0, start, end);
+      this.logits.copyWithin(0, start, end);
+    }
+    this.size = end - start;
+  }
+
+  /** Equal logits stand together after the sort, in the order they came; where that was not by id, it is made so. */
+  #orderTies(): void {
+    const { ids, logits } = this;
+    for (let index = 1; index < this.size; index += 1) {
+      const id = ids[index] as number;
+      const logit = logits[index];
+      let place = index;
+      while (place > 0 && logits[place - 1] === logit && (ids[place - 1] as number) > id) {
+        ids[place] = ids[place - 1] as number;
+        place -= 1;
+      }
+      ids[place] = id;
+    }
+  }
+}

@@ -1,0 +1,79 @@
+import { orderKey } from './border.ts';
+import type { Candidates } from './candidates.ts';
+
+const sampleSize = 2048;
+
+/**
+ * Loads the `count` highest logits of a vocabulary, unsorted; of equals at the border the lower ids. What is not a
+ * number counts as impossible. A small sample tells a floor that surely more than `count` reach; one pass gathers those,
+ * and only they are looked at closely.
+ */
+export function keepHighest(logits: Float32Array, count: number, into: Candidates): void {
+  if (logits.length <= count) {
+    into.loadAll(logits);
+    return;
+  }
+  gather(logits, likelyFloor(logits, count, into), into);
+  if (into.size < count) into.loadAll(logits);
+  trimToHighest(into, count);
+}
+
+/** Drops all but the `count` highest, of equals at the border the higher ids. Sorts only where the order was lost. */
+export function trimToHighest(candidates: Candidates, count: number): void {
+  if (candidates.size <= count) return;
+  if (candidates.order === 'none') candidates.sort();
+  if (candidates.order === 'best') {
+    candidates.size = count;
+    return;
+  }
+  const { ids, bits, border, size } = candidates;
+  for (let index = 0; index < size; index += 1) border.keys[index] = orderKey(bits[index] as number);
+  border.search(size, count);
+  const { key: borderKey } = border;
+  let { ties } = border;
+  let kept = 0;
+  for (let index = 0; index < size; index += 1) {
+    const raw = bits[index] as number;
+    const key = orderKey(raw);
+    if (key < borderKey) continue;
+    if (key === borderKey) {
+      if (ties === 0) continue;
+      ties -= 1;
+    }
+    ids[kept] = ids[index] as number;
+    bits[kept] = raw;
+    kept += 1;
+  }
+  candidates.size = kept;
+}
+
+/** A logit that more than `count` entries very probably reach: the sample's share of them with a wide margin. */
+function likelyFloor(logits: Float32Array, count: number, { logits: sample, bits, border }: Candidates): number {
+  const stride = Math.max(1, Math.floor(logits.length / sampleSize));
+  let size = 0;
+  for (let id = 0; id < logits.length; id += stride) {
+    const logit = logits[id] as number;
+    sample[size] = Number.isNaN(logit) ? -Infinity : logit;
+    border.keys[size] = orderKey(bits[size] as number);
+    size += 1;
+  }
+  const expected = count / stride;
+  const rank = Math.ceil(expected * 1.05 + 3 * Math.sqrt(expected) + 4);
+  if (rank > size) return -Infinity;
+  border.search(size, rank);
+  bits[0] = orderKey(border.key);
+  return sample[0] as number;
+}
+
+function gather(logits: Float32Array, floor: number, into: Candidates): void {
+  const { ids } = into;
+  let size = 0;
+  // Written before it is known to belong: a branch here would be guessed wrong thousands of times.
+  for (let id = 0; id < logits.length; id += 1) {
+    ids[size] = id;
+    size += Number((logits[id] as number) >= floor);
+  }
+  for (let index = 0; index < size; index += 1) into.logits[index] = logits[ids[index] as number] as number;
+  into.size = size;
+  into.order = 'ids';
+}

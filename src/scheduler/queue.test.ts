@@ -1,0 +1,80 @@
+import fc from 'fast-check';
+import { expect, test } from 'vitest';
+import { AppError } from '../core/errors.ts';
+import { type Place, Queue } from './queue.ts';
+
+async function begun(place: Place): Promise<boolean> {
+  return Promise.race([place.turn.then(() => true), new Promise<boolean>((resolve) => setImmediate(resolve, false))]);
+}
+
+test('one works, the others wait and begin in the order in which they came', async () => {
+  const queue = new Queue(1, () => 9);
+  const [first, second, third] = [queue.enter(), queue.enter(), queue.enter()];
+  expect([await begun(first), await begun(second), await begun(third)]).toEqual([true, false, false]);
+  expect([queue.running, queue.waiting]).toEqual([1, 2]);
+  first.leave();
+  expect([await begun(second), await begun(third)]).toEqual([true, false]);
+  second.leave();
+  expect(await begun(third)).toBe(true);
+});
+
+test.each([
+  [9, 4],
+  [1, 2],
+  [0, 1],
+])('with %i places to wait, %i of four requests are taken in', (places, expected) => {
+  const queue = new Queue(1, () => places);
+  const taken = [1, 2, 3, 4].filter(() => {
+    try {
+      queue.enter();
+      return true;
+    } catch (error) {
+      expect(error).toBeInstanceOf(AppError);
+      expect((error as AppError).status).toBe(503);
+      return false;
+    }
+  });
+  expect(taken.length).toBe(expected);
+});
+
+test('a waiting request that leaves frees its place and is passed over', async () => {
+  const queue = new Queue(1, () => 2);
+  const [first, second, third] = [queue.enter(), queue.enter(), queue.enter()];
+  second.leave();
+  const fourth = queue.enter();
+  first.leave();
+  expect([await begun(second), await begun(third), await begun(fourth)]).toEqual([false, true, false]);
+});
+
+test('leaving twice is leaving once', async () => {
+  const queue = new Queue(1, () => 9);
+  const first = queue.enter();
+  queue.enter();
+  const third = queue.enter();
+  first.leave();
+  first.leave();
+  expect(await begun(third)).toBe(false);
+  expect(queue.running).toBe(1);
+});
+
+test('whatever comes and goes, never more work than the capacity allows, and nobody waits beside a free place', () => {
+  const steps = fc.array(fc.oneof(fc.constant('enter'), fc.nat(20)), { maxLength: 80 });
+  fc.assert(
+    fc.property(fc.integer({ min: 1, max: 4 }), steps, (capacity, actions) => {
+      const queue = new Queue(capacity, () => 5);
+      const places: Place[] = [];
+      for (const action of actions) {
+        try {
+          if (action === 'enter') places.push(queue.enter());
+          else places[Number(action) % Math.max(1, places.length)]?.leave();
+        } catch {
+          expect(queue.waiting).toBe(5);
+        }
+        expect(queue.running).toBeLessThanOrEqual(capacity);
+        if (queue.waiting > 0) expect(queue.running).toBe(capacity);
+      }
+      for (const place of places) place.leave();
+      expect([queue.running, queue.waiting]).toEqual([0, 0]);
+    }),
+  );
+});
