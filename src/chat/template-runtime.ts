@@ -1,50 +1,81 @@
-import { Environment, Interpreter, parse, tokenize } from '@huggingface/jinja';
+import * as jinja from '@huggingface/jinja';
 
 /**
  * Runs templates with the library that reads them. A template comes out of a model file that somebody else made, so what
- * it may cost is bounded: steps, and the size of any text or list that it makes on the way.
+ * it may cost is bounded: time, steps, and the size of any text or list that it makes on the way.
  */
 export interface TemplateLimits {
   readonly steps: number;
+  readonly milliseconds: number;
   readonly characters: number;
   readonly items: number;
 }
 
-export const defaultLimits: TemplateLimits = { steps: 2_000_000, characters: 16_000_000, items: 100_000 };
+export const defaultLimits: TemplateLimits = {
+  steps: 2_000_000,
+  milliseconds: 2_000,
+  characters: 16_000_000,
+  items: 100_000,
+};
 
-export type TemplateProgram = (variables: Readonly<Record<string, unknown>>) => string;
+export type Clock = () => number;
+export type Variables = Readonly<Record<string, unknown>>;
+export type TemplateProgram = (variables: Variables, limits: TemplateLimits) => string;
 
 /** Throws on a template that the library cannot read. The program throws on one that it cannot run. */
-export function compile(source: string, limits: TemplateLimits): TemplateProgram {
+export function compile(source: string, clock: Clock): TemplateProgram {
   const parsed = parse(tokenize(source, { lstrip_blocks: true, trim_blocks: true }));
-  return (variables) => {
+  return (variables, limits) => {
     const environment = new Environment();
     const globals = { ...constants, range: boundedRange(limits.items) };
     for (const [name, value] of Object.entries({ ...globals, ...variables })) {
       if (!environment.variables.has(name)) environment.set(name, value);
     }
-    const result = new BoundedInterpreter(environment, limits).run(parsed);
+    const result = new BoundedInterpreter(environment, limits, clock).run(parsed);
     return String(result.value);
   };
 }
 
-const constants = { true: true, True: true, false: false, False: false, none: null, None: null };
+/** The library's own declarations do not resolve under Node's module rules, so the part in use is declared here. */
+interface RuntimeValue {
+  readonly value: unknown;
+}
+interface Scope {
+  readonly variables: ReadonlyMap<string, RuntimeValue>;
+  set(name: string, value: unknown): void;
+}
+interface Runner {
+  run(program: object): RuntimeValue;
+  evaluate(statement: object | undefined, environment: Scope): RuntimeValue;
+}
+interface Library {
+  readonly Environment: new () => Scope;
+  readonly Interpreter: new (environment: Scope) => Runner;
+  tokenize(source: string, options: { readonly lstrip_blocks: boolean; readonly trim_blocks: boolean }): object;
+  parse(tokens: object): object;
+}
+const { Environment, Interpreter, parse, tokenize } = jinja as unknown as Library;
 
-type Evaluate = Interpreter['evaluate'];
+const constants = { true: true, True: true, false: false, False: false, none: null, None: null };
 
 class BoundedInterpreter extends Interpreter {
   readonly #limits: TemplateLimits;
+  readonly #clock: Clock;
+  readonly #deadline: number;
   #steps = 0;
 
-  constructor(environment: Environment, limits: TemplateLimits) {
+  constructor(environment: Scope, limits: TemplateLimits, clock: Clock) {
     super(environment);
     this.#limits = limits;
+    this.#clock = clock;
+    this.#deadline = clock() + limits.milliseconds;
   }
 
   /** Every part of a template passes here, loops and macros included. */
-  override evaluate(...[statement, environment]: Parameters<Evaluate>): ReturnType<Evaluate> {
+  override evaluate(statement: object | undefined, environment: Scope): RuntimeValue {
     this.#steps += 1;
-    if (this.#steps > this.#limits.steps) throw new Error('the template does not come to an end');
+    const late = this.#steps % 256 === 0 && this.#clock() > this.#deadline;
+    if (late || this.#steps > this.#limits.steps) throw new Error('the template does not come to an end');
     const result = super.evaluate(statement, environment);
     const { value } = result;
     if (typeof value === 'string' && value.length > this.#limits.characters) throw tooLarge('text');

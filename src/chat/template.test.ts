@@ -3,6 +3,7 @@ import { chatAdapter } from './adapters/adapter.ts';
 import { chatPrompt } from './chat-prompt.ts';
 import { type Message, text } from './messages.ts';
 import { compileTemplate, type TemplateInput } from './template.ts';
+import { defaultLimits } from './template-runtime.ts';
 
 const user: Message = { role: 'user', content: text('Hi') };
 const tool = { name: 'look', description: 'Looks', parameters: { type: 'object' } };
@@ -150,7 +151,7 @@ describe('a template that runs away', () => {
     ['loops over too much', '{% for i in range(1000000000) %}x{% endfor %}', /too large/],
     [
       'nests loops',
-      '{% for i in range(9999) %}{% for j in range(9999) %}{% set x = 1 %}{% endfor %}{% endfor %}',
+      '{% for i in range(999) %}{% for j in range(999) %}{% set x = 1 %}{% endfor %}{% endfor %}',
       /does not come to an end/,
     ],
     [
@@ -165,8 +166,15 @@ describe('a template that runs away', () => {
     ],
     ['calls itself', '{% macro f() %}{{ f() }}{% endmacro %}{{ f() }}', /./],
   ])('is stopped when it %s', async (_, source, reason) => {
-    const template = await compileTemplate(source);
+    const template = await compileTemplate(source, { limits: { ...defaultLimits, steps: 50_000 } });
     expect(() => template.render(input([user]))).toThrow(reason);
+  });
+
+  test('is stopped when its time is over', async () => {
+    let now = 0;
+    const clock = () => (now += 100);
+    const template = await compileTemplate('{% for i in range(10000) %}x{% endfor %}', { clock });
+    expect(() => template.render(input([user]))).toThrow(/does not come to an end/);
   });
 });
 

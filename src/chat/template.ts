@@ -1,6 +1,6 @@
 import { type Content, type Conversation, flatContent, type Message, prefillOf, type Tool } from './messages.ts';
 import { strftime } from './strftime.ts';
-import type { TemplateLimits, TemplateProgram } from './template-runtime.ts';
+import type { Clock, TemplateLimits, TemplateProgram } from './template-runtime.ts';
 
 export interface TemplateInput {
   readonly conversation: Conversation;
@@ -25,24 +25,35 @@ export interface ChatTemplate {
   render(input: TemplateInput): RenderedTemplate;
 }
 
+export interface CompileOptions {
+  readonly limits?: TemplateLimits;
+  readonly clock?: Clock;
+}
+
 /** Throws on a template that cannot be read. To be kept by whoever owns the model, as reading it is the slow part. */
-export async function compileTemplate(source: string, limits?: TemplateLimits): Promise<ChatTemplate> {
+export async function compileTemplate(source: string, options: CompileOptions = {}): Promise<ChatTemplate> {
   // Loaded on first use: a server that renders no templates does not pay for the library at its start.
   const { compile, defaultLimits } = await import('./template-runtime.ts');
-  const program = compile(source, limits ?? defaultLimits);
-  const contentForm = probeContentForm(program);
-  return { render: (input) => render(program, contentForm, input) };
+  const limits = options.limits ?? defaultLimits;
+  const program = compile(source, options.clock ?? (() => performance.now()));
+  const contentForm = probeContentForm(program, { ...limits, steps: Math.min(limits.steps, probeSteps) });
+  return { render: (input) => render((variables) => program(variables, limits), contentForm, input) };
 }
+
+/** One short message needs no more, and a template that runs away is found out early. */
+const probeSteps = 20_000;
+
+type Run = (variables: Readonly<Record<string, unknown>>) => string;
 
 type ContentForm = 'text' | 'parts';
 
-function render(program: TemplateProgram, form: ContentForm, input: TemplateInput): RenderedTemplate {
+function render(run: Run, form: ContentForm, input: TemplateInput): RenderedTemplate {
   const { messages, media, tools } = input.conversation;
   const prefill = input.continueAssistantTurn ? prefillOf(messages, media) : undefined;
   const continued = prefill !== undefined && prefill.trim() !== '';
   const shown = continued ? messages.slice(0, -1) : messages;
   const warnings: string[] = [];
-  const prompt = program({
+  const prompt = run({
     ...functions(input.now, warnings),
     messages: shown.map((message) => wireMessage(message, input.conversation, form)),
     ...(tools.length > 0 ? { tools: tools.map(wireTool) } : {}),
@@ -130,13 +141,13 @@ function wireTool({ name, description, parameters }: Tool) {
 }
 
 /** Some templates know only lists of parts and lose, or choke on, a content that is a plain text. */
-function probeContentForm(program: TemplateProgram): ContentForm {
+function probeContentForm(program: TemplateProgram, limits: TemplateLimits): ContentForm {
   const needle = 'needle-in-the-content';
   const keeps = (content: unknown): boolean => {
     try {
       const messages = [{ role: 'user', content }];
       const context = { bos_token: '', eos_token: '', add_generation_prompt: true, ...functions(new Date(0), []) };
-      return program({ messages, ...context }).includes(needle);
+      return program({ messages, ...context }, limits).includes(needle);
     } catch {
       return false;
     }

@@ -13,6 +13,9 @@ export interface Rules {
   text(root: string): string;
 }
 
+/** Counts up to this are left to the engine as they are. */
+const writtenOut = 256;
+
 export function createRules(reserved: readonly string[] = []): Rules {
   const bodies = new Map<string, string>();
   const byKey = new Map<string, string>();
@@ -36,6 +39,40 @@ export function createRules(reserved: readonly string[] = []): Rules {
     bodies.set(name, body);
   }
 
+  function counted(item: string, minimum: number, maximum: number | undefined): string {
+    repeated += maximum ?? minimum;
+    if (repeated > limits.totalRepetition) throw new GrammarError('it counts too far in too many places', '#');
+    return quantified(item, minimum, maximum);
+  }
+
+  // High counts are made of blocks, which costs the engine about the square root of writing every repetition out.
+
+  function exactly(item: string, times: number): string {
+    if (times <= writtenOut) return counted(item, times, times);
+    const size = Math.ceil(Math.sqrt(times));
+    const rest = times % size;
+    const blocks = counted(shared('block', counted(item, size, size)), Math.floor(times / size), Math.floor(times / size));
+    return rest === 0 ? blocks : `${blocks} ${counted(item, rest, rest)}`;
+  }
+
+  function upTo(item: string, times: number): string {
+    if (times <= writtenOut) return counted(item, 0, times);
+    const size = Math.ceil(Math.sqrt(times));
+    const whole = Math.floor(times / size);
+    const block = shared('block', counted(item, size, size));
+    const shorter = `${counted(block, 0, whole - 1)} ${counted(item, 0, size - 1)}`;
+    return `(${shorter} | ${counted(block, whole, whole)} ${counted(item, 0, times % size)})`;
+  }
+
+  function shared(hint: string, body: string): string {
+    const known = byBody.get(body);
+    if (known !== undefined) return known;
+    const name = reserve(hint);
+    byBody.set(body, name);
+    write(name, body);
+    return name;
+  }
+
   return {
     named(key, hint, build) {
       const known = byKey.get(key);
@@ -45,21 +82,12 @@ export function createRules(reserved: readonly string[] = []): Rules {
       write(name, build());
       return name;
     },
-    shared(hint, body) {
-      const known = byBody.get(body);
-      if (known !== undefined) return known;
-      const name = reserve(hint);
-      byBody.set(body, name);
-      write(name, body);
-      return name;
-    },
+    shared,
     repeat(item, minimum, maximum) {
-      const count = maximum ?? minimum;
-      repeated += count;
-      if (count > limits.repetition || repeated > limits.totalRepetition) {
-        throw new GrammarError(`it counts further than ${limits.repetition} (or ${limits.totalRepetition} in all)`, '#');
-      }
-      return quantified(item, minimum, maximum);
+      if (maximum === undefined) return minimum < 2 ? counted(item, minimum, undefined) : `${exactly(item, minimum)} ${item}*`;
+      if (maximum <= writtenOut) return counted(item, minimum, maximum);
+      const parts = [exactly(item, minimum), upTo(item, maximum - minimum)];
+      return `(${parts.filter((part) => part !== '""').join(' ') || '""'})`;
     },
     text(root) {
       return [`root ::= ${root}`, ...[...bodies].map(([name, body]) => `${name} ::= ${body}`), ''].join('\n');

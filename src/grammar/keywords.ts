@@ -16,11 +16,11 @@ export const keywordsOfType: Readonly<Partial<Record<TypeName, readonly string[]
     'propertyNames',
   ],
   array: ['items', 'prefixItems', 'additionalItems', 'unevaluatedItems', 'minItems', 'maxItems', 'uniqueItems'],
-  string: ['minLength', 'maxLength', 'pattern', 'format'],
+  string: ['minLength', 'maxLength', 'pattern'],
   number: ['minimum', 'maximum', 'exclusiveMinimum', 'exclusiveMaximum', 'multipleOf'],
 };
 
-const general = ['type', 'enum', 'const', '$ref', 'allOf', 'anyOf', 'oneOf'];
+const general = ['type', 'format', 'enum', 'const', '$ref', 'allOf', 'anyOf', 'oneOf'];
 
 /** Keywords that demand something a grammar cannot promise. */
 const refused = [

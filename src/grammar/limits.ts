@@ -6,10 +6,12 @@ export const limits = {
   /** How deep schemas, values and groups of a pattern may be nested. */
   depth: 64,
   rules: 4000,
-  /** The grammar engine itself refuses longer counted repetitions. */
-  repetition: 2000,
+  /** A greater minimum is refused, a greater maximum is lowered to this. */
+  repetition: 100_000,
   /** The engine writes every counted repetition out, so their sum is what a grammar costs there. */
   totalRepetition: 40_000,
+  /** How many positions the nested counts of a pattern may have, since the engine may have to follow all of them. */
+  positions: 2000,
   /** Choices that begin alike are followed side by side, each at a cost per character. */
   alternatives: 1000,
   patternLength: 2000,

@@ -60,7 +60,7 @@ function repeat(pattern: Pattern & { type: 'repeat' }, rules: Rules, counted: nu
     throw new PatternError('the pattern repeats something that may be empty');
   }
   const positions = counted * Math.max(1, maximum ?? minimum);
-  if (positions > limits.repetition) throw new PatternError(`the pattern counts further than ${limits.repetition}`);
+  if (positions > limits.positions) throw new PatternError(`the pattern counts further than ${limits.positions}`);
   return rules.repeat(write(item, rules, positions), minimum, maximum);
 }
 

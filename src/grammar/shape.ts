@@ -83,7 +83,8 @@ function edges(part: Part, inclusive: string, exclusive: string): Bound[] {
     if (typeof value !== 'number' || !Number.isFinite(value)) {
       throw new GrammarError('there must be a number', part.pointer, keyword);
     }
-    // 2^53 and the like stand for "no limit" in many generated schemas; further out digits would be invented.
+    // So far out a bound stands for "no limit", which the end of an open range keeps by far.
+    if (inclusive === 'minimum' ? value <= -1e21 : value >= 1e21) continue;
     if (Math.abs(value) >= 1e21) throw new GrammarError('the number must be below 1e21', part.pointer, keyword);
     found.push({ value, exclusive: keyword === exclusive || flagged });
   }
@@ -96,8 +97,11 @@ export function counts(parts: readonly Part[], least: string, most: string): Cou
   let maximum: number | undefined;
   for (const part of parts) {
     minimum = Math.max(minimum, count(part, least) ?? 0);
+    if (minimum > limits.repetition) {
+      throw new GrammarError(`the number must not exceed ${limits.repetition}`, part.pointer, least);
+    }
     const upper = count(part, most);
-    if (upper !== undefined) maximum = Math.min(maximum ?? upper, upper);
+    if (upper !== undefined) maximum = Math.min(maximum ?? limits.repetition, upper);
   }
   if (maximum !== undefined && maximum < minimum) {
     throw new GrammarError(`${least} is greater than ${most}`, (parts[0] as Part).pointer, least);
@@ -110,9 +114,6 @@ function count(part: Part, keyword: string): number | undefined {
   if (value === undefined) return undefined;
   if (typeof value !== 'number' || !Number.isInteger(value) || value < 0) {
     throw new GrammarError('there must be a whole number that is not negative', part.pointer, keyword);
-  }
-  if (value > limits.repetition) {
-    throw new GrammarError(`the number must not exceed ${limits.repetition}`, part.pointer, keyword);
   }
   return value;
 }

@@ -8,9 +8,9 @@ const nested = (levels: number): Buffer => bytes('['.repeat(levels) + ']'.repeat
 describe('parseJson', () => {
   test('what JSON writes is read again', () =>
     fc.assert(
-      fc.property(fc.jsonValue(), (value) =>
-        expect(parseJson(bytes(JSON.stringify(value)))).toEqual(JSON.parse(JSON.stringify(value))),
-      ),
+      fc.property(fc.json(), (text) => {
+        expect(parseJson(bytes(text))).toEqual(JSON.parse(text));
+      }),
     ));
 
   test('a byte order mark is no harm', () => expect(parseJson(bytes('\ufeff{"a":1}'))).toEqual({ a: 1 }));

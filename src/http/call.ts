@@ -17,7 +17,19 @@ export interface Call {
 
 export type Reply =
   | { readonly status: number; readonly headers?: Headers; readonly body: string | Uint8Array }
-  | { readonly status: number; readonly headers?: Headers; readonly stream: AsyncIterable<string> };
+  | {
+      readonly status: number;
+      readonly headers?: Headers;
+      /** Whole frames or lines: a filler may be written between any two of them. */
+      readonly stream: AsyncIterable<string>;
+      readonly keepAlive?: KeepAlive;
+    };
+
+/** What to write when the stream has been silent for so long, so that nobody on the way takes it for dead. */
+export interface KeepAlive {
+  readonly milliseconds: number;
+  readonly filler: string;
+}
 
 export type Headers = Readonly<Record<string, string>>;
 

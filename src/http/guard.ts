@@ -36,7 +36,7 @@ const hostedClients = ['https://lite.koboldai.net'];
 
 export function createGuard(options: GuardOptions): Guard {
   const protectedByKey = Boolean(options.password);
-  const keys = [options.password, options.adminPassword].filter((key) => key !== undefined && key !== '').map(digest);
+  const keys = [options.password, options.adminPassword].flatMap((key) => (key ? [digest(key)] : []));
   const origins = new Set([...hostedClients, ...(options.allowedOrigins ?? [])].map(plainOrigin));
   const hosts = new Set([...ownNames(options.machineName), ...(options.allowedHosts ?? []).map(plainHost)]);
   const legacyOpen = options.legacyOpen ?? (() => false);

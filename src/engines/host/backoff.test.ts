@@ -1,0 +1,12 @@
+import { expect, test } from 'vitest';
+import { backoffMs } from './backoff.ts';
+
+test.each([
+  [1, 0],
+  [2, 500],
+  [3, 1000],
+  [6, 8000],
+  [20, 30_000],
+])('after failure %i in a row the engine waits %i ms', (failures, expected) => {
+  expect(backoffMs(failures)).toBe(expected);
+});

@@ -1,0 +1,167 @@
+import { GrammarError } from './error.ts';
+import type { Part } from './expand.ts';
+import { jsonLiteral } from './gbnf.ts';
+import type { JsonRules } from './json.ts';
+import { otherKey } from './keys.ts';
+import { type Conjunction, child, isRecord } from './located.ts';
+import { type Counts, counts } from './shape.ts';
+
+interface Properties {
+  readonly listed: ReadonlyMap<string, Conjunction>;
+  readonly required: ReadonlySet<string>;
+  /** What other properties must be; `false`: there are none. */
+  readonly others: Conjunction | false;
+}
+
+/**
+ * An object: the listed properties in their order, each optional one there or not, then others. An object that lists
+ * properties and does not mention others has none: people list what they want.
+ */
+export function objectBody(
+  parts: readonly Part[],
+  order: readonly string[],
+  json: JsonRules,
+  rule: (value: Conjunction) => string,
+): string {
+  const place = parts[0] as Part;
+  const properties = propertiesOf(parts);
+  const asked = counts(parts, 'minProperties', 'maxProperties');
+  const names = inOrder([...properties.listed.keys()], order);
+  const key = keyOf(parts, names, json, rule);
+  const member = (name: string) =>
+    `${jsonLiteral(name)} ${json.colon()} ${rule(properties.listed.get(name) as Conjunction)}`;
+  const other = properties.others === false ? undefined : `${key} ${json.colon()} ${rule(properties.others)}`;
+  const empty = `${json.open('{')} "}"`;
+
+  if (names.length === 0) {
+    if (other === undefined || asked.maximum === 0) {
+      if (asked.minimum > 0) throw new GrammarError('there are no properties to write', place.pointer, 'minProperties');
+      return empty;
+    }
+    if (key === json.string() && properties.others !== false && properties.others.length === 0 && isFree(asked)) {
+      return json.object();
+    }
+    const more = json.rules.repeat(
+      `(${json.comma()} ${other})`,
+      Math.max(0, asked.minimum - 1),
+      asked.maximum && asked.maximum - 1,
+    );
+    const filled = `${json.open('{')} ${other} ${more} ${json.close('}')}`;
+    return asked.minimum === 0 ? `(${empty} | ${filled})` : filled;
+  }
+  requireImplied(place, asked, properties);
+  const others = other === undefined ? undefined : json.rules.shared('others', other);
+  return memberList(names.map((name) => ({ text: member(name), optional: !properties.required.has(name) })), others, json);
+}
+
+/**
+ * Two chains of rules over the properties: one for the time before anything is written, one for after, where a comma
+ * comes first. So every combination of optional properties costs two rules a property.
+ */
+function memberList(
+  members: readonly { text: string; optional: boolean }[],
+  others: string | undefined,
+  json: JsonRules,
+): string {
+  const comma = json.comma();
+  let after = others === undefined ? '' : `(${comma} ${others})*`;
+  let before: string | undefined = others === undefined ? '' : `(${others} ${after})?`;
+  for (const [index, { text, optional }] of [...members.entries()].reverse()) {
+    const written = json.rules.shared('member', text);
+    const tail = after === '' ? '' : ` ${after}`;
+    before = optional ? (before === '' ? `(${written}${tail})?` : `(${written}${tail} | ${before})`) : `${written}${tail}`;
+    after = optional
+      ? tail === ''
+        ? `(${comma} ${written})?`
+        : `(${comma} ${written})? ${after}`
+      : `${comma} ${written}${tail}`;
+    // Written out, the chains of many optional properties would grow with the square of their number.
+    if (index > 0) {
+      before = nested(before, 'first', json);
+      after = nested(after, 'next', json);
+    }
+  }
+  return `${json.open('{')} ${before} ${json.close('}')}`;
+}
+
+function nested(body: string, hint: string, json: JsonRules): string {
+  return body.length > 40 ? json.rules.shared(hint, body) : body;
+}
+
+function propertiesOf(parts: readonly Part[]): Properties {
+  const each = parts.map((part) => ({ part, ...propertiesOfPart(part) }));
+  const required = new Set(each.flatMap((one) => one.required));
+  const mentioned = each.some(({ others }) => others !== undefined);
+  const lists = each.some(({ listed }) => listed.size > 0);
+  const closed = each.some(({ others }) => others === false) || (!mentioned && lists);
+  const listed = new Map<string, Conjunction>();
+  for (const name of new Set([...each.flatMap((one) => [...one.listed.keys()]), ...required])) {
+    const demands = each.map((one) => one.listed.get(name) ?? (one.others === undefined ? [] : one.others));
+    const unknown = closed && !each.some((one) => one.listed.has(name));
+    const forbidden = demands.some((demand) => demand === false || demand.some(({ schema }) => schema === false));
+    if (!unknown && !forbidden) listed.set(name, (demands as Conjunction[]).flat());
+    else if (required.has(name)) {
+      const { part } = each.find((one) => one.required.includes(name)) as { part: Part };
+      throw new GrammarError(`${JSON.stringify(name)} is required but not allowed`, part.pointer, 'required');
+    }
+  }
+  return { listed, required, others: closed ? false : each.flatMap(({ others }) => others || []) };
+}
+
+function propertiesOfPart(part: Part): {
+  listed: ReadonlyMap<string, Conjunction>;
+  required: readonly string[];
+  others: Conjunction | false | undefined;
+} {
+  const { properties = {}, required = [], additionalProperties, unevaluatedProperties } = part.schema;
+  if (!isRecord(properties)) throw new GrammarError('there must be an object of schemas', part.pointer, 'properties');
+  if (!Array.isArray(required) || required.some((name) => typeof name !== 'string')) {
+    throw new GrammarError('there must be a list of names', part.pointer, 'required');
+  }
+  if (unevaluatedProperties !== undefined && typeof unevaluatedProperties !== 'boolean') {
+    throw new GrammarError('only true or false can be honoured', part.pointer, 'unevaluatedProperties');
+  }
+  const listed = new Map(
+    Object.entries(properties).map(([name, schema]) => [name, [child(part, schema, 'properties', name)]]),
+  );
+  if (additionalProperties === undefined || additionalProperties === false) {
+    return { listed, required, others: additionalProperties };
+  }
+  return { listed, required, others: [child(part, additionalProperties, 'additionalProperties')] };
+}
+
+/** How a key that is not listed is written. */
+function keyOf(
+  parts: readonly Part[],
+  names: readonly string[],
+  json: JsonRules,
+  rule: (key: Conjunction) => string,
+): string {
+  const saying = parts.filter(({ schema }) => schema.propertyNames !== undefined && schema.propertyNames !== true);
+  if (saying.length === 0) return names.length === 0 ? json.string() : otherKey(names, json.rules);
+  const [part] = saying as [Part];
+  if (names.length > 0) {
+    throw new GrammarError('it cannot be combined with listed properties', part.pointer, 'propertyNames');
+  }
+  const isString = child(part, { type: 'string' }, 'propertyNames', 'type');
+  return rule([...saying.map((one) => child(one, one.schema.propertyNames, 'propertyNames')), isString]);
+}
+
+/** Counting which optional properties were written is beyond a grammar of sensible size. */
+function requireImplied(place: Part, asked: Counts, { listed, required, others }: Properties): void {
+  if (asked.minimum > required.size) {
+    throw new GrammarError('more properties than the required ones cannot be demanded', place.pointer, 'minProperties');
+  }
+  if (asked.maximum !== undefined && (others !== false || asked.maximum < listed.size)) {
+    throw new GrammarError('fewer properties than the listed ones cannot be demanded', place.pointer, 'maxProperties');
+  }
+}
+
+function isFree({ minimum, maximum }: Counts): boolean {
+  return minimum === 0 && maximum === undefined;
+}
+
+function inOrder(names: readonly string[], order: readonly string[]): string[] {
+  const first = order.filter((name) => names.includes(name));
+  return [...first, ...names.filter((name) => !first.includes(name))];
+}

@@ -1,0 +1,56 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { Duplex } from 'node:stream';
+
+/**
+ * Which exchanges hang on which socket. The socket's own end is what counts: it comes in every phase (while a body is
+ * read, while a request waits or runs or streams), over TLS too, and for requests that were sent ahead on one connection.
+ */
+export interface Connections {
+  add(socket: Duplex): void;
+  /** Aborts when the socket closes before the response is complete, and never after. */
+  signalFor(request: IncomingMessage, response: ServerResponse): AbortSignal;
+  /** Whether the head of an answer is out: whatever is written beside it would land in its middle. */
+  answering(socket: Duplex): boolean;
+  destroyAll(): void;
+}
+
+interface Exchange {
+  readonly response: ServerResponse;
+  readonly controller: AbortController;
+}
+
+export function createConnections(): Connections {
+  const sockets = new Set<Duplex>();
+  const exchanges = new WeakMap<Duplex, Set<Exchange>>();
+
+  const exchangesOf = (socket: Duplex): Set<Exchange> => {
+    const known = exchanges.get(socket);
+    if (known) return known;
+    const open = new Set<Exchange>();
+    exchanges.set(socket, open);
+    socket.once('close', () => {
+      for (const { controller } of open) controller.abort();
+      open.clear();
+    });
+    return open;
+  };
+
+  return {
+    add(socket) {
+      sockets.add(socket);
+      socket.once('close', () => sockets.delete(socket));
+    },
+    signalFor({ socket }, response) {
+      const exchange = { response, controller: new AbortController() };
+      const open = exchangesOf(socket);
+      open.add(exchange);
+      response.once('finish', () => open.delete(exchange));
+      if (socket.destroyed) exchange.controller.abort();
+      return exchange.controller.signal;
+    },
+    answering: (socket) => [...(exchanges.get(socket) ?? [])].some(({ response }) => response.headersSent),
+    destroyAll() {
+      for (const socket of sockets) socket.destroy();
+    },
+  };
+}

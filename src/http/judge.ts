@@ -1,0 +1,83 @@
+import type { IncomingHttpHeaders } from 'node:http';
+import { AppError } from '../core/errors.ts';
+import type { Endpoint, Reply } from './call.ts';
+import type { Guard } from './guard.ts';
+import { notFoundPage } from './pages.ts';
+import type { RateLimit } from './rate-limit.ts';
+import { errorRefusal, refusal } from './refusal.ts';
+import { methods, type Router, sentPath } from './router.ts';
+
+/** The head of a request; nothing more is needed to decide who answers it, and whether. */
+export interface RequestHead {
+  readonly method: string;
+  readonly path: string;
+  readonly target: string;
+  readonly headers: IncomingHttpHeaders;
+  readonly remoteAddress: string;
+}
+
+export type Verdict =
+  | { readonly type: 'answered'; readonly reply: Reply }
+  | { readonly type: 'handle'; readonly endpoint: Endpoint };
+
+export interface JudgeParts {
+  readonly router: Router<Endpoint>;
+  readonly guard: Guard;
+  readonly rate: RateLimit;
+  readonly now: () => number;
+}
+
+/** In this order: host, method, path, origin, key, rate. Whatever is refused is refused before its body is read. */
+export function judge({ router, guard, rate, now }: JudgeParts, head: RequestHead): Verdict {
+  const { method, path, headers } = head;
+  const endpoint = router.find(method, path);
+
+  const hostRefused = guard.refuseHost(headers, endpoint);
+  if (hostRefused) return refused(hostRefused, endpoint);
+  if (method === 'HEAD' || method === 'OPTIONS')
+    return answered({ status: 200, headers: { 'content-type': 'text/html' }, body: '' });
+  if (!isKnownMethod(method))
+    return answered(refusal(501, `${method} is not possible on this server.`, 'not_implemented'));
+  if (!endpoint) return unknown(router, head) ?? refused(tooSoon() ?? notFound(head), undefined);
+  if (method === 'GET' && path === '/lcpp' && sentPath(head.target) === '/lcpp') return answered(toSlash);
+
+  const error =
+    guard.refuseOrigin(headers, endpoint) ??
+    guard.refuseKey(headers, endpoint) ??
+    (endpoint.queued ? tooSoon() : undefined);
+  return error ? refused(error, endpoint) : { type: 'handle', endpoint };
+
+  function tooSoon(): AppError | undefined {
+    const retryAfterSeconds = rate.take(head.remoteAddress, now());
+    return retryAfterSeconds > 0 ? new AppError('rate-limited', { retryAfterSeconds }) : undefined;
+  }
+}
+
+/** The page at `/lcpp/` names its parts relative to itself, which only works with the slash. */
+const toSlash: Reply = { status: 302, headers: { location: '/lcpp/', 'content-type': 'text/html' }, body: '' };
+
+/** A path that exists for other methods, or a page that does not exist; what else is unknown counts against the rate. */
+function unknown(router: Router<Endpoint>, head: RequestHead): Verdict | undefined {
+  const allowed = router.methods(head.path).join(', ');
+  if (allowed !== '') {
+    const reply = errorRefusal(new AppError('method-not-allowed', { method: head.method, allowed }));
+    return answered({ ...reply, headers: { ...reply.headers, allow: allowed } });
+  }
+  return head.method === 'GET' ? answered(notFoundPage(head.path)) : undefined;
+}
+
+function notFound({ method, path }: RequestHead): AppError {
+  return new AppError('not-found', { method, path });
+}
+
+function refused(error: AppError, endpoint: Endpoint | undefined): Verdict {
+  return answered(endpoint ? endpoint.family.errorReply(error) : errorRefusal(error));
+}
+
+function answered(reply: Reply): Verdict {
+  return { type: 'answered', reply };
+}
+
+function isKnownMethod(method: string): boolean {
+  return (methods as readonly string[]).includes(method);
+}

@@ -1,0 +1,44 @@
+import type { Headers, Reply } from './call.ts';
+
+/** What a page may load and do, unless it says otherwise: only what this server sends, never inside another page. */
+const strictPolicy = {
+  'default-src': "'self'",
+  'base-uri': "'none'",
+  'object-src': "'none'",
+  'form-action': "'self'",
+  'frame-ancestors': "'none'",
+} as const;
+
+/** The security headers of an HTML page; `policy` adds directives or replaces them. */
+export function pageHeaders(policy: Readonly<Record<string, string>> = {}): Headers {
+  return {
+    'content-type': 'text/html',
+    'content-security-policy': Object.entries({ ...strictPolicy, ...policy })
+      .map(([directive, sources]) => `${directive} ${sources}`)
+      .join('; '),
+    'x-content-type-options': 'nosniff',
+    'referrer-policy': 'no-referrer',
+  };
+}
+
+export function page(html: string, status = 200): Reply {
+  return { status, headers: pageHeaders(), body: html };
+}
+
+export function notFoundPage(path: string): Reply {
+  return page(
+    `<!doctype html>
+<html lang="en">
+<meta charset="utf-8">
+<title>Not found</title>
+<p>There is nothing at <code>${escapeHtml(path)}</code>.
+<p>The <a href="/api">API page</a> shows what this server can do.
+</html>
+`,
+    404,
+  );
+}
+
+export function escapeHtml(text: string): string {
+  return text.replace(/[&<>"']/g, (character) => `&#${character.charCodeAt(0)};`);
+}

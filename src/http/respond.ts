@@ -1,0 +1,74 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { Reply } from './call.ts';
+import { corsHeaders } from './cors.ts';
+import type { Guard } from './guard.ts';
+import { bodyPending } from './read-body.ts';
+import { writeStream } from './stream.ts';
+import type { StartTimer } from './timers.ts';
+
+export interface RespondParts {
+  readonly guard: Guard;
+  readonly lingerMilliseconds: number;
+  readonly startTimer: StartTimer;
+}
+
+export interface Respondent {
+  readonly request: IncomingMessage;
+  readonly response: ServerResponse;
+  readonly signal: AbortSignal;
+  readonly expectsContinue: boolean;
+}
+
+/** Writes one reply under the headers that every response carries. */
+export async function send(parts: RespondParts, respondent: Respondent, reply: Reply): Promise<void> {
+  const { request, response, signal } = respondent;
+  const early = bodyPending(request);
+  const headers = merged(commonHeaders(parts.guard, request), reply.headers ?? {});
+  // An answer before the end of the question: what still comes belongs to it and must not be read as the next request.
+  if (early) headers.connection = 'close';
+
+  if ('stream' in reply) {
+    response.writeHead(reply.status, headers);
+    return writeStream(response, reply.stream, { signal, keepAlive: reply.keepAlive, startTimer: parts.startTimer });
+  }
+  if (reply.status >= 200 && reply.status !== 204 && reply.status !== 304)
+    headers['content-length'] = String(Buffer.byteLength(reply.body));
+  response.writeHead(reply.status, headers);
+  if (!early) return void response.end(reply.body);
+  if (reply.body.length > 0) response.write(reply.body);
+  else response.flushHeaders();
+  if (!respondent.expectsContinue) await drained(request, parts);
+  response.end();
+}
+
+/**
+ * A connection that is closed while data comes in is reset, and a client that sends its whole body before it reads would
+ * never see the answer. So the rest is let in and dropped, for a while.
+ */
+function drained(request: IncomingMessage, { startTimer, lingerMilliseconds }: RespondParts): Promise<void> {
+  return new Promise((resolve) => {
+    const done = (): void => {
+      timer.cancel();
+      resolve();
+    };
+    const timer = startTimer(lingerMilliseconds, done);
+    request.once('end', done).once('close', done).resume();
+    if (request.destroyed) done();
+  });
+}
+
+function commonHeaders(guard: Guard, { headers }: IncomingMessage): Record<string, string> {
+  const { origin } = headers;
+  const permitted = origin !== undefined && guard.permits(origin, headers);
+  return { server: 'Parley', 'cache-control': 'no-store', ...corsHeaders(origin, permitted) };
+}
+
+/** The reply's own headers win, whatever the case of their names; only `vary` adds up. */
+function merged(common: Record<string, string>, own: Readonly<Record<string, string>>): Record<string, string> {
+  const headers = { ...common };
+  for (const [name, value] of Object.entries(own)) {
+    const key = name.toLowerCase();
+    headers[key] = key === 'vary' ? `${common.vary}, ${value}` : value;
+  }
+  return headers;
+}

@@ -1,0 +1,151 @@
+import {
+  createServer as createPlainServer,
+  type IncomingMessage,
+  type Server,
+  type ServerResponse,
+  STATUS_CODES,
+} from 'node:http';
+import { createServer as createTlsServer } from 'node:https';
+import type { Duplex } from 'node:stream';
+import type { Endpoint, Reply } from './call.ts';
+import { createConnections } from './connections.ts';
+import { type ExchangeParts, exchange } from './exchange.ts';
+import { createGuard, type GuardOptions } from './guard.ts';
+import { isAddressMissing, listenOn } from './listen.ts';
+import { rateLimit } from './rate-limit.ts';
+import { refusal } from './refusal.ts';
+import { router } from './router.ts';
+import { type StartTimer, systemTimer } from './timers.ts';
+
+export interface HttpServerOptions {
+  readonly endpoints: readonly Endpoint[];
+  readonly port: number;
+  /** Unless given: this machine only, by both of its loopback addresses. */
+  readonly host?: string | undefined;
+  /** What the certificate and key files hold (PEM). */
+  readonly tls?: { readonly certificate: string | Buffer; readonly key: string | Buffer } | undefined;
+  readonly guard?: GuardOptions;
+  readonly maxRequestMegabytes?: number;
+  readonly rateLimitSeconds?: number;
+  /** Milliseconds of a clock that never goes back. */
+  readonly now?: () => number;
+  readonly startTimer?: StartTimer;
+  /** Told of everything that should not have happened; the client has been answered, or its connection ended. */
+  readonly onError: ExchangeParts['onError'];
+}
+
+export interface Listening {
+  readonly port: number;
+  readonly addresses: readonly string[];
+}
+
+export interface HttpServer {
+  listen(): Promise<Listening>;
+  /** Ends every connection; what still runs sees its signal abort. */
+  close(): Promise<void>;
+}
+
+const stallMilliseconds = 60_000;
+const lingerMilliseconds = 30_000;
+/** Longer than clients keep idle connections in their pools, so that none is closed just when it is used again. */
+const keepAliveMilliseconds = 75_000;
+
+export function createHttpServer(options: HttpServerOptions): HttpServer {
+  const connections = createConnections();
+  const servers: Server[] = [];
+  const parts: ExchangeParts = {
+    router: router(options.endpoints),
+    guard: createGuard(options.guard ?? {}),
+    rate: rateLimit(options.rateLimitSeconds ?? 0),
+    maxRequestMegabytes: options.maxRequestMegabytes ?? 32,
+    stallMilliseconds,
+    lingerMilliseconds,
+    startTimer: options.startTimer ?? systemTimer,
+    now: options.now ?? (() => performance.now()),
+    onError: options.onError,
+  };
+
+  const take =
+    (expectsContinue: boolean) =>
+    (request: IncomingMessage, response: ServerResponse): void => {
+      // A failed write is an abort, and the signal tells of it; an error event nobody hears would end the process.
+      request.on('error', () => undefined);
+      response.on('error', () => undefined);
+      void exchange(parts, { request, response, signal: connections.signalFor(request, response), expectsContinue });
+    };
+
+  const open = async (host: string, port: number): Promise<number> => {
+    const server = newServer(options.tls);
+    server
+      .on('connection', connections.add)
+      .on('request', take(false))
+      .on('checkContinue', take(true))
+      .on('connect', (_request: IncomingMessage, socket: Duplex) => endRaw(socket, notATunnel))
+      .on('clientError', (error: NodeJS.ErrnoException, socket: Duplex) => {
+        if (!socket.writable || connections.answering(socket)) socket.destroy();
+        else endRaw(socket, brokenReply(error.code));
+      });
+    const bound = await listenOn(server, host, port);
+    servers.push(server);
+    return bound;
+  };
+
+  return {
+    async listen() {
+      const host = options.host || 'localhost';
+      if (host !== 'localhost') return { port: await open(host, options.port), addresses: [host] };
+      const port = await open('127.0.0.1', options.port);
+      try {
+        await open('::1', port);
+        return { port, addresses: ['127.0.0.1', '::1'] };
+      } catch (error) {
+        if (isAddressMissing(error)) return { port, addresses: ['127.0.0.1'] };
+        await closeAll(servers.splice(0));
+        throw error;
+      }
+    },
+    async close() {
+      const closed = closeAll(servers.splice(0));
+      connections.destroyAll();
+      await closed;
+    },
+  };
+}
+
+function newServer(tls: HttpServerOptions['tls']): Server {
+  // No time limit on a whole request: a big body may come slowly, and its reader watches for a standstill itself.
+  const settings = { keepAliveTimeout: keepAliveMilliseconds, headersTimeout: stallMilliseconds, requestTimeout: 0 };
+  if (!tls) return createPlainServer(settings);
+  try {
+    return createTlsServer({ ...settings, cert: tls.certificate, key: tls.key });
+  } catch (error) {
+    const reason = error instanceof Error ? error.message : String(error);
+    throw new Error(`The certificate and key of --ssl cannot be used: ${reason}.`, { cause: error });
+  }
+}
+
+async function closeAll(servers: readonly Server[]): Promise<void> {
+  await Promise.all(servers.map((server) => new Promise((resolve) => server.close(resolve))));
+}
+
+const notATunnel = refusal(501, 'CONNECT is not possible on this server.', 'not_implemented');
+
+function brokenReply(code: string | undefined): Reply {
+  if (code === 'ERR_HTTP_REQUEST_TIMEOUT') return refusal(408, 'The request did not come in time.', 'request_timeout');
+  if (code === 'HPE_HEADER_OVERFLOW') return refusal(431, 'The headers of the request are too long.', 'bad_input');
+  return refusal(400, 'The request could not be read: it is not valid HTTP.', 'bad_input');
+}
+
+/** For what never became a request: there is no response object to write to. */
+function endRaw(socket: Duplex, reply: Reply): void {
+  const body = 'body' in reply ? String(reply.body) : '';
+  const head = [
+    `HTTP/1.1 ${reply.status} ${STATUS_CODES[reply.status] ?? ''}`,
+    'server: Parley',
+    'content-type: application/json',
+    `content-length: ${Buffer.byteLength(body)}`,
+    'connection: close',
+  ];
+  socket.on('error', () => undefined);
+  socket.end(`${head.join('\r\n')}\r\n\r\n${body}`, () => socket.destroy());
+}

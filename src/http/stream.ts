@@ -1,0 +1,113 @@
+import type { ServerResponse } from 'node:http';
+import type { KeepAlive } from './call.ts';
+import { type StartTimer, systemTimer } from './timers.ts';
+
+/** Enough to fill a few packets; what waits here before it is written never grows past this and one more piece. */
+const mostPending = 16_384;
+
+export interface StreamOptions {
+  /** Aborted when the client is gone. */
+  readonly signal: AbortSignal;
+  readonly keepAlive?: KeepAlive | undefined;
+  readonly startTimer?: StartTimer;
+}
+
+/**
+ * Writes a stream whose head is already set. Pieces that are ready in the same turn of the event loop become one write:
+ * the write is by far the dearest step (9 µs of the 10 that an event costs here; corking by hand or making the chunks
+ * ourselves gained nothing worth its price, as `response.write` corks by itself).
+ *
+ * A client that does not read stops the iterator from being pulled, and one that is gone ends it. Settles when the last
+ * byte is handed over or the client is gone, and rejects with what the iterator throws; the response is then unfinished.
+ *
+ * It pulls with callbacks instead of a loop of awaits, because a wait for "the next piece or the client's end" would add
+ * a listener to one long-lived promise for every piece.
+ */
+export function writeStream(
+  response: ServerResponse,
+  stream: AsyncIterable<string>,
+  options: StreamOptions,
+): Promise<void> {
+  const { signal, keepAlive, startTimer = systemTimer } = options;
+  return new Promise((resolve, reject) => {
+    const iterator = stream[Symbol.asyncIterator]();
+    let pending = '';
+    let pulling = false;
+    let flushing = false;
+    let blocked = false;
+    let over = false;
+
+    const leave = (settle: () => void): void => {
+      if (over) return;
+      over = true;
+      silence?.cancel();
+      signal.removeEventListener('abort', gone);
+      settle();
+    };
+    const gone = (): void => {
+      leave(resolve);
+      // A generator that still waits for something cannot return before that comes; nobody has to wait with it, and
+      // how it fails now concerns nobody any more.
+      Promise.resolve(iterator.return?.()).catch(() => undefined);
+    };
+    const failed = (error: unknown): void => {
+      flush();
+      leave(() => reject(error));
+    };
+
+    const write = (text: string): void => {
+      silence?.restart();
+      if (response.write(text)) return;
+      blocked = true;
+      response.once('drain', () => {
+        blocked = false;
+        pull();
+      });
+    };
+    const flush = (): void => {
+      flushing = false;
+      if (over || pending === '') return;
+      const text = pending;
+      pending = '';
+      write(text);
+    };
+    const take = ({ done, value }: IteratorResult<string>): void => {
+      pulling = false;
+      if (over) return;
+      if (done) {
+        silence?.cancel();
+        response.end(pending, () => leave(resolve));
+        pending = '';
+        return;
+      }
+      pending += value;
+      if (pending.length >= mostPending) flush();
+      else if (!flushing) {
+        flushing = true;
+        setImmediate(flush);
+      }
+      pull();
+    };
+    const pull = (): void => {
+      if (over || blocked || pulling) return;
+      pulling = true;
+      try {
+        iterator.next().then(take, failed);
+      } catch (error) {
+        failed(error);
+      }
+    };
+
+    const silence =
+      keepAlive &&
+      startTimer(keepAlive.milliseconds, () => {
+        if (blocked || pending !== '') silence?.restart();
+        else write(keepAlive.filler);
+      });
+
+    if (signal.aborted) return gone();
+    signal.addEventListener('abort', gone);
+    response.flushHeaders();
+    pull();
+  });
+}

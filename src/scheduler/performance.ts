@@ -1,0 +1,67 @@
+import type { FinishCause, GenerationEvent } from '../core/events.ts';
+import type { Performance } from '../core/text-service.ts';
+
+const stops: Record<FinishCause, Performance['stop']> = {
+  'end-token': 'end-token',
+  'stop-text': 'stop-text',
+  limit: 'limit',
+  aborted: 'limit',
+};
+
+/** The figures of the last generation, kept from its events. */
+export class PerformanceLog {
+  readonly #startedAt: number;
+  #usedAt: number;
+  #last = {
+    processMsPerToken: 0,
+    evalMsPerToken: 0,
+    promptTokens: 0,
+    completionTokens: 0,
+    seed: -1,
+    draftAccepted: 0,
+    draftRejected: 0,
+    generations: 0,
+    stop: 'none' as Performance['stop'],
+  };
+
+  constructor(private readonly now: () => number) {
+    this.#startedAt = now();
+    this.#usedAt = this.#startedAt;
+  }
+
+  begin(): void {
+    this.#usedAt = this.now();
+  }
+
+  event(event: GenerationEvent): void {
+    if (event.type === 'start') this.#last = { ...this.#last, seed: event.seed };
+    if (event.type === 'error') this.#last = { ...this.#last, stop: 'error' };
+    if (event.type !== 'finish') return;
+    const { usage, timings, cause } = event;
+    this.#usedAt = this.now();
+    this.#last = {
+      ...this.#last,
+      processMsPerToken: perToken(timings.promptMs, timings.processedTokens),
+      evalMsPerToken: perToken(timings.generationMs, usage.completionTokens),
+      promptTokens: timings.processedTokens,
+      completionTokens: usage.completionTokens,
+      generations: this.#last.generations + 1,
+      stop: stops[cause],
+    };
+  }
+
+  report(queue: { readonly waiting: number; readonly running: number }): Performance {
+    const now = this.now();
+    return {
+      ...this.#last,
+      waiting: queue.waiting,
+      idle: queue.running === 0,
+      uptimeSeconds: (now - this.#startedAt) / 1000,
+      idleSeconds: (now - this.#usedAt) / 1000,
+    };
+  }
+}
+
+function perToken(ms: number, tokens: number): number {
+  return tokens > 0 ? ms / tokens : 0;
+}

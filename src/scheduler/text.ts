@@ -1,0 +1,130 @@
+import { Channel } from '../core/channel.ts';
+import { AppError, asAppError } from '../core/errors.ts';
+import type { GenerationEvent } from '../core/events.ts';
+import type { GenerationRequest, Ticket } from '../core/request.ts';
+import type { PromptProgress, RunningGeneration, TextEngine } from '../core/text-engine.ts';
+import type { AbortOutcome, Performance, TextService } from '../core/text-service.ts';
+import { type Job, Jobs } from './jobs.ts';
+import { PerformanceLog } from './performance.ts';
+import type { Queue } from './queue.ts';
+
+/** Whoever watches the work (the console); none of it may fail or wait. */
+export interface TextObserver {
+  queued?(job: Job): void;
+  promptProgress?(progress: PromptProgress): void;
+  event?(event: GenerationEvent, job: Job, request: GenerationRequest): void;
+  aborted?(genkey: string, deferred: boolean): void;
+}
+
+export interface TextParts {
+  readonly engine: TextEngine;
+  readonly queue: Queue;
+  readonly now: () => number;
+  /** A fresh seed for requests that leave it open; positive. */
+  readonly randomSeed: () => number;
+  readonly observer?: TextObserver;
+}
+
+/** The text side of the server: takes requests in, lets them run in turn, and keeps what others may ask about them. */
+export function textService({ engine, queue, now, randomSeed, observer = {} }: TextParts): TextService {
+  const jobs = new Jobs();
+  const log = new PerformanceLog(now);
+
+  function generate(request: GenerationRequest, ticket: Ticket): AsyncIterable<GenerationEvent> {
+    const place = queue.enter();
+    const stop = new AbortController();
+    const channel = new Channel<GenerationEvent>(() => stop.abort());
+    const job: Job = { genkey: ticket.genkey, state: 'waiting', text: '', logprobs: [], abort: () => stop.abort() };
+    jobs.add(job);
+    observer.queued?.(job);
+
+    const event = (next: GenerationEvent): void => {
+      if (job.state === 'done') return;
+      if (next.type === 'text-delta') {
+        job.text += next.text;
+        if (next.logprobs) job.logprobs.push(...next.logprobs);
+      }
+      const last = next.type === 'finish' || next.type === 'error';
+      if (last) job.state = 'done';
+      log.event(next);
+      observer.event?.(next, job, request);
+      channel.push(next);
+      if (!last) return;
+      channel.end();
+      ticket.signal.removeEventListener('abort', job.abort);
+      place.leave();
+    };
+    const fail = (error: unknown) => event({ type: 'error', error: asAppError(error) });
+
+    ticket.signal.addEventListener('abort', job.abort, { once: true });
+    if (ticket.signal.aborted) job.abort();
+    void Promise.race([place.turn.then(() => engine.settled()), aborted(stop.signal)])
+      .then(() => {
+        if (stop.signal.aborted) return finishUnstarted(event);
+        refuseWithoutModel(engine);
+        job.state = 'running';
+        log.begin();
+        const seed = request.sampling.seed > 0 ? request.sampling.seed : randomSeed();
+        const running: RunningGeneration = engine.generate(request, seed, {
+          event,
+          promptProgress: (progress) => observer.promptProgress?.(progress),
+        });
+        stop.signal.addEventListener('abort', () => running.abort(), { once: true });
+      })
+      .catch(fail);
+    return channel;
+  }
+
+  function abort(genkey: string): AbortOutcome {
+    const job = jobs.find(genkey);
+    if (genkey === '' && queue.waiting > 0) return 'refused';
+    if (genkey !== '' && job === undefined) return 'refused';
+    const deferred = job?.state === 'waiting';
+    job?.abort();
+    observer.aborted?.(genkey, deferred);
+    return deferred ? 'pending' : 'stopped';
+  }
+
+  return {
+    generate,
+    abort,
+    check: (genkey) => jobs.visible(genkey, queue.waiting)?.text ?? '',
+    lastLogprobs: (genkey) => {
+      const found = jobs.visible(genkey, queue.waiting)?.logprobs;
+      return found && found.length > 0 ? found : undefined;
+    },
+    tokenize: async (text, options) => ((await ready(engine)) ? engine.tokenize(text, options) : []),
+    detokenize: async (tokens, options) => ((await ready(engine)) ? engine.detokenize(tokens, options) : ''),
+    state: () => engine.state(),
+    contextSize: () => engine.contextSize(),
+    performance: (): Performance => log.report({ waiting: queue.waiting, running: queue.running }),
+  };
+}
+
+async function ready(engine: TextEngine): Promise<boolean> {
+  await engine.settled();
+  return engine.state().type === 'ready';
+}
+
+function refuseWithoutModel(engine: TextEngine): void {
+  const state = engine.state();
+  if (state.type === 'none') throw new AppError('model-missing', { capability: 'text', flag: '--model FILE' });
+  if (state.type === 'failed') throw new AppError('model-load-failed', { model: state.name, reason: state.reason });
+}
+
+function finishUnstarted(event: (event: GenerationEvent) => void): void {
+  event({
+    type: 'finish',
+    reason: 'aborted',
+    cause: 'aborted',
+    usage: { promptTokens: 0, cachedTokens: 0, completionTokens: 0 },
+    timings: { initMs: 0, promptMs: 0, generationMs: 0, processedTokens: 0 },
+  });
+}
+
+function aborted(signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    if (signal.aborted) resolve();
+    else signal.addEventListener('abort', () => resolve(), { once: true });
+  });
+}
