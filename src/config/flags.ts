@@ -72,7 +72,13 @@ export function flagOf(key: FlagKey): FlagDefinition {
   return flags[key];
 }
 
-export const defaultSettings = Object.fromEntries(flagKeys.map((key) => [key, flags[key].default])) as Settings;
+/** The settings that a layer over the defaults makes. Every value in a layer was read by its row, so it has its type. */
+export function settingsFrom(layer: Layer): Settings {
+  const entries = flagKeys.map((key): [FlagKey, FlagValue] => [key, layer.get(key) ?? flagOf(key).default]);
+  return Object.fromEntries(entries) as Record<FlagKey, FlagValue> as Settings;
+}
+
+export const defaultSettings: Settings = settingsFrom(new Map());
 
 /** What a name on the command line stands for. */
 export type NamedFlag =

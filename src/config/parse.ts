@@ -1,8 +1,8 @@
 import type { FlagShape } from './flag.ts';
 import { type FlagKey, flagByName, type Layer, type NamedFlag } from './flags.ts';
 import { badFlags, type Problem } from './problem.ts';
-import { suggest } from './suggest.ts';
 import { SourceValues } from './source-values.ts';
+import { suggest } from './suggest.ts';
 import { expectation, readTexts } from './value.ts';
 
 export interface Parsed {
@@ -81,16 +81,16 @@ function take(
   if (definition.type === 'switch' && texts.length > 0) return badFlags(`${name} takes no value.`);
   const reading = readTexts(definition, texts);
   if (!reading.ok) return badFlags(needs(name, definition, texts, next));
-  if (definition.type === 'text' && definition.secret && reading.value === '') {
+  if (definition.type === 'text' && definition.secret && definition.default === null && reading.value === '') {
     return badFlags(`${name} is empty, which would leave the server open; leave the flag out if that is meant.`);
   }
-  source.take(flag, name, texts.join(' '), reading);
+  source.take(flag, name, reading);
   return undefined;
 }
 
 function needs(name: string, shape: FlagShape, texts: readonly string[], next: string | undefined): string {
   const got = texts.length > 0 ? `, not ${texts.join(' ')}` : '';
-  const dashed = got === '' && next !== undefined && mostValues(shape) > 0;
+  const dashed = got === '' && next !== undefined && !flagByName.has(splitWord(next)[0]);
   const hint = dashed ? ` (a value that begins with a dash is written ${name}=${next})` : '';
   return `${name} needs ${expectation(shape)}${got}${hint}.`;
 }
@@ -124,4 +124,3 @@ function* takePositional(source: SourceValues, loose: readonly string[]): Iterab
     if (problem) yield problem;
   }
 }
-

@@ -1,7 +1,7 @@
 import type { FlagValue } from './flag.ts';
 import { exclusiveGroups, type FlagKey, flagOf, inUse, type Layer, type NamedFlag, sameValue } from './flags.ts';
 import { badFlags, type Problem } from './problem.ts';
-import { rangeText, type Reading } from './value.ts';
+import type { Reading } from './value.ts';
 
 /**
  * What one source (command line, config file) says, with older flags translated. A translated value never beats one
@@ -12,9 +12,10 @@ export class SourceValues {
   readonly #values = new Map<FlagKey, FlagValue>();
   readonly #translated = new Map<string, FlagValue>();
 
-  take(flag: NamedFlag, name: string, written: string, reading: Extract<Reading, { ok: true }>): void {
+  take(flag: NamedFlag, name: string, reading: Extract<Reading, { ok: true }>): void {
     if (reading.clampedFrom !== undefined && 'min' in flag.definition) {
-      this.notes.push(`${name} ${written} is not ${rangeText(flag.definition)}; using ${reading.value}.`);
+      const { min, max } = flag.definition;
+      this.notes.push(`${name} ${reading.clampedFrom} is outside ${min} to ${max}; using ${reading.value}.`);
     }
     if (flag.type === 'flag') {
       this.#values.set(flag.key, reading.value);

@@ -103,7 +103,8 @@ function readNumber(shape: NumberShape, raw: unknown): Reading {
 }
 
 function toNumber(type: 'integer' | 'number', raw: unknown): number | undefined {
-  const plain = typeof raw === 'number' || (typeof raw === 'string' && /^[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?$/i.test(raw));
+  const plain =
+    typeof raw === 'number' || (typeof raw === 'string' && /^[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?$/i.test(raw));
   const value = plain ? Number(raw) : Number.NaN;
   if (type === 'integer') return Number.isSafeInteger(value) ? value : undefined;
   return Number.isFinite(value) ? value : undefined;

@@ -57,7 +57,7 @@ function itemList(
   for (let index = listed.length - 1; index >= 0; index -= 1) {
     const separator = index === 0 ? '' : `${json.comma()} `;
     const item = `${separator}${rule(listed[index] as Conjunction)}${following === '' ? '' : ` ${following}`}`;
-    following = index === 0 || index < minimum ? item : `(${item})?`;
+    following = index === 0 || index < minimum ? item : `${json.rules.shared('rest', item)}?`;
   }
   return following;
 }
@@ -89,7 +89,8 @@ function itemsOfPart(part: Part): { first: readonly Conjunction[]; others: Conju
   const first = prefix.map((schema, index) => [child(part, schema, prefixKeyword as string, index)]);
   const rest = older ? additionalItems : items;
   if (rest === false) return { first, others: false };
-  const others = rest === undefined ? (unevaluatedItems === false ? false : undefined) : [child(part, rest, restKeyword as string)];
+  const others =
+    rest === undefined ? (unevaluatedItems === false ? false : undefined) : [child(part, rest, restKeyword as string)];
   return { first, others };
 }
 

@@ -62,8 +62,12 @@ function valueRule(conjunction: Conjunction, place: Place): string {
   const parts = expand(document, conjunction);
   const [first] = parts;
   if (!first) return json.value();
-  const key = parts.map((part) => part.key).join(' & ');
-  if (place.unwritten.has(key)) throw new GrammarError('the schema refers to itself and to nothing else', first.pointer);
+  const key = parts
+    .map((part) => part.key)
+    .sort()
+    .join(' & ');
+  if (place.unwritten.has(key))
+    throw new GrammarError('the schema refers to itself and to nothing else', first.pointer);
   if (place.depth > limits.depth) {
     throw new GrammarError(`schemas are nested deeper than ${limits.depth}`, first.pointer);
   }
@@ -96,7 +100,8 @@ function valueBody(parts: readonly Part[], place: Place): string {
 function numberBody(parts: readonly Part[], { bounds }: Shape, type: 'number' | 'integer', json: JsonRules): string {
   if (bounds.minimum === undefined && bounds.maximum === undefined) return json[type]();
   const range = type === 'integer' ? integerRange(bounds) : numberRange(bounds);
-  if (range === undefined) throw new GrammarError('no number lies within the bounds', (parts[0] as Part).pointer, 'maximum');
+  if (range === undefined)
+    throw new GrammarError('no number lies within the bounds', (parts[0] as Part).pointer, 'maximum');
   return range;
 }
 

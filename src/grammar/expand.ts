@@ -32,11 +32,12 @@ export function expand(document: unknown, conjunction: Conjunction): Part[] {
       continue;
     }
     followed.add(place.key);
-    if (reference !== undefined) waiting.push(resolveReference(document, reference, place));
-    if (allOf !== undefined) waiting.push(...branches(place, 'allOf'));
-    waiting.push(omit(place, '$ref', 'allOf'));
+    const inside: Located[] = reference === undefined ? [] : [resolveReference(document, reference, place)];
+    if (allOf !== undefined) inside.push(...branches(place, 'allOf'));
+    // In place of the schema they stood in, so that properties keep the order in which a reader meets them.
+    waiting.unshift(...inside, omit(place, '$ref', 'allOf'));
   }
-  return [...parts.values()].sort((a, b) => (a.key < b.key ? -1 : 1));
+  return [...parts.values()];
 }
 
 /**

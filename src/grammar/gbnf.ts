@@ -13,7 +13,7 @@ export interface Rules {
   text(root: string): string;
 }
 
-/** Counts up to this are left to the engine as they are. */
+/** Counts up to this are left to the engine as they are. It takes counts beyond 2,000 for "without end". */
 const writtenOut = 256;
 
 export function createRules(reserved: readonly string[] = []): Rules {
@@ -42,7 +42,8 @@ export function createRules(reserved: readonly string[] = []): Rules {
   function counted(item: string, minimum: number, maximum: number | undefined): string {
     repeated += maximum ?? minimum;
     if (repeated > limits.totalRepetition) throw new GrammarError('it counts too far in too many places', '#');
-    return quantified(item, minimum, maximum);
+    // The engine multiplies a count with the size of a group that it repeats, and gives up early; a name has size one.
+    return quantified(item.startsWith('(') ? shared('item', item) : item, minimum, maximum);
   }
 
   // High counts are made of blocks, which costs the engine about the square root of writing every repetition out.
@@ -51,7 +52,11 @@ export function createRules(reserved: readonly string[] = []): Rules {
     if (times <= writtenOut) return counted(item, times, times);
     const size = Math.ceil(Math.sqrt(times));
     const rest = times % size;
-    const blocks = counted(shared('block', counted(item, size, size)), Math.floor(times / size), Math.floor(times / size));
+    const blocks = counted(
+      shared('block', counted(item, size, size)),
+      Math.floor(times / size),
+      Math.floor(times / size),
+    );
     return rest === 0 ? blocks : `${blocks} ${counted(item, rest, rest)}`;
   }
 
@@ -84,7 +89,8 @@ export function createRules(reserved: readonly string[] = []): Rules {
     },
     shared,
     repeat(item, minimum, maximum) {
-      if (maximum === undefined) return minimum < 2 ? counted(item, minimum, undefined) : `${exactly(item, minimum)} ${item}*`;
+      if (maximum === undefined)
+        return minimum < 2 ? counted(item, minimum, undefined) : `${exactly(item, minimum)} ${item}*`;
       if (maximum <= writtenOut) return counted(item, minimum, maximum);
       const parts = [exactly(item, minimum), upTo(item, maximum - minimum)];
       return `(${parts.filter((part) => part !== '""').join(' ') || '""'})`;
@@ -116,7 +122,13 @@ export function choice(options: readonly string[]): string {
   return distinct.length === 1 ? (distinct[0] as string) : `(${distinct.join(' | ')})`;
 }
 
-const shortEscapes: Readonly<Record<string, string>> = { '"': '\\"', '\\': '\\\\', '\n': '\\n', '\r': '\\r', '\t': '\\t' };
+const shortEscapes: Readonly<Record<string, string>> = {
+  '"': '\\"',
+  '\\': '\\\\',
+  '\n': '\\n',
+  '\r': '\\r',
+  '\t': '\\t',
+};
 
 /** Text that has to stand there as it is. */
 export function literal(text: string): string {

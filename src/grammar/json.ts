@@ -49,7 +49,10 @@ export function jsonRules(rules: Rules, whitespace: Whitespace): JsonRules {
     number: () =>
       rules.named('json:number', 'number', () => {
         // Enough for every number a printer of doubles writes, and an end for models that loop on digits.
-        const exponent = `([eE] [-+]? (${digit} | [1-9] ${digit} | [12] ${digit}{2} | "30" [0-7]))?`;
+        const upTo299 = `${digit} | [1-9] ${digit} | [12] ${digit}{2}`;
+        const positive = `"+"? (${upTo299} | "30" [0-8])`;
+        const negative = `"-" (${upTo299} | "3" ([01] ${digit} | "2" [0-4]))`;
+        const exponent = `([eE] (${positive} | ${negative}))?`;
         return `"-"? ("0" | [1-9] ${digit}{0,20}) ("." ${digit}{1,24})? ${exponent}`;
       }),
     value: () =>

@@ -7,7 +7,11 @@ import type { Rules } from './gbnf.ts';
  */
 export function otherKey(taken: readonly string[], rules: Rules): string {
   const anyCharacter = rules.shared('key-character', insideString(complement([])) as string);
-  return `"\\"" ${unlike(taken.map((name) => [...name]), anyCharacter, rules)}`;
+  return `"\\"" ${unlike(
+    taken.map((name) => [...name]),
+    anyCharacter,
+    rules,
+  )}`;
 }
 
 function unlike(names: readonly (readonly string[])[], anyCharacter: string, rules: Rules): string {

@@ -31,8 +31,10 @@ export function isRecord(value: unknown): value is Keywords {
 export function resolveReference(document: unknown, reference: unknown, from: Located): Located {
   const refuse = (reason: string) => new GrammarError(reason, from.pointer, '$ref');
   if (typeof reference !== 'string') throw refuse('the reference must be a string');
-  const fragment = isRecord(document) && typeof document.$id === 'string' ? withoutBase(reference, document.$id) : reference;
-  if (fragment !== '#' && !fragment.startsWith('#/')) throw refuse('only references within the schema (#/…) can be followed');
+  const fragment =
+    isRecord(document) && typeof document.$id === 'string' ? withoutBase(reference, document.$id) : reference;
+  if (fragment !== '#' && !fragment.startsWith('#/'))
+    throw refuse('only references within the schema (#/…) can be followed');
   let target: unknown = document;
   const segments = fragment.split('/').slice(1).map(unescapeSegment);
   for (const segment of segments) {

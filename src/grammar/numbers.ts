@@ -16,7 +16,9 @@ export interface Bounds {
 const openEnd = 10n ** 16n - 1n;
 
 function endAbove(size: bigint): bigint {
-  return size * 100n > openEnd ? size * 100n : openEnd;
+  const end = size * 100n;
+  // biome-ignore lint/complexity/useMathMinMax: Math.max does not take big integers
+  return end > openEnd ? end : openEnd;
 }
 
 /** Every integer within the bounds, or undefined when there is none. */

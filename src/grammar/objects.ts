@@ -51,7 +51,11 @@ export function objectBody(
   }
   requireImplied(place, asked, properties);
   const others = other === undefined ? undefined : json.rules.shared('others', other);
-  return memberList(names.map((name) => ({ text: member(name), optional: !properties.required.has(name) })), others, json);
+  return memberList(
+    names.map((name) => ({ text: member(name), optional: !properties.required.has(name) })),
+    others,
+    json,
+  );
 }
 
 /**
@@ -65,11 +69,11 @@ function memberList(
 ): string {
   const comma = json.comma();
   let after = others === undefined ? '' : `(${comma} ${others})*`;
-  let before: string | undefined = others === undefined ? '' : `(${others} ${after})?`;
+  let before = others === undefined ? undefined : `${others} ${after}`;
   for (const [index, { text, optional }] of [...members.entries()].reverse()) {
     const written = json.rules.shared('member', text);
     const tail = after === '' ? '' : ` ${after}`;
-    before = optional ? (before === '' ? `(${written}${tail})?` : `(${written}${tail} | ${before})`) : `${written}${tail}`;
+    before = optional && before !== undefined ? `(${written}${tail} | ${before})` : `${written}${tail}`;
     after = optional
       ? tail === ''
         ? `(${comma} ${written})?`
@@ -81,7 +85,8 @@ function memberList(
       after = nested(after, 'next', json);
     }
   }
-  return `${json.open('{')} ${before} ${json.close('}')}`;
+  const filled = `${before} ${json.blank()}`.trimEnd();
+  return `${json.open('{')} ${members.every(({ optional }) => optional) ? `(${filled})?` : filled} "}"`;
 }
 
 function nested(body: string, hint: string, json: JsonRules): string {
@@ -93,13 +98,13 @@ function propertiesOf(parts: readonly Part[]): Properties {
   const required = new Set(each.flatMap((one) => one.required));
   const mentioned = each.some(({ others }) => others !== undefined);
   const lists = each.some(({ listed }) => listed.size > 0);
-  const closed = each.some(({ others }) => others === false) || (!mentioned && lists);
+  const unevaluated = parts.some(({ schema }) => schema.unevaluatedProperties === false);
+  const closed = each.some(({ others }) => others === false) || (!mentioned && (lists || unevaluated));
   const listed = new Map<string, Conjunction>();
   for (const name of new Set([...each.flatMap((one) => [...one.listed.keys()]), ...required])) {
     const demands = each.map((one) => one.listed.get(name) ?? (one.others === undefined ? [] : one.others));
-    const unknown = closed && !each.some((one) => one.listed.has(name));
     const forbidden = demands.some((demand) => demand === false || demand.some(({ schema }) => schema === false));
-    if (!unknown && !forbidden) listed.set(name, (demands as Conjunction[]).flat());
+    if (!forbidden) listed.set(name, (demands as Conjunction[]).flat());
     else if (required.has(name)) {
       const { part } = each.find((one) => one.required.includes(name)) as { part: Part };
       throw new GrammarError(`${JSON.stringify(name)} is required but not allowed`, part.pointer, 'required');

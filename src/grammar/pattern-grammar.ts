@@ -1,4 +1,4 @@
-import { insideString, inner, onlyOne } from './characters.ts';
+import { inner, insideString, onlyOne } from './characters.ts';
 import { choice, type Rules } from './gbnf.ts';
 import { limits } from './limits.ts';
 import { type Pattern, PatternError } from './pattern.ts';

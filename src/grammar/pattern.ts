@@ -184,7 +184,8 @@ export function parsePattern(source: string): Pattern {
 
   function hexadecimal(length: number): Characters {
     const text = characters.slice(at, at + length).join('');
-    if (text.length !== length || !/^[0-9a-fA-F]+$/.test(text)) throw new PatternError('the pattern has a broken escape');
+    if (text.length !== length || !/^[0-9a-fA-F]+$/.test(text))
+      throw new PatternError('the pattern has a broken escape');
     at += length;
     const code = Number.parseInt(text, 16);
     if (code >= 0xd800 && code < 0xe000) return refuse('half of a surrogate pair');
@@ -192,10 +193,10 @@ export function parsePattern(source: string): Pattern {
   }
 
   function hexadecimalUntilBrace(): Characters {
-    const escape = /^([0-9a-fA-F]{1,6})\}/.exec(characters.slice(at, at + 8).join(''));
-    const code = Number.parseInt(escape?.[1] ?? '', 16);
-    if (!escape || code > 0x10ffff) throw new PatternError('the pattern has a broken escape');
-    at += escape[0].length;
+    const written = /^([0-9a-fA-F]{1,6})\}/.exec(characters.slice(at, at + 8).join(''));
+    const code = Number.parseInt(written?.[1] ?? '', 16);
+    if (!written || code > 0x10ffff) throw new PatternError('the pattern has a broken escape');
+    at += written[0].length;
     return [[code, code]];
   }
 

@@ -11,7 +11,9 @@ export interface Shape {
   readonly values: readonly unknown[] | undefined;
   readonly bounds: Bounds;
   readonly length: Counts;
-  readonly pattern: { readonly source: string; readonly part: Part; readonly keyword: 'pattern' | 'format' } | undefined;
+  readonly pattern:
+    | { readonly source: string; readonly part: Part; readonly keyword: 'pattern' | 'format' }
+    | undefined;
 }
 
 export interface Counts {
@@ -55,7 +57,8 @@ function wholeIfMultiple(types: ReadonlySet<TypeName>, multipleOf: unknown): Rea
 }
 
 function intersection(one: ReadonlySet<TypeName>, other: ReadonlySet<TypeName>): ReadonlySet<TypeName> {
-  const has = (set: ReadonlySet<TypeName>, name: TypeName) => set.has(name) || (name === 'integer' && set.has('number'));
+  const has = (set: ReadonlySet<TypeName>, name: TypeName) =>
+    set.has(name) || (name === 'integer' && set.has('number'));
   return new Set(typeNames.filter((name) => has(one, name) && has(other, name)));
 }
 
@@ -64,10 +67,12 @@ function boundsOf(parts: readonly Part[]): Bounds {
   let maximum: Bound | undefined;
   for (const part of parts) {
     for (const bound of edges(part, 'minimum', 'exclusiveMinimum')) {
-      if (!minimum || bound.value > minimum.value || (bound.value === minimum.value && bound.exclusive)) minimum = bound;
+      if (!minimum || bound.value > minimum.value || (bound.value === minimum.value && bound.exclusive))
+        minimum = bound;
     }
     for (const bound of edges(part, 'maximum', 'exclusiveMaximum')) {
-      if (!maximum || bound.value < maximum.value || (bound.value === maximum.value && bound.exclusive)) maximum = bound;
+      if (!maximum || bound.value < maximum.value || (bound.value === maximum.value && bound.exclusive))
+        maximum = bound;
     }
   }
   return { minimum, maximum };
@@ -160,7 +165,9 @@ function valuesOf(
     const keyword = structural.find((name) => schema[name] !== undefined);
     if (keyword !== undefined) throw new GrammarError('it cannot be combined with enum or const', pointer, keyword);
   }
-  const allowed = values.filter((value) => types.has(typeOf(value)) || (typeOf(value) === 'integer' && types.has('number')));
+  const allowed = values.filter(
+    (value) => types.has(typeOf(value)) || (typeOf(value) === 'integer' && types.has('number')),
+  );
   const within = allowed.filter((value) => fits(value, shape));
   if (within.length === 0) {
     throw new GrammarError('no listed value satisfies the rest of the schema', (parts[0] as Part).pointer, 'enum');

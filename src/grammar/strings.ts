@@ -1,6 +1,6 @@
 import { GrammarError } from './error.ts';
 import type { JsonRules } from './json.ts';
-import { parsePattern, PatternError } from './pattern.ts';
+import { PatternError, parsePattern } from './pattern.ts';
 import { patternGrammar, withLength } from './pattern-grammar.ts';
 import type { Shape } from './shape.ts';
 

@@ -11,7 +11,8 @@ export interface Connections {
   signalFor(request: IncomingMessage, response: ServerResponse): AbortSignal;
   /** Whether the head of an answer is out: whatever is written beside it would land in its middle. */
   answering(socket: Duplex): boolean;
-  destroyAll(): void;
+  /** Settles when every socket is closed and every signal that hung on one has fired. */
+  destroyAll(): Promise<void>;
 }
 
 interface Exchange {
@@ -49,8 +50,10 @@ export function createConnections(): Connections {
       return exchange.controller.signal;
     },
     answering: (socket) => [...(exchanges.get(socket) ?? [])].some(({ response }) => response.headersSent),
-    destroyAll() {
-      for (const socket of sockets) socket.destroy();
+    async destroyAll() {
+      await Promise.all(
+        [...sockets].map((socket) => new Promise((resolve) => socket.once('close', resolve).destroy())),
+      );
     },
   };
 }

@@ -1,25 +1,16 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { AppError, asAppError } from '../core/errors.ts';
 import type { Call, Endpoint, Reply } from './call.ts';
-import type { Guard } from './guard.ts';
 import { plainAddress } from './host-name.ts';
-import { judge } from './judge.ts';
-import type { RateLimit } from './rate-limit.ts';
+import { type JudgeParts, judge } from './judge.ts';
 import { readBody } from './read-body.ts';
 import { errorRefusal, refusal } from './refusal.ts';
-import { send } from './respond.ts';
-import { plainPath, queryOf, type Router } from './router.ts';
-import type { StartTimer } from './timers.ts';
+import { type RespondParts, send } from './respond.ts';
+import { plainPath, queryOf } from './router.ts';
 
-export interface ExchangeParts {
-  readonly router: Router<Endpoint>;
-  readonly guard: Guard;
-  readonly rate: RateLimit;
+export interface ExchangeParts extends JudgeParts, RespondParts {
   readonly maxRequestMegabytes: number;
   readonly stallMilliseconds: number;
-  readonly lingerMilliseconds: number;
-  readonly startTimer: StartTimer;
-  readonly now: () => number;
   readonly onError: (error: unknown, request: { readonly method: string; readonly path: string }) => void;
 }
 
@@ -31,65 +22,73 @@ export interface Incoming {
   readonly expectsContinue: boolean;
 }
 
-/** One request from its head to the end of its answer. Never rejects: what fails becomes an answer, or the end of the connection. */
+interface Answer {
+  readonly reply: Reply;
+  readonly linger: boolean;
+}
+
+/**
+ * One request from its head to the end of its answer. Never rejects: what fails becomes an answer, or the end of the
+ * connection.
+ */
 export async function exchange(parts: ExchangeParts, incoming: Incoming): Promise<void> {
   const { request, response, signal } = incoming;
   const method = request.method ?? '';
   const path = plainPath(request.url ?? '');
   try {
-    const reply = await answer(parts, incoming, method, path);
-    if (reply && !signal.aborted) await send(parts, incoming, reply);
+    const { reply, linger } = await answer(parts, incoming, method, path);
+    await send(parts, { request, response, signal, linger }, reply);
   } catch (error) {
     if (signal.aborted) return;
     parts.onError(error, { method, path });
-    if (response.headersSent) response.destroy();
-    else await send(parts, incoming, errorRefusal(asAppError(error))).catch(() => response.destroy());
+    const reply = errorRefusal(asAppError(error));
+    // What was written before the failure still goes out; then the missing end tells that something is missing.
+    if (response.headersSent) request.socket.destroySoon();
+    else await send(parts, { request, response, signal, linger: false }, reply).catch(() => response.destroy());
   }
 }
 
-/** Undefined when nobody is left who could be answered. */
-async function answer(
-  parts: ExchangeParts,
-  incoming: Incoming,
-  method: string,
-  path: string,
-): Promise<Reply | undefined> {
+async function answer(parts: ExchangeParts, incoming: Incoming, method: string, path: string): Promise<Answer> {
   const { request, response, signal, expectsContinue } = incoming;
-  const { headers, socket } = request;
-  const remoteAddress = plainAddress(socket.remoteAddress);
-  const verdict = judge(parts, { method, path, target: request.url ?? '', headers, remoteAddress });
-  if (verdict.type === 'answered') return verdict.reply;
+  const { headers, url: target = '' } = request;
+  const remoteAddress = plainAddress(request.socket.remoteAddress);
+  const verdict = judge(parts, { method, path, target, headers, remoteAddress });
+  if (verdict.type === 'answered') return { reply: verdict.reply, linger: !expectsContinue };
 
-  if (expectsContinue) response.writeContinue();
   const { endpoint } = verdict;
+  let held = expectsContinue;
   const read = await readBody(request, {
     bytes: parts.maxRequestMegabytes * 1024 * 1024,
     stallMilliseconds: parts.stallMilliseconds,
     startTimer: parts.startTimer,
+    begin: () => {
+      if (held) response.writeContinue();
+      held = false;
+    },
   });
   switch (read.type) {
-    case 'gone':
-      return undefined;
-    case 'stalled':
-      return refusal(408, 'The request was not sent to its end in time.', 'request_timeout');
-    case 'too-large':
-      return endpoint.family.errorReply(
-        new AppError('payload-too-large', { limitMegabytes: parts.maxRequestMegabytes }),
-      );
     case 'whole': {
       const authorized = parts.guard.authorized(headers);
-      const query = queryOf(request.url ?? '');
-      return handle(parts, endpoint, {
+      const call = {
         method,
         path,
-        query,
+        query: queryOf(target),
         headers,
         body: read.body,
         signal,
         remoteAddress,
         authorized,
-      });
+      };
+      return { reply: await handle(parts, endpoint, call), linger: false };
     }
+    case 'too-large': {
+      const error = new AppError('payload-too-large', { limitMegabytes: parts.maxRequestMegabytes });
+      return { reply: endpoint.family.errorReply(error), linger: !held };
+    }
+    case 'stalled':
+      return { reply: refusal(408, 'The request was not sent to its end in time.', 'request_timeout'), linger: false };
+    case 'gone':
+      throw new AppError('request-broken', { reason: 'the connection ended in its middle' });
   }
 }
 
@@ -98,7 +97,9 @@ async function handle(parts: ExchangeParts, endpoint: Endpoint, call: Call): Pro
     return await endpoint.handle(call);
   } catch (thrown) {
     const error = asAppError(thrown);
-    if (error.code === 'internal' && !call.signal.aborted) parts.onError(thrown, call);
+    if (error.code === 'internal' && !call.signal.aborted) {
+      parts.onError(thrown, { method: call.method, path: call.path });
+    }
     return endpoint.family.errorReply(error);
   }
 }

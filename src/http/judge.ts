@@ -38,7 +38,8 @@ export function judge({ router, guard, rate, now }: JudgeParts, head: RequestHea
     return answered({ status: 200, headers: { 'content-type': 'text/html' }, body: '' });
   if (!isKnownMethod(method))
     return answered(refusal(501, `${method} is not possible on this server.`, 'not_implemented'));
-  if (!endpoint) return unknown(router, head) ?? refused(tooSoon() ?? notFound(head), undefined);
+  if (!endpoint)
+    return elsewhere(router, head) ?? refused((method === 'POST' ? tooSoon() : undefined) ?? notFound(head), undefined);
   if (method === 'GET' && path === '/lcpp' && sentPath(head.target) === '/lcpp') return answered(toSlash);
 
   const error =
@@ -56,8 +57,8 @@ export function judge({ router, guard, rate, now }: JudgeParts, head: RequestHea
 /** The page at `/lcpp/` names its parts relative to itself, which only works with the slash. */
 const toSlash: Reply = { status: 302, headers: { location: '/lcpp/', 'content-type': 'text/html' }, body: '' };
 
-/** A path that exists for other methods, or a page that does not exist; what else is unknown counts against the rate. */
-function unknown(router: Router<Endpoint>, head: RequestHead): Verdict | undefined {
+/** A path that exists for other methods, or a page that does not exist. */
+function elsewhere(router: Router<Endpoint>, head: RequestHead): Verdict | undefined {
   const allowed = router.methods(head.path).join(', ');
   if (allowed !== '') {
     const reply = errorRefusal(new AppError('method-not-allowed', { method: head.method, allowed }));

@@ -16,7 +16,7 @@ export function listenOn(server: Server, host: string, port: number): Promise<nu
 /** A machine without IPv6 has no `::1`; that is no failure. */
 export function isAddressMissing(error: unknown): boolean {
   const code = (error as { cause?: NodeJS.ErrnoException }).cause?.code;
-  return code === 'EADDRNOTAVAIL' || code === 'EAFNOSUPPORT' || code === 'EINVAL';
+  return code === 'EADDRNOTAVAIL' || code === 'EAFNOSUPPORT';
 }
 
 const sentences: Readonly<Record<string, (host: string, port: number) => string>> = {

@@ -12,18 +12,19 @@ export interface BodyLimits {
   /** How long to wait for the next byte. */
   readonly stallMilliseconds: number;
   readonly startTimer: StartTimer;
+  /** Called before the first byte is awaited; not at all when the declared length is too much already. */
+  readonly begin?: () => void;
 }
 
 /**
  * Reads a body whole, up to the cap. A declared length past the cap is not read at all, and a chunked body no further
  * than to it. The request is left flowing or paused as it is: whoever answers decides what becomes of the rest.
  */
-export function readBody(
-  request: IncomingMessage,
-  { bytes, stallMilliseconds, startTimer }: BodyLimits,
-): Promise<ReadBody> {
+export function readBody(request: IncomingMessage, limits: BodyLimits): Promise<ReadBody> {
+  const { bytes, stallMilliseconds, startTimer } = limits;
   if (declaredLength(request) > bytes) return Promise.resolve({ type: 'too-large' });
   if (request.destroyed) return Promise.resolve({ type: 'gone' });
+  limits.begin?.();
   return new Promise((resolve) => {
     const chunks: Buffer[] = [];
     let length = 0;
@@ -35,9 +36,9 @@ export function readBody(
     };
     const take = (chunk: Buffer): void => {
       length += chunk.length;
-      if (length > bytes) return settle({ type: 'too-large' });
-      chunks.push(chunk);
       stall.restart();
+      if (length > bytes) settle({ type: 'too-large' });
+      else chunks.push(chunk);
     };
     const whole = (): void =>
       settle({ type: 'whole', body: chunks.length === 1 && chunks[0] ? chunks[0] : Buffer.concat(chunks) });

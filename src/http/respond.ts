@@ -16,7 +16,8 @@ export interface Respondent {
   readonly request: IncomingMessage;
   readonly response: ServerResponse;
   readonly signal: AbortSignal;
-  readonly expectsContinue: boolean;
+  /** Whether the rest of an unread body is on its way. */
+  readonly linger: boolean;
 }
 
 /** Writes one reply under the headers that every response carries. */
@@ -37,7 +38,7 @@ export async function send(parts: RespondParts, respondent: Respondent, reply: R
   if (!early) return void response.end(reply.body);
   if (reply.body.length > 0) response.write(reply.body);
   else response.flushHeaders();
-  if (!respondent.expectsContinue) await drained(request, parts);
+  if (respondent.linger) await drained(request, parts);
   response.end();
 }
 

@@ -99,15 +99,14 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
         await open('::1', port);
         return { port, addresses: ['127.0.0.1', '::1'] };
       } catch (error) {
-        if (isAddressMissing(error)) return { port, addresses: ['127.0.0.1'] };
+        // Port 0 asks for any port that is free on the first address; it need not be free on the second.
+        if (isAddressMissing(error) || options.port === 0) return { port, addresses: ['127.0.0.1'] };
         await closeAll(servers.splice(0));
         throw error;
       }
     },
     async close() {
-      const closed = closeAll(servers.splice(0));
-      connections.destroyAll();
-      await closed;
+      await Promise.all([closeAll(servers.splice(0)), connections.destroyAll()]);
     },
   };
 }

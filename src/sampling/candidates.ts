@@ -110,8 +110,10 @@ export class Candidates {
   keepBest(): void {
     let best = 0;
     for (let index = 1; this.order !== 'best' && index < this.size; index += 1) {
-      const ahead = (this.logits[index] as number) - (this.logits[best] as number);
-      if (ahead > 0 || (ahead === 0 && (this.ids[index] as number) < (this.ids[best] as number))) best = index;
+      const logit = this.logits[index] as number;
+      const bestLogit = this.logits[best] as number;
+      const lowerId = (this.ids[index] as number) < (this.ids[best] as number);
+      if (logit > bestLogit || (logit === bestLogit && lowerId)) best = index;
     }
     this.loadOne(this.ids[best] as number, this.logits[best] as number);
   }

@@ -25,9 +25,7 @@ export class Mirostat {
   pick(candidates: Candidates, random: Random): number {
     candidates.sort();
     candidates.size =
-      this.#version === 1
-        ? slopeCut(candidates, this.mu, this.#vocabularySize)
-        : surpriseCut(candidates, this.mu);
+      this.#version === 1 ? slopeCut(candidates, this.mu, this.#vocabularySize) : surpriseCut(candidates, this.mu);
     const picked = draw(candidates, random);
     const surprise = -Math.log2(candidates.probabilities[picked] as number);
     this.mu -= this.#eta * (surprise - this.#tau);

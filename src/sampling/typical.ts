@@ -3,7 +3,7 @@ import type { Candidates } from './candidates.ts';
 /**
  * Keeps the candidates whose surprise is nearest to the expected one until their probabilities exceed `limit`; 1 or
  * more keeps all. Along the sorted candidates the surprise only grows, so those nearest to any value stand side by side:
- * the kept range grows to the better side from where the surprise passes the expected one.
+ * the kept range starts where the surprise passes the expected one and grows to whichever side is nearer.
  */
 export function typical(candidates: Candidates, limit: number): void {
   if (limit >= 1 || candidates.size <= 1) return;

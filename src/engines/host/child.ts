@@ -28,7 +28,10 @@ export interface Child<Outgoing> {
 
 export type Spawn = <Outgoing, Incoming>(entry: string, listeners: ChildListeners<Incoming>) => Child<Outgoing>;
 
-export const spawnChild: Spawn = <Outgoing, Incoming>(entry: string, listeners: ChildListeners<Incoming>) => {
+export const spawnChild: Spawn = <Outgoing, Incoming>(
+  entry: string,
+  listeners: ChildListeners<Incoming>,
+): Child<Outgoing> => {
   const lines = new LineRing(60, listeners.line);
   const child = fork(entry, [], {
     stdio: ['ignore', 'ignore', 'pipe', 'ipc'],

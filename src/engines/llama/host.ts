@@ -48,6 +48,7 @@ export class LlamaHost implements TextEngine {
   #skipCpuVariants = 0;
   #stopped = false;
   #loadedOnce = false;
+  #loadFailure: string | undefined;
   #nextId = 1;
   #whenSettled: (() => void)[] = [];
   readonly #questions = new Map<number, Question>();
@@ -136,7 +137,8 @@ export class LlamaHost implements TextEngine {
         this.#settle({ type: 'ready', model: textModel(this.options, message.model) });
         return;
       case 'load-failed':
-        // Its standard error may still be on the way: the exit, which comes with it, tells the reason.
+        // Its standard error may still be on the way: the exit, which comes after it, settles the matter.
+        this.#loadFailure = message.reason ?? undefined;
         this.#failures = maximumStarts;
         return;
       case 'answer':
@@ -175,7 +177,7 @@ export class LlamaHost implements TextEngine {
     if (loading && exit.signal === 'SIGILL') this.#skipCpuVariants += 1;
     else this.#failures += 1;
     if (this.#failures > maximumStarts || (loading && !this.#loadedOnce && exit.signal !== 'SIGILL')) {
-      const reason = loadReason(exit.lastLines, howItDied(exit));
+      const reason = this.#loadFailure ?? loadReason(exit.lastLines, howItDied(exit));
       this.#settle({ type: 'failed', name: this.options.name, reason });
       this.parts.observer?.failed?.(reason);
       return;
@@ -201,12 +203,16 @@ function toEvent(piece: Exclude<Piece, { type: 'prompt-progress' }>, seed: numbe
       return piece.logprobs
         ? { type: 'text-delta', text: piece.text, logprobs: piece.logprobs }
         : { type: 'text-delta', text: piece.text };
-    case 'start':
-      return { ...piece, seed };
+    case 'start': {
+      const { promptTokens, cachedTokens, maxTokens } = piece;
+      return { type: 'start', promptTokens, cachedTokens, maxTokens, seed };
+    }
     case 'warning':
-      return piece;
-    case 'finish':
-      return { ...piece, reason: reasons[piece.cause] };
+      return { type: 'warning', code: piece.code, text: piece.text };
+    case 'finish': {
+      const { id: _, ...finish } = piece;
+      return { ...finish, reason: reasons[piece.cause] };
+    }
     case 'error':
       return { type: 'error', error: reviveError(piece.error) };
   }

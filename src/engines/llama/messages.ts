@@ -20,7 +20,8 @@ export type ToWorker =
 export type FromWorker =
   | { readonly type: 'progress'; readonly fraction: number }
   | { readonly type: 'loaded'; readonly model: LoadedModel }
-  | { readonly type: 'load-failed'; readonly reason: string }
+  /** Without a reason the library knows more than we do: it stands in the last lines of the worker's standard error. */
+  | { readonly type: 'load-failed'; readonly reason: string | null }
   | { readonly type: 'answer'; readonly id: number; readonly value: unknown }
   | { readonly type: 'refused'; readonly id: number; readonly error: PlainError }
   | { readonly type: 'step'; readonly pieces: readonly Piece[] };

@@ -5,12 +5,12 @@ import type { TextService } from '../../core/text-service.ts';
 import { type JsonObject, jsonObject } from '../../http/body.ts';
 import type { Call, Endpoint, Reply } from '../../http/call.ts';
 import { json } from '../../http/call.ts';
-import { sseHeaders } from '../../http/sse.ts';
+import { commentFrame, sseHeaders } from '../../http/sse.ts';
 import type { StartTimer } from '../../http/timers.ts';
 import { type DecodeParts, decode, decodeGenkey } from './decode.ts';
 import { encodeEmptyReply, encodeFailure, encodeReply, encodeStream } from './encode.ts';
 import { nativeFamily } from './errors.ts';
-import { opened, patientReply } from './patience.ts';
+import { opened, patienceMs, patientReply } from './patience.ts';
 
 /** How prompts are written for the loaded model. */
 export type PromptFormat = Pick<DecodeParts, 'adapter' | 'replacePlaceholders'>;
@@ -25,6 +25,9 @@ export interface GenerateParts {
   readonly schemaToGrammar: DecodeParts['schemaToGrammar'];
   readonly startTimer: StartTimer;
 }
+
+/** A long prompt may take minutes before its first word. */
+const keepAlive = { milliseconds: patienceMs, filler: commentFrame('keepalive') };
 
 export function generateEndpoints(parts: GenerateParts): Endpoint[] {
   const guarded = { method: 'POST', match: 'ending', access: 'guarded', queued: true, family: nativeFamily } as const;
@@ -61,7 +64,7 @@ async function answerWhole(call: Call, parts: GenerateParts): Promise<Reply> {
 
 async function answerStream(call: Call, parts: GenerateParts): Promise<Reply> {
   const body = parts.applyDefaults(jsonObject(call.body, { empty: 'refuse' }));
-  const reply = (stream: AsyncIterable<string>): Reply => ({ status: 200, headers: sseHeaders, stream });
+  const reply = (stream: AsyncIterable<string>): Reply => ({ status: 200, headers: sseHeaders, stream, keepAlive });
   if (parts.service.state().type === 'none') return reply(encodeFailure(modelMissing()));
   const { request, ticket } = await prepare(body, call, parts);
   return reply(encodeStream(await opened(parts.service.generate(request, ticket), parts.startTimer)));

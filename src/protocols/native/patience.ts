@@ -29,16 +29,12 @@ export async function patientReply(
   const soon = await within(answer, startTimer);
   if (soon !== undefined) return { status: 200, headers: { 'content-type': 'application/json' }, body: soon };
   const headers = { 'content-type': 'application/json', connection: 'close', 'x-accel-buffering': 'no' };
-  return { status: 200, headers, stream: padded(late, startTimer) };
+  return { status: 200, headers, stream: padded(late), keepAlive: { milliseconds: patienceMs, filler: padding } };
 }
 
-async function* padded(answer: Promise<string>, startTimer: StartTimer): AsyncGenerator<string> {
-  let body: string | undefined;
-  while (body === undefined) {
-    yield padding;
-    body = await within(answer, startTimer);
-  }
-  yield body;
+async function* padded(answer: Promise<string>): AsyncGenerator<string> {
+  yield padding;
+  yield await answer;
 }
 
 /**

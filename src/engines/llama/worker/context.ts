@@ -20,6 +20,7 @@ export class Context {
   /** The library keeps its output buffer, so the same few addresses come back for ever; making a view costs more. */
   readonly #views = new Map<Pointer, Float32Array>();
   #size = 0;
+  #decoding = false;
 
   constructor(
     private readonly native: Native,
@@ -83,14 +84,16 @@ export class Context {
 
   async decode(): Promise<DecodeResult> {
     this.#batch.n_tokens = this.#size;
+    this.#decoding = true;
     const code = await this.native.decode(this.pointer, this.#batch);
+    this.#decoding = false;
     this.#abortCell.fill(1n);
     return decodeResult(code);
   }
 
   /** Ends a running `decode` early (on the CPU within milliseconds; elsewhere it simply finishes). */
   abortDecode(): void {
-    this.#abortCell.fill(0n);
+    if (this.#decoding) this.#abortCell.fill(0n);
   }
 
   /** A view on the library's own buffer: changes are seen by nobody else, and the next decode overwrites it. */

@@ -21,6 +21,9 @@ export interface Loaded {
   readonly canRewind: boolean;
 }
 
+/** The library refused the file and has said why on standard error. */
+export class UnexplainedFailure extends Error {}
+
 const loadModes = { auto: -1, read: 0, mmap: 1, mlock: 2, 'mmap+mlock': 3, 'direct-io': 4 } as const;
 const splitModes = { none: 0, layer: 1, row: 2 } as const;
 
@@ -82,7 +85,7 @@ async function loadWeights(
   };
   try {
     const model = await native.modelLoad(options.model, params);
-    if (!model) throw new Error('llama.cpp could not read it');
+    if (!model) throw new UnexplainedFailure();
     return model;
   } finally {
     callback.release();

@@ -1,0 +1,39 @@
+import { spawnSync } from 'node:child_process';
+import { existsSync, readFileSync, statSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+
+export const root = new URL('..', import.meta.url);
+const path = (name) => fileURLToPath(new URL(name, root));
+
+/** Installs the packages of the lock file when they are missing or older than it. */
+export function ensureInstalled() {
+  const marker = path('node_modules/.package-lock.json');
+  const lock = path('package-lock.json');
+  if (existsSync(marker) && statSync(marker).mtimeMs >= statSync(lock).mtimeMs - 1000) return;
+  if (existsSync(marker) && sameVersions(marker, lock)) return;
+  console.log('Installing packages (npm ci) …');
+  const npm = process.platform === 'win32' ? 'npm.cmd' : 'npm';
+  const { status } = spawnSync(npm, ['ci', '--no-fund', '--no-audit', '--loglevel=error'], {
+    cwd: root,
+    stdio: 'inherit',
+    shell: process.platform === 'win32',
+  });
+  if (status !== 0) {
+    console.error('npm ci failed: is the npm registry reachable?');
+    process.exit(status ?? 1);
+  }
+}
+
+/** Git does not keep file times, so a lock file may look new without being different. */
+function sameVersions(marker, lock) {
+  const installed = JSON.parse(readFileSync(marker, 'utf8')).packages;
+  const wanted = JSON.parse(readFileSync(lock, 'utf8')).packages;
+  return Object.entries(wanted).every(
+    ([name, { version, optional }]) => name === '' || optional || installed[name]?.version === version,
+  );
+}
+
+export function fail(message) {
+  console.error(message);
+  process.exit(1);
+}

@@ -1,0 +1,105 @@
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { cutIntoPieces, halvesOf, textOf } from './fixtures/pieces.ts';
+import { type ReasoningOptions, ReasoningSplitter } from './reasoning.ts';
+import { openedThinking, thinkingTags } from './thinking-tags.ts';
+
+function split(pieces: readonly string[], options: Partial<ReasoningOptions> = {}) {
+  const splitter = new ReasoningSplitter({ prompt: '', encapsulate: true, loneEnd: 'keep', ...options });
+  const parts = [...pieces.flatMap((piece) => splitter.push(piece)), ...splitter.finish()];
+  const join = (type: string) =>
+    parts
+      .filter((part) => part.type === type)
+      .map((part) => part.text)
+      .join('');
+  return { reasoning: join('reasoning-delta'), text: join('text-delta') };
+}
+
+describe('every known pair of tags', () => {
+  test.each(thinkingTags.map(({ start, ends }) => [start, ends[0]?.text ?? '']))('%s … %s', (start, end) => {
+    expect(split([`${start}\nhm\n${end}\n\nYes.`])).toEqual({ reasoning: 'hm', text: 'Yes.' });
+  });
+});
+
+test('text without tags passes as it comes', () => {
+  const splitter = new ReasoningSplitter({ prompt: '', encapsulate: true, loneEnd: 'keep' });
+  expect(splitter.push('Hello')).toEqual([{ type: 'text-delta', text: 'Hello' }]);
+});
+
+test('a half tag is held back until it is a tag or not', () => {
+  const splitter = new ReasoningSplitter({ prompt: '', encapsulate: true, loneEnd: 'keep' });
+  expect(splitter.push('<thi')).toEqual([]);
+  expect(splitter.push('s>')).toEqual([{ type: 'text-delta', text: '<this>' }]);
+});
+
+test('a reply to a prompt that opened the thinking begins inside it', () => {
+  expect(split(['hm</think>Yes.'], { prompt: '<|im_start|>assistant\n<think>\n' })).toEqual({
+    reasoning: 'hm',
+    text: 'Yes.',
+  });
+});
+
+test('thinking that is closed in the prompt is over', () => {
+  expect(openedThinking('<think>\n\n</think>\n\n')).toBeUndefined();
+});
+
+test('only the first block is thinking', () => {
+  expect(split(['<think>a</think>b<think>c</think>'])).toEqual({ reasoning: 'a', text: 'b<think>c</think>' });
+});
+
+test('text before the block is text, and white space before it is nothing', () => {
+  expect(split(['So <think>a</think>b'])).toEqual({ reasoning: 'a', text: 'So b' });
+  expect(split(['\n', ' <think>a</think>b'])).toEqual({ reasoning: 'a', text: 'b' });
+  expect(split(['  indented'])).toEqual({ reasoning: '', text: '  indented' });
+});
+
+test('thinking that is cut off by the limit stays thinking', () => {
+  expect(split(['<think>a', 'b '])).toEqual({ reasoning: 'ab ', text: '' });
+});
+
+test('a lone end tag makes all before it thinking when the reply is not streamed', () => {
+  expect(split(['hm\n</thi', 'nk>\nYes.'], { loneEnd: 'split' })).toEqual({ reasoning: 'hm', text: 'Yes.' });
+  expect(split(['hm <think>a</think>b'], { loneEnd: 'split' })).toEqual({ reasoning: 'a', text: 'hm b' });
+  expect(split(['plain'], { loneEnd: 'split' })).toEqual({ reasoning: '', text: 'plain' });
+});
+
+test('a lone end tag stays in a stream, where the text before it has been shown', () => {
+  expect(split(['hm</think>Yes.'])).toEqual({ reasoning: '', text: 'hm</think>Yes.' });
+});
+
+test('without separation the reply is left alone, tags and white space included', () => {
+  const reply = '\n<think>\na</think>\n b';
+  expect(split([reply], { encapsulate: false, prompt: '<think>' })).toEqual({ reasoning: '', text: reply });
+});
+
+test('channels: the end of the thoughts goes with them, and the name of the answer is no answer', () => {
+  expect(split(['<|channel|>analysis<|message|>hm<|end|><|start|>assistant<|channel|>final<|message|>Yes.'])).toEqual({
+    reasoning: 'hm',
+    text: 'Yes.',
+  });
+  expect(split(['<|channel|>final<|message|>Yes.'])).toEqual({ reasoning: '', text: 'Yes.' });
+});
+
+test('channels: a tool call after the thoughts is left for its own reader', () => {
+  expect(
+    split(['<|channel|>analysis<|message|>hm<|end|><|start|>assistant<|channel|>commentary to=functions.x']),
+  ).toEqual({ reasoning: 'hm', text: '<|channel|>commentary to=functions.x' });
+});
+
+test('the pieces never change the result', () => {
+  const tags = thinkingTags.flatMap(({ start, ends }) => [start, ...ends.map(({ text }) => text)]);
+  const words = [...halvesOf(...tags), 'a', 'b', ' ', '\n', '<'];
+  const options = fc.record({
+    prompt: fc.constantFrom('', '<think>\n', 'x[THINK]'),
+    encapsulate: fc.boolean(),
+    loneEnd: fc.constantFrom('split' as const, 'keep' as const),
+  });
+  fc.assert(
+    fc.property(cutIntoPieces(textOf(...words)), options, (pieces, chosen) => {
+      const whole = split([pieces.join('')], chosen);
+      expect(split(pieces, chosen)).toEqual(whole);
+      expect(split([...pieces.join('')], chosen)).toEqual(whole);
+    }),
+    { numRuns: 1500 },
+  );
+});

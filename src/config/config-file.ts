@@ -1,0 +1,117 @@
+import type { FlagValue, JsonObject } from './flag.ts';
+import { type FlagKey, flagByFileKey, flagKeys, flagOf, type NamedFlag, type Settings } from './flags.ts';
+import type { Parsed } from './parse.ts';
+import { badFlags, missing, type Problem } from './problem.ts';
+import { SourceValues } from './source-values.ts';
+import { readJson } from './value.ts';
+
+export type ConfigKind = 'config' | 'template';
+
+const defaultPort = flagOf('port').default;
+
+/** Chosen by each machine for itself, whatever a template says. */
+const machineKeys: ReadonlySet<FlagKey> = new Set(['usecuda', 'usevulkan', 'usecpu']);
+
+/** What a template says in place of the settings of the machine it was made on, and of secrets. */
+const templateValues: Readonly<Record<string, FlagValue>> = {
+  gpulayers: -1,
+  threads: -1,
+  hordekey: '',
+  hordeworkername: '',
+  sdthreads: 0,
+  ttsthreads: 0,
+  maingpu: -1,
+  sdmaingpu: -1,
+  password: null,
+  adminpassword: null,
+  ssl: null,
+  usecuda: null,
+  usevulkan: null,
+  usecpu: null,
+  tensor_split: null,
+  draftgpusplit: null,
+  config: null,
+  usemmap: false,
+  usemlock: false,
+  usedirectio: false,
+  debugmode: 0,
+  nommq: false,
+  splitmode: 'layer',
+};
+
+/** A .kcpps or .kcppt file, of this server or of KoboldCpp in whatever version. */
+export function readConfigFile(text: string, options: { readonly allowOnready: boolean }): Parsed {
+  const source = new SourceValues();
+  const problems: Problem[] = [];
+  const unknown: string[] = [];
+  let object: Record<string, unknown>;
+  try {
+    object = parseObject(text);
+  } catch (error) {
+    const reason = error instanceof Error ? error.message : String(error);
+    return { values: new Map(), notes: [], problems: [missing(`The config file cannot be read: ${reason}.`)] };
+  }
+
+  for (const [key, value] of Object.entries(plainKeys(object))) {
+    const flag = flagByFileKey.get(key);
+    if (!flag) unknown.push(key);
+    // A missing key keeps its default, and so does null; the alias of a flag gives way to its present name.
+    if (!flag || value === null || (flag.key !== key && Object.hasOwn(object, flag.key))) continue;
+    const refusal = refused(flag, object.istemplate === true, options.allowOnready);
+    if (refusal) {
+      if (value !== '' && value !== false) source.notes.push(`Config value ignored: ${key} ${refusal}.`);
+      continue;
+    }
+    const reading = readJson(flag.definition, value);
+    if (reading.ok) source.take(flag, key, reading);
+    else problems.push(badFlags(`In the config file, ${key} needs ${reading.expected}, not ${JSON.stringify(value)}.`));
+  }
+
+  if (unknown.length > 0) source.notes.push(`Config values not known here and ignored: ${unknown.join(', ')}.`);
+  return { values: source.values(), notes: source.notes, problems: [...problems, ...source.problems] };
+}
+
+/** The same settings as a file that this server and KoboldCpp can read. */
+export function writeConfigFile(settings: Settings, kind: ConfigKind): string {
+  const saved = flagKeys.filter((key) => key !== 'model' && flagOf(key).saved !== false);
+  const object = {
+    model_param: settings.model?.[0] ?? null,
+    ...(settings.model && settings.model.length > 1 ? { model: settings.model } : {}),
+    ...Object.fromEntries(saved.map((key) => [key, fileValue(key, settings[key])])),
+    ...(kind === 'template' ? templateValues : {}),
+    istemplate: kind === 'template',
+  };
+  return `${JSON.stringify(object, undefined, 2)}\n`;
+}
+
+function parseObject(text: string): Record<string, unknown> {
+  const json: unknown = JSON.parse(text.replace(/^\uFEFF/, ''));
+  if (typeof json !== 'object' || json === null || Array.isArray(json)) throw new Error('it is not a JSON object');
+  return json as Record<string, unknown>;
+}
+
+/** The keys that only config files have, turned into those of the flags. */
+function plainKeys(object: Record<string, unknown>): Record<string, unknown> {
+  const { istemplate: _, model_param, port_param, ...rest } = object;
+  const models = [rest.model ?? []].flat();
+  if (typeof model_param === 'string' && model_param !== '') {
+    rest.model = models[0] === model_param ? models : [model_param];
+  } else if (rest.model !== undefined) {
+    rest.model = models.filter((model) => model !== '');
+  }
+  if (port_param !== undefined && port_param !== null && port_param !== defaultPort) rest.port = port_param;
+  return rest;
+}
+
+function refused(flag: NamedFlag, template: boolean, allowOnready: boolean): string | undefined {
+  if (flag.type === 'deprecated') return undefined;
+  if (flag.definition.saved === false) return 'counts only on the command line';
+  if (flag.key === 'onready' && !allowOnready) return 'would run a command; allow it with --allow-config-onready';
+  if (template && machineKeys.has(flag.key)) return 'is chosen by this machine, because the file is a template';
+  return undefined;
+}
+
+/** KoboldCpp writes an empty text where no object is given. */
+function fileValue(key: FlagKey, value: FlagValue): FlagValue | JsonObject {
+  return value === null && flagOf(key).type === 'json' ? '' : value;
+}

@@ -1,0 +1,122 @@
+import { readConfigFile } from './config-file.ts';
+import { checkFiles } from './files.ts';
+import type { FlagValue } from './flag.ts';
+import {
+  exclusiveGroups,
+  type FlagKey,
+  flagKeys,
+  flagOf,
+  inUse,
+  type Layer,
+  type Settings,
+  settingsFrom,
+} from './flags.ts';
+import { gendefaultsNotes } from './gen-defaults.ts';
+import { type Parsed, parseCommandLine } from './parse.ts';
+import { exitCodeOf, missing, type Problem } from './problem.ts';
+import { applyRules } from './rules.ts';
+
+export interface Sources {
+  /** Without the program's own name. */
+  readonly arguments: readonly string[];
+  readonly environment: Readonly<Record<string, string | undefined>>;
+  /** Throws where there is no such file. */
+  readonly readFile: (path: string) => string;
+  readonly exists: (path: string) => boolean;
+}
+
+export type Loaded =
+  | {
+      readonly type: 'settings';
+      readonly settings: Settings;
+      /** What somebody said; of a config file, which often repeats every default, only what differs from it. */
+      readonly given: ReadonlySet<FlagKey>;
+      readonly notes: readonly string[];
+    }
+  | {
+      readonly type: 'refused';
+      readonly problems: readonly Problem[];
+      readonly notes: readonly string[];
+      readonly exitCode: number;
+    };
+
+/** The settings to start with: defaults, over them the config file, the environment and the command line. */
+export function loadSettings(sources: Sources): Loaded {
+  const commandLine = parseCommandLine(sources.arguments);
+  const file = readNamedFile(commandLine.values, sources.readFile);
+  const explicit = over(environmentLayer(sources.environment), commandLine.values);
+  const kept = dropExcluded(file.values, explicit);
+  const layer = over(kept, explicit);
+
+  const notes = [...commandLine.notes, ...file.notes, ...overrideNotes(file.values, explicit), ...laterNotes(layer)];
+  const found = [...commandLine.problems, ...file.problems];
+  const given = new Set([...usedKeys(kept), ...explicit.keys()]);
+  // Somebody who asks for the help or the version wants that, and not to hear of a missing file.
+  if (found.length === 0 && (layer.get('help') || layer.get('version'))) {
+    return { type: 'settings', settings: settingsFrom(layer), given, notes };
+  }
+
+  const ruled = applyRules(settingsFrom(layer));
+  const checked = checkFiles(ruled.settings, sources.exists);
+  const problems = [...found, ...ruled.problems, ...checked.problems];
+  const allNotes = [...notes, ...ruled.notes, ...gendefaultsNotes(ruled.settings), ...checked.notes];
+  if (problems.length > 0) return { type: 'refused', problems, notes: allNotes, exitCode: exitCodeOf(problems) };
+  return { type: 'settings', settings: checked.settings, given, notes: allNotes };
+}
+
+const nothing: Parsed = { values: new Map(), notes: [], problems: [] };
+
+function readNamedFile(commandLine: Layer, readFile: Sources['readFile']): Parsed {
+  const path = commandLine.get('config');
+  if (typeof path !== 'string' || path === '') return nothing;
+  if (/^https?:\/\//i.test(path)) {
+    return { ...nothing, problems: [missing(`--config ${path}: downloading is not available yet; name a file.`)] };
+  }
+  let text: string;
+  try {
+    text = readFile(path);
+  } catch (error) {
+    const reason = error instanceof Error ? error.message : String(error);
+    return { ...nothing, problems: [missing(`The config file ${path} cannot be read: ${reason}.`)] };
+  }
+  return readConfigFile(text, { allowOnready: commandLine.get('allow_config_onready') === true });
+}
+
+function environmentLayer(environment: Sources['environment']): Layer {
+  const values = new Map<FlagKey, FlagValue>();
+  for (const key of flagKeys) {
+    const value = flagOf(key)
+      .environment?.map((name) => environment[name])
+      .find(Boolean);
+    if (value) values.set(key, value);
+  }
+  return values;
+}
+
+const over = (lower: Layer, upper: Layer): Layer => new Map([...lower, ...upper]);
+
+/** `--usecpu` beside a file that says Vulkan means the CPU, and not a contradiction. */
+function dropExcluded(file: Layer, explicit: Layer): Layer {
+  const rivals = exclusiveGroups
+    .filter((group) => group.some((key) => used(explicit, key)))
+    .flatMap((group) => group.filter((key) => !used(explicit, key)));
+  return new Map([...file].filter(([key]) => !rivals.includes(key)));
+}
+
+function overrideNotes(file: Layer, explicit: Layer): string[] {
+  const kept = dropExcluded(file, explicit);
+  const replaced = [...file.keys()].filter((key) => explicit.has(key) || (!kept.has(key) && used(file, key)));
+  return replaced.map((key) => `Overriding Config Value: ${key}`);
+}
+
+function laterNotes(layer: Layer): string[] {
+  const later = usedKeys(layer).filter((key) => flagOf(key).availability === 'later');
+  return later.map((key) => `not available yet: ${flagOf(key).names[0]}`);
+}
+
+const usedKeys = (layer: Layer): FlagKey[] => [...layer.keys()].filter((key) => used(layer, key));
+
+function used(layer: Layer, key: FlagKey): boolean {
+  const value = layer.get(key);
+  return value !== undefined && inUse(key, value);
+}

@@ -1,0 +1,107 @@
+import { type FlagKey, flagOf, inUse, type Settings } from './flags.ts';
+import { badFlags, type Problem } from './problem.ts';
+
+interface Consequence {
+  readonly because: FlagKey;
+  readonly when: (settings: Settings) => boolean;
+  readonly changes: (settings: Settings) => Partial<Settings>;
+}
+
+const turnsOn = (because: FlagKey, ...keys: readonly FlagKey[]): Consequence => ({
+  because,
+  when: (settings) => inUse(because, settings[because]),
+  changes: () => Object.fromEntries(keys.map((key) => [key, true])) as Partial<Settings>,
+});
+
+const usesCuda =
+  (option: 'lowvram' | 'nommq' | 'rowsplit') =>
+  ({ usecuda }: Settings): boolean =>
+    usecuda?.includes(option) ?? false;
+
+/** What one flag means for others. They are gone through once, in this order, so a later one may build on an earlier. */
+const consequences: readonly Consequence[] = [
+  {
+    because: 'agent',
+    when: ({ agent }) => agent,
+    changes: ({ defaultgenamt, contextsize }) => ({
+      defaultgenamt: Math.max(defaultgenamt, 8192),
+      contextsize: Math.max(contextsize, 28672),
+      jinja_tools: true,
+    }),
+  },
+  {
+    because: 'jinjathink',
+    when: ({ jinjathink }) => jinjathink !== 'default',
+    changes: ({ jinjathink, jinja_kwargs }) => ({
+      jinja_kwargs: { ...jinja_kwargs, enable_thinking: jinjathink === 'true' },
+    }),
+  },
+  turnsOn('jinjathink', 'jinja'),
+  turnsOn('jinja_kwargs', 'jinja'),
+  turnsOn('jinja_tools', 'jinja'),
+  turnsOn('autoswapmode', 'routermode'),
+  turnsOn('routermode', 'admin'),
+  turnsOn('nofastforward', 'noshift'),
+  {
+    because: 'parallelrequests',
+    when: ({ parallelrequests }) => parallelrequests > 1,
+    changes: () => ({ noshift: true }),
+  },
+  { because: 'usecuda', when: usesCuda('lowvram'), changes: () => ({ lowvram: true }) },
+  { because: 'usecuda', when: usesCuda('nommq'), changes: () => ({ nommq: true }) },
+  { because: 'usecuda', when: usesCuda('rowsplit'), changes: () => ({ splitmode: 'tensor' }) },
+  { because: 'splitmode', when: ({ splitmode }) => splitmode === 'row', changes: () => ({ splitmode: 'tensor' }) },
+  ...(['hordemodelname', 'hordeworkername', 'hordekey'] as const).map(
+    (because): Consequence => ({
+      because,
+      when: (settings) => settings[because] !== '' && settings.debugmode === 0,
+      changes: () => ({ debugmode: -1 }),
+    }),
+  ),
+  { because: 'debugmode', when: ({ debugmode }) => debugmode === 1, changes: () => ({ quiet: false }) },
+  {
+    because: 'contextsize',
+    when: () => true,
+    changes: ({ defaultgenamt, contextsize }) => ({
+      defaultgenamt: Math.min(defaultgenamt, Math.floor(contextsize / 2)),
+    }),
+  },
+];
+
+const clashes: readonly { readonly flags: readonly FlagKey[]; readonly sentence: string }[] = [
+  { flags: ['cli', 'launch'], sentence: '--cli starts no server, so --launch has nothing to open.' },
+  { flags: ['cli', 'nomodel'], sentence: '--cli needs a model, so --nomodel cannot stand beside it.' },
+  { flags: ['cli', 'admin'], sentence: '--cli starts no server, so --admin cannot stand beside it.' },
+  { flags: ['cli', 'benchmark'], sentence: '--cli and --benchmark exclude each other.' },
+];
+
+export interface Ruled {
+  readonly settings: Settings;
+  readonly notes: readonly string[];
+  readonly problems: readonly Problem[];
+}
+
+/** Settings that agree with each other. Applying the rules again changes nothing. */
+export function applyRules(given: Settings): Ruled {
+  const notes: string[] = [];
+  let settings = given;
+  for (const { because, when, changes: changesOf } of consequences) {
+    if (!when(settings)) continue;
+    const changes = changesOf(settings);
+    for (const key of Object.keys(changes) as FlagKey[]) {
+      if (JSON.stringify(changes[key]) === JSON.stringify(settings[key])) continue;
+      notes.push(`${nameOf(because)} sets ${nameOf(key)} to ${JSON.stringify(changes[key])}.`);
+    }
+    settings = { ...settings, ...changes };
+  }
+  return { settings, notes, problems: clashesOf(settings) };
+}
+
+function clashesOf(settings: Settings): Problem[] {
+  const used = (key: FlagKey) => inUse(key, settings[key]);
+  const found = clashes.filter((clash) => clash.flags.every(used)).map(({ sentence }) => badFlags(sentence));
+  if (settings.rpctargets === '' || settings.rpcmode === 'connect') return found;
+  return [...found, badFlags('--rpctargets needs --rpcmode connect.')];
+}
+
+const nameOf = (key: FlagKey): string => flagOf(key).names[0];

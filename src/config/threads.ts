@@ -1,0 +1,69 @@
+const most = 64;
+
+export interface Processors {
+  /** Logical processors of the machine. */
+  readonly logical: number;
+  /** Real cores that the process may run on, where that is known. */
+  readonly cores?: number;
+  /** Logical processors that the process may use: affinity, or the quota of its container (may be a fraction). */
+  readonly allowed?: number;
+}
+
+/**
+ * As many threads as real cores that the process may use. The threads of the engine spin while they wait for each
+ * other, so one too many costs far more than one too few.
+ */
+export function defaultThreads({ logical, cores, allowed }: Processors): number {
+  const real = cores ?? Math.ceil(logical / 2);
+  return Math.max(1, Math.min(real, Math.floor(allowed ?? logical), most));
+}
+
+/** The number asked for with `--threads`, or the default where none was. */
+export function threadCount(wanted: number, processors: Processors): number {
+  return wanted > 0 ? wanted : defaultThreads(processors);
+}
+
+/** What Linux tells about itself; `read` gives `undefined` for a file that is not there. */
+export function linuxProcessors(logical: number, read: (path: string) => string | undefined): Processors {
+  const list = /^Cpus_allowed_list:\s*(\S+)/m.exec(read('/proc/self/status') ?? '')?.[1];
+  const processors = list === undefined ? undefined : parseProcessorList(list);
+  const cores = countCores(read('/proc/cpuinfo') ?? '', processors);
+  const limits = [processors?.size, quota(read('/sys/fs/cgroup/cpu.max'))].filter((limit) => limit !== undefined);
+  return {
+    logical,
+    ...(cores === undefined ? {} : { cores }),
+    ...(limits.length === 0 ? {} : { allowed: Math.min(...limits) }),
+  };
+}
+
+/** `0-3,8` → 0, 1, 2, 3, 8 */
+export function parseProcessorList(list: string): ReadonlySet<number> {
+  const numbers = list.split(',').flatMap((range) => {
+    const [first = Number.NaN, last = first] = range.split('-').map(Number);
+    return Number.isInteger(first) && last >= first
+      ? Array.from({ length: last - first + 1 }, (_, step) => first + step)
+      : [];
+  });
+  return new Set(numbers);
+}
+
+/**
+ * Different cores among the processors that may be used. `undefined` where the text does not say (most ARM machines
+ * leave it out, and virtual ones may).
+ */
+export function countCores(cpuinfo: string, allowed?: ReadonlySet<number>): number | undefined {
+  const cores = new Set<string>();
+  for (const block of cpuinfo.split(/\n\s*\n/)) {
+    const field = (name: string) => new RegExp(`^${name}\\s*:\\s*(\\d+)`, 'm').exec(block)?.[1];
+    const [processor, core] = [field('processor'), field('core id')];
+    if (processor === undefined || core === undefined) continue;
+    if (!allowed || allowed.has(Number(processor))) cores.add(`${field('physical id') ?? 0}/${core}`);
+  }
+  return cores.size > 0 ? cores.size : undefined;
+}
+
+/** `200000 100000` is time on two processors; `max` is no limit. */
+function quota(cpuMax: string | undefined): number | undefined {
+  const [share, period] = (cpuMax ?? '').trim().split(/\s+/).map(Number);
+  return share && period && Number.isFinite(share / period) ? share / period : undefined;
+}

@@ -1,0 +1,224 @@
+import { AppError } from '../../../core/errors.ts';
+import type { FinishCause, TokenLogprob } from '../../../core/events.ts';
+import type { GenerationRequest } from '../../../core/request.ts';
+import { mixGuidance } from '../../../sampling/guidance.ts';
+import { logprobsOf } from '../../../sampling/logprobs.ts';
+import type { ReasoningBudget } from '../../../sampling/reasoning-budget.ts';
+import { noToken, type Sampler } from '../../../sampling/sampler.ts';
+import type { Piece } from '../messages.ts';
+import type { NativeGrammar } from './grammar.ts';
+import type { OutputText } from './output-text.ts';
+import type { Slot } from './slot.ts';
+import type { Vocabulary } from './vocabulary.ts';
+
+/** Everything that one request needs while it runs, made beforehand by `prepareGeneration`. */
+export interface GenerationParts {
+  readonly id: number;
+  readonly request: GenerationRequest;
+  readonly vocabulary: Vocabulary;
+  readonly slot: Slot;
+  /** The same text behind the negative prompt; computed in step with the slot, and steered away from. */
+  readonly negative: Slot | undefined;
+  readonly sampler: Sampler;
+  readonly grammar: NativeGrammar | undefined;
+  readonly budget: ReasoningBudget | undefined;
+  readonly output: OutputText;
+  readonly stopTokens: ReadonlySet<number>;
+  readonly promptTokens: number;
+  readonly cachedTokens: number;
+  readonly maxTokens: number;
+  readonly startedAt: number;
+  readonly now: () => number;
+}
+
+/** One request at work in the batch: it is asked for tokens before each step and given its logits after it. */
+export class Generation {
+  readonly id: number;
+  finished = false;
+  #aborted = false;
+  /** Tokens chosen, including those that were taken back: they count against the limit. */
+  #chosen = 0;
+  #pendingLogprobs: TokenLogprob[] = [];
+  #firstDecodeAt: number | undefined;
+  #firstTokenAt: number | undefined;
+
+  constructor(private readonly parts: GenerationParts) {
+    this.id = parts.id;
+  }
+
+  get slot(): Slot {
+    return this.parts.slot;
+  }
+
+  get readingPrompt(): boolean {
+    return this.parts.slot.remaining > 1;
+  }
+
+  abort(): void {
+    this.#aborted = true;
+  }
+
+  get aborted(): boolean {
+    return this.#aborted;
+  }
+
+  start(): Piece {
+    const { promptTokens, cachedTokens, maxTokens } = this.parts;
+    return { type: 'start', id: this.id, promptTokens, cachedTokens, maxTokens };
+  }
+
+  /** Puts its next tokens into the batch. */
+  fill(room: number): void {
+    const { slot, negative, now } = this.parts;
+    this.#firstDecodeAt ??= now();
+    slot.fill(negative ? Math.floor(room / 2) : room);
+    negative?.fill(Math.floor(room / 2));
+  }
+
+  /** The batch was computed: chooses a token where the logits for one are there. */
+  advance(pieces: Piece[]): void {
+    const { slot, negative } = this.parts;
+    slot.settle();
+    negative?.settle();
+    if (this.#aborted) return this.#finish('aborted', pieces);
+    if (slot.place === undefined || (negative && negative.place === undefined)) {
+      const done = slot.computed - this.parts.cachedTokens;
+      pieces.push({ type: 'prompt-progress', id: this.id, done, total: this.parts.promptTokens - this.parts.cachedTokens });
+      return;
+    }
+    this.#firstTokenAt ??= this.parts.now();
+    const token = this.#choose();
+    if (token === noToken) return this.fail(dryGrammar(), pieces);
+    this.#take(token, pieces);
+  }
+
+  /** The batch was not computed because somebody gave up on it. */
+  interrupt(pieces: Piece[]): void {
+    this.parts.slot.rollback();
+    this.parts.negative?.rollback();
+    if (this.#aborted) this.#finish('aborted', pieces);
+  }
+
+  fail(error: AppError, pieces: Piece[]): void {
+    pieces.push({ type: 'error', id: this.id, error: { code: error.code, details: error.details } });
+    this.#end();
+  }
+
+  #choose(): number {
+    const { slot, negative, sampler, budget, output, request } = this.parts;
+    const forced = budget?.forced;
+    if (forced !== undefined && request.logprobs === undefined) return forced;
+    const logits = slot.context.logits(slot.place as number);
+    if (negative) {
+      const scale = request.guidance?.scale ?? 1;
+      mixGuidance(logits, negative.context.logits(negative.place as number), scale);
+    }
+    const picked = sampler.pick(logits, slot.tokens, slot.length, output.forbidden);
+    return forced ?? picked;
+  }
+
+  #take(token: number, pieces: Piece[]): void {
+    const { slot, negative, vocabulary, request, grammar, budget, stopTokens, maxTokens } = this.parts;
+    this.#chosen += 1;
+    if (request.logprobs !== undefined) this.#pendingLogprobs.push(this.#describe(token, request.logprobs));
+    if (request.endTokens === 'stop' && vocabulary.isEnd(token)) {
+      if (request.renderSpecial) this.#show(token, pieces);
+      return this.#finish('end-token', pieces, { endToken: token });
+    }
+    if (stopTokens.has(token)) {
+      return this.#finish('stop-text', pieces, { stopText: vocabulary.detokenize([token], true) });
+    }
+    if (!vocabulary.isEnd(token)) grammar?.accept(token);
+    budget?.accept(token);
+    slot.append(token);
+    negative?.append(token);
+    const step = this.parts.output.accept(token);
+    if (step.type === 'rewind') return this.#chosen >= maxTokens ? this.#rewindAndEnd(step.position, pieces) : this.#rewind(step.position);
+    this.#emit(step.text, pieces);
+    if (step.stop !== undefined) return this.#finish('stop-text', pieces, { stopText: step.stop });
+    if (this.#chosen >= maxTokens || slot.length >= slot.tokens.length) this.#finish('limit', pieces);
+  }
+
+  #show(token: number, pieces: Piece[]): void {
+    const step = this.parts.output.accept(token);
+    if (step.type === 'text') this.#emit(step.text, pieces);
+  }
+
+  /** A banned phrase was complete: back to where it began, to choose again. */
+  #rewind(position: number): void {
+    const { slot, negative, promptTokens, grammar, budget, output } = this.parts;
+    const removed = slot.length - (promptTokens + position);
+    this.#pendingLogprobs.length = Math.max(0, this.#pendingLogprobs.length - removed);
+    slot.rewind(slot.length - removed);
+    negative?.rewind(negative.length - removed);
+    const kept = slot.tokens.subarray(promptTokens, slot.length);
+    output.rewound(kept);
+    grammar?.replay(kept);
+    budget?.reset();
+    for (let index = 0; budget && index < slot.length; index += 1) budget.accept(slot.tokens[index] as number);
+  }
+
+  #rewindAndEnd(position: number, pieces: Piece[]): void {
+    this.#rewind(position);
+    this.#finish('limit', pieces);
+  }
+
+  #emit(text: string, pieces: Piece[]): void {
+    if (text === '') return;
+    const logprobs = this.#pendingLogprobs;
+    if (logprobs.length === 0) {
+      pieces.push({ type: 'text', id: this.id, text });
+      return;
+    }
+    this.#pendingLogprobs = [];
+    pieces.push({ type: 'text', id: this.id, text, logprobs });
+  }
+
+  #finish(cause: FinishCause, pieces: Piece[], more: { stopText?: string; endToken?: number } = {}): void {
+    let found = { cause, ...more };
+    if (cause !== 'stop-text') {
+      const rest = this.parts.output.flush();
+      this.#emit(rest.text, pieces);
+      if (rest.stop !== undefined && cause !== 'aborted') found = { cause: 'stop-text', stopText: rest.stop };
+    }
+    if (this.#pendingLogprobs.length > 0) {
+      pieces.push({ type: 'text', id: this.id, text: '', logprobs: this.#pendingLogprobs });
+    }
+    const { promptTokens, cachedTokens, startedAt } = this.parts;
+    const end = this.parts.now();
+    const firstDecodeAt = this.#firstDecodeAt ?? end;
+    const firstTokenAt = this.#firstTokenAt ?? end;
+    pieces.push({
+      type: 'finish',
+      id: this.id,
+      ...found,
+      usage: { promptTokens, cachedTokens, completionTokens: this.#chosen },
+      timings: {
+        initMs: firstDecodeAt - startedAt,
+        promptMs: firstTokenAt - firstDecodeAt,
+        generationMs: end - firstTokenAt,
+        processedTokens: Math.min(this.parts.slot.computed, promptTokens) - cachedTokens,
+      },
+    });
+    this.#end();
+  }
+
+  #end(): void {
+    this.finished = true;
+    this.parts.slot.finish();
+    this.parts.negative?.finish();
+  }
+
+  #describe(token: number, alternatives: number): TokenLogprob {
+    const { logprob, top } = logprobsOf(this.parts.sampler.candidates, token, alternatives);
+    const choice = (id: number, value: number) => {
+      const bytes = [...this.parts.vocabulary.bytes(id, true)];
+      return { token: id, text: Buffer.from(bytes).toString(), bytes, logprob: value };
+    };
+    return { ...choice(token, logprob), top: top.map((one) => choice(one.token, one.logprob)) };
+  }
+}
+
+function dryGrammar(): AppError {
+  return new AppError('engine-failed', { capability: 'text', reason: 'no token of this model can go on with the grammar' });
+}

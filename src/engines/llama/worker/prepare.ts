@@ -1,0 +1,202 @@
+import type { GenerationRequest } from '../../../core/request.ts';
+import { splitBans } from '../../../sampling/ban-list.ts';
+import { type DryBreakers, dryBreakers } from '../../../sampling/dry-breakers.ts';
+import { ReasoningBudget } from '../../../sampling/reasoning-budget.ts';
+import { Sampler } from '../../../sampling/sampler.ts';
+import type { Piece } from '../messages.ts';
+import { Generation } from './generation.ts';
+import { NativeGrammar } from './grammar.ts';
+import type { Loaded } from './model.ts';
+import { OutputText } from './output-text.ts';
+import { type PromptPlan, planPrompt } from './prompt.ts';
+import { withFamilyPrefix } from './prompt-text.ts';
+import { findReasoning, type ReasoningSetup } from './reasoning-tags.ts';
+import { planReuse } from './reuse.ts';
+import type { Slot } from './slot.ts';
+import type { Vocabulary } from './vocabulary.ts';
+
+const smallestContext = 16;
+
+/** What the worker keeps between requests, besides the cache in the slots. */
+export interface Workshop {
+  readonly loaded: Loaded;
+  readonly slot: Slot;
+  readonly negative: Slot | undefined;
+  readonly now: () => number;
+  /** The grammar of the last request that wanted its state kept. */
+  retained: NativeGrammar | undefined;
+  /** DRY breakers are looked for in the whole vocabulary: worth remembering for the next request. */
+  breakers: { readonly strings: string; readonly found: DryBreakers } | undefined;
+  reasoning: ReasoningSetup | undefined | 'unknown';
+}
+
+export interface Question {
+  readonly id: number;
+  readonly request: GenerationRequest;
+  readonly seed: number;
+}
+
+/** Turns a request into a generation that is ready to run: tokens, cache, samplers. Throws what is wrong with it. */
+export function prepareGeneration(workshop: Workshop, { id, request, seed }: Question, pieces: Piece[]): Generation {
+  const { loaded, slot, now } = workshop;
+  const { vocabulary } = loaded;
+  const startedAt = now();
+  const warn = (code: string, text: string) => pieces.push({ type: 'warning', id, code, text });
+
+  const words = samplingVocabulary(vocabulary);
+  const bans = splitBans(request.bannedStrings, words);
+  if (bans.dropped > 0) warn('bans-dropped', `${bans.dropped} of the banned strings are beyond the limit and have no effect.`);
+  if (bans.phrases.length > 0 && !loaded.canRewind) {
+    warn('bans-unsupported', 'This kind of model cannot take text back: banned phrases have no effect.');
+  }
+  const negativeTokens = negativePrompt(workshop, request);
+  const plan = promptPlan(loaded, request, negativeTokens?.length ?? 0);
+  if (plan.dropped > 0) {
+    warn('prompt-trimmed', `${plan.dropped} tokens at the beginning of the prompt did not fit into the context and were dropped.`);
+  }
+  const grammar = takeGrammar(workshop, request);
+  const cachedTokens = reuseCache(loaded, slot, plan, warn);
+  const budget = reasoningBudget(workshop, request, plan);
+  const negative = negativeTokens && workshop.negative;
+  if (negative && negativeTokens) {
+    const start = plan.tokens[0] === vocabulary.bos ? 1 : 0;
+    negative.begin(Int32Array.from([...negativeTokens, ...plan.tokens.subarray(start)]), 0);
+  }
+  const sampler = new Sampler(request.sampling, {
+    vocabularySize: vocabulary.size,
+    contextSize: loaded.contextSize,
+    seed,
+    logitBias: request.logitBias,
+    bannedTokens: [...request.bannedTokens, ...bans.tokens],
+    ...(request.endTokens === 'ban' ? { endTokens: vocabulary.endTokens } : {}),
+    ...dryOption(workshop, request),
+    ...(grammar ? { grammar } : {}),
+    keepDistribution: request.logprobs !== undefined,
+  });
+  return new Generation({
+    id,
+    request,
+    vocabulary,
+    slot,
+    negative,
+    sampler,
+    grammar,
+    budget,
+    output: new OutputText(vocabulary, {
+      renderSpecial: request.renderSpecial,
+      stop: request.stop,
+      trimStop: request.trimStop,
+      bans: loaded.canRewind ? bans : { ...bans, phrases: [] },
+    }),
+    stopTokens: silentStops(vocabulary, request),
+    promptTokens: plan.tokens.length,
+    cachedTokens,
+    maxTokens: plan.maxTokens,
+    startedAt,
+    now,
+  });
+}
+
+function promptPlan({ vocabulary, contextSize, info }: Loaded, request: GenerationRequest, negativeLength: number): PromptPlan {
+  const text = withFamilyPrefix(info.chatTemplate, request);
+  const tokens = (part: string) => (part === '' ? new Int32Array(0) : vocabulary.tokenize(part, { addSpecial: false }));
+  const limit = Math.min(request.maxContext ?? contextSize, contextSize);
+  const plan = planPrompt(
+    {
+      prompt: tokens(text.prompt),
+      memory: tokens(text.memory),
+      negativeLength,
+      bos: vocabulary.addsBos ? vocabulary.bos : undefined,
+    },
+    {
+      contextSize: Math.min(contextSize, Math.max(smallestContext, limit)),
+      maxTokens: request.maxTokens,
+      overflow: request.overflow,
+    },
+  );
+  // Something must be computed to have logits at all, also after an empty prompt.
+  return plan.tokens.length > 0 ? plan : { ...plan, tokens: Int32Array.of(firstToken(vocabulary)) };
+}
+
+function firstToken(vocabulary: Vocabulary): number {
+  return vocabulary.bos >= 0 ? vocabulary.bos : (vocabulary.endTokens[0] ?? 0);
+}
+
+function reuseCache(
+  { options, canRewind, contextSize, context }: Loaded,
+  slot: Slot,
+  plan: PromptPlan,
+  warn: (code: string, text: string) => void,
+): number {
+  if (!options.reusePrompt) {
+    slot.begin(plan.tokens, 0);
+    return 0;
+  }
+  const { shift, keep } = planReuse({
+    cached: slot.cached,
+    wanted: plan.tokens,
+    contextSize,
+    maxTokens: plan.maxTokens,
+    canShift: options.contextShift && context.canShift,
+    canRewind,
+  });
+  const possible = shift === undefined || slot.shift(shift.from, shift.count);
+  if (shift && possible) warn('context-shifted', `Context Shifting: Erased ${shift.count} tokens at position ${shift.from}`);
+  slot.begin(plan.tokens, possible ? keep : Math.min(keep, shift?.from ?? 0));
+  return slot.computed;
+}
+
+function takeGrammar(workshop: Workshop, { grammar }: GenerationRequest): NativeGrammar | undefined {
+  const { retained } = workshop;
+  if (grammar?.retainState && retained?.grammar.gbnf === grammar.gbnf) return retained;
+  retained?.free();
+  workshop.retained = undefined;
+  if (!grammar) return undefined;
+  const made = new NativeGrammar(workshop.loaded.vocabulary, grammar);
+  workshop.retained = made;
+  return made;
+}
+
+function negativePrompt({ loaded, negative }: Workshop, { guidance }: GenerationRequest): Int32Array | undefined {
+  if (!guidance || !negative || guidance.scale === 1 || guidance.negativePrompt === '') return undefined;
+  return loaded.vocabulary.tokenize(guidance.negativePrompt, { addSpecial: true });
+}
+
+function reasoningBudget(workshop: Workshop, request: GenerationRequest, plan: PromptPlan): ReasoningBudget | undefined {
+  if (!request.reasoning) return undefined;
+  if (workshop.reasoning === 'unknown') workshop.reasoning = findReasoning(workshop.loaded.vocabulary);
+  if (!workshop.reasoning) return undefined;
+  const { reasoning } = request;
+  const tokens = reasoning.type === 'tokens' ? reasoning.tokens : Math.trunc(reasoning.share * plan.maxTokens);
+  const budget = new ReasoningBudget(workshop.reasoning.tags, tokens, workshop.reasoning.closing);
+  for (const token of plan.tokens) budget.accept(token);
+  return budget;
+}
+
+function dryOption(workshop: Workshop, { sampling }: GenerationRequest): { dryBreakers?: DryBreakers } {
+  if (sampling.dryMultiplier <= 0 || sampling.dryBreakers.length === 0) return {};
+  const strings = JSON.stringify(sampling.dryBreakers);
+  if (workshop.breakers?.strings !== strings) {
+    const found = dryBreakers(sampling.dryBreakers, samplingVocabulary(workshop.loaded.vocabulary));
+    workshop.breakers = { strings, found };
+  }
+  return { dryBreakers: workshop.breakers.found };
+}
+
+/** Stop texts that are one token without visible text: they can only be noticed by their number. */
+function silentStops(vocabulary: Vocabulary, { stop, renderSpecial }: GenerationRequest): ReadonlySet<number> {
+  const found = new Set<number>();
+  for (const text of stop) {
+    const [token, ...rest] = vocabulary.tokenize(text, { addSpecial: false });
+    if (token !== undefined && rest.length === 0 && vocabulary.bytes(token, renderSpecial).length === 0) found.add(token);
+  }
+  return found;
+}
+
+function samplingVocabulary(vocabulary: Vocabulary) {
+  return {
+    size: vocabulary.size,
+    piece: (token: number) => vocabulary.texts()[token] ?? '',
+    tokenize: (text: string) => vocabulary.tokenize(text, { addSpecial: false, parseSpecial: false }),
+  };
+}

@@ -1,0 +1,95 @@
+import type { Context } from './context.ts';
+
+/**
+ * One sequence of the context: its tokens, and how many of them the cache holds. Reading a prompt and writing a reply are
+ * the same to it: tokens that are not computed yet go into the next batch, and the last of them gives logits.
+ */
+export class Slot {
+  readonly tokens: Int32Array;
+  length = 0;
+  computed = 0;
+  /** Where the logits of the last batch are; undefined while tokens are left to compute. */
+  place: number | undefined;
+  #inBatch = 0;
+
+  constructor(
+    readonly context: Context,
+    readonly sequence: number,
+    capacity: number,
+  ) {
+    this.tokens = new Int32Array(capacity);
+  }
+
+  get remaining(): number {
+    return this.length - this.computed;
+  }
+
+  /** The tokens that a later prompt may share. */
+  get cached(): Int32Array {
+    return this.tokens.subarray(0, this.computed);
+  }
+
+  /** Begins a new text, of which the cache already holds the first `computed` tokens. */
+  begin(tokens: Int32Array, computed: number): void {
+    this.tokens.set(tokens);
+    this.length = tokens.length;
+    this.forgetFrom(computed);
+  }
+
+  append(token: number): void {
+    this.tokens[this.length] = token;
+    this.length += 1;
+  }
+
+  /** Puts up to `limit` of the tokens that are left into the batch. */
+  fill(limit: number): void {
+    const count = Math.min(limit, this.remaining);
+    const last = this.length - 1;
+    this.place = undefined;
+    for (let index = this.computed; index < this.computed + count; index += 1) {
+      const place = this.context.add(this.tokens[index] as number, index, this.sequence, index === last);
+      if (index === last) this.place = place;
+    }
+    this.#inBatch = count;
+  }
+
+  /** The batch was computed. */
+  settle(): void {
+    this.computed += this.#inBatch;
+    this.#inBatch = 0;
+  }
+
+  /** The batch was not computed; what part of it reached the cache is unknown, so it goes. */
+  rollback(): void {
+    this.#inBatch = 0;
+    this.forgetFrom(this.computed);
+  }
+
+  /** Back to a shorter text; the last token that stays is computed again, since its logits are gone. */
+  rewind(length: number): void {
+    this.length = length;
+    this.forgetFrom(length - 1);
+  }
+
+  /** After the end: a token that was chosen but never computed is no use to anybody. */
+  finish(): void {
+    this.length = this.computed;
+  }
+
+  forgetFrom(position: number): void {
+    if (!this.context.forget(this.sequence, position)) {
+      this.context.forget(this.sequence, 0);
+      this.computed = 0;
+      return;
+    }
+    this.computed = Math.min(this.computed, position);
+    if (position > this.computed) throw new Error('the cache holds less than was claimed');
+  }
+
+  shift(from: number, count: number): boolean {
+    if (!this.context.shift(this.sequence, from, count, this.computed)) return false;
+    this.tokens.copyWithin(from, from + count, this.computed);
+    this.computed -= count;
+    return true;
+  }
+}

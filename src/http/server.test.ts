@@ -1,0 +1,318 @@
+import { Agent } from 'node:http';
+import { describe, expect, test } from 'vitest';
+import { AppError } from '../core/errors.ts';
+import { json } from './call.ts';
+import { createHttpServer } from './server.ts';
+import { testTls } from './testing/certificate.ts';
+import { ask, echo, endpoint, handTimer, serve, wire } from './testing/world.ts';
+
+const post = { method: 'POST', path: '/work', body: '{}' } as const;
+const info = endpoint(() => json({ version: 1 }), { method: 'GET', path: '/info', access: 'open', queued: false });
+
+describe('an answer', () => {
+  test('carries the headers of every response', async () => {
+    const { status, headers, text } = await ask(await serve([info]), { path: '/info' });
+    expect([status, text]).toEqual([200, '{"version":1}']);
+    expect(headers).toMatchObject({
+      server: 'Parley',
+      'cache-control': 'no-store',
+      'content-type': 'application/json',
+      'content-length': '13',
+      'access-control-allow-origin': '*',
+      'access-control-allow-private-network': 'true',
+      vary: 'Origin',
+    });
+  });
+
+  test('may set its own, whatever their case, and adds to vary', async () => {
+    const headers = { 'Cache-Control': 'max-age=60', Vary: 'Accept-Encoding' };
+    const world = await serve([{ ...info, handle: () => ({ status: 200, headers, body: '' }) }]);
+    expect((await ask(world, { path: '/info' })).headers).toMatchObject({
+      'cache-control': 'max-age=60',
+      vary: 'Origin, Accept-Encoding',
+    });
+  });
+
+  test('names an origin that may call, and gives no permission to others', async () => {
+    const world = await serve([info]);
+    const from = async (origin: string) => (await ask(world, { path: '/info', headers: { origin } })).headers;
+    expect(await from('http://localhost:3000')).toMatchObject({
+      'access-control-allow-origin': 'http://localhost:3000',
+      'access-control-allow-credentials': 'true',
+    });
+    expect(Object.keys(await from('https://elsewhere.example')).join()).not.toContain('access-control');
+  });
+
+  test('comes for a chunked body, an empty one, and one with any or no type', async () => {
+    const world = await serve([echo]);
+    const chunked = await ask(world, { ...post, body: 'abc', headers: { 'transfer-encoding': 'chunked' } });
+    expect(JSON.parse(chunked.text)).toEqual({ path: '/work', body: 'abc' });
+    expect(JSON.parse((await ask(world, { method: 'POST', path: '/x/work/?a=1' })).text).body).toBe('');
+    expect((await ask(world, { ...post, headers: { 'content-type': 'text/plain' } })).status).toBe(200);
+  });
+
+  test('leaves the connection open for the next request', async () => {
+    const world = await serve([echo]);
+    const agent = new Agent({ keepAlive: true, maxSockets: 1 });
+    const first = await ask(world, { ...post, agent });
+    const second = await ask(world, { ...post, agent });
+    expect([first.headers.connection, second.status]).toEqual(['keep-alive', 200]);
+    agent.destroy();
+  });
+
+  test('to two requests sent at once comes in their order', async () => {
+    const one = wire(await serve([echo]));
+    one.send('POST /work HTTP/1.1\r\nhost: localhost\r\ncontent-length: 5\r\n\r\nfirst');
+    one.send('POST /work HTTP/1.1\r\nhost: localhost\r\ncontent-length: 6\r\nconnection: close\r\n\r\nsecond');
+    await one.closed;
+    expect(one.received).toMatch(/"first".*"second"/s);
+  });
+
+  test('to an old client without a host ends with the connection', async () => {
+    const one = wire(await serve([info])).send('GET /info HTTP/1.0\r\n\r\n');
+    await one.closed;
+    expect(one.received).toContain('{"version":1}');
+  });
+});
+
+describe('methods and paths', () => {
+  test.each(['HEAD', 'OPTIONS'])('%s is 200 without a body on any path', async (method) => {
+    const { status, headers, text } = await ask(await serve([info]), { method, path: '/anything' });
+    expect([status, headers['content-type'], text]).toEqual([200, 'text/html', '']);
+    expect(headers['access-control-allow-methods']).toBe('*');
+  });
+
+  test.each(['PATCH', 'TRACE', 'PROPFIND'])('%s is not implemented', async (method) =>
+    expect((await ask(await serve([info]), { method, path: '/info' })).status).toBe(501),
+  );
+
+  test('CONNECT is not implemented', async () => {
+    const one = wire(await serve([])).send('CONNECT example.org:443 HTTP/1.1\r\nhost: example.org\r\n\r\n');
+    await one.closed;
+    expect(one.received).toMatch(/^HTTP\/1.1 501 /);
+  });
+
+  test('an unknown GET shows a page that links to the API page', async () => {
+    const { status, headers, text } = await ask(await serve([]), { path: '/<b>' });
+    expect([status, headers['content-type']]).toEqual([404, 'text/html']);
+    expect(headers['content-security-policy']).toContain("frame-ancestors 'none'");
+    expect(text).toContain('<a href="/api">');
+    expect(text).toContain('/&#60;b&#62;');
+  });
+
+  test.each(['POST', 'PUT', 'DELETE'])('an unknown %s is told so in JSON', async (method) => {
+    const { status, text } = await ask(await serve([]), { method, path: '/nowhere' });
+    const msg = `There is no ${method} /nowhere on this server.`;
+    expect([status, JSON.parse(text)]).toEqual([404, { detail: { msg, type: 'not_found' } }]);
+  });
+
+  test('the wrong method is told the right one', async () => {
+    const { status, headers, text } = await ask(await serve([echo]), { path: '/work' });
+    expect([status, headers.allow]).toEqual([405, 'POST']);
+    expect(JSON.parse(text).detail.type).toBe('method_not_allowed');
+  });
+
+  test('/lcpp leads to /lcpp/, which is answered', async () => {
+    const world = await serve([{ ...info, match: 'exact', path: '/lcpp' }]);
+    const { status, headers } = await ask(world, { path: '/lcpp?a=1' });
+    expect([status, headers.location]).toEqual([302, '/lcpp/']);
+    expect((await ask(world, { path: '/lcpp/' })).status).toBe(200);
+  });
+});
+
+describe('a refusal', () => {
+  test.each([
+    ['another name', { host: 'rebound.example' }, 421, 'host-refused'],
+    ['another origin', { origin: 'https://elsewhere.example' }, 403, 'origin-refused'],
+  ])('for %s comes in the manner of the family', async (_name, headers, status, code) => {
+    const answer = await ask(await serve([echo]), { ...post, headers });
+    expect([answer.status, JSON.parse(answer.text).family]).toEqual([status, code]);
+  });
+
+  test.each(['GET', 'HEAD', 'OPTIONS'])('for another name is there for %s of an unknown path too', async (method) =>
+    expect((await ask(await serve([]), { method, path: '/', headers: { host: 'rebound.example' } })).status).toBe(421),
+  );
+
+  test('for want of a key comes before the body, and a right key opens', async () => {
+    const world = await serve([echo, info], { guard: { password: 'swordfish' } });
+    const one = wire(world).send('POST /work HTTP/1.1\r\nhost: localhost\r\ncontent-length: 100\r\n\r\n');
+    await one.until('"unauthorized"');
+    expect(one.received).toMatch(/^HTTP\/1.1 401 .*connection: close/is);
+    one.send('x'.repeat(100));
+    await one.closed;
+    expect((await ask(world, { ...post, headers: { 'x-api-key': 'swordfish' } })).status).toBe(200);
+    expect((await ask(world, { path: '/info' })).status).toBe(200);
+  });
+
+  test('for speed counts queued endpoints and unknown paths, nothing else', async () => {
+    let now = 0;
+    const helper = endpoint(() => json({}), { path: '/helper', queued: false });
+    const world = await serve([echo, helper], { rateLimitSeconds: 5, now: () => now });
+    const status = async (path: string) => (await ask(world, { ...post, path })).status;
+    expect([await status('/work'), await status('/helper'), await status('/work')]).toEqual([200, 200, 503]);
+    expect(await status('/nowhere')).toBe(503);
+    now = 5000;
+    expect([await status('/nowhere'), await status('/work')]).toEqual([404, 503]);
+  });
+});
+
+describe('a failure', () => {
+  test('that the handler names is told in the manner of the family', async () => {
+    const failing = endpoint(() => {
+      throw new AppError('busy', { retryAfterSeconds: 1 });
+    });
+    const world = await serve([failing]);
+    const { status, text } = await ask(world, post);
+    expect([status, JSON.parse(text).family]).toEqual([503, 'busy']);
+    expect(world.errors).toEqual([]);
+  });
+
+  test('that nobody foresaw is told too, and reported', async () => {
+    const error = new Error('out of cheese');
+    const world = await serve([endpoint(() => Promise.reject(error))]);
+    const { status, text } = await ask(world, post);
+    expect([status, JSON.parse(text).family]).toEqual([500, 'internal']);
+    expect(world.errors).toEqual([error]);
+  });
+
+  test('to tell the failure, or a header that cannot be sent, is no crash', async () => {
+    const badHeaders = endpoint(() => ({ status: 200, headers: { 'x-a': 'a\nb' }, body: '' }), { path: '/header' });
+    const badFamily = {
+      name: '',
+      title: '',
+      errorReply: () => {
+        throw new Error('speechless');
+      },
+    };
+    const speechless = endpoint(() => Promise.reject(new Error('first')), { family: badFamily });
+    const world = await serve([badHeaders, speechless]);
+    expect((await ask(world, { ...post, path: '/header' })).status).toBe(500);
+    expect((await ask(world, post)).status).toBe(500);
+    expect(world.errors).toHaveLength(3);
+  });
+
+  test('in the middle of a stream ends the connection', async () => {
+    async function* stream() {
+      yield 'begun';
+      throw new Error('lost');
+    }
+    const world = await serve([endpoint(() => ({ status: 200, stream: stream() }))]);
+    const one = wire(world).send('POST /work HTTP/1.1\r\nhost: localhost\r\n\r\n');
+    await one.closed;
+    expect(one.received).toContain('begun');
+    expect(one.received).not.toContain('\r\n0\r\n');
+    expect(world.errors).toHaveLength(1);
+  });
+
+  test.each([
+    ['not HTTP at all', 'hello\r\n\r\n', 400],
+    ['a broken chunk', 'POST /work HTTP/1.1\r\nhost: a\r\ntransfer-encoding: chunked\r\n\r\nzz\r\n', 400],
+    ['two lengths', 'POST /work HTTP/1.1\r\nhost: localhost\r\ncontent-length: 1\r\ncontent-length: 2\r\n\r\n', 400],
+    ['endless headers', `GET / HTTP/1.1\r\nhost: localhost\r\nx-a: ${'a'.repeat(20_000)}\r\n\r\n`, 431],
+  ])('of the client, %s, is answered and closed', async (_name, text, status) => {
+    const one = wire(await serve([echo], { guard: { allowedHosts: ['a'] } })).send(text);
+    await one.closed;
+    expect(one.received).toMatch(new RegExp(`^HTTP/1.1 ${status} `));
+  });
+});
+
+describe('a body', () => {
+  const small = { maxRequestMegabytes: 1 / 1024 };
+
+  test('up to the cap is taken whole', async () =>
+    expect((await ask(await serve([echo], small), { ...post, body: 'x'.repeat(1024) })).status).toBe(200));
+
+  test('declared past the cap is refused before it comes', async () => {
+    const one = wire(await serve([echo], small));
+    one.send('POST /work HTTP/1.1\r\nhost: localhost\r\ncontent-length: 1025\r\n\r\n');
+    await one.until('payload-too-large');
+    expect(one.received).toMatch(/^HTTP\/1.1 413 .*connection: close/is);
+    one.send('x'.repeat(1025));
+    await one.closed;
+  });
+
+  test('chunked past the cap is refused as soon as it is past', async () => {
+    const one = wire(await serve([echo], small));
+    one.send('POST /work HTTP/1.1\r\nhost: localhost\r\ntransfer-encoding: chunked\r\n\r\n');
+    one.send(`400\r\n${'x'.repeat(1024)}\r\n1\r\nx\r\n`);
+    await one.until('payload-too-large');
+    one.send('0\r\n\r\n');
+    await one.closed;
+    expect(one.received).toMatch(/^HTTP\/1.1 413 /);
+  });
+
+  test('far past the cap does not keep the client from its answer', async () => {
+    const { status } = await ask(await serve([echo], small), { ...post, body: Buffer.alloc(20_000_000) });
+    expect(status).toBe(413);
+  });
+
+  test('that never ends is dropped for a while only', async () => {
+    const time = handTimer();
+    const one = wire(await serve([echo], { ...small, startTimer: time.startTimer }));
+    one.send('POST /work HTTP/1.1\r\nhost: localhost\r\ncontent-length: 1025\r\n\r\n');
+    await one.until('payload-too-large');
+    time.pass(30_000);
+    await one.closed;
+  });
+
+  test('that stands still for a minute is answered 408 and closed', async () => {
+    const time = handTimer();
+    const one = wire(await serve([echo], { startTimer: time.startTimer }));
+    one.send('POST /work HTTP/1.1\r\nhost: localhost\r\nexpect: 100-continue\r\ncontent-length: 10\r\n\r\n');
+    await one.until('100 Continue');
+    expect(time.waiting()).toEqual([60_000]);
+    time.pass(60_000);
+    await one.closed;
+    expect(one.received).toMatch(/HTTP\/1.1 408 /);
+  });
+
+  test('that the client holds back is asked for only when it is wanted', async () => {
+    const world = await serve([echo], small);
+    const head = 'POST /work HTTP/1.1\r\nhost: localhost\r\nexpect: 100-continue\r\n';
+    const welcome = wire(world).send(`${head}content-length: 2\r\n\r\n`);
+    await welcome.until('100 Continue');
+    await welcome.send('{}').until('"body":"{}"');
+    const unwelcome = wire(world).send(`${head}content-length: 5000\r\n\r\n`);
+    await unwelcome.closed;
+    expect(unwelcome.received).toMatch(/^HTTP\/1.1 413 /);
+  });
+});
+
+describe('listening', () => {
+  const options = { port: 0, endpoints: [info], onError: () => undefined };
+
+  test('happens on the loopback addresses unless told otherwise', async () => {
+    const server = createHttpServer(options);
+    const { port, addresses } = await server.listen();
+    expect(addresses[0]).toBe('127.0.0.1');
+    for (const host of addresses)
+      expect((await fetch(`http://${host.includes(':') ? `[${host}]` : host}:${port}/info`)).status).toBe(200);
+    await server.close();
+  });
+
+  test('on a port that is taken fails with a sentence', async () => {
+    const { port } = await serve([]);
+    await expect(createHttpServer({ ...options, port }).listen()).rejects.toThrow(
+      `Port ${port} on 127.0.0.1 is taken by another program.`,
+    );
+  });
+
+  test('on an address that is not here fails with a sentence', () =>
+    expect(createHttpServer({ ...options, host: '192.0.2.1' }).listen()).rejects.toThrow('Check --host'));
+
+  test('with a broken certificate fails with a sentence', () =>
+    expect(createHttpServer({ ...options, tls: { certificate: 'x', key: 'y' } }).listen()).rejects.toThrow('--ssl'));
+
+  test('over TLS answers as usual', async () => {
+    const world = await serve([echo], { tls: testTls });
+    expect((await ask(world, { ...post, tls: true })).text).toContain('"body":"{}"');
+  });
+
+  test('ends with every connection, idle ones too', async () => {
+    const world = await serve([info]);
+    const idle = wire(world).send('GET /info HTTP/1.1\r\nhost: localhost\r\n\r\n');
+    await idle.until('version');
+    await world.close();
+    await idle.closed;
+  });
+});

@@ -1,0 +1,150 @@
+import { describe, expect, test } from 'vitest';
+import type { KeepAlive } from './call.ts';
+import { endpoint, handTimer, latch, serve, type Wire, wire } from './testing/world.ts';
+import type { StartTimer } from './timers.ts';
+
+const get = 'GET /work HTTP/1.1\r\nhost: localhost\r\n\r\n';
+
+async function play(
+  stream: AsyncIterable<string>,
+  more: { readonly keepAlive?: KeepAlive; readonly startTimer?: StartTimer; readonly before?: string } = {},
+): Promise<Wire> {
+  const { keepAlive, startTimer, before = get } = more;
+  const reply = { status: 200, headers: { 'content-type': 'text/event-stream' }, stream };
+  const work = endpoint(() => (keepAlive ? { ...reply, keepAlive } : reply), { method: 'GET' });
+  return wire(await serve([work], startTimer ? { startTimer } : {})).send(before);
+}
+
+/** The chunks as they were framed on the wire. */
+function chunks({ received }: Wire): string[] {
+  const body = received.slice(received.indexOf('\r\n\r\n') + 4);
+  return [...body.matchAll(/[0-9a-f]+\r\n(.*?)\r\n/gs)].map(([, text]) => text ?? '').filter((text) => text !== '');
+}
+
+describe('a stream', () => {
+  test('sends its head before anything is there', async () => {
+    const gate = latch();
+    async function* late() {
+      await gate.promise;
+      yield 'late';
+    }
+    const one = await play(late());
+    await one.until('text/event-stream');
+    expect(one.received).not.toContain('late');
+    gate.open();
+    await one.until('0\r\n\r\n');
+    expect(chunks(one)).toEqual(['late']);
+  });
+
+  test('gathers what is ready at once into one write, and writes the rest as it comes', async () => {
+    const gate = latch();
+    async function* pieces() {
+      yield* ['a', 'b', 'c'];
+      await gate.promise;
+      yield 'd';
+    }
+    const one = await play(pieces());
+    await one.until('abc');
+    gate.open();
+    await one.until('0\r\n\r\n');
+    expect(chunks(one)).toEqual(['abc', 'd']);
+  });
+
+  test('keeps letters whole and the connection open', async () => {
+    async function* letters() {
+      yield 'grüße ';
+      yield '🙂';
+    }
+    const one = await play(letters());
+    await one.until('0\r\n\r\n');
+    expect(chunks(one)).toEqual(['grüße 🙂']);
+    const first = one.received.length;
+    one.send(get);
+    await one.until('0\r\n\r\n');
+    expect(one.received.length).toBeGreaterThanOrEqual(first);
+  });
+
+  test('to an old client ends with the connection', async () => {
+    async function* pieces() {
+      yield 'plain';
+    }
+    const one = await play(pieces(), { before: 'GET /work HTTP/1.0\r\n\r\n' });
+    await one.closed;
+    expect(one.received).toMatch(/\r\n\r\nplain$/);
+  });
+
+  test('is not pulled while the client does not read, and goes on when it does', async () => {
+    const piece = 'x'.repeat(65_536);
+    const count = 1000;
+    let pulled = 0;
+    let waiting: NodeJS.Immediate | undefined;
+    const still = latch();
+    async function* many() {
+      for (; pulled < count; pulled++) {
+        // Still when many turns of the event loop pass without a pull.
+        clearImmediate(waiting);
+        let turns = 0;
+        const turn = (): void => {
+          if (++turns === 5000) still.open();
+          else waiting = setImmediate(turn);
+        };
+        waiting = setImmediate(turn);
+        yield piece;
+      }
+      clearImmediate(waiting);
+    }
+    const one = await play(many(), { before: 'GET /work HTTP/1.0\r\n\r\n' });
+    let received = 0;
+    one.socket.removeAllListeners('data').pause();
+    await still.promise;
+    expect(pulled).toBeLessThan(count / 2);
+    one.socket.on('data', (text: string) => {
+      received += text.length;
+    });
+    one.socket.resume();
+    await one.closed;
+    expect(pulled).toBe(count);
+    expect(received).toBeGreaterThan(count * piece.length);
+    expect(received).toBeLessThan(count * piece.length + 2000);
+  });
+
+  test('of endless ready pieces still lets the client leave', async () => {
+    const left = latch();
+    async function* endless() {
+      try {
+        for (;;) yield 'more ';
+      } finally {
+        left.open();
+      }
+    }
+    const one = await play(endless());
+    await one.until('more');
+    one.socket.destroy();
+    await left.promise;
+  });
+
+  test('writes a filler when it has been silent, and only then', async () => {
+    const time = handTimer();
+    const gates = [latch(), latch()] as const;
+    async function* slow() {
+      await gates[0].promise;
+      yield 'word ';
+      await gates[1].promise;
+      yield 'end';
+    }
+    const one = await play(slow(), {
+      keepAlive: { milliseconds: 50_000, filler: ': wait\n\n' },
+      startTimer: time.startTimer,
+    });
+    await one.until('\r\n\r\n');
+    time.pass(50_000);
+    await one.until(': wait');
+    gates[0].open();
+    await one.until('word');
+    time.pass(50_000);
+    gates[1].open();
+    await one.until('0\r\n\r\n');
+    expect(chunks(one).join('')).toBe(': wait\n\nword : wait\n\nend');
+    expect(time.waiting()).toEqual([]);
+  });
+});

@@ -1,0 +1,44 @@
+import type { Reply } from '../../http/call.ts';
+import { pageHeaders } from '../../http/pages.ts';
+import { html, type Markup } from './html.ts';
+
+/** Nothing from elsewhere and nothing inline; the icon alone is part of the page. */
+const headers = pageHeaders({
+  'default-src': "'none'",
+  'script-src': "'self'",
+  'style-src': "'self'",
+  'connect-src': "'self'",
+  'img-src': 'data:',
+  'form-action': "'none'",
+});
+
+const icon =
+  "data:image/svg+xml,%3Csvg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 32 32'%3E%3Cpath fill='%232f7d6b' d='M4 6h24v16H16l-7 6v-6H4z'/%3E%3C/svg%3E";
+
+export interface Page {
+  readonly title: string;
+  readonly body: Markup;
+  readonly script?: boolean;
+  readonly status?: number;
+}
+
+/** Addresses inside a page are relative, so that it also works below a prefix of a proxy. */
+export function pageReply({ title, body, script = false, status = 200 }: Page): Reply {
+  const page = html`<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="color-scheme" content="light dark">
+<title>${title}</title>
+<link rel="icon" href="${icon}">
+<link rel="stylesheet" href="app.css">
+${script ? html`<script src="app.js" defer></script>` : ''}
+</head>
+<body>
+${body}
+</body>
+</html>
+`;
+  return { status, headers, body: page.markup };
+}

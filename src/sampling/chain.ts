@@ -1,0 +1,128 @@
+import type { SamplerStage, Sampling } from '../core/sampling-fields.ts';
+import { AdaptiveP } from './adaptive-p.ts';
+import type { Candidates } from './candidates.ts';
+import { draw } from './draw.ts';
+import { minP } from './min-p.ts';
+import { Mirostat } from './mirostat.ts';
+import { nSigma } from './n-sigma.ts';
+import type { Random } from './random.ts';
+import type { Repetition } from './repetition.ts';
+import { smoothing } from './smoothing.ts';
+import { tailFree } from './tail-free.ts';
+import { dynamicTemperature, temperature } from './temperature.ts';
+import { topA } from './top-a.ts';
+import { topK } from './top-k.ts';
+import { topP } from './top-p.ts';
+import { typical } from './typical.ts';
+import { xtc } from './xtc.ts';
+
+/** How many of the vocabulary's logits the samplers get to see. */
+export const candidateLimit = 3000;
+
+interface Step {
+  readonly stage: SamplerStage;
+  readonly run: (candidates: Candidates, history: Int32Array, length: number) => void;
+}
+
+const adaptiveMinP = 0.002;
+
+/** Each stage as the samplers it consists of: whether one is on, and what it does. */
+type Sampler = readonly [on: boolean, run: Step['run']];
+const samplersOf: Record<SamplerStage, (settings: Sampling, repetition: Repetition) => readonly Sampler[]> = {
+  'top-k': ({ topK: count }) => [[count > 0, (candidates) => topK(candidates, count)]],
+  'top-a': ({ topA: share }) => [[share > 0, (candidates) => topA(candidates, share)]],
+  'top-p': ({ topP: limit, minP: share }) => [
+    [limit < 1, (candidates) => topP(candidates, limit)],
+    [share > 0, (candidates) => minP(candidates, share)],
+  ],
+  'tail-free': ({ tailFree: limit }) => [[limit < 1, (candidates) => tailFree(candidates, limit)]],
+  typical: ({ typical: limit }) => [[limit < 1, (candidates) => typical(candidates, limit)]],
+  temperature: ({
+    temperature: value,
+    dynamicRange,
+    dynamicExponent,
+    smoothingFactor,
+    smoothingCurve,
+    nSigma: width,
+  }) => [
+    [value !== 1 && dynamicRange === 0, (candidates) => temperature(candidates, value)],
+    [dynamicRange !== 0, (candidates) => dynamicTemperature(candidates, value, dynamicRange, dynamicExponent)],
+    [smoothingFactor > 0, (candidates) => smoothing(candidates, smoothingFactor, smoothingCurve)],
+    [width > 0, (candidates) => nSigma(candidates, width)],
+  ],
+  repetition: (_, repetition) => [
+    [repetition.active, (candidates, history, length) => repetition.penaliseCandidates(candidates, history, length)],
+  ],
+};
+
+/** The samplers that are on, in the order asked for. */
+export function activeSteps(settings: Sampling, repetition: Repetition): readonly Step[] {
+  return settings.order.flatMap((stage) =>
+    samplersOf[stage](settings, repetition).flatMap(([on, run]) => (on ? [{ stage, run }] : [])),
+  );
+}
+
+/** Adaptive-P without any cut of the tail would like nonsense; then a small one is made. */
+function completed(settings: Sampling): Sampling {
+  const uncut = settings.adaptiveTarget > 0 && settings.minP <= 0 && settings.topP >= 1;
+  return uncut ? { ...settings, minP: adaptiveMinP } : settings;
+}
+
+/** Mirostat replaces the ordered stages by these. */
+const mirostatSettings = (settings: Sampling): Sampling => ({
+  ...settings,
+  order: ['repetition', 'temperature'],
+  dynamicRange: 0,
+  nSigma: 0,
+});
+
+/** From the loaded candidates to the chosen one, with what must be remembered between the tokens of one request. */
+export class Chain {
+  readonly #settings: Sampling;
+  readonly #steps: readonly Step[];
+  readonly #random: Random;
+  readonly #mirostat: Mirostat | undefined;
+  readonly #adaptive: AdaptiveP | undefined;
+  /** How many of the highest logits are enough: a top-k that comes first makes more of them pointless. */
+  readonly candidateCount: number;
+  /** The choice is the best logit of the vocabulary, once the repetition penalty has been taken off there. */
+  readonly greedy: boolean;
+
+  constructor(settings: Sampling, repetition: Repetition, random: Random, vocabularySize: number) {
+    const { mirostat, mirostatTau, mirostatEta, adaptiveTarget, adaptiveDecay } = settings;
+    this.#random = random;
+    if (mirostat === 1 || mirostat === 2) {
+      this.#settings = mirostatSettings(settings);
+      this.#mirostat = new Mirostat(mirostat, mirostatTau, mirostatEta, vocabularySize);
+    } else {
+      this.#settings = completed(settings);
+      if (adaptiveTarget > 0) this.#adaptive = new AdaptiveP(adaptiveTarget, adaptiveDecay, candidateLimit);
+    }
+    this.#steps = activeSteps(this.#settings, repetition);
+    const first = this.#steps[0]?.stage;
+    this.candidateCount = first === 'top-k' ? Math.max(1, Math.min(candidateLimit, Math.floor(settings.topK))) : candidateLimit;
+    this.greedy = this.#mirostat === undefined && isGreedy(this.#steps, this.#settings, repetition);
+  }
+
+  /** Returns the index of the chosen candidate; the candidates are left sorted, with their probabilities. */
+  pick(candidates: Candidates, history: Int32Array, length: number): number {
+    for (const { run } of this.#steps) run(candidates, history, length);
+    if (this.#mirostat) return this.#mirostat.pick(candidates, this.#random);
+    xtc(candidates, this.#settings.xtcThreshold, this.#settings.xtcProbability, this.#random);
+    return this.#adaptive ? this.#adaptive.pick(candidates, this.#random) : draw(candidates, this.#random);
+  }
+}
+
+/**
+ * A temperature of 0 leaves one candidate, the best, and every later step is idle with one. Of the steps before it only
+ * `typical` can drop the best. A penalty must come before any cut, must not lift what was left out of the candidates,
+ * and must leave some of them untouched: then the best of the candidates is the best of the vocabulary.
+ */
+function isGreedy(steps: readonly Step[], settings: Sampling, repetition: Repetition): boolean {
+  const end = steps.findIndex(({ stage }) => stage === 'temperature');
+  if (end < 0 || settings.temperature > 0 || settings.dynamicRange !== 0) return false;
+  const before = steps.slice(0, end).map(({ stage }) => stage);
+  if (before.includes('typical')) return false;
+  if (!repetition.active) return true;
+  return before.lastIndexOf('repetition') === 0 && repetition.onlyLowers && repetition.range < candidateLimit;
+}
