@@ -91,7 +91,9 @@ export class ReasoningSplitter {
     const tags = thinkingTags.find(({ start }) => start === phrase);
     const endsThoughts = tags === undefined && phrase !== answerHeader;
     if (before.trim() !== '') {
-      parts.push(endsThoughts ? { type: 'reasoning-delta', text: before.trim() } : { type: 'text-delta', text: before });
+      parts.push(
+        endsThoughts ? { type: 'reasoning-delta', text: before.trim() } : { type: 'text-delta', text: before },
+      );
     }
     this.#atEdge = true;
     this.#state = tags ? inside(tags) : { type: 'passing' };

@@ -12,13 +12,13 @@ export function helpText(width: number): string {
   const groups = flagGroups
     .filter(({ title }) => title !== 'Internal')
     .map(({ title, keys }) => [`${title}:`, ...keys.flatMap((key) => flagLines(flagOf(key), columns))].join('\n'));
-  return `${[usage, ...groups, closing].join('\n\n')}\n`;
+  return `${[usage, ...groups, wrap(closing, columns).join('\n')].join('\n\n')}\n`;
 }
 
 const usage = 'Usage: parley [model.gguf] [port] [flags]\n       parley --config settings.kcpps [flags]';
 const closing =
-  'A value may follow its flag or an equals sign. Old flags of KoboldCpp are understood and\n' +
-  'reported. docs/configuration.md tells more.';
+  'A value may follow its flag or an equals sign. Old flags of KoboldCpp are understood and reported. ' +
+  'docs/configuration.md tells more.';
 
 /** `--contextsize, -c TOKENS` */
 export function flagSyntax(definition: FlagDefinition): string {

@@ -41,8 +41,11 @@ export function parseCommandLine(words: readonly string[]): Parsed {
       }
       const texts = attached === undefined ? following.slice(0, mostValues(flag.definition)) : [attached];
       position += attached === undefined ? texts.length : 0;
-      const problem = take(source, flag, name, texts, words[position]);
+      const dashed = texts.length === 0 ? unknownWord(words[position]) : undefined;
+      const problem = take(source, flag, name, texts, dashed);
       if (problem) problems.push(problem);
+      // The hint names the dashed value already; as a flag of its own it would only be reported twice.
+      if (problem && dashed !== undefined) position += 1;
     }
   }
 
@@ -75,12 +78,12 @@ function take(
   flag: NamedFlag,
   name: string,
   texts: readonly string[],
-  next: string | undefined,
+  dashed: string | undefined,
 ): Problem | undefined {
   const { definition } = flag;
   if (definition.type === 'switch' && texts.length > 0) return badFlags(`${name} takes no value.`);
   const reading = readTexts(definition, texts);
-  if (!reading.ok) return badFlags(needs(name, definition, texts, next));
+  if (!reading.ok) return badFlags(needs(name, definition, texts, dashed));
   if (definition.type === 'text' && definition.secret && definition.default === null && reading.value === '') {
     return badFlags(`${name} is empty, which would leave the server open; leave the flag out if that is meant.`);
   }
@@ -88,11 +91,15 @@ function take(
   return undefined;
 }
 
-function needs(name: string, shape: FlagShape, texts: readonly string[], next: string | undefined): string {
+function needs(name: string, shape: FlagShape, texts: readonly string[], dashed: string | undefined): string {
   const got = texts.length > 0 ? `, not ${texts.join(' ')}` : '';
-  const dashed = got === '' && next !== undefined && !flagByName.has(splitWord(next)[0]);
-  const hint = dashed ? ` (a value that begins with a dash is written ${name}=${next})` : '';
+  const hint = dashed === undefined ? '' : ` (a value that begins with a dash is written ${name}=${dashed})`;
   return `${name} needs ${expectation(shape)}${got}${hint}.`;
+}
+
+/** The next word, where it looks like a flag and is none: probably a value. */
+function unknownWord(word: string | undefined): string | undefined {
+  return word === undefined || word === '--' || flagByName.has(splitWord(word)[0]) ? undefined : word;
 }
 
 function unknownFlag(name: string): Problem {

@@ -39,10 +39,9 @@ export function linuxProcessors(logical: number, read: (path: string) => string 
 /** `0-3,8` → 0, 1, 2, 3, 8 */
 export function parseProcessorList(list: string): ReadonlySet<number> {
   const numbers = list.split(',').flatMap((range) => {
-    const [first = Number.NaN, last = first] = range.split('-').map(Number);
-    return Number.isInteger(first) && last >= first
-      ? Array.from({ length: last - first + 1 }, (_, step) => first + step)
-      : [];
+    const [, first, last = first] = /^(\d+)(?:-(\d+))?$/.exec(range.trim()) ?? [];
+    if (first === undefined) return [];
+    return Array.from({ length: Math.max(0, Number(last) - Number(first) + 1) }, (_, step) => Number(first) + step);
   });
   return new Set(numbers);
 }

@@ -27,9 +27,10 @@ export function objectBody(
   const properties = propertiesOf(parts);
   const asked = counts(parts, 'minProperties', 'maxProperties');
   const names = inOrder([...properties.listed.keys()], order);
-  const key = keyOf(parts, names, json, rule);
+  refuseNames(parts, names);
   const member = (name: string) =>
     `${jsonLiteral(name)} ${json.colon()} ${rule(properties.listed.get(name) as Conjunction)}`;
+  const key = properties.others === false ? '' : keyOf(parts, names, json, rule);
   const other = properties.others === false ? undefined : `${key} ${json.colon()} ${rule(properties.others)}`;
   const empty = `${json.open('{')} "}"`;
 
@@ -142,14 +143,22 @@ function keyOf(
   json: JsonRules,
   rule: (key: Conjunction) => string,
 ): string {
-  const saying = parts.filter(({ schema }) => schema.propertyNames !== undefined && schema.propertyNames !== true);
-  if (saying.length === 0) return names.length === 0 ? json.string() : otherKey(names, json.rules);
-  const [part] = saying as [Part];
-  if (names.length > 0) {
+  const demanding = parts.filter(demandsNames);
+  const [part] = demanding;
+  if (!part) return names.length === 0 ? json.string() : otherKey(names, json.rules);
+  const isString = child(part, { type: 'string' }, 'propertyNames', 'type');
+  return rule([...demanding.map((one) => child(one, one.schema.propertyNames, 'propertyNames')), isString]);
+}
+
+function demandsNames({ schema }: Part): boolean {
+  return schema.propertyNames !== undefined && schema.propertyNames !== true;
+}
+
+function refuseNames(parts: readonly Part[], names: readonly string[]): void {
+  const part = parts.find(demandsNames);
+  if (part && names.length > 0) {
     throw new GrammarError('it cannot be combined with listed properties', part.pointer, 'propertyNames');
   }
-  const isString = child(part, { type: 'string' }, 'propertyNames', 'type');
-  return rule([...saying.map((one) => child(one, one.schema.propertyNames, 'propertyNames')), isString]);
 }
 
 /** Counting which optional properties were written is beyond a grammar of sensible size. */

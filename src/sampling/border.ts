@@ -26,6 +26,8 @@ export class BorderSearch {
   key = 0;
   /** How many of the entries with exactly that key are among the `rank` highest. */
   ties = 0;
+  /** How many entries have exactly that key. */
+  equals = 0;
 
   constructor(capacity: number) {
     this.keys = new Int32Array(capacity);
@@ -55,14 +57,15 @@ export class BorderSearch {
       let kept = 0;
       for (let index = 0; index < left; index += 1) {
         const key = keys[index] as number;
-        if (((key >>> shift) & mask) !== digits) continue;
+        // Written before it is known to belong: a branch here would often be guessed wrong.
         keys[kept] = key;
-        kept += 1;
+        kept += Number(((key >>> shift) & mask) === digits);
       }
       left = kept;
       found |= digits << shift;
     }
     this.key = found;
     this.ties = wanted;
+    this.equals = left;
   }
 }

@@ -1,7 +1,7 @@
 import { orderKey } from './border.ts';
 import type { Candidates } from './candidates.ts';
 
-const sampleSize = 2048;
+const sampleSize = 1024;
 
 /**
  * Loads the `count` highest logits of a vocabulary, unsorted; of equals at the border the lower ids. What is not a
@@ -29,20 +29,20 @@ export function trimToHighest(candidates: Candidates, count: number): void {
   const { ids, bits, border, size } = candidates;
   for (let index = 0; index < size; index += 1) border.keys[index] = orderKey(bits[index] as number);
   border.search(size, count);
-  const { key: borderKey } = border;
-  let { ties } = border;
+  const { key: borderKey, ties } = border;
+  const tied = border.equals > ties;
+  let equals = 0;
   let kept = 0;
   for (let index = 0; index < size; index += 1) {
     const raw = bits[index] as number;
     const key = orderKey(raw);
-    if (key < borderKey) continue;
-    if (key === borderKey) {
-      if (ties === 0) continue;
-      ties -= 1;
-    }
     ids[kept] = ids[index] as number;
     bits[kept] = raw;
-    kept += 1;
+    kept += Number(key >= borderKey);
+    if (tied && key === borderKey) {
+      equals += 1;
+      if (equals > ties) kept -= 1;
+    }
   }
   candidates.size = kept;
 }

@@ -10,10 +10,10 @@ import type { Queue } from './queue.ts';
 
 /** Whoever watches the work (the console); none of it may fail or wait. */
 export interface TextObserver {
-  queued?(job: Job): void;
+  begun?(request: GenerationRequest, job: Job): void;
   promptProgress?(progress: PromptProgress): void;
-  event?(event: GenerationEvent, job: Job, request: GenerationRequest): void;
-  aborted?(genkey: string, deferred: boolean): void;
+  event?(event: GenerationEvent, job: Job): void;
+  abortAsked?(genkey: string, deferred: boolean): void;
 }
 
 export interface TextParts {
@@ -36,7 +36,6 @@ export function textService({ engine, queue, now, randomSeed, observer = {} }: T
     const channel = new Channel<GenerationEvent>(() => stop.abort());
     const job: Job = { genkey: ticket.genkey, state: 'waiting', text: '', logprobs: [], abort: () => stop.abort() };
     jobs.add(job);
-    observer.queued?.(job);
 
     const event = (next: GenerationEvent): void => {
       if (job.state === 'done') return;
@@ -47,7 +46,7 @@ export function textService({ engine, queue, now, randomSeed, observer = {} }: T
       const last = next.type === 'finish' || next.type === 'error';
       if (last) job.state = 'done';
       log.event(next);
-      observer.event?.(next, job, request);
+      observer.event?.(next, job);
       channel.push(next);
       if (!last) return;
       channel.end();
@@ -64,6 +63,7 @@ export function textService({ engine, queue, now, randomSeed, observer = {} }: T
         refuseWithoutModel(engine);
         job.state = 'running';
         log.begin();
+        observer.begun?.(request, job);
         const seed = request.sampling.seed > 0 ? request.sampling.seed : randomSeed();
         const running: RunningGeneration = engine.generate(request, seed, {
           event,
@@ -81,7 +81,7 @@ export function textService({ engine, queue, now, randomSeed, observer = {} }: T
     if (genkey !== '' && job === undefined) return 'refused';
     const deferred = job?.state === 'waiting';
     job?.abort();
-    observer.aborted?.(genkey, deferred);
+    observer.abortAsked?.(genkey, deferred);
     return deferred ? 'pending' : 'stopped';
   }
 

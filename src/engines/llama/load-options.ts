@@ -15,6 +15,8 @@ export interface LoadOptions {
   readonly backend: 'auto' | 'cpu' | 'vulkan' | 'cuda';
   readonly gpuLayers: number | 'auto';
   readonly memoryMarginMegabytes: number;
+  /** What the file's header says, for an estimate of what fits where. */
+  readonly shape: ModelShape;
   readonly mainGpu: number;
   readonly devices: readonly string[];
   readonly tensorSplit: readonly number[];
@@ -37,6 +39,14 @@ export interface LoadOptions {
   readonly cpuLevel: 'best' | 'no-avx2' | 'no-avx';
   /** How many of the best CPU builds to pass over, because they died of an illegal instruction. */
   readonly skipCpuVariants: number;
+}
+
+export interface ModelShape {
+  readonly architecture: string;
+  readonly layers: number;
+  readonly sizeBytes: number;
+  /** Keys and values of one token over all layers, at 16 bits. */
+  readonly cacheBytesPerToken: number;
 }
 
 export const cacheTypes = { f16: 1, bf16: 30, q8_0: 8, q5_1: 7, q4_0: 2 } as const;

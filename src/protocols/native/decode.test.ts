@@ -37,7 +37,16 @@ test('an empty body is a complete request with the documented defaults', () => {
 });
 
 test('unknown fields and those that rest are let through', () => {
-  const resting = { n: 1, quiet: true, models: [], images: [], audio: [], guidance_scale: 1, negative_prompt: '', params: 5 };
+  const resting = {
+    n: 1,
+    quiet: true,
+    models: [],
+    images: [],
+    audio: [],
+    guidance_scale: 1,
+    negative_prompt: '',
+    params: 5,
+  };
   expect(decode(resting, parts)).toEqual(decode({}, parts));
 });
 
@@ -96,8 +105,24 @@ test.each<[object, Partial<GenerationRequest>]>([
   [{ banned_tokens: ['a'], banned_strings: ['b'] }, { bannedStrings: ['a'] }],
   [{ banned_strings: '["b", "c"]' }, { bannedStrings: ['b', 'c'] }],
   [{ banned_tokens: 'some phrase' }, { bannedStrings: ['some phrase'] }],
-  [{ logit_bias: { '5': 200, '6': '-1.5', '-1': 3 } }, { logitBias: [[5, 100], [6, -1.5]] }],
-  [{ logit_bias: { '5': 1 }, custom_token_bans: '5, 9,,-2' }, { logitBias: [[5, -100], [9, -100]] }],
+  [
+    { logit_bias: { '5': 200, '6': '-1.5', '-1': 3 } },
+    {
+      logitBias: [
+        [5, 100],
+        [6, -1.5],
+      ],
+    },
+  ],
+  [
+    { logit_bias: { '5': 1 }, custom_token_bans: '5, 9,,-2' },
+    {
+      logitBias: [
+        [5, -100],
+        [9, -100],
+      ],
+    },
+  ],
   [{ logprobs: 1 }, { logprobs: 10 }],
   [{ reasoning_effort: 'none' }, { reasoning: { type: 'share', share: 0 } }],
   [{ reasoning_effort: 'high', thinking_budget_tokens: 5 }, { reasoning: { type: 'share', share: 0.75 } }],
@@ -112,7 +137,10 @@ test.each<[object, Partial<GenerationRequest>]>([
   [{ max_context_length: 999_999 }, { maxContext: undefined }],
   [{ max_context_length: 0 }, { maxContext: undefined }],
   [{ grammar: 'root ::= "a"' }, { grammar: { gbnf: 'root ::= "a"', retainState: false } }],
-  [{ grammar: '{"type":"null"}', grammar_retain_state: true }, { grammar: { gbnf: 'root ::= {"type":"null"}', retainState: true } }],
+  [
+    { grammar: '{"type":"null"}', grammar_retain_state: true },
+    { grammar: { gbnf: 'root ::= {"type":"null"}', retainState: true } },
+  ],
   [{ grammar: { type: 'null' } }, { grammar: { gbnf: 'root ::= {"type":"null"}', retainState: false } }],
   [{ grammar: ' ' }, { grammar: undefined }],
   [{ guidance_scale: 2 }, { guidance: undefined }],

@@ -118,7 +118,11 @@ test('logprobs are six lists of equal length, floored and with running offsets',
   });
   const generation = await fold(
     play(
-      { type: 'text-delta', text: '🙂', logprobs: [{ ...choice(7, '🙂', -0.5), top: [choice(7, '🙂', -0.5), choice(8, 'b', -50)] }] },
+      {
+        type: 'text-delta',
+        text: '🙂',
+        logprobs: [{ ...choice(7, '🙂', -0.5), top: [choice(7, '🙂', -0.5), choice(8, 'b', -50)] }],
+      },
       { type: 'text-delta', text: 'b', logprobs: [{ ...choice(8, 'b', 0), top: [] }] },
       finish('stop'),
     ),

@@ -69,7 +69,10 @@ test('null is an empty text, and what is no text is refused', () => {
 });
 
 test.each<[unknown, string[]]>([
-  [['a', '', 'b', 'c', 'd'], ['a', 'b']],
+  [
+    ['a', '', 'b', 'c', 'd'],
+    ['a', 'b'],
+  ],
   ['["a", "b"]', ['a', 'b']],
   ['just one', ['just one']],
   ['[not json', ['[not json']],

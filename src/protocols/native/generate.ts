@@ -58,7 +58,7 @@ async function answerWhole(call: Call, parts: GenerateParts): Promise<Reply> {
   const answer = fold(events).then((generation) =>
     JSON.stringify(encodeReply(generation, { logprobs: request.logprobs !== undefined })),
   );
-  if (call.headers['x-koboldcpp-keepalive'] === 'true') return patientReply(answer, failureBody, parts.startTimer);
+  if (wantsPadding(call)) return patientReply(answer, failureBody, parts.startTimer);
   return { status: 200, headers: { 'content-type': 'application/json' }, body: await answer };
 }
 
@@ -89,6 +89,10 @@ async function prepare(
   const format = await parts.promptFormat(call.signal);
   const request = decode(body, { ...limits, ...format, contextSize: service.contextSize(), schemaToGrammar });
   return { request, ticket: { genkey, client: call.remoteAddress, signal: call.signal } };
+}
+
+function wantsPadding({ headers }: Call): boolean {
+  return String(headers['x-koboldcpp-keepalive']).toLowerCase() === 'true';
 }
 
 function modelMissing(): AppError {

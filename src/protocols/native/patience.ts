@@ -55,18 +55,20 @@ export async function opened(
   return resumed(iterator, first);
 }
 
-async function* resumed(
+/** Hands the steps through as they are: this lies on the path of every token. */
+function resumed(
   iterator: AsyncIterator<GenerationEvent>,
   first: Promise<IteratorResult<GenerationEvent>>,
-): AsyncGenerator<GenerationEvent> {
-  let ended = false;
-  try {
-    for (let step = await first; ; step = await iterator.next()) {
-      ended = step.done === true;
-      if (step.done) return;
-      yield step.value;
-    }
-  } finally {
-    if (!ended) await iterator.return?.();
-  }
+): AsyncIterable<GenerationEvent> {
+  let waiting: typeof first | undefined = first;
+  const next = (): typeof first => {
+    const step = waiting ?? iterator.next();
+    waiting = undefined;
+    return step;
+  };
+  const close = async (): Promise<IteratorResult<GenerationEvent>> => {
+    await iterator.return?.();
+    return { done: true, value: undefined };
+  };
+  return { [Symbol.asyncIterator]: () => ({ next, return: close }) };
 }

@@ -1,4 +1,3 @@
-import { statSync } from 'node:fs';
 import { cacheTypes, type LoadedModel, type LoadOptions } from '../load-options.ts';
 import { Context } from './context.ts';
 import { layersThatFit } from './gpu-fit.ts';
@@ -107,18 +106,19 @@ function gpuDevices(native: Native, options: LoadOptions): Pointer[] {
 
 function chooseLayers(native: Native, options: LoadOptions, gpus: readonly Pointer[]): number {
   if (options.gpuLayers !== 'auto') return options.gpuLayers;
-  const modelBytes = statSync(options.model).size;
   const freeBytes = gpus.reduce((sum, device) => {
     const free: [number | null] = [null];
     native.deviceMemory(device, free, [null]);
     return sum + Number(free[0] ?? 0);
   }, 0);
-  // Before the weights are read the shape of the cache is unknown; an eighth of the weights per 4k tokens is generous.
-  const cacheBytes = (modelBytes / 8) * (options.contextSize / 4096);
-  const marginBytes = options.memoryMarginMegabytes * 2 ** 20;
-  return layersThatFit({ modelBytes, layers: 64, cacheBytes, freeBytes, marginBytes }) > 64
-    ? 999
-    : layersThatFit({ modelBytes, layers: 32, cacheBytes, freeBytes, marginBytes });
+  const { layers, sizeBytes, cacheBytesPerToken } = options.shape;
+  return layersThatFit({
+    modelBytes: sizeBytes,
+    layers,
+    cacheBytes: options.offloadCache ? cacheBytesPerToken * options.contextSize : 0,
+    freeBytes,
+    marginBytes: options.memoryMarginMegabytes * 2 ** 20,
+  });
 }
 
 function contextParams(

@@ -1,0 +1,114 @@
+import { expect, test } from 'vitest';
+import { readConfigFile, writeConfigFile } from './config-file.ts';
+import { defaultSettings, type Settings } from './flags.ts';
+
+const read = (object: object, allowOnready = false) => {
+  const { values, notes, problems } = readConfigFile(JSON.stringify(object), { allowOnready });
+  return { values: Object.fromEntries(values), notes, sentences: problems.map(({ sentence }) => sentence) };
+};
+const write = (changes: Partial<Settings>, kind: 'config' | 'template' = 'config') =>
+  JSON.parse(writeConfigFile({ ...defaultSettings, ...changes }, kind));
+
+test.each([
+  [{ model_param: 'a.gguf' }, { model: ['a.gguf'] }],
+  [{ model: 'a.gguf' }, { model: ['a.gguf'] }],
+  [{ model: ['a.gguf', 'b.gguf'] }, { model: ['a.gguf', 'b.gguf'] }],
+  [{ model_param: 'a.gguf', model: null }, { model: ['a.gguf'] }],
+  [{ model_param: 'a.gguf', model: ['a.gguf', 'b.gguf'] }, { model: ['a.gguf', 'b.gguf'] }],
+  [{ model_param: 'a.gguf', model: ['b.gguf'] }, { model: ['a.gguf'] }],
+  [{ model_param: '', model: 'b.gguf' }, { model: ['b.gguf'] }],
+  [{ port: 8080, port_param: 5001 }, { port: 8080 }],
+  [{ port: 5001, port_param: 8080 }, { port: 8080 }],
+  [{ usecublas: ['normal', '0'] }, { usecuda: ['normal', '0'] }],
+  [{ blasbatchsize: 1024 }, { batchsize: 1024 }],
+  [{ flashattention: false }, { noflashattention: true }],
+  [{ flashattention: true }, { noflashattention: false }],
+  [{ flashattention: false, noflashattention: false }, { noflashattention: false }],
+  [{ noswa: false, useswa: false }, { noswa: false }],
+  [{ useswa: true }, { noswa: false }],
+  [{ sdt5xxl: 't5' }, { sdllm: 't5' }],
+  [
+    { sdclipl: 'l', sdclipg: 'g' },
+    { sdclip1: 'l', sdclip2: 'g' },
+  ],
+  [{ sdnotile: true }, { sdtiledvae: 0 }],
+  [{ sdnotile: false }, {}],
+  [{ sdgendefaults: '{"steps": 4}' }, { gendefaults: { steps: 4 } }],
+  [{ gendefaults: { steps: 4 } }, { gendefaults: { steps: 4 } }],
+  [{ jinja_kwargs: '{"a": 1}' }, { jinja_kwargs: { a: 1 } }],
+  [{ preloadstory: { savedsettings: {} } }, { preloadstory: '{"savedsettings":{}}' }],
+  [{ contextsize: null, istemplate: false }, {}],
+])('%j means %j', (object, expected) => {
+  expect(read(object)).toMatchObject({ values: expected, sentences: [] });
+});
+
+test('unknown keys are told and do no harm', () => {
+  expect(read({ quiet: true, shiny: 1, newer: 2 })).toEqual({
+    values: { quiet: true },
+    notes: ['Config values not known here and ignored: shiny, newer.'],
+    sentences: [],
+  });
+});
+
+test('a command in a file is ignored unless it was allowed', () => {
+  expect(read({ onready: 'rm -r x' })).toMatchObject({
+    values: {},
+    notes: ['Config value ignored: onready would run a command; allow it with --allow-config-onready.'],
+  });
+  expect(read({ onready: 'echo x' }, true).values).toEqual({ onready: 'echo x' });
+  expect(read({ onready: '' }).notes).toEqual([]);
+});
+
+test('a file cannot allow itself what only the command line may', () => {
+  expect(read({ allow_config_onready: true, onready: 'rm -r x', config: 'other.kcpps' }).values).toEqual({});
+});
+
+test('a template does not choose the backend', () => {
+  const { values, notes } = read({ istemplate: true, usevulkan: [0], contextsize: 4096 });
+  expect(values).toEqual({ contextsize: 4096 });
+  expect(notes).toEqual(['Config value ignored: usevulkan is chosen by this machine, because the file is a template.']);
+});
+
+test('a wrong value is refused with its key', () => {
+  expect(read({ contextsize: 1 }).sentences).toEqual([
+    'In the config file, contextsize needs a whole number from 256 to 524288, not 1.',
+  ]);
+});
+
+test.each(['', '[]', '"text"', '{"a":'])('a file with %j is no config file', (text) => {
+  const { problems } = readConfigFile(text, { allowOnready: false });
+  expect(problems).toMatchObject([{ exitCode: 2 }]);
+});
+
+test('a file may begin with a byte order mark', () => {
+  expect(readConfigFile('\uFEFF{"quiet":true}', { allowOnready: false }).values.get('quiet')).toBe(true);
+});
+
+test('a written file has the keys that KoboldCpp looks for', () => {
+  const object = write({ model: ['a.gguf'], port: 8080 });
+  expect(object).toMatchObject({ model_param: 'a.gguf', port: 8080, istemplate: false, gendefaults: '', ssl: null });
+  expect(object).not.toHaveProperty('model');
+});
+
+test('what belongs to one start is never written', () => {
+  const object = write({ version: true, analyze: 'x', exportconfig: 'y', allow_config_onready: true, unpack: 'z' });
+  const never = ['version', 'analyze', 'exportconfig', 'exporttemplate', 'allow_config_onready', 'unpack', 'config'];
+  for (const key of [...never, 'help', 'testmemory', 'agent_api_key', 'agent_base_url', 'run_bundled_agent']) {
+    expect(object).not.toHaveProperty(key);
+  }
+});
+
+test('a template leaves the machine and the secrets out', () => {
+  const object = write({ password: 'secret', usevulkan: [0], threads: 8, usemmap: true, splitmode: 'row' }, 'template');
+  expect(object).toMatchObject({
+    istemplate: true,
+    password: null,
+    usevulkan: null,
+    usecpu: null,
+    config: null,
+    threads: -1,
+    gpulayers: -1,
+    usemmap: false,
+    splitmode: 'layer',
+  });
+});

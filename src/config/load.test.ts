@@ -1,0 +1,117 @@
+import { expect, test } from 'vitest';
+import type { Settings } from './flags.ts';
+import { type Loaded, loadSettings, type Sources } from './load.ts';
+
+const load = (line: string, sources: Partial<Sources> & { file?: object } = {}) =>
+  loadSettings({
+    arguments: line === '' ? [] : line.split(' '),
+    environment: {},
+    readFile: () => {
+      if (!sources.file) throw new Error('no such file');
+      return JSON.stringify(sources.file);
+    },
+    exists: () => true,
+    ...sources,
+  });
+
+function accepted(loaded: Loaded): Extract<Loaded, { type: 'settings' }> {
+  if (loaded.type !== 'settings') throw new Error(loaded.problems.map(({ sentence }) => sentence).join('\n'));
+  return loaded;
+}
+const settings = (loaded: Loaded): Settings => accepted(loaded).settings;
+
+test('nothing said gives the defaults and no notes', () => {
+  expect(load('')).toMatchObject({ type: 'settings', notes: [], settings: { contextsize: 16384, port: 5001 } });
+  expect(accepted(load('')).given.size).toBe(0);
+});
+
+test('the command line wins over the environment, that over the file, that over the defaults', () => {
+  const file = { password: 'file', contextsize: 1024, adminpassword: 'file', quiet: true };
+  const environment = { KCPP_PASSWORD: 'environment', KCPP_ADMINPASSWORD: 'environment' };
+  const loaded = accepted(load('--config x --password line', { file, environment }));
+  expect(loaded.settings).toMatchObject({ password: 'line', adminpassword: 'environment', contextsize: 1024 });
+  expect([...loaded.given].toSorted()).toEqual(['adminpassword', 'config', 'contextsize', 'password', 'quiet']);
+  expect(loaded.notes).toContain('Overriding Config Value: password');
+  expect(loaded.notes).toContain('Overriding Config Value: adminpassword');
+});
+
+test('our own variable wins over the older one, and an empty one says nothing', () => {
+  const both = { PARLEY_PASSWORD: 'ours', KCPP_PASSWORD: 'theirs' };
+  expect(settings(load('', { environment: both })).password).toBe('ours');
+  expect(settings(load('', { environment: { ...both, PARLEY_PASSWORD: '' } })).password).toBe('theirs');
+});
+
+test('a flag on the command line replaces its rivals in the file', () => {
+  const loaded = accepted(load('--config x --usecpu', { file: { usevulkan: [0] } }));
+  expect(loaded.settings).toMatchObject({ usecpu: true, usevulkan: null });
+  expect(loaded.notes).toEqual(['Overriding Config Value: usevulkan']);
+});
+
+test('a flag that does nothing yet is told once', () => {
+  expect(accepted(load('--websearch --multiplayer')).notes).toEqual([
+    'not available yet: --websearch',
+    'not available yet: --multiplayer',
+  ]);
+});
+
+test('a file that repeats every default is not worth a line', () => {
+  const file = { websearch: false, multiplayer: false, sdmodel: '', noblas: false, rpcport: 5551, sdloramult: [1.0] };
+  const loaded = accepted(load('--config x', { file }));
+  expect(loaded.notes).toEqual([]);
+  expect([...loaded.given]).toEqual(['config']);
+});
+
+test('a file may run a command only when the command line says so', () => {
+  const file = { onready: 'echo' };
+  expect(settings(load('--config x', { file })).onready).toBe('');
+  expect(settings(load('--config x --allow-config-onready', { file })).onready).toBe('echo');
+});
+
+test.each([
+  ['--bogusflag', 1, '--bogusflag is not a flag; --help lists them all.'],
+  ['--cli --launch', 1, '--cli starts no server, so --launch has nothing to open.'],
+  ['--config x', 2, 'The config file x cannot be read: no such file.'],
+  ['--config https://a/b.kcpps', 2, '--config https://a/b.kcpps: downloading is not available yet; name a file.'],
+  ['https://a/m.gguf', 2, '--model https://a/m.gguf: downloading is not available yet; name a file.'],
+])('%s is refused with exit code %i', (line, exitCode, sentence) => {
+  expect(load(line)).toMatchObject({ type: 'refused', exitCode, problems: [{ sentence }] });
+});
+
+test('a missing model stops the start', () => {
+  expect(load('m.gguf', { exists: () => false })).toMatchObject({
+    type: 'refused',
+    exitCode: 2,
+    problems: [{ sentence: '--model: m.gguf does not exist.' }],
+  });
+});
+
+test('wrong flags decide the exit code where a file is missing too', () => {
+  expect(load('m.gguf --port x', { exists: () => false })).toMatchObject({ type: 'refused', exitCode: 1 });
+});
+
+test('missing files are passed over when that is wished', () => {
+  const loaded = accepted(load('--lora a b c --ignoremissing', { exists: (path) => path === 'b' }));
+  expect(loaded.settings.lora).toEqual(['b']);
+  expect(loaded.notes).toEqual([
+    '--lora is ignored, because a does not exist.',
+    '--lora is ignored, because c does not exist.',
+  ]);
+});
+
+test('a missing certificate is never passed over', () => {
+  expect(load('--ssl cert key --ignoremissing', { exists: () => false })).toMatchObject({
+    type: 'refused',
+    exitCode: 2,
+  });
+});
+
+test('help and version are given even where the rest would not start', () => {
+  expect(load('m.gguf --help', { exists: () => false })).toMatchObject({ type: 'settings', settings: { help: true } });
+  expect(load('--cli --launch --version')).toMatchObject({ type: 'settings', settings: { version: true } });
+});
+
+test('a reply length among the request defaults is warned of', () => {
+  expect(accepted(load('--gendefaults={"max_length":100}')).notes).toEqual([
+    '--gendefaults is not meant for max_length: it would beat what chat requests ask for. Use --defaultgenamt.',
+  ]);
+});

@@ -1,0 +1,110 @@
+import fc from 'fast-check';
+import { expect, test } from 'vitest';
+import { readConfigFile, writeConfigFile } from './config-file.ts';
+import type { FlagDefinition, FlagValue } from './flag.ts';
+import { exclusiveGroups, type FlagKey, flagKeys, flagOf, type Settings, settingsFrom } from './flags.ts';
+import { loadSettings } from './load.ts';
+import { parseCommandLine } from './parse.ts';
+import { printCommandLine } from './print.ts';
+import { applyRules } from './rules.ts';
+
+test('printing settings and parsing them gives them again', () => {
+  fc.assert(
+    fc.property(arbitrarySettings(flagKeys), (settings) => {
+      const { values, problems } = parseCommandLine(printCommandLine(settings));
+      expect(problems).toEqual([]);
+      expect(settingsFrom(values)).toEqual(settings);
+    }),
+  );
+});
+
+const savedKeys = flagKeys.filter((key) => flagOf(key).saved !== false);
+
+test('a config file gives the settings that it was written from', () => {
+  fc.assert(
+    fc.property(arbitrarySettings(savedKeys), (settings) => {
+      const { values, problems } = readConfigFile(writeConfigFile(settings, 'config'), { allowOnready: true });
+      expect(problems).toEqual([]);
+      expect(settingsFrom(values)).toEqual(settings);
+    }),
+  );
+});
+
+test('what is exported after all rules is loaded as it was', () => {
+  fc.assert(
+    fc.property(arbitrarySettings(savedKeys), (wanted) => {
+      const { settings, problems } = applyRules(wanted);
+      fc.pre(problems.length === 0);
+      const loaded = loadSettings({
+        arguments: ['--config', 'x.kcpps', '--allow-config-onready'],
+        environment: {},
+        readFile: () => writeConfigFile(settings, 'config'),
+        exists: () => true,
+      });
+      const expected = { ...settings, config: 'x.kcpps', allow_config_onready: true };
+      expect(loaded).toMatchObject({ type: 'settings', settings: expected });
+    }),
+  );
+});
+
+test('the rules change nothing when they are applied again', () => {
+  fc.assert(
+    fc.property(arbitrarySettings(flagKeys), (wanted) => {
+      const { settings } = applyRules(wanted);
+      expect(applyRules(settings)).toMatchObject({ settings, notes: [] });
+    }),
+  );
+});
+
+test('a template holds no secret and nothing of the machine', () => {
+  fc.assert(
+    fc.property(arbitrarySettings(savedKeys), (settings) => {
+      const { values } = readConfigFile(writeConfigFile(settings, 'template'), { allowOnready: true });
+      expect(settingsFrom(values)).toMatchObject({ password: null, adminpassword: null, hordekey: '', ssl: null });
+      expect(settingsFrom(values)).toMatchObject({ usecuda: null, usevulkan: null, threads: -1, gpulayers: -1 });
+    }),
+  );
+});
+
+/** Any settings that somebody could ask for. At most one flag of an exclusive group is set. */
+function arbitrarySettings(keys: readonly FlagKey[]): fc.Arbitrary<Settings> {
+  const entries = keys.map((key) => fc.tuple(fc.constant(key), arbitraryValue(flagOf(key))));
+  return fc.tuple(...entries).chain((all) =>
+    fc.subarray(all).map((some) => {
+      const rivals = exclusiveGroups.flatMap((group) => some.filter(([key]) => group.includes(key)).slice(1));
+      return settingsFrom(new Map(some.filter((entry) => !rivals.includes(entry))));
+    }),
+  );
+}
+
+/** On the command line the values of a list cannot begin with a dash; an empty text says nothing in a config file. */
+const word = fc.string({ minLength: 1, maxLength: 8 }).filter((text) => !text.startsWith('-'));
+const number = fc.double({ noNaN: true, noDefaultInfinity: true, min: -1e6, max: 1e6 }).map((value) => value || 0);
+
+function arbitraryValue(definition: FlagDefinition): fc.Arbitrary<FlagValue> {
+  switch (definition.type) {
+    case 'switch':
+      return fc.boolean();
+    case 'integer':
+      if (definition.only) return fc.constantFrom(...definition.only);
+      return fc.integer({ min: definition.min ?? -1000, max: definition.max ?? 1_000_000 });
+    case 'number':
+      return number;
+    case 'text':
+      return fc.string({ minLength: 1, maxLength: 12 });
+    case 'choice':
+      return fc.constantFrom(...definition.choices);
+    case 'json':
+      return fc.dictionary(word, fc.oneof(number, fc.boolean(), fc.string(), fc.array(fc.string())));
+    case 'list': {
+      const items = {
+        text: word,
+        integer: fc.integer(),
+        number,
+        choice: fc.constantFrom(...(definition.choices ?? [''])),
+      };
+      const limits = { minLength: definition.least, maxLength: definition.most ?? 4 };
+      return fc.array<string | number>(items[definition.of], limits);
+    }
+  }
+}

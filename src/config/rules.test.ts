@@ -1,0 +1,61 @@
+import { expect, test } from 'vitest';
+import { defaultSettings, type Settings } from './flags.ts';
+import { applyRules } from './rules.ts';
+
+const rule = (changes: Partial<Settings>) => applyRules({ ...defaultSettings, ...changes });
+
+test('the defaults agree with each other', () => {
+  expect(applyRules(defaultSettings)).toEqual({ settings: defaultSettings, notes: [], problems: [] });
+});
+
+test.each<[Partial<Settings>, Partial<Settings>]>([
+  [{ jinja_tools: true }, { jinja: true }],
+  [{ jinja_kwargs: { a: 1 } }, { jinja: true }],
+  [{ jinjathink: 'false' }, { jinja: true, jinja_kwargs: { enable_thinking: false } }],
+  [
+    { jinjathink: 'true', jinja_kwargs: { a: 1 } },
+    { jinja: true, jinja_kwargs: { a: 1, enable_thinking: true } },
+  ],
+  [{ routermode: true }, { admin: true }],
+  [{ autoswapmode: true }, { routermode: true, admin: true }],
+  [{ nofastforward: true }, { noshift: true }],
+  [{ parallelrequests: 2 }, { noshift: true }],
+  [{ parallelrequests: 1 }, { noshift: false }],
+  [{ debugmode: 1, quiet: true }, { quiet: false }],
+  [{ debugmode: 0, quiet: true }, { quiet: true }],
+  [{ hordemodelname: 'x' }, { debugmode: -1 }],
+  [{ hordekey: 'x' }, { debugmode: -1 }],
+  [{ hordeworkername: 'x', debugmode: 1 }, { debugmode: 1 }],
+  [{ usecuda: ['lowvram', 'rowsplit', 'nommq'] }, { lowvram: true, splitmode: 'tensor', nommq: true }],
+  [{ splitmode: 'row' }, { splitmode: 'tensor' }],
+  [{ contextsize: 2048 }, { defaultgenamt: 1024 }],
+  [{ contextsize: 257 }, { defaultgenamt: 128 }],
+  [{ agent: true }, { contextsize: 28672, defaultgenamt: 8192, jinja: true, jinja_tools: true }],
+  [{ agent: true, contextsize: 65536 }, { contextsize: 65536 }],
+])('%j leads to %j', (changes, expected) => {
+  expect(rule(changes)).toMatchObject({ settings: expected, problems: [] });
+});
+
+test('every consequence is told', () => {
+  expect(rule({ autoswapmode: true, contextsize: 1000 }).notes).toEqual([
+    '--autoswapmode sets --routermode to true.',
+    '--routermode sets --admin to true.',
+    '--contextsize sets --defaultgenamt to 500.',
+  ]);
+});
+
+test.each<[Partial<Settings>]>([
+  [{ cli: true, launch: true }],
+  [{ cli: true, nomodel: true }],
+  [{ cli: true, admin: true }],
+  [{ cli: true, routermode: true }],
+  [{ cli: true, benchmark: 'stdout' }],
+  [{ rpctargets: 'a:1' }],
+  [{ rpctargets: 'a:1', rpcmode: 'host' }],
+])('%j do not go together', (changes) => {
+  expect(rule(changes).problems).toMatchObject([{ exitCode: 1 }]);
+});
+
+test('targets go with connect mode', () => {
+  expect(rule({ rpctargets: 'a:1', rpcmode: 'connect' }).problems).toEqual([]);
+});

@@ -1,0 +1,66 @@
+import { describe, expect, test } from 'vitest';
+import { defaultSettings, type Settings } from '../../config/flags.ts';
+import { loadOptions } from './placement.ts';
+
+const shape = { architecture: 'llama', layers: 3, sizeBytes: 1e9, cacheBytesPerToken: 1000 };
+const place = (settings: Partial<Settings>) =>
+  loadOptions(
+    { ...defaultSettings, ...settings },
+    { model: 'm.gguf', name: 'm', shape, threads: 4, contextSizeGiven: false },
+  );
+
+test('without flags the engine decides: automatic layers, any backend, 16-bit cache', () => {
+  expect(place({})).toMatchObject({
+    backend: 'auto',
+    gpuLayers: 'auto',
+    cacheType: 'f16',
+    batchSize: 512,
+    microBatchSize: 512,
+    batchThreads: 4,
+    contextShift: true,
+    flashAttention: true,
+    loadMode: 'auto',
+  });
+});
+
+test.each<[Partial<Settings>, object]>([
+  [{ usecpu: true }, { backend: 'cpu' }],
+  [{ usevulkan: [1, 2] }, { backend: 'vulkan', devices: ['1', '2'] }],
+  [{ usecuda: ['normal', '0'] }, { backend: 'cuda', devices: ['0'] }],
+  [{ device: 'Vulkan0, CUDA1' }, { devices: ['Vulkan0', 'CUDA1'] }],
+  [{ gpulayers: 0 }, { gpuLayers: 0 }],
+  [{ gpulayers: 12 }, { gpuLayers: 12 }],
+  [{ gpulayers: 12, autofit: true }, { gpuLayers: 'auto' }],
+  [{ batchsize: -1 }, { batchSize: 1, microBatchSize: 1 }],
+  [{ batchsize: 1024, ubatchsize: 256 }, { batchSize: 1024, microBatchSize: 256 }],
+  [{ usemmap: true, usemlock: true }, { loadMode: 'mmap+mlock' }],
+  [{ ropeconfig: [0.5, 20000] }, { rope: { scale: 0.5, base: 20000 } }],
+  [{ lora: ['a.gguf'], loramult: 0.5 }, { lora: [{ path: 'a.gguf', scale: 0.5 }] }],
+  [{ moeexperts: 2 }, { metadataOverrides: [{ key: 'llama.expert_used_count', type: 'int', value: '2' }] }],
+  [
+    { overridekv: 'a.b=int:7,c=str:x=y' },
+    {
+      metadataOverrides: [
+        { key: 'a.b', type: 'int', value: '7' },
+        { key: 'c', type: 'str', value: 'x=y' },
+      ],
+    },
+  ],
+  [{ overridetensors: 'blk=0=CPU' }, { tensorOverrides: [{ pattern: 'blk=0', buffer: 'CPU' }] }],
+  [{ failsafe: true }, { cpuLevel: 'no-avx' }],
+])('%j becomes %j', (settings, expected) => expect(place(settings)).toMatchObject(expected));
+
+describe('expert weights on the CPU', () => {
+  test('go layer by layer, and never beyond the last', () =>
+    expect(place({ moecpu: 999 }).tensorOverrides.map(({ pattern }) => pattern.slice(0, 8))).toEqual([
+      'blk\\.0\\.',
+      'blk\\.1\\.',
+      'blk\\.2\\.',
+    ]));
+});
+
+test.each(['nonsense', 'a=int:x', 'a=kind:1', 'a=bool:maybe'])('--overridekv %s is refused with a sentence', (overridekv) =>
+  expect(() => place({ overridekv })).toThrow('--overridekv must be name=type:value'),
+);
+test('--overridetensors without a device is refused', () =>
+  expect(() => place({ overridetensors: 'CPU' })).toThrow('pattern=device'));

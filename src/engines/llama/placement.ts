@@ -1,0 +1,107 @@
+import type { Settings } from '../../config/flags.ts';
+import { AppError } from '../../core/errors.ts';
+import type { LoadOptions, MetadataOverride, ModelShape } from './load-options.ts';
+
+export interface PlacementFacts {
+  readonly model: string;
+  readonly name: string;
+  readonly shape: ModelShape;
+  readonly threads: number;
+  readonly contextSizeGiven: boolean;
+}
+
+/** The flags about loading and placing a text model, as the engine wants to hear them. */
+export function loadOptions(settings: Settings, facts: PlacementFacts): LoadOptions {
+  const batchSize = Math.max(1, settings.batchsize);
+  return {
+    model: facts.model,
+    name: facts.name,
+    shape: facts.shape,
+    contextSize: settings.contextsize,
+    contextSizeGiven: facts.contextSizeGiven,
+    trainedContextOverride: settings.overridenativecontext,
+    sequences: 1,
+    batchSize,
+    microBatchSize: settings.ubatchsize > 0 ? settings.ubatchsize : batchSize,
+    threads: facts.threads,
+    batchThreads: settings.blasthreads > 0 ? settings.blasthreads : facts.threads,
+    backend: backend(settings),
+    gpuLayers: settings.autofit || settings.gpulayers < 0 ? 'auto' : settings.gpulayers,
+    memoryMarginMegabytes: settings.autofitpadding,
+    mainGpu: settings.maingpu,
+    devices: devices(settings),
+    tensorSplit: settings.tensor_split ?? [],
+    splitMode: settings.splitmode === 'layer' ? 'layer' : 'row',
+    offloadCache: !settings.lowvram,
+    flashAttention: !settings.noflashattention,
+    cacheType: settings.quantkv,
+    fullSlidingWindow: settings.noswa,
+    rope: { scale: settings.ropeconfig[0] ?? 0, base: settings.ropeconfig[1] ?? 10_000 },
+    metadataOverrides: metadataOverrides(settings, facts.shape),
+    tensorOverrides: tensorOverrides(settings, facts.shape),
+    loadMode: loadMode(settings),
+    lora: (settings.lora ?? []).map((path) => ({ path, scale: settings.loramult })),
+    guidance: settings.enableguidance,
+    contextShift: !settings.noshift,
+    reusePrompt: !settings.nofastforward,
+    addBos: !settings.nobostoken,
+    cpuLevel: settings.failsafe ? 'no-avx' : settings.noavx2 ? 'no-avx2' : 'best',
+    skipCpuVariants: 0,
+  };
+}
+
+function backend({ usecpu, usecuda, usevulkan }: Settings): LoadOptions['backend'] {
+  if (usecpu) return 'cpu';
+  if (usecuda) return 'cuda';
+  return usevulkan ? 'vulkan' : 'auto';
+}
+
+/** Numbers after --usecuda and --usevulkan choose devices as well as --device does. */
+function devices({ device, usecuda, usevulkan }: Settings): string[] {
+  const named = device.split(',').map((name) => name.trim());
+  const numbered = [...(usecuda ?? []), ...(usevulkan ?? [])].map(String).filter((value) => /^\d+$/.test(value));
+  return [...named, ...numbered].filter((name) => name !== '');
+}
+
+function loadMode({ usemmap, usemlock, usedirectio }: Settings): LoadOptions['loadMode'] {
+  if (usedirectio) return 'direct-io';
+  if (usemlock) return usemmap ? 'mmap+mlock' : 'mlock';
+  return usemmap ? 'mmap' : 'auto';
+}
+
+function metadataOverrides({ overridekv, moeexperts }: Settings, { architecture }: ModelShape): MetadataOverride[] {
+  const experts: MetadataOverride[] =
+    moeexperts > 0 ? [{ key: `${architecture}.expert_used_count`, type: 'int', value: String(moeexperts) }] : [];
+  return [...experts, ...splitList(overridekv).map(parseOverride)];
+}
+
+/** `name=type:value`, the type one of int, float, bool, str. */
+function parseOverride(text: string): MetadataOverride {
+  const match = /^(?<key>[^=]+)=(?<type>int|float|bool|str):(?<value>.*)$/s.exec(text)?.groups;
+  const { key, type, value } = match ?? {};
+  const numeric = type === 'int' ? /^-?\d+$/ : /^-?\d*\.?\d+(e[+-]?\d+)?$/i;
+  const valid = type === 'str' || (type === 'bool' ? /^(true|false|0|1)$/ : numeric).test(value ?? '');
+  if (!key || value === undefined || !valid || Buffer.byteLength(key) > 127 || Buffer.byteLength(value) > 127) {
+    throw new AppError('invalid-field', { field: '--overridekv', expected: `name=type:value, and "${text}" is not` });
+  }
+  return { key, type: type as MetadataOverride['type'], value };
+}
+
+function tensorOverrides({ overridetensors, moecpu, ffncpu }: Settings, { layers }: ModelShape): LoadOptions['tensorOverrides'] {
+  const asked = splitList(overridetensors).map((text) => {
+    const equals = text.lastIndexOf('=');
+    if (equals < 1) {
+      throw new AppError('invalid-field', { field: '--overridetensors', expected: `pattern=device, and "${text}" is not` });
+    }
+    return { pattern: text.slice(0, equals), buffer: text.slice(equals + 1) };
+  });
+  const onCpu = (count: number, tensors: string) =>
+    Array.from({ length: Math.min(count, layers) }, (_, layer) => ({ pattern: `blk\\.${layer}\\.${tensors}`, buffer: 'CPU' }));
+  return [
+    ...asked,
+    ...onCpu(moecpu, 'ffn_(up|down|gate|gate_up)_(ch|)exps'),
+    ...onCpu(ffncpu, 'ffn_(up|down|gate)\\.weight'),
+  ];
+}
+
+const splitList = (text: string): string[] => text.split(',').filter((entry) => entry.trim() !== '');

@@ -1,0 +1,34 @@
+import { progressBar, type Terminal } from './terminal.ts';
+
+/** Shows a model being loaded: a bar on a terminal, a line for each quarter in a log file. */
+export class LoadLog {
+  #quarter = 0;
+
+  constructor(
+    private readonly terminal: Terminal,
+    private readonly name: string,
+  ) {}
+
+  begin(path: string): void {
+    this.#quarter = 0;
+    this.terminal.line(`Loading Text Model: ${path}`);
+  }
+
+  progress(fraction: number): void {
+    this.terminal.status(`Loading ${this.name} ${progressBar(fraction)}`);
+    const quarter = Math.floor(fraction * 4);
+    if (quarter <= this.#quarter) return;
+    this.#quarter = quarter;
+    if (!this.terminal.interactive) this.terminal.line(`Loading ${this.name}: ${quarter * 25}%`);
+  }
+
+  done(seconds: number, facts: readonly string[]): void {
+    this.terminal.line(`Load Text Model OK: True`);
+    this.terminal.line(`Loaded ${this.name} in ${seconds.toFixed(1)} s: ${facts.join(', ')}`);
+  }
+
+  failed(reason: string): void {
+    this.terminal.line('Load Text Model OK: False');
+    this.terminal.line(`${this.name} could not be loaded: ${reason}`);
+  }
+}

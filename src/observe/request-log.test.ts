@@ -1,0 +1,44 @@
+import { expect, test } from 'vitest';
+import type { GenerationEvent } from '../core/events.ts';
+import { defaultSampling } from '../core/sampling-fields.ts';
+import { RequestLog, shorten } from './request-log.ts';
+import { Terminal } from './terminal.ts';
+
+const request = { prompt: 'Hello', memory: '', maxTokens: 20, stop: [], sampling: defaultSampling } as never;
+const finish: GenerationEvent = {
+  type: 'finish',
+  reason: 'stop',
+  cause: 'stop-text',
+  stopText: 'User:',
+  usage: { promptTokens: 30, cachedTokens: 10, completionTokens: 5 },
+  timings: { initMs: 10, promptMs: 500, generationMs: 1000, processedTokens: 20 },
+};
+
+function play(quiet: boolean) {
+  let written = '';
+  const terminal = new Terminal({ interactive: false, columns: 80, write: (text) => (written += text) });
+  const now = () => new Date(2026, 0, 2, 3, 4, 5);
+  const log = new RequestLog({ terminal, quiet, contextSize: () => 2048, now });
+  log.begun(request);
+  log.event({ type: 'start', promptTokens: 30, cachedTokens: 10, maxTokens: 20, seed: 1 }, { text: '' });
+  log.event({ type: 'text-delta', text: 'Hi there' }, { text: 'Hi there' });
+  log.event(finish, { text: 'Hi there' });
+  return written.trim().split('\n');
+}
+
+test('a finished request leaves its input, the cause of its end, its speeds and its output', () => {
+  expect(play(false)).toEqual([
+    'Input: {"prompt":"Hello","max_length":20,"stop":[]}',
+    '(Stop sequence triggered: "User:")',
+    '[03:04:05] CtxLimit:35/2048, Init:0.01s, Processed:20 in 0.50s (40.00T/s), Generated:5/20 in 1.00s (5.00T/s), Total:1.51s',
+    'Output: Hi there',
+  ]);
+});
+
+test('quiet hides what people write and read', () => {
+  expect(play(true).join('\n')).not.toMatch(/Hello|Hi there/);
+});
+
+test('a long text keeps both ends', () => {
+  expect(shorten('a'.repeat(10) + 'b'.repeat(10), 10)).toBe('aaaaa … bbbbb');
+});

@@ -1,0 +1,110 @@
+import { type GenerationEvent, type Timings, unreachable, type Usage } from '../core/events.ts';
+import type { GenerationRequest } from '../core/request.ts';
+import type { PromptProgress } from '../core/text-engine.ts';
+import type { Terminal } from './terminal.ts';
+
+export interface RequestLogOptions {
+  readonly terminal: Terminal;
+  /** Hides what people write and read. */
+  readonly quiet: boolean;
+  readonly contextSize: () => number;
+  readonly now: () => Date;
+}
+
+/** How often the moving line is written anew: seldom enough to cost nothing beside the generation itself. */
+const statusEveryMs = 100;
+
+interface Watched {
+  readonly text: string;
+}
+
+/** One line for each finished request, with its speeds; on a terminal also how far the running one is. */
+export class RequestLog {
+  #tokens = 0;
+  #maxTokens = 0;
+  #statusAt = 0;
+
+  constructor(private readonly options: RequestLogOptions) {}
+
+  begun(request: GenerationRequest): void {
+    this.#tokens = 0;
+    if (this.options.quiet) return;
+    const { prompt, memory, maxTokens, stop } = request;
+    const shown = { prompt: shorten(prompt), ...(memory && { memory: shorten(memory) }), max_length: maxTokens, stop };
+    this.options.terminal.line(`\nInput: ${JSON.stringify(shown)}`);
+  }
+
+  promptProgress({ done, total }: PromptProgress): void {
+    this.options.terminal.status(`Processing Prompt [BATCH] (${done} / ${total} tokens)`);
+  }
+
+  abortAsked(genkey: string, deferred: boolean): void {
+    this.options.terminal.line(deferred ? `Deferred Abort for GenKey: ${genkey}` : 'Generation Aborted');
+  }
+
+  event(event: GenerationEvent, job: Watched): void {
+    const { terminal, quiet } = this.options;
+    switch (event.type) {
+      case 'start':
+        this.#maxTokens = event.maxTokens;
+        return;
+      case 'text-delta':
+      case 'reasoning-delta':
+        this.#generating();
+        return;
+      case 'warning':
+        terminal.line(`[${event.text}]`);
+        return;
+      case 'finish':
+        if (event.cause === 'end-token') terminal.line('(EOS token triggered!)');
+        if (event.cause === 'stop-text') terminal.line(`(Stop sequence triggered: ${JSON.stringify(event.stopText)})`);
+        terminal.line(this.#summary(event.usage, event.timings));
+        if (!quiet) terminal.line(`Output: ${shorten(job.text)}`);
+        return;
+      case 'error':
+        terminal.line(`Request failed: ${event.error.message}`);
+        return;
+      case 'tool-start':
+      case 'tool-delta':
+      case 'tool-end':
+        return;
+      default:
+        unreachable(event);
+    }
+  }
+
+  #generating(): void {
+    this.#tokens += 1;
+    if (!this.options.terminal.interactive) return;
+    const now = this.options.now().getTime();
+    if (now - this.#statusAt < statusEveryMs) return;
+    this.#statusAt = now;
+    this.options.terminal.status(`Generating (${this.#tokens} / ${this.#maxTokens} tokens)`);
+  }
+
+  #summary({ promptTokens, completionTokens }: Usage, timings: Timings): string {
+    const { initMs, promptMs, generationMs, processedTokens } = timings;
+    const total = initMs + promptMs + generationMs;
+    return [
+      `[${clock(this.options.now())}] CtxLimit:${promptTokens + completionTokens}/${this.options.contextSize()}`,
+      `Init:${seconds(initMs)}`,
+      `Processed:${processedTokens} in ${seconds(promptMs)} (${speed(processedTokens, promptMs)})`,
+      `Generated:${completionTokens}/${this.#maxTokens} in ${seconds(generationMs)} (${speed(completionTokens, generationMs)})`,
+      `Total:${seconds(total)}`,
+    ].join(', ');
+  }
+}
+
+const seconds = (ms: number): string => `${(ms / 1000).toFixed(2)}s`;
+const speed = (tokens: number, ms: number): string => `${ms > 0 ? ((tokens * 1000) / ms).toFixed(2) : '0.00'}T/s`;
+
+function clock(date: Date): string {
+  return [date.getHours(), date.getMinutes(), date.getSeconds()].map((part) => String(part).padStart(2, '0')).join(':');
+}
+
+/** Both ends of a long text: what it begins with and what it asks in the end. */
+export function shorten(text: string, limit = 400): string {
+  if (text.length <= limit) return text;
+  const half = Math.floor(limit / 2);
+  return `${text.slice(0, half)} … ${text.slice(-half)}`;
+}

@@ -1,0 +1,160 @@
+import { expect, test } from 'vitest';
+import type { Performance, TextService, TextState } from '../../core/text-service.ts';
+import type { Call, Reply } from '../../http/call.ts';
+import { router } from '../../http/router.ts';
+import { type InfoParts, infoEndpoints } from './info.ts';
+
+const before: Performance = {
+  processMsPerToken: 0,
+  evalMsPerToken: 0,
+  promptTokens: 0,
+  completionTokens: 0,
+  seed: -1,
+  draftAccepted: 0,
+  draftRejected: 0,
+  generations: 0,
+  stop: 'none',
+  waiting: 0,
+  idle: true,
+  uptimeSeconds: 1,
+  idleSeconds: 1,
+};
+
+/** A test double: a service of which only the state and the figures are asked. */
+function parts(state: TextState, own: Partial<InfoParts> = {}, performance = before): InfoParts {
+  const service: Partial<TextService> = { state: () => state, contextSize: () => 8192, performance: () => performance };
+  return {
+    service: service as TextService,
+    product: { name: 'Parley', version: '0.1.0' },
+    modelName: () => 'koboldcpp/mini',
+    features: () => ({ protected: true, jinja: true, admin: 2 }),
+    counters: () => ({ images: 1, speech: 2, transcriptions: 3 }),
+    advertised: { maxLength: 0, maxContext: 0 },
+    quiet: false,
+    ...own,
+  };
+}
+
+async function get(all: InfoParts, path: string, authorized = true): Promise<unknown> {
+  const endpoint = router(infoEndpoints(all)).find('GET', path);
+  const reply = (await endpoint?.handle({ authorized } as Call)) as Reply;
+  expect(reply).toMatchObject({ status: 200, headers: { 'content-type': 'application/json' } });
+  return JSON.parse('body' in reply ? Buffer.from(reply.body).toString() : '');
+}
+
+const loading: TextState = { type: 'loading', name: 'mini', progress: 0.25 };
+const none: TextState = { type: 'none' };
+
+test.each<[string, unknown]>([
+  ['/api/v1/model', { result: 'koboldcpp/mini' }],
+  ['/api/latest/model', { result: 'koboldcpp/mini' }],
+  ['/api/v1/config/max_length', { value: 1024 }],
+  ['/api/v1/config/max_context_length', { value: 8192 }],
+  ['/api/v1/config/soft_prompt', { value: '' }],
+  ['/api/latest/config/soft_prompts_list', { values: [] }],
+  ['/api/v1/info/version', { result: '1.2.5' }],
+  ['/api/extra/true_max_context_length', { value: 8192 }],
+  ['/api/extra/preloadstory', {}],
+  ['/ping', { status: 'healthy' }],
+])('GET %s answers %o', async (path, body) => {
+  expect(await get(parts(loading), path)).toEqual(body);
+});
+
+test('advertised limits are told, but never more context than there is', async () => {
+  const limited = parts(none, { advertised: { maxLength: 300, maxContext: 2048 } });
+  expect(await get(limited, '/api/v1/config/max_length')).toEqual({ value: 300 });
+  expect(await get(limited, '/api/v1/config/max_context_length')).toEqual({ value: 2048 });
+  const generous = parts(none, { advertised: { maxLength: 0, maxContext: 99_999 } });
+  expect(await get(generous, '/api/v1/config/max_context_length')).toEqual({ value: 8192 });
+});
+
+test('without the key the model has no name and the story is not there', async () => {
+  const all = parts(none, { preloadStory: '{"story":1}' });
+  expect(await get(all, '/api/v1/model', false)).toEqual({ result: 'koboldcpp/protected-model' });
+  expect(await get(all, '/api/extra/preloadstory', false)).toEqual({});
+  expect(await get(all, '/api/extra/preloadstory')).toEqual({ story: 1 });
+});
+
+test('the version reply has every feature, in order, and names this program beside the compatible one', async () => {
+  const reply = (await get(parts(loading), '/api/extra/version')) as object;
+  expect(Object.keys(reply).join(' ')).toBe(
+    'result version protected llm txt2img vision audio transcribe multiplayer websearch tts embeddings music musicllm ' +
+      'savedata admin router guidance jinja mcp parley',
+  );
+  expect(reply).toMatchObject({
+    result: 'KoboldCpp',
+    version: '1.122.1',
+    protected: true,
+    llm: true,
+    vision: false,
+    admin: 2,
+    jinja: true,
+    parley: { name: 'Parley', version: '0.1.0' },
+  });
+  expect(await get(parts(none), '/api/extra/version')).toMatchObject({ llm: false });
+});
+
+test('the figures of a server that has done nothing are zeros', async () => {
+  expect(await get(parts(none), '/api/extra/perf')).toEqual({
+    last_process: 0,
+    last_eval: 0,
+    last_token_count: 0,
+    last_input_count: 0,
+    last_process_time: 0,
+    last_eval_time: 0,
+    last_process_speed: 0,
+    last_eval_speed: 0,
+    last_seed: -1,
+    last_draft_success: 0,
+    last_draft_failed: 0,
+    total_gens: 0,
+    stop_reason: -1,
+    total_img_gens: 1,
+    total_tts_gens: 2,
+    total_transcribe_gens: 3,
+    queue: 0,
+    idle: 1,
+    hordeexitcounter: -1,
+    uptime: 1,
+    idletime: 1,
+    quiet: false,
+    loading: null,
+  });
+});
+
+test('times and speeds follow from the figures per token', async () => {
+  const busy = {
+    ...before,
+    processMsPerToken: 2,
+    evalMsPerToken: 10,
+    promptTokens: 50,
+    completionTokens: 20,
+    idle: false,
+  };
+  expect(await get(parts(loading, {}, { ...busy, stop: 'stop-text', waiting: 4 }), '/api/extra/perf')).toMatchObject({
+    last_process_time: 0.1,
+    last_eval_time: 0.2,
+    last_process_speed: 500,
+    last_eval_speed: 100,
+    stop_reason: 2,
+    queue: 4,
+    idle: 0,
+    loading: { name: 'mini', progress: 0.25 },
+  });
+});
+
+test('a model that could not be loaded is told with its reason', async () => {
+  const failed: TextState = { type: 'failed', name: 'mini', reason: 'the file is cut off' };
+  expect(await get(parts(failed), '/api/extra/perf')).toMatchObject({
+    loading: null,
+    failed: { name: 'mini', reason: 'the file is cut off' },
+  });
+});
+
+test('programs that look for services find both APIs', async () => {
+  expect(await get(parts(none), '/.well-known/serviceinfo')).toMatchObject({
+    version: '0.2',
+    software: { name: 'Parley', version: '0.1.0' },
+    api: { koboldai: { rel_url: '/api', version: '1.2.5' }, openai: { rel_url: '/v1', 'rel_url ': '/v1' } },
+  });
+});

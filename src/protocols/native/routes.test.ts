@@ -1,0 +1,317 @@
+import { expect, test } from 'vitest';
+import { AppError, asAppError } from '../../core/errors.ts';
+import type { GenerationEvent } from '../../core/events.ts';
+import type { GenerationRequest, Ticket } from '../../core/request.ts';
+import type { AbortOutcome, Performance, TextModel, TextService, TextState } from '../../core/text-service.ts';
+import type { Call, Reply } from '../../http/call.ts';
+import { router } from '../../http/router.ts';
+import { type NativeParts, nativeEndpoints } from './routes.ts';
+
+const model: TextModel = {
+  name: 'mini',
+  path: '/models/mini.gguf',
+  contextSize: 4096,
+  trainedContext: 8192,
+  vocabularySize: 32000,
+  parameters: 1,
+  sizeBytes: 1,
+  description: '',
+  chatTemplate: undefined,
+};
+const ready: TextState = { type: 'ready', model };
+const idle: Performance = {
+  processMsPerToken: 2,
+  evalMsPerToken: 10,
+  promptTokens: 50,
+  completionTokens: 20,
+  seed: 99,
+  draftAccepted: 0,
+  draftRejected: 0,
+  generations: 3,
+  stop: 'stop-text',
+  waiting: 1,
+  idle: false,
+  uptimeSeconds: 12.5,
+  idleSeconds: 1.5,
+};
+const finish: GenerationEvent = {
+  type: 'finish',
+  reason: 'stop',
+  cause: 'end-token',
+  usage: { promptTokens: 2, cachedTokens: 0, completionTokens: 1 },
+  timings: { initMs: 0, promptMs: 0, generationMs: 0, processedTokens: 2 },
+};
+
+interface Seen {
+  readonly request: GenerationRequest;
+  readonly ticket: Ticket;
+}
+
+/** A test double: it plays the given events for every request, and notes what it was asked. */
+function fakeService(own: Partial<TextService> & { readonly events?: readonly GenerationEvent[] }) {
+  const seen: Seen[] = [];
+  const events = own.events ?? [{ type: 'text-delta', text: 'Hello' }, finish];
+  const service: TextService = {
+    generate(request, ticket) {
+      seen.push({ request, ticket });
+      return (async function* () {
+        yield* events;
+      })();
+    },
+    tokenize: async (text, { addSpecial }) => [
+      ...(addSpecial ? [1] : []),
+      ...Array.from(text, (each) => each.charCodeAt(0)),
+    ],
+    detokenize: async (tokens) => String.fromCharCode(...tokens),
+    check: (genkey) => `text of ${genkey || 'the only one'}`,
+    abort: () => 'refused',
+    lastLogprobs: () => undefined,
+    state: () => ready,
+    contextSize: () => 4096,
+    performance: () => idle,
+    ...own,
+  };
+  return { service, seen };
+}
+
+function parts(service: TextService, own: Partial<NativeParts> = {}): NativeParts {
+  return {
+    service,
+    limits: { defaultMaxTokens: 2048, maxTokensLimit: 0, guidance: false },
+    applyDefaults: (body) => body,
+    promptFormat: () => ({ adapter: {}, replacePlaceholders: (texts) => texts }),
+    schemaToGrammar: (schema) => `root ::= ${Object.keys(schema as object).join(' ')}`,
+    startTimer: () => ({ restart: () => undefined, cancel: () => undefined }),
+    product: { name: 'Parley', version: '0.1.0' },
+    modelName: () => 'koboldcpp/mini',
+    features: () => ({ protected: false }),
+    counters: () => ({ images: 0, speech: 0, transcriptions: 0 }),
+    advertised: { maxLength: 0, maxContext: 0 },
+    quiet: false,
+    ...own,
+  };
+}
+
+async function ask(
+  all: NativeParts,
+  method: string,
+  path: string,
+  body?: unknown,
+  own: Partial<Call> = {},
+): Promise<Reply> {
+  const endpoint = router(nativeEndpoints(all)).find(method, path);
+  if (!endpoint) throw new Error(`nobody answers ${method} ${path}`);
+  const call: Call = {
+    method,
+    path,
+    query: new URLSearchParams(),
+    headers: {},
+    body: Buffer.from(typeof body === 'string' ? body : body === undefined ? '' : JSON.stringify(body)),
+    signal: new AbortController().signal,
+    remoteAddress: '127.0.0.1',
+    authorized: true,
+    ...own,
+  };
+  try {
+    return await endpoint.handle(call);
+  } catch (error) {
+    return endpoint.family.errorReply(asAppError(error));
+  }
+}
+
+async function textOf(reply: Reply): Promise<string> {
+  if ('body' in reply) return String(reply.body);
+  let all = '';
+  for await (const piece of reply.stream) all += piece;
+  return all;
+}
+
+const jsonOf = async (reply: Reply): Promise<unknown> => JSON.parse(await textOf(reply));
+
+test.each(['/api/v1/generate', '/api/latest/generate', '/behind/a/proxy/api/v1/generate'])(
+  '%s answers with the whole text',
+  async (path) => {
+    const { service, seen } = fakeService({});
+    const reply = await ask(
+      parts(service),
+      'POST',
+      path,
+      { prompt: 'Hi', genkey: 'KCPP1' },
+      { remoteAddress: '10.0.0.9' },
+    );
+    expect(reply).toMatchObject({ status: 200, headers: { 'content-type': 'application/json' } });
+    expect(await textOf(reply)).toBe(
+      '{"results":[{"text":"Hello","tool_calls":[],"finish_reason":"stop","logprobs":null,"prompt_tokens":2,"completion_tokens":1}]}',
+    );
+    expect(seen[0]?.ticket).toMatchObject({ genkey: 'KCPP1', client: '10.0.0.9' });
+    expect(seen[0]?.request.prompt).toBe('Hi');
+  },
+);
+
+test('the stream has the type of server-sent events and ends without a marker', async () => {
+  const { service } = fakeService({});
+  const reply = await ask(parts(service), 'POST', '/api/extra/generate/stream', { prompt: 'Hi' });
+  expect(reply).toMatchObject({
+    status: 200,
+    headers: { 'content-type': 'text/event-stream', 'x-accel-buffering': 'no' },
+  });
+  expect(await textOf(reply)).toBe(
+    'event: message\ndata: {"token": "Hello", "finish_reason": null}\n\n' +
+      'event: message\ndata: {"token": "", "finish_reason": "stop"}\n\n',
+  );
+});
+
+test('the old request form answers in its own shape', async () => {
+  const { service, seen } = fakeService({});
+  const reply = await ask(parts(service), 'POST', '/old/request', { text: 'Hi', max: 5 });
+  expect(await textOf(reply)).toBe('{"data":{"seqs":["Hello"]}}');
+  expect(seen[0]?.request).toMatchObject({ prompt: 'Hi', maxTokens: 5, sampling: { topK: 100 } });
+});
+
+test('defaults of the server are put in before anything is decoded', async () => {
+  const { service, seen } = fakeService({});
+  const defaults = parts(service, { applyDefaults: (body) => ({ rep_pen: 1.2, ...body }) });
+  await ask(defaults, 'POST', '/api/v1/generate', { prompt: 'Hi' });
+  expect(seen[0]?.request.sampling.repetitionPenalty).toBe(1.2);
+});
+
+test('without a text model both forms answer 200 and say what is missing', async () => {
+  const { service, seen } = fakeService({ state: () => ({ type: 'none' }) });
+  const whole = await ask(parts(service), 'POST', '/api/v1/generate', { prompt: 'Hi' });
+  expect(whole.status).toBe(200);
+  expect(await jsonOf(whole)).toMatchObject({ results: [{ text: '', finish_reason: 'error' }] });
+  const stream = await ask(parts(service), 'POST', '/api/extra/generate/stream', { prompt: 'Hi' });
+  expect(await textOf(stream)).toMatch(/^event: message\ndata: \{"token": "", "finish_reason": "error", "error": /);
+  expect(seen).toEqual([]);
+});
+
+const busy = new AppError('busy', { retryAfterSeconds: 3 });
+test.each<[string, Partial<TextService> & { readonly events?: readonly GenerationEvent[] }]>([
+  [
+    'thrown at once',
+    {
+      generate: () => {
+        throw busy;
+      },
+    },
+  ],
+  ['told as the first event', { events: [{ type: 'error', error: busy }] }],
+])('a full queue, %s, is 503 on both forms', async (_, own) => {
+  for (const path of ['/api/v1/generate', '/api/extra/generate/stream']) {
+    const reply = await ask(parts(fakeService(own).service), 'POST', path, { prompt: 'Hi' });
+    expect(reply).toMatchObject({ status: 503, headers: { 'retry-after': '3' } });
+    expect(await textOf(reply)).toBe(
+      '{"detail":{"msg":"Server is busy; please try again later.","type":"service_unavailable"}}',
+    );
+  }
+});
+
+test.each<[string | object, string]>([
+  ['{broken', 'not valid JSON'],
+  ['', 'it is empty'],
+  ['[]', 'body must be an object'],
+  [{ prompt: ['x'] }, 'prompt must be a string'],
+])('the body %o is refused as bad input', async (body, message) => {
+  const reply = await ask(parts(fakeService({}).service), 'POST', '/api/extra/generate/stream', body);
+  expect(reply.status).toBe(400);
+  expect(await jsonOf(reply)).toEqual({ detail: { msg: expect.stringContaining(message), type: 'bad_input' } });
+});
+
+test('a missing key is refused in the exact words of the original', async () => {
+  const [endpoint] = nativeEndpoints(parts(fakeService({}).service));
+  const reply = endpoint?.family.errorReply(new AppError('unauthorized', {})) as Reply;
+  expect(reply.status).toBe(401);
+  expect(await textOf(reply)).toBe(
+    '{"detail":{"error":"Unauthorized","msg":"Authentication key is missing or invalid.","type":"unauthorized"}}',
+  );
+});
+
+test.each<[AbortOutcome, string]>([
+  ['stopped', '{"success":"true","done":"true"}'],
+  ['pending', '{"success":"true","done":"false"}'],
+  ['refused', '{"success":"false","done":"false"}'],
+])('an abort that is %s answers %s', async (outcome, body) => {
+  const { service } = fakeService({ abort: () => outcome });
+  expect(await textOf(await ask(parts(service), 'POST', '/api/extra/abort', { genkey: 'A' }))).toBe(body);
+});
+
+test('check and abort take a broken or missing body for one without a key', async () => {
+  const asked: string[] = [];
+  const abort = (genkey: string): AbortOutcome => {
+    asked.push(genkey);
+    return 'stopped';
+  };
+  const all = parts(fakeService({ abort }).service);
+  for (const body of [undefined, '{broken', '[]', { genkey: null }, { genkey: {} }, { genkey: 7 }]) {
+    await ask(all, 'POST', '/api/extra/abort', body);
+  }
+  expect(asked).toEqual(['', '', '', '', '', '7']);
+  expect(await textOf(await ask(all, 'GET', '/api/extra/generate/check'))).toBe(
+    '{"results":[{"text":"text of the only one"}]}',
+  );
+  expect(await textOf(await ask(all, 'POST', '/api/extra/generate/check', { genkey: 'B' }))).toBe(
+    '{"results":[{"text":"text of B"}]}',
+  );
+});
+
+test('the last logprobs are null until there are some', async () => {
+  const none = parts(fakeService({}).service);
+  expect(await textOf(await ask(none, 'GET', '/api/extra/last_logprobs'))).toBe('{"logprobs":null}');
+  const some = parts(
+    fakeService({ lastLogprobs: () => [{ token: 1, text: 'a', bytes: [97], logprob: 0, top: [] }] }).service,
+  );
+  expect(await jsonOf(await ask(some, 'POST', '/api/extra/last_logprobs', {}))).toMatchObject({
+    logprobs: { tokens: ['a'] },
+  });
+});
+
+const withChat = parts(fakeService({}).service, { renderChat: (messages) => `<${messages.length}>` });
+test.each<[NativeParts, string, unknown, number, unknown]>([
+  [withChat, 'tokencount', { prompt: 'A' }, 200, { value: 2, ids: [1, 65], prompt: 'A' }],
+  [withChat, 'tokenize', { prompt: 'A', special: false }, 200, { value: 1, ids: [65], prompt: 'A' }],
+  [withChat, 'tokencount', { messages: [{}], special: false }, 200, { value: 3, ids: [60, 49, 62], prompt: '<1>' }],
+  [parts(fakeService({}).service), 'tokencount', { messages: [{}] }, 400, { value: -1 }],
+  [withChat, 'tokencount', { prompt: 5 }, 400, { value: -1 }],
+  [withChat, 'tokencount', '{broken', 400, { value: -1 }],
+  [withChat, 'detokenize', { ids: [72, 105] }, 200, { result: 'Hi', success: true }],
+  [withChat, 'detokenize', { ids: ['72'] }, 400, { result: '', success: false }],
+  [withChat, 'detokenize', { ids: [-1] }, 400, { result: '', success: false }],
+  [withChat, 'detokenize', { ids: Array.from({ length: 65_536 }, () => 1) }, 400, { result: '', success: false }],
+  [withChat, 'detokenize', '', 400, { result: '', success: false }],
+  [withChat, 'json_to_grammar', { schema: { type: 'null' } }, 200, { result: 'root ::= type', success: true }],
+  [withChat, 'json_to_grammar', { type: 'null' }, 200, { result: 'root ::= type', success: true }],
+  [withChat, 'json_to_grammar', '7', 400, { result: '', success: false }],
+])('%# %s of %o', async (all, path, body, status, expected) => {
+  const reply = await ask(all, 'POST', `/api/extra/${path}`, body);
+  expect(reply.status).toBe(status);
+  expect(await jsonOf(reply)).toEqual(expected);
+});
+
+test('a schema that cannot be converted is no success, and says why', async () => {
+  const schemaToGrammar = () => {
+    throw new Error('no such type');
+  };
+  const reply = await ask(
+    parts(fakeService({}).service, { schemaToGrammar }),
+    'POST',
+    '/api/extra/json_to_grammar',
+    {},
+  );
+  expect(reply.status).toBe(200);
+  expect(await jsonOf(reply)).toEqual({ result: '', success: false, error: 'no such type' });
+});
+
+test('shutting down works from this machine and only where it was allowed', async () => {
+  let ended = 0;
+  const allowed = parts(fakeService({}).service, { shutdown: () => void ended++ });
+  const path = '/api/extra/shutdown';
+  expect(await textOf(await ask(parts(fakeService({}).service), 'POST', path))).toBe('{"success":false}');
+  expect(await textOf(await ask(allowed, 'POST', path, '', { remoteAddress: '192.168.1.4' }))).toBe(
+    '{"success":false}',
+  );
+  expect(ended).toBe(0);
+  for (const remoteAddress of ['127.0.0.1', '::1', '::ffff:127.0.0.1']) {
+    expect(await textOf(await ask(allowed, 'POST', path, '', { remoteAddress }))).toBe('{"success":true}');
+  }
+  expect(ended).toBe(3);
+});
