@@ -71,7 +71,7 @@ export function readConfigFile(text: string, options: { readonly allowOnready: b
   return { values: source.values(), notes: source.notes, problems: [...problems, ...source.problems] };
 }
 
-/** The same settings as a file that this server and KoboldCpp can read. */
+/** The same settings as a file in the format of KoboldCpp. */
 export function writeConfigFile(settings: Settings, kind: ConfigKind): string {
   const saved = flagKeys.filter((key) => key !== 'model' && flagOf(key).saved !== false);
   const object = {

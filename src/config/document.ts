@@ -1,19 +1,19 @@
 import type { FlagDefinition } from './flag.ts';
 import { deprecatedFlags } from './flags/deprecated.ts';
-import { exclusiveGroups, type FlagGroup, flagGroups, flagOf } from './flags.ts';
+import { exclusiveGroups, type FlagGroup, flagGroups, flagKeys, flagOf } from './flags.ts';
 import { flagFacts, valueSyntax } from './help.ts';
 
 /** docs/configuration.md, written from the flag table. */
 export function configurationDocument(): string {
-  return `${[introduction, ...flagGroups.map(groupSection), exclusiveSection(), deprecatedSection()].join('\n\n')}\n`;
+  return `${[introduction(), ...flagGroups.map(groupSection), exclusiveSection(), deprecatedSection()].join('\n\n')}\n`;
 }
 
-const introduction = `# Configuration
+const introduction = (): string => `# Configuration
 
 This page is generated from the flag table; \`npm run docs\` writes it anew.
 
-Every setting is a flag on the command line and a key in a config file. A value is taken from the first of these that
-gives it: the command line, the environment, the config file, the default.
+Nearly every setting is a flag on the command line and a key in a config file. A value is taken from the first of these
+that gives it: the command line, the environment, the config file, the default.
 
 ## Command line
 
@@ -30,17 +30,22 @@ The program ends with 1 when flags are wrong or do not go together, and with 2 w
 ## Config files
 
 \`--exportconfig file.kcpps\` writes the settings; \`--config file.kcpps\` reads them. The format is that of KoboldCpp: a JSON
-object whose keys are the flag names, with underscores for dashes inside them. Files of KoboldCpp, older ones too, can be
-read, and ours can be read by it.
+object whose keys are the flag names, with underscores for dashes inside them. Older keys of KoboldCpp are understood.
 
 - A missing key and \`null\` keep the default. Unknown keys are reported and otherwise ignored.
 - \`model_param\` names the model; \`model\` does too, as a text or a list. \`port_param\` beats \`port\` when it is not 5001.
 - \`gendefaults\` and \`jinja_kwargs\` are objects, or texts that hold one. \`chatcompletionsadapter\` and \`preloadstory\` may
   hold the object itself.
+- Only on the command line: ${commandLineOnly()}.
 - \`onready\` is ignored in a file unless \`--allow-config-onready\` is on the command line.
 - A template (\`--exporttemplate file.kcppt\`) leaves out passwords and whatever belongs to one machine: GPU choice, layers,
   threads, memory modes.
 - A config file holds passwords in the clear; a template holds none.`;
+
+function commandLineOnly(): string {
+  const keys = flagKeys.filter((key) => flagOf(key).saved === false);
+  return keys.map((key) => code(flagOf(key).names[0])).join(', ');
+}
 
 function groupSection({ title, keys }: FlagGroup): string {
   const rows = keys.map((key) => flagRow(flagOf(key)));

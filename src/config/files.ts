@@ -11,7 +11,10 @@ export interface Checked {
 /** Without its certificate the server would serve in the clear, which `--ignoremissing` cannot have meant. */
 const neverSkipped: ReadonlySet<FlagKey> = new Set(['ssl']);
 
-/** Finds out at the start that a file is missing, and not when the first request needs it. */
+/**
+ * Finds out at the start that a file is missing, and not when the first request needs it. Flags without effect as yet
+ * are left alone: nothing will open their files.
+ */
 export function checkFiles(settings: Settings, exists: (path: string) => boolean): Checked {
   const notes: string[] = [];
   const problems: Problem[] = [];
@@ -35,6 +38,7 @@ export function checkFiles(settings: Settings, exists: (path: string) => boolean
 
 function filesOf(key: FlagKey, value: FlagValue): readonly string[] {
   const definition = flagOf(key);
+  if (definition.availability === 'later') return [];
   if (!('holds' in definition) || definition.holds !== 'file' || !value) return [];
   return Array.isArray(value) ? value.map(String) : [String(value)];
 }

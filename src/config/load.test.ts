@@ -85,6 +85,11 @@ test('a missing model stops the start', () => {
   });
 });
 
+test('the file of a flag without effect need not be there', () => {
+  const loaded = accepted(load('--sdmodel https://a/sd.gguf', { exists: () => false }));
+  expect(loaded.notes).toEqual(['not available yet: --sdmodel']);
+});
+
 test('wrong flags decide the exit code where a file is missing too', () => {
   expect(load('m.gguf --port x', { exists: () => false })).toMatchObject({ type: 'refused', exitCode: 1 });
 });

@@ -26,7 +26,7 @@ export const memoryFlags = {
     only: batchSizes,
     metavar: 'TOKENS',
     availability: 'ready',
-    help: 'Prompt tokens that are handed to the model at once. -1 takes one at a time.',
+    help: 'Prompt tokens that are handed to the model at once. -1 takes the fewest.',
   },
   ubatchsize: {
     names: ['--ubatchsize', '--ubatch-size', '-ub'],

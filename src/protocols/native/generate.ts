@@ -70,10 +70,14 @@ async function answerStream(call: Call, parts: GenerateParts): Promise<Reply> {
   return reply(encodeStream(await opened(parts.service.generate(request, ticket), parts.startTimer)));
 }
 
+const legacyNames = { text: 'prompt', max: 'max_length', top_k: 'top_k' } as const;
+
 async function answerLegacy(call: Call, parts: GenerateParts): Promise<Reply> {
-  const { text, max, top_k } = jsonObject(call.body, { empty: 'refuse' });
+  const sent = jsonObject(call.body, { empty: 'refuse' });
   if (parts.service.state().type === 'none') throw modelMissing();
-  const body = parts.applyDefaults({ prompt: text, max_length: max, top_k });
+  // Only what was really sent may stand in the way of a default.
+  const known = Object.entries(legacyNames).filter(([name]) => Object.hasOwn(sent, name));
+  const body = parts.applyDefaults(Object.fromEntries(known.map(([name, today]) => [today, sent[name]])));
   const { request, ticket } = await prepare(body, call, parts);
   const generation = await fold(parts.service.generate(request, ticket));
   return json({ data: { seqs: [generation.reasoning + generation.text] } });

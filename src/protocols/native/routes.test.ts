@@ -163,9 +163,10 @@ test('the stream has the type of server-sent events and ends without a marker', 
 
 test('the old request form answers in its own shape', async () => {
   const { service, seen } = fakeService({});
-  const reply = await ask(parts(service), 'POST', '/old/request', { text: 'Hi', max: 5 });
+  const defaults = parts(service, { applyDefaults: (body) => ({ top_k: 7, ...body }) });
+  const reply = await ask(defaults, 'POST', '/old/request', { text: 'Hi', max: 5 });
   expect(await textOf(reply)).toBe('{"data":{"seqs":["Hello"]}}');
-  expect(seen[0]?.request).toMatchObject({ prompt: 'Hi', maxTokens: 5, sampling: { topK: 100 } });
+  expect(seen[0]?.request).toMatchObject({ prompt: 'Hi', maxTokens: 5, sampling: { topK: 7 } });
 });
 
 test('defaults of the server are put in before anything is decoded', async () => {

@@ -1,0 +1,128 @@
+import { randomInt } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+import { hostname } from 'node:os';
+import { replacePlaceholders } from './chat/placeholders.ts';
+import type { ChosenAdapter } from './chat/adapters/load.ts';
+import type { Settings } from './config/flags.ts';
+import { applyDefaults, requestDefaults } from './config/gen-defaults.ts';
+import { AppError } from './core/errors.ts';
+import type { TextEngine } from './core/text-engine.ts';
+import type { TextService } from './core/text-service.ts';
+import { schemaToGrammar } from './grammar/convert.ts';
+import type { Endpoint } from './http/call.ts';
+import { createHttpServer, type HttpServer } from './http/server.ts';
+import { systemTimer } from './http/timers.ts';
+import { llamacppEndpoints } from './protocols/llamacpp/routes.ts';
+import { modelName } from './protocols/native/model-name.ts';
+import { nativeEndpoints } from './protocols/native/routes.ts';
+import { openaiEndpoints } from './protocols/openai/routes.ts';
+import { pagesEndpoints } from './protocols/pages/routes.ts';
+import { Queue } from './scheduler/queue.ts';
+import { waitingPlaces } from './scheduler/queue-size.ts';
+import { type TextObserver, textService } from './scheduler/text.ts';
+
+export interface AppParts {
+  readonly settings: Settings;
+  readonly engine: TextEngine;
+  readonly adapter: ChosenAdapter;
+  readonly product: { readonly name: string; readonly version: string };
+  readonly observer: TextObserver;
+  readonly onError: (error: unknown, where: { readonly method: string; readonly path: string }) => void;
+  readonly shutdown: () => void;
+}
+
+export interface App {
+  readonly text: TextService;
+  readonly endpoints: readonly Endpoint[];
+  readonly server: HttpServer;
+}
+
+/** Puts the parts together. Nothing else in the program knows more than its own part and the types between them. */
+export function createApp(parts: AppParts): App {
+  const { settings, engine } = parts;
+  const places = waitingPlaces({
+    multiuser: settings.multiuser,
+    parallelRequests: settings.parallelrequests,
+    otherModels: false,
+  });
+  const text = textService({
+    engine,
+    queue: new Queue(1, () => places),
+    now: () => performance.now(),
+    randomSeed: () => randomInt(1, 1_000_000),
+    observer: parts.observer,
+  });
+  const endpoints = allEndpoints(parts, text);
+  return { text, endpoints, server: httpServer(parts, endpoints) };
+}
+
+function allEndpoints({ settings, adapter, product, shutdown }: AppParts, text: TextService): Endpoint[] {
+  const defaults = requestDefaults(settings);
+  const naming = {
+    hordeModelName: settings.hordemodelname,
+    altered: settings.debugmode === 1 || Object.keys(defaults).length > 0,
+  };
+  const name = () => modelName(text.state(), naming);
+  const endpoints: Endpoint[] = [
+    ...nativeEndpoints({
+      service: text,
+      limits: {
+        // Half the context that there really is: a small model may have less than was asked for.
+        get defaultMaxTokens() {
+          return Math.min(settings.defaultgenamt, Math.floor(text.contextSize() / 2));
+        },
+        maxTokensLimit: settings.genlimit,
+        guidance: settings.enableguidance,
+      },
+      applyDefaults: (body) => applyDefaults(body, defaults, settings.gendefaultsoverwrite),
+      promptFormat: () => ({
+        adapter: adapter.adapter.defaults,
+        replacePlaceholders: (texts) => replacePlaceholders(texts, adapter.adapter.tags),
+      }),
+      schemaToGrammar,
+      startTimer: systemTimer,
+      product,
+      modelName: name,
+      features: () => ({ protected: Boolean(settings.password), guidance: settings.enableguidance }),
+      counters: () => ({ images: 0, speech: 0, transcriptions: 0 }),
+      advertised: { maxLength: settings.hordegenlen, maxContext: settings.hordemaxctx },
+      quiet: settings.quiet && settings.debugmode !== 1,
+      ...preloadStory(settings),
+      ...(settings.singleinstance ? { shutdown } : {}),
+    }),
+    ...llamacppEndpoints({ service: text, modelName: name, modalities: () => ({ vision: false, audio: false }) }),
+    ...openaiEndpoints({ service: text, modelName: name, now: () => Math.floor(Date.now() / 1000) }),
+    ...pagesEndpoints({ product, endpoints: () => endpoints }),
+  ];
+  return endpoints;
+}
+
+function httpServer({ settings, onError }: AppParts, endpoints: readonly Endpoint[]): HttpServer {
+  return createHttpServer({
+    endpoints,
+    port: settings.port,
+    host: settings.host || undefined,
+    tls: settings.ssl ? { certificate: readFileSync(settings.ssl[0]), key: readFileSync(settings.ssl[1]) } : undefined,
+    guard: {
+      password: settings.password || undefined,
+      adminPassword: settings.adminpassword || undefined,
+      allowedOrigins: settings.allowedorigins ?? [],
+      allowedHosts: settings.allowedhosts ?? [],
+      machineName: hostname(),
+    },
+    maxRequestMegabytes: settings.maxrequestsize,
+    rateLimitSeconds: settings.ratelimit,
+    onError,
+  });
+}
+
+/** `--preloadstory` names a file or holds the story itself. */
+function preloadStory({ preloadstory }: Settings): { preloadStory?: string | Uint8Array } {
+  if (!preloadstory) return {};
+  if (preloadstory.trimStart().startsWith('{')) return { preloadStory: preloadstory };
+  try {
+    return { preloadStory: readFileSync(preloadstory) };
+  } catch (error) {
+    throw new AppError('internal', { reason: `--preloadstory ${preloadstory} cannot be read` }, { cause: error });
+  }
+}

@@ -1,0 +1,20 @@
+import { AppError } from '../core/errors.ts';
+import type { TextEngine } from '../core/text-engine.ts';
+
+/** Stands where a text engine would: a server that was started without a text model. */
+export function noTextEngine(contextSize: number): TextEngine & { start(): void; stop(): Promise<void> } {
+  const missing = () => new AppError('model-missing', { capability: 'text', flag: '--model FILE' });
+  return {
+    start: () => {},
+    stop: () => Promise.resolve(),
+    state: () => ({ type: 'none' }),
+    contextSize: () => contextSize,
+    settled: () => Promise.resolve(),
+    generate: (_request, _seed, sink) => {
+      sink.event({ type: 'error', error: missing() });
+      return { abort: () => {} };
+    },
+    tokenize: () => Promise.reject(missing()),
+    detokenize: () => Promise.reject(missing()),
+  };
+}

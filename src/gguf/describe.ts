@@ -1,0 +1,123 @@
+import { basename } from 'node:path';
+import { type GgufEntry, type GgufHeader, type GgufTensor, type GgufValue, numberOf, textOf } from './types.ts';
+
+const longestValue = 120;
+const shownEntries = 6;
+
+/** What a file holds, as text for people: a summary, all metadata, all tensors. */
+export function describeGguf(header: GgufHeader): string {
+  return [
+    ...table(summary(header)),
+    '',
+    `Metadata (${header.metadata.size})`,
+    ...table([...header.metadata].map(([key, entry]) => [key, typeName(entry), shown(entry.value)])),
+    '',
+    `Tensors (${header.tensors.length})`,
+    ...table(header.tensors.map((tensor) => [tensor.name, tensor.type, tensor.shape.join(' × '), size(tensor.bytes)])),
+    '',
+  ].join('\n');
+}
+
+function summary(header: GgufHeader): string[][] {
+  const { architecture } = header;
+  const count = (name: string) => optional(numberOf(header, `${architecture}.${name}`), (value) => grouped(value));
+  const parameters = header.tensors.reduce((total, { elements }) => total + elements, 0);
+  const rows: [string, string | undefined][] = [
+    ['File', `${basename(header.path)} (${size(header.fileSize)})`],
+    ['GGUF version', String(header.version)],
+    ['Architecture', architecture],
+    ['Name', textOf(header, 'general.name')],
+    ['Parameters', `${short(parameters)} (${grouped(parameters)})`],
+    ['Quantisation', quantisation(header.tensors)],
+    ['Bits per weight', parameters === 0 ? undefined : ((sumBytes(header.tensors) * 8) / parameters).toFixed(2)],
+    ['Context length', count('context_length')],
+    ['Layers', count('block_count')],
+    ['Width', count('embedding_length')],
+    ['Heads', count('attention.head_count')],
+    ['Vocabulary', vocabulary(header)],
+    ['Chat template', template(header)],
+  ];
+  return rows.map(([name, value]) => [`${name}:`, value ?? 'not said']);
+}
+
+/** The tensor types by their share of the weights, largest first. */
+function quantisation(tensors: readonly GgufTensor[]): string | undefined {
+  const byType = new Map<string, { bytes: number; count: number }>();
+  for (const { type, bytes } of tensors) {
+    const known = byType.get(type) ?? { bytes: 0, count: 0 };
+    byType.set(type, { bytes: known.bytes + bytes, count: known.count + 1 });
+  }
+  if (byType.size === 0) return undefined;
+  const total = sumBytes(tensors) || 1;
+  return [...byType]
+    .sort(([, a], [, b]) => b.bytes - a.bytes)
+    .map(([type, { bytes, count }]) => `${type} ${((bytes / total) * 100).toFixed(1)} % (${count} tensors)`)
+    .join(', ');
+}
+
+function vocabulary(header: GgufHeader): string | undefined {
+  const tokens = header.metadata.get('tokenizer.ggml.tokens')?.value;
+  const model = textOf(header, 'tokenizer.ggml.model');
+  return typeof tokens === 'object' ? `${grouped(tokens.length)} entries${model ? ` (${model})` : ''}` : undefined;
+}
+
+function template(header: GgufHeader): string {
+  const text = textOf(header, 'tokenizer.chat_template');
+  return text === undefined ? 'none' : `present (${grouped(text.length)} characters)`;
+}
+
+function typeName({ type, value }: GgufEntry): string {
+  return typeof value === 'object' ? `${value.type}[${value.length}]` : type;
+}
+
+function shown(value: GgufValue): string {
+  if (typeof value === 'object') {
+    const first = value.values.slice(0, shownEntries).map(shown);
+    return shortened(`[${first.join(', ')}${value.length > first.length ? ', …' : ''}]`);
+  }
+  if (typeof value === 'string') return shortened(JSON.stringify(value));
+  return typeof value === 'number' ? String(Number(value.toPrecision(8))) : String(value);
+}
+
+function shortened(text: string): string {
+  const characters = [...text];
+  return characters.length <= longestValue ? text : `${characters.slice(0, longestValue - 1).join('')}…`;
+}
+
+/** Rows with their columns below each other; the last column is as long as it likes. */
+function table(rows: readonly (readonly string[])[]): string[] {
+  const widths: number[] = [];
+  for (const row of rows)
+    row.forEach((cell, column) => {
+      widths[column] = Math.max(widths[column] ?? 0, cell.length);
+    });
+  return rows.map((row) =>
+    row
+      .map((cell, column) => cell.padEnd(widths[column] ?? 0))
+      .join('  ')
+      .trimEnd(),
+  );
+}
+
+function size(bytes: number): string {
+  const units = ['bytes', 'kB', 'MB', 'GB', 'TB'];
+  const power = Math.min(Math.floor(Math.log10(Math.max(bytes, 1)) / 3), units.length - 1);
+  return power === 0 ? `${bytes} bytes` : `${(bytes / 1000 ** power).toFixed(1)} ${units[power]}`;
+}
+
+function short(count: number): string {
+  if (count >= 1e9) return `${(count / 1e9).toFixed(2)} B`;
+  return count >= 1e6 ? `${(count / 1e6).toFixed(1)} M` : grouped(count);
+}
+
+function grouped(value: number): string {
+  return value.toLocaleString('en-US');
+}
+
+function sumBytes(tensors: readonly GgufTensor[]): number {
+  return tensors.reduce((total, { bytes }) => total + bytes, 0);
+}
+
+function optional<Value, Result>(value: Value | undefined, use: (value: Value) => Result): Result | undefined {
+  return value === undefined ? undefined : use(value);
+}

@@ -1,0 +1,124 @@
+import { open } from 'node:fs/promises';
+import { Cursor } from './cursor.ts';
+import { GgufError } from './error.ts';
+import {
+  aligned,
+  defaultAlignment,
+  type GgufEntry,
+  type GgufHeader,
+  type GgufTensor,
+  tensorBytes,
+  tensorTypeOf,
+} from './types.ts';
+import { readEntry } from './values.ts';
+
+export interface ReadOptions {
+  /** How many entries of each array are kept; vocabularies have hundreds of thousands. */
+  readonly arrayEntries?: number;
+}
+
+const magic = 'GGUF';
+const longestName = 65_535;
+/** The fewest bytes that a metadata entry and a tensor description can take, against absurd counts. */
+const smallestEntry = 13;
+const smallestTensor = 32;
+const mostDimensions = 4;
+
+/**
+ * Reads everything that stands before the weights of a GGUF file of version 2 or 3, and checks that the file is as long
+ * as it says. Throws a GgufError with one sentence for a damaged file; errors of the file system come as they are.
+ */
+export async function readGguf(path: string, options: ReadOptions = {}): Promise<GgufHeader> {
+  const file = await open(path, 'r');
+  try {
+    const { size } = await file.stat();
+    return { path, fileSize: size, ...(await readHeader(new Cursor(file, size), options.arrayEntries ?? 16)) };
+  } finally {
+    await file.close();
+  }
+}
+
+async function readHeader(cursor: Cursor, keep: number): Promise<Omit<GgufHeader, 'path' | 'fileSize'>> {
+  const version = await readVersion(cursor);
+  const tensorCount = await cursor.count('the number of tensors');
+  const entryCount = await cursor.count('the number of metadata entries');
+  refuseAbsurd(tensorCount * smallestTensor + entryCount * smallestEntry, cursor, tensorCount, entryCount);
+
+  const metadata = new Map<string, GgufEntry>();
+  for (let index = 0; index < entryCount; index += 1) {
+    const key = await cursor.text('a metadata key', longestName);
+    if (metadata.has(key)) throw new GgufError(`The file is damaged: ${key} stands there twice.`);
+    metadata.set(key, await readEntry(cursor, key === '' ? 'a metadata value' : key, keep));
+  }
+  const architecture = metadata.get('general.architecture')?.value;
+  if (typeof architecture !== 'string' || architecture === '') {
+    throw new GgufError('The file does not say which architecture its model has (general.architecture).');
+  }
+  const alignment = alignmentOf(metadata);
+  const tensors = new Map<string, GgufTensor>();
+  for (let index = 0; index < tensorCount; index += 1) {
+    const tensor = await readTensor(cursor, alignment);
+    if (tensors.has(tensor.name))
+      throw new GgufError(`The file is damaged: the tensor ${tensor.name} stands there twice.`);
+    tensors.set(tensor.name, tensor);
+  }
+  const dataOffset = aligned(cursor.position, alignment);
+  for (const { name, offset, bytes } of tensors.values()) {
+    if (dataOffset + offset + bytes > cursor.size) {
+      throw new GgufError(
+        `The file is cut off: the tensor ${name} ends at ${dataOffset + offset + bytes} of ${cursor.size} bytes.`,
+      );
+    }
+  }
+  return { version, architecture, metadata, tensors: [...tensors.values()], alignment, dataOffset };
+}
+
+async function readVersion(cursor: Cursor): Promise<number> {
+  if (cursor.size < 24) throw new GgufError(`This is no GGUF file: it has only ${cursor.size} bytes.`);
+  const found = (await cursor.take(4, 'the beginning')).toString('latin1');
+  if (found !== magic) throw new GgufError(`This is no GGUF file: it begins with ${JSON.stringify(found)}.`);
+  const version = await cursor.uint32('the version');
+  if (version === 2 || version === 3) return version;
+  if (version !== 0 && (version & 0xffff) === 0) {
+    throw new GgufError('The file is written for big-endian machines, which is not supported.');
+  }
+  throw new GgufError(`The file has GGUF version ${version}; versions 2 and 3 can be read.`);
+}
+
+function refuseAbsurd(leastBytes: number, cursor: Cursor, tensors: number, entries: number): void {
+  if (leastBytes > cursor.left) {
+    throw new GgufError(
+      `The file is cut off or damaged: ${cursor.size} bytes cannot hold ${tensors} tensors and ${entries} metadata entries.`,
+    );
+  }
+}
+
+function alignmentOf(metadata: ReadonlyMap<string, GgufEntry>): number {
+  const alignment = metadata.get('general.alignment')?.value ?? defaultAlignment;
+  const isPower = typeof alignment === 'number' && Number.isInteger(Math.log2(alignment)) && alignment <= 1 << 20;
+  if (!isPower) throw new GgufError('The file is damaged: general.alignment is no power of two.');
+  return alignment;
+}
+
+async function readTensor(cursor: Cursor, alignment: number): Promise<GgufTensor> {
+  const name = await cursor.text('the name of a tensor', longestName);
+  const what = `the tensor ${name}`;
+  const dimensions = await cursor.uint32(what);
+  if (dimensions > mostDimensions) throw new GgufError(`The file is damaged: ${what} has ${dimensions} dimensions.`);
+  const shape: number[] = [];
+  for (let index = 0; index < dimensions; index += 1) shape.push(await cursor.count(what));
+  const id = await cursor.uint32(what);
+  const offset = await cursor.count(`the offset of ${what}`);
+
+  const type = tensorTypeOf(id);
+  if (type === undefined)
+    throw new GgufError(`The file has a tensor type that is not known here: ${what} has type ${id}.`);
+  const elements = shape.reduce((product, length) => product * length, 1);
+  const bytes = tensorBytes(type, shape);
+  if (bytes === undefined || !Number.isSafeInteger(elements)) {
+    throw new GgufError(`The file is damaged: ${what} cannot have the shape ${shape.join(' × ')} as ${type}.`);
+  }
+  if (offset % alignment !== 0)
+    throw new GgufError(`The file is damaged: ${what} does not begin at a multiple of ${alignment}.`);
+  return { name, shape, type, offset, elements, bytes };
+}

@@ -1,0 +1,136 @@
+import { open } from 'node:fs/promises';
+import {
+  aligned,
+  defaultAlignment,
+  type GgufEntry,
+  type GgufValue,
+  type TensorType,
+  tensorBytes,
+  tensorTypes,
+  type ValueType,
+  valueTypes,
+} from './types.ts';
+
+export interface TensorSource {
+  readonly name: string;
+  readonly shape: readonly number[];
+  readonly type: TensorType;
+  /** The weights as they stand in the file, at once or piece by piece. */
+  readonly data: ArrayBufferView | (() => Iterable<Uint8Array>);
+}
+
+export interface GgufContent {
+  readonly metadata: Readonly<Record<string, GgufEntry>>;
+  readonly tensors: readonly TensorSource[];
+}
+
+/** Writes a GGUF file of version 3. Resolves to its size in bytes. */
+export async function writeGguf(path: string, content: GgufContent): Promise<number> {
+  const alignment = alignmentOf(content);
+  const header = encodeHeader(content);
+  const file = await open(path, 'w');
+  try {
+    let position = 0;
+    const put = async (bytes: Uint8Array) => {
+      await file.writeFile(bytes);
+      position += bytes.byteLength;
+    };
+    const pad = () => put(new Uint8Array(aligned(position, alignment) - position));
+    await put(header);
+    await pad();
+    for (const tensor of content.tensors) {
+      const before = position;
+      const chunks = typeof tensor.data === 'function' ? tensor.data() : [bytesOf(tensor.data)];
+      for (const chunk of chunks) await put(chunk);
+      if (position - before !== sizeOf(tensor)) {
+        throw new RangeError(`${tensor.name} needs ${sizeOf(tensor)} bytes and got ${position - before}`);
+      }
+      await pad();
+    }
+    return position;
+  } finally {
+    await file.close();
+  }
+}
+
+/** Everything before the weights, without the padding that follows. */
+export function encodeHeader(content: GgufContent): Buffer {
+  const alignment = alignmentOf(content);
+  const entries = Object.entries(content.metadata);
+  const parts = [Buffer.from('GGUF'), uint32(3), uint64(content.tensors.length), uint64(entries.length)];
+  for (const [key, { type, value }] of entries) {
+    parts.push(text(key), uint32(valueTypes[type].id), encodeValue(type, value));
+  }
+  let offset = 0;
+  for (const tensor of content.tensors) {
+    const { name, shape, type } = tensor;
+    parts.push(text(name), uint32(shape.length), ...shape.map(uint64), uint32(tensorTypes[type].id), uint64(offset));
+    offset = aligned(offset + sizeOf(tensor), alignment);
+  }
+  return Buffer.concat(parts);
+}
+
+/** The entry for an array of values of one type. */
+export function arrayEntry(type: ValueType, values: readonly GgufValue[]): GgufEntry {
+  return { type: 'array', value: { type, length: values.length, values } };
+}
+
+function encodeValue(type: ValueType, value: GgufValue): Buffer {
+  if (typeof value === 'object') {
+    if (type !== 'array' || value.values.length !== value.length)
+      throw new RangeError('only a whole array can be written');
+    const head = [uint32(valueTypes[value.type].id), uint64(value.length)];
+    return Buffer.concat([...head, ...value.values.map((entry) => encodeValue(value.type, entry))]);
+  }
+  if (type === 'string') return text(String(value));
+  const bytes = Buffer.alloc(valueTypes[type].width);
+  writers[type]?.(bytes, value);
+  return bytes;
+}
+
+const writers: Readonly<
+  Partial<Record<ValueType, (bytes: Buffer, value: number | bigint | boolean | string) => void>>
+> = {
+  uint8: (bytes, value) => bytes.writeUInt8(Number(value)),
+  int8: (bytes, value) => bytes.writeInt8(Number(value)),
+  uint16: (bytes, value) => bytes.writeUInt16LE(Number(value)),
+  int16: (bytes, value) => bytes.writeInt16LE(Number(value)),
+  uint32: (bytes, value) => bytes.writeUInt32LE(Number(value)),
+  int32: (bytes, value) => bytes.writeInt32LE(Number(value)),
+  float32: (bytes, value) => bytes.writeFloatLE(Number(value)),
+  float64: (bytes, value) => bytes.writeDoubleLE(Number(value)),
+  bool: (bytes, value) => bytes.writeUInt8(value ? 1 : 0),
+  uint64: (bytes, value) => bytes.writeBigUInt64LE(BigInt(value)),
+  int64: (bytes, value) => bytes.writeBigInt64LE(BigInt(value)),
+};
+
+function alignmentOf({ metadata }: GgufContent): number {
+  return Number(metadata['general.alignment']?.value ?? defaultAlignment);
+}
+
+function sizeOf({ name, type, shape }: TensorSource): number {
+  const bytes = tensorBytes(type, shape);
+  if (bytes === undefined) throw new RangeError(`${name} cannot have the shape ${shape.join(' × ')} as ${type}`);
+  return bytes;
+}
+
+function bytesOf(view: ArrayBufferView): Uint8Array {
+  return new Uint8Array(view.buffer, view.byteOffset, view.byteLength);
+}
+
+function text(value: string): Buffer {
+  const bytes = Buffer.from(value);
+  return Buffer.concat([uint64(bytes.length), bytes]);
+}
+
+function uint32(value: number): Buffer {
+  const bytes = Buffer.alloc(4);
+  bytes.writeUInt32LE(value);
+  return bytes;
+}
+
+function uint64(value: number): Buffer {
+  const bytes = Buffer.alloc(8);
+  bytes.writeBigUInt64LE(BigInt(value));
+  return bytes;
+}

@@ -1,0 +1,51 @@
+import type { Settings } from '../config/flags.ts';
+
+export interface Addresses {
+  readonly scheme: 'http' | 'https';
+  readonly port: number;
+  /** What `--host` named; empty for this machine only. */
+  readonly host: string;
+}
+
+export function baseUrl({ scheme, port, host }: Addresses): string {
+  const anywhere = host === '' || host === '0.0.0.0' || host === '::';
+  const name = anywhere ? 'localhost' : host.includes(':') ? `[${host}]` : host;
+  return `${scheme}://${name}:${port}`;
+}
+
+export function welcome(version: string): readonly string[] {
+  return ['***', `Welcome to Parley - Version ${version}`];
+}
+
+/** The lines that people look for and that launchers wait for, once everything is loaded. */
+export function readyLines(addresses: Addresses, settings: Settings, withModel: boolean): readonly string[] {
+  const url = baseUrl(addresses);
+  const modules = {
+    TextGeneration: withModel,
+    ApiKeyPassword: Boolean(settings.password),
+  };
+  const names = (active: boolean) =>
+    Object.entries(modules)
+      .filter(([, on]) => on === active)
+      .map(([name]) => name)
+      .join(' ');
+  return [
+    '======',
+    `Active Modules: ${names(true) || 'none'}`,
+    `Inactive Modules: ${names(false) || 'none'}`,
+    'Enabled APIs: KoboldCppApi',
+    ...openWarning(addresses, settings),
+    `Starting Kobold API on port ${addresses.port} at ${url}/api/`,
+    `Start page at ${url}/`,
+    '======',
+    `Please connect to custom endpoint at ${url}`,
+  ];
+}
+
+function openWarning({ host }: Addresses, { password }: Settings): readonly string[] {
+  const local = host === '' || host === 'localhost' || host === '::1' || host.startsWith('127.');
+  if (local) return [];
+  return [
+    `Open to the network on ${host}${password ? ', behind the password' : ': anybody who reaches this address can use it (set --password to prevent that)'}.`,
+  ];
+}

@@ -1,0 +1,63 @@
+import { readFileSync } from 'node:fs';
+import { availableParallelism } from 'node:os';
+import { basename, resolve } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import type { FlagKey, Settings } from '../config/flags.ts';
+import { linuxProcessors, type Processors, threadCount } from '../config/threads.ts';
+import type { TextEngine } from '../core/text-engine.ts';
+import { spawnChild } from '../engines/host/child.ts';
+import { LlamaHost, type LlamaObserver } from '../engines/llama/host.ts';
+import type { ModelFile } from '../engines/llama/model-file.ts';
+import { loadOptions } from '../engines/llama/placement.ts';
+import { noTextEngine } from '../engines/none.ts';
+
+/** The model that comes with Parley, so that it works the minute it is installed. */
+export const embeddedModel = fileURLToPath(new URL('../../models/parley-mini.gguf', import.meta.url));
+
+export function modelPath(settings: Settings): string | undefined {
+  if (settings.nomodel) return undefined;
+  return resolve(settings.model?.[0] ?? embeddedModel);
+}
+
+export function displayName(path: string): string {
+  return basename(path).replace(/\.gguf$/i, '');
+}
+
+export interface TextEngineProcess extends TextEngine {
+  start(): void;
+  stop(): Promise<void>;
+}
+
+export function createTextEngine(
+  settings: Settings,
+  given: ReadonlySet<FlagKey>,
+  file: ModelFile | undefined,
+  observer: LlamaObserver,
+): TextEngineProcess {
+  if (!file) return noTextEngine(settings.contextsize);
+  const options = loadOptions(settings, {
+    model: file.path,
+    name: displayName(file.path),
+    shape: file.shape,
+    threads: threadCount(settings.threads, processors()),
+    contextSizeGiven: given.has('contextsize'),
+  });
+  return new LlamaHost(options, {
+    spawn: spawnChild,
+    workerEntry: fileURLToPath(new URL('../engines/llama/worker/main.js', import.meta.url)),
+    delay: (milliseconds, action) => setTimeout(action, milliseconds).unref(),
+    observer,
+  });
+}
+
+function processors(): Processors {
+  const logical = availableParallelism();
+  if (process.platform !== 'linux') return { logical };
+  return linuxProcessors(logical, (path) => {
+    try {
+      return readFileSync(path, 'utf8');
+    } catch {
+      return undefined;
+    }
+  });
+}
