@@ -1,5 +1,6 @@
 import { spawnSync } from 'node:child_process';
-import { existsSync, readFileSync, statSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
+import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
 export const root = new URL('..', import.meta.url);
@@ -33,7 +34,8 @@ function sameVersions(marker, lock) {
   );
 }
 
-export function fail(message) {
-  console.error(message);
-  process.exit(1);
+/** When a file under this folder was last written, in milliseconds. */
+export function newestChange(folder) {
+  const entries = readdirSync(path(folder), { recursive: true, withFileTypes: true }).filter((entry) => entry.isFile());
+  return Math.max(0, ...entries.map((entry) => statSync(join(entry.parentPath ?? entry.path, entry.name)).mtimeMs));
 }

@@ -1,1 +1,183 @@
-export {};
+#!/usr/bin/env node
+import { appendFileSync, existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { readFile } from 'node:fs/promises';
+import { constants, setPriority } from 'node:os';
+import { createApp } from './app.ts';
+import { chooseAdapter, loadAdapter } from './chat/adapters/load.ts';
+import { writeConfigFile } from './config/config-file.ts';
+import type { FlagKey, Settings } from './config/flags.ts';
+import { helpText } from './config/help.ts';
+import { loadSettings } from './config/load.ts';
+import type { ModelFile } from './engines/llama/model-file.ts';
+import { readModelFile } from './engines/llama/model-file.ts';
+import { welcome } from './observe/banner.ts';
+import { LoadLog } from './observe/load-log.ts';
+import { RequestLog } from './observe/request-log.ts';
+import { type Output, Terminal } from './observe/terminal.ts';
+import { createTextEngine, displayName, modelPath } from './run/engine.ts';
+import { serve } from './run/serve.ts';
+
+const product = { name: 'Parley', version: packageVersion() };
+
+await main(process.argv.slice(2)).catch((error: unknown) => {
+  console.error(error instanceof Error ? error.message : String(error));
+  process.exit(1);
+});
+
+async function main(words: readonly string[]): Promise<void> {
+  const loaded = loadSettings({
+    arguments: words,
+    environment: process.env,
+    readFile: (path) => readFileSync(path, 'utf8'),
+    exists: existsSync,
+  });
+  if (loaded.type === 'refused') {
+    for (const line of [...loaded.notes, ...loaded.problems.map(({ sentence }) => sentence)]) console.error(line);
+    process.exit(loaded.exitCode);
+  }
+  const { settings, given, notes } = loaded;
+  if (settings.help) console.log(helpText(process.stdout.columns ?? 100));
+  else if (settings.version) console.log(product.version);
+  else if (settings.analyze) await analyze(settings.analyze);
+  else if (settings.exportconfig) exportConfig(settings.exportconfig, '.kcpps', writeConfigFile(settings, 'config'));
+  else if (settings.exporttemplate) {
+    exportConfig(settings.exporttemplate, '.kcppt', writeConfigFile(settings, 'template'));
+  } else await run(settings, given, notes);
+}
+
+/** The modes that load a model: one reply, a chat in the terminal, a benchmark, or the server. */
+async function run(settings: Settings, given: ReadonlySet<FlagKey>, notes: readonly string[]): Promise<void> {
+  const scripted = settings.prompt !== '';
+  const terminal = new Terminal(scripted ? standardError() : standardOutput());
+  for (const line of scripted ? notes : [...welcome(product.version), ...notes]) terminal.line(line);
+  if (settings.highpriority) raisePriority(terminal);
+
+  const path = modelPath(settings);
+  const file = path === undefined ? undefined : await modelFile(path);
+  const adapter = chooseAdapter(await loadAdapter(settings.chatcompletionsadapter, readOptional), file?.chatTemplate);
+  const loadLog = new LoadLog(terminal, path === undefined ? '' : displayName(path));
+  const startedAt = performance.now();
+  const engine = createTextEngine(settings, given, file, {
+    progress: (fraction) => loadLog.progress(fraction),
+    loaded: (model) => {
+      const place = model.gpuLayers > 0 ? `${model.gpuLayers} of ${model.layers + 1} layers on the GPU` : 'on the CPU';
+      const facts = [model.description, `context ${model.contextSize}`, place, `CPU build ${model.cpuVariant}`];
+      loadLog.done((performance.now() - startedAt) / 1000, facts);
+      for (const note of model.notes) terminal.line(note);
+      if (adapter.consoleLine) terminal.line(adapter.consoleLine);
+    },
+    failed: (reason) => loadLog.failed(reason),
+    lost: ({ signal, code }) => {
+      terminal.line(`The text engine stopped (${signal ?? `code ${code}`}); it is being started again.`);
+    },
+    ...(settings.debugmode === 1 ? { line: (line: string) => terminal.line(`llama.cpp: ${line}`) } : {}),
+  });
+  const requestLog = new RequestLog({
+    terminal,
+    quiet: settings.quiet || settings.debugmode === -1 || scripted || settings.cli,
+    contextSize: () => engine.contextSize(),
+    now: () => new Date(),
+  });
+  const exit = async (code: number) => {
+    await engine.stop();
+    process.exit(code);
+  };
+  const app = createApp({
+    settings,
+    engine,
+    adapter,
+    product,
+    observer: scripted || settings.cli ? {} : requestLog,
+    onError: (error, { method, path: where }) => {
+      terminal.line(`${method} ${where} failed: ${error instanceof Error ? error.stack : String(error)}`);
+    },
+    shutdown: () => setTimeout(() => void exit(0), 1000),
+  });
+  for (const signal of ['SIGINT', 'SIGTERM'] as const) {
+    process.once(signal, () => {
+      process.once(signal, () => process.exit(1));
+      void app.server.close().then(() => exit(0));
+    });
+  }
+
+  const served = settings.prompt === '' && !settings.cli && settings.benchmark === null;
+  if (path !== undefined) loadLog.begin(path);
+  if (served) return serve({ app, engine, settings, terminal, exit: (code) => void exit(code) });
+
+  engine.start();
+  await engine.settled();
+  if (engine.state().type !== 'ready') return exit(engine.state().type === 'none' ? 2 : 3);
+  const maxTokens = Math.min(settings.defaultgenamt, Math.floor(engine.contextSize() / 2));
+  if (scripted) {
+    const { oneShot } = await import('./run/one-shot.ts');
+    await oneShot(app.text, settings.prompt, maxTokens, (text) => process.stdout.write(text));
+  } else if (settings.cli) {
+    const { terminalChat } = await import('./run/terminal-chat.ts');
+    await terminalChat({ text: app.text, tags: adapter.adapter.tags, maxTokens, input: process.stdin, output: process.stdout });
+  } else {
+    const { benchmark, benchmarkCsv, benchmarkText } = await import('./run/benchmark.ts');
+    const result = await benchmark(app.text);
+    terminal.line(benchmarkText(result));
+    const target = settings.benchmark;
+    if (target && target !== 'stdout') {
+      appendFileSync(target, benchmarkCsv(result, new Date().toISOString(), !existsSync(target)));
+    }
+  }
+  await exit(0);
+}
+
+/** A model that cannot be one ends the program here, before anything is started for it. */
+async function modelFile(path: string): Promise<ModelFile> {
+  try {
+    return await readModelFile(path);
+  } catch (error) {
+    const reason = (error as Error).message;
+    console.error(`${path} could not be loaded: ${reason}`);
+    process.exit((error as NodeJS.ErrnoException).code === 'ENOENT' ? 2 : 3);
+  }
+}
+
+async function analyze(path: string): Promise<void> {
+  const [{ readGguf }, { describeGguf }] = await Promise.all([import('./gguf/read.ts'), import('./gguf/describe.ts')]);
+  try {
+    console.log(describeGguf(await readGguf(path)));
+  } catch (error) {
+    console.error(`${path}: ${(error as Error).message}`);
+    process.exit((error as NodeJS.ErrnoException).code === 'ENOENT' ? 2 : 3);
+  }
+}
+
+function exportConfig(name: string, ending: string, text: string): void {
+  const path = name.endsWith(ending) ? name : `${name}${ending}`;
+  writeFileSync(path, text);
+  console.log(`Written: ${path}`);
+}
+
+async function readOptional(path: string): Promise<string | undefined> {
+  return existsSync(path) ? readFile(path, 'utf8') : undefined;
+}
+
+function raisePriority(terminal: Terminal): void {
+  try {
+    setPriority(constants.priority.PRIORITY_ABOVE_NORMAL);
+  } catch {
+    terminal.line('--highpriority: the system does not allow this user a higher priority.');
+  }
+}
+
+function standardOutput(): Output {
+  return {
+    interactive: process.stdout.isTTY === true,
+    columns: process.stdout.columns ?? 80,
+    write: (text) => process.stdout.write(text),
+  };
+}
+
+function standardError(): Output {
+  return { interactive: false, columns: 80, write: (text) => process.stderr.write(text) };
+}
+
+function packageVersion(): string {
+  const text = readFileSync(new URL('../package.json', import.meta.url), 'utf8');
+  return (JSON.parse(text) as { version: string }).version;
+}

@@ -51,6 +51,8 @@ export const tensorTypes = {
   TQ1_0: { id: 34, block: 256, bytes: 54 },
   TQ2_0: { id: 35, block: 256, bytes: 66 },
   MXFP4: { id: 39, block: 32, bytes: 17 },
+  NVFP4: { id: 40, block: 64, bytes: 36 },
+  Q1_0: { id: 41, block: 128, bytes: 18 },
 } as const;
 
 export type TensorType = keyof typeof tensorTypes;

@@ -100,7 +100,8 @@ export class Chain {
     }
     this.#steps = activeSteps(this.#settings, repetition);
     const first = this.#steps[0]?.stage;
-    this.candidateCount = first === 'top-k' ? Math.max(1, Math.min(candidateLimit, Math.floor(settings.topK))) : candidateLimit;
+    this.candidateCount =
+      first === 'top-k' ? Math.max(1, Math.min(candidateLimit, Math.floor(settings.topK))) : candidateLimit;
     this.greedy = this.#mirostat === undefined && isGreedy(this.#steps, this.#settings, repetition);
   }
 

@@ -15,7 +15,7 @@ export function typical(candidates: Candidates, limit: number): void {
   while (end < size && -Math.log(probabilities[end] as number) < expected) end += 1;
   let start = end;
   let sum = 0;
-  while (sum <= limit && (start > 0 || end < size)) {
+  while (sum <= Math.max(0, limit) && (start > 0 || end < size)) {
     const before = start > 0 ? Math.abs(-Math.log(probabilities[start - 1] as number) - expected) : Infinity;
     const after = end < size ? Math.abs(-Math.log(probabilities[end] as number) - expected) : Infinity;
     if (start > 0 && before <= after) {

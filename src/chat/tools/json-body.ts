@@ -1,0 +1,93 @@
+import type { Body } from './body.ts';
+import type { CallWriter } from './call-writer.ts';
+import { JsonScan } from './json-scan.ts';
+
+export interface JsonBodyShape {
+  /** Matches from the start of a block, or the end of the last call, to just before the `{` of the arguments. */
+  readonly header: RegExp;
+  /** Names that count; any name where it is left out. */
+  readonly knownNames?: ReadonlySet<string>;
+  /** Reads a block whose parts came in an order that could not be reported as they came. */
+  readonly whole?: (body: string) => readonly WholeCall[];
+}
+
+export interface WholeCall {
+  readonly name: string;
+  readonly json: string;
+}
+
+/** What may stand between and after calls without meaning anything. */
+const punctuation = /^(?:[\s,;[\]}`]|"(?:id|type|tool_call_id)"\s*:\s*"[^"]*")*$/;
+
+/** A name and then a JSON object, whatever stands around them. */
+export class JsonBody implements Body {
+  readonly #writer: CallWriter;
+  readonly #shape: JsonBodyShape;
+  #scan: JsonScan | undefined;
+  #buffer = '';
+  #calls = 0;
+
+  constructor(writer: CallWriter, shape: JsonBodyShape) {
+    this.#writer = writer;
+    this.#shape = shape;
+  }
+
+  get insideArguments(): boolean {
+    return this.#scan !== undefined;
+  }
+
+  /** Whether this text begins with a call whose name counts. */
+  startsCall(text: string): boolean {
+    const name = this.#shape.header.exec(text)?.[1];
+    return name !== undefined && this.#isKnown(name);
+  }
+
+  push(text: string): void {
+    let unread = text;
+    do {
+      if (this.insideArguments) unread = this.pushArguments(unread);
+      this.#buffer += unread;
+      unread = this.#readHeader();
+    } while (this.insideArguments && unread !== '');
+  }
+
+  pushArguments(text: string): string {
+    if (this.#scan === undefined) return text;
+    const { length, state } = this.#scan.push(text);
+    this.#writer.json(text.slice(0, length));
+    if (state === 'more') return '';
+    this.#closeCall();
+    return text.slice(length);
+  }
+
+  end(): { calls: number; leftover: string } {
+    if (this.insideArguments) this.#closeCall();
+    const left = this.#buffer;
+    this.#buffer = '';
+    if (this.#calls > 0) return { calls: this.#calls, leftover: punctuation.test(left) ? '' : left };
+    const whole = (this.#shape.whole?.(left) ?? []).filter(({ name }) => this.#isKnown(name));
+    for (const { name, json } of whole) this.#writer.whole(name, json);
+    return whole.length > 0 ? { calls: whole.length, leftover: '' } : { calls: 0, leftover: left };
+  }
+
+  #readHeader(): string {
+    const found = this.#shape.header.exec(this.#buffer);
+    const name = found?.[1];
+    if (!found || name === undefined || !this.#isKnown(name)) return '';
+    const rest = this.#buffer.slice(found[0].length);
+    this.#buffer = '';
+    this.#scan = new JsonScan();
+    this.#calls += 1;
+    this.#writer.start(name);
+    return rest;
+  }
+
+  #closeCall(): void {
+    this.#scan = undefined;
+    this.#writer.end();
+  }
+
+  #isKnown(name: string): boolean {
+    return this.#shape.knownNames?.has(name) ?? true;
+  }
+}

@@ -1,0 +1,71 @@
+import { spawn } from 'node:child_process';
+import type { App } from '../app.ts';
+import type { Settings } from '../config/flags.ts';
+import type { TextEngineProcess } from './engine.ts';
+import { type Addresses, baseUrl, readyLines } from '../observe/banner.ts';
+import type { Terminal } from '../observe/terminal.ts';
+
+export interface Serving {
+  readonly app: App;
+  readonly engine: TextEngineProcess;
+  readonly settings: Settings;
+  readonly terminal: Terminal;
+  readonly exit: (code: number) => void;
+}
+
+/** Opens the port at once, loads the model behind it, and says when everything is ready. */
+export async function serve({ app, engine, settings, terminal, exit }: Serving): Promise<void> {
+  const { port } = await listen(app, settings, terminal);
+  const addresses: Addresses = { scheme: settings.ssl ? 'https' : 'http', port, host: settings.host };
+  terminal.line(`Listening on ${baseUrl(addresses)}`);
+  engine.start();
+  await engine.settled();
+  const state = engine.state();
+  if (state.type === 'failed') {
+    await app.server.close();
+    exit(3);
+    return;
+  }
+  for (const line of readyLines(addresses, settings, state.type === 'ready')) terminal.line(line);
+  if (settings.launch) openBrowser(baseUrl(addresses), terminal);
+  if (settings.onready) runOnReady(settings.onready, terminal);
+}
+
+/** With `--singleinstance` an older instance on the port is asked to go, and is given a moment to do so. */
+async function listen(app: App, settings: Settings, terminal: Terminal): Promise<{ port: number }> {
+  try {
+    return await app.server.listen();
+  } catch (error) {
+    if (!settings.singleinstance || !(await dismissOther(settings))) throw error;
+    terminal.line('Another instance made room for this one.');
+    return app.server.listen();
+  }
+}
+
+async function dismissOther({ port, ssl, password }: Settings): Promise<boolean> {
+  try {
+    const reply = await fetch(`${ssl ? 'https' : 'http'}://127.0.0.1:${port}/api/extra/shutdown`, {
+      method: 'POST',
+      headers: password ? { authorization: `Bearer ${password}` } : {},
+    });
+    const { success } = (await reply.json()) as { success?: boolean };
+    // It answers first and then ends; the port is free when its process is gone.
+    if (success) await new Promise((resolve) => setTimeout(resolve, 2500));
+    return success === true;
+  } catch {
+    return false;
+  }
+}
+
+function openBrowser(url: string, terminal: Terminal): void {
+  const command = { darwin: 'open', win32: 'explorer' }[process.platform as string] ?? 'xdg-open';
+  const browser = spawn(command, [url], { stdio: 'ignore', detached: true });
+  browser.on('error', () => terminal.line(`No browser could be started; open ${url} yourself.`));
+  browser.unref();
+}
+
+function runOnReady(command: string, terminal: Terminal): void {
+  terminal.line(`Running the command of --onready: ${command}`);
+  const child = spawn(command, { shell: true, stdio: 'inherit' });
+  child.on('error', (error) => terminal.line(`The command of --onready failed: ${error.message}`));
+}

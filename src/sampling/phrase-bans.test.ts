@@ -1,0 +1,92 @@
+import fc from 'fast-check';
+import { expect, test } from 'vitest';
+import { type BanStep, PhraseBans } from './phrase-bans.ts';
+
+/** Feeds texts as tokens 100, 101, …; gives the steps that say something. */
+function feed(bans: PhraseBans, texts: readonly string[], first = 100): BanStep[] {
+  return texts
+    .map((text, index) => bans.accept(first + index, text))
+    .filter((step) => step.type === 'rewind' || step.end > step.start);
+}
+
+test('text is released once it is older than the delay', () => {
+  const bans = new PhraseBans(['never mind'], 2);
+  expect(feed(bans, ['a', 'b', 'c', 'd'])).toEqual([
+    { type: 'release', start: 0, end: 1, text: 'a' },
+    { type: 'release', start: 1, end: 2, text: 'b' },
+  ]);
+  expect(bans.flush()).toEqual({ type: 'release', start: 2, end: 4, text: 'cd' });
+});
+
+test('a phrase sends back to the token in which it starts, in any case and inside of a token', () => {
+  const bans = new PhraseBans(['never mind'], 5);
+  expect(feed(bans, ['Oh', ' NEV', 'er', ' Mind'])).toEqual([{ type: 'rewind', position: 1, token: 101 }]);
+  expect(bans.forbidden).toEqual([101]);
+  expect(feed(bans, [' well'], 7)).toEqual([]);
+  expect(bans.forbidden).toEqual([]);
+  expect(bans.flush()).toMatchObject({ end: 2, text: 'Oh well' });
+});
+
+test('bans at one position add up, and those behind it are forgotten', () => {
+  const bans = new PhraseBans(['xy', 'az', 'ab'], 9);
+  feed(bans, ['a', 'x', 'y'], 1);
+  expect(bans.forbidden).toEqual([2]);
+  feed(bans, ['x', 'y'], 20);
+  expect(bans.forbidden).toEqual([2, 20]);
+  expect(feed(bans, ['z'], 30)).toEqual([{ type: 'rewind', position: 0, token: 1 }]);
+  expect(bans.forbidden).toEqual([1]);
+  feed(bans, ['q'], 40);
+  expect(bans.forbidden).toEqual([]);
+});
+
+test('a character that is spread over tokens belongs to the first of them', () => {
+  const bans = new PhraseBans(['😀!'], 9);
+  expect(feed(bans, ['a', '', '', '😀', '!'])).toEqual([{ type: 'rewind', position: 1, token: 101 }]);
+});
+
+test('a silent token before plain text is left where it is', () => {
+  const bans = new PhraseBans(['no'], 9);
+  expect(feed(bans, ['a', '', 'no'])).toEqual([{ type: 'rewind', position: 2, token: 102 }]);
+});
+
+test('letters whose lower case is longer or depends on the place do not shift the positions', () => {
+  const bans = new PhraseBans(['ΟΔΟΣ'], 9);
+  expect(feed(bans, ['İİ', 'x', 'ΟΔΟ', 'Σ'])).toEqual([{ type: 'rewind', position: 2, token: 102 }]);
+});
+
+test('a phrase spelled in more tokens than the delay does not slip through', () => {
+  const bans = new PhraseBans(['abcdef'], 2);
+  expect(feed(bans, [...'zabcdef'])).toEqual([
+    { type: 'release', start: 0, end: 1, text: 'z' },
+    { type: 'rewind', position: 1, token: 101 },
+  ]);
+});
+
+test('whatever comes, the released text is in order, whole and free of the phrases', () => {
+  const pieces = fc.array(fc.constantFrom('a', 'b', 'ab', 'ba', 'c', '', 'A'), { maxLength: 60 });
+  fc.assert(
+    fc.property(pieces, fc.integer({ min: 0, max: 6 }), (texts, delay) => {
+      const bans = new PhraseBans(['abba', 'cc'], delay);
+      const output: string[] = [];
+      let shown = '';
+      let released = 0;
+      const take = (step: BanStep): void => {
+        if (step.type === 'rewind') {
+          expect(step.position).toBeGreaterThanOrEqual(released);
+          output.length = step.position;
+          return;
+        }
+        expect(step.start).toBe(released);
+        released = step.end;
+        shown += step.text;
+      };
+      texts.forEach((text, token) => {
+        output.push(text);
+        take(bans.accept(token, text));
+      });
+      take(bans.flush());
+      expect(shown).toBe(output.join(''));
+      expect(shown.toLowerCase()).not.toMatch(/abba|cc/);
+    }),
+  );
+});

@@ -1,0 +1,69 @@
+import fc from 'fast-check';
+import { expect, test } from 'vitest';
+import { Repetition } from './repetition.ts';
+import { anyLogits, candidatesOf, logitsOf } from './test-candidates.ts';
+
+const off = { penalty: 1, slope: 1, range: 320, presence: 0 };
+const penalised = (logits: number[], history: number[], settings: Partial<typeof off>, context = 100): number[] => {
+  const candidates = candidatesOf(logits);
+  const repetition = new Repetition({ ...off, ...settings }, context, logits.length);
+  repetition.penaliseCandidates(candidates, Int32Array.from(history), history.length);
+  return logitsOf(candidates);
+};
+
+test('divides what is above zero and multiplies the rest, once however often it was seen', () => {
+  expect(penalised([4, -4, 0, 4], [0, 1, 2, 0, 0], { penalty: 2 })).toEqual([2, -8, 0, 4]);
+});
+
+test('takes the presence penalty off once', () => {
+  expect(penalised([4, 4, 4], [0, 0, 2], { presence: 1.5 })).toEqual([2.5, 4, 2.5]);
+});
+
+test('the older half of the range gets as much of the penalty as the slope says, the newer wins', () => {
+  // A range of 5: the newest three are near, the other two far; token 3 lies outside.
+  const settings = { penalty: 3, slope: 0.5, range: 5 };
+  expect(penalised([6, 6, 6, 6], [3, 0, 1, 2, 2, 1], settings)).toEqual([3, 2, 2, 6]);
+});
+
+test('a rewarding penalty takes no account of the slope', () => {
+  expect(penalised([6, 6], [0, 1], { penalty: 0.5, slope: 0.5, range: 2 })).toEqual([12, 12]);
+});
+
+test.each([0, -1, 1.5])('a slope of %f counts as 1', (slope) => {
+  expect(penalised([6, 6], [0, 1], { penalty: 2, slope, range: 2 })).toEqual([3, 3]);
+});
+
+test('the range ends with the context', () => {
+  expect(penalised([6, 6, 6], [0, 1, 2], { penalty: 2 }, 2)).toEqual([6, 3, 3]);
+});
+
+test('token 0 counts as seen only where it was', () => {
+  expect(penalised([6, 6], [1], { penalty: 2 })).toEqual([6, 3]);
+});
+
+test('tokens outside of the vocabulary are passed over', () => {
+  expect(penalised([6, 6], [-1, 7, 1], { penalty: 2 })).toEqual([6, 3]);
+});
+
+test('the whole vocabulary fares as the candidates do, and nothing is remembered', () => {
+  const history = fc.array(fc.integer({ min: 0, max: 59 }), { maxLength: 40 });
+  const settings = fc.record({
+    penalty: fc.double({ min: 0.5, max: 3, noNaN: true }),
+    slope: fc.double({ min: 0, max: 1, noNaN: true }),
+    range: fc.integer({ min: 1, max: 50 }),
+    presence: fc.double({ min: -2, max: 2, noNaN: true }),
+  });
+  fc.assert(
+    fc.property(anyLogits(), history, settings, (values, tokens, chosen) => {
+      const repetition = new Repetition(chosen, 100, values.length);
+      const seen = Int32Array.from(tokens);
+      const vocabulary = Float32Array.from(values);
+      repetition.penaliseLogits(vocabulary, seen, seen.length);
+      for (let round = 0; round < 2; round += 1) {
+        const candidates = candidatesOf(values);
+        repetition.penaliseCandidates(candidates, seen, seen.length);
+        expect(logitsOf(candidates)).toEqual([...vocabulary]);
+      }
+    }),
+  );
+});
