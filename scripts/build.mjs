@@ -7,7 +7,10 @@ export function build() {
   ensureInstalled();
   rmSync(new URL('dist', root), { recursive: true, force: true });
   const compiler = new URL('node_modules/typescript/bin/tsc', root).pathname;
-  const { status } = spawnSync(process.execPath, [compiler, '-p', 'tsconfig.build.json'], { cwd: root, stdio: 'inherit' });
+  const { status } = spawnSync(process.execPath, [compiler, '-p', 'tsconfig.build.json'], {
+    cwd: root,
+    stdio: 'inherit',
+  });
   if (status !== 0) process.exit(status ?? 1);
   chmodSync(new URL('dist/main.js', root), 0o755);
 }

@@ -1,8 +1,8 @@
 import { randomInt } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { hostname } from 'node:os';
-import { replacePlaceholders } from './chat/placeholders.ts';
 import type { ChosenAdapter } from './chat/adapters/load.ts';
+import { replacePlaceholders } from './chat/placeholders.ts';
 import type { Settings } from './config/flags.ts';
 import { applyDefaults, requestDefaults } from './config/gen-defaults.ts';
 import { AppError } from './core/errors.ts';

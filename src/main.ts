@@ -113,7 +113,13 @@ async function run(settings: Settings, given: ReadonlySet<FlagKey>, notes: reado
     await oneShot(app.text, settings.prompt, maxTokens, (text) => process.stdout.write(text));
   } else if (settings.cli) {
     const { terminalChat } = await import('./run/terminal-chat.ts');
-    await terminalChat({ text: app.text, tags: adapter.adapter.tags, maxTokens, input: process.stdin, output: process.stdout });
+    await terminalChat({
+      text: app.text,
+      tags: adapter.adapter.tags,
+      maxTokens,
+      input: process.stdin,
+      output: process.stdout,
+    });
   } else {
     const { benchmark, benchmarkCsv, benchmarkText } = await import('./run/benchmark.ts');
     const result = await benchmark(app.text);

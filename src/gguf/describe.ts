@@ -51,7 +51,10 @@ function quantisation(tensors: readonly GgufTensor[]): string | undefined {
   const total = sumBytes(tensors) || 1;
   return [...byType]
     .sort(([, a], [, b]) => b.bytes - a.bytes)
-    .map(([type, { bytes, count }]) => `${type} ${((bytes / total) * 100).toFixed(1)} % (${count} tensors)`)
+    .map(
+      ([type, { bytes, count }]) =>
+        `${type} ${((bytes / total) * 100).toFixed(1)} % (${count} ${count === 1 ? 'tensor' : 'tensors'})`,
+    )
     .join(', ');
 }
 
@@ -76,7 +79,8 @@ function shown(value: GgufValue): string {
     return shortened(`[${first.join(', ')}${value.length > first.length ? ', …' : ''}]`);
   }
   if (typeof value === 'string') return shortened(JSON.stringify(value));
-  return typeof value === 'number' ? String(Number(value.toPrecision(8))) : String(value);
+  // A 32-bit float has seven digits; the rest of what a double shows of it is noise.
+  return typeof value === 'number' && !Number.isInteger(value) ? String(Number(value.toPrecision(6))) : String(value);
 }
 
 function shortened(text: string): string {

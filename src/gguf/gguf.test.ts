@@ -222,7 +222,7 @@ describe('the description', () => {
     expect(line('File:')).toBe(`File:  model.gguf (${(statSync(path).size / 1e6).toFixed(1)} MB)`);
     expect(line('Parameters:')).toBe('Parameters:  205 (205)');
     expect(line('Quantisation:')).toBe(
-      'Quantisation:  Q8_0 85.0 % (1 tensors), F32 8.3 % (1 tensors), F16 6.7 % (1 tensors)',
+      'Quantisation:  Q8_0 85.0 % (1 tensor), F32 8.3 % (1 tensor), F16 6.7 % (1 tensor)',
     );
     expect(line('Context length:')).toBe('Context length:  4,096');
     expect(line('Heads:')).toBe('Heads:  not said');

@@ -1,4 +1,4 @@
-import { type GenerationEvent, type Timings, unreachable, type Usage } from '../core/events.ts';
+import { type GenerationEvent, type Timings, type Usage, unreachable } from '../core/events.ts';
 import type { GenerationRequest } from '../core/request.ts';
 import type { PromptProgress } from '../core/text-engine.ts';
 import type { Terminal } from './terminal.ts';

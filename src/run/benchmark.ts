@@ -1,7 +1,7 @@
-import { fold } from '../core/fold.ts';
 import type { GenerationEvent } from '../core/events.ts';
-import type { TextService } from '../core/text-service.ts';
+import { fold } from '../core/fold.ts';
 import { defaultSampling } from '../core/sampling-fields.ts';
+import type { TextService } from '../core/text-service.ts';
 import { plainRequest } from './request.ts';
 
 export interface BenchmarkResult {
@@ -56,7 +56,17 @@ export function benchmarkText(result: BenchmarkResult): string {
   ].join('\n');
 }
 
-const columns = ['Timestamp', 'Model', 'MaxCtx', 'PromptTokens', 'PromptSeconds', 'PromptSpeed', 'GeneratedTokens', 'GenerationSeconds', 'GenerationSpeed'];
+const columns = [
+  'Timestamp',
+  'Model',
+  'MaxCtx',
+  'PromptTokens',
+  'PromptSeconds',
+  'PromptSpeed',
+  'GeneratedTokens',
+  'GenerationSeconds',
+  'GenerationSpeed',
+];
 
 /** A row for a table of many runs; the first row of a new file names the columns. */
 export function benchmarkCsv(result: BenchmarkResult, time: string, withHeader: boolean): string {

@@ -2,7 +2,11 @@ import type { GenerationRequest } from '../core/request.ts';
 import { defaultSampling } from '../core/sampling-fields.ts';
 
 /** A request as the terminal modes make it: all defaults, only the text is theirs. */
-export function plainRequest(prompt: string, maxTokens: number, changes: Partial<GenerationRequest> = {}): GenerationRequest {
+export function plainRequest(
+  prompt: string,
+  maxTokens: number,
+  changes: Partial<GenerationRequest> = {},
+): GenerationRequest {
   return {
     prompt,
     memory: '',

@@ -1,9 +1,9 @@
 import { spawn } from 'node:child_process';
 import type { App } from '../app.ts';
 import type { Settings } from '../config/flags.ts';
-import type { TextEngineProcess } from './engine.ts';
 import { type Addresses, baseUrl, readyLines } from '../observe/banner.ts';
 import type { Terminal } from '../observe/terminal.ts';
+import type { TextEngineProcess } from './engine.ts';
 
 export interface Serving {
   readonly app: App;

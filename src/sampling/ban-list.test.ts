@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { splitBans } from './ban-list.ts';
-import { vocabularyOf } from './test-candidates.ts';
+import { vocabularyOf } from './testing/candidates.ts';
 
 const vocabulary = vocabularyOf(['a', 'b', 'cat', ' Cat', 'scatter', ' ', 'incomprehensible', '']);
 

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { anyLogits, candidatesOf, idsOf, logitsOf, probabilitiesOf, weighted } from './test-candidates.ts';
+import { anyLogits, candidatesOf, idsOf, logitsOf, probabilitiesOf, weighted } from './testing/candidates.ts';
 
 const naiveOrder = (logits: readonly number[]): number[] =>
   logits.map((_, id) => id).sort((a, b) => (logits[b] === logits[a] ? a - b : Number(logits[b]) - Number(logits[a])));

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { AdaptiveP } from './adaptive-p.ts';
 import { draw } from './draw.ts';
 import { Random } from './random.ts';
-import { candidatesOf, idsOf, logitsOf, weighted } from './test-candidates.ts';
+import { candidatesOf, idsOf, logitsOf, weighted } from './testing/candidates.ts';
 import { xtc } from './xtc.ts';
 
 /** Draws these numbers and then fails. */

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { dryBreakers, tokensAfterBreaker } from './dry-breakers.ts';
-import { vocabularyOf } from './test-candidates.ts';
+import { vocabularyOf } from './testing/candidates.ts';
 
 const vocabulary = vocabularyOf(['x', 'a\n', '\n', 'Us', 'User', 'er', ':', 'e', 'r', 's', '。', 'あ。', 'U', 'sU']);
 const after = (breakers: string[], tokens: number[]): number =>

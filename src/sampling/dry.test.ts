@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { commonSuffixes, Dry, type DrySettings } from './dry.ts';
 import { dryBreakers } from './dry-breakers.ts';
-import { vocabularyOf } from './test-candidates.ts';
+import { vocabularyOf } from './testing/candidates.ts';
 
 const letters = vocabularyOf([...'abcdefgh\n']);
 const history = (text: string): Int32Array => Int32Array.from(letters.tokenize(text));

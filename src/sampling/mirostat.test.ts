@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { Mirostat } from './mirostat.ts';
 import { Random } from './random.ts';
-import { candidatesOf, idsOf, weighted } from './test-candidates.ts';
+import { candidatesOf, idsOf, weighted } from './testing/candidates.ts';
 
 test('version 2 cuts what is more surprising than mu, draws and corrects mu', () => {
   const mirostat = new Mirostat(2, 1, 0.1, 4);

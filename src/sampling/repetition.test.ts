@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { Repetition } from './repetition.ts';
-import { anyLogits, candidatesOf, logitsOf } from './test-candidates.ts';
+import { anyLogits, candidatesOf, logitsOf } from './testing/candidates.ts';
 
 const off = { penalty: 1, slope: 1, range: 320, presence: 0 };
 const penalised = (logits: number[], history: number[], settings: Partial<typeof off>, context = 100): number[] => {

@@ -5,7 +5,7 @@ import type { Candidates } from './candidates.ts';
 import { logprobsOf } from './logprobs.ts';
 import { Random } from './random.ts';
 import { noToken, Sampler, type SamplerOptions } from './sampler.ts';
-import { anyLogits, idsOf, probabilitiesOf } from './test-candidates.ts';
+import { anyLogits, idsOf, probabilitiesOf } from './testing/candidates.ts';
 
 /** Every sampler off: what is left is a draw from the raw distribution. */
 const plain: Sampling = { ...defaultSampling, temperature: 1, topK: 0, topP: 1 };

@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import { Candidates } from './candidates.ts';
 import { Random } from './random.ts';
 import { keepHighest, trimToHighest } from './select.ts';
-import { candidatesOf, idsOf, logitsOf } from './test-candidates.ts';
+import { candidatesOf, idsOf, logitsOf } from './testing/candidates.ts';
 
 function naive(logits: Float32Array, count: number): number[] {
   const value = (id: number): number => (Number.isNaN(logits[id]) ? -Infinity : (logits[id] as number));

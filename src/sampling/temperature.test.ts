@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { smoothing } from './smoothing.ts';
 import { dynamicTemperature, temperature } from './temperature.ts';
-import { candidatesOf, idsOf, logitsOf } from './test-candidates.ts';
+import { candidatesOf, idsOf, logitsOf } from './testing/candidates.ts';
 
 test('divides the logits', () => {
   const candidates = candidatesOf([2, -1]);

@@ -4,7 +4,7 @@ import type { Candidates } from './candidates.ts';
 import { minP } from './min-p.ts';
 import { nSigma } from './n-sigma.ts';
 import { tailFree } from './tail-free.ts';
-import { anyLogits, candidatesOf, idsOf, weighted } from './test-candidates.ts';
+import { anyLogits, candidatesOf, idsOf, weighted } from './testing/candidates.ts';
 import { topA } from './top-a.ts';
 import { topK } from './top-k.ts';
 import { topP } from './top-p.ts';

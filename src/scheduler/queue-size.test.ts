@@ -10,6 +10,9 @@ test.each([
   [0, 4, false, 9],
   [0, 4, true, 1],
   [-3, 1, false, 0],
-])('multiuser %i with %i parallel requests and other models: %s lets %i wait', (multiuser, parallelRequests, otherModels, places) => {
-  expect(waitingPlaces({ multiuser, parallelRequests, otherModels })).toBe(places);
-});
+])(
+  'multiuser %i with %i parallel requests and other models: %s lets %i wait',
+  (multiuser, parallelRequests, otherModels, places) => {
+    expect(waitingPlaces({ multiuser, parallelRequests, otherModels })).toBe(places);
+  },
+);

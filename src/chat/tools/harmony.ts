@@ -2,7 +2,7 @@ import { BlockReader, blockFormat } from './block-reader.ts';
 import type { ToolFormat } from './format.ts';
 import { JsonBody } from './json-body.ts';
 
-const header = /^([\w.-]+)[^{]*?<\|message\|>\s*(?=\{)/;
+const header = /^([\w.-]+)(?![\w.-])[^{]*?<\|message\|>\s*(?=\{)/;
 
 const format = blockFormat(
   {

@@ -30,6 +30,8 @@ export class TaggedBody implements Body {
   push(text: string): void {
     this.#buffer += text;
     if (this.#name === undefined && !this.#readName()) return;
+    // A parameter can only become complete with the end of a tag; long values are not searched again and again.
+    if (!text.includes('>')) return;
     for (;;) {
       const found = this.#shape.parameter.exec(this.#buffer);
       if (!found) return;

@@ -32,7 +32,10 @@ test.each<[Partial<Settings>, object]>([
   [{ gpulayers: 12 }, { gpuLayers: 12 }],
   [{ gpulayers: 12, autofit: true }, { gpuLayers: 'auto' }],
   [{ batchsize: -1 }, { batchSize: 1, microBatchSize: 1 }],
-  [{ batchsize: 1024, ubatchsize: 256 }, { batchSize: 1024, microBatchSize: 256 }],
+  [
+    { batchsize: 1024, ubatchsize: 256 },
+    { batchSize: 1024, microBatchSize: 256 },
+  ],
   [{ usemmap: true, usemlock: true }, { loadMode: 'mmap+mlock' }],
   [{ ropeconfig: [0.5, 20000] }, { rope: { scale: 0.5, base: 20000 } }],
   [{ lora: ['a.gguf'], loramult: 0.5 }, { lora: [{ path: 'a.gguf', scale: 0.5 }] }],
@@ -59,8 +62,9 @@ describe('expert weights on the CPU', () => {
     ]));
 });
 
-test.each(['nonsense', 'a=int:x', 'a=kind:1', 'a=bool:maybe'])('--overridekv %s is refused with a sentence', (overridekv) =>
-  expect(() => place({ overridekv })).toThrow('--overridekv must be name=type:value'),
+test.each(['nonsense', 'a=int:x', 'a=kind:1', 'a=bool:maybe'])(
+  '--overridekv %s is refused with a sentence',
+  (overridekv) => expect(() => place({ overridekv })).toThrow('--overridekv must be name=type:value'),
 );
 test('--overridetensors without a device is refused', () =>
   expect(() => place({ overridetensors: 'CPU' })).toThrow('pattern=device'));

@@ -87,16 +87,25 @@ function parseOverride(text: string): MetadataOverride {
   return { key, type: type as MetadataOverride['type'], value };
 }
 
-function tensorOverrides({ overridetensors, moecpu, ffncpu }: Settings, { layers }: ModelShape): LoadOptions['tensorOverrides'] {
+function tensorOverrides(
+  { overridetensors, moecpu, ffncpu }: Settings,
+  { layers }: ModelShape,
+): LoadOptions['tensorOverrides'] {
   const asked = splitList(overridetensors).map((text) => {
     const equals = text.lastIndexOf('=');
     if (equals < 1) {
-      throw new AppError('invalid-field', { field: '--overridetensors', expected: `pattern=device, and "${text}" is not` });
+      throw new AppError('invalid-field', {
+        field: '--overridetensors',
+        expected: `pattern=device, and "${text}" is not`,
+      });
     }
     return { pattern: text.slice(0, equals), buffer: text.slice(equals + 1) };
   });
   const onCpu = (count: number, tensors: string) =>
-    Array.from({ length: Math.min(count, layers) }, (_, layer) => ({ pattern: `blk\\.${layer}\\.${tensors}`, buffer: 'CPU' }));
+    Array.from({ length: Math.min(count, layers) }, (_, layer) => ({
+      pattern: `blk\\.${layer}\\.${tensors}`,
+      buffer: 'CPU',
+    }));
   return [
     ...asked,
     ...onCpu(moecpu, 'ffn_(up|down|gate|gate_up)_(ch|)exps'),

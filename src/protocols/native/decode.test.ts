@@ -2,7 +2,8 @@ import { expect, test } from 'vitest';
 import { AppError } from '../../core/errors.ts';
 import type { GenerationRequest } from '../../core/request.ts';
 import { defaultSamplerOrder, defaultSampling, type Sampling } from '../../core/sampling-fields.ts';
-import { type DecodeParts, decode, decodeGenkey } from './decode.ts';
+import { decodeGenkey } from '../controls/decode.ts';
+import { type DecodeParts, decode } from './decode.ts';
 
 const parts: DecodeParts = {
   defaultMaxTokens: 2048,

@@ -1,5 +1,6 @@
 import type { AppError } from '../../core/errors.ts';
 import { type Family, json } from '../../http/call.ts';
+import { retryHeaders } from '../../http/detail.ts';
 
 /** This dialect's word for a failure follows its status; clients offer to abort when they read `service_unavailable`. */
 const types = new Map([
@@ -23,7 +24,3 @@ export const nativeFamily: Family = {
     return json({ detail }, error.status, retryHeaders(error));
   },
 };
-
-function retryHeaders({ details }: AppError): Record<string, string> {
-  return 'retryAfterSeconds' in details ? { 'retry-after': String(Math.ceil(details.retryAfterSeconds)) } : {};
-}

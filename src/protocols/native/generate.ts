@@ -5,12 +5,13 @@ import type { TextService } from '../../core/text-service.ts';
 import { type JsonObject, jsonObject } from '../../http/body.ts';
 import type { Call, Endpoint, Reply } from '../../http/call.ts';
 import { json } from '../../http/call.ts';
+import { opened, patienceMs, patientReply } from '../../http/patience.ts';
 import { commentFrame, sseHeaders } from '../../http/sse.ts';
 import type { StartTimer } from '../../http/timers.ts';
-import { type DecodeParts, decode, decodeGenkey } from './decode.ts';
+import { decodeGenkey } from '../controls/decode.ts';
+import { type DecodeParts, decode } from './decode.ts';
 import { encodeEmptyReply, encodeFailure, encodeReply, encodeStream } from './encode.ts';
 import { nativeFamily } from './errors.ts';
-import { opened, patienceMs, patientReply } from './patience.ts';
 
 /** How prompts are written for the loaded model. */
 export type PromptFormat = Pick<DecodeParts, 'adapter' | 'replacePlaceholders'>;

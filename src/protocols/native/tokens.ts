@@ -1,8 +1,8 @@
 import type { TextService } from '../../core/text-service.ts';
 import { type JsonObject, jsonObject } from '../../http/body.ts';
 import { type Call, type Endpoint, json, type Reply } from '../../http/call.ts';
+import { isAbsent, isObject, readFlag, readText } from '../controls/fields.ts';
 import { nativeFamily } from './errors.ts';
-import { isAbsent, isObject, readFlag, readText } from './fields.ts';
 
 export interface TokenParts {
   readonly service: TextService;

@@ -83,7 +83,12 @@ export class Generation {
     if (this.#aborted) return this.#finish('aborted', pieces);
     if (slot.place === undefined || (negative && negative.place === undefined)) {
       const done = slot.computed - this.parts.cachedTokens;
-      pieces.push({ type: 'prompt-progress', id: this.id, done, total: this.parts.promptTokens - this.parts.cachedTokens });
+      pieces.push({
+        type: 'prompt-progress',
+        id: this.id,
+        done,
+        total: this.parts.promptTokens - this.parts.cachedTokens,
+      });
       return;
     }
     this.#firstTokenAt ??= this.parts.now();
@@ -133,7 +138,8 @@ export class Generation {
     slot.append(token);
     negative?.append(token);
     const step = this.parts.output.accept(token);
-    if (step.type === 'rewind') return this.#chosen >= maxTokens ? this.#rewindAndEnd(step.position, pieces) : this.#rewind(step.position);
+    if (step.type === 'rewind')
+      return this.#chosen >= maxTokens ? this.#rewindAndEnd(step.position, pieces) : this.#rewind(step.position);
     this.#emit(step.text, pieces);
     if (step.stop !== undefined) return this.#finish('stop-text', pieces, { stopText: step.stop });
     if (this.#chosen >= maxTokens || slot.length >= slot.tokens.length) this.#finish('limit', pieces);
@@ -220,5 +226,8 @@ export class Generation {
 }
 
 function dryGrammar(): AppError {
-  return new AppError('engine-failed', { capability: 'text', reason: 'no token of this model can go on with the grammar' });
+  return new AppError('engine-failed', {
+    capability: 'text',
+    reason: 'no token of this model can go on with the grammar',
+  });
 }

@@ -30,7 +30,8 @@ export class NativeGrammar implements GrammarFilter {
     const sampler = patterns
       ? native.lazyGrammarNew(pointer, grammar.gbnf, 'root', patterns, patterns.length, new Int32Array(1), 0)
       : native.grammarNew(pointer, grammar.gbnf, 'root');
-    if (!sampler) throw new AppError('invalid-field', { field: 'grammar', expected: 'valid GBNF with a rule named root' });
+    if (!sampler)
+      throw new AppError('invalid-field', { field: 'grammar', expected: 'valid GBNF with a rule named root' });
     this.#sampler = sampler;
     this.#list = native.alloc(32);
     this.#header = new BigInt64Array(native.view(this.#list, 32));

@@ -50,7 +50,8 @@ export function openEngine(options: Pick<LoadOptions, 'backend' | 'cpuLevel' | '
   const variant = variants[Math.min(options.skipCpuVariants, variants.length - 1)];
   if (variant) {
     native.backendLoad(variant);
-    if (options.backend !== 'cpu') native.backendFiles(/^(lib)?ggml-(vulkan|cuda|metal)\.(so|dll|dylib)$/).map(native.backendLoad);
+    if (options.backend !== 'cpu')
+      native.backendFiles(/^(lib)?ggml-(vulkan|cuda|metal)\.(so|dll|dylib)$/).map(native.backendLoad);
   } else {
     native.backendLoadAll(native.folder);
   }

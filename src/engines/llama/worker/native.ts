@@ -1,7 +1,14 @@
 import { readdirSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import koffi from 'koffi';
-import { type Batch, type ContextParams, checkLayout, libraryVersion, type ModelParams, type Pointer } from './structs.ts';
+import {
+  type Batch,
+  type ContextParams,
+  checkLayout,
+  libraryVersion,
+  type ModelParams,
+  type Pointer,
+} from './structs.ts';
 
 /**
  * Every call into the C library, declared once and typed. Nothing above this file knows about FFI, and nothing in it
@@ -57,10 +64,7 @@ function bind(folder: string) {
       base,
       'void ggml_backend_dev_memory(void *device, _Out_ size_t *free, _Out_ size_t *total)',
     ),
-    deviceBufferType: declare<(device: Pointer) => Pointer>(
-      base,
-      'void *ggml_backend_dev_buffer_type(void *device)',
-    ),
+    deviceBufferType: declare<(device: Pointer) => Pointer>(base, 'void *ggml_backend_dev_buffer_type(void *device)'),
     cpuBufferType: declare<() => Pointer>(base, 'void *ggml_backend_cpu_buffer_type(void)'),
     deviceRegistry: declare<(device: Pointer) => Pointer>(base, 'void *ggml_backend_dev_backend_reg(void *device)'),
     registrySymbol: declare<(registry: Pointer, name: string) => Pointer | null>(
@@ -250,7 +254,9 @@ function cpuVariants(folder: string, files: readonly string[]): string[] {
 }
 
 export function variantName(path: string): string {
-  return basename(path).replace(/^(lib)?ggml-cpu-/, '').replace(/\.(so|dll)$/, '');
+  return basename(path)
+    .replace(/^(lib)?ggml-cpu-/, '')
+    .replace(/\.(so|dll)$/, '');
 }
 
 /** koffi runs `.async` on its own thread and calls back; the event loop stays free. */

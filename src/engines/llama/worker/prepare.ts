@@ -45,14 +45,18 @@ export function prepareGeneration(workshop: Workshop, { id, request, seed }: Que
 
   const words = samplingVocabulary(vocabulary);
   const bans = splitBans(request.bannedStrings, words);
-  if (bans.dropped > 0) warn('bans-dropped', `${bans.dropped} of the banned strings are beyond the limit and have no effect.`);
+  if (bans.dropped > 0)
+    warn('bans-dropped', `${bans.dropped} of the banned strings are beyond the limit and have no effect.`);
   if (bans.phrases.length > 0 && !loaded.canRewind) {
     warn('bans-unsupported', 'This kind of model cannot take text back: banned phrases have no effect.');
   }
   const negativeTokens = negativePrompt(workshop, request);
   const plan = promptPlan(loaded, request, negativeTokens?.length ?? 0);
   if (plan.dropped > 0) {
-    warn('prompt-trimmed', `${plan.dropped} tokens at the beginning of the prompt did not fit into the context and were dropped.`);
+    warn(
+      'prompt-trimmed',
+      `${plan.dropped} tokens at the beginning of the prompt did not fit into the context and were dropped.`,
+    );
   }
   const grammar = takeGrammar(workshop, request);
   const cachedTokens = reuseCache(loaded, slot, plan, warn);
@@ -97,7 +101,11 @@ export function prepareGeneration(workshop: Workshop, { id, request, seed }: Que
   });
 }
 
-function promptPlan({ vocabulary, contextSize, info }: Loaded, request: GenerationRequest, negativeLength: number): PromptPlan {
+function promptPlan(
+  { vocabulary, contextSize, info }: Loaded,
+  request: GenerationRequest,
+  negativeLength: number,
+): PromptPlan {
   const text = withFamilyPrefix(info.chatTemplate, request);
   const tokens = (part: string) => (part === '' ? new Int32Array(0) : vocabulary.tokenize(part, { addSpecial: false }));
   const limit = Math.min(request.maxContext ?? contextSize, contextSize);
@@ -141,7 +149,8 @@ function reuseCache(
     canRewind,
   });
   const possible = shift === undefined || slot.shift(shift.from, shift.count);
-  if (shift && possible) warn('context-shifted', `Context Shifting: Erased ${shift.count} tokens at position ${shift.from}`);
+  if (shift && possible)
+    warn('context-shifted', `Context Shifting: Erased ${shift.count} tokens at position ${shift.from}`);
   slot.begin(plan.tokens, possible ? keep : Math.min(keep, shift?.from ?? 0));
   return slot.computed;
 }
@@ -162,7 +171,11 @@ function negativePrompt({ loaded, negative }: Workshop, { guidance }: Generation
   return loaded.vocabulary.tokenize(guidance.negativePrompt, { addSpecial: true });
 }
 
-function reasoningBudget(workshop: Workshop, request: GenerationRequest, plan: PromptPlan): ReasoningBudget | undefined {
+function reasoningBudget(
+  workshop: Workshop,
+  request: GenerationRequest,
+  plan: PromptPlan,
+): ReasoningBudget | undefined {
   if (!request.reasoning) return undefined;
   if (workshop.reasoning === 'unknown') workshop.reasoning = findReasoning(workshop.loaded.vocabulary);
   if (!workshop.reasoning) return undefined;
@@ -188,7 +201,8 @@ function silentStops(vocabulary: Vocabulary, { stop, renderSpecial }: Generation
   const found = new Set<number>();
   for (const text of stop) {
     const [token, ...rest] = vocabulary.tokenize(text, { addSpecial: false });
-    if (token !== undefined && rest.length === 0 && vocabulary.bytes(token, renderSpecial).length === 0) found.add(token);
+    if (token !== undefined && rest.length === 0 && vocabulary.bytes(token, renderSpecial).length === 0)
+      found.add(token);
   }
   return found;
 }

@@ -41,13 +41,19 @@ describe('trimming', () => {
   test('whatever is asked, prompt and reply fit together and the reply has room', () => {
     const size = fc.integer({ min: 0, max: 400 });
     fc.assert(
-      fc.property(size, size, fc.integer({ min: 16, max: 300 }), fc.integer({ min: 1, max: 10_000 }), (a, b, c, max) => {
-        const parts = { ...plain, prompt: numbers(a), memory: numbers(b), bos: 7 };
-        const plan = planPrompt(parts, { contextSize: c, maxTokens: max, overflow: 'trim' });
-        expect(plan.maxTokens).toBeGreaterThanOrEqual(1);
-        expect(plan.tokens.length + plan.maxTokens).toBeLessThanOrEqual(c);
-        expect(plan.tokens.length - 1 + plan.dropped).toBe(a + b);
-      }),
+      fc.property(
+        size,
+        size,
+        fc.integer({ min: 16, max: 300 }),
+        fc.integer({ min: 1, max: 10_000 }),
+        (a, b, c, max) => {
+          const parts = { ...plain, prompt: numbers(a), memory: numbers(b), bos: 7 };
+          const plan = planPrompt(parts, { contextSize: c, maxTokens: max, overflow: 'trim' });
+          expect(plan.maxTokens).toBeGreaterThanOrEqual(1);
+          expect(plan.tokens.length + plan.maxTokens).toBeLessThanOrEqual(c);
+          expect(plan.tokens.length - 1 + plan.dropped).toBe(a + b);
+        },
+      ),
     );
   });
 });

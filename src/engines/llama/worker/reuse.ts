@@ -23,7 +23,8 @@ const nothing: Reuse = { shift: undefined, keep: 0 };
 export function planReuse(question: ReuseQuestion): Reuse {
   const { cached, wanted, canShift, canRewind } = question;
   const common = commonPrefix(cached, wanted);
-  if (!canRewind) return common === cached.length && common < wanted.length ? { shift: undefined, keep: common } : nothing;
+  if (!canRewind)
+    return common === cached.length && common < wanted.length ? { shift: undefined, keep: common } : nothing;
   const shifted = canShift ? planShift(question, common) : undefined;
   if (shifted) return shifted;
   const keep = Math.min(common, wanted.length - 1);

@@ -137,7 +137,14 @@ export interface Batch {
 /** The defaults lie all over both structures: a layout that moved by one field cannot show all of them right. */
 export function checkLayout(model: ModelParams, context: ContextParams): void {
   const seen = [model.split_mode, model.load_mode, model.n_gpu_layers, model.vocab_only, model.check_tensors];
-  const seenToo = [context.n_ctx, context.n_batch, context.n_ubatch, context.type_k, context.type_v, context.offload_kqv];
+  const seenToo = [
+    context.n_ctx,
+    context.n_batch,
+    context.n_ubatch,
+    context.type_k,
+    context.type_v,
+    context.offload_kqv,
+  ];
   if (`${seen} ${seenToo}` !== '1,-1,-1,false,false 512,2048,512,1,1,true') {
     throw new Error(`the llama.cpp library has another layout than expected (${seen} ${seenToo})`);
   }

@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest';
-import { AppError } from '../../core/errors.ts';
-import type { GenerationEvent } from '../../core/events.ts';
-import type { StartTimer } from '../../http/timers.ts';
+import { AppError } from '../core/errors.ts';
+import type { GenerationEvent } from '../core/events.ts';
 import { opened, patientReply } from './patience.ts';
+import type { StartTimer } from './timers.ts';
 
 /** A test double: time passes when the test says so. */
 function clock(): { readonly startTimer: StartTimer; readonly pass: () => void; readonly waiting: () => number } {

@@ -1,6 +1,6 @@
-import type { GenerationEvent } from '../../core/events.ts';
-import type { Reply } from '../../http/call.ts';
-import type { StartTimer } from '../../http/timers.ts';
+import type { GenerationEvent } from '../core/events.ts';
+import type { Reply } from './call.ts';
+import type { StartTimer } from './timers.ts';
 
 /** How long a client may see nothing at all before a proxy between begins to doubt the connection. */
 export const patienceMs = 15_000;
