@@ -94,7 +94,7 @@ describe('tools', () => {
   });
 
   test('a reply to a result stops before it writes another call, unless a tool is forced', () => {
-    expect(prompt([user, call, result]).stop).toEqual(['<U>', '\n[Made a function call']);
+    expect(prompt([user, call, result]).stop).toEqual(['<U>', '[Made a function call']);
     expect(prompt([user, call, result], { toolForced: true }).stop).toEqual(['<U>']);
   });
 });

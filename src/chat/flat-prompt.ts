@@ -17,7 +17,7 @@ export interface ChatPrompt {
 }
 
 /** A model that sees earlier calls in this form tends to write one itself instead of answering. */
-const callOpening = '\n[Made a function call';
+const callOpening = '[Made a function call';
 
 /** A conversation as plain text between the tags of an adapter: for models whose own template is not rendered. */
 export function flatPrompt(conversation: Conversation, tags: ChatTags, options: FlatPromptOptions): ChatPrompt {
@@ -58,7 +58,7 @@ function turnText(message: Message, { media }: Conversation): string {
   }
   if (message.role !== 'assistant') return content;
   const calls = (message.toolCalls ?? []).map(
-    ({ id, name, json }) => `${callOpening} ${id} to ${name} with arguments ${json}]\n`,
+    ({ id, name, json }) => `\n${callOpening} ${id} to ${name} with arguments ${json}]\n`,
   );
   return content + calls.join('');
 }

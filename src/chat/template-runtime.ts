@@ -1,4 +1,13 @@
-import * as jinja from '@huggingface/jinja';
+import { fillGaps, listOperands } from './template-gaps.ts';
+import {
+  Environment,
+  Interpreter,
+  parse,
+  type RuntimeValue,
+  type Scope,
+  type Statement,
+  tokenize,
+} from './template-library.ts';
 
 /**
  * Runs templates with the library that reads them. A template comes out of a model file that somebody else made, so what
@@ -36,32 +45,14 @@ export function compile(source: string, clock: Clock): TemplateProgram {
   };
 }
 
-/** The library's own declarations do not resolve under Node's module rules, so the part in use is declared here. */
-interface RuntimeValue {
-  readonly value: unknown;
-}
-interface Scope {
-  readonly variables: ReadonlyMap<string, RuntimeValue>;
-  set(name: string, value: unknown): void;
-}
-interface Runner {
-  run(program: object): RuntimeValue;
-  evaluate(statement: object | undefined, environment: Scope): RuntimeValue;
-}
-interface Library {
-  readonly Environment: new () => Scope;
-  readonly Interpreter: new (environment: Scope) => Runner;
-  tokenize(source: string, options: { readonly lstrip_blocks: boolean; readonly trim_blocks: boolean }): object;
-  parse(tokens: object): object;
-}
-const { Environment, Interpreter, parse, tokenize } = jinja as unknown as Library;
-
 const constants = { true: true, True: true, false: false, False: false, none: null, None: null };
 
 class BoundedInterpreter extends Interpreter {
   readonly #limits: TemplateLimits;
   readonly #clock: Clock;
   readonly #deadline: number;
+  /** Expressions whose value is about to be walked through. */
+  readonly #walked = new WeakSet<Statement>();
   #steps = 0;
 
   constructor(environment: Scope, limits: TemplateLimits, clock: Clock) {
@@ -72,11 +63,13 @@ class BoundedInterpreter extends Interpreter {
   }
 
   /** Every part of a template passes here, loops and macros included. */
-  override evaluate(statement: object | undefined, environment: Scope): RuntimeValue {
+  override evaluate(statement: Statement | undefined, environment: Scope): RuntimeValue {
     this.#steps += 1;
     const late = this.#steps % 256 === 0 && this.#clock() > this.#deadline;
     if (late || this.#steps > this.#limits.steps) throw new Error('the template does not come to an end');
-    const result = super.evaluate(statement, environment);
+    for (const operand of listOperands(statement)) this.#walked.add(operand);
+    const walked = statement !== undefined && this.#walked.has(statement);
+    const result = fillGaps(super.evaluate(statement, environment), walked, this.#limits.items);
     const { value } = result;
     if (typeof value === 'string' && value.length > this.#limits.characters) throw tooLarge('text');
     if (Array.isArray(value) && value.length > this.#limits.items) throw tooLarge('list');

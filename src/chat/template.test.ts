@@ -146,6 +146,26 @@ describe('messages', () => {
   });
 });
 
+describe('the language', () => {
+  test.each([
+    [
+      'walks through a missing value as through an empty list',
+      '[{% for t in tools %}x{% endfor %}{{ tools | length }}]',
+      '[0]',
+    ],
+    [
+      'lets lists grow and shrink',
+      '{% set l = [1] %}{% set _ = l.append(2) %}{{ l.pop(0) }}{{ l[0] }}{{ l | length }}',
+      '121',
+    ],
+    ['takes tuples apart', '{% for a, b in [(1, 2)] %}{{ a + b }}{% endfor %}', '3'],
+    ['has its loop controls', '{% for i in range(9) %}{% if i == 2 %}{% break %}{% endif %}{{ i }}{% endfor %}', '01'],
+    ['leaves a missing value empty elsewhere', '[{{ nothing }}{% if nothing is defined %}x{% endif %}]', '[]'],
+  ])('%s', async (_, source, prompt) => {
+    expect((await render(source)).prompt).toBe(prompt);
+  });
+});
+
 describe('a template that runs away', () => {
   test.each([
     ['loops over too much', '{% for i in range(1000000000) %}x{% endfor %}', /too large/],
@@ -163,6 +183,11 @@ describe('a template that runs away', () => {
       'doubles a list',
       '{% set n = namespace(s=[1]) %}{% for i in range(60) %}{% set n.s = n.s + n.s %}{% endfor %}',
       /too large/,
+    ],
+    [
+      'lengthens a list for ever',
+      '{% set l = [] %}{% for i in range(900) %}{% for j in range(900) %}{% set _ = l.append(j) %}{% endfor %}{% endfor %}',
+      /too large|does not come to an end/,
     ],
     ['calls itself', '{% macro f() %}{{ f() }}{% endmacro %}{{ f() }}', /./],
   ])('is stopped when it %s', async (_, source, reason) => {

@@ -9,6 +9,8 @@ export interface Usage {
   readonly promptTokens: number;
   readonly cachedTokens: number;
   readonly completionTokens: number;
+  /** Those of the completion that were thinking, where that is known. */
+  readonly reasoningTokens?: number;
 }
 
 export interface Timings {
@@ -43,6 +45,8 @@ export type GenerationEvent =
       readonly cachedTokens: number;
       readonly maxTokens: number;
       readonly seed: number;
+      /** How much of the prompt did not fit and was left out; nothing unless the request allows it. */
+      readonly droppedTokens?: number;
     }
   | { readonly type: 'reasoning-delta'; readonly text: string; readonly logprobs?: readonly TokenLogprob[] }
   | { readonly type: 'text-delta'; readonly text: string; readonly logprobs?: readonly TokenLogprob[] }

@@ -39,11 +39,15 @@ export interface GenerationRequest {
   readonly stop: readonly string[];
   readonly trimStop: boolean;
   readonly endTokens: EndTokens;
-  readonly renderSpecial: boolean;
+  /** Special tokens show as text: none, all, or those inside the text but not the one that ends it. */
+  readonly renderSpecial: boolean | 'inner';
   /** How many alternatives to report for each token; `undefined` reports nothing. */
   readonly logprobs: number | undefined;
   readonly reasoning: ReasoningBudget | undefined;
 }
+
+/** How a text is generated, beside the text that is to be continued. */
+export type GenerationControls = Omit<GenerationRequest, 'prompt' | 'memory'>;
 
 /** Who asks, beside what is asked: decides the place in the queue and who may look at or stop the request. */
 export interface Ticket {

@@ -39,6 +39,12 @@ export interface Performance {
   readonly idleSeconds: number;
 }
 
+/** A place in the queue for several generations in a row: nobody else comes in between. */
+export interface Reservation {
+  generate(request: GenerationRequest): AsyncIterable<GenerationEvent>;
+  release(): void;
+}
+
 /** All that a protocol may ask of the text side; what stands behind it (queue, worker, model) is not its business. */
 export interface TextService {
   /**
@@ -46,6 +52,8 @@ export interface TextService {
    * dead engine end them with a last event as usual.
    */
   generate(request: GenerationRequest, ticket: Ticket): AsyncIterable<GenerationEvent>;
+  /** Takes a place, or throws `busy` at once. Whoever reserves must release, however it ends. */
+  reserve(ticket: Ticket): Reservation;
   /** Without a model: no tokens. While it loads: waits for it. */
   tokenize(text: string, options: { readonly addSpecial: boolean }): Promise<readonly number[]>;
   detokenize(tokens: readonly number[], options: { readonly renderSpecial: boolean }): Promise<string>;

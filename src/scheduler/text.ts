@@ -3,7 +3,7 @@ import { AppError, asAppError } from '../core/errors.ts';
 import type { GenerationEvent } from '../core/events.ts';
 import type { GenerationRequest, Ticket } from '../core/request.ts';
 import type { PromptProgress, RunningGeneration, TextEngine } from '../core/text-engine.ts';
-import type { AbortOutcome, Performance, TextService } from '../core/text-service.ts';
+import type { AbortOutcome, Performance, Reservation, TextService } from '../core/text-service.ts';
 import { type Job, Jobs } from './jobs.ts';
 import { PerformanceLog } from './performance.ts';
 import type { Queue } from './queue.ts';
@@ -25,39 +25,65 @@ export interface TextParts {
   readonly observer?: TextObserver;
 }
 
+/** What the generations of one reservation share. */
+interface Seat {
+  readonly job: Job;
+  readonly stop: AbortController;
+  readonly turn: Promise<void>;
+}
+
+interface OwnReservation extends Reservation {
+  generate(request: GenerationRequest, ended?: () => void): AsyncIterable<GenerationEvent>;
+}
+
 /** The text side of the server: takes requests in, lets them run in turn, and keeps what others may ask about them. */
 export function textService({ engine, queue, now, randomSeed, observer = {} }: TextParts): TextService {
   const jobs = new Jobs();
   const log = new PerformanceLog(now);
 
-  function generate(request: GenerationRequest, ticket: Ticket): AsyncIterable<GenerationEvent> {
+  function reserve(ticket: Ticket): OwnReservation {
     const place = queue.enter();
     const stop = new AbortController();
-    const channel = new Channel<GenerationEvent>(() => stop.abort());
     const job: Job = { genkey: ticket.genkey, state: 'waiting', text: '', logprobs: [], abort: () => stop.abort() };
     jobs.add(job);
+    ticket.signal.addEventListener('abort', job.abort, { once: true });
+    if (ticket.signal.aborted) job.abort();
+    return {
+      generate: (request, ended = () => {}) => run(request, { job, stop, turn: place.turn }, ended),
+      release: () => {
+        job.state = 'done';
+        ticket.signal.removeEventListener('abort', job.abort);
+        place.leave();
+      },
+    };
+  }
 
+  /** A reservation for one generation, given back with its last event. */
+  function generate(request: GenerationRequest, ticket: Ticket): AsyncIterable<GenerationEvent> {
+    const { generate: once, release } = reserve(ticket);
+    return once(request, release);
+  }
+
+  function run(request: GenerationRequest, { job, stop, turn }: Seat, ended: () => void): AsyncIterable<GenerationEvent> {
+    const channel = new Channel<GenerationEvent>(() => stop.abort());
+    let over = false;
+    job.text = '';
+    job.logprobs.length = 0;
     const event = (next: GenerationEvent): void => {
-      if (job.state === 'done') return;
+      if (over) return;
       if (next.type === 'text-delta') {
         job.text += next.text;
         if (next.logprobs) job.logprobs.push(...next.logprobs);
       }
-      const last = next.type === 'finish' || next.type === 'error';
-      if (last) job.state = 'done';
+      over = next.type === 'finish' || next.type === 'error';
       log.event(next);
       observer.event?.(next, job);
       channel.push(next);
-      if (!last) return;
+      if (!over) return;
       channel.end();
-      ticket.signal.removeEventListener('abort', job.abort);
-      place.leave();
+      ended();
     };
-    const fail = (error: unknown) => event({ type: 'error', error: asAppError(error) });
-
-    ticket.signal.addEventListener('abort', job.abort, { once: true });
-    if (ticket.signal.aborted) job.abort();
-    void Promise.race([place.turn.then(() => engine.settled()), aborted(stop.signal)])
+    void Promise.race([turn.then(() => engine.settled()), aborted(stop.signal)])
       .then(() => {
         if (stop.signal.aborted) return finishUnstarted(event);
         refuseWithoutModel(engine);
@@ -71,7 +97,7 @@ export function textService({ engine, queue, now, randomSeed, observer = {} }: T
         });
         stop.signal.addEventListener('abort', () => running.abort(), { once: true });
       })
-      .catch(fail);
+      .catch((error: unknown) => event({ type: 'error', error: asAppError(error) }));
     return channel;
   }
 
@@ -87,6 +113,7 @@ export function textService({ engine, queue, now, randomSeed, observer = {} }: T
 
   return {
     generate,
+    reserve,
     abort,
     check: (genkey) => jobs.visible(genkey, queue.waiting)?.text ?? '',
     lastLogprobs: (genkey) => {

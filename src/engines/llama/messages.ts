@@ -33,6 +33,7 @@ export type Piece =
       readonly promptTokens: number;
       readonly cachedTokens: number;
       readonly maxTokens: number;
+      readonly droppedTokens: number;
     }
   | { readonly type: 'prompt-progress'; readonly id: number; readonly done: number; readonly total: number }
   | { readonly type: 'warning'; readonly id: number; readonly code: string; readonly text: string }

@@ -1,12 +1,9 @@
 import { AppError } from '../../core/errors.ts';
-import type { EndTokens, GenerationRequest, Grammar, ReasoningBudget } from '../../core/request.ts';
+import type { EndTokens, GenerationControls, GenerationRequest, Grammar, ReasoningBudget } from '../../core/request.ts';
 import type { JsonObject } from '../../http/body.ts';
 import { decodeBias } from './bias.ts';
 import { isAbsent, isObject, readFlag, readInteger, readNumber, readText, readTexts } from './fields.ts';
 import { type AdapterDefaults, decodeSampling } from './sampling.ts';
-
-/** How a text is generated, beside the text that is to be continued. */
-export type GenerationControls = Omit<GenerationRequest, 'prompt' | 'memory'>;
 
 /** What the server adds to a request of its own. */
 export interface ControlParts {

@@ -1,4 +1,3 @@
-import type { AppError } from '../../core/errors.ts';
 import { type Family, json } from '../../http/call.ts';
 import { busyDetail, retryHeaders } from '../../http/detail.ts';
 

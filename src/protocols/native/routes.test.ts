@@ -58,6 +58,9 @@ function fakeService(own: Partial<TextService> & { readonly events?: readonly Ge
         yield* events;
       })();
     },
+    reserve: () => {
+      throw new Error('the native API reserves nothing');
+    },
     tokenize: async (text, { addSpecial }) => [
       ...(addSpecial ? [1] : []),
       ...Array.from(text, (each) => each.charCodeAt(0)),

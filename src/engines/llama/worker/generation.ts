@@ -27,6 +27,7 @@ export interface GenerationParts {
   readonly promptTokens: number;
   readonly cachedTokens: number;
   readonly maxTokens: number;
+  readonly droppedTokens: number;
   readonly startedAt: number;
   readonly now: () => number;
 }
@@ -63,8 +64,8 @@ export class Generation {
   }
 
   start(): Piece {
-    const { promptTokens, cachedTokens, maxTokens } = this.parts;
-    return { type: 'start', id: this.id, promptTokens, cachedTokens, maxTokens };
+    const { promptTokens, cachedTokens, maxTokens, droppedTokens } = this.parts;
+    return { type: 'start', id: this.id, promptTokens, cachedTokens, maxTokens, droppedTokens };
   }
 
   /** Puts its next tokens into the batch. */
@@ -127,7 +128,7 @@ export class Generation {
     this.#chosen += 1;
     if (request.logprobs !== undefined) this.#pendingLogprobs.push(this.#describe(token, request.logprobs));
     if (request.endTokens === 'stop' && vocabulary.isEnd(token)) {
-      if (request.renderSpecial) this.#show(token, pieces);
+      if (request.renderSpecial === true) this.#show(token, pieces);
       return this.#finish('end-token', pieces, { endToken: token });
     }
     if (stopTokens.has(token)) {

@@ -87,7 +87,7 @@ export function prepareGeneration(workshop: Workshop, { id, request, seed }: Que
     grammar,
     budget,
     output: new OutputText(vocabulary, {
-      renderSpecial: request.renderSpecial,
+      renderSpecial: request.renderSpecial !== false,
       stop: request.stop,
       trimStop: request.trimStop,
       bans: loaded.canRewind ? bans : { ...bans, phrases: [] },
@@ -96,6 +96,7 @@ export function prepareGeneration(workshop: Workshop, { id, request, seed }: Que
     promptTokens: plan.tokens.length,
     cachedTokens,
     maxTokens: plan.maxTokens,
+    droppedTokens: plan.dropped,
     startedAt,
     now,
   });
@@ -201,7 +202,7 @@ function silentStops(vocabulary: Vocabulary, { stop, renderSpecial }: Generation
   const found = new Set<number>();
   for (const text of stop) {
     const [token, ...rest] = vocabulary.tokenize(text, { addSpecial: false });
-    if (token !== undefined && rest.length === 0 && vocabulary.bytes(token, renderSpecial).length === 0)
+    if (token !== undefined && rest.length === 0 && vocabulary.bytes(token, renderSpecial !== false).length === 0)
       found.add(token);
   }
   return found;

@@ -1,0 +1,38 @@
+import { fork } from 'node:child_process';
+import { fileURLToPath } from 'node:url';
+import type { LoadOptions } from '../src/engines/llama/load-options.ts';
+import type { BareRun, FromBareLoop, ToBareLoop } from './bare-loop.ts';
+import { ended } from './server-process.ts';
+
+export interface BareProcess {
+  readonly pid: number;
+  run(prompt: string, tokens: number): Promise<BareRun>;
+  stop(): Promise<void>;
+}
+
+/** Starts the bare loop with the options that the server gives to its worker. */
+export async function startBareLoop(options: LoadOptions): Promise<BareProcess> {
+  const child = fork(fileURLToPath(new URL('bare-loop.js', import.meta.url)), [], {
+    stdio: ['ignore', 'inherit', 'ignore', 'ipc'],
+  });
+  const ask = (message: ToBareLoop): Promise<FromBareLoop> =>
+    new Promise((resolve, reject) => {
+      const gone = () => reject(new Error('the bare loop ended'));
+      child.once('exit', gone);
+      child.once('message', (reply) => {
+        child.off('exit', gone);
+        resolve(reply as FromBareLoop);
+      });
+      child.send(message);
+    });
+  await ask({ type: 'load', options });
+  return {
+    pid: child.pid as number,
+    run: async (prompt, tokens) => {
+      const reply = await ask({ type: 'run', prompt, tokens });
+      if (reply.type !== 'ran') throw new Error(`the bare loop answered ${reply.type}`);
+      return reply;
+    },
+    stop: () => ended(child),
+  };
+}

@@ -1,0 +1,141 @@
+import { type BareProcess, startBareLoop } from './bare-process.ts';
+import { occurrences, post } from './http-client.ts';
+import { cachedModel } from './model-cache.ts';
+import { type BenchOptions, defaultThreads, workerOptions } from './options.ts';
+import { cpuMicroseconds } from './process-figures.ts';
+import type { Row } from './report.ts';
+import { type ServerProcess, startServer } from './server-process.ts';
+import { median } from './statistics.ts';
+
+const flags = ['--usecpu', '--contextsize', '2048'];
+const promptWords = 400;
+const replyTokens = 160;
+
+/** Speeds in tokens a second, and how much processor time of the engine's process one generated token took. */
+interface Speeds {
+  readonly prompt: number;
+  readonly generation: number;
+  /** Of the whole answer, prompt and reply. */
+  readonly total: number;
+  readonly cpuMs: number;
+}
+
+/**
+ * Parley over HTTP against the bare loop on the same model. Both stay loaded and take turns on the same prompts; the
+ * ratio is taken within each turn, where the machine was in the same mood for both, and the median of the ratios counts.
+ */
+export async function engineBench({ server, quick, log }: BenchOptions): Promise<Row[]> {
+  const model = await cachedModel('random-124m');
+  const rounds = quick ? 3 : 9;
+  const rows: Row[] = [];
+  for (const threads of new Set([1, defaultThreads()])) {
+    const bare = await startBareLoop(await workerOptions(model, flags, threads));
+    const parley = await startServer(server, ['--model', model, '--threads', String(threads), ...flags]);
+    try {
+      rows.push(...(await compare(bare, parley, { threads, rounds, log })));
+    } finally {
+      await parley.stop();
+      await bare.stop();
+    }
+  }
+  return rows;
+}
+
+interface Course {
+  readonly threads: number;
+  readonly rounds: number;
+  readonly log: (line: string) => void;
+}
+
+async function compare(bare: BareProcess, parley: ServerProcess, { threads, rounds, log }: Course): Promise<Row[]> {
+  const measured = { streamed: [] as Pair[], whole: [] as Pair[] };
+  // One more round than counted: the first one compiles code and fills caches on both sides.
+  for (let round = 0; round <= rounds; round += 1) {
+    for (const manner of ['streamed', 'whole'] as const) {
+      const prompt = promptOf(round * 2 + Number(manner === 'whole'));
+      const asked = () => (manner === 'streamed' ? streamed(parley, prompt) : whole(parley, prompt));
+      const pair = await inTurn(round % 2 === 0, () => bareRun(bare, prompt), asked);
+      if (round > 0) measured[manner].push(pair);
+    }
+    log(`threads ${threads}, round ${round} of ${rounds}`);
+  }
+  const what = `${threads} ${threads === 1 ? 'thread' : 'threads'}`;
+  const ratio = (pairs: readonly Pair[], of: keyof Speeds) => median(pairs.map(([one, other]) => other[of] / one[of]));
+  const goal = { atLeast: 0.97 } as const;
+  const row = (name: string, value: number, unit = '') => ({ bench: 'engine', what: `${what}: ${name}`, value, unit });
+  const bares = [...measured.streamed, ...measured.whole].map(([one]) => one);
+  return [
+    row('bare loop, prompt', median(bares.map(({ prompt }) => prompt)), 'tokens/s'),
+    row('bare loop, generation', median(bares.map(({ generation }) => generation)), 'tokens/s'),
+    { ...row('streamed, generation speed ÷ bare', ratio(measured.streamed, 'generation')), goal },
+    { ...row('streamed, prompt speed ÷ bare', ratio(measured.streamed, 'prompt')), goal },
+    { ...row('not streamed, whole answer ÷ bare', ratio(measured.whole, 'total')), goal },
+    row('processor time of bare loop ÷ worker', 1 / ratio(measured.streamed, 'cpuMs')),
+  ];
+}
+
+type Pair = readonly [bare: Speeds, parley: Speeds];
+
+async function inTurn(bareFirst: boolean, bare: () => Promise<Speeds>, parley: () => Promise<Speeds>): Promise<Pair> {
+  if (bareFirst) return [await bare(), await parley()];
+  const second = await parley();
+  return [await bare(), second];
+}
+
+async function bareRun(bare: BareProcess, prompt: string): Promise<Speeds> {
+  const before = cpuMicroseconds(bare.pid);
+  const { promptTokens, promptMs, generationMs } = await bare.run(prompt, replyTokens);
+  return speeds(promptTokens, promptMs, generationMs, cpuMicroseconds(bare.pid) - before);
+}
+
+async function streamed({ port, worker }: ServerProcess, prompt: string): Promise<Speeds> {
+  const [promptTokens, before] = [await countTokens(port, prompt), cpuMicroseconds(worker())];
+  const startedAt = performance.now();
+  let [firstAt, lastAt, events] = [0, 0, 0];
+  await post(port, '/api/extra/generate/stream', requestBody(prompt), (piece) => {
+    const found = occurrences(piece, '\n\n');
+    if (events === 0 && found > 0) firstAt = performance.now();
+    events += found;
+    lastAt = performance.now();
+  });
+  if (events < replyTokens * 0.8) throw new Error(`only ${events} events for ${replyTokens} tokens`);
+  return speeds(promptTokens, firstAt - startedAt, lastAt - firstAt, cpuMicroseconds(worker()) - before);
+}
+
+async function whole({ port, worker }: ServerProcess, prompt: string): Promise<Speeds> {
+  const [promptTokens, before] = [await countTokens(port, prompt), cpuMicroseconds(worker())];
+  const startedAt = performance.now();
+  const { text } = await post(port, '/api/v1/generate', requestBody(prompt));
+  const tookMs = performance.now() - startedAt;
+  const [result] = (JSON.parse(text) as { results: { completion_tokens: number }[] }).results;
+  if (result?.completion_tokens !== replyTokens) throw new Error(`the answer is not complete: ${text}`);
+  // How the time is shared between prompt and reply cannot be seen from outside; only the total is used.
+  return speeds(promptTokens, tookMs / 2, tookMs / 2, cpuMicroseconds(worker()) - before);
+}
+
+function speeds(promptTokens: number, promptMs: number, generationMs: number, cpuMicro: number): Speeds {
+  return {
+    prompt: (promptTokens * 1000) / promptMs,
+    generation: ((replyTokens - 1) * 1000) / generationMs,
+    total: ((promptTokens + replyTokens) * 1000) / (promptMs + generationMs),
+    cpuMs: cpuMicro / 1000 / replyTokens,
+  };
+}
+
+async function countTokens(port: number, prompt: string): Promise<number> {
+  const { text } = await post(port, '/api/extra/tokencount', { prompt });
+  return (JSON.parse(text) as { value: number }).value;
+}
+
+const requestBody = (prompt: string) => ({ prompt, max_length: replyTokens, temperature: 0, bypass_eos: true });
+
+/** Words that begin differently for each number, so that no prompt finds the one before it in the cache. */
+export function promptOf(number: number): string {
+  const letters = 'etaoinshrdlucmfwygpbvk';
+  let state = (number + 1) * 2654435761;
+  const letter = () => {
+    state = (Math.imul(state, 1664525) + 1013904223) >>> 0;
+    return letters[(state >>> 8) % letters.length];
+  };
+  return Array.from({ length: promptWords }, () => `${letter()}${letter()}${letter()}`).join(' ');
+}

@@ -1,0 +1,61 @@
+import type { FromWorker, ToWorker } from '../src/engines/llama/messages.ts';
+
+/**
+ * Speaks the worker's part without a model: one message per token, as many a second as `BENCH_INTERVAL_MS` says, or as
+ * fast as the event loop turns. What the server spends on it is what it spends on any worker.
+ */
+const interval = Number(process.env.BENCH_INTERVAL_MS ?? 0);
+const words = [' the', ' quick', ' brown', ' fox', ' said', ' "no"', '.', '\n', ' naïve', ' and'];
+
+const send = (message: FromWorker): void => {
+  process.send?.(message);
+};
+
+process.on('disconnect', () => process.exit(0));
+process.on('message', (message: ToWorker) => {
+  if (message.type === 'load') loaded();
+  else if (message.type === 'generate') generate(message.id, message.request.maxTokens);
+  else if (message.type !== 'abort') send({ type: 'answer', id: message.id, value: [] });
+});
+
+function loaded(): void {
+  send({
+    type: 'loaded',
+    model: {
+      contextSize: 2 ** 20,
+      trainedContext: 2 ** 20,
+      vocabularySize: 32_000,
+      parameters: 1,
+      sizeBytes: 1,
+      description: 'no model',
+      chatTemplate: null,
+      layers: 1,
+      gpuLayers: 0,
+      devices: [],
+      cpuVariant: 'none',
+      notes: [],
+    },
+  });
+}
+
+function generate(id: number, maxTokens: number): void {
+  let done = 0;
+  const step = (): void => {
+    send({ type: 'step', pieces: [{ type: 'text', id, text: words[done % words.length] as string }] });
+    done += 1;
+    if (done >= maxTokens) finish(id, maxTokens);
+    else if (interval > 0) setTimeout(step, interval);
+    else setImmediate(step);
+  };
+  send({
+    type: 'step',
+    pieces: [{ type: 'start', id, promptTokens: 1, cachedTokens: 0, maxTokens, droppedTokens: 0 }],
+  });
+  step();
+}
+
+function finish(id: number, completionTokens: number): void {
+  const usage = { promptTokens: 1, cachedTokens: 0, completionTokens };
+  const timings = { initMs: 0, promptMs: 1, generationMs: 1, processedTokens: 1 };
+  send({ type: 'step', pieces: [{ type: 'finish', id, cause: 'limit', usage, timings }] });
+}

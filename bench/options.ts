@@ -1,0 +1,49 @@
+import { readFileSync } from 'node:fs';
+import { availableParallelism } from 'node:os';
+import type { FlagKey, Settings } from '../src/config/flags.ts';
+import { loadSettings } from '../src/config/load.ts';
+import { linuxProcessors, threadCount } from '../src/config/threads.ts';
+import type { LoadOptions } from '../src/engines/llama/load-options.ts';
+import { readModelFile } from '../src/engines/llama/model-file.ts';
+import { loadOptions } from '../src/engines/llama/placement.ts';
+
+/** What every bench gets. */
+export interface BenchOptions {
+  /** The server's main file, built. */
+  readonly server: string;
+  /** Fewer rounds: to see that the bench works rather than to believe its figures. */
+  readonly quick: boolean;
+  readonly log: (line: string) => void;
+}
+
+/** The settings that the server makes of these flags. */
+export function settingsOf(flags: readonly string[]): { settings: Settings; given: ReadonlySet<FlagKey> } {
+  const loaded = loadSettings({
+    arguments: flags,
+    environment: {},
+    readFile: (path) => readFileSync(path, 'utf8'),
+    exists: () => false,
+  });
+  if (loaded.type === 'refused') throw new Error(loaded.problems.map(({ sentence }) => sentence).join('\n'));
+  return loaded;
+}
+
+/** What the server tells its worker about a model under these flags. */
+export async function workerOptions(model: string, flags: readonly string[], threads: number): Promise<LoadOptions> {
+  const { settings, given } = settingsOf(flags);
+  const { shape } = await readModelFile(model);
+  return loadOptions(settings, { model, name: 'bench', shape, threads, contextSizeGiven: given.has('contextsize') });
+}
+
+export function defaultThreads(): number {
+  return threadCount(
+    0,
+    linuxProcessors(availableParallelism(), (path) => {
+      try {
+        return readFileSync(path, 'utf8');
+      } catch {
+        return undefined;
+      }
+    }),
+  );
+}

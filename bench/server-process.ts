@@ -1,0 +1,50 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { createInterface } from 'node:readline';
+import { childrenOf } from './process-figures.ts';
+
+export interface ServerProcess {
+  readonly pid: number;
+  readonly port: number;
+  /** The process of the text engine. */
+  worker(): number;
+  stop(): Promise<void>;
+}
+
+/** Starts the server as a user would, and resolves when its model is ready. */
+export async function startServer(entry: string, flags: readonly string[]): Promise<ServerProcess> {
+  const child = spawn(process.execPath, [entry, '--port', '0', '--quiet', ...flags], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
+  const port = await listening(child);
+  const pid = child.pid as number;
+  return {
+    pid,
+    port,
+    worker: () => {
+      const [worker] = childrenOf(pid);
+      if (worker === undefined) throw new Error('the server has no engine process');
+      return worker;
+    },
+    stop: () => ended(child),
+  };
+}
+
+export function ended(child: ChildProcess): Promise<void> {
+  if (child.exitCode !== null || child.signalCode !== null) return Promise.resolve();
+  return new Promise((resolve) => {
+    child.once('exit', () => resolve());
+    child.kill('SIGTERM');
+  });
+}
+
+async function listening(child: ChildProcess): Promise<number> {
+  if (!child.stdout) throw new Error('the server has no output');
+  let port: number | undefined;
+  for await (const line of createInterface({ input: child.stdout })) {
+    port ??= Number(/^Listening on .*:(\d+)$/.exec(line)?.[1]) || undefined;
+    if (port === undefined || !line.startsWith('Please connect')) continue;
+    child.stdout.resume();
+    return port;
+  }
+  throw new Error('the server ended before it was ready');
+}

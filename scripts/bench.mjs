@@ -1,0 +1,20 @@
+import { spawnSync } from 'node:child_process';
+import { fileURLToPath } from 'node:url';
+import { build } from './build.mjs';
+import { root } from './set-up.mjs';
+
+// Measures Parley: all benches, or those that are named. `--server FILE` measures a server that is already built, and
+// `--quick` takes fewer rounds.
+const words = process.argv.slice(2);
+const given = words.indexOf('--server');
+const path = (name) => fileURLToPath(new URL(name, root));
+const run = (file, ...rest) => {
+  const { status } = spawnSync(process.execPath, [path(file), ...rest], { cwd: root, stdio: 'inherit' });
+  if (status !== 0) process.exit(status ?? 1);
+};
+if (given < 0) {
+  build();
+  words.push('--server', path('dist/main.js'));
+}
+run('node_modules/typescript/bin/tsc', '-p', 'tsconfig.bench.json');
+run('.cache/bench/bench/main.js', ...words);

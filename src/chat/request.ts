@@ -1,0 +1,33 @@
+import type { GenerationControls } from '../core/request.ts';
+import type { Conversation } from './messages.ts';
+
+export type ToolChoice =
+  | { readonly type: 'auto' | 'none' | 'required' }
+  /** Exactly this tool must be called. */
+  | { readonly type: 'named'; readonly name: string };
+
+/** What the answer must look like; thinking before it is free. */
+export type OutputFormat =
+  | { readonly type: 'text' }
+  | { readonly type: 'json' }
+  | { readonly type: 'schema'; readonly schema: unknown };
+
+/** One turn of a chat to be answered, in words that no protocol owns; complete, as decoders fill in every default. */
+export interface ChatRequest {
+  readonly conversation: Conversation;
+  /** A last turn of the assistant is continued rather than answered. */
+  readonly continueAssistantTurn: boolean;
+  readonly toolChoice: ToolChoice;
+  readonly parallelToolCalls: boolean;
+  readonly output: OutputFormat;
+  readonly reasoning: {
+    /** `none`, `low`, `medium`, `high` …: told to the template; the budget in tokens stands in the controls. */
+    readonly effort: string | undefined;
+    /** Thinking becomes events of its own instead of tags in the text. */
+    readonly separate: boolean;
+  };
+  /** Variables for the model's own template, over those of the server. */
+  readonly templateVariables: Readonly<Record<string, unknown>>;
+  readonly memory: string;
+  readonly controls: GenerationControls;
+}

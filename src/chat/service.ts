@@ -1,0 +1,176 @@
+import { Channel } from '../core/channel.ts';
+import { AppError, asAppError } from '../core/errors.ts';
+import type { GenerationEvent } from '../core/events.ts';
+import type { GenerationRequest, Ticket } from '../core/request.ts';
+import type { Reservation, TextService } from '../core/text-service.ts';
+import type { ChatTags } from './adapters/adapter.ts';
+import { type ChatPromptResult, chatPrompt } from './chat-prompt.ts';
+import { ReplyReader } from './reply-reader.ts';
+import type { ChatRequest } from './request.ts';
+import { structuredGrammar, thinkingRule } from './structured.ts';
+import type { ChatTemplate } from './template.ts';
+import { thinkingTags } from './thinking-tags.ts';
+import { chooseTool, forcedCallRequest, forcedCalls } from './tool-steps.ts';
+import { callGrammar } from './tools/call-grammar.ts';
+import { toolFormatOf } from './tools/formats.ts';
+
+export interface ChatParts {
+  readonly text: TextService;
+  readonly tags: ChatTags;
+  /** The text of the model's template, or of the one that replaces it. */
+  readonly templateText: string | undefined;
+  /** Undefined unless the server renders templates; compiled on first use. */
+  readonly template: () => Promise<ChatTemplate | undefined>;
+  readonly templateTools: boolean;
+  readonly serverVariables: Readonly<Record<string, unknown>>;
+  readonly now: () => Date;
+  readonly newCallId: () => string;
+  /** Told of what went another way than the client may expect. */
+  readonly warn: (text: string) => void;
+}
+
+export interface ChatService {
+  /** Takes the request in, or throws `busy` at once; the events of a generation follow. */
+  reply(request: ChatRequest, ticket: Ticket): AsyncIterable<GenerationEvent>;
+  /** Several answers to one request, one after the other in one place of the queue. */
+  replies(request: ChatRequest, ticket: Ticket, count: number): AsyncIterable<GenerationEvent>[];
+  /** The prompt that the model would see. */
+  render(request: ChatRequest): Promise<ChatPromptResult>;
+  countTokens(request: ChatRequest): Promise<number>;
+}
+
+/** Chats on top of plain generation: conversation to prompt, and the model's text to thinking, answer and calls. */
+export function chatService(parts: ChatParts): ChatService {
+  const { text } = parts;
+
+  async function render(request: ChatRequest): Promise<ChatPromptResult> {
+    const { conversation, toolChoice } = request;
+    const tools = toolChoice.type === 'none' ? [] : conversation.tools;
+    return chatPrompt(
+      { ...conversation, tools },
+      {
+        tags: parts.tags,
+        template: await parts.template(),
+        templateTools: parts.templateTools,
+        continueAssistantTurn: request.continueAssistantTurn,
+        stop: request.controls.stop,
+        memory: request.memory,
+        toolForced: toolChoice.type === 'required' || toolChoice.type === 'named',
+        serverVariables: parts.serverVariables,
+        requestVariables: request.templateVariables,
+        reasoningEffort: request.reasoning.effort,
+        now: parts.now(),
+      },
+    );
+  }
+
+  async function answer(request: ChatRequest, reservation: Reservation, sink: (event: GenerationEvent) => void) {
+    const offered = request.toolChoice.type === 'none' ? [] : request.conversation.tools;
+    refuseUnknownTool(request);
+    if (offered.length > 0 && !parts.templateTools) {
+      const called = await answerByCall(request, reservation, sink);
+      if (called) return;
+    }
+    const rendered = await render(request);
+    for (const warning of rendered.warnings) parts.warn(warning);
+    const withTools = offered.length > 0 && rendered.by === 'template';
+    const format = withTools ? toolFormatOf(parts.templateText) : undefined;
+    const reader = new ReplyReader({
+      prompt: rendered.prompt,
+      separateReasoning: request.reasoning.separate,
+      tools: format?.create({ tools: offered, newId: parts.newCallId }),
+    });
+    const generation = plainGeneration(request, rendered, format?.name);
+    if (generation === 'unspeakable') {
+      await answerByCall(request, reservation, sink);
+      return;
+    }
+    for await (const event of reservation.generate(generation)) reader.read(event).forEach(sink);
+  }
+
+  /** The two-step way: ask whether a tool is needed and which, then have the call written under a grammar. */
+  async function answerByCall(request: ChatRequest, reservation: Reservation, sink: (event: GenerationEvent) => void) {
+    const prompt = async (conversation: ChatRequest['conversation']) =>
+      render({ ...request, conversation, toolChoice: { type: 'none' }, continueAssistantTurn: false });
+    const tool = await chooseTool(request, prompt, reservation);
+    if (!tool) return false;
+    const generation = await forcedCallRequest(request, tool, prompt);
+    for (const event of await forcedCalls(reservation.generate(generation), tool, parts.newCallId)) sink(event);
+    return true;
+  }
+
+  function plainGeneration(
+    request: ChatRequest,
+    rendered: ChatPromptResult,
+    format: string | undefined,
+  ): GenerationRequest | 'unspeakable' {
+    const { controls, toolChoice, conversation } = request;
+    const base: GenerationRequest = {
+      ...controls,
+      prompt: rendered.prompt,
+      memory: rendered.memory,
+      stop: rendered.stop,
+      trimStop: true,
+      renderSpecial: controls.renderSpecial || (needsSpecial(format, parts.templateText) ? 'inner' : false),
+    };
+    const thinking = { prompt: rendered.prompt, template: parts.templateText };
+    if (format !== undefined && !controls.grammar) {
+      const forced = toolChoice.type === 'required' || toolChoice.type === 'named';
+      const tools = toolChoice.type === 'named' ? conversation.tools.filter(({ name }) => name === toolChoice.name) : conversation.tools;
+      const before = forced ? thinkingRule(thinking) : '';
+      const grammar = callGrammar(format, { tools, parallel: request.parallelToolCalls, before });
+      if (!grammar && forced) return 'unspeakable';
+      if (grammar) {
+        const lazy = forced ? {} : { lazyPatterns: grammar.lazyPatterns };
+        return { ...base, grammar: { gbnf: grammar.gbnf, retainState: false, ...lazy } };
+      }
+    }
+    const gbnf = structuredGrammar(request.output, thinking);
+    return gbnf === undefined || controls.grammar ? base : { ...base, grammar: { gbnf, retainState: false } };
+  }
+
+  function replies(request: ChatRequest, ticket: Ticket, count: number): AsyncIterable<GenerationEvent>[] {
+    const stop = new AbortController();
+    const signal = AbortSignal.any([ticket.signal, stop.signal]);
+    const reservation = text.reserve({ ...ticket, signal });
+    const channels = Array.from({ length: count }, () => new Channel<GenerationEvent>(() => stop.abort()));
+    void (async () => {
+      for (const channel of channels) {
+        await answer(request, reservation, (event) => channel.push(event)).catch((error: unknown) =>
+          channel.push({ type: 'error', error: asAppError(error) }),
+        );
+        channel.end();
+      }
+      reservation.release();
+    })();
+    return channels;
+  }
+
+  return {
+    render,
+    replies,
+    reply: (request, ticket) => replies(request, ticket, 1)[0] as AsyncIterable<GenerationEvent>,
+    countTokens: async (request) => {
+      const { prompt, memory } = await render(request);
+      return (await text.tokenize(memory + prompt, { addSpecial: true })).length;
+    },
+  };
+}
+
+/** Formats that are spelled in ordinary tokens; the marks of all others are special tokens, which are silent by default. */
+const plainFormats: ReadonlySet<string> = new Set(['hermes', 'qwen-coder', 'glm', 'functionary', 'generic']);
+const specialTags = thinkingTags.map(({ start }) => start).filter((start) => start !== '<think>');
+
+function needsSpecial(format: string | undefined, template: string | undefined): boolean {
+  if (format !== undefined && !plainFormats.has(format)) return true;
+  return specialTags.some((tag) => template?.includes(tag));
+}
+
+function refuseUnknownTool({ toolChoice, conversation }: ChatRequest): void {
+  if (toolChoice.type === 'named' && !conversation.tools.some(({ name }) => name === toolChoice.name)) {
+    throw new AppError('invalid-field', { field: 'tool_choice', expected: `one of the tools of the request, and ${toolChoice.name} is not` });
+  }
+  if (toolChoice.type === 'required' && conversation.tools.length === 0) {
+    throw new AppError('invalid-field', { field: 'tools', expected: 'given when a call is required' });
+  }
+}

@@ -1,0 +1,184 @@
+import { fold } from '../core/fold.ts';
+import type { GenerationEvent } from '../core/events.ts';
+import type { GenerationRequest } from '../core/request.ts';
+import type { Reservation } from '../core/text-service.ts';
+import { schemaToGrammar } from '../grammar/convert.ts';
+import type { ChatPromptResult } from './chat-prompt.ts';
+import { type Conversation, flatContent, type Message, text, type Tool } from './messages.ts';
+import type { ChatRequest } from './request.ts';
+
+/**
+ * Calls for models whose template is not trusted with tools, in two short generations: a decision (is a tool needed, and
+ * which) and the call itself. Both are held to a grammar, so the second always gives arguments that fit the schema.
+ */
+export type Render = (conversation: Conversation) => Promise<ChatPromptResult>;
+
+const decisionTokens = 300;
+const yes = ['yes', 'Yes', 'YES'];
+const no = ['no', 'No', 'NO'];
+
+/** The tool to call, or undefined when the model thinks that none is needed. */
+export async function chooseTool(request: ChatRequest, render: Render, reservation: Reservation): Promise<Tool | undefined> {
+  const { toolChoice, conversation } = request;
+  const { tools } = conversation;
+  if (toolChoice.type === 'named') return tools.find(({ name }) => name === toolChoice.name);
+  const required = toolChoice.type === 'required';
+  if (required && tools.length === 1) return tools[0];
+  const names = tools.map(({ name }) => name);
+  const question = required ? whichTool(tools) : whetherTool(conversation);
+  const { prompt, memory } = await render(asking(conversation, question));
+  const decision = await fold(
+    reservation.generate({
+      ...request.controls,
+      prompt,
+      memory,
+      maxTokens: decisionTokens,
+      sampling: { ...request.controls.sampling, temperature: 0.1, topK: 1, repetitionPenalty: 1 },
+      grammar: { gbnf: schemaToGrammar(required ? choiceSchema(names) : decisionSchema(names)), retainState: false },
+      logprobs: undefined,
+      stop: [],
+    }),
+  );
+  const said = parseObject(decision.text);
+  const name = String(said.tool_name ?? 'null');
+  if (!required && !yes.includes(String(said.final_decision))) return undefined;
+  return tools.find((tool) => tool.name === name) ?? (tools.length === 1 ? tools[0] : undefined);
+}
+
+/** The request whose reply is the call: a list, so that a model may make the same call with several arguments. */
+export async function forcedCallRequest(request: ChatRequest, tool: Tool, render: Render): Promise<GenerationRequest> {
+  const { controls, conversation } = request;
+  const { prompt, memory } = await render(asking(conversation, writeCall(tool)));
+  return {
+    ...controls,
+    prompt,
+    memory,
+    sampling: { ...controls.sampling, temperature: Math.min(controls.sampling.temperature, 1) },
+    grammar: { gbnf: schemaToGrammar(callSchema(tool, request.parallelToolCalls)), retainState: false },
+    logprobs: undefined,
+    stop: [],
+  };
+}
+
+/** The whole reply at once as call events: it means nothing to anybody before it is complete. */
+export async function forcedCalls(
+  events: AsyncIterable<GenerationEvent>,
+  tool: Tool,
+  newId: () => string,
+): Promise<readonly GenerationEvent[]> {
+  const told: GenerationEvent[] = [];
+  let written = '';
+  for await (const event of events) {
+    if (event.type === 'text-delta') written += event.text;
+    else if (event.type === 'finish') {
+      const calls = readCalls(written).flatMap((call, index) => callEvents(call, index, tool, newId()));
+      // Cut off by its limit, the list cannot be read: then what there is comes as text, and the reason stays.
+      const text: GenerationEvent[] = calls.length === 0 && written !== '' ? [{ type: 'text-delta', text: written }] : [];
+      const reason = calls.length > 0 && event.reason !== 'aborted' ? 'tool-calls' : event.reason;
+      told.push(...calls, ...text, { ...event, reason });
+    } else told.push(event);
+  }
+  return told;
+}
+
+function callEvents(call: unknown, index: number, tool: Tool, id: string): GenerationEvent[] {
+  const given = (call as { function?: { arguments?: unknown } } | null)?.function?.arguments ?? {};
+  return [
+    { type: 'tool-start', index, id, name: tool.name },
+    { type: 'tool-delta', index, json: JSON.stringify(given) },
+    { type: 'tool-end', index },
+  ];
+}
+
+function readCalls(written: string): readonly unknown[] {
+  try {
+    const calls: unknown = JSON.parse(written);
+    return Array.isArray(calls) ? calls : [calls];
+  } catch {
+    return [];
+  }
+}
+
+function asking(conversation: Conversation, question: string): Conversation {
+  const message: Message = { role: 'user', content: text(question) };
+  return { ...conversation, tools: [], messages: [...conversation.messages, message] };
+}
+
+function whetherTool({ messages, media, tools }: Conversation): string {
+  const asked = messages.findLast(({ role }) => role === 'user');
+  const request = asked ? flatContent(asked.content, media) : '';
+  const answered = messages.at(-1)?.role === 'tool';
+  return [
+    `Tools that can be called:\n${listing(tools)}`,
+    `The request of the user: ${request}`,
+    answered
+      ? 'The results of a call are above. Is another call needed before the user can be answered?'
+      : 'Is one of these tools needed to answer the user?',
+    'Reply with JSON: your reasoning in one sentence, the final decision (yes or no), and the name of the tool or null.',
+  ].join('\n');
+}
+
+function whichTool(tools: readonly Tool[]): string {
+  return `Tools that can be called:\n${listing(tools)}\nWhich of them serves the user's request best? Reply with JSON that holds its name.`;
+}
+
+function writeCall(tool: Tool): string {
+  return [
+    `Call the tool ${tool.name}${tool.description ? ` (${tool.description})` : ''} for the user's request.`,
+    `Its parameters as a JSON schema: ${JSON.stringify(tool.parameters)}`,
+    'Reply only with a JSON list that holds the call, its arguments filled in from the conversation.',
+  ].join('\n');
+}
+
+function listing(tools: readonly Tool[]): string {
+  return tools.map(({ name, description }) => `- ${name}${description ? `: ${description}` : ''}`).join('\n');
+}
+
+function decisionSchema(names: readonly string[]): object {
+  return {
+    type: 'object',
+    properties: {
+      reasoning: { type: 'string', maxLength: 300 },
+      final_decision: { enum: [...yes, ...no] },
+      tool_name: { enum: [...names, 'null'] },
+    },
+    required: ['reasoning', 'final_decision', 'tool_name'],
+    additionalProperties: false,
+  };
+}
+
+function choiceSchema(names: readonly string[]): object {
+  return {
+    type: 'object',
+    properties: { tool_name: { enum: names } },
+    required: ['tool_name'],
+    additionalProperties: false,
+  };
+}
+
+function callSchema({ name, parameters }: Tool, parallel: boolean): object {
+  const call = {
+    type: 'object',
+    properties: {
+      type: { const: 'function' },
+      function: {
+        type: 'object',
+        properties: { name: { const: name }, arguments: parameters },
+        required: ['name', 'arguments'],
+        additionalProperties: false,
+      },
+    },
+    required: ['type', 'function'],
+    additionalProperties: false,
+  };
+  return { type: 'array', items: call, minItems: 1, ...(parallel ? {} : { maxItems: 1 }) };
+}
+
+function parseObject(written: string): Record<string, unknown> {
+  try {
+    const value: unknown = JSON.parse(written);
+    return typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : {};
+  } catch {
+    return {};
+  }
+}

@@ -1,0 +1,71 @@
+import { composeGrammar } from '../../grammar/convert.ts';
+import { literal } from '../../grammar/gbnf.ts';
+import type { Tool } from '../messages.ts';
+
+/** How a call is spelled around its arguments; only formats whose arguments are JSON have a shape. */
+interface CallShape {
+  readonly open: (name: string) => string;
+  readonly close: string;
+  /** Around and between the calls of one reply. */
+  readonly first: string;
+  readonly between: string;
+  readonly last: string;
+  /** The words after which a free reply has become a call. */
+  readonly trigger: string;
+}
+
+const quoted = (name: string): string => JSON.stringify(name);
+
+const shapes: Readonly<Record<string, CallShape>> = {
+  hermes: {
+    open: (name) => `<tool_call>\n{"name": ${quoted(name)}, "arguments": `,
+    close: '}\n</tool_call>',
+    first: '',
+    between: '\n',
+    last: '',
+    trigger: '<tool_call>',
+  },
+  granite: {
+    open: (name) => `{"name": ${quoted(name)}, "arguments": `,
+    close: '}',
+    first: '<|tool_call|>[',
+    between: ', ',
+    last: ']',
+    trigger: '<|tool_call|>',
+  },
+  llama: {
+    open: (name) => `{"name": ${quoted(name)}, "parameters": `,
+    close: '}',
+    first: '',
+    between: '; ',
+    last: '',
+    trigger: '{"name": ',
+  },
+};
+
+export interface CallGrammar {
+  readonly gbnf: string;
+  /** For a reply that may also be text: patterns whose match begins the part that the grammar rules. */
+  readonly lazyPatterns: readonly string[];
+}
+
+export interface CallGrammarOptions {
+  readonly tools: readonly Tool[];
+  readonly parallel: boolean;
+  /** GBNF of what may stand before the call, such as thinking; only where the call is required. */
+  readonly before: string;
+}
+
+/** A grammar for calls of these tools whose arguments fit their schemas; undefined for formats it cannot spell. */
+export function callGrammar(format: string, { tools, parallel, before }: CallGrammarOptions): CallGrammar | undefined {
+  const shape = shapes[format];
+  if (!shape || tools.length === 0) return undefined;
+  const schemas = Object.fromEntries(tools.map(({ parameters }, index) => [`arguments-${index}`, parameters]));
+  const calls = tools.map(({ name }, index) => `${literal(shape.open(name))} arguments-${index} ${literal(shape.close)}`);
+  const call = `( ${calls.join(' | ')} )`;
+  const more = parallel ? `( ${literal(shape.between)} ${call} )*` : '';
+  const edge = (text: string) => (text === '' ? '' : literal(text));
+  const root = [before, edge(shape.first), call, more, edge(shape.last)].filter((part) => part !== '').join(' ');
+  const trigger = shape.trigger.replace(/[.*+?^${}()|[\]\\]/g, '\\$&');
+  return { gbnf: composeGrammar(root, schemas), lazyPatterns: [`[\\s\\S]*?(${trigger}[\\s\\S]*)`] };
+}

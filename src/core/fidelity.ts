@@ -1,0 +1,22 @@
+/** What becomes of a field of a request: said once per dialect, for the documentation and for `GET /api/extra/fidelity`. */
+export type Handling = 'honoured' | 'approximated' | 'ignored' | 'refused';
+
+export interface FieldFidelity {
+  readonly field: string;
+  readonly handling: Handling;
+  readonly note?: string;
+}
+
+export interface EndpointFidelity {
+  /** The family as people call it. */
+  readonly dialect: string;
+  readonly endpoint: string;
+  readonly fields: readonly FieldFidelity[];
+}
+
+/** The fields of this request that have no effect: told to the client in a header rather than passed over. */
+export function ignoredFields(body: Readonly<Record<string, unknown>>, { fields }: EndpointFidelity): readonly string[] {
+  return fields
+    .filter(({ field, handling }) => handling === 'ignored' && body[field] !== undefined && body[field] !== null)
+    .map(({ field }) => field);
+}

@@ -1,0 +1,90 @@
+import { randomBytes } from 'node:crypto';
+import type { ChatService } from '../chat/service.ts';
+import { AppError } from '../core/errors.ts';
+import type { GenerationEvent } from '../core/events.ts';
+import { type EndpointFidelity, ignoredFields } from '../core/fidelity.ts';
+import type { GenerationControls, ReasoningBudget, Ticket } from '../core/request.ts';
+import type { TextService } from '../core/text-service.ts';
+import type { JsonObject } from '../http/body.ts';
+import type { Call, Headers, Reply } from '../http/call.ts';
+import { opened, patienceMs } from '../http/patience.ts';
+import type { StartTimer } from '../http/timers.ts';
+import { type ControlParts, decodeControls, decodeGenkey } from './controls/decode.ts';
+
+/** What every chat dialect is built on; each adds only its own way of saying things. */
+export interface DialectParts {
+  readonly text: TextService;
+  readonly chat: ChatService;
+  /** Read anew for each request: the context size is known only once the model is. */
+  readonly controlParts: () => ControlParts;
+  /** `--gendefaults`: to be applied to the body before anything is read from it. */
+  readonly applyDefaults: (body: JsonObject) => JsonObject;
+  readonly overflow: 'trim' | 'refuse';
+  readonly modelName: () => string;
+  /** Milliseconds since 1970. */
+  readonly now: () => number;
+  readonly newId: (prefix: string) => string;
+  readonly startTimer: StartTimer;
+}
+
+/** The native controls that a request may carry beside its own fields; the dialect puts its own over them. */
+export function dialectControls(body: JsonObject, parts: DialectParts): GenerationControls {
+  return { ...decodeControls(body, parts.controlParts()), overflow: parts.overflow };
+}
+
+export function ticketFor(call: Call, body: JsonObject): Ticket {
+  return { genkey: decodeGenkey(body), client: call.remoteAddress, signal: call.signal };
+}
+
+/** How much of the reply each level of effort may spend on thinking; levels above these have no limit. */
+const effortShares: Readonly<Record<string, number>> = { none: 0, minimal: 0.1, low: 0.25, medium: 0.5, high: 0.75 };
+
+/**
+ * One neutral control for every family's way of asking for more or less thinking. A number of tokens beats a level, and
+ * a level that nobody knows means no limit.
+ */
+export function reasoningControl(
+  effort: string | undefined,
+  tokens: number | undefined,
+): { readonly effort: string | undefined; readonly budget: ReasoningBudget | undefined } {
+  if (tokens !== undefined && tokens >= 0) return { effort, budget: { type: 'tokens', tokens } };
+  const share = effort === undefined ? undefined : effortShares[effort];
+  return { effort, budget: share === undefined ? undefined : { type: 'share', share } };
+}
+
+/** Refused rather than dropped: an answer about a picture that the model never saw would be a lie. */
+export function refuseMedia(kind: 'image' | 'audio', field: string): AppError {
+  return new AppError('unsupported', {
+    feature: `${kind === 'image' ? 'Image' : 'Audio'} input (${field})`,
+    instead: `the loaded model has no projector for it; start the server with --mmproj FILE`,
+  });
+}
+
+/** Fields without effect and text that did not fit are told in headers, which every client can see and none must. */
+export function noticeHeaders(body: JsonObject, fidelity: EndpointFidelity): Headers {
+  const ignored = ignoredFields(body, fidelity);
+  return ignored.length > 0 ? { 'x-parley-ignored': ignored.join(', ') } : {};
+}
+
+export interface StreamOptions {
+  readonly headers: Headers;
+  /** Written when nothing else was for a while, so that no proxy gives the connection up. */
+  readonly filler: string;
+  readonly startTimer: StartTimer;
+}
+
+/** Waits for the first event, so that a refusal keeps its status, and then streams what the dialect makes of them. */
+export async function streamReply(
+  events: AsyncIterable<GenerationEvent>,
+  encode: (events: AsyncIterable<GenerationEvent>) => AsyncIterable<string>,
+  { headers, filler, startTimer }: StreamOptions,
+): Promise<Reply> {
+  const stream = encode(await opened(events, startTimer));
+  return { status: 200, headers, stream, keepAlive: { milliseconds: patienceMs, filler } };
+}
+
+/** Random, URL-safe, and long enough never to come twice. */
+export function randomId(prefix: string): string {
+  return `${prefix}${randomBytes(12).toString('hex')}`;
+}
+

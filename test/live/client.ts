@@ -1,0 +1,117 @@
+import { type ClientRequest, request as httpRequest } from 'node:http';
+import { request as httpsRequest } from 'node:https';
+
+export interface Answer {
+  readonly status: number;
+  readonly headers: Headers;
+  readonly text: string;
+  /** The body read as JSON. */
+  json(): unknown;
+}
+
+export interface Frame {
+  readonly event: string;
+  readonly data: { readonly token: string; readonly finish_reason: string | null; readonly error?: { type: string } };
+}
+
+export interface NativeResult {
+  readonly text: string;
+  readonly tool_calls: readonly unknown[];
+  readonly finish_reason: string;
+  readonly logprobs: {
+    readonly content: readonly Record<string, unknown>[];
+    readonly tokens: readonly string[];
+  } | null;
+  readonly prompt_tokens: number;
+  readonly completion_tokens: number;
+  readonly warnings?: readonly string[];
+}
+
+/** A client of the native API that hides nothing: status, headers and exact text of every answer. */
+export function nativeClient(base: string, headers: Record<string, string> = {}) {
+  async function call(
+    method: string,
+    path: string,
+    body?: string | Uint8Array<ArrayBuffer>,
+    more: RequestInit = {},
+  ): Promise<Answer> {
+    const sent = body === undefined ? {} : { body };
+    const reply = await fetch(`${base}${path}`, { method, headers, ...sent, ...more });
+    const text = await reply.text();
+    return { status: reply.status, headers: reply.headers, text, json: () => JSON.parse(text) };
+  }
+  const get = (path: string) => call('GET', path);
+  const post = (path: string, body: unknown = {}, more: RequestInit = {}) =>
+    call('POST', path, JSON.stringify(body), more);
+
+  /** Temperature 0 and a short reply, unless the fields say otherwise. */
+  async function generate(fields: object, path = '/api/v1/generate'): Promise<NativeResult> {
+    const answer = await post(path, { temperature: 0, max_length: 24, ...fields });
+    if (answer.status !== 200) throw new Error(`${answer.status}: ${answer.text}`);
+    return (JSON.parse(answer.text) as { results: [NativeResult] }).results[0];
+  }
+  async function stream(fields: object): Promise<{ answer: Answer; frames: readonly Frame[] }> {
+    const answer = await post('/api/extra/generate/stream', { temperature: 0, max_length: 24, ...fields });
+    return { answer, frames: readFrames(answer.text) };
+  }
+  async function check(genkey?: string): Promise<string> {
+    const answer = await post('/api/extra/generate/check', genkey === undefined ? {} : { genkey });
+    return (JSON.parse(answer.text) as { results: [{ text: string }] }).results[0].text;
+  }
+  async function performance(): Promise<Record<string, number>> {
+    return JSON.parse((await get('/api/extra/perf')).text);
+  }
+  /** Asks until the figures are as wished; every question is a whole request, so nothing here spins idle. */
+  async function performanceWhere(
+    wished: (figures: Record<string, number>) => boolean,
+  ): Promise<Record<string, number>> {
+    for (;;) {
+      const figures = await performance();
+      if (wished(figures)) return figures;
+    }
+  }
+  return { call, get, post, generate, stream, check, performance, performanceWhere };
+}
+
+export type NativeClient = ReturnType<typeof nativeClient>;
+
+/** The frames of a stream, found as the bundled web client finds them: what this does not match, nobody sees. */
+export function readFrames(text: string): readonly Frame[] {
+  const pattern = /^event: (.*)\ndata: (.*)(\r?\n){2}/gm;
+  return [...text.matchAll(pattern)].map(([, event = '', data = '']) => ({ event, data: JSON.parse(data) }));
+}
+
+export interface OpenRequest {
+  /** Resolves when the first bytes of the reply's body are here. */
+  readonly begun: Promise<void>;
+  /** Resolves when the connection is over, however that came. */
+  readonly over: Promise<void>;
+  /** Goes away without a word. */
+  hangUp(): void;
+}
+
+/** A request on a connection of its own that can be cut at any moment. */
+export function openRequest(base: string, path: string, body: object): OpenRequest {
+  const secure = base.startsWith('https');
+  const options = {
+    method: 'POST',
+    agent: false,
+    rejectUnauthorized: false,
+    headers: { 'content-type': 'application/json' },
+  };
+  const request: ClientRequest = (secure ? httpsRequest : httpRequest)(`${base}${path}`, options);
+  let begin: () => void = () => {};
+  const begun = new Promise<void>((resolve) => {
+    begin = resolve;
+  });
+  const over = new Promise<void>((resolve) => {
+    request.once('close', () => resolve());
+  });
+  request.on('error', () => {});
+  request.on('response', (response) => {
+    response.on('error', () => {});
+    response.on('data', begin);
+  });
+  request.end(JSON.stringify(body));
+  return { begun, over, hangUp: () => request.destroy() };
+}

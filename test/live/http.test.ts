@@ -1,0 +1,202 @@
+import { once } from 'node:events';
+import { type IncomingMessage, request } from 'node:http';
+import { beforeAll, describe, expect, test } from 'vitest';
+import { type NativeClient, nativeClient } from './client.ts';
+import { type LiveServer, liveServers } from './server.ts';
+
+const startServer = liveServers();
+const story = 'Once upon a time';
+
+describe('paths and methods', () => {
+  let server: LiveServer;
+  let client: NativeClient;
+  beforeAll(async () => {
+    server = await startServer();
+    client = nativeClient(server.base);
+  });
+
+  test.each([
+    '/api/v1/generate',
+    '/api/latest/generate',
+    '/lcpp/api/v1/generate',
+    '/foo/api/v1/generate',
+    '/api/v1/generate/',
+    '/api/v1/generate/?x=1',
+    '/api/v1/generate?x=1',
+  ])('POST %s generates', async (path) => {
+    expect((await client.generate({ prompt: story, max_length: 2 }, path)).completion_tokens).toBe(2);
+  });
+
+  test.each(['HEAD', 'OPTIONS'])('%s is fine anywhere', async (method) => {
+    const answer = await client.call(method, '/api/v1/generate');
+    expect([answer.status, answer.text]).toEqual([200, '']);
+  });
+
+  test('an unknown page leads to the list of what there is', async () => {
+    const answer = await client.get('/nowhere');
+    expect(answer.status).toBe(404);
+    expect(answer.headers.get('content-type')).toMatch(/^text\/html/);
+    expect(answer.text).toContain('href="/api"');
+    expect((await client.get('/api')).status).toBe(200);
+    expect((await client.post('/nowhere')).status).toBe(404);
+  });
+
+  test.each([
+    ['/api/v1/model', { result: 'koboldcpp/parley-mini' }],
+    ['/api/v1/info/version', { result: '1.2.5' }],
+    ['/api/v1/config/max_length', { value: 1024 }],
+    ['/api/v1/config/max_context_length', { value: 2048 }],
+    ['/api/v1/config/soft_prompt', { value: '' }],
+    ['/api/v1/config/soft_prompts_list', { values: [] }],
+    ['/api/extra/true_max_context_length', { value: 2048 }],
+    ['/api/extra/preloadstory', {}],
+    ['/ping', { status: 'healthy' }],
+    ['/health', { status: 'ok' }],
+  ])('GET %s answers as documented', async (path, body) => {
+    expect((await client.get(path)).json()).toEqual(body);
+  });
+
+  test('the version tells what is there', async () => {
+    const version = (await client.get('/api/extra/version')).json();
+    expect(version).toMatchObject({ result: 'KoboldCpp', llm: true, protected: false, txt2img: false, admin: 0 });
+    expect(Object.keys(version as object).slice(0, 5)).toEqual(['result', 'version', 'protected', 'llm', 'txt2img']);
+  });
+
+  test('models and props describe the loaded model', async () => {
+    const models = (await client.get('/v1/models')).json();
+    expect(models).toMatchObject({ object: 'list', data: [{ id: 'koboldcpp/parley-mini', object: 'model' }] });
+    const props = (await client.get('/props')).json();
+    expect(props).toMatchObject({ n_ctx: 2048, total_slots: 1, modalities: { vision: false, audio: false } });
+    expect((props as { chat_template: string }).chat_template).toContain('<|im_start|>');
+    expect((await client.get('/slots')).status).toBe(501);
+  });
+
+  test('a page of a stranger reaches nothing, and neither does a strange name', async () => {
+    const { base, port } = server;
+    const page = nativeClient(base, { origin: 'https://example.org' });
+    expect((await page.post('/api/v1/generate', { prompt: story })).status).toBe(403);
+    const own = nativeClient(base, { origin: base });
+    expect((await own.post('/api/v1/generate', { prompt: story, max_length: 1 })).status).toBe(200);
+    const called = request({ port, path: '/api/v1/model', headers: { host: 'rebound.example.org' } }).end();
+    const [reply] = (await once(called, 'response')) as [IncomingMessage];
+    expect(reply.resume().statusCode).toBe(421);
+  });
+});
+
+describe('while the model is loading', () => {
+  test('the port is open, the state is told, and a request waits and succeeds', async () => {
+    const server = await startServer([], { until: 'Listening on ' });
+    const client = nativeClient(server.base);
+    const [health, reply, version] = await Promise.all([
+      client.get('/health'),
+      client.generate({ prompt: story, max_length: 4 }),
+      client.get('/api/extra/version'),
+    ]);
+    expect([health.status, version.status]).toEqual([503, 200]);
+    expect(reply.text).toMatch(/^, there was/);
+    expect((await client.get('/health')).status).toBe(200);
+    await server.stop();
+  });
+});
+
+describe('without a text model', () => {
+  let client: NativeClient;
+  beforeAll(async () => {
+    client = nativeClient((await startServer(['--nomodel'])).base);
+  });
+
+  test('generation gives an empty text and the reason', async () => {
+    const reply = await client.generate({ prompt: story });
+    expect(reply).toMatchObject({ text: '', finish_reason: 'error', prompt_tokens: 0, completion_tokens: 0 });
+    const { frames } = await client.stream({ prompt: story });
+    expect(frames.map(({ data }) => [data.token, data.finish_reason])).toEqual([['', 'error']]);
+  });
+
+  test('everything else says so in its own way', async () => {
+    const body = async (path: string) => (await client.get(path)).json();
+    expect(await body('/api/v1/model')).toEqual({ result: 'inactive' });
+    expect(await body('/v1/models')).toMatchObject({ data: [{ id: 'inactive' }] });
+    expect(await body('/api/extra/version')).toMatchObject({ llm: false });
+    expect(await body('/props')).toMatchObject({ chat_template: null });
+    expect(await body('/api/extra/perf')).toMatchObject({ last_seed: -1, total_gens: 0, stop_reason: -1 });
+    expect((await client.post('/api/extra/tokencount', { prompt: 'a' })).json()).toEqual({
+      value: 0,
+      ids: [],
+      prompt: 'a',
+    });
+    expect((await client.post('/api/extra/detokenize', { ids: [1] })).json()).toEqual({ result: '', success: true });
+  });
+});
+
+describe('behind a password', () => {
+  let server: LiveServer;
+  const sending = (headers: Record<string, string>) => nativeClient(server.base, headers);
+  beforeAll(async () => {
+    server = await startServer(['--password', 'open sesame', '--genlimit', '6']);
+  });
+
+  test.each([
+    '/api/v1/generate',
+    '/api/extra/generate/stream',
+    '/api/extra/generate/check',
+    '/api/extra/abort',
+    '/api/extra/last_logprobs',
+    '/api/extra/tokencount',
+    '/api/extra/detokenize',
+    '/api/extra/json_to_grammar',
+    '/request',
+  ])('%s wants the key', async (path) => {
+    for (const headers of [{}, { authorization: 'Bearer wrong' }]) {
+      const answer = await sending(headers).post(path, { prompt: story });
+      expect(answer.status).toBe(401);
+      expect(answer.json()).toEqual({
+        detail: { error: 'Unauthorized', msg: 'Authentication key is missing or invalid.', type: 'unauthorized' },
+      });
+    }
+  });
+
+  test.each([{ authorization: 'Bearer open sesame' }, { 'x-api-key': 'open sesame' }])(
+    'and takes it as %o',
+    async (headers) => {
+      expect((await sending(headers).generate({ prompt: story, max_length: 2 })).completion_tokens).toBe(2);
+    },
+  );
+
+  test('information stays open, with the name of the model hidden', async () => {
+    const client = sending({});
+    for (const path of ['/', '/api', '/api/extra/version', '/api/extra/perf', '/props', '/v1/models', '/health']) {
+      expect([path, (await client.get(path)).status]).toEqual([path, 200]);
+    }
+    expect((await client.get('/api/v1/model')).json()).toEqual({ result: 'koboldcpp/protected-model' });
+    expect((await client.get('/api/extra/version')).json()).toMatchObject({ protected: true });
+  });
+
+  test('no reply is longer than --genlimit', async () => {
+    const client = sending({ authorization: 'Bearer open sesame' });
+    expect((await client.generate({ prompt: story, max_length: 500 })).completion_tokens).toBe(6);
+  });
+});
+
+describe('defaults of the server', () => {
+  let client: NativeClient;
+  beforeAll(async () => {
+    const defaults = JSON.stringify({ stop_sequence: [' there'], temperature: 0 });
+    client = nativeClient((await startServer(['--gendefaults', defaults, '--defaultgenamt', '64'])).base);
+  });
+
+  test('fill what a request leaves out, and nothing else', async () => {
+    const text = async (fields: object) =>
+      (
+        (await client.post('/api/v1/generate', { prompt: story, max_length: 6, ...fields })).json() as {
+          results: [{ text: string }];
+        }
+      ).results[0].text;
+    expect(await text({})).toBe(',');
+    expect(await text({ stop_sequence: [] })).toMatch(/^, there was/);
+  });
+
+  test('the length of a reply is --defaultgenamt where none is asked for', async () => {
+    const answer = await client.post('/api/v1/generate', { prompt: story, ban_eos_token: true, stop_sequence: [] });
+    expect(answer.json()).toMatchObject({ results: [{ completion_tokens: 64, finish_reason: 'length' }] });
+  });
+});

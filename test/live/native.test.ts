@@ -1,0 +1,301 @@
+import { beforeAll, describe, expect, test } from 'vitest';
+import { type NativeClient, nativeClient, openRequest } from './client.ts';
+import { type LiveServer, liveServers } from './server.ts';
+
+const startServer = liveServers();
+let server: LiveServer;
+let client: NativeClient;
+
+beforeAll(async () => {
+  server = await startServer();
+  client = nativeClient(server.base);
+});
+
+const story = 'Once upon a time';
+/** Goes on until somebody stops it, or nearly so: ten seconds and more. */
+const long = { prompt: story, max_length: 1600, ban_eos_token: true, temperature: 0 };
+
+describe('a whole reply', () => {
+  test('has the shape that clients know, and all its members', async () => {
+    const answer = await client.post('/api/v1/generate', { prompt: story, max_length: 8, temperature: 0 });
+    expect(answer.status).toBe(200);
+    expect(answer.headers.get('content-type')).toBe('application/json');
+    const { results } = answer.json() as { results: object[] };
+    expect(results).toEqual([
+      {
+        text: expect.stringMatching(/^, there was a/),
+        tool_calls: [],
+        finish_reason: 'length',
+        logprobs: null,
+        prompt_tokens: 4,
+        completion_tokens: 8,
+      },
+    ]);
+  });
+
+  test('ends with `stop` at an end token, which is counted', async () => {
+    const prompt = '<|im_start|>user\nHello<|im_end|>\n<|im_start|>assistant\n';
+    const { finish_reason, completion_tokens, text } = await client.generate({ prompt, max_length: 400 });
+    expect(finish_reason).toBe('stop');
+    expect(completion_tokens).toBeLessThan(400);
+    const tokens = (await client.post('/api/extra/tokencount', { prompt: text, special: false })).json();
+    expect(completion_tokens).toBe((tokens as { value: number }).value + 1);
+  });
+
+  test('is the same again with the same seed, and another with another', async () => {
+    const drawn = (sampler_seed: number) =>
+      client.generate({ prompt: story, temperature: 1.2, top_k: 0, top_p: 1, sampler_seed, max_length: 40 });
+    const [first, again, other] = [await drawn(77), await drawn(77), await drawn(78)];
+    expect(again.text).toBe(first.text);
+    expect(other.text).not.toBe(first.text);
+    expect((await client.performance()).last_seed).toBe(78);
+  });
+
+  test('can also be had from the old small form', async () => {
+    const answer = await client.post('/request', { text: story, max: 6, top_k: 1 });
+    expect(answer.json()).toEqual({ data: { seqs: [expect.stringMatching(/^, there was/)] } });
+  });
+
+  test('is kept for whoever lost the connection, under its key', async () => {
+    const { text } = await client.generate({ prompt: story, genkey: 'KCPP1001' });
+    expect(await client.check('KCPP1001')).toBe(text);
+    expect(await client.check('KCPP9999')).toBe('');
+    expect(await client.check()).toBe('');
+  });
+
+  test.each([
+    ['[1, 2]', 400],
+    ['{"prompt": ', 400],
+    ['', 400],
+    ['{"prompt": 5}', 400],
+    ['{"prompt": "a", "trim_stop": "perhaps"}', 400],
+    ['{"prompt": "a", "grammar": "root ::= ("}', 400],
+  ])('is refused in words for the body %s', async (body, status) => {
+    const answer = await client.call('POST', '/api/v1/generate', body);
+    expect(answer.status).toBe(status);
+    expect(answer.json()).toEqual({ detail: { msg: expect.stringMatching(/\w{3}/), type: 'bad_input' } });
+  });
+});
+
+describe('a stream', () => {
+  test('is made of exactly the frames that the web client reads, and says the same as the whole reply', async () => {
+    const whole = await client.generate({ prompt: story });
+    const { answer, frames } = await client.stream({ prompt: story });
+    expect(answer.headers.get('content-type')).toBe('text/event-stream');
+    expect(answer.headers.get('x-accel-buffering')).toBe('no');
+    const tokens = frames.slice(0, -1);
+    const bytes = frames.map(
+      ({ data: { token, finish_reason } }) =>
+        `event: message\ndata: {"token": ${JSON.stringify(token)}, "finish_reason": ${JSON.stringify(finish_reason)}}\n\n`,
+    );
+    expect(answer.text).toBe(bytes.join(''));
+    expect(tokens.map(({ data }) => data.token).join('')).toBe(whole.text);
+    expect(tokens.every(({ data }) => data.finish_reason === null && data.token !== '')).toBe(true);
+    expect(frames.at(-1)?.data).toEqual({ token: '', finish_reason: 'length' });
+  });
+
+  test('ends with `stop` at a stop text, and never shows a part of it', async () => {
+    const { frames } = await client.stream({ prompt: story, max_length: 60, stop_sequence: ['little girl named'] });
+    const text = frames.map(({ data }) => data.token).join('');
+    expect(text).toBe(', there was a ');
+    expect(frames.at(-1)?.data.finish_reason).toBe('stop');
+  });
+
+  test('is refused as an ordinary reply, not as a stream', async () => {
+    const answer = await client.post('/api/extra/generate/stream', { prompt: story, grammar: 'nonsense ::=' });
+    expect(answer.status).toBe(400);
+    expect(answer.headers.get('content-type')).toBe('application/json');
+  });
+});
+
+describe('what ends or forbids text', () => {
+  test('a stop text is cut off, or stays with trim_stop off', async () => {
+    const asked = { prompt: story, max_length: 60, stop_sequence: ['never this', 'girl'] };
+    const trimmed = await client.generate(asked);
+    const kept = await client.generate({ ...asked, trim_stop: false });
+    expect([trimmed.finish_reason, kept.finish_reason]).toEqual(['stop', 'stop']);
+    expect(trimmed.text).toBe(', there was a little ');
+    expect(kept.text).toBe(', there was a little girl');
+    expect((await client.performance()).stop_reason).toBe(2);
+  });
+
+  test('banned words and phrases do not appear, and the rest goes on', async () => {
+    const free = await client.generate({ prompt: story, max_length: 60 });
+    expect(free.text).toMatch(/little girl/);
+    const banned = await client.generate({ prompt: story, max_length: 60, banned_tokens: ['little girl', ' Lily'] });
+    expect(banned.text.toLowerCase()).not.toMatch(/little girl| lily/);
+    expect(banned.text).toMatch(/^, there was a/);
+    expect(banned.finish_reason).toBe('length');
+  });
+
+  test('a biased token is not chosen any more', async () => {
+    const { ids } = (await client.post('/api/extra/tokencount', { prompt: ', there was', special: false })).json() as {
+      ids: number[];
+    };
+    const { text } = await client.generate({ prompt: story, logit_bias: { [String(ids[0])]: -100 } });
+    expect(text).not.toMatch(/^,/);
+  });
+
+  test('a grammar forces its language', async () => {
+    const grammar = 'root ::= "yes" | "no" [0-9] [0-9]';
+    const { text, finish_reason } = await client.generate({ prompt: story, grammar, temperature: 1 });
+    expect(text).toMatch(/^(yes|no\d\d)$/);
+    expect(finish_reason).toBe('stop');
+  });
+
+  test.each([1, 2, 3])('a JSON schema forces a value that fits it (seed %i)', async (sampler_seed) => {
+    const schema = {
+      type: 'object',
+      properties: { name: { type: 'string', maxLength: 12 }, age: { type: 'integer', minimum: 0, maximum: 120 } },
+      required: ['name', 'age'],
+      additionalProperties: false,
+    };
+    const asked = { prompt: 'A person:', temperature: 1, sampler_seed, max_length: 120 };
+    const { text } = await client.generate({ ...asked, grammar: JSON.stringify(schema) });
+    const value = JSON.parse(text);
+    expect(Object.keys(value)).toEqual(['name', 'age']);
+    expect(value.age).toBeLessThanOrEqual(120);
+    const made = (await client.post('/api/extra/json_to_grammar', { schema })).json() as { result: string };
+    expect((await client.generate({ ...asked, grammar: made.result })).text).toBe(text);
+  });
+});
+
+describe('prompts', () => {
+  test('an over-long one loses its beginning, keeps its memory, and says so', async () => {
+    const prompt = 'The red dog ran to the old tree. '.repeat(400) + story;
+    const { warnings, prompt_tokens, text } = await client.generate({ prompt, memory: 'A tale.\n', max_length: 8 });
+    expect(warnings).toEqual([expect.stringMatching(/^\d+ tokens .* dropped/)]);
+    expect(prompt_tokens).toBeLessThanOrEqual(2048 - 8);
+    expect(prompt_tokens).toBeGreaterThan(2000);
+    expect(text).not.toBe('');
+    expect(server.output()).toMatch(/\[\d+ tokens at the beginning of the prompt did not fit/);
+  });
+
+  test('memory goes in front of the prompt', async () => {
+    const apart = await client.generate({ memory: 'Tom had a red ball.\n', prompt: 'Tom' });
+    const together = await client.generate({ prompt: 'Tom had a red ball.\nTom' });
+    expect(apart.text).toBe(together.text);
+    expect(apart.prompt_tokens).toBe(together.prompt_tokens);
+  });
+
+  test('a smaller context of the request counts', async () => {
+    const prompt = 'The dog ran. '.repeat(100);
+    const { prompt_tokens, warnings } = await client.generate({ prompt, max_context_length: 64, max_length: 8 });
+    expect(prompt_tokens).toBe(56);
+    expect(warnings).toHaveLength(1);
+  });
+
+  test('an empty one is continued too', async () => {
+    expect((await client.generate({ prompt: '', max_length: 4 })).completion_tokens).toBeGreaterThan(0);
+  });
+});
+
+describe('probabilities', () => {
+  test('come with the reply and can be asked for later', async () => {
+    const { logprobs, completion_tokens, text } = await client.generate({
+      prompt: story,
+      logprobs: true,
+      genkey: 'KCPP7',
+      temperature: 1,
+    });
+    expect(logprobs?.content).toHaveLength(completion_tokens);
+    expect(logprobs?.tokens.join('')).toBe(text);
+    for (const entry of logprobs?.content ?? []) {
+      expect(entry.logprob).toBeLessThanOrEqual(0);
+      expect(entry.logprob).toBeGreaterThan(-9.2104);
+      expect((entry.top_logprobs as unknown[]).length).toBeLessThanOrEqual(10);
+    }
+    const later = await client.post('/api/extra/last_logprobs', { genkey: 'KCPP7' });
+    expect(later.json()).toEqual({ logprobs });
+    expect((await client.post('/api/extra/last_logprobs', { genkey: 'other' })).json()).toEqual({ logprobs: null });
+  });
+});
+
+describe('tokens', () => {
+  test.each(['Hello there, world!', 'Grüße aus Köln — 日本語 🙂', '  spaces\n\n and\ttabs ', ''])(
+    'of %j give the text back',
+    async (prompt) => {
+      const counted = (await client.post('/api/extra/tokencount', { prompt, special: false })).json() as {
+        value: number;
+        ids: number[];
+        prompt: string;
+      };
+      expect([counted.value, counted.prompt]).toEqual([counted.ids.length, prompt]);
+      const joined = await client.post('/api/extra/detokenize', { ids: counted.ids, special: false });
+      expect(joined.json()).toEqual({ result: prompt, success: true });
+    },
+  );
+
+  test('bad input is told in the words of each endpoint', async () => {
+    const refused = async (path: string, body: string) => {
+      const answer = await client.call('POST', path, body);
+      return [answer.status, answer.json()];
+    };
+    expect(await refused('/api/extra/tokencount', '{')).toEqual([400, { value: -1 }]);
+    expect(await refused('/api/extra/detokenize', '{"ids": "x"}')).toEqual([400, { result: '', success: false }]);
+    expect(await refused('/api/extra/json_to_grammar', 'x')).toEqual([400, { result: '', success: false }]);
+  });
+
+  test('are counted while a text is generated', async () => {
+    const running = openRequest(server.base, '/api/extra/generate/stream', { ...long, genkey: 'busy' });
+    await running.begun;
+    const counted = await client.post('/api/extra/tokencount', { prompt: 'Hello there world' });
+    expect((counted.json() as { value: number }).value).toBe(3);
+    expect((await client.performance()).idle).toBe(0);
+    running.hangUp();
+    await client.performanceWhere(({ idle }) => idle === 1);
+  });
+});
+
+describe('looking at and stopping', () => {
+  test('the text so far can be asked for by its key alone, and stopping gives what there is', async () => {
+    const reply = client.generate({ ...long, genkey: 'KCPP42' });
+    let early = '';
+    while (early.length < 20) early = await client.check('KCPP42');
+    expect(await client.check()).toBe('');
+    expect(await client.check('KCPP43')).toBe('');
+    const stopped = await client.post('/api/extra/abort', { genkey: 'KCPP42' });
+    expect(stopped.json()).toEqual({ success: 'true', done: 'true' });
+    const { text, finish_reason, completion_tokens } = await reply;
+    expect(text.startsWith(early)).toBe(true);
+    expect(finish_reason).toBe('length');
+    expect(completion_tokens).toBeLessThan(1600);
+  });
+
+  test('without a key the only generation is shown and stopped', async () => {
+    const reply = client.generate(long);
+    let early = '';
+    while (early.length < 5) early = await client.check();
+    expect((await client.post('/api/extra/abort')).json()).toEqual({ success: 'true', done: 'true' });
+    expect((await reply).completion_tokens).toBeLessThan(1600);
+  });
+
+  test('one that waits is stopped before it begins, and its neighbours are not', async () => {
+    const running = client.generate({ ...long, genkey: 'first' });
+    await client.performanceWhere(({ idle }) => idle === 0);
+    const waiting = client.generate({ prompt: story, genkey: 'second' });
+    await client.performanceWhere(({ queue }) => queue === 1);
+    expect((await client.post('/api/extra/abort')).json()).toEqual({ success: 'false', done: 'false' });
+    const aborted = await client.post('/api/extra/abort', { genkey: 'second' });
+    expect(aborted.json()).toEqual({ success: 'true', done: 'false' });
+    expect(await waiting).toMatchObject({ text: '', finish_reason: 'length', prompt_tokens: 0, completion_tokens: 0 });
+    expect((await client.performance()).idle).toBe(0);
+    await client.post('/api/extra/abort', { genkey: 'first' });
+    expect((await running).text.length).toBeGreaterThan(0);
+  });
+
+  test('a key that nobody has is refused', async () => {
+    const answer = await client.post('/api/extra/abort', { genkey: 'nobody' });
+    expect(answer.json()).toEqual({ success: 'false', done: 'false' });
+  });
+});
+
+describe('figures', () => {
+  test('of the last generation', async () => {
+    await client.generate({ prompt: story, max_length: 10, sampler_seed: 5 });
+    const figures = await client.performance();
+    expect(figures).toMatchObject({ last_token_count: 10, last_seed: 5, stop_reason: 0, queue: 0, idle: 1 });
+    expect(figures.last_eval_speed).toBeCloseTo(1000 / (figures.last_eval as number), 6);
+    expect(figures.total_gens).toBeGreaterThan(10);
+  });
+});

@@ -1,0 +1,105 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
+import { testTls } from '../../src/http/testing/certificate.ts';
+import { type NativeClient, nativeClient, openRequest } from './client.ts';
+import { type LiveServer, liveServers } from './server.ts';
+
+const startServer = liveServers();
+const busy = {
+  detail: { msg: 'Server is busy; please try again later.', type: 'service_unavailable' },
+};
+const endless = { prompt: 'Once upon a time', max_length: 1600, ban_eos_token: true, temperature: 0 };
+
+describe.each([
+  { flags: [], accepted: 4 },
+  { flags: ['--multiuser', '2'], accepted: 2 },
+  { flags: ['--multiuser', '0'], accepted: 1 },
+])('four requests at once with $flags', ({ flags, accepted }) => {
+  test(`${accepted} are taken in and finish in the order in which they came`, async () => {
+    const server = await startServer(flags);
+    const client = nativeClient(server.base);
+    const finished: number[] = [];
+    const replies: Promise<{ status: number; body: unknown }>[] = [];
+    for (let index = 0; index < 4; index += 1) {
+      const asked = { prompt: 'Once upon a time', max_length: 120, ban_eos_token: true };
+      const reply = client.post('/api/v1/generate', asked).then((answer) => {
+        if (answer.status === 200) finished.push(index);
+        return { status: answer.status, body: answer.json() };
+      });
+      replies.push(reply);
+      // The next one comes when this one has its place, or was sent away.
+      const inLine = Math.min(index, accepted - 1);
+      await client.performanceWhere(({ idle, queue }) => idle === 0 && queue === inLine);
+      if (index >= accepted) await reply;
+    }
+    const answers = await Promise.all(replies);
+    expect(answers.map(({ status }) => status)).toEqual([0, 1, 2, 3].map((index) => (index < accepted ? 200 : 503)));
+    for (const { body } of answers.slice(accepted)) expect(body).toEqual(busy);
+    expect(finished).toEqual([0, 1, 2, 3].slice(0, accepted));
+    expect(await client.performance()).toMatchObject({ queue: 0, idle: 1, total_gens: accepted });
+    await server.stop();
+  });
+});
+
+describe.each(['http', 'https'])('a client that goes away over %s', (scheme) => {
+  let server: LiveServer;
+  let client: NativeClient;
+  const folder = mkdtempSync(join(tmpdir(), 'parley-tls-'));
+
+  beforeAll(async () => {
+    const [certificate, key] = [join(folder, 'certificate.pem'), join(folder, 'key.pem')];
+    writeFileSync(certificate, testTls.certificate);
+    writeFileSync(key, testTls.key);
+    // The certificate is signed by nobody but itself.
+    if (scheme === 'https') vi.stubEnv('NODE_TLS_REJECT_UNAUTHORIZED', '0');
+    server = await startServer(scheme === 'https' ? ['--ssl', certificate, key] : []);
+    client = nativeClient(server.base);
+  });
+  afterAll(async () => {
+    await server?.stop();
+    vi.unstubAllEnvs();
+    rmSync(folder, { recursive: true });
+  });
+
+  const idle = () => client.performanceWhere((figures) => figures.idle === 1);
+
+  test.each(['/api/v1/generate', '/api/extra/generate/stream'])(
+    'while its text is made frees the engine (%s)',
+    async (path) => {
+      const request = openRequest(server.base, path, { ...endless, genkey: path });
+      let text = '';
+      while (text === '') text = await client.check(path);
+      request.hangUp();
+      const figures = await idle();
+      expect(figures.last_token_count).toBeLessThan(1600);
+      expect((await client.generate({ prompt: 'The end', max_length: 2 })).completion_tokens).toBe(2);
+    },
+  );
+
+  test('while its prompt is read frees the engine before the first token', async () => {
+    const prompt = Array.from({ length: 1800 }, (_, index) => ` ${index % 10}`).join('');
+    const request = openRequest(server.base, '/api/v1/generate', { ...endless, prompt, max_length: 100 });
+    await client.performanceWhere((figures) => figures.idle === 0);
+    request.hangUp();
+    const figures = await idle();
+    expect(figures.last_token_count).toBe(0);
+    expect((await client.generate({ prompt: 'The end', max_length: 2 })).completion_tokens).toBe(2);
+  });
+
+  test('while it waits gives its place back, and the running one is not disturbed', async () => {
+    const running = openRequest(server.base, '/api/v1/generate', { ...endless, genkey: 'running' });
+    await client.performanceWhere((figures) => figures.idle === 0);
+    const waiting = openRequest(server.base, '/api/v1/generate', { ...endless, genkey: 'waiting' });
+    await client.performanceWhere(({ queue }) => queue === 1);
+    waiting.hangUp();
+    const figures = await client.performanceWhere(({ queue }) => queue === 0);
+    expect(figures.idle).toBe(0);
+    const text = await client.check('running');
+    running.hangUp();
+    await idle();
+    expect(await client.check('waiting')).toBe('');
+    expect((await client.check('running')).startsWith(text)).toBe(true);
+  });
+});

@@ -1,0 +1,118 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { readdirSync, readFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import { afterAll } from 'vitest';
+
+export const program = fileURLToPath(new URL('../../dist/main.js', import.meta.url));
+export const embeddedModel = fileURLToPath(new URL('../../models/parley-mini.gguf', import.meta.url));
+
+/** A server of its own process, as a user starts it. */
+export interface LiveServer {
+  readonly base: string;
+  readonly port: number;
+  readonly pid: number;
+  /** Everything it has written, both streams together. */
+  output(): string;
+  /** Resolves when its output holds this text; rejects when it ends without. */
+  says(text: string): Promise<void>;
+  /** The engine's process; undefined while there is none. */
+  worker(): number | undefined;
+  stop(): Promise<void>;
+}
+
+export interface StartOptions {
+  /** The text that says that it is far enough. */
+  readonly until?: string;
+  /** The command that starts it, where it is not the build of this repository. */
+  readonly command?: readonly string[];
+}
+
+export type StartServer = (flags?: readonly string[], options?: StartOptions) => Promise<LiveServer>;
+
+/** The servers of one test file: whatever happens in its tests, none of them outlives it. */
+export function liveServers(): StartServer {
+  const children = new Set<ChildProcess>();
+  const endAll = () => {
+    for (const child of children) child.kill('SIGKILL');
+  };
+  process.once('exit', endAll);
+  afterAll(() => {
+    endAll();
+    process.off('exit', endAll);
+  });
+  return (flags = [], options = {}) => start(flags, options, children);
+}
+
+async function start(
+  flags: readonly string[],
+  { until = 'Please connect to custom endpoint', command = [process.execPath, program] }: StartOptions,
+  children: Set<ChildProcess>,
+): Promise<LiveServer> {
+  const [file = '', ...first] = command;
+  const child = spawn(file, [...first, '--port', '0', '--threads', '1', ...flags], {
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  children.add(child);
+  let output = '';
+  let over = false;
+  const listeners = new Set<() => void>();
+  const wake = () => {
+    for (const listener of [...listeners]) listener();
+  };
+  for (const stream of [child.stdout, child.stderr]) {
+    stream.setEncoding('utf8').on('data', (text: string) => {
+      output += text;
+      wake();
+    });
+  }
+  child.once('close', () => {
+    over = true;
+    wake();
+  });
+  const says = (text: string): Promise<void> =>
+    new Promise((resolve, reject) => {
+      const look = () => {
+        if (!output.includes(text) && !over) return;
+        listeners.delete(look);
+        if (output.includes(text)) resolve();
+        else reject(new Error(`the server ended without saying "${text}":\n${output}`));
+      };
+      listeners.add(look);
+      look();
+    });
+  await says('Listening on ');
+  await says(until);
+  const [, scheme, port] = /Listening on (https?):\/\/[^:\s]+:(\d+)/.exec(output) ?? [];
+  return {
+    base: `${scheme}://localhost:${port}`,
+    port: Number(port),
+    pid: child.pid as number,
+    output: () => output,
+    says,
+    worker: () => childOf(child.pid as number),
+    stop: async () => {
+      children.delete(child);
+      if (over) return;
+      child.kill('SIGTERM');
+      const timer = setTimeout(() => child.kill('SIGKILL'), 5000);
+      await once(child, 'close');
+      clearTimeout(timer);
+    },
+  };
+}
+
+/** The first process whose parent is this one, as the system tells it. */
+function childOf(parent: number): number | undefined {
+  for (const name of readdirSync('/proc')) {
+    if (!/^\d+$/.test(name)) continue;
+    try {
+      const status = readFileSync(`/proc/${name}/status`, 'utf8');
+      const state = /^State:\s+(\w)/m.exec(status)?.[1];
+      if (Number(/^PPid:\s+(\d+)/m.exec(status)?.[1]) === parent && state !== 'Z') return Number(name);
+    } catch {
+      // It ended while we looked.
+    }
+  }
+  return undefined;
+}
