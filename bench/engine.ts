@@ -30,7 +30,9 @@ export async function engineBench({ server, quick, log }: BenchOptions): Promise
   const rows: Row[] = [];
   for (const threads of new Set([1, defaultThreads()])) {
     const bare = await startBareLoop(await workerOptions(model, flags, threads));
-    const parley = await startServer(server, ['--model', model, '--threads', String(threads), ...flags]);
+    const parley = await startServer(server, {
+      flags: ['--model', model, '--threads', String(threads), ...flags],
+    });
     try {
       rows.push(...(await compare(bare, parley, { threads, rounds, log })));
     } finally {

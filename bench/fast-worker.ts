@@ -1,10 +1,10 @@
 import type { FromWorker, ToWorker } from '../src/engines/llama/messages.ts';
 
 /**
- * Speaks the worker's part without a model: one message per token, as many a second as `BENCH_INTERVAL_MS` says, or as
- * fast as the event loop turns. What the server spends on it is what it spends on any worker.
+ * Speaks the worker's part without a model: one message per token. It computes nothing but keeps its processor busy for
+ * `BENCH_INTERVAL_US` between two tokens, as a model would. What the server spends on it is what it spends on any worker.
  */
-const interval = Number(process.env.BENCH_INTERVAL_MS ?? 0);
+const intervalMs = Number(process.env.BENCH_INTERVAL_US ?? 0) / 1000;
 const words = [' the', ' quick', ' brown', ' fox', ' said', ' "no"', '.', '\n', ' naïve', ' and'];
 
 const send = (message: FromWorker): void => {
@@ -41,10 +41,11 @@ function loaded(): void {
 function generate(id: number, maxTokens: number): void {
   let done = 0;
   const step = (): void => {
+    const until = performance.now() + intervalMs;
+    while (performance.now() < until);
     send({ type: 'step', pieces: [{ type: 'text', id, text: words[done % words.length] as string }] });
     done += 1;
     if (done >= maxTokens) finish(id, maxTokens);
-    else if (interval > 0) setTimeout(step, interval);
     else setImmediate(step);
   };
   send({

@@ -10,10 +10,19 @@ export interface ServerProcess {
   stop(): Promise<void>;
 }
 
+export interface StartOptions {
+  readonly flags: readonly string[];
+  /** For Node itself. */
+  readonly nodeFlags?: readonly string[];
+  readonly environment?: Readonly<Record<string, string>>;
+}
+
 /** Starts the server as a user would, and resolves when its model is ready. */
-export async function startServer(entry: string, flags: readonly string[]): Promise<ServerProcess> {
-  const child = spawn(process.execPath, [entry, '--port', '0', '--quiet', ...flags], {
+export async function startServer(entry: string, options: StartOptions): Promise<ServerProcess> {
+  const { flags, nodeFlags = [], environment = {} } = options;
+  const child = spawn(process.execPath, [...nodeFlags, entry, '--port', '0', '--quiet', ...flags], {
     stdio: ['ignore', 'pipe', 'inherit'],
+    env: { ...process.env, ...environment },
   });
   const port = await listening(child);
   const pid = child.pid as number;

@@ -10,11 +10,12 @@ export interface StreamTarget {
 
 const frames = (text: string): number => occurrences(text, '\n\n');
 
-export const streamTargets: readonly StreamTarget[] = [
-  {
-    name: 'native stream',
-    path: '/api/extra/generate/stream',
-    body: (tokens) => ({ prompt: 'Once', max_length: tokens }),
-    countEvents: frames,
-  },
-];
+export const nativeStream: StreamTarget = {
+  name: 'native stream',
+  path: '/api/extra/generate/stream',
+  body: (tokens) => ({ prompt: 'Once', max_length: tokens }),
+  countEvents: frames,
+};
+
+/** Every dialect that streams has its line here. */
+export const streamTargets: readonly StreamTarget[] = [nativeStream];

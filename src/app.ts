@@ -1,8 +1,8 @@
 import { randomInt } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { hostname } from 'node:os';
-import type { ChosenAdapter } from './chat/adapters/load.ts';
 import { replacePlaceholders } from './chat/placeholders.ts';
+import { type ChatService, chatService } from './chat/service.ts';
 import type { Settings } from './config/flags.ts';
 import { applyDefaults, requestDefaults } from './config/gen-defaults.ts';
 import { AppError } from './core/errors.ts';
@@ -12,6 +12,8 @@ import { schemaToGrammar } from './grammar/convert.ts';
 import type { Endpoint } from './http/call.ts';
 import { createHttpServer, type HttpServer } from './http/server.ts';
 import { systemTimer } from './http/timers.ts';
+import type { ControlParts } from './protocols/controls/decode.ts';
+import { type DialectParts, randomId } from './protocols/dialect.ts';
 import { llamacppEndpoints } from './protocols/llamacpp/routes.ts';
 import { modelName } from './protocols/native/model-name.ts';
 import { nativeEndpoints } from './protocols/native/routes.ts';
@@ -19,20 +21,23 @@ import { openaiEndpoints } from './protocols/openai/routes.ts';
 import { pagesEndpoints } from './protocols/pages/routes.ts';
 import { Queue } from './scheduler/queue.ts';
 import { waitingPlaces } from './scheduler/queue-size.ts';
+import type { ChatFormat } from './run/chat-format.ts';
 import { type TextObserver, textService } from './scheduler/text.ts';
 
 export interface AppParts {
   readonly settings: Settings;
   readonly engine: TextEngine;
-  readonly adapter: ChosenAdapter;
+  readonly format: ChatFormat;
   readonly product: { readonly name: string; readonly version: string };
   readonly observer: TextObserver;
+  readonly warn: (text: string) => void;
   readonly onError: (error: unknown, where: { readonly method: string; readonly path: string }) => void;
   readonly shutdown: () => void;
 }
 
 export interface App {
   readonly text: TextService;
+  readonly chat: ChatService;
   readonly endpoints: readonly Endpoint[];
   readonly server: HttpServer;
 }
@@ -52,38 +57,68 @@ export function createApp(parts: AppParts): App {
     randomSeed: () => randomInt(1, 1_000_000),
     observer: parts.observer,
   });
-  const endpoints = allEndpoints(parts, text);
-  return { text, endpoints, server: httpServer(parts, endpoints) };
+  const chat = chatOn(parts, text);
+  const endpoints = allEndpoints(parts, text, chat);
+  return { text, chat, endpoints, server: httpServer(parts, endpoints) };
 }
 
-function allEndpoints({ settings, adapter, product, shutdown }: AppParts, text: TextService): Endpoint[] {
+function chatOn({ settings, format, warn }: AppParts, text: TextService): ChatService {
+  return chatService({
+    text,
+    tags: format.adapter.adapter.tags,
+    templateText: format.templateText,
+    template: format.template,
+    templateTools: format.templateTools,
+    serverVariables: settings.jinja_kwargs ?? {},
+    now: () => new Date(),
+    newCallId: () => randomId('call_'),
+    warn,
+  });
+}
+
+function allEndpoints({ settings, format, product, shutdown }: AppParts, text: TextService, chat: ChatService): Endpoint[] {
   const defaults = requestDefaults(settings);
+  const adapter = format.adapter.adapter;
   const naming = {
     hordeModelName: settings.hordemodelname,
     altered: settings.debugmode === 1 || Object.keys(defaults).length > 0,
   };
   const name = () => modelName(text.state(), naming);
+  const controlParts = (): ControlParts => ({
+    // Half the context that there really is: a small model may have less than was asked for.
+    defaultMaxTokens: Math.min(settings.defaultgenamt, Math.floor(text.contextSize() / 2)),
+    maxTokensLimit: settings.genlimit,
+    contextSize: text.contextSize(),
+    guidance: settings.enableguidance,
+    adapter: adapter.defaults,
+    schemaToGrammar,
+  });
+  const dialect: DialectParts = {
+    text,
+    chat,
+    controlParts,
+    applyDefaults: (body) => applyDefaults(body, defaults, settings.gendefaultsoverwrite),
+    overflow: settings.contextoverflow,
+    modelName: name,
+    now: () => Date.now(),
+    newId: randomId,
+    startTimer: systemTimer,
+  };
   const endpoints: Endpoint[] = [
     ...nativeEndpoints({
       service: text,
-      limits: {
-        // Half the context that there really is: a small model may have less than was asked for.
-        get defaultMaxTokens() {
-          return Math.min(settings.defaultgenamt, Math.floor(text.contextSize() / 2));
-        },
-        maxTokensLimit: settings.genlimit,
-        guidance: settings.enableguidance,
-      },
-      applyDefaults: (body) => applyDefaults(body, defaults, settings.gendefaultsoverwrite),
-      promptFormat: () => ({
-        adapter: adapter.adapter.defaults,
-        replacePlaceholders: (texts) => replacePlaceholders(texts, adapter.adapter.tags),
-      }),
+      controlParts,
+      applyDefaults: dialect.applyDefaults,
+      replacePlaceholders: (texts) => replacePlaceholders(texts, adapter.tags),
       schemaToGrammar,
       startTimer: systemTimer,
       product,
       modelName: name,
-      features: () => ({ protected: Boolean(settings.password), guidance: settings.enableguidance }),
+      features: () => ({
+        protected: Boolean(settings.password),
+        guidance: settings.enableguidance,
+        jinja: settings.jinja,
+      }),
       counters: () => ({ images: 0, speech: 0, transcriptions: 0 }),
       advertised: { maxLength: settings.hordegenlen, maxContext: settings.hordemaxctx },
       quiet: settings.quiet && settings.debugmode !== 1,

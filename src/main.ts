@@ -1,9 +1,7 @@
 #!/usr/bin/env node
 import { appendFileSync, existsSync, readFileSync, writeFileSync } from 'node:fs';
-import { readFile } from 'node:fs/promises';
 import { constants, setPriority } from 'node:os';
 import { createApp } from './app.ts';
-import { chooseAdapter, loadAdapter } from './chat/adapters/load.ts';
 import { writeConfigFile } from './config/config-file.ts';
 import type { FlagKey, Settings } from './config/flags.ts';
 import { helpText } from './config/help.ts';
@@ -14,6 +12,7 @@ import { welcome } from './observe/banner.ts';
 import { LoadLog } from './observe/load-log.ts';
 import { RequestLog } from './observe/request-log.ts';
 import { type Output, Terminal } from './observe/terminal.ts';
+import { loadChatFormat } from './run/chat-format.ts';
 import { createTextEngine, displayName, modelPath } from './run/engine.ts';
 import { serve } from './run/serve.ts';
 
@@ -54,7 +53,8 @@ async function run(settings: Settings, given: ReadonlySet<FlagKey>, notes: reado
 
   const path = modelPath(settings);
   const file = path === undefined ? undefined : await modelFile(path);
-  const adapter = chooseAdapter(await loadAdapter(settings.chatcompletionsadapter, readOptional), file?.chatTemplate);
+  const format = await loadChatFormat(settings, file?.chatTemplate, (text) => terminal.line(text));
+  const { adapter } = format;
   const loadLog = new LoadLog(terminal, path === undefined ? '' : displayName(path));
   const startedAt = performance.now();
   const engine = createTextEngine(settings, given, file, {
@@ -85,9 +85,10 @@ async function run(settings: Settings, given: ReadonlySet<FlagKey>, notes: reado
   const app = createApp({
     settings,
     engine,
-    adapter,
+    format,
     product,
     observer: scripted || settings.cli ? {} : requestLog,
+    warn: (text) => terminal.line(text),
     onError: (error, { method, path: where }) => {
       terminal.line(`${method} ${where} failed: ${error instanceof Error ? error.stack : String(error)}`);
     },
@@ -157,10 +158,6 @@ function exportConfig(name: string, ending: string, text: string): void {
   const path = name.endsWith(ending) ? name : `${name}${ending}`;
   writeFileSync(path, text);
   console.log(`Written: ${path}`);
-}
-
-async function readOptional(path: string): Promise<string | undefined> {
-  return existsSync(path) ? readFile(path, 'utf8') : undefined;
 }
 
 function raisePriority(terminal: Terminal): void {

@@ -14,14 +14,14 @@ export const chatFlags = {
     names: ['--jinja'],
     type: 'switch',
     default: false,
-    availability: 'later',
+    availability: 'ready',
     help: "Render the model's own chat template, except for requests with tools.",
   },
   jinja_tools: {
     names: ['--jinja_tools', '--jinja-tools', '--jinjatools'],
     type: 'switch',
     default: false,
-    availability: 'later',
+    availability: 'ready',
     help: "Render the model's own chat template for requests with tools too. Turns --jinja on.",
   },
   jinja_kwargs: {
@@ -29,7 +29,7 @@ export const chatFlags = {
     type: 'json',
     default: null,
     metavar: 'JSON',
-    availability: 'later',
+    availability: 'ready',
     help: 'Extra variables for the chat template. Turns --jinja on.',
   },
   jinjatemplate: {
@@ -38,7 +38,7 @@ export const chatFlags = {
     default: '',
     holds: 'file',
     metavar: 'FILE',
-    availability: 'later',
+    availability: 'ready',
     help: 'Chat template to use in place of the one in the model.',
   },
   jinjathink: {
@@ -46,7 +46,7 @@ export const chatFlags = {
     type: 'choice',
     default: 'default',
     choices: ['default', 'true', 'false'],
-    availability: 'later',
+    availability: 'ready',
     help: 'Tell the chat template whether the model should think. Turns --jinja on.',
   },
   mcpfile: {

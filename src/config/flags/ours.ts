@@ -36,7 +36,7 @@ export const ourFlags = {
     type: 'choice',
     default: 'refuse',
     choices: ['refuse', 'trim'],
-    availability: 'later',
+    availability: 'ready',
     help: 'What the chat APIs do with a prompt that does not fit: say so, or drop its beginning.',
   },
   batchall: {

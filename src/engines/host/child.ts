@@ -51,8 +51,13 @@ export const spawnChild: Spawn = <Outgoing, Incoming>(
       lines.push(`${error.message}\n`);
       report(null, null);
     });
-    // `close` comes after `exit`, when the last lines have arrived too.
-    child.once('close', report);
+    // The last lines may arrive after the exit. The child's own `close` would wait for them too, but it never comes
+    // when it was us who closed the channel.
+    child.once('exit', (code, signal) => {
+      const stderr = child.stderr;
+      if (!stderr || stderr.closed) report(code, signal);
+      else stderr.once('close', () => report(code, signal));
+    });
   });
   child.stderr?.setEncoding('utf8').on('data', (text: string) => lines.push(text));
   child.on('message', (message) => listeners.message(message as Incoming));

@@ -36,6 +36,8 @@ interface Generating {
 }
 
 const maximumStarts = 5;
+/** More CPU builds than any package has: whoever dies of illegal instructions this often has another illness. */
+const maximumVariants = 24;
 
 /**
  * The text engine as the server sees it: a worker process with one model. When the worker dies, whoever was served by it
@@ -174,9 +176,10 @@ export class LlamaHost implements TextEngine {
     this.#questions.clear();
     if (this.#stopped) return;
     const loading = this.#state.type === 'loading';
-    if (loading && exit.signal === 'SIGILL') this.#skipCpuVariants += 1;
+    const wrongVariant = exit.signal === 'SIGILL' && this.#skipCpuVariants < maximumVariants;
+    if (wrongVariant) this.#skipCpuVariants += 1;
     else this.#failures += 1;
-    if (this.#failures > maximumStarts || (loading && !this.#loadedOnce && exit.signal !== 'SIGILL')) {
+    if (this.#failures > maximumStarts || (loading && !this.#loadedOnce && !wrongVariant)) {
       const reason = this.#loadFailure ?? loadReason(exit.lastLines, howItDied(exit));
       this.#settle({ type: 'failed', name: this.options.name, reason });
       this.parts.observer?.failed?.(reason);

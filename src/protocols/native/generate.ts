@@ -8,22 +8,18 @@ import { json } from '../../http/call.ts';
 import { opened, patienceMs, patientReply } from '../../http/patience.ts';
 import { commentFrame, sseHeaders } from '../../http/sse.ts';
 import type { StartTimer } from '../../http/timers.ts';
-import { decodeGenkey } from '../controls/decode.ts';
+import { type ControlParts, decodeGenkey } from '../controls/decode.ts';
 import { type DecodeParts, decode } from './decode.ts';
 import { encodeEmptyReply, encodeFailure, encodeReply, encodeStream } from './encode.ts';
 import { nativeFamily } from './errors.ts';
 
-/** How prompts are written for the loaded model. */
-export type PromptFormat = Pick<DecodeParts, 'adapter' | 'replacePlaceholders'>;
-
 export interface GenerateParts {
   readonly service: TextService;
-  readonly limits: Pick<DecodeParts, 'defaultMaxTokens' | 'maxTokensLimit' | 'guidance'>;
+  /** Read anew for each request: the context size is known only once the model is. */
+  readonly controlParts: () => ControlParts;
+  readonly replacePlaceholders: DecodeParts['replacePlaceholders'];
   /** The server's defaults for fields that the request leaves out, or must have. */
   readonly applyDefaults: (body: JsonObject) => JsonObject;
-  /** Known only once the model is; a request that comes earlier waits here. */
-  readonly promptFormat: (signal: AbortSignal) => PromptFormat | Promise<PromptFormat>;
-  readonly schemaToGrammar: DecodeParts['schemaToGrammar'];
   readonly startTimer: StartTimer;
 }
 
@@ -54,7 +50,7 @@ export function generateEndpoints(parts: GenerateParts): Endpoint[] {
 async function answerWhole(call: Call, parts: GenerateParts): Promise<Reply> {
   const body = parts.applyDefaults(jsonObject(call.body, { empty: 'refuse' }));
   if (parts.service.state().type === 'none') return json(encodeEmptyReply(modelMissing()));
-  const { request, ticket } = await prepare(body, call, parts);
+  const { request, ticket } = prepare(body, call, parts);
   const events = parts.service.generate(request, ticket);
   const answer = fold(events).then((generation) =>
     JSON.stringify(encodeReply(generation, { logprobs: request.logprobs !== undefined })),
@@ -67,7 +63,7 @@ async function answerStream(call: Call, parts: GenerateParts): Promise<Reply> {
   const body = parts.applyDefaults(jsonObject(call.body, { empty: 'refuse' }));
   const reply = (stream: AsyncIterable<string>): Reply => ({ status: 200, headers: sseHeaders, stream, keepAlive });
   if (parts.service.state().type === 'none') return reply(encodeFailure(modelMissing()));
-  const { request, ticket } = await prepare(body, call, parts);
+  const { request, ticket } = prepare(body, call, parts);
   return reply(encodeStream(await opened(parts.service.generate(request, ticket), parts.startTimer)));
 }
 
@@ -79,21 +75,18 @@ async function answerLegacy(call: Call, parts: GenerateParts): Promise<Reply> {
   // Only what was really sent may stand in the way of a default.
   const known = Object.entries(legacyNames).filter(([name]) => Object.hasOwn(sent, name));
   const body = parts.applyDefaults(Object.fromEntries(known.map(([name, today]) => [today, sent[name]])));
-  const { request, ticket } = await prepare(body, call, parts);
+  const { request, ticket } = prepare(body, call, parts);
   const generation = await fold(parts.service.generate(request, ticket));
   return json({ data: { seqs: [generation.reasoning + generation.text] } });
 }
 
-async function prepare(
+function prepare(
   body: JsonObject,
   call: Call,
-  parts: GenerateParts,
-): Promise<{ readonly request: GenerationRequest; readonly ticket: Ticket }> {
-  const { service, limits, schemaToGrammar } = parts;
-  const genkey = decodeGenkey(body);
-  const format = await parts.promptFormat(call.signal);
-  const request = decode(body, { ...limits, ...format, contextSize: service.contextSize(), schemaToGrammar });
-  return { request, ticket: { genkey, client: call.remoteAddress, signal: call.signal } };
+  { controlParts, replacePlaceholders }: GenerateParts,
+): { readonly request: GenerationRequest; readonly ticket: Ticket } {
+  const request = decode(body, { ...controlParts(), replacePlaceholders });
+  return { request, ticket: { genkey: decodeGenkey(body), client: call.remoteAddress, signal: call.signal } };
 }
 
 function wantsPadding({ headers }: Call): boolean {

@@ -77,13 +77,22 @@ function fakeService(own: Partial<TextService> & { readonly events?: readonly Ge
   return { service, seen };
 }
 
+const schemaToGrammar = (schema: unknown) => `root ::= ${Object.keys(schema as object).join(' ')}`;
+
 function parts(service: TextService, own: Partial<NativeParts> = {}): NativeParts {
   return {
     service,
-    limits: { defaultMaxTokens: 2048, maxTokensLimit: 0, guidance: false },
+    controlParts: () => ({
+      defaultMaxTokens: 2048,
+      maxTokensLimit: 0,
+      contextSize: 4096,
+      guidance: false,
+      adapter: {},
+      schemaToGrammar,
+    }),
     applyDefaults: (body) => body,
-    promptFormat: () => ({ adapter: {}, replacePlaceholders: (texts) => texts }),
-    schemaToGrammar: (schema) => `root ::= ${Object.keys(schema as object).join(' ')}`,
+    replacePlaceholders: (texts) => texts,
+    schemaToGrammar,
     startTimer: () => ({ restart: () => undefined, cancel: () => undefined }),
     product: { name: 'Parley', version: '0.1.0' },
     modelName: () => 'koboldcpp/mini',

@@ -1,0 +1,73 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, expect, test } from 'vitest';
+import { type Child, type ChildExit, spawnChild } from './child.ts';
+
+const folder = mkdtempSync(join(tmpdir(), 'parley-child-'));
+afterAll(() => rmSync(folder, { recursive: true }));
+
+/** Starts a child that runs this code, and gives what it says and how it ends. */
+function startChild(code: string) {
+  const entry = join(mkdtempSync(join(folder, 'program-')), 'main.mjs');
+  writeFileSync(entry, code);
+  const messages: unknown[] = [];
+  const waiting: ((message: unknown) => void)[] = [];
+  let exits = 0;
+  let child: Child<object> | undefined;
+  const exit = new Promise<ChildExit>((resolve) => {
+    child = spawnChild<object, unknown>(entry, {
+      message: (message) => {
+        const next = waiting.shift();
+        if (next) next(message);
+        else messages.push(message);
+      },
+      exit: (how) => {
+        exits += 1;
+        resolve(how);
+      },
+    });
+  });
+  const next = (): Promise<unknown> =>
+    messages.length > 0 ? Promise.resolve(messages.shift()) : new Promise((resolve) => waiting.push(resolve));
+  return { child: child as unknown as Child<object>, exit, next, exits: () => exits };
+}
+
+const echo = `process.on('message', (message) => process.send(message)); process.on('disconnect', () => process.exit(0));`;
+
+test('messages go both ways, and stopping ends it and waits for its end', async () => {
+  const { child, exit, next, exits } = startChild(echo);
+  child.send({ hello: 'Grüße' });
+  expect(await next()).toEqual({ hello: 'Grüße' });
+  await child.stop(20_000);
+  expect(await exit).toMatchObject({ code: 0, signal: null });
+  expect(exits()).toBe(1);
+  child.send({ hello: 'nobody there' });
+});
+
+test('one that does not listen is ended the hard way after the grace time', async () => {
+  const { child, exit, next } = startChild(`process.send('up'); setInterval(() => {}, 1000);`);
+  expect(await next()).toBe('up');
+  await child.stop(1);
+  expect((await exit).signal).toBe('SIGKILL');
+});
+
+test('its last words are part of how it ended', async () => {
+  const { exit } = startChild(`process.stderr.write('first\\nthe reason\\n'); process.exitCode = 7; process.disconnect();`);
+  expect(await exit).toEqual({ code: 7, signal: null, lastLines: ['first', 'the reason'] });
+});
+
+test('a signal that ends it is told', async () => {
+  const { child, exit, next } = startChild(`process.send('up'); setInterval(() => {}, 1000);`);
+  await next();
+  process.kill(child.pid as number, 'SIGILL');
+  expect(await exit).toMatchObject({ code: null, signal: 'SIGILL' });
+});
+
+test('one whose program is missing ends at once', async () => {
+  const exit = await new Promise<ChildExit>((resolve) => {
+    spawnChild(join(folder, 'nowhere.mjs'), { message: () => {}, exit: resolve });
+  });
+  expect(exit.code).not.toBe(0);
+  expect(exit.lastLines.join('\n')).toContain('nowhere.mjs');
+});
