@@ -19,9 +19,9 @@ import { modelName } from './protocols/native/model-name.ts';
 import { nativeEndpoints } from './protocols/native/routes.ts';
 import { openaiEndpoints } from './protocols/openai/routes.ts';
 import { pagesEndpoints } from './protocols/pages/routes.ts';
+import type { ChatFormat } from './run/chat-format.ts';
 import { Queue } from './scheduler/queue.ts';
 import { waitingPlaces } from './scheduler/queue-size.ts';
-import type { ChatFormat } from './run/chat-format.ts';
 import { type TextObserver, textService } from './scheduler/text.ts';
 
 export interface AppParts {
@@ -76,7 +76,11 @@ function chatOn({ settings, format, warn }: AppParts, text: TextService): ChatSe
   });
 }
 
-function allEndpoints({ settings, format, product, shutdown }: AppParts, text: TextService, chat: ChatService): Endpoint[] {
+function allEndpoints(
+  { settings, format, product, shutdown }: AppParts,
+  text: TextService,
+  chat: ChatService,
+): Endpoint[] {
   const defaults = requestDefaults(settings);
   const adapter = format.adapter.adapter;
   const naming = {

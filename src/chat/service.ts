@@ -116,7 +116,10 @@ export function chatService(parts: ChatParts): ChatService {
     const thinking = { prompt: rendered.prompt, template: parts.templateText };
     if (format !== undefined && !controls.grammar) {
       const forced = toolChoice.type === 'required' || toolChoice.type === 'named';
-      const tools = toolChoice.type === 'named' ? conversation.tools.filter(({ name }) => name === toolChoice.name) : conversation.tools;
+      const tools =
+        toolChoice.type === 'named'
+          ? conversation.tools.filter(({ name }) => name === toolChoice.name)
+          : conversation.tools;
       const before = forced ? thinkingRule(thinking) : '';
       const grammar = callGrammar(format, { tools, parallel: request.parallelToolCalls, before });
       if (!grammar && forced) return 'unspeakable';
@@ -168,7 +171,10 @@ function needsSpecial(format: string | undefined, template: string | undefined):
 
 function refuseUnknownTool({ toolChoice, conversation }: ChatRequest): void {
   if (toolChoice.type === 'named' && !conversation.tools.some(({ name }) => name === toolChoice.name)) {
-    throw new AppError('invalid-field', { field: 'tool_choice', expected: `one of the tools of the request, and ${toolChoice.name} is not` });
+    throw new AppError('invalid-field', {
+      field: 'tool_choice',
+      expected: `one of the tools of the request, and ${toolChoice.name} is not`,
+    });
   }
   if (toolChoice.type === 'required' && conversation.tools.length === 0) {
     throw new AppError('invalid-field', { field: 'tools', expected: 'given when a call is required' });

@@ -1,10 +1,10 @@
-import { fold } from '../core/fold.ts';
 import type { GenerationEvent } from '../core/events.ts';
+import { fold } from '../core/fold.ts';
 import type { GenerationRequest } from '../core/request.ts';
 import type { Reservation } from '../core/text-service.ts';
 import { schemaToGrammar } from '../grammar/convert.ts';
 import type { ChatPromptResult } from './chat-prompt.ts';
-import { type Conversation, flatContent, type Message, text, type Tool } from './messages.ts';
+import { type Conversation, flatContent, type Message, type Tool, text } from './messages.ts';
 import type { ChatRequest } from './request.ts';
 
 /**
@@ -18,7 +18,11 @@ const yes = ['yes', 'Yes', 'YES'];
 const no = ['no', 'No', 'NO'];
 
 /** The tool to call, or undefined when the model thinks that none is needed. */
-export async function chooseTool(request: ChatRequest, render: Render, reservation: Reservation): Promise<Tool | undefined> {
+export async function chooseTool(
+  request: ChatRequest,
+  render: Render,
+  reservation: Reservation,
+): Promise<Tool | undefined> {
   const { toolChoice, conversation } = request;
   const { tools } = conversation;
   if (toolChoice.type === 'named') return tools.find(({ name }) => name === toolChoice.name);
@@ -73,7 +77,8 @@ export async function forcedCalls(
     else if (event.type === 'finish') {
       const calls = readCalls(written).flatMap((call, index) => callEvents(call, index, tool, newId()));
       // Cut off by its limit, the list cannot be read: then what there is comes as text, and the reason stays.
-      const text: GenerationEvent[] = calls.length === 0 && written !== '' ? [{ type: 'text-delta', text: written }] : [];
+      const text: GenerationEvent[] =
+        calls.length === 0 && written !== '' ? [{ type: 'text-delta', text: written }] : [];
       const reason = calls.length > 0 && event.reason !== 'aborted' ? 'tool-calls' : event.reason;
       told.push(...calls, ...text, { ...event, reason });
     } else told.push(event);

@@ -15,7 +15,10 @@ export interface EndpointFidelity {
 }
 
 /** The fields of this request that have no effect: told to the client in a header rather than passed over. */
-export function ignoredFields(body: Readonly<Record<string, unknown>>, { fields }: EndpointFidelity): readonly string[] {
+export function ignoredFields(
+  body: Readonly<Record<string, unknown>>,
+  { fields }: EndpointFidelity,
+): readonly string[] {
   return fields
     .filter(({ field, handling }) => handling === 'ignored' && body[field] !== undefined && body[field] !== null)
     .map(({ field }) => field);

@@ -87,4 +87,3 @@ export async function streamReply(
 export function randomId(prefix: string): string {
   return `${prefix}${randomBytes(12).toString('hex')}`;
 }
-

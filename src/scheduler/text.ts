@@ -64,7 +64,11 @@ export function textService({ engine, queue, now, randomSeed, observer = {} }: T
     return once(request, release);
   }
 
-  function run(request: GenerationRequest, { job, stop, turn }: Seat, ended: () => void): AsyncIterable<GenerationEvent> {
+  function run(
+    request: GenerationRequest,
+    { job, stop, turn }: Seat,
+    ended: () => void,
+  ): AsyncIterable<GenerationEvent> {
     const channel = new Channel<GenerationEvent>(() => stop.abort());
     let over = false;
     job.text = '';

@@ -61,7 +61,9 @@ export function callGrammar(format: string, { tools, parallel, before }: CallGra
   const shape = shapes[format];
   if (!shape || tools.length === 0) return undefined;
   const schemas = Object.fromEntries(tools.map(({ parameters }, index) => [`arguments-${index}`, parameters]));
-  const calls = tools.map(({ name }, index) => `${literal(shape.open(name))} arguments-${index} ${literal(shape.close)}`);
+  const calls = tools.map(
+    ({ name }, index) => `${literal(shape.open(name))} arguments-${index} ${literal(shape.close)}`,
+  );
   const call = `( ${calls.join(' | ')} )`;
   const more = parallel ? `( ${literal(shape.between)} ${call} )*` : '';
   const edge = (text: string) => (text === '' ? '' : literal(text));

@@ -53,7 +53,9 @@ test('one that does not listen is ended the hard way after the grace time', asyn
 });
 
 test('its last words are part of how it ended', async () => {
-  const { exit } = startChild(`process.stderr.write('first\\nthe reason\\n'); process.exitCode = 7; process.disconnect();`);
+  const { exit } = startChild(
+    `process.stderr.write('first\\nthe reason\\n'); process.exitCode = 7; process.disconnect();`,
+  );
   expect(await exit).toEqual({ code: 7, signal: null, lastLines: ['first', 'the reason'] });
 });
 

@@ -1,0 +1,168 @@
+import { describe, expect, test } from 'vitest';
+import type { GenerationEvent } from '../core/events.ts';
+import { fold } from '../core/fold.ts';
+import type { ChatAdapter } from './adapters/adapter.ts';
+import { builtInAdapters } from './adapters/named.ts';
+import type { ChatRequest } from './request.ts';
+import { chatService } from './service.ts';
+import { compileTemplate } from './template.ts';
+import { chatRequest, scriptedText, spoken, time, weather } from './testing/scripted-text.ts';
+
+const template = `{% for m in messages %}<|im_start|>{{ m.role }}\n{{ m.content }}<|im_end|>\n{% endfor %}{% if tools %}<tool_call>{% endif %}<|im_start|>assistant\n`;
+const ticket = { genkey: '', client: 'test', signal: new AbortController().signal };
+
+function chatWith(
+  replies: Parameters<typeof scriptedText>[0],
+  options: { jinja?: boolean; tools?: boolean; template?: string } = {},
+) {
+  const script = scriptedText(replies);
+  const text = options.template ?? template;
+  let ids = 0;
+  const warnings: string[] = [];
+  const chat = chatService({
+    text: script.service,
+    tags: (builtInAdapters.ChatML as ChatAdapter).tags,
+    templateText: text,
+    template: () => (options.jinja ? compileTemplate(text) : Promise.resolve(undefined)),
+    templateTools: options.tools ?? false,
+    serverVariables: {},
+    now: () => new Date(0),
+    newCallId: () => `call_${++ids}`,
+    warn: (warning) => warnings.push(warning),
+  });
+  return { ...script, chat, warnings };
+}
+
+async function collect(events: AsyncIterable<GenerationEvent>): Promise<GenerationEvent[]> {
+  const all: GenerationEvent[] = [];
+  for await (const event of events) all.push(event);
+  return all;
+}
+
+describe('a plain chat', () => {
+  test('is written between the tags of the adapter and answered as text', async () => {
+    const { chat, asked } = chatWith(['Hello there']);
+    expect((await fold(chat.reply(chatRequest('Hi'), ticket))).text).toBe('Hello there');
+    expect(asked[0]?.prompt).toBe('<|im_start|>user\nHi<|im_end|>\n<|im_start|>assistant\n');
+    expect(asked[0]?.stop).toEqual(['<|im_start|>user']);
+  });
+
+  test('thinking is parted from the answer, unless the client wants the tags', async () => {
+    const reply = '<think>hm</think>Yes.';
+    const apart = await fold(chatWith([reply]).chat.reply(chatRequest('Hi'), ticket));
+    expect([apart.reasoning, apart.text]).toEqual(['hm', 'Yes.']);
+    const together = chatRequest('Hi', { reasoning: { effort: undefined, separate: false } });
+    expect((await fold(chatWith([reply]).chat.reply(together, ticket))).text).toBe(reply);
+  });
+
+  test('the place in the queue is given back after the last event, and after an error too', async () => {
+    const good = chatWith(['ok']);
+    await collect(good.chat.reply(chatRequest('Hi'), ticket));
+    expect(good.released()).toBe(1);
+    const bad = chatWith(['ok']);
+    const events = await collect(
+      bad.chat.reply(chatRequest('Hi', { toolChoice: { type: 'named', name: 'x' } }), ticket),
+    );
+    expect(events.map(({ type }) => type)).toEqual(['error']);
+    expect(bad.released()).toBe(1);
+  });
+
+  test('several answers come one after the other from one place', async () => {
+    const { chat, released } = chatWith(['one', 'two']);
+    const replies = chat.replies(chatRequest('Hi'), ticket, 2);
+    expect(await Promise.all(replies.map(async (reply) => (await fold(reply)).text))).toEqual(['one', 'two']);
+    expect(released()).toBe(1);
+  });
+
+  test('an answer in a given format is held to a grammar', async () => {
+    const { chat, asked } = chatWith(['{}']);
+    await fold(chat.reply(chatRequest('Hi', { output: { type: 'schema', schema: weather.parameters } }), ticket));
+    expect(asked[0]?.grammar?.gbnf).toContain('city');
+    expect(asked[0]?.grammar?.lazyPatterns).toBeUndefined();
+  });
+});
+
+describe('tools that the template carries', () => {
+  const call = 'Let me see.<tool_call>\n{"name": "get_weather", "arguments": {"city": "Paris"}}\n</tool_call>';
+  const ask = (changes: Partial<ChatRequest> = {}) => chatRequest('Weather?', { tools: [weather, time], ...changes });
+
+  test('become calls while they are written, and the end says so', async () => {
+    const { chat, asked } = chatWith([call], { jinja: true, tools: true });
+    const events = await collect(chat.reply(ask(), ticket));
+    const generation = await fold(replay(events));
+    expect(generation).toMatchObject({ text: 'Let me see.', reason: 'tool-calls' });
+    expect(generation.toolCalls).toEqual([{ id: 'call_1', name: 'get_weather', json: '{"city": "Paris"}' }]);
+    expect(events.filter(({ type }) => type === 'tool-delta').length).toBeGreaterThan(1);
+    expect(asked[0]?.grammar?.lazyPatterns).toHaveLength(1);
+  });
+
+  test('a required call is under the grammar from the first token', async () => {
+    const { chat, asked } = chatWith([call], { jinja: true, tools: true });
+    await fold(chat.reply(ask({ toolChoice: { type: 'named', name: 'get_time' } }), ticket));
+    expect(asked[0]?.grammar).toMatchObject({ retainState: false });
+    expect(asked[0]?.grammar?.lazyPatterns).toBeUndefined();
+    expect(asked[0]?.grammar?.gbnf).not.toContain('get_weather');
+  });
+
+  test('a call that is cut off by the limit keeps its reason', async () => {
+    const cut = spoken(call.slice(0, 60)).map((event) =>
+      event.type === 'finish' ? { ...event, reason: 'length' as const, cause: 'limit' as const } : event,
+    );
+    const { chat } = chatWith([cut], { jinja: true, tools: true });
+    expect((await fold(chat.reply(ask(), ticket))).reason).toBe('length');
+  });
+
+  test('none means that the model does not even see them', async () => {
+    const { chat, asked } = chatWith(['No.'], { jinja: true, tools: true });
+    await fold(chat.reply(ask({ toolChoice: { type: 'none' } }), ticket));
+    expect(asked[0]?.prompt).not.toContain('<tool_call>');
+    expect(asked[0]?.grammar).toBeUndefined();
+  });
+});
+
+describe('tools without the template', () => {
+  const ask = (changes: Partial<ChatRequest> = {}) =>
+    chatRequest('Weather in Paris?', { tools: [weather, time], ...changes });
+  const decision = (name: string, decided: string) =>
+    JSON.stringify({ reasoning: 'r', final_decision: decided, tool_name: name });
+  const written = '[{"type": "function", "function": {"name": "get_weather", "arguments": {"city": "Paris"}}}]';
+
+  test('the model decides first and then writes the call; both under a grammar', async () => {
+    const { chat, asked, released } = chatWith([decision('get_weather', 'yes'), written]);
+    const generation = await fold(chat.reply(ask(), ticket));
+    expect(generation).toMatchObject({ text: '', reason: 'tool-calls' });
+    expect(generation.toolCalls).toEqual([{ id: 'call_1', name: 'get_weather', json: '{"city":"Paris"}' }]);
+    expect(asked.map(({ grammar }) => grammar !== undefined)).toEqual([true, true]);
+    expect(released()).toBe(1);
+  });
+
+  test.each([decision('null', 'no'), decision('get_weather', 'no'), 'no JSON'])(
+    'after %s it answers in words',
+    async (said) => {
+      const { chat, asked } = chatWith([said, 'It is sunny.']);
+      const generation = await fold(chat.reply(ask(), ticket));
+      expect(generation).toMatchObject({ text: 'It is sunny.', reason: 'stop', toolCalls: [] });
+      expect(asked[1]?.memory).toContain('Available Tools');
+    },
+  );
+
+  test('a named tool needs no decision', async () => {
+    const { chat, asked } = chatWith([written]);
+    const generation = await fold(chat.reply(ask({ toolChoice: { type: 'named', name: 'get_weather' } }), ticket));
+    expect(generation.toolCalls).toHaveLength(1);
+    expect(asked).toHaveLength(1);
+  });
+
+  test('a call that cannot be read is text, never a crash', async () => {
+    const { chat } = chatWith([decision('get_weather', 'yes'), '[{"type": "func']);
+    expect(await fold(chat.reply(ask(), ticket))).toMatchObject({
+      text: '[{"type": "func',
+      toolCalls: [],
+      reason: 'stop',
+    });
+  });
+});
+
+async function* replay(events: readonly GenerationEvent[]): AsyncGenerator<GenerationEvent> {
+  yield* events;
+}

@@ -1,0 +1,37 @@
+import { describe, expect, test } from 'vitest';
+import { openNativeGrammar } from '../grammar/testing/native-grammar.ts';
+import { structuredGrammar } from './structured.ts';
+import { weather } from './testing/scripted-text.ts';
+
+const native = openNativeGrammar();
+const output = { type: 'schema', schema: weather.parameters } as const;
+const grammar = (prompt: string, template: string) => structuredGrammar(output, { prompt, template }) ?? '';
+
+test('text needs no grammar', () => {
+  expect(structuredGrammar({ type: 'text' }, { prompt: '', template: '' })).toBeUndefined();
+});
+
+describe.skipIf('missing' in native)('in the engine', () => {
+  const accepts = (gbnf: string, text: string) => !('missing' in native) && native.accepts(gbnf, text);
+  const answer = '{"city": "Paris"}';
+
+  test('a model that does not think gives the answer alone', () => {
+    expect(accepts(grammar('', ''), answer)).toBe(true);
+    expect(accepts(grammar('', ''), `<think>hm</think>${answer}`)).toBe(false);
+  });
+
+  test.each([answer, `<think>hm</think>\n${answer}`, `<think>\na < b </p> "x"\n</think>\n\n${answer}`])(
+    'a model that may think may write %j',
+    (text) => expect(accepts(grammar('', 'uses <think> tags'), text)).toBe(true),
+  );
+
+  test('where the prompt has opened the thinking it must be closed before the answer', () => {
+    const opened = grammar('assistant\n<think>\n', '');
+    expect(accepts(opened, `hm, hm</think>${answer}`)).toBe(true);
+    expect(accepts(opened, answer)).toBe(false);
+  });
+
+  test('nothing but the format follows the thinking', () => {
+    expect(accepts(grammar('', '<think>'), '<think>hm</think>Sure: {}')).toBe(false);
+  });
+});

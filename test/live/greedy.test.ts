@@ -1,0 +1,144 @@
+import { beforeAll, describe, expect, test } from 'vitest';
+import { Random } from '../../src/sampling/random.ts';
+import { type NativeClient, nativeClient } from './client.ts';
+import { loadReference, type Reference } from './reference.ts';
+import { embeddedModel, liveServers } from './server.ts';
+
+const startServer = liveServers();
+/** Keeps what it computed for the next prompt. */
+let keeping: NativeClient;
+/** Computes every prompt from its first token. */
+let fresh: NativeClient;
+let reference: Reference;
+
+beforeAll(async () => {
+  const [first, second, loaded] = await Promise.all([
+    startServer(['--quiet']),
+    startServer(['--quiet', '--nofastforward']),
+    loadReference(embeddedModel),
+  ]);
+  keeping = nativeClient(first.base);
+  fresh = nativeClient(second.base);
+  reference = loaded;
+});
+
+describe('at temperature 0', () => {
+  test.each([
+    'Once upon a time',
+    '<|im_start|>user\nTell me about the sea.<|im_end|>\n<|im_start|>assistant\n',
+    'The capital of France is',
+    'Tom and Anna went to the park. They saw a big dog.\n\n"Look," said Anna,',
+    '1, 2, 3, 4,',
+    'Grüße aus 日本 🙂 und',
+  ])('the reply to %j is that of the greedy sampler of llama.cpp, token for token', async (prompt) => {
+    const expected = reference.greedy(prompt, 100);
+    const asked = { prompt, max_length: 100, top_k: 40, top_p: 0.9, replace_instruct_placeholders: false };
+    expect((await fresh.generate(asked)).text).toBe(expected.text);
+    const { text, logprobs } = await keeping.generate({ ...asked, logprobs: true });
+    expect(text).toBe(expected.text);
+    const ids = logprobs?.content.map(({ token_id }) => token_id) ?? [];
+    expect(ids.slice(0, expected.tokens.length)).toEqual(expected.tokens);
+  });
+});
+
+/**
+ * The same text in other portions gives logits that differ in their last digits. Where two tokens are all but equally
+ * likely, either is right: the texts may part there, and only there.
+ */
+async function expectSame(actual: string, expected: string, prompt: string): Promise<void> {
+  if (actual === expected) return;
+  let common = 0;
+  while (actual[common] === expected[common]) common += 1;
+  const start = expected.slice(0, common);
+  const reply = await fresh.generate({
+    prompt: prompt + start,
+    temperature: 1,
+    top_k: 0,
+    top_p: 1,
+    max_length: 1,
+    logprobs: true,
+  });
+  const top = reply.logprobs?.content[0]?.top_logprobs as { logprob: number }[];
+  const [best, second] = top.map(({ logprob }) => logprob).sort((a, b) => b - a);
+  expect({ actual, expected, lead: (best ?? 0) - (second ?? -99) }).toMatchObject({ lead: expect.closeTo(0, 1) });
+}
+
+describe('the prompt cache', () => {
+  test('gives what a fresh computation gives, wherever the prompt was edited', async () => {
+    const random = new Random(7);
+    const words =
+      'Once upon a time there was a small grey cat who lived in a house by the sea with an old man and a very big dog'.split(
+        ' ',
+      );
+    for (let round = 0; round < 20; round += 1) {
+      const place = Math.floor(random.next() * words.length);
+      const word = words[Math.floor(random.next() * words.length)] as string;
+      // Changed, taken out, put in; the conversation goes on as well.
+      if (round % 3 === 0) words[place] = `${word}s`;
+      if (round % 3 === 1) words.splice(place, 1);
+      if (round % 3 === 2) words.splice(place, 0, word, 'and', word);
+      const prompt = words.join(' ');
+      const asked = { prompt, max_length: 16, ban_eos_token: true };
+      const [kept, anew] = await Promise.all([keeping.generate(asked), fresh.generate(asked)]);
+      await expectSame(kept.text, anew.text, prompt);
+      expect(kept.prompt_tokens).toBe(anew.prompt_tokens);
+      if (round % 4 === 3) words.push(...kept.text.trim().split(' '));
+    }
+  });
+
+  test('is really used: a prompt that only grew is computed from where it grew', async () => {
+    const prompt = 'The old man went down to the sea every day and looked at the waves. '.repeat(12);
+    await keeping.generate({ prompt, max_length: 2 });
+    await keeping.generate({ prompt: `${prompt}Then`, max_length: 2 });
+    expect((await keeping.performance()).last_input_count).toBeLessThan(12);
+    await fresh.generate({ prompt: `${prompt}Then`, max_length: 2 });
+    expect((await fresh.performance()).last_input_count).toBeGreaterThan(100);
+  });
+
+  test('survives text that was taken back', async () => {
+    const prompt = 'Once upon a time';
+    const banned = { prompt, max_length: 50, banned_tokens: ['little girl', 'was very', ' named Lily', 'play with'] };
+    const [kept, anew] = await Promise.all([keeping.generate(banned), fresh.generate(banned)]);
+    expect(kept.text.toLowerCase()).not.toMatch(/little girl|was very| named lily|play with/);
+    await expectSame(kept.text, anew.text, prompt);
+    const longer = prompt + kept.text;
+    const after = { prompt: longer, max_length: 30 };
+    await expectSame((await keeping.generate(after)).text, (await fresh.generate(after)).text, longer);
+    const back = { prompt, max_length: 30 };
+    await expectSame((await keeping.generate(back)).text, (await fresh.generate(back)).text, prompt);
+  });
+
+  test('survives a request that was stopped in the middle of its prompt', async () => {
+    const long = Array.from({ length: 1500 }, (_, index) => ` ${(index * 7) % 10}`).join('');
+    const stopped = keeping.generate({ prompt: long, genkey: 'stopped' });
+    await keeping.performanceWhere(({ idle }) => idle === 0);
+    await keeping.post('/api/extra/abort', { genkey: 'stopped' });
+    await stopped;
+    const prompt = long.slice(0, 700);
+    const asked = { prompt, max_length: 12, ban_eos_token: true };
+    await expectSame((await keeping.generate(asked)).text, (await fresh.generate(asked)).text, prompt);
+  });
+});
+
+describe('guidance', () => {
+  test('steers away from the negative prompt, and scale 1 is none', async () => {
+    const server = await startServer(['--quiet', '--enableguidance']);
+    const guided = nativeClient(server.base);
+    const prompt = 'Once upon a time';
+    const plain = await fresh.generate({ prompt, max_length: 30 });
+    const reply = async (fields: object) => (await guided.generate({ prompt, max_length: 30, ...fields })).text;
+    expect(await reply({})).toBe(plain.text);
+    expect(await reply({ negative_prompt: 'A girl named Lily.', guidance_scale: 1 })).toBe(plain.text);
+    const away = await reply({ negative_prompt: 'A girl named Lily.', guidance_scale: 3 });
+    expect(away).not.toBe(plain.text);
+    expect(await reply({ negative_prompt: 'A girl named Lily.', guidance_scale: 3 })).toBe(away);
+    await expectSame(await reply({}), plain.text, prompt);
+    await server.stop();
+  });
+
+  test('is refused where it is not switched on', async () => {
+    const answer = await keeping.post('/api/v1/generate', { prompt: 'a', negative_prompt: 'b', guidance_scale: 2 });
+    expect(answer.status).toBe(400);
+    expect(answer.text).toContain('--enableguidance');
+  });
+});
