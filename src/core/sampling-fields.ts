@@ -162,6 +162,14 @@ export const samplingFields = {
     group: 'repetition',
     text: 'Taken off the logit of every token seen in the range.',
   }),
+  frequencyPenalty: field({
+    wire: ['frequency_penalty'],
+    type: 'number',
+    default: 0,
+    off: '0',
+    group: 'repetition',
+    text: 'Taken off the logit of a token for each time it was seen in the range.',
+  }),
   dryMultiplier: field({
     wire: ['dry_multiplier'],
     type: 'number',

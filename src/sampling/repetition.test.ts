@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import { Repetition } from './repetition.ts';
 import { anyLogits, candidatesOf, logitsOf } from './testing/candidates.ts';
 
-const off = { penalty: 1, slope: 1, range: 320, presence: 0 };
+const off = { penalty: 1, slope: 1, range: 320, presence: 0, frequency: 0 };
 const penalised = (logits: number[], history: number[], settings: Partial<typeof off>, context = 100): number[] => {
   const candidates = candidatesOf(logits);
   const repetition = new Repetition({ ...off, ...settings }, context, logits.length);
@@ -17,6 +17,22 @@ test('divides what is above zero and multiplies the rest, once however often it 
 
 test('takes the presence penalty off once', () => {
   expect(penalised([4, 4, 4], [0, 0, 2], { presence: 1.5 })).toEqual([2.5, 4, 2.5]);
+});
+
+test('takes the frequency penalty off for each time a token was seen in the range', () => {
+  expect(penalised([4, 4, 4], [0, 0, 2, 0], { frequency: 0.5 })).toEqual([2.5, 4, 3.5]);
+  expect(penalised([4, 4, 4], [0, 0, 2, 0], { frequency: 0.5, range: 2 })).toEqual([3.5, 4, 3.5]);
+});
+
+test('a negative frequency penalty lifts, and greedy sampling is told so', () => {
+  expect(penalised([4, 4], [1, 1], { frequency: -0.5 })).toEqual([4, 5]);
+  expect(new Repetition({ ...off, frequency: -0.5 }, 100, 2)).toMatchObject({ active: true, onlyLowers: false });
+  expect(new Repetition({ ...off, frequency: 0.5 }, 100, 2)).toMatchObject({ active: true, onlyLowers: true });
+});
+
+test('the penalties add up', () => {
+  const settings = { penalty: 2, presence: 0.25, frequency: 0.5 };
+  expect(penalised([4, -4], [0, 0, 1], settings)).toEqual([0.75, -8.75]);
 });
 
 test('the older half of the range gets as much of the penalty as the slope says, the newer wins', () => {
@@ -43,6 +59,7 @@ test('token 0 counts as seen only where it was', () => {
 
 test('tokens outside of the vocabulary are passed over', () => {
   expect(penalised([6, 6], [-1, 7, 1], { penalty: 2 })).toEqual([6, 3]);
+  expect(penalised([6, 6], [-1, 7, 1, 7], { frequency: 1 })).toEqual([6, 5]);
 });
 
 test('the whole vocabulary fares as the candidates do, and nothing is remembered', () => {
@@ -52,6 +69,7 @@ test('the whole vocabulary fares as the candidates do, and nothing is remembered
     slope: fc.double({ min: 0, max: 1, noNaN: true }),
     range: fc.integer({ min: 1, max: 50 }),
     presence: fc.double({ min: -2, max: 2, noNaN: true }),
+    frequency: fc.constantFrom(0, -1.5, 0.1, 0.7),
   });
   fc.assert(
     fc.property(anyLogits(), history, settings, (values, tokens, chosen) => {

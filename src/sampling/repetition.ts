@@ -4,7 +4,10 @@ export interface RepetitionSettings {
   readonly penalty: number;
   readonly slope: number;
   readonly range: number;
+  /** Taken off once from what was seen at all. */
   readonly presence: number;
+  /** Taken off as often as it was seen. */
+  readonly frequency: number;
 }
 
 const unseen = 0;
@@ -20,15 +23,18 @@ export class Repetition {
   readonly #nearFactor: number;
   readonly #farFactor: number;
   readonly #presence: number;
+  readonly #frequency: number;
   /** Where each token of the vocabulary was last seen; all `unseen` between calls. */
   readonly #seen: Uint8Array;
+  /** How often each token was seen, where that matters; all 0 between calls. */
+  readonly #counts: Int32Array;
   readonly active: boolean;
   /** No logit can rise: what greedy sampling needs to know to skip the candidates. */
   readonly onlyLowers: boolean;
   readonly range: number;
 
   constructor(settings: RepetitionSettings, contextSize: number, vocabularySize: number) {
-    const { presence } = settings;
+    const { presence, frequency } = settings;
     // A penalty of 0 or less would divide by zero or turn the order around.
     const penalty = settings.penalty > 0 ? settings.penalty : 1;
     const slope = settings.slope > 0 && settings.slope <= 1 ? settings.slope : 1;
@@ -37,9 +43,11 @@ export class Repetition {
     this.#nearFactor = penalty;
     this.#farFactor = penalty > 1 ? 1 + (penalty - 1) * slope : penalty;
     this.#presence = presence;
-    this.active = penalty !== 1 || presence !== 0;
-    this.onlyLowers = penalty >= 1 && presence >= 0;
+    this.#frequency = frequency;
+    this.active = penalty !== 1 || presence !== 0 || frequency !== 0;
+    this.onlyLowers = penalty >= 1 && presence >= 0 && frequency >= 0;
     this.#seen = new Uint8Array(this.active ? vocabularySize : 0);
+    this.#counts = new Int32Array(frequency !== 0 ? vocabularySize : 0);
   }
 
   /** Acts on the candidates; `history` counts up to `length`. */
@@ -50,11 +58,13 @@ export class Repetition {
     const start = Math.max(0, length - this.range);
     const nearStart = Math.max(0, length - this.#nearRange);
     for (let index = start; index < length; index += 1) seen[history[index] as number] = index < nearStart ? far : near;
+    this.#count(history, start, length);
     for (let index = 0; index < size; index += 1) {
-      const where = seen[ids[index] as number] as number;
-      if (where !== unseen) logits[index] = this.#lowered(logits[index] as number, where);
+      const token = ids[index] as number;
+      const where = seen[token] as number;
+      if (where !== unseen) logits[index] = this.#lowered(logits[index] as number, where, token);
     }
-    for (let index = start; index < length; index += 1) seen[history[index] as number] = unseen;
+    this.#forget(history, start, length);
     candidates.reordered();
   }
 
@@ -64,18 +74,38 @@ export class Repetition {
     const seen = this.#seen;
     const start = Math.max(0, length - this.range);
     const nearStart = Math.max(0, length - this.#nearRange);
+    this.#count(history, start, length);
     for (let index = length - 1; index >= start; index -= 1) {
       const token = history[index] as number;
       if (seen[token] !== unseen) continue;
       const where = index < nearStart ? far : near;
       seen[token] = where;
-      vocabulary[token] = this.#lowered(vocabulary[token] as number, where);
+      vocabulary[token] = this.#lowered(vocabulary[token] as number, where, token);
     }
-    for (let index = start; index < length; index += 1) seen[history[index] as number] = unseen;
+    this.#forget(history, start, length);
   }
 
-  #lowered(logit: number, where: number): number {
+  /** Tokens outside of the vocabulary are read as nothing and written nowhere, as typed arrays do. */
+  #count(history: Int32Array, start: number, length: number): void {
+    if (this.#frequency === 0) return;
+    const counts = this.#counts;
+    for (let index = start; index < length; index += 1) {
+      const token = history[index] as number;
+      counts[token] = (counts[token] as number) + 1;
+    }
+  }
+
+  #forget(history: Int32Array, start: number, length: number): void {
+    const seen = this.#seen;
+    for (let index = start; index < length; index += 1) seen[history[index] as number] = unseen;
+    if (this.#frequency === 0) return;
+    const counts = this.#counts;
+    for (let index = start; index < length; index += 1) counts[history[index] as number] = 0;
+  }
+
+  #lowered(logit: number, where: number, token: number): number {
     const factor = where === near ? this.#nearFactor : this.#farFactor;
-    return (logit <= 0 ? logit * factor : logit / factor) - this.#presence;
+    const lowered = (logit <= 0 ? logit * factor : logit / factor) - this.#presence;
+    return this.#frequency === 0 ? lowered : lowered - this.#frequency * (this.#counts[token] as number);
   }
 }

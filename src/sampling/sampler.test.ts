@@ -46,6 +46,7 @@ const anySettings: fc.Arbitrary<Partial<Sampling>> = fc.record(
     repetitionRange: fc.constantFrom(1, 7, 320, 4000),
     repetitionSlope: fc.constantFrom(0, 0.5, 1),
     presencePenalty: fc.constantFrom(-1, 0, 0.5),
+    frequencyPenalty: fc.constantFrom(-0.5, 0, 0, 0.5),
     dryMultiplier: fc.constantFrom(0, 0.8),
     mirostat: fc.constantFrom(0, 0, 0, 1, 2),
     mirostatTau: fc.constantFrom(0.5, 5),

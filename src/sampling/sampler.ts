@@ -52,6 +52,7 @@ export class Sampler {
         slope: settings.repetitionSlope,
         range: settings.repetitionRange,
         presence: settings.presencePenalty,
+        frequency: settings.frequencyPenalty,
       },
       contextSize,
       vocabularySize,

@@ -78,24 +78,20 @@ export class Generation {
 
   /** The batch was computed: chooses a token where the logits for one are there. */
   advance(pieces: Piece[]): void {
-    const { slot, negative } = this.parts;
+    const { slot, negative, promptTokens, cachedTokens } = this.parts;
     slot.settle();
     negative?.settle();
-    if (this.#aborted) return this.#finish('aborted', pieces);
-    if (slot.place === undefined || (negative && negative.place === undefined)) {
-      const done = slot.computed - this.parts.cachedTokens;
-      pieces.push({
-        type: 'prompt-progress',
-        id: this.id,
-        done,
-        total: this.parts.promptTokens - this.parts.cachedTokens,
-      });
-      return;
+    if (this.#aborted) {
+      this.#finish('aborted', pieces);
+    } else if (slot.place === undefined || (negative && negative.place === undefined)) {
+      const done = slot.computed - cachedTokens;
+      pieces.push({ type: 'prompt-progress', id: this.id, done, total: promptTokens - cachedTokens });
+    } else {
+      this.#firstTokenAt ??= this.parts.now();
+      const token = this.#choose();
+      if (token === noToken) this.fail(dryGrammar(), pieces);
+      else this.#take(token, pieces);
     }
-    this.#firstTokenAt ??= this.parts.now();
-    const token = this.#choose();
-    if (token === noToken) return this.fail(dryGrammar(), pieces);
-    this.#take(token, pieces);
   }
 
   /** The batch was not computed because somebody gave up on it. */
@@ -124,26 +120,30 @@ export class Generation {
   }
 
   #take(token: number, pieces: Piece[]): void {
-    const { slot, negative, vocabulary, request, grammar, budget, stopTokens, maxTokens } = this.parts;
+    const { vocabulary, request, stopTokens } = this.parts;
     this.#chosen += 1;
     if (request.logprobs !== undefined) this.#pendingLogprobs.push(this.#describe(token, request.logprobs));
     if (request.endTokens === 'stop' && vocabulary.isEnd(token)) {
       if (request.renderSpecial === true) this.#show(token, pieces);
-      return this.#finish('end-token', pieces, { endToken: token });
+      this.#finish('end-token', pieces, { endToken: token });
+    } else if (stopTokens.has(token)) {
+      this.#finish('stop-text', pieces, { stopText: vocabulary.detokenize([token], true) });
+    } else {
+      this.#append(token, pieces);
     }
-    if (stopTokens.has(token)) {
-      return this.#finish('stop-text', pieces, { stopText: vocabulary.detokenize([token], true) });
-    }
+  }
+
+  #append(token: number, pieces: Piece[]): void {
+    const { slot, negative, vocabulary, grammar, budget, output, maxTokens } = this.parts;
     if (!vocabulary.isEnd(token)) grammar?.accept(token);
     budget?.accept(token);
     slot.append(token);
     negative?.append(token);
-    const step = this.parts.output.accept(token);
-    if (step.type === 'rewind')
-      return this.#chosen >= maxTokens ? this.#rewindAndEnd(step.position, pieces) : this.#rewind(step.position);
-    this.#emit(step.text, pieces);
-    if (step.stop !== undefined) return this.#finish('stop-text', pieces, { stopText: step.stop });
-    if (this.#chosen >= maxTokens || slot.length >= slot.tokens.length) this.#finish('limit', pieces);
+    const step = output.accept(token);
+    if (step.type === 'rewind') this.#rewind(step.position);
+    else this.#emit(step.text, pieces);
+    if (step.type === 'text' && step.stop !== undefined) this.#finish('stop-text', pieces, { stopText: step.stop });
+    else if (this.#chosen >= maxTokens || slot.length >= slot.tokens.length) this.#finish('limit', pieces);
   }
 
   #show(token: number, pieces: Piece[]): void {
@@ -163,11 +163,6 @@ export class Generation {
     grammar?.replay(kept);
     budget?.reset();
     for (let index = 0; budget && index < slot.length; index += 1) budget.accept(slot.tokens[index] as number);
-  }
-
-  #rewindAndEnd(position: number, pieces: Piece[]): void {
-    this.#rewind(position);
-    this.#finish('limit', pieces);
   }
 
   #emit(text: string, pieces: Piece[]): void {
