@@ -52,7 +52,7 @@ export function createApp(parts: AppParts): App {
   });
   const text = textService({
     engine,
-    queue: new Queue(1, () => places),
+    queue: new Queue({ capacity: 1, waitingPlaces: () => places }),
     now: () => performance.now(),
     randomSeed: () => randomInt(1, 1_000_000),
     observer: parts.observer,

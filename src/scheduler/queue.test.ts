@@ -8,7 +8,7 @@ async function begun(place: Place): Promise<boolean> {
 }
 
 test('one works, the others wait and begin in the order in which they came', async () => {
-  const queue = new Queue(1, () => 9);
+  const queue = new Queue({ capacity: 1, waitingPlaces: () => 9 });
   const [first, second, third] = [queue.enter(), queue.enter(), queue.enter()];
   expect([await begun(first), await begun(second), await begun(third)]).toEqual([true, false, false]);
   expect([queue.running, queue.waiting]).toEqual([1, 2]);
@@ -23,7 +23,7 @@ test.each([
   [1, 2],
   [0, 1],
 ])('with %i places to wait, %i of four requests are taken in', (places, expected) => {
-  const queue = new Queue(1, () => places);
+  const queue = new Queue({ capacity: 1, waitingPlaces: () => places });
   const taken = [1, 2, 3, 4].filter(() => {
     try {
       queue.enter();
@@ -38,7 +38,7 @@ test.each([
 });
 
 test('a waiting request that leaves frees its place and is passed over', async () => {
-  const queue = new Queue(1, () => 2);
+  const queue = new Queue({ capacity: 1, waitingPlaces: () => 2 });
   const [first, second, third] = [queue.enter(), queue.enter(), queue.enter()];
   second.leave();
   const fourth = queue.enter();
@@ -46,8 +46,44 @@ test('a waiting request that leaves frees its place and is passed over', async (
   expect([await begun(second), await begun(third), await begun(fourth)]).toEqual([false, true, false]);
 });
 
+test('a client with many requests does not keep out one with a single request', async () => {
+  const queue = new Queue({ capacity: 1, waitingPlaces: () => 9 });
+  const crowd = [1, 2, 3].map(() => queue.enter({ client: 'crowd' }));
+  const single = queue.enter({ client: 'single' });
+  expect(single.position()).toBe(2);
+  crowd[0]?.leave();
+  expect([await begun(crowd[1] as Place), await begun(single)]).toEqual([true, false]);
+  crowd[1]?.leave();
+  expect([await begun(crowd[2] as Place), await begun(single)]).toEqual([false, true]);
+});
+
+test('what must be alone waits until nobody works, and nobody begins beside it', async () => {
+  const queue = new Queue({ capacity: 2, waitingPlaces: () => 9 });
+  const [first, second] = [queue.enter(), queue.enter()];
+  const lone = queue.enter({ alone: true });
+  const last = queue.enter();
+  first.leave();
+  expect([await begun(lone), await begun(last)]).toEqual([false, false]);
+  second.leave();
+  expect([await begun(lone), await begun(last)]).toEqual([true, false]);
+  lone.leave();
+  expect(await begun(last)).toBe(true);
+});
+
+test('whoever is refused is told how long the work takes', () => {
+  let now = 0;
+  const queue = new Queue({ capacity: 1, waitingPlaces: () => 0, now: () => now });
+  for (let round = 0; round < 20; round += 1) {
+    const place = queue.enter();
+    now += 8000;
+    place.leave();
+  }
+  queue.enter();
+  expect(queue.estimateSeconds()).toBe(8);
+});
+
 test('leaving twice is leaving once', async () => {
-  const queue = new Queue(1, () => 9);
+  const queue = new Queue({ capacity: 1, waitingPlaces: () => 9 });
   const first = queue.enter();
   queue.enter();
   const third = queue.enter();
@@ -61,7 +97,7 @@ test('whatever comes and goes, never more work than the capacity allows, and nob
   const steps = fc.array(fc.oneof(fc.constant('enter'), fc.nat(20)), { maxLength: 80 });
   fc.assert(
     fc.property(fc.integer({ min: 1, max: 4 }), steps, (capacity, actions) => {
-      const queue = new Queue(capacity, () => 5);
+      const queue = new Queue({ capacity: capacity, waitingPlaces: () => 5 });
       const places: Place[] = [];
       for (const action of actions) {
         try {

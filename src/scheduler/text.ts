@@ -42,7 +42,7 @@ export function textService({ engine, queue, now, randomSeed, observer = {} }: T
   const log = new PerformanceLog(now);
 
   function reserve(ticket: Ticket): OwnReservation {
-    const place = queue.enter();
+    const place = queue.enter({ client: ticket.genkey || ticket.client });
     const stop = new AbortController();
     const job: Job = { genkey: ticket.genkey, state: 'waiting', text: '', logprobs: [], abort: () => stop.abort() };
     jobs.add(job);
