@@ -1,5 +1,5 @@
-import type { AppError, ErrorCode } from '../../core/errors.ts';
-import { type Family, json } from '../../http/call.ts';
+import { AppError, type ErrorCode } from '../../core/errors.ts';
+import { type Family, json, type Reply } from '../../http/call.ts';
 import { busyDetail, retryHeaders } from '../../http/detail.ts';
 
 /** The machine-readable name of a failure, where this dialect has one. */
@@ -13,20 +13,57 @@ const codes: Partial<Record<ErrorCode, string>> = {
   'model-load-failed': 'model_not_loaded',
 };
 
-/** The `detail` beside `error` is what clients of the native family read on a path that both kinds of client call. */
 export const openaiFamily: Family = {
   name: 'openai',
   title: 'OpenAI-compatible API',
   errorReply(error) {
-    return json({ error: errorObject(error), ...busyDetail(error) }, error.status, retryHeaders(error));
+    return json(errorBody(error), error.status, retryHeaders(error));
   },
 };
 
+/** The `detail` beside `error` is what clients of the native family read on a path that both kinds of client call. */
+export function errorBody(error: AppError): object {
+  return { error: errorObject(error), ...busyDetail(error) };
+}
+
 export function errorObject(error: AppError): object {
+  const { code, details, status } = error;
+  const field = 'field' in details ? details.field : null;
   return {
-    message: error.message,
-    type: error.status >= 500 ? 'server_error' : 'invalid_request_error',
-    param: 'field' in error.details ? error.details.field : null,
-    code: codes[error.code] ?? null,
+    message: sentence(error),
+    type: status >= 500 ? 'server_error' : 'invalid_request_error',
+    param: field,
+    code: 'wireCode' in details ? details.wireCode : (codes[code] ?? null),
+    // Clients of llama.cpp's server read the two figures to shorten the conversation by the right amount.
+    ...('promptTokens' in details ? { n_prompt_tokens: details.promptTokens, n_ctx: details.contextSize } : {}),
   };
+}
+
+/** Agents recognise a full context by the words "maximum context length is", whatever the code says. */
+function sentence({ message, details }: AppError): string {
+  if (!('promptTokens' in details)) return message;
+  const what = 'field' in details ? details.field : 'prompt';
+  return `This model's maximum context length is ${details.contextSize} tokens, and the ${what} came to ${details.promptTokens}. Please reduce the length of the ${what}.`;
+}
+
+/** A full context is the fault of the field that the prompt was made from, which only the endpoint knows. */
+export function locate(error: AppError, promptField: string): AppError {
+  if (error.code !== 'context-overflow') return error;
+  const details = { ...(error as AppError<'context-overflow'>).details, field: promptField };
+  return new AppError('context-overflow', details, { cause: error });
+}
+
+/** Refused because the field, or this value of it, cannot be honoured; `field` tells the client which one. */
+export function unsupportedField(
+  field: string,
+  instead: string,
+  wireCode: 'unsupported_parameter' | 'unsupported_value' = 'unsupported_parameter',
+): AppError {
+  const details = { feature: field, instead, field, wireCode };
+  return new AppError('unsupported', details);
+}
+
+export function modelNotFound(id: string): Reply {
+  const message = `There is no model ${JSON.stringify(id)} on this server.`;
+  return json({ error: { message, type: 'invalid_request_error', param: 'model', code: 'model_not_found' } }, 404);
 }

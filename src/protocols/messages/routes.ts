@@ -1,0 +1,116 @@
+import { AppError } from '../../core/errors.ts';
+import type { GenerationEvent } from '../../core/events.ts';
+import type { EndpointFidelity } from '../../core/fidelity.ts';
+import { type JsonObject, jsonObject } from '../../http/body.ts';
+import { type Call, type Endpoint, type Headers, json, type Reply } from '../../http/call.ts';
+import { sseHeaders } from '../../http/sse.ts';
+import { readFlag } from '../controls/fields.ts';
+import { type DialectParts, noticeHeaders, streamReply, ticketFor } from '../dialect.ts';
+import { decode } from './decode.ts';
+import { encodeStream, ping } from './encode.ts';
+import type { ReplyFacts } from './ending.ts';
+import { messagesFamily } from './errors.ts';
+import { countFidelity, createFidelity } from './fidelity.ts';
+import { withoutReply } from './warm-up.ts';
+import { foldReply } from './whole.ts';
+
+export type MessagesParts = DialectParts;
+
+export function messagesEndpoints(parts: MessagesParts): Endpoint[] {
+  const family = messagesFamily(parts.newId);
+  const guarded = { method: 'POST', access: 'guarded', family } as const;
+  const create = { ...guarded, queued: true, handle: (call: Call) => answer(call, parts) } as const;
+  const absent = {
+    match: 'prefix',
+    path: '/v1/messages/batches',
+    access: 'open',
+    queued: false,
+    summary: 'Not there: always answers 404.',
+    family,
+    handle: notThere,
+  } as const;
+  return [
+    { ...create, match: 'ending', path: '/v1/messages', summary: 'Answer a conversation; streamed with stream: true.' },
+    // As an ending it would catch the messages of other families.
+    { ...create, match: 'exact', path: '/messages', summary: 'Another name for /v1/messages.' },
+    {
+      ...guarded,
+      match: 'ending',
+      path: '/v1/messages/count_tokens',
+      queued: false,
+      summary: 'How many tokens the prompt of this conversation has.',
+      handle: (call) => count(call, parts),
+    },
+    { ...absent, method: 'GET' },
+    { ...absent, method: 'POST' },
+    { ...absent, method: 'DELETE' },
+  ];
+}
+
+async function answer(call: Call, parts: MessagesParts): Promise<Reply> {
+  const body = parts.applyDefaults(jsonObject(call.body, { empty: 'refuse' }));
+  const stream = readFlag(body, 'stream', false);
+  const { request, warmUp, passed } = decode(body, parts);
+  const { stop, maxTokens } = request.controls;
+  const facts: ReplyFacts = { id: parts.newId('msg_'), model: parts.modelName(), stop, maxTokens };
+  const headers = replyHeaders(body, createFidelity, passed, parts);
+  const reply = parts.chat.reply(request, ticketFor(call, body));
+  const events = warmUp ? withoutReply(reply) : reply;
+  return stream ? streamed(events, facts, headers, parts) : whole(events, facts, headers);
+}
+
+function streamed(
+  events: AsyncIterable<GenerationEvent>,
+  facts: ReplyFacts,
+  headers: Headers,
+  { startTimer }: MessagesParts,
+): Promise<Reply> {
+  const options = { headers: { ...sseHeaders, ...headers }, filler: ping, startTimer };
+  return streamReply(events, (opened) => encodeStream(opened, facts), options);
+}
+
+async function whole(events: AsyncIterable<GenerationEvent>, facts: ReplyFacts, headers: Headers): Promise<Reply> {
+  const { message, droppedTokens, warnings } = await foldReply(events, facts);
+  return json(message, 200, {
+    ...headers,
+    ...(droppedTokens > 0 ? { 'x-parley-dropped-tokens': String(droppedTokens) } : {}),
+    ...(warnings.length > 0 ? { 'x-parley-warnings': warnings.join(', ') } : {}),
+  });
+}
+
+async function count(call: Call, parts: MessagesParts): Promise<Reply> {
+  // The length of a reply that is never made must not matter, nor a wish for a summary.
+  const { max_tokens: _, compaction: __, ...sent } = jsonObject(call.body, { empty: 'refuse' });
+  const body = parts.applyDefaults(sent);
+  const { request, passed } = decode(body, parts);
+  requireModel(parts);
+  const inputTokens = await parts.chat.countTokens(request);
+  return json({ input_tokens: inputTokens }, 200, replyHeaders(body, countFidelity, passed, parts));
+}
+
+/** Without a model there are no tokens to count, and 0 would look like an answer. */
+function requireModel({ text }: MessagesParts): void {
+  const state = text.state();
+  if (state.type === 'none') throw new AppError('model-missing', { capability: 'text', flag: '--model FILE' });
+  if (state.type === 'failed') {
+    throw new AppError('model-load-failed', { model: state.name, reason: state.reason });
+  }
+}
+
+const mostPlaces = 16;
+
+function replyHeaders(
+  body: JsonObject,
+  fidelity: EndpointFidelity,
+  passed: readonly string[],
+  { newId }: MessagesParts,
+): Headers {
+  const fields = noticeHeaders(body, fidelity)['x-parley-ignored'];
+  const rest = passed.length > mostPlaces ? [`${passed.length - mostPlaces} more places`] : [];
+  const ignored = [...(fields === undefined ? [] : [fields]), ...passed.slice(0, mostPlaces), ...rest];
+  return { 'request-id': newId('req_'), ...(ignored.length > 0 ? { 'x-parley-ignored': ignored.join(', ') } : {}) };
+}
+
+function notThere({ method, path }: Call): never {
+  throw new AppError('not-found', { method, path });
+}

@@ -1,0 +1,39 @@
+import type { AppError } from '../../core/errors.ts';
+import type { Family, Headers, Reply } from '../../http/call.ts';
+import { json } from '../../http/call.ts';
+import { busyDetail, retryHeaders } from '../../http/detail.ts';
+import { line } from '../../http/ndjson.ts';
+
+export const jsonHeaders = { 'content-type': 'application/json; charset=utf-8' } as const;
+
+/** A failure is one plain sentence in this dialect; its clients show nothing else of it. */
+export const ollamaFamily: Family = {
+  name: 'ollama',
+  title: 'Ollama-compatible API',
+  errorReply: (error) => json(errorBody(error), error.status, { ...jsonHeaders, ...retryHeaders(error) }),
+};
+
+/** For failures that have a wording of their own in this dialect and in no other. */
+export function refusal(status: number, error: string, headers: Headers = {}): Reply {
+  return json({ error }, status, { ...jsonHeaders, ...headers });
+}
+
+export function modelNotFound(name: string): Reply {
+  return refusal(404, `model '${name}' not found`);
+}
+
+/** The last line of a stream that went wrong: the status was sent long ago. */
+export function errorLine(error: AppError): string {
+  return line(errorBody(error));
+}
+
+function errorBody(error: AppError): object {
+  return { error: wording(error), ...busyDetail(error) };
+}
+
+/** Apps recognise a prompt that is too long by these words. */
+function wording({ code, message, details }: AppError): string {
+  if (code !== 'context-overflow') return message;
+  const { promptTokens, contextSize } = details as { promptTokens: number; contextSize: number };
+  return `the input length exceeds the context length: the prompt has ${promptTokens} tokens, and the context holds ${contextSize}`;
+}

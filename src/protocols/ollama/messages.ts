@@ -1,0 +1,92 @@
+import { type Message, type ToolCallRecord, text } from '../../chat/messages.ts';
+import { AppError } from '../../core/errors.ts';
+import type { JsonObject } from '../../http/body.ts';
+import { isAbsent, isObject, readText } from '../controls/fields.ts';
+import { refuseMedia } from '../dialect.ts';
+
+/** The conversation of a chat request. */
+export function decodeMessages(value: unknown): readonly Message[] {
+  if (isAbsent(value)) return [];
+  if (!Array.isArray(value)) throw new AppError('invalid-field', { field: 'messages', expected: 'an array' });
+  let unanswered: ToolCallRecord[] = [];
+  return value.map((entry: unknown, index) => {
+    const where = `messages[${index}]`;
+    const message = decodeMessage(entry, where, index);
+    if (message.role === 'assistant') unanswered = [...(message.toolCalls ?? [])];
+    if (message.role !== 'tool' || message.callId !== undefined) return message;
+    const call = takeCall(unanswered, message.toolName);
+    return call ? { ...message, callId: call.id, toolName: message.toolName ?? call.name } : message;
+  });
+}
+
+/** Pictures are refused rather than dropped, wherever they stand. */
+export function refuseImages(value: unknown, field: string): void {
+  if (isAbsent(value)) return;
+  if (!Array.isArray(value)) throw new AppError('invalid-field', { field, expected: 'an array of base64 strings' });
+  if (value.length > 0) throw refuseMedia('image', field);
+}
+
+function decodeMessage(entry: unknown, where: string, index: number): Message {
+  if (!isObject(entry)) throw new AppError('invalid-field', { field: where, expected: 'an object' });
+  refuseImages(entry.images, `${where}.images`);
+  const content = text(textAt(entry, 'content', where));
+  const role = textAt(entry, 'role', where).toLowerCase();
+  switch (role) {
+    case '':
+      throw new AppError('invalid-field', { field: `${where}.role`, expected: 'system, user, assistant or tool' });
+    case 'system':
+    case 'user':
+      return { role, content };
+    case 'assistant': {
+      const reasoning = textAt(entry, 'thinking', where);
+      const toolCalls = decodeCalls(entry.tool_calls, `${where}.tool_calls`, index);
+      return {
+        role,
+        content,
+        ...(reasoning === '' ? {} : { reasoning }),
+        ...(toolCalls.length === 0 ? {} : { toolCalls }),
+      };
+    }
+    case 'tool': {
+      const callId = textAt(entry, 'tool_call_id', where);
+      const toolName = textAt(entry, 'tool_name', where) || textAt(entry, 'name', where);
+      return { role, content, ...(callId === '' ? {} : { callId }), ...(toolName === '' ? {} : { toolName }) };
+    }
+    default:
+      return { role: 'other', roleName: role, content };
+  }
+}
+
+function decodeCalls(value: unknown, where: string, message: number): ToolCallRecord[] {
+  if (isAbsent(value)) return [];
+  if (!Array.isArray(value)) throw new AppError('invalid-field', { field: where, expected: 'an array' });
+  return value.map((call: unknown, index) => {
+    const field = `${where}[${index}].function`;
+    const target = isObject(call) ? call.function : undefined;
+    if (!isObject(call) || !isObject(target)) throw new AppError('invalid-field', { field, expected: 'an object' });
+    const name = textAt(target, 'name', field);
+    if (name === '') throw new AppError('invalid-field', { field: `${field}.name`, expected: 'a name' });
+    // A made-up id depends on the place alone: the same history must give the same prompt, or no cache would help.
+    const id = textAt(call, 'id', `${where}[${index}]`) || `call_${message}_${index}`;
+    return { id, name, json: argumentsText(target.arguments, `${field}.arguments`) };
+  });
+}
+
+/** An object in this dialect; apps that keep the form of another one send the JSON text of it. */
+function argumentsText(value: unknown, field: string): string {
+  if (isAbsent(value)) return '{}';
+  if (isObject(value)) return JSON.stringify(value);
+  if (typeof value === 'string') return value === '' ? '{}' : value;
+  throw new AppError('invalid-field', { field, expected: 'an object' });
+}
+
+/** Results come without the id of their call here; they belong to the first open call of that name, or simply the first. */
+function takeCall(unanswered: ToolCallRecord[], toolName: string | undefined): ToolCallRecord | undefined {
+  const named = unanswered.findIndex(({ name }) => name === toolName);
+  if (named === -1 && toolName !== undefined) return undefined;
+  return unanswered.splice(Math.max(0, named), 1)[0];
+}
+
+function textAt(object: JsonObject, name: string, where: string): string {
+  return readText({ [`${where}.${name}`]: object[name] }, `${where}.${name}`);
+}

@@ -1,0 +1,61 @@
+import { describe, expect, test } from 'vitest';
+import type { GenerationRequest } from '../core/request.ts';
+import { defaultSampling, type Sampling } from '../core/sampling-fields.ts';
+import { type BatchingSettings, sharingOf } from './batching.ts';
+
+const settings: BatchingSettings = {
+  parallelRequests: 4,
+  batchAll: false,
+  contextShift: false,
+  smartContext: false,
+  smartCache: false,
+  draft: false,
+  guidance: false,
+};
+const plain = {
+  grammar: undefined,
+  bannedStrings: [],
+  guidance: undefined,
+  reasoning: undefined,
+  sampling: defaultSampling,
+} as unknown as GenerationRequest;
+const sampling = (changes: Partial<Sampling>) => ({ sampling: { ...defaultSampling, ...changes } });
+const grammar = { gbnf: 'root ::= "x"', retainState: false };
+
+test('a plain request shares the engine', () => expect(sharingOf(plain, settings)).toEqual({ type: 'shared' }));
+test('without parallel requests everyone is alone, and nobody is told why', () =>
+  expect(sharingOf(plain, { ...settings, parallelRequests: 1 })).toEqual({ type: 'alone', reason: undefined }));
+
+test.each<[string, object]>([
+  ['media', { guidance: { negativePrompt: 'x', scale: 2 } }],
+  ['grammar or bans', { grammar }],
+  ['grammar or bans', { bannedStrings: ['x'] }],
+  ['samplers set 1', sampling({ dryMultiplier: 0.8 })],
+  ['samplers set 1', sampling({ mirostat: 2 })],
+  ['samplers set 1', sampling({ xtcProbability: 0.5 })],
+  ['samplers set 1', sampling({ nSigma: 1 })],
+  ['samplers set 2', sampling({ smoothingFactor: 0.2 })],
+  ['samplers set 2', sampling({ adaptiveTarget: 0.5 })],
+  ['samplers set 3', sampling({ topA: 0.1 })],
+  ['samplers set 3', sampling({ tailFree: 0.9 })],
+  ['samplers set 3', sampling({ dynamicRange: 0.5 })],
+  ['sampler order', sampling({ order: ['temperature'] })],
+  ['reasoning', { reasoning: { type: 'tokens', tokens: 5 } }],
+])('%s keeps a request alone: %j', (reason, changes) => {
+  expect(sharingOf({ ...plain, ...changes }, settings)).toEqual({ type: 'alone', reason });
+});
+
+test.each(['contextShift', 'smartContext', 'smartCache', 'draft', 'guidance'] as const)(
+  '%s turns sharing off',
+  (name) => {
+    expect(sharingOf(plain, { ...settings, [name]: true })).toEqual({ type: 'alone', reason: 'loaded settings' });
+  },
+);
+
+describe('with --batchall', () => {
+  const all = { ...settings, batchAll: true };
+  test.each<object>([{ grammar }, { bannedStrings: ['x'] }, sampling({ dryMultiplier: 1, mirostat: 2, topA: 0.1 })])(
+    '%j shares too',
+    (changes) => expect(sharingOf({ ...plain, ...changes }, all)).toEqual({ type: 'shared' }),
+  );
+});

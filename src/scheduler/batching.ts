@@ -1,0 +1,65 @@
+import type { GenerationRequest } from '../core/request.ts';
+import { defaultSampling } from '../core/sampling-fields.ts';
+
+/** What the server was started with, as far as it decides about sharing. */
+export interface BatchingSettings {
+  readonly parallelRequests: number;
+  /** Every request that can may join: our samplers work per sequence. */
+  readonly batchAll: boolean;
+  readonly contextShift: boolean;
+  readonly smartContext: boolean;
+  readonly smartCache: boolean;
+  readonly draft: boolean;
+  readonly guidance: boolean;
+}
+
+interface Test {
+  readonly reason: string;
+  readonly fails: (request: GenerationRequest, settings: BatchingSettings) => boolean;
+}
+
+/** In the order in which they are tried; the first that fails is the one that people are told. */
+const tests: readonly Test[] = [
+  {
+    reason: 'loaded settings',
+    fails: (_, { contextShift, smartContext, smartCache, draft, guidance }) =>
+      contextShift || smartContext || smartCache || draft || guidance,
+  },
+  { reason: 'media', fails: ({ guidance }) => guidance !== undefined },
+  {
+    reason: 'grammar or bans',
+    fails: ({ grammar, bannedStrings }) => grammar !== undefined || bannedStrings.length > 0,
+  },
+  {
+    reason: 'samplers set 1',
+    fails: ({ sampling }) =>
+      sampling.dryMultiplier !== 0 || sampling.mirostat !== 0 || sampling.xtcProbability !== 0 || sampling.nSigma !== 0,
+  },
+  {
+    reason: 'samplers set 2',
+    fails: ({ sampling }) => sampling.smoothingFactor !== 0 || sampling.adaptiveTarget > 0,
+  },
+  {
+    reason: 'samplers set 3',
+    fails: ({ sampling }) => sampling.topA !== 0 || sampling.tailFree !== 1 || sampling.dynamicRange !== 0,
+  },
+  {
+    reason: 'sampler order',
+    fails: ({ sampling }) => sampling.order.join() !== defaultSampling.order.join(),
+  },
+  { reason: 'reasoning', fails: ({ reasoning }) => reasoning !== undefined },
+];
+
+export type Sharing =
+  | { readonly type: 'shared' }
+  /** It has the engine to itself; `reason` is told to people where sharing was possible at all. */
+  | { readonly type: 'alone'; readonly reason: string | undefined };
+
+/** Whether a request runs in one batch with others. */
+export function sharingOf(request: GenerationRequest, settings: BatchingSettings): Sharing {
+  if (settings.parallelRequests <= 1) return { type: 'alone', reason: undefined };
+  // Guidance runs a second sequence of its own, and a draft follows one sequence: neither can be shared.
+  const relevant = settings.batchAll ? tests.filter(({ reason }) => reason === 'media') : tests;
+  const failed = relevant.find(({ fails }) => fails(request, settings));
+  return failed ? { type: 'alone', reason: failed.reason } : { type: 'shared' };
+}
