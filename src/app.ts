@@ -20,6 +20,7 @@ import { nativeEndpoints } from './protocols/native/routes.ts';
 import { openaiEndpoints } from './protocols/openai/routes.ts';
 import { pagesEndpoints } from './protocols/pages/routes.ts';
 import type { ChatFormat } from './run/chat-format.ts';
+import { type BatchingSettings, sharingOf } from './scheduler/batching.ts';
 import { Queue } from './scheduler/queue.ts';
 import { waitingPlaces } from './scheduler/queue-size.ts';
 import { type TextObserver, textService } from './scheduler/text.ts';
@@ -52,7 +53,8 @@ export function createApp(parts: AppParts): App {
   });
   const text = textService({
     engine,
-    queue: new Queue({ capacity: 1, waitingPlaces: () => places }),
+    queue: new Queue({ capacity: Math.max(1, settings.parallelrequests), waitingPlaces: () => places }),
+    sharing: (traits) => sharingOf(traits, batchingSettings(settings)),
     now: () => performance.now(),
     randomSeed: () => randomInt(1, 1_000_000),
     observer: parts.observer,
@@ -60,6 +62,18 @@ export function createApp(parts: AppParts): App {
   const chat = chatOn(parts, text);
   const endpoints = allEndpoints(parts, text, chat);
   return { text, chat, endpoints, server: httpServer(parts, endpoints) };
+}
+
+function batchingSettings(settings: Settings): BatchingSettings {
+  return {
+    parallelRequests: settings.parallelrequests,
+    batchAll: settings.batchall,
+    contextShift: !settings.noshift,
+    smartContext: settings.smartcontext,
+    smartCache: settings.smartcache > 0,
+    draft: settings.draftmodel !== '' || settings.usemtp,
+    guidance: settings.enableguidance,
+  };
 }
 
 function chatOn({ settings, format, warn }: AppParts, text: TextService): ChatService {

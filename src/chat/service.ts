@@ -1,7 +1,7 @@
 import { Channel } from '../core/channel.ts';
 import { AppError, asAppError } from '../core/errors.ts';
 import type { GenerationEvent } from '../core/events.ts';
-import type { GenerationRequest, Ticket } from '../core/request.ts';
+import type { GenerationRequest, SharingTraits, Ticket } from '../core/request.ts';
 import type { Reservation, TextService } from '../core/text-service.ts';
 import type { ChatTags } from './adapters/adapter.ts';
 import { type ChatPromptResult, chatPrompt } from './chat-prompt.ts';
@@ -135,7 +135,7 @@ export function chatService(parts: ChatParts): ChatService {
   function replies(request: ChatRequest, ticket: Ticket, count: number): AsyncIterable<GenerationEvent>[] {
     const stop = new AbortController();
     const signal = AbortSignal.any([ticket.signal, stop.signal]);
-    const reservation = text.reserve({ ...ticket, signal });
+    const reservation = text.reserve({ ...ticket, signal }, sharingTraits(request));
     const channels = Array.from({ length: count }, () => new Channel<GenerationEvent>(() => stop.abort()));
     void (async () => {
       for (const channel of channels) {
@@ -158,6 +158,13 @@ export function chatService(parts: ChatParts): ChatService {
       return (await text.tokenize(memory + prompt, { addSpecial: true })).length;
     },
   };
+}
+
+/** Known before the prompt is: an answer in a format or with tools will be held to a grammar. */
+function sharingTraits({ controls, conversation, toolChoice, output }: ChatRequest): SharingTraits {
+  const tools = conversation.tools.length > 0 && toolChoice.type !== 'none';
+  const grammar = controls.grammar ?? (output.type === 'text' ? undefined : { gbnf: '', retainState: false });
+  return { ...controls, grammar, tools };
 }
 
 /** Formats that are spelled in ordinary tokens; the marks of all others are special tokens, which are silent by default. */

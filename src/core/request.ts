@@ -49,6 +49,15 @@ export interface GenerationRequest {
 /** How a text is generated, beside the text that is to be continued. */
 export type GenerationControls = Omit<GenerationRequest, 'prompt' | 'memory'>;
 
+/** What decides whether a request can share the engine with others. */
+export type SharingTraits = Pick<
+  GenerationRequest,
+  'sampling' | 'grammar' | 'bannedStrings' | 'guidance' | 'reasoning'
+> & {
+  /** It may become several generations, or a call that is forced upon the model. */
+  readonly tools?: boolean;
+};
+
 /** Who asks, beside what is asked: decides the place in the queue and who may look at or stop the request. */
 export interface Ticket {
   readonly genkey: string;

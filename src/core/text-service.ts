@@ -1,5 +1,5 @@
 import type { GenerationEvent, TokenLogprob } from './events.ts';
-import type { GenerationRequest, Ticket } from './request.ts';
+import type { GenerationRequest, SharingTraits, Ticket } from './request.ts';
 
 export interface TextModel {
   /** File name without its ending, as clients show it. */
@@ -53,7 +53,7 @@ export interface TextService {
    */
   generate(request: GenerationRequest, ticket: Ticket): AsyncIterable<GenerationEvent>;
   /** Takes a place, or throws `busy` at once. Whoever reserves must release, however it ends. */
-  reserve(ticket: Ticket): Reservation;
+  reserve(ticket: Ticket, traits: SharingTraits): Reservation;
   /** Without a model: no tokens. While it loads: waits for it. */
   tokenize(text: string, options: { readonly addSpecial: boolean }): Promise<readonly number[]>;
   detokenize(tokens: readonly number[], options: { readonly renderSpecial: boolean }): Promise<string>;

@@ -28,7 +28,7 @@ const secondBuckets = [0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300, 60
  */
 export function createMetrics(parts: MetricsParts): Metrics {
   const registry = new Registry();
-  const llama = llamaMetrics(registry, parts);
+  const llama = llamaMetrics(registry);
   const own = ownMetrics(registry, parts);
   const running = new Set<object>();
 
@@ -90,12 +90,11 @@ export function createMetrics(parts: MetricsParts): Metrics {
   };
 }
 
-function llamaMetrics(registry: Registry, { performance }: MetricsParts) {
+function llamaMetrics(registry: Registry) {
   const make = { registers: [registry] };
   const counter = (name: string, help: string) => new Counter({ ...make, name: `llamacpp:${name}`, help });
   const gauge = (name: string, help: string) => new Gauge({ ...make, name: `llamacpp:${name}`, help });
   const busySlots = gauge('n_busy_slots_per_decode', 'Sequences in each step of the engine, on average.');
-  busySlots.set(performance().generations > 0 ? 1 : 0);
   const decodes = counter(
     'n_decode_total',
     'Steps of the engine, counted as one for each prompt and one for each token after the first.',

@@ -26,6 +26,10 @@ export class RequestLog {
 
   constructor(private readonly options: RequestLogOptions) {}
 
+  sharingRefused(reason: string): void {
+    this.options.terminal.line(`Batching disabled due to ${reason}`);
+  }
+
   begun(request: GenerationRequest): void {
     this.#tokens = 0;
     if (this.options.quiet) return;

@@ -1,4 +1,4 @@
-import type { GenerationRequest } from '../core/request.ts';
+import type { SharingTraits } from '../core/request.ts';
 import { defaultSampling } from '../core/sampling-fields.ts';
 
 /** What the server was started with, as far as it decides about sharing. */
@@ -15,7 +15,7 @@ export interface BatchingSettings {
 
 interface Test {
   readonly reason: string;
-  readonly fails: (request: GenerationRequest, settings: BatchingSettings) => boolean;
+  readonly fails: (request: SharingTraits, settings: BatchingSettings) => boolean;
 }
 
 /** In the order in which they are tried; the first that fails is the one that people are told. */
@@ -37,7 +37,7 @@ const tests: readonly Test[] = [
   },
   {
     reason: 'samplers set 2',
-    fails: ({ sampling }) => sampling.smoothingFactor !== 0 || sampling.adaptiveTarget > 0,
+    fails: ({ sampling, tools }) => sampling.smoothingFactor !== 0 || sampling.adaptiveTarget > 0 || tools === true,
   },
   {
     reason: 'samplers set 3',
@@ -56,7 +56,7 @@ export type Sharing =
   | { readonly type: 'alone'; readonly reason: string | undefined };
 
 /** Whether a request runs in one batch with others. */
-export function sharingOf(request: GenerationRequest, settings: BatchingSettings): Sharing {
+export function sharingOf(request: SharingTraits, settings: BatchingSettings): Sharing {
   if (settings.parallelRequests <= 1) return { type: 'alone', reason: undefined };
   // Guidance runs a second sequence of its own, and a draft follows one sequence: neither can be shared.
   const relevant = settings.batchAll ? tests.filter(({ reason }) => reason === 'media') : tests;

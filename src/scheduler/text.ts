@@ -1,15 +1,17 @@
 import { Channel } from '../core/channel.ts';
 import { AppError, asAppError } from '../core/errors.ts';
 import type { GenerationEvent } from '../core/events.ts';
-import type { GenerationRequest, Ticket } from '../core/request.ts';
+import type { GenerationRequest, SharingTraits, Ticket } from '../core/request.ts';
 import type { PromptProgress, RunningGeneration, TextEngine } from '../core/text-engine.ts';
 import type { AbortOutcome, Performance, Reservation, TextService } from '../core/text-service.ts';
+import type { Sharing } from './batching.ts';
 import { type Job, Jobs } from './jobs.ts';
 import { PerformanceLog } from './performance.ts';
 import type { Queue } from './queue.ts';
 
 /** Whoever watches the work (the console); none of it may fail or wait. */
 export interface TextObserver {
+  sharingRefused?(reason: string): void;
   begun?(request: GenerationRequest, job: Job): void;
   promptProgress?(progress: PromptProgress): void;
   event?(event: GenerationEvent, job: Job): void;
@@ -19,6 +21,8 @@ export interface TextObserver {
 export interface TextParts {
   readonly engine: TextEngine;
   readonly queue: Queue;
+  /** Whether a request may run beside others; alone unless told otherwise. */
+  readonly sharing?: (traits: SharingTraits) => Sharing;
   readonly now: () => number;
   /** A fresh seed for requests that leave it open; positive. */
   readonly randomSeed: () => number;
@@ -37,12 +41,21 @@ interface OwnReservation extends Reservation {
 }
 
 /** The text side of the server: takes requests in, lets them run in turn, and keeps what others may ask about them. */
-export function textService({ engine, queue, now, randomSeed, observer = {} }: TextParts): TextService {
+export function textService({
+  engine,
+  queue,
+  sharing = alone,
+  now,
+  randomSeed,
+  observer = {},
+}: TextParts): TextService {
   const jobs = new Jobs();
   const log = new PerformanceLog(now);
 
-  function reserve(ticket: Ticket): OwnReservation {
-    const place = queue.enter({ client: ticket.genkey || ticket.client });
+  function reserve(ticket: Ticket, traits: SharingTraits): OwnReservation {
+    const shared = sharing(traits);
+    const place = queue.enter({ client: ticket.genkey || ticket.client, alone: shared.type === 'alone' });
+    if (shared.type === 'alone' && shared.reason) observer.sharingRefused?.(shared.reason);
     const stop = new AbortController();
     const job: Job = { genkey: ticket.genkey, state: 'waiting', text: '', logprobs: [], abort: () => stop.abort() };
     jobs.add(job);
@@ -60,7 +73,7 @@ export function textService({ engine, queue, now, randomSeed, observer = {} }: T
 
   /** A reservation for one generation, given back with its last event. */
   function generate(request: GenerationRequest, ticket: Ticket): AsyncIterable<GenerationEvent> {
-    const { generate: once, release } = reserve(ticket);
+    const { generate: once, release } = reserve(ticket, request);
     return once(request, release);
   }
 
@@ -131,6 +144,8 @@ export function textService({ engine, queue, now, randomSeed, observer = {} }: T
     performance: (): Performance => log.report({ waiting: queue.waiting, running: queue.running }),
   };
 }
+
+const alone = (): Sharing => ({ type: 'alone', reason: undefined });
 
 async function ready(engine: TextEngine): Promise<boolean> {
   await engine.settled();

@@ -12,16 +12,19 @@ export interface Reference {
   greedy(prompt: string, count: number): { readonly tokens: readonly number[]; readonly text: string };
 }
 
-/** The model in this process, with llama.cpp choosing the tokens: nothing of our sampling takes part. */
+/** The model in this process, computed token by token, with llama.cpp choosing the tokens: nothing of our sampling takes part. */
 export async function loadReference(model: string): Promise<Reference> {
   const { shape } = await readModelFile(model);
-  const options = loadOptions(defaultSettings, {
-    model,
-    name: 'reference',
-    shape,
-    threads: 1,
-    contextSizeGiven: false,
-  });
+  const options = loadOptions(
+    { ...defaultSettings, batchsize: -1 },
+    {
+      model,
+      name: 'reference',
+      shape,
+      threads: 1,
+      contextSizeGiven: false,
+    },
+  );
   const { native, context, vocabulary, contextSize } = await loadModel(options, () => {});
   const name = readdirSync(native.folder).find((file) => /^(lib)?llama\..*v\d.*\.(so|dylib|dll)$/.test(file)) ?? '';
   const library = koffi.load(join(native.folder, name));
@@ -32,10 +35,11 @@ export async function loadReference(model: string): Promise<Reference> {
 
   function step(): number {
     context.clearBatch();
-    slot.fill(context.room);
+    slot.fill(1);
     const result = context.decodeNow();
     if (result !== 'ok') throw new Error(`decode: ${result}`);
     slot.settle();
+    if (slot.place === undefined) return step();
     return sample(sampler, context.pointer, slot.place) as number;
   }
 

@@ -113,7 +113,7 @@ export const generationFlags = {
     min: 0,
     max: 32,
     metavar: 'COUNT',
-    availability: 'later',
+    availability: 'ready',
     help: 'Run up to this many text requests together; 0 and 1 run one at a time. Turns context shifting off.',
   },
   draftmodel: {

@@ -43,7 +43,7 @@ export const ourFlags = {
     names: ['--batchall'],
     type: 'switch',
     default: false,
-    availability: 'later',
+    availability: 'ready',
     help: 'With --parallelrequests, run requests with any sampler together, not only plain ones.',
   },
   draftngram: {

@@ -20,7 +20,7 @@ export function loadOptions(settings: Settings, facts: PlacementFacts): LoadOpti
     contextSize: settings.contextsize,
     contextSizeGiven: facts.contextSizeGiven,
     trainedContextOverride: settings.overridenativecontext,
-    sequences: 1,
+    sequences: Math.max(1, settings.parallelrequests),
     batchSize,
     microBatchSize: settings.ubatchsize > 0 ? settings.ubatchsize : batchSize,
     threads: facts.threads,

@@ -1,3 +1,4 @@
+import type { AppError } from '../../core/errors.ts';
 import { type Family, json } from '../../http/call.ts';
 import { busyDetail, retryHeaders } from '../../http/detail.ts';
 
@@ -14,11 +15,26 @@ export const llamacppFamily: Family = {
   name: 'llamacpp',
   title: 'llama.cpp server API',
   errorReply(error) {
-    return json({ ...errorBody(error.status, error.message), ...busyDetail(error) }, error.status, retryHeaders(error));
+    return json({ ...failureBody(error), ...busyDetail(error) }, error.status, retryHeaders(error));
   },
 };
 
 export function errorBody(code: number, message: string): { readonly error: object } {
   const type = types.get(code) ?? (code >= 500 ? 'server_error' : 'invalid_request_error');
   return { error: { code, message, type } };
+}
+
+/** Clients shorten their prompt by the two numbers that come with this one failure. */
+export function failureBody(error: AppError): { readonly error: object } {
+  if (error.code !== 'context-overflow') return errorBody(error.status, error.message);
+  const { promptTokens, contextSize } = (error as AppError<'context-overflow'>).details;
+  return {
+    error: {
+      code: error.status,
+      message: error.message,
+      type: 'exceed_context_size_error',
+      n_prompt_tokens: promptTokens,
+      n_ctx: contextSize,
+    },
+  };
 }

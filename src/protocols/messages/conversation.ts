@@ -1,16 +1,7 @@
-import { type Message, type ToolCallRecord, text } from '../../chat/messages.ts';
+import { flatContent, type Message, type ToolCallRecord, text } from '../../chat/messages.ts';
 import type { JsonObject } from '../../http/body.ts';
 import { type Block, blockText, joinTexts, type Pass, readBlocks, resultText } from './blocks.ts';
-import {
-  oneOf,
-  optional,
-  readBoolean,
-  readList,
-  readName,
-  readObject,
-  readString,
-  wrong,
-} from './readers.ts';
+import { oneOf, optional, readBoolean, readList, readName, readObject, readString, wrong } from './readers.ts';
 
 /** One turn with everything that was said in it; wire messages of the same side that follow each other are one turn. */
 interface Turn {
@@ -33,7 +24,9 @@ export function decodeConversation(body: JsonObject, pass: Pass): readonly Messa
   });
   if (turns.length === 0) throw wrong('messages', 'an array with at least one message of the user or the assistant');
   const names = new Map<string, string>();
-  const spoken = turns.flatMap((turn) => (turn.role === 'user' ? userTurn(turn, names, pass) : assistantTurn(turn, names, pass)));
+  const spoken = turns.flatMap((turn) =>
+    turn.role === 'user' ? userTurn(turn, names, pass) : assistantTurn(turn, names, pass),
+  );
   const opening: Message[] = system.length > 0 ? [{ role: 'system', content: text(joinTexts(system)) }] : [];
   return [...opening, ...withoutEmptyEnd(spoken)];
 }
@@ -130,6 +123,7 @@ function toolCall({ fields, field }: Block): ToolCallRecord {
 /** An empty last turn of the assistant asks for an answer like any other: there is nothing to go on from. */
 function withoutEmptyEnd(messages: readonly Message[]): readonly Message[] {
   const last = messages.at(-1);
-  const empty = last?.role === 'assistant' && last.content.length === 0 && !last.toolCalls && !last.reasoning;
+  if (last?.role !== 'assistant' || last.toolCalls || last.reasoning) return messages;
+  const empty = flatContent(last.content, []).trim() === '';
   return empty ? messages.slice(0, -1) : messages;
 }

@@ -1,4 +1,4 @@
-import { type AppError, AppError as Failure, asAppError } from '../../core/errors.ts';
+import { AppError, asAppError } from '../../core/errors.ts';
 import { type GenerationEvent, unreachable } from '../../core/events.ts';
 import { commentFrame, namedFrame } from '../../http/sse.ts';
 import { ending, type Finish, type ReplyFacts, type Start, usageOf } from './ending.ts';
@@ -13,10 +13,7 @@ const messageStop = frame('message_stop', '');
  * A reply in this dialect is a list of content blocks of which one is open at a time: whatever begins another block, or
  * ends the reply, closes the open one first.
  */
-export async function* encodeStream(
-  events: AsyncIterable<GenerationEvent>,
-  facts: ReplyFacts,
-): AsyncGenerator<string> {
+export async function* encodeStream(events: AsyncIterable<GenerationEvent>, facts: ReplyFacts): AsyncGenerator<string> {
   const blocks = new Blocks();
   let start: Start | undefined;
   try {
@@ -59,7 +56,7 @@ export async function* encodeStream(
     yield errorFrame(asAppError(error));
     return;
   }
-  yield errorFrame(new Failure('internal', { reason: 'the reply broke off' }));
+  yield errorFrame(new AppError('internal', { reason: 'the reply broke off' }));
 }
 
 type Kind = 'thinking' | 'text' | 'tool_use';

@@ -49,7 +49,8 @@ export const readFinite: Read<number> = (value, field) => {
 
 /** Programs without integers write `1024.0`, which is the same number in JSON; halves of a token are refused. */
 export const readCount: Read<number> = (value, field) => {
-  if (typeof value !== 'number' || !Number.isInteger(value) || value < 0) throw wrong(field, 'a whole number, 0 or more');
+  if (typeof value !== 'number' || !Number.isInteger(value) || value < 0)
+    throw wrong(field, 'a whole number, 0 or more');
   return value;
 };
 

@@ -80,12 +80,12 @@ async function whole(events: AsyncIterable<GenerationEvent>, facts: ReplyFacts, 
 
 async function count(call: Call, parts: MessagesParts): Promise<Reply> {
   // The length of a reply that is never made must not matter, nor a wish for a summary.
-  const { max_tokens: _, compaction: __, ...sent } = jsonObject(call.body, { empty: 'refuse' });
-  const body = parts.applyDefaults(sent);
+  const sent = jsonObject(call.body, { empty: 'refuse' });
+  const body = parts.applyDefaults({ ...sent, max_tokens: undefined, compaction: undefined });
   const { request, passed } = decode(body, parts);
   requireModel(parts);
   const inputTokens = await parts.chat.countTokens(request);
-  return json({ input_tokens: inputTokens }, 200, replyHeaders(body, countFidelity, passed, parts));
+  return json({ input_tokens: inputTokens }, 200, replyHeaders(sent, countFidelity, passed, parts));
 }
 
 /** Without a model there are no tokens to count, and 0 would look like an answer. */

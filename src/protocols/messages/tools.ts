@@ -45,8 +45,6 @@ export function decodeToolChoice(body: JsonObject): ToolWishes {
   const field = 'tool_choice.disable_parallel_tool_use';
   const single = optional(wish.disable_parallel_tool_use, field, readBoolean) ?? false;
   const choice: ToolChoice =
-    type === 'tool'
-      ? { type: 'named', name: readName(wish.name, 'tool_choice.name') }
-      : { type: choices[type] };
+    type === 'tool' ? { type: 'named', name: readName(wish.name, 'tool_choice.name') } : { type: choices[type] };
   return { choice, parallel: !single };
 }

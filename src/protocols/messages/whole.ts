@@ -65,7 +65,12 @@ function addText(blocks: ContentBlock[], type: 'text' | 'thinking', piece: strin
   else blocks.push({ type, thinking: piece, signature: '' });
 }
 
-function messageOf(blocks: readonly ContentBlock[], finish: Finish, start: Start | undefined, facts: ReplyFacts): object {
+function messageOf(
+  blocks: readonly ContentBlock[],
+  finish: Finish,
+  start: Start | undefined,
+  facts: ReplyFacts,
+): object {
   return {
     id: facts.id,
     type: 'message',

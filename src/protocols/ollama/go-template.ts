@@ -6,8 +6,6 @@ export interface TemplateValues {
   readonly Suffix: string;
 }
 
-const action = /\{\{(-?)\s*(.*?)\s*(-?)\}\}/gs;
-
 interface Piece {
   readonly type: 'text' | 'action';
   readonly text: string;
@@ -27,9 +25,9 @@ export function renderGoTemplate(template: string, values: TemplateValues): stri
     const tested = /^if\s+\.(\w+)$/.exec(text)?.[1];
     if (type === 'text') prompt += shown ? text : '';
     else if (field === 'Response' && shown) return prompt;
-    else if (field !== undefined) prompt += shown && field !== 'Response' ? valueOf(field, values) : '';
+    else if (field !== undefined) prompt += shown && field !== 'Response' ? fieldValue(field, values) : '';
     else if (tested !== undefined) {
-      const holds = tested !== 'Response' && valueOf(tested, values) !== '';
+      const holds = tested !== 'Response' && fieldValue(tested, values) !== '';
       conditions.push({ outer: shown, holds });
       shown = shown && holds;
     } else if (text === 'else') {
@@ -47,31 +45,34 @@ export function renderGoTemplate(template: string, values: TemplateValues): stri
 }
 
 export function usesSuffix(template: string): boolean {
-  return /\{\{-?\s*\.Suffix\s*-?\}\}/.test(template);
+  return pieces(template).some(({ type, text }) => type === 'action' && text === '.Suffix');
 }
 
+/** A dash at either end of an action takes the white space on that side with it. */
 function pieces(template: string): Piece[] {
   const found: Piece[] = [];
   let from = 0;
-  let trimNext = false;
-  const text = (end: number, trimEnd: boolean): void => {
+  let trimStart = false;
+  const addText = (end: number, trimEnd: boolean): void => {
     let between = template.slice(from, end);
-    if (trimNext) between = between.trimStart();
+    if (trimStart) between = between.trimStart();
     if (trimEnd) between = between.trimEnd();
     found.push({ type: 'text', text: between });
   };
-  for (const match of template.matchAll(action)) {
-    const [whole, before, inside = '', after] = match;
-    text(match.index, before === '-');
-    found.push({ type: 'action', text: inside });
-    from = match.index + whole.length;
-    trimNext = after === '-';
+  for (let open = template.indexOf('{{'); open !== -1; open = template.indexOf('{{', from)) {
+    const close = template.indexOf('}}', open);
+    if (close === -1) throw unsupported('{{ without }}');
+    const inside = template.slice(open + 2, close);
+    addText(open, inside.startsWith('-'));
+    found.push({ type: 'action', text: inside.replace(/^-/, '').replace(/-$/, '').trim() });
+    from = close + 2;
+    trimStart = inside.endsWith('-');
   }
-  text(template.length, false);
+  addText(template.length, false);
   return found;
 }
 
-function valueOf(field: string, values: TemplateValues): string {
+function fieldValue(field: string, values: TemplateValues): string {
   if (Object.hasOwn(values, field)) return values[field as keyof TemplateValues];
   throw unsupported(`.${field}`);
 }

@@ -101,7 +101,11 @@ export function readOptions(body: JsonObject): JsonObject {
 }
 
 /** What this dialect calls by names of its own, put over the controls that every family shares. */
-export function optionControls(settings: JsonObject, base: GenerationControls, parts: ControlParts): GenerationControls {
+export function optionControls(
+  settings: JsonObject,
+  base: GenerationControls,
+  parts: ControlParts,
+): GenerationControls {
   const maxContext = isAbsent(settings.num_ctx)
     ? base.maxContext
     : smaller(readInteger(settings.num_ctx, 0), parts.contextSize);

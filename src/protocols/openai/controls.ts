@@ -7,7 +7,7 @@ import { type DialectParts, dialectControls } from '../dialect.ts';
 import { decodeLogitBias } from './bias.ts';
 import { optionalInteger, optionalNumber, wrong } from './fields.ts';
 
-/** What chat and completions have in common: how the text is generated. Reasoning and logprobs are theirs to add. */
+/** What chat and completions have in common: how the text is generated. Logprobs mean something else in each. */
 export async function decodeOwnControls(body: JsonObject, parts: DialectParts): Promise<GenerationControls> {
   const own = ownSampling(body);
   const asked = askedTokens(body);
@@ -22,14 +22,13 @@ export async function decodeOwnControls(body: JsonObject, parts: DialectParts): 
     stop: isAbsent(body.stop) ? native.stop : decodeStop(body, 'stop'),
     trimStop: true,
     logprobs: undefined,
-    reasoning: undefined,
   };
 }
 
 /** Fields that both dialects have, but with another meaning here, must not be read as the native ones. */
 function nativeBody(body: JsonObject): JsonObject {
   const typical = isAbsent(body.typical_p) && !isAbsent(body.typ_p) ? { typical_p: body.typ_p } : {};
-  const { logit_bias: _, logprobs: __, reasoning_effort: ___, ...rest } = body;
+  const { logit_bias: _, logprobs: __, ...rest } = body;
   return { ...rest, ...typical };
 }
 

@@ -1,5 +1,5 @@
 import { isUtf8 } from 'node:buffer';
-import { type Content, type ContentPart, text } from '../../chat/messages.ts';
+import { type Content, text } from '../../chat/messages.ts';
 import { AppError } from '../../core/errors.ts';
 import type { JsonObject } from '../../http/body.ts';
 import { isAbsent, isObject } from '../controls/fields.ts';
@@ -38,12 +38,12 @@ export function readContent(value: unknown, at: string): Content {
   if (isAbsent(value)) return [];
   if (typeof value === 'string') return text(value);
   if (!Array.isArray(value)) throw invalid(at, 'a string or an array of content parts');
-  return value.flatMap((part, index): ContentPart[] => {
+  return value.flatMap((part, index): Content => {
     const place = `${at}[${index}]`;
     if (!isObject(part)) throw invalid(place, 'an object');
     const read = partReaders.get(part.type);
     if (!read) throw invalid(`${place}.type`, `one of ${[...partReaders.keys()].join(', ')}`);
-    return [...text(read(part, place))] as ContentPart[];
+    return text(read(part, place));
   });
 }
 

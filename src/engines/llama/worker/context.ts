@@ -112,6 +112,11 @@ export class Context {
     return this.native.sequenceRemove(this.#memory, sequence, from, -1);
   }
 
+  /** Lets a sequence share the first `count` cells of another; nothing is computed or moved. */
+  copy(from: number, to: number, count: number): void {
+    this.native.sequenceCopy(this.#memory, from, to, 0, count);
+  }
+
   /** Takes `count` tokens out at `from`, and moves the rest of the sequence down over the gap. */
   shift(sequence: number, from: number, count: number, end: number): boolean {
     if (!this.native.sequenceRemove(this.#memory, sequence, from, from + count)) return false;

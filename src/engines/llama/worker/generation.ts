@@ -30,6 +30,8 @@ export interface GenerationParts {
   readonly droppedTokens: number;
   readonly startedAt: number;
   readonly now: () => number;
+  /** Called once, when nothing of this is used any more. */
+  readonly ended: () => void;
 }
 
 /** One request at work in the batch: it is asked for tokens before each step and given its logits after it. */
@@ -72,8 +74,14 @@ export class Generation {
   fill(room: number): void {
     const { slot, negative, now } = this.parts;
     this.#firstDecodeAt ??= now();
-    slot.fill(negative ? Math.floor(room / 2) : room);
-    negative?.fill(Math.floor(room / 2));
+    if (!negative) {
+      slot.fill(room);
+      return;
+    }
+    // Both logits must come from the same batch: whoever is done sooner keeps its last token back for the other.
+    const half = Math.floor(room / 2);
+    const together = slot.remaining <= half && negative.remaining <= half;
+    for (const one of [slot, negative]) one.fill(together ? half : Math.min(half, one.remaining - 1));
   }
 
   /** The batch was computed: chooses a token where the logits for one are there. */
@@ -206,9 +214,11 @@ export class Generation {
   }
 
   #end(): void {
+    if (this.finished) return;
     this.finished = true;
     this.parts.slot.finish();
     this.parts.negative?.finish();
+    this.parts.ended();
   }
 
   #describe(token: number, alternatives: number): TokenLogprob {

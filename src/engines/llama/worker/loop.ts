@@ -1,6 +1,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { AppError, asAppError, plainError } from '../../../core/errors.ts';
 import type { FromWorker, Piece } from '../messages.ts';
+import { nextChunk } from './chunk.ts';
 import type { Context, DecodeResult } from './context.ts';
 import type { Generation } from './generation.ts';
 
@@ -14,10 +15,14 @@ const smallBatch = 64;
 export class BatchLoop {
   readonly #active = new Set<Generation>();
   #running = false;
+  #chunk = 128;
 
   constructor(
     private readonly context: Context,
     private readonly send: (message: FromWorker) => void,
+    private readonly now: () => number,
+    /** Called whenever a generation has ended: another one may fit now. */
+    private readonly onEnded: () => void,
   ) {}
 
   add(generation: Generation): void {
@@ -50,12 +55,20 @@ export class BatchLoop {
     this.#dropAborted(pieces);
     const { context } = this;
     context.clearBatch();
-    // Who writes goes before who reads: one token each, and the prompts share the rest of the batch.
-    const ordered = [...this.#active].sort((a, b) => Number(a.readingPrompt) - Number(b.readingPrompt));
-    for (const generation of ordered) generation.fill(context.room);
+    // Who writes goes before who reads: one token each. The prompts share the rest of the batch, or only a part of it
+    // while somebody writes, so that a long prompt does not stop the streams.
+    const writers = [...this.#active].filter(({ readingPrompt }) => !readingPrompt);
+    const readers = [...this.#active].filter(({ readingPrompt }) => readingPrompt);
+    for (const generation of writers) generation.fill(context.room);
+    const written = context.size;
+    const room = writers.length > 0 ? Math.min(context.room, this.#chunk) : context.room;
+    for (const generation of readers) generation.fill(Math.max(0, room - (context.size - written)));
     if (context.size === 0) return;
+    const startedAt = this.now();
     const result = context.size <= smallBatch ? context.decodeNow() : await context.decode();
-    for (const generation of ordered) this.#after(generation, result, pieces);
+    const mixed = writers.length > 0 && context.size - written >= room;
+    if (mixed) this.#chunk = nextChunk(this.#chunk, this.now() - startedAt, context.batchCapacity);
+    for (const generation of [...writers, ...readers]) this.#after(generation, result, pieces);
   }
 
   #after(generation: Generation, result: DecodeResult, pieces: Piece[]): void {
@@ -66,15 +79,20 @@ export class BatchLoop {
     } catch (error) {
       generation.fail(asAppError(error), pieces);
     }
-    if (generation.finished) this.#active.delete(generation);
+    if (generation.finished) this.#remove(generation);
   }
 
   #dropAborted(pieces: Piece[]): void {
     for (const generation of this.#active) {
       if (!generation.aborted) continue;
       generation.interrupt(pieces);
-      this.#active.delete(generation);
+      this.#remove(generation);
     }
+  }
+
+  #remove(generation: Generation): void {
+    this.#active.delete(generation);
+    this.onEnded();
   }
 }
 

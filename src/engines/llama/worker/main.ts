@@ -7,7 +7,16 @@ import { prepareGeneration, type Workshop } from './prepare.ts';
 import { Slot } from './slot.ts';
 
 /** The engine's own process: it loads one model and serves it until its channel closes. */
-let serving: { readonly workshop: Workshop; readonly loop: BatchLoop } | undefined;
+let serving: Serving | undefined;
+
+interface Serving {
+  readonly workshop: Workshop;
+  readonly loop: BatchLoop;
+  /** Requests that found no room in the cache, in the order in which they came. */
+  readonly waiting: (ToWorker & { type: 'generate' })[];
+  /** Ends a waiting request; false if there is none of that number. */
+  dropWaiting(id: number): boolean;
+}
 
 const send = (message: FromWorker): void => {
   process.send?.(message);
@@ -32,19 +41,12 @@ async function receive(message: ToWorker): Promise<void> {
   const { workshop, loop } = serving;
   const { vocabulary } = workshop.loaded;
   switch (message.type) {
-    case 'generate': {
-      const pieces: Piece[] = [];
-      try {
-        const generation = prepareGeneration(workshop, message, pieces);
-        send({ type: 'step', pieces: [generation.start(), ...pieces] });
-        loop.add(generation);
-      } catch (error) {
-        send({ type: 'step', pieces: [...pieces, errorPiece(message.id, error)] });
-      }
+    case 'generate':
+      serving.waiting.push(message);
+      admit(serving);
       return;
-    }
     case 'abort':
-      loop.abort(message.id);
+      if (!serving.dropWaiting(message.id)) loop.abort(message.id);
       return;
     case 'tokenize':
       answer(message.id, () => [...vocabulary.tokenize(message.text, { addSpecial: message.addSpecial })]);
@@ -62,16 +64,56 @@ function answer(id: number, work: () => unknown): void {
   }
 }
 
-function serve(loaded: Loaded): { workshop: Workshop; loop: BatchLoop } {
+/** Begins as many of the waiting requests as there is room for; the first that does not fit holds back the others. */
+function admit({ workshop, loop, waiting }: Serving): void {
+  for (let next = waiting[0]; next; next = waiting[0]) {
+    const pieces: Piece[] = [];
+    try {
+      const generation = prepareGeneration(workshop, next, pieces);
+      if (!generation) return;
+      send({ type: 'step', pieces: [generation.start(), ...pieces] });
+      loop.add(generation);
+    } catch (error) {
+      send({ type: 'step', pieces: [...pieces, errorPiece(next.id, error)] });
+    }
+    waiting.shift();
+  }
+}
+
+function serve(loaded: Loaded): Serving {
   const { context, options, contextSize } = loaded;
+  const now = () => performance.now();
   const workshop: Workshop = {
     loaded,
-    slot: new Slot(context, 0, contextSize),
-    negative: options.guidance ? new Slot(context, 1, contextSize) : undefined,
-    now: () => performance.now(),
+    slots: Array.from({ length: options.sequences }, (_, sequence) => new Slot(context, sequence, contextSize)),
+    negative: options.guidance ? new Slot(context, options.sequences, contextSize) : undefined,
+    now,
     retained: undefined,
     breakers: undefined,
     reasoning: 'unknown',
   };
-  return { workshop, loop: new BatchLoop(context, send) };
+  const waiting: Serving['waiting'] = [];
+  const serving: Serving = {
+    workshop,
+    waiting,
+    loop: new BatchLoop(context, send, now, () => admit(serving)),
+    dropWaiting: (id) => {
+      const place = waiting.findIndex((one) => one.id === id);
+      if (place === -1) return false;
+      waiting.splice(place, 1);
+      send({ type: 'step', pieces: [unstartedPiece(id)] });
+      return true;
+    },
+  };
+  return serving;
+}
+
+function unstartedPiece(id: number): Piece {
+  return {
+    type: 'finish',
+    id,
+    cause: 'aborted',
+    usage: { promptTokens: 0, cachedTokens: 0, completionTokens: 0 },
+    timings: { initMs: 0, promptMs: 0, generationMs: 0, processedTokens: 0 },
+  };
 }

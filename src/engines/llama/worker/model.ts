@@ -1,4 +1,5 @@
 import { cacheTypes, type LoadedModel, type LoadOptions } from '../load-options.ts';
+import { sharedCells } from './cells.ts';
 import { Context } from './context.ts';
 import { layersThatFit } from './gpu-fit.ts';
 import { type Engine, openEngine } from './library.ts';
@@ -14,7 +15,10 @@ export interface Loaded {
   readonly vocabulary: Vocabulary;
   readonly context: Context;
   readonly options: LoadOptions;
+  /** What one sequence may hold. */
   readonly contextSize: number;
+  /** What all sequences may hold together. */
+  readonly cells: number;
   readonly info: LoadedModel;
   /** Whether the memory can forget the end of a sequence; recurrent and hybrid models cannot. */
   readonly canRewind: boolean;
@@ -49,7 +53,7 @@ export async function loadModel(options: LoadOptions, progress: (fraction: numbe
   warmUp(context, vocabulary);
   const info = describe(engine, model, { contextSize, trainedContext, gpuLayers, gpus, notes, vocabulary });
   const canRewind = !native.modelIsRecurrent(model) && !native.modelIsHybrid(model);
-  return { native, vocabulary, context, options, contextSize, info, canRewind };
+  return { native, vocabulary, context, options, contextSize, cells: params.n_ctx, info, canRewind };
 }
 
 async function loadWeights(
@@ -135,12 +139,14 @@ function contextParams(
   if (quantised && !options.flashAttention) {
     notes.push('Without flash attention only the keys of the cache are quantised, not the values.');
   }
-  const cells = contextSize * (options.guidance ? 2 : 1);
+  const cells = sharedCells(contextSize, sequences);
+  // Each sequence must be able to add a token to a batch.
+  const batchSize = Math.min(Math.max(options.batchSize, sequences), cells);
   return {
     ...native.contextDefaults(),
     n_ctx: cells,
-    n_batch: Math.min(options.batchSize, cells),
-    n_ubatch: Math.min(options.microBatchSize, options.batchSize, cells),
+    n_batch: batchSize,
+    n_ubatch: Math.min(options.microBatchSize, batchSize),
     n_seq_max: sequences,
     n_threads: options.threads,
     n_threads_batch: options.batchThreads,

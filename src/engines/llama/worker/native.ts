@@ -132,6 +132,10 @@ function bind(folder: string) {
       llama,
       'void llama_memory_seq_add(void *memory, int32 sequence, int32 from, int32 to, int32 by)',
     ),
+    sequenceCopy: declare<(memory: Pointer, from: number, to: number, start: number, end: number) => void>(
+      llama,
+      'void llama_memory_seq_cp(void *memory, int32 from, int32 to, int32 start, int32 end)',
+    ),
     sequenceEnd: declare<(memory: Pointer, sequence: number) => number>(
       llama,
       'int32 llama_memory_seq_pos_max(void *memory, int32 sequence)',

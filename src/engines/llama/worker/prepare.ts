@@ -4,6 +4,7 @@ import { type DryBreakers, dryBreakers } from '../../../sampling/dry-breakers.ts
 import { ReasoningBudget } from '../../../sampling/reasoning-budget.ts';
 import { Sampler } from '../../../sampling/sampler.ts';
 import type { Piece } from '../messages.ts';
+import { slotsToEmpty } from './cells.ts';
 import { Generation } from './generation.ts';
 import { NativeGrammar } from './grammar.ts';
 import type { Loaded } from './model.ts';
@@ -11,8 +12,9 @@ import { OutputText } from './output-text.ts';
 import { type PromptPlan, planPrompt } from './prompt.ts';
 import { withFamilyPrefix } from './prompt-text.ts';
 import { findReasoning, type ReasoningSetup } from './reasoning-tags.ts';
-import { planReuse } from './reuse.ts';
+import { commonPrefix, planReuse } from './reuse.ts';
 import type { Slot } from './slot.ts';
+import { chooseSlot } from './slot-choice.ts';
 import type { Vocabulary } from './vocabulary.ts';
 
 const smallestContext = 16;
@@ -20,7 +22,7 @@ const smallestContext = 16;
 /** What the worker keeps between requests, besides the cache in the slots. */
 export interface Workshop {
   readonly loaded: Loaded;
-  readonly slot: Slot;
+  readonly slots: readonly Slot[];
   readonly negative: Slot | undefined;
   readonly now: () => number;
   /** The grammar of the last request that wanted its state kept. */
@@ -36,9 +38,16 @@ export interface Question {
   readonly seed: number;
 }
 
-/** Turns a request into a generation that is ready to run: tokens, cache, samplers. Throws what is wrong with it. */
-export function prepareGeneration(workshop: Workshop, { id, request, seed }: Question, pieces: Piece[]): Generation {
-  const { loaded, slot, now } = workshop;
+/**
+ * Turns a request into a generation that is ready to run: tokens, cache, samplers. Throws what is wrong with it. Undefined
+ * when the cache has no room beside those at work: it must be asked again after one of them has ended.
+ */
+export function prepareGeneration(
+  workshop: Workshop,
+  { id, request, seed }: Question,
+  pieces: Piece[],
+): Generation | undefined {
+  const { loaded, now } = workshop;
   const { vocabulary } = loaded;
   const startedAt = now();
   const warn = (code: string, text: string) => pieces.push({ type: 'warning', id, code, text });
@@ -58,6 +67,9 @@ export function prepareGeneration(workshop: Workshop, { id, request, seed }: Que
       `${plan.dropped} tokens at the beginning of the prompt did not fit into the context and were dropped.`,
     );
   }
+  const needed = plan.tokens.length + plan.maxTokens;
+  const slot = takeSlot(workshop, plan.tokens, needed + (negativeTokens ? needed + negativeTokens.length : 0));
+  if (!slot) return undefined;
   const grammar = takeGrammar(workshop, request);
   const cachedTokens = reuseCache(loaded, slot, plan, warn);
   const budget = reasoningBudget(workshop, request, plan);
@@ -99,6 +111,7 @@ export function prepareGeneration(workshop: Workshop, { id, request, seed }: Que
     droppedTokens: plan.dropped,
     startedAt,
     now,
+    ended: () => keepGrammar(workshop, grammar),
   });
 }
 
@@ -156,15 +169,42 @@ function reuseCache(
   return slot.computed;
 }
 
+/** The slot where the prompt is best computed, with its cells reserved; undefined while there is no room. */
+function takeSlot({ loaded, slots, now }: Workshop, wanted: Int32Array, needed: number): Slot | undefined {
+  const choice = chooseSlot(slots, wanted, loaded.canRewind);
+  if (!choice) return undefined;
+  const { slot, copyFrom } = choice;
+  const emptied = slotsToEmpty(
+    slots.filter((one) => one !== slot),
+    needed,
+    loaded.cells,
+  );
+  if (!emptied) return undefined;
+  // Copied before the others are emptied: shared cells live as long as one of their sequences does.
+  if (copyFrom) slot.copyFrom(copyFrom, commonPrefix(copyFrom.cached, wanted));
+  for (const one of emptied) one.forgetFrom(0);
+  slot.take(needed, now());
+  return slot;
+}
+
 function takeGrammar(workshop: Workshop, { grammar }: GenerationRequest): NativeGrammar | undefined {
-  const { retained } = workshop;
-  if (grammar?.retainState && retained?.grammar.gbnf === grammar.gbnf) return retained;
-  retained?.free();
-  workshop.retained = undefined;
   if (!grammar) return undefined;
-  const made = new NativeGrammar(workshop.loaded.vocabulary, grammar);
-  workshop.retained = made;
-  return made;
+  const { retained } = workshop;
+  if (!grammar.retainState || retained?.grammar.gbnf !== grammar.gbnf) {
+    return new NativeGrammar(workshop.loaded.vocabulary, grammar);
+  }
+  workshop.retained = undefined;
+  return retained;
+}
+
+/** After the end: a grammar whose state is to be kept waits for the next request; any other goes. */
+function keepGrammar(workshop: Workshop, grammar: NativeGrammar | undefined): void {
+  if (!grammar?.grammar.retainState) {
+    grammar?.free();
+    return;
+  }
+  workshop.retained?.free();
+  workshop.retained = grammar;
 }
 
 function negativePrompt({ loaded, negative }: Workshop, { guidance }: GenerationRequest): Int32Array | undefined {

@@ -10,6 +10,11 @@ export class Slot {
   computed = 0;
   /** Where the logits of the last batch are; undefined while tokens are left to compute. */
   place: number | undefined;
+  /** A generation is at work here. */
+  busy = false;
+  /** The time of its last use, to find the one that can best be given up. */
+  usedAt = 0;
+  #reserved = 0;
   #inBatch = 0;
 
   constructor(
@@ -27,6 +32,27 @@ export class Slot {
   /** The tokens that a later prompt may share. */
   get cached(): Int32Array {
     return this.tokens.subarray(0, this.computed);
+  }
+
+  /** Cells of the cache that are in use, or may come to be while a generation is at work. */
+  get cells(): number {
+    return this.busy ? this.#reserved : this.computed;
+  }
+
+  /** A generation begins that may come to `cells` tokens. */
+  take(cells: number, now: number): void {
+    this.busy = true;
+    this.usedAt = now;
+    this.#reserved = cells;
+  }
+
+  /** Makes the first `count` tokens of another slot its own. */
+  copyFrom(other: Slot, count: number): void {
+    this.forgetFrom(0);
+    this.context.copy(other.sequence, this.sequence, count);
+    this.tokens.set(other.tokens.subarray(0, count));
+    this.computed = count;
+    this.length = count;
   }
 
   /** Begins a new text, of which the cache already holds the first `computed` tokens. */
@@ -74,6 +100,7 @@ export class Slot {
   /** After the end: a token that was chosen but never computed is no use to anybody. */
   finish(): void {
     this.length = this.computed;
+    this.busy = false;
   }
 
   forgetFrom(position: number): void {

@@ -1,0 +1,46 @@
+import { describe, expect, test } from 'vitest';
+import { chooseSlot, type SlotView } from './slot-choice.ts';
+
+const range = (from: number, to: number) => Int32Array.from({ length: to - from }, (_, index) => from + index);
+const join = (...parts: Int32Array[]) => Int32Array.from(parts.flatMap((part) => [...part]));
+const slot = (cached: Int32Array, usedAt: number, busy = false): SlotView => ({ cached, usedAt, busy });
+const empty = slot(range(0, 0), 0);
+const system = range(0, 100);
+const chat = slot(join(system, range(1000, 1400)), 5);
+
+test('a chat goes on in its own slot', () => {
+  expect(chooseSlot([empty, chat], join(chat.cached, range(2000, 2020)), true)).toEqual({
+    slot: chat,
+    copyFrom: undefined,
+  });
+});
+
+test('a side task that shares the system prompt leaves the chat alone and copies what it shares', () => {
+  expect(chooseSlot([chat, empty], join(system, range(3000, 3050)), true)).toEqual({ slot: empty, copyFrom: chat });
+});
+
+test('the beginning of a slot that is at work can be copied too', () => {
+  const busy = { ...chat, busy: true };
+  expect(chooseSlot([busy, empty], join(system, range(3000, 3050)), true)).toEqual({ slot: empty, copyFrom: busy });
+});
+
+test('a few common tokens are not copied', () => {
+  expect(chooseSlot([chat, empty], join(range(0, 5), range(3000, 3050)), true)?.copyFrom).toBeUndefined();
+});
+
+test('a memory that cannot be copied takes the oldest free slot', () => {
+  expect(chooseSlot([chat, empty], join(system, range(3000, 3050)), false)).toEqual({
+    slot: empty,
+    copyFrom: undefined,
+  });
+});
+
+describe('which slot is given up', () => {
+  test('the one not used for the longest time', () => {
+    const older = slot(range(500, 600), 2);
+    expect(chooseSlot([chat, older], range(9000, 9010), true)?.slot).toBe(older);
+  });
+  test('with a single slot, that one', () => expect(chooseSlot([chat], range(9000, 9010), true)?.slot).toBe(chat));
+  test('none while all are at work', () =>
+    expect(chooseSlot([{ ...chat, busy: true }], range(0, 9), true)).toBeUndefined());
+});

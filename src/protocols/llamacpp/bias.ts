@@ -1,0 +1,58 @@
+import { AppError } from '../../core/errors.ts';
+import type { GenerationControls } from '../../core/request.ts';
+import type { TextService } from '../../core/text-service.ts';
+import { isAbsent, isObject } from '../controls/fields.ts';
+
+/** A token by its number or a text, all of whose tokens are meant; `false` forbids. */
+interface Bias {
+  readonly target: number | string;
+  readonly value: number | false;
+}
+
+type BiasControls = Pick<GenerationControls, 'logitBias' | 'bannedTokens'>;
+
+/** `logit_bias` of this dialect: an array of pairs, or an object whose keys are numbers or texts. */
+export function decodeLogitBias(value: unknown): readonly Bias[] {
+  if (isAbsent(value)) return [];
+  if (isObject(value)) return Object.entries(value).map(([key, entry]) => bias(targetOf(key), entry));
+  if (!Array.isArray(value)) throw refusal();
+  return value.map((pair) => {
+    if (!Array.isArray(pair) || pair.length !== 2) throw refusal();
+    return bias(pair[0], pair[1]);
+  });
+}
+
+export async function resolveBias(entries: readonly Bias[], text: TextService): Promise<BiasControls> {
+  const logitBias = new Map<number, number>();
+  const bannedTokens = new Set<number>();
+  const found = await Promise.all(
+    entries.map(async ({ target, value }) => ({
+      tokens: typeof target === 'number' ? [target] : await text.tokenize(target, { addSpecial: false }),
+      value,
+    })),
+  );
+  for (const { tokens, value } of found) {
+    for (const token of tokens) {
+      if (value === false) bannedTokens.add(token);
+      else logitBias.set(token, value);
+    }
+  }
+  return { logitBias: [...logitBias], bannedTokens: [...bannedTokens] };
+}
+
+function targetOf(key: string): number | string {
+  return /^\d{1,9}$/.test(key) ? Number(key) : key;
+}
+
+function bias(target: unknown, value: unknown): Bias {
+  const named = typeof target === 'string' || (typeof target === 'number' && Number.isInteger(target));
+  if (!named || !(value === false || typeof value === 'number')) throw refusal();
+  return { target, value };
+}
+
+function refusal(): AppError {
+  return new AppError('invalid-field', {
+    field: 'logit_bias',
+    expected: 'pairs of a token number or a text with a number or false',
+  });
+}

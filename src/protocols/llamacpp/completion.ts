@@ -1,0 +1,139 @@
+import { AppError } from '../../core/errors.ts';
+import type { EndpointFidelity } from '../../core/fidelity.ts';
+import type { GenerationRequest, Ticket } from '../../core/request.ts';
+import { type JsonObject, jsonObject } from '../../http/body.ts';
+import { type Call, type Endpoint, json, type Reply } from '../../http/call.ts';
+import { commentFrame, sseHeaders } from '../../http/sse.ts';
+import { type DialectParts, noticeHeaders, streamReply, ticketFor } from '../dialect.ts';
+import { decodeLogitBias, resolveBias } from './bias.ts';
+import { type CompletionOptions, decodeOptions } from './decode.ts';
+import { stopEarly } from './early-stop.ts';
+import { encodeStream, finalBody, type ReplyView } from './encode.ts';
+import { llamacppFamily } from './errors.ts';
+import { completionFidelity, infillFidelity } from './fidelity.ts';
+import { generateAll } from './generate-all.ts';
+import { infillPrompt } from './infill.ts';
+import { decodePrompts, promptText } from './prompts.ts';
+import { type CompletionRecord, recordOf } from './record.ts';
+
+/** How an endpoint makes its prompts; the list tells whether the reply is one too. */
+interface PromptSource {
+  readonly fidelity: EndpointFidelity;
+  readonly prompts: (body: JsonObject, maxTokens: number) => Promise<readonly string[]>;
+}
+
+/** The path must match whole: as an ending it would catch the completions of other families. */
+export function completionEndpoints(parts: DialectParts): Endpoint[] {
+  const post = { method: 'POST', access: 'guarded', queued: true, family: llamacppFamily } as const;
+  const completion: PromptSource = {
+    fidelity: completionFidelity,
+    prompts: (body) => Promise.all(decodePrompts(body.prompt).map((pieces) => promptText(pieces, parts.text))),
+  };
+  const infill: PromptSource = {
+    fidelity: infillFidelity,
+    prompts: async (body, maxTokens) => [await infillPrompt(body, maxTokens, parts.text)],
+  };
+  return [
+    {
+      ...post,
+      match: 'exact',
+      path: '/completion',
+      summary: 'Continue a text, in the form of the llama.cpp server.',
+      handle: (call) => complete(call, parts, completion),
+    },
+    {
+      ...post,
+      match: 'ending',
+      path: '/infill',
+      summary: 'Fill in the middle between two pieces of code.',
+      handle: (call) => complete(call, parts, infill),
+    },
+  ];
+}
+
+async function complete(call: Call, parts: DialectParts, source: PromptSource): Promise<Reply> {
+  const body = parts.applyDefaults(jsonObject(call.body, { empty: 'refuse' }));
+  const options = decodeOptions(body, parts);
+  const bias = decodeLogitBias(body.logit_bias);
+  const prompts = await source.prompts(body, options.controls.maxTokens);
+  refuseEarlyStopOfMany(options, prompts.length * options.count);
+  // What the request forbids or likes by text can be known only with the model's tokens.
+  const controls = bias.length > 0 ? { ...options.controls, ...(await resolveBias(bias, parts.text)) } : options.controls;
+  const requests = prompts.flatMap((prompt) =>
+    Array.from({ length: options.count }, (): GenerationRequest => ({ ...controls, prompt, memory: '' })),
+  );
+  const model = parts.modelName();
+  const views = requests.map(
+    ({ prompt }, index): ReplyView => ({ index, model, prompt, controls, output: options.output, now: parts.now }),
+  );
+  const run: Run = { requests, views, options, stop: new AbortController() };
+  const ticket = ticketFor(call, body);
+  const ownTicket = { ...ticket, signal: AbortSignal.any([ticket.signal, run.stop.signal]) };
+  const headers = noticeHeaders(body, source.fidelity);
+  if (options.output.stream) return answerStream(run, ownTicket, parts, headers);
+  return answerWhole(run, ownTicket, parts, { headers, list: Array.isArray(body.prompt) && requests.length > 1 });
+}
+
+interface Run {
+  readonly requests: readonly GenerationRequest[];
+  readonly views: readonly ReplyView[];
+  readonly options: CompletionOptions;
+  readonly stop: AbortController;
+}
+
+async function answerWhole(
+  run: Run,
+  ticket: Ticket,
+  parts: DialectParts,
+  { headers, list }: { readonly headers: Record<string, string>; readonly list: boolean },
+): Promise<Reply> {
+  const records: CompletionRecord[] = [];
+  try {
+    for (const events of started(run, ticket, parts)) records.push(await recordOf(events));
+  } catch (error) {
+    // The replies that would have come after this one are of no use to anybody.
+    run.stop.abort();
+    throw error;
+  }
+  const bodies = records.map((record, index) => finalBody(record, run.views[index] as ReplyView));
+  const dropped = Math.max(0, ...records.map(({ droppedTokens }) => droppedTokens));
+  const told = dropped > 0 ? { ...headers, 'x-parley-dropped-tokens': String(dropped) } : headers;
+  return json(list || bodies.length > 1 ? bodies : bodies[0], 200, told);
+}
+
+function answerStream(
+  run: Run,
+  ticket: Ticket,
+  parts: DialectParts,
+  headers: Record<string, string>,
+): Promise<Reply> {
+  const [first, ...rest] = started(run, ticket, parts);
+  if (!first) throw new AppError('invalid-field', { field: 'prompt', expected: 'something' });
+  return streamReply(
+    first,
+    async function* (events) {
+      try {
+        for (const [index, each] of [events, ...rest].entries()) {
+          if (!(yield* encodeStream(each, run.views[index] as ReplyView))) return;
+        }
+      } finally {
+        run.stop.abort();
+      }
+    },
+    { headers: { ...sseHeaders, ...headers }, filler: commentFrame('keepalive'), startTimer: parts.startTimer },
+  );
+}
+
+function started({ requests, options, stop }: Run, ticket: Ticket, { text, now }: DialectParts) {
+  const { leastIndent, milliseconds } = options.earlyStop;
+  const all = generateAll(text, requests, ticket);
+  if (leastIndent === 0 && milliseconds === 0) return all;
+  return all.map((events) => stopEarly(events, options.earlyStop, { stop: () => stop.abort(), now }));
+}
+
+/** To stop one reply is to stop the place in the queue that all of them share. */
+function refuseEarlyStopOfMany({ earlyStop }: CompletionOptions, count: number): void {
+  const field = earlyStop.leastIndent > 0 ? 'n_indent' : earlyStop.milliseconds > 0 ? 't_max_predict_ms' : undefined;
+  if (field === undefined || count <= 1) return;
+  throw new AppError('unsupported', { feature: `${field} for several replies`, instead: 'ask for them one by one' });
+}

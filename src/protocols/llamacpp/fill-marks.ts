@@ -1,0 +1,52 @@
+import type { TextService } from '../../core/text-service.ts';
+import { modelError } from './model-error.ts';
+import { NotSupported } from './not-supported.ts';
+
+/** The special tokens that tell a model where the gap is. */
+export interface Marks {
+  readonly prefix: string;
+  readonly suffix: string;
+  readonly middle: string;
+  readonly repository: string | undefined;
+  readonly file: string | undefined;
+}
+
+type Triple = Pick<Marks, 'prefix' | 'suffix' | 'middle'>;
+
+/** As the families of models spell them. */
+const spellings: readonly Triple[] = [
+  { prefix: '<|fim_prefix|>', suffix: '<|fim_suffix|>', middle: '<|fim_middle|>' },
+  { prefix: '<fim_prefix>', suffix: '<fim_suffix>', middle: '<fim_middle>' },
+  { prefix: '<fim-prefix>', suffix: '<fim-suffix>', middle: '<fim-middle>' },
+  { prefix: '<｜fim▁begin｜>', suffix: '<｜fim▁hole｜>', middle: '<｜fim▁end｜>' },
+  { prefix: '▁<PRE>', suffix: '▁<SUF>', middle: '▁<MID>' },
+  { prefix: '<|code_prefix|>', suffix: '<|code_suffix|>', middle: '<|code_middle|>' },
+];
+const repositories = ['<|repo_name|>', '<|fim_repo|>', '<repo_name>', '<reponame>', '<fim-repo>'];
+const files = ['<|file_sep|>', '<|file_separator|>', '<file_sep>', '<file-sep>'];
+
+/** A vocabulary has a mark when it reads the whole mark as one token. */
+export async function findMarks(text: TextService): Promise<Marks> {
+  const failure = modelError(text.state());
+  if (failure) throw failure;
+  const all = [...spellings.flatMap(({ prefix, suffix, middle }) => [prefix, suffix, middle]), ...repositories, ...files];
+  const lengths = await Promise.all(
+    all.map(async (mark) => (await text.tokenize(mark, { addSpecial: false })).length),
+  );
+  const there = new Set(all.filter((_, index) => lengths[index] === 1));
+  const found = spellings.find(({ prefix, suffix, middle }) => [prefix, suffix, middle].every((mark) => there.has(mark)));
+  if (!found) throw new NotSupported(missing(there));
+  return {
+    ...found,
+    repository: repositories.find((mark) => there.has(mark)),
+    file: files.find((mark) => there.has(mark)),
+  };
+}
+
+function missing(there: ReadonlySet<string>): string {
+  const named = (['prefix', 'suffix', 'middle'] as const).filter(
+    (role) => !spellings.some((spelling) => there.has(spelling[role])),
+  );
+  const tokens = named.length > 0 ? named.map((role) => `a ${role} token`).join(', ') : 'tokens that belong together';
+  return `Infill is not possible with this model: its vocabulary lacks ${tokens}.`;
+}

@@ -1,0 +1,74 @@
+import { AppError } from '../../core/errors.ts';
+import type { TextService } from '../../core/text-service.ts';
+import type { JsonObject } from '../../http/body.ts';
+import { isAbsent, isObject, readText } from '../controls/fields.ts';
+import { requiredText } from './fields.ts';
+import { findMarks, type Marks } from './fill-marks.ts';
+
+interface ExtraFile {
+  readonly name: string;
+  readonly text: string;
+}
+
+/** How many tokens around the gap are worth reading: three quarters of them before it, one behind. */
+const widestWindow = 2048;
+const separatorWithoutMark = '\n\n--- snippet ---\n\n';
+
+/** The prompt for the gap between `input_prefix` and `input_suffix`; `prompt` is what already stands in the gap. */
+export async function infillPrompt(body: JsonObject, maxTokens: number, text: TextService): Promise<string> {
+  const prefix = requiredText(body, 'input_prefix');
+  const suffix = requiredText(body, 'input_suffix');
+  const beginning = readText(body, 'prompt');
+  const files = extraFiles(body.input_extra);
+  const marks = await findMarks(text);
+  const window = Math.min(widestWindow, Math.floor(text.contextSize() / 2));
+  const room = Math.max(0, text.contextSize() - window - 2 * maxTokens);
+  const [before, behind, extra] = await Promise.all([
+    lastTokens(prefix, Math.floor((window * 3) / 4), text),
+    firstTokens(suffix, Math.floor(window / 4), text),
+    lastTokens(extraText(files, marks), room, text),
+  ]);
+  const project = marks.repository === undefined ? '' : `${marks.repository}myproject\n`;
+  const file = marks.repository !== undefined && marks.file !== undefined ? `${marks.file}filename\n` : '';
+  return `${project}${extra}${file}${marks.prefix}${before}${marks.suffix}${behind}${marks.middle}${beginning}`;
+}
+
+function extraText(files: readonly ExtraFile[], { file }: Marks): string {
+  return files
+    .map(({ name, text }) => (file === undefined ? `${separatorWithoutMark}${text}` : `${file}${name}\n${text}\n`))
+    .join('');
+}
+
+function extraFiles(value: unknown): readonly ExtraFile[] {
+  if (isAbsent(value)) return [];
+  if (!Array.isArray(value)) throw refusal();
+  return value.map((entry) => {
+    if (!isObject(entry) || typeof entry.text !== 'string') throw refusal();
+    if (!isAbsent(entry.filename) && typeof entry.filename !== 'string') throw refusal();
+    return { name: entry.filename ?? 'tmp', text: entry.text };
+  });
+}
+
+async function lastTokens(words: string, count: number, text: TextService): Promise<string> {
+  return cut(words, count, text, (tokens) => tokens.slice(Math.max(0, tokens.length - count)));
+}
+
+async function firstTokens(words: string, count: number, text: TextService): Promise<string> {
+  return cut(words, count, text, (tokens) => tokens.slice(0, count));
+}
+
+/** A text that surely fits, as no token is shorter than a byte, needs no look at its tokens. */
+async function cut(
+  words: string,
+  count: number,
+  text: TextService,
+  keep: (tokens: readonly number[]) => readonly number[],
+): Promise<string> {
+  if (Buffer.byteLength(words) <= count) return words;
+  const tokens = await text.tokenize(words, { addSpecial: false });
+  return tokens.length <= count ? words : text.detokenize(keep(tokens), { renderSpecial: true });
+}
+
+function refusal(): AppError {
+  return new AppError('invalid-field', { field: 'input_extra', expected: 'an array of {"filename", "text"}' });
+}

@@ -1,0 +1,231 @@
+import { expect, test } from 'vitest';
+import { AppError, asAppError } from '../../core/errors.ts';
+import { ignoredFields } from '../../core/fidelity.ts';
+import type { Reply } from '../../http/call.ts';
+import { router } from '../../http/router.ts';
+import type { DialectParts } from '../dialect.ts';
+import {
+  callOf,
+  dialectParts,
+  finishEvent,
+  type Script,
+  scriptedChat,
+  scriptedText,
+  startEvent,
+} from '../testing/doubles.ts';
+import { messagesFamily } from './errors.ts';
+import { createFidelity, messagesFidelity } from './fidelity.ts';
+import { messagesEndpoints } from './routes.ts';
+
+const hello = { model: 'any', max_tokens: 100, messages: [{ role: 'user', content: 'Hi' }] };
+const script: Script = [startEvent(), { type: 'text-delta', text: 'Hello' }, finishEvent()];
+
+async function ask(parts: DialectParts, path: string, body: unknown, method = 'POST'): Promise<Reply> {
+  const endpoint = router(messagesEndpoints(parts)).find(method, path);
+  if (!endpoint) throw new Error(`nobody answers ${method} ${path}`);
+  try {
+    return await endpoint.handle(callOf(path, body, { method }));
+  } catch (error) {
+    return endpoint.family.errorReply(asAppError(error));
+  }
+}
+
+const bodyOf = (reply: Reply) => ('body' in reply ? JSON.parse(String(reply.body)) : undefined);
+
+async function streamOf(reply: Reply): Promise<string> {
+  if (!('stream' in reply)) throw new Error('not a stream');
+  let all = '';
+  for await (const piece of reply.stream) all += piece;
+  return all;
+}
+
+test.each(['/v1/messages', '/some/prefix/v1/messages', '/messages'])(
+  '%s answers with the whole message',
+  async (path) => {
+    const { chat, asked } = scriptedChat(script);
+    const reply = await ask(dialectParts({ chat }), path, { ...hello, genkey: 'mine' });
+    expect(reply).toMatchObject({
+      status: 200,
+      headers: { 'content-type': 'application/json', 'request-id': 'req_2' },
+    });
+    expect('body' in reply && reply.body).toBe(
+      '{"id":"msg_1","type":"message","role":"assistant","model":"mini","content":[{"type":"text","text":"Hello"}],"stop_reason":"end_turn","stop_sequence":null,"usage":{"input_tokens":4,"cache_creation_input_tokens":0,"cache_read_input_tokens":3,"output_tokens":5}}',
+    );
+    expect(asked[0]?.ticket).toMatchObject({ genkey: 'mine', client: '127.0.0.1' });
+  },
+);
+
+test('the endpoints are guarded, and only those that generate wait in the queue', () => {
+  expect(
+    messagesEndpoints(dialectParts()).map(
+      ({ method, match, path, access, queued }) => `${method} ${match} ${path} ${access} ${queued}`,
+    ),
+  ).toEqual([
+    'POST ending /v1/messages guarded true',
+    'POST exact /messages guarded true',
+    'POST ending /v1/messages/count_tokens guarded false',
+    'GET prefix /v1/messages/batches open false',
+    'POST prefix /v1/messages/batches open false',
+    'DELETE prefix /v1/messages/batches open false',
+  ]);
+});
+
+test('stream: true gives named events, with a ping as the sign of life', async () => {
+  const reply = await ask(dialectParts({ chat: scriptedChat(script).chat }), '/v1/messages', {
+    ...hello,
+    stream: true,
+  });
+  expect(reply).toMatchObject({
+    status: 200,
+    headers: { 'content-type': 'text/event-stream', 'request-id': 'req_2' },
+    keepAlive: { filler: 'event: ping\ndata: {"type":"ping"}\n\n' },
+  });
+  const stream = await streamOf(reply);
+  expect(stream.match(/^event: .*/gm)).toEqual([
+    'event: message_start',
+    'event: ping',
+    'event: content_block_start',
+    'event: content_block_delta',
+    'event: content_block_stop',
+    'event: message_delta',
+    'event: message_stop',
+  ]);
+});
+
+test('what has no effect is named in a header, in fields and in places', async () => {
+  const reply = await ask(dialectParts({ chat: scriptedChat(script).chat }), '/v1/messages', {
+    ...hello,
+    metadata: { user_id: 'u' },
+    service_tier: null,
+    context_management: {},
+    messages: [{ role: 'user', content: [{ type: 'text', text: 'Hi' }, { type: 'evil\r\nkind' }] }],
+  });
+  expect(reply.headers?.['x-parley-ignored']).toBe('context_management, metadata, messages[0].content[1]');
+});
+
+test('a long list of places is cut short', async () => {
+  const content = Array.from({ length: 30 }, () => ({ type: 'unknown' }));
+  const reply = await ask(dialectParts({ chat: scriptedChat(script).chat }), '/v1/messages', {
+    ...hello,
+    messages: [{ role: 'user', content }],
+  });
+  expect(reply.headers?.['x-parley-ignored']).toMatch(/content\[15\], 14 more places$/);
+});
+
+test('a prompt that was cut and other surprises are told in headers', async () => {
+  const { chat } = scriptedChat([
+    startEvent({ droppedTokens: 9 }),
+    { type: 'warning', code: 'prompt-trimmed', text: '' },
+    finishEvent(),
+  ]);
+  const reply = await ask(dialectParts({ chat }), '/v1/messages', hello);
+  expect(reply.headers).toMatchObject({ 'x-parley-dropped-tokens': '9', 'x-parley-warnings': 'prompt-trimmed' });
+});
+
+test('max_tokens 0 reads the prompt and answers nothing', async () => {
+  const { chat, asked } = scriptedChat(script);
+  const reply = await ask(dialectParts({ chat }), '/v1/messages', { ...hello, max_tokens: 0 });
+  expect(bodyOf(reply)).toMatchObject({ content: [], stop_reason: 'max_tokens', usage: { output_tokens: 0 } });
+  expect(asked[0]?.request.controls.maxTokens).toBe(1);
+});
+
+test('tokens are counted without a place in the queue, and without a length', async () => {
+  const { chat, asked } = scriptedChat([], { countTokens: async ({ conversation }) => conversation.messages.length });
+  const reply = await ask(dialectParts({ chat }), '/v1/messages/count_tokens', {
+    ...hello,
+    max_tokens: 'x',
+    compaction: {},
+  });
+  expect('body' in reply && reply.body).toBe('{"input_tokens":1}');
+  expect(reply.headers).toMatchObject({ 'request-id': 'req_1', 'x-parley-ignored': 'compaction, max_tokens' });
+  expect(asked).toEqual([]);
+});
+
+test('without a model nothing is counted', async () => {
+  const none = scriptedText([], { state: () => ({ type: 'none' }) }).text;
+  const failed = scriptedText([], { state: () => ({ type: 'failed', name: 'big', reason: 'no memory' }) }).text;
+  for (const [text, message] of [
+    [none, 'No text model is loaded'],
+    [failed, 'big could not be loaded'],
+  ] as const) {
+    const reply = await ask(dialectParts({ text }), '/v1/messages/count_tokens', hello);
+    expect(reply).toMatchObject({ status: 503, headers: { 'x-should-retry': 'false' } });
+    expect(bodyOf(reply).error).toEqual({ type: 'api_error', message: expect.stringContaining(message) });
+  }
+});
+
+test('batches are not there', async () => {
+  for (const [method, path] of [
+    ['POST', '/v1/messages/batches'],
+    ['GET', '/v1/messages/batches/b/results'],
+  ] as const) {
+    const reply = await ask(dialectParts(), path, '', method);
+    expect(reply.status).toBe(404);
+    expect(bodyOf(reply)).toMatchObject({ type: 'error', error: { type: 'not_found_error' } });
+  }
+});
+
+test.each([[true], [false]])('what is refused before the first word keeps its status (stream: %s)', async (stream) => {
+  const error = new AppError('context-overflow', { promptTokens: 9000, contextSize: 4096 });
+  const parts = dialectParts({ chat: scriptedChat([{ type: 'error', error }]).chat });
+  const reply = await ask(parts, '/v1/messages', { ...hello, stream });
+  expect(reply.status).toBe(400);
+  expect(bodyOf(reply)).toEqual({
+    type: 'error',
+    error: { type: 'invalid_request_error', message: 'prompt is too long: 9000 tokens > 4096 maximum' },
+    request_id: reply.headers?.['request-id'],
+  });
+});
+
+test.each([
+  ['', 'it is empty'],
+  ['{', 'not valid JSON'],
+  ['[]', 'body must be an object'],
+])('the body %j is refused', async (body, sentence) => {
+  const reply = await ask(dialectParts(), '/v1/messages', body);
+  expect(reply.status).toBe(400);
+  expect(bodyOf(reply).error).toEqual({ type: 'invalid_request_error', message: expect.stringContaining(sentence) });
+});
+
+test.each<[AppError, number, string, object]>([
+  [new AppError('unauthorized', {}), 401, 'authentication_error', { detail: { type: 'unauthorized' } }],
+  [new AppError('origin-refused', { origin: 'https://a.example' }), 403, 'permission_error', {}],
+  [new AppError('not-found', { method: 'POST', path: '/x' }), 404, 'not_found_error', {}],
+  [new AppError('payload-too-large', { limitMegabytes: 32 }), 413, 'request_too_large', {}],
+  [new AppError('unsupported', { feature: 'x', instead: 'y' }), 400, 'invalid_request_error', {}],
+  [
+    new AppError('busy', { retryAfterSeconds: 1.5 }),
+    503,
+    'overloaded_error',
+    { detail: { type: 'service_unavailable' } },
+  ],
+  [
+    new AppError('rate-limited', { retryAfterSeconds: 3 }),
+    503,
+    'rate_limit_error',
+    { detail: { type: 'service_unavailable' } },
+  ],
+  [new AppError('model-missing', { capability: 'text', flag: '--model' }), 503, 'api_error', {}],
+  [new AppError('engine-lost', { capability: 'text' }), 500, 'api_error', {}],
+  [new AppError('internal', { reason: 'x' }), 500, 'api_error', {}],
+])('%s has its name and its status in this dialect', (error, status, type, more) => {
+  const reply = messagesFamily((prefix) => `${prefix}9`).errorReply(error);
+  expect(reply.status).toBe(status);
+  expect(reply.headers).toMatchObject({ 'request-id': 'req_9' });
+  expect(bodyOf(reply)).toMatchObject({
+    type: 'error',
+    error: { type, message: error.message },
+    request_id: 'req_9',
+    ...more,
+  });
+});
+
+test('a full queue says when to come back', () => {
+  const reply = messagesFamily(() => '').errorReply(new AppError('busy', { retryAfterSeconds: 1.5 }));
+  expect(reply.headers).toMatchObject({ 'retry-after': '2' });
+});
+
+test('every field is listed once', () => {
+  for (const { fields } of messagesFidelity) expect(new Set(fields.map(({ field }) => field)).size).toBe(fields.length);
+  expect(ignoredFields({ speed: 'fast', stream: true }, createFidelity)).toEqual(['speed']);
+});

@@ -1,0 +1,40 @@
+import { AppError } from '../../core/errors.ts';
+import type { JsonObject } from '../../http/body.ts';
+import type { Endpoint, Reply } from '../../http/call.ts';
+import { isAbsent, readText } from '../controls/fields.ts';
+import { ollamaFamily, refusal } from './errors.ts';
+import { modelRequired, withBody } from './request.ts';
+
+/** Both endpoints read their requests and then say that no model for it is there. */
+export function embeddingEndpoints(): Endpoint[] {
+  const guarded = { method: 'POST', match: 'ending', access: 'guarded', queued: true, family: ollamaFamily } as const;
+  return [
+    { ...guarded, path: '/api/embed', summary: 'Embeddings of texts.', handle: withBody(embed) },
+    {
+      ...guarded,
+      path: '/api/embeddings',
+      summary: 'The embedding of one text (old form).',
+      handle: withBody(embedOne),
+    },
+  ];
+}
+
+function embed(body: JsonObject): Reply {
+  const { input } = body;
+  const valid =
+    isAbsent(input) ||
+    typeof input === 'string' ||
+    (Array.isArray(input) && input.every((entry) => typeof entry === 'string'));
+  if (!valid) return refusal(400, 'invalid input type');
+  return withoutModel(body);
+}
+
+function embedOne(body: JsonObject): Reply {
+  readText(body, 'prompt');
+  return withoutModel(body);
+}
+
+function withoutModel(body: JsonObject): Reply {
+  if (readText(body, 'model') === '') return modelRequired;
+  throw new AppError('model-missing', { capability: 'embeddings', flag: '--embeddingsmodel FILE' });
+}

@@ -1,0 +1,98 @@
+import { asAppError } from '../../core/errors.ts';
+import { type GenerationEvent, type TokenLogprob, unreachable } from '../../core/events.ts';
+import type { ToolCall } from '../../core/fold.ts';
+import {
+  doneReasons,
+  encodeCall,
+  encodeLogprobs,
+  type Finish,
+  metrics,
+  type ReplyFacts,
+  timestamp,
+  unsaidFinish,
+} from './ending.ts';
+import { errorLine } from './errors.ts';
+import type { Shape } from './shape.ts';
+
+/**
+ * A reply as lines of JSON. Exactly one line says that it is done, or one tells the error; clients take a stream without
+ * either for a broken one, and any line with an `error` in it for a failure. Calls come whole.
+ */
+export async function* encodeStream(
+  events: AsyncIterable<GenerationEvent>,
+  shape: Shape,
+  facts: ReplyFacts,
+): AsyncGenerator<string> {
+  const head = `{"model":${JSON.stringify(facts.model)},"created_at":"`;
+  const piece = (said: string, logprobs?: readonly TokenLogprob[]): string => {
+    const figures = logprobs ? `,"logprobs":${JSON.stringify(encodeLogprobs(logprobs))}` : '';
+    return `${head}${timestamp(facts.now())}",${said},"done":false${figures}}\n`;
+  };
+  const calls = new Map<number, ToolCall>();
+  const warnings: string[] = [];
+  const reply = { reasoning: '', text: '' };
+
+  function closeCall(index: number): string {
+    const call = calls.get(index);
+    calls.delete(index);
+    if (!call) return '';
+    const whole = shape.calls ? encodeCall(index, call) : undefined;
+    // A call that was cut off in its middle is no call: what there is of it is shown as the text that it is.
+    return piece(whole && shape.calls ? shape.calls(JSON.stringify([whole])) : shape.text(call.json));
+  }
+
+  async function lastLine(finish: Finish): Promise<string> {
+    const context = facts.context && JSON.stringify(await facts.context(reply));
+    const now = facts.now();
+    const told = [
+      `${head}${timestamp(now)}",${shape.text('')},"done":true,"done_reason":"${doneReasons[finish.reason]}"`,
+      ...(context === undefined ? [] : [`"context":${context}`]),
+      JSON.stringify(metrics(finish, now - facts.startedAt)).slice(1, -1),
+      ...(warnings.length === 0 ? [] : [`"warnings":${JSON.stringify(warnings)}`]),
+    ];
+    return `${told.join(',')}}\n`;
+  }
+
+  try {
+    for await (const event of events) {
+      switch (event.type) {
+        case 'start':
+          break;
+        case 'warning':
+          warnings.push(event.text);
+          break;
+        case 'text-delta':
+          if (facts.context) reply.text += event.text;
+          if (event.text !== '' || event.logprobs) yield piece(shape.text(event.text), event.logprobs);
+          break;
+        case 'reasoning-delta':
+          if (facts.context) reply.reasoning += event.text;
+          if (event.text !== '' || event.logprobs) yield piece(shape.thinking(event.text), event.logprobs);
+          break;
+        case 'tool-start':
+          calls.set(event.index, { id: event.id, name: event.name, json: '' });
+          break;
+        case 'tool-delta': {
+          const call = calls.get(event.index);
+          if (call) call.json += event.json;
+          break;
+        }
+        case 'tool-end':
+          yield closeCall(event.index);
+          break;
+        case 'finish':
+          for (const index of [...calls.keys()]) yield closeCall(index);
+          yield await lastLine(event);
+          return;
+        case 'error':
+          yield errorLine(event.error);
+          return;
+        default:
+          unreachable(event);
+      }
+    }
+    yield await lastLine(unsaidFinish);
+  } catch (error) {
+    yield errorLine(asAppError(error));
+  }
+}

@@ -1,0 +1,188 @@
+import { openedThinking } from '../../chat/thinking-tags.ts';
+import type { GenerationEvent } from '../../core/events.ts';
+import type { EndpointFidelity } from '../../core/fidelity.ts';
+import type { JsonObject } from '../../http/body.ts';
+import { type Call, type Endpoint, json, type Reply } from '../../http/call.ts';
+import { ndjsonHeaders } from '../../http/ndjson.ts';
+import { opened } from '../../http/patience.ts';
+import { isObject, readFlag, readText } from '../controls/fields.ts';
+import { type DialectParts, noticeHeaders, ticketFor } from '../dialect.ts';
+import { decodeChat, decodeCompletion, decodeContext, type Fields, fieldsOf } from './decode.ts';
+import { encodeStream } from './encode.ts';
+import { type ReplyFacts, timestamp } from './ending.ts';
+import { jsonHeaders, modelNotFound, ollamaFamily } from './errors.ts';
+import { chatFidelity, generateFidelity } from './fidelity.ts';
+import { decodeKeepAlive } from './keep-alive.ts';
+import { loadedModel } from './loading.ts';
+import { modelRequired, withBody } from './request.ts';
+import { chatShape, completionShape, type Shape } from './shape.ts';
+import { encodeWhole } from './whole.ts';
+
+export interface GenerationParts extends DialectParts {
+  /**
+   * Told at the end of each request that says so how long the model should stay loaded from then on: 0 asks to unload it
+   * now, infinity never to.
+   */
+  readonly keepAlive?: (milliseconds: number) => void;
+}
+
+export function generationEndpoints(parts: GenerationParts): Endpoint[] {
+  const guarded = { method: 'POST', match: 'ending', access: 'guarded', queued: true, family: ollamaFamily } as const;
+  return [
+    {
+      ...guarded,
+      path: '/api/generate',
+      summary: 'Answer a prompt; streams lines of JSON unless told otherwise. An empty prompt loads the model.',
+      handle: withBody((body, call) => answerGenerate(body, call, parts)),
+    },
+    {
+      ...guarded,
+      path: '/api/chat',
+      summary: 'Answer a conversation, with tools and thinking; streams lines of JSON unless told otherwise.',
+      handle: withBody((body, call) => answerChat(body, call, parts)),
+    },
+  ];
+}
+
+/** One request and how its reply is to look. */
+interface Work {
+  readonly call: Call;
+  readonly sent: JsonObject;
+  readonly fields: Fields;
+  readonly shape: Shape;
+  readonly fidelity: EndpointFidelity;
+  readonly facts: ReplyFacts;
+  readonly keepAliveMs: number | undefined;
+}
+
+function workFor(sent: JsonObject, call: Call, parts: GenerationParts, kind: Pick<Work, 'shape' | 'fidelity'>): Work {
+  const fields = fieldsOf(sent, parts);
+  const facts = { model: readText(fields.body, 'model'), now: parts.now, startedAt: parts.now() };
+  return { call, sent, fields, facts, keepAliveMs: decodeKeepAlive(fields.body.keep_alive), ...kind };
+}
+
+async function answerGenerate(sent: JsonObject, call: Call, parts: GenerationParts): Promise<Reply> {
+  const work = workFor(sent, call, parts, { shape: completionShape, fidelity: generateFidelity });
+  const { body } = work.fields;
+  if (work.facts.model === '') return modelNotFound('');
+  if (readText(body, 'prompt') === '') return answerLoad(work, parts);
+  const tokens = decodeContext(body);
+  const earlier = tokens.length === 0 ? '' : await parts.text.detokenize(tokens, { renderSpecial: true });
+  const completion = decodeCompletion(work.fields, parts, earlier);
+  const prompt = async (): Promise<string> => {
+    if (completion.type === 'plain') return completion.request.prompt;
+    const rendered = await parts.chat.render(completion.request);
+    return rendered.memory + rendered.prompt;
+  };
+  if (readFlag(body, '_debug_render_only', false)) return renderedOnly(work, await prompt());
+  const ticket = ticketFor(call, body);
+  if (completion.type === 'plain' && !completion.returnsContext) {
+    return reply(parts.text.generate(completion.request, ticket), work, parts);
+  }
+  const context: ReplyFacts['context'] = async ({ reasoning, text }) => {
+    const before = await prompt();
+    const said = before + closedThinking(before, reasoning) + text;
+    // The reply itself is complete: it must not fail for a field that few clients read.
+    return parts.text.tokenize(said, { addSpecial: false }).catch(() => []);
+  };
+  const events =
+    completion.type === 'plain'
+      ? parts.text.generate(completion.request, ticket)
+      : parts.chat.reply(completion.request, ticket);
+  return reply(events, { ...work, facts: { ...work.facts, context } }, parts);
+}
+
+async function answerChat(sent: JsonObject, call: Call, parts: GenerationParts): Promise<Reply> {
+  const work = workFor(sent, call, parts, { shape: chatShape, fidelity: chatFidelity });
+  const { body } = work.fields;
+  if (work.facts.model === '') return modelRequired;
+  const request = decodeChat(work.fields, parts);
+  if (request.conversation.messages.length === 0) return answerLoad(work, parts);
+  if (readFlag(body, '_debug_render_only', false)) {
+    const { memory, prompt } = await parts.chat.render(request);
+    return renderedOnly(work, memory + prompt);
+  }
+  return reply(parts.chat.reply(request, ticketFor(call, body)), work, parts);
+}
+
+async function reply(events: AsyncIterable<GenerationEvent>, work: Work, parts: GenerationParts): Promise<Reply> {
+  const { shape, facts } = work;
+  const over = (): void => {
+    if (work.keepAliveMs !== undefined) parts.keepAlive?.(work.keepAliveMs);
+  };
+  const notices = notice(work);
+  if (readFlag(work.fields.body, 'stream', true)) {
+    const begun = await opened(events, parts.startTimer).catch((error: unknown) => {
+      over();
+      throw error;
+    });
+    const stream = encodeStream(begun, shape, facts);
+    // No filler between the lines: clients of this dialect read every line as JSON, an empty one as a broken one.
+    return { status: 200, headers: { ...ndjsonHeaders, ...notices }, stream: ending(stream, over) };
+  }
+  try {
+    const { body, droppedTokens } = await encodeWhole(events, shape, facts);
+    const dropped = droppedTokens > 0 ? { 'x-parley-dropped-tokens': String(droppedTokens) } : {};
+    return json(body, 200, { ...jsonHeaders, ...notices, ...dropped });
+  } finally {
+    over();
+  }
+}
+
+/** The stream as it is, and word of its end, however that comes. The steps are handed through: this is a hot path. */
+function ending(stream: AsyncGenerator<string>, over: () => void): AsyncIterable<string> {
+  let told = false;
+  const end = (): void => {
+    if (!told) over();
+    told = true;
+  };
+  const next = async (): Promise<IteratorResult<string>> => {
+    const step = await stream.next();
+    if (step.done) end();
+    return step;
+  };
+  const close = async (): Promise<IteratorResult<string>> => {
+    end();
+    return stream.return(undefined);
+  };
+  return { [Symbol.asyncIterator]: () => ({ next, return: close }) };
+}
+
+/** A request without anything to answer only brings the model into memory, or out of it. Never a stream. */
+async function answerLoad(work: Work, parts: GenerationParts): Promise<Reply> {
+  const { facts, keepAliveMs, shape } = work;
+  if (keepAliveMs !== 0) await loadedModel(parts.text);
+  if (keepAliveMs !== undefined) parts.keepAlive?.(keepAliveMs);
+  const body = {
+    model: facts.model,
+    created_at: timestamp(parts.now()),
+    ...shape.whole({ text: '', thinking: '', calls: [] }),
+    done: true,
+    done_reason: keepAliveMs === 0 ? 'unload' : 'load',
+  };
+  return json(body, 200, { ...jsonHeaders, ...notice(work) });
+}
+
+function renderedOnly({ facts, shape }: Work, prompt: string): Reply {
+  const body = {
+    model: facts.model,
+    created_at: timestamp(facts.now()),
+    ...shape.whole({ text: '', thinking: '', calls: [] }),
+    done: true,
+    _debug_info: { rendered_template: prompt },
+  };
+  return json(body, 200, jsonHeaders);
+}
+
+/** Options are told by their full name, as the table of fields has them. */
+function notice({ sent, fidelity }: Work): Readonly<Record<string, string>> {
+  const options = isObject(sent.options) ? Object.entries(sent.options) : [];
+  const named = Object.fromEntries(options.map(([name, value]) => [`options.${name}`, value]));
+  return noticeHeaders({ ...sent, ...named }, fidelity);
+}
+
+/** Thoughts that the prompt has opened are closed, so that the text goes on as the model saw it. */
+function closedThinking(prompt: string, reasoning: string): string {
+  const tags = openedThinking(prompt);
+  return tags ? reasoning + (tags.ends[0]?.text ?? '') : '';
+}

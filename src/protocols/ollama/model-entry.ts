@@ -1,0 +1,102 @@
+import { createHash } from 'node:crypto';
+import { thinkingTags } from '../../chat/thinking-tags.ts';
+import type { TextModel } from '../../core/text-service.ts';
+import { type GgufHeader, type GgufValue, numberOf, textOf } from '../../gguf/types.ts';
+import { timestamp } from './ending.ts';
+import { quantizationOf } from './quantization.ts';
+
+/** What the file of a model says of itself. */
+export interface ModelFile {
+  readonly header: GgufHeader;
+  /** Milliseconds since 1970. */
+  readonly modifiedAt: number;
+}
+
+/** A model and what is known of it: nothing of its file when that cannot be read, nothing at all while it loads. */
+export interface KnownModel {
+  readonly name: string;
+  readonly model: TextModel | undefined;
+  readonly file: ModelFile | undefined;
+}
+
+/** One entry of the lists of models. */
+export function modelEntry(known: KnownModel): object {
+  const { model } = known;
+  return {
+    name: `${known.name}:latest`,
+    model: `${known.name}:latest`,
+    ...(model ? { size: model.sizeBytes } : { size: 0 }),
+    digest: identifier(known),
+    details: modelDetails(known),
+    capabilities: capabilities(model),
+  };
+}
+
+export function modifiedAt({ file }: KnownModel): string {
+  return timestamp(file?.modifiedAt ?? 0);
+}
+
+export function modelDetails({ model, file }: KnownModel): object {
+  const header = file?.header;
+  const family = header?.architecture ?? '';
+  const width = header && numberOf(header, `${family}.embedding_length`);
+  return {
+    parent_model: '',
+    format: 'gguf',
+    family,
+    families: family === '' ? [] : [family],
+    parameter_size: model ? parameterSize(model.parameters) : '',
+    quantization_level: header ? quantizationOf(header) : '',
+    ...(model ? { context_length: usableContext(model) } : {}),
+    ...(width === undefined ? {} : { embedding_length: width }),
+  };
+}
+
+/** Apps set their limits by this, so it is what a request can really use, not what the model was trained for. */
+export function usableContext({ contextSize, trainedContext }: TextModel): number {
+  return trainedContext > 0 ? Math.min(contextSize, trainedContext) : contextSize;
+}
+
+/** Tools work with every model here: one whose template knows none is asked in two steps. */
+export function capabilities(model: TextModel | undefined): readonly string[] {
+  const template = model?.chatTemplate ?? '';
+  const thinks = thinkingTags.some(({ start }) => template.includes(start));
+  return ['completion', 'tools', ...(thinks ? ['thinking'] : [])];
+}
+
+const emptyArray: readonly never[] = [];
+
+/**
+ * The metadata of the file. The template has a field of its own, and long lists (the vocabulary) are empty unless the
+ * file was read with all of them.
+ */
+export function modelInfo({ name, model, file }: KnownModel): Readonly<Record<string, unknown>> {
+  if (!file) return model ? { 'general.basename': name, 'general.parameter_count': model.parameters } : {};
+  const { header } = file;
+  const info: Record<string, unknown> = { 'general.basename': textOf(header, 'general.name') ?? name };
+  for (const [key, { value }] of header.metadata) {
+    if (key !== 'tokenizer.chat_template') info[key] = plainValue(value);
+  }
+  if (!model) return info;
+  info['general.parameter_count'] = model.parameters;
+  info[`${header.architecture}.context_length`] = usableContext(model);
+  return info;
+}
+
+function plainValue(value: GgufValue): unknown {
+  if (typeof value === 'bigint') return Number(value);
+  if (typeof value !== 'object') return value;
+  return value.values.length < value.length ? emptyArray : value.values.map(plainValue);
+}
+
+/** Stays the same as long as the model does; to hash gigabytes for a list would be too much. */
+function identifier({ name, model, file }: KnownModel): string {
+  const facts = [name, model?.sizeBytes ?? 0, file?.modifiedAt ?? 0].join('\n');
+  return createHash('sha256').update(facts).digest('hex');
+}
+
+function parameterSize(count: number): string {
+  if (count >= 1e9) return `${(count / 1e9).toFixed(1)}B`;
+  if (count >= 1e6) return `${(count / 1e6).toFixed(count % 1e6 === 0 ? 0 : 2)}M`;
+  return count >= 1e3 ? `${Math.round(count / 1e3)}K` : String(count);
+}

@@ -1,0 +1,22 @@
+import { type JsonObject, jsonObject } from '../../http/body.ts';
+import type { Call, Reply } from '../../http/call.ts';
+import { isAbsent, readText } from '../controls/fields.ts';
+import { refusal } from './errors.ts';
+
+/** Old clients call the model by another field. */
+export function namedModel(body: JsonObject): string {
+  return readText(body, isAbsent(body.model) ? 'name' : 'model');
+}
+
+export const modelRequired: Reply = refusal(400, 'model is required');
+const bodyMissing: Reply = refusal(400, 'missing request body');
+
+/** Every endpoint with a body begins in the same way. */
+export function withBody(
+  answer: (body: JsonObject, call: Call) => Reply | Promise<Reply>,
+): (call: Call) => Promise<Reply> {
+  return async (call) => {
+    if (call.body.length === 0) return bodyMissing;
+    return answer(jsonObject(call.body, { empty: 'refuse' }), call);
+  };
+}

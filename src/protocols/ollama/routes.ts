@@ -1,0 +1,16 @@
+import type { Endpoint } from '../../http/call.ts';
+import { embeddingEndpoints } from './embeddings.ts';
+import { type GenerationParts, generationEndpoints } from './generation.ts';
+import { managementEndpoints } from './management.ts';
+import { type ModelParts, modelEndpoints } from './models.ts';
+
+export interface OllamaParts extends GenerationParts, ModelParts {}
+
+export function ollamaEndpoints(parts: OllamaParts): Endpoint[] {
+  return [
+    ...generationEndpoints(parts),
+    ...embeddingEndpoints(),
+    ...modelEndpoints(parts),
+    ...managementEndpoints(parts),
+  ];
+}

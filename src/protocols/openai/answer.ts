@@ -1,0 +1,76 @@
+import { asAppError } from '../../core/errors.ts';
+import type { GenerationEvent } from '../../core/events.ts';
+import type { EndpointFidelity } from '../../core/fidelity.ts';
+import type { JsonObject } from '../../http/body.ts';
+import type { Call, Headers, Reply } from '../../http/call.ts';
+import { patientReply } from '../../http/patience.ts';
+import { commentFrame, sseHeaders } from '../../http/sse.ts';
+import { type DialectParts, noticeHeaders, streamReply } from '../dialect.ts';
+import { errorBody, locate } from './errors.ts';
+import { collectAll, type Outcome } from './outcome.ts';
+import { encodeStream, type StreamShape } from './stream.ts';
+
+/** How the two generating endpoints hand their replies out; what stands in them is their own. */
+export interface AnswerShape {
+  readonly call: Call;
+  readonly notices: Headers;
+  readonly promptField: string;
+}
+
+/** About the size that makes a proxy pass on what it has collected. */
+const paddedFrame = 2048;
+
+export function streamed(
+  replies: readonly AsyncIterable<GenerationEvent>[],
+  shape: AnswerShape & { readonly stream: StreamShape; readonly offersTools: boolean },
+  { startTimer }: DialectParts,
+): Promise<Reply> {
+  const [first, ...others] = replies as [AsyncIterable<GenerationEvent>, ...AsyncIterable<GenerationEvent>[]];
+  return located(
+    streamReply(first, (opened) => encodeStream([opened, ...others], shape.stream), {
+      headers: { ...sseHeaders, ...shape.notices },
+      filler: commentFrame('keepalive', shape.offersTools ? paddedFrame : 0),
+      startTimer,
+    }),
+    shape.promptField,
+  );
+}
+
+export async function whole(
+  replies: readonly AsyncIterable<GenerationEvent>[],
+  { call, notices, promptField }: AnswerShape,
+  encode: (outcomes: readonly Outcome[]) => object,
+  { startTimer }: DialectParts,
+): Promise<Reply> {
+  const outcomes = located(collectAll(replies), promptField);
+  const body = outcomes.then((all) => JSON.stringify(encode(all)));
+  if (wantsPadding(call)) {
+    const reply = await patientReply(body, (error) => JSON.stringify(errorBody(asAppError(error))), startTimer);
+    return { ...reply, headers: { ...reply.headers, ...notices } };
+  }
+  const headers = { 'content-type': 'application/json', ...notices };
+  return { status: 200, body: await body, headers: { ...headers, ...droppedHeader(await outcomes) } };
+}
+
+function located<Value>(promise: Promise<Value>, promptField: string): Promise<Value> {
+  return promise.catch((error: unknown) => {
+    throw locate(asAppError(error), promptField);
+  });
+}
+
+function wantsPadding({ headers }: Call): boolean {
+  return String(headers['x-koboldcpp-keepalive']).toLowerCase() === 'true';
+}
+
+function droppedHeader(outcomes: readonly Outcome[]): Headers {
+  const dropped = Math.max(0, ...outcomes.map(({ droppedTokens }) => droppedTokens));
+  return dropped > 0 ? { 'x-parley-dropped-tokens': String(dropped) } : {};
+}
+
+/** The fields without effect, and the places inside of others. */
+export function notices(body: JsonObject, fidelity: EndpointFidelity, places: readonly string[]): Headers {
+  const name = 'x-parley-ignored';
+  const fields = noticeHeaders(body, fidelity)[name];
+  const all = [...(fields === undefined ? [] : [fields]), ...places];
+  return all.length > 0 ? { [name]: all.join(', ') } : {};
+}

@@ -1,0 +1,105 @@
+import { type FinishReason, type GenerationEvent, unreachable } from '../../../core/events.ts';
+import { dataFrame } from '../../../http/sse.ts';
+import { encodeLogprobs } from '../logprobs.ts';
+import type { ChoiceWriter } from '../stream.ts';
+import { encodeTimings, runningTimings } from '../usage.ts';
+
+/** Text that somebody stopped is handed out as if it had reached its limit: it is not whole, and there is no other word. */
+export function finishReason(reason: FinishReason, legacyCalls: boolean): string {
+  switch (reason) {
+    case 'stop':
+      return 'stop';
+    case 'length':
+    case 'aborted':
+      return 'length';
+    case 'tool-calls':
+      return legacyCalls ? 'function_call' : 'tool_calls';
+  }
+}
+
+export interface ChoiceShape {
+  readonly head: string;
+  readonly index: number;
+  readonly legacyCalls: boolean;
+  /** Figures on every chunk instead of the last one only. */
+  readonly timingsPerToken: boolean;
+  /** The last chunk is that of the usage, so that the figures of the end belong there. */
+  readonly includeUsage: boolean;
+  readonly now: () => number;
+}
+
+/**
+ * The chunks of one reply. Identity (role, a call's id, type and name) is told once and never repeated: the official
+ * client takes a repetition for another call.
+ */
+export function chatChoice(shape: ChoiceShape): ChoiceWriter {
+  const { head, index, legacyCalls, now } = shape;
+  const open = `${head}"choices":[{"index":${index},"delta":`;
+  const close = ',"logprobs":null,"finish_reason":null}]';
+  const warnings: string[] = [];
+  const figures = shape.timingsPerToken ? runningTimings(now) : undefined;
+  let begun = false;
+
+  const more = (event: GenerationEvent): string =>
+    figures ? `,"timings":${JSON.stringify(figures(event))}}\n\n` : '}\n\n';
+  const chunk = (delta: string, event: GenerationEvent): string => `data: ${open}${delta}${close}${more(event)}`;
+  /** The old form has no place for a second call. */
+  const isUntellable = (call: number): boolean => legacyCalls && call > 0;
+  const begin = (): string => {
+    if (begun) return '';
+    begun = true;
+    return dataFrame(`${open}{"role":"assistant","content":""}${close}}`);
+  };
+
+  function write(event: Parameters<ChoiceWriter>[0]): string {
+    switch (event.type) {
+      case 'start':
+        figures?.(event);
+        return '';
+      case 'warning':
+        warnings.push(event.text);
+        return '';
+      case 'reasoning-delta':
+        return event.text === '' ? '' : chunk(`{"reasoning_content":${JSON.stringify(event.text)}}`, event);
+      case 'text-delta':
+        return event.text === '' ? '' : text(event);
+      case 'tool-start':
+        return isUntellable(event.index) ? '' : chunk(callStart(event, legacyCalls), event);
+      case 'tool-delta':
+        return event.json === '' || isUntellable(event.index) ? '' : chunk(callPiece(event, legacyCalls), event);
+      case 'tool-end':
+        return '';
+      case 'finish':
+        return finish(event);
+      default:
+        return unreachable(event);
+    }
+  }
+
+  function text(event: GenerationEvent & { type: 'text-delta' }): string {
+    const delta = `{"content":${JSON.stringify(event.text)}}`;
+    if (!event.logprobs) return chunk(delta, event);
+    const logprobs = JSON.stringify(encodeLogprobs(event.logprobs));
+    return `data: ${open}${delta},"logprobs":${logprobs},"finish_reason":null}]${more(event)}`;
+  }
+
+  function finish(event: GenerationEvent & { type: 'finish' }): string {
+    const reason = finishReason(event.reason, legacyCalls);
+    const timings = shape.includeUsage ? '' : `,"timings":${JSON.stringify(encodeTimings([event], 1))}`;
+    const told = warnings.length > 0 ? `,"warnings":${JSON.stringify(warnings)}` : '';
+    return dataFrame(`${open}{},"logprobs":null,"finish_reason":"${reason}"}]${timings}${told}}`);
+  }
+
+  return (event) => begin() + write(event);
+}
+
+function callStart({ index, id, name }: GenerationEvent & { type: 'tool-start' }, legacy: boolean): string {
+  const called = `{"name":${JSON.stringify(name)},"arguments":""}`;
+  if (legacy) return `{"function_call":${called}}`;
+  return `{"tool_calls":[{"index":${index},"id":${JSON.stringify(id)},"type":"function","function":${called}}]}`;
+}
+
+function callPiece({ index, json }: GenerationEvent & { type: 'tool-delta' }, legacy: boolean): string {
+  const called = `{"arguments":${JSON.stringify(json)}}`;
+  return legacy ? `{"function_call":${called}}` : `{"tool_calls":[{"index":${index},"function":${called}}]}`;
+}

@@ -1,0 +1,79 @@
+import { AppError } from '../../../core/errors.ts';
+import { jsonObject } from '../../../http/body.ts';
+import { type Call, type Endpoint, json, type Reply } from '../../../http/call.ts';
+import { type DialectParts, ticketFor } from '../../dialect.ts';
+import { notices, streamed, whole } from '../answer.ts';
+import { type Envelope, envelopeHead } from '../envelope.ts';
+import { openaiFamily } from '../errors.ts';
+import { chatFidelity } from '../fidelity.ts';
+import { chatChoice } from './choice.ts';
+import { type ChatQuestion, decodeChat } from './decode.ts';
+import { encodeChatReply } from './reply.ts';
+
+const promptField = 'messages';
+
+/** The short paths must match whole: as endings they would catch those of other families. */
+export function chatEndpoints(parts: DialectParts): Endpoint[] {
+  const guarded = { method: 'POST', access: 'guarded', family: openaiFamily } as const;
+  const chat = { ...guarded, queued: true, handle: (call: Call) => answerChat(call, parts) };
+  const count = { ...guarded, queued: false, handle: (call: Call) => countTokens(call, parts) };
+  return [
+    { ...chat, match: 'ending', path: '/v1/chat/completions', summary: 'Answer a conversation, streamed or whole.' },
+    { ...chat, match: 'exact', path: '/chat/completions', summary: 'Another name for /v1/chat/completions.' },
+    {
+      ...count,
+      match: 'ending',
+      path: '/v1/chat/completions/input_tokens',
+      summary: 'How many tokens the prompt of a conversation has; takes the body of a chat.',
+    },
+    {
+      ...count,
+      match: 'exact',
+      path: '/chat/completions/input_tokens',
+      summary: 'Another name for /v1/chat/completions/input_tokens.',
+    },
+  ];
+}
+
+async function answerChat(call: Call, parts: DialectParts): Promise<Reply> {
+  const body = parts.applyDefaults(jsonObject(call.body, { empty: 'refuse' }));
+  const question = await decodeChat(body, parts);
+  const shape = { call, promptField, notices: notices(body, chatFidelity, question.ignored) };
+  const replies = parts.chat.replies(question.request, ticketFor(call, body), question.replies);
+  if (question.stream) {
+    return streamed(replies, { ...shape, stream: streamShape(question, parts), ...question }, parts);
+  }
+  const envelope = newEnvelope('chat.completion', question, parts);
+  const logprobs = question.request.controls.logprobs !== undefined;
+  const { legacyCalls } = question;
+  return whole(replies, shape, (outcomes) => encodeChatReply(outcomes, { envelope, legacyCalls, logprobs }), parts);
+}
+
+function streamShape(question: ChatQuestion, parts: DialectParts) {
+  const { includeUsage, legacyCalls, timingsPerToken } = question;
+  const head = envelopeHead(newEnvelope('chat.completion.chunk', question, parts));
+  const choice = { head, includeUsage, legacyCalls, timingsPerToken, now: parts.now };
+  return {
+    head,
+    includeUsage,
+    promptField,
+    repliesPerPrompt: question.replies,
+    choice: (index: number) => chatChoice({ ...choice, index }),
+  };
+}
+
+function newEnvelope(object: string, { serviceTier }: ChatQuestion, parts: DialectParts): Envelope {
+  const created = Math.floor(parts.now() / 1000);
+  return { id: parts.newId('chatcmpl-'), object, created, model: parts.modelName(), serviceTier };
+}
+
+async function countTokens(call: Call, parts: DialectParts): Promise<Reply> {
+  const body = parts.applyDefaults(jsonObject(call.body, { empty: 'refuse' }));
+  const { request } = await decodeChat(body, parts);
+  const tokens = await parts.chat.countTokens(request);
+  // Without a model there are no tokens to count, and 0 would be a lie.
+  const state = parts.text.state();
+  if (state.type === 'none') throw new AppError('model-missing', { capability: 'text', flag: '--model FILE' });
+  if (state.type === 'failed') throw new AppError('model-load-failed', { model: state.name, reason: state.reason });
+  return json({ object: 'response.input_tokens', input_tokens: tokens });
+}

@@ -1,0 +1,122 @@
+import type { Tool } from '../../../chat/messages.ts';
+import type { ToolChoice } from '../../../chat/request.ts';
+import type { JsonObject } from '../../../http/body.ts';
+import { isAbsent, isObject } from '../../controls/fields.ts';
+import { optionalFlag, optionalList, optionalObject, optionalText, requiredText, wrong } from '../fields.ts';
+
+export interface ToolUse {
+  readonly tools: readonly Tool[];
+  readonly choice: ToolChoice;
+  readonly parallel: boolean;
+  /** The request speaks of functions, as clients did before tools: the answer must too. */
+  readonly legacy: boolean;
+  /** Places in the request that were left out. */
+  readonly skipped: readonly string[];
+}
+
+const noParameters = { type: 'object', properties: {} } as const;
+/** A tool that takes free text becomes one that takes it as its only argument. */
+const freeText = { type: 'object', properties: { input: { type: 'string' } }, required: ['input'] } as const;
+
+export function decodeToolUse(body: JsonObject): ToolUse {
+  const listed = optionalList(body, 'tools') ?? [];
+  const functions = optionalList(body, 'functions') ?? [];
+  const legacy = listed.length === 0 && functions.length > 0;
+  const found = listed.map((tool, index) => decodeTool(tool, `tools[${index}]`));
+  const all = legacy
+    ? functions.map((one, index) => decodeFunction(one, `functions[${index}]`))
+    : found.flatMap((tool) => tool ?? []);
+  const { tools, choice } = legacy ? legacyChoice(body, all) : decodeChoice(body, all);
+  return {
+    tools,
+    choice,
+    // The old form of the answer has room for one call.
+    parallel: !legacy && (optionalFlag(body, 'parallel_tool_calls') ?? true),
+    legacy,
+    skipped: found.flatMap((tool, index) => (tool ? [] : [`tools[${index}]`])),
+  };
+}
+
+function decodeTool(tool: unknown, path: string): Tool | undefined {
+  if (!isObject(tool)) throw wrong(path, 'an object with type and function');
+  const type = optionalText(tool, 'type', `${path}.type`) ?? 'function';
+  if (type === 'function') return decodeFunction(tool.function, `${path}.function`);
+  if (type === 'custom') return { ...decodeFunction(tool.custom, `${path}.custom`), parameters: freeText };
+  // Tools that only a provider can run (web search and the like).
+  return undefined;
+}
+
+function decodeFunction(value: unknown, path: string): Tool {
+  if (!isObject(value)) throw wrong(path, 'an object with a name');
+  const description = optionalText(value, 'description', `${path}.description`);
+  return {
+    name: requiredText(value, 'name', `${path}.name`),
+    ...(description ? { description } : {}),
+    parameters: optionalObject(value, 'parameters', `${path}.parameters`) ?? noParameters,
+  };
+}
+
+interface Chosen {
+  readonly tools: readonly Tool[];
+  readonly choice: ToolChoice;
+}
+
+const modes: Readonly<Record<string, ToolChoice>> = {
+  none: { type: 'none' },
+  auto: { type: 'auto' },
+  required: { type: 'required' },
+};
+
+function decodeChoice(body: JsonObject, tools: readonly Tool[]): Chosen {
+  const choice = body.tool_choice;
+  if (isAbsent(choice)) return { tools, choice: { type: tools.length > 0 ? 'auto' : 'none' } };
+  if (typeof choice === 'string') return { tools, choice: decodeMode(choice, 'tool_choice', tools) };
+  if (!isObject(choice)) throw wrongChoice('tool_choice');
+  if (choice.type === 'allowed_tools') return decodeAllowed(choice, tools);
+  return { tools, choice: { type: 'named', name: knownName(nameOf(choice, 'tool_choice'), 'tool_choice', tools) } };
+}
+
+function decodeMode(mode: string, path: string, tools: readonly Tool[]): ToolChoice {
+  const choice = Object.hasOwn(modes, mode) ? modes[mode] : undefined;
+  if (!choice) throw wrongChoice(path);
+  if (choice.type === 'required' && tools.length === 0) throw wrong('tools', 'given when a call is required');
+  return choice;
+}
+
+function decodeAllowed(choice: JsonObject, tools: readonly Tool[]): Chosen {
+  const path = 'tool_choice.allowed_tools';
+  const allowed = optionalObject(choice, 'allowed_tools', path) ?? {};
+  const listed = optionalList(allowed, 'tools', `${path}.tools`) ?? [];
+  const names = listed.map((entry, index) => {
+    const place = `${path}.tools[${index}]`;
+    if (!isObject(entry)) throw wrong(place, 'an object that names a tool');
+    return knownName(nameOf(entry, place), place, tools);
+  });
+  const left = tools.filter(({ name }) => names.includes(name));
+  const mode = requiredText(allowed, 'mode', `${path}.mode`);
+  return { tools: left, choice: decodeMode(mode, `${path}.mode`, left) };
+}
+
+/** `{type, function: {name}}`; the flat form of a neighbouring API is understood too. */
+function nameOf(entry: JsonObject, path: string): string {
+  const inner = optionalObject(entry, entry.type === 'custom' ? 'custom' : 'function', `${path}.function`) ?? entry;
+  return requiredText(inner, 'name', `${path}.function.name`);
+}
+
+function knownName(name: string, path: string, tools: readonly Tool[]): string {
+  if (tools.some((tool) => tool.name === name)) return name;
+  throw wrong(path, `one of the tools of the request, and ${name} is not`);
+}
+
+function legacyChoice(body: JsonObject, tools: readonly Tool[]): Chosen {
+  const choice = body.function_call;
+  if (isAbsent(choice) || choice === 'auto') return { tools, choice: { type: 'auto' } };
+  if (choice === 'none') return { tools, choice: { type: 'none' } };
+  if (!isObject(choice)) throw wrong('function_call', '"none", "auto" or an object with a name');
+  const name = knownName(requiredText(choice, 'name', 'function_call.name'), 'function_call', tools);
+  return { tools, choice: { type: 'named', name } };
+}
+
+function wrongChoice(path: string) {
+  return wrong(path, '"none", "auto", "required" or an object that names tools of the request');
+}

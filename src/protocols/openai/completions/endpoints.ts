@@ -1,0 +1,57 @@
+import { jsonObject } from '../../../http/body.ts';
+import type { Call, Endpoint, Reply } from '../../../http/call.ts';
+import { ticketFor } from '../../dialect.ts';
+import { notices, streamed, whole } from '../answer.ts';
+import { type Envelope, envelopeHead } from '../envelope.ts';
+import { openaiFamily } from '../errors.ts';
+import { completionFidelity } from '../fidelity.ts';
+import { completionChoice } from './choice.ts';
+import { type CompletionParts, type CompletionQuestion, decodeCompletion } from './decode.ts';
+import { encodeCompletionReply } from './reply.ts';
+import { countOnly, runAll } from './run.ts';
+
+const promptField = 'prompt';
+
+/** The short path must match whole: as an ending it would catch the chats. */
+export function completionEndpoints(parts: CompletionParts): Endpoint[] {
+  const handle = (call: Call) => answerCompletion(call, parts);
+  const guarded = { method: 'POST', access: 'guarded', queued: true, family: openaiFamily, handle } as const;
+  return [
+    { ...guarded, match: 'ending', path: '/v1/completions', summary: 'Continue texts, streamed or whole.' },
+    { ...guarded, match: 'exact', path: '/completions', summary: 'Another name for /v1/completions.' },
+  ];
+}
+
+async function answerCompletion(call: Call, parts: CompletionParts): Promise<Reply> {
+  const body = parts.applyDefaults(jsonObject(call.body, { empty: 'refuse' }));
+  const question = await decodeCompletion(body, parts);
+  const envelope: Envelope = {
+    id: parts.newId('cmpl-'),
+    object: 'text_completion',
+    created: Math.floor(parts.now() / 1000),
+    model: parts.modelName(),
+    serviceTier: false,
+  };
+  const shape = { call, promptField, notices: notices(body, completionFidelity, []) };
+  const { requests, replies, candidates, echoOnly } = question;
+  const runs = echoOnly
+    ? requests.flatMap((request) => Array.from({ length: candidates }, () => countOnly(parts.text, request)))
+    : runAll(parts.text, requests, candidates, ticketFor(call, body));
+  if (!question.stream) {
+    return whole(runs, shape, (outcomes) => encodeCompletionReply(outcomes, question, envelope), parts);
+  }
+  const stream = { ...streamShape(question, envelopeHead(envelope), parts), repliesPerPrompt: replies };
+  return streamed(runs, { ...shape, stream, offersTools: false }, parts);
+}
+
+function streamShape(question: CompletionQuestion, head: string, parts: CompletionParts) {
+  const { includeUsage, timingsPerToken, echoes, replies } = question;
+  const choice = { head, includeUsage, timingsPerToken, now: parts.now };
+  return {
+    head,
+    includeUsage,
+    promptField,
+    choice: (index: number) =>
+      completionChoice({ ...choice, index, echo: echoes[Math.floor(index / replies)] ?? '' }),
+  };
+}

@@ -1,0 +1,127 @@
+import { type Content, flatContent, type Message, text, type ToolCallRecord } from '../../chat/messages.ts';
+import type { StoredItem } from '../../store/responses.ts';
+import { isAbsent, isObject } from '../controls/fields.ts';
+import { readContent } from './content.ts';
+import { invalid, optionalText, requiredText } from './fields.ts';
+import type { InputItem } from './input.ts';
+import { customArguments, knownName, type OfferedTool } from './tools.ts';
+
+export interface ReadConversation {
+  readonly messages: readonly Message[];
+  /** Items that mean nothing to this server, by place and type. */
+  readonly skipped: readonly string[];
+}
+
+/** Thinking, text and calls that come in a row are one turn of the assistant. */
+interface Turn {
+  readonly reasoning: string[];
+  readonly texts: string[];
+  readonly calls: ToolCallRecord[];
+}
+
+const roles = new Map<unknown, 'system' | 'user'>([
+  ['system', 'system'],
+  ['developer', 'system'],
+  ['user', 'user'],
+]);
+
+export function readConversation(items: readonly InputItem[], offered: readonly OfferedTool[]): ReadConversation {
+  const messages: Message[] = [];
+  const skipped: string[] = [];
+  const toolNames = new Map<string, string>();
+  let turn: Turn | undefined;
+
+  const own = (): Turn => {
+    turn ??= { reasoning: [], texts: [], calls: [] };
+    return turn;
+  };
+  const others = (message: Message): void => {
+    if (turn) messages.push(turnMessage(turn));
+    turn = undefined;
+    messages.push(message);
+  };
+  const call = (item: StoredItem, at: string, json: string): void => {
+    const id = requiredText(item, 'call_id', at);
+    const name = knownName(offered, requiredText(item, 'name', at), optionalText(item, 'namespace', at));
+    toolNames.set(id, name);
+    own().calls.push({ id, name, json });
+  };
+
+  for (const { item, at } of items) {
+    switch (item.type) {
+      case 'message': {
+        const content = readContent(item.content, `${at}.content`);
+        const role = roles.get(item.role);
+        if (role) others({ role, content });
+        else if (item.role === 'assistant') own().texts.push(flatContent(content, []));
+        else throw invalid(`${at}.role`, '"user", "assistant", "system" or "developer"');
+        break;
+      }
+      case 'reasoning':
+        own().reasoning.push(reasoningText(item, at));
+        break;
+      case 'function_call':
+        call(item, at, argumentsText(item, at));
+        break;
+      case 'custom_tool_call':
+        call(item, at, customArguments(requiredText(item, 'input', at)));
+        break;
+      case 'function_call_output':
+      case 'custom_tool_call_output': {
+        const callId = requiredText(item, 'call_id', at);
+        const toolName = toolNames.get(callId);
+        const content = outputContent(item, at);
+        others({ role: 'tool', content, callId, ...(toolName === undefined ? {} : { toolName }) });
+        break;
+      }
+      default:
+        skipped.push(`${at} (${item.type})`);
+    }
+  }
+  if (turn) messages.push(turnMessage(turn));
+  return { messages, skipped };
+}
+
+function turnMessage({ reasoning, texts, calls }: Turn): Message {
+  const thought = reasoning.filter((part) => part !== '').join('\n\n');
+  return {
+    role: 'assistant',
+    content: text(texts.filter((part) => part !== '').join('\n\n')),
+    ...(thought === '' ? {} : { reasoning: thought }),
+    ...(calls.length > 0 ? { toolCalls: calls } : {}),
+  };
+}
+
+/** A few clients send the arguments as the object that the text stands for. */
+function argumentsText(item: StoredItem, at: string): string {
+  return isObject(item.arguments) ? JSON.stringify(item.arguments) : requiredText(item, 'arguments', at);
+}
+
+function outputContent(item: StoredItem, at: string): Content {
+  if (isAbsent(item.output)) throw invalid(`${at}.output`, 'a string or an array of content parts');
+  return readContent(item.output, `${at}.output`);
+}
+
+/** Any of the three may be null or empty: what a client sends back depends on what it keeps. */
+function reasoningText(item: StoredItem, at: string): string {
+  const parts = (field: string): string =>
+    readContent(item[field], `${at}.${field}`)
+      .map((part) => (part.type === 'text' ? part.text : ''))
+      .join('\n\n');
+  return parts('content') || parts('summary') || unsealed(optionalText(item, 'encrypted_content', at) ?? '');
+}
+
+/** Marks the thinking that this server handed out; what others sealed cannot be read. */
+const seal = 'parley1.';
+
+/**
+ * The thinking in a form that clients without stored responses keep and send back untouched. It is not secret: the same
+ * text stands beside it.
+ */
+export function sealed(thinking: string): string {
+  return seal + Buffer.from(thinking).toString('base64');
+}
+
+function unsealed(content: string): string {
+  return content.startsWith(seal) ? Buffer.from(content.slice(seal.length), 'base64').toString('utf8') : '';
+}

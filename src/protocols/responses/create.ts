@@ -1,0 +1,89 @@
+import { AppError } from '../../core/errors.ts';
+import type { TextState } from '../../core/text-service.ts';
+import { type JsonObject, jsonObject } from '../../http/body.ts';
+import { type Call, type Headers, json, type Reply } from '../../http/call.ts';
+import { commentFrame, sseHeaders } from '../../http/sse.ts';
+import { noticeHeaders, streamReply, ticketFor } from '../dialect.ts';
+import type { BackgroundRuns } from './background.ts';
+import { type DecodedRequest, type DecodeParts, decode } from './decode.ts';
+import { encodeStream, encodeWhole, type Session } from './encode.ts';
+import { createFidelity } from './fidelity.ts';
+import { fitConversation } from './fit.ts';
+import type { ResponseObject } from './response.ts';
+
+export interface CreateParts extends DecodeParts {
+  readonly background: BackgroundRuns;
+}
+
+export async function create(call: Call, parts: CreateParts): Promise<Reply> {
+  const body = parts.applyDefaults(jsonObject(call.body, { empty: 'refuse' }));
+  const decoded = decode(body, parts);
+  const { request, droppedMessages } = await fitConversation(decoded.chat, {
+    chat: parts.chat,
+    contextSize: parts.text.contextSize(),
+  });
+  const headers = { ...notices(body, decoded), ...count('x-parley-dropped-messages', droppedMessages) };
+  const session = newSession(decoded, call, parts);
+  const ticket = ticketFor(call, body);
+  if (decoded.settings.background) {
+    const begin = (signal: AbortSignal) => parts.chat.reply(request, { ...ticket, signal });
+    return json(parts.background.start({ ...decoded, session, begin }), 200, headers);
+  }
+  const events = parts.chat.reply(request, ticket);
+  if (decoded.stream) {
+    return streamReply(events, (opened) => encodeStream(opened, session, parts.startTimer), {
+      headers: { ...sseHeaders, ...headers },
+      filler: commentFrame('keepalive'),
+      startTimer: parts.startTimer,
+    });
+  }
+  const { response, droppedTokens } = await encodeWhole(events, session);
+  return json(response, 200, { ...headers, ...count('x-parley-dropped-tokens', droppedTokens) });
+}
+
+export async function countTokens(call: Call, parts: DecodeParts): Promise<Reply> {
+  const body = parts.applyDefaults(jsonObject(call.body, { empty: 'refuse' }));
+  const decoded = decode(body, parts);
+  refuseWithoutModel(parts.text.state());
+  const inputTokens = await parts.chat.countTokens(decoded.chat);
+  return json({ object: 'response.input_tokens', input_tokens: inputTokens }, 200, notices(body, decoded));
+}
+
+function newSession(decoded: DecodedRequest, call: Call, parts: DecodeParts): Session {
+  const { settings, context, input, offered, withLogprobs, withSealedThinking } = decoded;
+  const id = parts.newId('resp_');
+  return {
+    identity: { id, createdAt: Math.floor(parts.now() / 1000), model: parts.modelName() },
+    settings,
+    output: { newId: parts.newId, offered, withLogprobs, withSealedThinking },
+    now: parts.now,
+    keep(response: ResponseObject): ResponseObject {
+      // An answer that its client did not wait for is half an answer; nobody knows its id.
+      if (!settings.store || call.signal.aborted) return response;
+      const kept = parts.store.put({ id, response, context, input, output: response.output });
+      return kept ? response : { ...response, store: false };
+    },
+  };
+}
+
+/** Without a model nothing has tokens; a count of none would be a wrong answer. */
+function refuseWithoutModel(state: TextState): void {
+  if (state.type === 'none') throw new AppError('model-missing', { capability: 'text', flag: '--model FILE' });
+  if (state.type === 'failed') throw new AppError('model-load-failed', { model: state.name, reason: state.reason });
+}
+
+function notices(body: JsonObject, { skipped }: DecodedRequest): Headers {
+  const fields = noticeHeaders(body, createFidelity)['x-parley-ignored'];
+  const told = [...(fields === undefined ? [] : [fields]), ...skipped].join(', ');
+  return told === '' ? {} : { 'x-parley-ignored': headerText(told) };
+}
+
+/** Kinds of items and tools are the client's own words, of any length and in any script. */
+function headerText(text: string): string {
+  const plain = text.replace(/[^\x20-\x7e]/g, '?');
+  return plain.length <= 1000 ? plain : `${plain.slice(0, 1000)}...`;
+}
+
+function count(name: string, number: number): Headers {
+  return number > 0 ? { [name]: String(number) } : {};
+}

@@ -1,0 +1,129 @@
+import { AppError } from '../../core/errors.ts';
+import type { GenerationEvent } from '../../core/events.ts';
+import type { StartTimer } from '../../http/timers.ts';
+import { failureObject } from './errors.ts';
+import { Frames } from './frames.ts';
+import { OutputItems, type OutputParts } from './output.ts';
+import {
+  type ResponseIdentity,
+  type ResponseObject,
+  type ResponseSettings,
+  type ResponseState,
+  responseObject,
+} from './response.ts';
+import { withSilences } from './silence.ts';
+
+/** One answer in the making. */
+export interface Session {
+  readonly identity: ResponseIdentity;
+  readonly settings: ResponseSettings;
+  readonly output: OutputParts;
+  /** Milliseconds since 1970. */
+  readonly now: () => number;
+  /** Stores the finished response where that was asked for, and gives it back as the client is told of it. */
+  readonly keep: (response: ResponseObject) => ResponseObject;
+}
+
+type LastEvent = Extract<GenerationEvent, { readonly type: 'finish' | 'error' }>;
+
+/** Agents end a stream that told them nothing for some minutes, and do not count comments. */
+const silenceMs = 30_000;
+
+export async function* encodeStream(
+  events: AsyncIterable<GenerationEvent>,
+  session: Session,
+  startTimer: StartTimer,
+): AsyncGenerator<string> {
+  const frames = new Frames();
+  const output = new OutputItems(session.output);
+  const begun = unfinished(session, 'in_progress');
+  yield frames.created(begun);
+  for await (const event of withSilences(events, silenceMs, startTimer)) {
+    switch (event?.type) {
+      case undefined:
+        yield frames.inProgress(begun);
+        break;
+      case 'start':
+      case 'warning':
+        break;
+      case 'finish':
+      case 'error': {
+        let last = '';
+        for (const change of output.finish(outcome(event))) last += frames.change(change);
+        yield last + frames.ended(ended(session, output, event));
+        return;
+      }
+      default: {
+        const changes = output.read(event);
+        if (changes.length === 0) break;
+        let text = '';
+        for (const change of changes) text += frames.change(change);
+        yield text;
+      }
+    }
+  }
+  yield frames.ended(ended(session, output, brokenOff()));
+}
+
+export interface WholeAnswer {
+  readonly response: ResponseObject;
+  readonly droppedTokens: number;
+}
+
+/** The same events, summed up. An error is thrown, and keeps its own status. */
+export async function encodeWhole(events: AsyncIterable<GenerationEvent>, session: Session): Promise<WholeAnswer> {
+  const output = new OutputItems(session.output);
+  let droppedTokens = 0;
+  for await (const event of events) {
+    switch (event.type) {
+      case 'start':
+        droppedTokens = event.droppedTokens ?? 0;
+        break;
+      case 'warning':
+        break;
+      case 'error':
+        throw event.error;
+      case 'finish':
+        output.finish(event.reason);
+        return { response: ended(session, output, event), droppedTokens };
+      default:
+        output.read(event);
+    }
+  }
+  throw brokenOff().error;
+}
+
+export function unfinished({ identity, settings }: Session, status: 'queued' | 'in_progress'): ResponseObject {
+  return responseObject(identity, settings, { status }, []);
+}
+
+export function failed({ identity, settings }: Session, error: AppError): ResponseObject {
+  return responseObject(identity, settings, { status: 'failed', error: failureObject(error) }, []);
+}
+
+function ended(session: Session, output: OutputItems, event: LastEvent): ResponseObject {
+  return session.keep(responseObject(session.identity, session.settings, stateOf(session, event), output.items));
+}
+
+function stateOf({ settings, now }: Session, event: LastEvent): ResponseState {
+  if (event.type === 'error') return { status: 'failed', error: failureObject(event.error) };
+  const { usage } = event;
+  switch (event.reason) {
+    case 'stop':
+    case 'tool-calls':
+      return { status: 'completed', completedAt: Math.floor(now() / 1000), usage };
+    case 'length':
+      return { status: 'incomplete', reason: 'max_output_tokens', usage };
+    case 'aborted':
+      // Only what runs in the background can be cancelled in this dialect; others stopped it in some other way.
+      return settings.background ? { status: 'cancelled', usage } : { status: 'incomplete', reason: 'cancelled', usage };
+  }
+}
+
+function outcome(event: LastEvent) {
+  return event.type === 'error' ? 'error' : event.reason;
+}
+
+function brokenOff(): LastEvent & { readonly type: 'error' } {
+  return { type: 'error', error: new AppError('engine-lost', { capability: 'text' }) };
+}

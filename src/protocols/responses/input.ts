@@ -1,0 +1,74 @@
+import type { JsonObject } from '../../http/body.ts';
+import type { StoredItem } from '../../store/responses.ts';
+import { isAbsent, isObject } from '../controls/fields.ts';
+import { invalid, requiredText } from './fields.ts';
+
+/** An item of the request, and where it stood in it: what is wrong with it is told by that name. */
+export interface InputItem {
+  readonly item: StoredItem;
+  readonly at: string;
+}
+
+export interface ReadInput {
+  readonly items: readonly InputItem[];
+  /** References to items that nobody kept. */
+  readonly missing: readonly string[];
+}
+
+export interface InputParts {
+  readonly newId: (prefix: string) => string;
+  readonly storedItem: (id: string) => StoredItem | undefined;
+}
+
+/** The beginnings of ids by which clients tell kinds of items apart. */
+const idPrefixes = new Map([
+  ['message', 'msg_'],
+  ['function_call', 'fc_'],
+  ['function_call_output', 'fco_'],
+  ['custom_tool_call', 'ctc_'],
+  ['custom_tool_call_output', 'ctco_'],
+  ['reasoning', 'rs_'],
+]);
+
+/** The input in its long form: a text is one message of the user, and every item has a type and an id. */
+export function readInput(body: JsonObject, parts: InputParts): ReadInput {
+  const { input } = body;
+  if (typeof input === 'string') {
+    const content = [{ type: 'input_text', text: input }];
+    const item = { id: parts.newId('msg_'), type: 'message', status: 'completed', role: 'user', content };
+    return { items: [{ item, at: 'input' }], missing: [] };
+  }
+  if (!Array.isArray(input)) throw invalid('input', 'a string or an array of items');
+  const missing: string[] = [];
+  const items = input.flatMap((value: unknown, index): readonly InputItem[] => {
+    const at = `input[${index}]`;
+    const item = longForm(value, at, parts.newId);
+    if (item.type !== 'item_reference') return [{ item, at }];
+    const found = parts.storedItem(requiredText(item, 'id', at));
+    if (found) return [{ item: found, at }];
+    missing.push(at);
+    return [];
+  });
+  return { items, missing };
+}
+
+function longForm(value: unknown, at: string, newId: InputParts['newId']): StoredItem {
+  if (!isObject(value)) throw invalid(at, 'an object');
+  const type = typeOf(value, at);
+  const id = typeof value.id === 'string' && value.id !== '' ? value.id : newId(idPrefixes.get(type) ?? 'item_');
+  const { content } = value;
+  if (type !== 'message' || typeof content !== 'string') return { ...value, id, type };
+  const part = value.role === 'assistant' ? 'output_text' : 'input_text';
+  return { ...value, id, type, content: [{ type: part, text: content }] };
+}
+
+/** Short messages have no type, and some clients leave it out of references. */
+function typeOf(value: JsonObject, at: string): string {
+  if (typeof value.type === 'string') return value.type;
+  if (!isAbsent(value.type)) throw invalid(`${at}.type`, 'a string');
+  if (!isAbsent(value.role)) return 'message';
+  if (typeof value.id === 'string' && Object.keys(value).every((key) => key === 'id' || key === 'type')) {
+    return 'item_reference';
+  }
+  throw invalid(at, 'an item with a type, or a message with a role');
+}

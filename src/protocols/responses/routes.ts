@@ -1,0 +1,54 @@
+import type { Endpoint } from '../../http/call.ts';
+import { BackgroundRuns } from './background.ts';
+import { countTokens, create } from './create.ts';
+import type { DecodeParts } from './decode.ts';
+import { responsesFamily } from './errors.ts';
+import { cancel, forget, retrieve } from './stored.ts';
+
+export type ResponsesParts = DecodeParts;
+
+/**
+ * The short paths must match whole: as endings they would catch those of other families. What is below a response's id
+ * is told apart by the handlers, as a path that is known by its beginning has only one of them per method.
+ */
+export function responsesEndpoints(parts: ResponsesParts): Endpoint[] {
+  const background = new BackgroundRuns(parts.store);
+  const all = { ...parts, background };
+  const guarded = { access: 'guarded', queued: false, family: responsesFamily } as const;
+  const post = { ...guarded, method: 'POST' } as const;
+  const made = { ...post, queued: true, handle: (call: Parameters<Endpoint['handle']>[0]) => create(call, all) };
+  const counted = { ...post, handle: (call: Parameters<Endpoint['handle']>[0]) => countTokens(call, all) };
+  const below = (prefix: string, what: string): Endpoint[] => [
+    {
+      ...guarded,
+      method: 'GET',
+      match: 'prefix',
+      path: `${prefix}/`,
+      summary: `A stored response (${what}/{id}), or the input that it answers (${what}/{id}/input_items).`,
+      handle: (call) => retrieve(call, all),
+    },
+    {
+      ...guarded,
+      method: 'DELETE',
+      match: 'prefix',
+      path: `${prefix}/`,
+      summary: `Forget a stored response (${what}/{id}).`,
+      handle: (call) => forget(call, all),
+    },
+    {
+      ...post,
+      match: 'prefix',
+      path: `${prefix}/`,
+      summary: `Stop a response in the background (${what}/{id}/cancel).`,
+      handle: (call) => cancel(call, all),
+    },
+  ];
+  return [
+    { ...made, match: 'ending', path: '/v1/responses', summary: 'Answer a conversation; stream optional.' },
+    { ...made, match: 'exact', path: '/responses', summary: 'Another name for /v1/responses.' },
+    { ...counted, match: 'ending', path: '/v1/responses/input_tokens', summary: 'Count the tokens of a request.' },
+    { ...counted, match: 'exact', path: '/responses/input_tokens', summary: 'Another name for /v1/responses/input_tokens.' },
+    ...below('/v1/responses', '/v1/responses'),
+    ...below('/responses', '/responses'),
+  ];
+}

@@ -1,0 +1,104 @@
+import { AppError } from '../../core/errors.ts';
+import { type Call, json, type Reply } from '../../http/call.ts';
+import { patienceMs } from '../../http/patience.ts';
+import { commentFrame, sseHeaders } from '../../http/sse.ts';
+import type { ResponseStore, StoredItem, StoredResponse } from '../../store/responses.ts';
+import { clamp, readInteger } from '../controls/fields.ts';
+import type { BackgroundRuns } from './background.ts';
+import { invalid } from './fields.ts';
+import { replay } from './replay.ts';
+import type { ResponseObject } from './response.ts';
+
+export interface StoredParts {
+  readonly store: ResponseStore;
+  readonly background: BackgroundRuns;
+}
+
+/** What stands after `/responses/` in the path. */
+interface Target {
+  readonly id: string;
+  readonly action: string | undefined;
+}
+
+export function retrieve(call: Call, parts: StoredParts): Reply {
+  const target = targetOf(call);
+  const stored = storedOf(call, target, parts);
+  if (target.action === 'input_items') return json(inputItems(call.query, stored.input));
+  if (target.action !== undefined) throw notFound(call);
+  const response = stored.response as ResponseObject;
+  if (!isTrue(call.query.get('stream'))) return json(response);
+  if (call.query.has('starting_after')) {
+    const instead = 'a stored answer is told anew, with other numbers than when it was made';
+    throw new AppError('unsupported', { feature: 'starting_after', instead });
+  }
+  const finished = async (): Promise<ResponseObject | undefined> => {
+    await parts.background.finished(target.id);
+    return parts.store.get(target.id)?.response as ResponseObject | undefined;
+  };
+  const keepAlive = { milliseconds: patienceMs, filler: commentFrame('keepalive') };
+  return { status: 200, headers: sseHeaders, stream: replay(response, finished), keepAlive };
+}
+
+export function forget(call: Call, parts: StoredParts): Reply {
+  const target = targetOf(call);
+  const { id } = storedOf(call, target, parts);
+  if (target.action !== undefined) throw notFound(call);
+  parts.store.delete(id);
+  void parts.background.cancel(id);
+  return json({ id, object: 'response', deleted: true });
+}
+
+export async function cancel(call: Call, parts: StoredParts): Promise<Reply> {
+  const target = targetOf(call);
+  if (target.action !== 'cancel') throw notFound(call);
+  const stored = storedOf(call, target, parts);
+  if (stored.response.background !== true) throw invalid('response_id', 'that of a response in the background');
+  await parts.background.cancel(target.id);
+  return json(parts.store.get(target.id)?.response ?? stored.response);
+}
+
+function targetOf({ path }: Call): Target {
+  const [id = '', action, ...more] = path.slice(path.lastIndexOf('/responses/') + '/responses/'.length).split('/');
+  return { id: decoded(id), action: more.length > 0 ? path : action };
+}
+
+function storedOf(call: Call, { id }: Target, { store }: StoredParts): StoredResponse {
+  const stored = store.get(id);
+  if (!stored) throw notFound(call);
+  return stored;
+}
+
+function notFound({ method, path }: Call): AppError {
+  return new AppError('not-found', { method, path });
+}
+
+function decoded(id: string): string {
+  try {
+    return decodeURIComponent(id);
+  } catch {
+    return id;
+  }
+}
+
+function isTrue(value: string | null): boolean {
+  return value === 'true' || value === '1';
+}
+
+/** The newest first unless asked otherwise; `after` is the last item of the page before. */
+function inputItems(query: URLSearchParams, input: readonly StoredItem[]): object {
+  const order = query.get('order') ?? 'desc';
+  if (order !== 'asc' && order !== 'desc') throw invalid('order', '"asc" or "desc"');
+  const items = order === 'asc' ? input : input.toReversed();
+  const after = query.get('after');
+  const start = after === null ? 0 : items.findIndex(({ id }) => id === after) + 1;
+  if (after !== null && start === 0) throw invalid('after', 'the id of an input item of this response');
+  const limit = clamp(readInteger(query.get('limit'), 20), 1, 100);
+  const data = items.slice(start, start + limit);
+  return {
+    object: 'list',
+    data,
+    first_id: data[0]?.id ?? null,
+    last_id: data.at(-1)?.id ?? null,
+    has_more: start + limit < items.length,
+  };
+}

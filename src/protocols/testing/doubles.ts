@@ -1,0 +1,154 @@
+import type { ChatRequest } from '../../chat/request.ts';
+import type { ChatService } from '../../chat/service.ts';
+import type { GenerationEvent } from '../../core/events.ts';
+import type { GenerationRequest, Ticket } from '../../core/request.ts';
+import type { Performance, TextModel, TextService } from '../../core/text-service.ts';
+import type { Call } from '../../http/call.ts';
+import type { ControlParts } from '../controls/decode.ts';
+import type { DialectParts } from '../dialect.ts';
+
+/** Test doubles for dialects: services that play what a test tells them to, and note what they were asked. */
+
+export type Script = readonly GenerationEvent[] | (() => AsyncIterable<GenerationEvent>);
+
+const noTimings = { initMs: 0, promptMs: 0, generationMs: 0, processedTokens: 0 };
+
+export function startEvent(own: Partial<Extract<GenerationEvent, { type: 'start' }>> = {}): GenerationEvent {
+  return { type: 'start', promptTokens: 7, cachedTokens: 3, maxTokens: 100, seed: 1, ...own };
+}
+
+export function finishEvent(own: Partial<Extract<GenerationEvent, { type: 'finish' }>> = {}): GenerationEvent {
+  const usage = { promptTokens: 7, cachedTokens: 3, completionTokens: 5 };
+  return { type: 'finish', reason: 'stop', cause: 'end-token', usage, timings: noTimings, ...own };
+}
+
+export async function* play(events: readonly GenerationEvent[]): AsyncGenerator<GenerationEvent> {
+  yield* events;
+}
+
+const played = (script: Script): AsyncIterable<GenerationEvent> =>
+  typeof script === 'function' ? script() : play(script);
+
+const model: TextModel = {
+  name: 'mini',
+  path: '/models/mini.gguf',
+  contextSize: 4096,
+  trainedContext: 8192,
+  vocabularySize: 32_000,
+  parameters: 1,
+  sizeBytes: 1,
+  description: '',
+  chatTemplate: undefined,
+};
+
+const idle: Performance = {
+  processMsPerToken: 0,
+  evalMsPerToken: 0,
+  promptTokens: 0,
+  completionTokens: 0,
+  seed: 0,
+  draftAccepted: 0,
+  draftRejected: 0,
+  generations: 0,
+  stop: 'none',
+  waiting: 0,
+  idle: true,
+  uptimeSeconds: 0,
+  idleSeconds: 0,
+};
+
+export interface AskedText {
+  readonly request: GenerationRequest;
+  readonly ticket: Ticket;
+}
+
+/** A text service without a model: every generation plays the script, and each character counts as one token. */
+export function scriptedText(script: Script, own: Partial<TextService> = {}) {
+  const asked: AskedText[] = [];
+  const generate = (request: GenerationRequest, ticket: Ticket): AsyncIterable<GenerationEvent> => {
+    asked.push({ request, ticket });
+    return played(script);
+  };
+  const text: TextService = {
+    generate,
+    reserve: (ticket) => ({ generate: (request) => generate(request, ticket), release: () => undefined }),
+    tokenize: async (words, { addSpecial }) => [
+      ...(addSpecial ? [1] : []),
+      ...Array.from(words, (each) => each.codePointAt(0) ?? 0),
+    ],
+    detokenize: async (tokens) => String.fromCodePoint(...tokens),
+    check: () => '',
+    abort: () => 'refused',
+    lastLogprobs: () => undefined,
+    state: () => ({ type: 'ready', model }),
+    contextSize: () => model.contextSize,
+    performance: () => idle,
+    ...own,
+  };
+  return { text, asked };
+}
+
+export interface AskedChat {
+  readonly request: ChatRequest;
+  readonly ticket: Ticket;
+}
+
+/** A chat service without a model: every reply plays the script. */
+export function scriptedChat(script: Script, own: Partial<ChatService> = {}) {
+  const asked: AskedChat[] = [];
+  const reply = (request: ChatRequest, ticket: Ticket): AsyncIterable<GenerationEvent> => {
+    asked.push({ request, ticket });
+    return played(script);
+  };
+  const chat: ChatService = {
+    reply,
+    replies: (request, ticket, count) => Array.from({ length: count }, () => reply(request, ticket)),
+    render: async () => ({ by: 'adapter', prompt: '', memory: '', stop: [], warnings: [] }),
+    countTokens: async () => 42,
+    ...own,
+  };
+  return { chat, asked };
+}
+
+export const controlParts: ControlParts = {
+  defaultMaxTokens: 2048,
+  maxTokensLimit: 0,
+  contextSize: 4096,
+  guidance: false,
+  adapter: {},
+  schemaToGrammar: (schema) => `root ::= ${Object.keys(schema as object).join(' ')}`,
+};
+
+/** Everything that a dialect is built on: ids count up from 1, and no time passes. */
+export function dialectParts(own: Partial<DialectParts> = {}): DialectParts {
+  let ids = 0;
+  return {
+    text: scriptedText([]).text,
+    chat: scriptedChat([]).chat,
+    controlParts: () => controlParts,
+    applyDefaults: (body) => body,
+    overflow: 'refuse',
+    modelName: () => 'mini',
+    now: () => 1_700_000_000_000,
+    newId: (prefix) => {
+      ids += 1;
+      return `${prefix}${ids}`;
+    },
+    startTimer: () => ({ restart: () => undefined, cancel: () => undefined }),
+    ...own,
+  };
+}
+
+export function callOf(path: string, body: unknown, own: Partial<Call> = {}): Call {
+  return {
+    method: 'POST',
+    path,
+    query: new URLSearchParams(),
+    headers: {},
+    body: Buffer.from(typeof body === 'string' ? body : JSON.stringify(body)),
+    signal: new AbortController().signal,
+    remoteAddress: '127.0.0.1',
+    authorized: true,
+    ...own,
+  };
+}

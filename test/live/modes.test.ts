@@ -1,0 +1,138 @@
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, describe, expect, test } from 'vitest';
+import { nativeClient } from './client.ts';
+import { runProgram } from './program.ts';
+import { embeddedModel, liveServers } from './server.ts';
+
+const startServer = liveServers();
+const folder = mkdtempSync(join(tmpdir(), 'parley-modes-'));
+afterAll(() => rmSync(folder, { recursive: true }));
+const packageFacts = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8'));
+
+describe('--prompt', () => {
+  test('writes the reply to standard output and nothing else, and ends well', async () => {
+    const { code, stdout, stderr } = await runProgram([
+      '--prompt',
+      'Once upon a time',
+      '--threads',
+      '1',
+      '--defaultgenamt',
+      '64',
+    ]);
+    expect(code).toBe(0);
+    expect(stdout).toMatch(/^\S?[ \w].{20,}\n$/s);
+    expect(stdout).not.toMatch(/Loading|Welcome|Listening|Input:/);
+    expect(stderr).toContain('Load Text Model OK: True');
+  });
+
+  test('without a model ends with code 2', async () => {
+    const { code, stdout } = await runProgram(['--prompt', 'Hello', '--nomodel']);
+    expect([code, stdout]).toEqual([2, '']);
+  });
+});
+
+describe('--cli', () => {
+  test('talks until it is told to quit', async () => {
+    const input = 'Hello!\n/nonsense\n/undo\n/clear\nTell me a story.\n/quit\n';
+    const { code, stdout, stderr } = await runProgram(['--cli', '--threads', '1', '--defaultgenamt', '64'], { input });
+    expect([code, stderr]).toEqual([0, '']);
+    expect(stdout.match(/Commands: /g)).toHaveLength(2);
+    expect(stdout).not.toContain('<|im_start|>');
+    const [, chat = ''] = stdout.split('Ctrl+C stops a reply.');
+    expect(chat.replace(/[>\s]/g, '').length).toBeGreaterThan(20);
+  });
+
+  test('ends when its input ends', async () => {
+    const { code } = await runProgram(['--cli', '--threads', '1'], { input: '' });
+    expect(code).toBe(0);
+  });
+});
+
+describe('--benchmark', () => {
+  test('measures, says the figures, and adds a row to a table each time', async () => {
+    const table = join(folder, 'speed.csv');
+    const flags = ['--benchmark', table, '--threads', '1', '--contextsize', '512'];
+    const first = await runProgram(flags);
+    expect(first.code).toBe(0);
+    expect(first.stdout).toMatch(/Prompt: 412 tokens in [\d.]+s \([\d.]+T\/s\)/);
+    expect(first.stdout).toMatch(/Generation: 100 tokens in/);
+    await runProgram(flags);
+    const rows = readFileSync(table, 'utf8').trimEnd().split('\n');
+    expect(rows).toHaveLength(3);
+    expect(rows[0]?.split(',').slice(0, 3)).toEqual(['Timestamp', 'Model', 'MaxCtx']);
+    for (const row of rows.slice(1)) expect(row.split(',').slice(1, 4)).toEqual(['parley-mini', '512', '412']);
+  });
+
+  test('without a file only says the figures', async () => {
+    const { code, stdout } = await runProgram(['--benchmark', '--threads', '1', '--contextsize', '256']);
+    expect(code).toBe(0);
+    expect(stdout).toContain('MaxCtx: 256');
+  });
+});
+
+describe('modes without a model', () => {
+  test('--version and --help', async () => {
+    expect(await runProgram(['--version'])).toEqual({ code: 0, stdout: `${packageFacts.version}\n`, stderr: '' });
+    const { code, stdout } = await runProgram(['--help']);
+    expect(code).toBe(0);
+    for (const flag of ['--model', '--port', '--multiuser', '--password']) expect(stdout).toContain(flag);
+  });
+
+  test('--analyze tells what is in a file, and what is wrong with one', async () => {
+    const { code, stdout } = await runProgram(['--analyze', embeddedModel]);
+    expect(code).toBe(0);
+    expect(stdout).toMatch(/general\.architecture/);
+    expect(stdout).toMatch(/token_embd\.weight/);
+    expect((await runProgram(['--analyze', join(folder, 'nowhere.gguf')])).code).toBe(2);
+    expect((await runProgram(['--analyze', new URL(import.meta.url).pathname])).code).toBe(3);
+  });
+
+  test('--exportconfig writes what --config reads', async () => {
+    const path = join(folder, 'mine.kcpps');
+    const flags = ['--genlimit', '5', '--contextsize', '512', '--defaultgenamt', '64'];
+    expect((await runProgram([...flags, '--exportconfig', path])).code).toBe(0);
+    expect(JSON.parse(readFileSync(path, 'utf8'))).toMatchObject({ genlimit: 5, contextsize: 512 });
+    const server = await startServer(['--config', path]);
+    const client = nativeClient(server.base);
+    expect((await client.generate({ prompt: 'Once', max_length: 50 })).completion_tokens).toBe(5);
+    expect((await client.get('/api/extra/true_max_context_length')).json()).toEqual({ value: 512 });
+    await server.stop();
+    const again = join(folder, 'again.kcpps');
+    await runProgram(['--config', path, '--exportconfig', again]);
+    expect(JSON.parse(readFileSync(again, 'utf8'))).toEqual(JSON.parse(readFileSync(path, 'utf8')));
+  });
+});
+
+describe('--singleinstance', () => {
+  test('the newer one takes the place of the older', async () => {
+    const port = String(await freePort());
+    const older = await startServer(['--nomodel', '--singleinstance', '--port', port]);
+    const newer = await startServer(['--nomodel', '--singleinstance', '--port', port]);
+    expect(newer.port).toBe(older.port);
+    expect(newer.output()).toContain('Another instance made room for this one.');
+    expect((await nativeClient(newer.base).get('/ping')).status).toBe(200);
+    await older.stop();
+    await newer.stop();
+  });
+
+  test('without it a taken port is said and ends the program', async () => {
+    const server = await startServer(['--nomodel']);
+    const { code, stderr } = await runProgram(['--nomodel', '--port', String(server.port)]);
+    expect(code).not.toBe(0);
+    expect(stderr).toContain(String(server.port));
+    expect((await nativeClient(server.base).post('/api/extra/shutdown')).json()).toEqual({ success: false });
+    await server.stop();
+  });
+});
+
+function freePort(): Promise<number> {
+  return new Promise((resolve) => {
+    const probe = createServer().listen(0, '127.0.0.1', () => {
+      const { port } = probe.address() as { port: number };
+      probe.close(() => resolve(port));
+    });
+  });
+}
