@@ -63,8 +63,7 @@ function run({ context, vocabulary }: Loaded, next: () => number, prompt: string
     decode(context);
     token = next();
   }
-  const promptTokens = read.length;
-  return { promptTokens, promptMs: firstAt - startedAt, generationMs: performance.now() - firstAt };
+  return { promptTokens: read.length, promptMs: firstAt - startedAt, generationMs: performance.now() - firstAt };
 }
 
 function decode(context: Loaded['context']): void {

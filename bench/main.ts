@@ -17,19 +17,22 @@ const benches: Readonly<Record<string, (options: BenchOptions) => Promise<Row[]>
 
 const { values, positionals } = parseArgs({
   allowPositionals: true,
-  options: { server: { type: 'string' }, quick: { type: 'boolean', default: false } },
+  options: { server: { type: 'string' }, quick: { type: 'boolean', default: false }, threads: { type: 'string' } },
 });
 const names = positionals.length > 0 ? positionals : Object.keys(benches);
 const unknown = names.filter((name) => !Object.hasOwn(benches, name));
 if (process.platform !== 'linux') fail('The benches read processor time and memory from /proc, which only Linux has.');
 if (unknown.length > 0) fail(`No such bench: ${unknown.join(', ')}. There are: ${Object.keys(benches).join(', ')}.`);
-if (values.server === undefined) fail('--server FILE is missing: the main file of a built server.');
+if (!values.server) fail('--server FILE is missing: the main file of a built server.');
 
+const { quick } = values;
+const server = values.server;
+const threads = values.threads === undefined ? undefined : Number(values.threads);
 const all: Row[] = [];
 for (const name of names) {
   console.log(`== ${name}`);
   const log = (line: string) => console.log(`   ${line}`);
-  const rows = (await benches[name]?.({ server: values.server as string, quick: values.quick, log })) ?? [];
+  const rows = (await benches[name]?.({ server, quick, threads, log })) ?? [];
   save(name, rows);
   all.push(...rows);
 }

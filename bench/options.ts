@@ -13,6 +13,8 @@ export interface BenchOptions {
   readonly server: string;
   /** Fewer rounds: to see that the bench works rather than to believe its figures. */
   readonly quick: boolean;
+  /** The engine bench with this many threads only, in place of one and the default. */
+  readonly threads: number | undefined;
   readonly log: (line: string) => void;
 }
 

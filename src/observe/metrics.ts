@@ -31,6 +31,14 @@ export function createMetrics(parts: MetricsParts): Metrics {
   const llama = llamaMetrics(registry);
   const own = ownMetrics(registry, parts);
   const running = new Set<object>();
+  /** The engine does not tell its steps; a token of one of k generations at once stands for 1/k of a step. */
+  let steps = 0;
+  let sequences = 0;
+
+  function stepped(): void {
+    steps += 1 / Math.max(1, running.size);
+    sequences += 1;
+  }
 
   function finished(event: GenerationEvent & { type: 'finish' }): void {
     const { usage, timings } = event;
@@ -40,7 +48,7 @@ export function createMetrics(parts: MetricsParts): Metrics {
     llama.promptSeconds.inc(timings.promptMs / 1000);
     llama.predictedTokens.inc(usage.completionTokens);
     llama.predictedSeconds.inc(timings.generationMs / 1000);
-    llama.decodes.inc(decodeSteps(timings.processedTokens, usage.completionTokens));
+    if (timings.processedTokens > 0) stepped();
     llama.longest.reach(usage.promptTokens + usage.completionTokens);
     llama.draftTokens.inc(draftAccepted + draftRejected);
     llama.acceptedTokens.inc(draftAccepted);
@@ -56,8 +64,8 @@ export function createMetrics(parts: MetricsParts): Metrics {
     event(event, job) {
       switch (event.type) {
         case 'finish':
-          running.delete(job);
           finished(event);
+          running.delete(job);
           return;
         case 'error':
           running.delete(job);
@@ -69,6 +77,8 @@ export function createMetrics(parts: MetricsParts): Metrics {
           return;
         case 'text-delta':
         case 'reasoning-delta':
+          stepped();
+          return;
         case 'tool-start':
         case 'tool-delta':
         case 'tool-end':
@@ -82,6 +92,8 @@ export function createMetrics(parts: MetricsParts): Metrics {
       const { waiting, uptimeSeconds } = parts.performance();
       llama.processing.set(running.size);
       llama.deferred.set(waiting);
+      llama.decodes.reach(Math.round(steps));
+      llama.busySlots.set(steps > 0 ? sequences / steps : 0);
       own.uptime.set(uptimeSeconds);
       own.modelReady.set(parts.state().type === 'ready' ? 1 : 0);
       own.memory.set(process.memoryUsage.rss());
@@ -94,24 +106,14 @@ function llamaMetrics(registry: Registry) {
   const make = { registers: [registry] };
   const counter = (name: string, help: string) => new Counter({ ...make, name: `llamacpp:${name}`, help });
   const gauge = (name: string, help: string) => new Gauge({ ...make, name: `llamacpp:${name}`, help });
-  const busySlots = gauge('n_busy_slots_per_decode', 'Sequences in each step of the engine, on average.');
-  const decodes = counter(
-    'n_decode_total',
-    'Steps of the engine, counted as one for each prompt and one for each token after the first.',
-  );
   return {
     promptTokens: counter('prompt_tokens_total', 'Prompt tokens that were computed.'),
     cachedTokens: counter('prompt_tokens_cached_total', 'Prompt tokens that came from the cache.'),
     promptSeconds: counter('prompt_seconds_total', 'Time spent on prompts.'),
     predictedTokens: counter('tokens_predicted_total', 'Tokens generated.'),
     predictedSeconds: counter('tokens_predicted_seconds_total', 'Time spent on generating.'),
-    decodes: {
-      inc(steps: number): void {
-        decodes.inc(steps);
-        // One sequence is computed at a time, so that a step has one as soon as there was any.
-        if (steps > 0) busySlots.set(1);
-      },
-    },
+    decodes: highWater(counter('n_decode_total', 'Steps of the engine, estimated from the pieces of text.')),
+    busySlots: gauge('n_busy_slots_per_decode', 'Generations in each step of the engine, on average; estimated.'),
     longest: highWater(counter('n_tokens_max', 'The longest prompt with its reply so far, in tokens.')),
     draftTokens: counter('spec_decode_num_draft_tokens_total', 'Tokens that a draft model proposed.'),
     acceptedTokens: counter('spec_decode_num_accepted_tokens_total', 'Proposed tokens that were taken.'),
@@ -180,10 +182,6 @@ function highWater(counter: Counter): { reach(value: number): void } {
       highest = value;
     },
   };
-}
-
-function decodeSteps(processedTokens: number, completionTokens: number): number {
-  return (processedTokens > 0 ? 1 : 0) + Math.max(0, completionTokens - 1);
 }
 
 function perSecond(tokens: number, milliseconds: number): number {

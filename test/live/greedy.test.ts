@@ -2,7 +2,7 @@ import { beforeAll, describe, expect, test } from 'vitest';
 import { Random } from '../../src/sampling/random.ts';
 import { type NativeClient, nativeClient } from './client.ts';
 import { loadReference, type Reference } from './reference.ts';
-import { embeddedModel, liveServers } from './server.ts';
+import { liveServers } from './server.ts';
 
 const startServer = liveServers();
 /**
@@ -20,7 +20,7 @@ beforeAll(async () => {
   const [first, second, loaded] = await Promise.all([
     startServer(['--quiet', ...tokenByToken]),
     startServer(['--quiet', ...tokenByToken, '--nofastforward']),
-    loadReference(embeddedModel),
+    loadReference(),
   ]);
   keeping = nativeClient(first.base);
   fresh = nativeClient(second.base);

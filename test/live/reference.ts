@@ -1,11 +1,8 @@
 import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import koffi from 'koffi';
-import { defaultSettings } from '../../src/config/flags.ts';
-import { readModelFile } from '../../src/engines/llama/model-file.ts';
-import { loadOptions } from '../../src/engines/llama/placement.ts';
-import { loadModel } from '../../src/engines/llama/worker/model.ts';
 import { Slot } from '../../src/engines/llama/worker/slot.ts';
+import { loadEmbedded } from '../../src/engines/llama/worker/testing/embedded.ts';
 
 export interface Reference {
   /** What llama.cpp's own greedy sampler makes of a prompt: up to `count` tokens, the end token not among them. */
@@ -13,19 +10,8 @@ export interface Reference {
 }
 
 /** The model in this process, computed token by token, with llama.cpp choosing the tokens: nothing of our sampling takes part. */
-export async function loadReference(model: string): Promise<Reference> {
-  const { shape } = await readModelFile(model);
-  const options = loadOptions(
-    { ...defaultSettings, batchsize: -1 },
-    {
-      model,
-      name: 'reference',
-      shape,
-      threads: 1,
-      contextSizeGiven: false,
-    },
-  );
-  const { native, context, vocabulary, contextSize } = await loadModel(options, () => {});
+export async function loadReference(): Promise<Reference> {
+  const { native, context, vocabulary, contextSize } = await loadEmbedded({ contextsize: 2048, batchsize: -1 });
   const name = readdirSync(native.folder).find((file) => /^(lib)?llama\..*v\d.*\.(so|dylib|dll)$/.test(file)) ?? '';
   const library = koffi.load(join(native.folder, name));
   const newGreedy = library.func('void *llama_sampler_init_greedy(void)');

@@ -4,9 +4,9 @@
  */
 export function loadReason(lines: readonly string[], fallback: string): string {
   const telling = lines.filter((line) =>
-    /error|failed|invalid|unknown|unsupported|not enough|out of memory/i.test(line),
+    /error|failed|invalid|unknown|unsupported|unable|not enough|out of memory/i.test(line),
   );
   const best =
     telling.find((line) => /error loading model|unable to allocate|out of memory/i.test(line)) ?? telling.at(-1);
-  return best === undefined ? fallback : best.replace(/^\s*(\w+:\s*)+(?=\S)/, '').trim();
+  return best === undefined ? fallback : best.replace(/^\s*(\w+:\s*)+(error loading model:\s*)?(?=\S)/, '').trim();
 }

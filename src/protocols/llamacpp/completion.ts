@@ -9,10 +9,12 @@ import { decodeLogitBias, resolveBias } from './bias.ts';
 import { type CompletionOptions, decodeOptions } from './decode.ts';
 import { stopEarly } from './early-stop.ts';
 import { encodeStream, finalBody, type ReplyView } from './encode.ts';
-import { llamacppFamily } from './errors.ts';
+import { errorBody, llamacppFamily } from './errors.ts';
 import { completionFidelity, infillFidelity } from './fidelity.ts';
+import { findMarks } from './fill-marks.ts';
 import { generateAll } from './generate-all.ts';
 import { infillPrompt } from './infill.ts';
+import { modelError } from './model-error.ts';
 import { decodePrompts, promptText } from './prompts.ts';
 import { type CompletionRecord, recordOf } from './record.ts';
 
@@ -29,10 +31,6 @@ export function completionEndpoints(parts: DialectParts): Endpoint[] {
     fidelity: completionFidelity,
     prompts: (body) => Promise.all(decodePrompts(body.prompt).map((pieces) => promptText(pieces, parts.text))),
   };
-  const infill: PromptSource = {
-    fidelity: infillFidelity,
-    prompts: async (body, maxTokens) => [await infillPrompt(body, maxTokens, parts.text)],
-  };
   return [
     {
       ...post,
@@ -46,9 +44,23 @@ export function completionEndpoints(parts: DialectParts): Endpoint[] {
       match: 'ending',
       path: '/infill',
       summary: 'Fill in the middle between two pieces of code.',
-      handle: (call) => complete(call, parts, infill),
+      handle: (call) => fillIn(call, parts),
     },
   ];
+}
+
+/** A model without marks for the gap is told before anything is read: no body could help. */
+async function fillIn(call: Call, parts: DialectParts): Promise<Reply> {
+  const { text } = parts;
+  const search = await findMarks(text);
+  const failure = modelError(text.state());
+  if (failure) throw failure;
+  if (search.type === 'missing') return json(errorBody(501, search.sentence), 501);
+  const { marks } = search;
+  return complete(call, parts, {
+    fidelity: infillFidelity,
+    prompts: async (body, maxTokens) => [await infillPrompt(body, maxTokens, { marks, text })],
+  });
 }
 
 async function complete(call: Call, parts: DialectParts, source: PromptSource): Promise<Reply> {
@@ -58,7 +70,8 @@ async function complete(call: Call, parts: DialectParts, source: PromptSource): 
   const prompts = await source.prompts(body, options.controls.maxTokens);
   refuseEarlyStopOfMany(options, prompts.length * options.count);
   // What the request forbids or likes by text can be known only with the model's tokens.
-  const controls = bias.length > 0 ? { ...options.controls, ...(await resolveBias(bias, parts.text)) } : options.controls;
+  const controls =
+    bias.length > 0 ? { ...options.controls, ...(await resolveBias(bias, parts.text)) } : options.controls;
   const requests = prompts.flatMap((prompt) =>
     Array.from({ length: options.count }, (): GenerationRequest => ({ ...controls, prompt, memory: '' })),
   );
@@ -101,12 +114,7 @@ async function answerWhole(
   return json(list || bodies.length > 1 ? bodies : bodies[0], 200, told);
 }
 
-function answerStream(
-  run: Run,
-  ticket: Ticket,
-  parts: DialectParts,
-  headers: Record<string, string>,
-): Promise<Reply> {
+function answerStream(run: Run, ticket: Ticket, parts: DialectParts, headers: Record<string, string>): Promise<Reply> {
   const [first, ...rest] = started(run, ticket, parts);
   if (!first) throw new AppError('invalid-field', { field: 'prompt', expected: 'something' });
   return streamReply(

@@ -45,6 +45,11 @@ const anySeed = 2 ** 32 - 1;
 /** Our engine draws a fresh seed for 0, which is a seed like any other here; this one stands for it. */
 const seedForZero = 2 ** 31;
 
+/** The seed that was used, as the client would send it to get the same text again. */
+export function spokenSeed(seed: number): number {
+  return seed === seedForZero ? 0 : seed;
+}
+
 /** Fields of this dialect that must be numbers where they are there; the names of the native family stay lenient. */
 const numberFields = [
   'temperature',

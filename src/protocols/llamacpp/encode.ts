@@ -2,7 +2,7 @@ import { asAppError } from '../../core/errors.ts';
 import type { FinishCause, GenerationEvent, TokenChoice, TokenLogprob } from '../../core/events.ts';
 import type { GenerationControls } from '../../core/request.ts';
 import { dataFrame } from '../../http/sse.ts';
-import type { OutputOptions } from './decode.ts';
+import { type OutputOptions, spokenSeed } from './decode.ts';
 import { failureBody } from './errors.ts';
 import { CompletionRecord } from './record.ts';
 import { ownSettingsBody } from './settings.ts';
@@ -124,7 +124,7 @@ export function finalBody(record: CompletionRecord, view: ReplyView): object {
     model: view.model,
     tokens_predicted: predicted,
     tokens_evaluated: record.promptTokens,
-    generation_settings: ownSettingsBody(controls, output),
+    generation_settings: { ...ownSettingsBody(controls, output), seed: spokenSeed(record.seed) },
     prompt: view.prompt,
     has_new_line: record.newLine && !hidden,
     truncated: record.droppedTokens > 0,

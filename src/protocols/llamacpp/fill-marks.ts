@@ -1,6 +1,4 @@
 import type { TextService } from '../../core/text-service.ts';
-import { modelError } from './model-error.ts';
-import { NotSupported } from './not-supported.ts';
 
 /** The special tokens that tell a model where the gap is. */
 export interface Marks {
@@ -25,28 +23,25 @@ const spellings: readonly Triple[] = [
 const repositories = ['<|repo_name|>', '<|fim_repo|>', '<repo_name>', '<reponame>', '<fim-repo>'];
 const files = ['<|file_sep|>', '<|file_separator|>', '<file_sep>', '<file-sep>'];
 
+const roles = ['prefix', 'suffix', 'middle'] as const;
+
+export type MarkSearch =
+  | { readonly type: 'found'; readonly marks: Marks }
+  | { readonly type: 'missing'; readonly sentence: string };
+
 /** A vocabulary has a mark when it reads the whole mark as one token. */
-export async function findMarks(text: TextService): Promise<Marks> {
-  const failure = modelError(text.state());
-  if (failure) throw failure;
-  const all = [...spellings.flatMap(({ prefix, suffix, middle }) => [prefix, suffix, middle]), ...repositories, ...files];
-  const lengths = await Promise.all(
-    all.map(async (mark) => (await text.tokenize(mark, { addSpecial: false })).length),
-  );
-  const there = new Set(all.filter((_, index) => lengths[index] === 1));
-  const found = spellings.find(({ prefix, suffix, middle }) => [prefix, suffix, middle].every((mark) => there.has(mark)));
-  if (!found) throw new NotSupported(missing(there));
-  return {
-    ...found,
-    repository: repositories.find((mark) => there.has(mark)),
-    file: files.find((mark) => there.has(mark)),
-  };
+export async function findMarks(text: TextService): Promise<MarkSearch> {
+  const all = [...spellings.flatMap((spelling) => roles.map((role) => spelling[role])), ...repositories, ...files];
+  const tokens = await Promise.all(all.map((mark) => text.tokenize(mark, { addSpecial: false })));
+  const there = new Set(all.filter((_, index) => tokens[index]?.length === 1));
+  const found = spellings.find((spelling) => roles.every((role) => there.has(spelling[role])));
+  if (!found) return { type: 'missing', sentence: missing(there) };
+  const repository = repositories.find((mark) => there.has(mark));
+  return { type: 'found', marks: { ...found, repository, file: files.find((mark) => there.has(mark)) } };
 }
 
 function missing(there: ReadonlySet<string>): string {
-  const named = (['prefix', 'suffix', 'middle'] as const).filter(
-    (role) => !spellings.some((spelling) => there.has(spelling[role])),
-  );
+  const named = roles.filter((role) => !spellings.some((spelling) => there.has(spelling[role])));
   const tokens = named.length > 0 ? named.map((role) => `a ${role} token`).join(', ') : 'tokens that belong together';
   return `Infill is not possible with this model: its vocabulary lacks ${tokens}.`;
 }

@@ -10,10 +10,12 @@ export function generateAll(
   requests: readonly GenerationRequest[],
   ticket: Ticket,
 ): AsyncIterable<GenerationEvent>[] {
-  const [only, ...more] = requests;
-  if (only && more.length === 0) return [text.generate(only, ticket)];
+  const [first, ...more] = requests;
+  if (!first) return [];
+  if (more.length === 0) return [text.generate(first, ticket)];
   const stop = new AbortController();
-  const reservation = text.reserve({ ...ticket, signal: AbortSignal.any([ticket.signal, stop.signal]) });
+  // They differ only in their prompts, so that the first speaks for all.
+  const reservation = text.reserve({ ...ticket, signal: AbortSignal.any([ticket.signal, stop.signal]) }, first);
   const channels = requests.map(() => new Channel<GenerationEvent>(() => stop.abort()));
   void (async () => {
     for (const [index, request] of requests.entries()) {

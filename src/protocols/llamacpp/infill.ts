@@ -3,7 +3,7 @@ import type { TextService } from '../../core/text-service.ts';
 import type { JsonObject } from '../../http/body.ts';
 import { isAbsent, isObject, readText } from '../controls/fields.ts';
 import { requiredText } from './fields.ts';
-import { findMarks, type Marks } from './fill-marks.ts';
+import type { Marks } from './fill-marks.ts';
 
 interface ExtraFile {
   readonly name: string;
@@ -12,17 +12,25 @@ interface ExtraFile {
 
 /** How many tokens around the gap are worth reading: three quarters of them before it, one behind. */
 const widestWindow = 2048;
+/** Enough for the marks, and for the names of the project and of the file. */
+const marksLength = 32;
 const separatorWithoutMark = '\n\n--- snippet ---\n\n';
 
 /** The prompt for the gap between `input_prefix` and `input_suffix`; `prompt` is what already stands in the gap. */
-export async function infillPrompt(body: JsonObject, maxTokens: number, text: TextService): Promise<string> {
+export async function infillPrompt(
+  body: JsonObject,
+  maxTokens: number,
+  { marks, text }: { readonly marks: Marks; readonly text: TextService },
+): Promise<string> {
   const prefix = requiredText(body, 'input_prefix');
   const suffix = requiredText(body, 'input_suffix');
   const beginning = readText(body, 'prompt');
   const files = extraFiles(body.input_extra);
-  const marks = await findMarks(text);
-  const window = Math.min(widestWindow, Math.floor(text.contextSize() / 2));
-  const room = Math.max(0, text.contextSize() - window - 2 * maxTokens);
+  const context = text.contextSize();
+  const window = Math.min(widestWindow, Math.floor(context / 2));
+  // A reply of the default length would leave no room for other files; no token is shorter than a byte.
+  const reply = Math.min(maxTokens, Math.floor(context / 4)) + Buffer.byteLength(beginning) + marksLength;
+  const room = Math.max(0, context - window - reply);
   const [before, behind, extra] = await Promise.all([
     lastTokens(prefix, Math.floor((window * 3) / 4), text),
     firstTokens(suffix, Math.floor(window / 4), text),

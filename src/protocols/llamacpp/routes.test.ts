@@ -1,9 +1,10 @@
 import { expect, test } from 'vitest';
 import { AppError } from '../../core/errors.ts';
-import type { TextModel, TextService, TextState } from '../../core/text-service.ts';
-import type { Call, Reply } from '../../http/call.ts';
+import type { TextModel, TextState } from '../../core/text-service.ts';
+import { callOf, finishEvent, scriptedText, startEvent } from '../testing/doubles.ts';
 import { llamacppFamily } from './errors.ts';
-import { llamacppEndpoints } from './routes.ts';
+import { SlotWatch } from './slot-watch.ts';
+import { ask, bodyOf, find, llamacppParts, plainControls, textOf } from './testing/world.ts';
 
 const model: TextModel = {
   name: 'mini',
@@ -13,25 +14,13 @@ const model: TextModel = {
   vocabularySize: 32000,
   parameters: 1,
   sizeBytes: 1,
-  description: '',
-  chatTemplate: '{{ messages }}',
+  description: 'llama 1B Q4_K - Medium',
+  chatTemplate: "{% for message in messages %}{{ '<|' + message['role'] + '|>' + message['content'] }}{% endfor %}",
 };
 
-/** A test double: a service that only says in which state it is. */
-async function get(path: string, state: TextState): Promise<Reply> {
-  const service = { state: () => state, contextSize: () => 4096 } as Partial<TextService> as TextService;
-  const endpoints = llamacppEndpoints({
-    service,
-    modelName: () => 'koboldcpp/mini',
-    modalities: () => ({ vision: false, audio: false }),
-  });
-  const endpoint = endpoints.find((each) => each.path === path);
-  if (!endpoint) throw new Error(`no ${path}`);
-  expect(endpoint).toMatchObject({ method: 'GET', match: 'exact', access: 'open' });
-  return endpoint.handle({} as Call);
-}
-
-const bodyOf = (reply: Reply): unknown => ('body' in reply ? JSON.parse(String(reply.body)) : undefined);
+const inState = (state: TextState) => llamacppParts({ text: scriptedText([], { state: () => state }).text });
+const get = (path: string, own = {}) => callOf(path, '', { method: 'GET', ...own });
+const request = { ...plainControls, prompt: 'a secret', memory: '' };
 
 test.each<[TextState, number, object]>([
   [{ type: 'ready', model }, 200, { status: 'ok' }],
@@ -47,41 +36,190 @@ test.each<[TextState, number, object]>([
     { error: { code: 500, message: 'mini could not be loaded: the file is cut off', type: 'server_error' } },
   ],
 ])('health of a server whose text model is %o is %i', async (state, status, body) => {
-  const reply = await get('/health', state);
-  expect(reply.status).toBe(status);
-  expect(bodyOf(reply)).toEqual(body);
+  for (const path of ['/health', '/v1/health']) {
+    const reply = await ask(inState(state), get(path));
+    expect(reply.status).toBe(status);
+    expect(await bodyOf(reply)).toEqual(body);
+  }
 });
 
-test('props tells the template and the context in both places where clients look', async () => {
-  expect(bodyOf(await get('/props', { type: 'ready', model }))).toEqual({
-    chat_template: '{{ messages }}',
+test.each([
+  ['GET', '/health', 'open'],
+  ['GET', '/v1/health', 'open'],
+  ['GET', '/props', 'open'],
+  ['GET', '/slots', 'guarded'],
+  ['GET', '/metrics', 'guarded'],
+  ['POST', '/completion', 'guarded'],
+  ['POST', '/tokenize', 'guarded'],
+])('%s %s is %s', (method, path, access) => {
+  expect(find(llamacppParts(), method, path)).toMatchObject({ access });
+});
+
+test('props tells everything that clients of either kind look for', async () => {
+  expect(await bodyOf(await ask(inState({ type: 'ready', model }), get('/props')))).toEqual({
+    default_generation_settings: {
+      params: expect.objectContaining({
+        temperature: 0.7,
+        top_k: 100,
+        frequency_penalty: 0,
+        n_predict: 2048,
+        samplers: ['dry', 'penalties', 'top_k', 'typ_p', 'top_p', 'min_p', 'temperature', 'top_n_sigma', 'xtc'],
+      }),
+      n_ctx: 4096,
+    },
+    total_slots: 1,
+    model_alias: 'mini',
+    model_path: 'mini',
+    model_ftype: 'Q4_K - Medium',
+    modalities: { vision: false, audio: false, video: false },
+    media_marker: '<__media__>',
+    endpoint_slots: true,
+    endpoint_props: false,
+    endpoint_metrics: true,
+    ui: false,
+    ui_settings: {},
+    chat_template: model.chatTemplate,
+    chat_template_caps: {
+      supports_string_content: true,
+      supports_tools: false,
+      supports_tool_calls: false,
+      supports_parallel_tool_calls: false,
+      supports_system_role: true,
+      supports_preserve_reasoning: false,
+      supports_typed_content: false,
+    },
+    bos_token: '',
+    eos_token: '',
+    build_info: 'Parley 1.2.3',
+    cors_proxy_enabled: false,
+    is_sleeping: false,
     id: 0,
     id_task: -1,
-    total_slots: 1,
-    modalities: { vision: false, audio: false },
-    model_path: 'koboldcpp/mini',
     n_ctx: 4096,
-    default_generation_settings: { n_ctx: 4096, params: expect.objectContaining({ top_k: 100, temperature: 0.7 }) },
   });
 });
 
-test('props without a model has no template but keeps the context that was asked for', async () => {
-  expect(bodyOf(await get('/props', { type: 'none' }))).toMatchObject({ chat_template: null, n_ctx: 4096 });
-});
-
-test('slots are refused in the words that clients know', async () => {
-  const reply = await get('/slots', { type: 'none' });
-  expect(reply.status).toBe(501);
-  expect(bodyOf(reply)).toEqual({
-    error: { code: 501, message: 'This server does not support slots endpoint.', type: 'not_supported_error' },
+test('props tells the settings that a request without any would get', async () => {
+  const parts = llamacppParts({ applyDefaults: (body) => ({ temperature: 0.3, ...body }) });
+  expect(await bodyOf(await ask(parts, get('/props')))).toMatchObject({
+    default_generation_settings: { params: { temperature: 0.3 } },
   });
 });
 
-test('a busy server answers both kinds of client in one body', () => {
+test('props without a model has no template', async () => {
+  expect(await bodyOf(await ask(inState({ type: 'none' }), get('/props')))).toMatchObject({
+    chat_template: null,
+    model_ftype: '',
+  });
+});
+
+test('a slot without a task tells only what it is', async () => {
+  expect(await bodyOf(await ask(llamacppParts(), get('/slots')))).toEqual([
+    { id: 0, n_ctx: 4096, speculative: false, is_processing: false },
+  ]);
+});
+
+test('a slot shows the figures of what runs and nothing that was written', async () => {
+  const slots = new SlotWatch();
+  const job = {};
+  slots.begun({ ...request, stop: ['a secret'] }, job);
+  slots.event(startEvent({ promptTokens: 7, cachedTokens: 3, maxTokens: 10 }), job);
+  slots.promptProgress({ done: 2, total: 4 });
+  const parts = llamacppParts({ slots });
+  expect(await bodyOf(await ask(parts, get('/slots')))).toMatchObject([
+    { is_processing: true, id_task: 0, n_prompt_tokens: 7, n_prompt_tokens_processed: 2, n_prompt_tokens_cache: 3 },
+  ]);
+  slots.event({ type: 'text-delta', text: 'a secret\n' }, job);
+  const reply = await ask(parts, get('/slots'));
+  expect(await bodyOf(reply)).toMatchObject([
+    {
+      n_prompt_tokens_processed: 4,
+      next_token: [{ has_next_token: true, has_new_line: true, n_remain: 9, n_decoded: 1 }],
+    },
+  ]);
+  expect(await textOf(reply)).not.toContain('secret');
+  slots.event(finishEvent(), job);
+  expect(await bodyOf(await ask(parts, get('/slots')))).toMatchObject([
+    { is_processing: false, next_token: [{ has_next_token: false, n_remain: 0, n_decoded: 5 }] },
+  ]);
+});
+
+test('who gave up in the queue does not end the task of another', () => {
+  const slots = new SlotWatch();
+  slots.begun(request, {});
+  slots.event(finishEvent(), {});
+  expect(slots.allBusy).toBe(true);
+});
+
+test('several at once take a slot each, and a free one is used again', () => {
+  const slots = new SlotWatch(2);
+  const [first, second] = [{}, {}];
+  slots.begun(request, first);
+  expect(slots.allBusy).toBe(false);
+  slots.begun(request, second);
+  expect(slots.allBusy).toBe(true);
+  slots.event(finishEvent(), first);
+  slots.begun(request, {});
+  expect(slots.report(10)).toMatchObject([{ id_task: 2 }, { id_task: 1 }]);
+});
+
+test('slots can be asked to fail when all are busy', async () => {
+  const slots = new SlotWatch();
+  const query = new URLSearchParams('fail_on_no_slot=1');
+  expect((await ask(llamacppParts({ slots }), get('/slots', { query }))).status).toBe(200);
+  slots.begun(request, {});
+  expect((await ask(llamacppParts({ slots }), get('/slots', { query }))).status).toBe(503);
+});
+
+test('metrics come as text with the start of the process beside them', async () => {
+  expect(await ask(llamacppParts(), get('/metrics'))).toEqual({
+    status: 200,
+    headers: { 'content-type': 'text/plain', 'process-start-time-unix': '1700000000' },
+    body: 'figures',
+  });
+});
+
+test('adapters are listed without the folder they lie in', async () => {
+  const parts = llamacppParts({ loras: [{ path: '/home/somebody/style.gguf', scale: 0.5 }] });
+  expect(await bodyOf(await ask(parts, get('/lora-adapters')))).toEqual([
+    { id: 0, path: 'style.gguf', scale: 0.5, task_name: '', prompt_prefix: '' },
+  ]);
+});
+
+test.each([
+  ['POST', '/props', 501],
+  ['POST', '/slots/0', 501],
+  ['POST', '/lora-adapters', 501],
+  ['POST', '/rerank', 501],
+  ['POST', '/reranking', 501],
+  ['POST', '/embedding', 501],
+  ['GET', '/tools', 403],
+  ['GET', '/cors-proxy', 403],
+  ['POST', '/chat/completions/control', 200],
+])('%s %s says that it is not there with %i', async (method, path, status) => {
+  const reply = await ask(llamacppParts(), callOf(path, {}, { method }));
+  expect(reply.status).toBe(status);
+  if (status === 501) expect(await bodyOf(reply)).toMatchObject({ error: { code: 501, type: 'not_supported_error' } });
+});
+
+test('a busy server answers both kinds of client in one body', async () => {
   const reply = llamacppFamily.errorReply(new AppError('busy', { retryAfterSeconds: 2 }));
   expect(reply).toMatchObject({ status: 503, headers: { 'retry-after': '2' } });
-  expect(bodyOf(reply)).toEqual({
+  expect(await bodyOf(reply)).toEqual({
     error: { code: 503, message: 'Server is busy; please try again later.', type: 'unavailable_error' },
     detail: { msg: 'Server is busy; please try again later.', type: 'service_unavailable' },
+  });
+});
+
+test('a prompt that does not fit is told with its two numbers', async () => {
+  const reply = llamacppFamily.errorReply(new AppError('context-overflow', { promptTokens: 9, contextSize: 8 }));
+  expect(await bodyOf(reply)).toEqual({
+    error: {
+      code: 400,
+      message: 'The prompt has 9 tokens, and the context holds 8.',
+      type: 'exceed_context_size_error',
+      n_prompt_tokens: 9,
+      n_ctx: 8,
+    },
   });
 });

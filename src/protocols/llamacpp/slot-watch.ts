@@ -16,13 +16,18 @@ interface Task {
   running: boolean;
 }
 
-/** Follows the generation that runs, or the last one that did: figures only, never a word of its texts. */
+/** Follows the generations that run, each in a slot, and the last one of each slot: figures, never a word of the texts. */
 export class SlotWatch {
-  #task: Task | undefined;
+  readonly #slots: (Task | undefined)[];
   #nextId = 0;
 
+  constructor(readonly count = 1) {
+    this.#slots = Array.from({ length: count });
+  }
+
   begun(request: GenerationRequest, job: object): void {
-    this.#task = {
+    const free = this.#slots.findIndex((task) => !task?.running);
+    this.#slots[Math.max(0, free)] = {
       id: this.#nextId++,
       job,
       settings: settingsBody(request),
@@ -36,14 +41,16 @@ export class SlotWatch {
     };
   }
 
+  /** It does not say whose it is: with several at once nobody's. */
   promptProgress({ done }: PromptProgress): void {
-    if (this.#task) this.#task.processedTokens = done;
+    const [task, ...others] = this.#slots.filter((each) => each?.running);
+    if (task && others.length === 0) task.processedTokens = done;
   }
 
-  /** Others may end without ever having begun: they gave up while they waited. */
+  /** Some end without ever having begun: they gave up while they waited. */
   event(event: GenerationEvent, job: object): void {
-    const task = this.#task;
-    if (!task || task.job !== job) return;
+    const task = this.#slots.find((each) => each?.job === job && each.running);
+    if (!task) return;
     if (event.type === 'start') {
       task.promptTokens = event.promptTokens;
       task.cachedTokens = event.cachedTokens;
@@ -58,30 +65,36 @@ export class SlotWatch {
     }
   }
 
-  get busy(): boolean {
-    return this.#task?.running ?? false;
+  get allBusy(): boolean {
+    return this.#slots.every((task) => task?.running);
   }
 
-  /** As the dialect tells it; before the first task it has nothing to tell. */
-  report(contextSize: number): object {
-    const task = this.#task;
-    const slot = { id: 0, n_ctx: contextSize, speculative: false, is_processing: this.busy };
-    if (!task) return slot;
-    return {
-      ...slot,
-      id_task: task.id,
-      n_prompt_tokens: task.promptTokens,
-      n_prompt_tokens_processed: task.processedTokens,
-      n_prompt_tokens_cache: task.cachedTokens,
-      params: task.settings,
-      next_token: [
-        {
-          has_next_token: task.running,
-          has_new_line: task.newLine,
-          n_remain: task.running ? Math.max(0, task.maxTokens - task.decoded) : 0,
-          n_decoded: task.decoded,
-        },
-      ],
-    };
+  /** As the dialect tells it; a slot that had no task yet has little to tell. */
+  report(contextSize: number): readonly object[] {
+    return this.#slots.map((task, id) => ({
+      id,
+      n_ctx: contextSize,
+      speculative: false,
+      is_processing: task?.running ?? false,
+      ...(task ? taskBody(task) : {}),
+    }));
   }
+}
+
+function taskBody(task: Task): object {
+  return {
+    id_task: task.id,
+    n_prompt_tokens: task.promptTokens,
+    n_prompt_tokens_processed: task.processedTokens,
+    n_prompt_tokens_cache: task.cachedTokens,
+    params: task.settings,
+    next_token: [
+      {
+        has_next_token: task.running,
+        has_new_line: task.newLine,
+        n_remain: task.running ? Math.max(0, task.maxTokens - task.decoded) : 0,
+        n_decoded: task.decoded,
+      },
+    ],
+  };
 }

@@ -16,9 +16,20 @@ async function bytes(events: AsyncIterable<GenerationEvent>, own: Partial<ReplyF
   return all;
 }
 
+interface FrameData {
+  readonly type: string;
+  readonly index: number;
+  readonly message: object;
+  readonly content_block: object;
+  readonly delta: Readonly<Record<string, string>>;
+  readonly usage: object;
+  readonly error: object;
+}
+
+/** Which of the fields are there depends on the event. */
 interface Frame {
   readonly event: string;
-  readonly data: Record<string, never>;
+  readonly data: FrameData;
 }
 
 function frames(stream: string): Frame[] {
@@ -229,27 +240,27 @@ test('adding up the stream gives the reply that comes without streaming', async 
 
 /** What the official client does with the frames, in short. */
 function added(all: readonly Frame[]): object {
-  let message: Record<string, unknown> = {};
+  let message = {};
   const content: Record<string, unknown>[] = [];
-  for (const { event, data } of all as readonly { event: string; data: never }[]) {
-    const { index, delta, content_block, usage, message: begun } = data as Record<string, never>;
-    if (event === 'message_start') message = { ...(begun as object) };
-    if (event === 'content_block_start') content[index] = { ...(content_block as object), input: '' };
-    if (event === 'content_block_delta') addDelta(content[index] ?? {}, delta);
-    if (event === 'content_block_stop') closeBlock(content[index] ?? {});
-    if (event === 'message_delta') message = { ...message, ...(delta as object), usage };
+  for (const { event, data } of all) {
+    const block = content[data.index] ?? {};
+    if (event === 'message_start') message = { ...data.message };
+    if (event === 'content_block_start') content.push({ ...data.content_block });
+    if (event === 'content_block_delta') addDelta(block, data.delta);
+    if (event === 'content_block_stop' && block.json !== undefined) readInput(block);
+    if (event === 'message_delta') message = { ...message, ...data.delta, usage: data.usage };
   }
   return { ...message, content };
 }
 
-function addDelta(block: Record<string, unknown>, { type: _, ...fields }: Record<string, string>): void {
+function addDelta(block: Record<string, unknown>, { type: _, ...fields }: Readonly<Record<string, string>>): void {
   for (const [name, value] of Object.entries(fields)) {
-    const field = name === 'partial_json' ? 'input' : name;
+    const field = name === 'partial_json' ? 'json' : name;
     block[field] = `${block[field] ?? ''}${value}`;
   }
 }
 
-function closeBlock(block: Record<string, unknown>): void {
-  if (block.type === 'tool_use') block.input = JSON.parse(String(block.input) || '{}');
-  else delete block.input;
+function readInput(block: Record<string, unknown>): void {
+  block.input = JSON.parse(String(block.json));
+  delete block.json;
 }

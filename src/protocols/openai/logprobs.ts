@@ -4,7 +4,7 @@ import type { TokenChoice, TokenLogprob } from '../../core/events.ts';
 const lowest = -9999;
 
 export function finite(logprob: number): number {
-  return logprob > lowest ? logprob : lowest;
+  return Math.max(logprob, lowest);
 }
 
 export function encodeLogprobs(tokens: readonly TokenLogprob[]): object {

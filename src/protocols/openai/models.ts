@@ -1,13 +1,9 @@
-import type { TextService, TextState } from '../../core/text-service.ts';
-import { type Endpoint, json } from '../../http/call.ts';
-import { openaiFamily } from './errors.ts';
+import type { TextModel, TextState } from '../../core/text-service.ts';
+import { type Call, type Endpoint, json, type Reply } from '../../http/call.ts';
+import type { DialectParts } from '../dialect.ts';
+import { modelNotFound, openaiFamily } from './errors.ts';
 
-export interface ModelsParts {
-  readonly service: TextService;
-  readonly modelName: () => string;
-  /** Seconds since 1970. */
-  readonly now: () => number;
-}
+export type ModelsParts = Pick<DialectParts, 'text' | 'modelName' | 'now'>;
 
 const statuses: Record<TextState['type'], string> = {
   ready: 'loaded',
@@ -16,25 +12,113 @@ const statuses: Record<TextState['type'], string> = {
   failed: 'unloaded',
 };
 
-/** The short path must match whole: as an ending it would catch the model lists of other families. */
-export function modelsEndpoints(parts: ModelsParts): Endpoint[] {
+const listPath = '/v1/models';
+
+/** The short paths must match whole: as endings they would catch the model lists of other families. */
+export function modelsEndpoints({ text, modelName, now }: ModelsParts): Endpoint[] {
   const open = { method: 'GET', access: 'open', queued: false, family: openaiFamily } as const;
-  const handle = () => json(modelList(parts));
+  // Clients keep lists and compare them: the age of a model must not change from one look to the next.
+  const created = Math.floor(now() / 1000);
+  const list = () => json(modelList({ id: modelName(), created, state: text.state() }));
+  const one = (call: Call) => oneModel(call, { id: modelName(), created, state: text.state() });
   return [
-    { ...open, match: 'ending', path: '/v1/models', summary: 'The text model.', handle },
-    { ...open, match: 'exact', path: '/models', summary: 'Another name for /v1/models.', handle },
+    { ...open, match: 'ending', path: listPath, summary: 'The text model.', handle: list },
+    { ...open, match: 'exact', path: '/models', summary: 'Another name for /v1/models.', handle: list },
+    { ...open, match: 'prefix', path: `${listPath}/`, summary: 'One model by its id.', handle: one },
+    { ...open, match: 'prefix', path: '/models/', summary: 'Another name for /v1/models/.', handle: one },
   ];
 }
 
-function modelList({ service, modelName, now }: ModelsParts): object {
-  const model = {
-    id: modelName(),
+interface Shown {
+  readonly id: string;
+  readonly created: number;
+  readonly state: TextState;
+}
+
+/**
+ * One body for three kinds of clients: what the OpenAI API, the Anthropic API and llama.cpp's server put there does not
+ * collide. Without a model the list keeps one entry that says so, as clients of the native family expect.
+ */
+function modelList(shown: Shown): object {
+  const { id } = shown;
+  return {
+    object: 'list',
+    data: [modelEntry(shown)],
+    has_more: false,
+    first_id: id,
+    last_id: id,
+    models: shown.state.type === 'ready' ? [tagEntry(shown, shown.state.model)] : [],
+  };
+}
+
+function modelEntry({ id, created, state }: Shown): object {
+  return {
+    id,
     object: 'model',
-    created: Math.floor(now()),
+    created,
     owned_by: 'koboldcpp',
-    status: { value: statuses[service.state().type] },
+    type: 'model',
+    display_name: bareName(id),
+    created_at: timestamp(created),
     permission: [],
     root: 'koboldcpp',
+    status: { value: statuses[state.type] },
+    aliases: [],
+    tags: [],
+    ...(state.type === 'ready' ? measures(state.model) : { meta: null }),
   };
-  return { object: 'list', data: [model] };
+}
+
+/** The two names for the context size are those of gateways whose clients look for nothing else. */
+function measures({ contextSize, trainedContext, vocabularySize, parameters, sizeBytes }: TextModel): object {
+  return {
+    context_length: contextSize,
+    max_model_len: contextSize,
+    meta: {
+      n_ctx: contextSize,
+      n_ctx_train: trainedContext,
+      n_vocab: vocabularySize,
+      n_params: parameters,
+      size: sizeBytes,
+    },
+  };
+}
+
+/** The same model in the manner of llama.cpp's second list. */
+function tagEntry({ id, created }: Shown, { sizeBytes, description }: TextModel): object {
+  return {
+    name: id,
+    model: id,
+    modified_at: timestamp(created),
+    size: sizeBytes,
+    digest: '',
+    type: 'model',
+    description,
+    tags: [],
+    capabilities: ['completion'],
+    parameters: '',
+    details: { parent_model: '', format: 'gguf', family: '', families: [], parameter_size: '', quantization_level: '' },
+  };
+}
+
+/** The id may hold slashes, which some clients encode and others do not; without its first part it is known too. */
+function oneModel({ path }: Call, shown: Shown): Reply {
+  const asked = decoded(path.slice(path.indexOf('/models/') + '/models/'.length));
+  return asked === shown.id || asked === bareName(shown.id) ? json(modelEntry(shown)) : modelNotFound(asked);
+}
+
+function decoded(text: string): string {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return text;
+  }
+}
+
+function bareName(id: string): string {
+  return id.slice(id.indexOf('/') + 1);
+}
+
+function timestamp(seconds: number): string {
+  return new Date(seconds * 1000).toISOString().replace('.000Z', 'Z');
 }

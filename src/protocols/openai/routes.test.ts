@@ -1,65 +1,27 @@
 import { expect, test } from 'vitest';
-import { AppError } from '../../core/errors.ts';
-import type { TextService, TextState } from '../../core/text-service.ts';
-import type { Call, Reply } from '../../http/call.ts';
-import { openaiFamily } from './errors.ts';
+import { dialectParts } from '../testing/doubles.ts';
 import { openaiEndpoints } from './routes.ts';
 
-/** A test double: a service that only says in which state it is. */
-function endpoints(state: TextState, name: string) {
-  const service = { state: () => state } as Partial<TextService> as TextService;
-  return openaiEndpoints({ service, modelName: () => name, now: () => 1_700_000_000.9 });
-}
+const endpoints = openaiEndpoints({ ...dialectParts(), replacePlaceholders: (texts) => texts, endpoints: () => [] });
 
-const bodyOf = (reply: Reply): unknown => ('body' in reply ? JSON.parse(String(reply.body)) : undefined);
-
-test('the model list holds the text model under both of its paths', async () => {
-  const found = endpoints({ type: 'loading', name: 'mini', progress: 0 }, 'koboldcpp/mini');
-  expect(found.map(({ match, path }) => `${match} ${path}`)).toEqual(['ending /v1/models', 'exact /models']);
-  for (const endpoint of found) {
-    expect(bodyOf(await endpoint.handle({} as Call))).toEqual({
-      object: 'list',
-      data: [
-        {
-          id: 'koboldcpp/mini',
-          object: 'model',
-          created: 1_700_000_000,
-          owned_by: 'koboldcpp',
-          status: { value: 'loading' },
-          permission: [],
-          root: 'koboldcpp',
-        },
-      ],
-    });
-  }
-});
-
-test('without a text model the list has one entry that says so', async () => {
-  const [models] = endpoints({ type: 'none' }, 'inactive');
-  expect(bodyOf((await models?.handle({} as Call)) as Reply)).toMatchObject({
-    data: [{ id: 'inactive', status: { value: 'unloaded' } }],
-  });
-});
-
-test('a wrong field is named where the official clients look for it', () => {
-  const reply = openaiFamily.errorReply(new AppError('invalid-field', { field: 'messages', expected: 'an array' }));
-  expect(reply.status).toBe(400);
-  expect(bodyOf(reply)).toEqual({
-    error: { message: 'messages must be an array.', type: 'invalid_request_error', param: 'messages', code: null },
-  });
-});
-
-test('busy and unauthorized carry the native detail beside the error', () => {
-  const busy = openaiFamily.errorReply(new AppError('busy', { retryAfterSeconds: 1.2 }));
-  expect(busy).toMatchObject({ status: 503, headers: { 'retry-after': '2' } });
-  expect(bodyOf(busy)).toMatchObject({ error: { code: 'server_busy' }, detail: { type: 'service_unavailable' } });
-  expect(bodyOf(openaiFamily.errorReply(new AppError('unauthorized', {})))).toMatchObject({
-    error: { code: 'invalid_api_key' },
-    detail: { error: 'Unauthorized', type: 'unauthorized' },
-  });
-});
-
-test('a missing model is not worth another try', () => {
-  const reply = openaiFamily.errorReply(new AppError('model-missing', { capability: 'text', flag: '--model' }));
-  expect(reply).toMatchObject({ status: 503, headers: { 'x-should-retry': 'false' } });
+test('generating paths ask for the key, those that only inform do not', () => {
+  const shown = endpoints.map(({ method, match, path, access, queued }) =>
+    [method, match, path, access, ...(queued ? ['queued'] : [])].join(' '),
+  );
+  expect(shown).toEqual([
+    'POST ending /v1/chat/completions guarded queued',
+    'POST exact /chat/completions guarded queued',
+    'POST ending /v1/chat/completions/input_tokens guarded',
+    'POST exact /chat/completions/input_tokens guarded',
+    'POST ending /v1/completions guarded queued',
+    'POST exact /completions guarded queued',
+    'GET ending /v1/models open',
+    'GET exact /models open',
+    'GET prefix /v1/models/ open',
+    'GET prefix /models/ open',
+    'GET prefix /v1/ open',
+    'POST prefix /v1/ open queued',
+    'PUT prefix /v1/ open',
+    'DELETE prefix /v1/ open',
+  ]);
 });

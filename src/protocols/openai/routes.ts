@@ -1,8 +1,17 @@
 import type { Endpoint } from '../../http/call.ts';
-import { type ModelsParts, modelsEndpoints } from './models.ts';
+import { chatEndpoints } from './chat/endpoints.ts';
+import type { CompletionParts } from './completions/decode.ts';
+import { completionEndpoints } from './completions/endpoints.ts';
+import { type ElsewhereParts, elsewhereEndpoints } from './elsewhere.ts';
+import { modelsEndpoints } from './models.ts';
 
-export type OpenaiParts = ModelsParts;
+export type OpenaiParts = CompletionParts & ElsewhereParts;
 
 export function openaiEndpoints(parts: OpenaiParts): Endpoint[] {
-  return modelsEndpoints(parts);
+  return [
+    ...chatEndpoints(parts),
+    ...completionEndpoints(parts),
+    ...modelsEndpoints(parts),
+    ...elsewhereEndpoints(parts),
+  ];
 }

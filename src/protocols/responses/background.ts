@@ -1,4 +1,4 @@
-import { asAppError } from '../../core/errors.ts';
+import { AppError, asAppError } from '../../core/errors.ts';
 import type { GenerationEvent } from '../../core/events.ts';
 import type { ResponseStore, StoredItem } from '../../store/responses.ts';
 import { encodeWhole, failed, type Session, unfinished } from './encode.ts';
@@ -29,14 +29,18 @@ export class BackgroundRuns {
   start({ session, context, input, begin }: BackgroundWork): ResponseObject {
     const { id } = session.identity;
     const stop = new AbortController();
-    const events = begin(stop.signal);
     const put = (response: ResponseObject): boolean =>
       this.#store.put({ id, response, context, input, output: response.output });
     const queued = unfinished(session, 'queued');
-    put(queued);
-    // One that was deleted, or dropped for newer ones, does not come back.
+    const events = begin(stop.signal);
+    if (!put(queued)) {
+      stop.abort();
+      throw new AppError('unsupported', { feature: 'background', instead: 'the request is too large to be stored' });
+    }
+    // One that was deleted, or dropped for newer ones, does not come back; one that outgrew the store must not look
+    // unfinished for ever.
     const keep = (response: ResponseObject): ResponseObject => {
-      if (this.#store.get(id)) put(response);
+      if (this.#store.get(id) && !put(response)) this.#store.delete(id);
       return response;
     };
     const begun = (): void => void keep(unfinished(session, 'in_progress'));

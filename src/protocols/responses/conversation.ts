@@ -1,4 +1,4 @@
-import { type Content, flatContent, type Message, text, type ToolCallRecord } from '../../chat/messages.ts';
+import { type Content, flatContent, type Message, type ToolCallRecord, text } from '../../chat/messages.ts';
 import type { StoredItem } from '../../store/responses.ts';
 import { isAbsent, isObject } from '../controls/fields.ts';
 import { readContent } from './content.ts';

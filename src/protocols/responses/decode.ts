@@ -1,5 +1,5 @@
 import { text } from '../../chat/messages.ts';
-import type { ChatRequest, OutputFormat } from '../../chat/request.ts';
+import type { ChatRequest } from '../../chat/request.ts';
 import { AppError } from '../../core/errors.ts';
 import type { GenerationControls } from '../../core/request.ts';
 import type { JsonObject } from '../../http/body.ts';
@@ -18,6 +18,7 @@ import {
   optionalText,
   optionalWord,
 } from './fields.ts';
+import { decodeFormat } from './format.ts';
 import { type InputItem, readInput } from './input.ts';
 import type { ResponseSettings } from './response.ts';
 import { chooseTools, type OfferedTool, readTools } from './tools.ts';
@@ -119,7 +120,10 @@ export function decode(body: JsonObject, parts: DecodeParts): DecodedRequest {
 /** The conversations of this dialect are a store of their own, which this server does not have. */
 function refuseConversations(body: JsonObject): void {
   if (isAbsent(body.conversation)) return;
-  throw new AppError('unsupported', { feature: 'conversation', instead: 'go on from an answer by previous_response_id' });
+  throw new AppError('unsupported', {
+    feature: 'conversation',
+    instead: 'go on from an answer by previous_response_id',
+  });
 }
 
 function previousResponse(body: JsonObject, store: ResponseStore) {
@@ -172,32 +176,4 @@ function decodeBackground(body: JsonObject, { stream, store }: { stream: boolean
   if (optionalFlag(body, 'background') !== true) return false;
   if (!store) throw invalid('store', 'true for a response in the background');
   return !stream;
-}
-
-interface DecodedFormat {
-  readonly output: OutputFormat;
-  readonly echo: object;
-  readonly verbosity: string;
-}
-
-function decodeFormat(body: JsonObject): DecodedFormat {
-  const wanted = optionalObject(body, 'text') ?? {};
-  const verbosity = optionalText(wanted, 'verbosity', 'text') ?? 'medium';
-  const format = optionalObject(wanted, 'format', 'text') ?? { type: 'text' };
-  const at = 'text.format';
-  switch (optionalWord(format, 'type', ['text', 'json_object', 'json_schema'], at)) {
-    case 'json_object':
-      return { output: { type: 'json' }, echo: { type: 'json_object' }, verbosity };
-    case 'json_schema': {
-      const schema = optionalObject(format, 'schema', at);
-      if (schema === undefined) throw invalid(`${at}.schema`, 'an object');
-      const name = optionalText(format, 'name', at) ?? 'response';
-      const description = optionalText(format, 'description', at) ?? null;
-      const strict = optionalFlag(format, 'strict', at) ?? true;
-      const echo = { type: 'json_schema', name, description, schema, strict };
-      return { output: { type: 'schema', schema }, echo, verbosity };
-    }
-    default:
-      return { output: { type: 'text' }, echo: { type: 'text' }, verbosity };
-  }
 }

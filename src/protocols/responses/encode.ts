@@ -39,10 +39,11 @@ export async function* encodeStream(
   const begun = unfinished(session, 'in_progress');
   yield frames.created(begun);
   for await (const event of withSilences(events, silenceMs, startTimer)) {
-    switch (event?.type) {
-      case undefined:
-        yield frames.inProgress(begun);
-        break;
+    if (event === undefined) {
+      yield frames.inProgress(begun);
+      continue;
+    }
+    switch (event.type) {
       case 'start':
       case 'warning':
         break;
@@ -116,7 +117,9 @@ function stateOf({ settings, now }: Session, event: LastEvent): ResponseState {
       return { status: 'incomplete', reason: 'max_output_tokens', usage };
     case 'aborted':
       // Only what runs in the background can be cancelled in this dialect; others stopped it in some other way.
-      return settings.background ? { status: 'cancelled', usage } : { status: 'incomplete', reason: 'cancelled', usage };
+      return settings.background
+        ? { status: 'cancelled', usage }
+        : { status: 'incomplete', reason: 'cancelled', usage };
   }
 }
 

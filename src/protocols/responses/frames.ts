@@ -74,7 +74,8 @@ export class Frames {
     this.#beforeDelta = `event: ${name}\ndata: ${JSON.stringify({ type: name, ...this.#place }).slice(0, -1)},"delta":`;
     this.#afterDelta = kind === 'message' ? ',"logprobs":' : '';
     const added = this.#frame('response.output_item.added', { output_index: this.#index, item });
-    if (kind === 'reasoning') return added + this.#placed('response.reasoning_summary_part.added', { part: summary('') });
+    if (kind === 'reasoning')
+      return added + this.#placed('response.reasoning_summary_part.added', { part: summary('') });
     if (kind === 'message') return added + this.#placed('response.content_part.added', { part: emptyText });
     return added;
   }
@@ -93,7 +94,10 @@ export class Frames {
       case 'message': {
         const [part] = item.content as { text: string; logprobs: object[] }[];
         const { text, logprobs } = part ?? emptyText;
-        return this.#placed('response.output_text.done', { text, logprobs }) + this.#placed('response.content_part.done', { part });
+        return (
+          this.#placed('response.output_text.done', { text, logprobs }) +
+          this.#placed('response.content_part.done', { part })
+        );
       }
       case 'function_call':
         return this.#placed('response.function_call_arguments.done', { name: item.name, arguments: item.arguments });

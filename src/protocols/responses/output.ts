@@ -75,13 +75,15 @@ export class OutputItems {
   }
 
   #text(text: string, logprobs: readonly TokenLogprob[] | undefined): readonly Change[] {
-    const figures = this.#parts.withLogprobs && logprobs ? [...this.#waiting, ...logprobObjects(logprobs)] : this.#waiting;
+    const figures =
+      this.#parts.withLogprobs && logprobs ? [...this.#waiting, ...logprobObjects(logprobs)] : this.#waiting;
     this.#waiting = text === '' ? figures : noLogprobs;
     return text === '' ? nothing : this.#grow('message', text, figures);
   }
 
   #grow(kind: 'reasoning' | 'message', delta: string, logprobs: readonly object[]): readonly Change[] {
-    const begun = this.#open?.kind === kind ? nothing : this.#begin(kind === 'message' ? this.#message() : this.#thinking());
+    const begun =
+      this.#open?.kind === kind ? nothing : this.#begin(kind === 'message' ? this.#message() : this.#thinking());
     if (this.#open) {
       this.#open.content += delta;
       this.#open.logprobs.push(...logprobs);

@@ -9,7 +9,13 @@ export async function* replay(
   finished: () => Promise<ResponseObject | undefined>,
 ): AsyncGenerator<string> {
   const frames = new Frames();
-  const begun = { ...response, status: 'in_progress', completed_at: null, error: null, incomplete_details: null } as const;
+  const begun = {
+    ...response,
+    status: 'in_progress',
+    completed_at: null,
+    error: null,
+    incomplete_details: null,
+  } as const;
   yield frames.created({ ...begun, output: [], usage: null });
   const whole = await finished();
   const last: ResponseObject = whole ?? { ...response, status: 'failed', error: gone };

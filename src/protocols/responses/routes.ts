@@ -1,4 +1,4 @@
-import type { Endpoint } from '../../http/call.ts';
+import type { Call, Endpoint } from '../../http/call.ts';
 import { BackgroundRuns } from './background.ts';
 import { countTokens, create } from './create.ts';
 import type { DecodeParts } from './decode.ts';
@@ -16,30 +16,30 @@ export function responsesEndpoints(parts: ResponsesParts): Endpoint[] {
   const all = { ...parts, background };
   const guarded = { access: 'guarded', queued: false, family: responsesFamily } as const;
   const post = { ...guarded, method: 'POST' } as const;
-  const made = { ...post, queued: true, handle: (call: Parameters<Endpoint['handle']>[0]) => create(call, all) };
-  const counted = { ...post, handle: (call: Parameters<Endpoint['handle']>[0]) => countTokens(call, all) };
-  const below = (prefix: string, what: string): Endpoint[] => [
+  const made = { ...post, queued: true, handle: (call: Call) => create(call, all) };
+  const counted = { ...post, handle: (call: Call) => countTokens(call, all) };
+  const below = (path: string): Endpoint[] => [
     {
       ...guarded,
       method: 'GET',
       match: 'prefix',
-      path: `${prefix}/`,
-      summary: `A stored response (${what}/{id}), or the input that it answers (${what}/{id}/input_items).`,
+      path: `${path}/`,
+      summary: `A stored response (${path}/{id}), or the input that it answers (${path}/{id}/input_items).`,
       handle: (call) => retrieve(call, all),
     },
     {
       ...guarded,
       method: 'DELETE',
       match: 'prefix',
-      path: `${prefix}/`,
-      summary: `Forget a stored response (${what}/{id}).`,
+      path: `${path}/`,
+      summary: `Forget a stored response (${path}/{id}).`,
       handle: (call) => forget(call, all),
     },
     {
       ...post,
       match: 'prefix',
-      path: `${prefix}/`,
-      summary: `Stop a response in the background (${what}/{id}/cancel).`,
+      path: `${path}/`,
+      summary: `Stop a response in the background (${path}/{id}/cancel).`,
       handle: (call) => cancel(call, all),
     },
   ];
@@ -47,8 +47,13 @@ export function responsesEndpoints(parts: ResponsesParts): Endpoint[] {
     { ...made, match: 'ending', path: '/v1/responses', summary: 'Answer a conversation; stream optional.' },
     { ...made, match: 'exact', path: '/responses', summary: 'Another name for /v1/responses.' },
     { ...counted, match: 'ending', path: '/v1/responses/input_tokens', summary: 'Count the tokens of a request.' },
-    { ...counted, match: 'exact', path: '/responses/input_tokens', summary: 'Another name for /v1/responses/input_tokens.' },
-    ...below('/v1/responses', '/v1/responses'),
-    ...below('/responses', '/responses'),
+    {
+      ...counted,
+      match: 'exact',
+      path: '/responses/input_tokens',
+      summary: 'Another name for /v1/responses/input_tokens.',
+    },
+    ...below('/v1/responses'),
+    ...below('/responses'),
   ];
 }

@@ -1,9 +1,17 @@
-import type { ToolChoice } from '../../chat/request.ts';
 import type { Tool } from '../../chat/messages.ts';
+import type { ToolChoice } from '../../chat/request.ts';
 import { AppError } from '../../core/errors.ts';
 import type { JsonObject } from '../../http/body.ts';
 import { isAbsent, isObject } from '../controls/fields.ts';
-import { invalid, optionalFlag, optionalList, optionalObject, optionalText, optionalWord, requiredText } from './fields.ts';
+import {
+  invalid,
+  optionalFlag,
+  optionalList,
+  optionalObject,
+  optionalText,
+  optionalWord,
+  requiredText,
+} from './fields.ts';
 
 /** A tool that the model is offered, and how a call of it is told to the client. */
 export interface OfferedTool {

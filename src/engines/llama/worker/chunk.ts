@@ -1,6 +1,7 @@
 /** How long a step may take while others are writing: a pause that a reader of a stream hardly notices. */
 export const targetStepMs = 80;
-export const smallestChunk = 16;
+/** Attention over fewer rows takes another way through the library, with another rounding. */
+export const smallestChunk = 64;
 
 /** The next share of a prompt beside running streams: towards the target, but never by more than a factor of two. */
 export function nextChunk(chunk: number, stepMs: number, largest: number): number {

@@ -112,9 +112,9 @@ export class Context {
     return this.native.sequenceRemove(this.#memory, sequence, from, -1);
   }
 
-  /** Lets a sequence share the first `count` cells of another; nothing is computed or moved. */
-  copy(from: number, to: number, count: number): void {
-    this.native.sequenceCopy(this.#memory, from, to, 0, count);
+  /** Copies a whole sequence over another one, which must be empty. */
+  copy(from: number, to: number): void {
+    this.native.sequenceCopy(this.#memory, from, to, -1, -1);
   }
 
   /** Takes `count` tokens out at `from`, and moves the rest of the sequence down over the gap. */

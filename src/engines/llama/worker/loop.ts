@@ -21,8 +21,6 @@ export class BatchLoop {
     private readonly context: Context,
     private readonly send: (message: FromWorker) => void,
     private readonly now: () => number,
-    /** Called whenever a generation has ended: another one may fit now. */
-    private readonly onEnded: () => void,
   ) {}
 
   add(generation: Generation): void {
@@ -51,24 +49,34 @@ export class BatchLoop {
     this.#running = false;
   }
 
+  /**
+   * First everybody who writes gets one token, then one prompt goes on: whole batches of it while nobody writes, and otherwise
+   * a chunk that is short enough not to be noticed in the streams.
+   */
   async #step(pieces: Piece[]): Promise<void> {
     this.#dropAborted(pieces);
+    const writers = [...this.#active].filter(({ readingPrompt }) => !readingPrompt);
+    await this.#compute(writers, this.context.batchCapacity, pieces);
+    const reader = [...this.#active].find(({ readingPrompt }) => readingPrompt);
+    if (!reader) return;
+    const busy = writers.length > 0;
+    const startedAt = this.now();
+    const computed = await this.#compute([reader], busy ? this.#chunk : this.context.batchCapacity, pieces);
+    if (busy && computed >= this.#chunk) {
+      this.#chunk = nextChunk(this.#chunk, this.now() - startedAt, this.context.batchCapacity);
+    }
+  }
+
+  /** Computes one batch of these, and returns how many tokens it had. */
+  async #compute(generations: readonly Generation[], limit: number, pieces: Piece[]): Promise<number> {
     const { context } = this;
     context.clearBatch();
-    // Who writes goes before who reads: one token each. The prompts share the rest of the batch, or only a part of it
-    // while somebody writes, so that a long prompt does not stop the streams.
-    const writers = [...this.#active].filter(({ readingPrompt }) => !readingPrompt);
-    const readers = [...this.#active].filter(({ readingPrompt }) => readingPrompt);
-    for (const generation of writers) generation.fill(context.room);
-    const written = context.size;
-    const room = writers.length > 0 ? Math.min(context.room, this.#chunk) : context.room;
-    for (const generation of readers) generation.fill(Math.max(0, room - (context.size - written)));
-    if (context.size === 0) return;
-    const startedAt = this.now();
-    const result = context.size <= smallBatch ? context.decodeNow() : await context.decode();
-    const mixed = writers.length > 0 && context.size - written >= room;
-    if (mixed) this.#chunk = nextChunk(this.#chunk, this.now() - startedAt, context.batchCapacity);
-    for (const generation of [...writers, ...readers]) this.#after(generation, result, pieces);
+    for (const generation of generations) generation.fill(Math.min(limit, context.room));
+    const { size } = context;
+    if (size === 0) return 0;
+    const result = size <= smallBatch ? context.decodeNow() : await context.decode();
+    for (const generation of generations) this.#after(generation, result, pieces);
+    return size;
   }
 
   #after(generation: Generation, result: DecodeResult, pieces: Piece[]): void {
@@ -79,20 +87,15 @@ export class BatchLoop {
     } catch (error) {
       generation.fail(asAppError(error), pieces);
     }
-    if (generation.finished) this.#remove(generation);
+    if (generation.finished) this.#active.delete(generation);
   }
 
   #dropAborted(pieces: Piece[]): void {
     for (const generation of this.#active) {
       if (!generation.aborted) continue;
       generation.interrupt(pieces);
-      this.#remove(generation);
+      this.#active.delete(generation);
     }
-  }
-
-  #remove(generation: Generation): void {
-    this.#active.delete(generation);
-    this.onEnded();
   }
 }
 

@@ -12,10 +12,6 @@ let serving: Serving | undefined;
 interface Serving {
   readonly workshop: Workshop;
   readonly loop: BatchLoop;
-  /** Requests that found no room in the cache, in the order in which they came. */
-  readonly waiting: (ToWorker & { type: 'generate' })[];
-  /** Ends a waiting request; false if there is none of that number. */
-  dropWaiting(id: number): boolean;
 }
 
 const send = (message: FromWorker): void => {
@@ -42,11 +38,10 @@ async function receive(message: ToWorker): Promise<void> {
   const { vocabulary } = workshop.loaded;
   switch (message.type) {
     case 'generate':
-      serving.waiting.push(message);
-      admit(serving);
+      begin(serving, message);
       return;
     case 'abort':
-      if (!serving.dropWaiting(message.id)) loop.abort(message.id);
+      loop.abort(message.id);
       return;
     case 'tokenize':
       answer(message.id, () => [...vocabulary.tokenize(message.text, { addSpecial: message.addSpecial })]);
@@ -64,19 +59,14 @@ function answer(id: number, work: () => unknown): void {
   }
 }
 
-/** Begins as many of the waiting requests as there is room for; the first that does not fit holds back the others. */
-function admit({ workshop, loop, waiting }: Serving): void {
-  for (let next = waiting[0]; next; next = waiting[0]) {
-    const pieces: Piece[] = [];
-    try {
-      const generation = prepareGeneration(workshop, next, pieces);
-      if (!generation) return;
-      send({ type: 'step', pieces: [generation.start(), ...pieces] });
-      loop.add(generation);
-    } catch (error) {
-      send({ type: 'step', pieces: [...pieces, errorPiece(next.id, error)] });
-    }
-    waiting.shift();
+function begin({ workshop, loop }: Serving, question: ToWorker & { type: 'generate' }): void {
+  const pieces: Piece[] = [];
+  try {
+    const generation = prepareGeneration(workshop, question, pieces);
+    send({ type: 'step', pieces: [generation.start(), ...pieces] });
+    loop.add(generation);
+  } catch (error) {
+    send({ type: 'step', pieces: [...pieces, errorPiece(question.id, error)] });
   }
 }
 
@@ -92,28 +82,5 @@ function serve(loaded: Loaded): Serving {
     breakers: undefined,
     reasoning: 'unknown',
   };
-  const waiting: Serving['waiting'] = [];
-  const serving: Serving = {
-    workshop,
-    waiting,
-    loop: new BatchLoop(context, send, now, () => admit(serving)),
-    dropWaiting: (id) => {
-      const place = waiting.findIndex((one) => one.id === id);
-      if (place === -1) return false;
-      waiting.splice(place, 1);
-      send({ type: 'step', pieces: [unstartedPiece(id)] });
-      return true;
-    },
-  };
-  return serving;
-}
-
-function unstartedPiece(id: number): Piece {
-  return {
-    type: 'finish',
-    id,
-    cause: 'aborted',
-    usage: { promptTokens: 0, cachedTokens: 0, completionTokens: 0 },
-    timings: { initMs: 0, promptMs: 0, generationMs: 0, processedTokens: 0 },
-  };
+  return { workshop, loop: new BatchLoop(context, send, now) };
 }

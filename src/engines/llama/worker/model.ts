@@ -1,5 +1,4 @@
 import { cacheTypes, type LoadedModel, type LoadOptions } from '../load-options.ts';
-import { sharedCells } from './cells.ts';
 import { Context } from './context.ts';
 import { layersThatFit } from './gpu-fit.ts';
 import { type Engine, openEngine } from './library.ts';
@@ -17,8 +16,6 @@ export interface Loaded {
   readonly options: LoadOptions;
   /** What one sequence may hold. */
   readonly contextSize: number;
-  /** What all sequences may hold together. */
-  readonly cells: number;
   readonly info: LoadedModel;
   /** Whether the memory can forget the end of a sequence; recurrent and hybrid models cannot. */
   readonly canRewind: boolean;
@@ -53,7 +50,7 @@ export async function loadModel(options: LoadOptions, progress: (fraction: numbe
   warmUp(context, vocabulary);
   const info = describe(engine, model, { contextSize, trainedContext, gpuLayers, gpus, notes, vocabulary });
   const canRewind = !native.modelIsRecurrent(model) && !native.modelIsHybrid(model);
-  return { native, vocabulary, context, options, contextSize, cells: params.n_ctx, info, canRewind };
+  return { native, vocabulary, context, options, contextSize, info, canRewind };
 }
 
 async function loadWeights(
@@ -139,12 +136,11 @@ function contextParams(
   if (quantised && !options.flashAttention) {
     notes.push('Without flash attention only the keys of the cache are quantised, not the values.');
   }
-  const cells = sharedCells(contextSize, sequences);
   // Each sequence must be able to add a token to a batch.
-  const batchSize = Math.min(Math.max(options.batchSize, sequences), cells);
+  const batchSize = Math.min(Math.max(options.batchSize, sequences), contextSize);
   return {
     ...native.contextDefaults(),
-    n_ctx: cells,
+    n_ctx: contextSize * sequences,
     n_batch: batchSize,
     n_ubatch: Math.min(options.microBatchSize, batchSize),
     n_seq_max: sequences,
@@ -156,7 +152,9 @@ function contextParams(
     offload_kqv: options.offloadCache,
     no_perf: true,
     swa_full: options.fullSlidingWindow,
-    kv_unified: true,
+    // Cells of its own for each sequence: attention then adds up in the same order as it would alone, so that a text does
+    // not depend on who else is being served, and nobody pays for the length of others.
+    kv_unified: false,
     ...rope(native, model, options, contextSize, trainedContext, notes),
   };
 }

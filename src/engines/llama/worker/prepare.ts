@@ -1,10 +1,10 @@
+import { AppError } from '../../../core/errors.ts';
 import type { GenerationRequest } from '../../../core/request.ts';
-import { splitBans } from '../../../sampling/ban-list.ts';
+import { type BanList, splitBans } from '../../../sampling/ban-list.ts';
 import { type DryBreakers, dryBreakers } from '../../../sampling/dry-breakers.ts';
 import { ReasoningBudget } from '../../../sampling/reasoning-budget.ts';
 import { Sampler } from '../../../sampling/sampler.ts';
 import type { Piece } from '../messages.ts';
-import { slotsToEmpty } from './cells.ts';
 import { Generation } from './generation.ts';
 import { NativeGrammar } from './grammar.ts';
 import type { Loaded } from './model.ts';
@@ -38,15 +38,8 @@ export interface Question {
   readonly seed: number;
 }
 
-/**
- * Turns a request into a generation that is ready to run: tokens, cache, samplers. Throws what is wrong with it. Undefined
- * when the cache has no room beside those at work: it must be asked again after one of them has ended.
- */
-export function prepareGeneration(
-  workshop: Workshop,
-  { id, request, seed }: Question,
-  pieces: Piece[],
-): Generation | undefined {
+/** Turns a request into a generation that is ready to run: tokens, cache, samplers. Throws what is wrong with it. */
+export function prepareGeneration(workshop: Workshop, { id, request, seed }: Question, pieces: Piece[]): Generation {
   const { loaded, now } = workshop;
   const { vocabulary } = loaded;
   const startedAt = now();
@@ -67,9 +60,36 @@ export function prepareGeneration(
       `${plan.dropped} tokens at the beginning of the prompt did not fit into the context and were dropped.`,
     );
   }
-  const needed = plan.tokens.length + plan.maxTokens;
-  const slot = takeSlot(workshop, plan.tokens, needed + (negativeTokens ? needed + negativeTokens.length : 0));
-  if (!slot) return undefined;
+  const slot = takeSlot(workshop, plan.tokens);
+  return givenBackOnFailure(slot, () =>
+    begin({ workshop, id, request, seed, startedAt, warn, plan, bans, negativeTokens, slot }),
+  );
+}
+
+interface Beginning extends Question {
+  readonly workshop: Workshop;
+  readonly startedAt: number;
+  readonly warn: (code: string, text: string) => void;
+  readonly plan: PromptPlan;
+  readonly bans: BanList;
+  readonly negativeTokens: Int32Array | undefined;
+  readonly slot: Slot;
+}
+
+function begin({
+  workshop,
+  id,
+  request,
+  seed,
+  startedAt,
+  warn,
+  plan,
+  bans,
+  negativeTokens,
+  slot,
+}: Beginning): Generation {
+  const { loaded, now } = workshop;
+  const { vocabulary } = loaded;
   const grammar = takeGrammar(workshop, request);
   const cachedTokens = reuseCache(loaded, slot, plan, warn);
   const budget = reasoningBudget(workshop, request, plan);
@@ -169,22 +189,26 @@ function reuseCache(
   return slot.computed;
 }
 
-/** The slot where the prompt is best computed, with its cells reserved; undefined while there is no room. */
-function takeSlot({ loaded, slots, now }: Workshop, wanted: Int32Array, needed: number): Slot | undefined {
-  const choice = chooseSlot(slots, wanted, loaded.canRewind);
-  if (!choice) return undefined;
+/** The slot where the prompt is best computed, with what it can share already in it. */
+function takeSlot({ loaded, slots, now }: Workshop, wanted: Int32Array): Slot {
+  const choice = chooseSlot(slots, wanted, loaded.canRewind && loaded.options.reusePrompt);
+  if (!choice) {
+    throw new AppError('engine-failed', { capability: 'text', reason: 'all of its sequences are at work' });
+  }
   const { slot, copyFrom } = choice;
-  const emptied = slotsToEmpty(
-    slots.filter((one) => one !== slot),
-    needed,
-    loaded.cells,
-  );
-  if (!emptied) return undefined;
-  // Copied before the others are emptied: shared cells live as long as one of their sequences does.
   if (copyFrom) slot.copyFrom(copyFrom, commonPrefix(copyFrom.cached, wanted));
-  for (const one of emptied) one.forgetFrom(0);
-  slot.take(needed, now());
+  slot.take(now());
   return slot;
+}
+
+/** A request that is refused after all must not keep its slot: nobody would ever give it back. */
+function givenBackOnFailure<Result>(slot: Slot, work: () => Result): Result {
+  try {
+    return work();
+  } catch (error) {
+    slot.finish();
+    throw error;
+  }
 }
 
 function takeGrammar(workshop: Workshop, { grammar }: GenerationRequest): NativeGrammar | undefined {

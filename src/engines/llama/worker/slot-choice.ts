@@ -9,12 +9,12 @@ export interface SlotView {
 
 export interface SlotChoice<View extends SlotView> {
   readonly slot: View;
-  /** Another slot that shares more with the prompt; its beginning is copied, which costs nothing. */
+  /** Another slot that shares more with the prompt; copying its beginning is far quicker than computing it. */
   readonly copyFrom: View | undefined;
 }
 
-/** Below this a common beginning is not worth the bookkeeping. */
-const worthCopying = 16;
+/** Below this a common beginning is computed as quickly as it is copied. */
+const worthCopying = 64;
 /** A slot of which at least this much stays is going on with its own chat. */
 const goingOn = 0.5;
 

@@ -14,7 +14,6 @@ export class Slot {
   busy = false;
   /** The time of its last use, to find the one that can best be given up. */
   usedAt = 0;
-  #reserved = 0;
   #inBatch = 0;
 
   constructor(
@@ -34,25 +33,20 @@ export class Slot {
     return this.tokens.subarray(0, this.computed);
   }
 
-  /** Cells of the cache that are in use, or may come to be while a generation is at work. */
-  get cells(): number {
-    return this.busy ? this.#reserved : this.computed;
-  }
-
-  /** A generation begins that may come to `cells` tokens. */
-  take(cells: number, now: number): void {
+  /** A generation begins. */
+  take(now: number): void {
     this.busy = true;
     this.usedAt = now;
-    this.#reserved = cells;
   }
 
   /** Makes the first `count` tokens of another slot its own. */
   copyFrom(other: Slot, count: number): void {
     this.forgetFrom(0);
-    this.context.copy(other.sequence, this.sequence, count);
+    this.context.copy(other.sequence, this.sequence);
     this.tokens.set(other.tokens.subarray(0, count));
-    this.computed = count;
+    this.computed = other.computed;
     this.length = count;
+    this.forgetFrom(count);
   }
 
   /** Begins a new text, of which the cache already holds the first `computed` tokens. */

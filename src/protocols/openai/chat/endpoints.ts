@@ -1,4 +1,3 @@
-import { AppError } from '../../../core/errors.ts';
 import { jsonObject } from '../../../http/body.ts';
 import { type Call, type Endpoint, json, type Reply } from '../../../http/call.ts';
 import { type DialectParts, ticketFor } from '../../dialect.ts';
@@ -6,6 +5,7 @@ import { notices, streamed, whole } from '../answer.ts';
 import { type Envelope, envelopeHead } from '../envelope.ts';
 import { openaiFamily } from '../errors.ts';
 import { chatFidelity } from '../fidelity.ts';
+import { refuseWithoutModel } from '../loaded.ts';
 import { chatChoice } from './choice.ts';
 import { type ChatQuestion, decodeChat } from './decode.ts';
 import { encodeChatReply } from './reply.ts';
@@ -41,7 +41,8 @@ async function answerChat(call: Call, parts: DialectParts): Promise<Reply> {
   const shape = { call, promptField, notices: notices(body, chatFidelity, question.ignored) };
   const replies = parts.chat.replies(question.request, ticketFor(call, body), question.replies);
   if (question.stream) {
-    return streamed(replies, { ...shape, stream: streamShape(question, parts), ...question }, parts);
+    const { offersTools } = question;
+    return streamed(replies, { ...shape, stream: streamShape(question, parts), offersTools }, parts);
   }
   const envelope = newEnvelope('chat.completion', question, parts);
   const logprobs = question.request.controls.logprobs !== undefined;
@@ -71,9 +72,6 @@ async function countTokens(call: Call, parts: DialectParts): Promise<Reply> {
   const body = parts.applyDefaults(jsonObject(call.body, { empty: 'refuse' }));
   const { request } = await decodeChat(body, parts);
   const tokens = await parts.chat.countTokens(request);
-  // Without a model there are no tokens to count, and 0 would be a lie.
-  const state = parts.text.state();
-  if (state.type === 'none') throw new AppError('model-missing', { capability: 'text', flag: '--model FILE' });
-  if (state.type === 'failed') throw new AppError('model-load-failed', { model: state.name, reason: state.reason });
+  refuseWithoutModel(parts.text);
   return json({ object: 'response.input_tokens', input_tokens: tokens });
 }

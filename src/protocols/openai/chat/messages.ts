@@ -1,4 +1,4 @@
-import { flatContent, type Message, text, type ToolCallRecord } from '../../../chat/messages.ts';
+import { flatContent, type Message, type ToolCallRecord, text } from '../../../chat/messages.ts';
 import { readToolResult } from '../../../chat/tool-result.ts';
 import type { JsonObject } from '../../../http/body.ts';
 import { isAbsent, isObject } from '../../controls/fields.ts';

@@ -1,3 +1,4 @@
+import type { InstructText } from '../../../chat/placeholders.ts';
 import type { GenerationRequest } from '../../../core/request.ts';
 import type { JsonObject } from '../../../http/body.ts';
 import { isAbsent, readFlag, readText } from '../../controls/fields.ts';
@@ -7,15 +8,9 @@ import { unsupportedField } from '../errors.ts';
 import { optionalFlag, optionalInteger, optionalObject, optionalText, wrong } from '../fields.ts';
 import { decodePrompts } from './prompt.ts';
 
-export interface PromptTexts {
-  readonly prompt: string;
-  readonly memory: string;
-  readonly stop: readonly string[];
-}
-
 export interface CompletionParts extends DialectParts {
   /** Marks that stand for the tags of whatever model is loaded become these tags. */
-  readonly replacePlaceholders: (texts: PromptTexts) => PromptTexts;
+  readonly replacePlaceholders: (texts: InstructText) => InstructText;
 }
 
 export interface CompletionQuestion {

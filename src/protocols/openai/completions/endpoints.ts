@@ -51,7 +51,6 @@ function streamShape(question: CompletionQuestion, head: string, parts: Completi
     head,
     includeUsage,
     promptField,
-    choice: (index: number) =>
-      completionChoice({ ...choice, index, echo: echoes[Math.floor(index / replies)] ?? '' }),
+    choice: (index: number) => completionChoice({ ...choice, index, echo: echoes[Math.floor(index / replies)] ?? '' }),
   };
 }

@@ -14,19 +14,21 @@ export async function decodePrompts(body: JsonObject, text: Words): Promise<read
   if (prompt === null) return [''];
   if (typeof prompt === 'string') return [prompt];
   if (!Array.isArray(prompt) || prompt.length === 0) throw wrong('prompt', expected);
-  if (isTokens(prompt)) return [await tokenText(prompt, text)];
+  const tokens = asTokens(prompt);
+  if (tokens) return [await tokenText(tokens, text)];
   if (prompt.length > mostPrompts) throw wrong('prompt', `an array of at most ${mostPrompts} prompts`);
   return Promise.all(prompt.map((one) => readOne(one, text)));
 }
 
 async function readOne(prompt: unknown, text: Words): Promise<string> {
   if (typeof prompt === 'string') return prompt;
-  if (!Array.isArray(prompt) || prompt.length === 0 || !isTokens(prompt)) throw wrong('prompt', expected);
-  return tokenText(prompt, text);
+  const tokens = Array.isArray(prompt) ? asTokens(prompt) : undefined;
+  if (!tokens) throw wrong('prompt', expected);
+  return tokenText(tokens, text);
 }
 
-function isTokens(prompt: readonly unknown[]): prompt is Tokens {
-  return prompt.every((token) => typeof token === 'number');
+function asTokens(prompt: readonly unknown[]): Tokens | undefined {
+  return prompt.length > 0 && prompt.every((token) => typeof token === 'number') ? (prompt as Tokens) : undefined;
 }
 
 /**

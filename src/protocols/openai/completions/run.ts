@@ -4,6 +4,7 @@ import type { GenerationEvent } from '../../../core/events.ts';
 import type { GenerationRequest, Ticket } from '../../../core/request.ts';
 import type { TextService } from '../../../core/text-service.ts';
 import { withSeedOf } from '../controls.ts';
+import { refuseWithoutModel } from '../loaded.ts';
 
 /**
  * All replies to all prompts, one after the other in one place of the queue; whoever stops reading one of them stops
@@ -16,7 +17,9 @@ export function runAll(
   ticket: Ticket,
 ): AsyncIterable<GenerationEvent>[] {
   const stop = new AbortController();
-  const reservation = text.reserve({ ...ticket, signal: AbortSignal.any([ticket.signal, stop.signal]) });
+  const signal = AbortSignal.any([ticket.signal, stop.signal]);
+  // The requests differ in nothing but their prompts and seeds, so that any of them speaks for all.
+  const reservation = text.reserve({ ...ticket, signal }, requests[0] as GenerationRequest);
   const wanted = requests.flatMap((request) =>
     Array.from({ length: candidates }, (_, reply) => withSeedOf(request, reply)),
   );
@@ -41,6 +44,7 @@ export async function* countOnly(
   { memory, prompt, sampling }: GenerationRequest,
 ): AsyncGenerator<GenerationEvent> {
   const promptTokens = (await text.tokenize(memory + prompt, { addSpecial: true })).length;
+  refuseWithoutModel(text);
   yield { type: 'start', promptTokens, cachedTokens: 0, maxTokens: 0, seed: sampling.seed };
   yield {
     type: 'finish',

@@ -1,0 +1,18 @@
+import { expect, test } from 'vitest';
+import { loadReason } from './load-reason.ts';
+
+test.each([
+  [
+    [
+      "llama_model_load: error loading model: unknown model architecture: 'abc'",
+      'llama_model_load_from_file_impl: failed to load model',
+    ],
+    "unknown model architecture: 'abc'",
+  ],
+  [['ggml_vulkan: unable to allocate 900 MB', 'something failed later'], 'unable to allocate 900 MB'],
+  [['load: printing all EOG tokens', 'common: invalid magic'], 'invalid magic'],
+  [['all is well', 'still loading'], 'the engine process died of SIGKILL'],
+  [[], 'the engine process died of SIGKILL'],
+])('of %j the reason is the most telling line', (lines, expected) => {
+  expect(loadReason(lines, 'the engine process died of SIGKILL')).toBe(expected);
+});

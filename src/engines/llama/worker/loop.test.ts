@@ -1,0 +1,211 @@
+import { expect, test } from 'vitest';
+import type { AppError } from '../../../core/errors.ts';
+import type { FromWorker, Piece } from '../messages.ts';
+import type { Context, DecodeResult } from './context.ts';
+import type { Generation } from './generation.ts';
+import { BatchLoop } from './loop.ts';
+
+const capacity = 100;
+
+/** A context that only counts; its results come from a list, and are good when it is empty. */
+function fakeContext(results: DecodeResult[] = []) {
+  const batches: number[] = [];
+  let size = 0;
+  let inTheMiddle: (() => void) | undefined;
+  const decode = (): DecodeResult => {
+    batches.push(size);
+    return results.shift() ?? 'ok';
+  };
+  const context = {
+    batchCapacity: capacity,
+    get room() {
+      return capacity - size;
+    },
+    get size() {
+      return size;
+    },
+    clearBatch: () => {
+      size = 0;
+    },
+    decodeNow: decode,
+    decode: async () => {
+      inTheMiddle?.();
+      return decode();
+    },
+    abortDecode: () => results.unshift('aborted'),
+  };
+  return {
+    context: context as unknown as Context,
+    batches,
+    add: (count: number) => {
+      size += count;
+    },
+    whileDecoding: (action: () => void) => {
+      inTheMiddle = action;
+    },
+  };
+}
+
+interface Play {
+  readonly id: number;
+  /** Tokens of its prompt. */
+  readonly prompt: number;
+  /** Tokens that it writes. */
+  readonly reply: number;
+  readonly advance?: () => void;
+}
+
+function fakeGeneration({ id, prompt, reply, advance }: Play, add: (count: number) => void) {
+  let remaining = prompt;
+  let inBatch = 0;
+  let written = 0;
+  const generation = {
+    id,
+    finished: false,
+    aborted: false,
+    interrupted: 0,
+    get readingPrompt() {
+      return remaining > 1;
+    },
+    abort: () => {
+      generation.aborted = true;
+    },
+    fill: (room: number) => {
+      inBatch = Math.min(room, remaining);
+      add(inBatch);
+    },
+    advance: (pieces: Piece[]) => {
+      advance?.();
+      remaining -= inBatch;
+      if (remaining > 0) return;
+      written += 1;
+      remaining = 1;
+      pieces.push({ type: 'text', id, text: `${id}` });
+      if (written >= reply) generation.finished = true;
+    },
+    interrupt: () => {
+      generation.interrupted += 1;
+      if (generation.aborted) generation.finished = true;
+    },
+    fail: (error: AppError, pieces: Piece[]) => {
+      pieces.push({ type: 'error', id, error: { code: error.code, details: error.details } });
+      generation.finished = true;
+    },
+  };
+  return generation;
+}
+
+function world(results: DecodeResult[] = []) {
+  const { context, batches, add, whileDecoding } = fakeContext(results);
+  const messages: FromWorker[] = [];
+  let ended = 0;
+  let wanted = 0;
+  let allEnded: () => void = () => {};
+  const loop = new BatchLoop(
+    context,
+    (message) => messages.push(message),
+    () => 0,
+    () => {
+      ended += 1;
+      if (ended === wanted) allEnded();
+    },
+  );
+  const begin = (play: Play) => {
+    const generation = fakeGeneration(play, add);
+    loop.add(generation as unknown as Generation);
+    return generation;
+  };
+  /** Resolves when so many generations have ended and the loop has told of it. */
+  const over = (count: number) =>
+    new Promise<void>((resolve) => {
+      wanted = count;
+      allEnded = () => setImmediate(resolve);
+      if (ended >= count) resolve();
+    });
+  const pieces = () => messages.flatMap((message) => (message.type === 'step' ? message.pieces : []));
+  return { loop, begin, over, batches, pieces, messages, whileDecoding };
+}
+
+test('a prompt is read in batches and a reply written token by token', async () => {
+  const { begin, over, batches, pieces } = world();
+  begin({ id: 1, prompt: 250, reply: 3 });
+  await over(1);
+  expect(batches).toEqual([100, 100, 50, 1, 1]);
+  expect(pieces()).toHaveLength(3);
+});
+
+test('the tokens of all who write share a batch, and one message', async () => {
+  const { begin, over, batches, messages } = world();
+  begin({ id: 1, prompt: 1, reply: 4 });
+  begin({ id: 2, prompt: 1, reply: 4 });
+  await over(2);
+  expect(batches).toContain(2);
+  expect(Math.max(...messages.map((message) => (message.type === 'step' ? message.pieces.length : 0)))).toBe(2);
+});
+
+test('whoever writes goes on while another reads', async () => {
+  const { begin, over, pieces } = world();
+  begin({ id: 1, prompt: 1, reply: 6 });
+  begin({ id: 2, prompt: 300, reply: 1 });
+  await over(2);
+  const order = pieces().flatMap((piece) => (piece.type === 'text' ? [piece.text] : []));
+  expect(order.indexOf('2')).toBeGreaterThan(2);
+  expect(order.filter((text) => text === '1')).toHaveLength(6);
+});
+
+test('one that is stopped in the middle of a batch ends, and the others compute theirs again', async () => {
+  const { loop, begin, over, whileDecoding } = world();
+  const stopped = begin({ id: 1, prompt: 90, reply: 5 });
+  const other = begin({ id: 2, prompt: 5, reply: 2 });
+  whileDecoding(() => {
+    if (!stopped.aborted) loop.abort(1);
+  });
+  await over(2);
+  expect([stopped.finished, other.finished]).toEqual([true, true]);
+  expect(stopped.interrupted).toBe(1);
+});
+
+test('stopping one that is not there does nothing', async () => {
+  const { loop, begin, over, pieces } = world();
+  begin({ id: 1, prompt: 1, reply: 1 });
+  loop.abort(7);
+  await over(1);
+  expect(pieces()).toHaveLength(1);
+});
+
+test.each([
+  ['no-room', /the context is full/],
+  ['failed', /could not compute/],
+] as const)('a batch that ends with %s is an error in words', async (result, reason) => {
+  const { begin, over, pieces } = world([result]);
+  begin({ id: 1, prompt: 1, reply: 5 });
+  await over(1);
+  expect(pieces()).toMatchObject([
+    { type: 'error', error: { code: 'engine-failed', details: { reason: expect.stringMatching(reason) } } },
+  ]);
+});
+
+test('an exception costs only the generation that threw it', async () => {
+  const { begin, over, pieces } = world();
+  begin({
+    id: 1,
+    prompt: 1,
+    reply: 5,
+    advance: () => {
+      throw new Error('broken');
+    },
+  });
+  begin({ id: 2, prompt: 1, reply: 2 });
+  await over(2);
+  expect(pieces().filter(({ type }) => type === 'error')).toMatchObject([{ id: 1, error: { code: 'internal' } }]);
+  expect(pieces().filter(({ id, type }) => id === 2 && type === 'text')).toHaveLength(2);
+});
+
+test('work that comes after a rest begins again', async () => {
+  const { begin, over, pieces } = world();
+  begin({ id: 1, prompt: 1, reply: 1 });
+  await over(1);
+  begin({ id: 2, prompt: 1, reply: 1 });
+  await over(2);
+  expect(pieces()).toHaveLength(2);
+});

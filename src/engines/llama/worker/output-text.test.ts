@@ -1,0 +1,91 @@
+import { describe, expect, test } from 'vitest';
+import { type OutputOptions, OutputText } from './output-text.ts';
+import type { Vocabulary } from './vocabulary.ts';
+
+/** Token n is the n-th of these; bytes, because a token may be part of a character. */
+const pieces = [
+  'Hello',
+  ' wor',
+  'ld',
+  '!',
+  'ST',
+  'OP',
+  Buffer.from([0xf0, 0x9f]),
+  Buffer.from([0x99, 0x82]),
+  ' bad',
+  ' word',
+  's',
+];
+const vocabulary = { bytes: (token: number) => Buffer.from(pieces[token] ?? '') } as unknown as Vocabulary;
+
+function output(options: Partial<OutputOptions> = {}): OutputText {
+  return new OutputText(vocabulary, {
+    renderSpecial: false,
+    stop: [],
+    trimStop: true,
+    bans: { tokens: [], phrases: [], delay: 0, dropped: 0 } as unknown as OutputOptions['bans'],
+    ...options,
+  });
+}
+
+const banning = (...phrases: string[]) =>
+  ({ tokens: [], phrases, delay: 3, dropped: 0 }) as unknown as OutputOptions['bans'];
+const texts = (from: OutputText, tokens: number[]) => tokens.map((token) => from.accept(token));
+
+test('text comes token by token', () => {
+  expect(texts(output(), [0, 1, 2])).toMatchObject([{ text: 'Hello' }, { text: ' wor' }, { text: 'ld' }]);
+});
+
+test('a character that spans tokens comes when it is whole', () => {
+  expect(texts(output(), [0, 6, 7, 3])).toMatchObject([{ text: 'Hello' }, { text: '' }, { text: '🙂' }, { text: '!' }]);
+});
+
+test('a character that never became whole is dropped at the end', () => {
+  const half = output();
+  texts(half, [0, 6]);
+  expect(half.flush()).toEqual({ text: '' });
+});
+
+describe('a stop text', () => {
+  test('is held back while it may come, and cut off when it has', () => {
+    expect(texts(output({ stop: ['STOP'] }), [0, 4, 5])).toMatchObject([
+      { text: 'Hello' },
+      { text: '' },
+      { text: '', stop: 'STOP' },
+    ]);
+  });
+
+  test('that did not come after all is text', () => {
+    const held = output({ stop: ['STOP'] });
+    expect(texts(held, [4, 3])).toMatchObject([{ text: '' }, { text: 'ST!' }]);
+    texts(held, [4]);
+    expect(held.flush()).toEqual({ text: 'ST' });
+  });
+});
+
+describe('a banned phrase', () => {
+  test('sends the writer back to where it began, and its first token is forbidden there', () => {
+    const banned = output({ bans: banning('bad word') });
+    expect(texts(banned, [0, 8])).toMatchObject([{ text: '' }, { text: '' }]);
+    expect(banned.accept(9)).toEqual({ type: 'rewind', position: 1, token: 8 });
+    banned.rewound(Int32Array.of(0));
+    expect(banned.forbidden).toEqual([8]);
+    texts(banned, [1]);
+    expect(banned.flush()).toEqual({ text: 'Hello wor' });
+  });
+
+  test('does not confuse the characters that stay', () => {
+    const banned = output({ bans: banning('bad word') });
+    texts(banned, [6, 7, 8]);
+    expect(banned.accept(9).type).toBe('rewind');
+    banned.rewound(Int32Array.of(6, 7));
+    texts(banned, [3]);
+    expect(banned.flush()).toEqual({ text: '🙂!' });
+  });
+
+  test('and a stop text in what is left at the end are both found', () => {
+    const both = output({ bans: banning('bad word'), stop: ['STOP'] });
+    texts(both, [0, 4, 5]);
+    expect(both.flush()).toEqual({ text: 'Hello', stop: 'STOP' });
+  });
+});

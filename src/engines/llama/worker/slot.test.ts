@@ -1,0 +1,162 @@
+import fc from 'fast-check';
+import { expect, test } from 'vitest';
+import type { Context } from './context.ts';
+import { Slot } from './slot.ts';
+
+/** A context that remembers which token stands at which position of its one sequence, as the real cache does. */
+function fakeContext({ canForget = true, canShift = true } = {}) {
+  const cache: number[] = [];
+  let batch: { token: number; position: number; wanted: boolean }[] = [];
+  const context = {
+    add: (token: number, position: number, _sequence: number, wanted: boolean) =>
+      batch.push({ token, position, wanted }) - 1,
+    forget: (_sequence: number, from: number) => {
+      if (!canForget && from > 0 && from < cache.length) return false;
+      cache.length = Math.min(cache.length, from);
+      return true;
+    },
+    shift: (_sequence: number, from: number, count: number) => {
+      if (canShift) cache.splice(from, count);
+      return canShift;
+    },
+  } as unknown as Context;
+  return {
+    context,
+    cache,
+    batch: () => batch,
+    decode: () => {
+      for (const { token, position } of batch) cache[position] = token;
+      batch = [];
+    },
+    lose: () => {
+      // Half of the batch reached the cache before it was given up.
+      for (const { token, position } of batch.slice(0, batch.length / 2)) cache[position] = token;
+      batch = [];
+    },
+  };
+}
+
+const tokens = (...list: number[]) => Int32Array.from(list);
+
+test('a prompt goes into the batches in portions, and only its last token gives logits', () => {
+  const { context, batch, decode, cache } = fakeContext();
+  const slot = new Slot(context, 0, 16);
+  slot.begin(tokens(1, 2, 3, 4, 5), 0);
+  slot.fill(3);
+  expect([slot.place, batch().map(({ wanted }) => wanted)]).toEqual([undefined, [false, false, false]]);
+  decode();
+  slot.settle();
+  slot.fill(3);
+  expect([slot.place, batch().map(({ token, position, wanted }) => [token, position, wanted])]).toEqual([
+    1,
+    [
+      [4, 3, false],
+      [5, 4, true],
+    ],
+  ]);
+  decode();
+  slot.settle();
+  expect([slot.remaining, cache]).toEqual([0, [1, 2, 3, 4, 5]]);
+});
+
+test('a batch that was given up is filled again, whatever of it was computed', () => {
+  const { context, decode, lose, cache } = fakeContext();
+  const slot = new Slot(context, 0, 16);
+  slot.begin(tokens(1, 2, 3, 4), 0);
+  slot.fill(4);
+  lose();
+  slot.rollback();
+  expect([slot.remaining, cache]).toEqual([4, []]);
+  slot.fill(4);
+  decode();
+  slot.settle();
+  expect(cache).toEqual([1, 2, 3, 4]);
+});
+
+test('after a rewind the last token that stays is computed again', () => {
+  const { context, decode, cache, batch } = fakeContext();
+  const slot = new Slot(context, 0, 16);
+  slot.begin(tokens(1, 2), 0);
+  for (const token of [3, 4, 5]) {
+    slot.fill(8);
+    decode();
+    slot.settle();
+    slot.append(token);
+  }
+  slot.rewind(3);
+  expect([slot.length, slot.computed, cache]).toEqual([3, 2, [1, 2]]);
+  slot.fill(8);
+  expect(batch()).toEqual([{ token: 3, position: 2, wanted: true }]);
+});
+
+test('what was chosen but never computed is not offered to the next prompt', () => {
+  const { context, decode } = fakeContext();
+  const slot = new Slot(context, 0, 16);
+  slot.begin(tokens(1, 2), 0);
+  slot.fill(8);
+  decode();
+  slot.settle();
+  slot.append(9);
+  slot.finish();
+  expect([...slot.cached]).toEqual([1, 2]);
+});
+
+test('a memory that cannot forget its end starts from nothing', () => {
+  const { context, decode, cache } = fakeContext({ canForget: false });
+  const slot = new Slot(context, 0, 16);
+  slot.begin(tokens(1, 2, 3), 0);
+  slot.fill(8);
+  decode();
+  slot.settle();
+  slot.begin(tokens(1, 2, 4), 2);
+  expect([slot.computed, slot.remaining, cache]).toEqual([0, 3, []]);
+});
+
+test('a shift takes tokens out of the middle, and where it cannot it says so', () => {
+  const { context, decode, cache } = fakeContext();
+  const slot = new Slot(context, 0, 16);
+  slot.begin(tokens(1, 2, 3, 4, 5, 6), 0);
+  slot.fill(8);
+  decode();
+  slot.settle();
+  expect(slot.shift(1, 3)).toBe(true);
+  expect([[...slot.cached], cache]).toEqual([
+    [1, 5, 6],
+    [1, 5, 6],
+  ]);
+  expect(new Slot(fakeContext({ canShift: false }).context, 0, 4).shift(0, 1)).toBe(false);
+});
+
+test('whatever happens, the cache holds exactly what the slot believes', () => {
+  const action = fc.oneof(
+    fc.record({ type: fc.constant('begin' as const), tokens: fc.array(fc.nat(3), { minLength: 1, maxLength: 12 }) }),
+    fc.record({ type: fc.constantFrom('decode' as const, 'lose' as const), room: fc.integer({ min: 1, max: 6 }) }),
+    fc.record({ type: fc.constant('rewind' as const), share: fc.double({ min: 0, max: 1, noNaN: true }) }),
+    fc.record({ type: fc.constant('append' as const), token: fc.nat(3) }),
+  );
+  fc.assert(
+    fc.property(fc.array(action, { maxLength: 40 }), (actions) => {
+      const world = fakeContext();
+      const slot = new Slot(world.context, 0, 64);
+      for (const one of actions) {
+        if (one.type === 'begin') {
+          const wanted = Int32Array.from(one.tokens);
+          let common = 0;
+          while (common < Math.min(slot.computed, wanted.length - 1) && slot.tokens[common] === wanted[common])
+            common += 1;
+          slot.begin(wanted, common);
+        } else if (one.type === 'append') {
+          if (slot.length > 0 && slot.length < 60) slot.append(one.token);
+        } else if (one.type === 'rewind') {
+          if (slot.length > 0 && slot.remaining <= 1) slot.rewind(Math.max(1, Math.ceil(one.share * slot.length)));
+        } else {
+          slot.fill(one.room);
+          world[one.type]();
+          if (one.type === 'decode') slot.settle();
+          else slot.rollback();
+        }
+        expect(world.cache).toEqual([...slot.cached]);
+      }
+    }),
+  );
+});

@@ -1,0 +1,103 @@
+import fc from 'fast-check';
+import { beforeAll, describe, expect, test } from 'vitest';
+import { Candidates } from '../../../sampling/candidates.ts';
+import { NativeGrammar } from './grammar.ts';
+import type { Loaded } from './model.ts';
+import { findReasoning } from './reasoning-tags.ts';
+import { loadEmbedded } from './testing/embedded.ts';
+import type { Vocabulary } from './vocabulary.ts';
+
+let loaded: Loaded;
+let vocabulary: Vocabulary;
+beforeAll(async () => {
+  loaded = await loadEmbedded();
+  vocabulary = loaded.vocabulary;
+});
+
+describe('a vocabulary', () => {
+  test('turns any text into tokens and back', () => {
+    const text = fc.oneof(fc.string({ unit: 'grapheme' }), fc.string({ unit: 'binary' }), fc.string());
+    fc.assert(
+      fc.property(text, (given) => {
+        // What is half a character cannot be written in UTF-8, and control characters of the model are not letters.
+        const whole = Buffer.from(given).toString();
+        const tokens = vocabulary.tokenize(whole, { addSpecial: false, parseSpecial: false });
+        expect(vocabulary.detokenize(tokens, true)).toBe(whole);
+      }),
+    );
+  });
+
+  test('reads special tokens in a text, or leaves them letters', () => {
+    expect(vocabulary.tokenize('<|im_end|>', { addSpecial: false })).toHaveLength(1);
+    expect(vocabulary.tokenize('<|im_end|>', { addSpecial: false, parseSpecial: false }).length).toBeGreaterThan(1);
+  });
+
+  test('shows special tokens only when asked to', () => {
+    const tokens = vocabulary.tokenize('Hi<|im_end|>', { addSpecial: false });
+    expect(vocabulary.detokenize(tokens, false)).toBe('Hi');
+    expect(vocabulary.detokenize(tokens, true)).toBe('Hi<|im_end|>');
+  });
+
+  test('knows its end tokens', () => {
+    const [end = -1] = vocabulary.tokenize('<|im_end|>', { addSpecial: false });
+    expect(vocabulary.isEnd(end)).toBe(true);
+    expect(vocabulary.endTokens).toContain(end);
+    expect(vocabulary.isEnd(vocabulary.tokenize('a', { addSpecial: false })[0] ?? -1)).toBe(false);
+  });
+
+  test('numbers that are no tokens are silent', () => {
+    for (const token of [-1, vocabulary.size, 2 ** 31 - 1]) expect(vocabulary.bytes(token, true)).toHaveLength(0);
+  });
+
+  test('has as many texts as tokens', () => {
+    expect(vocabulary.texts()).toHaveLength(vocabulary.size);
+    expect(vocabulary.texts()).toBe(vocabulary.texts());
+  });
+
+  test('without the tags of thinking there is nothing to budget', () => {
+    const plain = { tokenize: (text: string) => Int32Array.from(Buffer.from(text)) } as unknown as Vocabulary;
+    expect(findReasoning(plain)).toBeUndefined();
+  });
+});
+
+describe('a grammar of the engine', () => {
+  /** The texts that may come next, of those given. */
+  function allowed(grammar: NativeGrammar, texts: readonly string[]): readonly string[] {
+    const ids = texts.map((text) => vocabulary.tokenize(text, { addSpecial: false, parseSpecial: false })[0] as number);
+    const candidates = new Candidates(vocabulary.size);
+    ids.forEach((id, index) => {
+      candidates.ids[index] = id;
+      candidates.logits[index] = 1 + index;
+    });
+    candidates.size = ids.length;
+    grammar.keepAllowed(candidates);
+    const kept = [...candidates.ids.subarray(0, candidates.size)];
+    expect([...candidates.logits.subarray(0, candidates.size)]).toEqual(kept.map((id) => 1 + ids.indexOf(id)));
+    return kept.map((id) => texts[ids.indexOf(id)] as string);
+  }
+  const make = (gbnf: string) => new NativeGrammar(vocabulary, { gbnf, retainState: false });
+  const take = (grammar: NativeGrammar, text: string) => {
+    for (const token of vocabulary.tokenize(text, { addSpecial: false, parseSpecial: false })) grammar.accept(token);
+  };
+
+  test('lets through what fits, goes on with what was taken, and starts again when told', () => {
+    const grammar = make('root ::= "a" "b" | "c"');
+    expect(allowed(grammar, ['a', 'b', 'c', 'd'])).toEqual(['a', 'c']);
+    take(grammar, 'a');
+    expect(allowed(grammar, ['a', 'b', 'c'])).toEqual(['b']);
+    grammar.replay(vocabulary.tokenize('', { addSpecial: false }));
+    expect(allowed(grammar, ['a', 'b', 'c'])).toEqual(['a', 'c']);
+    grammar.free();
+  });
+
+  test('may leave nothing, and takes more candidates than before', () => {
+    const grammar = make('root ::= [0-9]+');
+    expect(allowed(grammar, ['a', 'b'])).toEqual([]);
+    expect(allowed(grammar, ['a', '1', 'b', '2', 'c', '3'])).toEqual(['1', '2', '3']);
+    grammar.free();
+  });
+
+  test.each(['root ::= (', 'other ::= "a"', 'root ::= missing'])('refuses %j in words', (gbnf) => {
+    expect(() => make(gbnf)).toThrow(expect.objectContaining({ code: 'invalid-field' }));
+  });
+});

@@ -1,0 +1,52 @@
+import { expect, test } from 'vitest';
+import type { EndpointFidelity } from '../../core/fidelity.ts';
+import { callOf } from '../testing/doubles.ts';
+import { fidelityEndpoint } from './routes.ts';
+import { fidelityTable, fillFields } from './table.ts';
+
+const endpoint: EndpointFidelity = {
+  dialect: 'Some API',
+  endpoint: 'POST /some',
+  fields: [
+    { field: 'a', handling: 'honoured' },
+    { field: 'b', handling: 'approximated', note: 'x | y' },
+  ],
+};
+
+test('an endpoint becomes a table', () => {
+  expect(fidelityTable(endpoint)).toBe(
+    [
+      '### `POST /some`',
+      '',
+      '| Field | What becomes of it | Note |',
+      '|---|---|---|',
+      '| `a` | honoured |  |',
+      '| `b` | approximated | x \\| y |',
+      '',
+    ].join('\n'),
+  );
+});
+
+test('a page is filled between its marks, and filling it again changes nothing', () => {
+  const page = 'Before\n\n<!-- fields -->\nold\n<!-- /fields -->\n\nAfter\n';
+  const filled = fillFields(page, [endpoint, endpoint]);
+  expect(filled).toMatch(/^Before\n\n<!-- fields -->\n\n- \*\*honoured\*\*: /);
+  expect(filled.match(/### `POST \/some`/g)).toHaveLength(2);
+  expect(filled).toMatch(/\|\n\n<!-- \/fields -->\n\nAfter\n$/);
+  expect(filled).not.toContain('old');
+  expect(fillFields(filled, [endpoint, endpoint])).toBe(filled);
+});
+
+test('a page without marks is a mistake', () => {
+  expect(() => fillFields('<!-- /fields --> <!-- fields -->', [])).toThrow('needs a line');
+});
+
+test('the tables are served as they are', async () => {
+  const { handle, access } = fidelityEndpoint([endpoint]);
+  const reply = await handle(callOf('/api/extra/fidelity', ''));
+  expect(access).toBe('open');
+  expect('body' in reply && JSON.parse(String(reply.body))).toEqual({
+    handling: expect.objectContaining({ honoured: 'It does what it says.' }),
+    endpoints: [endpoint],
+  });
+});

@@ -1,0 +1,19 @@
+import type { EndpointFidelity } from '../../core/fidelity.ts';
+import { type Endpoint, json } from '../../http/call.ts';
+import { fidelityFamily } from './errors.ts';
+import { handlings } from './handlings.ts';
+
+/** What becomes of each field of each request, as the tables say that the decoders and the documentation go by. */
+export function fidelityEndpoint(endpoints: readonly EndpointFidelity[]): Endpoint {
+  const reply = json({ handling: handlings, endpoints });
+  return {
+    method: 'GET',
+    match: 'ending',
+    path: '/api/extra/fidelity',
+    access: 'open',
+    queued: false,
+    summary: 'Which fields of each API are honoured, approximated, ignored or refused.',
+    family: fidelityFamily,
+    handle: () => reply,
+  };
+}

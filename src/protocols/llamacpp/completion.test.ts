@@ -1,0 +1,306 @@
+import fc from 'fast-check';
+import { expect, test } from 'vitest';
+import { AppError } from '../../core/errors.ts';
+import type { GenerationEvent, TokenLogprob } from '../../core/events.ts';
+import { callOf, finishEvent, play, startEvent } from '../testing/doubles.ts';
+import { ask, bodyOf, scripted, textOf } from './testing/world.ts';
+
+const timings = { initMs: 1, promptMs: 20, generationMs: 50, processedTokens: 4 };
+const finish = finishEvent({ timings });
+const delta = (text: string): GenerationEvent => ({ type: 'text-delta', text });
+const script = [startEvent(), delta('Hel'), delta('lo\n'), finish];
+const complete = (body: object) => callOf('/completion', body);
+
+const spokenTimings = {
+  cache_n: 3,
+  prompt_n: 4,
+  prompt_ms: 20,
+  prompt_per_token_ms: 5,
+  prompt_per_second: 200,
+  predicted_n: 5,
+  predicted_ms: 50,
+  predicted_per_token_ms: 10,
+  predicted_per_second: 100,
+};
+
+test('a whole reply has every field of the dialect', async () => {
+  const { parts, asked } = scripted(script);
+  const reply = await ask(parts, complete({ prompt: 'Say', n_predict: 9, seed: 42, stop: ['END'] }));
+  expect(await bodyOf(reply)).toEqual({
+    index: 0,
+    content: 'Hello\n',
+    tokens: [],
+    id_slot: 0,
+    stop: true,
+    model: 'mini',
+    tokens_predicted: 5,
+    tokens_evaluated: 7,
+    generation_settings: expect.objectContaining({ n_predict: 9, seed: 1, stop: ['END'], grammar: '' }),
+    prompt: 'Say',
+    has_new_line: true,
+    truncated: false,
+    stop_type: 'eos',
+    stopping_word: '',
+    tokens_cached: 11,
+    timings: spokenTimings,
+  });
+  expect(asked[0]?.request).toMatchObject({ prompt: 'Say', memory: '', maxTokens: 9, overflow: 'refuse' });
+});
+
+test('the seed that was used is told, so that the text can be had again', async () => {
+  const settings = async (seed: number) =>
+    bodyOf(await ask(scripted([startEvent({ seed }), finish]).parts, complete({ prompt: '' })));
+  expect(await settings(77)).toMatchObject({ generation_settings: { seed: 77 } });
+  expect(await settings(2 ** 31)).toMatchObject({ generation_settings: { seed: 0 } });
+});
+
+test('a stream is pieces and one last object, with no mark after it', async () => {
+  const { parts } = scripted(script);
+  const reply = await ask(parts, complete({ prompt: 'Say', stream: true, response_fields: ['content', 'stop'] }));
+  expect(reply.headers).toMatchObject({ 'content-type': 'text/event-stream' });
+  expect(await textOf(reply)).toBe(
+    [
+      'data: {"index":0,"content":"Hel","tokens":[],"stop":false,"id_slot":0,"tokens_predicted":1,"tokens_evaluated":7}',
+      'data: {"index":0,"content":"lo\\n","tokens":[],"stop":false,"id_slot":0,"tokens_predicted":2,"tokens_evaluated":7}',
+      'data: {"content":"","stop":true}',
+      '',
+    ].join('\n\n'),
+  );
+});
+
+test('the pieces of a stream add up to the whole reply', async () => {
+  await fc.assert(
+    fc.asyncProperty(fc.array(fc.string({ unit: 'grapheme' }), { maxLength: 8 }), async (texts) => {
+      const { parts } = scripted([startEvent(), ...texts.map(delta), finish]);
+      const frames = (await textOf(await ask(parts, complete({ prompt: '', stream: true }))))
+        .split('\n\n')
+        .slice(0, -1);
+      const pieces = frames.map((frame) => JSON.parse(frame.slice('data: '.length)));
+      const whole = (await bodyOf(await ask(parts, complete({ prompt: '' })))) as Record<string, unknown>;
+      expect(pieces.map(({ content }) => content).join('')).toBe(whole.content);
+      const { generation_settings: streamed, ...last } = pieces.at(-1);
+      const { generation_settings: settings, ...rest } = whole;
+      expect({ ...last, content: whole.content }).toEqual(rest);
+      expect({ ...streamed, stream: false }).toEqual(settings);
+    }),
+    { numRuns: 30 },
+  );
+});
+
+test.each([
+  [finishEvent({ reason: 'length', cause: 'limit' }), 'limit', ''],
+  [finishEvent({ cause: 'stop-text', stopText: 'END' }), 'word', 'END'],
+  [finishEvent({ reason: 'aborted', cause: 'aborted' }), 'none', ''],
+])('%o is told as %s', async (end, type, word) => {
+  const { parts } = scripted([startEvent(), end]);
+  expect(await bodyOf(await ask(parts, complete({ prompt: '' })))).toMatchObject({
+    stop_type: type,
+    stopping_word: word,
+  });
+});
+
+test('a list of prompts gets a list of replies, one after the other', async () => {
+  const { parts, asked } = scripted(script);
+  expect(await bodyOf(await ask(parts, complete({ prompt: ['a', 'b'] })))).toMatchObject([
+    { index: 0, prompt: 'a' },
+    { index: 1, prompt: 'b' },
+  ]);
+  expect(asked.map(({ request }) => request.prompt)).toEqual(['a', 'b']);
+});
+
+test('several replies to one prompt stream with their numbers', async () => {
+  const { parts } = scripted([startEvent(), delta('x'), finish]);
+  const body = { prompt: 'a', n_cmpl: 2, stream: true, response_fields: ['index', 'stop'] };
+  expect(await textOf(await ask(parts, complete(body)))).toBe(
+    [
+      'data: {"index":0,"content":"x","tokens":[],"stop":false,"id_slot":0,"tokens_predicted":1,"tokens_evaluated":7}',
+      'data: {"index":0,"stop":true}',
+      'data: {"index":1,"content":"x","tokens":[],"stop":false,"id_slot":0,"tokens_predicted":1,"tokens_evaluated":7}',
+      'data: {"index":1,"stop":true}',
+      '',
+    ].join('\n\n'),
+  );
+});
+
+const choice = (text: string, token: number, logprob: number) => ({
+  text,
+  token,
+  bytes: [...Buffer.from(text)],
+  logprob,
+});
+const logprob: TokenLogprob = { ...choice('Hi', 5, Math.log(0.5)), top: [choice('Hi', 5, Math.log(0.5))] };
+const withTokens: GenerationEvent[] = [
+  startEvent(),
+  { ...delta('Hi'), logprobs: [logprob] } as GenerationEvent,
+  finish,
+];
+
+test('probabilities are told before and after sampling under different names', async () => {
+  const { parts, asked } = scripted(withTokens);
+  expect(await bodyOf(await ask(parts, complete({ prompt: '', n_probs: 1 })))).toMatchObject({
+    tokens: [],
+    completion_probabilities: [
+      {
+        id: 5,
+        token: 'Hi',
+        bytes: [72, 105],
+        logprob: Math.log(0.5),
+        top_logprobs: [{ id: 5, token: 'Hi', bytes: [72, 105], logprob: Math.log(0.5) }],
+      },
+    ],
+  });
+  expect(asked[0]?.request.logprobs).toBe(1);
+  expect(await bodyOf(await ask(parts, complete({ prompt: '', n_probs: 1, post_sampling_probs: true })))).toMatchObject(
+    {
+      completion_probabilities: [{ id: 5, prob: 0.5, top_probs: [{ prob: 0.5 }] }],
+    },
+  );
+});
+
+test('token numbers come where they are asked for', async () => {
+  const { parts, asked } = scripted(withTokens);
+  const whole = (await bodyOf(await ask(parts, complete({ prompt: '', return_tokens: true })))) as object;
+  expect(whole).toMatchObject({ tokens: [5] });
+  expect(whole).not.toHaveProperty('completion_probabilities');
+  expect(asked[0]?.request.logprobs).toBe(0);
+  expect(await textOf(await ask(parts, complete({ prompt: '', return_tokens: true, stream: true })))).toContain(
+    '"tokens":[5]',
+  );
+});
+
+test('a prompt that is only to be read shows nothing of the token that this takes', async () => {
+  const { parts, asked } = scripted(script);
+  expect(await bodyOf(await ask(parts, complete({ prompt: 'warm', n_predict: 0 })))).toMatchObject({
+    content: '',
+    tokens_predicted: 0,
+    has_new_line: false,
+    stop_type: 'limit',
+    tokens_cached: 7,
+    timings: { predicted_n: 0, predicted_ms: 0, prompt_n: 4 },
+  });
+  expect(asked[0]?.request.maxTokens).toBe(1);
+});
+
+test('progress and timings of a stream are told where they are asked for', async () => {
+  const { parts } = scripted([startEvent(), delta('x'), finish]);
+  const body = { prompt: '', stream: true, return_progress: true, timings_per_token: true, response_fields: ['stop'] };
+  const frames = (await textOf(await ask(parts, complete(body)))).split('\n\n');
+  const pieces = frames.slice(0, 2).map((frame) => JSON.parse(frame.slice(6)));
+  expect(pieces).toMatchObject([
+    { content: '', tokens_predicted: 0, prompt_progress: { total: 7, cache: 3, processed: 3, time_ms: 0 } },
+    { content: 'x', prompt_progress: { total: 7, cache: 3, processed: 7, time_ms: 0 }, timings: { predicted_n: 1 } },
+  ]);
+});
+
+test('what fails before the first word keeps its status, what fails later is told in the stream', async () => {
+  const error = new AppError('engine-lost', { capability: 'text' });
+  const early = await ask(scripted([{ type: 'error', error }]).parts, complete({ prompt: '', stream: true }));
+  expect(early.status).toBe(500);
+  const late = scripted([startEvent(), delta('x'), { type: 'error', error }]).parts;
+  const frames = (await textOf(await ask(late, complete({ prompt: ['a', 'b'], stream: true })))).split('\n\n');
+  expect(frames.slice(1)).toEqual([
+    `data: {"error":{"code":500,"message":${JSON.stringify(error.message)},"type":"server_error"}}`,
+    '',
+  ]);
+  const whole = await ask(late, complete({ prompt: 'a' }));
+  expect([whole.status, await bodyOf(whole)]).toEqual([
+    500,
+    { error: { code: 500, message: error.message, type: 'server_error' } },
+  ]);
+});
+
+test('after a failure the other prompts are not generated for nothing', async () => {
+  const error = new AppError('engine-lost', { capability: 'text' });
+  const { parts, asked } = scripted([{ type: 'error', error }]);
+  expect((await ask(parts, complete({ prompt: ['a', 'b', 'c'] }))).status).toBe(500);
+  expect(asked[0]?.ticket.signal.aborted).toBe(true);
+});
+
+test('a shortened prompt is told in the body and in a header, and so are fields without effect', async () => {
+  const { parts } = scripted([startEvent({ droppedTokens: 12 }), finish], { overflow: 'trim' });
+  const reply = await ask(parts, complete({ prompt: 'x', cache_prompt: true, id_slot: 1 }));
+  expect(reply.headers).toMatchObject({ 'x-parley-dropped-tokens': '12', 'x-parley-ignored': 'id_slot, cache_prompt' });
+  expect(await bodyOf(reply)).toMatchObject({ truncated: true });
+});
+
+test('a warning of the engine is told beside the text', async () => {
+  const { parts } = scripted([startEvent(), { type: 'warning', code: 'x', text: 'Mind the gap.' }, finish]);
+  expect(await bodyOf(await ask(parts, complete({ prompt: '' })))).toMatchObject({ warnings: ['Mind the gap.'] });
+});
+
+test('tokens are liked and forbidden by number and by text', async () => {
+  const { parts, asked } = scripted(script);
+  const logit_bias = [
+    [5, -2],
+    ['ab', 1],
+    ['c', false],
+  ];
+  await ask(parts, complete({ prompt: '', logit_bias }));
+  await ask(parts, complete({ prompt: '', logit_bias: { '5': -2, z: false } }));
+  expect(asked.map(({ request }) => [request.logitBias, request.bannedTokens])).toEqual([
+    [
+      [
+        [5, -2],
+        [97, 1],
+        [98, 1],
+      ],
+      [99],
+    ],
+    [[[5, -2]], [122]],
+  ]);
+});
+
+test('a text ends at a line that is indented too little, and the generation with it', async () => {
+  const { parts, asked } = scripted(() =>
+    play([startEvent(), delta('if x:\n  a\n'), delta('b = 1'), delta('c'), finish]),
+  );
+  expect(await bodyOf(await ask(parts, complete({ prompt: '', n_indent: 2 })))).toMatchObject({
+    content: 'if x:\n  a\n',
+    stop_type: 'limit',
+  });
+  expect(asked[0]?.ticket.signal.aborted).toBe(true);
+});
+
+test('after its time a text ends with a line that is whole', async () => {
+  let time = 0;
+  const { parts } = scripted([startEvent(), delta('a'), delta('b'), delta('\n'), delta('c'), finish], {
+    now: () => (time += 60),
+  });
+  expect(await bodyOf(await ask(parts, complete({ prompt: '', t_max_predict_ms: 100 })))).toMatchObject({
+    content: 'ab\n',
+    stop_type: 'limit',
+  });
+});
+
+test.each<[object, string]>([
+  [{}, 'prompt must be a text, or an array of texts and token numbers.'],
+  [{ prompt: [] }, 'prompt must be something: the list is empty.'],
+  [{ prompt: [{}] }, 'prompt_string must be a text, or an array of texts and token numbers.'],
+  [{ prompt: 'x', n_predict: 'many' }, 'n_predict must be a number.'],
+  [{ prompt: 'x', temperature: 'hot' }, 'temperature must be a number.'],
+  [{ prompt: 'x', samplers: [1] }, 'samplers must be an array of names, or a text of letters.'],
+  [{ prompt: 'x', n_cmpl: 0 }, 'n_cmpl must be a number from 1 to 32.'],
+  [{ prompt: 'x', response_fields: 'content' }, 'response_fields must be an array of strings.'],
+  [{ prompt: 'x', json_schema: {}, grammar: 'root ::= "a"' }, 'json_schema must be absent where there is a grammar.'],
+  [
+    { prompt: 'x', grammar: 'root ::= "a"', grammar_lazy: true },
+    'grammar_triggers must be given where grammar_lazy is on.',
+  ],
+  [{ prompt: 'x', logit_bias: [[1]] }, 'logit_bias must be pairs of a token number or a text with a number or false.'],
+])('%j is refused: %s', async (body, message) => {
+  const reply = await ask(scripted(script).parts, complete(body));
+  expect([reply.status, await bodyOf(reply)]).toEqual([
+    400,
+    { error: { code: 400, message, type: 'invalid_request_error' } },
+  ]);
+});
+
+test.each<[object, string]>([
+  [{ prompt: { prompt_string: 'x', multimodal_data: ['aaaa'] } }, 'Image input (multimodal_data)'],
+  [{ prompt: 'x', lora: [{ id: 0, scale: 1 }] }, 'lora in a request'],
+  [{ prompt: ['x', 'y'], n_indent: 4 }, 'n_indent for several replies'],
+])('%j is refused because it is not possible', async (body, message) => {
+  const reply = await ask(scripted(script).parts, complete(body));
+  expect(reply.status).toBe(400);
+  expect(await textOf(reply)).toContain(message);
+});

@@ -1,0 +1,107 @@
+import { expect, test } from 'vitest';
+import type { GenerationControls } from '../../core/request.ts';
+import { defaultSampling } from '../../core/sampling-fields.ts';
+import { dialectParts, scriptedText } from '../testing/doubles.ts';
+import { decodeOptions } from './decode.ts';
+import { decodePrompts, promptText } from './prompts.ts';
+import { withSamplers } from './samplers.ts';
+
+test.each<[object, Partial<GenerationControls>]>([
+  [{}, { maxTokens: 2048, stop: [], grammar: undefined, endTokens: 'stop', logprobs: undefined, overflow: 'refuse' }],
+  [{ n_predict: 7, max_tokens: 8 }, { maxTokens: 7 }],
+  [{ n_predict: null, max_tokens: 8 }, { maxTokens: 8 }],
+  [{ max_completion_tokens: 9 }, { maxTokens: 9 }],
+  [{ max_length: 10 }, { maxTokens: 10 }],
+  [{ n_predict: -1, max_length: 10 }, { maxTokens: 2048 }],
+  [{ stop: ['a', ''], stop_sequence: ['b'] }, { stop: ['a'] }],
+  [{ stop_sequence: ['b'] }, { stop: ['b'] }],
+  [{ ignore_eos: true }, { endTokens: 'ban' }],
+  [{ n_probs: 3 }, { logprobs: 3 }],
+  [{ logprobs: 4 }, { logprobs: 4 }],
+  [{ json_schema: { type: 1 } }, { grammar: { gbnf: 'root ::= type', retainState: false } }],
+  [
+    {
+      grammar: 'root ::= "a"',
+      grammar_lazy: true,
+      grammar_triggers: [
+        { type: 1, value: '<a.b>' },
+        { type: 2, value: 'x+' },
+        { type: 3, value: '^y$' },
+      ],
+    },
+    {
+      grammar: {
+        gbnf: 'root ::= "a"',
+        retainState: false,
+        lazyPatterns: ['[\\s\\S]*?(<a\\.b>[\\s\\S]*)', '[\\s\\S]*?(x+[\\s\\S]*)', '^y$'],
+      },
+    },
+  ],
+])('%j is read as %j', (body, expected) => {
+  expect(decodeOptions(body as never, dialectParts()).controls).toMatchObject(expected);
+});
+
+test.each<[object, object]>([
+  [{ seed: 5 }, { seed: 5 }],
+  [{ seed: -1 }, { seed: -1 }],
+  [{ seed: 4294967295 }, { seed: -1 }],
+  [{ seed: 0 }, { seed: 2 ** 31 }],
+  [{ seed: 5, sampler_seed: 6 }, { seed: 6 }],
+  [{ repeat_last_n: -1 }, { repetitionRange: 4096 }],
+  [
+    { repeat_last_n: 0, repeat_penalty: 1.3, presence_penalty: 1 },
+    { repetitionPenalty: 1, presencePenalty: 0 },
+  ],
+  [{ repeat_last_n: 5, rep_pen_range: 9 }, { repetitionRange: 9 }],
+  [{ frequency_penalty: 0.5 }, { frequencyPenalty: 0.5 }],
+  [{ typ_p: 0.4 }, { typical: 0.4 }],
+  [{ typ_p: 0.4, typical_p: 0.5 }, { typical: 0.5 }],
+  [{ dry_multiplier: 0.8, dry_penalty_last_n: 0 }, { dryMultiplier: 0 }],
+  [
+    { dry_multiplier: 0.8, dry_penalty_last_n: -1 },
+    { dryMultiplier: 0.8, dryRange: -1 },
+  ],
+])('the samplers of %j are %j', (body, expected) => {
+  expect(decodeOptions(body as never, dialectParts()).controls.sampling).toMatchObject(expected);
+});
+
+const all = { ...defaultSampling, dryMultiplier: 0.8, xtcProbability: 0.5, minP: 0.1, nSigma: 1, adaptiveTarget: 0.4 };
+
+test.each<[unknown, object]>([
+  [undefined, all],
+  [
+    ['top_k', 'top_p', 'infill'],
+    { order: ['top-k', 'top-p'], topP: 0.9, minP: 0, dryMultiplier: 0, xtcProbability: 0, adaptiveTarget: -1 },
+  ],
+  ['tm', { order: ['temperature', 'top-p'], temperature: 0.7, nSigma: 0, topP: 1, minP: 0.1 }],
+  [['top_n_sigma'], { order: ['temperature'], temperature: 1, nSigma: 1 }],
+  [
+    ['penalties', 'dry', 'xtc', 'temperature', 'adaptive_p'],
+    { order: ['repetition', 'temperature'], dryMultiplier: 0.8, xtcProbability: 0.5, adaptiveTarget: 0.4 },
+  ],
+  [[], { order: [], dryMultiplier: 0 }],
+])('the list %j leaves only what it names', (samplers, expected) => {
+  expect(withSamplers(all, samplers)).toMatchObject(expected);
+});
+
+test.each<[unknown, unknown]>([
+  ['a', [['a']]],
+  [[1, 2], [[1, 2]]],
+  [['a', 2], [['a', 2]]],
+  [
+    ['a', 'b'],
+    [['a'], ['b']],
+  ],
+  [
+    [[1], 'b', { prompt_string: 'c' }],
+    [[1], ['b'], ['c']],
+  ],
+  [{ prompt_string: 'c', multimodal_data: [] }, [['c']]],
+])('the prompt %j is %j', (value, expected) => {
+  expect(decodePrompts(value)).toEqual(expected);
+});
+
+test('token numbers become text, without the first token that the engine puts there itself', async () => {
+  const { text } = scriptedText([]);
+  expect(await promptText([1, 72, 105, ' there', 33], text)).toBe('Hi there!');
+});

@@ -1,0 +1,55 @@
+import { AppError } from '../../core/errors.ts';
+import { jsonObject } from '../../http/body.ts';
+import { type Call, type Endpoint, json, type Reply } from '../../http/call.ts';
+import { isAbsent } from '../controls/fields.ts';
+import { errorBody, llamacppFamily } from './errors.ts';
+import { optionalInteger } from './fields.ts';
+
+export interface EmbeddingParts {
+  /** One vector for each text, as the model gives it; absent while there is no embeddings model. */
+  readonly embed?: (texts: readonly string[], signal: AbortSignal) => Promise<readonly (readonly number[])[]>;
+}
+
+export function embeddingEndpoints({ embed }: EmbeddingParts): Endpoint[] {
+  const post = { method: 'POST', match: 'ending', access: 'guarded', family: llamacppFamily } as const;
+  const noReranker = json(errorBody(501, 'This server has no reranking model.'), 501);
+  const rerank = { ...post, queued: false, summary: 'Not there yet: answers 501.', handle: () => noReranker };
+  return [
+    {
+      ...post,
+      queued: true,
+      path: '/embedding',
+      summary: 'Vectors of texts, in the form of the llama.cpp server.',
+      handle: (call) => (embed ? answer(call, embed) : noEmbeddings()),
+    },
+    { ...rerank, path: '/rerank' },
+    { ...rerank, path: '/reranking' },
+  ];
+}
+
+function noEmbeddings(): Reply {
+  return json(errorBody(501, 'This server has no embeddings model. Start it with --embeddingsmodel FILE.'), 501);
+}
+
+/** A bare array, and each vector in an array of its own: that is where a vector for each token would stand. */
+async function answer(call: Call, embed: NonNullable<EmbeddingParts['embed']>): Promise<Reply> {
+  const body = jsonObject(call.body, { empty: 'refuse' });
+  const field = isAbsent(body.content) ? 'input' : 'content';
+  const value = body[field];
+  const texts = Array.isArray(value) ? value : [value];
+  if (texts.length === 0 || !texts.every((text) => typeof text === 'string')) {
+    throw new AppError('invalid-field', { field, expected: 'a string or an array of strings' });
+  }
+  const norm = optionalInteger(body, 'embd_normalize') ?? 2;
+  const vectors = await embed(texts, call.signal);
+  return json(vectors.map((vector, index) => ({ index, embedding: [normalised(vector, norm)] })));
+}
+
+/** -1 leaves the vector as it is, 0 brings its largest entry to 32760, and p makes its p-norm 1. */
+export function normalised(vector: readonly number[], norm: number): readonly number[] {
+  if (norm < 0) return vector;
+  const sizes = vector.map(Math.abs);
+  const length =
+    norm === 0 ? Math.max(...sizes) / 32760 : sizes.reduce((sum, size) => sum + size ** norm, 0) ** (1 / norm);
+  return length > 0 ? vector.map((entry) => entry / length) : vector;
+}

@@ -1,0 +1,69 @@
+import type { TextState } from '../../core/text-service.ts';
+import { type DialectParts, dialectControls } from '../dialect.ts';
+import { settingsBody } from './settings.ts';
+import type { SlotWatch } from './slot-watch.ts';
+
+export interface PropsParts extends DialectParts {
+  readonly slots: SlotWatch;
+  readonly product: { readonly name: string; readonly version: string };
+  readonly modalities: () => { readonly vision: boolean; readonly audio: boolean };
+  /** The texts of the tokens that begin and end a text, where they are known. */
+  readonly specialTokens?: () => { readonly bos: string; readonly eos: string };
+  readonly router?: boolean;
+}
+
+/** What the server is, in one object. The names at the end are those that other servers of this kind put there too. */
+export function propsBody(parts: PropsParts): object {
+  const state = parts.text.state();
+  const template = state.type === 'ready' ? state.model.chatTemplate : undefined;
+  const contextSize = parts.text.contextSize();
+  const { bos, eos } = parts.specialTokens?.() ?? { bos: '', eos: '' };
+  return {
+    default_generation_settings: {
+      params: settingsBody(dialectControls(parts.applyDefaults({}), parts)),
+      n_ctx: contextSize,
+    },
+    total_slots: parts.slots.count,
+    model_alias: parts.modelName(),
+    model_path: parts.modelName(),
+    model_ftype: fileType(state),
+    modalities: { ...parts.modalities(), video: false },
+    media_marker: '<__media__>',
+    endpoint_slots: true,
+    endpoint_props: false,
+    endpoint_metrics: true,
+    ui: false,
+    ui_settings: {},
+    chat_template: template ?? null,
+    chat_template_caps: templateCapabilities(template ?? ''),
+    bos_token: bos,
+    eos_token: eos,
+    build_info: `${parts.product.name} ${parts.product.version}`,
+    cors_proxy_enabled: false,
+    is_sleeping: false,
+    ...(parts.router ? { role: 'router' } : {}),
+    id: 0,
+    id_task: -1,
+    n_ctx: contextSize,
+  };
+}
+
+/** The engine describes a model as architecture, size and kind of numbers. */
+function fileType(state: TextState): string {
+  return state.type === 'ready' ? state.model.description.split(' ').slice(2).join(' ') : '';
+}
+
+/** Read from the words of the template: what it speaks of it can do. */
+const capabilityWords: Readonly<Record<string, RegExp>> = {
+  supports_tools: /\btools\b/,
+  supports_tool_calls: /\btool_calls\b/,
+  supports_parallel_tool_calls: /\bfor\b[^%]*\btool_calls\b/,
+  supports_system_role: /['"]system['"]|\brole\s*\+|\brole\s*~|\brole'\]\s*\+|\brole"\]\s*\+/,
+  supports_preserve_reasoning: /\breasoning_content\b/,
+  supports_typed_content: /\bis\s+(not\s+)?(string|iterable|sequence)\b|\['text'\]|\["text"\]/,
+};
+
+function templateCapabilities(template: string): object {
+  const found = Object.entries(capabilityWords).map(([name, words]) => [name, words.test(template)]);
+  return { supports_string_content: template !== '', ...Object.fromEntries(found) };
+}

@@ -1,0 +1,85 @@
+import { defaultSampling } from '../../../core/sampling-fields.ts';
+import type { Call, Endpoint, Reply } from '../../../http/call.ts';
+import { dialectParts, type Script, scriptedText } from '../../testing/doubles.ts';
+import { type LlamacppParts, llamacppEndpoints } from '../routes.ts';
+import { SlotWatch } from '../slot-watch.ts';
+
+/** Test doubles: the parts of this dialect around a text service that plays a script. */
+export function llamacppParts(own: Partial<LlamacppParts> = {}): LlamacppParts {
+  return {
+    ...dialectParts(),
+    product: { name: 'Parley', version: '1.2.3' },
+    modalities: () => ({ vision: false, audio: false }),
+    slots: new SlotWatch(),
+    metrics: { exposition: async () => ({ contentType: 'text/plain', text: 'figures' }) },
+    startedAt: 1_700_000_000_123,
+    loras: [],
+    readChat: (body) => {
+      const controls = { ...plainControls, stop: [String(body.messages)] };
+      return {
+        conversation: { messages: [], media: [], tools: [] },
+        continueAssistantTurn: false,
+        toolChoice: { type: 'auto' },
+        parallelToolCalls: true,
+        output: { type: 'text' },
+        reasoning: { effort: undefined, separate: true },
+        templateVariables: {},
+        memory: '',
+        controls,
+      };
+    },
+    ...own,
+  };
+}
+
+export const plainControls = {
+  maxTokens: 16,
+  maxContext: undefined,
+  overflow: 'refuse',
+  sampling: defaultSampling,
+  logitBias: [],
+  bannedTokens: [],
+  bannedStrings: [],
+  grammar: undefined,
+  guidance: undefined,
+  stop: [],
+  trimStop: true,
+  endTokens: 'stop',
+  renderSpecial: false,
+  logprobs: undefined,
+  reasoning: undefined,
+} as const;
+
+export function find(parts: LlamacppParts, method: string, path: string): Endpoint {
+  const endpoint = llamacppEndpoints(parts).find(
+    (each) => each.method === method && (each.match === 'prefix' ? path.startsWith(each.path) : each.path === path),
+  );
+  if (!endpoint) throw new Error(`no ${method} ${path}`);
+  return endpoint;
+}
+
+/** A failure comes back as the family words it, as the server would send it. */
+export async function ask(parts: LlamacppParts, call: Call): Promise<Reply> {
+  const endpoint = find(parts, call.method, call.path);
+  try {
+    return await endpoint.handle(call);
+  } catch (error) {
+    return endpoint.family.errorReply(error as never);
+  }
+}
+
+export function scripted(script: Script, own: Partial<LlamacppParts> = {}) {
+  const { text, asked } = scriptedText(script);
+  return { parts: llamacppParts({ text, ...own }), asked };
+}
+
+export async function textOf(reply: Reply): Promise<string> {
+  if ('body' in reply) return String(reply.body);
+  let all = '';
+  for await (const frame of reply.stream) all += frame;
+  return all;
+}
+
+export async function bodyOf(reply: Reply): Promise<unknown> {
+  return JSON.parse(await textOf(reply));
+}

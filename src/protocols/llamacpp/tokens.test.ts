@@ -1,0 +1,95 @@
+import { expect, test } from 'vitest';
+import { callOf, scriptedChat, scriptedText } from '../testing/doubles.ts';
+import { normalised } from './embedding.ts';
+import { ask, bodyOf, llamacppParts } from './testing/world.ts';
+
+const answer = async (path: string, body: unknown, own = {}) => {
+  const reply = await ask(llamacppParts(own), callOf(path, body));
+  return reply.status === 200 ? bodyOf(reply) : reply.status;
+};
+
+test.each<[unknown, unknown]>([
+  [{ content: 'Hi' }, { tokens: [72, 105] }],
+  [{ content: 'Hi', add_special: true }, { tokens: [1, 72, 105] }],
+  [{ content: [5, 'H', 'i'], add_special: true }, { tokens: [5, 1, 72, 105] }],
+  [{ content: 'Hi', parse_special: false }, { tokens: [72, 105] }],
+  [
+    { content: 'HH', with_pieces: true },
+    {
+      tokens: [
+        { id: 72, piece: 'H' },
+        { id: 72, piece: 'H' },
+      ],
+    },
+  ],
+  [{}, { tokens: [] }],
+  ['', { tokens: [] }],
+  [{ content: 5 }, 400],
+  [{ content: [-1] }, 400],
+])('tokenize %j gives %j', async (body, expected) => {
+  expect(await answer('/tokenize', body)).toEqual(expected);
+});
+
+test('special tokens that are spelled in the text cannot be read as plain text, which is said', async () => {
+  const { text } = scriptedText([], {
+    detokenize: async (tokens, { renderSpecial }) => (renderSpecial ? `<s>${tokens.length}` : `${tokens.length}`),
+  });
+  expect(await answer('/tokenize', { content: '<s>', parse_special: false }, { text })).toBe(400);
+});
+
+test.each<[unknown, unknown]>([
+  [{ tokens: [72, 105] }, { content: 'Hi' }],
+  [{}, { content: '' }],
+  [{ tokens: ['a'] }, 400],
+  [{ tokens: [1.5] }, 400],
+])('detokenize %j gives %j', async (body, expected) => {
+  expect(await answer('/detokenize', body)).toEqual(expected);
+});
+
+test('without a model tokens are nothing that could be told', async () => {
+  const { text } = scriptedText([], {
+    state: () => ({ type: 'none' }),
+    tokenize: async () => [],
+    detokenize: async () => '',
+  });
+  expect(await answer('/tokenize', { content: 'Hi' }, { text })).toBe(503);
+  expect(await answer('/detokenize', { tokens: [1] }, { text })).toBe(503);
+});
+
+test('a chat is shown as the prompt that it would become', async () => {
+  const { chat } = scriptedChat([], {
+    render: async ({ controls }) => ({
+      by: 'template',
+      prompt: `prompt of ${controls.stop}`,
+      memory: 'memory, ',
+      stop: [],
+      warnings: [],
+    }),
+  });
+  expect(await answer('/apply-template', { messages: 'these' }, { chat })).toEqual({
+    prompt: 'memory, prompt of these',
+  });
+});
+
+test('vectors come in arrays of their own, normalised as asked', async () => {
+  const embed = async (texts: readonly string[]) => texts.map((text) => [3 * text.length, 4 * text.length]);
+  expect(await answer('/embedding', { content: 'ab' }, { embed })).toEqual([{ index: 0, embedding: [[0.6, 0.8]] }]);
+  expect(await answer('/embedding', { input: ['a', 'b'], embd_normalize: -1 }, { embed })).toEqual([
+    { index: 0, embedding: [[3, 4]] },
+    { index: 1, embedding: [[3, 4]] },
+  ]);
+  expect(await answer('/embedding', { content: [1] }, { embed })).toBe(400);
+  expect(await answer('/embedding', {}, { embed })).toBe(400);
+});
+
+test.each([
+  [1, [0.25, -0.75]],
+  [0, [10920, -32760]],
+  [2, [0.316, -0.949]],
+])('a vector under norm %i', (norm, expected) => {
+  for (const [index, entry] of normalised([1, -3], norm).entries()) {
+    expect(entry).toBeCloseTo(expected[index] as number, 3);
+  }
+});
+
+test('a vector of nothing stays one', () => expect(normalised([0, 0], 2)).toEqual([0, 0]));

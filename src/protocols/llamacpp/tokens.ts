@@ -1,0 +1,111 @@
+import type { ChatRequest } from '../../chat/request.ts';
+import type { ChatService } from '../../chat/service.ts';
+import { AppError } from '../../core/errors.ts';
+import type { TextService } from '../../core/text-service.ts';
+import { type JsonObject, jsonObject } from '../../http/body.ts';
+import { type Call, type Endpoint, json, type Reply } from '../../http/call.ts';
+import { isAbsent, readFlag } from '../controls/fields.ts';
+import { llamacppFamily } from './errors.ts';
+import { isTokenId } from './fields.ts';
+import { modelError } from './model-error.ts';
+import { type PromptPieces, readPieces } from './prompts.ts';
+
+export interface TokenParts {
+  readonly text: TextService;
+  readonly chat: ChatService;
+  readonly applyDefaults: (body: JsonObject) => JsonObject;
+  /** Reads the body of a chat completion. */
+  readonly readChat: (body: JsonObject) => ChatRequest | Promise<ChatRequest>;
+}
+
+/** None of these waits in the queue. */
+export function tokenEndpoints(parts: TokenParts): Endpoint[] {
+  const post = { method: 'POST', match: 'ending', access: 'guarded', queued: false, family: llamacppFamily } as const;
+  return [
+    {
+      ...post,
+      path: '/tokenize',
+      summary: 'The tokens of a text, with their pieces where asked for.',
+      handle: (call) => tokenize(call, parts.text),
+    },
+    {
+      ...post,
+      path: '/detokenize',
+      summary: 'The text of a list of tokens.',
+      handle: (call) => detokenize(call, parts.text),
+    },
+    {
+      ...post,
+      path: '/apply-template',
+      summary: 'The prompt that a chat would become.',
+      handle: (call) => applyTemplate(call, parts),
+    },
+  ];
+}
+
+async function tokenize(call: Call, text: TextService): Promise<Reply> {
+  const body = jsonObject(call.body, { empty: 'object' });
+  const pieces = isAbsent(body.content) ? [] : readPieces(body.content, 'content');
+  const addSpecial = readFlag(body, 'add_special', false);
+  const withPieces = readFlag(body, 'with_pieces', false);
+  if (!readFlag(body, 'parse_special', true)) await refuseSpecial(pieces, text);
+  const tokens = await tokensOf(pieces, addSpecial, text);
+  requireModel(text);
+  return json({ tokens: withPieces ? await withText(tokens, text) : tokens });
+}
+
+/** Only the first text of a list is one that begins, and numbers stay as they are. */
+async function tokensOf(pieces: PromptPieces, addSpecial: boolean, text: TextService): Promise<readonly number[]> {
+  const first = pieces.findIndex((piece) => typeof piece === 'string');
+  const found = await Promise.all(
+    pieces.map((piece, index) =>
+      typeof piece === 'number' ? [piece] : text.tokenize(piece, { addSpecial: addSpecial && index === first }),
+    ),
+  );
+  return found.flat();
+}
+
+/** The engine always reads special tokens that are spelled in a text; without any the answer is the same either way. */
+async function refuseSpecial(pieces: PromptPieces, text: TextService): Promise<void> {
+  const words = pieces.filter((piece) => typeof piece === 'string').join('');
+  const tokens = await text.tokenize(words, { addSpecial: false });
+  const [shown, plain] = await Promise.all([
+    text.detokenize(tokens, { renderSpecial: true }),
+    text.detokenize(tokens, { renderSpecial: false }),
+  ]);
+  if (shown === plain) return;
+  throw new AppError('unsupported', {
+    feature: 'parse_special: false',
+    instead: 'this text spells special tokens, and they are always read as such',
+  });
+}
+
+async function withText(tokens: readonly number[], text: TextService): Promise<readonly object[]> {
+  const different = [...new Set(tokens)];
+  const texts = await Promise.all(different.map((token) => text.detokenize([token], { renderSpecial: true })));
+  const pieces = new Map(different.map((token, index) => [token, texts[index] ?? '']));
+  return tokens.map((id) => ({ id, piece: pieces.get(id) }));
+}
+
+async function detokenize(call: Call, text: TextService): Promise<Reply> {
+  const body = jsonObject(call.body, { empty: 'object' });
+  const tokens = isAbsent(body.tokens) ? [] : body.tokens;
+  if (!Array.isArray(tokens) || !tokens.every(isTokenId)) {
+    throw new AppError('invalid-field', { field: 'tokens', expected: 'an array of token numbers' });
+  }
+  const content = await text.detokenize(tokens, { renderSpecial: true });
+  requireModel(text);
+  return json({ content });
+}
+
+async function applyTemplate(call: Call, { chat, applyDefaults, readChat }: TokenParts): Promise<Reply> {
+  const body = applyDefaults(jsonObject(call.body, { empty: 'refuse' }));
+  const { prompt, memory } = await chat.render(await readChat(body));
+  return json({ prompt: memory + prompt });
+}
+
+/** Asked afterwards, because the tokenizer waits for a model that is being loaded. */
+function requireModel(text: TextService): void {
+  const failure = modelError(text.state());
+  if (failure) throw failure;
+}

@@ -1,0 +1,261 @@
+import Anthropic from '@anthropic-ai/sdk';
+import { jsonSchemaOutputFormat } from '@anthropic-ai/sdk/helpers/json-schema';
+import { expect, test } from 'vitest';
+import { chatAdapter } from '../../chat/adapters/adapter.ts';
+import { chatService } from '../../chat/service.ts';
+import { compileTemplate } from '../../chat/template.ts';
+import { AppError } from '../../core/errors.ts';
+import type { GenerationEvent } from '../../core/events.ts';
+import type { TextService } from '../../core/text-service.ts';
+import type { HttpServerOptions } from '../../http/server.ts';
+import { latch, serve } from '../../http/testing/world.ts';
+import { systemTimer } from '../../http/timers.ts';
+import { dialectParts, finishEvent, type Script, scriptedText, startEvent } from '../testing/doubles.ts';
+import { messagesEndpoints } from './routes.ts';
+
+/** ChatML with thinking, and calls in the manner of Hermes. */
+const template = String.raw`
+{%- if tools %}{{ '<tools>' + (tools | tojson) + '</tools><tool_call>' }}{% endif -%}
+{%- for message in messages -%}
+  {{- '<|im_start|>' + message.role + '\n' + message.content -}}
+  {%- for call in message.tool_calls or [] %}{{ '<tool_call>' + (call.function | tojson) + '</tool_call>' }}{% endfor -%}
+  {{- '<|im_end|>\n' -}}
+{%- endfor -%}
+{{- '<|im_start|>assistant\n' -}}`;
+
+/** The official client against the real chat service; only the model behind it plays a script. */
+async function world(script: Script, own: { text?: Partial<TextService>; server?: Partial<HttpServerOptions> } = {}) {
+  const { text, asked } = scriptedText(script, own.text);
+  let calls = 0;
+  const chat = chatService({
+    text,
+    tags: chatAdapter({}).tags,
+    templateText: template,
+    template: () => compileTemplate(template),
+    templateTools: true,
+    serverVariables: {},
+    now: () => new Date(0),
+    newCallId: () => {
+      calls += 1;
+      return `toolu_${calls}`;
+    },
+    warn: () => undefined,
+  });
+  const endpoints = messagesEndpoints(dialectParts({ text, chat, startTimer: systemTimer }));
+  const { port } = await serve(endpoints, own.server);
+  const client = new Anthropic({ baseURL: `http://127.0.0.1:${port}`, apiKey: 'secret', maxRetries: 0 });
+  return { client, asked };
+}
+
+const says = (...pieces: string[]): GenerationEvent[] => [
+  startEvent(),
+  ...pieces.map((text): GenerationEvent => ({ type: 'text-delta', text })),
+];
+
+const hello = { model: 'any', max_tokens: 100, messages: [{ role: 'user' as const, content: 'Hi' }] };
+
+const weather = {
+  name: 'get_weather',
+  description: 'The weather of a city',
+  input_schema: {
+    type: 'object' as const,
+    properties: { city: { type: 'string' as const } },
+    required: ['city' as const],
+  },
+};
+
+test('a whole message with its usage and its request id', async () => {
+  const { client, asked } = await world([...says('Hel', 'lo'), finishEvent()]);
+  const message = await client.messages.create({ ...hello, system: 'Be brief.' });
+  expect(message).toMatchObject({
+    type: 'message',
+    role: 'assistant',
+    model: 'mini',
+    content: [{ type: 'text', text: 'Hello' }],
+    stop_reason: 'end_turn',
+    usage: { input_tokens: 4, cache_read_input_tokens: 3, output_tokens: 5 },
+  });
+  expect(message._request_id).toMatch(/^req_/);
+  expect(asked[0]?.request.prompt).toBe(
+    '<|im_start|>system\nBe brief.<|im_end|>\n<|im_start|>user\nHi<|im_end|>\n<|im_start|>assistant\n',
+  );
+});
+
+test('create with stream: true gives the events in order', async () => {
+  const { client } = await world([...says('Hel', 'lo'), finishEvent()]);
+  const types: string[] = [];
+  for await (const event of await client.messages.create({ ...hello, stream: true })) types.push(event.type);
+  expect(types).toEqual([
+    'message_start',
+    'content_block_start',
+    'content_block_delta',
+    'content_block_delta',
+    'content_block_stop',
+    'message_delta',
+    'message_stop',
+  ]);
+});
+
+test('the stream helper adds thinking and text up to the final message', async () => {
+  const { client, asked } = await world([...says('<think>', 'two and two', '</think>', 'Four.'), finishEvent()]);
+  const stream = client.messages.stream({
+    ...hello,
+    max_tokens: 4000,
+    thinking: { type: 'enabled', budget_tokens: 1024 },
+  });
+  const texts: string[] = [];
+  stream.on('text', (piece) => texts.push(piece));
+  const message = await stream.finalMessage();
+  expect(message.content).toEqual([
+    { type: 'thinking', thinking: 'two and two', signature: '' },
+    { type: 'text', text: 'Four.' },
+  ]);
+  expect(message.usage).toMatchObject({ output_tokens: 5, output_tokens_details: { thinking_tokens: 1 } });
+  expect(texts.join('')).toBe('Four.');
+  expect(asked[0]?.request.reasoning).toEqual({ type: 'tokens', tokens: 1024 });
+});
+
+const called = [
+  'I look. ',
+  '<tool_call>\n{"name": "get_weather", ',
+  '"arguments": {"city": "Paris"}}\n',
+  '</tool_call>',
+];
+
+test('a tool is called, and its result goes back into the conversation', async () => {
+  const { client, asked } = await world([...says(...called), finishEvent()]);
+  const ask = { ...hello, tools: [weather] };
+  const streamed = await client.messages.stream(ask).finalMessage();
+  const whole = await client.messages.create(ask);
+  for (const message of [streamed, whole]) {
+    expect(message.stop_reason).toBe('tool_use');
+    expect(message.content.at(-1)).toMatchObject({ type: 'tool_use', name: 'get_weather', input: { city: 'Paris' } });
+  }
+  const call = whole.content.at(-1);
+  if (call?.type !== 'tool_use') throw new Error('no call');
+  await client.messages.create({
+    ...ask,
+    messages: [
+      ...ask.messages,
+      { role: 'assistant', content: whole.content },
+      {
+        role: 'user',
+        content: [{ type: 'tool_result', tool_use_id: call.id, content: [{ type: 'text', text: '21 °C' }] }],
+      },
+    ],
+  });
+  expect(asked[2]?.request.prompt).toContain('"city": "Paris"');
+  expect(asked[2]?.request.prompt).toContain('<|im_start|>tool\n21 °C<|im_end|>');
+});
+
+test('a forced call without a tool of that name is a bad request', async () => {
+  const { client } = await world([]);
+  const ask = client.messages.create({ ...hello, tools: [weather], tool_choice: { type: 'tool', name: 'other' } });
+  await expect(ask).rejects.toThrow(Anthropic.BadRequestError);
+});
+
+test('a stop sequence of the request is named', async () => {
+  const { client } = await world([...says('One'), finishEvent({ cause: 'stop-text', stopText: 'END' })]);
+  const message = await client.messages.create({ ...hello, stop_sequences: ['END'] });
+  expect(message).toMatchObject({ stop_reason: 'stop_sequence', stop_sequence: 'END' });
+});
+
+test('a prefill is continued', async () => {
+  const { client, asked } = await world([...says(' 4.'), finishEvent()]);
+  await client.messages.create({ ...hello, messages: [...hello.messages, { role: 'assistant', content: '2 + 2 =' }] });
+  expect(asked[0]?.request.prompt.endsWith('<|im_start|>assistant\n2 + 2 =')).toBe(true);
+});
+
+test('structured output is held to its schema and parsed', async () => {
+  const { client, asked } = await world([...says('{"city":', '"Paris"}'), finishEvent()]);
+  const format = jsonSchemaOutputFormat({ ...weather.input_schema, additionalProperties: false });
+  const message = await client.messages.parse({ ...hello, output_config: { format } });
+  expect(message.parsed_output).toEqual({ city: 'Paris' });
+  expect(asked[0]?.request.grammar?.gbnf).toContain('city');
+});
+
+test('tokens are counted over the rendered prompt', async () => {
+  const { client } = await world([]);
+  const { input_tokens } = await client.messages.countTokens({ model: 'any', messages: hello.messages });
+  expect(input_tokens).toBe(1 + '<|im_start|>user\nHi<|im_end|>\n<|im_start|>assistant\n'.length);
+});
+
+test('the beta client, which adds a query, is served as well', async () => {
+  const { client } = await world([...says('Hello'), finishEvent()]);
+  const message = await client.beta.messages.create({ ...hello, betas: ['context-management-2025-06-27'] });
+  expect(message.content).toMatchObject([{ type: 'text', text: 'Hello' }]);
+});
+
+test('a stream that the client ends in the middle ends the generation', async () => {
+  const ended = latch();
+  async function* endless(): AsyncGenerator<GenerationEvent> {
+    try {
+      yield* says('Hello');
+      await new Promise(() => undefined);
+    } finally {
+      ended.open();
+    }
+  }
+  const signals: AbortSignal[] = [];
+  const { client } = await world([], {
+    text: {
+      reserve: ({ signal }) => {
+        signals.push(signal);
+        signal.addEventListener('abort', () => ended.open());
+        return { generate: () => endless(), release: () => undefined };
+      },
+    },
+  });
+  const stream = client.messages.stream(hello);
+  stream.on('text', () => stream.abort());
+  await expect(stream.finalMessage()).rejects.toThrow(Anthropic.APIUserAbortError);
+  await ended.promise;
+  expect(signals[0]?.aborted).toBe(true);
+});
+
+test('an error in the middle of the stream reaches the client with its words', async () => {
+  const error = new AppError('engine-lost', { capability: 'text' });
+  const { client } = await world([...says('Hello'), { type: 'error', error }]);
+  await expect(client.messages.stream(hello).finalMessage()).rejects.toThrow('it is being started again');
+});
+
+test.each([
+  [
+    'a prompt that does not fit',
+    new AppError('context-overflow', { promptTokens: 9, contextSize: 4 }),
+    Anthropic.BadRequestError,
+    'prompt is too long: 9 tokens > 4 maximum',
+  ],
+  [
+    'a missing model',
+    new AppError('model-missing', { capability: 'text', flag: '--model' }),
+    Anthropic.InternalServerError,
+    'No text model is loaded',
+  ],
+])('%s is an error of its class, streamed and not', async (_, error, kind, words) => {
+  const { client } = await world([{ type: 'error', error }]);
+  for (const stream of [true, false]) {
+    const failure = await client.messages.create({ ...hello, stream }).catch((thrown: unknown) => thrown);
+    expect(failure).toBeInstanceOf(kind);
+    expect(failure).toMatchObject({
+      message: expect.stringContaining(words),
+      requestID: expect.stringMatching(/^req_/),
+    });
+  }
+});
+
+test('a full queue, a wrong key and a wrong path are errors of their classes', async () => {
+  const busy = await world([], {
+    text: {
+      reserve: () => {
+        throw new AppError('busy', { retryAfterSeconds: 1 });
+      },
+    },
+  });
+  await expect(busy.client.messages.create(hello)).rejects.toMatchObject({ status: 503, type: 'overloaded_error' });
+  const locked = await world([], { server: { guard: { password: 'another' } } });
+  await expect(locked.client.messages.create(hello)).rejects.toThrow(Anthropic.AuthenticationError);
+  await expect(locked.client.messages.batches.list()).rejects.toThrow(Anthropic.NotFoundError);
+  const open = await world([...says('Hello'), finishEvent()], { server: { guard: { password: 'secret' } } });
+  expect((await open.client.messages.create(hello)).stop_reason).toBe('end_turn');
+});

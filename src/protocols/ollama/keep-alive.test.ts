@@ -1,0 +1,26 @@
+import { expect, test } from 'vitest';
+import { decodeKeepAlive } from './keep-alive.ts';
+
+test.each([
+  [undefined, undefined],
+  [null, undefined],
+  ['', undefined],
+  [0, 0],
+  ['0', 0],
+  ['0s', 0],
+  [300, 300_000],
+  [1.5, 1500],
+  ['90', 90_000],
+  ['5m', 300_000],
+  ['1h30m', 5_400_000],
+  ['1.5h', 5_400_000],
+  ['300ms', 300],
+  ['2s500ms', 2500],
+  [-1, Number.POSITIVE_INFINITY],
+  ['-1', Number.POSITIVE_INFINITY],
+  ['-1m', Number.POSITIVE_INFINITY],
+])('keep_alive %j means %j milliseconds', (value, expected) => expect(decodeKeepAlive(value)).toBe(expected));
+
+test.each(['soon', '5 minutes', '5x', 'm', {}, true, []])('keep_alive %j is refused', (value) =>
+  expect(() => decodeKeepAlive(value)).toThrow(/keep_alive must be a duration/),
+);

@@ -1,0 +1,95 @@
+import { expect, test } from 'vitest';
+import { text } from '../../chat/messages.ts';
+import { decodeMessages } from './messages.ts';
+import { decodeTools } from './tools.ts';
+
+test('roles come in any case, and what a message leaves out is empty', () => {
+  expect(
+    decodeMessages([
+      { role: 'System', content: 'Be kind.' },
+      { role: 'USER', content: null },
+      { role: 'developer', content: 'x' },
+    ]),
+  ).toEqual([
+    { role: 'system', content: text('Be kind.') },
+    { role: 'user', content: [] },
+    { role: 'other', roleName: 'developer', content: text('x') },
+  ]);
+});
+
+test('an earlier turn keeps its thinking and its calls', () => {
+  const calls = [{ id: 'a', function: { name: 'f', arguments: { city: 'Paris' } } }];
+  expect(decodeMessages([{ role: 'assistant', content: '', thinking: 'hm', tool_calls: calls }])).toEqual([
+    { role: 'assistant', content: [], reasoning: 'hm', toolCalls: [{ id: 'a', name: 'f', json: '{"city":"Paris"}' }] },
+  ]);
+});
+
+test('results without an id find the open call of their name, or the next one', () => {
+  const calls = [
+    { function: { name: 'f', arguments: '{"a":1}' } },
+    { function: { name: 'g' } },
+    { function: { name: 'h', arguments: '' } },
+  ];
+  const found = decodeMessages([
+    { role: 'user', content: 'go' },
+    { role: 'assistant', tool_calls: calls },
+    { role: 'tool', content: 'G', tool_name: 'g' },
+    { role: 'tool', content: 'F' },
+    { role: 'tool', content: 'H', name: 'h', tool_call_id: 'own' },
+    { role: 'tool', content: '?', tool_name: 'nobody' },
+  ]);
+  expect(found[1]).toMatchObject({
+    toolCalls: [
+      { id: 'call_1_0', json: '{"a":1}' },
+      { id: 'call_1_1', json: '{}' },
+      { id: 'call_1_2', json: '{}' },
+    ],
+  });
+  expect(found.slice(2)).toEqual([
+    { role: 'tool', content: text('G'), toolName: 'g', callId: 'call_1_1' },
+    { role: 'tool', content: text('F'), toolName: 'f', callId: 'call_1_0' },
+    { role: 'tool', content: text('H'), toolName: 'h', callId: 'own' },
+    { role: 'tool', content: text('?'), toolName: 'nobody' },
+  ]);
+});
+
+test.each([
+  ['no', 'messages must be an array.'],
+  [[1], 'messages[0] must be an object.'],
+  [[{ role: 'user', content: 5 }], 'messages[0].content must be a string.'],
+  [[{ role: 'user', content: [{ type: 'text', text: 'x' }] }], 'messages[0].content must be a string.'],
+  [[{ content: 'x' }], 'messages[0].role must be system, user, assistant or tool.'],
+  [[{ role: 'user', content: '', images: ['aGk='] }], /Image input \(messages\[0\]\.images\) is not possible/],
+  [[{ role: 'assistant', tool_calls: [{}] }], 'messages[0].tool_calls[0].function must be an object.'],
+  [[{ role: 'assistant', tool_calls: [{ function: {} }] }], 'messages[0].tool_calls[0].function.name must be a name.'],
+  [
+    [{ role: 'assistant', tool_calls: [{ function: { name: 'f', arguments: 7 } }] }],
+    'messages[0].tool_calls[0].function.arguments must be an object.',
+  ],
+])('%j is refused by name', (messages, sentence) => expect(() => decodeMessages(messages)).toThrow(sentence));
+
+test('an empty list of images is no image', () => {
+  expect(decodeMessages([{ role: 'user', content: 'Hi', images: [] }])).toHaveLength(1);
+});
+
+test('tools keep their schema, and one without gets the schema of no parameters', () => {
+  const parameters = { type: 'object', properties: { city: { type: 'string' } } };
+  expect(
+    decodeTools([
+      { type: 'function', function: { name: 'f', description: 'F', parameters } },
+      { function: { name: 'g' } },
+    ]),
+  ).toEqual([
+    { name: 'f', description: 'F', parameters },
+    { name: 'g', parameters: { type: 'object', properties: {} } },
+  ]);
+});
+
+test.each([
+  [{}, 'tools must be an array.'],
+  [[null], 'tools[0] must be an object.'],
+  [[{ type: 'web_search' }], 'tools[0].type must be "function".'],
+  [[{ type: 'function' }], 'tools[0].function must be an object.'],
+  [[{ function: { name: '' } }], 'tools[0].function.name must be a name.'],
+  [[{ function: { name: 'f', parameters: 'x' } }], 'tools[0].function.parameters must be a JSON schema.'],
+])('the tools %j are refused by name', (tools, sentence) => expect(() => decodeTools(tools)).toThrow(sentence));

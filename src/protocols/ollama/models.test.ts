@@ -1,0 +1,176 @@
+import { expect, test } from 'vitest';
+import { asAppError } from '../../core/errors.ts';
+import type { TextService } from '../../core/text-service.ts';
+import type { Call } from '../../http/call.ts';
+import { router } from '../../http/router.ts';
+import { callOf, scriptedText } from '../testing/doubles.ts';
+import { quantizationOf } from './quantization.ts';
+import { answeringProbes } from './root.ts';
+import { type OllamaParts, ollamaEndpoints } from './routes.ts';
+import { file, header, ollamaParts } from './testing/parts.ts';
+
+async function ask(parts: OllamaParts, method: string, path: string, body: unknown = {}, own: Partial<Call> = {}) {
+  const endpoint = router(ollamaEndpoints(parts)).find(method, path);
+  if (!endpoint) throw new Error(`nobody answers ${method} ${path}`);
+  const reply = await Promise.resolve(endpoint.handle(callOf(path, body, own))).catch((error: unknown) =>
+    endpoint.family.errorReply(asAppError(error)),
+  );
+  return { ...reply, value: JSON.parse('body' in reply ? String(reply.body) : 'null') };
+}
+
+const withState = (state: TextService['state']): Partial<OllamaParts> => ({ text: scriptedText([], { state }).text });
+
+const details = {
+  parent_model: '',
+  format: 'gguf',
+  family: 'llama',
+  families: ['llama'],
+  parameter_size: '8.0B',
+  quantization_level: 'Q4_K_M',
+  context_length: 4096,
+  embedding_length: 512,
+};
+
+test('the list of models has the loaded one, under its name and the usual tag', async () => {
+  const { value, headers } = await ask(ollamaParts().parts, 'GET', '/api/tags');
+  expect(headers).toMatchObject({ 'content-type': 'application/json; charset=utf-8' });
+  expect(value).toEqual({
+    models: [
+      {
+        name: 'koboldcpp/mini:latest',
+        model: 'koboldcpp/mini:latest',
+        modified_at: '2026-11-01T00:00:00.000Z',
+        size: 4_912_898_304,
+        digest: expect.stringMatching(/^[0-9a-f]{64}$/),
+        details,
+        capabilities: ['completion', 'tools', 'thinking'],
+      },
+    ],
+  });
+});
+
+test('a model that is being loaded is listed, but does not run', async () => {
+  const { parts } = ollamaParts(
+    [],
+    withState(() => ({ type: 'loading', name: 'mini', progress: 0.5 })),
+  );
+  expect((await ask(parts, 'GET', '/api/tags')).value).toMatchObject({
+    models: [{ name: 'koboldcpp/mini:latest', size: 0, details: { family: '', families: [] } }],
+  });
+  expect((await ask(parts, 'GET', '/api/ps')).value).toEqual({ models: [] });
+});
+
+test.each(['/api/tags', '/api/ps'])('without a model %s is an empty list', async (path) => {
+  const { parts } = ollamaParts(
+    [],
+    withState(() => ({ type: 'none' })),
+  );
+  expect((await ask(parts, 'GET', path)).value).toEqual({ models: [] });
+});
+
+test('a running model says when it will go, and what it takes', async () => {
+  const forever = (await ask(ollamaParts().parts, 'GET', '/api/ps')).value.models[0];
+  expect(forever).toMatchObject({
+    expires_at: '2300-01-01T00:00:00.000Z',
+    size_vram: 0,
+    context_length: 4096,
+    details,
+  });
+  expect(forever).not.toHaveProperty('modified_at');
+  const { parts } = ollamaParts([], { expiresAt: () => Date.UTC(2026, 0, 2), gpuBytes: () => 77 });
+  expect((await ask(parts, 'GET', '/api/ps')).value.models[0]).toMatchObject({
+    expires_at: '2026-01-02T00:00:00.000Z',
+    size_vram: 77,
+  });
+});
+
+test('a model is shown under every name, with what its file says', async () => {
+  const { value } = await ask(ollamaParts().parts, 'POST', '/api/show', { model: 'whatever' });
+  expect(value).toEqual({
+    license: 'apache-2.0',
+    modelfile: 'FROM koboldcpp/mini\n',
+    parameters: 'num_ctx                        4096',
+    template: '{{ messages }}<think>',
+    details,
+    model_info: {
+      'general.architecture': 'llama',
+      'general.basename': 'Mini',
+      'general.file_type': 15,
+      'general.license': 'apache-2.0',
+      'general.name': 'Mini',
+      'general.parameter_count': 8_030_000_000,
+      'llama.big': 12,
+      'llama.context_length': 4096,
+      'llama.embedding_length': 512,
+      'llama.short': [1, 2],
+      'tokenizer.ggml.tokens': [],
+    },
+    capabilities: ['completion', 'tools', 'thinking'],
+    modified_at: '2026-11-01T00:00:00.000Z',
+  });
+});
+
+test('one app gets the name that it asked for', async () => {
+  const headers = { 'user-agent': 'GitHubCopilotChat/0.40' };
+  const { value } = await ask(ollamaParts().parts, 'POST', '/api/show', { model: 'whatever' }, { headers });
+  expect(value.model_info['general.basename']).toBe('whatever');
+});
+
+test('the file is read once, and once more for those who want all of it', async () => {
+  const reads: boolean[] = [];
+  const { parts } = ollamaParts([], {
+    modelFile: async (_, { longArrays }) => {
+      reads.push(longArrays);
+      return file;
+    },
+  });
+  const find = router(ollamaEndpoints(parts)).find;
+  await find('GET', '/api/tags')?.handle(callOf('/api/tags', ''));
+  await find('GET', '/api/ps')?.handle(callOf('/api/ps', ''));
+  await find('POST', '/api/show')?.handle(callOf('/api/show', { name: 'm' }));
+  expect(reads).toEqual([false]);
+  await find('POST', '/api/show')?.handle(callOf('/api/show', { model: 'm', verbose: true }));
+  expect(reads).toEqual([false, true]);
+});
+
+test('a file that is gone leaves its facts empty, never null', async () => {
+  const { parts } = ollamaParts([], { modelFile: () => Promise.reject(new Error('gone')) });
+  expect((await ask(parts, 'POST', '/api/show', { model: 'm' })).value).toMatchObject({
+    model_info: { 'general.basename': 'koboldcpp/mini', 'general.parameter_count': 8_030_000_000 },
+    details: { family: '', families: [], parameter_size: '8.0B' },
+  });
+});
+
+test('without a model nothing can be shown', async () => {
+  const { parts } = ollamaParts(
+    [],
+    withState(() => ({ type: 'none' })),
+  );
+  expect(await ask(parts, 'POST', '/api/show', { model: 'm' })).toMatchObject({
+    status: 404,
+    value: { error: "model 'm' not found" },
+  });
+});
+
+test('the version is a plain one, high enough for the apps that look', async () => {
+  expect((await ask(ollamaParts().parts, 'GET', '/api/version')).value).toEqual({ version: '0.31.0' });
+  expect((await ask(ollamaParts().parts, 'GET', '/api/status')).value).toMatchObject({ cloud: { disabled: true } });
+});
+
+test('the quantization is that of the file, or of most of its bytes', () => {
+  expect(quantizationOf(header())).toBe('Q4_K_M');
+  expect(quantizationOf(header({ metadata: new Map() }))).toBe('Q8_0');
+  expect(quantizationOf(header({ metadata: new Map(), tensors: [] }))).toBe('unknown');
+});
+
+test.each([
+  ['text/html,application/xhtml+xml,*/*;q=0.8', 'page'],
+  ['*/*', 'Ollama is running'],
+  [undefined, 'Ollama is running'],
+])('the start page for a client that takes %j is: %s', async (accept, expected) => {
+  const [some] = ollamaEndpoints(ollamaParts().parts);
+  if (!some) throw new Error('there are endpoints');
+  const page = answeringProbes({ ...some, handle: () => ({ status: 200, body: 'page' }) });
+  const headers = accept === undefined ? {} : { accept };
+  expect(await page.handle(callOf('/', '', { headers }))).toMatchObject({ status: 200, body: expected });
+});

@@ -1,0 +1,275 @@
+import { expect, test } from 'vitest';
+import { AppError, asAppError } from '../../core/errors.ts';
+import type { GenerationEvent } from '../../core/events.ts';
+import type { TextState } from '../../core/text-service.ts';
+import type { Call, Reply } from '../../http/call.ts';
+import { type Route, router } from '../../http/router.ts';
+import { callOf, finishEvent, scriptedChat, scriptedText, startEvent } from '../testing/doubles.ts';
+import { ollamaFidelity } from './fidelity.ts';
+import { type OllamaParts, ollamaEndpoints } from './routes.ts';
+import { ollamaParts } from './testing/parts.ts';
+
+const hello: GenerationEvent[] = [startEvent(), { type: 'text-delta', text: 'Hello' }, finishEvent()];
+const stamp = '2023-11-14T22:13:20.000Z';
+const figures =
+  '"total_duration":0,"load_duration":0,"prompt_eval_count":7,"prompt_eval_duration":0,"eval_count":5,"eval_duration":0';
+
+async function ask(parts: OllamaParts, method: string, path: string, body?: unknown, own: Partial<Call> = {}) {
+  const endpoint = router(ollamaEndpoints(parts)).find(method, path);
+  if (!endpoint) throw new Error(`nobody answers ${method} ${path}`);
+  try {
+    return await endpoint.handle(callOf(path, body ?? '', own));
+  } catch (error) {
+    return endpoint.family.errorReply(asAppError(error));
+  }
+}
+
+async function textOf(reply: Reply): Promise<string> {
+  if ('body' in reply) return String(reply.body);
+  let all = '';
+  for await (const piece of reply.stream) all += piece;
+  return all;
+}
+
+const jsonOf = async (reply: Reply): Promise<unknown> => JSON.parse(await textOf(reply));
+const noModel = (state: TextState = { type: 'none' }) =>
+  scriptedText([], { state: () => state, tokenize: async () => [] }).text;
+
+test.each([
+  ['POST', '/api/generate', '/api/generate'],
+  ['POST', '/proxy/api/generate', '/api/generate'],
+  ['POST', '/api/v1/generate', '/api/v1/generate'],
+  ['POST', '/api/latest/generate', '/api/latest/generate'],
+  ['POST', '/api/extra/generate/stream', '/api/extra/generate/stream'],
+  ['POST', '/api/extra/generate/check', '/api/extra/generate/check'],
+  ['POST', '/api/extra/embeddings', '/api/extra/embeddings'],
+  ['POST', '/api/embeddings', '/api/embeddings'],
+  ['POST', '/api/embed', '/api/embed'],
+  ['GET', '/api/extra/version', '/api/extra/version'],
+  ['GET', '/api/v1/info/version', '/api/v1/info/version'],
+  ['GET', '/api/version', '/api/version'],
+  ['GET', '/v1/api/version', '/api/version'],
+  ['GET', '/api/v1/api/tags', '/api/tags'],
+  ['POST', '/api/blobs/sha256:00ff', '/api/blobs/'],
+  ['DELETE', '/api/delete', '/api/delete'],
+])('%s %s beside the native API is answered by %s', (method, path, expected) => {
+  const native: Route[] = [
+    { method: 'POST', match: 'ending', path: '/api/v1/generate' },
+    { method: 'POST', match: 'ending', path: '/api/latest/generate' },
+    { method: 'POST', match: 'ending', path: '/api/extra/generate/stream' },
+    { method: 'POST', match: 'ending', path: '/api/extra/generate/check' },
+    { method: 'POST', match: 'ending', path: '/api/extra/embeddings' },
+    { method: 'GET', match: 'ending', path: '/api/extra/version' },
+    { method: 'GET', match: 'ending', path: '/api/v1/info/version' },
+  ];
+  expect(router<Route>([...ollamaEndpoints(ollamaParts().parts), ...native]).find(method, path)?.path).toBe(expected);
+});
+
+test('generate streams unless told otherwise, and gives back the tokens of prompt and reply', async () => {
+  const { parts, askedChat } = ollamaParts(hello);
+  const body = { model: 'm', prompt: 'Hi', context: [66, 32], genkey: 'K', options: { num_gpu: 1 }, shift: true };
+  const reply = await ask(parts, 'POST', '/api/generate', body);
+  expect(reply).toMatchObject({
+    status: 200,
+    headers: { 'content-type': 'application/x-ndjson', 'x-parley-ignored': 'shift, options.num_gpu' },
+  });
+  expect('keepAlive' in reply).toBe(false);
+  const context = JSON.stringify([...'B <p>Hello'].map((character) => character.charCodeAt(0)));
+  expect(await textOf(reply)).toBe(
+    `{"model":"m","created_at":"${stamp}","response":"Hello","done":false}\n` +
+      `{"model":"m","created_at":"${stamp}","response":"","done":true,"done_reason":"stop","context":${context},${figures}}\n`,
+  );
+  expect(askedChat[0]?.request.memory).toBe('B ');
+  expect(askedChat[0]?.ticket).toMatchObject({ genkey: 'K', client: '127.0.0.1' });
+});
+
+test('generate without a stream is one object', async () => {
+  const script: GenerationEvent[] = [startEvent({ droppedTokens: 3 }), ...hello.slice(1)];
+  const { parts } = ollamaParts(script);
+  const reply = await ask(parts, 'POST', '/api/generate', { model: 'm', prompt: 'Hi', stream: false });
+  expect(reply.headers).toEqual({
+    'content-type': 'application/json; charset=utf-8',
+    'x-parley-dropped-tokens': '3',
+  });
+  expect(await jsonOf(reply)).toMatchObject({ model: 'm', response: 'Hello', done: true, context: expect.any(Array) });
+});
+
+test('a raw prompt goes past the chat, and no context comes back', async () => {
+  const { parts, askedText, askedChat } = ollamaParts(hello);
+  const reply = await ask(parts, 'POST', '/api/generate', { model: 'm', prompt: 'Hi', raw: true, stream: false });
+  expect(await jsonOf(reply)).not.toHaveProperty('context');
+  expect([askedText.length, askedChat.length]).toEqual([1, 0]);
+});
+
+test('a context whose prompt has opened the thinking closes it before the answer', async () => {
+  const script: GenerationEvent[] = [startEvent(), { type: 'reasoning-delta', text: 'hm' }, ...hello.slice(1)];
+  const render = async () => ({ by: 'template' as const, prompt: 'P<think>\n', memory: '', stop: [], warnings: [] });
+  const { parts } = ollamaParts(script, { chat: scriptedChat(script, { render }).chat });
+  const reply = await ask(parts, 'POST', '/api/generate', { model: 'm', prompt: 'Hi', stream: false });
+  const { context } = (await jsonOf(reply)) as { context: number[] };
+  expect(String.fromCharCode(...context)).toBe('P<think>\nhm</think>Hello');
+});
+
+test('chat streams messages', async () => {
+  const { parts } = ollamaParts(hello);
+  const messages = [{ role: 'user', content: 'Hi' }];
+  expect(await textOf(await ask(parts, 'POST', '/api/chat', { model: 'm', messages }))).toBe(
+    `{"model":"m","created_at":"${stamp}","message":{"role":"assistant","content":"Hello"},"done":false}\n` +
+      `{"model":"m","created_at":"${stamp}","message":{"role":"assistant","content":""},"done":true,"done_reason":"stop",${figures}}\n`,
+  );
+});
+
+test.each([
+  ['/api/generate', {}, 'load', '"response":""', []],
+  ['/api/generate', { prompt: '', keep_alive: '5m', stream: true }, 'load', '"response":""', [300_000]],
+  ['/api/generate', { keep_alive: 0 }, 'unload', '"response":""', [0]],
+  ['/api/chat', {}, 'load', '"message":{"role":"assistant","content":""}', []],
+  [
+    '/api/chat',
+    { messages: [], keep_alive: -1 },
+    'load',
+    '"message":{"role":"assistant","content":""}',
+    [Number.POSITIVE_INFINITY],
+  ],
+  ['/api/chat', { keep_alive: '0s' }, 'unload', '"message":{"role":"assistant","content":""}', [0]],
+] as const)('%s with %j and nothing to answer is a %s', async (path, body, reason, said, times) => {
+  const { parts, kept } = ollamaParts();
+  const reply = await ask(parts, 'POST', path, { model: 'm', ...body });
+  expect(reply.headers).toEqual({ 'content-type': 'application/json; charset=utf-8' });
+  expect(await textOf(reply)).toBe(
+    `{"model":"m","created_at":"${stamp}",${said},"done":true,"done_reason":"${reason}"}`,
+  );
+  expect(kept).toEqual(times);
+});
+
+test('a model that cannot be loaded is not reported as loaded, but may always be unloaded', async () => {
+  const { parts } = ollamaParts([], { text: noModel() });
+  expect(await ask(parts, 'POST', '/api/generate', { model: 'm' })).toMatchObject({
+    status: 503,
+    body: '{"error":"No text model is loaded. Start the server with --model FILE."}',
+  });
+  const failed = ollamaParts([], { text: noModel({ type: 'failed', name: 'mini', reason: 'no memory' }) });
+  expect(await ask(failed.parts, 'POST', '/api/chat', { model: 'm' })).toMatchObject({ status: 503 });
+  expect(await ask(parts, 'POST', '/api/generate', { model: 'm', keep_alive: 0 })).toMatchObject({ status: 200 });
+});
+
+test.each([true, false])('keep_alive is told when the reply is over (streamed: %j)', async (stream) => {
+  const { parts, kept } = ollamaParts(hello);
+  const reply = await ask(parts, 'POST', '/api/generate', { model: 'm', prompt: 'Hi', keep_alive: 0, stream });
+  if (stream) expect(kept).toEqual([]);
+  await textOf(reply);
+  expect(kept).toEqual([0]);
+});
+
+test('keep_alive is told too when the client leaves, and when the request fails', async () => {
+  const { parts, kept } = ollamaParts(hello);
+  const body = { model: 'm', prompt: 'Hi', keep_alive: '1m' };
+  const reply = await ask(parts, 'POST', '/api/generate', body);
+  if (!('stream' in reply)) throw new Error('a stream was expected');
+  const iterator = reply.stream[Symbol.asyncIterator]();
+  await iterator.next();
+  await iterator.return?.();
+  expect(kept).toEqual([60_000]);
+  const error = new AppError('engine-lost', { capability: 'text' });
+  const failing = ollamaParts([{ type: 'error', error }]);
+  expect(await ask(failing.parts, 'POST', '/api/generate', body)).toMatchObject({ status: 500 });
+  expect(failing.kept).toEqual([60_000]);
+});
+
+test('only the prompt is rendered when nothing else is wanted', async () => {
+  const { parts, askedChat } = ollamaParts(hello);
+  const messages = [{ role: 'user', content: 'Hi' }];
+  for (const [path, body] of [
+    ['/api/chat', { messages }],
+    ['/api/generate', { prompt: 'Hi' }],
+  ] as const) {
+    const reply = await ask(parts, 'POST', path, { model: 'm', ...body, _debug_render_only: true });
+    expect(await jsonOf(reply)).toMatchObject({ _debug_info: { rendered_template: '<p>' } });
+  }
+  expect(askedChat).toEqual([]);
+});
+
+test.each([
+  ['POST', '/api/generate', '', 400, 'missing request body'],
+  ['POST', '/api/chat', '', 400, 'missing request body'],
+  ['POST', '/api/show', '', 400, 'missing request body'],
+  ['POST', '/api/generate', '[]', 400, 'body must be an object.'],
+  ['POST', '/api/generate', '{"prompt":"Hi"}', 404, "model '' not found"],
+  ['POST', '/api/chat', '{"messages":[]}', 400, 'model is required'],
+  ['POST', '/api/show', '{}', 400, 'model is required'],
+  ['POST', '/api/generate', '{"model":"m","prompt":5}', 400, 'prompt must be a string.'],
+  [
+    'POST',
+    '/api/generate',
+    '{"model":"m","prompt":"x","context":["a"]}',
+    400,
+    'context must be an array of token numbers.',
+  ],
+  ['POST', '/api/generate', '{"model":5}', 400, 'model must be a string.'],
+  ['POST', '/api/generate', '{"model":"m","options":{"top_k":"x"}}', 400, 'options.top_k must be a number.'],
+  ['POST', '/api/embed', '{"model":"m","input":5}', 400, 'invalid input type'],
+  ['POST', '/api/embed', '{"model":"m","input":"x"}', 503, /^No embeddings model is loaded/],
+  ['POST', '/api/embed', '{"input":"x"}', 400, 'model is required'],
+  ['POST', '/api/embeddings', '{"model":"m","prompt":"x"}', 503, /^No embeddings model is loaded/],
+  ['POST', '/api/push', '{"model":"m"}', 400, /^Push is not possible: models are files here/],
+  ['POST', '/api/create', '{"model":"m"}', 400, /^Create is not possible/],
+  ['POST', '/api/copy', '{"source":"Mini"}', 400, /^Copy is not possible/],
+  ['POST', '/api/copy', '{"source":"other"}', 404, "model 'other' not found"],
+  ['DELETE', '/api/delete', '{"model":"koboldcpp/mini:latest"}', 400, /^Delete is not possible/],
+  ['DELETE', '/api/delete', '{"name":"other:7b"}', 404, "model 'other:7b' not found"],
+  ['POST', '/api/blobs/sha256:00', 'bytes', 400, /^Blob upload is not possible/],
+  ['POST', '/api/me', '', 401, 'unauthorized'],
+])('%s %s %s is answered with %d', async (method, path, body, status, error) => {
+  const reply = await ask(ollamaParts(hello).parts, method, path, body);
+  expect(reply.status).toBe(status);
+  expect(reply.headers).toMatchObject({ 'content-type': 'application/json; charset=utf-8' });
+  const told = (await jsonOf(reply)) as { error: string };
+  expect(Object.keys(told)).toEqual(['error']);
+  if (typeof error === 'string') expect(told.error).toBe(error);
+  else expect(told.error).toMatch(error);
+});
+
+test('a busy server says so in the words of both kinds of client', async () => {
+  const busy = () => {
+    throw new AppError('busy', { retryAfterSeconds: 2 });
+  };
+  const { parts } = ollamaParts([], { chat: scriptedChat([], { reply: busy }).chat });
+  const reply = await ask(parts, 'POST', '/api/generate', { model: 'm', prompt: 'Hi' });
+  expect(reply).toMatchObject({ status: 503, headers: { 'retry-after': '2' } });
+  const msg = 'Server is busy; please try again later.';
+  expect(await jsonOf(reply)).toEqual({ error: msg, detail: { msg, type: 'service_unavailable' } });
+});
+
+test('a prompt that is too long keeps its status, and its sentence is one that apps know', async () => {
+  const error = new AppError('context-overflow', { promptTokens: 5000, contextSize: 4096 });
+  const { parts } = ollamaParts([{ type: 'error', error }]);
+  const reply = await ask(parts, 'POST', '/api/generate', { model: 'm', prompt: 'Hi' });
+  expect(reply.status).toBe(400);
+  expect(await textOf(reply)).toContain('the input length exceeds the context length: the prompt has 5000 tokens');
+});
+
+test.each([
+  [{ model: 'Mini:latest' }, '{"status":"pulling manifest"}\n{"status":"success"}\n'],
+  [
+    { name: 'llama3' },
+    '{"status":"pulling manifest"}\n{"status":"nothing to download: koboldcpp/mini answers to this name"}\n{"status":"success"}\n',
+  ],
+  [{ model: 'llama3', stream: false }, '{"status":"success"}'],
+])('a pull of %j is a success, because the name can be used', async (body, expected) => {
+  expect(await textOf(await ask(ollamaParts().parts, 'POST', '/api/pull', body))).toBe(expected);
+});
+
+test('without a model a pull fails as it does for a name that nobody knows', async () => {
+  const { parts } = ollamaParts([], { text: noModel() });
+  expect(await textOf(await ask(parts, 'POST', '/api/pull', { model: 'x' }))).toBe(
+    '{"status":"pulling manifest"}\n{"error":"pull model manifest: file does not exist"}\n',
+  );
+  expect(await ask(parts, 'POST', '/api/pull', { model: 'x', stream: false })).toMatchObject({ status: 404 });
+});
+
+test('every field of the tables is told once', () => {
+  for (const { endpoint, fields } of ollamaFidelity) {
+    const names = fields.map(({ field }) => field);
+    expect(new Set(names).size, endpoint).toBe(names.length);
+  }
+});

@@ -1,0 +1,205 @@
+import { expect, test } from 'vitest';
+import type { ChatRequest } from '../../../chat/request.ts';
+import { defaultSampling } from '../../../core/sampling-fields.ts';
+import { GrammarError } from '../../../grammar/error.ts';
+import { controlParts, dialectParts } from '../../testing/doubles.ts';
+import { type ChatQuestion, decodeChat } from './decode.ts';
+
+const messages = [{ role: 'user', content: 'Hi' }];
+const decode = (body: object) => decodeChat({ messages, ...body }, dialectParts());
+
+test('a bare request gets every default', async () => {
+  expect(await decode({})).toEqual({
+    request: {
+      conversation: { messages: [{ role: 'user', content: [{ type: 'text', text: 'Hi' }] }], media: [], tools: [] },
+      continueAssistantTurn: true,
+      toolChoice: { type: 'none' },
+      parallelToolCalls: true,
+      output: { type: 'text' },
+      reasoning: { effort: undefined, separate: true },
+      templateVariables: {},
+      memory: '',
+      controls: expect.objectContaining({ overflow: 'refuse', maxTokens: 2048, sampling: defaultSampling, stop: [] }),
+    },
+    replies: 1,
+    stream: false,
+    includeUsage: false,
+    timingsPerToken: false,
+    legacyCalls: false,
+    offersTools: false,
+    serviceTier: false,
+    ignored: [],
+  });
+});
+
+test.each<[object, object]>([
+  [{ max_tokens: 5 }, { maxTokens: 5 }],
+  [{ max_tokens: 5, max_completion_tokens: 6 }, { maxTokens: 6 }],
+  [{ max_tokens: -1 }, { maxTokens: 2048 }],
+  [{ max_tokens: 32_000 }, { maxTokens: 32_000 }],
+  [{ max_length: 7 }, { maxTokens: 7 }],
+  [{ max_length: 7, max_tokens: 8 }, { maxTokens: 8 }],
+  [{ n_predict: 9 }, { maxTokens: 9 }],
+  [{ stop: 'END' }, { stop: ['END'] }],
+  [{ stop: ['a', '', 'b'], stop_sequence: ['c'] }, { stop: ['a', 'b'] }],
+  [{ stop_sequence: ['c'] }, { stop: ['c'] }],
+  [
+    { logit_bias: { 15: -200, 16: 3 } },
+    {
+      logitBias: [
+        [15, -100],
+        [16, 3],
+      ],
+    },
+  ],
+  [
+    {
+      logit_bias: [
+        [15, false],
+        ['ab', 2],
+      ],
+    },
+    {
+      logitBias: [
+        [15, -100],
+        [97, 2],
+        [98, 2],
+      ],
+    },
+  ],
+  [{ logprobs: true }, { logprobs: 0 }],
+  [{ logprobs: true, top_logprobs: 3 }, { logprobs: 3 }],
+  [{ logprobs: true, top_logprobs: 99 }, { logprobs: 20 }],
+  [{ logprobs: false, top_logprobs: 0 }, { logprobs: undefined }],
+  [{ reasoning_effort: 'low' }, { reasoning: { type: 'share', share: 0.25 } }],
+  [{ reasoning: { effort: 'none' } }, { reasoning: { type: 'share', share: 0 } }],
+  [{ thinking_budget_tokens: 64, reasoning_effort: 'low' }, { reasoning: { type: 'tokens', tokens: 64 } }],
+  [{ reasoning_budget_tokens: -1 }, { reasoning: undefined }],
+  [{ reasoning: { max_tokens: 10 } }, { reasoning: { type: 'tokens', tokens: 10 } }],
+])('%o controls the generation', async (body, expected) => {
+  expect((await decode(body)).request.controls).toMatchObject(expected);
+});
+
+test.each<[object, object]>([
+  [{ temperature: -1 }, { temperature: 0 }],
+  [
+    { temperature: 1.5, top_p: 2 },
+    { temperature: 1.5, topP: 1 },
+  ],
+  [{ presence_penalty: 9 }, { presencePenalty: 2 }],
+  [{ frequency_penalty: 0.5 }, { presencePenalty: 0.5 }],
+  [{ presence_penalty: 0.1, frequency_penalty: 0.5 }, { presencePenalty: 0.1 }],
+  [{ seed: 42 }, { seed: 42 }],
+  [{ seed: -1 }, { seed: -1 }],
+  [{ seed: 0 }, { seed: 2 ** 31 - 1 }],
+  [{ seed: 42, sampler_seed: 1 }, { seed: 42 }],
+  [
+    { min_p: 0.1, top_k: 20, rep_pen: 1.1 },
+    { minP: 0.1, topK: 20, repetitionPenalty: 1.1 },
+  ],
+  [{ typ_p: 0.9 }, { typical: 0.9 }],
+  [
+    { temperature: null, seed: null },
+    { temperature: 0.7, seed: -1 },
+  ],
+])('%o sets the samplers', async (body, expected) => {
+  expect((await decode(body)).request.controls.sampling).toMatchObject(expected);
+});
+
+const schema = { type: 'object', properties: { a: { type: 'string' } } };
+
+test.each<[object, Partial<ChatRequest>]>([
+  [{ response_format: { type: 'text' } }, { output: { type: 'text' } }],
+  [{ response_format: { type: 'json_object' } }, { output: { type: 'json' } }],
+  [{ response_format: { type: 'json_object', schema } }, { output: { type: 'schema', schema } }],
+  [
+    { response_format: { type: 'json_schema', json_schema: { name: 'x', strict: true, schema } } },
+    { output: { type: 'schema', schema } },
+  ],
+  [
+    { response_format: { type: 'json_schema', json_schema: { name: 'x' } } },
+    { output: { type: 'schema', schema: {} } },
+  ],
+  [{ json_schema: schema }, { output: { type: 'schema', schema } }],
+  [{ reasoning_effort: 'high' }, { reasoning: { effort: 'high', separate: true } }],
+  [{ reasoning_effort: 'ultra' }, { reasoning: { effort: 'max', separate: true } }],
+  [{ reasoning_effort: 'very much' }, { reasoning: { effort: 'medium', separate: true } }],
+  [{ reasoning: { enabled: false } }, { reasoning: { effort: 'none', separate: true } }],
+  [{ encapsulate_thinking: false }, { reasoning: { effort: undefined, separate: false } }],
+  [{ encapsulate_thinking: false, timings_per_token: true }, { reasoning: { effort: undefined, separate: true } }],
+  [{ reasoning_format: 'none', timings_per_token: true }, { reasoning: { effort: undefined, separate: false } }],
+  [{ reasoning_format: 'deepseek' }, { reasoning: { effort: undefined, separate: true } }],
+  [{ chat_template_kwargs: { enable_thinking: false } }, { templateVariables: { enable_thinking: false } }],
+  [{ continue_assistant_turn: false }, { continueAssistantTurn: false }],
+  [{ continue_assistant_turn: false, timings_per_token: false }, { continueAssistantTurn: true }],
+  [{ continue_final_message: true, continue_assistant_turn: false }, { continueAssistantTurn: true }],
+  [{ continue_final_message: false }, { continueAssistantTurn: false }],
+  [{ add_generation_prompt: true }, { continueAssistantTurn: false }],
+  [{ memory: 'Once.' }, { memory: 'Once.' }],
+])('%o shapes the request', async (body, expected) => {
+  expect((await decode(body)).request).toMatchObject(expected);
+});
+
+test.each<[object, Partial<ChatQuestion>]>([
+  [
+    { stream: true, stream_options: { include_usage: true } },
+    { stream: true, includeUsage: true },
+  ],
+  [
+    { stream: null, stream_options: null },
+    { stream: false, includeUsage: false },
+  ],
+  [{ n: 3 }, { replies: 3 }],
+  [{ timings_per_token: true }, { timingsPerToken: true }],
+  [{ service_tier: 'auto' }, { serviceTier: true }],
+  [{ functions: [{ name: 'f' }] }, { legacyCalls: true, offersTools: true }],
+  [{ tools: [{ function: { name: 'f' } }], tool_choice: 'none' }, { offersTools: false }],
+  [{ tools: [{ type: 'web_search' }] }, { offersTools: false, ignored: ['tools[0]'] }],
+  [{ messages: [{ role: 'user', name: 'Ann', content: 'Hi' }] }, { ignored: ['messages[].name'] }],
+])('%o is how the client wants to be told', async (body, expected) => {
+  expect(await decode(body)).toMatchObject(expected);
+});
+
+test.each<[object, string]>([
+  [{ temperature: '0.5' }, 'temperature must be a number.'],
+  [{ max_tokens: 1.5 }, 'max_tokens must be a whole number.'],
+  [{ max_tokens: '5' }, 'max_tokens must be a number.'],
+  [{ n: 0 }, 'n must be a whole number from 1 to 128.'],
+  [{ n: 129 }, 'n must be a whole number from 1 to 128.'],
+  [{ stop: 5 }, 'stop must be an array of strings.'],
+  [{ stop: [5] }, 'stop must be an array of strings.'],
+  [{ stream: 'yes' }, 'stream must be true or false.'],
+  [{ stream_options: true }, 'stream_options must be an object.'],
+  [{ seed: 'x' }, 'seed must be a number.'],
+  [{ logit_bias: 'x' }, 'logit_bias must be an object'],
+  [{ logit_bias: { 5: 'x' } }, 'logit_bias must be an object'],
+  [{ logit_bias: [[1]] }, 'logit_bias must be an object'],
+  [{ logprobs: 5 }, 'logprobs must be true or false.'],
+  [{ top_logprobs: 5 }, 'logprobs must be true where top_logprobs is sent.'],
+  [{ logprobs: true, top_logprobs: -1 }, 'top_logprobs must be a whole number from 0 to 20.'],
+  [{ response_format: 'json' }, 'response_format must be an object.'],
+  [{ response_format: { type: 'xml' } }, 'response_format.type must be "text", "json_object" or "json_schema".'],
+  [{ response_format: { type: 'json_schema', json_schema: { schema: 5 } } }, 'response_format.json_schema.schema'],
+  [{ reasoning_effort: 5 }, 'reasoning_effort must be a string.'],
+  [{ reasoning_format: 'xml' }, 'reasoning_format must be'],
+  [{ chat_template_kwargs: [] }, 'chat_template_kwargs must be an object.'],
+  [{ modalities: ['text', 'audio'] }, 'modalities is not possible'],
+  [
+    { continue_final_message: true, add_generation_prompt: true },
+    'continue_final_message must be false where add_generation_prompt is true.',
+  ],
+])('%o is refused', async (body, sentence) => {
+  await expect(decode(body)).rejects.toThrow(sentence);
+});
+
+test('a schema that no grammar can follow is refused under the name of its field', async () => {
+  const schemaToGrammar = () => {
+    throw new GrammarError('is no type', '#/type', 'type');
+  };
+  const parts = dialectParts({ controlParts: () => ({ ...controlParts, schemaToGrammar }) });
+  const body = { messages, response_format: { type: 'json_schema', json_schema: { schema: { type: 'x' } } } };
+  await expect(decodeChat(body, parts)).rejects.toMatchObject({
+    code: 'invalid-field',
+    details: { field: 'response_format.json_schema.schema', expected: expect.stringContaining('is no type') },
+  });
+});

@@ -1,0 +1,344 @@
+import { expect, test } from 'vitest';
+import { AppError } from '../../../core/errors.ts';
+import type { GenerationEvent } from '../../../core/events.ts';
+import type { Reply } from '../../../http/call.ts';
+import { router } from '../../../http/router.ts';
+import {
+  callOf,
+  dialectParts,
+  finishEvent,
+  play,
+  type Script,
+  scriptedChat,
+  scriptedText,
+  startEvent,
+} from '../../testing/doubles.ts';
+import { chatEndpoints } from './endpoints.ts';
+
+const path = '/v1/chat/completions';
+const messages = [{ role: 'user', content: 'Hi' }];
+const timings = { initMs: 1, promptMs: 8, generationMs: 50, processedTokens: 4 };
+const start = startEvent();
+const finish = finishEvent({ timings });
+const text = (words: string): GenerationEvent => ({ type: 'text-delta', text: words });
+const thought = (words: string): GenerationEvent => ({ type: 'reasoning-delta', text: words });
+const called: readonly GenerationEvent[] = [
+  { type: 'tool-start', index: 0, id: 'call_x1', name: 'get_weather' },
+  { type: 'tool-delta', index: 0, json: '{"ci' },
+  { type: 'tool-delta', index: 0, json: 'ty":"Paris"}' },
+  { type: 'tool-end', index: 0 },
+];
+const token = (words: string) => {
+  const choice = { token: 9, text: words, bytes: [...Buffer.from(words)], logprob: -0.5 };
+  return { ...choice, top: [choice, { ...choice, token: 8, text: 'Yo', logprob: Number.NEGATIVE_INFINITY }] };
+};
+
+async function post(script: Script, body: object, own: Partial<Parameters<typeof callOf>[2]> = {}): Promise<Reply> {
+  const parts = dialectParts({ chat: scriptedChat(script).chat });
+  const endpoint = router(chatEndpoints(parts)).find('POST', path);
+  if (!endpoint) throw new Error('no chat');
+  return endpoint.handle(callOf(path, { messages, ...body }, own));
+}
+
+async function streamOf(reply: Reply): Promise<string> {
+  if (!('stream' in reply)) throw new Error(`not a stream: ${reply.status} ${reply.body}`);
+  let all = '';
+  for await (const piece of reply.stream) all += piece;
+  return all;
+}
+
+const bodyOf = (reply: Reply) => ('body' in reply ? JSON.parse(String(reply.body)) : undefined);
+
+const head = `data: {"id":"chatcmpl-1","object":"chat.completion.chunk","created":1700000000,"model":"mini","system_fingerprint":"b_parley","choices":`;
+const delta = (value: string, index = 0) =>
+  `${head}[{"index":${index},"delta":${value},"logprobs":null,"finish_reason":null}]}\n\n`;
+const end = (reason: string, more = lastTimings, index = 0) =>
+  `${head}[{"index":${index},"delta":{},"logprobs":null,"finish_reason":"${reason}"}]${more}}\n\n`;
+const role = (index = 0) => delta('{"role":"assistant","content":""}', index);
+const figures =
+  '"timings":{"cache_n":3,"prompt_n":4,"prompt_ms":8,"prompt_per_token_ms":2,"prompt_per_second":500,"predicted_n":5,"predicted_ms":50,"predicted_per_token_ms":10,"predicted_per_second":100}';
+const lastTimings = `,${figures}`;
+const done = 'data: [DONE]\n\n';
+const usage = (completion: number, thinking = 0) =>
+  `"usage":{"prompt_tokens":7,"completion_tokens":${completion},"total_tokens":${7 + completion},"prompt_tokens_details":{"cached_tokens":3},"completion_tokens_details":{"reasoning_tokens":${thinking}}}`;
+
+test('a stream says the role once, then the text, then why it ended', async () => {
+  const reply = await post([start, text('Hel'), text('lo "you"\n'), finish], { stream: true });
+  expect(reply).toMatchObject({ status: 200, headers: { 'content-type': 'text/event-stream' } });
+  expect(await streamOf(reply)).toBe(
+    role() + delta('{"content":"Hel"}') + delta('{"content":"lo \\"you\\"\\n"}') + end('stop') + done,
+  );
+});
+
+test('the usage comes in a chunk of its own without choices, and takes the timings with it', async () => {
+  const spent = finishEvent({
+    timings,
+    usage: { promptTokens: 7, cachedTokens: 3, completionTokens: 5, reasoningTokens: 2 },
+  });
+  const body = { stream: true, stream_options: { include_usage: true } };
+  expect(await streamOf(await post([start, thought('Hm'), text('Hi'), spent], body))).toBe(
+    role() +
+      delta('{"reasoning_content":"Hm"}') +
+      delta('{"content":"Hi"}') +
+      end('stop', '') +
+      `${head}[],${usage(5, 2)},${figures}}\n\n` +
+      done,
+  );
+});
+
+test('a call tells its id, type and name once and its arguments in pieces', async () => {
+  const events = [start, ...called, finishEvent({ reason: 'tool-calls', timings })];
+  const body = { stream: true, tools: [{ type: 'function', function: { name: 'get_weather' } }] };
+  expect(await streamOf(await post(events, body))).toBe(
+    role() +
+      delta(
+        '{"tool_calls":[{"index":0,"id":"call_x1","type":"function","function":{"name":"get_weather","arguments":""}}]}',
+      ) +
+      delta('{"tool_calls":[{"index":0,"function":{"arguments":"{\\"ci"}}]}') +
+      delta('{"tool_calls":[{"index":0,"function":{"arguments":"ty\\":\\"Paris\\"}"}}]}') +
+      end('tool_calls') +
+      done,
+  );
+});
+
+test('who asks with functions is answered with one function call', async () => {
+  const second = { type: 'tool-start', index: 1, id: 'call_x2', name: 'get_weather' } as const;
+  const events = [start, ...called, second, finishEvent({ reason: 'tool-calls', timings })];
+  const body = { functions: [{ name: 'get_weather' }] };
+  expect(await streamOf(await post(events, { ...body, stream: true }))).toBe(
+    role() +
+      delta('{"function_call":{"name":"get_weather","arguments":""}}') +
+      delta('{"function_call":{"arguments":"{\\"ci"}}') +
+      delta('{"function_call":{"arguments":"ty\\":\\"Paris\\"}"}}') +
+      end('function_call') +
+      done,
+  );
+  expect(bodyOf(await post(events, body)).choices).toEqual([
+    {
+      index: 0,
+      message: {
+        role: 'assistant',
+        content: null,
+        refusal: null,
+        function_call: { name: 'get_weather', arguments: '{"city":"Paris"}' },
+      },
+      logprobs: null,
+      finish_reason: 'function_call',
+    },
+  ]);
+});
+
+test('several replies come one after the other, each with its role and end, and the prompt counts once', async () => {
+  const body = { n: 2, stream: true, stream_options: { include_usage: true } };
+  const streamed = await streamOf(await post([start, text('A'), finish], body));
+  expect(
+    streamed.startsWith(
+      role() + delta('{"content":"A"}') + end('stop', '') + role(1) + delta('{"content":"A"}', 1) + end('stop', '', 1),
+    ),
+  ).toBe(true);
+  expect(streamed).toContain(`[],${usage(10)},`);
+});
+
+test('figures of tokens go with the chunk that shows them, and never as infinity', async () => {
+  const logprobs = [token('Hi')];
+  const silent: GenerationEvent = { type: 'text-delta', text: '', logprobs: [token('<end>')] };
+  const events: GenerationEvent[] = [start, { type: 'text-delta', text: 'Hi', logprobs }, silent, finish];
+  const told = {
+    content: [
+      {
+        id: 9,
+        token: 'Hi',
+        logprob: -0.5,
+        bytes: [72, 105],
+        top_logprobs: [
+          { id: 9, token: 'Hi', logprob: -0.5, bytes: [72, 105] },
+          { id: 8, token: 'Yo', logprob: -9999, bytes: [72, 105] },
+        ],
+      },
+    ],
+    refusal: null,
+  };
+  const streamed = await streamOf(await post(events, { stream: true, logprobs: true, top_logprobs: 2 }));
+  expect(streamed).toBe(
+    role() +
+      `${head}[{"index":0,"delta":{"content":"Hi"},"logprobs":${JSON.stringify(told)},"finish_reason":null}]}\n\n` +
+      end('stop') +
+      done,
+  );
+  expect(bodyOf(await post(events, { logprobs: true })).choices[0].logprobs).toEqual(told);
+});
+
+test('with timings_per_token every chunk carries what is known so far', async () => {
+  let time = 1_700_000_000_000;
+  const script = async function* (): AsyncGenerator<GenerationEvent> {
+    yield start;
+    time += 8;
+    yield text('a');
+    time += 10;
+    yield text('b');
+    yield finish;
+  };
+  const parts = dialectParts({ chat: scriptedChat(script).chat, now: () => time });
+  const [endpoint] = chatEndpoints(parts);
+  const reply = await endpoint?.handle(callOf(path, { messages, stream: true, timings_per_token: true }));
+  const chunks = (await streamOf(reply as Reply)).split('\n\n').filter((each) => each.includes('"content":"'));
+  const told = chunks.map((each) => JSON.parse(each.slice('data: '.length)).timings);
+  expect(told).toEqual([
+    undefined,
+    expect.objectContaining({ cache_n: 3, prompt_n: 4, prompt_ms: 8, predicted_n: 1, predicted_ms: 0 }),
+    expect.objectContaining({ cache_n: 3, prompt_n: 4, prompt_ms: 8, predicted_n: 2, predicted_ms: 10 }),
+  ]);
+});
+
+test('a failure in mid-stream is an error object and then the end', async () => {
+  const error = new AppError('engine-lost', { capability: 'text' });
+  const streamed = await streamOf(await post([start, text('Hel'), { type: 'error', error }], { stream: true }));
+  expect(streamed).toBe(
+    role() +
+      delta('{"content":"Hel"}') +
+      'data: {"error":{"message":"The text engine stopped in the middle of this request; it is being started again.","type":"server_error","param":null,"code":null}}\n\n' +
+      done,
+  );
+});
+
+test('a bug in mid-stream is told too', async () => {
+  const script = async function* (): AsyncGenerator<GenerationEvent> {
+    yield start;
+    throw new Error('oops');
+  };
+  const streamed = await streamOf(await post(script, { stream: true }));
+  expect(streamed).toContain('data: {"error":{"message":"Something unexpected went wrong here: oops."');
+  expect(streamed.endsWith(done)).toBe(true);
+});
+
+test.each([true, false])('a refusal before the first word keeps its status (stream: %s)', async (stream) => {
+  const error = new AppError('context-overflow', { promptTokens: 9000, contextSize: 4096 });
+  await expect(post([{ type: 'error', error }], { stream })).rejects.toMatchObject({
+    status: 400,
+    details: { field: 'messages', promptTokens: 9000 },
+  });
+});
+
+test('the reply that was stopped by somebody counts as cut off', async () => {
+  const events = [start, text('Hel'), finishEvent({ reason: 'aborted', cause: 'aborted', timings })];
+  expect(await streamOf(await post(events, { stream: true }))).toBe(
+    role() + delta('{"content":"Hel"}') + end('length') + done,
+  );
+});
+
+test('a stream that nobody ended gets an end', async () => {
+  const streamed = await streamOf(await post([start, text('Hel')], { stream: true }));
+  expect(streamed).toContain('"finish_reason":"length"');
+  expect(streamed.endsWith(done)).toBe(true);
+});
+
+test('warnings stand on the last chunk', async () => {
+  const warning: GenerationEvent = { type: 'warning', code: 'x', text: 'Careful.' };
+  expect(await streamOf(await post([start, warning, finish], { stream: true }))).toBe(
+    role() + end('stop', `${lastTimings},"warnings":["Careful."]`) + done,
+  );
+  expect(bodyOf(await post([start, warning, finish], {})).warnings).toEqual(['Careful.']);
+});
+
+test('the whole reply is one object', async () => {
+  const spent = finishEvent({
+    timings,
+    usage: { promptTokens: 7, cachedTokens: 3, completionTokens: 5, reasoningTokens: 2 },
+  });
+  const reply = await post([start, thought('Hm'), text('Hel'), text('lo'), spent], { service_tier: 'auto' });
+  expect(reply).toMatchObject({ status: 200, headers: { 'content-type': 'application/json' } });
+  expect('body' in reply && reply.body).toBe(
+    '{"id":"chatcmpl-1","object":"chat.completion","created":1700000000,"model":"mini","system_fingerprint":"b_parley","service_tier":"default",' +
+      '"choices":[{"index":0,"message":{"role":"assistant","content":"Hello","refusal":null,"reasoning_content":"Hm"},"logprobs":null,"finish_reason":"stop"}],' +
+      `${usage(5, 2)},${figures}}`,
+  );
+});
+
+test('a whole reply with calls has no content, and its arguments are a text', async () => {
+  const body = { tools: [{ type: 'function', function: { name: 'get_weather' } }] };
+  const reply = await post([start, ...called, finishEvent({ reason: 'tool-calls' })], body);
+  expect(bodyOf(reply).choices[0]).toEqual({
+    index: 0,
+    message: {
+      role: 'assistant',
+      content: null,
+      refusal: null,
+      tool_calls: [
+        { id: 'call_x1', type: 'function', function: { name: 'get_weather', arguments: '{"city":"Paris"}' } },
+      ],
+    },
+    logprobs: null,
+    finish_reason: 'tool_calls',
+  });
+});
+
+test('calls that were cut off at the limit are cut off', async () => {
+  const reply = await post([start, ...called, finishEvent({ reason: 'length', cause: 'limit' })], {});
+  expect(bodyOf(reply).choices[0].finish_reason).toBe('length');
+});
+
+test('when one of several replies fails the others are not waited for', async () => {
+  let stopped = false;
+  const error = new AppError('engine-lost', { capability: 'text' });
+  const endless: AsyncIterable<GenerationEvent> = {
+    [Symbol.asyncIterator]: () => ({
+      next: () => new Promise(() => undefined),
+      return: () => {
+        stopped = true;
+        return Promise.resolve({ done: true, value: undefined });
+      },
+    }),
+  };
+  const { chat } = scriptedChat([], { replies: () => [play([{ type: 'error', error }]), endless] });
+  const [endpoint] = chatEndpoints(dialectParts({ chat }));
+  await expect(endpoint?.handle(callOf(path, { messages, n: 2 }))).rejects.toBe(error);
+  expect(stopped).toBe(true);
+});
+
+test('what has no effect and what did not fit is told in headers', async () => {
+  const body = { store: true, tools: [{ type: 'web_search' }], messages: [{ ...messages[0], name: 'Ann' }] };
+  expect(await post([startEvent({ droppedTokens: 12 }), finish], body)).toMatchObject({
+    headers: { 'x-parley-ignored': 'store, tools[0], messages[].name', 'x-parley-dropped-tokens': '12' },
+  });
+});
+
+test('while nothing comes, streams with tools send a comment that is long enough for proxies', async () => {
+  const tools = [{ type: 'function', function: { name: 'get_weather' } }];
+  const fillerOf = (reply: Reply) => ('stream' in reply ? reply.keepAlive?.filler : undefined);
+  const plain = fillerOf(await post([start, finish], { stream: true }));
+  const padded = fillerOf(await post([start, finish], { stream: true, tools }));
+  expect(plain).toBe(': keepalive\n\n');
+  expect(padded).toMatch(/^: keepalive +\n\n$/);
+  expect(padded).toHaveLength(2048);
+});
+
+test('who asks for it gets padding before a late whole reply', async () => {
+  const timer = () => ({ restart: () => undefined, cancel: () => undefined });
+  const parts = dialectParts({
+    chat: scriptedChat([start, text('Hi'), finish]).chat,
+    // A timer that has always run out: the reply is late from the start.
+    startTimer: (_, passed) => {
+      passed();
+      return timer();
+    },
+  });
+  const [endpoint] = chatEndpoints(parts);
+  const headers = { 'x-koboldcpp-keepalive': 'true' };
+  const reply = (await endpoint?.handle(callOf(path, { messages }, { headers }))) as Reply;
+  expect(JSON.parse(await streamOf(reply))).toMatchObject({ choices: [{ message: { content: 'Hi' } }] });
+});
+
+test('the tokens of a conversation are counted without a place in the queue', async () => {
+  const found = chatEndpoints(dialectParts()).find((each) => each.path === `${path}/input_tokens`);
+  expect(found?.queued).toBe(false);
+  expect(bodyOf((await found?.handle(callOf(path, { messages }))) as Reply)).toEqual({
+    object: 'response.input_tokens',
+    input_tokens: 42,
+  });
+});
+
+test('without a model nothing can be counted', async () => {
+  const { text: service } = scriptedText([], { state: () => ({ type: 'none' }) });
+  const found = chatEndpoints(dialectParts({ text: service })).find((each) => each.path.endsWith('input_tokens'));
+  await expect(found?.handle(callOf(path, { messages }))).rejects.toMatchObject({ code: 'model-missing' });
+});

@@ -1,0 +1,147 @@
+import { expect, test } from 'vitest';
+import type { Message } from '../../../chat/messages.ts';
+import { AppError } from '../../../core/errors.ts';
+import { decodeMessages, hasSpeakerNames } from './messages.ts';
+
+const said = (text: string) => [{ type: 'text', text }] as const;
+const call = { id: 'call_1', type: 'function', function: { name: 'add', arguments: '{"a":1}' } };
+const user = { role: 'user', content: 'Hi' };
+
+test.each<[string, unknown, Message]>([
+  [
+    'a developer is the system',
+    { role: 'developer', content: 'Be brief.' },
+    { role: 'system', content: said('Be brief.') },
+  ],
+  ['a user speaks', user, { role: 'user', content: said('Hi') }],
+  [
+    'parts are joined with nothing between',
+    { role: 'user', content: [{ type: 'text', text: 'a' }, { type: 'text', text: 'b', cache_control: {} }, 'c'] },
+    { role: 'user', content: [...said('a'), ...said('b'), ...said('c')] },
+  ],
+  [
+    'a text file is its text',
+    {
+      role: 'user',
+      content: [
+        { type: 'file', file: { filename: 'a.txt', file_data: 'data:text/plain;charset=utf-8;base64,SGVsbG8=' } },
+      ],
+    },
+    { role: 'user', content: said('Hello') },
+  ],
+  [
+    'thinking of an earlier turn is kept apart',
+    { role: 'assistant', content: '4', reasoning_content: '2+2' },
+    { role: 'assistant', content: said('4'), reasoning: '2+2' },
+  ],
+  [
+    'thinking has a second name',
+    { role: 'assistant', content: '4', reasoning: '2+2' },
+    { role: 'assistant', content: said('4'), reasoning: '2+2' },
+  ],
+  [
+    'calls need no content',
+    { role: 'assistant', content: null, tool_calls: [call] },
+    { role: 'assistant', content: [], toolCalls: [{ id: 'call_1', name: 'add', json: '{"a":1}' }] },
+  ],
+  [
+    'arguments may come as an object',
+    { role: 'assistant', tool_calls: [{ id: 'x', function: { name: 'add', arguments: { a: 1 } } }] },
+    { role: 'assistant', content: [], toolCalls: [{ id: 'x', name: 'add', json: '{"a":1}' }] },
+  ],
+  [
+    'a call of a free-text tool has its text as input',
+    { role: 'assistant', tool_calls: [{ id: 'x', type: 'custom', custom: { name: 'run', input: 'ls' } }] },
+    { role: 'assistant', content: [], toolCalls: [{ id: 'x', name: 'run', json: '{"input":"ls"}' }] },
+  ],
+  [
+    'a call of old',
+    { role: 'assistant', content: null, function_call: { name: 'add', arguments: '' } },
+    { role: 'assistant', content: [], toolCalls: [{ id: '', name: 'add', json: '{}' }] },
+  ],
+  [
+    'a refusal is what was said',
+    { role: 'assistant', content: null, refusal: 'No.' },
+    { role: 'assistant', content: said('No.') },
+  ],
+  [
+    'a result of old names its function',
+    { role: 'function', name: 'add', content: '3' },
+    { role: 'tool', content: said('3'), toolName: 'add' },
+  ],
+  [
+    'a role that only templates know',
+    { role: 'ipython', content: 'x' },
+    { role: 'other', roleName: 'ipython', content: said('x') },
+  ],
+])('%s', (_, message, expected) => {
+  expect(decodeMessages([message])).toEqual([expected]);
+});
+
+test('a result is told which tool it came from by the newest call with its id', () => {
+  const again = { ...call, function: { name: 'subtract', arguments: '{}' } };
+  const messages = decodeMessages([
+    { role: 'assistant', tool_calls: [call] },
+    { role: 'assistant', tool_calls: [again] },
+    { role: 'tool', tool_call_id: 'call_1', content: [{ type: 'text', text: '3' }] },
+  ]);
+  expect(messages[2]).toEqual({ role: 'tool', content: said('3'), callId: 'call_1', toolName: 'subtract' });
+});
+
+const image = { type: 'image_url', image_url: { url: 'data:image/png;base64,AAAA' } };
+
+test.each<[string, unknown, string]>([
+  ['no messages', undefined, 'messages must be an array that is not empty.'],
+  ['null', null, 'messages must be an array that is not empty.'],
+  ['a text', 'Hi', 'messages must be an array that is not empty.'],
+  ['an empty list', [], 'messages must be an array that is not empty.'],
+  ['a number in the list', [123], 'messages[0] must be an object with role and content.'],
+  ['an empty message', [{}], 'messages[0].role must be a string that is not empty.'],
+  ['a role that is a number', [{ role: 1, content: '' }], 'messages[0].role must be a string.'],
+  [
+    'content that is a number',
+    [{ role: 'user', content: 1 }],
+    'messages[0].content must be a string or an array of content parts.',
+  ],
+  ['no content', [{ role: 'user' }], 'messages[0].content must be a string or an array of content parts.'],
+  [
+    'an assistant that says nothing',
+    [user, { role: 'assistant', content: null }],
+    'messages[1].content must be given where there are no tool_calls.',
+  ],
+  [
+    'a call without a name',
+    [{ role: 'assistant', tool_calls: [{ id: 'x', function: {} }] }],
+    'messages[0].tool_calls[0].function.name must be a string that is not empty.',
+  ],
+  [
+    'a part without a type',
+    [{ role: 'user', content: [{ text: 'x' }] }],
+    'messages[0].content[0].type must be a string that is not empty.',
+  ],
+  ['a picture', [{ role: 'user', content: [image] }], '--mmproj'],
+  ['a sound', [{ role: 'user', content: [{ type: 'input_audio', input_audio: {} }] }], '--mmproj'],
+  [
+    'a film',
+    [{ role: 'user', content: [{ type: 'video_url', video_url: {} }] }],
+    'messages[0].content[0].type is not possible',
+  ],
+  [
+    'a file that is not text',
+    [{ role: 'user', content: [{ type: 'file', file: { file_data: 'data:application/pdf;base64,JVBE' } }] }],
+    'messages[0].content[0].file is not possible',
+  ],
+  [
+    'a picture in the result of a tool',
+    [{ role: 'tool', content: JSON.stringify({ content: [{ type: 'image', data: 'AAAA', mimeType: 'image/png' }] }) }],
+    '--mmproj',
+  ],
+])('%s is refused', (_, messages, sentence) => {
+  expect(() => decodeMessages(messages)).toThrow(AppError);
+  expect(() => decodeMessages(messages)).toThrow(sentence);
+});
+
+test('names of speakers are noticed, names of tools are not in the way', () => {
+  expect(hasSpeakerNames([{ ...user, name: 'Ann' }])).toBe(true);
+  expect(hasSpeakerNames([user, { role: 'tool', name: 'add', content: '' }])).toBe(false);
+});

@@ -1,0 +1,92 @@
+import { expect, test } from 'vitest';
+import { dialectParts } from '../../testing/doubles.ts';
+import { type CompletionQuestion, decodeCompletion } from './decode.ts';
+
+const parts = {
+  ...dialectParts(),
+  replacePlaceholders: <Texts extends { readonly prompt: string }>(texts: Texts) => ({
+    ...texts,
+    prompt: texts.prompt.replace('{{[INPUT]}}', '### '),
+  }),
+};
+const decode = (body: object) => decodeCompletion({ prompt: 'Once', ...body }, parts);
+
+/** In the test double a token is the number of its character, and 1 begins a text. */
+test.each<[string, unknown, readonly string[]]>([
+  ['a text', 'Once', ['Once']],
+  ['several texts', ['a', 'b'], ['a', 'b']],
+  ['an empty text', '', ['']],
+  ['null, an empty document', null, ['']],
+  ['tokens', [72, 105], ['Hi']],
+  ['several lists of tokens', [[72], [105]], ['H', 'i']],
+  ['both kinds', [[72], 'x'], ['H', 'x']],
+  ['tokens that begin a text', [1, 72, 105], ['Hi']],
+  ['placeholders', '{{[INPUT]}}Hi', ['### Hi']],
+])('the prompt may be %s', async (_, prompt, expected) => {
+  expect((await decode({ prompt })).requests.map((request) => request.prompt)).toEqual(expected);
+});
+
+test('placeholders stay where the client wants them to', async () => {
+  const { requests } = await decode({ prompt: '{{[INPUT]}}Hi', replace_instruct_placeholders: false });
+  expect(requests[0]?.prompt).toBe('{{[INPUT]}}Hi');
+});
+
+test.each<[object, Partial<CompletionQuestion>]>([
+  [{}, { replies: 1, candidates: 1, logprobs: false, echoes: [''], echoOnly: false, stream: false }],
+  [{ n: 2 }, { replies: 2, candidates: 2 }],
+  [
+    { n: 2, best_of: 4 },
+    { replies: 2, candidates: 4 },
+  ],
+  [
+    { n: 2, best_of: 1 },
+    { replies: 2, candidates: 2 },
+  ],
+  [{ echo: true }, { echoes: ['Once'], echoOnly: false }],
+  [{ echo: true, max_tokens: 0 }, { echoOnly: true }],
+  [{ logprobs: 0 }, { logprobs: true }],
+  [{ logprobs: false }, { logprobs: false }],
+  [
+    { stream: true, n: 2, best_of: 2, stream_options: { include_usage: true } },
+    { stream: true, includeUsage: true },
+  ],
+])('%o', async (body, expected) => {
+  expect(await decode(body)).toMatchObject(expected);
+});
+
+test.each<[object, number | undefined]>([
+  [{}, undefined],
+  [{ logprobs: 0 }, 0],
+  [{ logprobs: 3 }, 3],
+  [{ logprobs: 99 }, 20],
+  [{ logprobs: true }, 5],
+  [{ best_of: 3 }, 0],
+])('%o asks for %s alternatives', async (body, expected) => {
+  expect((await decode(body)).requests[0]?.logprobs).toBe(expected);
+});
+
+test('the native controls apply, stop texts are always cut off, and a full context is refused', async () => {
+  const { requests } = await decode({ min_p: 0.1, memory: 'M', stop: 'x', trim_stop: false, max_tokens: 9 });
+  expect(requests[0]).toMatchObject({ memory: 'M', stop: ['x'], trimStop: true, maxTokens: 9, overflow: 'refuse' });
+  expect(requests[0]?.sampling.minP).toBe(0.1);
+});
+
+test.each<[object, string]>([
+  [{ prompt: undefined }, 'prompt must be a string'],
+  [{ prompt: 5 }, 'prompt must be a string'],
+  [{ prompt: [] }, 'prompt must be a string'],
+  [{ prompt: [[]] }, 'prompt must be a string'],
+  [{ prompt: [1, 'x'] }, 'prompt must be a string'],
+  [{ prompt: [32_000] }, 'prompt must be made of token numbers of this model, which are whole and below 32000.'],
+  [{ prompt: [1.5] }, 'prompt must be made of token numbers'],
+  [{ prompt: Array.from({ length: 129 }, () => 'x') }, 'prompt must be an array of at most 128 prompts.'],
+  [{ suffix: 'end' }, 'suffix is not possible'],
+  [{ echo: true, logprobs: 1 }, 'echo is not possible'],
+  [{ n: 3, best_of: 2 }, 'best_of must be at least as large as n.'],
+  [{ best_of: 2, stream: true }, 'best_of must be left out of streams'],
+  [{ logprobs: -1 }, 'logprobs must be a whole number that is not negative.'],
+  [{ logprobs: 'x' }, 'logprobs must be a number.'],
+  [{ echo: 'yes' }, 'echo must be true or false.'],
+])('%o is refused', async (body, sentence) => {
+  await expect(decode(body)).rejects.toThrow(sentence);
+});

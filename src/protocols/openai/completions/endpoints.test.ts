@@ -1,0 +1,200 @@
+import { expect, test } from 'vitest';
+import { AppError } from '../../../core/errors.ts';
+import type { GenerationEvent } from '../../../core/events.ts';
+import type { Reservation, TextService } from '../../../core/text-service.ts';
+import type { Call, Reply } from '../../../http/call.ts';
+import { router } from '../../../http/router.ts';
+import {
+  callOf,
+  dialectParts,
+  finishEvent,
+  play,
+  type Script,
+  scriptedText,
+  startEvent,
+} from '../../testing/doubles.ts';
+import { completionEndpoints } from './endpoints.ts';
+
+const path = '/v1/completions';
+const timings = { initMs: 1, promptMs: 8, generationMs: 50, processedTokens: 4 };
+const start = startEvent();
+const finish = finishEvent({ timings });
+const text = (words: string): GenerationEvent => ({ type: 'text-delta', text: words });
+const token = (words: string, logprob: number) => {
+  const choice = { token: words.length, text: words, bytes: [...Buffer.from(words)], logprob };
+  return { ...choice, top: [choice] };
+};
+const counted = (words: string, logprob: number): GenerationEvent => ({
+  type: 'text-delta',
+  text: words,
+  logprobs: [token(words, logprob)],
+});
+
+async function post(script: Script, body: object, own: Partial<TextService> = {}, call: Partial<Call> = {}) {
+  const { text: service, asked } = scriptedText(script, own);
+  const parts = { ...dialectParts({ text: service }), replacePlaceholders: <Texts>(texts: Texts) => texts };
+  const endpoint = router(completionEndpoints(parts)).find('POST', path);
+  if (!endpoint) throw new Error('no completions');
+  const reply = await endpoint.handle(callOf(path, { prompt: 'Once', ...body }, call));
+  return { reply, asked };
+}
+
+async function streamOf(reply: Reply): Promise<string> {
+  if (!('stream' in reply)) throw new Error('not a stream');
+  let all = '';
+  for await (const piece of reply.stream) all += piece;
+  return all;
+}
+
+const bodyOf = (reply: Reply) => ('body' in reply ? JSON.parse(String(reply.body)) : undefined);
+
+/** Another script for each generation. */
+function inTurn(...scripts: (readonly GenerationEvent[])[]): Script {
+  const left = [...scripts];
+  return () => play(left.shift() ?? []);
+}
+
+const head = `{"id":"cmpl-1","object":"text_completion","created":1700000000,"model":"mini","system_fingerprint":"b_parley","choices":`;
+const piece = (words: string, index = 0) =>
+  `data: ${head}[{"index":${index},"text":${JSON.stringify(words)},"logprobs":null,"finish_reason":null}]}\n\n`;
+const figures =
+  '"timings":{"cache_n":3,"prompt_n":4,"prompt_ms":8,"prompt_per_token_ms":2,"prompt_per_second":500,"predicted_n":5,"predicted_ms":50,"predicted_per_token_ms":10,"predicted_per_second":100}';
+const end = (reason: string, index = 0, more = `,${figures}`) =>
+  `data: ${head}[{"index":${index},"text":"","logprobs":null,"finish_reason":"${reason}"}]${more}}\n\n`;
+const done = 'data: [DONE]\n\n';
+
+test('the whole reply is one object', async () => {
+  const { reply } = await post([start, text(' upon'), text(' a'), finish], {});
+  expect(reply).toMatchObject({ status: 200, headers: { 'content-type': 'application/json' } });
+  expect('body' in reply && reply.body).toBe(
+    `${head}[{"index":0,"text":" upon a","logprobs":null,"finish_reason":"stop"}],"usage":{"prompt_tokens":7,"completion_tokens":5,"total_tokens":12,"prompt_tokens_details":{"cached_tokens":3},"completion_tokens_details":{"reasoning_tokens":0}},${figures}}`,
+  );
+});
+
+test('a stream is the pieces, an empty one that says why it ended, and the mark', async () => {
+  const { reply } = await post([start, text(' upon'), text(' a'), finishEvent({ reason: 'length', timings })], {
+    stream: true,
+  });
+  expect(await streamOf(reply)).toBe(piece(' upon') + piece(' a') + end('length') + done);
+});
+
+test('the usage comes last, with the timings', async () => {
+  const { reply } = await post([start, text('!'), finish], { stream: true, stream_options: { include_usage: true } });
+  expect(await streamOf(reply)).toBe(
+    `${piece('!')}${end('stop', 0, '')}data: ${head}[],"usage":{"prompt_tokens":7,"completion_tokens":5,"total_tokens":12,"prompt_tokens_details":{"cached_tokens":3},"completion_tokens_details":{"reasoning_tokens":0}},${figures}}\n\n${done}`,
+  );
+});
+
+test('every prompt gets its replies, in one place of the queue and with seeds of their own', async () => {
+  const seeds: number[] = [];
+  let places = 0;
+  const reserve = (): Reservation => {
+    places += 1;
+    return {
+      generate: ({ sampling, prompt }) => {
+        seeds.push(sampling.seed);
+        return play([start, text(`${prompt}${seeds.length}`), finish]);
+      },
+      release: () => {
+        places -= 1;
+      },
+    };
+  };
+  const { reply } = await post([], { prompt: ['a', 'b'], n: 2, seed: 10 }, { reserve });
+  const { choices, usage } = bodyOf(reply);
+  expect(choices.map((choice: { index: number; text: string }) => `${choice.index} ${choice.text}`)).toEqual([
+    '0 a1',
+    '1 a2',
+    '2 b3',
+    '3 b4',
+  ]);
+  expect(usage).toMatchObject({ prompt_tokens: 14, completion_tokens: 20 });
+  expect(seeds).toEqual([10, 11, 10, 11]);
+  expect(places).toBe(0);
+});
+
+test('in a stream the choices of the second prompt come after those of the first', async () => {
+  const { reply } = await post([start, text('!'), finish], { prompt: ['a', 'b'], echo: true, stream: true });
+  expect(await streamOf(reply)).toBe(
+    piece('a') + piece('!') + end('stop') + piece('b', 1) + piece('!', 1) + end('stop', 1) + done,
+  );
+});
+
+test('of several candidates the likeliest are handed out, and all are counted', async () => {
+  const scripts = [-3, -1, -2].map((logprob) => [start, counted(String(logprob), logprob), finish]);
+  const { reply } = await post(inTurn(...scripts), { n: 2, best_of: 3 });
+  const body = bodyOf(reply);
+  expect(body.choices).toEqual([
+    { index: 0, text: '-1', logprobs: null, finish_reason: 'stop' },
+    { index: 1, text: '-2', logprobs: null, finish_reason: 'stop' },
+  ]);
+  expect(body.usage).toMatchObject({ prompt_tokens: 7, completion_tokens: 15 });
+});
+
+const figuresOf = (words: string, logprob: number) => ({
+  id: words.length,
+  token: words,
+  logprob,
+  bytes: [...Buffer.from(words)],
+});
+
+test('figures of tokens come in both forms at once, with offsets that go on through the stream', async () => {
+  const events = [start, counted('Hé', -0.1), counted('llo', -0.4), finish];
+  const { reply } = await post(events, { logprobs: 1 });
+  expect(bodyOf(reply).choices[0].logprobs).toEqual({
+    content: [
+      { ...figuresOf('Hé', -0.1), top_logprobs: [figuresOf('Hé', -0.1)] },
+      { ...figuresOf('llo', -0.4), top_logprobs: [figuresOf('llo', -0.4)] },
+    ],
+    tokens: ['Hé', 'llo'],
+    token_ids: [2, 3],
+    token_logprobs: [-0.1, -0.4],
+    top_logprobs: [{ Hé: -0.1 }, { llo: -0.4 }],
+    text_offset: [0, 2],
+  });
+  const streamed = await streamOf((await post(events, { logprobs: 1, stream: true })).reply);
+  const offsets = [...streamed.matchAll(/"text_offset":(\[[^\]]*\])/g)].map(([, list]) => list);
+  expect(offsets).toEqual(['[0]', '[2]']);
+});
+
+test('the echo alone costs no generation', async () => {
+  const { reply, asked } = await post([], { prompt: 'Once', echo: true, max_tokens: 0 });
+  expect(asked).toEqual([]);
+  expect(bodyOf(reply)).toMatchObject({
+    choices: [{ text: 'Once', finish_reason: 'length' }],
+    usage: { prompt_tokens: 5, completion_tokens: 0 },
+  });
+});
+
+test('without a model not even the echo is told', async () => {
+  const own: Partial<TextService> = { state: () => ({ type: 'none' }) };
+  await expect(post([], { echo: true, max_tokens: 0 }, own)).rejects.toMatchObject({ code: 'model-missing' });
+});
+
+test.each([true, false])('a full context is the fault of the prompt (stream: %s)', async (stream) => {
+  const error = new AppError('context-overflow', { promptTokens: 9000, contextSize: 4096 });
+  await expect(post([{ type: 'error', error }], { stream })).rejects.toMatchObject({
+    status: 400,
+    details: { field: 'prompt' },
+  });
+});
+
+test('a failure in mid-stream is an error object and then the end', async () => {
+  const error = new AppError('engine-lost', { capability: 'text' });
+  const streamed = await streamOf((await post([start, text('a'), { type: 'error', error }], { stream: true })).reply);
+  expect(streamed).toMatch(
+    /^data: .*"text":"a".*\n\ndata: \{"error":\{"message":"The text engine .*\n\ndata: \[DONE\]\n\n$/,
+  );
+});
+
+test('the client that goes away takes its place in the queue with it', async () => {
+  const gone = new AbortController();
+  const { asked } = await post([start, finish], {}, {}, { signal: gone.signal });
+  gone.abort();
+  expect(asked[0]?.ticket.signal.aborted).toBe(true);
+});
+
+test('what has no effect is told in a header', async () => {
+  const { reply } = await post([start, finish], { user: 'ann', response_format: { type: 'json_object' } });
+  expect(reply).toMatchObject({ headers: { 'x-parley-ignored': 'user, response_format' } });
+});

@@ -1,0 +1,137 @@
+import type { EndpointFidelity, FieldFidelity, Handling } from '../../core/fidelity.ts';
+
+const dialect = 'OpenAI';
+
+const as =
+  (handling: Handling) =>
+  (field: string, note?: string): FieldFidelity =>
+    note === undefined ? { field, handling } : { field, handling, note };
+const honoured = as('honoured');
+const approximated = as('approximated');
+const ignored = as('ignored');
+const refused = as('refused');
+
+const afterSampling = 'The figures are those after the samplers: a token without rivals has 0.';
+
+const generation: readonly FieldFidelity[] = [
+  approximated('model', 'Any name is accepted; the loaded model answers, and the reply carries its name.'),
+  honoured('stream'),
+  honoured('stream_options', 'include_usage; include_obfuscation has no effect.'),
+  honoured('max_tokens', '0 and less mean the default of the server; too much is cut to what there is room for.'),
+  honoured('stop', 'Up to 256 texts.'),
+  honoured('temperature', 'Negative values count as 0.'),
+  honoured('top_p', 'Moved into 0 to 1.'),
+  honoured('presence_penalty', 'Moved into -2 to 2.'),
+  approximated('frequency_penalty', 'Used as presence_penalty where that is not sent, and without effect beside it.'),
+  honoured('seed', '-1 draws a fresh one.'),
+  honoured('logit_bias', 'Up to 512 entries; also as a list of pairs, with texts for tokens and false for a ban.'),
+  honoured('timings_per_token', 'Every chunk of a stream carries timings.'),
+  honoured('n_predict', 'Another name for max_tokens.'),
+  honoured('grammar', 'And every other control of the native API.'),
+  honoured('genkey'),
+  ignored('user'),
+  ignored('return_progress'),
+  ignored('samplers', 'The order of samplers is set with sampler_order.'),
+  ignored('cache_prompt', 'The cache is always used.'),
+  ignored('id_slot'),
+  ignored('verbose'),
+];
+
+export const chatFidelity: EndpointFidelity = {
+  dialect,
+  endpoint: 'POST /v1/chat/completions',
+  fields: [
+    honoured('messages', 'Text of every role; a last assistant turn is continued. Pictures and sound are refused.'),
+    ignored('messages[].name', 'Honoured for results of tools; other speakers have no name in the prompt.'),
+    ...generation,
+    honoured('n', 'Up to 128, generated one after the other. With a seed they are all the same.'),
+    honoured('max_completion_tokens', 'Wins over max_tokens.'),
+    approximated('logprobs', afterSampling),
+    honoured('top_logprobs', 'Up to 20; fewer where the samplers leave fewer.'),
+    approximated(
+      'response_format',
+      'Held to by a grammar; not while the template of the model offers tools (--jinja with --jinjatools).',
+    ),
+    honoured('json_schema', 'A schema for the reply, where response_format is not sent.'),
+    approximated(
+      'tools',
+      'Custom tools are offered as functions with one argument, input; tools that only a provider can run are left out.',
+    ),
+    honoured('tool_choice'),
+    honoured('parallel_tool_calls'),
+    honoured('functions'),
+    honoured('function_call'),
+    approximated('reasoning_effort', 'A budget for thinking and a variable of the template; unknown tiers are medium.'),
+    approximated('reasoning', 'effort, max_tokens and enabled are read.'),
+    honoured('chat_template_kwargs', 'Where the template of the model is used (--jinja).'),
+    honoured('reasoning_format'),
+    honoured('encapsulate_thinking'),
+    honoured('thinking_budget_tokens'),
+    honoured('reasoning_budget_tokens'),
+    honoured('continue_assistant_turn'),
+    honoured('continue_final_message'),
+    honoured('add_generation_prompt', 'true answers a last assistant turn instead of continuing it.'),
+    honoured('modalities', 'Text; audio is refused.'),
+    approximated('service_tier', 'Told back as default.'),
+    ignored('audio'),
+    ignored('metadata'),
+    ignored('store'),
+    ignored('safety_identifier'),
+    ignored('prompt_cache_key'),
+    ignored('prompt_cache_options'),
+    ignored('prompt_cache_retention'),
+    ignored('prediction'),
+    ignored('verbosity'),
+    ignored('web_search_options'),
+    ignored('moderation'),
+    ignored('reasoning_control'),
+  ],
+};
+
+export const completionFidelity: EndpointFidelity = {
+  dialect,
+  endpoint: 'POST /v1/completions',
+  fields: [
+    approximated(
+      'prompt',
+      'Texts as they are. Token numbers are turned into their text first, and the engine puts the token that begins a text in front of it.',
+    ),
+    ...generation,
+    honoured('max_completion_tokens', 'Wins over max_tokens.'),
+    honoured('n', 'Up to 128, generated one after the other. With a seed each has its own, counted up from it.'),
+    honoured('best_of', 'Up to 128. Not in streams.'),
+    approximated('echo', 'Refused together with logprobs, as the figures of prompt tokens are not known.'),
+    refused('suffix', 'Filling in the middle is not there yet.'),
+    approximated('logprobs', `Up to 20; true means 5. ${afterSampling}`),
+    honoured('reasoning_effort', 'As a budget for thinking, which stays in the text.'),
+    honoured('thinking_budget_tokens'),
+    ignored('response_format', 'Use grammar.'),
+    ignored('service_tier'),
+    ignored('metadata'),
+    ignored('store'),
+  ],
+};
+
+export const inputTokensFidelity: EndpointFidelity = {
+  dialect,
+  endpoint: 'POST /v1/chat/completions/input_tokens',
+  fields: chatFidelity.fields.filter(({ field }) =>
+    [
+      'model',
+      'messages',
+      'messages[].name',
+      'tools',
+      'tool_choice',
+      'functions',
+      'function_call',
+      'reasoning_effort',
+      'reasoning',
+      'chat_template_kwargs',
+      'continue_assistant_turn',
+      'continue_final_message',
+      'add_generation_prompt',
+    ].includes(field),
+  ),
+};
+
+export const openaiFidelity: readonly EndpointFidelity[] = [chatFidelity, completionFidelity, inputTokensFidelity];

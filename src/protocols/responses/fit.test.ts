@@ -1,0 +1,68 @@
+import { expect, test } from 'vitest';
+import type { Message } from '../../chat/messages.ts';
+import { flatContent, text } from '../../chat/messages.ts';
+import type { ChatRequest } from '../../chat/request.ts';
+import { ResponseStore } from '../../store/responses.ts';
+import { dialectParts } from '../testing/doubles.ts';
+import { decode } from './decode.ts';
+import { fitConversation } from './fit.ts';
+
+const say = (role: 'user' | 'system' | 'assistant' | 'tool', words: string): Message => ({
+  role,
+  content: text(words),
+});
+const words = ({ conversation }: ChatRequest): string[] =>
+  conversation.messages.map(({ content }) => flatContent(content, []));
+
+function request(messages: readonly Message[], truncation = 'auto'): ChatRequest {
+  const parts = { ...dialectParts(), store: new ResponseStore() };
+  const { chat } = decode({ input: 'Hi', truncation, max_output_tokens: 1000 }, parts);
+  return { ...chat, conversation: { ...chat.conversation, messages } };
+}
+
+/** A test double: every character is a token. */
+const counting = () => {
+  let counts = 0;
+  const countTokens = async (asked: ChatRequest): Promise<number> => {
+    counts += 1;
+    return words(asked).join('').length;
+  };
+  return { chat: { countTokens }, counts: () => counts };
+};
+
+const talk = [say('system', 'S'.repeat(10)), say('user', 'a'.repeat(30)), say('assistant', 'b'.repeat(30))];
+
+test('a conversation that fits stays whole after one look, and is not cut for a long reply', async () => {
+  const { chat, counts } = counting();
+  const fitted = await fitConversation(request(talk), { chat, contextSize: 100 });
+  expect([words(fitted.request).length, fitted.droppedMessages, counts()]).toEqual([3, 0, 1]);
+  expect(fitted.request.controls.overflow).toBe('refuse');
+});
+
+test('the oldest messages go, those of the system stay, and a quarter stays free for the reply', async () => {
+  const more = [...talk, say('user', 'c'.repeat(30)), say('assistant', 'd'.repeat(20)), say('user', 'e')];
+  const { request: kept, droppedMessages } = await fitConversation(request(more), { ...counting(), contextSize: 100 });
+  expect(words(kept).map((part) => part[0])).toEqual(['S', 'c', 'd', 'e']);
+  expect([droppedMessages, kept.controls.overflow]).toEqual([2, 'refuse']);
+});
+
+test('a result never comes first without its call', async () => {
+  const loop = [say('user', 'a'.repeat(60)), say('assistant', 'b'.repeat(60)), say('tool', 'c'), say('assistant', 'd')];
+  const { request: kept } = await fitConversation(request(loop), { ...counting(), contextSize: 60 });
+  expect(words(kept)).toEqual(['d']);
+});
+
+test('what cannot be made to fit is left to the engine', async () => {
+  const { request: kept } = await fitConversation(request([say('user', 'a'.repeat(200))]), {
+    ...counting(),
+    contextSize: 100,
+  });
+  expect([words(kept).length, kept.controls.overflow]).toEqual([1, 'trim']);
+});
+
+test('a request that must not be shortened is not even counted', async () => {
+  const { chat, counts } = counting();
+  const whole = request(talk, 'disabled');
+  expect((await fitConversation(whole, { chat, contextSize: 10 })).request).toBe(whole);
+  expect(counts()).toBe(0);
+});

@@ -1,0 +1,413 @@
+import { describe, expect, test } from 'vitest';
+import { AppError } from '../../core/errors.ts';
+import type { GenerationEvent } from '../../core/events.ts';
+import type { Call, Reply } from '../../http/call.ts';
+import { router } from '../../http/router.ts';
+import { latch } from '../../http/testing/world.ts';
+import { ResponseStore } from '../../store/responses.ts';
+import type { DialectParts } from '../dialect.ts';
+import {
+  callOf,
+  dialectParts,
+  finishEvent,
+  type Script,
+  scriptedChat,
+  scriptedText,
+  startEvent,
+} from '../testing/doubles.ts';
+import { responsesFamily } from './errors.ts';
+import { responsesEndpoints } from './routes.ts';
+
+function world(script: Script = [], own: Partial<DialectParts> & { readonly store?: ResponseStore } = {}) {
+  const { chat, asked } = scriptedChat(script);
+  const store = own.store ?? new ResponseStore();
+  const { find } = router(responsesEndpoints({ ...dialectParts({ chat, ...own }), store }));
+  const ask = async (method: string, target: string, body: unknown = '', more: Partial<Call> = {}): Promise<Reply> => {
+    const { pathname, searchParams } = new URL(target, 'http://localhost');
+    const endpoint = find(method, pathname);
+    if (!endpoint) throw new Error(`nobody answers ${method} ${pathname}`);
+    try {
+      return await endpoint.handle(callOf(pathname, body, { method, query: searchParams, ...more }));
+    } catch (error) {
+      if (error instanceof AppError) return endpoint.family.errorReply(error);
+      throw error;
+    }
+  };
+  return { ask, asked, store };
+}
+
+// biome-ignore lint/suspicious/noExplicitAny: what the bodies hold is what these tests are about.
+const bodyOf = (reply: Reply): any => ('body' in reply ? JSON.parse(String(reply.body)) : undefined);
+
+async function streamOf(reply: Reply): Promise<string> {
+  if (!('stream' in reply)) throw new Error(`a stream was expected: ${String(reply.body)}`);
+  let bytes = '';
+  for await (const piece of reply.stream) bytes += piece;
+  return bytes;
+}
+
+const hello: GenerationEvent[] = [startEvent(), { type: 'text-delta', text: 'Hello' }, finishEvent()];
+
+describe('paths', () => {
+  test.each([
+    ['POST', '/v1/responses'],
+    ['POST', '/openai/v1/responses'],
+    ['POST', '/responses'],
+    ['POST', '/v1/responses/input_tokens'],
+    ['POST', '/responses/input_tokens'],
+  ])('%s %s takes a request', async (method, path) => {
+    expect((await world(hello).ask(method, path, { input: 'Hi' })).status).toBe(200);
+  });
+
+  test.each([
+    ['GET', '/v1/responses/resp_9'],
+    ['GET', '/responses/resp_9'],
+    ['GET', '/v1/responses/resp_9/input_items'],
+    ['DELETE', '/v1/responses/resp_9'],
+    ['POST', '/v1/responses/resp_9/cancel'],
+    ['POST', '/v1/responses/compact'],
+  ])('%s %s that nobody stored is not found', async (method, path) => {
+    const reply = await world().ask(method, path);
+    expect(reply.status).toBe(404);
+    expect(bodyOf(reply)).toEqual({
+      error: {
+        message: `There is no ${method} ${path} on this server.`,
+        type: 'invalid_request_error',
+        param: null,
+        code: null,
+      },
+    });
+  });
+
+  test('the list of responses cannot be read, as there is none', () => {
+    const { find, methods } = router(responsesEndpoints({ ...dialectParts(), store: new ResponseStore() }));
+    expect([find('GET', '/v1/responses'), methods('/v1/responses')]).toEqual([undefined, ['POST']]);
+  });
+
+  test('everything needs the key, and only what generates takes a place', () => {
+    for (const { access, queued, path } of responsesEndpoints({ ...dialectParts(), store: new ResponseStore() })) {
+      expect([access, queued]).toEqual(['guarded', path === '/v1/responses' || path === '/responses']);
+    }
+  });
+});
+
+describe('creating', () => {
+  test('fields without effect, skipped tools and items are named in a header', async () => {
+    const reply = await world(hello).ask('POST', '/v1/responses', {
+      model: 'any',
+      user: 'me',
+      service_tier: null,
+      tools: [{ type: 'wëb_search' }],
+      input: [{ type: 'mcp_call' }, { role: 'user', content: 'Hi' }, { type: 'item_reference', id: 'x' }],
+    });
+    expect(reply.headers).toEqual({
+      'content-type': 'application/json',
+      'x-parley-ignored': 'user, tools (w?b_search), input[2] (item_reference), input[0] (mcp_call)',
+    });
+  });
+
+  test('a prompt that lost its beginning is told of', async () => {
+    const { ask } = world([startEvent({ droppedTokens: 12 }), finishEvent()]);
+    const reply = await ask('POST', '/v1/responses', { input: 'Hi' });
+    expect(reply.headers).toMatchObject({ 'x-parley-dropped-tokens': '12' });
+  });
+
+  test('truncation leaves out whole messages and says how many', async () => {
+    const { chat, asked } = scriptedChat(hello, {
+      countTokens: async ({ conversation }) => conversation.messages.length * 1500,
+    });
+    const input = ['One', 'Two', 'Three'].map((content) => ({ role: 'user', content }));
+    const reply = await world([], { chat }).ask('POST', '/v1/responses', { input, truncation: 'auto', stream: true });
+    expect(reply.headers).toMatchObject({ 'x-parley-dropped-messages': '1' });
+    expect(asked[0]?.request.conversation.messages).toHaveLength(2);
+  });
+
+  test('the ticket carries the key of the request and the client', async () => {
+    const { ask, asked } = world(hello);
+    await ask('POST', '/v1/responses', { input: 'Hi', genkey: 'mine' });
+    expect(asked[0]?.ticket).toMatchObject({ genkey: 'mine', client: '127.0.0.1' });
+  });
+
+  test('what is not to be stored is not', async () => {
+    const { ask, store } = world(hello);
+    expect(bodyOf(await ask('POST', '/v1/responses', { input: 'Hi', store: false }))).toMatchObject({ store: false });
+    expect(store.size).toBe(0);
+  });
+
+  test('what is too large to be stored says so', async () => {
+    const { ask } = world(hello, { store: new ResponseStore({ responses: 1, bytes: 100 }) });
+    expect(bodyOf(await ask('POST', '/v1/responses', { input: 'Hi' }))).toMatchObject({ store: false });
+  });
+
+  test('a stream is stored before its last frame is out', async () => {
+    const { ask, store } = world(hello);
+    const bytes = await streamOf(await ask('POST', '/v1/responses', { input: 'Hi', stream: true }));
+    const last = JSON.parse(bytes.slice(bytes.lastIndexOf('data: ') + 6));
+    expect(store.get(last.response.id)?.response).toEqual(last.response);
+  });
+
+  test('an answer whose client is gone is not stored', async () => {
+    const gone = AbortSignal.abort();
+    const { ask, store } = world([startEvent(), finishEvent({ reason: 'aborted', cause: 'aborted' })]);
+    await ask('POST', '/v1/responses', { input: 'Hi' }, { signal: gone });
+    expect(store.size).toBe(0);
+  });
+
+  test('an item of a stored answer can be named by its id', async () => {
+    const { ask, asked } = world(hello);
+    const { output } = bodyOf(await ask('POST', '/v1/responses', { input: 'Hi' }));
+    const reference = { type: 'item_reference', id: output[0].id };
+    await ask('POST', '/v1/responses', { input: [reference, { role: 'user', content: 'And?' }] });
+    expect(asked[1]?.request.conversation.messages).toMatchObject([
+      { role: 'assistant', content: [{ text: 'Hello' }] },
+      { role: 'user' },
+    ]);
+  });
+
+  test('a conversation goes on although the answers before were dropped in the meantime', async () => {
+    const { ask, asked, store } = world(hello);
+    const first = bodyOf(await ask('POST', '/v1/responses', { input: 'One' }));
+    const second = bodyOf(await ask('POST', '/v1/responses', { input: 'Two', previous_response_id: first.id }));
+    store.delete(first.id);
+    await ask('POST', '/v1/responses', { input: 'Three', previous_response_id: second.id });
+    expect(asked[2]?.request.conversation.messages).toHaveLength(5);
+  });
+});
+
+describe('stored responses', () => {
+  async function stored(input: unknown) {
+    const { ask, ...rest } = world([
+      startEvent(),
+      { type: 'reasoning-delta', text: 'hm' },
+      { type: 'text-delta', text: 'Hello' },
+      { type: 'tool-start', index: 0, id: 'call_1', name: 'look' },
+      { type: 'tool-delta', index: 0, json: '{}' },
+      { type: 'tool-end', index: 0 },
+      finishEvent({ reason: 'tool-calls' }),
+    ]);
+    const response = bodyOf(await ask('POST', '/v1/responses', { input }));
+    return { ask, response, ...rest };
+  }
+
+  test('are fetched as they were told, and replayed frame by frame', async () => {
+    const { ask, response } = await stored('Hi');
+    const path = `/v1/responses/${response.id}`;
+    expect(bodyOf(await ask('GET', path))).toEqual(response);
+    const bytes = await streamOf(await ask('GET', `${path}?stream=true`));
+    const frames = bytes
+      .split('\n\n')
+      .slice(0, -1)
+      .map((frame) => JSON.parse(frame.slice(frame.indexOf('data: ') + 6)));
+    expect(frames.map(({ sequence_number: number }) => number)).toEqual(frames.map((_, index) => index));
+    expect(frames[0].response).toEqual({
+      ...response,
+      status: 'in_progress',
+      output: [],
+      usage: null,
+      completed_at: null,
+    });
+    expect(frames.at(-1)).toMatchObject({ type: 'response.completed', response });
+    const done = frames.filter(({ type }) => type === 'response.output_item.done').map(({ item }) => item);
+    expect(done).toEqual(response.output);
+  });
+
+  test('cannot be replayed from the middle', async () => {
+    const { ask, response } = await stored('Hi');
+    const reply = await ask('GET', `/v1/responses/${response.id}?stream=true&starting_after=3`);
+    expect(reply.status).toBe(400);
+    expect(bodyOf(reply)).toMatchObject({ error: { param: 'starting_after', code: 'unsupported_parameter' } });
+  });
+
+  test('are forgotten once', async () => {
+    const { ask, response } = await stored('Hi');
+    const path = `/v1/responses/${response.id}`;
+    expect(bodyOf(await ask('DELETE', path))).toEqual({ id: response.id, object: 'response', deleted: true });
+    expect((await ask('DELETE', path)).status).toBe(404);
+    expect((await ask('GET', path)).status).toBe(404);
+  });
+
+  test('cannot be cancelled when nobody waits for them in the background', async () => {
+    const { ask, response } = await stored('Hi');
+    expect((await ask('POST', `/v1/responses/${response.id}/cancel`)).status).toBe(400);
+  });
+
+  const five = [1, 2, 3, 4, 5].map((number) => ({ role: 'user', content: 'Hi', id: `msg_i${number}` }));
+
+  test.each<[string, string[], boolean]>([
+    ['', ['5', '4', '3', '2', '1'], false],
+    ['?order=asc', ['1', '2', '3', '4', '5'], false],
+    ['?limit=2', ['5', '4'], true],
+    ['?limit=2&after=msg_i4', ['3', '2'], true],
+    ['?limit=2&after=msg_i2', ['1'], false],
+    ['?limit=2&after=msg_i4&order=asc', ['5'], false],
+    ['?limit=0', ['5'], true],
+    ['?limit=1000', ['5', '4', '3', '2', '1'], false],
+    ['?after=msg_i1', [], false],
+  ])('list their input with %s', async (query, numbers, more) => {
+    const { ask, response } = await stored(five);
+    const ids = numbers.map((number) => `msg_i${number}`);
+    const list = bodyOf(await ask('GET', `/v1/responses/${response.id}/input_items${query}`));
+    expect(list.data.map(({ id }: { id: string }) => id)).toEqual(ids);
+    expect(list).toMatchObject({
+      object: 'list',
+      first_id: ids[0] ?? null,
+      last_id: ids.at(-1) ?? null,
+      has_more: more,
+    });
+  });
+
+  test.each(['?order=up', '?after=msg_unknown'])('refuse to list with %s', async (query) => {
+    const { ask, response } = await stored(five);
+    expect((await ask('GET', `/v1/responses/${response.id}/input_items${query}`)).status).toBe(400);
+  });
+});
+
+describe('in the background', () => {
+  /** A generation that ends when the test lets it. */
+  function held() {
+    const end = latch();
+    const begun = latch();
+    async function* script(): AsyncGenerator<GenerationEvent> {
+      yield startEvent();
+      begun.open();
+      await end.promise;
+      yield { type: 'text-delta', text: 'Hello' };
+      yield finishEvent();
+    }
+    return { script, begun, end };
+  }
+
+  test('a response is queued, then in progress, then completed', async () => {
+    const { script, begun, end } = held();
+    const { ask } = world(script);
+    const queued = bodyOf(await ask('POST', '/v1/responses', { input: 'Hi', background: true }));
+    expect(queued).toMatchObject({ status: 'queued', background: true, output: [], usage: null });
+    await begun.promise;
+    const path = `/v1/responses/${queued.id}`;
+    expect(bodyOf(await ask('GET', path))).toMatchObject({ status: 'in_progress' });
+    const replayed = streamOf(await ask('GET', `${path}?stream=true`));
+    end.open();
+    expect(await replayed).toContain('event: response.completed');
+    expect(bodyOf(await ask('GET', path))).toMatchObject({ status: 'completed', output: [{ type: 'message' }] });
+    expect(bodyOf(await ask('POST', `${path}/cancel`))).toMatchObject({ status: 'completed' });
+  });
+
+  test('a deleted one does not come back', async () => {
+    const { script, begun, end } = held();
+    const { ask, asked, store } = world(script);
+    const { id } = bodyOf(await ask('POST', '/v1/responses', { input: 'Hi', background: true }));
+    await begun.promise;
+    const replayed = streamOf(await ask('GET', `/v1/responses/${id}?stream=true`));
+    await ask('DELETE', `/v1/responses/${id}`);
+    expect(asked[0]?.ticket.signal.aborted).toBe(true);
+    end.open();
+    expect(await replayed).toContain('event: response.failed');
+    expect(store.size).toBe(0);
+  });
+
+  test('a failure is kept for whoever asks', async () => {
+    const error = new AppError('engine-lost', { capability: 'text' });
+    const { ask } = world([{ type: 'error', error }]);
+    const { id } = bodyOf(await ask('POST', '/v1/responses', { input: 'Hi', background: true }));
+    await streamOf(await ask('GET', `/v1/responses/${id}?stream=true`));
+    expect(bodyOf(await ask('GET', `/v1/responses/${id}`))).toMatchObject({
+      status: 'failed',
+      error: { code: 'server_error', message: error.message },
+    });
+  });
+
+  test('one that cannot be stored is refused and stopped, as nobody could ask for it', async () => {
+    const { ask, asked } = world(hello, { store: new ResponseStore({ responses: 1, bytes: 100 }) });
+    const reply = await ask('POST', '/v1/responses', { input: 'Hi', background: true });
+    expect(bodyOf(reply)).toMatchObject({ error: { param: 'background', code: 'unsupported_parameter' } });
+    expect(asked[0]?.ticket.signal.aborted).toBe(true);
+  });
+
+  test('a client that goes away stops nothing', async () => {
+    const leaving = new AbortController();
+    const { ask, asked } = world(hello);
+    await ask('POST', '/v1/responses', { input: 'Hi', background: true }, { signal: leaving.signal });
+    leaving.abort();
+    expect(asked[0]?.ticket.signal.aborted).toBe(false);
+  });
+});
+
+test('tokens are counted as the model would see them, and not without a model', async () => {
+  const path = '/v1/responses/input_tokens';
+  expect(bodyOf(await world().ask('POST', path, { input: 'Hi' }))).toEqual({
+    object: 'response.input_tokens',
+    input_tokens: 42,
+  });
+  const { text } = scriptedText([], { state: () => ({ type: 'none' }) });
+  const reply = await world([], { text }).ask('POST', path, { input: 'Hi' });
+  expect(reply).toMatchObject({ status: 503, headers: { 'x-should-retry': 'false' } });
+});
+
+describe('errors', () => {
+  const shape = (error: AppError) => bodyOf(responsesFamily.errorReply(error));
+
+  test.each<[AppError, number, object]>([
+    [
+      new AppError('invalid-json', { reason: 'it is empty' }),
+      400,
+      { type: 'invalid_request_error', param: null, code: null },
+    ],
+    [
+      new AppError('invalid-field', { field: 'input', expected: 'given' }),
+      400,
+      { type: 'invalid_request_error', param: 'input', code: null },
+    ],
+    [
+      new AppError('invalid-field', { field: 'previous_response_id', expected: 'stored' }),
+      400,
+      { type: 'invalid_request_error', param: 'previous_response_id', code: 'previous_response_not_found' },
+    ],
+    [
+      new AppError('unsupported', { feature: 'conversation', instead: 'no' }),
+      400,
+      { type: 'invalid_request_error', param: 'conversation', code: 'unsupported_parameter' },
+    ],
+    [
+      new AppError('unsupported', { feature: 'Image input (input[0])', instead: 'no' }),
+      400,
+      { type: 'invalid_request_error', param: null, code: 'unsupported_parameter' },
+    ],
+    [
+      new AppError('context-overflow', { promptTokens: 9, contextSize: 4 }),
+      400,
+      {
+        message: 'The input has 9 tokens, more than the maximum context length of 4 tokens.',
+        type: 'invalid_request_error',
+        param: 'input',
+        code: 'context_length_exceeded',
+        n_prompt_tokens: 9,
+        n_ctx: 4,
+      },
+    ],
+    [new AppError('unauthorized', {}), 401, { type: 'invalid_request_error', param: null, code: 'invalid_api_key' }],
+    [
+      new AppError('model-missing', { capability: 'text', flag: '--model' }),
+      503,
+      { type: 'server_error', param: null, code: 'model_not_loaded' },
+    ],
+    [new AppError('engine-lost', { capability: 'text' }), 500, { type: 'server_error', param: null, code: null }],
+  ])('%s', (error, status, expected) => {
+    expect(responsesFamily.errorReply(error).status).toBe(status);
+    expect(shape(error).error).toEqual({ message: error.message, ...expected });
+  });
+
+  test('busy carries the native detail beside the error, and when to come again', () => {
+    const error = new AppError('busy', { retryAfterSeconds: 1.2 });
+    expect(responsesFamily.errorReply(error)).toMatchObject({ status: 503, headers: { 'retry-after': '2' } });
+    expect(shape(error)).toEqual({
+      error: { message: error.message, type: 'server_error', param: null, code: 'server_busy' },
+      detail: { msg: error.message, type: 'service_unavailable' },
+    });
+  });
+
+  test('a refusal before the first event keeps its status in a stream', async () => {
+    const error = new AppError('context-overflow', { promptTokens: 9, contextSize: 4 });
+    const reply = await world([{ type: 'error', error }]).ask('POST', '/v1/responses', { input: 'Hi', stream: true });
+    expect(reply.status).toBe(400);
+  });
+});

@@ -1,0 +1,210 @@
+import { expect, test } from 'vitest';
+import type { AppError } from '../core/errors.ts';
+import type { GenerationEvent } from '../core/events.ts';
+import { fold } from '../core/fold.ts';
+import type { TextService } from '../core/text-service.ts';
+import { fakeEngine, type Script } from '../engines/fake/engine.ts';
+import { plainRequest } from '../run/request.ts';
+import { Queue } from './queue.ts';
+import { type TextObserver, textService } from './text.ts';
+
+const later = () => new Promise((resolve) => setImmediate(resolve));
+
+/** A service over a fake engine that moves one step at a time. */
+function world(script: Script = { pieces: ['a', 'b', 'c'] }, { places = 9, observer = {} as TextObserver } = {}) {
+  const waiting: (() => void)[] = [];
+  const seeds: number[] = [];
+  const engine = fakeEngine({
+    script: (_, seed) => {
+      seeds.push(seed);
+      return script;
+    },
+    pace: (next) => waiting.push(next),
+  });
+  const service = textService({
+    engine,
+    queue: new Queue({ capacity: 1, waitingPlaces: () => places }),
+    now: () => 0,
+    randomSeed: () => 77,
+    observer,
+  });
+  const step = async () => {
+    await later();
+    waiting.shift()?.();
+    await later();
+  };
+  const finishAll = async () => {
+    do await step();
+    while (waiting.length > 0);
+  };
+  return { engine, service, step, finishAll, seeds };
+}
+
+function ask(service: TextService, genkey = '', signal = new AbortController().signal) {
+  return service.generate(plainRequest('Hello', 10), { genkey, client: 'test', signal });
+}
+
+async function collect(events: AsyncIterable<GenerationEvent>): Promise<GenerationEvent[]> {
+  const collected: GenerationEvent[] = [];
+  for await (const event of events) collected.push(event);
+  return collected;
+}
+
+test('a request runs at once, and its text is the sum of the pieces', async () => {
+  const { service, finishAll, seeds } = world();
+  const reply = fold(ask(service));
+  await finishAll();
+  expect(await reply).toMatchObject({ text: 'abc', reason: 'length' });
+  expect(seeds).toEqual([77]);
+});
+
+test('one runs at a time, in the order in which they came', async () => {
+  const { service, engine, step, finishAll } = world();
+  const order: string[] = [];
+  const replies = ['one', 'two', 'three'].map((key) => fold(ask(service, key)).then(() => order.push(key)));
+  await step();
+  expect([engine.running, service.performance().waiting]).toEqual([1, 2]);
+  await finishAll();
+  await Promise.all(replies);
+  expect(order).toEqual(['one', 'two', 'three']);
+});
+
+test('whoever comes to a full queue is refused at once', async () => {
+  const { service } = world(undefined, { places: 1 });
+  ask(service);
+  ask(service);
+  expect(() => ask(service)).toThrow(expect.objectContaining({ code: 'busy' }));
+});
+
+test('a waiting request whose client goes away never reaches the engine', async () => {
+  const { service, engine, finishAll } = world();
+  const gone = new AbortController();
+  const first = fold(ask(service, 'first'));
+  const second = collect(ask(service, 'second', gone.signal));
+  const third = fold(ask(service, 'third'));
+  await later();
+  gone.abort();
+  expect(await second).toMatchObject([{ type: 'finish', reason: 'aborted', usage: { completionTokens: 0 } }]);
+  expect(service.performance().waiting).toBe(1);
+  await finishAll();
+  expect([(await first).text, (await third).text, engine.begun]).toEqual(['abc', 'abc', 2]);
+});
+
+test('a client that is gone before it is served is not served', async () => {
+  const { service, engine } = world();
+  const events = await collect(ask(service, '', AbortSignal.abort()));
+  expect(events).toMatchObject([{ type: 'finish', reason: 'aborted' }]);
+  expect([engine.begun, service.performance().idle]).toEqual([0, true]);
+});
+
+test('a running request whose client goes away is stopped, and the next one begins', async () => {
+  const { service, engine, step, finishAll } = world();
+  const gone = new AbortController();
+  const first = fold(ask(service, 'first', gone.signal));
+  const second = fold(ask(service, 'second'));
+  await step();
+  gone.abort();
+  expect(await first).toMatchObject({ text: 'a', reason: 'aborted' });
+  await later();
+  expect(engine.running).toBe(1);
+  await finishAll();
+  expect((await second).text).toBe('abc');
+});
+
+test('a reader that stops reading stops the generation', async () => {
+  const { service, engine, step } = world();
+  const events = ask(service)[Symbol.asyncIterator]();
+  await step();
+  await events.next();
+  await events.return?.();
+  expect([engine.running, service.performance().idle]).toEqual([0, true]);
+});
+
+test('stopping by key gives what there is; one that waits ends before it begins', async () => {
+  const { service, step, finishAll } = world();
+  const first = fold(ask(service, 'first'));
+  const second = fold(ask(service, 'second'));
+  await step();
+  expect(service.abort('')).toBe('refused');
+  expect(service.abort('nobody')).toBe('refused');
+  expect(service.abort('second')).toBe('pending');
+  expect(await second).toMatchObject({ text: '', reason: 'aborted' });
+  expect(service.abort('first')).toBe('stopped');
+  expect(await first).toMatchObject({ text: 'a', reason: 'aborted' });
+  await finishAll();
+  expect(service.abort('')).toBe('stopped');
+});
+
+test('the text so far is shown by its key, and stays afterwards', async () => {
+  const { service, step, finishAll } = world();
+  const reply = fold(ask(service, 'mine'));
+  await step();
+  expect([service.check('mine'), service.check(''), service.check('other')]).toEqual(['a', '', '']);
+  await finishAll();
+  await reply;
+  expect(service.check('mine')).toBe('abc');
+});
+
+test('an engine that dies ends the request with an error, and the queue goes on', async () => {
+  const { service, finishAll } = world({ pieces: ['a'], end: 'lost' });
+  const first = fold(ask(service)).catch((error: AppError) => error.code);
+  const second = fold(ask(service)).catch((error: AppError) => error.code);
+  await finishAll();
+  await finishAll();
+  expect([await first, await second]).toEqual(['engine-lost', 'engine-lost']);
+  expect(service.performance()).toMatchObject({ idle: true, waiting: 0, stop: 'error' });
+});
+
+test('a request that comes while the model is loaded waits for it, and may be stopped meanwhile', async () => {
+  const { service, engine, finishAll } = world();
+  const ready = engine.state();
+  engine.become({ type: 'loading', name: 'm', progress: 0 });
+  const first = fold(ask(service, 'first'));
+  const second = fold(ask(service, 'second'));
+  const counted = service.tokenize('abc', { addSpecial: false });
+  await later();
+  expect(engine.begun).toBe(0);
+  service.abort('first');
+  expect((await first).text).toBe('');
+  engine.become(ready);
+  await finishAll();
+  expect((await second).text).toBe('abc');
+  expect(await counted).toHaveLength(3);
+});
+
+test.each([
+  [{ type: 'none' }, 'model-missing'],
+  [{ type: 'failed', name: 'm', reason: 'no memory' }, 'model-load-failed'],
+] as const)('with the engine in state %o a request fails in words', async (state, code) => {
+  const { service, engine } = world();
+  engine.become(state);
+  await expect(fold(ask(service))).rejects.toMatchObject({ code });
+  expect(await service.tokenize('abc', { addSpecial: false })).toEqual([]);
+  expect(await service.detokenize([97], { renderSpecial: false })).toBe('');
+  expect(service.performance().idle).toBe(true);
+});
+
+test('the seed of the request is kept, and one that was left open is drawn', async () => {
+  const { service, finishAll, seeds } = world();
+  const request = plainRequest('Hello', 10);
+  const ticket = { genkey: '', client: 'test', signal: new AbortController().signal };
+  const reply = fold(service.generate({ ...request, sampling: { ...request.sampling, seed: 5 } }, ticket));
+  await finishAll();
+  await reply;
+  expect([seeds, service.performance().seed]).toEqual([[5], 5]);
+});
+
+test('whoever watches sees each request begin, go on and end', async () => {
+  const seen: string[] = [];
+  const observer: TextObserver = {
+    begun: (request) => seen.push(`begun ${request.prompt}`),
+    event: ({ type }) => seen.push(type),
+    abortAsked: (genkey, deferred) => seen.push(`abort ${genkey} ${deferred}`),
+  };
+  const { service, step } = world(undefined, { observer });
+  const reply = fold(ask(service, 'k'));
+  await step();
+  service.abort('k');
+  await reply;
+  expect(seen).toEqual(['begun Hello', 'start', 'text-delta', 'finish', 'abort k false']);
+});

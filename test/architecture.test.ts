@@ -1,0 +1,158 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { dirname, join, relative, sep } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { describe, expect, test } from 'vitest';
+
+const source = fileURLToPath(new URL('../src', import.meta.url));
+
+/** What each folder may import of ours, besides itself. Files at the top (`app.ts`, `main.ts`) may import anything. */
+const allowed: Readonly<Record<string, readonly string[] | 'anything'>> = {
+  core: [],
+  sampling: ['core'],
+  grammar: ['core'],
+  gguf: ['core'],
+  config: ['core'],
+  chat: ['core'],
+  scheduler: ['core'],
+  engines: ['core', 'sampling', 'chat', 'config', 'gguf', 'grammar'],
+  http: ['core'],
+  protocols: ['core', 'chat', 'config', 'http', 'grammar', 'store'],
+  store: ['core'],
+  observe: ['core', 'config'],
+  run: 'anything',
+};
+
+/** Ground that dialects share without being one: what every dialect is given, and the fields that many of them read. */
+const commonGround = ['protocols', 'protocols/controls'];
+const engineGround = ['engines', 'engines/host'];
+
+interface SourceFile {
+  /** From `src`, with forward slashes. */
+  readonly path: string;
+  readonly text: string;
+  /** The files of ours that it imports, also only for their types. */
+  readonly imports: readonly string[];
+}
+
+const files: readonly SourceFile[] = readdirSync(source, { recursive: true, withFileTypes: true })
+  .filter((entry) => entry.isFile() && entry.name.endsWith('.ts'))
+  .map((entry) => readSource(join(entry.parentPath, entry.name)))
+  .sort((a, b) => (a.path < b.path ? -1 : 1));
+
+/** Tests and what is made for them stand outside: they may look at a part from wherever they like. */
+const product = files.filter(({ path }) => !/\.test\.ts$|\/testing\/|\/fixtures\/|\/test-[^/]*$/.test(path));
+
+function readSource(file: string): SourceFile {
+  const text = readFileSync(file, 'utf8');
+  const wanted =
+    /(?:^|\n)\s*(?:import|export)\s[^'"`;]*?from\s*['"](\.[^'"]+)['"]|\bimport\(\s*['"](\.[^'"]+)['"]\s*\)|(?:^|\n)import\s*['"](\.[^'"]+)['"]/g;
+  const imports = [...text.matchAll(wanted)].map(([, from, dynamic, bare]) =>
+    slashes(relative(source, join(dirname(file), from ?? dynamic ?? bare ?? ''))),
+  );
+  return { path: slashes(relative(source, file)), text, imports };
+}
+
+function slashes(path: string): string {
+  return path.split(sep).join('/');
+}
+
+/** `core` of `core/errors.ts`; nothing for a file at the top. */
+function folderOf(path: string): string | undefined {
+  const [folder, ...rest] = path.split('/');
+  return rest.length > 0 ? folder : undefined;
+}
+
+/** `protocols/native` of `protocols/native/decode.ts`. */
+function partOf(path: string): string {
+  const [folder, part, ...rest] = path.split('/');
+  return rest.length > 0 ? `${folder}/${part}` : (folder ?? '');
+}
+
+function mayImport(from: string, to: string): boolean {
+  const [here, there] = [folderOf(from), folderOf(to)];
+  if (here === undefined) return true;
+  if (there === undefined) return allowed[here] === 'anything';
+  if (here !== there) return allowed[here] === 'anything' || Boolean(allowed[here]?.includes(there));
+  if (here === 'protocols') return partOf(from) === partOf(to) || commonGround.includes(partOf(to));
+  if (here === 'engines') return partOf(from) === partOf(to) || engineGround.includes(partOf(to));
+  return true;
+}
+
+describe('imports', () => {
+  test('every folder has its rule', () => {
+    const folders = new Set(files.flatMap(({ path }) => folderOf(path) ?? []));
+    expect([...folders].filter((folder) => !(folder in allowed))).toEqual([]);
+  });
+
+  test('go only where the rules allow', () => {
+    const wrong = product.flatMap(({ path, imports }) =>
+      imports.filter((to) => !mayImport(path, to)).map((to) => `${path} → ${to}`),
+    );
+    expect(wrong).toEqual([]);
+  });
+
+  test('lead to files that exist', () => {
+    const known = new Set(files.map(({ path }) => path));
+    const lost = files.flatMap(({ path, imports }) =>
+      imports
+        .filter((to) => to.endsWith('.ts') && !known.has(to) && !to.startsWith('..'))
+        .map((to) => `${path} → ${to}`),
+    );
+    expect(lost).toEqual([]);
+  });
+
+  test('make no circle between folders', () => {
+    const edges = new Map<string, Set<string>>();
+    for (const { path, imports } of product) {
+      const here = folderOf(path);
+      if (here === undefined) continue;
+      for (const to of imports) {
+        const there = folderOf(to);
+        if (there !== undefined && there !== here) edges.set(here, (edges.get(here) ?? new Set()).add(there));
+      }
+    }
+    expect(findCircle(edges)).toBeUndefined();
+  });
+
+  test('make no circle between files, types aside', () => {
+    const edges = new Map(product.map(({ path, text, imports }) => [path, new Set(withoutTypes(text, imports))]));
+    expect(findCircle(edges)).toBeUndefined();
+  });
+});
+
+/** An import of nothing but types is gone when the program runs, and so is a circle through it. */
+function withoutTypes(text: string, imports: readonly string[]): readonly string[] {
+  const typed = [...text.matchAll(/import type [^;]*? from ['"]\.\/([^'"]+)['"]/g)].map(([, name = '']) => name);
+  return imports.filter((to) => !typed.some((name) => to.endsWith(`/${name}`) || to === name));
+}
+
+function findCircle(edges: ReadonlyMap<string, ReadonlySet<string>>): string | undefined {
+  const done = new Set<string>();
+  const visit = (node: string, way: readonly string[]): string | undefined => {
+    if (way.includes(node)) return [...way.slice(way.indexOf(node)), node].join(' → ');
+    if (done.has(node)) return undefined;
+    for (const next of edges.get(node) ?? []) {
+      const circle = visit(next, [...way, node]);
+      if (circle) return circle;
+    }
+    done.add(node);
+    return undefined;
+  };
+  for (const node of edges.keys()) {
+    const circle = visit(node, []);
+    if (circle) return circle;
+  }
+  return undefined;
+}
+
+describe('files', () => {
+  test('are short', () => {
+    const long = files.filter(({ text }) => text.split('\n').length > 401).map(({ path }) => path);
+    expect(long).toEqual([]);
+  });
+
+  test('are named after what they hold', () => {
+    const vague = files.filter(({ path }) => /(^|[/-])(utils?|helpers?|common|managers?|misc)([/.-]|$)/i.test(path));
+    expect(vague.map(({ path }) => path)).toEqual([]);
+  });
+});
