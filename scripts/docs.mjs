@@ -1,11 +1,22 @@
-import { writeFileSync } from 'node:fs';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { build } from './build.mjs';
 import { root } from './set-up.mjs';
 
 // Writes the pages under docs/ that come from tables in the code.
 build();
-const { configurationDocument } = await import(new URL('dist/config/document.js', root));
-const path = fileURLToPath(new URL('docs/configuration.md', root));
-writeFileSync(path, configurationDocument());
-console.log(`Written: ${path}`);
+const load = (module) => import(new URL(`dist/${module}`, root));
+const [{ configurationDocument }, { fidelityByPage }, { fillFields }] = await Promise.all([
+  load('config/document.js'),
+  load('fidelity.js'),
+  load('protocols/fidelity/table.js'),
+]);
+const write = (name, text) => {
+  writeFileSync(fileURLToPath(new URL(name, root)), text);
+  console.log(`Written: ${name}`);
+};
+write('docs/configuration.md', configurationDocument());
+for (const [page, endpoints] of Object.entries(fidelityByPage)) {
+  const name = `docs/apis/${page}.md`;
+  write(name, fillFields(readFileSync(new URL(name, root), 'utf8'), endpoints));
+}

@@ -1,29 +1,42 @@
 import { randomInt } from 'node:crypto';
 import { readFileSync } from 'node:fs';
+import { stat } from 'node:fs/promises';
 import { hostname } from 'node:os';
-import { replacePlaceholders } from './chat/placeholders.ts';
+import { type InstructText, replacePlaceholders } from './chat/placeholders.ts';
 import { type ChatService, chatService } from './chat/service.ts';
 import type { Settings } from './config/flags.ts';
 import { applyDefaults, requestDefaults } from './config/gen-defaults.ts';
 import { AppError } from './core/errors.ts';
 import type { TextEngine } from './core/text-engine.ts';
 import type { TextService } from './core/text-service.ts';
+import { fidelityByPage } from './fidelity.ts';
+import { readGguf } from './gguf/read.ts';
 import { schemaToGrammar } from './grammar/convert.ts';
 import type { Endpoint } from './http/call.ts';
 import { createHttpServer, type HttpServer } from './http/server.ts';
 import { systemTimer } from './http/timers.ts';
+import { createMetrics, type Metrics } from './observe/metrics.ts';
 import type { ControlParts } from './protocols/controls/decode.ts';
 import { type DialectParts, randomId } from './protocols/dialect.ts';
+import { fidelityEndpoint } from './protocols/fidelity/routes.ts';
 import { llamacppEndpoints } from './protocols/llamacpp/routes.ts';
+import { SlotWatch } from './protocols/llamacpp/slot-watch.ts';
+import { messagesEndpoints } from './protocols/messages/routes.ts';
 import { modelName } from './protocols/native/model-name.ts';
 import { nativeEndpoints } from './protocols/native/routes.ts';
+import { answeringProbes } from './protocols/ollama/root.ts';
+import { ollamaEndpoints } from './protocols/ollama/routes.ts';
+import { decodeChat } from './protocols/openai/chat/decode.ts';
 import { openaiEndpoints } from './protocols/openai/routes.ts';
 import { pagesEndpoints } from './protocols/pages/routes.ts';
+import { responsesEndpoints } from './protocols/responses/routes.ts';
 import type { ChatFormat } from './run/chat-format.ts';
 import { type BatchingSettings, sharingOf } from './scheduler/batching.ts';
+import { together } from './scheduler/observers.ts';
 import { Queue } from './scheduler/queue.ts';
 import { waitingPlaces } from './scheduler/queue-size.ts';
 import { type TextObserver, textService } from './scheduler/text.ts';
+import { ResponseStore } from './store/responses.ts';
 
 export interface AppParts {
   readonly settings: Settings;
@@ -51,17 +64,40 @@ export function createApp(parts: AppParts): App {
     parallelRequests: settings.parallelrequests,
     otherModels: false,
   });
-  const text = textService({
+  const watch = watchers(parts, () => text);
+  const text: TextService = textService({
     engine,
     queue: new Queue({ capacity: Math.max(1, settings.parallelrequests), waitingPlaces: () => places }),
     sharing: (traits) => sharingOf(traits, batchingSettings(settings)),
     now: () => performance.now(),
     randomSeed: () => randomInt(1, 1_000_000),
-    observer: parts.observer,
+    observer: together([parts.observer, watch.metrics, watch.slots]),
   });
   const chat = chatOn(parts, text);
-  const endpoints = allEndpoints(parts, text, chat);
+  const endpoints = allEndpoints(parts, text, chat, watch);
   return { text, chat, endpoints, server: httpServer(parts, endpoints) };
+}
+
+interface Watchers {
+  readonly slots: SlotWatch;
+  readonly metrics: Metrics;
+  readonly startedAt: number;
+}
+
+function watchers({ settings, engine, product }: AppParts, text: () => TextService): Watchers {
+  const startedAt = Date.now();
+  const metrics = createMetrics({
+    performance: () => text().performance(),
+    state: () => engine.state(),
+    startedAt,
+    version: product.version,
+  });
+  return { slots: new SlotWatch(Math.max(1, settings.parallelrequests)), metrics, startedAt };
+}
+
+async function describeModelFile(path: string, { longArrays }: { readonly longArrays: boolean }) {
+  const header = await readGguf(path, longArrays ? { arrayEntries: Number.POSITIVE_INFINITY } : {});
+  return { header, modifiedAt: (await stat(path)).mtimeMs };
 }
 
 function batchingSettings(settings: Settings): BatchingSettings {
@@ -94,6 +130,7 @@ function allEndpoints(
   { settings, format, product, shutdown }: AppParts,
   text: TextService,
   chat: ChatService,
+  watch: Watchers,
 ): Endpoint[] {
   const defaults = requestDefaults(settings);
   const adapter = format.adapter.adapter;
@@ -122,12 +159,18 @@ function allEndpoints(
     newId: randomId,
     startTimer: systemTimer,
   };
+  const instruct = (texts: InstructText) => replacePlaceholders(texts, adapter.tags);
   const endpoints: Endpoint[] = [
     ...nativeEndpoints({
       service: text,
       controlParts,
       applyDefaults: dialect.applyDefaults,
-      replacePlaceholders: (texts) => replacePlaceholders(texts, adapter.tags),
+      replacePlaceholders: instruct,
+      renderChat: async (messages) => {
+        const { request } = await decodeChat({ messages }, dialect);
+        const { memory, prompt } = await chat.render(request);
+        return memory + prompt;
+      },
       schemaToGrammar,
       startTimer: systemTimer,
       product,
@@ -143,9 +186,24 @@ function allEndpoints(
       ...preloadStory(settings),
       ...(settings.singleinstance ? { shutdown } : {}),
     }),
-    ...llamacppEndpoints({ service: text, modelName: name, modalities: () => ({ vision: false, audio: false }) }),
-    ...openaiEndpoints({ service: text, modelName: name, now: () => Math.floor(Date.now() / 1000) }),
-    ...pagesEndpoints({ product, endpoints: () => endpoints }),
+    ...openaiEndpoints({ ...dialect, replacePlaceholders: instruct, endpoints: () => endpoints }),
+    ...responsesEndpoints({ ...dialect, store: new ResponseStore() }),
+    ...messagesEndpoints(dialect),
+    ...ollamaEndpoints({ ...dialect, modelFile: describeModelFile }),
+    ...llamacppEndpoints({
+      ...dialect,
+      product,
+      slots: watch.slots,
+      metrics: watch.metrics,
+      startedAt: watch.startedAt,
+      modalities: () => ({ vision: false, audio: false }),
+      loras: (settings.lora ?? []).map((path) => ({ path, scale: settings.loramult })),
+      readChat: async (body) => (await decodeChat(body, dialect)).request,
+    }),
+    fidelityEndpoint(Object.values(fidelityByPage).flat()),
+    ...pagesEndpoints({ product, endpoints: () => endpoints }).map((endpoint) =>
+      endpoint.path === '/' ? answeringProbes(endpoint) : endpoint,
+    ),
   ];
   return endpoints;
 }

@@ -1,3 +1,5 @@
+import type { Medium } from '../core/request.ts';
+
 /** A conversation in words that no protocol owns. Decoders make it; prompts are made from it. */
 export interface Conversation {
   readonly messages: readonly Message[];
@@ -24,13 +26,6 @@ export type Content = readonly ContentPart[];
 export type ContentPart =
   | { readonly type: 'text'; readonly text: string }
   | { readonly type: 'medium'; readonly index: number };
-
-export interface Medium {
-  readonly kind: 'image' | 'audio';
-  readonly base64: string;
-  /** `image/png`, `wav`, … where the client said it. */
-  readonly format?: string;
-}
 
 /** A call that the model made earlier. */
 export interface ToolCallRecord {

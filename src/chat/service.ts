@@ -107,6 +107,7 @@ export function chatService(parts: ChatParts): ChatService {
     const { controls, toolChoice, conversation } = request;
     const base: GenerationRequest = {
       ...controls,
+      media: conversation.media,
       prompt: rendered.prompt,
       memory: rendered.memory,
       stop: rendered.stop,

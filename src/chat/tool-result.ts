@@ -1,4 +1,5 @@
-import type { ContentPart, Medium } from './messages.ts';
+import type { Medium } from '../core/request.ts';
+import type { ContentPart } from './messages.ts';
 
 /**
  * The result of a tool server carries pictures as base64 inside its JSON. They are moved to the media list, because a

@@ -11,6 +11,14 @@ export interface Grammar {
   readonly lazyPatterns?: readonly string[];
 }
 
+/** A picture or a sound that the prompt speaks of. */
+export interface Medium {
+  readonly kind: 'image' | 'audio';
+  readonly base64: string;
+  /** `image/png`, `wav`, … where the client said it. */
+  readonly format?: string;
+}
+
 /** How much thinking is allowed: a share of the reply, or a number of tokens. */
 export type ReasoningBudget =
   | { readonly type: 'share'; readonly share: number }
@@ -24,6 +32,8 @@ export interface GenerationRequest {
   readonly prompt: string;
   /** Put in front of the prompt, and kept when the prompt must be shortened. */
   readonly memory: string;
+  /** Each stands where its placeholder does in the prompt, or in front of everything where there is none. */
+  readonly media: readonly Medium[];
   readonly maxTokens: number;
   /** The context that this request may use; the server's own size where the client asked for more or nothing. */
   readonly maxContext: number | undefined;
@@ -52,7 +62,7 @@ export type GenerationControls = Omit<GenerationRequest, 'prompt' | 'memory'>;
 /** What decides whether a request can share the engine with others. */
 export type SharingTraits = Pick<
   GenerationRequest,
-  'sampling' | 'grammar' | 'bannedStrings' | 'guidance' | 'reasoning'
+  'sampling' | 'grammar' | 'bannedStrings' | 'guidance' | 'reasoning' | 'media'
 > & {
   /** It may become several generations, or a call that is forced upon the model. */
   readonly tools?: boolean;

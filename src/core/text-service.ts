@@ -12,6 +12,8 @@ export interface TextModel {
   readonly sizeBytes: number;
   readonly description: string;
   readonly chatTemplate: string | undefined;
+  /** Kinds of media that a loaded projector lets the model take in. */
+  readonly inputs: { readonly image: boolean; readonly audio: boolean };
 }
 
 export type TextState =

@@ -10,6 +10,7 @@ export function plainRequest(
   return {
     prompt,
     memory: '',
+    media: [],
     maxTokens,
     maxContext: undefined,
     overflow: 'trim',

@@ -25,7 +25,7 @@ const tests: readonly Test[] = [
     fails: (_, { contextShift, smartContext, smartCache, draft, guidance }) =>
       contextShift || smartContext || smartCache || draft || guidance,
   },
-  { reason: 'media', fails: ({ guidance }) => guidance !== undefined },
+  { reason: 'media', fails: ({ guidance, media }) => guidance !== undefined || media.length > 0 },
   {
     reason: 'grammar or bans',
     fails: ({ grammar, bannedStrings }) => grammar !== undefined || bannedStrings.length > 0,

@@ -82,6 +82,7 @@ export function chatRequest(
     templateVariables: {},
     memory: '',
     controls: {
+      media: [],
       maxTokens: 50,
       maxContext: undefined,
       overflow: 'refuse',

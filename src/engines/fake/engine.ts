@@ -119,6 +119,7 @@ function readyState(contextSize: number): TextState {
     sizeBytes: 0,
     description: 'no model at all: a fake for tests',
     chatTemplate: undefined,
+    inputs: { image: false, audio: false },
   };
   return { type: 'ready', model };
 }

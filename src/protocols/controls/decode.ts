@@ -34,6 +34,7 @@ const effortShares = new Map([
  */
 export function decodeControls(body: JsonObject, parts: ControlParts): GenerationControls {
   return {
+    media: [],
     maxTokens: limitTokens(readInteger(body.max_length, 0), parts),
     maxContext: decodeMaxContext(body, parts.contextSize),
     overflow: 'trim',

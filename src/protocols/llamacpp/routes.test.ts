@@ -16,6 +16,7 @@ const model: TextModel = {
   sizeBytes: 1,
   description: 'llama 1B Q4_K - Medium',
   chatTemplate: "{% for message in messages %}{{ '<|' + message['role'] + '|>' + message['content'] }}{% endfor %}",
+  inputs: { image: false, audio: false },
 };
 
 const inState = (state: TextState) => llamacppParts({ text: scriptedText([], { state: () => state }).text });

@@ -19,6 +19,7 @@ test('an empty body is a complete request with the documented defaults', () => {
   expect(decode({}, parts)).toEqual<GenerationRequest>({
     prompt: '',
     memory: '',
+    media: [],
     maxTokens: 2048,
     maxContext: undefined,
     overflow: 'trim',

@@ -17,6 +17,7 @@ const model: TextModel = {
   sizeBytes: 1,
   description: '',
   chatTemplate: undefined,
+  inputs: { image: false, audio: false },
 };
 const ready: TextState = { type: 'ready', model };
 const idle: Performance = {

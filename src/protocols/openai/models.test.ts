@@ -15,6 +15,7 @@ const model: TextModel = {
   sizeBytes: 99,
   description: 'tiny',
   chatTemplate: undefined,
+  inputs: { image: false, audio: false },
 };
 
 async function get(path: string, state: TextState, name = 'koboldcpp/mini'): Promise<Reply> {

@@ -39,6 +39,7 @@ const model: TextModel = {
   sizeBytes: 1,
   description: '',
   chatTemplate: undefined,
+  inputs: { image: false, audio: false },
 };
 
 const idle: Performance = {

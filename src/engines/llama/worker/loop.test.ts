@@ -55,10 +55,14 @@ interface Play {
   readonly advance?: () => void;
 }
 
-function fakeGeneration({ id, prompt, reply, advance }: Play, add: (count: number) => void) {
+function fakeGeneration({ id, prompt, reply, advance }: Play, add: (count: number) => void, ended: () => void) {
   let remaining = prompt;
   let inBatch = 0;
   let written = 0;
+  const finish = () => {
+    generation.finished = true;
+    ended();
+  };
   const generation = {
     id,
     finished: false,
@@ -81,15 +85,15 @@ function fakeGeneration({ id, prompt, reply, advance }: Play, add: (count: numbe
       written += 1;
       remaining = 1;
       pieces.push({ type: 'text', id, text: `${id}` });
-      if (written >= reply) generation.finished = true;
+      if (written >= reply) finish();
     },
     interrupt: () => {
       generation.interrupted += 1;
-      if (generation.aborted) generation.finished = true;
+      if (generation.aborted) finish();
     },
     fail: (error: AppError, pieces: Piece[]) => {
       pieces.push({ type: 'error', id, error: { code: error.code, details: error.details } });
-      generation.finished = true;
+      finish();
     },
   };
   return generation;
@@ -105,13 +109,13 @@ function world(results: DecodeResult[] = []) {
     context,
     (message) => messages.push(message),
     () => 0,
-    () => {
-      ended += 1;
-      if (ended === wanted) allEnded();
-    },
   );
+  const oneEnded = () => {
+    ended += 1;
+    if (ended === wanted) allEnded();
+  };
   const begin = (play: Play) => {
-    const generation = fakeGeneration(play, add);
+    const generation = fakeGeneration(play, add, oneEnded);
     loop.add(generation as unknown as Generation);
     return generation;
   };
@@ -120,7 +124,7 @@ function world(results: DecodeResult[] = []) {
     new Promise<void>((resolve) => {
       wanted = count;
       allEnded = () => setImmediate(resolve);
-      if (ended >= count) resolve();
+      if (ended >= count) allEnded();
     });
   const pieces = () => messages.flatMap((message) => (message.type === 'step' ? message.pieces : []));
   return { loop, begin, over, batches, pieces, messages, whileDecoding };

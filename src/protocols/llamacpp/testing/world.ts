@@ -33,6 +33,7 @@ export function llamacppParts(own: Partial<LlamacppParts> = {}): LlamacppParts {
 }
 
 export const plainControls = {
+  media: [],
   maxTokens: 16,
   maxContext: undefined,
   overflow: 'refuse',

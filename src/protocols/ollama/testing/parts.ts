@@ -14,6 +14,7 @@ export const model: TextModel = {
   sizeBytes: 4_912_898_304,
   description: '',
   chatTemplate: '{{ messages }}<think>',
+  inputs: { image: false, audio: false },
 };
 
 const tensor: GgufTensor = { name: 'w', shape: [32], type: 'Q8_0', offset: 0, elements: 32, bytes: 34 };

@@ -1,0 +1,17 @@
+import type { EndpointFidelity } from './core/fidelity.ts';
+import { llamacppFidelity } from './protocols/llamacpp/fidelity.ts';
+import { messagesFidelity } from './protocols/messages/fidelity.ts';
+import { nativeFidelity } from './protocols/native/fidelity.ts';
+import { ollamaFidelity } from './protocols/ollama/fidelity.ts';
+import { openaiFidelity } from './protocols/openai/fidelity.ts';
+import { responsesFidelity } from './protocols/responses/fidelity.ts';
+
+/** What every dialect does with every field, by the page under docs/apis/ that tells it. */
+export const fidelityByPage: Readonly<Record<string, readonly EndpointFidelity[]>> = {
+  native: nativeFidelity,
+  openai: openaiFidelity,
+  responses: responsesFidelity,
+  messages: messagesFidelity,
+  ollama: ollamaFidelity,
+  llamacpp: llamacppFidelity,
+};
