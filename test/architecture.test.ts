@@ -12,11 +12,11 @@ const allowed: Readonly<Record<string, readonly string[] | 'anything'>> = {
   grammar: ['core'],
   gguf: ['core'],
   config: ['core'],
-  chat: ['core'],
+  chat: ['core', 'grammar'],
   scheduler: ['core'],
   engines: ['core', 'sampling', 'chat', 'config', 'gguf', 'grammar'],
   http: ['core'],
-  protocols: ['core', 'chat', 'config', 'http', 'grammar', 'store'],
+  protocols: ['core', 'chat', 'config', 'gguf', 'grammar', 'http', 'store'],
   store: ['core'],
   observe: ['core', 'config'],
   run: 'anything',
@@ -147,7 +147,8 @@ function findCircle(edges: ReadonlyMap<string, ReadonlySet<string>>): string | u
 
 describe('files', () => {
   test('are short', () => {
-    const long = files.filter(({ text }) => text.split('\n').length > 401).map(({ path }) => path);
+    const sources = files.filter(({ path }) => !path.endsWith('.test.ts'));
+    const long = sources.filter(({ text }) => text.split('\n').length > 401).map(({ path }) => path);
     expect(long).toEqual([]);
   });
 

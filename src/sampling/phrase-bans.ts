@@ -18,13 +18,17 @@ interface HeldToken {
  */
 export class PhraseBans {
   readonly #phrases: readonly string[];
+  readonly #longest: number;
   readonly #delay: number;
   readonly #held: HeldToken[] = [];
   readonly #forbidden = new Map<number, number[]>();
   #released = 0;
+  /** The end of the text that was shown: after a rewind a phrase may begin in it, and it cannot be taken back. */
+  #tail = '';
 
   constructor(phrases: readonly string[], delay: number) {
     this.#phrases = phrases.map(foldCase).filter((phrase) => phrase !== '');
+    this.#longest = Math.max(0, ...this.#phrases.map(({ length }) => length));
     this.#delay = delay;
   }
 
@@ -37,8 +41,12 @@ export class PhraseBans {
   accept(token: number, text: string): BanStep {
     this.#held.push({ token, text, folded: foldCase(text) });
     const joined = this.#held.map(({ folded }) => folded).join('');
-    const starts = this.#phrases.map((phrase) => joined.indexOf(phrase)).filter((start) => start >= 0);
-    if (starts.length > 0) return this.#rewind(Math.min(...starts));
+    const whole = this.#tail + joined;
+    const starts = this.#phrases
+      .map((phrase) => whole.indexOf(phrase, Math.max(0, this.#tail.length - phrase.length + 1)))
+      .filter((start) => start >= 0);
+    // What begins in the shown text is broken off at the first token that was not shown.
+    if (starts.length > 0) return this.#rewind(Math.max(0, Math.min(...starts) - this.#tail.length));
     return this.#release(this.#releasable(joined));
   }
 
@@ -90,10 +98,10 @@ export class PhraseBans {
 
   #release(count: number): BanStep {
     const start = this.#released;
-    const text = this.#held
-      .splice(0, count)
-      .map((held) => held.text)
-      .join('');
+    const shown = this.#held.splice(0, count);
+    const text = shown.map((held) => held.text).join('');
+    const folded = this.#tail + shown.map((held) => held.folded).join('');
+    this.#tail = folded.slice(Math.max(0, folded.length - this.#longest + 1));
     this.#released += count;
     for (let position = start; position < this.#released; position += 1) this.#forbidden.delete(position);
     return { type: 'release', start, end: this.#released, text };

@@ -15,6 +15,7 @@ const settings: BatchingSettings = {
 const plain = {
   grammar: undefined,
   bannedStrings: [],
+  media: [],
   guidance: undefined,
   reasoning: undefined,
   sampling: defaultSampling,

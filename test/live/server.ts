@@ -1,10 +1,14 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll } from 'vitest';
 
-export const program = fileURLToPath(new URL('../../dist/main.js', import.meta.url));
+/** The build under test; `PARLEY_DIST` names the folder of another than that of this repository. */
+const build = process.env['PARLEY_DIST'];
+export const program =
+  build === undefined ? fileURLToPath(new URL('../../dist/main.js', import.meta.url)) : join(build, 'main.js');
 export const embeddedModel = fileURLToPath(new URL('../../models/parley-mini.gguf', import.meta.url));
 
 /** A server of its own process, as a user starts it. */
