@@ -41,12 +41,20 @@ import { ResponseStore } from './store/responses.ts';
 export interface AppParts {
   readonly settings: Settings;
   readonly engine: TextEngine;
+  /** How long the model stays in memory after its last use, where the engine can let go of it. */
+  readonly resting?: Resting;
   readonly format: ChatFormat;
   readonly product: { readonly name: string; readonly version: string };
   readonly observer: TextObserver;
   readonly warn: (text: string) => void;
   readonly onError: (error: unknown, where: { readonly method: string; readonly path: string }) => void;
   readonly shutdown: () => void;
+}
+
+export interface Resting {
+  restAfter(milliseconds: number): void;
+  /** Milliseconds since 1970. */
+  expiresAt(): number;
 }
 
 export interface App {
@@ -127,7 +135,7 @@ function chatOn({ settings, format, warn }: AppParts, text: TextService): ChatSe
 }
 
 function allEndpoints(
-  { settings, format, product, shutdown }: AppParts,
+  { settings, format, product, resting, shutdown }: AppParts,
   text: TextService,
   chat: ChatService,
   watch: Watchers,
@@ -189,7 +197,11 @@ function allEndpoints(
     ...openaiEndpoints({ ...dialect, replacePlaceholders: instruct, endpoints: () => endpoints }),
     ...responsesEndpoints({ ...dialect, store: new ResponseStore() }),
     ...messagesEndpoints(dialect),
-    ...ollamaEndpoints({ ...dialect, modelFile: describeModelFile }),
+    ...ollamaEndpoints({
+      ...dialect,
+      modelFile: describeModelFile,
+      ...(resting ? { keepAlive: resting.restAfter, expiresAt: resting.expiresAt } : {}),
+    }),
     ...llamacppEndpoints({
       ...dialect,
       product,

@@ -6,8 +6,11 @@ import { writeConfigFile } from './config/config-file.ts';
 import type { FlagKey, Settings } from './config/flags.ts';
 import { helpText } from './config/help.ts';
 import { loadSettings } from './config/load.ts';
+import type { LlamaObserver } from './engines/llama/host.ts';
 import type { ModelFile } from './engines/llama/model-file.ts';
 import { readModelFile } from './engines/llama/model-file.ts';
+import { RestingEngine } from './engines/resting.ts';
+import { systemTimer } from './http/timers.ts';
 import { welcome } from './observe/banner.ts';
 import { LoadLog } from './observe/load-log.ts';
 import { RequestLog } from './observe/request-log.ts';
@@ -57,7 +60,7 @@ async function run(settings: Settings, given: ReadonlySet<FlagKey>, notes: reado
   const { adapter } = format;
   const loadLog = new LoadLog(terminal, path === undefined ? '' : displayName(path));
   const startedAt = performance.now();
-  const engine = createTextEngine(settings, given, file, {
+  const observer: LlamaObserver = {
     progress: (fraction) => loadLog.progress(fraction),
     loaded: (model) => {
       const place = model.gpuLayers > 0 ? `${model.gpuLayers} of ${model.layers + 1} layers on the GPU` : 'on the CPU';
@@ -71,6 +74,13 @@ async function run(settings: Settings, given: ReadonlySet<FlagKey>, notes: reado
       terminal.line(`The text engine stopped (${signal ?? `code ${code}`}); it is being started again.`);
     },
     ...(settings.debugmode === 1 ? { line: (line: string) => terminal.line(`llama.cpp: ${line}`) } : {}),
+  };
+  const engine = new RestingEngine({
+    create: () => createTextEngine(settings, given, file, observer),
+    startTimer: systemTimer,
+    now: () => Date.now(),
+    onRest: () =>
+      terminal.line('The text model was not needed for a while and is unloaded; the next request loads it again.'),
   });
   const requestLog = new RequestLog({
     terminal,
@@ -85,6 +95,7 @@ async function run(settings: Settings, given: ReadonlySet<FlagKey>, notes: reado
   const app = createApp({
     settings,
     engine,
+    resting: { restAfter: (time) => engine.restAfter(time), expiresAt: () => engine.expiresAt },
     format,
     product,
     observer: scripted || settings.cli ? {} : requestLog,

@@ -33,10 +33,11 @@ export function readyLines(addresses: Addresses, settings: Settings, withModel: 
     '======',
     `Active Modules: ${names(true) || 'none'}`,
     `Inactive Modules: ${names(false) || 'none'}`,
-    'Enabled APIs: KoboldCppApi',
+    'Enabled APIs: KoboldCppApi OpenAiApi OllamaApi AnthropicApi LlamaCppApi',
     ...openWarning(addresses, settings),
     `Starting Kobold API on port ${addresses.port} at ${url}/api/`,
-    `Start page at ${url}/`,
+    `Starting OpenAI Compatible API on port ${addresses.port} at ${url}/v1/`,
+    `Start page at ${url}/ and list of all endpoints at ${url}/api`,
     '======',
     `Please connect to custom endpoint at ${url}`,
   ];

@@ -6,7 +6,7 @@ import { fileURLToPath } from 'node:url';
 import { afterAll } from 'vitest';
 
 /** The build under test; `PARLEY_DIST` names the folder of another than that of this repository. */
-const build = process.env['PARLEY_DIST'];
+const build = process.env.PARLEY_DIST;
 export const program =
   build === undefined ? fileURLToPath(new URL('../../dist/main.js', import.meta.url)) : join(build, 'main.js');
 export const embeddedModel = fileURLToPath(new URL('../../models/parley-mini.gguf', import.meta.url));

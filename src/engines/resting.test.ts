@@ -1,0 +1,87 @@
+import { expect, test } from 'vitest';
+import type { GenerationRequest } from '../core/request.ts';
+import type { GenerationSink } from '../core/text-engine.ts';
+import { RestingEngine, type StartableEngine } from './resting.ts';
+
+/** Timers that fire when the test says so, and engines that only note what happens to them: test doubles. */
+function world() {
+  const log: string[] = [];
+  const sinks: GenerationSink[] = [];
+  let timers: { milliseconds: number; action: () => void }[] = [];
+  let made = 0;
+  const create = (): StartableEngine => {
+    const name = `engine ${++made}`;
+    return {
+      start: () => log.push(`${name} starts`),
+      stop: async () => {
+        log.push(`${name} stops`);
+      },
+      state: () => ({ type: 'ready', model: { name: 'm', contextSize: 99 } as never }),
+      contextSize: () => 99,
+      settled: () => Promise.resolve(),
+      generate: (_request, _seed, sink) => {
+        sinks.push(sink);
+        return { abort: () => {} };
+      },
+      tokenize: async () => [1],
+      detokenize: async () => 'x',
+    };
+  };
+  const engine = new RestingEngine({
+    create,
+    now: () => 1000,
+    startTimer: (milliseconds, action) => {
+      const timer = { milliseconds, action };
+      timers.push(timer);
+      return { cancel: () => (timers = timers.filter((one) => one !== timer)) };
+    },
+  });
+  const fire = () => {
+    const due = timers;
+    timers = [];
+    for (const { action } of due) action();
+  };
+  return { engine, log, sinks, fire, timers: () => timers.map(({ milliseconds }) => milliseconds) };
+}
+
+const request = {} as GenerationRequest;
+const finish = { type: 'error', error: new Error('over') } as never;
+
+test('without a wish it stays for ever', () => {
+  const { engine, timers } = world();
+  engine.start();
+  expect(timers()).toEqual([]);
+  expect(engine.expiresAt).toBe(Number.POSITIVE_INFINITY);
+});
+
+test('after the time it gives its memory back, and still says what it is', () => {
+  const { engine, log, fire } = world();
+  engine.start();
+  engine.restAfter(5000);
+  expect(engine.expiresAt).toBe(6000);
+  fire();
+  expect(log).toEqual(['engine 1 starts', 'engine 1 stops']);
+  expect(engine.loaded).toBe(false);
+  expect([engine.state().type, engine.contextSize()]).toEqual(['ready', 99]);
+});
+
+test('the next who needs it wakes it', async () => {
+  const { engine, log, fire } = world();
+  engine.start();
+  engine.restAfter(0);
+  fire();
+  await engine.settled();
+  expect(log).toEqual(['engine 1 starts', 'engine 1 stops', 'engine 2 starts']);
+  expect(engine.loaded).toBe(true);
+});
+
+test('it never rests while somebody is served, and the time runs from the end of the work', () => {
+  const { engine, sinks, timers, log } = world();
+  engine.start();
+  engine.restAfter(5000);
+  engine.generate(request, 1, { event: () => {} });
+  expect(timers()).toEqual([]);
+  sinks[0]?.event(finish);
+  expect(timers()).toEqual([5000]);
+  expect(log).toEqual(['engine 1 starts']);
+});

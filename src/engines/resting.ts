@@ -1,0 +1,127 @@
+import type { GenerationRequest } from '../core/request.ts';
+import type { GenerationSink, RunningGeneration, TextEngine } from '../core/text-engine.ts';
+import type { TextState } from '../core/text-service.ts';
+
+/** An engine that can be ended and made anew. */
+export interface StartableEngine extends TextEngine {
+  start(): void;
+  stop(): Promise<void>;
+}
+
+export interface RestingParts {
+  readonly create: () => StartableEngine;
+  readonly startTimer: (milliseconds: number, action: () => void) => { cancel(): void };
+  readonly now: () => number;
+  readonly onRest?: () => void;
+}
+
+/** Longer than this and a timer of Node would fire at once; it is for ever to any reader of a clock. */
+const longestTimer = 2 ** 31 - 1;
+
+/**
+ * An engine that gives its memory back when it was not needed for a while, and is loaded again by the next request. To
+ * everybody else it looks ready all the time: whoever waits for `settled` wakes it.
+ */
+export class RestingEngine implements StartableEngine {
+  #engine: StartableEngine | undefined;
+  #lastState: TextState;
+  #running = 0;
+  #restAfter = Number.POSITIVE_INFINITY;
+  #expiresAt = Number.POSITIVE_INFINITY;
+  #timer: { cancel(): void } | undefined;
+
+  constructor(private readonly parts: RestingParts) {
+    this.#engine = parts.create();
+    this.#lastState = this.#engine.state();
+  }
+
+  get loaded(): boolean {
+    return this.#engine !== undefined;
+  }
+
+  /** When it will rest, in the time of the parts' clock; never is infinite. */
+  get expiresAt(): number {
+    return this.#expiresAt;
+  }
+
+  start(): void {
+    this.#engine?.start();
+  }
+
+  async stop(): Promise<void> {
+    this.#timer?.cancel();
+    await this.#engine?.stop();
+  }
+
+  /** From the end of the work that runs now, and of all that comes, it stays for this long. 0 lets it go at once. */
+  restAfter(milliseconds: number): void {
+    this.#restAfter = Math.max(0, milliseconds);
+    this.#plan();
+  }
+
+  state(): TextState {
+    if (this.#engine) this.#lastState = this.#engine.state();
+    return this.#lastState;
+  }
+
+  contextSize(): number {
+    const state = this.state();
+    return this.#engine?.contextSize() ?? (state.type === 'ready' ? state.model.contextSize : 0);
+  }
+
+  settled(): Promise<void> {
+    return this.#awake().settled();
+  }
+
+  generate(request: GenerationRequest, seed: number, sink: GenerationSink): RunningGeneration {
+    this.#running += 1;
+    this.#timer?.cancel();
+    return this.#awake().generate(request, seed, {
+      ...sink,
+      event: (event) => {
+        if (event.type === 'finish' || event.type === 'error') {
+          this.#running -= 1;
+          this.#plan();
+        }
+        sink.event(event);
+      },
+    });
+  }
+
+  tokenize(text: string, options: { readonly addSpecial: boolean }): Promise<readonly number[]> {
+    return this.#awake().tokenize(text, options);
+  }
+
+  detokenize(tokens: readonly number[], options: { readonly renderSpecial: boolean }): Promise<string> {
+    return this.#awake().detokenize(tokens, options);
+  }
+
+  #awake(): StartableEngine {
+    if (this.#engine) return this.#engine;
+    const engine = this.parts.create();
+    this.#engine = engine;
+    engine.start();
+    this.#plan();
+    return engine;
+  }
+
+  #plan(): void {
+    this.#timer?.cancel();
+    this.#expiresAt = this.parts.now() + this.#restAfter;
+    if (!this.#engine || this.#running > 0 || this.#restAfter > longestTimer) return;
+    this.#timer = this.parts.startTimer(this.#restAfter, () => this.#rest());
+  }
+
+  #rest(): void {
+    const engine = this.#engine;
+    // A model that is still being loaded is on its way to somebody.
+    if (!engine || this.#running > 0 || engine.state().type === 'loading') {
+      this.#plan();
+      return;
+    }
+    this.#lastState = engine.state();
+    this.#engine = undefined;
+    this.parts.onRest?.();
+    void engine.stop();
+  }
+}

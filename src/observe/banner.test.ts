@@ -1,0 +1,31 @@
+import { expect, test } from 'vitest';
+import { defaultSettings } from '../config/flags.ts';
+import { baseUrl, readyLines } from './banner.ts';
+
+test.each([
+  ['', 'http://localhost:5001'],
+  ['0.0.0.0', 'http://localhost:5001'],
+  ['192.0.2.7', 'http://192.0.2.7:5001'],
+  ['fe80::1', 'http://[fe80::1]:5001'],
+])('a server on host %j is shown as %s', (host, url) => {
+  expect(baseUrl({ scheme: 'http', port: 5001, host })).toBe(url);
+});
+
+test('the lines that launchers wait for are there', () => {
+  const text = readyLines({ scheme: 'http', port: 5001, host: '' }, defaultSettings, true).join('\n');
+  expect(text).toContain('Starting Kobold API on port 5001 at http://localhost:5001/api/');
+  expect(text).toContain('Starting OpenAI Compatible API on port 5001 at http://localhost:5001/v1/');
+  expect(text).toMatch(/Please connect to custom endpoint at http:\/\/localhost:5001$/);
+  expect(text).toContain('Active Modules: TextGeneration');
+});
+
+test.each([
+  ['', null, undefined],
+  ['127.0.0.1', null, undefined],
+  ['0.0.0.0', null, 'anybody who reaches this address can use it'],
+  ['0.0.0.0', 'secret', 'behind the password'],
+])('on host %j with password %j people are told: %s', (host, password, expected) => {
+  const text = readyLines({ scheme: 'http', port: 1, host }, { ...defaultSettings, password }, true).join('\n');
+  if (expected) expect(text).toContain(expected);
+  else expect(text).not.toContain('Open to the network');
+});
