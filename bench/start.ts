@@ -49,7 +49,10 @@ async function oneStart(entry: string): Promise<Start> {
   const child = spawn(process.execPath, [entry, '--port', String(port), '--threads', '1'], { stdio: 'ignore' });
   const pid = child.pid as number;
   try {
-    while (!(await accepts(port))) await wait(2);
+    while (!(await accepts(port))) {
+      if (child.exitCode !== null) throw new Error(`the server ended with code ${child.exitCode}`);
+      await wait(2);
+    }
     const portMs = performance.now() - startedAt;
     while ((await healthStatus(port)) !== 200) await wait(5);
     const healthMs = performance.now() - startedAt;
