@@ -9,6 +9,8 @@ import type { Row } from './report.ts';
 import { ended } from './server-process.ts';
 import { median } from './statistics.ts';
 
+const patienceMs = 60_000;
+
 interface Start {
   readonly portMs: number;
   readonly healthMs: number;
@@ -49,12 +51,14 @@ async function oneStart(entry: string): Promise<Start> {
   const child = spawn(process.execPath, [entry, '--port', String(port), '--threads', '1'], { stdio: 'ignore' });
   const pid = child.pid as number;
   try {
-    while (!(await accepts(port))) {
+    const due = async (): Promise<void> => {
       if (child.exitCode !== null) throw new Error(`the server ended with code ${child.exitCode}`);
+      if (performance.now() - startedAt > patienceMs) throw new Error('the server did not become healthy in time');
       await wait(2);
-    }
+    };
+    while (!(await accepts(port))) await due();
     const portMs = performance.now() - startedAt;
-    while ((await healthStatus(port)) !== 200) await wait(5);
+    while ((await healthStatus(port)) !== 200) await due();
     const healthMs = performance.now() - startedAt;
     await wait(1500);
     const [worker] = childrenOf(pid);

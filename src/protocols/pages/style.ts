@@ -36,6 +36,7 @@ th, td { padding: 0.35rem 0.75rem 0.35rem 0; text-align: left; vertical-align: t
 thead th { border-top: 0; color: var(--quiet); font-size: 0.85rem; }
 tbody th { font-weight: 400; }
 code { font: 0.9em ui-monospace, monospace; overflow-wrap: anywhere; }
+@media (min-width: 48rem) { td code { white-space: nowrap; } }
 dialog { max-width: 24rem; padding: 1.25rem; color: inherit; background: var(--box); border: 1px solid var(--line); border-radius: 0.75rem; }
 dialog::backdrop { background: rgb(0 0 0 / 0.5); }
 `;
