@@ -11,11 +11,7 @@ export function openLlama(folder: string) {
   load(/^(lib)?ggml\..*v\d.*\.(so|dylib|dll)$/);
   const llama = load(/^(lib)?llama\..*v\d.*\.(so|dylib|dll)$/);
   const declare = <Signature>(prototype: string) => llama.func(prototype) as unknown as Signature;
-  const setLog = declare<(listener: Pointer, data: null) => void>('void llama_log_set(void *listener, void *data)');
-  // Any function of the library that does nothing will do for a listener.
-  const nothing = (llama as unknown as { symbol(name: string): Pointer }).symbol('llama_opt_param_filter_all');
   return {
-    silence: () => setLog(nothing, null),
     greedySampler: declare<() => Pointer>('void *llama_sampler_init_greedy(void)'),
     sample: declare<(sampler: Pointer, context: Pointer, index: number) => number>(
       'int32 llama_sampler_sample(void *sampler, void *context, int32 index)',

@@ -1,19 +1,14 @@
-import type { Grammar } from '../src/core/request.ts';
-import { defaultSampling, type Sampling } from '../src/core/sampling-fields.ts';
-import { NativeGrammar } from '../src/engines/llama/worker/grammar.ts';
-import { libraryFolder } from '../src/engines/llama/worker/library.ts';
-import { loadModel } from '../src/engines/llama/worker/model.ts';
-import { dryBreakers } from '../src/sampling/dry-breakers.ts';
-import { Sampler, type SamplerOptions } from '../src/sampling/sampler.ts';
+import { fork } from 'node:child_process';
+import { fileURLToPath } from 'node:url';
+import type { Sampling } from '../src/core/sampling-fields.ts';
 import { startBareLoop } from './bare-process.ts';
 import { promptOf } from './engine.ts';
-import { openLlama } from './llama-library.ts';
 import { cachedModel } from './model-cache.ts';
 import { type BenchOptions, workerOptions } from './options.ts';
+import { pickMicroseconds } from './pick-time.ts';
 import type { Row } from './report.ts';
 import { lowest } from './statistics.ts';
 
-const historyLength = 1500;
 const breakers = ['\n', ':', '"', '*'];
 
 const everything: Partial<Sampling> = {
@@ -64,91 +59,10 @@ export async function samplingBench({ quick, log }: BenchOptions): Promise<Row[]
   rows.push({
     bench: 'sampling',
     what: 'JSON grammar, 32k tokens',
-    value: await grammarMicroseconds(model, picks),
+    value: await grammarMicroseconds(model, Math.ceil(picks / 10)),
     unit: 'µs',
   });
   return rows;
-}
-
-type Extra = Partial<SamplerOptions> & { readonly vocabularySize: number };
-
-/** The least disturbed of several runs; what the copy of the logits takes is taken off. */
-function pickMicroseconds(
-  changes: Partial<Sampling>,
-  extra: Extra,
-  picks: number,
-  after?: (token: number) => void,
-): number {
-  const { vocabularySize } = extra;
-  const settings = { ...defaultSampling, ...changes };
-  const words = {
-    size: vocabularySize,
-    piece: (token: number) => pieces[token % pieces.length] as string,
-    tokenize: () => [7],
-  };
-  const sampler = new Sampler(settings, {
-    contextSize: 4096,
-    seed: 7,
-    logitBias: [],
-    bannedTokens: [],
-    ...(settings.dryBreakers.length > 0 ? { dryBreakers: dryBreakers(settings.dryBreakers, words) } : {}),
-    ...extra,
-  });
-  const sets = Array.from({ length: 8 }, (_, seed) => randomLogits(vocabularySize, seed + 1));
-  const history = Int32Array.from(randomLogits(historyLength, 99), (value) => Math.abs(Math.floor(value * 1e4)) % 500);
-  const logits = new Float32Array(vocabularySize);
-  const timed = (work: (index: number) => void): number => {
-    const startedAt = performance.now();
-    for (let index = 0; index < picks; index += 1) work(index);
-    return ((performance.now() - startedAt) * 1000) / picks;
-  };
-  const copy = (index: number) => logits.set(sets[index % sets.length] as Float32Array);
-  const whole = (index: number) => {
-    copy(index);
-    const token = sampler.pick(logits, history, historyLength);
-    after?.(token);
-  };
-  timed(whole);
-  const runs = Array.from({ length: 7 }, () => ({ whole: timed(whole), copy: timed(copy) }));
-  return lowest(runs.map((run) => run.whole)) - lowest(runs.map((run) => run.copy));
-}
-
-const pieces = [' the', 'ing', '\n', ' a', '."', 'x', ' said', ':'];
-
-/** Spread like a real model's: most tokens far behind a few. */
-function randomLogits(count: number, seed: number): Float32Array {
-  let state = seed * 2654435761;
-  const uniform = () => {
-    state = (Math.imul(state, 1664525) + 1013904223) >>> 0;
-    return (state + 1) / (2 ** 32 + 1);
-  };
-  return Float32Array.from(
-    { length: count },
-    () => Math.sqrt(-2 * Math.log(uniform())) * Math.cos(2 * Math.PI * uniform()) * 2.5,
-  );
-}
-
-const jsonText: Grammar = {
-  gbnf: 'root ::= "\\"" [^"\\\\]* "\\""',
-  retainState: false,
-};
-
-/** Inside a JSON string, where nearly all tokens may follow: the common case, and the dear one. */
-async function grammarMicroseconds(model: string, picks: number): Promise<number> {
-  openLlama(libraryFolder('cpu')).silence();
-  const loaded = await loadModel(await workerOptions(model, ['--usecpu', '--contextsize', '512'], 1), () => {});
-  const { vocabulary } = loaded;
-  const grammar = new NativeGrammar(vocabulary, jsonText);
-  for (const token of vocabulary.tokenize('"', { addSpecial: false })) {
-    if (Buffer.from(vocabulary.bytes(token, false)).toString() === '"') grammar.accept(token);
-  }
-  const extra = { vocabularySize: vocabulary.size, grammar };
-  return pickMicroseconds(
-    {},
-    extra,
-    Math.ceil(picks / 10),
-    (token) => token >= 0 && !vocabulary.isEnd(token) && grammar.accept(token),
-  );
 }
 
 async function bareToken(model: string): Promise<number> {
@@ -163,4 +77,14 @@ async function bareToken(model: string): Promise<number> {
   } finally {
     await bare.stop();
   }
+}
+
+function grammarMicroseconds(model: string, picks: number): Promise<number> {
+  const child = fork(fileURLToPath(new URL('grammar-time.js', import.meta.url)), [model, String(picks)], {
+    stdio: ['ignore', 'inherit', 'ignore', 'ipc'],
+  });
+  return new Promise((resolve, reject) => {
+    child.once('message', (value) => resolve(value as number));
+    child.once('exit', (code) => reject(new Error(`the grammar could not be measured (code ${code})`)));
+  });
 }

@@ -1,13 +1,15 @@
-import { readdirSync } from 'node:fs';
+import { existsSync, readdirSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import koffi from 'koffi';
 import {
   type Batch,
   type ContextParams,
   checkLayout,
-  libraryVersion,
+  fabricLayout,
+  type Layout,
   type ModelParams,
   type Pointer,
+  plainLayout,
 } from './structs.ts';
 
 /**
@@ -16,33 +18,68 @@ import {
  */
 export type Native = ReturnType<typeof bind>;
 
+type Library = ReturnType<typeof koffi.load>;
+
+interface Libraries {
+  readonly base: Library;
+  readonly ggml: Library;
+  readonly llama: Library;
+  /** Where the backends lie that are loaded at run time. */
+  readonly backendFolder: string;
+  readonly layout: Layout;
+}
+
+/** The libraries of an `@node-llama-cpp` package. */
 export function openLibraries(folder: string): Native {
+  return checked(() => {
+    const files = readdirSync(folder);
+    const open = (pattern: RegExp) => {
+      const name = files.find((file) => pattern.test(file));
+      if (!name) throw new Error(`no library like ${pattern.source} in ${folder}`);
+      return koffi.load(join(folder, name));
+    };
+    return {
+      base: open(/^(lib)?ggml-base\.(so|dylib|dll)$/),
+      ggml: open(/^(lib)?ggml\..*v\d.*\.(so|dylib|dll)$/),
+      llama: open(/^(lib)?llama\..*v\d.*\.(so|dylib|dll)$/),
+      backendFolder: folder,
+      layout: plainLayout,
+    };
+  });
+}
+
+/** The one library of `@qvac/fabric`, which can also read pictures and sound. On Linux its backends lie beside it. */
+export function openFabric(folder: string): Native {
+  return checked(() => {
+    const library = koffi.load(join(folder, 'qvac__fabric.bare'));
+    const beside = join(folder, 'qvac__fabric');
+    const backendFolder = existsSync(beside) ? beside : folder;
+    return { base: library, ggml: library, llama: library, backendFolder, layout: fabricLayout };
+  });
+}
+
+function checked(open: () => Libraries): Native {
   // Graph building in C++ is deep; the stacks that koffi gives by default (128 KiB for async calls) overflow.
   koffi.config({ ...koffi.config(), sync_stack_size: 16 << 20, async_stack_size: 8 << 20, async_heap_size: 1 << 20 });
-  const native = bind(folder);
+  const libraries = open();
+  const native = bind(libraries);
   const version = native.version();
-  if (!version.startsWith(libraryVersion)) {
-    throw new Error(`the llama.cpp library is ${version}; this version of Parley needs ${libraryVersion}`);
+  const wanted = libraries.layout.version;
+  if (!version.startsWith(wanted)) {
+    throw new Error(`the llama.cpp library is ${version}; this version of Parley needs ${wanted}`);
   }
   checkLayout(native.modelDefaults(), native.contextDefaults());
   return native;
 }
 
-function bind(folder: string) {
+function bind({ base, ggml, llama, backendFolder: folder, layout }: Libraries) {
   const files = readdirSync(folder);
-  const open = (pattern: RegExp) => {
-    const name = files.find((file) => pattern.test(file));
-    if (!name) throw new Error(`no library like ${pattern.source} in ${folder}`);
-    return koffi.load(join(folder, name));
-  };
-  const base = open(/^(lib)?ggml-base\.(so|dylib|dll)$/);
-  const ggml = open(/^(lib)?ggml\..*v\d.*\.(so|dylib|dll)$/);
-  const llama = open(/^(lib)?llama\..*v\d.*\.(so|dylib|dll)$/);
-  type Library = typeof llama;
+  const { contextParams } = layout;
   const declare = <Signature>(library: Library, prototype: string) => library.func(prototype) as unknown as Signature;
 
   return {
     folder,
+    library: llama,
     version: declare<() => string>(llama, 'const char *llama_version(void)'),
     systemInfo: declare<() => string>(llama, 'const char *llama_print_system_info(void)'),
     backendInit: declare<() => void>(llama, 'void llama_backend_init(void)'),
@@ -81,7 +118,7 @@ function bind(folder: string) {
     isEmpty: (base as unknown as { symbol(name: string): Pointer }).symbol('ggml_is_empty'),
 
     modelDefaults: declare<() => ModelParams>(llama, 'llama_model_params llama_model_default_params(void)'),
-    contextDefaults: declare<() => ContextParams>(llama, 'llama_context_params llama_context_default_params(void)'),
+    contextDefaults: declare<() => ContextParams>(llama, `${contextParams} llama_context_default_params(void)`),
     modelLoad: asynchronous<(path: string, params: ModelParams) => Pointer | null>(
       llama.func('void *llama_model_load_from_file(const char *path, llama_model_params params)'),
     ),
@@ -93,6 +130,8 @@ function bind(folder: string) {
     modelParameters: declare<(model: Pointer) => number>(llama, 'uint64 llama_model_n_params(void *model)'),
     modelSize: declare<(model: Pointer) => number>(llama, 'uint64 llama_model_size(void *model)'),
     modelLayers: declare<(model: Pointer) => number>(llama, 'int32 llama_model_n_layer(void *model)'),
+    /** How many numbers a place of the input takes, where it is no token. */
+    modelInputWidth: declare<(model: Pointer) => number>(llama, 'int32 llama_model_n_embd_inp(void *model)'),
     modelTrainedContext: declare<(model: Pointer) => number>(llama, 'int32 llama_model_n_ctx_train(void *model)'),
     modelTemplate: declare<(model: Pointer, name: string | null) => string | null>(
       llama,
@@ -113,7 +152,7 @@ function bind(folder: string) {
 
     contextNew: declare<(model: Pointer, params: ContextParams) => Pointer | null>(
       llama,
-      'void *llama_init_from_model(void *model, llama_context_params params)',
+      `void *llama_init_from_model(void *model, ${contextParams} params)`,
     ),
     attachThreadpool: declare<(context: Pointer, generation: Pointer, batch: Pointer) => void>(
       llama,
@@ -246,7 +285,7 @@ function bind(folder: string) {
 /** CPU builds in this folder that this processor says it can run, best first. Where there is one build only: none. */
 function cpuVariants(folder: string, files: readonly string[]): string[] {
   return files
-    .filter((file) => /^(lib)?ggml-cpu-[\w.]+\.(so|dll)$/.test(file))
+    .filter((file) => /^(lib)?(qvac-)?ggml-cpu-[\w.]+\.(so|dll)$/.test(file))
     .map((file) => {
       const path = join(folder, file);
       const score = koffi.load(path).func('int ggml_backend_score(void)') as unknown as () => number;
@@ -259,12 +298,12 @@ function cpuVariants(folder: string, files: readonly string[]): string[] {
 
 export function variantName(path: string): string {
   return basename(path)
-    .replace(/^(lib)?ggml-cpu-/, '')
+    .replace(/^(lib)?(qvac-)?ggml-cpu-/, '')
     .replace(/\.(so|dll)$/, '');
 }
 
 /** koffi runs `.async` on its own thread and calls back; the event loop stays free. */
-function asynchronous<Signature extends (...parameters: never[]) => unknown>(callable: unknown) {
+export function asynchronous<Signature extends (...parameters: never[]) => unknown>(callable: unknown) {
   const { async: start } = callable as { async(...parameters: unknown[]): void };
   return (...parameters: Parameters<Signature>): Promise<ReturnType<Signature>> =>
     new Promise((resolve, reject) => {

@@ -1,10 +1,18 @@
 import koffi from 'koffi';
 
 /**
- * The C structures that are passed by value, for llama.cpp 0.4.0 as shipped in @node-llama-cpp 3.21.1. A field too many or
- * too few is a crash, so `checkLayout` compares a few defaults that the library reports with what they must be.
+ * The C structures that are passed by value, for the two libraries that we use: llama.cpp 0.4.0 as shipped in
+ * @node-llama-cpp 3.21.1, and its fork in @qvac/fabric 0.15.0, which has a few fields more. A field too many or too few
+ * is a crash, so `checkLayout` compares a few defaults that the library reports with what they must be.
  */
-export const libraryVersion = '0.4.0';
+export interface Layout {
+  readonly version: string;
+  /** The name under which koffi knows its context parameters; all else is the same in both. */
+  readonly contextParams: string;
+}
+
+export const plainLayout: Layout = { version: '0.4.0', contextParams: 'llama_context_params' };
+export const fabricLayout: Layout = { version: '0.1.2-dev', contextParams: 'fabric_context_params' };
 
 koffi.struct('llama_model_params', {
   devices: 'void *',
@@ -26,7 +34,7 @@ koffi.struct('llama_model_params', {
   load_mtp: 'bool',
 });
 
-koffi.struct('llama_context_params', {
+const contextSizesToCache = {
   n_ctx: 'uint32',
   n_batch: 'uint32',
   n_ubatch: 'uint32',
@@ -53,6 +61,9 @@ koffi.struct('llama_context_params', {
   cb_eval_user_data: 'void *',
   type_k: 'int',
   type_v: 'int',
+};
+
+const contextAbortToUnified = {
   abort_callback: 'void *',
   abort_callback_data: 'void *',
   embeddings: 'bool',
@@ -61,9 +72,24 @@ koffi.struct('llama_context_params', {
   op_offload: 'bool',
   swa_full: 'bool',
   kv_unified: 'bool',
+};
+
+const contextEnd = {
   samplers: 'void *',
   n_samplers: 'size_t',
   ctx_other: 'void *',
+};
+
+koffi.struct(plainLayout.contextParams, { ...contextSizesToCache, ...contextAbortToUnified, ...contextEnd });
+koffi.struct(fabricLayout.contextParams, {
+  ...contextSizesToCache,
+  moe_cache_size: 'size_t',
+  ...contextAbortToUnified,
+  prefetch_weights: 'bool',
+  moe_cache_auto: 'bool',
+  ...contextEnd,
+  ctx_other_share_compute: 'bool',
+  training: 'bool',
 });
 
 koffi.struct('llama_batch', {
@@ -123,6 +149,8 @@ export interface ContextParams {
   no_perf: boolean;
   swa_full: boolean;
   kv_unified: boolean;
+  n_samplers: number;
+  ctx_other: Pointer | null;
 }
 
 export interface Batch {
@@ -144,8 +172,11 @@ export function checkLayout(model: ModelParams, context: ContextParams): void {
     context.type_k,
     context.type_v,
     context.offload_kqv,
+    context.kv_unified,
+    context.n_samplers,
+    context.ctx_other,
   ];
-  if (`${seen} ${seenToo}` !== '1,-1,-1,false,false 512,2048,512,1,1,true') {
+  if (`${seen} ${seenToo}` !== '1,-1,-1,false,false 512,2048,512,1,1,true,false,0,') {
     throw new Error(`the llama.cpp library has another layout than expected (${seen} ${seenToo})`);
   }
 }

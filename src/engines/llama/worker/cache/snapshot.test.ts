@@ -1,0 +1,44 @@
+import { describe, expect, test } from 'vitest';
+import { chooseSnapshot, isCovered, overLimit, type SnapshotEntry } from './snapshot.ts';
+
+const range = (from: number, to: number) => Int32Array.from({ length: to - from }, (_, index) => from + index);
+const entry = (id: string, tokens: Int32Array, more: Partial<SnapshotEntry> = {}): SnapshotEntry => ({
+  id,
+  tokens,
+  bytes: 10,
+  usedAt: 0,
+  ...more,
+});
+const wanted = range(0, 500);
+
+describe('which snapshot is put back', () => {
+  test('the one that shares most', () => {
+    const entries = [entry('short', range(0, 200)), entry('long', range(0, 400)), entry('other', range(900, 999))];
+    expect(chooseSnapshot(entries, wanted, 0, true)).toMatchObject({ entry: { id: 'long' }, common: 400 });
+  });
+  test('none that saves only a few tokens more than what is at hand', () => {
+    expect(chooseSnapshot([entry('a', range(0, 400))], wanted, 350, true)).toBeUndefined();
+  });
+  test('one token is always left to compute', () => {
+    expect(chooseSnapshot([entry('a', range(0, 600))], wanted, 0, true)?.common).toBe(499);
+  });
+  test('one that goes on differently only where the end can be forgotten', () => {
+    const branched = entry('a', Int32Array.from([...range(0, 300), 7, 8, 9]));
+    expect(chooseSnapshot([branched], wanted, 0, true)?.common).toBe(300);
+    expect(chooseSnapshot([branched], wanted, 0, false)).toBeUndefined();
+    expect(chooseSnapshot([entry('b', range(0, 300))], wanted, 0, false)?.common).toBe(300);
+  });
+});
+
+test('what is covered by another snapshot need not be kept again', () => {
+  expect(isCovered([entry('a', range(0, 480))], wanted)).toBe(true);
+  expect(isCovered([entry('a', range(0, 300))], wanted)).toBe(false);
+});
+
+test('over a limit the ones not used for longest go', () => {
+  const [old, mid, fresh] = [1, 2, 3].map((usedAt) => entry(`e${usedAt}`, range(0, 1), { usedAt, bytes: 40 }));
+  const entries = [mid, old, fresh] as SnapshotEntry[];
+  expect(overLimit(entries, { bytes: 100, count: 9 })).toEqual([old]);
+  expect(overLimit(entries, { bytes: 1000, count: 1 })).toEqual([mid, old]);
+  expect(overLimit(entries, { bytes: 1000, count: 9 })).toEqual([]);
+});

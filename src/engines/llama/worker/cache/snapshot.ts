@@ -1,0 +1,69 @@
+import { commonPrefix } from '../reuse.ts';
+
+/** The computed state of a sequence, to be put back later instead of computing its tokens again. */
+export interface Snapshot {
+  readonly tokens: Int32Array;
+  readonly state: Uint8Array;
+}
+
+/** What is known of a snapshot without reading its state. */
+export interface SnapshotEntry {
+  readonly id: string;
+  readonly tokens: Int32Array;
+  readonly bytes: number;
+  /** When it was last written or used. */
+  readonly usedAt: number;
+}
+
+/** Where snapshots are kept: in memory, or on a disk that outlives the program. */
+export interface SnapshotStore {
+  entries(): readonly SnapshotEntry[];
+  /** Undefined when it is gone or damaged; then it is no longer among the entries either. */
+  read(id: string): Promise<Snapshot | undefined>;
+  write(snapshot: Snapshot): Promise<void>;
+}
+
+export interface SnapshotChoice {
+  readonly entry: SnapshotEntry;
+  readonly common: number;
+}
+
+/** A snapshot must save at least this many tokens more than what is at hand: putting it back takes time as well. */
+const worthReading = 64;
+
+/**
+ * The snapshot that saves most, if it saves enough. One that goes on differently after the common part serves too, where
+ * the memory of the model can forget its end; otherwise all of it must be a beginning of what is wanted.
+ */
+export function chooseSnapshot(
+  entries: readonly SnapshotEntry[],
+  wanted: Int32Array,
+  atHand: number,
+  canRewind: boolean,
+): SnapshotChoice | undefined {
+  let best: SnapshotChoice | undefined;
+  for (const entry of entries) {
+    const common = Math.min(commonPrefix(entry.tokens, wanted), wanted.length - 1);
+    const usable = canRewind || entry.tokens.length <= common;
+    if (usable && common >= atHand + worthReading && common > (best?.common ?? 0)) best = { entry, common };
+  }
+  return best;
+}
+
+/** Whether one of the entries already holds (nearly) all of these tokens, so that another would add nothing. */
+export function isCovered(entries: readonly SnapshotEntry[], tokens: Int32Array): boolean {
+  return entries.some((entry) => commonPrefix(entry.tokens, tokens) >= tokens.length - worthReading);
+}
+
+/** Those to give up so that at most `bytes` and `count` are kept, the ones not used for longest first. */
+export function overLimit(
+  entries: readonly SnapshotEntry[],
+  limits: { readonly bytes: number; readonly count: number },
+): readonly SnapshotEntry[] {
+  const newestFirst = [...entries].sort((a, b) => b.usedAt - a.usedAt);
+  let bytes = 0;
+  return newestFirst.filter((entry, index) => {
+    bytes += entry.bytes;
+    return bytes > limits.bytes || index >= limits.count;
+  });
+}

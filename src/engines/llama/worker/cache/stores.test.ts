@@ -1,0 +1,77 @@
+import { appendFileSync, mkdtempSync, readdirSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, describe, expect, test } from 'vitest';
+import { DiskStore } from './disk-store.ts';
+import { MemoryStore } from './memory-store.ts';
+import type { Snapshot, SnapshotStore } from './snapshot.ts';
+
+const folders: string[] = [];
+const folder = () => {
+  const made = mkdtempSync(join(tmpdir(), 'parley-cache-'));
+  folders.push(made);
+  return made;
+};
+afterAll(() => {
+  for (const made of folders) rmSync(made, { recursive: true, force: true });
+});
+
+const snapshot = (first: number, bytes = 100): Snapshot => ({
+  tokens: Int32Array.of(first, 2, 3),
+  state: new Uint8Array(bytes).fill(first),
+});
+const fingerprint = 'a'.repeat(64);
+let clock = 0;
+const now = () => ++clock;
+const disk = (where: string, more = {}) => DiskStore.open({ folder: where, bytes: 10_000, fingerprint, now, ...more });
+const firsts = (store: SnapshotStore) => store.entries().map(({ tokens }) => tokens[0]);
+
+describe.each<[string, (limit: number) => Promise<SnapshotStore>]>([
+  ['in memory', async (bytes) => new MemoryStore({ count: 99, bytes }, now)],
+  ['on disk', (bytes) => disk(folder(), { bytes })],
+])('a store %s', (_, make) => {
+  test('gives back what was put in', async () => {
+    const store = await make(10_000);
+    await store.write(snapshot(7));
+    const [entry] = store.entries();
+    const found = await store.read(entry?.id ?? '');
+    expect([...(found?.tokens ?? [])]).toEqual([7, 2, 3]);
+    expect([...(found?.state ?? [])]).toEqual([...snapshot(7).state]);
+    expect(await store.read('nothing')).toBeUndefined();
+  });
+
+  test('stays within its size and gives up what was not used for longest', async () => {
+    const store = await make(500);
+    for (const first of [1, 2]) await store.write(snapshot(first));
+    const old = store.entries().find(({ tokens }) => tokens[0] === 1);
+    await store.read(old?.id ?? '');
+    await store.write(snapshot(3, 300));
+    expect(firsts(store)).toContain(3);
+    expect(firsts(store)).not.toContain(2);
+  });
+});
+
+describe('a disk', () => {
+  test('is found again by the next start, and not by another model', async () => {
+    const where = folder();
+    await (await disk(where)).write(snapshot(5));
+    expect(firsts(await disk(where))).toEqual([5]);
+    expect(firsts(await disk(where, { fingerprint: 'b'.repeat(64) }))).toEqual([]);
+  });
+
+  test.each<[string, (path: string) => void]>([
+    ['cut off', (path) => truncateSync(path, 200)],
+    ['changed', (path) => appendFileSync(path, 'x')],
+    ['deleted', (path) => rmSync(path)],
+    ['emptied', (path) => writeFileSync(path, '')],
+  ])('that was %s by somebody gives nothing, and no error', async (_, damage) => {
+    const where = folder();
+    const store = await disk(where);
+    await store.write(snapshot(5));
+    const [name] = readdirSync(where);
+    damage(join(where, name as string));
+    expect(await store.read(store.entries()[0]?.id ?? '')).toBeUndefined();
+    expect(store.entries()).toEqual([]);
+    expect(firsts(await disk(where))).toEqual([]);
+  });
+});

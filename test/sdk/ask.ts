@@ -1,0 +1,62 @@
+import type Anthropic from '@anthropic-ai/sdk';
+import type { ChatRequest, ChatResponse, Ollama, ToolCall } from 'ollama';
+import type OpenAI from 'openai';
+
+/** Every question can be asked in two ways, and the answer must be the same one. */
+export const bothWays = [
+  { way: 'whole', stream: false },
+  { way: 'streamed', stream: true },
+] as const;
+
+const model = 'any';
+const maxTokens = 150;
+
+type ChatFields = Omit<OpenAI.ChatCompletionCreateParamsNonStreaming, 'model' | 'stream'>;
+type ResponseFields = Omit<OpenAI.Responses.ResponseCreateParamsNonStreaming, 'model' | 'stream'>;
+type MessageFields = Omit<Anthropic.MessageCreateParamsNonStreaming, 'model' | 'stream' | 'max_tokens'> & {
+  max_tokens?: number;
+};
+type OllamaFields = Omit<ChatRequest, 'model' | 'stream'>;
+
+/** Chat completions. */
+export function askChat(client: OpenAI, stream: boolean, fields: ChatFields): Promise<OpenAI.ChatCompletion> {
+  const asked = { model, temperature: 0, max_tokens: maxTokens, ...fields };
+  if (!stream) return client.chat.completions.create(asked);
+  const options = { stream_options: { include_usage: true } };
+  return client.chat.completions.stream({ ...asked, ...options }).finalChatCompletion();
+}
+
+export function askResponse(
+  client: OpenAI,
+  stream: boolean,
+  fields: ResponseFields,
+): Promise<OpenAI.Responses.Response> {
+  const asked = { model, temperature: 0, max_output_tokens: maxTokens, ...fields };
+  return stream ? client.responses.stream(asked).finalResponse() : client.responses.create(asked);
+}
+
+export function askMessage(client: Anthropic, stream: boolean, fields: MessageFields): Promise<Anthropic.Message> {
+  const asked = { model, temperature: 0, max_tokens: maxTokens, ...fields };
+  return stream ? client.messages.stream(asked).finalMessage() : client.messages.create(asked);
+}
+
+export function messageText({ content }: Anthropic.Message): string {
+  return content.map((block) => (block.type === 'text' ? block.text : '')).join('');
+}
+
+export async function askOllama(client: Ollama, stream: boolean, fields: OllamaFields): Promise<ChatResponse> {
+  const asked = { model, ...fields, options: { temperature: 0, num_predict: maxTokens, ...fields.options } };
+  if (!stream) return client.chat({ ...asked, stream: false });
+  const parts: ChatResponse[] = [];
+  for await (const part of await client.chat({ ...asked, stream: true })) parts.push(part);
+  return joined(parts);
+}
+
+/** The parts of a stream as the one reply that they make together. */
+function joined(parts: readonly ChatResponse[]): ChatResponse {
+  const last = parts.at(-1);
+  if (!last?.done) throw new Error('the stream ended without its last part');
+  const calls: ToolCall[] = parts.flatMap(({ message }) => message.tool_calls ?? []);
+  const content = parts.map(({ message }) => message.content).join('');
+  return { ...last, message: { ...last.message, content, ...(calls.length > 0 ? { tool_calls: calls } : {}) } };
+}

@@ -1,0 +1,173 @@
+import OpenAI from 'openai';
+import { beforeAll, describe, expect, test } from 'vitest';
+import { nativeClient } from '../live/client.ts';
+import { type LiveServer, liveServers } from '../live/server.ts';
+import { askChat, bothWays } from './ask.ts';
+import { openaiClient } from './clients.ts';
+import { greeting, introduction, longStory, personQuestion, personSchema } from './questions.ts';
+
+const startServer = liveServers();
+let server: LiveServer;
+let client: OpenAI;
+
+beforeAll(async () => {
+  server = await startServer();
+  client = openaiClient(server.base);
+});
+
+const model = 'any';
+const hello = [{ role: 'user' as const, content: greeting }];
+const story = [{ role: 'user' as const, content: longStory }];
+const person = [{ role: 'user' as const, content: personQuestion }];
+const text = ({ choices }: OpenAI.ChatCompletion) => choices[0]?.message.content ?? '';
+
+describe.each(bothWays)('a chat, $way', ({ stream }) => {
+  const chat = (fields: Parameters<typeof askChat>[2]) => askChat(client, stream, fields);
+
+  test('is answered by the loaded model, and every token is counted', async () => {
+    const reply = await chat({ messages: hello });
+    expect(reply).toMatchObject({ object: 'chat.completion', model: 'koboldcpp/parley-mini' });
+    expect(reply.choices).toMatchObject([
+      { index: 0, message: { role: 'assistant', content: introduction }, finish_reason: 'stop' },
+    ]);
+    expect(reply.usage).toMatchObject({ prompt_tokens: 16, completion_tokens: 15, total_tokens: 31 });
+  });
+
+  test('ends with `length` at the limit', async () => {
+    const reply = await chat({ messages: hello, max_tokens: 3 });
+    expect(reply.choices[0]).toMatchObject({ message: { content: "I'm Parley" }, finish_reason: 'length' });
+    expect(reply.usage?.completion_tokens).toBe(3);
+  });
+
+  test('carries the probabilities of its tokens', async () => {
+    const asked = { messages: story, logprobs: true, top_logprobs: 3, max_tokens: 8, temperature: 1, seed: 5 };
+    const reply = await chat(asked);
+    const tokens = reply.choices[0]?.logprobs?.content ?? [];
+    expect(tokens).toHaveLength(8);
+    expect(tokens.map(({ token }) => token).join('')).toBe(text(reply));
+    for (const { token, bytes, logprob, top_logprobs: rivals } of tokens) {
+      expect(Buffer.from(bytes ?? []).toString()).toBe(token);
+      expect(logprob).toBeLessThanOrEqual(0);
+      expect(rivals.length).toBeGreaterThan(0);
+      expect(rivals.length).toBeLessThanOrEqual(3);
+    }
+    expect(tokens.some(({ logprob, top_logprobs: rivals }) => logprob < 0 && rivals.length > 1)).toBe(true);
+  });
+
+  test('can have several answers', async () => {
+    const reply = await chat({ messages: hello, n: 2 });
+    expect(reply.choices.map(({ index, message }) => [index, message.content])).toEqual([
+      [0, introduction],
+      [1, introduction],
+    ]);
+    expect(reply.usage).toMatchObject({ prompt_tokens: 16, completion_tokens: 30 });
+  });
+
+  test('stops before a stop text', async () => {
+    const reply = await chat({ messages: hello, stop: ['never this', 'small'] });
+    expect(reply.choices[0]).toMatchObject({ message: { content: "I'm Parley Mini, the " }, finish_reason: 'stop' });
+  });
+
+  test('is the same again with the same seed, and another with another', async () => {
+    const drawn = (seed: number) => chat({ messages: story, temperature: 1.5, top_p: 1, seed, max_tokens: 40 });
+    const [first, again, other] = [await drawn(77), await drawn(77), await drawn(78)];
+    expect(text(again)).toBe(text(first));
+    expect(text(other)).not.toBe(text(first));
+  });
+
+  test('does not use a token that is biased away', async () => {
+    const answer = await nativeClient(server.base).post('/api/extra/tokencount', { prompt: ' Parley', special: false });
+    const { ids } = answer.json() as { ids: number[] };
+    const bias = Object.fromEntries(ids.map((id) => [id, -100]));
+    expect(text(await chat({ messages: hello, logit_bias: bias }))).not.toContain(' Parley');
+  });
+
+  test('goes on with what the assistant has begun to say', async () => {
+    const begun = { role: 'assistant' as const, content: "I'm Parley" };
+    expect(text(await chat({ messages: [...hello, begun] }))).toBe(introduction.slice(begun.content.length));
+  });
+
+  test('is any JSON object on request', async () => {
+    const reply = await chat({ messages: person, response_format: { type: 'json_object' } });
+    expect(JSON.parse(text(reply))).toEqual(expect.any(Object));
+  });
+
+  test('follows a JSON schema on request, even for a question that has nothing to do with it', async () => {
+    const format = { type: 'json_schema', json_schema: { name: 'person', strict: true, schema: personSchema } } as const;
+    for (const messages of [person, hello]) {
+      const value = JSON.parse(text(await chat({ messages, response_format: format })));
+      expect(value).toEqual({ name: expect.any(String), age: expect.any(Number) });
+      expect(Number.isInteger(value.age)).toBe(true);
+    }
+  });
+});
+
+describe('a stream of chat chunks', () => {
+  const chunksOf = async (fields: object = {}) => {
+    const chunks: OpenAI.ChatCompletionChunk[] = [];
+    const asked = { model, messages: hello, temperature: 0, max_tokens: 40, stream: true, ...fields } as const;
+    for await (const chunk of await client.chat.completions.create(asked)) chunks.push(chunk);
+    return chunks;
+  };
+
+  test('names its role first, its reason last, and comes in many pieces', async () => {
+    const chunks = await chunksOf();
+    expect(chunks[0]?.choices[0]?.delta).toEqual({ role: 'assistant', content: '' });
+    expect(chunks.at(-1)?.choices[0]).toMatchObject({ delta: {}, finish_reason: 'stop' });
+    expect(chunks.filter(({ choices }) => choices[0]?.delta.content)).not.toHaveLength(1);
+    expect(new Set(chunks.map(({ id }) => id)).size).toBe(1);
+  });
+
+  test('has its usage in a last chunk without choices, when it is asked for and only then', async () => {
+    const counted = await chunksOf({ stream_options: { include_usage: true } });
+    expect(counted.at(-1)).toMatchObject({ choices: [], usage: { prompt_tokens: 16, completion_tokens: 15 } });
+    expect(counted.slice(0, -1).every(({ usage }) => usage === null)).toBe(true);
+    expect((await chunksOf()).every(({ usage }) => !usage)).toBe(true);
+  });
+});
+
+describe('a plain completion', () => {
+  const asked = { model, prompt: 'Once upon a time', max_tokens: 12, temperature: 0 };
+  const continued = ', there was a little girl named Lily. She loved to';
+
+  test('goes on with the text', async () => {
+    const { choices, usage } = await client.completions.create(asked);
+    expect(choices).toMatchObject([{ index: 0, text: continued, finish_reason: 'length' }]);
+    expect(usage).toMatchObject({ prompt_tokens: 4, completion_tokens: 12, total_tokens: 16 });
+  });
+
+  test('goes on with the same text in pieces, and counts them', async () => {
+    const pieces: string[] = [];
+    let usage: OpenAI.CompletionUsage | null | undefined;
+    const options = { stream: true, stream_options: { include_usage: true } } as const;
+    for await (const chunk of await client.completions.create({ ...asked, ...options })) {
+      if (chunk.choices[0]?.text) pieces.push(chunk.choices[0].text);
+      usage = chunk.usage ?? usage;
+    }
+    expect(pieces.join('')).toBe(continued);
+    expect(pieces.length).toBeGreaterThan(1);
+    expect(usage).toMatchObject({ prompt_tokens: 4, completion_tokens: 12 });
+  });
+
+  test('can be several, each with its echo', async () => {
+    const { choices } = await client.completions.create({ ...asked, prompt: [asked.prompt, 'The cat'], echo: true });
+    expect(choices.map((choice) => choice.text)).toEqual([
+      asked.prompt + continued,
+      expect.stringMatching(/^The cat\W?\s?\w/),
+    ]);
+  });
+});
+
+test('the model can be found under the name that replies carry', async () => {
+  const listed: string[] = [];
+  for await (const each of client.models.list()) listed.push(each.id);
+  expect(listed).toEqual(['koboldcpp/parley-mini']);
+  expect(await client.models.retrieve('koboldcpp/parley-mini')).toMatchObject({ object: 'model' });
+  await expect(client.models.retrieve('another')).rejects.toBeInstanceOf(OpenAI.NotFoundError);
+});
+
+test('a mistake names the field', async () => {
+  const wrong = client.chat.completions.create({ model, messages: hello, n: 0 });
+  await expect(wrong).rejects.toBeInstanceOf(OpenAI.BadRequestError);
+  await expect(wrong).rejects.toMatchObject({ status: 400, param: 'n', type: 'invalid_request_error' });
+});
