@@ -1,6 +1,8 @@
 import { existsSync, readdirSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import koffi from 'koffi';
+import { asynchronous } from './asynchronous.ts';
+import { bindMedia, type NativeMedia } from './native-media.ts';
 import {
   type Batch,
   type ContextParams,
@@ -18,7 +20,7 @@ import {
  */
 export type Native = ReturnType<typeof bind>;
 
-type Library = ReturnType<typeof koffi.load>;
+export type Library = ReturnType<typeof koffi.load>;
 
 interface Libraries {
   readonly base: Library;
@@ -31,37 +33,38 @@ interface Libraries {
 
 /** The libraries of an `@node-llama-cpp` package. */
 export function openLibraries(folder: string): Native {
-  return checked(() => {
-    const files = readdirSync(folder);
-    const open = (pattern: RegExp) => {
-      const name = files.find((file) => pattern.test(file));
-      if (!name) throw new Error(`no library like ${pattern.source} in ${folder}`);
-      return koffi.load(join(folder, name));
-    };
-    return {
-      base: open(/^(lib)?ggml-base\.(so|dylib|dll)$/),
-      ggml: open(/^(lib)?ggml\..*v\d.*\.(so|dylib|dll)$/),
-      llama: open(/^(lib)?llama\..*v\d.*\.(so|dylib|dll)$/),
-      backendFolder: folder,
-      layout: plainLayout,
-    };
+  enlargeStacks();
+  const files = readdirSync(folder);
+  const open = (pattern: RegExp) => {
+    const name = files.find((file) => pattern.test(file));
+    if (!name) throw new Error(`no library like ${pattern.source} in ${folder}`);
+    return koffi.load(join(folder, name));
+  };
+  return checked({
+    base: open(/^(lib)?ggml-base\.(so|dylib|dll)$/),
+    ggml: open(/^(lib)?ggml\..*v\d.*\.(so|dylib|dll)$/),
+    llama: open(/^(lib)?llama\..*v\d.*\.(so|dylib|dll)$/),
+    backendFolder: folder,
+    layout: plainLayout,
   });
 }
 
 /** The one library of `@qvac/fabric`, which can also read pictures and sound. On Linux its backends lie beside it. */
-export function openFabric(folder: string): Native {
-  return checked(() => {
-    const library = koffi.load(join(folder, 'qvac__fabric.bare'));
-    const beside = join(folder, 'qvac__fabric');
-    const backendFolder = existsSync(beside) ? beside : folder;
-    return { base: library, ggml: library, llama: library, backendFolder, layout: fabricLayout };
-  });
+export function openFabric(folder: string): { readonly native: Native; readonly media: NativeMedia } {
+  enlargeStacks();
+  const library = koffi.load(join(folder, 'qvac__fabric.bare'));
+  const beside = join(folder, 'qvac__fabric');
+  const backendFolder = existsSync(beside) ? beside : folder;
+  const native = checked({ base: library, ggml: library, llama: library, backendFolder, layout: fabricLayout });
+  return { native, media: bindMedia(library) };
 }
 
-function checked(open: () => Libraries): Native {
-  // Graph building in C++ is deep; the stacks that koffi gives by default (128 KiB for async calls) overflow.
+/** Graph building in C++ is deep; the stacks that koffi gives by default (128 KiB for async calls) overflow. */
+function enlargeStacks(): void {
   koffi.config({ ...koffi.config(), sync_stack_size: 16 << 20, async_stack_size: 8 << 20, async_heap_size: 1 << 20 });
-  const libraries = open();
+}
+
+function checked(libraries: Libraries): Native {
   const native = bind(libraries);
   const version = native.version();
   const wanted = libraries.layout.version;
@@ -79,7 +82,6 @@ function bind({ base, ggml, llama, backendFolder: folder, layout }: Libraries) {
 
   return {
     folder,
-    library: llama,
     version: declare<() => string>(llama, 'const char *llama_version(void)'),
     systemInfo: declare<() => string>(llama, 'const char *llama_print_system_info(void)'),
     backendInit: declare<() => void>(llama, 'void llama_backend_init(void)'),
@@ -277,9 +279,14 @@ function bind({ base, ggml, llama, backendFolder: folder, layout }: Libraries) {
 
     alloc: (bytes: number): Pointer => koffi.alloc('uint8', bytes) as unknown as Pointer,
     free: (pointer: Pointer): void => koffi.free(pointer),
-    view: (pointer: Pointer, bytes: number): ArrayBuffer => koffi.view(pointer, bytes) as ArrayBuffer,
+    view: viewOf,
     address: (memory: Uint8Array): bigint => BigInt(koffi.address(memory) as unknown as bigint),
   };
+}
+
+/** The library's own memory, seen as ours. */
+export function viewOf(pointer: Pointer, bytes: number): ArrayBuffer {
+  return koffi.view(pointer, bytes) as ArrayBuffer;
 }
 
 /** CPU builds in this folder that this processor says it can run, best first. Where there is one build only: none. */
@@ -300,15 +307,4 @@ export function variantName(path: string): string {
   return basename(path)
     .replace(/^(lib)?(qvac-)?ggml-cpu-/, '')
     .replace(/\.(so|dll)$/, '');
-}
-
-/** koffi runs `.async` on its own thread and calls back; the event loop stays free. */
-export function asynchronous<Signature extends (...parameters: never[]) => unknown>(callable: unknown) {
-  const { async: start } = callable as { async(...parameters: unknown[]): void };
-  return (...parameters: Parameters<Signature>): Promise<ReturnType<Signature>> =>
-    new Promise((resolve, reject) => {
-      start(...parameters, (error: Error | null, result: ReturnType<Signature>) =>
-        error ? reject(error) : resolve(result),
-      );
-    });
 }

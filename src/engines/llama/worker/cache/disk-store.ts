@@ -40,10 +40,11 @@ export class DiskStore implements SnapshotStore {
 
   async read(id: string): Promise<Snapshot | undefined> {
     const entry = this.#entries.get(id);
+    if (!entry) return undefined;
     const path = join(this.options.folder, id);
     const content = await readWhole(path);
-    const tokenBytes = (entry?.tokens.length ?? 0) * 4;
-    if (!entry || !content || content.length < headerBytes + tokenBytes || !isSound(content)) {
+    const tokenBytes = entry.tokens.length * 4;
+    if (!content || content.length < headerBytes + tokenBytes || !isSound(content)) {
       this.#entries.delete(id);
       await rm(path, { force: true });
       return undefined;
@@ -101,7 +102,7 @@ async function readWhole(path: string): Promise<Buffer | undefined> {
   const file = await open(path, 'r').catch(() => undefined);
   if (!file) return undefined;
   try {
-    return await file.readFile();
+    return await file.readFile().catch(() => undefined);
   } finally {
     await file.close();
   }

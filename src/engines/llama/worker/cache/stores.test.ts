@@ -41,11 +41,11 @@ describe.each<[string, (limit: number) => Promise<SnapshotStore>]>([
   });
 
   test('stays within its size and gives up what was not used for longest', async () => {
-    const store = await make(500);
+    const store = await make(600);
     for (const first of [1, 2]) await store.write(snapshot(first));
     const old = store.entries().find(({ tokens }) => tokens[0] === 1);
     await store.read(old?.id ?? '');
-    await store.write(snapshot(3, 300));
+    await store.write(snapshot(3, 400));
     expect(firsts(store)).toContain(3);
     expect(firsts(store)).not.toContain(2);
   });
