@@ -127,14 +127,14 @@ export const memoryFlags = {
     default: '',
     holds: 'file',
     metavar: 'FILE',
-    availability: 'later',
+    availability: 'ready',
     help: 'Projector that lets the text model see pictures or hear sound.',
   },
   mmprojcpu: {
     names: ['--mmprojcpu', '--no-mmproj-offload'],
     type: 'switch',
     default: false,
-    availability: 'later',
+    availability: 'ready',
     help: 'Run the projector on the CPU.',
   },
   moecpu: {

@@ -30,6 +30,7 @@ const model: LoadedModel = {
   gpuLayers: 0,
   devices: [],
   cpuVariant: 'x64',
+  inputs: { image: true, audio: false },
   notes: [],
 };
 
@@ -102,7 +103,7 @@ test('it loads, tells how far it is, and is ready', async () => {
   await settled;
   expect(host.state()).toMatchObject({
     type: 'ready',
-    model: { name: 'm', contextSize: 512, chatTemplate: undefined },
+    model: { name: 'm', contextSize: 512, chatTemplate: undefined, inputs: { image: true, audio: false } },
   });
   expect(host.contextSize()).toBe(512);
 });

@@ -240,7 +240,7 @@ function textModel(options: LoadOptions, loaded: LoadedModel): TextModel {
     sizeBytes,
     description,
     chatTemplate: chatTemplate ?? undefined,
-    inputs: { image: false, audio: false },
+    inputs: loaded.inputs,
   };
 }
 

@@ -31,6 +31,8 @@ export interface LoadOptions {
   readonly tensorOverrides: readonly { readonly pattern: string; readonly buffer: string }[];
   readonly loadMode: 'auto' | 'read' | 'mmap' | 'mmap+mlock' | 'mlock' | 'direct-io';
   readonly lora: readonly { readonly path: string; readonly scale: number }[];
+  /** What lets the model take in pictures or sound. */
+  readonly projector: ProjectorOptions | undefined;
   readonly guidance: boolean;
   readonly contextShift: boolean;
   readonly reusePrompt: boolean;
@@ -39,6 +41,16 @@ export interface LoadOptions {
   readonly cpuLevel: 'best' | 'no-avx2' | 'no-avx';
   /** How many of the best CPU builds to pass over, because they died of an illegal instruction. */
   readonly skipCpuVariants: number;
+}
+
+export interface ProjectorOptions {
+  readonly path: string;
+  readonly useGpu: boolean;
+  /** A larger picture is scaled down until its longer side has this many pixels. */
+  readonly longestSide: number;
+  /** How many tokens a picture takes; -1 leaves it to the projector. */
+  readonly minimumTokens: number;
+  readonly maximumTokens: number;
 }
 
 export interface ModelShape {
@@ -71,5 +83,6 @@ export interface LoadedModel {
   readonly gpuLayers: number;
   readonly devices: readonly string[];
   readonly cpuVariant: string;
+  readonly inputs: { readonly image: boolean; readonly audio: boolean };
   readonly notes: readonly string[];
 }

@@ -1,6 +1,6 @@
 import type { Settings } from '../../config/flags.ts';
 import { AppError } from '../../core/errors.ts';
-import type { LoadOptions, MetadataOverride, ModelShape } from './load-options.ts';
+import type { LoadOptions, MetadataOverride, ModelShape, ProjectorOptions } from './load-options.ts';
 
 export interface PlacementFacts {
   readonly model: string;
@@ -41,12 +41,24 @@ export function loadOptions(settings: Settings, facts: PlacementFacts): LoadOpti
     tensorOverrides: tensorOverrides(settings, facts.shape),
     loadMode: loadMode(settings),
     lora: (settings.lora ?? []).map((path) => ({ path, scale: settings.loramult })),
+    projector: projector(settings),
     guidance: settings.enableguidance,
     contextShift: !settings.noshift,
     reusePrompt: !settings.nofastforward,
     addBos: !settings.nobostoken,
     cpuLevel: settings.failsafe ? 'no-avx' : settings.noavx2 ? 'no-avx2' : 'best',
     skipCpuVariants: 0,
+  };
+}
+
+function projector(settings: Settings): ProjectorOptions | undefined {
+  if (settings.mmproj === '') return undefined;
+  return {
+    path: settings.mmproj,
+    useGpu: !settings.mmprojcpu && !settings.usecpu,
+    longestSide: settings.visionmaxres,
+    minimumTokens: settings.visionmintokens,
+    maximumTokens: settings.visionmaxtokens,
   };
 }
 

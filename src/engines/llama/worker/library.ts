@@ -2,7 +2,9 @@ import { readdirSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
 import type { LoadOptions } from '../load-options.ts';
-import { type Native, openLibraries, variantName } from './native.ts';
+import { mediaLibraryFolder } from './media-library.ts';
+import { type Native, openFabric, openLibraries, variantName } from './native.ts';
+import type { NativeMedia } from './native-media.ts';
 
 /** The packages that can serve a backend on this system, in the order of preference. */
 export function packagesFor(backend: LoadOptions['backend'], platform: string, arch: string): string[] {
@@ -36,6 +38,8 @@ export function libraryFolder(backend: LoadOptions['backend']): string {
 
 export interface Engine {
   readonly native: Native;
+  /** Only with a projector: it needs another library, which then does everything. */
+  readonly media: NativeMedia | undefined;
   readonly cpuVariant: string;
 }
 
@@ -44,19 +48,23 @@ export interface Engine {
  * advertise instructions (AMX above all) that kill the process when used: the server then starts us again with one more
  * build to pass over.
  */
-export function openEngine(options: Pick<LoadOptions, 'backend' | 'cpuLevel' | 'skipCpuVariants'>): Engine {
-  const native = openLibraries(libraryFolder(options.backend));
+export function openEngine(
+  options: Pick<LoadOptions, 'backend' | 'cpuLevel' | 'skipCpuVariants' | 'projector'>,
+): Engine {
+  const { native, media } = options.projector
+    ? openFabric(mediaLibraryFolder(process.env))
+    : { native: openLibraries(libraryFolder(options.backend)), media: undefined };
   const variants = native.cpuVariants().filter((path) => allowed(variantName(path), options.cpuLevel));
   const variant = variants[Math.min(options.skipCpuVariants, variants.length - 1)];
   if (variant) {
     native.backendLoad(variant);
     if (options.backend !== 'cpu')
-      native.backendFiles(/^(lib)?ggml-(vulkan|cuda|metal)\.(so|dll|dylib)$/).map(native.backendLoad);
+      native.backendFiles(/^(lib)?(qvac-)?ggml-(vulkan|cuda|metal)\.(so|dll|dylib)$/).map(native.backendLoad);
   } else {
     native.backendLoadAll(native.folder);
   }
   native.backendInit();
-  return { native, cpuVariant: variant ? variantName(variant) : 'builtin' };
+  return { native, media, cpuVariant: variant ? variantName(variant) : 'builtin' };
 }
 
 const withoutAvx = ['sse42', 'x64'];

@@ -1,0 +1,42 @@
+import { existsSync, readFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { dirname, join } from 'node:path';
+
+const packageName = '@qvac/fabric';
+const packageVersion = '0.15.0';
+
+/**
+ * The package that can read pictures and sound is large and few need it, so it is no dependency: it is looked for among
+ * the installed packages, and in the folder that `PARLEY_PACKS` names.
+ */
+export function mediaLibraryFolder(environment: NodeJS.ProcessEnv): string {
+  const found = packageFolders(environment).filter((folder) => existsSync(join(folder, 'package.json')));
+  const install = `install it with: npm install ${packageName}@${packageVersion}`;
+  const [first] = found;
+  if (first === undefined) throw new Error(`pictures and sound (--mmproj) need the package ${packageName}; ${install}`);
+  const folder = found.find((one) => versionOf(one) === packageVersion);
+  if (folder === undefined) {
+    throw new Error(
+      `pictures and sound (--mmproj) need version ${packageVersion} of ${packageName}, and ${versionOf(first)} is there; ${install}`,
+    );
+  }
+  const libraries = join(folder, 'prebuilds', `${process.platform}-${process.arch}`);
+  if (!existsSync(libraries)) {
+    throw new Error(`${packageName} has no library for this system (${process.platform}-${process.arch})`);
+  }
+  return libraries;
+}
+
+function packageFolders({ PARLEY_PACKS: packs }: NodeJS.ProcessEnv): string[] {
+  const named = packs ? [join(packs, 'node_modules', packageName)] : [];
+  try {
+    return [dirname(createRequire(import.meta.url).resolve(`${packageName}/package`)), ...named];
+  } catch {
+    return named;
+  }
+}
+
+function versionOf(folder: string): string {
+  const { version } = JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8')) as { version: string };
+  return version;
+}

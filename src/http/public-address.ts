@@ -1,0 +1,53 @@
+import { BlockList, isIP } from 'node:net';
+
+/**
+ * The parts of the IPv4 space that are not the public internet: this machine, private and shared networks, link-local
+ * (where clouds keep their secrets), documentation, benchmarks, relays, multicast and what is reserved.
+ */
+const reservedV4: readonly (readonly [network: string, prefix: number])[] = [
+  ['0.0.0.0', 8],
+  ['10.0.0.0', 8],
+  ['100.64.0.0', 10],
+  ['127.0.0.0', 8],
+  ['169.254.0.0', 16],
+  ['172.16.0.0', 12],
+  ['192.0.0.0', 24],
+  ['192.0.2.0', 24],
+  ['192.88.99.0', 24],
+  ['192.168.0.0', 16],
+  ['198.18.0.0', 15],
+  ['198.51.100.0', 24],
+  ['203.0.113.0', 24],
+  ['224.0.0.0', 4],
+  ['240.0.0.0', 4],
+];
+
+/** The one part of the IPv6 space that is public, and the holes in it: tunnels that hide an IPv4 address among them. */
+const globalV6 = ['2000::', 3] as const;
+const reservedV6: readonly (readonly [network: string, prefix: number])[] = [
+  ['2001::', 23],
+  ['2001:db8::', 32],
+  ['2002::', 16],
+  ['3fff::', 20],
+];
+
+const reserved = new BlockList();
+for (const [network, prefix] of reservedV4) reserved.addSubnet(network, prefix, 'ipv4');
+for (const [network, prefix] of reservedV6) reserved.addSubnet(network, prefix, 'ipv6');
+const global = new BlockList();
+global.addSubnet(globalV6[0], globalV6[1], 'ipv6');
+
+/**
+ * Whether an address is on the public internet. Everything that is not surely so is not: IPv4 addresses in the clothes of
+ * IPv6, addresses with a zone, and texts that are no address at all.
+ */
+export function isPublicAddress(address: string): boolean {
+  switch (isIP(address)) {
+    case 4:
+      return !reserved.check(address, 'ipv4');
+    case 6:
+      return !address.includes('%') && global.check(address, 'ipv6') && !reserved.check(address, 'ipv6');
+    default:
+      return false;
+  }
+}
