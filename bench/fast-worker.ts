@@ -35,6 +35,7 @@ function loaded(): void {
       gpuLayers: 0,
       devices: [],
       cpuVariant: 'none',
+      inputs: { image: false, audio: false },
       notes: [],
     },
   });

@@ -63,6 +63,43 @@ export function flatContent(content: Content, media: readonly Medium[]): string 
   return content.map((part) => (part.type === 'text' ? part.text : mediumPlaceholder(media, part.index))).join('');
 }
 
+/** The words alone, where a picture or a sound is shown elsewhere already. */
+export function wordsOf(content: Content): string {
+  return content.map((part) => (part.type === 'text' ? part.text : '')).join('');
+}
+
+/** Several contents as one, the separator between texts; what stands for a medium has lines of its own. */
+export function joinContent(contents: readonly Content[], separator: string): Content {
+  const joined: ContentPart[] = [];
+  for (const content of contents) {
+    for (const [index, part] of content.entries()) {
+      const last = joined.at(-1);
+      if (last?.type !== 'text' || part.type !== 'text') joined.push(part);
+      else joined[joined.length - 1] = { type: 'text', text: last.text + (index === 0 ? separator : '') + part.text };
+    }
+  }
+  return joined;
+}
+
+/** The conversation with other messages: media that none of them shows are left out, as they would still be seen. */
+export function withMessages(conversation: Conversation, messages: readonly Message[]): Conversation {
+  const shown = new Set(messages.flatMap(({ content }) => content.flatMap(mediumIndex)));
+  const kept = conversation.media.flatMap((medium, index) => (shown.has(index) ? [{ medium, index }] : []));
+  if (kept.length === conversation.media.length) return { ...conversation, messages };
+  const places = new Map(kept.map(({ index }, place) => [index, place]));
+  const moved = (part: ContentPart): ContentPart =>
+    part.type === 'text' ? part : { ...part, index: places.get(part.index) ?? part.index };
+  return {
+    ...conversation,
+    messages: messages.map((message) => ({ ...message, content: message.content.map(moved) })),
+    media: kept.map(({ medium }) => medium),
+  };
+}
+
+function mediumIndex(part: ContentPart): readonly number[] {
+  return part.type === 'medium' ? [part.index] : [];
+}
+
 /** What the reply is to continue: the text of a last turn that is already the assistant's. */
 export function prefillOf(messages: readonly Message[], media: readonly Medium[]): string | undefined {
   const last = messages.at(-1);

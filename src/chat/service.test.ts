@@ -33,6 +33,17 @@ function chatWith(
   return { ...script, chat, warnings };
 }
 
+const picture = { kind: 'image', base64: 'AAAA' } as const;
+
+function withPicture(request: ChatRequest): ChatRequest {
+  const { conversation } = request;
+  const messages = conversation.messages.map((message) => ({
+    ...message,
+    content: [...message.content, { type: 'medium', index: 0 } as const],
+  }));
+  return { ...request, conversation: { ...conversation, messages, media: [picture] } };
+}
+
 async function collect(events: AsyncIterable<GenerationEvent>): Promise<GenerationEvent[]> {
   const all: GenerationEvent[] = [];
   for await (const event of events) all.push(event);
@@ -74,6 +85,21 @@ describe('a plain chat', () => {
     expect(released()).toBe(1);
   });
 
+  test('under a fixed seed each of several answers has its own', async () => {
+    const { chat, asked } = chatWith(['one', 'two']);
+    const request = chatRequest('Hi');
+    const controls = { ...request.controls, sampling: { ...request.controls.sampling, seed: 7 } };
+    await Promise.all(chat.replies({ ...request, controls }, ticket, 2).map(fold));
+    expect(asked.map(({ sampling }) => sampling.seed)).toEqual([7, 8]);
+  });
+
+  test('pictures go along with their places in the prompt, for each of several answers', async () => {
+    const { chat, asked } = chatWith(['one', 'two']);
+    await Promise.all(chat.replies(withPicture(chatRequest('What is it?')), ticket, 2).map(fold));
+    expect(asked.map(({ media }) => media)).toEqual([[picture], [picture]]);
+    expect(asked[0]?.prompt).toContain('What is it?\n(Attached Image 1)\n<|im_end|>');
+  });
+
   test('an answer in a given format is held to a grammar', async () => {
     const { chat, asked } = chatWith(['{}']);
     await fold(chat.reply(chatRequest('Hi', { output: { type: 'schema', schema: weather.parameters } }), ticket));
@@ -112,6 +138,25 @@ describe('tools that the template carries', () => {
     expect((await fold(chat.reply(ask(), ticket))).reason).toBe('length');
   });
 
+  test('beside a format for the answer, the grammar lets through calls and that answer from the first token', async () => {
+    const { chat, asked } = chatWith(['{"sky":"blue"}'], { jinja: true, tools: true });
+    const schema = { type: 'object', properties: { sky: { type: 'string' } }, required: ['sky'] };
+    const generation = await fold(chat.reply(ask({ output: { type: 'schema', schema } }), ticket));
+    expect(generation).toMatchObject({ text: '{"sky":"blue"}', reason: 'stop' });
+    expect(asked[0]?.grammar?.lazyPatterns).toBeUndefined();
+    for (const word of ['get_weather', 'get_time', 'sky']) expect(asked[0]?.grammar?.gbnf).toContain(word);
+  });
+
+  test('calls that no grammar can spell are decided on apart, and the answer keeps its format', async () => {
+    const decided = JSON.stringify({ reasoning: 'r', final_decision: 'no', tool_name: 'null' });
+    const other = '{% for m in messages %}<|start|>{{ m.content }}{% endfor %}{% if tools %}<|channel|>{% endif %}';
+    const { chat, asked } = chatWith([decided, '{}'], { jinja: true, tools: true, template: other });
+    const generation = await fold(chat.reply(ask({ output: { type: 'json' } }), ticket));
+    expect(generation).toMatchObject({ text: '{}', reason: 'stop' });
+    expect(asked.map(({ grammar }) => grammar?.lazyPatterns)).toEqual([undefined, undefined]);
+    expect(asked[1]?.grammar?.gbnf).not.toContain('get_weather');
+  });
+
   test('none means that the model does not even see them', async () => {
     const { chat, asked } = chatWith(['No.'], { jinja: true, tools: true });
     await fold(chat.reply(ask({ toolChoice: { type: 'none' } }), ticket));
@@ -134,6 +179,13 @@ describe('tools without the template', () => {
     expect(generation.toolCalls).toEqual([{ id: 'call_1', name: 'get_weather', json: '{"city":"Paris"}' }]);
     expect(asked.map(({ grammar }) => grammar !== undefined)).toEqual([true, true]);
     expect(released()).toBe(1);
+  });
+
+  test('both steps see the pictures of the conversation, each in one place', async () => {
+    const { chat, asked } = chatWith([decision('get_weather', 'yes'), written]);
+    await fold(chat.reply(withPicture(ask()), ticket));
+    expect(asked.map(({ media }) => media)).toEqual([[picture], [picture]]);
+    for (const { prompt } of asked) expect(prompt.match(/Attached Image/g)).toHaveLength(1);
   });
 
   test.each([decision('null', 'no'), decision('get_weather', 'no'), 'no JSON'])(

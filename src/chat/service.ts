@@ -1,17 +1,17 @@
 import { Channel } from '../core/channel.ts';
 import { AppError, asAppError } from '../core/errors.ts';
 import type { GenerationEvent } from '../core/events.ts';
+import { withReplySeed } from '../core/reply-seed.ts';
 import type { GenerationRequest, SharingTraits, Ticket } from '../core/request.ts';
 import type { Reservation, TextService } from '../core/text-service.ts';
 import type { ChatTags } from './adapters/adapter.ts';
 import { type ChatPromptResult, chatPrompt } from './chat-prompt.ts';
+import { answerGrammar, replyGrammar } from './reply-grammar.ts';
 import { ReplyReader } from './reply-reader.ts';
 import type { ChatRequest } from './request.ts';
-import { structuredGrammar, thinkingRule } from './structured.ts';
 import type { ChatTemplate } from './template.ts';
 import { thinkingTags } from './thinking-tags.ts';
 import { chooseTool, forcedCallRequest, forcedCalls } from './tool-steps.ts';
-import { callGrammar } from './tools/call-grammar.ts';
 import { toolFormatOf } from './tools/formats.ts';
 
 export interface ChatParts {
@@ -80,11 +80,11 @@ export function chatService(parts: ChatParts): ChatService {
       separateReasoning: request.reasoning.separate,
       tools: format?.create({ tools: offered, newId: parts.newCallId }),
     });
-    const generation = plainGeneration(request, rendered, format?.name);
-    if (generation === 'unspeakable') {
-      await answerByCall(request, reservation, sink);
-      return;
-    }
+    const thinking = { prompt: rendered.prompt, template: parts.templateText };
+    const wanted = replyGrammar(request, format?.name, thinking);
+    if (wanted === 'unspeakable' && (await answerByCall(request, reservation, sink))) return;
+    const grammar = wanted === 'unspeakable' ? answerGrammar(request, thinking) : wanted;
+    const generation = { ...plainGeneration(request, rendered, format?.name), grammar };
     for await (const event of reservation.generate(generation)) reader.read(event).forEach(sink);
   }
 
@@ -100,37 +100,12 @@ export function chatService(parts: ChatParts): ChatService {
   }
 
   function plainGeneration(
-    request: ChatRequest,
-    rendered: ChatPromptResult,
+    { controls, conversation }: ChatRequest,
+    { prompt, memory, stop }: ChatPromptResult,
     format: string | undefined,
-  ): GenerationRequest | 'unspeakable' {
-    const { controls, toolChoice, conversation } = request;
-    const base: GenerationRequest = {
-      ...controls,
-      media: conversation.media,
-      prompt: rendered.prompt,
-      memory: rendered.memory,
-      stop: rendered.stop,
-      trimStop: true,
-      renderSpecial: controls.renderSpecial || (needsSpecial(format, parts.templateText) ? 'inner' : false),
-    };
-    const thinking = { prompt: rendered.prompt, template: parts.templateText };
-    if (format !== undefined && !controls.grammar) {
-      const forced = toolChoice.type === 'required' || toolChoice.type === 'named';
-      const tools =
-        toolChoice.type === 'named'
-          ? conversation.tools.filter(({ name }) => name === toolChoice.name)
-          : conversation.tools;
-      const before = forced ? thinkingRule(thinking) : '';
-      const grammar = callGrammar(format, { tools, parallel: request.parallelToolCalls, before });
-      if (!grammar && forced) return 'unspeakable';
-      if (grammar) {
-        const lazy = forced ? {} : { lazyPatterns: grammar.lazyPatterns };
-        return { ...base, grammar: { gbnf: grammar.gbnf, retainState: false, ...lazy } };
-      }
-    }
-    const gbnf = structuredGrammar(request.output, thinking);
-    return gbnf === undefined || controls.grammar ? base : { ...base, grammar: { gbnf, retainState: false } };
+  ): GenerationRequest {
+    const renderSpecial = controls.renderSpecial || (needsSpecial(format, parts.templateText) ? 'inner' : false);
+    return { ...controls, media: conversation.media, prompt, memory, stop, trimStop: true, renderSpecial };
   }
 
   function replies(request: ChatRequest, ticket: Ticket, count: number): AsyncIterable<GenerationEvent>[] {
@@ -139,8 +114,9 @@ export function chatService(parts: ChatParts): ChatService {
     const reservation = text.reserve({ ...ticket, signal }, sharingTraits(request));
     const channels = Array.from({ length: count }, () => new Channel<GenerationEvent>(() => stop.abort()));
     void (async () => {
-      for (const channel of channels) {
-        await answer(request, reservation, (event) => channel.push(event)).catch((error: unknown) =>
+      for (const [index, channel] of channels.entries()) {
+        const one = { ...request, controls: withReplySeed(request.controls, index) };
+        await answer(one, reservation, (event) => channel.push(event)).catch((error: unknown) =>
           channel.push({ type: 'error', error: asAppError(error) }),
         );
         channel.end();
@@ -165,7 +141,7 @@ export function chatService(parts: ChatParts): ChatService {
 function sharingTraits({ controls, conversation, toolChoice, output }: ChatRequest): SharingTraits {
   const tools = conversation.tools.length > 0 && toolChoice.type !== 'none';
   const grammar = controls.grammar ?? (output.type === 'text' ? undefined : { gbnf: '', retainState: false });
-  return { ...controls, grammar, tools };
+  return { ...controls, media: conversation.media, grammar, tools };
 }
 
 /** Formats that are spelled in ordinary tokens; the marks of all others are special tokens, which are silent by default. */

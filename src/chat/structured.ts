@@ -11,10 +11,22 @@ export interface ThinkingContext {
 
 /** The grammar that holds the answer to its format, and lets the model think before it. */
 export function structuredGrammar(output: OutputFormat, context: ThinkingContext): string | undefined {
-  if (output.type === 'text') return undefined;
-  const schema = output.type === 'json' ? { type: 'object' } : output.schema;
+  const schema = answerSchema(output);
+  if (schema === undefined) return undefined;
   const before = thinkingRule(context);
   return before === '' ? schemaToGrammar(schema) : composeGrammar(`${before} answer`, { answer: schema });
+}
+
+/** The schema of the answer; undefined where its form is free. */
+export function answerSchema(output: OutputFormat): unknown {
+  switch (output.type) {
+    case 'text':
+      return undefined;
+    case 'json':
+      return { type: 'object' };
+    case 'schema':
+      return output.schema;
+  }
 }
 
 /** A piece of GBNF that matches the thinking: required where the prompt has opened it, optional where it may come. */

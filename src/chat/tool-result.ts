@@ -1,38 +1,36 @@
 import type { Medium } from '../core/request.ts';
-import type { ContentPart } from './messages.ts';
+import { type Content, type ContentPart, text } from './messages.ts';
+
+/** Takes a medium in and gives the part that stands for it; `format` is what the tool says it is. */
+export type Attach = (kind: Medium['kind'], data: string, format: string | undefined) => ContentPart;
 
 /**
- * The result of a tool server carries pictures as base64 inside its JSON. They are moved to the media list, because a
- * model that reads the base64 as text sees nothing and loses its context.
+ * The result of a tool server carries pictures and sounds as base64 inside its JSON. They are moved to the media, because
+ * a model that reads the base64 as text sees nothing and loses its context.
  */
-export function readToolResult(
-  result: string,
-  firstIndex: number,
-): { readonly content: readonly ContentPart[]; readonly media: readonly Medium[] } {
-  const asText = { content: result === '' ? [] : [{ type: 'text', text: result } as const], media: [] };
-  if (!result.trimStart().startsWith('{')) return asText;
-  const items = resultItems(result);
-  if (items === undefined || !items.some(isImage)) return asText;
-  const media = items.filter(isImage).map(({ data, mimeType }): Medium => {
-    const format = typeof mimeType === 'string' ? { format: mimeType } : {};
-    return { kind: 'image', base64: data, ...format };
+export function readToolResult(result: string, attach: Attach): Content {
+  const items = result.trimStart().startsWith('{') ? resultItems(result) : [];
+  if (!items.some(isMedium)) return text(result);
+  const parts: ContentPart[] = [];
+  const noted = items.map((item) => {
+    if (!isMedium(item)) return item;
+    parts.push(attach(item.type, item.data, typeof item.mimeType === 'string' ? item.mimeType : undefined));
+    return { type: 'text', text: `(the ${item.type} is attached)` };
   });
-  const noted = items.map((item) => (isImage(item) ? { type: 'text', text: '(the image is attached)' } : item));
-  const parts = media.map((_, index): ContentPart => ({ type: 'medium', index: firstIndex + index }));
-  return { content: [{ type: 'text', text: JSON.stringify({ content: noted }) }, ...parts], media };
+  return [...text(JSON.stringify({ content: noted })), ...parts];
 }
 
-function resultItems(result: string): readonly unknown[] | undefined {
+function resultItems(result: string): readonly unknown[] {
   try {
     const { content } = JSON.parse(result) as { content?: unknown };
-    return Array.isArray(content) ? content : undefined;
+    return Array.isArray(content) ? content : [];
   } catch {
-    return undefined;
+    return [];
   }
 }
 
-function isImage(item: unknown): item is { type: 'image'; data: string; mimeType?: unknown } {
+function isMedium(item: unknown): item is { type: Medium['kind']; data: string; mimeType?: unknown } {
   if (typeof item !== 'object' || item === null) return false;
   const { type, data } = item as Record<string, unknown>;
-  return type === 'image' && typeof data === 'string';
+  return (type === 'image' || type === 'audio') && typeof data === 'string';
 }

@@ -4,7 +4,7 @@ import type { GenerationRequest } from '../core/request.ts';
 import type { Reservation } from '../core/text-service.ts';
 import { schemaToGrammar } from '../grammar/convert.ts';
 import type { ChatPromptResult } from './chat-prompt.ts';
-import { type Conversation, flatContent, type Message, type Tool, text } from './messages.ts';
+import { type Conversation, type Message, type Tool, text, wordsOf } from './messages.ts';
 import type { ChatRequest } from './request.ts';
 
 /**
@@ -34,6 +34,7 @@ export async function chooseTool(
   const decision = await fold(
     reservation.generate({
       ...request.controls,
+      media: conversation.media,
       prompt,
       memory,
       maxTokens: decisionTokens,
@@ -55,6 +56,7 @@ export async function forcedCallRequest(request: ChatRequest, tool: Tool, render
   const { prompt, memory } = await render(asking(conversation, writeCall(tool)));
   return {
     ...controls,
+    media: conversation.media,
     prompt,
     memory,
     sampling: { ...controls.sampling, temperature: Math.min(controls.sampling.temperature, 1) },
@@ -80,7 +82,8 @@ export async function forcedCalls(
       const text: GenerationEvent[] =
         calls.length === 0 && written !== '' ? [{ type: 'text-delta', text: written }] : [];
       const reason = calls.length > 0 && event.reason !== 'aborted' ? 'tool-calls' : event.reason;
-      told.push(...calls, ...text, { ...event, reason });
+      // The grammar has no room for thoughts.
+      told.push(...calls, ...text, { ...event, reason, usage: { ...event.usage, reasoningTokens: 0 } });
     } else told.push(event);
   }
   return told;
@@ -109,9 +112,9 @@ function asking(conversation: Conversation, question: string): Conversation {
   return { ...conversation, tools: [], messages: [...conversation.messages, message] };
 }
 
-function whetherTool({ messages, media, tools }: Conversation): string {
+function whetherTool({ messages, tools }: Conversation): string {
   const asked = messages.findLast(({ role }) => role === 'user');
-  const request = asked ? flatContent(asked.content, media) : '';
+  const request = asked ? wordsOf(asked.content) : '';
   const answered = messages.at(-1)?.role === 'tool';
   return [
     `Tools that can be called:\n${listing(tools)}`,

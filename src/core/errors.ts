@@ -30,6 +30,14 @@ const catalogue = {
     status: 404,
     sentence: ({ method, path }: { method: string; path: string }) => `There is no ${method} ${path} on this server.`,
   },
+  'model-not-found': {
+    status: 404,
+    sentence: ({ model }: { model: string }) => `There is no model ${JSON.stringify(model)} on this server.`,
+  },
+  'not-stored': {
+    status: 404,
+    sentence: ({ what, id }: { what: string; id: string }) => `There is no ${what} ${JSON.stringify(id)} on this server.`,
+  },
   'method-not-allowed': {
     status: 405,
     sentence: ({ method, allowed }: { method: string; allowed: string }) =>

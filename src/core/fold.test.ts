@@ -44,3 +44,16 @@ test('an error in the stream is thrown as it is', async () => {
 test('a stream that just ends was aborted', async () => {
   expect((await fold(play({ type: 'text-delta', text: 'Hal' }))).reason).toBe('aborted');
 });
+
+test('what did not fit, the times and the figures of thinking are kept', async () => {
+  const figures = (token: number) => [{ token, text: 'x', bytes: [120], logprob: -1, top: [] }];
+  const generation = await fold(
+    play(
+      { type: 'start', promptTokens: 3, cachedTokens: 1, maxTokens: 9, seed: 1, droppedTokens: 4 },
+      { type: 'reasoning-delta', text: 'x', logprobs: figures(1) },
+      { type: 'text-delta', text: 'x', logprobs: figures(2) },
+      { type: 'finish', reason: 'stop', cause: 'end-token', usage, timings },
+    ),
+  );
+  expect(generation).toMatchObject({ droppedTokens: 4, timings, logprobs: figures(2), reasoningLogprobs: figures(1) });
+});

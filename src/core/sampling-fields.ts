@@ -100,7 +100,7 @@ export const samplingFields = {
     text: 'Drops tokens below this times the square of the best probability.',
   }),
   typical: field({
-    wire: ['typical', 'typical_p'],
+    wire: ['typical', 'typical_p', 'typ_p'],
     type: 'number',
     default: 1,
     off: '1 or more',

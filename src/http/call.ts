@@ -42,7 +42,8 @@ export interface Family {
 
 export interface Endpoint {
   readonly method: 'GET' | 'POST' | 'PUT' | 'DELETE';
-  readonly match: 'exact' | 'ending' | 'prefix';
+  /** `rest` is what nobody knows below a path, by any method: how a family says that something is not there. */
+  readonly match: 'exact' | 'ending' | 'prefix' | 'rest';
   readonly path: string;
   /** `open` paths answer without the key; `guarded` ones generate, change something or show what somebody made. */
   readonly access: 'open' | 'guarded';

@@ -57,12 +57,15 @@ export function judge({ router, guard, rate, now }: JudgeParts, head: RequestHea
 /** The page at `/lcpp/` names its parts relative to itself, which only works with the slash. */
 const toSlash: Reply = { status: 302, headers: { location: '/lcpp/', 'content-type': 'text/html' }, body: '' };
 
-/** A path that exists for other methods, or a page that does not exist. */
+/** A path that exists for other methods is refused in the words of who answers there; or a page does not exist. */
 function elsewhere(router: Router<Endpoint>, head: RequestHead): Verdict | undefined {
-  const allowed = router.methods(head.path).join(', ');
-  if (allowed !== '') {
-    const reply = errorRefusal(new AppError('method-not-allowed', { method: head.method, allowed }));
-    return answered({ ...reply, headers: { ...reply.headers, allow: allowed } });
+  const methods = router.methods(head.path);
+  const [other] = methods;
+  const endpoint = other && router.find(other, head.path);
+  if (endpoint) {
+    const allow = methods.join(', ');
+    const reply = endpoint.family.errorReply(new AppError('method-not-allowed', { method: head.method, allowed: allow }));
+    return answered({ ...reply, headers: { ...reply.headers, allow } });
   }
   return head.method === 'GET' ? answered(notFoundPage(head.path)) : undefined;
 }

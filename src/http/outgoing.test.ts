@@ -79,7 +79,10 @@ test('a name is refused when any of its addresses is private', async () => {
     { address: '10.0.0.1', family: 4 },
   ];
   const reason = 'is not on the public internet';
-  expect(await fetchRemote('http://pictures.example/', { signal: never, resolve })).toEqual({ type: 'refused', reason });
+  expect(await fetchRemote('http://pictures.example/', { signal: never, resolve })).toEqual({
+    type: 'refused',
+    reason,
+  });
 });
 
 test('the name is resolved once, and the connection goes to what was checked', async () => {

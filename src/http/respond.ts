@@ -61,7 +61,8 @@ function drained(request: IncomingMessage, { startTimer, lingerMilliseconds }: R
 function commonHeaders(guard: Guard, { headers }: IncomingMessage): Record<string, string> {
   const { origin } = headers;
   const permitted = origin !== undefined && guard.permits(origin, headers);
-  return { server: 'Parley', 'cache-control': 'no-store', ...corsHeaders(origin, permitted) };
+  const requested = headers['access-control-request-headers'];
+  return { server: 'Parley', 'cache-control': 'no-store', ...corsHeaders(origin, permitted, requested) };
 }
 
 /** The reply's own headers win, whatever the case of their names; only `vary` adds up. */

@@ -15,6 +15,8 @@ const routes = router([
   route('GET', 'prefix', '/assets/pictures/'),
   route('GET', 'ending', '/manifest.json'),
   route('DELETE', 'prefix', '/v1/files/'),
+  route('GET', 'rest', '/v1/'),
+  route('POST', 'rest', '/v1/'),
 ]);
 
 const found = (method: string, target: string): string | undefined => {
@@ -64,6 +66,16 @@ describe('router', () => {
     ['/v1/files/7', ['DELETE']],
     ['/nobody', []],
   ])('%s exists for %j', (path, expected) => expect(routes.methods(path)).toEqual(expected));
+
+  test.each([
+    ['POST', '/v1/nowhere', 'rest /v1/'],
+    ['GET', '/v1/files/7/more', undefined],
+    ['GET', '/v1/generate', undefined],
+    ['GET', '/v1/nowhere', 'rest /v1/'],
+    ['DELETE', '/v1/nowhere', undefined],
+  ])('%s %s is left over for %s: not where another method is known', (method, target, path) =>
+    expect(found(method, target)).toBe(path),
+  );
 
   test('a path of very many slashes is looked up quickly and found unknown', () => {
     expect(found('POST', '/x'.repeat(8000))).toBeUndefined();

@@ -3,7 +3,8 @@ import type { Endpoint } from './call.ts';
 /**
  * Paths match by their ending, because apps put the server behind prefixes of their own (`/koboldcpp/api/v1/generate`).
  * A few must match whole, and some own everything below them. Exact beats ending, a longer ending beats a shorter one,
- * and a prefix comes last, the longest first.
+ * and a prefix comes last, the longest first. What is left over goes to the rest below a path, unless the path is known
+ * for other methods.
  */
 export type Route = Pick<Endpoint, 'method' | 'match' | 'path'>;
 export type Method = Route['method'];
@@ -11,7 +12,7 @@ export type Method = Route['method'];
 export interface Router<Found> {
   /** Takes a plain path (`plainPath`). */
   find(method: string, path: string): Found | undefined;
-  /** The methods that do exist for this path: empty means that nobody knows it. */
+  /** The methods that do exist for this path: empty means that nobody knows it, or only as the rest. */
   methods(path: string): readonly Method[];
 }
 
@@ -19,6 +20,7 @@ interface Table<Found> {
   readonly exact: Map<string, Found>;
   readonly ending: Map<string, Found>;
   readonly prefix: Map<string, Found>;
+  readonly rest: Map<string, Found>;
 }
 
 export const methods = ['GET', 'POST', 'PUT', 'DELETE'] as const satisfies readonly Method[];
@@ -26,10 +28,13 @@ export const methods = ['GET', 'POST', 'PUT', 'DELETE'] as const satisfies reado
 export function router<Found extends Route>(routes: readonly Found[]): Router<Found> {
   const tables = new Map<string, Table<Found>>(methods.map((method) => [method, emptyTable()]));
   for (const route of routes) enter(tables.get(route.method)?.[route.match], route);
-  const find = new Map([...tables].map(([method, table]) => [method, finder(table)]));
+  const known = new Map([...tables].map(([method, table]) => [method, finder(table)]));
+  const rest = new Map([...tables].map(([method, table]) => [method, below(table.rest)]));
+  const knownMethods = (path: string) => methods.filter((method) => known.get(method)?.(path) !== undefined);
   return {
-    find: (method, path) => find.get(method)?.(path),
-    methods: (path) => methods.filter((method) => find.get(method)?.(path) !== undefined),
+    find: (method, path) =>
+      known.get(method)?.(path) ?? (knownMethods(path).length === 0 ? rest.get(method)?.(path) : undefined),
+    methods: knownMethods,
   };
 }
 
@@ -56,9 +61,13 @@ export function queryOf(target: string): URLSearchParams {
 
 function finder<Found>({ exact, ending, prefix }: Table<Found>): (path: string) => Found | undefined {
   const deepest = Math.max(0, ...[...ending.keys()].map(slashes));
-  const prefixes = [...prefix].sort(([a], [b]) => b.length - a.length);
-  return (path) =>
-    exact.get(path) ?? longestEnding(ending, deepest, path) ?? prefixes.find(([start]) => path.startsWith(start))?.[1];
+  const longestPrefix = below(prefix);
+  return (path) => exact.get(path) ?? longestEnding(ending, deepest, path) ?? longestPrefix(path);
+}
+
+function below<Found>(beginnings: ReadonlyMap<string, Found>): (path: string) => Found | undefined {
+  const longestFirst = [...beginnings].sort(([a], [b]) => b.length - a.length);
+  return (path) => longestFirst.find(([start]) => path.startsWith(start))?.[1];
 }
 
 /** `/c`, then `/b/c`, as deep as the longest known ending goes: a path of a thousand slashes costs no more. */
@@ -77,13 +86,13 @@ function longestEnding<Found>(ending: Map<string, Found>, deepest: number, path:
 function enter<Found extends Route>(table: Map<string, Found> | undefined, route: Found): void {
   const { method, match, path } = route;
   if (!path.startsWith('/')) throw new Error(`The path of ${method} ${path} must begin with a slash.`);
-  if (match !== 'prefix' && plainPath(path) !== path) throw new Error(`${method} ${path} can never be reached.`);
+  if (match !== 'prefix' && match !== 'rest' && plainPath(path) !== path) throw new Error(`${method} ${path} can never be reached.`);
   if (table?.has(path)) throw new Error(`${method} ${path} (${match}) is there twice.`);
   table?.set(path, route);
 }
 
 function emptyTable<Found>(): Table<Found> {
-  return { exact: new Map(), ending: new Map(), prefix: new Map() };
+  return { exact: new Map(), ending: new Map(), prefix: new Map(), rest: new Map() };
 }
 
 function slashes(path: string): number {

@@ -106,10 +106,10 @@ describe('methods and paths', () => {
     expect([status, JSON.parse(text)]).toEqual([404, { detail: { msg, type: 'not_found' } }]);
   });
 
-  test('the wrong method is told the right one', async () => {
+  test('the wrong method is told the right one, in the words of who answers there', async () => {
     const { status, headers, text } = await ask(await serve([echo]), { path: '/work' });
     expect([status, headers.allow]).toEqual([405, 'POST']);
-    expect(JSON.parse(text).detail.type).toBe('method_not_allowed');
+    expect(JSON.parse(text)).toEqual({ family: 'method-not-allowed', sentence: 'GET is not possible here; use POST.' });
   });
 
   test('/lcpp leads to /lcpp/, which is answered', async () => {

@@ -7,6 +7,7 @@ import type { GenerationControls, ReasoningBudget, Ticket } from '../core/reques
 import type { TextService } from '../core/text-service.ts';
 import type { JsonObject } from '../http/body.ts';
 import type { Call, Headers, Reply } from '../http/call.ts';
+import type { Fetched } from '../http/outgoing.ts';
 import { opened, patienceMs } from '../http/patience.ts';
 import type { StartTimer } from '../http/timers.ts';
 import { type ControlParts, decodeControls, decodeGenkey } from './controls/decode.ts';
@@ -25,7 +26,11 @@ export interface DialectParts {
   readonly now: () => number;
   readonly newId: (prefix: string) => string;
   readonly startTimer: StartTimer;
+  /** Brings what a client names by its address; only places on the public internet unless this says otherwise. */
+  readonly fetchMedia?: FetchMedia;
 }
+
+export type FetchMedia = (url: string, signal: AbortSignal) => Promise<Fetched>;
 
 /** The native controls that a request may carry beside its own fields; the dialect puts its own over them. */
 export function dialectControls(body: JsonObject, parts: DialectParts): GenerationControls {

@@ -35,6 +35,22 @@ describe.skipIf('missing' in native)('in the engine', () => {
     (text) => expect(accepts('hermes', text)).toBe(false),
   );
 
+  test('where an answer has a form of its own, a reply is calls or that answer', () => {
+    const answer = { type: 'object', properties: { sky: { type: 'string' } }, required: ['sky'] };
+    expect(accepts('hermes', paris, { answer })).toBe(true);
+    expect(accepts('hermes', '{"sky": "blue"}', { answer })).toBe(true);
+    expect(accepts('hermes', '{"sky": 7}', { answer })).toBe(false);
+    expect(accepts('hermes', 'Sure.', { answer })).toBe(false);
+    expect(accepts('hermes', `${paris}{"sky": "blue"}`, { answer })).toBe(false);
+  });
+
+  test('thinking may come before either', () => {
+    const more = { answer: { type: 'object' }, before: '( "<think>" [a-z]* "</think>" )?' };
+    expect(accepts('hermes', `<think>hm</think>${paris}`, more)).toBe(true);
+    expect(accepts('hermes', '<think>hm</think>{}', more)).toBe(true);
+    expect(accepts('hermes', '<think>hm</think>', more)).toBe(false);
+  });
+
   test('one call at a time where the client wants it so', () => {
     expect(accepts('hermes', paris, { parallel: false })).toBe(true);
     expect(accepts('hermes', `${paris}\n${paris}`, { parallel: false })).toBe(false);

@@ -52,12 +52,15 @@ export interface CallGrammar {
 export interface CallGrammarOptions {
   readonly tools: readonly Tool[];
   readonly parallel: boolean;
-  /** GBNF of what may stand before the call, such as thinking; only where the call is required. */
+  /** GBNF of what may stand before the call, such as thinking; only where the grammar holds from the first token. */
   readonly before: string;
+  /** A schema for the answer that may come instead of a call. */
+  readonly answer?: unknown;
 }
 
 /** A grammar for calls of these tools whose arguments fit their schemas; undefined for formats it cannot spell. */
-export function callGrammar(format: string, { tools, parallel, before }: CallGrammarOptions): CallGrammar | undefined {
+export function callGrammar(format: string, options: CallGrammarOptions): CallGrammar | undefined {
+  const { tools, parallel, before, answer } = options;
   const shape = shapes[format];
   if (!shape || tools.length === 0) return undefined;
   const schemas = Object.fromEntries(tools.map(({ parameters }, index) => [`arguments-${index}`, parameters]));
@@ -67,7 +70,9 @@ export function callGrammar(format: string, { tools, parallel, before }: CallGra
   const call = `( ${calls.join(' | ')} )`;
   const more = parallel ? `( ${literal(shape.between)} ${call} )*` : '';
   const edge = (text: string) => (text === '' ? '' : literal(text));
-  const root = [before, edge(shape.first), call, more, edge(shape.last)].filter((part) => part !== '').join(' ');
+  const all = [edge(shape.first), call, more, edge(shape.last)].filter((part) => part !== '').join(' ');
+  const reply = answer === undefined ? all : `( ${all} | answer )`;
+  const named = answer === undefined ? schemas : { ...schemas, answer };
   const trigger = shape.trigger.replace(/[.*+?^${}()|[\]\\]/g, '\\$&');
-  return { gbnf: composeGrammar(root, schemas), lazyPatterns: [`[\\s\\S]*?(${trigger}[\\s\\S]*)`] };
+  return { gbnf: composeGrammar(`${before} ${reply}`.trim(), named), lazyPatterns: [`[\\s\\S]*?(${trigger}[\\s\\S]*)`] };
 }

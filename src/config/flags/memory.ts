@@ -128,7 +128,7 @@ export const memoryFlags = {
     holds: 'file',
     metavar: 'FILE',
     availability: 'ready',
-    help: 'Projector that lets the text model see pictures or hear sound.',
+    help: 'Projector that lets the text model see pictures or hear sound; needs the package @qvac/fabric 0.15.0.',
   },
   mmprojcpu: {
     names: ['--mmprojcpu', '--no-mmproj-offload'],

@@ -1,10 +1,12 @@
 import { AppError } from '../../core/errors.ts';
 import type { EndpointFidelity } from '../../core/fidelity.ts';
+import { withReplySeed } from '../../core/reply-seed.ts';
 import type { GenerationRequest, Ticket } from '../../core/request.ts';
 import { type JsonObject, jsonObject } from '../../http/body.ts';
 import { type Call, type Endpoint, json, type Reply } from '../../http/call.ts';
 import { commentFrame, sseHeaders } from '../../http/sse.ts';
 import { type DialectParts, noticeHeaders, streamReply, ticketFor } from '../dialect.ts';
+import { generateAll } from '../generate-all.ts';
 import { decodeLogitBias, resolveBias } from './bias.ts';
 import { type CompletionOptions, decodeOptions } from './decode.ts';
 import { stopEarly } from './early-stop.ts';
@@ -12,7 +14,6 @@ import { encodeStream, finalBody, type ReplyView } from './encode.ts';
 import { errorBody, llamacppFamily } from './errors.ts';
 import { completionFidelity, infillFidelity } from './fidelity.ts';
 import { findMarks } from './fill-marks.ts';
-import { generateAll } from './generate-all.ts';
 import { infillPrompt } from './infill.ts';
 import { modelError } from './model-error.ts';
 import { decodePrompts, promptText } from './prompts.ts';
@@ -73,7 +74,9 @@ async function complete(call: Call, parts: DialectParts, source: PromptSource): 
   const controls =
     bias.length > 0 ? { ...options.controls, ...(await resolveBias(bias, parts.text)) } : options.controls;
   const requests = prompts.flatMap((prompt) =>
-    Array.from({ length: options.count }, (): GenerationRequest => ({ ...controls, prompt, memory: '' })),
+    Array.from({ length: options.count }, (_, reply): GenerationRequest =>
+      withReplySeed({ ...controls, prompt, memory: '' }, reply),
+    ),
   );
   const model = parts.modelName();
   const views = requests.map(

@@ -137,10 +137,8 @@ function decodeAlternatives(body: JsonObject): number | undefined {
 
 function decodeSampling(body: JsonObject, sampling: Sampling, contextSize: number): Sampling {
   const range = isAbsent(body.rep_pen_range) ? optionalInteger(body, 'repeat_last_n') : undefined;
-  const typical = isAbsent(body.typical) && isAbsent(body.typical_p) ? optionalNumber(body, 'typ_p') : undefined;
   const changed: Sampling = {
     ...sampling,
-    ...(typical === undefined ? {} : { typical }),
     ...(range === undefined ? {} : penaltyRange(range, contextSize)),
     ...(body.dry_penalty_last_n === 0 ? { dryMultiplier: 0 } : {}),
     ...decodeSeed(body),

@@ -30,7 +30,7 @@ test.each([
   ['repeat_last_n', -1, { repetitionRange: 4096 }],
   ['repeat_last_n', 0, { repetitionPenalty: 1, presencePenalty: 0 }],
   ['presence_penalty', 0.4, { presencePenalty: 0.4 }],
-  ['frequency_penalty', 0.6, { presencePenalty: 0.6 }],
+  ['frequency_penalty', 0.6, { frequencyPenalty: 0.6 }],
   ['mirostat', 2, { mirostat: 2 }],
   ['mirostat_tau', 4, { mirostatTau: 4 }],
   ['mirostat_eta', 0.2, { mirostatEta: 0.2 }],

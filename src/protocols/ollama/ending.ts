@@ -30,7 +30,7 @@ export function timestamp(milliseconds: number): string {
  * Counts and times in nanoseconds. Whatever was neither prompt nor reply was spent before them: in the queue, on the
  * model's way into memory, on the look for what the cache holds.
  */
-export function metrics({ usage, timings }: Finish, elapsedMs: number): object {
+export function metrics({ usage, timings }: Pick<Finish, 'usage' | 'timings'>, elapsedMs: number): object {
   const busyMs = timings.promptMs + timings.generationMs;
   const totalMs = Math.max(elapsedMs, timings.initMs + busyMs);
   return {

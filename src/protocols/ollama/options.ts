@@ -45,11 +45,7 @@ const optionTable: Readonly<Record<string, Option>> = {
   repeat_last_n: sets('repetitionRange', '-1 means the whole context, 0 switches the penalties off.'),
   repeat_penalty: sets('repetitionPenalty'),
   presence_penalty: sets('presencePenalty'),
-  frequency_penalty: {
-    type: 'number',
-    handling: 'approximated',
-    note: 'Taken as presence_penalty where that is not given.',
-  },
+  frequency_penalty: sets('frequencyPenalty'),
   mirostat: sets('mirostat'),
   mirostat_tau: sets('mirostatTau'),
   mirostat_eta: sets('mirostatEta'),
@@ -141,9 +137,6 @@ function ownSampling(settings: JsonObject, base: Sampling, contextSize: number):
     const read = type === 'integer' ? readInteger : readNumber;
     own[control] = clamp(read(settings[name], base[control]), min, max);
   }
-  if (isAbsent(settings.presence_penalty) && !isAbsent(settings.frequency_penalty)) {
-    own.presencePenalty = readNumber(settings.frequency_penalty, base.presencePenalty);
-  }
   if (own.seed !== undefined) own.seed = readInteger(settings.seed, base.seed, seedRange) || seedForZero;
   return { ...base, ...own, ...lookback(settings, contextSize) };
 }
@@ -151,7 +144,7 @@ function ownSampling(settings: JsonObject, base: Sampling, contextSize: number):
 function lookback(settings: JsonObject, contextSize: number): Partial<Sampling> {
   const asked = readInteger(settings.repeat_last_n, 1);
   if (asked < 0) return { repetitionRange: contextSize };
-  return asked === 0 ? { repetitionPenalty: 1, presencePenalty: 0 } : {};
+  return asked === 0 ? { repetitionPenalty: 1, presencePenalty: 0, frequencyPenalty: 0 } : {};
 }
 
 function isOfType(value: unknown, type: OptionType): boolean {

@@ -4,7 +4,6 @@ import {
   doneReasons,
   encodeCall,
   encodeLogprobs,
-  type Finish,
   metrics,
   type ReplyFacts,
   timestamp,
@@ -23,12 +22,12 @@ export async function encodeWhole(
   shape: Shape,
   facts: ReplyFacts,
 ): Promise<WholeReply> {
-  const notes: Notes = { finish: unsaidFinish, droppedTokens: 0, logprobs: undefined };
-  const generation = await fold(noted(events, notes));
+  const tokens: TokenLogprob[] = [];
+  const generation = await fold(noted(events, tokens));
   const made = generation.toolCalls.map((call, index) => encodeCall(index, call));
   const calls = made.flatMap((call) => call ?? []);
   const unreadable = generation.toolCalls.filter((_, index) => made[index] === undefined).map(({ json }) => json);
-  const { reasoning, warnings } = generation;
+  const { reasoning, warnings, usage, timings = unsaidFinish.timings, droppedTokens } = generation;
   const context = facts.context && (await facts.context(generation));
   const now = facts.now();
   const body = {
@@ -38,29 +37,20 @@ export async function encodeWhole(
     done: true,
     done_reason: doneReasons[generation.reason],
     ...(context === undefined ? {} : { context }),
-    ...metrics(notes.finish, now - facts.startedAt),
-    ...(notes.logprobs === undefined ? {} : { logprobs: encodeLogprobs(notes.logprobs) }),
+    ...metrics({ usage, timings }, now - facts.startedAt),
+    ...(tokens.length === 0 ? {} : { logprobs: encodeLogprobs(tokens) }),
     ...(warnings.length === 0 ? {} : { warnings }),
   };
-  return { body, droppedTokens: notes.droppedTokens };
+  return { body, droppedTokens };
 }
 
-interface Notes {
-  finish: Finish;
-  droppedTokens: number;
-  /** Of the thinking too, in the order of the tokens, as the stream tells them. */
-  logprobs: TokenLogprob[] | undefined;
-}
-
-/** Keeps what the sum of the events leaves out. */
-async function* noted(events: AsyncIterable<GenerationEvent>, notes: Notes): AsyncGenerator<GenerationEvent> {
+/** The figures of thinking and text in the order of their tokens, as the stream tells them. */
+async function* noted(
+  events: AsyncIterable<GenerationEvent>,
+  tokens: TokenLogprob[],
+): AsyncGenerator<GenerationEvent> {
   for await (const event of events) {
-    if (event.type === 'start') notes.droppedTokens = event.droppedTokens ?? 0;
-    else if (event.type === 'finish') notes.finish = event;
-    else if ('logprobs' in event && event.logprobs) {
-      notes.logprobs ??= [];
-      notes.logprobs.push(...event.logprobs);
-    }
+    if ('logprobs' in event && event.logprobs) tokens.push(...event.logprobs);
     yield event;
   }
 }

@@ -1,13 +1,14 @@
 import { asAppError } from '../../core/errors.ts';
 import type { GenerationEvent } from '../../core/events.ts';
 import type { EndpointFidelity } from '../../core/fidelity.ts';
+import type { Generation } from '../../core/fold.ts';
 import type { JsonObject } from '../../http/body.ts';
 import type { Call, Headers, Reply } from '../../http/call.ts';
 import { patientReply } from '../../http/patience.ts';
 import { commentFrame, sseHeaders } from '../../http/sse.ts';
 import { type DialectParts, noticeHeaders, streamReply } from '../dialect.ts';
 import { errorBody, locate } from './errors.ts';
-import { collectAll, type Outcome } from './outcome.ts';
+import { collectAll } from './outcome.ts';
 import { encodeStream, type StreamShape } from './stream.ts';
 
 /** How the two generating endpoints hand their replies out; what stands in them is their own. */
@@ -39,17 +40,17 @@ export function streamed(
 export async function whole(
   replies: readonly AsyncIterable<GenerationEvent>[],
   { call, notices, promptField }: AnswerShape,
-  encode: (outcomes: readonly Outcome[]) => object,
+  encode: (generations: readonly Generation[]) => object,
   { startTimer }: DialectParts,
 ): Promise<Reply> {
-  const outcomes = located(collectAll(replies), promptField);
-  const body = outcomes.then((all) => JSON.stringify(encode(all)));
+  const generations = located(collectAll(replies), promptField);
+  const body = generations.then((all) => JSON.stringify(encode(all)));
   if (wantsPadding(call)) {
     const reply = await patientReply(body, (error) => JSON.stringify(errorBody(asAppError(error))), startTimer);
     return { ...reply, headers: { ...reply.headers, ...notices } };
   }
   const headers = { 'content-type': 'application/json', ...notices };
-  return { status: 200, body: await body, headers: { ...headers, ...droppedHeader(await outcomes) } };
+  return { status: 200, body: await body, headers: { ...headers, ...droppedHeader(await generations) } };
 }
 
 function located<Value>(promise: Promise<Value>, promptField: string): Promise<Value> {
@@ -62,8 +63,8 @@ function wantsPadding({ headers }: Call): boolean {
   return String(headers['x-koboldcpp-keepalive']).toLowerCase() === 'true';
 }
 
-function droppedHeader(outcomes: readonly Outcome[]): Headers {
-  const dropped = Math.max(0, ...outcomes.map(({ droppedTokens }) => droppedTokens));
+function droppedHeader(generations: readonly Generation[]): Headers {
+  const dropped = Math.max(0, ...generations.map(({ droppedTokens }) => droppedTokens));
   return dropped > 0 ? { 'x-parley-dropped-tokens': String(dropped) } : {};
 }
 

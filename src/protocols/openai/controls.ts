@@ -27,9 +27,8 @@ export async function decodeOwnControls(body: JsonObject, parts: DialectParts): 
 
 /** Fields that both dialects have, but with another meaning here, must not be read as the native ones. */
 function nativeBody(body: JsonObject): JsonObject {
-  const typical = isAbsent(body.typical_p) && !isAbsent(body.typ_p) ? { typical_p: body.typ_p } : {};
   const { logit_bias: _, logprobs: __, ...rest } = body;
-  return { ...rest, ...typical };
+  return rest;
 }
 
 function askedTokens(body: JsonObject): number | undefined {
@@ -42,12 +41,12 @@ function ownSampling(body: JsonObject): Partial<Sampling> {
   const topP = optionalNumber(body, 'top_p');
   const presence = optionalNumber(body, 'presence_penalty');
   const frequency = optionalNumber(body, 'frequency_penalty');
-  const penalty = presence ?? frequency;
   const seed = optionalInteger(body, 'seed');
   return {
     ...(temperature === undefined ? {} : { temperature: Math.max(0, temperature) }),
     ...(topP === undefined ? {} : { topP: clamp(topP, 0, 1) }),
-    ...(penalty === undefined ? {} : { presencePenalty: clamp(penalty, -2, 2) }),
+    ...(presence === undefined ? {} : { presencePenalty: clamp(presence, -2, 2) }),
+    ...(frequency === undefined ? {} : { frequencyPenalty: clamp(frequency, -2, 2) }),
     ...(seed === undefined ? {} : { seed: engineSeed(seed) }),
   };
 }
@@ -55,7 +54,7 @@ function ownSampling(body: JsonObject): Partial<Sampling> {
 const largestSeed = 2 ** 31 - 1;
 
 /** Engines draw a fresh seed for 0 and less; here only -1 asks for that, and every other number must reproduce. */
-export function engineSeed(seed: number): number {
+function engineSeed(seed: number): number {
   if (seed === -1) return -1;
   return Math.abs(seed % largestSeed) || largestSeed;
 }
@@ -64,11 +63,4 @@ export function decodeCount(body: JsonObject, field: string): number {
   const count = optionalInteger(body, field) ?? 1;
   if (count < 1 || count > 128) throw wrong(field, 'a whole number from 1 to 128');
   return count;
-}
-
-/** One of several replies under a fixed seed: each has its own, or they would all be the same. */
-export function withSeedOf<Request extends { readonly sampling: Sampling }>(request: Request, reply: number): Request {
-  const { sampling } = request;
-  if (reply === 0 || sampling.seed <= 0) return request;
-  return { ...request, sampling: { ...sampling, seed: engineSeed(sampling.seed + reply) } };
 }

@@ -16,11 +16,7 @@ async function world() {
     family,
     handle: () => ({ status: 200, body: '' }),
   };
-  const endpoints: Endpoint[] = [
-    other,
-    ...openaiEndpoints({ ...dialectParts(), replacePlaceholders: (texts) => texts, endpoints: () => endpoints }),
-  ];
-  return serve(endpoints);
+  return serve([other, ...openaiEndpoints({ ...dialectParts(), replacePlaceholders: (texts) => texts })]);
 }
 
 test.each([

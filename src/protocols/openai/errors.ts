@@ -1,5 +1,5 @@
 import { AppError, type ErrorCode } from '../../core/errors.ts';
-import { type Family, json, type Reply } from '../../http/call.ts';
+import { type Family, json } from '../../http/call.ts';
 import { busyDetail, retryHeaders } from '../../http/detail.ts';
 
 /** The machine-readable name of a failure, where this dialect has one. */
@@ -11,6 +11,7 @@ const codes: Partial<Record<ErrorCode, string>> = {
   'rate-limited': 'server_busy',
   'model-missing': 'model_not_loaded',
   'model-load-failed': 'model_not_loaded',
+  'model-not-found': 'model_not_found',
 };
 
 export const openaiFamily: Family = {
@@ -28,15 +29,19 @@ export function errorBody(error: AppError): object {
 
 export function errorObject(error: AppError): object {
   const { code, details, status } = error;
-  const field = 'field' in details ? details.field : null;
   return {
     message: sentence(error),
     type: status >= 500 ? 'server_error' : 'invalid_request_error',
-    param: field,
+    param: paramOf(error),
     code: 'wireCode' in details ? details.wireCode : (codes[code] ?? null),
     // Clients of llama.cpp's server read the two figures to shorten the conversation by the right amount.
     ...('promptTokens' in details ? { n_prompt_tokens: details.promptTokens, n_ctx: details.contextSize } : {}),
   };
+}
+
+function paramOf({ code, details }: AppError): string | null {
+  if ('field' in details) return details.field;
+  return code === 'model-not-found' ? 'model' : null;
 }
 
 /** Agents recognise a full context by the words "maximum context length is", whatever the code says. */
@@ -61,9 +66,4 @@ export function unsupportedField(
 ): AppError {
   const details = { feature: field, instead, field, wireCode };
   return new AppError('unsupported', details);
-}
-
-export function modelNotFound(id: string): Reply {
-  const message = `There is no model ${JSON.stringify(id)} on this server.`;
-  return json({ error: { message, type: 'invalid_request_error', param: 'model', code: 'model_not_found' } }, 404);
 }

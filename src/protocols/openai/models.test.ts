@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest';
+import type { AppError } from '../../core/errors.ts';
 import type { TextModel, TextState } from '../../core/text-service.ts';
 import type { Reply } from '../../http/call.ts';
 import { router } from '../../http/router.ts';
@@ -23,7 +24,11 @@ async function get(path: string, state: TextState, name = 'koboldcpp/mini'): Pro
   const parts = dialectParts({ text, modelName: () => name, now: () => 1_700_000_000_900 });
   const endpoint = router(modelsEndpoints(parts)).find('GET', path);
   if (!endpoint) throw new Error(`no ${path}`);
-  return endpoint.handle(callOf(path, '', { method: 'GET' }));
+  try {
+    return await endpoint.handle(callOf(path, '', { method: 'GET' }));
+  } catch (error) {
+    return endpoint.family.errorReply(error as AppError);
+  }
 }
 
 const bodyOf = (reply: Reply): unknown => ('body' in reply ? JSON.parse(String(reply.body)) : undefined);

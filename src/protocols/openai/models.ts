@@ -1,7 +1,8 @@
+import { AppError } from '../../core/errors.ts';
 import type { TextModel, TextState } from '../../core/text-service.ts';
 import { type Call, type Endpoint, json, type Reply } from '../../http/call.ts';
 import type { DialectParts } from '../dialect.ts';
-import { modelNotFound, openaiFamily } from './errors.ts';
+import { openaiFamily } from './errors.ts';
 
 export type ModelsParts = Pick<DialectParts, 'text' | 'modelName' | 'now'>;
 
@@ -85,7 +86,7 @@ function measures({ contextSize, trainedContext, vocabularySize, parameters, siz
 }
 
 /** The same model in the manner of llama.cpp's second list. */
-function tagEntry({ id, created }: Shown, { sizeBytes, description }: TextModel): object {
+function tagEntry({ id, created }: Shown, { sizeBytes, description, inputs }: TextModel): object {
   return {
     name: id,
     model: id,
@@ -95,7 +96,7 @@ function tagEntry({ id, created }: Shown, { sizeBytes, description }: TextModel)
     type: 'model',
     description,
     tags: [],
-    capabilities: ['completion'],
+    capabilities: ['completion', ...(inputs.image || inputs.audio ? ['multimodal'] : [])],
     parameters: '',
     details: { parent_model: '', format: 'gguf', family: '', families: [], parameter_size: '', quantization_level: '' },
   };
@@ -104,7 +105,8 @@ function tagEntry({ id, created }: Shown, { sizeBytes, description }: TextModel)
 /** The id may hold slashes, which some clients encode and others do not; without its first part it is known too. */
 function oneModel({ path }: Call, shown: Shown): Reply {
   const asked = decoded(path.slice(path.indexOf('/models/') + '/models/'.length));
-  return asked === shown.id || asked === bareName(shown.id) ? json(modelEntry(shown)) : modelNotFound(asked);
+  if (asked !== shown.id && asked !== bareName(shown.id)) throw new AppError('model-not-found', { model: asked });
+  return json(modelEntry(shown));
 }
 
 function decoded(text: string): string {

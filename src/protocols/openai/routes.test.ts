@@ -19,9 +19,9 @@ test('generating paths ask for the key, those that only inform do not', () => {
     'GET exact /models open',
     'GET prefix /v1/models/ open',
     'GET prefix /models/ open',
-    'GET prefix /v1/ open',
-    'POST prefix /v1/ open queued',
-    'PUT prefix /v1/ open',
-    'DELETE prefix /v1/ open',
+    'GET rest /v1/ open',
+    'POST rest /v1/ open queued',
+    'PUT rest /v1/ open',
+    'DELETE rest /v1/ open',
   ]);
 });

@@ -2,16 +2,19 @@ import type { Endpoint } from '../../http/call.ts';
 import { chatEndpoints } from './chat/endpoints.ts';
 import type { CompletionParts } from './completions/decode.ts';
 import { completionEndpoints } from './completions/endpoints.ts';
-import { type ElsewhereParts, elsewhereEndpoints } from './elsewhere.ts';
+import { elsewhereEndpoints } from './elsewhere.ts';
 import { modelsEndpoints } from './models.ts';
 
-export type OpenaiParts = CompletionParts & ElsewhereParts;
+export interface OpenaiParts extends CompletionParts {
+  /** No longer looked at. */
+  readonly endpoints?: () => readonly Endpoint[];
+}
 
 export function openaiEndpoints(parts: OpenaiParts): Endpoint[] {
   return [
     ...chatEndpoints(parts),
     ...completionEndpoints(parts),
     ...modelsEndpoints(parts),
-    ...elsewhereEndpoints(parts),
+    ...elsewhereEndpoints(),
   ];
 }

@@ -249,7 +249,7 @@ test('a wrong key, a full queue and a missing model', async () => {
   const reserve = () => {
     throw new AppError('busy', { retryAfterSeconds: 1 });
   };
-  const full = await world(said('x'), { reserve });
+  const full = await world(said('x'), { reserve, generate: reserve });
   await expect(full.client.completions.create({ model, prompt: 'x' })).rejects.toBeInstanceOf(InternalServerError);
   await expect(full.client.chat.completions.create({ model, messages })).rejects.toMatchObject({
     status: 503,

@@ -5,6 +5,7 @@ const shownPath: Record<Endpoint['match'], (path: string) => string> = {
   exact: (path) => path,
   ending: (path) => `…${path}`,
   prefix: (path) => `${path}…`,
+  rest: (path) => `${path}…`,
 };
 
 /** Made from the table that also answers the requests, so that it cannot tell anything else. */

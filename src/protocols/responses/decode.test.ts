@@ -36,8 +36,8 @@ describe('controls', () => {
       { temperature: 0.2, top_p: 0.5, top_k: 7 },
       { temperature: 0.2, topP: 0.5, topK: 7 },
     ],
-    [{ presence_penalty: 0.5, frequency_penalty: 1 }, { presencePenalty: 0.5 }],
-    [{ frequency_penalty: 1 }, { presencePenalty: 1 }],
+    [{ presence_penalty: 0.5 }, { presencePenalty: 0.5, frequencyPenalty: 0 }],
+    [{ frequency_penalty: 1 }, { presencePenalty: 0, frequencyPenalty: 1 }],
     [
       { seed: 42, min_p: 0.1 },
       { seed: 42, minP: 0.1 },

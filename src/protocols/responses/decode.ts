@@ -98,8 +98,8 @@ export function decode(body: JsonObject, parts: DecodeParts): DecodedRequest {
       tools: toolbox.echo,
       top_logprobs: topLogprobs(body),
       top_p: controls.sampling.topP,
-      presence_penalty: optionalNumber(body, 'presence_penalty') ?? 0,
-      frequency_penalty: optionalNumber(body, 'frequency_penalty') ?? 0,
+      presence_penalty: controls.sampling.presencePenalty,
+      frequency_penalty: controls.sampling.frequencyPenalty,
       truncation: controls.overflow === 'trim' ? 'auto' : 'disabled',
       metadata: optionalObject(body, 'metadata') ?? {},
     },
@@ -137,16 +137,15 @@ function previousResponse(body: JsonObject, store: ResponseStore) {
 
 /** This dialect's own names for controls, over the native ones that the request may carry beside them. */
 function decodeOwnControls(body: JsonObject, parts: DecodeParts, logprobs: boolean): GenerationControls {
-  for (const field of ['temperature', 'top_p']) optionalNumber(body, field);
+  // These have their native names; here they are only held to their types.
+  for (const field of ['temperature', 'top_p', 'presence_penalty', 'frequency_penalty']) optionalNumber(body, field);
   const controls = dialectControls(body, parts);
   const maxTokens = optionalInteger(body, 'max_output_tokens');
   const truncation = optionalWord(body, 'truncation', ['disabled', 'auto']);
-  const presence = optionalNumber(body, 'presence_penalty') ?? optionalNumber(body, 'frequency_penalty');
   return {
     ...controls,
     maxTokens: maxTokens === undefined ? controls.maxTokens : limitTokens(maxTokens, parts.controlParts()),
     overflow: truncation === undefined ? controls.overflow : truncation === 'auto' ? 'trim' : 'refuse',
-    sampling: presence === undefined ? controls.sampling : { ...controls.sampling, presencePenalty: presence },
     stop: isAbsent(body.stop) ? controls.stop : decodeStop(body, 'stop'),
     logprobs: logprobs ? topLogprobs(body) : controls.logprobs,
   };

@@ -42,7 +42,7 @@ const own: readonly FieldFidelity[] = [
   { field: 'temperature', handling: 'honoured' },
   { field: 'top_p', handling: 'honoured' },
   { field: 'presence_penalty', handling: 'honoured' },
-  { field: 'frequency_penalty', handling: 'approximated', note: 'Stands for presence_penalty where that is not sent.' },
+  { field: 'frequency_penalty', handling: 'honoured' },
   {
     field: 'top_logprobs',
     handling: 'honoured',

@@ -48,6 +48,8 @@ async function streamOf(reply: Reply): Promise<string> {
 
 const hello: GenerationEvent[] = [startEvent(), { type: 'text-delta', text: 'Hello' }, finishEvent()];
 
+const refusal = (message: string) => ({ message, type: 'invalid_request_error', param: null, code: null });
+
 describe('paths', () => {
   test.each([
     ['POST', '/v1/responses'],
@@ -65,18 +67,16 @@ describe('paths', () => {
     ['GET', '/v1/responses/resp_9/input_items'],
     ['DELETE', '/v1/responses/resp_9'],
     ['POST', '/v1/responses/resp_9/cancel'],
-    ['POST', '/v1/responses/compact'],
   ])('%s %s that nobody stored is not found', async (method, path) => {
     const reply = await world().ask(method, path);
     expect(reply.status).toBe(404);
-    expect(bodyOf(reply)).toEqual({
-      error: {
-        message: `There is no ${method} ${path} on this server.`,
-        type: 'invalid_request_error',
-        param: null,
-        code: null,
-      },
-    });
+    expect(bodyOf(reply)).toEqual({ error: refusal('There is no stored response "resp_9" on this server.') });
+  });
+
+  test('what cannot be done with a response is not found', async () => {
+    const reply = await world().ask('POST', '/v1/responses/compact');
+    expect(reply.status).toBe(404);
+    expect(bodyOf(reply)).toEqual({ error: refusal('There is no POST /v1/responses/compact on this server.') });
   });
 
   test('the list of responses cannot be read, as there is none', () => {

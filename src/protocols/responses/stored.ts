@@ -22,7 +22,7 @@ interface Target {
 
 export function retrieve(call: Call, parts: StoredParts): Reply {
   const target = targetOf(call);
-  const stored = storedOf(call, target, parts);
+  const stored = storedOf(target, parts);
   if (target.action === 'input_items') return json(inputItems(call.query, stored.input));
   if (target.action !== undefined) throw notFound(call);
   const response = stored.response as ResponseObject;
@@ -41,7 +41,7 @@ export function retrieve(call: Call, parts: StoredParts): Reply {
 
 export function forget(call: Call, parts: StoredParts): Reply {
   const target = targetOf(call);
-  const { id } = storedOf(call, target, parts);
+  const { id } = storedOf(target, parts);
   if (target.action !== undefined) throw notFound(call);
   parts.store.delete(id);
   void parts.background.cancel(id);
@@ -51,7 +51,7 @@ export function forget(call: Call, parts: StoredParts): Reply {
 export async function cancel(call: Call, parts: StoredParts): Promise<Reply> {
   const target = targetOf(call);
   if (target.action !== 'cancel') throw notFound(call);
-  const stored = storedOf(call, target, parts);
+  const stored = storedOf(target, parts);
   if (stored.response.background !== true) throw invalid('response_id', 'that of a response in the background');
   await parts.background.cancel(target.id);
   return json(parts.store.get(target.id)?.response ?? stored.response);
@@ -62,9 +62,9 @@ function targetOf({ path }: Call): Target {
   return { id: decoded(id), action: more.length > 0 ? path : action };
 }
 
-function storedOf(call: Call, { id }: Target, { store }: StoredParts): StoredResponse {
+function storedOf({ id }: Target, { store }: StoredParts): StoredResponse {
   const stored = store.get(id);
-  if (!stored) throw notFound(call);
+  if (!stored) throw new AppError('not-stored', { what: 'stored response', id });
   return stored;
 }
 

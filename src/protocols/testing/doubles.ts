@@ -2,7 +2,7 @@ import type { ChatRequest } from '../../chat/request.ts';
 import type { ChatService } from '../../chat/service.ts';
 import type { GenerationEvent } from '../../core/events.ts';
 import type { GenerationRequest, Ticket } from '../../core/request.ts';
-import type { Performance, TextModel, TextService } from '../../core/text-service.ts';
+import type { Performance, TextModel, TextService, TextState } from '../../core/text-service.ts';
 import type { Call } from '../../http/call.ts';
 import type { ControlParts } from '../controls/decode.ts';
 import type { DialectParts } from '../dialect.ts';
@@ -41,6 +41,15 @@ const model: TextModel = {
   chatTemplate: undefined,
   inputs: { image: false, audio: false },
 };
+
+export function readyState(own: Partial<TextModel> = {}): TextState & { readonly type: 'ready' } {
+  return { type: 'ready', model: { ...model, ...own } };
+}
+
+/** A model that takes pictures and sounds, or what the test says. */
+export function seeing(inputs: TextModel['inputs'] = { image: true, audio: true }): TextState {
+  return readyState({ inputs });
+}
 
 const idle: Performance = {
   processMsPerToken: 0,

@@ -1,4 +1,6 @@
+import type { MediumChunk } from './medium.ts';
 import type { Native } from './native.ts';
+import type { Projector } from './projector.ts';
 import type { Batch, ContextParams, Pointer } from './structs.ts';
 
 export type DecodeResult = 'ok' | 'no-room' | 'aborted' | 'failed';
@@ -27,6 +29,7 @@ export class Context {
     model: Pointer,
     params: ContextParams,
     private readonly vocabularySize: number,
+    private readonly projector?: Projector,
   ) {
     const cell = native.alloc(512);
     this.#abortCell = new BigInt64Array(native.view(cell, 512)).fill(1n);
@@ -82,13 +85,25 @@ export class Context {
     return decodeResult(this.native.decodeNow(this.pointer, this.#batch));
   }
 
-  async decode(): Promise<DecodeResult> {
+  decode(): Promise<DecodeResult> {
     this.#batch.n_tokens = this.#size;
+    return this.#abortable(this.native.decode(this.pointer, this.#batch));
+  }
+
+  /** Computes a picture or sound, which is no part of any batch, from this position on. */
+  decodeMedium(chunk: MediumChunk, position: number, sequence: number): Promise<DecodeResult> {
+    if (!this.projector) throw new Error('there is no projector');
+    return this.#abortable(this.projector.decode(this.pointer, chunk, position, sequence));
+  }
+
+  async #abortable(running: Promise<number>): Promise<DecodeResult> {
     this.#decoding = true;
-    const code = await this.native.decode(this.pointer, this.#batch);
-    this.#decoding = false;
-    this.#abortCell.fill(1n);
-    return decodeResult(code);
+    try {
+      return decodeResult(await running);
+    } finally {
+      this.#decoding = false;
+      this.#abortCell.fill(1n);
+    }
   }
 
   /** Ends a running `decode` early (on the CPU within milliseconds; elsewhere it simply finishes). */

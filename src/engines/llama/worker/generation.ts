@@ -6,9 +6,11 @@ import { logprobsOf } from '../../../sampling/logprobs.ts';
 import type { ReasoningBudget } from '../../../sampling/reasoning-budget.ts';
 import { noToken, type Sampler } from '../../../sampling/sampler.ts';
 import type { Piece } from '../messages.ts';
+import type { DecodeResult } from './context.ts';
 import type { NativeGrammar } from './grammar.ts';
 import type { OutputText } from './output-text.ts';
 import type { Slot } from './slot.ts';
+import { TextHistory } from './text-history.ts';
 import type { Vocabulary } from './vocabulary.ts';
 
 /** Everything that one request needs while it runs, made beforehand by `prepareGeneration`. */
@@ -44,9 +46,11 @@ export class Generation {
   #pendingLogprobs: TokenLogprob[] = [];
   #firstDecodeAt: number | undefined;
   #firstTokenAt: number | undefined;
+  readonly #history: TextHistory;
 
   constructor(private readonly parts: GenerationParts) {
     this.id = parts.id;
+    this.#history = new TextHistory(parts.slot, parts.promptTokens);
   }
 
   get slot(): Slot {
@@ -68,6 +72,19 @@ export class Generation {
   start(): Piece {
     const { promptTokens, cachedTokens, maxTokens, droppedTokens } = this.parts;
     return { type: 'start', id: this.id, promptTokens, cachedTokens, maxTokens, droppedTokens };
+  }
+
+  /** A picture or sound is next in its prompt, which no batch can take. */
+  get atMedium(): boolean {
+    return this.parts.slot.nextMedium !== undefined;
+  }
+
+  /** Computes that picture or sound; `advance` or `interrupt` follow as after a batch. */
+  async computeMedium(): Promise<DecodeResult> {
+    const { slot, now } = this.parts;
+    this.#firstDecodeAt ??= now();
+    const medium = slot.nextMedium;
+    return medium ? slot.computeMedium(medium) : 'ok';
   }
 
   /** Puts its next tokens into the batch. */
@@ -123,7 +140,8 @@ export class Generation {
       const scale = request.guidance?.scale ?? 1;
       mixGuidance(logits, negative.context.logits(negative.place as number), scale);
     }
-    const picked = sampler.pick(logits, slot.tokens, slot.length, output.forbidden);
+    const { tokens, length } = this.#history.upTo(slot.length);
+    const picked = sampler.pick(logits, tokens, length, output.forbidden);
     return forced ?? picked;
   }
 

@@ -14,6 +14,7 @@ const smallBatch = 64;
  */
 export class BatchLoop {
   readonly #active = new Set<Generation>();
+  readonly #between: (() => Promise<void>)[] = [];
   #running = false;
   #chunk = 128;
 
@@ -28,6 +29,14 @@ export class BatchLoop {
     if (!this.#running) void this.#run();
   }
 
+  /** Runs work that must not meet a batch in the library: between two steps, and one after the other. */
+  between<Result>(work: () => Promise<Result>): Promise<Result> {
+    return new Promise((resolve, reject) => {
+      this.#between.push(() => work().then(resolve, reject));
+      if (!this.#running) void this.#run();
+    });
+  }
+
   abort(id: number): void {
     for (const generation of this.#active) {
       if (generation.id !== id) continue;
@@ -39,7 +48,8 @@ export class BatchLoop {
 
   async #run(): Promise<void> {
     this.#running = true;
-    while (this.#active.size > 0) {
+    while (this.#active.size + this.#between.length > 0) {
+      await this.#between.shift()?.();
       const pieces: Piece[] = [];
       await this.#step(pieces);
       if (pieces.length > 0) this.send({ type: 'step', pieces });
@@ -59,6 +69,11 @@ export class BatchLoop {
     await this.#compute(writers, this.context.batchCapacity, pieces);
     const reader = [...this.#active].find(({ readingPrompt }) => readingPrompt);
     if (!reader) return;
+    if (reader.atMedium) {
+      const result = await reader.computeMedium().catch((): DecodeResult => 'failed');
+      this.#after(reader, result, pieces);
+      return;
+    }
     const busy = writers.length > 0;
     const startedAt = this.now();
     const computed = await this.#compute([reader], busy ? this.#chunk : this.context.batchCapacity, pieces);

@@ -2,8 +2,10 @@ import { performance } from 'node:perf_hooks';
 import { plainError } from '../../../core/errors.ts';
 import type { FromWorker, Piece, ToWorker } from '../messages.ts';
 import { BatchLoop, errorPiece } from './loop.ts';
+import type { ReadMedium } from './medium.ts';
 import { type Loaded, loadModel, UnexplainedFailure } from './model.ts';
 import { prepareGeneration, type Workshop } from './prepare.ts';
+import { readMedia } from './read-media.ts';
 import { Slot } from './slot.ts';
 
 /** The engine's own process: it loads one model and serves it until its channel closes. */
@@ -12,6 +14,8 @@ let serving: Serving | undefined;
 interface Serving {
   readonly workshop: Workshop;
   readonly loop: BatchLoop;
+  /** Requests whose pictures and sounds are being read, and whether somebody has stopped them since. */
+  readonly reading: Map<number, { stopped: boolean }>;
 }
 
 const send = (message: FromWorker): void => {
@@ -38,11 +42,15 @@ async function receive(message: ToWorker): Promise<void> {
   const { vocabulary } = workshop.loaded;
   switch (message.type) {
     case 'generate':
-      begin(serving, message);
+      if (message.request.media.length === 0) begin(serving, message, []);
+      else await beginWithMedia(serving, message);
       return;
-    case 'abort':
-      loop.abort(message.id);
+    case 'abort': {
+      const reading = serving.reading.get(message.id);
+      if (reading) reading.stopped = true;
+      else loop.abort(message.id);
       return;
+    }
     case 'tokenize':
       answer(message.id, () => [...vocabulary.tokenize(message.text, { addSpecial: message.addSpecial })]);
       return;
@@ -59,15 +67,46 @@ function answer(id: number, work: () => unknown): void {
   }
 }
 
-function begin({ workshop, loop }: Serving, question: ToWorker & { type: 'generate' }): void {
+type GenerateMessage = ToWorker & { type: 'generate' };
+
+function begin({ workshop, loop }: Serving, question: GenerateMessage, media: readonly ReadMedium[]): void {
   const pieces: Piece[] = [];
   try {
-    const generation = prepareGeneration(workshop, question, pieces);
+    const generation = prepareGeneration(workshop, { ...question, media }, pieces);
     send({ type: 'step', pieces: [generation.start(), ...pieces] });
     loop.add(generation);
   } catch (error) {
     send({ type: 'step', pieces: [...pieces, errorPiece(question.id, error)] });
   }
+}
+
+/** Reading takes a while, in which others go on and this one may be stopped. */
+async function beginWithMedia(serving: Serving, question: GenerateMessage): Promise<void> {
+  const { workshop, loop, reading } = serving;
+  const state = { stopped: false };
+  reading.set(question.id, state);
+  try {
+    const media = await readMedia(workshop.loaded.projector, question.request.media, {
+      exclusively: (work) => loop.between(work),
+      stopped: () => state.stopped,
+    });
+    if (media) begin(serving, question, media);
+    else send({ type: 'step', pieces: stoppedPieces(question.id) });
+  } catch (error) {
+    send({ type: 'step', pieces: [errorPiece(question.id, error)] });
+  } finally {
+    reading.delete(question.id);
+  }
+}
+
+/** A generation that was stopped before there was one. */
+function stoppedPieces(id: number): Piece[] {
+  const usage = { promptTokens: 0, cachedTokens: 0, completionTokens: 0 };
+  const timings = { initMs: 0, promptMs: 0, generationMs: 0, processedTokens: 0 };
+  return [
+    { type: 'start', id, promptTokens: 0, cachedTokens: 0, maxTokens: 0, droppedTokens: 0 },
+    { type: 'finish', id, cause: 'aborted', usage, timings },
+  ];
 }
 
 function serve(loaded: Loaded): Serving {
@@ -82,5 +121,5 @@ function serve(loaded: Loaded): Serving {
     breakers: undefined,
     reasoning: 'unknown',
   };
-  return { workshop, loop: new BatchLoop(context, send, now) };
+  return { workshop, loop: new BatchLoop(context, send, now), reading: new Map() };
 }

@@ -3,7 +3,9 @@ import { Context } from './context.ts';
 import { layersThatFit } from './gpu-fit.ts';
 import { type Engine, openEngine } from './library.ts';
 import type { Native } from './native.ts';
+import { openProjector, projectorBytes } from './open-projector.ts';
 import { kvOverrides, tensorOverrides } from './overrides.ts';
+import type { Projector } from './projector.ts';
 import { stretchedRopeBase } from './rope.ts';
 import type { ContextParams, ModelParams, Pointer } from './structs.ts';
 import { attachThreadpool } from './threadpool.ts';
@@ -13,6 +15,7 @@ export interface Loaded {
   readonly native: Native;
   readonly vocabulary: Vocabulary;
   readonly context: Context;
+  readonly projector: Projector | undefined;
   readonly options: LoadOptions;
   /** What one sequence may hold. */
   readonly contextSize: number;
@@ -36,6 +39,9 @@ export async function loadModel(options: LoadOptions, progress: (fraction: numbe
   if (options.gpuLayers !== 'auto' && options.gpuLayers > 0 && gpus.length === 0) {
     notes.push(`No usable GPU was found: all layers stay on the CPU (--gpulayers ${options.gpuLayers} has no effect).`);
   }
+  if (options.projector && options.backend === 'cuda') {
+    notes.push('With --mmproj another library is used, which has no CUDA: --usecuda has no effect.');
+  }
   const model = await loadWeights(native, options, gpus, gpuLayers, progress);
   if (!native.modelHasDecoder(model)) {
     throw new Error('this is an embedding model (it has no decoder); it cannot generate text');
@@ -44,13 +50,17 @@ export async function loadModel(options: LoadOptions, progress: (fraction: numbe
   const contextSize = options.contextSizeGiven ? options.contextSize : Math.min(options.contextSize, trainedContext);
   const vocabulary = new Vocabulary(native, native.modelVocabulary(model), options);
   const params = contextParams(native, model, options, contextSize, trainedContext, notes);
-  const context = new Context(native, model, params, vocabulary.size);
+  const width = native.modelInputWidth(model);
+  const projector = await openProjector(engine.media, { options, model, gpus, width, contextSize, params });
+  if (projector === null) throw new UnexplainedFailure();
+  const context = new Context(native, model, params, vocabulary.size, projector);
   attachThreadpool(native, context.pointer, options.threads, options.batchThreads);
   addLoras(native, model, context, options);
   warmUp(context, vocabulary);
-  const info = describe(engine, model, { contextSize, trainedContext, gpuLayers, gpus, notes, vocabulary });
+  const inputs = projector?.inputs ?? { image: false, audio: false };
+  const info = describe(engine, model, { contextSize, trainedContext, gpuLayers, gpus, notes, vocabulary, inputs });
   const canRewind = !native.modelIsRecurrent(model) && !native.modelIsHybrid(model);
-  return { native, vocabulary, context, options, contextSize, info, canRewind };
+  return { native, vocabulary, context, projector, options, contextSize, info, canRewind };
 }
 
 async function loadWeights(
@@ -118,7 +128,7 @@ function chooseLayers(native: Native, options: LoadOptions, gpus: readonly Point
     layers,
     cacheBytes: options.offloadCache ? cacheBytesPerToken * options.contextSize : 0,
     freeBytes,
-    marginBytes: options.memoryMarginMegabytes * 2 ** 20,
+    marginBytes: options.memoryMarginMegabytes * 2 ** 20 + projectorBytes(options),
   });
 }
 
@@ -212,6 +222,7 @@ interface Found {
   readonly gpus: readonly Pointer[];
   readonly notes: readonly string[];
   readonly vocabulary: Vocabulary;
+  readonly inputs: LoadedModel['inputs'];
 }
 
 function describe({ native, cpuVariant }: Engine, model: Pointer, found: Found): LoadedModel {
@@ -230,6 +241,7 @@ function describe({ native, cpuVariant }: Engine, model: Pointer, found: Found):
     gpuLayers: Math.min(found.gpuLayers, layers + 1),
     devices: found.gpus.map((device) => `${native.deviceName(device)}: ${native.deviceDescription(device)}`),
     cpuVariant,
+    inputs: found.inputs,
     notes: found.notes,
   };
 }

@@ -34,6 +34,7 @@ koffi.struct('mtmd_helper_bitmap_wrapper', { bitmap: 'void *', video_ctx: 'void 
 
 export interface ProjectorParams {
   use_gpu: boolean;
+  device: Pointer | null;
   print_timings: boolean;
   n_threads: number;
   media_marker: string;

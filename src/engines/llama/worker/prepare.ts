@@ -7,6 +7,8 @@ import { Sampler } from '../../../sampling/sampler.ts';
 import type { Piece } from '../messages.ts';
 import { Generation } from './generation.ts';
 import { NativeGrammar } from './grammar.ts';
+import { markTokens, mentionAll, placeMedia } from './media-prompt.ts';
+import { findSpans, type MediumSpan, type ReadMedium } from './medium.ts';
 import type { Loaded } from './model.ts';
 import { OutputText } from './output-text.ts';
 import { type PromptPlan, planPrompt } from './prompt.ts';
@@ -36,10 +38,16 @@ export interface Question {
   readonly id: number;
   readonly request: GenerationRequest;
   readonly seed: number;
+  /** The media of the request, in its order. */
+  readonly media: readonly ReadMedium[];
 }
 
 /** Turns a request into a generation that is ready to run: tokens, cache, samplers. Throws what is wrong with it. */
-export function prepareGeneration(workshop: Workshop, { id, request, seed }: Question, pieces: Piece[]): Generation {
+export function prepareGeneration(
+  workshop: Workshop,
+  { id, request, seed, media }: Question,
+  pieces: Piece[],
+): Generation {
   const { loaded, now } = workshop;
   const { vocabulary } = loaded;
   const startedAt = now();
@@ -53,24 +61,29 @@ export function prepareGeneration(workshop: Workshop, { id, request, seed }: Que
     warn('bans-unsupported', 'This kind of model cannot take text back: banned phrases have no effect.');
   }
   const negativeTokens = negativePrompt(workshop, request);
-  const plan = promptPlan(loaded, request, negativeTokens?.length ?? 0);
+  if (negativeTokens && media.length > 0) throw guidedMedia();
+  const plan = promptPlan(loaded, request, media, negativeTokens?.length ?? 0);
   if (plan.dropped > 0) {
     warn(
       'prompt-trimmed',
       `${plan.dropped} tokens at the beginning of the prompt did not fit into the context and were dropped.`,
     );
   }
+  const spans = findSpans(plan.tokens, media);
+  const lost = media.filter(({ parts }) => !spans.some(({ chunk }) => parts.includes(chunk))).length;
+  if (lost > 0) warn('media-dropped', `${lost} of the ${media.length} attached media did not fit and were left out.`);
   const slot = takeSlot(workshop, plan.tokens);
   return givenBackOnFailure(slot, () =>
-    begin({ workshop, id, request, seed, startedAt, warn, plan, bans, negativeTokens, slot }),
+    begin({ workshop, id, request, seed, startedAt, warn, plan, spans, bans, negativeTokens, slot }),
   );
 }
 
-interface Beginning extends Question {
+interface Beginning extends Omit<Question, 'media'> {
   readonly workshop: Workshop;
   readonly startedAt: number;
   readonly warn: (code: string, text: string) => void;
   readonly plan: PromptPlan;
+  readonly spans: readonly MediumSpan[];
   readonly bans: BanList;
   readonly negativeTokens: Int32Array | undefined;
   readonly slot: Slot;
@@ -84,6 +97,7 @@ function begin({
   startedAt,
   warn,
   plan,
+  spans,
   bans,
   negativeTokens,
   slot,
@@ -91,7 +105,7 @@ function begin({
   const { loaded, now } = workshop;
   const { vocabulary } = loaded;
   const grammar = takeGrammar(workshop, request);
-  const cachedTokens = reuseCache(loaded, slot, plan, warn);
+  const cachedTokens = reuseCache(loaded, slot, plan, spans, warn);
   const budget = reasoningBudget(workshop, request, plan);
   const negative = negativeTokens && workshop.negative;
   if (negative && negativeTokens) {
@@ -138,15 +152,18 @@ function begin({
 function promptPlan(
   { vocabulary, contextSize, info }: Loaded,
   request: GenerationRequest,
+  media: readonly ReadMedium[],
   negativeLength: number,
 ): PromptPlan {
-  const text = withFamilyPrefix(info.chatTemplate, request);
+  const text = withFamilyPrefix(info.chatTemplate, mentionAll(request, media));
   const tokens = (part: string) => (part === '' ? new Int32Array(0) : vocabulary.tokenize(part, { addSpecial: false }));
+  const { prompt, memory } =
+    media.length > 0 ? placeMedia(text, media) : { prompt: [text.prompt], memory: [text.memory] };
   const limit = Math.min(request.maxContext ?? contextSize, contextSize);
   const plan = planPrompt(
     {
-      prompt: tokens(text.prompt),
-      memory: tokens(text.memory),
+      prompt: markTokens(prompt, tokens),
+      memory: markTokens(memory, tokens),
       negativeLength,
       bos: vocabulary.addsBos ? vocabulary.bos : undefined,
     },
@@ -157,7 +174,16 @@ function promptPlan(
     },
   );
   // Something must be computed to have logits at all, also after an empty prompt.
-  return plan.tokens.length > 0 ? plan : { ...plan, tokens: Int32Array.of(firstToken(vocabulary)) };
+  return (plan.tokens.at(-1) ?? -1) >= 0
+    ? plan
+    : { ...plan, tokens: Int32Array.of(...plan.tokens, firstToken(vocabulary)) };
+}
+
+function guidedMedia(): AppError {
+  return new AppError('unsupported', {
+    feature: 'A negative prompt together with pictures or sound',
+    instead: 'leave out one of them',
+  });
 }
 
 function firstToken(vocabulary: Vocabulary): number {
@@ -168,10 +194,11 @@ function reuseCache(
   { options, canRewind, contextSize, context }: Loaded,
   slot: Slot,
   plan: PromptPlan,
+  spans: readonly MediumSpan[],
   warn: (code: string, text: string) => void,
 ): number {
   if (!options.reusePrompt) {
-    slot.begin(plan.tokens, 0);
+    slot.begin(plan.tokens, 0, spans);
     return 0;
   }
   const { shift, keep } = planReuse({
@@ -185,7 +212,7 @@ function reuseCache(
   const possible = shift === undefined || slot.shift(shift.from, shift.count);
   if (shift && possible)
     warn('context-shifted', `Context Shifting: Erased ${shift.count} tokens at position ${shift.from}`);
-  slot.begin(plan.tokens, possible ? keep : Math.min(keep, shift?.from ?? 0));
+  slot.begin(plan.tokens, possible ? keep : Math.min(keep, shift?.from ?? 0), spans);
   return slot.computed;
 }
 

@@ -1,20 +1,24 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { clampReply, planPrompt } from './prompt.ts';
+import { clampReply, type MarkedTokens, planPrompt } from './prompt.ts';
 
 const numbers = (count: number, first = 1) => Int32Array.from({ length: count }, (_, index) => first + index);
-const plain = { memory: numbers(0), negativeLength: 0, bos: undefined };
+const text = (tokens: Int32Array): MarkedTokens => ({ tokens, media: [] });
+const plain = { memory: text(numbers(0)), negativeLength: 0, bos: undefined };
 
 describe('trimming', () => {
   test('a prompt that fits stays whole', () => {
-    const plan = planPrompt({ ...plain, prompt: numbers(10) }, { contextSize: 100, maxTokens: 20, overflow: 'trim' });
+    const plan = planPrompt(
+      { ...plain, prompt: text(numbers(10)) },
+      { contextSize: 100, maxTokens: 20, overflow: 'trim' },
+    );
     expect([...plan.tokens]).toEqual([...numbers(10)]);
     expect(plan).toMatchObject({ maxTokens: 20, dropped: 0 });
   });
 
   test('a prompt that is too long loses its beginning, and the beginning-of-text token stays in front', () => {
     const plan = planPrompt(
-      { ...plain, prompt: numbers(100), bos: 999 },
+      { ...plain, prompt: text(numbers(100)), bos: 999 },
       { contextSize: 100, maxTokens: 30, overflow: 'trim' },
     );
     expect(plan.tokens.length).toBe(70);
@@ -24,7 +28,7 @@ describe('trimming', () => {
   });
 
   test('memory survives although the prompt is shortened', () => {
-    const parts = { ...plain, prompt: numbers(100), memory: numbers(10, 500), bos: 999 };
+    const parts = { ...plain, prompt: text(numbers(100)), memory: text(numbers(10, 500)), bos: 999 };
     const plan = planPrompt(parts, { contextSize: 100, maxTokens: 30, overflow: 'trim' });
     expect([...plan.tokens.subarray(0, 12)]).toEqual([999, ...numbers(10, 500), plan.tokens[11]]);
     expect(plan.tokens.length + 30 + 1).toBe(100);
@@ -32,7 +36,7 @@ describe('trimming', () => {
   });
 
   test('a memory beyond the whole context loses its beginning too', () => {
-    const parts = { ...plain, prompt: numbers(5), memory: numbers(300, 500) };
+    const parts = { ...plain, prompt: text(numbers(5)), memory: text(numbers(300, 500)) };
     const plan = planPrompt(parts, { contextSize: 100, maxTokens: 30, overflow: 'trim' });
     expect(plan.tokens.length).toBeLessThanOrEqual(70);
     expect(plan.tokens.includes(799)).toBe(true);
@@ -47,7 +51,7 @@ describe('trimming', () => {
         fc.integer({ min: 16, max: 300 }),
         fc.integer({ min: 1, max: 10_000 }),
         (a, b, c, max) => {
-          const parts = { ...plain, prompt: numbers(a), memory: numbers(b), bos: 7 };
+          const parts = { ...plain, prompt: text(numbers(a)), memory: text(numbers(b)), bos: 7 };
           const plan = planPrompt(parts, { contextSize: c, maxTokens: max, overflow: 'trim' });
           expect(plan.maxTokens).toBeGreaterThanOrEqual(1);
           expect(plan.tokens.length + plan.maxTokens).toBeLessThanOrEqual(c);
@@ -61,10 +65,12 @@ describe('trimming', () => {
 describe('refusing', () => {
   const limits = { contextSize: 50, maxTokens: 40, overflow: 'refuse' } as const;
   test('a prompt that fits is kept, and the reply gets what is left', () => {
-    expect(planPrompt({ ...plain, prompt: numbers(20) }, limits)).toMatchObject({ maxTokens: 30, dropped: 0 });
+    expect(planPrompt({ ...plain, prompt: text(numbers(20)) }, limits)).toMatchObject({ maxTokens: 30, dropped: 0 });
   });
   test('a prompt that leaves no room for a reply is refused with its figures', () => {
-    expect(() => planPrompt({ ...plain, prompt: numbers(50) }, limits)).toThrow('50 tokens, and the context holds 50');
+    expect(() => planPrompt({ ...plain, prompt: text(numbers(50)) }, limits)).toThrow(
+      '50 tokens, and the context holds 50',
+    );
   });
 });
 

@@ -1,9 +1,15 @@
 import { AppError } from '../../../core/errors.ts';
 
+export interface MarkedTokens {
+  readonly tokens: Int32Array;
+  /** Where pictures and sounds are: they stay whole, or go. */
+  readonly media: readonly { readonly start: number; readonly end: number }[];
+}
+
 export interface PromptParts {
   /** Tokens without a beginning-of-text token; `bos` says which one goes in front, if any. */
-  readonly prompt: Int32Array;
-  readonly memory: Int32Array;
+  readonly prompt: MarkedTokens;
+  readonly memory: MarkedTokens;
   readonly negativeLength: number;
   readonly bos: number | undefined;
 }
@@ -29,20 +35,31 @@ export function planPrompt(parts: PromptParts, limits: PromptLimits): PromptPlan
 function trimToFit({ prompt, memory, negativeLength, bos }: PromptParts, limits: PromptLimits): PromptPlan {
   const context = limits.contextSize;
   const start = bos === undefined ? 0 : 1;
-  const maxTokens = clampReply(limits.maxTokens, context, start + prompt.length + memory.length);
-  let kept = prompt.subarray(Math.max(0, start + prompt.length + maxTokens - context));
-  let remembered = memory;
-  if (memory.length > 0 || negativeLength > 0) {
-    remembered = memory.subarray(Math.max(0, start + memory.length + maxTokens + 4 - context));
+  const [promptLength, memoryLength] = [prompt.tokens.length, memory.tokens.length];
+  // With pictures or sound the prompt does not count as a short one, however many tokens it has.
+  const hasMedia = prompt.media.length + memory.media.length > 0;
+  const promptTokens = hasMedia ? context : start + promptLength + memoryLength;
+  const maxTokens = clampReply(limits.maxTokens, context, promptTokens);
+  let kept = cutFront(prompt, start + promptLength + maxTokens - context);
+  let remembered = memory.tokens;
+  if (memoryLength > 0 || negativeLength > 0) {
+    remembered = cutFront(memory, start + memoryLength + maxTokens + 4 - context);
     const excess = start + remembered.length + negativeLength + 1 + kept.length + maxTokens - context;
-    kept = kept.subarray(Math.min(kept.length, Math.max(0, excess)));
+    if (excess > 0) kept = cutFront(prompt, promptLength - kept.length + excess);
   }
-  const dropped = prompt.length - kept.length + (memory.length - remembered.length);
+  const dropped = promptLength - kept.length + (memoryLength - remembered.length);
   return { tokens: join(bos, remembered, kept), maxTokens, dropped };
 }
 
+/** The tokens without the first `count`; a cut inside a picture moves to its end. */
+function cutFront({ tokens, media }: MarkedTokens, count: number): Int32Array {
+  const cut = Math.min(tokens.length, Math.max(0, count));
+  const inside = media.find(({ start, end }) => start < cut && cut < end);
+  return tokens.subarray(inside?.end ?? cut);
+}
+
 function refuseOverflow({ prompt, memory, negativeLength, bos }: PromptParts, limits: PromptLimits): PromptPlan {
-  const tokens = join(bos, memory, prompt);
+  const tokens = join(bos, memory.tokens, prompt.tokens);
   const room = limits.contextSize - tokens.length - negativeLength;
   if (room < 1) {
     throw new AppError('context-overflow', { promptTokens: tokens.length, contextSize: limits.contextSize });

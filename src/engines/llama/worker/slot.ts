@@ -1,8 +1,10 @@
-import type { Context } from './context.ts';
+import type { Context, DecodeResult } from './context.ts';
+import type { MediumSpan } from './medium.ts';
 
 /**
  * One sequence of the context: its tokens, and how many of them the cache holds. Reading a prompt and writing a reply are
- * the same to it: tokens that are not computed yet go into the next batch, and the last of them gives logits.
+ * the same to it: tokens that are not computed yet go into the next batch, and the last of them gives logits. Pictures and
+ * sounds stand among the tokens; each is computed by itself, whole or not at all.
  */
 export class Slot {
   readonly tokens: Int32Array;
@@ -14,6 +16,7 @@ export class Slot {
   busy = false;
   /** The time of its last use, to find the one that can best be given up. */
   usedAt = 0;
+  #media: readonly MediumSpan[] = [];
   #inBatch = 0;
 
   constructor(
@@ -33,6 +36,11 @@ export class Slot {
     return this.tokens.subarray(0, this.computed);
   }
 
+  /** The picture or sound that must be computed before any more tokens. */
+  get nextMedium(): MediumSpan | undefined {
+    return this.#media.find(({ start }) => start === this.computed);
+  }
+
   /** A generation begins. */
   take(now: number): void {
     this.busy = true;
@@ -44,14 +52,16 @@ export class Slot {
     this.forgetFrom(0);
     this.context.copy(other.sequence, this.sequence);
     this.tokens.set(other.tokens.subarray(0, count));
+    this.#media = other.#media.filter(({ start }) => start < count);
     this.computed = other.computed;
     this.length = count;
     this.forgetFrom(count);
   }
 
   /** Begins a new text, of which the cache already holds the first `computed` tokens. */
-  begin(tokens: Int32Array, computed: number): void {
+  begin(tokens: Int32Array, computed: number, media: readonly MediumSpan[] = []): void {
     this.tokens.set(tokens);
+    this.#media = media;
     this.length = tokens.length;
     this.forgetFrom(computed);
   }
@@ -61,16 +71,26 @@ export class Slot {
     this.length += 1;
   }
 
-  /** Puts up to `limit` of the tokens that are left into the batch. */
+  /** Puts up to `limit` of the tokens that are left into the batch; none beyond the next picture or sound. */
   fill(limit: number): void {
-    const count = Math.min(limit, this.remaining);
+    const medium = this.#media.find(({ start }) => start >= this.computed);
+    const count = Math.min(limit, (medium?.start ?? this.length) - this.computed);
     const last = this.length - 1;
+    const shift = this.#position(this.computed) - this.computed;
     this.place = undefined;
     for (let index = this.computed; index < this.computed + count; index += 1) {
-      const place = this.context.add(this.tokens[index] as number, index, this.sequence, index === last);
+      const place = this.context.add(this.tokens[index] as number, index + shift, this.sequence, index === last);
       if (index === last) this.place = place;
     }
     this.#inBatch = count;
+  }
+
+  /** Computes the picture or sound that is next; settled or rolled back like a batch. */
+  async computeMedium({ start, chunk }: MediumSpan): Promise<DecodeResult> {
+    this.place = undefined;
+    const result = await this.context.decodeMedium(chunk, this.#position(start), this.sequence);
+    this.#inBatch = chunk.length;
+    return result;
   }
 
   /** The batch was computed. */
@@ -97,20 +117,35 @@ export class Slot {
     this.busy = false;
   }
 
-  forgetFrom(position: number): void {
-    if (!this.context.forget(this.sequence, position)) {
+  forgetFrom(index: number): void {
+    if (!this.context.forget(this.sequence, this.#position(index))) {
       this.context.forget(this.sequence, 0);
       this.computed = 0;
       return;
     }
-    this.computed = Math.min(this.computed, position);
-    if (position > this.computed) throw new Error('the cache holds less than was claimed');
+    this.computed = Math.min(this.computed, index);
+    if (index > this.computed) throw new Error('the cache holds less than was claimed');
   }
 
+  /** Where positions are not places (see `MediumChunk`), the cache cannot be moved together. */
   shift(from: number, count: number): boolean {
+    if (this.#position(this.computed) !== this.computed) return false;
     if (!this.context.shift(this.sequence, from, count, this.computed)) return false;
     this.tokens.copyWithin(from, from + count, this.computed);
     this.computed -= count;
+    this.#media = this.#media.flatMap(({ start, chunk }) => {
+      if (start < from) return [{ start, chunk }];
+      return start < from + count ? [] : [{ start: start - count, chunk }];
+    });
     return true;
+  }
+
+  /** The position of the token at `index`, which is not inside a medium. */
+  #position(index: number): number {
+    let position = index;
+    for (const { start, chunk } of this.#media) {
+      if (start < index) position -= chunk.length - chunk.positions;
+    }
+    return position;
   }
 }

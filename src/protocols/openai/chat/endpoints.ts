@@ -47,7 +47,7 @@ async function answerChat(call: Call, parts: DialectParts): Promise<Reply> {
   const envelope = newEnvelope('chat.completion', question, parts);
   const logprobs = question.request.controls.logprobs !== undefined;
   const { legacyCalls } = question;
-  return whole(replies, shape, (outcomes) => encodeChatReply(outcomes, { envelope, legacyCalls, logprobs }), parts);
+  return whole(replies, shape, (generations) => encodeChatReply(generations, { envelope, legacyCalls, logprobs }), parts);
 }
 
 function streamShape(question: ChatQuestion, parts: DialectParts) {

@@ -1,7 +1,6 @@
 import type { Generation } from '../../../core/fold.ts';
 import { type Envelope, envelopeFields } from '../envelope.ts';
 import { encodeLogprobs } from '../logprobs.ts';
-import type { Outcome } from '../outcome.ts';
 import { encodeTimings, encodeUsage } from '../usage.ts';
 import { finishReason } from './choice.ts';
 
@@ -11,19 +10,18 @@ export interface ReplyShape {
   readonly logprobs: boolean;
 }
 
-export function encodeChatReply(outcomes: readonly Outcome[], shape: ReplyShape): object {
-  const endings = outcomes.map(({ generation, timings }) => ({ usage: generation.usage, timings }));
-  const warnings = [...new Set(outcomes.flatMap(({ generation }) => generation.warnings))];
+export function encodeChatReply(generations: readonly Generation[], shape: ReplyShape): object {
+  const warnings = [...new Set(generations.flatMap(({ warnings }) => warnings))];
   return {
     ...envelopeFields(shape.envelope),
-    choices: outcomes.map(({ generation }, index) => ({
+    choices: generations.map((generation, index) => ({
       index,
       message: message(generation, shape.legacyCalls),
       logprobs: shape.logprobs ? encodeLogprobs(generation.logprobs) : null,
       finish_reason: finishReason(generation.reason, shape.legacyCalls),
     })),
-    usage: encodeUsage(endings, outcomes.length),
-    timings: encodeTimings(endings, outcomes.length),
+    usage: encodeUsage(generations, generations.length),
+    timings: encodeTimings(generations, generations.length),
     ...(warnings.length > 0 ? { warnings } : {}),
   };
 }

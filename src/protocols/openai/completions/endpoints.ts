@@ -1,14 +1,16 @@
+import { withReplySeed } from '../../../core/reply-seed.ts';
 import { jsonObject } from '../../../http/body.ts';
 import type { Call, Endpoint, Reply } from '../../../http/call.ts';
 import { ticketFor } from '../../dialect.ts';
+import { generateAll } from '../../generate-all.ts';
 import { notices, streamed, whole } from '../answer.ts';
 import { type Envelope, envelopeHead } from '../envelope.ts';
 import { openaiFamily } from '../errors.ts';
 import { completionFidelity } from '../fidelity.ts';
 import { completionChoice } from './choice.ts';
+import { countOnly } from './count-only.ts';
 import { type CompletionParts, type CompletionQuestion, decodeCompletion } from './decode.ts';
 import { encodeCompletionReply } from './reply.ts';
-import { countOnly, runAll } from './run.ts';
 
 const promptField = 'prompt';
 
@@ -34,11 +36,14 @@ async function answerCompletion(call: Call, parts: CompletionParts): Promise<Rep
   };
   const shape = { call, promptField, notices: notices(body, completionFidelity, []) };
   const { requests, replies, candidates, echoOnly } = question;
+  const wanted = requests.flatMap((request) =>
+    Array.from({ length: candidates }, (_, reply) => withReplySeed(request, reply)),
+  );
   const runs = echoOnly
-    ? requests.flatMap((request) => Array.from({ length: candidates }, () => countOnly(parts.text, request)))
-    : runAll(parts.text, requests, candidates, ticketFor(call, body));
+    ? wanted.map((request) => countOnly(parts.text, request))
+    : generateAll(parts.text, wanted, ticketFor(call, body));
   if (!question.stream) {
-    return whole(runs, shape, (outcomes) => encodeCompletionReply(outcomes, question, envelope), parts);
+    return whole(runs, shape, (generations) => encodeCompletionReply(generations, question, envelope), parts);
   }
   const stream = { ...streamShape(question, envelopeHead(envelope), parts), repliesPerPrompt: replies };
   return streamed(runs, { ...shape, stream, offersTools: false }, parts);

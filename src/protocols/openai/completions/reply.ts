@@ -1,35 +1,31 @@
+import type { TokenLogprob } from '../../../core/events.ts';
 import type { Generation } from '../../../core/fold.ts';
 import { type Envelope, envelopeFields } from '../envelope.ts';
-import type { Outcome } from '../outcome.ts';
 import { encodeTimings, encodeUsage } from '../usage.ts';
 import { finishReasons } from './choice.ts';
 import type { CompletionQuestion } from './decode.ts';
 import { encodeLegacyLogprobs } from './logprobs.ts';
 
 export function encodeCompletionReply(
-  outcomes: readonly Outcome[],
+  generations: readonly Generation[],
   question: Pick<CompletionQuestion, 'echoes' | 'replies' | 'candidates' | 'logprobs'>,
   envelope: Envelope,
 ): object {
   const { echoes, replies, candidates, logprobs } = question;
-  const endings = outcomes.map(({ generation, timings }) => ({ usage: generation.usage, timings }));
-  const warnings = [...new Set(outcomes.flatMap(({ generation }) => generation.warnings))];
+  const warnings = [...new Set(generations.flatMap(({ warnings }) => warnings))];
   const choices = echoes.flatMap((echo, prompt) => {
-    const group = outcomes.slice(prompt * candidates, (prompt + 1) * candidates);
-    return best(
-      group.map(({ generation }) => generation),
-      replies,
-    ).map((generation) => ({
+    const group = generations.slice(prompt * candidates, (prompt + 1) * candidates);
+    return best(group, replies).map((generation) => ({
       text: echo + generation.reasoning + generation.text,
-      logprobs: logprobs ? encodeLegacyLogprobs(generation.logprobs, 0) : null,
+      logprobs: logprobs ? encodeLegacyLogprobs(tokensOf(generation), 0) : null,
       finish_reason: finishReasons[generation.reason],
     }));
   });
   return {
     ...envelopeFields(envelope),
     choices: choices.map((choice, index) => ({ index, ...choice })),
-    usage: encodeUsage(endings, candidates),
-    timings: encodeTimings(endings, candidates),
+    usage: encodeUsage(generations, candidates),
+    timings: encodeTimings(generations, candidates),
     ...(warnings.length > 0 ? { warnings } : {}),
   };
 }
@@ -40,7 +36,13 @@ function best(generations: readonly Generation[], count: number): readonly Gener
   return generations.toSorted((one, other) => likelihood(other) - likelihood(one)).slice(0, count);
 }
 
-function likelihood({ logprobs }: Generation): number {
-  if (logprobs.length === 0) return Number.NEGATIVE_INFINITY;
-  return logprobs.reduce((sum, { logprob }) => sum + logprob, 0) / logprobs.length;
+function likelihood(generation: Generation): number {
+  const tokens = tokensOf(generation);
+  if (tokens.length === 0) return Number.NEGATIVE_INFINITY;
+  return tokens.reduce((sum, { logprob }) => sum + logprob, 0) / tokens.length;
+}
+
+/** Thinking is part of the text here, and comes before the rest of it. */
+function tokensOf({ reasoningLogprobs, logprobs }: Generation): readonly TokenLogprob[] {
+  return [...reasoningLogprobs, ...logprobs];
 }

@@ -1,0 +1,33 @@
+import { expect, test } from 'vitest';
+import type { Medium } from '../core/request.ts';
+import { type Content, type ContentPart, type Conversation, flatContent, joinContent, text, withMessages } from './messages.ts';
+
+const medium = (index: number): ContentPart => ({ type: 'medium', index });
+const image = (base64: string): Medium => ({ kind: 'image', base64 });
+const user = (content: Content) => ({ role: 'user' as const, content });
+
+test('pictures and sounds are counted apart', () => {
+  const media: Medium[] = [image('A'), { kind: 'audio', base64: 'B' }, image('C')];
+  expect(flatContent([medium(0), medium(1), medium(2)], media)).toBe(
+    '\n(Attached Image 1)\n\n(Attached Audio 1)\n\n(Attached Image 2)\n',
+  );
+});
+
+test('joined texts are one text, and media keep their places without a separator', () => {
+  const joined = joinContent([text('a'), text(''), text('b'), [medium(0)], [...text('c'), ...text('d')]], '\n');
+  expect(joined).toEqual([...text('a\nb'), medium(0), ...text('cd')]);
+});
+
+test('media of messages that are gone are gone too, and the others are found again', () => {
+  const conversation: Conversation = {
+    messages: [user([medium(0)]), user([medium(1)]), user([medium(2), medium(1)])],
+    media: [image('A'), image('B'), image('C')],
+    tools: [],
+  };
+  expect(withMessages(conversation, conversation.messages.slice(2))).toEqual({
+    messages: [user([medium(1), medium(0)])],
+    media: [image('B'), image('C')],
+    tools: [],
+  });
+  expect(withMessages(conversation, conversation.messages)).toEqual(conversation);
+});

@@ -1,0 +1,117 @@
+import type { Content, ContentPart } from '../chat/messages.ts';
+import type { ChatRequest } from '../chat/request.ts';
+import { readToolResult } from '../chat/tool-result.ts';
+import { AppError } from '../core/errors.ts';
+import type { Medium } from '../core/request.ts';
+import type { TextModel, TextState } from '../core/text-service.ts';
+import { fetchRemote } from '../http/outgoing.ts';
+import { type FetchMedia, refuseMedia } from './dialect.ts';
+import { contradicts, inlineMedium, type SentMedium } from './inline-medium.ts';
+
+/** As many of each kind as the native API keeps. */
+export const mostMedia = 64;
+/** Each is fetched at the same time as the others and may be large, so that they are fewer. */
+const mostAddresses = 16;
+
+interface RemoteMedium {
+  readonly kind: Medium['kind'];
+  readonly url: string;
+  readonly field: string;
+}
+
+export interface AttachmentOptions {
+  /** Whether clients of this dialect may name pictures by their address. */
+  readonly addresses: boolean;
+}
+
+/**
+ * The pictures and sounds of one request, gathered while it is decoded. Decoders stay free of waiting: what is only named
+ * by its address is fetched when all else of the request is known to be good.
+ */
+export class Attachments {
+  readonly #inputs: TextModel['inputs'];
+  readonly #addresses: boolean;
+  readonly #media: (Medium | RemoteMedium)[] = [];
+
+  constructor(state: TextState, { addresses }: AttachmentOptions) {
+    this.#inputs = mediaInputs(state);
+    this.#addresses = addresses;
+  }
+
+  /** Takes one in, and gives the part of a content that stands for it. */
+  add(sent: SentMedium): ContentPart {
+    const medium = this.#addresses && /^https?:/i.test(sent.data) ? remoteMedium(sent) : inlineMedium(sent);
+    const { kind } = medium;
+    if (!this.#inputs[kind]) throw refuseMedia(kind, sent.field);
+    const alike = this.#media.filter((other) => other.kind === kind);
+    if (alike.length >= mostMedia) throw tooMany(sent.field, `one of at most ${mostMedia} of its kind`);
+    if ('url' in medium && this.#remote().length >= mostAddresses) {
+      throw tooMany(sent.field, `one of at most ${mostAddresses} that are named by an address; send others as data URLs`);
+    }
+    this.#media.push(medium);
+    return { type: 'medium', index: this.#media.length - 1 };
+  }
+
+  /** What a tool gave back, with the media in it taken in. */
+  toolResult(result: string, field: string): Content {
+    return readToolResult(result, (kind, data, format) => this.add({ kind, data, field, format }));
+  }
+
+  get count(): number {
+    return this.#media.length;
+  }
+
+  /** Those that came along; all of them in a dialect without addresses. */
+  inline(): readonly Medium[] {
+    return this.#media.flatMap((medium) => ('url' in medium ? [] : [medium]));
+  }
+
+  async all(fetchMedia: FetchMedia | undefined, signal: AbortSignal): Promise<readonly Medium[]> {
+    const fetch = fetchMedia ?? ((url, stop) => fetchRemote(url, { signal: stop }));
+    // A conversation shows the same picture again and again.
+    const urls = [...new Set(this.#remote().map(({ url }) => url))];
+    const found = new Map(await Promise.all(urls.map(async (url) => [url, await fetch(url, signal)] as const)));
+    return this.#media.map((medium) => ('url' in medium ? fetchedMedium(medium, found.get(medium.url)) : medium));
+  }
+
+  #remote(): readonly RemoteMedium[] {
+    return this.#media.flatMap((medium) => ('url' in medium ? [medium] : []));
+  }
+}
+
+/** What the loaded model can take. Before there is one nobody knows; then whoever runs the request will say it. */
+export function mediaInputs(state: TextState): TextModel['inputs'] {
+  return state.type === 'ready' ? state.model.inputs : { image: true, audio: true };
+}
+
+/** The request with all that it shows. */
+export async function withMedia(
+  request: ChatRequest,
+  attachments: Attachments,
+  { fetchMedia, signal }: { readonly fetchMedia?: FetchMedia | undefined; readonly signal: AbortSignal },
+): Promise<ChatRequest> {
+  if (attachments.count === 0) return request;
+  const media = await attachments.all(fetchMedia, signal);
+  return { ...request, conversation: { ...request.conversation, media } };
+}
+
+function remoteMedium({ kind, data: url, field }: SentMedium): RemoteMedium {
+  return { kind: kind ?? 'image', url, field };
+}
+
+function fetchedMedium(
+  { kind, field }: RemoteMedium,
+  fetched: Awaited<ReturnType<FetchMedia>> | undefined,
+): Medium {
+  const wrong = (reason: string): AppError =>
+    new AppError('invalid-field', { field, expected: `an address that can be fetched, and this one ${reason}` });
+  if (fetched?.type !== 'fetched') throw wrong(fetched?.reason ?? 'was forgotten');
+  const { bytes, contentType } = fetched;
+  if (bytes.length === 0) throw wrong('is empty');
+  if (contentType && contradicts(contentType, kind)) throw wrong(`holds ${contentType.slice(0, 100)}`);
+  return { kind, base64: bytes.toString('base64'), ...(contentType ? { format: contentType } : {}) };
+}
+
+function tooMany(field: string, expected: string): AppError {
+  return new AppError('invalid-field', { field, expected });
+}

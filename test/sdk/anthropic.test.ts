@@ -1,0 +1,197 @@
+import Anthropic from '@anthropic-ai/sdk';
+import { beforeAll, describe, expect, test } from 'vitest';
+import { type LiveServer, liveServers } from '../live/server.ts';
+import { askMessage, bothWays, messageText } from './ask.ts';
+import { anthropicClient } from './clients.ts';
+import {
+  clock,
+  greeting,
+  introduction,
+  offTopic,
+  personQuestion,
+  personSchema,
+  weather,
+  weatherQuestion,
+  weatherReport,
+  words,
+} from './questions.ts';
+
+const startServer = liveServers();
+let server: LiveServer;
+let client: Anthropic;
+
+beforeAll(async () => {
+  server = await startServer();
+  client = anthropicClient(server.base);
+});
+
+const model = 'any';
+const hello: Anthropic.MessageParam[] = [{ role: 'user', content: greeting }];
+const asks = (content: string): Anthropic.MessageParam[] => [{ role: 'user', content }];
+const tools = [weather, clock].map(({ parameters, ...tool }) => ({ ...tool, input_schema: parameters }));
+const callsOf = ({ content }: Anthropic.Message) =>
+  content.flatMap((block) => (block.type === 'tool_use' ? [block] : []));
+const promptTokens = ({ usage }: Anthropic.Message) => usage.input_tokens + (usage.cache_read_input_tokens ?? 0);
+
+describe.each(bothWays)('a message, $way', ({ stream }) => {
+  const send = (fields: Parameters<typeof askMessage>[2]) => askMessage(client, stream, fields);
+
+  test('is answered by the loaded model, and every token is counted', async () => {
+    const message = await send({ messages: hello });
+    expect(message).toMatchObject({
+      id: expect.stringMatching(/^msg_/),
+      type: 'message',
+      role: 'assistant',
+      model: 'koboldcpp/parley-mini',
+      content: [{ type: 'text', text: introduction }],
+      stop_reason: 'end_turn',
+      stop_sequence: null,
+      usage: { output_tokens: 15 },
+    });
+    expect(promptTokens(message)).toBe(16);
+  });
+
+  test('ends at the limit', async () => {
+    const message = await send({ messages: hello, max_tokens: 3 });
+    expect(message).toMatchObject({ content: [{ text: "I'm Parley" }], stop_reason: 'max_tokens' });
+  });
+
+  test('ends before a stop sequence, and names it', async () => {
+    const message = await send({ messages: hello, stop_sequences: ['never this', 'small'] });
+    expect(message).toMatchObject({
+      content: [{ text: "I'm Parley Mini, the " }],
+      stop_reason: 'stop_sequence',
+      stop_sequence: 'small',
+    });
+  });
+
+  test('sees the system prompt, and its tokens are counted before as after', async () => {
+    for (const system of ['Be brief.', [{ type: 'text' as const, text: 'Be brief.' }]]) {
+      const message = await send({ messages: hello, system });
+      const counted = await client.messages.countTokens({ model, messages: hello, system });
+      expect(counted.input_tokens).toBe(promptTokens(message));
+      expect(counted.input_tokens).toBeGreaterThan(16);
+    }
+  });
+
+  test('goes on with what the assistant has begun to say', async () => {
+    const begun = { role: 'assistant' as const, content: "I'm Parley" };
+    const message = await send({ messages: [...hello, begun] });
+    expect(messageText(message)).toBe(introduction.slice(begun.content.length));
+  });
+
+  test('follows a JSON schema on request', async () => {
+    const format = { type: 'json_schema' as const, schema: personSchema };
+    const message = await send({ messages: asks(personQuestion), output_config: { format } });
+    expect(JSON.parse(messageText(message))).toEqual({ name: expect.any(String), age: expect.any(Number) });
+  });
+});
+
+describe.each([
+  { kind: 'by two steps', flags: [] },
+  { kind: 'by the template', flags: ['--jinjatools'] },
+])('tools $kind', ({ flags }) => {
+  let toolClient: Anthropic;
+  beforeAll(async () => {
+    toolClient = flags.length > 0 ? anthropicClient((await startServer(flags)).base) : client;
+  });
+
+  test.each(bothWays)('are called, and the result is answered, $way', async ({ stream }) => {
+    const first = await askMessage(toolClient, stream, { messages: asks(weatherQuestion), tools });
+    expect(first.stop_reason).toBe('tool_use');
+    expect(first.content).toMatchObject([{ type: 'tool_use', name: 'get_weather', input: { city: 'Paris' } }]);
+    expect(first.usage.output_tokens).toBeGreaterThan(10);
+    const result = { type: 'tool_result' as const, tool_use_id: callsOf(first)[0]?.id ?? '', content: weatherReport };
+    const second = await askMessage(toolClient, stream, {
+      messages: [
+        ...asks(weatherQuestion),
+        { role: 'assistant', content: first.content },
+        { role: 'user', content: [result] },
+      ],
+      tools,
+    });
+    expect(second.stop_reason).toBe('end_turn');
+    expect(messageText(second)).toMatch(flags.length > 0 ? /21.*Paris/ : /Paris/);
+  });
+
+  test.each(bothWays)('are chosen as the request says, $way', async ({ stream }) => {
+    const ask = (content: string, choice: Anthropic.ToolChoice) =>
+      askMessage(toolClient, stream, { messages: asks(content), tools, tool_choice: choice });
+    expect(callsOf(await ask(offTopic, { type: 'any' }))).not.toEqual([]);
+    expect(callsOf(await ask(weatherQuestion, { type: 'tool', name: 'get_time' }))).toMatchObject([
+      { name: 'get_time' },
+    ]);
+    expect(callsOf(await ask(weatherQuestion, { type: 'none' }))).toEqual([]);
+  });
+});
+
+test('the events of a stream come in their order', async () => {
+  const types: string[] = [];
+  const asked = { model, messages: hello, max_tokens: 100, temperature: 0, stream: true } as const;
+  for await (const { type } of await client.messages.create(asked)) types.push(type);
+  const deltas = types.filter((type) => type === 'content_block_delta');
+  expect(deltas.length).toBeGreaterThan(3);
+  expect(types).toEqual([
+    'message_start',
+    'content_block_start',
+    ...deltas,
+    'content_block_stop',
+    'message_delta',
+    'message_stop',
+  ]);
+});
+
+test('the stream helper tells the text as it comes', async () => {
+  const pieces: string[] = [];
+  const stream = client.messages.stream({ model, messages: hello, max_tokens: 100, temperature: 0 });
+  stream.on('text', (piece) => pieces.push(piece));
+  expect(await stream.finalText()).toBe(introduction);
+  expect(pieces.length).toBeGreaterThan(3);
+  expect(pieces.join('')).toBe(introduction);
+});
+
+test('a limit far beyond the context is no mistake', async () => {
+  const message = await askMessage(client, true, { messages: hello, max_tokens: 1_000_000 });
+  expect(message).toMatchObject({ content: [{ text: introduction }], stop_reason: 'end_turn' });
+});
+
+test('what coding agents send along is no mistake', async () => {
+  const cached = { type: 'ephemeral' as const };
+  const asked = {
+    model,
+    max_tokens: 32_000,
+    system: [{ type: 'text' as const, text: 'Be brief.', cache_control: cached }],
+    messages: [{ role: 'user' as const, content: [{ type: 'text' as const, text: greeting, cache_control: cached }] }],
+    metadata: { user_id: 'somebody' },
+    thinking: { type: 'adaptive' as const },
+    output_config: { effort: 'high' as const },
+    context_management: { edits: [] },
+    betas: ['context-management-2025-06-27'],
+  };
+  const message = await client.beta.messages.stream(asked).finalMessage();
+  expect(message.stop_reason).toBe('end_turn');
+  expect(message.content).toMatchObject([{ type: 'text', text: expect.stringMatching(/\w/) }]);
+});
+
+test('a mistake is an error of its class with a request id', async () => {
+  const empty = client.messages.create({ model, max_tokens: 5, messages: [] });
+  await expect(empty).rejects.toBeInstanceOf(Anthropic.BadRequestError);
+  await expect(empty).rejects.toMatchObject({
+    status: 400,
+    type: 'invalid_request_error',
+    requestID: expect.stringMatching(/^req_/),
+  });
+  await expect(client.messages.batches.list()).rejects.toBeInstanceOf(Anthropic.NotFoundError);
+});
+
+test('a server with a password wants it, and a small one no large bodies', async () => {
+  const { base } = await startServer(['--password', 'secret', '--maxrequestsize', '1']);
+  const asked = { model, max_tokens: 3, messages: hello };
+  await expect(anthropicClient(base, 'wrong').messages.create(asked)).rejects.toBeInstanceOf(
+    Anthropic.AuthenticationError,
+  );
+  const known = anthropicClient(base, 'secret');
+  expect((await known.messages.create(asked)).usage.output_tokens).toBe(3);
+  const huge = known.messages.create({ ...asked, messages: asks(words(250_000)) });
+  await expect(huge).rejects.toMatchObject({ status: 413, type: 'request_too_large' });
+});

@@ -1,0 +1,182 @@
+import type { GenerateRequest, GenerateResponse, Ollama } from 'ollama';
+import { beforeAll, describe, expect, test } from 'vitest';
+import { type LiveServer, liveServers } from '../live/server.ts';
+import { askOllama, bothWays } from './ask.ts';
+import { ollamaClient } from './clients.ts';
+import {
+  clock,
+  greeting,
+  introduction,
+  personQuestion,
+  personSchema,
+  weather,
+  weatherQuestion,
+  weatherReport,
+} from './questions.ts';
+
+const startServer = liveServers();
+let server: LiveServer;
+let client: Ollama;
+
+beforeAll(async () => {
+  server = await startServer();
+  client = ollamaClient(server.base);
+});
+
+const model = 'parley-mini';
+const name = 'koboldcpp/parley-mini:latest';
+const hello = [{ role: 'user', content: greeting }];
+const tools = [weather, clock].map((tool) => ({ type: 'function', function: tool }));
+
+describe.each(bothWays)('a chat, $way', ({ stream }) => {
+  const chat = (fields: Parameters<typeof askOllama>[2]) => askOllama(client, stream, fields);
+
+  test('is answered, and every token and all time is counted', async () => {
+    const reply = await chat({ messages: hello });
+    expect(reply).toMatchObject({
+      model: 'any',
+      message: { role: 'assistant', content: introduction },
+      done: true,
+      done_reason: 'stop',
+      prompt_eval_count: 16,
+      eval_count: 15,
+    });
+    expect(reply.eval_duration).toBeGreaterThan(0);
+    expect(reply.total_duration).toBeGreaterThanOrEqual(reply.eval_duration);
+  });
+
+  test('obeys its options', async () => {
+    const cut = await chat({ messages: hello, options: { num_predict: 3 } });
+    expect(cut).toMatchObject({ message: { content: "I'm Parley" }, done_reason: 'length', eval_count: 3 });
+    const stopped = await chat({ messages: hello, options: { stop: ['small'] } });
+    expect(stopped).toMatchObject({ message: { content: "I'm Parley Mini, the " }, done_reason: 'stop' });
+    const drawn = async (seed: number) =>
+      (await chat({ messages: hello, options: { temperature: 2, seed } })).message.content;
+    expect(await drawn(11)).toBe(await drawn(11));
+  });
+
+  test('is held to its format', async () => {
+    const messages = [{ role: 'user', content: personQuestion }];
+    const { message } = await chat({ messages, format: personSchema });
+    expect(JSON.parse(message.content)).toEqual({ name: expect.any(String), age: expect.any(Number) });
+    const free = await chat({ messages, format: 'json' });
+    expect(JSON.parse(free.message.content)).toEqual(expect.any(Object));
+  });
+
+  test('with thinking on or off is answered by a model that does not think', async () => {
+    for (const think of [true, false, 'low' as const]) {
+      const { message } = await chat({ messages: hello, think });
+      expect(message.content).toMatch(/\w/);
+      expect(message.thinking ?? '').toBe('');
+    }
+  });
+});
+
+describe.each([
+  { kind: 'by two steps', flags: [] },
+  { kind: 'by the template', flags: ['--jinjatools'] },
+])('tools $kind', ({ flags }) => {
+  let toolClient: Ollama;
+  beforeAll(async () => {
+    toolClient = flags.length > 0 ? ollamaClient((await startServer(flags)).base) : client;
+  });
+
+  test.each(bothWays)('are called, and the result is answered, $way', async ({ stream }) => {
+    const question = { role: 'user', content: weatherQuestion };
+    const { message, done_reason: reason } = await askOllama(toolClient, stream, { messages: [question], tools });
+    expect(message).toMatchObject({
+      content: '',
+      tool_calls: [{ function: { name: 'get_weather', arguments: { city: 'Paris' } } }],
+    });
+    expect(reason).toBe('stop');
+    const result = { role: 'tool', tool_name: 'get_weather', content: weatherReport };
+    const answer = await askOllama(toolClient, stream, { messages: [question, message, result], tools });
+    expect(answer.message.tool_calls ?? []).toEqual([]);
+    expect(answer.message.content).toMatch(flags.length > 0 ? /21.*Paris/ : /Paris/);
+  });
+});
+
+describe.each(bothWays)('a completion, $way', ({ stream }) => {
+  const generate = async (fields: Omit<GenerateRequest, 'model' | 'stream'>): Promise<GenerateResponse> => {
+    const asked = { model, ...fields, options: { temperature: 0, num_predict: 40, ...fields.options } };
+    if (!stream) return client.generate({ ...asked, stream: false });
+    let response = '';
+    let last: GenerateResponse | undefined;
+    for await (const part of await client.generate({ ...asked, stream: true })) {
+      response += part.response;
+      last = part;
+    }
+    if (!last?.done) throw new Error('the stream ended without its last part');
+    return { ...last, response };
+  };
+
+  test('answers its prompt, and can be gone on with', async () => {
+    const first = await generate({ prompt: greeting });
+    expect(first).toMatchObject({ response: introduction, done_reason: 'stop', prompt_eval_count: 16, eval_count: 15 });
+    const second = await generate({ prompt: greeting, context: first.context });
+    expect(second.prompt_eval_count).toBeGreaterThan(first.context.length);
+  });
+
+  test('goes on with a raw prompt as it is', async () => {
+    const reply = await generate({ prompt: 'Once upon a time', raw: true, options: { num_predict: 12 } });
+    expect(reply).toMatchObject({
+      response: ', there was a little girl named Lily. She loved to',
+      done_reason: 'length',
+      prompt_eval_count: 4,
+    });
+  });
+
+  test('is held to its format', async () => {
+    const { response } = await generate({ prompt: personQuestion, format: personSchema });
+    expect(JSON.parse(response ?? '')).toEqual({ name: expect.any(String), age: expect.any(Number) });
+  });
+});
+
+test('the model is listed, shown and said to be running', async () => {
+  const { models } = await client.list();
+  expect(models).toMatchObject([{ name, model: name, details: { family: 'llama', quantization_level: 'Q6_K' } }]);
+  const running = await client.ps();
+  expect(running.models).toMatchObject([{ name, digest: models[0]?.digest }]);
+  const shown = await client.show({ model });
+  expect(shown).toMatchObject({ details: { format: 'gguf' }, capabilities: expect.arrayContaining(['completion']) });
+  expect(shown.template).toContain('im_start');
+  expect(JSON.stringify(shown.model_info)).toContain('"llama.context_length":2048');
+  // Every name is answered by the loaded model, so every name shows it.
+  expect((await client.show({ model: 'another' })).modelfile).toBe(shown.modelfile);
+});
+
+test('the version is one that apps accept', async () => {
+  expect((await client.version()).version).toMatch(/^\d+\.\d+\.\d+$/);
+});
+
+test('how long the model stays loaded can be said in every form that apps use', async () => {
+  for (const keep_alive of ['5m', 300, -1]) {
+    const { message } = await askOllama(client, false, { messages: hello, keep_alive });
+    expect(message.content).toBe(introduction);
+  }
+  const wrong = askOllama(client, false, { messages: hello, keep_alive: 'for ever' });
+  await expect(wrong).rejects.toMatchObject({ status_code: 400, error: expect.stringContaining('keep_alive') });
+});
+
+describe('a model that was let go', () => {
+  const letGo = () => client.generate({ model, prompt: '', keep_alive: 0 });
+
+  test('is loaded again by a call without a prompt', async () => {
+    expect(await letGo()).toMatchObject({ response: '', done_reason: 'unload' });
+    expect(await client.generate({ model, prompt: '' })).toMatchObject({ response: '', done_reason: 'load' });
+  });
+
+  test('is loaded again by the next question', async () => {
+    await letGo();
+    expect((await askOllama(client, false, { messages: hello })).message.content).toBe(introduction);
+  });
+
+  test('stays again as long as before, once it is back', async () => {
+    await letGo();
+    await askOllama(client, false, { messages: hello });
+    const worker = server.worker();
+    await askOllama(client, false, { messages: hello });
+    expect(server.worker()).toBe(worker);
+    expect((await client.ps()).models).toHaveLength(1);
+  });
+});

@@ -1,0 +1,111 @@
+import type Anthropic from '@anthropic-ai/sdk';
+import type { Ollama } from 'ollama';
+import type OpenAI from 'openai';
+import { beforeAll, describe, expect, test } from 'vitest';
+import { type LiveServer, liveServers } from '../live/server.ts';
+import { askChat, askMessage, askOllama, askResponse, bothWays } from './ask.ts';
+import { anthropicClient, ollamaClient, openaiClient } from './clients.ts';
+import { words } from './questions.ts';
+
+const startServer = liveServers();
+const contextSize = 256;
+const messages = [{ role: 'user' as const, content: words(400) }];
+/** The words, and the marks of a turn around them. */
+const promptTokens = 409;
+
+describe('a conversation that does not fit is refused', () => {
+  let openai: OpenAI;
+  let anthropic: Anthropic;
+  let ollama: Ollama;
+  beforeAll(async () => {
+    const { base } = await startServer(['--contextsize', String(contextSize)]);
+    [openai, anthropic, ollama] = [openaiClient(base), anthropicClient(base), ollamaClient(base)];
+  });
+
+  describe.each(bothWays)('$way', ({ stream }) => {
+    test('by chat completions with the code and the words that agents look for', async () => {
+      await expect(askChat(openai, stream, { messages })).rejects.toMatchObject({
+        status: 400,
+        code: 'context_length_exceeded',
+        param: 'messages',
+        type: 'invalid_request_error',
+        message: expect.stringMatching(/maximum context length is 256 tokens.*409/),
+        error: { n_prompt_tokens: promptTokens, n_ctx: contextSize },
+      });
+    });
+
+    test('by plain completions in the same way', async () => {
+      const asked = { model: 'any', prompt: words(400), max_tokens: 8, stream };
+      await expect(openai.completions.create(asked)).rejects.toMatchObject({
+        status: 400,
+        code: 'context_length_exceeded',
+        param: 'prompt',
+        message: expect.stringContaining('maximum context length is 256 tokens'),
+      });
+    });
+
+    test('by Responses with the code that makes agents compact', async () => {
+      await expect(askResponse(openai, stream, { input: messages })).rejects.toMatchObject({
+        status: 400,
+        code: 'context_length_exceeded',
+        message: expect.stringMatching(/409.*256/),
+      });
+    });
+
+    test('by Messages in the words that agents look for', async () => {
+      await expect(askMessage(anthropic, stream, { messages })).rejects.toMatchObject({
+        status: 400,
+        type: 'invalid_request_error',
+        message: expect.stringContaining('prompt is too long: 409 tokens > 256 maximum'),
+      });
+    });
+
+    test('by Ollama in its own words', async () => {
+      await expect(askOllama(ollama, stream, { messages })).rejects.toMatchObject({
+        status_code: 400,
+        error: expect.stringMatching(/exceeds the context length.*409.*256/),
+      });
+    });
+  });
+
+  test('by Responses no longer when the request allows it to be shortened', async () => {
+    const turn = (index: number) => [
+      { role: 'user' as const, content: `${words(30)} ${index}` },
+      { role: 'assistant' as const, content: 'Yes.' },
+    ];
+    const input = [...[1, 2, 3, 4, 5, 6, 7, 8].flatMap(turn), { role: 'user' as const, content: 'Hello!' }];
+    await expect(askResponse(openai, false, { input })).rejects.toMatchObject({ code: 'context_length_exceeded' });
+    const response = await askResponse(openai, false, { input, truncation: 'auto', max_output_tokens: 8 });
+    expect(response.usage?.input_tokens).toBeLessThanOrEqual(contextSize - 8);
+  });
+});
+
+/** The official clients hide headers in different ways; the plain request shows them all. */
+describe('with --contextoverflow trim the beginning is dropped, and the reply says how much', () => {
+  let server: LiveServer;
+  beforeAll(async () => {
+    server = await startServer(['--contextsize', String(contextSize), '--contextoverflow', 'trim']);
+  });
+
+  test.each<[string, object]>([
+    ['/v1/chat/completions', { messages, max_tokens: 8 }],
+    ['/v1/completions', { prompt: words(400), max_tokens: 8 }],
+    ['/v1/responses', { input: messages, max_output_tokens: 8 }],
+    ['/v1/messages', { model: 'any', messages, max_tokens: 8 }],
+    ['/api/chat', { model: 'any', messages, options: { num_predict: 8 }, stream: false }],
+    ['/api/generate', { model: 'any', prompt: words(400), options: { num_predict: 8 }, stream: false }],
+  ])('%s', async (path, body) => {
+    const answer = await fetch(`${server.base}${path}`, { method: 'POST', body: JSON.stringify(body) });
+    expect(answer.status).toBe(200);
+    expect(Number(answer.headers.get('x-parley-dropped-tokens'))).toBeGreaterThanOrEqual(400 - contextSize);
+    await answer.text();
+  });
+
+  test('/v1/responses, where leaving out whole messages is enough', async () => {
+    const input = [...messages, { role: 'assistant', content: 'Yes.' }, { role: 'user', content: 'Hello!' }];
+    const body = JSON.stringify({ input, max_output_tokens: 8 });
+    const answer = await fetch(`${server.base}/v1/responses`, { method: 'POST', body });
+    expect(answer.headers.get('x-parley-dropped-messages')).toBe('1');
+    await answer.text();
+  });
+});

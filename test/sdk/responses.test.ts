@@ -1,0 +1,203 @@
+import OpenAI from 'openai';
+import { beforeAll, describe, expect, test } from 'vitest';
+import { type LiveServer, liveServers } from '../live/server.ts';
+import { askResponse, bothWays } from './ask.ts';
+import { openaiClient } from './clients.ts';
+import {
+  clock,
+  greeting,
+  introduction,
+  longStory,
+  offTopic,
+  personQuestion,
+  personSchema,
+  weather,
+  weatherQuestion,
+  weatherReport,
+} from './questions.ts';
+
+const startServer = liveServers();
+let server: LiveServer;
+let client: OpenAI;
+
+beforeAll(async () => {
+  server = await startServer();
+  client = openaiClient(server.base);
+});
+
+const model = 'any';
+const tools = [weather, clock].map((tool) => ({ type: 'function' as const, ...tool, strict: true }));
+const callsOf = ({ output }: OpenAI.Responses.Response) =>
+  output.flatMap((item) => (item.type === 'function_call' ? [item] : []));
+
+describe.each(bothWays)('a response, $way', ({ stream }) => {
+  const respond = (fields: Parameters<typeof askResponse>[2]) => askResponse(client, stream, fields);
+
+  test('holds one message, and every token is counted', async () => {
+    const response = await respond({ input: greeting });
+    expect(response).toMatchObject({
+      id: expect.stringMatching(/^resp_/),
+      status: 'completed',
+      model: 'koboldcpp/parley-mini',
+      output: [{ type: 'message', role: 'assistant', status: 'completed' }],
+      output_text: introduction,
+      usage: { input_tokens: 16, output_tokens: 15, total_tokens: 31 },
+    });
+  });
+
+  test('is incomplete at the limit', async () => {
+    const response = await respond({ input: greeting, max_output_tokens: 3 });
+    expect(response).toMatchObject({
+      status: 'incomplete',
+      incomplete_details: { reason: 'max_output_tokens' },
+      output_text: "I'm Parley",
+    });
+  });
+
+  test('follows a JSON schema on request', async () => {
+    const format = { type: 'json_schema' as const, name: 'person', strict: true, schema: personSchema };
+    const { output_text: text } = await respond({ input: personQuestion, text: { format } });
+    expect(JSON.parse(text)).toEqual({ name: expect.any(String), age: expect.any(Number) });
+  });
+
+  test('is any JSON object on request', async () => {
+    const { output_text: text } = await respond({ input: personQuestion, text: { format: { type: 'json_object' } } });
+    expect(JSON.parse(text)).toEqual(expect.any(Object));
+  });
+
+  test('goes on from the one before', async () => {
+    const first = await respond({ input: 'What is the capital of France?' });
+    const next = await respond({ input: greeting, previous_response_id: first.id });
+    expect(next.previous_response_id).toBe(first.id);
+    const alone = await respond({
+      input: [
+        { role: 'user', content: 'What is the capital of France?' },
+        { role: 'assistant', content: first.output_text },
+        { role: 'user', content: greeting },
+      ],
+    });
+    expect(next.output_text).toBe(alone.output_text);
+    expect(next.usage?.input_tokens).toBe(alone.usage?.input_tokens);
+  });
+
+  test('can be fetched again, with what it answers, until it is deleted', async () => {
+    const made = await respond({ input: greeting, metadata: { topic: 'names' } });
+    const fetched = await client.responses.retrieve(made.id);
+    expect(fetched).toMatchObject({
+      id: made.id,
+      metadata: { topic: 'names' },
+      output: [{ id: made.output[0]?.id, status: 'completed' }],
+      output_text: introduction,
+    });
+    const replayed = await client.responses.stream({ response_id: made.id }).finalResponse();
+    expect(replayed.output_text).toBe(introduction);
+    const items: OpenAI.Responses.ResponseItem[] = [];
+    for await (const item of client.responses.inputItems.list(made.id)) items.push(item);
+    expect(items).toMatchObject([{ type: 'message', role: 'user', content: [{ type: 'input_text', text: greeting }] }]);
+    await client.responses.delete(made.id);
+    await expect(client.responses.retrieve(made.id)).rejects.toBeInstanceOf(OpenAI.NotFoundError);
+    await expect(respond({ input: 'And?', previous_response_id: made.id })).rejects.toMatchObject({
+      status: 400,
+      code: 'previous_response_not_found',
+    });
+  });
+
+  test('is not kept when that is not wanted', async () => {
+    const { id } = await respond({ input: greeting, store: false });
+    await expect(client.responses.retrieve(id)).rejects.toBeInstanceOf(OpenAI.NotFoundError);
+  });
+});
+
+describe.each([
+  { kind: 'by two steps', flags: [] },
+  { kind: 'by the template', flags: ['--jinjatools'] },
+])('tools $kind', ({ flags }) => {
+  let toolClient: OpenAI;
+  beforeAll(async () => {
+    toolClient = flags.length > 0 ? openaiClient((await startServer(flags)).base) : client;
+  });
+
+  test.each(bothWays)('are called, and the result is answered with nothing else sent, $way', async ({ stream }) => {
+    const first = await askResponse(toolClient, stream, { input: weatherQuestion, tools });
+    const [call] = callsOf(first);
+    expect(first.output).toMatchObject([{ type: 'function_call', name: 'get_weather', status: 'completed' }]);
+    expect(JSON.parse(call?.arguments ?? '')).toEqual({ city: 'Paris' });
+    expect(first.usage?.output_tokens).toBeGreaterThan(10);
+    const second = await askResponse(toolClient, stream, {
+      input: [{ type: 'function_call_output', call_id: call?.call_id ?? '', output: weatherReport }],
+      previous_response_id: first.id,
+      tools,
+    });
+    expect(callsOf(second)).toEqual([]);
+    expect(second.output_text).toMatch(flags.length > 0 ? /21.*Paris/ : /Paris/);
+  });
+
+  test.each(bothWays)('are chosen as the request says, $way', async ({ stream }) => {
+    const ask = (input: string, choice: OpenAI.Responses.ResponseCreateParams['tool_choice'] & {}) =>
+      askResponse(toolClient, stream, { input, tools, tool_choice: choice });
+    expect(callsOf(await ask(offTopic, 'required'))).not.toEqual([]);
+    expect(callsOf(await ask(weatherQuestion, { type: 'function', name: 'get_time' }))).toMatchObject([
+      { name: 'get_time' },
+    ]);
+    expect(callsOf(await ask(weatherQuestion, 'none'))).toEqual([]);
+  });
+});
+
+test('the events of a stream come in their order, numbered without a gap', async () => {
+  const types: string[] = [];
+  let text = '';
+  let ended: OpenAI.Responses.Response | undefined;
+  const stream = await client.responses.create({ model, input: greeting, temperature: 0, stream: true });
+  for await (const event of stream) {
+    expect(event.sequence_number).toBe(types.length);
+    types.push(event.type);
+    if (event.type === 'response.output_text.delta') text += event.delta;
+    if (event.type === 'response.completed') ended = event.response;
+  }
+  const deltas = types.filter((type) => type === 'response.output_text.delta');
+  expect(deltas.length).toBeGreaterThan(3);
+  expect(types).toEqual([
+    'response.created',
+    'response.in_progress',
+    'response.output_item.added',
+    'response.content_part.added',
+    ...deltas,
+    'response.output_text.done',
+    'response.content_part.done',
+    'response.output_item.done',
+    'response.completed',
+  ]);
+  expect(text).toBe(introduction);
+  expect(ended?.usage).toMatchObject({ input_tokens: 16, output_tokens: 15 });
+});
+
+test('the events of a call come in their order', async () => {
+  const stream = await client.responses.create({ model, input: weatherQuestion, temperature: 0, tools, stream: true });
+  const types = new Set<string>();
+  for await (const { type } of stream) types.add(type);
+  expect([...types]).toEqual([
+    'response.created',
+    'response.in_progress',
+    'response.output_item.added',
+    'response.function_call_arguments.delta',
+    'response.function_call_arguments.done',
+    'response.output_item.done',
+    'response.completed',
+  ]);
+});
+
+test('a response in the background is made without anybody listening, and can be cancelled', async () => {
+  const { id, status } = await client.responses.create({ model, input: greeting, temperature: 0, background: true });
+  expect(['queued', 'in_progress']).toContain(status);
+  // A replay of what is not finished waits for its end.
+  const finished = await client.responses.stream({ response_id: id }).finalResponse();
+  expect(finished).toMatchObject({ id, status: 'completed', output_text: introduction });
+  const long = await client.responses.create({ model, input: longStory, background: true });
+  expect(await client.responses.cancel(long.id)).toMatchObject({ id: long.id, status: 'cancelled' });
+});
+
+test('the tokens of a request are counted as its usage counts them', async () => {
+  const counted = await client.responses.inputTokens.count({ model, input: greeting, instructions: 'Be kind.' });
+  const { usage } = await askResponse(client, false, { input: greeting, instructions: 'Be kind.' });
+  expect(counted.input_tokens).toBe(usage?.input_tokens);
+});

@@ -1,0 +1,75 @@
+import type Anthropic from '@anthropic-ai/sdk';
+import type { Ollama } from 'ollama';
+import type OpenAI from 'openai';
+import { beforeAll, describe, expect, test } from 'vitest';
+import { liveServers } from '../live/server.ts';
+import { askChat, askMessage, askOllama, askResponse, bothWays, messageText } from './ask.ts';
+import { anthropicClient, ollamaClient, openaiClient } from './clients.ts';
+
+const startServer = liveServers();
+
+const system = 'You are a friendly assistant who likes dogs.';
+const turns = [
+  { role: 'user' as const, content: 'What is the capital of France?' },
+  { role: 'assistant' as const, content: 'The capital of France is Paris.' },
+  { role: 'user' as const, content: 'Tell me a story about a brave little dog.' },
+];
+const conversation = [{ role: 'system' as const, content: system }, ...turns];
+const length = 60;
+
+interface Clients {
+  readonly openai: OpenAI;
+  readonly anthropic: Anthropic;
+  readonly ollama: Ollama;
+}
+
+interface Told {
+  readonly text: string;
+  readonly promptTokens: number | undefined;
+  readonly replyTokens: number | undefined;
+}
+
+/** One conversation in the words of every dialect. */
+const dialects: Readonly<Record<string, (clients: Clients, stream: boolean) => Promise<Told>>> = {
+  'chat completions': async ({ openai }, stream) => {
+    const { choices, usage } = await askChat(openai, stream, { messages: conversation, max_tokens: length });
+    const text = choices[0]?.message.content ?? '';
+    return { text, promptTokens: usage?.prompt_tokens, replyTokens: usage?.completion_tokens };
+  },
+  Responses: async ({ openai }, stream) => {
+    const asked = { instructions: system, input: turns, max_output_tokens: length };
+    const { output_text: text, usage } = await askResponse(openai, stream, asked);
+    return { text, promptTokens: usage?.input_tokens, replyTokens: usage?.output_tokens };
+  },
+  Messages: async ({ anthropic }, stream) => {
+    const message = await askMessage(anthropic, stream, { system, messages: turns, max_tokens: length });
+    const { input_tokens: fresh, cache_read_input_tokens: cached, output_tokens: replyTokens } = message.usage;
+    return { text: messageText(message), promptTokens: fresh + (cached ?? 0), replyTokens };
+  },
+  Ollama: async ({ ollama }, stream) => {
+    const reply = await askOllama(ollama, stream, { messages: conversation, options: { num_predict: length } });
+    return { text: reply.message.content, promptTokens: reply.prompt_eval_count, replyTokens: reply.eval_count };
+  },
+};
+
+describe.each([
+  { kind: 'the guessed format', flags: [] },
+  { kind: 'the template of the model', flags: ['--jinja'] },
+])('one conversation through $kind', ({ flags }) => {
+  let clients: Clients;
+  let expected: Told;
+  beforeAll(async () => {
+    const { base } = await startServer(flags);
+    clients = { openai: openaiClient(base), anthropic: anthropicClient(base), ollama: ollamaClient(base) };
+    expected = (await dialects['chat completions']?.(clients, false)) as Told;
+  });
+
+  test.each(
+    Object.entries(dialects).flatMap(([dialect, ask]) =>
+      bothWays.map(({ way, stream }) => ({ dialect, way, ask, stream })),
+    ),
+  )('has the same text and the same counts in $dialect, $way', async ({ ask, stream }) => {
+    expect(expected.text.length).toBeGreaterThan(20);
+    expect(await ask(clients, stream)).toEqual(expected);
+  });
+});

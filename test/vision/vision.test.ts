@@ -1,0 +1,209 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import type { Medium } from '../../src/core/request.ts';
+import { runProgram } from '../live/program.ts';
+import { embeddedModel } from '../live/server.ts';
+import { type Engine, engines } from './engine.ts';
+import { gridTokens, writeGridProjector, writeRowsModel, writeRowsProjector } from './models.ts';
+import { ensurePack, packs } from './pack.ts';
+import { png } from './png.ts';
+
+const folder = mkdtempSync(join(tmpdir(), 'vision-'));
+const projector = join(folder, 'projector.gguf');
+const missing = ensurePack();
+if (missing) console.warn(`Skipped, because ${missing}`);
+const startEngine = engines();
+
+const picture = (file: Buffer): Medium => ({ kind: 'image', base64: file.toString('base64'), format: 'image/png' });
+const stripes = picture(png(90, 60, (x) => (x % 20 < 10 ? [255, 0, 0] : [0, 0, 255])));
+const circle = picture(png(64, 64, (x, y) => ((x - 32) ** 2 + (y - 32) ** 2 < 400 ? [255, 255, 0] : [0, 80, 0])));
+const story = 'Once upon a time (Attached Image 1) there was';
+
+beforeAll(async () => {
+  process.env.PARLEY_PACKS = packs;
+  await writeGridProjector(projector, 512);
+});
+afterAll(() => rmSync(folder, { recursive: true }));
+
+describe.skipIf(missing !== undefined)('with a projector', () => {
+  let seeing: Engine;
+  /** Computes every prompt anew, token by token, so that equal prompts give equal numbers. */
+  let forgetful: Engine;
+  beforeAll(async () => {
+    [seeing, forgetful] = await Promise.all([
+      startEngine(embeddedModel, { mmproj: projector, batchsize: -1 }),
+      startEngine(embeddedModel, { mmproj: projector, batchsize: -1, nofastforward: true }),
+    ]);
+  });
+
+  test('the model says that it takes pictures and no sound', () => {
+    expect(seeing.host.state()).toMatchObject({ type: 'ready', model: { inputs: { image: true, audio: false } } });
+  });
+
+  test('text alone gives the text that it gives without', async () => {
+    const plain = await startEngine(embeddedModel, { batchsize: -1 });
+    const prompt = 'The old man went to the sea and';
+    const [with_, without] = await Promise.all([seeing.ask(prompt), plain.ask(prompt)]);
+    expect(with_.text).toBe(without.text);
+    expect(with_.text).not.toBe('');
+    await plain.host.stop();
+  });
+
+  test('a picture takes its places in the prompt, and another one changes the reply', async () => {
+    const [first, second, none] = [
+      await seeing.ask(story, { media: [stripes] }),
+      await seeing.ask(story, { media: [circle] }),
+      await seeing.ask('Once upon a time \n\n there was'),
+    ];
+    expect(first.error).toBeUndefined();
+    expect(first.promptTokens).toBe(none.promptTokens + gridTokens);
+    expect(new Set([first.text, second.text, none.text]).size).toBe(3);
+  });
+
+  test('what is in the cache gives what a fresh computation gives, turn after turn', async () => {
+    let prompt = 'A girl looked at (Attached Image 1) and at (Attached Image 2). She said:';
+    for (let turn = 0; turn < 3; turn += 1) {
+      const media = [circle, stripes];
+      const [kept, fresh] = [await seeing.ask(prompt, { media }), await forgetful.ask(prompt, { media })];
+      expect(kept.text).toBe(fresh.text);
+      expect(fresh.cachedTokens).toBe(0);
+      if (turn > 0) expect(kept.cachedTokens).toBeGreaterThan(2 * gridTokens);
+      prompt += `${kept.text} And then`;
+    }
+  });
+
+  test('a changed picture is not taken from the cache, and what stands before it is', async () => {
+    const begin = 'This is a long beginning of a story about a dog who liked to look at pictures. ';
+    const asked = `${begin}(Attached Image 1) The dog`;
+    const first = await seeing.ask(asked, { media: [stripes] });
+    const other = await seeing.ask(asked, { media: [circle] });
+    const again = await seeing.ask(asked, { media: [circle] });
+    expect(other.cachedTokens).toBeGreaterThan(10);
+    expect(other.cachedTokens).toBeLessThan(first.promptTokens - gridTokens);
+    expect(again.cachedTokens).toBe(again.promptTokens - 1);
+    expect(other.text).toBe((await forgetful.ask(asked, { media: [circle] })).text);
+  });
+
+  test('a picture without a placeholder goes in front of everything', async () => {
+    const reply = await seeing.ask('What is this?', { media: [stripes], memory: 'Some memory. ' });
+    const mentioned = await seeing.ask('What is this?', {
+      media: [stripes],
+      memory: 'Attached Media:\n(Attached Image 1)\n\nSome memory. ',
+    });
+    expect([reply.text, reply.promptTokens]).toEqual([mentioned.text, mentioned.promptTokens]);
+  });
+
+  test('a long prompt loses a picture as a whole, and says so', async () => {
+    const prompt = `(Attached Image 1)${' and the cat ran away'.repeat(300)}`;
+    const reply = await seeing.ask(prompt, { media: [stripes] });
+    expect(reply.warnings).toEqual(expect.arrayContaining(['prompt-trimmed', 'media-dropped']));
+    expect(reply.error).toBeUndefined();
+  });
+
+  test('a picture that is no picture is refused in words, and the next request is served', async () => {
+    const broken = png(20, 20, () => [1, 2, 3]).subarray(0, 40);
+    for (const file of [broken, Buffer.from('hello'), Buffer.alloc(0)]) {
+      const { error } = await seeing.ask(story, { media: [circle, picture(file)] });
+      expect(error).toMatchObject({ code: 'invalid-field', status: 400, details: { field: 'images' } });
+      expect(error?.message).toContain('number 2');
+    }
+    expect((await seeing.ask(story, { media: [stripes] })).error).toBeUndefined();
+  });
+
+  test('a picture that would fill the memory is refused before it is unpacked', async () => {
+    const bomb = png(1, 1, () => [0, 0, 0]);
+    bomb.writeUInt32BE(60_000, 16);
+    bomb.writeUInt32BE(60_000, 20);
+    expect((await seeing.ask(story, { media: [picture(bomb)] })).error?.message).toContain('60000 × 60000');
+  });
+
+  test('sound is refused where the projector only sees', async () => {
+    const { error } = await seeing.ask(story, { media: [{ kind: 'audio', base64: 'UklGRg==' }] });
+    expect(error).toMatchObject({ code: 'unsupported', details: { feature: 'Audio input' } });
+  });
+
+  test('a large picture is scaled down and read', async () => {
+    const large = picture(png(1500, 700, (x, y) => [x & 255, y & 255, 0]));
+    expect(await seeing.ask(story, { media: [large] })).toMatchObject({ error: undefined, cause: 'limit' });
+  });
+
+  test('one that is stopped while its pictures are read ends as stopped', async () => {
+    const fresh = [1, 2, 3].map((shade) => picture(png(400, 400, (x, y) => [x & 255, y & 255, shade])));
+    const { reply, abort } = seeing.begin(story, { media: fresh });
+    abort();
+    expect(await reply).toMatchObject({ cause: 'aborted', error: undefined });
+    expect((await seeing.ask(story, { media: [stripes] })).error).toBeUndefined();
+  });
+
+  test('a negative prompt together with a picture is refused', async () => {
+    const guided = await startEngine(embeddedModel, { mmproj: projector, enableguidance: true });
+    const guidance = { negativePrompt: 'sad', scale: 2 };
+    expect((await guided.ask(story, { media: [stripes], guidance })).error).toMatchObject({ code: 'unsupported' });
+    expect((await guided.ask(story, { guidance })).error).toBeUndefined();
+    await guided.host.stop();
+  });
+
+  test('others write on while one reads its pictures, and all get what they get alone', async () => {
+    const shared = await startEngine(embeddedModel, { mmproj: projector, parallelrequests: 3, batchsize: -1 });
+    const asked = [
+      ['The dog ran to the tree and', {}],
+      [story, { media: [stripes] }],
+      [story, { media: [circle] }],
+    ] as const;
+    const together = await Promise.all(asked.map(([prompt, more]) => shared.ask(prompt, more)));
+    const alone = [];
+    for (const [prompt, more] of asked) alone.push((await forgetful.ask(prompt, more)).text);
+    expect(together.map(({ text }) => text)).toEqual(alone);
+    await shared.host.stop();
+  });
+});
+
+describe.skipIf(missing !== undefined)('a model that counts rows and columns of a picture', () => {
+  test('goes on from its cache as it would from nothing', async () => {
+    const [model, eyes] = [join(folder, 'rows.gguf'), join(folder, 'rows-projector.gguf')];
+    const { width } = await writeRowsModel(model, embeddedModel);
+    await writeRowsProjector(eyes, width);
+    const settings = { mmproj: eyes, batchsize: -1, visionmaxtokens: 64 };
+    const [keeping, fresh] = await Promise.all([
+      startEngine(model, settings),
+      startEngine(model, { ...settings, nofastforward: true }),
+    ]);
+    let prompt = 'A long enough beginning (Attached Image 1) between the two (Attached Image 2) pictures';
+    for (let turn = 0; turn < 3; turn += 1) {
+      const media = turn < 2 ? [stripes, circle] : [stripes, stripes];
+      const [kept, anew] = [await keeping.ask(prompt, { media }), await fresh.ask(prompt, { media })];
+      expect(kept.error).toBeUndefined();
+      expect(kept.text).toBe(anew.text);
+      if (turn > 0) expect(kept.cachedTokens).toBeGreaterThan(10);
+      prompt += `${kept.text} and`;
+    }
+  });
+});
+
+describe('what cannot work ends the start with a reason', () => {
+  const flags = ['--port', '0', '--threads', '1', '--usecpu', '--mmproj'];
+
+  test('a projector without the pack', async () => {
+    process.env.PARLEY_PACKS = folder;
+    const { code, stdout, stderr } = await runProgram([...flags, projector]);
+    process.env.PARLEY_PACKS = packs;
+    expect(code).toBe(3);
+    expect(stdout + stderr).toContain('npm install @qvac/fabric@0.15.0');
+  });
+
+  test.skipIf(missing !== undefined)('a projector for another model', async () => {
+    const wrong = join(folder, 'wrong.gguf');
+    await writeGridProjector(wrong, 256);
+    const { code, stdout, stderr } = await runProgram([...flags, wrong]);
+    expect(code).toBe(3);
+    expect(stdout + stderr).toMatch(/mismatch/);
+  });
+
+  test.skipIf(missing !== undefined)('a file that is no projector', async () => {
+    const { code, stdout, stderr } = await runProgram([...flags, embeddedModel]);
+    expect(code).toBe(3);
+    expect(stdout + stderr).toContain('could not be loaded');
+  });
+});
