@@ -85,10 +85,18 @@ export class Chain {
   readonly #adaptive: AdaptiveP | undefined;
   /** How many of the highest logits are enough: a top-k that comes first makes more of them pointless. */
   readonly candidateCount: number;
+  /** The first step, a penalty, is to be taken off the vocabulary's logits before any are selected. */
+  readonly penaltyFirst: boolean;
   /** The choice is the best logit of the vocabulary, once the repetition penalty has been taken off there. */
   readonly greedy: boolean;
 
-  constructor(settings: Sampling, repetition: Repetition, random: Random, vocabularySize: number) {
+  constructor(
+    settings: Sampling,
+    repetition: Repetition,
+    random: Random,
+    vocabularySize: number,
+    allowed: { readonly penaltyFirst: boolean } = { penaltyFirst: false },
+  ) {
     const { mirostat, mirostatTau, mirostatEta, adaptiveTarget, adaptiveDecay } = settings;
     this.#random = random;
     if (mirostat === 1 || mirostat === 2) {
@@ -98,11 +106,13 @@ export class Chain {
       this.#settings = completed(settings);
       if (adaptiveTarget > 0) this.#adaptive = new AdaptiveP(adaptiveTarget, adaptiveDecay, candidateLimit);
     }
-    this.#steps = activeSteps(this.#settings, repetition);
+    const steps = activeSteps(this.#settings, repetition);
+    this.greedy = this.#mirostat === undefined && isGreedy(steps, this.#settings, repetition);
+    this.penaltyFirst = allowed.penaltyFirst && !this.greedy && canPenaliseFirst(steps, this.#settings, repetition);
+    this.#steps = this.penaltyFirst ? steps.slice(1) : steps;
     const first = this.#steps[0]?.stage;
     this.candidateCount =
       first === 'top-k' ? Math.max(1, Math.min(candidateLimit, Math.floor(settings.topK))) : candidateLimit;
-    this.greedy = this.#mirostat === undefined && isGreedy(this.#steps, this.#settings, repetition);
   }
 
   /** Returns the index of the chosen candidate; the candidates are left sorted, with their probabilities. */
@@ -112,6 +122,17 @@ export class Chain {
     xtc(candidates, this.#settings.xtcThreshold, this.#settings.xtcProbability, this.#random);
     return this.#adaptive ? this.#adaptive.pick(candidates, this.#random) : draw(candidates, this.#random);
   }
+}
+
+/**
+ * A penalty and then a top-k choose the same tokens whether the penalty sees the vocabulary or only its best part: it can
+ * lower no more tokens than its range holds, so the k best after it stood among the k + range best before it.
+ */
+function canPenaliseFirst(steps: readonly Step[], settings: Sampling, repetition: Repetition): boolean {
+  const [first, second] = steps;
+  if (first?.stage !== 'repetition' || second?.stage !== 'top-k' || !repetition.onlyLowers) return false;
+  const again = steps.slice(1).some(({ stage }) => stage === 'repetition');
+  return !again && Math.floor(settings.topK) + repetition.range < candidateLimit;
 }
 
 /**

@@ -128,6 +128,25 @@ test('a top-k that comes first gives what it gives after keeping 3000', () => {
   expect(idsOf(direct.candidates)).toEqual(idsOf(indirect.candidates));
 });
 
+test('a penalty and then a top-k give the same on the whole vocabulary as on the 3000 best', () => {
+  const random = new Random(7);
+  for (const [topK, repetitionRange] of [
+    [40, 320],
+    [100, 2000],
+    [2000, 999],
+  ] as const) {
+    const logits = Array.from({ length: 9000 }, () => Math.round(40 * random.next()) / 2);
+    const before = [...logits.keys()].sort((a, b) => (logits[b] as number) - (logits[a] as number)).slice(0, 2500);
+    const settings = { topK, repetitionRange, repetitionPenalty: 3, presencePenalty: 0.5 };
+    const direct = samplerOf({ ...settings, order: ['repetition', 'top-k'] }, logits.length);
+    // An n-sigma that keeps all, between the two, stands in the way of the shortcut and changes nothing.
+    const order: Sampling['order'] = ['repetition', 'temperature', 'top-k'];
+    const indirect = samplerOf({ ...settings, temperature: 1, nSigma: 1e6, order }, logits.length);
+    expect(text(direct, logits, before)).toEqual(text(indirect, logits, before));
+    expect(idsOf(direct.candidates)).toEqual(idsOf(indirect.candidates));
+  }
+});
+
 test('stages that are off change nothing, in whatever order', () => {
   fc.assert(
     fc.property(anyLogits(), seen, anyOrder, (logits, before, order) => {

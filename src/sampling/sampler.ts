@@ -68,7 +68,9 @@ export class Sampler {
       vocabularySize,
       options.dryBreakers,
     );
-    this.#chain = new Chain(settings, this.#repetition, new Random(options.seed), vocabularySize);
+    // A grammar sees the best logits as the model gave them, so nothing may be taken off before it.
+    const order = { penaltyFirst: options.grammar === undefined };
+    this.#chain = new Chain(settings, this.#repetition, new Random(options.seed), vocabularySize, order);
     this.#greedy = this.#chain.greedy && options.grammar === undefined && !options.keepDistribution;
   }
 
@@ -88,6 +90,7 @@ export class Sampler {
     if (this.#greedy) return this.#pickBest(logits, history, length);
 
     const { candidates } = this;
+    if (this.#chain.penaltyFirst) this.#repetition.penaliseLogits(logits, history, length);
     this.#load(logits);
     if (candidates.size === 0) return noToken;
     return candidates.ids[this.#chain.pick(candidates, history, length)] as number;
