@@ -1,6 +1,14 @@
 import { expect, test } from 'vitest';
 import type { Medium } from '../core/request.ts';
-import { type Content, type ContentPart, type Conversation, flatContent, joinContent, text, withMessages } from './messages.ts';
+import {
+  type Content,
+  type ContentPart,
+  type Conversation,
+  flatContent,
+  joinContent,
+  text,
+  withMessages,
+} from './messages.ts';
 
 const medium = (index: number): ContentPart => ({ type: 'medium', index });
 const image = (base64: string): Medium => ({ kind: 'image', base64 });

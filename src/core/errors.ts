@@ -36,7 +36,8 @@ const catalogue = {
   },
   'not-stored': {
     status: 404,
-    sentence: ({ what, id }: { what: string; id: string }) => `There is no ${what} ${JSON.stringify(id)} on this server.`,
+    sentence: ({ what, id }: { what: string; id: string }) =>
+      `There is no ${what} ${JSON.stringify(id)} on this server.`,
   },
   'method-not-allowed': {
     status: 405,

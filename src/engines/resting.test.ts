@@ -85,3 +85,24 @@ test('it never rests while somebody is served, and the time runs from the end of
   expect(timers()).toEqual([5000]);
   expect(log).toEqual(['engine 1 starts']);
 });
+
+test('a wish to let go is about this load only', async () => {
+  const { engine, fire, timers, log } = world();
+  engine.start();
+  engine.restAfter(0);
+  fire();
+  await engine.settled();
+  fire();
+  expect(timers()).toEqual([]);
+  expect(log.at(-1)).toBe('engine 2 starts');
+});
+
+test('whoever waits for an answer keeps it awake', async () => {
+  const { engine, fire, log } = world();
+  engine.start();
+  engine.restAfter(0);
+  const answer = engine.tokenize('x', { addSpecial: false });
+  fire();
+  expect(await answer).toEqual([1]);
+  expect(log).toEqual(['engine 1 starts']);
+});

@@ -70,7 +70,7 @@ export class RestingEngine implements StartableEngine {
   }
 
   settled(): Promise<void> {
-    return this.#awake().settled();
+    return this.#asked(this.#awake().settled());
   }
 
   generate(request: GenerationRequest, seed: number, sink: GenerationSink): RunningGeneration {
@@ -89,11 +89,22 @@ export class RestingEngine implements StartableEngine {
   }
 
   tokenize(text: string, options: { readonly addSpecial: boolean }): Promise<readonly number[]> {
-    return this.#awake().tokenize(text, options);
+    return this.#asked(this.#awake().tokenize(text, options));
   }
 
   detokenize(tokens: readonly number[], options: { readonly renderSpecial: boolean }): Promise<string> {
-    return this.#awake().detokenize(tokens, options);
+    return this.#asked(this.#awake().detokenize(tokens, options));
+  }
+
+  /** Whoever waits for an answer is being served, too. */
+  async #asked<Answer>(answer: Promise<Answer>): Promise<Answer> {
+    this.#running += 1;
+    try {
+      return await answer;
+    } finally {
+      this.#running -= 1;
+      this.#plan();
+    }
   }
 
   #awake(): StartableEngine {
@@ -121,6 +132,9 @@ export class RestingEngine implements StartableEngine {
     }
     this.#lastState = engine.state();
     this.#engine = undefined;
+    // The wish was about this load: the next one stays unless somebody wishes it away again.
+    this.#restAfter = Number.POSITIVE_INFINITY;
+    this.#expiresAt = this.#restAfter;
     this.parts.onRest?.();
     void engine.stop();
   }

@@ -23,7 +23,9 @@ describe('corsHeaders', () => {
   test('headers that a browser asks for are allowed by name', () => {
     const asked = 'authorization,anthropic-version, x-stainless-arch';
     const headers = corsHeaders('http://localhost:3000', true, asked);
-    expect(headers['access-control-allow-headers']).toMatch(/, genkey, authorization, anthropic-version, x-stainless-arch$/);
+    expect(headers['access-control-allow-headers']).toMatch(
+      /, genkey, authorization, anthropic-version, x-stainless-arch$/,
+    );
   });
 
   test('what is no name of a header is not repeated', () => {

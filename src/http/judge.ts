@@ -64,7 +64,9 @@ function elsewhere(router: Router<Endpoint>, head: RequestHead): Verdict | undef
   const endpoint = other && router.find(other, head.path);
   if (endpoint) {
     const allow = methods.join(', ');
-    const reply = endpoint.family.errorReply(new AppError('method-not-allowed', { method: head.method, allowed: allow }));
+    const reply = endpoint.family.errorReply(
+      new AppError('method-not-allowed', { method: head.method, allowed: allow }),
+    );
     return answered({ ...reply, headers: { ...reply.headers, allow } });
   }
   return head.method === 'GET' ? answered(notFoundPage(head.path)) : undefined;

@@ -86,7 +86,8 @@ function longestEnding<Found>(ending: Map<string, Found>, deepest: number, path:
 function enter<Found extends Route>(table: Map<string, Found> | undefined, route: Found): void {
   const { method, match, path } = route;
   if (!path.startsWith('/')) throw new Error(`The path of ${method} ${path} must begin with a slash.`);
-  if (match !== 'prefix' && match !== 'rest' && plainPath(path) !== path) throw new Error(`${method} ${path} can never be reached.`);
+  if (match !== 'prefix' && match !== 'rest' && plainPath(path) !== path)
+    throw new Error(`${method} ${path} can never be reached.`);
   if (table?.has(path)) throw new Error(`${method} ${path} (${match}) is there twice.`);
   table?.set(path, route);
 }

@@ -36,6 +36,12 @@ export function contradicts(type: string, kind: Medium['kind']): boolean {
   return main !== 'application' || /json|xml|html|pdf|javascript/.test(sub);
 }
 
+/** For files, which may hold anything: whether a data URL says that it is a picture or a sound. */
+export function dataUrlKind(data: string): Medium['kind'] | undefined {
+  const main = /^data:(image|audio)\//i.exec(data.slice(0, 20))?.[1]?.toLowerCase();
+  return main === 'image' || main === 'audio' ? main : undefined;
+}
+
 /** Longer than any honest beginning of a data URL. */
 const longestHeader = 200;
 
@@ -60,6 +66,8 @@ function plainBase64(text: string): string | undefined {
 function kindOf(base64: string): Medium['kind'] {
   const head = Buffer.from(base64.slice(0, 16), 'base64').toString('latin1');
   const sound =
-    /^RIFF[^]{4}WAVE/.test(head) || /^(ID3|fLaC|OggS)/.test(head) || /^\xff[\xe2-\xff]/.test(head.slice(0, 2));
+    (head.startsWith('RIFF') && head.slice(8, 12) === 'WAVE') ||
+    /^(ID3|fLaC|OggS)/.test(head) ||
+    /^\xff[\xe2-\xff]/.test(head.slice(0, 2));
   return sound ? 'audio' : 'image';
 }

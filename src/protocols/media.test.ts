@@ -55,8 +55,10 @@ test('addresses of this machine are refused without being asked', async () => {
   await expect(all.all(undefined, signal)).rejects.toThrow('is not on the public internet');
 });
 
-test.each(['file:///etc/passwd', 'ftp://pictures.example/a', '/etc/passwd'])('%s is never read', (data) =>
-  expect(() => attachments().add(image(data))).toThrow('in base64'),
+test.each(['file:///etc/passwd', 'ftp://pictures.example/a', 'blob:http://localhost/1'])('%s is never read', (data) =>
+  expect(() => attachments().add(image(data))).toThrow(
+    'x must be a data URL, base64, or an address with http or https.',
+  ),
 );
 
 test('a dialect without addresses takes none', () => {
@@ -99,7 +101,9 @@ test('pictures in the result of a tool are taken in', () => {
   ]);
   expect(all.inline()).toEqual([{ kind: 'image', base64: 'AAAA', format: 'image/png' }]);
   const broken = JSON.stringify({ content: [{ type: 'image', data: '!' }] });
-  expect(() => all.toolResult(broken, 'messages[2].content')).toThrow('messages[2].content must be a picture in base64.');
+  expect(() => all.toolResult(broken, 'messages[2].content')).toThrow(
+    'messages[2].content must be a picture in base64.',
+  );
 });
 
 test('a request without media stays as it is', async () => {

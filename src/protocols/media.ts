@@ -4,12 +4,15 @@ import { readToolResult } from '../chat/tool-result.ts';
 import { AppError } from '../core/errors.ts';
 import type { Medium } from '../core/request.ts';
 import type { TextModel, TextState } from '../core/text-service.ts';
+import type { JsonObject } from '../http/body.ts';
+import type { Headers } from '../http/call.ts';
 import { fetchRemote } from '../http/outgoing.ts';
+import { readTexts } from './controls/fields.ts';
 import { type FetchMedia, refuseMedia } from './dialect.ts';
 import { contradicts, inlineMedium, type SentMedium } from './inline-medium.ts';
 
 /** As many of each kind as the native API keeps. */
-export const mostMedia = 64;
+const mostMedia = 64;
 /** Each is fetched at the same time as the others and may be large, so that they are fewer. */
 const mostAddresses = 16;
 
@@ -40,13 +43,16 @@ export class Attachments {
 
   /** Takes one in, and gives the part of a content that stands for it. */
   add(sent: SentMedium): ContentPart {
-    const medium = this.#addresses && /^https?:/i.test(sent.data) ? remoteMedium(sent) : inlineMedium(sent);
+    // Before all else: what is wrong with a picture does not matter to a model that sees none.
+    const takesAny = this.#inputs.image || this.#inputs.audio;
+    if (!takesAny || (sent.kind && !this.#inputs[sent.kind])) throw refuseMedia(sent.kind ?? 'image', sent.field);
+    const medium = this.#addresses && isAddress(sent) ? remoteMedium(sent) : inlineMedium(sent);
     const { kind } = medium;
     if (!this.#inputs[kind]) throw refuseMedia(kind, sent.field);
     const alike = this.#media.filter((other) => other.kind === kind);
-    if (alike.length >= mostMedia) throw tooMany(sent.field, `one of at most ${mostMedia} of its kind`);
+    if (alike.length >= mostMedia) throw wrong(sent.field, `one of at most ${mostMedia} of its kind`);
     if ('url' in medium && this.#remote().length >= mostAddresses) {
-      throw tooMany(sent.field, `one of at most ${mostAddresses} that are named by an address; send others as data URLs`);
+      throw wrong(sent.field, `one of at most ${mostAddresses} that are named by an address; send others as data URLs`);
     }
     this.#media.push(medium);
     return { type: 'medium', index: this.#media.length - 1 };
@@ -84,6 +90,18 @@ export function mediaInputs(state: TextState): TextModel['inputs'] {
   return state.type === 'ready' ? state.model.inputs : { image: true, audio: true };
 }
 
+const nativeFields = { images: 'image', audio: 'audio' } as const;
+
+/** The media of the native family, in base64. The last ones count where there are too many: a story grows at its end. */
+export function nativeMedia(body: JsonObject, state: TextState): readonly Medium[] {
+  const attachments = new Attachments(state, { addresses: false });
+  for (const [field, kind] of Object.entries(nativeFields)) {
+    const sent = readTexts(body, field, Number.POSITIVE_INFINITY).slice(-mostMedia);
+    for (const data of sent) attachments.add({ kind, data, field });
+  }
+  return attachments.inline();
+}
+
 /** The request with all that it shows. */
 export async function withMedia(
   request: ChatRequest,
@@ -95,23 +113,32 @@ export async function withMedia(
   return { ...request, conversation: { ...request.conversation, media } };
 }
 
+/** How many tokens a picture has is known only once it was read: a count without it must say so. */
+export function uncountedHeaders({ conversation }: ChatRequest): Headers {
+  return conversation.media.length > 0 ? { 'x-parley-warnings': 'media-not-counted' } : {};
+}
+
+/** Has a scheme, which base64 never does; one that nobody fetches is refused before it is taken for broken data. */
+function isAddress({ data, field }: SentMedium): boolean {
+  const scheme = /^([a-z][a-z0-9+.-]*):/i.exec(data.slice(0, 32))?.[1]?.toLowerCase();
+  if (scheme === undefined || scheme === 'data') return false;
+  if (scheme === 'http' || scheme === 'https') return true;
+  throw wrong(field, 'a data URL, base64, or an address with http or https');
+}
+
 function remoteMedium({ kind, data: url, field }: SentMedium): RemoteMedium {
   return { kind: kind ?? 'image', url, field };
 }
 
-function fetchedMedium(
-  { kind, field }: RemoteMedium,
-  fetched: Awaited<ReturnType<FetchMedia>> | undefined,
-): Medium {
-  const wrong = (reason: string): AppError =>
-    new AppError('invalid-field', { field, expected: `an address that can be fetched, and this one ${reason}` });
-  if (fetched?.type !== 'fetched') throw wrong(fetched?.reason ?? 'was forgotten');
+function fetchedMedium({ kind, field }: RemoteMedium, fetched: Awaited<ReturnType<FetchMedia>> | undefined): Medium {
+  const refused = (reason: string): AppError => wrong(field, `an address that can be fetched, and this one ${reason}`);
+  if (fetched?.type !== 'fetched') throw refused(fetched?.reason ?? 'was forgotten');
   const { bytes, contentType } = fetched;
-  if (bytes.length === 0) throw wrong('is empty');
-  if (contentType && contradicts(contentType, kind)) throw wrong(`holds ${contentType.slice(0, 100)}`);
+  if (bytes.length === 0) throw refused('is empty');
+  if (contentType && contradicts(contentType, kind)) throw refused(`holds ${contentType.slice(0, 100)}`);
   return { kind, base64: bytes.toString('base64'), ...(contentType ? { format: contentType } : {}) };
 }
 
-function tooMany(field: string, expected: string): AppError {
+function wrong(field: string, expected: string): AppError {
   return new AppError('invalid-field', { field, expected });
 }

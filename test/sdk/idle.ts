@@ -1,18 +1,29 @@
 import { nativeClient } from '../live/client.ts';
 
+type Figures = Record<string, number>;
+
 /** Long enough for a busy machine to notice that somebody left, and far shorter than the work that was left. */
 const promptly = 3000;
 
 /** Resolves with the figures of the server as soon as a generation runs. */
-export function becomesBusy(base: string): Promise<Record<string, number>> {
+export function becomesBusy(base: string): Promise<Figures> {
   return nativeClient(base).performanceWhere(({ idle }) => idle === 0);
 }
 
 /** The figures of the server once nothing runs any more, which must be soon. */
-export async function becomesIdle(base: string): Promise<Record<string, number>> {
+export function becomesIdle(base: string): Promise<Figures> {
+  return soon(base, ({ idle, queue }) => idle === 1 && queue === 0);
+}
+
+/** The figures of the server once nobody waits any more, which must be soon. */
+export function queueEmpties(base: string): Promise<Figures> {
+  return soon(base, ({ queue }) => queue === 0);
+}
+
+function soon(base: string, wished: (figures: Figures) => boolean): Promise<Figures> {
   const deadline = performance.now() + promptly;
-  return nativeClient(base).performanceWhere(({ idle, queue }) => {
-    if (performance.now() > deadline) throw new Error('the server is still at work for somebody who left');
-    return idle === 1 && queue === 0;
+  return nativeClient(base).performanceWhere((figures) => {
+    if (performance.now() > deadline) throw new Error('the server still serves somebody who left');
+    return wished(figures);
   });
 }

@@ -6,7 +6,7 @@ import { nativeClient } from '../live/client.ts';
 import { type LiveServer, liveServers } from '../live/server.ts';
 import { askChat } from './ask.ts';
 import { anthropicClient, ollamaClient, openaiClient } from './clients.ts';
-import { becomesBusy, becomesIdle } from './idle.ts';
+import { becomesBusy, becomesIdle, queueEmpties } from './idle.ts';
 import { clock, greeting, introduction, longStory, longStoryTokens, neverEnding, weather } from './questions.ts';
 
 const startServer = liveServers();
@@ -120,11 +120,10 @@ test('who leaves while waiting gives the place in the queue back, and the one at
   const waiting = new AbortController();
   const reply = openai.chat.completions.create({ ...endless, max_tokens: 5 }, { signal: waiting.signal });
   reply.catch(() => undefined);
-  const native = nativeClient(server.base);
-  await native.performanceWhere(({ queue }) => queue === 1);
+  await nativeClient(server.base).performanceWhere(({ queue }) => queue === 1);
   waiting.abort();
   await expect(reply).rejects.toBeInstanceOf(OpenAI.APIUserAbortError);
-  const { idle } = await native.performanceWhere(({ queue }) => queue === 0);
+  const { idle } = await queueEmpties(server.base);
   expect(idle).toBe(0);
   for await (const { choices } of working) if (choices[0]?.delta.content) break;
   await freed();

@@ -110,6 +110,24 @@ export async function writeRowsProjector(path: string, outputWidth: number): Pro
   await writeGguf(path, { metadata, tensors: made.tensors });
 }
 
+/** An untrained eye in the manner of Gemma 3, whose places all look at each other; 16 of them too. */
+export async function writeBothWaysProjector(path: string, outputWidth: number): Promise<void> {
+  const made = weights(5);
+  const [size, pooled] = [224, 4];
+  made.random('v.patch_embd.weight', [eye.width, 3, eye.patch, eye.patch], 0.2);
+  made.random('v.patch_embd.bias', [eye.width], 0.2);
+  made.random('v.position_embd.weight', [(size / eye.patch) ** 2, eye.width], 0.5);
+  made.norm('v.post_ln', eye.width);
+  layers(made, 'v');
+  made.random('mm.input_projection.weight', [eye.width, outputWidth], 0.3);
+  made.norm('mm.soft_emb_norm', eye.width, { bias: false });
+  const metadata = {
+    ...eyeMetadata('gemma3', outputWidth, size),
+    'clip.vision.projector.scale_factor': number(pooled),
+  };
+  await writeGguf(path, { metadata, tensors: made.tensors });
+}
+
 /** Half a minute of sound, the least that this kind of ear hears at once. */
 export const earTokens = 750;
 

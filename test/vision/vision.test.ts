@@ -3,18 +3,30 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { Medium } from '../../src/core/request.ts';
+import { nativeClient } from '../live/client.ts';
 import { runProgram } from '../live/program.ts';
-import { embeddedModel } from '../live/server.ts';
+import { embeddedModel, liveServers } from '../live/server.ts';
 import { type Engine, engines } from './engine.ts';
-import { gridTokens, writeGridProjector, writeRowsModel, writeRowsProjector } from './models.ts';
+import {
+  earTokens,
+  gridTokens,
+  writeBothWaysProjector,
+  writeEarProjector,
+  writeGridProjector,
+  writeRowsModel,
+  writeRowsProjector,
+} from './models.ts';
 import { ensurePack, packs } from './pack.ts';
 import { png } from './png.ts';
+import { openReference, type Reference } from './reference.ts';
+import { wav } from './wav.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'vision-'));
 const projector = join(folder, 'projector.gguf');
-const missing = ensurePack();
+const missing = await ensurePack();
 if (missing) console.warn(`Skipped, because ${missing}`);
 const startEngine = engines();
+const startServer = liveServers();
 
 const picture = (file: Buffer): Medium => ({ kind: 'image', base64: file.toString('base64'), format: 'image/png' });
 const stripes = picture(png(90, 60, (x) => (x % 20 < 10 ? [255, 0, 0] : [0, 0, 255])));
@@ -96,8 +108,8 @@ describe.skipIf(missing !== undefined)('with a projector', () => {
   });
 
   test('a long prompt loses a picture as a whole, and says so', async () => {
-    const prompt = `(Attached Image 1)${' and the cat ran away'.repeat(300)}`;
-    const reply = await seeing.ask(prompt, { media: [stripes] });
+    const prompt = `(Attached Image 1)${' and the cat ran away'.repeat(30)}`;
+    const reply = await seeing.ask(prompt, { media: [stripes], maxContext: 128 });
     expect(reply.warnings).toEqual(expect.arrayContaining(['prompt-trimmed', 'media-dropped']));
     expect(reply.error).toBeUndefined();
   });
@@ -160,15 +172,29 @@ describe.skipIf(missing !== undefined)('with a projector', () => {
   });
 });
 
-describe.skipIf(missing !== undefined)('a model that counts rows and columns of a picture', () => {
-  test('goes on from its cache as it would from nothing', async () => {
-    const [model, eyes] = [join(folder, 'rows.gguf'), join(folder, 'rows-projector.gguf')];
+describe.skipIf(missing !== undefined)('models of other kinds', () => {
+  const [model, eyes] = [join(folder, 'rows.gguf'), join(folder, 'rows-projector.gguf')];
+  const settings = { mmproj: eyes, visionmaxtokens: 64 };
+  let reference: Reference;
+  const bothWays = join(folder, 'both-ways-projector.gguf');
+  beforeAll(async () => {
     const { width } = await writeRowsModel(model, embeddedModel);
     await writeRowsProjector(eyes, width);
-    const settings = { mmproj: eyes, batchsize: -1, visionmaxtokens: 64 };
+    await writeBothWaysProjector(bothWays, 512);
+    reference = openReference();
+  });
+
+  test('a picture whose places look at each other is refused where a batch cannot hold it', async () => {
+    const engine = await startEngine(embeddedModel, { mmproj: bothWays, batchsize: 8 });
+    const { error } = await engine.ask(story, { media: [stripes] });
+    expect(error?.message).toContain('start the server with --batchsize 16');
+    await engine.host.stop();
+  });
+
+  test('one that counts rows and columns goes on from its cache as it would from nothing', async () => {
     const [keeping, fresh] = await Promise.all([
-      startEngine(model, settings),
-      startEngine(model, { ...settings, nofastforward: true }),
+      startEngine(model, { ...settings, batchsize: -1 }),
+      startEngine(model, { ...settings, batchsize: -1, nofastforward: true }),
     ]);
     let prompt = 'A long enough beginning (Attached Image 1) between the two (Attached Image 2) pictures';
     for (let turn = 0; turn < 3; turn += 1) {
@@ -180,6 +206,61 @@ describe.skipIf(missing !== undefined)('a model that counts rows and columns of 
       prompt += `${kept.text} and`;
     }
   });
+
+  test.each([
+    ['one place after the other', embeddedModel, projector],
+    ['rows and columns', model, eyes],
+    ['all places at once', embeddedModel, bothWays],
+  ])('for %s the reply is that of the library itself', async (_, path, mmproj) => {
+    const engine = await startEngine(path, { ...settings, mmproj });
+    const { text, promptTokens } = await engine.ask(story, { media: [stripes], endTokens: 'ignore' });
+    await engine.host.stop();
+    const file = Buffer.from(stripes.base64, 'base64');
+    const parts = { before: 'Once upon a time ', after: '\n\n there was' };
+    const expected = await reference.reply({ model: path, projector: mmproj, file, ...parts, count: 12 });
+    expect([text, promptTokens]).toEqual([expected.text, expected.promptTokens]);
+  });
+});
+
+test.skipIf(missing !== undefined)('a model with ears hears a sound, and another one otherwise', async () => {
+  const ears = join(folder, 'ears.gguf');
+  await writeEarProjector(ears, 512);
+  const hearing = await startEngine(embeddedModel, { mmproj: ears, contextsize: 2048 });
+  expect(hearing.host.state()).toMatchObject({ model: { inputs: { image: false, audio: true } } });
+  const tone = (pitch: number): Medium => {
+    const file = wav(2, (at) => Math.sin(at * pitch));
+    return { kind: 'audio', base64: file.toString('base64'), format: 'wav' };
+  };
+  const prompt = 'Once upon a time (Attached Audio 1) there was';
+  const [low, high, again] = [
+    await hearing.ask(prompt, { media: [tone(900)] }),
+    await hearing.ask(prompt, { media: [tone(2000)] }),
+    await hearing.ask(prompt, { media: [tone(2000)] }),
+  ];
+  expect(low.promptTokens).toBeGreaterThan(earTokens);
+  expect(high.text).not.toBe(low.text);
+  expect([again.text, again.cachedTokens]).toEqual([high.text, high.promptTokens - 1]);
+  const broken: Medium = { kind: 'audio', base64: Buffer.from('RIFF....WAVEnonsense').toString('base64') };
+  expect((await hearing.ask(prompt, { media: [broken] })).error).toMatchObject({ details: { field: 'audio' } });
+  expect((await hearing.ask(prompt, { media: [stripes] })).error).toMatchObject({ code: 'unsupported' });
+  await hearing.host.stop();
+});
+
+test.skipIf(missing !== undefined)('a server with a projector takes pictures over HTTP', async () => {
+  const server = await startServer(['--quiet', '--usecpu', '--mmproj', projector]);
+  const client = nativeClient(server.base);
+  const asked = { prompt: story, images: [stripes.base64], max_length: 8 };
+  const [seen, other, none] = [
+    await client.generate(asked),
+    await client.generate({ ...asked, images: [circle.base64] }),
+    await client.generate({ ...asked, images: [] }),
+  ];
+  expect(seen.prompt_tokens).toBeGreaterThan(gridTokens);
+  expect(new Set([seen.text, other.text, none.text]).size).toBe(3);
+  const broken = await client.post('/api/v1/generate', { ...asked, images: [Buffer.from('no').toString('base64')] });
+  expect([broken.status, broken.text]).toEqual([400, expect.stringContaining('PNG, JPEG, GIF or BMP')]);
+  expect((await client.generate(asked)).text).toBe(seen.text);
+  await server.stop();
 });
 
 describe('what cannot work ends the start with a reason', () => {

@@ -74,5 +74,8 @@ export function callGrammar(format: string, options: CallGrammarOptions): CallGr
   const reply = answer === undefined ? all : `( ${all} | answer )`;
   const named = answer === undefined ? schemas : { ...schemas, answer };
   const trigger = shape.trigger.replace(/[.*+?^${}()|[\]\\]/g, '\\$&');
-  return { gbnf: composeGrammar(`${before} ${reply}`.trim(), named), lazyPatterns: [`[\\s\\S]*?(${trigger}[\\s\\S]*)`] };
+  return {
+    gbnf: composeGrammar(`${before} ${reply}`.trim(), named),
+    lazyPatterns: [`[\\s\\S]*?(${trigger}[\\s\\S]*)`],
+  };
 }

@@ -51,6 +51,13 @@ test.each<[Partial<Settings>, object]>([
   ],
   [{ overridetensors: 'blk=0=CPU' }, { tensorOverrides: [{ pattern: 'blk=0', buffer: 'CPU' }] }],
   [{ failsafe: true }, { cpuLevel: 'no-avx' }],
+  [{}, { projector: undefined }],
+  [
+    { mmproj: 'eyes.gguf', visionmaxres: 512, visionmaxtokens: 100 },
+    { projector: { path: 'eyes.gguf', useGpu: true, longestSide: 512, minimumTokens: -1, maximumTokens: 100 } },
+  ],
+  [{ mmproj: 'eyes.gguf', mmprojcpu: true }, { projector: { useGpu: false } }],
+  [{ mmproj: 'eyes.gguf', usecpu: true }, { projector: { useGpu: false } }],
 ])('%j becomes %j', (settings, expected) => expect(place(settings)).toMatchObject(expected));
 
 describe('expert weights on the CPU', () => {

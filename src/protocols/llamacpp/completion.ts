@@ -19,10 +19,12 @@ import { modelError } from './model-error.ts';
 import { decodePrompts, promptText } from './prompts.ts';
 import { type CompletionRecord, recordOf } from './record.ts';
 
+type WrittenPrompt = Pick<GenerationRequest, 'prompt' | 'media'>;
+
 /** How an endpoint makes its prompts; the list tells whether the reply is one too. */
 interface PromptSource {
   readonly fidelity: EndpointFidelity;
-  readonly prompts: (body: JsonObject, maxTokens: number) => Promise<readonly string[]>;
+  readonly prompts: (body: JsonObject, maxTokens: number) => Promise<readonly WrittenPrompt[]>;
 }
 
 /** The path must match whole: as an ending it would catch the completions of other families. */
@@ -30,7 +32,13 @@ export function completionEndpoints(parts: DialectParts): Endpoint[] {
   const post = { method: 'POST', access: 'guarded', queued: true, family: llamacppFamily } as const;
   const completion: PromptSource = {
     fidelity: completionFidelity,
-    prompts: (body) => Promise.all(decodePrompts(body.prompt).map((pieces) => promptText(pieces, parts.text))),
+    prompts: (body) =>
+      Promise.all(
+        decodePrompts(body.prompt, parts.text.state()).map(async ({ pieces, media }) => ({
+          prompt: await promptText(pieces, parts.text),
+          media,
+        })),
+      ),
   };
   return [
     {
@@ -60,7 +68,7 @@ async function fillIn(call: Call, parts: DialectParts): Promise<Reply> {
   const { marks } = search;
   return complete(call, parts, {
     fidelity: infillFidelity,
-    prompts: async (body, maxTokens) => [await infillPrompt(body, maxTokens, { marks, text })],
+    prompts: async (body, maxTokens) => [{ prompt: await infillPrompt(body, maxTokens, { marks, text }), media: [] }],
   });
 }
 
@@ -73,9 +81,10 @@ async function complete(call: Call, parts: DialectParts, source: PromptSource): 
   // What the request forbids or likes by text can be known only with the model's tokens.
   const controls =
     bias.length > 0 ? { ...options.controls, ...(await resolveBias(bias, parts.text)) } : options.controls;
-  const requests = prompts.flatMap((prompt) =>
-    Array.from({ length: options.count }, (_, reply): GenerationRequest =>
-      withReplySeed({ ...controls, prompt, memory: '' }, reply),
+  const requests = prompts.flatMap((written) =>
+    Array.from(
+      { length: options.count },
+      (_, reply): GenerationRequest => withReplySeed({ ...controls, ...written, memory: '' }, reply),
     ),
   );
   const model = parts.modelName();

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import type { GenerationControls } from '../../core/request.ts';
 import { defaultSampling } from '../../core/sampling-fields.ts';
-import { dialectParts, scriptedText } from '../testing/doubles.ts';
+import { dialectParts, readyState, scriptedText, seeing } from '../testing/doubles.ts';
 import { decodeOptions } from './decode.ts';
 import { decodePrompts, promptText } from './prompts.ts';
 import { withSamplers } from './samplers.ts';
@@ -98,7 +98,38 @@ test.each<[unknown, unknown]>([
   ],
   [{ prompt_string: 'c', multimodal_data: [] }, [['c']]],
 ])('the prompt %j is %j', (value, expected) => {
-  expect(decodePrompts(value)).toEqual(expected);
+  expect(decodePrompts(value, readyState()).map(({ pieces }) => pieces)).toEqual(expected);
+});
+
+test('media take the places of their marks, in order and counted by kind', () => {
+  const wav = Buffer.from('RIFF....WAVE').toString('base64');
+  const prompt = { prompt_string: 'a <__media__> b <__media__><__media__>', multimodal_data: ['AAAA', wav, 'BBBB'] };
+  expect(decodePrompts([prompt, 'c'], seeing())).toEqual([
+    {
+      pieces: ['a (Attached Image 1) b (Attached Audio 1)(Attached Image 2)'],
+      media: [
+        { kind: 'image', base64: 'AAAA' },
+        { kind: 'audio', base64: wav },
+        { kind: 'image', base64: 'BBBB' },
+      ],
+    },
+    { pieces: ['c'], media: [] },
+  ]);
+});
+
+test.each([
+  [{ prompt_string: 'a', multimodal_data: ['AAAA'] }, 'once for each of the 1 media, and it has 0.'],
+  [{ prompt_string: '<__media__><__media__>', multimodal_data: ['AAAA'] }, 'and it has 2.'],
+  [
+    { prompt_string: '<__media__>', multimodal_data: ['?'] },
+    'multimodal_data[0] must be a picture or a sound in base64.',
+  ],
+  [{ prompt_string: '<__media__>', multimodal_data: 'AAAA' }, 'multimodal_data must be an array of base64 strings.'],
+])('%j is refused', (prompt, sentence) => expect(() => decodePrompts(prompt, seeing())).toThrow(sentence));
+
+test('a model without a projector takes no media', () => {
+  const prompt = { prompt_string: '<__media__>', multimodal_data: ['AAAA'] };
+  expect(() => decodePrompts(prompt, readyState())).toThrow('--mmproj');
 });
 
 test('token numbers become text, without the first token that the engine puts there itself', async () => {

@@ -55,7 +55,11 @@ const options: readonly FieldFidelity[] = [
   },
   { field: 'return_progress', handling: 'approximated', note: 'tells the beginning and the end of the prompt' },
   ...each('ignored', ['verbose', 'sse_ping_interval', 'id_slot', 'n_cache_reuse', 'backend_sampling']),
-  { field: 'n_cmpl', handling: 'honoured', note: 'one after the other; with a seed each has its own, counted up from it' },
+  {
+    field: 'n_cmpl',
+    handling: 'honoured',
+    note: 'one after the other; with a seed each has its own, counted up from it',
+  },
   { field: 'n', handling: 'honoured', note: 'another name of n_cmpl' },
   { field: 'cache_prompt', handling: 'ignored', note: 'the cache is used unless the server was started without it' },
   { field: 'lora', handling: 'refused', note: 'adapters are given at the start of the server' },

@@ -1,20 +1,32 @@
+import { mediumPlaceholder } from '../../chat/messages.ts';
 import { AppError } from '../../core/errors.ts';
-import type { TextService } from '../../core/text-service.ts';
+import type { Medium } from '../../core/request.ts';
+import type { TextService, TextState } from '../../core/text-service.ts';
 import { isAbsent, isObject } from '../controls/fields.ts';
-import { refuseMedia } from '../dialect.ts';
+import { Attachments } from '../media.ts';
 import { isTokenId } from './fields.ts';
 
 /** One prompt as it was sent: texts and token numbers in their order. */
 export type PromptPieces = readonly (string | number)[];
 
+/** A prompt whose marks of media have become places that the engine knows. */
+export interface SentPrompt {
+  readonly pieces: PromptPieces;
+  readonly media: readonly Medium[];
+}
+
+/** Stands in a text where a picture or a sound is to be. */
+export const mediaMarker = '<__media__>';
+
 /**
  * The forms of a prompt: a text, a list of token numbers, a list that mixes both, an object with a text and media, or a
  * list of any of these, which asks for one reply each. A list of texts alone is such a list.
  */
-export function decodePrompts(value: unknown): readonly PromptPieces[] {
-  if (!Array.isArray(value)) return [onePrompt(value)];
+export function decodePrompts(value: unknown, state: TextState): readonly SentPrompt[] {
+  const one = (entry: unknown): SentPrompt => onePrompt(entry, state);
+  if (!Array.isArray(value)) return [one(value)];
   if (value.length === 0) throw refusal('something: the list is empty');
-  return value.some((entry) => typeof entry === 'number') ? [onePrompt(value)] : value.map(onePrompt);
+  return value.some((entry) => typeof entry === 'number') ? [one(value)] : value.map(one);
 }
 
 /** Pieces of a text that may hold token numbers between its words. */
@@ -35,14 +47,36 @@ export async function promptText(pieces: PromptPieces, text: TextService): Promi
   return words.join('');
 }
 
-function onePrompt(value: unknown): PromptPieces {
-  if (isObject(value)) {
-    if (!isAbsent(value.multimodal_data) && (value.multimodal_data as unknown[]).length !== 0) {
-      throw refuseMedia('image', 'multimodal_data');
-    }
-    return readPieces(value.prompt_string, 'prompt_string');
+function onePrompt(value: unknown, state: TextState): SentPrompt {
+  if (!isObject(value)) return { pieces: readPieces(value, 'prompt'), media: [] };
+  const pieces = readPieces(value.prompt_string, 'prompt_string');
+  const media = decodeMedia(value.multimodal_data, state);
+  return { pieces: media.length > 0 ? withPlaces(pieces, media) : pieces, media };
+}
+
+/** Whether one is a picture or a sound is told by its bytes alone. */
+function decodeMedia(value: unknown, state: TextState): readonly Medium[] {
+  const field = 'multimodal_data';
+  if (isAbsent(value)) return [];
+  if (!Array.isArray(value) || !value.every((entry) => typeof entry === 'string')) {
+    throw new AppError('invalid-field', { field, expected: 'an array of base64 strings' });
   }
-  return readPieces(value, 'prompt');
+  const attachments = new Attachments(state, { addresses: false });
+  for (const [index, data] of value.entries()) attachments.add({ kind: undefined, data, field: `${field}[${index}]` });
+  return attachments.inline();
+}
+
+/** The first mark is the place of the first medium, and so on; a mark too many or too few would move all the others. */
+function withPlaces(pieces: PromptPieces, media: readonly Medium[]): PromptPieces {
+  let next = 0;
+  const placed = pieces.map((piece) =>
+    typeof piece === 'number' ? piece : piece.replaceAll(mediaMarker, () => mediumPlaceholder(media, next++).trim()),
+  );
+  if (next === media.length) return placed;
+  throw new AppError('invalid-field', {
+    field: 'prompt_string',
+    expected: `a text with the mark ${mediaMarker} once for each of the ${media.length} media, and it has ${next}`,
+  });
 }
 
 /** Neighbouring token numbers belong together: a character may be spread over several of them. */

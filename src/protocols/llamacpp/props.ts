@@ -1,12 +1,14 @@
 import type { TextState } from '../../core/text-service.ts';
 import { type DialectParts, dialectControls } from '../dialect.ts';
+import { mediaMarker } from './prompts.ts';
 import { settingsBody } from './settings.ts';
 import type { SlotWatch } from './slot-watch.ts';
 
 export interface PropsParts extends DialectParts {
   readonly slots: SlotWatch;
   readonly product: { readonly name: string; readonly version: string };
-  readonly modalities: () => { readonly vision: boolean; readonly audio: boolean };
+  /** What the loaded model can take, where somebody else than the model says it. */
+  readonly modalities?: () => { readonly vision: boolean; readonly audio: boolean };
   /** The texts of the tokens that begin and end a text, where they are known. */
   readonly specialTokens?: () => { readonly bos: string; readonly eos: string };
   readonly router?: boolean;
@@ -27,8 +29,8 @@ export function propsBody(parts: PropsParts): object {
     model_alias: parts.modelName(),
     model_path: parts.modelName(),
     model_ftype: fileType(state),
-    modalities: { ...parts.modalities(), video: false },
-    media_marker: '<__media__>',
+    modalities: { ...(parts.modalities?.() ?? modelModalities(state)), video: false },
+    media_marker: mediaMarker,
     endpoint_slots: true,
     endpoint_props: false,
     endpoint_metrics: true,
@@ -46,6 +48,12 @@ export function propsBody(parts: PropsParts): object {
     id_task: -1,
     n_ctx: contextSize,
   };
+}
+
+function modelModalities(state: TextState): { readonly vision: boolean; readonly audio: boolean } {
+  if (state.type !== 'ready') return { vision: false, audio: false };
+  const { image, audio } = state.model.inputs;
+  return { vision: image, audio };
 }
 
 /** The engine describes a model as architecture, size and kind of numbers. */

@@ -1,7 +1,8 @@
+import { type Content, joinContent, text, wordsOf } from '../../chat/messages.ts';
 import { AppError } from '../../core/errors.ts';
 import type { JsonObject } from '../../http/body.ts';
-import { refuseMedia } from '../dialect.ts';
-import { optional, type Read, readList, readObject, readString, wrong } from './readers.ts';
+import type { Attachments } from '../media.ts';
+import { oneOf, optional, type Read, readList, readObject, readString, wrong } from './readers.ts';
 
 export interface Block {
   readonly type: string;
@@ -25,25 +26,37 @@ const readBlock: Read<Block> = (value, field) => {
   return { type: readString(fields.type, `${field}.type`), fields, field };
 };
 
-type BlockText = (block: Block, pass: Pass) => string;
+/** What a request is read into, beside its text. */
+export interface Reading {
+  readonly pass: Pass;
+  readonly attachments: Attachments;
+}
 
-/** The blocks that can be read as text wherever they stand. */
-const texts = new Map<string, BlockText>([
-  ['text', ({ fields, field }) => readString(fields.text, `${field}.text`)],
-  ['document', documentText],
-  ['search_result', searchResultText],
+type BlockReader = (block: Block, reading: Reading) => Content;
+
+/** The blocks that say or show something wherever they stand. */
+const readers = new Map<string, BlockReader>([
+  ['text', ({ fields, field }) => text(readString(fields.text, `${field}.text`))],
+  ['image', image],
+  ['document', document],
+  ['search_result', searchResult],
   // An earlier part of the conversation, summed up by whoever served it.
-  ['compaction', ({ fields, field }) => optional(fields.content, `${field}.content`, readString) ?? ''],
-  ['tool_reference', ({ fields, field }) => `Tool found: ${readString(fields.tool_name, `${field}.tool_name`)}`],
-  ['image', refuseImage],
+  ['compaction', ({ fields, field }) => text(optional(fields.content, `${field}.content`, readString) ?? '')],
+  ['tool_reference', ({ fields, field }) => text(`Tool found: ${readString(fields.tool_name, `${field}.tool_name`)}`)],
 ]);
 
-/** The text of a block; blocks of kinds that nobody here knows are passed over, as their clients expect. */
-export function blockText(block: Block, pass: Pass): string {
-  const read = texts.get(block.type);
-  if (read) return read(block, pass);
-  pass(block.field);
-  return '';
+/** What a block says; blocks of kinds that nobody here knows are passed over, as their clients expect. */
+export function blockContent(block: Block, reading: Reading): Content {
+  const read = readers.get(block.type);
+  if (read) return read(block, reading);
+  reading.pass(block.field);
+  return [];
+}
+
+/** For places where only words can stand. */
+export function blockText(block: Block, reading: Reading): string {
+  if (block.type === 'image') throw wrong(`${block.field}.type`, 'another one: there is no room for pictures here');
+  return wordsOf(blockContent(block, reading));
 }
 
 /** Blocks that stand side by side are paragraphs of their own. */
@@ -51,47 +64,69 @@ export function joinTexts(parts: readonly string[]): string {
   return parts.filter((part) => part !== '').join('\n');
 }
 
-function contentText(content: unknown, field: string, pass: Pass): string {
-  return joinTexts(readBlocks(content, field).map((block) => blockText(block, pass)));
+function blocksContent(content: unknown, field: string, reading: Reading): Content {
+  return joinContent(
+    readBlocks(content, field).map((block) => blockContent(block, reading)),
+    '\n',
+  );
 }
 
 /** What a tool gave back: nothing, a text, or blocks. */
-export function resultText(content: unknown, field: string, pass: Pass): string {
-  return optional(content, field, (value) => contentText(value, field, pass)) ?? '';
+export function resultContent(content: unknown, field: string, reading: Reading): Content {
+  if (typeof content === 'string') return reading.attachments.toolResult(content, field);
+  return optional(content, field, (value) => blocksContent(value, field, reading)) ?? [];
 }
 
-function documentText({ fields, field }: Block, pass: Pass): string {
+/** A file id means a store that is not here. */
+function image({ fields, field }: Block, { attachments }: Reading): Content {
+  const place = `${field}.source`;
+  const source = readObject(fields.source, place);
+  switch (readImageSource(source.type, `${place}.type`)) {
+    case 'base64': {
+      const format = optional(source.media_type, `${place}.media_type`, readString);
+      const data = readString(source.data, `${place}.data`);
+      return [attachments.add({ kind: 'image', data, field: `${place}.data`, format })];
+    }
+    case 'url':
+      return [attachments.add({ kind: 'image', data: readString(source.url, `${place}.url`), field: `${place}.url` })];
+    case 'file':
+      throw new AppError('unsupported', {
+        feature: `An image by its file id (${place})`,
+        instead: 'this server keeps no files; send the picture itself',
+      });
+  }
+}
+
+const readImageSource = oneOf('base64', 'url', 'file');
+
+function document({ fields, field }: Block, reading: Reading): Content {
   const source = readObject(fields.source, `${field}.source`);
   const type = readString(source.type, `${field}.source.type`);
   const title = optional(fields.title, `${field}.title`, readString);
   const context = optional(fields.context, `${field}.context`, readString);
   const told = [...(title ? [`Title: ${title}`] : []), ...(context ? [`Context: ${context}`] : [])];
-  return ['<document>', ...told, sourceText(type, source, `${field}.source`, pass), '</document>'].join('\n');
+  const inside = documentSource(type, source, `${field}.source`, reading);
+  return between(['<document>', ...told], inside, '</document>');
 }
 
-function sourceText(type: string, source: JsonObject, field: string, pass: Pass): string {
-  if (type === 'text') return readString(source.data, `${field}.data`);
-  if (type === 'content') return contentText(source.content, `${field}.content`, pass);
+function documentSource(type: string, source: JsonObject, field: string, reading: Reading): Content {
+  if (type === 'text') return text(readString(source.data, `${field}.data`));
+  if (type === 'content') return blocksContent(source.content, `${field}.content`, reading);
   throw new AppError('unsupported', {
     feature: `A document that is no text (${field})`,
     instead: 'send what it says with a source of the type text',
   });
 }
 
-function searchResultText({ fields, field }: Block, pass: Pass): string {
+function searchResult({ fields, field }: Block, reading: Reading): Content {
   const title = readString(fields.title, `${field}.title`);
   const source = readString(fields.source, `${field}.source`);
   readList(fields.content, `${field}.content`);
-  const found = contentText(fields.content, `${field}.content`, pass);
-  return ['<search_result>', `Title: ${title}`, `Source: ${source}`, found, '</search_result>'].join('\n');
+  const found = blocksContent(fields.content, `${field}.content`, reading);
+  return between(['<search_result>', `Title: ${title}`, `Source: ${source}`], found, '</search_result>');
 }
 
-/** A file id means a store that is not here; everything else waits only for a model that can see. */
-function refuseImage({ fields, field }: Block): never {
-  const source = optional(fields.source, `${field}.source`, readObject);
-  if (source?.type !== 'file') throw refuseMedia('image', field);
-  throw new AppError('unsupported', {
-    feature: `An image by its file id (${field}.source)`,
-    instead: 'this server keeps no files; send the picture itself',
-  });
+/** Lines, what stands below them, and the line that closes it. */
+function between(opening: readonly string[], inside: Content, closing: string): Content {
+  return joinContent([text(opening.join('\n')), inside, text(closing)], '\n');
 }

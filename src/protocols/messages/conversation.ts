@@ -1,6 +1,6 @@
-import { flatContent, type Message, type ToolCallRecord, text } from '../../chat/messages.ts';
+import { type Content, joinContent, type Message, type ToolCallRecord, text } from '../../chat/messages.ts';
 import type { JsonObject } from '../../http/body.ts';
-import { type Block, blockText, joinTexts, type Pass, readBlocks, resultText } from './blocks.ts';
+import { type Block, blockContent, blockText, joinTexts, type Reading, readBlocks, resultContent } from './blocks.ts';
 import { oneOf, optional, readBoolean, readList, readName, readObject, readString, wrong } from './readers.ts';
 
 /** One turn with everything that was said in it; wire messages of the same side that follow each other are one turn. */
@@ -10,8 +10,8 @@ interface Turn {
 }
 
 /** `system` and `messages` of the request as one conversation. */
-export function decodeConversation(body: JsonObject, pass: Pass): readonly Message[] {
-  const system = optional(body.system, 'system', (value) => systemTexts(readBlocks(value, 'system'), pass)) ?? [];
+export function decodeConversation(body: JsonObject, reading: Reading): readonly Message[] {
+  const system = optional(body.system, 'system', (value) => systemTexts(readBlocks(value, 'system'), reading)) ?? [];
   const turns: Turn[] = [];
   readList(body.messages, 'messages').forEach((entry, index) => {
     const field = `messages[${index}]`;
@@ -19,13 +19,13 @@ export function decodeConversation(body: JsonObject, pass: Pass): readonly Messa
     const role = readRole(message.role, `${field}.role`);
     const blocks = readBlocks(message.content, `${field}.content`);
     if (role !== 'system') addTurn(turns, role, blocks);
-    else if (turns.length === 0) system.push(...systemTexts(blocks, pass));
-    else addTurn(turns, 'user', [systemNote(blocks, field, pass)]);
+    else if (turns.length === 0) system.push(...systemTexts(blocks, reading));
+    else addTurn(turns, 'user', [systemNote(blocks, field, reading)]);
   });
   if (turns.length === 0) throw wrong('messages', 'an array with at least one message of the user or the assistant');
   const names = new Map<string, string>();
   const spoken = turns.flatMap((turn) =>
-    turn.role === 'user' ? userTurn(turn, names, pass) : assistantTurn(turn, names, pass),
+    turn.role === 'user' ? userTurn(turn, names, reading) : assistantTurn(turn, names, reading),
   );
   const opening: Message[] = system.length > 0 ? [{ role: 'system', content: text(joinTexts(system)) }] : [];
   return [...opening, ...withoutEmptyEnd(spoken)];
@@ -45,50 +45,51 @@ function addTurn(turns: Turn[], role: Turn['role'], blocks: readonly Block[]): v
  */
 const billing = /^x-anthropic-billing-header:[^\n]*\n?/;
 
-function systemTexts(blocks: readonly Block[], pass: Pass): string[] {
-  return blocks.map((block) => blockText(block, pass).replace(billing, '')).filter((part) => part !== '');
+function systemTexts(blocks: readonly Block[], reading: Reading): string[] {
+  return blocks.map((block) => blockText(block, reading).replace(billing, '')).filter((part) => part !== '');
 }
 
 /**
  * Many templates refuse or lose a system turn in the middle. What it says is kept in its place, inside the turn of the
  * user, between tags that tell who speaks.
  */
-function systemNote(blocks: readonly Block[], field: string, pass: Pass): Block {
-  const note = joinTexts(blocks.map((block) => blockText(block, pass)));
+function systemNote(blocks: readonly Block[], field: string, reading: Reading): Block {
+  const note = joinTexts(blocks.map((block) => blockText(block, reading)));
   return { type: 'text', fields: { text: `<system>\n${note}\n</system>` }, field };
 }
 
 /** Results come first: a template expects them right behind the calls. */
-function userTurn({ messages }: Turn, names: ReadonlyMap<string, string>, pass: Pass): Message[] {
+function userTurn({ messages }: Turn, names: ReadonlyMap<string, string>, reading: Reading): Message[] {
   const blocks = messages.flat();
-  const results = blocks.filter(({ type }) => type === 'tool_result').map((block) => toolResult(block, names, pass));
-  const said = blocks.filter(({ type }) => type !== 'tool_result').map((block) => userText(block, pass));
-  const content = text(joinTexts(said));
+  const results = blocks.filter(({ type }) => type === 'tool_result').map((block) => toolResult(block, names, reading));
+  const said = blocks.filter(({ type }) => type !== 'tool_result').map((block) => userContent(block, reading));
+  const content = joinContent(said, '\n');
   return content.length > 0 || results.length === 0 ? [...results, { role: 'user', content }] : results;
 }
 
-function userText(block: Block, pass: Pass): string {
+function userContent(block: Block, reading: Reading): Content {
   if (block.type === 'tool_use') throw wrong(`${block.field}.type`, 'another one: only the assistant uses tools');
-  return blockText(block, pass);
+  return blockContent(block, reading);
 }
 
 /** Templates have no place for the mark of a failure, so the text says it. */
-function toolResult({ fields, field }: Block, names: ReadonlyMap<string, string>, pass: Pass): Message {
+function toolResult({ fields, field }: Block, names: ReadonlyMap<string, string>, reading: Reading): Message {
   const callId = readString(fields.tool_use_id, `${field}.tool_use_id`);
   const failed = optional(fields.is_error, `${field}.is_error`, readBoolean) ?? false;
-  const result = resultText(fields.content, `${field}.content`, pass);
+  const result = resultContent(fields.content, `${field}.content`, reading);
   const toolName = names.get(callId);
-  const content = text(failed ? `Error: ${result}` : result);
+  const content = failed ? joinContent([text('Error: '), result], '') : result;
   return { role: 'tool', content, callId, ...(toolName === undefined ? {} : { toolName }) };
 }
 
 /** Blocks of one message are pieces of one text; messages that follow each other are paragraphs. */
-function assistantTurn({ messages }: Turn, names: Map<string, string>, pass: Pass): Message[] {
+function assistantTurn({ messages }: Turn, names: Map<string, string>, reading: Reading): Message[] {
   const blocks = messages.flat();
   const reasoning = joinTexts(blocks.filter(({ type }) => type === 'thinking').map(thinkingText));
   const toolCalls = blocks.filter(({ type }) => type === 'tool_use').map(toolCall);
   for (const { id, name } of toolCalls) names.set(id, name);
-  const content = text(joinTexts(messages.map((each) => each.map((block) => assistantText(block, pass)).join(''))));
+  const said = messages.map((each) => each.flatMap((block) => assistantContent(block, reading)));
+  const content = joinContent(said, '\n');
   return [
     {
       role: 'assistant',
@@ -102,9 +103,9 @@ function assistantTurn({ messages }: Turn, names: Map<string, string>, pass: Pas
 /** Blocks of the assistant that are no text; those that nobody can read (they are encrypted) are dropped on purpose. */
 const silent = new Set(['thinking', 'redacted_thinking', 'tool_use']);
 
-function assistantText(block: Block, pass: Pass): string {
+function assistantContent(block: Block, reading: Reading): Content {
   if (block.type === 'tool_result') throw wrong(`${block.field}.type`, 'another one: results come from the user');
-  return silent.has(block.type) ? '' : blockText(block, pass);
+  return silent.has(block.type) ? [] : blockContent(block, reading);
 }
 
 function thinkingText({ fields, field }: Block): string {
@@ -124,6 +125,6 @@ function toolCall({ fields, field }: Block): ToolCallRecord {
 function withoutEmptyEnd(messages: readonly Message[]): readonly Message[] {
   const last = messages.at(-1);
   if (last?.role !== 'assistant' || last.toolCalls || last.reasoning) return messages;
-  const empty = flatContent(last.content, []).trim() === '';
+  const empty = last.content.every((part) => part.type === 'text' && part.text.trim() === '');
   return empty ? messages.slice(0, -1) : messages;
 }

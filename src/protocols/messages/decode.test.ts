@@ -308,7 +308,7 @@ test.each<[JsonObject, string]>([
   [{ compaction: { type: 'summarize' } }, 'compaction is not possible: ask for a summary in a message instead.'],
   [
     { messages: [user({ type: 'image', source: { type: 'base64', media_type: 'image/png', data: '' } })] },
-    'Image input (messages[0].content[0]) is not possible',
+    'Image input (messages[0].content[0].source.data) is not possible',
   ],
   [
     {
@@ -316,7 +316,7 @@ test.each<[JsonObject, string]>([
         user(toolResult('t', { content: [{ type: 'image', source: { type: 'url', url: 'https://a.example' } }] })),
       ],
     },
-    'Image input (messages[0].content[0].content[0]) is not possible',
+    'Image input (messages[0].content[0].content[0].source.url) is not possible',
   ],
   [
     { messages: [user({ type: 'image', source: { type: 'file', file_id: 'f' } })] },

@@ -5,13 +5,16 @@ import type { JsonObject } from '../../http/body.ts';
 import { limitTokens } from '../controls/decode.ts';
 import { isAbsent, readText } from '../controls/fields.ts';
 import { type DialectParts, dialectControls } from '../dialect.ts';
+import { Attachments } from '../media.ts';
 import { decodeConversation } from './conversation.ts';
 import { optional, readCount, readFinite, readList, readString } from './readers.ts';
 import { decodeOutput, decodeThinking } from './thinking.ts';
 import { decodeToolChoice, decodeTools } from './tools.ts';
 
 export interface Decoded {
+  /** Without its media, which may have to be fetched first. */
   readonly request: ChatRequest;
+  readonly attachments: Attachments;
   /** The prompt is to be read into the cache and nothing answered. */
   readonly warmUp: boolean;
   /** Places in the request that have no effect. */
@@ -23,11 +26,16 @@ export function decode(body: JsonObject, parts: DialectParts): Decoded {
   refuseStored(body);
   const passed: string[] = [];
   const pass = (field: string) => void passed.push(field);
+  const attachments = new Attachments(parts.text.state(), { addresses: true });
   const maxTokens = optional(body.max_tokens, 'max_tokens', readCount);
   const thinking = decodeThinking(body);
   const { choice: toolChoice, parallel: parallelToolCalls } = decodeToolChoice(body);
   const request: ChatRequest = {
-    conversation: { messages: decodeConversation(body, pass), media: [], tools: decodeTools(body, pass) },
+    conversation: {
+      messages: decodeConversation(body, { pass, attachments }),
+      media: [],
+      tools: decodeTools(body, pass),
+    },
     continueAssistantTurn: true,
     toolChoice,
     parallelToolCalls,
@@ -40,7 +48,7 @@ export function decode(body: JsonObject, parts: DialectParts): Decoded {
       ...(thinking ? { reasoning: thinking.budget } : {}),
     },
   };
-  return { request, warmUp: maxTokens === 0, passed };
+  return { request, attachments, warmUp: maxTokens === 0, passed };
 }
 
 /** What these ask for is not an answer to the messages that were sent, so going on without them would be wrong. */

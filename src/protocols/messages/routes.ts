@@ -6,6 +6,7 @@ import { type Call, type Endpoint, type Headers, json, type Reply } from '../../
 import { sseHeaders } from '../../http/sse.ts';
 import { readFlag } from '../controls/fields.ts';
 import { type DialectParts, noticeHeaders, streamReply, ticketFor } from '../dialect.ts';
+import { uncountedHeaders, withMedia } from '../media.ts';
 import { decode } from './decode.ts';
 import { encodeStream, ping } from './encode.ts';
 import type { ReplyFacts } from './ending.ts';
@@ -50,7 +51,8 @@ export function messagesEndpoints(parts: MessagesParts): Endpoint[] {
 async function answer(call: Call, parts: MessagesParts): Promise<Reply> {
   const body = parts.applyDefaults(jsonObject(call.body, { empty: 'refuse' }));
   const stream = readFlag(body, 'stream', false);
-  const { request, warmUp, passed } = decode(body, parts);
+  const { request: asked, attachments, warmUp, passed } = decode(body, parts);
+  const request = await withMedia(asked, attachments, { ...parts, signal: call.signal });
   const { stop, maxTokens } = request.controls;
   const facts: ReplyFacts = { id: parts.newId('msg_'), model: parts.modelName(), stop, maxTokens };
   const headers = replyHeaders(body, createFidelity, passed, parts);
@@ -82,10 +84,12 @@ async function count(call: Call, parts: MessagesParts): Promise<Reply> {
   // The length of a reply that is never made must not matter, nor a wish for a summary.
   const sent = jsonObject(call.body, { empty: 'refuse' });
   const body = parts.applyDefaults({ ...sent, max_tokens: undefined, compaction: undefined });
-  const { request, passed } = decode(body, parts);
+  const { request: asked, attachments, passed } = decode(body, parts);
   requireModel(parts);
+  const request = await withMedia(asked, attachments, { ...parts, signal: call.signal });
   const inputTokens = await parts.chat.countTokens(request);
-  return json({ input_tokens: inputTokens }, 200, replyHeaders(sent, countFidelity, passed, parts));
+  const headers = { ...replyHeaders(sent, countFidelity, passed, parts), ...uncountedHeaders(request) };
+  return json({ input_tokens: inputTokens }, 200, headers);
 }
 
 /** Without a model there are no tokens to count, and 0 would look like an answer. */

@@ -1,8 +1,9 @@
-import { expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { AppError } from '../../core/errors.ts';
 import type { GenerationRequest } from '../../core/request.ts';
 import { defaultSamplerOrder, defaultSampling, type Sampling } from '../../core/sampling-fields.ts';
 import { decodeGenkey } from '../controls/decode.ts';
+import { readyState, seeing } from '../testing/doubles.ts';
 import { type DecodeParts, decode } from './decode.ts';
 
 const parts: DecodeParts = {
@@ -13,6 +14,7 @@ const parts: DecodeParts = {
   adapter: {},
   replacePlaceholders: (texts) => texts,
   schemaToGrammar: (schema) => `root ::= ${JSON.stringify(schema)}`,
+  state: readyState(),
 };
 
 test('an empty body is a complete request with the documented defaults', () => {
@@ -211,4 +213,30 @@ test('placeholders are replaced unless the request says otherwise, and stops tha
 test('a key may be a number; nothing else but text is one', () => {
   expect([decodeGenkey({ genkey: 7 }), decodeGenkey({ genkey: null }), decodeGenkey({})]).toEqual(['7', '', '']);
   expect(() => decodeGenkey({ genkey: {} })).toThrow('genkey must be a string.');
+});
+
+describe('pictures and sounds', () => {
+  const mediaOf = (body: object) => decode(body as never, { ...parts, state: seeing() }).media;
+
+  test('pictures come before sounds, with or without the beginning of a data URL', () => {
+    expect(mediaOf({ audio: ['CCCC'], images: ['AAAA', 'data:image/png;base64,BBBB', ''] })).toEqual([
+      { kind: 'image', base64: 'AAAA' },
+      { kind: 'image', base64: 'BBBB', format: 'image/png' },
+      { kind: 'audio', base64: 'CCCC' },
+    ]);
+  });
+
+  test('the last 64 of each kind are kept', () => {
+    const images = Array.from({ length: 70 }, (_, index) => Buffer.from([index, 0, 0]).toString('base64'));
+    const media = mediaOf({ images, audio: images });
+    expect(media).toHaveLength(128);
+    expect(media[0]).toEqual({ kind: 'image', base64: images[6] });
+  });
+
+  test.each([
+    [{ images: ['?'] }, 'images must be a picture in base64.'],
+    [{ images: ['https://pictures.example/a.png'] }, 'images must be a picture in base64.'],
+    [{ audio: ['data:image/png;base64,AAAA'] }, 'audio must be a sound, and image/png is none.'],
+    [{ images: [7] }, 'images must be an array of strings.'],
+  ])('%j is refused', (body, sentence) => expect(() => mediaOf(body)).toThrow(sentence));
 });

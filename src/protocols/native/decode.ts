@@ -1,8 +1,9 @@
-import { AppError } from '../../core/errors.ts';
 import type { GenerationRequest } from '../../core/request.ts';
+import type { TextState } from '../../core/text-service.ts';
 import type { JsonObject } from '../../http/body.ts';
 import { type ControlParts, decodeControls } from '../controls/decode.ts';
-import { readFlag, readText, readTexts } from '../controls/fields.ts';
+import { readFlag, readText } from '../controls/fields.ts';
+import { nativeMedia } from '../media.ts';
 
 export interface PromptTexts {
   readonly prompt: string;
@@ -13,14 +14,15 @@ export interface PromptTexts {
 /** What the server adds to a request of its own. */
 export interface DecodeParts extends ControlParts {
   readonly replacePlaceholders: (texts: PromptTexts) => PromptTexts;
+  /** Tells which kinds of media can be taken. */
+  readonly state: TextState;
 }
 
 export function decode(body: JsonObject, parts: DecodeParts): GenerationRequest {
-  refuseMedia(body, 'images', 'Image input', 'no vision projector is loaded');
-  refuseMedia(body, 'audio', 'Audio input', 'no audio projector is loaded');
   const controls = decodeControls(body, parts);
+  const media = nativeMedia(body, parts.state);
   const texts = { prompt: readText(body, 'prompt'), memory: readText(body, 'memory'), stop: controls.stop };
-  return { ...controls, ...withPlaceholders(body, texts, parts.replacePlaceholders) };
+  return { ...controls, media, ...withPlaceholders(body, texts, parts.replacePlaceholders) };
 }
 
 function withPlaceholders(
@@ -31,9 +33,4 @@ function withPlaceholders(
   if (!readFlag(body, 'replace_instruct_placeholders', true)) return texts;
   const replaced = replacePlaceholders(texts);
   return { ...replaced, stop: replaced.stop.filter((text) => text !== '') };
-}
-
-function refuseMedia(body: JsonObject, field: string, feature: string, instead: string): void {
-  if (readTexts(body, field, Number.POSITIVE_INFINITY).length > 0)
-    throw new AppError('unsupported', { feature, instead });
 }

@@ -83,9 +83,9 @@ async function answerLegacy(call: Call, parts: GenerateParts): Promise<Reply> {
 function prepare(
   body: JsonObject,
   call: Call,
-  { controlParts, replacePlaceholders }: GenerateParts,
+  { service, controlParts, replacePlaceholders }: GenerateParts,
 ): { readonly request: GenerationRequest; readonly ticket: Ticket } {
-  const request = decode(body, { ...controlParts(), replacePlaceholders });
+  const request = decode(body, { ...controlParts(), replacePlaceholders, state: service.state() });
   return { request, ticket: { genkey: decodeGenkey(body), client: call.remoteAddress, signal: call.signal } };
 }
 

@@ -103,16 +103,23 @@ function twice(path: string, summary: string, answer: Answer): Endpoint[] {
 }
 
 function version({ service, product, features }: InfoParts): object {
-  const state = service.state().type;
-  const on = features();
+  const state = service.state();
+  const on = { ...senses(state), ...features() };
   return {
     result: 'KoboldCpp',
     version: koboldVersion,
     protected: on.protected,
-    llm: state === 'ready' || state === 'loading',
+    llm: state.type === 'ready' || state.type === 'loading',
     ...Object.fromEntries(featureNames.map((name) => [name, on[name] ?? (name === 'admin' ? 0 : false)])),
     parley: { name: product.name, version: product.version },
   };
+}
+
+/** What the loaded model takes beside text. */
+function senses(state: TextState): Pick<Features, 'vision' | 'audio'> {
+  if (state.type !== 'ready') return {};
+  const { image, audio } = state.model.inputs;
+  return { vision: image, audio };
 }
 
 const stopReasons: Record<Performance['stop'], number> = {

@@ -5,8 +5,9 @@ import type { GenerationControls, GenerationRequest } from '../../core/request.t
 import type { JsonObject } from '../../http/body.ts';
 import { isAbsent, isObject, readFlag, readText } from '../controls/fields.ts';
 import { type DialectParts, dialectControls } from '../dialect.ts';
+import { Attachments } from '../media.ts';
 import { renderGoTemplate, usesSuffix } from './go-template.ts';
-import { decodeMessages, refuseImages } from './messages.ts';
+import { decodeImages, decodeMessages } from './messages.ts';
 import { optionControls, readOptions } from './options.ts';
 import { decodeThink, type Thinking } from './think.ts';
 import { decodeTools } from './tools.ts';
@@ -25,11 +26,15 @@ export function fieldsOf(sent: JsonObject, parts: Pick<DialectParts, 'applyDefau
 
 export function decodeChat({ body, settings }: Fields, parts: DialectParts): ChatRequest {
   const { controls, thinking } = decodeShared({ body, settings }, parts);
-  return chatRequest(body, controls, thinking, {
-    messages: decodeMessages(body.messages),
-    media: [],
-    tools: decodeTools(body.tools),
-  });
+  const attachments = newAttachments(parts);
+  const messages = decodeMessages(body.messages, attachments);
+  const media = attachments.inline();
+  return chatRequest(body, controls, thinking, { messages, media, tools: decodeTools(body.tools) });
+}
+
+/** Everything comes along in base64 here; an address is none. */
+function newAttachments(parts: DialectParts): Attachments {
+  return new Attachments(parts.text.state(), { addresses: false });
 }
 
 /** A text to be continued as it is, or an instruction that becomes a chat of one turn. */
@@ -39,7 +44,9 @@ export type Completion =
 
 /** `earlier` is the text of the `context` that the request carries. */
 export function decodeCompletion({ body, settings }: Fields, parts: DialectParts, earlier: string): Completion {
-  refuseImages(body.images, 'images');
+  const attachments = newAttachments(parts);
+  const images = decodeImages(body.images, 'images', attachments);
+  const media = attachments.inline();
   const prompt = readText(body, 'prompt');
   const system = readText(body, 'system');
   const suffix = readText(body, 'suffix');
@@ -61,14 +68,16 @@ export function decodeCompletion({ body, settings }: Fields, parts: DialectParts
   if (raw || template !== '') {
     const rendered = raw ? prompt : renderGoTemplate(template, { System: system, Prompt: prompt, Suffix: suffix });
     const grammar = plainGrammar(decodeFormat(body), parts) ?? controls.grammar;
-    const request = { ...controls, grammar, prompt: earlier + rendered, memory: '', reasoning: thinking.budget };
+    // Without a place in the text the media stand in front of it.
+    const own = { grammar, media, reasoning: thinking.budget };
+    const request = { ...controls, ...own, prompt: earlier + rendered, memory: '' };
     return { type: 'plain', request, returnsContext: !raw };
   }
   const messages = [
     ...(system === '' ? [] : [{ role: 'system' as const, content: text(system) }]),
-    { role: 'user' as const, content: text(prompt) },
+    { role: 'user' as const, content: [...images, ...text(prompt)] },
   ];
-  const request = chatRequest(body, controls, thinking, { messages, media: [], tools: [] });
+  const request = chatRequest(body, controls, thinking, { messages, media, tools: [] });
   return { type: 'chat', request: { ...request, memory: earlier } };
 }
 

@@ -1,3 +1,4 @@
+import { mediumPlaceholder } from '../../chat/messages.ts';
 import { openedThinking } from '../../chat/thinking-tags.ts';
 import type { GenerationEvent } from '../../core/events.ts';
 import type { EndpointFidelity } from '../../core/fidelity.ts';
@@ -7,7 +8,7 @@ import { ndjsonHeaders } from '../../http/ndjson.ts';
 import { opened } from '../../http/patience.ts';
 import { isObject, readFlag, readText } from '../controls/fields.ts';
 import { type DialectParts, noticeHeaders, ticketFor } from '../dialect.ts';
-import { decodeChat, decodeCompletion, decodeContext, type Fields, fieldsOf } from './decode.ts';
+import { type Completion, decodeChat, decodeCompletion, decodeContext, type Fields, fieldsOf } from './decode.ts';
 import { encodeStream } from './encode.ts';
 import { type ReplyFacts, timestamp } from './ending.ts';
 import { jsonHeaders, modelNotFound, ollamaFamily } from './errors.ts';
@@ -65,7 +66,7 @@ async function answerGenerate(sent: JsonObject, call: Call, parts: GenerationPar
   const work = workFor(sent, call, parts, { shape: completionShape, fidelity: generateFidelity });
   const { body } = work.fields;
   if (work.facts.model === '') return modelNotFound('');
-  if (readText(body, 'prompt') === '') return answerLoad(work, parts);
+  if (readText(body, 'prompt') === '' && !showsSomething(body)) return answerLoad(work, parts);
   const tokens = decodeContext(body);
   const earlier = tokens.length === 0 ? '' : await parts.text.detokenize(tokens, { renderSpecial: true });
   const completion = decodeCompletion(work.fields, parts, earlier);
@@ -81,7 +82,7 @@ async function answerGenerate(sent: JsonObject, call: Call, parts: GenerationPar
   }
   const context: ReplyFacts['context'] = async ({ reasoning, text }) => {
     const before = await prompt();
-    const said = before + closedThinking(before, reasoning) + text;
+    const said = withoutPlaces(before, completion) + closedThinking(before, reasoning) + text;
     // The reply itself is complete: it must not fail for a field that few clients read.
     return parts.text.tokenize(said, { addSpecial: false }).catch(() => []);
   };
@@ -90,6 +91,18 @@ async function answerGenerate(sent: JsonObject, call: Call, parts: GenerationPar
       ? parts.text.generate(completion.request, ticket)
       : parts.chat.reply(completion.request, ticket);
   return reply(events, { ...work, facts: { ...work.facts, context } }, parts);
+}
+
+/** The pictures of this request are gone by the next one, which may put its own in their places. */
+function withoutPlaces(prompt: string, completion: Completion): string {
+  if (completion.type === 'plain') return prompt;
+  const { media } = completion.request.conversation;
+  return media.reduce((text, _, index) => text.replace(mediumPlaceholder(media, index), ''), prompt);
+}
+
+/** A picture alone is a prompt too. */
+function showsSomething({ images }: JsonObject): boolean {
+  return Array.isArray(images) && images.length > 0;
 }
 
 async function answerChat(sent: JsonObject, call: Call, parts: GenerationParts): Promise<Reply> {

@@ -1,7 +1,10 @@
 import { expect, test } from 'vitest';
 import { text } from '../../chat/messages.ts';
-import { decodeMessages } from './messages.ts';
+import { blind, sighted } from '../testing/attachments.ts';
+import { decodeMessages as decode } from './messages.ts';
 import { decodeTools } from './tools.ts';
+
+const decodeMessages = (messages: unknown, attachments = blind()) => decode(messages, attachments);
 
 test('roles come in any case, and what a message leaves out is empty', () => {
   expect(
@@ -59,7 +62,7 @@ test.each([
   [[{ role: 'user', content: 5 }], 'messages[0].content must be a string.'],
   [[{ role: 'user', content: [{ type: 'text', text: 'x' }] }], 'messages[0].content must be a string.'],
   [[{ content: 'x' }], 'messages[0].role must be system, user, assistant or tool.'],
-  [[{ role: 'user', content: '', images: ['aGk='] }], /Image input \(messages\[0\]\.images\) is not possible/],
+  [[{ role: 'user', content: '', images: ['aGk='] }], /Image input \(messages\[0\]\.images\[0\]\) is not possible/],
   [[{ role: 'assistant', tool_calls: [{}] }], 'messages[0].tool_calls[0].function must be an object.'],
   [[{ role: 'assistant', tool_calls: [{ function: {} }] }], 'messages[0].tool_calls[0].function.name must be a name.'],
   [
@@ -67,6 +70,41 @@ test.each([
     'messages[0].tool_calls[0].function.arguments must be an object.',
   ],
 ])('%j is refused by name', (messages, sentence) => expect(() => decodeMessages(messages)).toThrow(sentence));
+
+test('pictures come before the words of their message, and sounds among them are told by their bytes', () => {
+  const attachments = sighted({ addresses: false });
+  const wav = Buffer.from('RIFF....WAVE').toString('base64');
+  const [message, result] = decodeMessages(
+    [
+      { role: 'user', content: 'What is it?', images: ['AAAA', 'data:image/png;base64,BBBB', wav] },
+      { role: 'tool', content: JSON.stringify({ content: [{ type: 'image', data: 'CCCC' }] }) },
+    ],
+    attachments,
+  );
+  expect(message?.content).toEqual([
+    { type: 'medium', index: 0 },
+    { type: 'medium', index: 1 },
+    { type: 'medium', index: 2 },
+    ...text('What is it?'),
+  ]);
+  expect(result?.content.at(-1)).toEqual({ type: 'medium', index: 3 });
+  expect(attachments.inline()).toEqual([
+    { kind: 'image', base64: 'AAAA' },
+    { kind: 'image', base64: 'BBBB', format: 'image/png' },
+    { kind: 'audio', base64: wav },
+    { kind: 'image', base64: 'CCCC' },
+  ]);
+});
+
+test.each([
+  [['?'], 'messages[0].images[0] must be a picture or a sound in base64.'],
+  [['AAAA', 'https://pictures.example/a.png'], 'messages[0].images[1] must be a picture or a sound in base64.'],
+  ['AAAA', 'messages[0].images must be an array of base64 strings.'],
+  [[7], 'messages[0].images must be an array of base64 strings.'],
+])('the images %j are refused by name', (images, sentence) => {
+  const messages = [{ role: 'user', content: '', images }];
+  expect(() => decodeMessages(messages, sighted({ addresses: false }))).toThrow(sentence);
+});
 
 test('an empty list of images is no image', () => {
   expect(decodeMessages([{ role: 'user', content: 'Hi', images: [] }])).toHaveLength(1);

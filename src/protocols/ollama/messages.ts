@@ -1,17 +1,17 @@
-import { type Message, type ToolCallRecord, text } from '../../chat/messages.ts';
+import { type Content, type Message, type ToolCallRecord, text } from '../../chat/messages.ts';
 import { AppError } from '../../core/errors.ts';
 import type { JsonObject } from '../../http/body.ts';
 import { isAbsent, isObject, readText } from '../controls/fields.ts';
-import { refuseMedia } from '../dialect.ts';
+import type { Attachments } from '../media.ts';
 
 /** The conversation of a chat request. */
-export function decodeMessages(value: unknown): readonly Message[] {
+export function decodeMessages(value: unknown, attachments: Attachments): readonly Message[] {
   if (isAbsent(value)) return [];
   if (!Array.isArray(value)) throw new AppError('invalid-field', { field: 'messages', expected: 'an array' });
   let unanswered: ToolCallRecord[] = [];
   return value.map((entry: unknown, index) => {
     const where = `messages[${index}]`;
-    const message = decodeMessage(entry, where, index);
+    const message = decodeMessage(entry, { where, index, attachments });
     if (message.role === 'assistant') unanswered = [...(message.toolCalls ?? [])];
     if (message.role !== 'tool' || message.callId !== undefined) return message;
     const call = takeCall(unanswered, message.toolName);
@@ -19,17 +19,27 @@ export function decodeMessages(value: unknown): readonly Message[] {
   });
 }
 
-/** Pictures are refused rather than dropped, wherever they stand. */
-export function refuseImages(value: unknown, field: string): void {
-  if (isAbsent(value)) return;
-  if (!Array.isArray(value)) throw new AppError('invalid-field', { field, expected: 'an array of base64 strings' });
-  if (value.length > 0) throw refuseMedia('image', field);
+/** Pictures in base64; clients put sounds here too, for models that hear. */
+export function decodeImages(value: unknown, field: string, attachments: Attachments): Content {
+  if (isAbsent(value)) return [];
+  if (!Array.isArray(value) || !value.every((entry) => typeof entry === 'string')) {
+    throw new AppError('invalid-field', { field, expected: 'an array of base64 strings' });
+  }
+  return value.map((data, index) => attachments.add({ kind: undefined, data, field: `${field}[${index}]` }));
 }
 
-function decodeMessage(entry: unknown, where: string, index: number): Message {
+interface Place {
+  readonly where: string;
+  readonly index: number;
+  readonly attachments: Attachments;
+}
+
+function decodeMessage(entry: unknown, { where, index, attachments }: Place): Message {
   if (!isObject(entry)) throw new AppError('invalid-field', { field: where, expected: 'an object' });
-  refuseImages(entry.images, `${where}.images`);
-  const content = text(textAt(entry, 'content', where));
+  const images = decodeImages(entry.images, `${where}.images`, attachments);
+  const words = textAt(entry, 'content', where);
+  // What a message shows comes before what it says of it.
+  const content = [...images, ...text(words)];
   const role = textAt(entry, 'role', where).toLowerCase();
   switch (role) {
     case '':
@@ -50,7 +60,12 @@ function decodeMessage(entry: unknown, where: string, index: number): Message {
     case 'tool': {
       const callId = textAt(entry, 'tool_call_id', where);
       const toolName = textAt(entry, 'tool_name', where) || textAt(entry, 'name', where);
-      return { role, content, ...(callId === '' ? {} : { callId }), ...(toolName === '' ? {} : { toolName }) };
+      return {
+        role,
+        content: [...images, ...attachments.toolResult(words, `${where}.content`)],
+        ...(callId === '' ? {} : { callId }),
+        ...(toolName === '' ? {} : { toolName }),
+      };
     }
     default:
       return { role: 'other', roleName: role, content };

@@ -61,7 +61,9 @@ export function usableContext({ contextSize, trainedContext }: TextModel): numbe
 export function capabilities(model: TextModel | undefined): readonly string[] {
   const template = model?.chatTemplate ?? '';
   const thinks = thinkingTags.some(({ start }) => template.includes(start));
-  return ['completion', 'tools', ...(thinks ? ['thinking'] : [])];
+  const { image = false, audio = false } = model?.inputs ?? {};
+  const senses = [...(image ? ['vision'] : []), ...(audio ? ['audio'] : [])];
+  return ['completion', 'tools', ...senses, ...(thinks ? ['thinking'] : [])];
 }
 
 const emptyArray: readonly never[] = [];

@@ -45,10 +45,7 @@ export async function encodeWhole(
 }
 
 /** The figures of thinking and text in the order of their tokens, as the stream tells them. */
-async function* noted(
-  events: AsyncIterable<GenerationEvent>,
-  tokens: TokenLogprob[],
-): AsyncGenerator<GenerationEvent> {
+async function* noted(events: AsyncIterable<GenerationEvent>, tokens: TokenLogprob[]): AsyncGenerator<GenerationEvent> {
   for await (const event of events) {
     if ('logprobs' in event && event.logprobs) tokens.push(...event.logprobs);
     yield event;

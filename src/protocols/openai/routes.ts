@@ -11,10 +11,5 @@ export interface OpenaiParts extends CompletionParts {
 }
 
 export function openaiEndpoints(parts: OpenaiParts): Endpoint[] {
-  return [
-    ...chatEndpoints(parts),
-    ...completionEndpoints(parts),
-    ...modelsEndpoints(parts),
-    ...elsewhereEndpoints(),
-  ];
+  return [...chatEndpoints(parts), ...completionEndpoints(parts), ...modelsEndpoints(parts), ...elsewhereEndpoints()];
 }

@@ -3,12 +3,13 @@ import { type Content, text } from '../../chat/messages.ts';
 import { AppError } from '../../core/errors.ts';
 import type { JsonObject } from '../../http/body.ts';
 import { isAbsent, isObject } from '../controls/fields.ts';
-import { refuseMedia } from '../dialect.ts';
+import { dataUrlKind } from '../inline-medium.ts';
+import type { Attachments } from '../media.ts';
 import { invalid, optionalText, requiredText } from './fields.ts';
 
-type PartReader = (part: JsonObject, at: string) => string;
+type PartReader = (part: JsonObject, at: string, attachments: Attachments) => Content;
 
-const textPart: PartReader = (part, at) => requiredText(part, 'text', at);
+const textPart: PartReader = (part, at) => text(requiredText(part, 'text', at));
 
 /** What each kind of part says to the model. Clients use the kinds of text for one another, so none is refused. */
 const partReaders = new Map<unknown, PartReader>([
@@ -17,24 +18,14 @@ const partReaders = new Map<unknown, PartReader>([
   ['text', textPart],
   ['summary_text', textPart],
   ['reasoning_text', textPart],
-  ['refusal', (part, at) => requiredText(part, 'refusal', at)],
+  ['refusal', (part, at) => text(requiredText(part, 'refusal', at))],
   ['input_file', filePart],
-  [
-    'input_image',
-    (_, at) => {
-      throw refuseMedia('image', at);
-    },
-  ],
-  [
-    'input_audio',
-    (_, at) => {
-      throw refuseMedia('audio', at);
-    },
-  ],
+  ['input_image', imagePart],
+  ['input_audio', audioPart],
 ]);
 
 /** A text, or a list of parts; `at` is where it stands in the body. */
-export function readContent(value: unknown, at: string): Content {
+export function readContent(value: unknown, at: string, attachments: Attachments): Content {
   if (isAbsent(value)) return [];
   if (typeof value === 'string') return text(value);
   if (!Array.isArray(value)) throw invalid(at, 'a string or an array of content parts');
@@ -43,20 +34,45 @@ export function readContent(value: unknown, at: string): Content {
     if (!isObject(part)) throw invalid(place, 'an object');
     const read = partReaders.get(part.type);
     if (!read) throw invalid(`${place}.type`, `one of ${[...partReaders.keys()].join(', ')}`);
-    return text(read(part, place));
+    return read(part, place, attachments);
   });
 }
 
-/** A file whose text came along is read to the model; anything else would have to be guessed at. */
-function filePart(part: JsonObject, at: string): string {
-  const data = optionalText(part, 'file_data', at);
-  const name = optionalText(part, 'filename', at);
-  if (data === undefined) throw refuseFile(at, 'only files that are sent along in file_data can be read');
-  const bytes = Buffer.from(data.replace(/^data:[^,]*,/, ''), 'base64');
-  if (bytes.length === 0 || !isUtf8(bytes) || bytes.includes(0)) throw refuseFile(at, 'only text files can be read');
-  return `${name === undefined ? '' : `${name}:\n`}${bytes.toString('utf8')}\n`;
+/** The address is a text here; the object around it of a neighbouring API is understood too. */
+function imagePart(part: JsonObject, at: string, attachments: Attachments): Content {
+  if (isAbsent(part.image_url) && !isAbsent(part.file_id)) {
+    throw refuseFile('Image', at, 'this server keeps no files; send the picture itself in image_url');
+  }
+  const inner = isObject(part.image_url)
+    ? { holder: part.image_url, name: 'url' }
+    : { holder: part, name: 'image_url' };
+  const place = isObject(part.image_url) ? `${at}.image_url` : at;
+  const data = requiredText(inner.holder, inner.name, place);
+  return [attachments.add({ kind: 'image', data, field: `${place}.${inner.name}` })];
 }
 
-function refuseFile(at: string, instead: string): AppError {
-  return new AppError('unsupported', { feature: `File input (${at})`, instead });
+function audioPart(part: JsonObject, at: string, attachments: Attachments): Content {
+  const place = `${at}.input_audio`;
+  if (!isObject(part.input_audio)) throw invalid(place, 'an object with data and format');
+  const format = optionalText(part.input_audio, 'format', place);
+  const data = requiredText(part.input_audio, 'data', place);
+  return [attachments.add({ kind: 'audio', data, field: `${place}.data`, format })];
+}
+
+/** A file whose text came along is read to the model, and a picture shown; anything else would have to be guessed at. */
+function filePart(part: JsonObject, at: string, attachments: Attachments): Content {
+  const data = optionalText(part, 'file_data', at);
+  const name = optionalText(part, 'filename', at);
+  if (data === undefined) throw refuseFile('File', at, 'only files that are sent along in file_data can be read');
+  const kind = dataUrlKind(data);
+  if (kind) return [attachments.add({ kind, data, field: `${at}.file_data` })];
+  const bytes = Buffer.from(data.replace(/^data:[^,]*,/, ''), 'base64');
+  if (bytes.length === 0 || !isUtf8(bytes) || bytes.includes(0)) {
+    throw refuseFile('File', at, 'only text files and pictures can be read');
+  }
+  return text(`${name === undefined ? '' : `${name}:\n`}${bytes.toString('utf8')}\n`);
+}
+
+function refuseFile(what: 'File' | 'Image', at: string, instead: string): AppError {
+  return new AppError('unsupported', { feature: `${what} input (${at})`, instead });
 }

@@ -3,20 +3,21 @@ import type { Message } from '../../chat/messages.ts';
 import { text } from '../../chat/messages.ts';
 import { AppError } from '../../core/errors.ts';
 import type { StoredItem } from '../../store/responses.ts';
+import { blind, sighted } from '../testing/attachments.ts';
 import { readConversation, sealed } from './conversation.ts';
 import { readInput } from './input.ts';
 import type { OfferedTool } from './tools.ts';
 
 const stored: StoredItem = { id: 'msg_old', type: 'message', role: 'assistant', content: 'Earlier.' };
 
-function read(input: unknown, offered: readonly OfferedTool[] = []) {
+function read(input: unknown, offered: readonly OfferedTool[] = [], attachments = blind()) {
   let ids = 0;
   const newId = (prefix: string): string => {
     ids += 1;
     return `${prefix}${ids}`;
   };
   const found = readInput({ input }, { newId, storedItem: (id) => (id === stored.id ? stored : undefined) });
-  return { ...found, ...readConversation(found.items, offered) };
+  return { ...found, ...readConversation(found.items, offered, attachments) };
 }
 
 const user = (words: string): Message => ({ role: 'user', content: text(words) });
@@ -193,4 +194,64 @@ test.each([
 ])('$type that cannot be read is refused rather than dropped', (part) => {
   expect(() => read([{ role: 'user', content: [part] }])).toThrow(AppError);
   expect(() => read([{ role: 'user', content: [part] }])).toThrow('input[0].content[0]');
+});
+
+const png = 'data:image/png;base64,AAAA';
+const shown = (index: number) => ({ type: 'medium', index }) as const;
+
+test('pictures and sounds are attached where they stand, in messages and in results', () => {
+  const attachments = sighted();
+  const { messages } = read(
+    [
+      {
+        role: 'user',
+        content: [
+          { type: 'input_text', text: 'What is it?' },
+          { type: 'input_image', image_url: png, detail: 'auto' },
+          { type: 'input_image', image_url: { url: 'AAAA' } },
+          { type: 'input_file', filename: 'a.png', file_data: png },
+          { type: 'input_audio', input_audio: { data: 'AAAA', format: 'wav' } },
+        ],
+      },
+      call,
+      { type: 'function_call_output', call_id: 'call_1', output: [{ type: 'input_image', image_url: png }] },
+    ],
+    [],
+    attachments,
+  );
+  expect(messages.map(({ content }) => content)).toEqual([
+    [...text('What is it?'), shown(0), shown(1), shown(2), shown(3)],
+    [],
+    [shown(4)],
+  ]);
+  const kinds = attachments.inline().map(({ kind, format }) => [kind, format]);
+  expect(kinds).toEqual([
+    ['image', 'image/png'],
+    ['image', undefined],
+    ['image', 'image/png'],
+    ['audio', 'wav'],
+    ['image', 'image/png'],
+  ]);
+});
+
+test('a picture in the text of a tool result is attached', () => {
+  const output = JSON.stringify({ content: [{ type: 'image', data: 'AAAA' }] });
+  const { messages } = read([{ type: 'function_call_output', call_id: 'call_1', output }], [], sighted());
+  expect(messages[0]?.content).toEqual([
+    ...text('{"content":[{"type":"text","text":"(the image is attached)"}]}'),
+    shown(0),
+  ]);
+});
+
+test.each([
+  [{ type: 'input_image', image_url: 'file:///a.png' }, 'input[0].content[0].image_url must be a data URL, base64, or'],
+  [{ type: 'input_image', image_url: { url: '?' } }, 'input[0].content[0].image_url.url must be a picture in base64.'],
+  [
+    { type: 'input_image', file_id: 'file_1' },
+    'Image input (input[0].content[0]) is not possible: this server keeps no',
+  ],
+  [{ type: 'input_image' }, 'input[0].content[0].image_url must be a string.'],
+  [{ type: 'input_audio' }, 'input[0].content[0].input_audio must be an object with data and format.'],
+])('%j is refused by its place', (part, sentence) => {
+  expect(() => read([{ role: 'user', content: [part] }], [], sighted())).toThrow(sentence);
 });

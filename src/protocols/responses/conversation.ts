@@ -1,6 +1,7 @@
-import { type Content, flatContent, type Message, type ToolCallRecord, text } from '../../chat/messages.ts';
+import { type Content, joinContent, type Message, type ToolCallRecord, wordsOf } from '../../chat/messages.ts';
 import type { StoredItem } from '../../store/responses.ts';
 import { isAbsent, isObject } from '../controls/fields.ts';
+import type { Attachments } from '../media.ts';
 import { readContent } from './content.ts';
 import { invalid, optionalText, requiredText } from './fields.ts';
 import type { InputItem } from './input.ts';
@@ -15,7 +16,7 @@ export interface ReadConversation {
 /** Thinking, text and calls that come in a row are one turn of the assistant. */
 interface Turn {
   readonly reasoning: string[];
-  readonly texts: string[];
+  readonly contents: Content[];
   readonly calls: ToolCallRecord[];
 }
 
@@ -25,14 +26,18 @@ const roles = new Map<unknown, 'system' | 'user'>([
   ['user', 'user'],
 ]);
 
-export function readConversation(items: readonly InputItem[], offered: readonly OfferedTool[]): ReadConversation {
+export function readConversation(
+  items: readonly InputItem[],
+  offered: readonly OfferedTool[],
+  attachments: Attachments,
+): ReadConversation {
   const messages: Message[] = [];
   const skipped: string[] = [];
   const toolNames = new Map<string, string>();
   let turn: Turn | undefined;
 
   const own = (): Turn => {
-    turn ??= { reasoning: [], texts: [], calls: [] };
+    turn ??= { reasoning: [], contents: [], calls: [] };
     return turn;
   };
   const others = (message: Message): void => {
@@ -50,15 +55,15 @@ export function readConversation(items: readonly InputItem[], offered: readonly 
   for (const { item, at } of items) {
     switch (item.type) {
       case 'message': {
-        const content = readContent(item.content, `${at}.content`);
+        const content = readContent(item.content, `${at}.content`, attachments);
         const role = roles.get(item.role);
         if (role) others({ role, content });
-        else if (item.role === 'assistant') own().texts.push(flatContent(content, []));
+        else if (item.role === 'assistant') own().contents.push(content);
         else throw invalid(`${at}.role`, '"user", "assistant", "system" or "developer"');
         break;
       }
       case 'reasoning':
-        own().reasoning.push(reasoningText(item, at));
+        own().reasoning.push(reasoningText(item, at, attachments));
         break;
       case 'function_call':
         call(item, at, argumentsText(item, at));
@@ -70,7 +75,7 @@ export function readConversation(items: readonly InputItem[], offered: readonly 
       case 'custom_tool_call_output': {
         const callId = requiredText(item, 'call_id', at);
         const toolName = toolNames.get(callId);
-        const content = outputContent(item, at);
+        const content = outputContent(item, at, attachments);
         others({ role: 'tool', content, callId, ...(toolName === undefined ? {} : { toolName }) });
         break;
       }
@@ -82,11 +87,11 @@ export function readConversation(items: readonly InputItem[], offered: readonly 
   return { messages, skipped };
 }
 
-function turnMessage({ reasoning, texts, calls }: Turn): Message {
+function turnMessage({ reasoning, contents, calls }: Turn): Message {
   const thought = reasoning.filter((part) => part !== '').join('\n\n');
   return {
     role: 'assistant',
-    content: text(texts.filter((part) => part !== '').join('\n\n')),
+    content: joinContent(contents, '\n\n'),
     ...(thought === '' ? {} : { reasoning: thought }),
     ...(calls.length > 0 ? { toolCalls: calls } : {}),
   };
@@ -97,16 +102,18 @@ function argumentsText(item: StoredItem, at: string): string {
   return isObject(item.arguments) ? JSON.stringify(item.arguments) : requiredText(item, 'arguments', at);
 }
 
-function outputContent(item: StoredItem, at: string): Content {
-  if (isAbsent(item.output)) throw invalid(`${at}.output`, 'a string or an array of content parts');
-  return readContent(item.output, `${at}.output`);
+function outputContent(item: StoredItem, at: string, attachments: Attachments): Content {
+  const field = `${at}.output`;
+  if (isAbsent(item.output)) throw invalid(field, 'a string or an array of content parts');
+  if (typeof item.output === 'string') return attachments.toolResult(item.output, field);
+  return readContent(item.output, field, attachments);
 }
 
 /** Any of the three may be null or empty: what a client sends back depends on what it keeps. */
-function reasoningText(item: StoredItem, at: string): string {
+function reasoningText(item: StoredItem, at: string, attachments: Attachments): string {
   const parts = (field: string): string =>
-    readContent(item[field], `${at}.${field}`)
-      .map((part) => (part.type === 'text' ? part.text : ''))
+    readContent(item[field], `${at}.${field}`, attachments)
+      .map((part) => wordsOf([part]))
       .join('\n\n');
   return parts('content') || parts('summary') || unsealed(optionalText(item, 'encrypted_content', at) ?? '');
 }

@@ -4,6 +4,7 @@ import { type JsonObject, jsonObject } from '../../http/body.ts';
 import { type Call, type Headers, json, type Reply } from '../../http/call.ts';
 import { commentFrame, sseHeaders } from '../../http/sse.ts';
 import { noticeHeaders, streamReply, ticketFor } from '../dialect.ts';
+import { uncountedHeaders, withMedia } from '../media.ts';
 import type { BackgroundRuns } from './background.ts';
 import { type DecodedRequest, type DecodeParts, decode } from './decode.ts';
 import { encodeStream, encodeWhole, type Session } from './encode.ts';
@@ -18,7 +19,8 @@ export interface CreateParts extends DecodeParts {
 export async function create(call: Call, parts: CreateParts): Promise<Reply> {
   const body = parts.applyDefaults(jsonObject(call.body, { empty: 'refuse' }));
   const decoded = decode(body, parts);
-  const { request, droppedMessages } = await fitConversation(decoded.chat, {
+  const asked = await withMedia(decoded.chat, decoded.attachments, { ...parts, signal: call.signal });
+  const { request, droppedMessages } = await fitConversation(asked, {
     chat: parts.chat,
     contextSize: parts.text.contextSize(),
   });
@@ -45,8 +47,10 @@ export async function countTokens(call: Call, parts: DecodeParts): Promise<Reply
   const body = parts.applyDefaults(jsonObject(call.body, { empty: 'refuse' }));
   const decoded = decode(body, parts);
   refuseWithoutModel(parts.text.state());
-  const inputTokens = await parts.chat.countTokens(decoded.chat);
-  return json({ object: 'response.input_tokens', input_tokens: inputTokens }, 200, notices(body, decoded));
+  const request = await withMedia(decoded.chat, decoded.attachments, { ...parts, signal: call.signal });
+  const inputTokens = await parts.chat.countTokens(request);
+  const headers = { ...notices(body, decoded), ...uncountedHeaders(request) };
+  return json({ object: 'response.input_tokens', input_tokens: inputTokens }, 200, headers);
 }
 
 function newSession(decoded: DecodedRequest, call: Call, parts: DecodeParts): Session {

@@ -7,6 +7,7 @@ import type { ResponseStore, StoredItem } from '../../store/responses.ts';
 import { decodeStop, limitTokens } from '../controls/decode.ts';
 import { clamp, isAbsent, readFlag, readInteger, readText } from '../controls/fields.ts';
 import { type DialectParts, dialectControls, reasoningControl } from '../dialect.ts';
+import { Attachments } from '../media.ts';
 import { readConversation } from './conversation.ts';
 import {
   invalid,
@@ -28,7 +29,9 @@ export interface DecodeParts extends DialectParts {
 }
 
 export interface DecodedRequest {
+  /** Without its media, which may have to be fetched first. */
   readonly chat: ChatRequest;
+  readonly attachments: Attachments;
   readonly settings: ResponseSettings;
   readonly offered: readonly OfferedTool[];
   /** The conversation before this request, and what this request adds to it. */
@@ -48,8 +51,9 @@ export function decode(body: JsonObject, parts: DecodeParts): DecodedRequest {
   const read = readInput(body, { newId: parts.newId, storedItem: (id) => parts.store.item(id) });
   const toolbox = readTools(body);
   const { offered, choice, echo: toolChoice } = chooseTools(body, toolbox);
+  const attachments = new Attachments(parts.text.state(), { addresses: true });
   const earlier = context.map((item): InputItem => ({ item, at: 'previous_response_id' }));
-  const { messages, skipped } = readConversation([...earlier, ...read.items], offered);
+  const { messages, skipped } = readConversation([...earlier, ...read.items], offered, attachments);
   if (messages.length === 0) throw invalid('input', 'a string or items that say something');
 
   const instructions = optionalText(body, 'instructions');
@@ -63,6 +67,7 @@ export function decode(body: JsonObject, parts: DecodeParts): DecodedRequest {
   const store = optionalFlag(body, 'store') ?? true;
 
   return {
+    attachments,
     chat: {
       conversation: {
         messages: instructions ? [{ role: 'system', content: text(instructions) }, ...messages] : messages,

@@ -1,4 +1,4 @@
-import type { Message } from '../../chat/messages.ts';
+import { type Message, withMessages } from '../../chat/messages.ts';
 import type { ChatRequest } from '../../chat/request.ts';
 import type { ChatService } from '../../chat/service.ts';
 
@@ -27,7 +27,7 @@ export async function fitConversation(request: ChatRequest, { chat, contextSize 
   const room = context - Math.max(1, Math.min(request.controls.maxTokens, Math.floor(context * replyShare)));
   const shortened = (drop: number): ChatRequest => ({
     ...request,
-    conversation: { ...request.conversation, messages: withoutOldest(messages, drop) },
+    conversation: withMessages(request.conversation, withoutOldest(messages, drop)),
   });
   const steps = [0, ...beginnings(messages)];
   let low = 0;

@@ -213,3 +213,52 @@ test('work that comes after a rest begins again', async () => {
   await over(2);
   expect(pieces()).toHaveLength(2);
 });
+
+test('a picture is computed by itself, and the prompt goes on behind it', async () => {
+  const { begin, over, batches, pieces } = world();
+  const generation = begin({ id: 1, prompt: 30, reply: 1 });
+  let computed = 0;
+  Object.defineProperty(generation, 'atMedium', { get: () => computed === 0 });
+  Object.assign(generation, {
+    computeMedium: async () => {
+      computed += 1;
+      return 'ok';
+    },
+  });
+  await over(1);
+  expect([computed, batches.length]).toEqual([1, 1]);
+  expect(pieces()).toHaveLength(1);
+});
+
+test('a picture that cannot be computed costs only its own generation', async () => {
+  const { begin, over, pieces } = world();
+  const generation = begin({ id: 1, prompt: 30, reply: 1 });
+  begin({ id: 2, prompt: 1, reply: 2 });
+  Object.assign(generation, { atMedium: true, computeMedium: () => Promise.reject(new Error('broken')) });
+  await over(2);
+  expect(pieces().filter(({ type }) => type === 'error')).toMatchObject([{ id: 1, error: { code: 'engine-failed' } }]);
+});
+
+test('work between the steps never meets a batch or other such work', async () => {
+  const { loop, begin, over, whileDecoding } = world();
+  const order: string[] = [];
+  let working = 0;
+  const work = (name: string) => async () => {
+    working += 1;
+    expect(working).toBe(1);
+    await Promise.resolve();
+    working -= 1;
+    order.push(name);
+    return name;
+  };
+  whileDecoding(() => expect(working).toBe(0));
+  begin({ id: 1, prompt: 90, reply: 3 });
+  const results = await Promise.all([loop.between(work('a')), loop.between(work('b'))]);
+  await over(1);
+  expect([results, order]).toEqual([
+    ['a', 'b'],
+    ['a', 'b'],
+  ]);
+  expect(await loop.between(work('alone'))).toBe('alone');
+  await expect(loop.between(() => Promise.reject(new Error('broken')))).rejects.toThrow('broken');
+});

@@ -9,8 +9,14 @@ const packageVersion = '0.15.0';
  * The package that can read pictures and sound is large and few need it, so it is no dependency: it is looked for among
  * the installed packages, and in the folder that `PARLEY_PACKS` names.
  */
-export function mediaLibraryFolder(environment: NodeJS.ProcessEnv): string {
-  const found = packageFolders(environment).filter((folder) => existsSync(join(folder, 'package.json')));
+export function mediaLibraryFolder(
+  { PARLEY_PACKS: packs }: NodeJS.ProcessEnv,
+  installed: () => string | undefined = installedFolder,
+): string {
+  const named = packs ? join(packs, 'node_modules', packageName) : undefined;
+  const found = [installed(), named].filter(
+    (folder): folder is string => folder !== undefined && existsSync(join(folder, 'package.json')),
+  );
   const install = `install it with: npm install ${packageName}@${packageVersion}`;
   const [first] = found;
   if (first === undefined) throw new Error(`pictures and sound (--mmproj) need the package ${packageName}; ${install}`);
@@ -27,12 +33,11 @@ export function mediaLibraryFolder(environment: NodeJS.ProcessEnv): string {
   return libraries;
 }
 
-function packageFolders({ PARLEY_PACKS: packs }: NodeJS.ProcessEnv): string[] {
-  const named = packs ? [join(packs, 'node_modules', packageName)] : [];
+function installedFolder(): string | undefined {
   try {
-    return [dirname(createRequire(import.meta.url).resolve(`${packageName}/package`)), ...named];
+    return dirname(createRequire(import.meta.url).resolve(`${packageName}/package`));
   } catch {
-    return named;
+    return undefined;
   }
 }
 

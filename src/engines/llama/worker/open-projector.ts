@@ -1,5 +1,5 @@
 import { statSync } from 'node:fs';
-import type { LoadOptions } from '../load-options.ts';
+import type { LoadOptions, ProjectorOptions } from '../load-options.ts';
 import type { NativeMedia } from './native-media.ts';
 import { Projector } from './projector.ts';
 import type { ContextParams, Pointer } from './structs.ts';
@@ -33,7 +33,13 @@ export async function openProjector(
   });
   if (!pointer) return null;
   const portion = Math.min(params.n_batch, params.n_ubatch);
-  return new Projector({ media, pointer, options: projector, width, contextSize, portion });
+  const identity = identityOf(projector);
+  return new Projector({ media, pointer, options: projector, identity, width, contextSize, portion });
+}
+
+function identityOf({ path, longestSide, minimumTokens, maximumTokens }: ProjectorOptions): string {
+  const { size, mtimeMs } = statSync(path);
+  return JSON.stringify([size, mtimeMs, longestSide, minimumTokens, maximumTokens]);
 }
 
 /** What the projector will take of the graphics memory, at least. */

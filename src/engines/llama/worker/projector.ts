@@ -4,7 +4,7 @@ import type { Medium } from '../../../core/request.ts';
 import type { ProjectorOptions } from '../load-options.ts';
 import { checkFile, wrongMedium } from './media-file.ts';
 import { MediaStore } from './media-store.ts';
-import type { MediumChunk, ReadMedium } from './medium.ts';
+import { type MediumChunk, mediumIds, type ReadMedium } from './medium.ts';
 import { viewOf } from './native.ts';
 import type { NativeMedia } from './native-media.ts';
 import { fittingSize, shrinkPicture } from './shrink-picture.ts';
@@ -14,6 +14,8 @@ export interface ProjectorParts {
   readonly media: NativeMedia;
   readonly pointer: Pointer;
   readonly options: ProjectorOptions;
+  /** Differs where another projector would see other things in the same file. */
+  readonly identity: string;
   /** Numbers for one place of the model's input. */
   readonly width: number;
   readonly contextSize: number;
@@ -28,15 +30,11 @@ const marker = '<__media__>';
 const markerAlone = { text: marker, text_len: marker.length, add_special: false, parse_special: true };
 const storeBytes = 256 * 2 ** 20;
 const textChunk = 0;
-/** −1 is kept free: it separates texts that are compared. After two thousand million places the ids begin again. */
-const firstId = -2;
-const lastId = -(2 ** 31);
 
 /** Turns pictures and sound into what the model takes in the place of tokens, and remembers what it has read. */
 export class Projector {
   readonly inputs: { readonly image: boolean; readonly audio: boolean };
   readonly #store = new MediaStore(storeBytes);
-  #nextId = firstId;
 
   constructor(private readonly parts: ProjectorParts) {
     const { media, pointer } = parts;
@@ -46,7 +44,7 @@ export class Projector {
   /** `number` is its place in the request, for the words of an error. */
   async read(medium: Medium, number: number, exclusively: Exclusively): Promise<ReadMedium> {
     const file = Buffer.from(medium.base64, 'base64');
-    const key = createHash('sha256').update(medium.kind).update(file).digest('base64');
+    const key = createHash('sha256').update(`${this.parts.identity} ${medium.kind} `).update(file).digest('base64');
     const known = this.#store.get(key);
     if (known) return known;
     checkFile(medium.kind, file, number);
@@ -56,7 +54,7 @@ export class Projector {
     const chunks = media.chunksNew();
     try {
       await this.#tokenize(chunks, bitmap, medium.kind, number);
-      const read = { kind: medium.kind, parts: await this.#encode(chunks, exclusively) };
+      const read = { kind: medium.kind, parts: await this.#encode(chunks, key, exclusively) };
       this.#store.put(key, read);
       return read;
     } finally {
@@ -113,14 +111,14 @@ export class Projector {
     return smaller;
   }
 
-  async #encode(chunks: Pointer, exclusively: Exclusively): Promise<ReadMedium['parts']> {
+  async #encode(chunks: Pointer, key: string, exclusively: Exclusively): Promise<ReadMedium['parts']> {
     const { media } = this.parts;
     const list = Array.from({ length: Number(media.chunksCount(chunks)) }, (_, index) => media.chunkAt(chunks, index));
     this.#checkRoom(list);
     const parts: (Int32Array | MediumChunk)[] = [];
-    for (const chunk of list) {
+    for (const [index, chunk] of list.entries()) {
       const isText = media.chunkType(chunk) === textChunk;
-      parts.push(isText ? this.#text(chunk) : await exclusively(() => this.#encodeChunk(chunk)));
+      parts.push(isText ? this.#text(chunk) : await exclusively(() => this.#encodeChunk(chunk, `${key} ${index}`)));
     }
     return parts;
   }
@@ -147,7 +145,7 @@ export class Projector {
     return new Int32Array(viewOf(pointer, Number(count[0]) * 4)).slice();
   }
 
-  async #encodeChunk(chunk: Pointer): Promise<MediumChunk> {
+  async #encodeChunk(chunk: Pointer, content: string): Promise<MediumChunk> {
     const { media, pointer, width } = this.parts;
     const code = await media.encode(pointer, chunk);
     const encoded = code === 0 ? media.encoded(pointer) : null;
@@ -156,8 +154,7 @@ export class Projector {
     }
     const length = Number(media.chunkTokens(chunk));
     return {
-      firstId: this.#takeIds(length),
-      length,
+      ids: mediumIds(content, length),
       positions: media.chunkPositions(chunk),
       description: this.#describe(chunk),
       embeddings: new Float32Array(viewOf(encoded, length * width * 4)).slice(),
@@ -173,12 +170,5 @@ export class Projector {
       throw new Error('the library could not describe a picture');
     }
     return description;
-  }
-
-  #takeIds(length: number): number {
-    if (this.#nextId - length < lastId) this.#nextId = firstId;
-    const first = this.#nextId;
-    this.#nextId -= length;
-    return first;
   }
 }

@@ -62,6 +62,38 @@ describe('trimming', () => {
   });
 });
 
+describe('pictures in a prompt that is too long', () => {
+  const limits = { contextSize: 100, maxTokens: 30, overflow: 'trim' } as const;
+  const picture = { start: 20, end: 40 };
+  const withPicture = (length: number): MarkedTokens => ({ tokens: numbers(length), media: [picture] });
+  test.each([
+    ['before one', 80, 11],
+    ['at its beginning', 90, 21],
+    ['inside one', 91, 41],
+    ['at its end', 110, 41],
+  ])('a cut %s', (_, length, first) =>
+    expect(planPrompt({ ...plain, prompt: withPicture(length) }, limits).tokens[0]).toBe(first),
+  );
+
+  test('a second cut, for the memory, leaves them whole too', () => {
+    const parts = { ...plain, prompt: withPicture(85), memory: text(numbers(10, 500)) };
+    const plan = planPrompt(parts, limits);
+    expect([...plan.tokens.subarray(0, 11)]).toEqual([...numbers(10, 500), 41]);
+    expect(plan.dropped).toBe(40);
+  });
+
+  test('in the memory are cut like those in the prompt', () => {
+    const plan = planPrompt({ ...plain, prompt: text(numbers(5)), memory: withPicture(90) }, limits);
+    expect(plan.tokens[0]).toBe(41);
+  });
+
+  test('leave the reply less room than a short text does', () => {
+    const room = (media: MarkedTokens['media']) =>
+      planPrompt({ ...plain, prompt: { tokens: numbers(20), media } }, { ...limits, maxTokens: 999 }).maxTokens;
+    expect([room([]), room([{ start: 0, end: 10 }])]).toEqual([80, 65]);
+  });
+});
+
 describe('refusing', () => {
   const limits = { contextSize: 50, maxTokens: 40, overflow: 'refuse' } as const;
   test('a prompt that fits is kept, and the reply gets what is left', () => {

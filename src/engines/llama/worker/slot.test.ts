@@ -1,7 +1,8 @@
 import fc from 'fast-check';
-import { expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import type { Context } from './context.ts';
 import { Slot } from './slot.ts';
+import { chunk } from './testing/media.ts';
 
 /** A context that remembers which token stands at which position of its one sequence, as the real cache does. */
 function fakeContext({ canForget = true, canShift = true } = {}) {
@@ -125,6 +126,103 @@ test('a shift takes tokens out of the middle, and where it cannot it says so', (
     [1, 5, 6],
   ]);
   expect(new Slot(fakeContext({ canShift: false }).context, 0, 4).shift(0, 1)).toBe(false);
+});
+
+describe('a picture among the tokens', () => {
+  /** Three places that take one position, at index 2. */
+  const rows = { start: 2, chunk: chunk(-10, 3, 1) };
+  const prompt = tokens(1, 2, -10, -11, -12, 3, 4);
+
+  function mediaWorld() {
+    const positions: string[] = [];
+    let inBatch = 0;
+    const context = {
+      add: (token: number, position: number) => {
+        positions.push(`${token} at ${position}`);
+        inBatch += 1;
+        return inBatch - 1;
+      },
+      forget: (_sequence: number, from: number) => {
+        positions.push(`forget from ${from}`);
+        return true;
+      },
+      decodeMedium: async ({ ids }: { ids: Int32Array }, position: number) => {
+        positions.push(`picture ${ids[0]} at ${position}`);
+        return 'ok';
+      },
+      copy: () => {},
+      shift: () => true,
+    } as unknown as Context;
+    const seen = () => positions.splice(0);
+    return { slot: new Slot(context, 0, 32), context, seen };
+  }
+
+  /** Computes everything that is left. */
+  async function computeAll(slot: Slot): Promise<void> {
+    while (slot.remaining > 0) {
+      const medium = slot.nextMedium;
+      if (medium) await slot.computeMedium(medium);
+      else slot.fill(100);
+      slot.settle();
+    }
+  }
+
+  test('is computed by itself, and positions go on as it says', async () => {
+    const { slot, seen } = mediaWorld();
+    slot.begin(prompt, 0, [rows]);
+    await computeAll(slot);
+    expect(seen()).toEqual(['forget from 0', '1 at 0', '2 at 1', 'picture -10 at 2', '3 at 3', '4 at 4']);
+    expect(slot.place).toBe(3);
+    slot.append(5);
+    slot.fill(1);
+    expect(seen()).toEqual(['5 at 5']);
+  });
+
+  test('stays in the cache for the next prompt, and what follows it is forgotten by its position', async () => {
+    const { slot, seen } = mediaWorld();
+    slot.begin(prompt, 0, [rows]);
+    await computeAll(slot);
+    seen();
+    slot.begin(tokens(...prompt.subarray(0, 6), 9), 6, [rows]);
+    await computeAll(slot);
+    expect(seen()).toEqual(['forget from 4', '9 at 4']);
+  });
+
+  test('that was not computed is computed again', async () => {
+    const { slot, seen } = mediaWorld();
+    slot.begin(prompt, 0, [rows]);
+    slot.fill(2);
+    slot.settle();
+    await slot.computeMedium(rows);
+    seen();
+    slot.rollback();
+    expect([slot.computed, seen(), slot.nextMedium]).toEqual([2, ['forget from 2'], rows]);
+  });
+
+  test('comes along when a beginning is copied', async () => {
+    const { slot, context, seen } = mediaWorld();
+    slot.begin(prompt, 0, [rows]);
+    await computeAll(slot);
+    const other = new Slot(context, 1, 32);
+    seen();
+    other.copyFrom(slot, 6);
+    expect(seen()).toEqual(['forget from 0', 'forget from 4']);
+    expect([...other.cached]).toEqual([...prompt.subarray(0, 6)]);
+  });
+
+  test('moves down with a shift, which positions of its own forbid', async () => {
+    const { slot } = mediaWorld();
+    slot.begin(prompt, 0, [rows]);
+    await computeAll(slot);
+    expect(slot.shift(0, 1)).toBe(false);
+    const plain = { start: 2, chunk: chunk(-10, 3) };
+    slot.begin(prompt, 0, [plain]);
+    await computeAll(slot);
+    expect(slot.shift(0, 1)).toBe(true);
+    expect([...slot.cached]).toEqual([2, -10, -11, -12, 3, 4]);
+    slot.forgetFrom(1);
+    expect(slot.nextMedium).toEqual({ ...plain, start: 1 });
+  });
 });
 
 test('whatever happens, the cache holds exactly what the slot believes', () => {

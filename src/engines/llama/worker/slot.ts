@@ -89,7 +89,7 @@ export class Slot {
   async computeMedium({ start, chunk }: MediumSpan): Promise<DecodeResult> {
     this.place = undefined;
     const result = await this.context.decodeMedium(chunk, this.#position(start), this.sequence);
-    this.#inBatch = chunk.length;
+    this.#inBatch = chunk.ids.length;
     return result;
   }
 
@@ -144,7 +144,7 @@ export class Slot {
   #position(index: number): number {
     let position = index;
     for (const { start, chunk } of this.#media) {
-      if (start < index) position -= chunk.length - chunk.positions;
+      if (start < index) position -= chunk.ids.length - chunk.positions;
     }
     return position;
   }

@@ -88,7 +88,10 @@ test.each<[object, object]>([
   ],
   [{ presence_penalty: 9 }, { presencePenalty: 2 }],
   [{ frequency_penalty: 0.5 }, { presencePenalty: 0, frequencyPenalty: 0.5 }],
-  [{ presence_penalty: 0.1, frequency_penalty: 5 }, { presencePenalty: 0.1, frequencyPenalty: 2 }],
+  [
+    { presence_penalty: 0.1, frequency_penalty: 5 },
+    { presencePenalty: 0.1, frequencyPenalty: 2 },
+  ],
   [{ seed: 42 }, { seed: 42 }],
   [{ seed: -1 }, { seed: -1 }],
   [{ seed: 0 }, { seed: 2 ** 31 - 1 }],

@@ -2,6 +2,7 @@ import type { ChatRequest } from '../../../chat/request.ts';
 import type { JsonObject } from '../../../http/body.ts';
 import { isAbsent, readText } from '../../controls/fields.ts';
 import type { DialectParts } from '../../dialect.ts';
+import { Attachments, withMedia } from '../../media.ts';
 import { decodeCount, decodeOwnControls } from '../controls.ts';
 import { unsupportedField } from '../errors.ts';
 import { optionalFlag, optionalInteger, optionalList, optionalObject, wrong } from '../fields.ts';
@@ -27,9 +28,13 @@ export interface ChatQuestion {
 
 const mostAlternatives = 20;
 
-export async function decodeChat(body: JsonObject, parts: DialectParts): Promise<ChatQuestion> {
+/** For bodies that nobody waits for with a connection of their own. */
+const unhurried = new AbortController().signal;
+
+export async function decodeChat(body: JsonObject, parts: DialectParts, signal = unhurried): Promise<ChatQuestion> {
   refuseAudioReply(body);
-  const messages = decodeMessages(body.messages);
+  const attachments = new Attachments(parts.text.state(), { addresses: true });
+  const messages = decodeMessages(body.messages, attachments);
   const use = decodeToolUse(body);
   const reasoning = decodeReasoning(body);
   const output = decodeOutput(body, parts.controlParts().schemaToGrammar);
@@ -47,7 +52,7 @@ export async function decodeChat(body: JsonObject, parts: DialectParts): Promise
     controls: { ...controls, logprobs: alternatives(body), reasoning: reasoning.budget },
   };
   return {
-    request,
+    request: await withMedia(request, attachments, { ...parts, signal }),
     replies: decodeCount(body, 'n'),
     stream: optionalFlag(body, 'stream') ?? false,
     includeUsage: optionalFlag(streamOptions, 'include_usage') ?? false,

@@ -1,6 +1,7 @@
 import { jsonObject } from '../../../http/body.ts';
 import { type Call, type Endpoint, json, type Reply } from '../../../http/call.ts';
 import { type DialectParts, ticketFor } from '../../dialect.ts';
+import { uncountedHeaders } from '../../media.ts';
 import { notices, streamed, whole } from '../answer.ts';
 import { type Envelope, envelopeHead } from '../envelope.ts';
 import { openaiFamily } from '../errors.ts';
@@ -37,7 +38,7 @@ export function chatEndpoints(parts: DialectParts): Endpoint[] {
 
 async function answerChat(call: Call, parts: DialectParts): Promise<Reply> {
   const body = parts.applyDefaults(jsonObject(call.body, { empty: 'refuse' }));
-  const question = await decodeChat(body, parts);
+  const question = await decodeChat(body, parts, call.signal);
   const shape = { call, promptField, notices: notices(body, chatFidelity, question.ignored) };
   const replies = parts.chat.replies(question.request, ticketFor(call, body), question.replies);
   if (question.stream) {
@@ -47,7 +48,12 @@ async function answerChat(call: Call, parts: DialectParts): Promise<Reply> {
   const envelope = newEnvelope('chat.completion', question, parts);
   const logprobs = question.request.controls.logprobs !== undefined;
   const { legacyCalls } = question;
-  return whole(replies, shape, (generations) => encodeChatReply(generations, { envelope, legacyCalls, logprobs }), parts);
+  return whole(
+    replies,
+    shape,
+    (generations) => encodeChatReply(generations, { envelope, legacyCalls, logprobs }),
+    parts,
+  );
 }
 
 function streamShape(question: ChatQuestion, parts: DialectParts) {
@@ -70,8 +76,8 @@ function newEnvelope(object: string, { serviceTier }: ChatQuestion, parts: Diale
 
 async function countTokens(call: Call, parts: DialectParts): Promise<Reply> {
   const body = parts.applyDefaults(jsonObject(call.body, { empty: 'refuse' }));
-  const { request } = await decodeChat(body, parts);
+  const { request } = await decodeChat(body, parts, call.signal);
   const tokens = await parts.chat.countTokens(request);
   refuseWithoutModel(parts.text);
-  return json({ object: 'response.input_tokens', input_tokens: tokens });
+  return json({ object: 'response.input_tokens', input_tokens: tokens }, 200, uncountedHeaders(request));
 }

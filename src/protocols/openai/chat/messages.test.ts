@@ -1,6 +1,8 @@
 import { expect, test } from 'vitest';
 import type { Message } from '../../../chat/messages.ts';
 import { AppError } from '../../../core/errors.ts';
+import type { Medium } from '../../../core/request.ts';
+import { blind, sighted } from '../../testing/attachments.ts';
 import { decodeMessages, hasSpeakerNames } from './messages.ts';
 
 const said = (text: string) => [{ type: 'text', text }] as const;
@@ -75,16 +77,19 @@ test.each<[string, unknown, Message]>([
     { role: 'other', roleName: 'ipython', content: said('x') },
   ],
 ])('%s', (_, message, expected) => {
-  expect(decodeMessages([message])).toEqual([expected]);
+  expect(decodeMessages([message], blind())).toEqual([expected]);
 });
 
 test('a result is told which tool it came from by the newest call with its id', () => {
   const again = { ...call, function: { name: 'subtract', arguments: '{}' } };
-  const messages = decodeMessages([
-    { role: 'assistant', tool_calls: [call] },
-    { role: 'assistant', tool_calls: [again] },
-    { role: 'tool', tool_call_id: 'call_1', content: [{ type: 'text', text: '3' }] },
-  ]);
+  const messages = decodeMessages(
+    [
+      { role: 'assistant', tool_calls: [call] },
+      { role: 'assistant', tool_calls: [again] },
+      { role: 'tool', tool_call_id: 'call_1', content: [{ type: 'text', text: '3' }] },
+    ],
+    blind(),
+  );
   expect(messages[2]).toEqual({ role: 'tool', content: said('3'), callId: 'call_1', toolName: 'subtract' });
 });
 
@@ -120,7 +125,7 @@ test.each<[string, unknown, string]>([
     'messages[0].content[0].type must be a string that is not empty.',
   ],
   ['a picture', [{ role: 'user', content: [image] }], '--mmproj'],
-  ['a sound', [{ role: 'user', content: [{ type: 'input_audio', input_audio: {} }] }], '--mmproj'],
+  ['a sound', [{ role: 'user', content: [{ type: 'input_audio', input_audio: { data: 'AAAA' } }] }], '--mmproj'],
   [
     'a film',
     [{ role: 'user', content: [{ type: 'video_url', video_url: {} }] }],
@@ -137,8 +142,55 @@ test.each<[string, unknown, string]>([
     '--mmproj',
   ],
 ])('%s is refused', (_, messages, sentence) => {
-  expect(() => decodeMessages(messages)).toThrow(AppError);
-  expect(() => decodeMessages(messages)).toThrow(sentence);
+  expect(() => decodeMessages(messages, blind())).toThrow(AppError);
+  expect(() => decodeMessages(messages, blind())).toThrow(sentence);
+});
+
+const shown = { type: 'medium', index: 0 } as const;
+const content = (part: unknown) => [{ role: 'user', content: ['See ', part, '!'] }];
+const picture = { kind: 'image', base64: 'AAAA' } as const;
+
+test.each<[string, unknown, Medium]>([
+  ['a picture as a data URL', image, { ...picture, format: 'image/png' }],
+  ['the address without its object', { type: 'image_url', image_url: 'AAAA' }, picture],
+  ['bare base64', { type: 'image_url', image_url: { url: 'AAAA', detail: 'low' } }, picture],
+  ['the picture itself', { type: 'image', data: 'AAAA' }, picture],
+  [
+    'a sound',
+    { type: 'input_audio', input_audio: { data: 'AAAA', format: 'wav' } },
+    { kind: 'audio', base64: 'AAAA', format: 'wav' },
+  ],
+  [
+    'a file that is a picture',
+    { type: 'file', file: { filename: 'a.png', file_data: 'data:image/png;base64,AAAA' } },
+    { ...picture, format: 'image/png' },
+  ],
+])('%s is attached where it stands', (_, part, medium) => {
+  const attachments = sighted();
+  const [message] = decodeMessages(content(part), attachments);
+  expect(message?.content).toEqual([...said('See '), shown, ...said('!')]);
+  expect(attachments.inline()).toEqual([medium]);
+});
+
+test('pictures of a tool result are attached, from a tool server and from agents', () => {
+  const attachments = sighted();
+  const results = [JSON.stringify({ content: [{ type: 'image', data: 'AAAA' }] }), [image]];
+  const messages = decodeMessages(
+    results.map((result) => ({ role: 'tool', tool_call_id: 'a', content: result })),
+    attachments,
+  );
+  const note = said('{"content":[{"type":"text","text":"(the image is attached)"}]}');
+  expect(messages.map((message) => message.content)).toEqual([[...note, shown], [{ type: 'medium', index: 1 }]]);
+});
+
+test.each<[unknown, string]>([
+  [{ type: 'image_url' }, 'image_url.url must be a string that is not empty.'],
+  [{ type: 'image_url', image_url: 7 }, 'image_url must be an object.'],
+  [{ type: 'image_url', image_url: { url: 'file:///etc/passwd' } }, 'image_url.url must be a data URL, base64, or'],
+  [{ type: 'image_url', image_url: { url: 'data:image/png;base64,?' } }, 'image_url.url must be a picture in base64.'],
+  [{ type: 'input_audio', input_audio: {} }, 'input_audio.data must be a string that is not empty.'],
+])('%j is refused by its place', (part, sentence) => {
+  expect(() => decodeMessages(content(part), sighted())).toThrow(`messages[0].content[1].${sentence}`);
 });
 
 test('names of speakers are noticed, names of tools are not in the way', () => {

@@ -1,27 +1,31 @@
-import { flatContent, type Message, type ToolCallRecord, text } from '../../../chat/messages.ts';
-import { readToolResult } from '../../../chat/tool-result.ts';
+import { type Content, type Message, type ToolCallRecord, text } from '../../../chat/messages.ts';
 import type { JsonObject } from '../../../http/body.ts';
 import { isAbsent, isObject } from '../../controls/fields.ts';
-import { refuseMedia } from '../../dialect.ts';
+import type { Attachments } from '../../media.ts';
 import { optionalList, optionalObject, optionalText, requiredText, wrong } from '../fields.ts';
 import { decodeContent } from './content.ts';
 
 type Assistant = Message & { role: 'assistant' };
 
-export function decodeMessages(value: unknown): readonly Message[] {
+export function decodeMessages(value: unknown, attachments: Attachments): readonly Message[] {
   if (!Array.isArray(value) || value.length === 0) throw wrong('messages', 'an array that is not empty');
   const messages: Message[] = [];
   for (const [index, message] of value.entries()) {
     const path = `messages[${index}]`;
     if (!isObject(message)) throw wrong(path, 'an object with role and content');
-    messages.push(decodeMessage(message, path, messages));
+    messages.push(decodeMessage(message, path, { earlier: messages, attachments }));
   }
   return messages;
 }
 
-function decodeMessage(message: JsonObject, path: string, earlier: readonly Message[]): Message {
+interface Surroundings {
+  readonly earlier: readonly Message[];
+  readonly attachments: Attachments;
+}
+
+function decodeMessage(message: JsonObject, path: string, around: Surroundings): Message {
   const role = requiredText(message, 'role', `${path}.role`);
-  const content = () => decodeContent(message.content, `${path}.content`);
+  const content = () => decodeContent(message.content, `${path}.content`, around.attachments);
   switch (role) {
     case 'system':
     case 'developer':
@@ -29,17 +33,17 @@ function decodeMessage(message: JsonObject, path: string, earlier: readonly Mess
     case 'user':
       return { role: 'user', content: content() };
     case 'assistant':
-      return decodeAssistant(message, path);
+      return decodeAssistant(message, path, around);
     case 'tool':
     case 'function':
-      return decodeResult(message, path, earlier);
+      return decodeResult(message, path, around);
     default:
       return { role: 'other', roleName: role, content: content() };
   }
 }
 
 /** With calls, thinking or a refusal there need not be any content; without them there must be. */
-function decodeAssistant(message: JsonObject, path: string): Assistant {
+function decodeAssistant(message: JsonObject, path: string, { attachments }: Surroundings): Assistant {
   const toolCalls = [...decodeCalls(message, path), ...legacyCall(message, path)];
   const reasoning =
     optionalText(message, 'reasoning_content', `${path}.reasoning_content`) ??
@@ -51,7 +55,7 @@ function decodeAssistant(message: JsonObject, path: string): Assistant {
   }
   return {
     role: 'assistant',
-    content: silent ? text(refusal ?? '') : decodeContent(message.content, `${path}.content`),
+    content: silent ? text(refusal ?? '') : decodeContent(message.content, `${path}.content`, attachments),
     ...(reasoning ? { reasoning } : {}),
     ...(toolCalls.length > 0 ? { toolCalls } : {}),
   };
@@ -85,15 +89,16 @@ function namedCall(called: JsonObject, path: string): { readonly name: string; r
   return { name, json: optionalText(called, 'arguments', `${path}.arguments`) || '{}' };
 }
 
-function decodeResult(message: JsonObject, path: string, earlier: readonly Message[]): Message {
+function decodeResult(message: JsonObject, path: string, { earlier, attachments }: Surroundings): Message {
   const callId = optionalText(message, 'tool_call_id', `${path}.tool_call_id`);
   const toolName = optionalText(message, 'name', `${path}.name`) ?? calledTool(callId, earlier);
-  const sent = isAbsent(message.content) ? [] : decodeContent(message.content, `${path}.content`);
-  const { media } = readToolResult(flatContent(sent, []), 0);
-  if (media.length > 0) throw refuseMedia('image', `${path}.content`);
+  const field = `${path}.content`;
+  const sent = isAbsent(message.content) ? [] : decodeContent(message.content, field, attachments);
   return {
     role: 'tool',
-    content: sent,
+    content: sent.flatMap(
+      (part): Content => (part.type === 'text' ? attachments.toolResult(part.text, field) : [part]),
+    ),
     ...(callId === undefined ? {} : { callId }),
     ...(toolName === undefined ? {} : { toolName }),
   };

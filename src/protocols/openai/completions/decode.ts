@@ -3,6 +3,7 @@ import type { GenerationRequest } from '../../../core/request.ts';
 import type { JsonObject } from '../../../http/body.ts';
 import { isAbsent, readFlag, readText } from '../../controls/fields.ts';
 import type { DialectParts } from '../../dialect.ts';
+import { nativeMedia } from '../../media.ts';
 import { decodeCount, decodeOwnControls } from '../controls.ts';
 import { unsupportedField } from '../errors.ts';
 import { optionalFlag, optionalInteger, optionalObject, optionalText, wrong } from '../fields.ts';
@@ -51,12 +52,13 @@ export async function decodeCompletion(body: JsonObject, parts: CompletionParts)
   const counted = logprobs ?? (candidates > replies ? 0 : undefined);
   const streamOptions = optionalObject(body, 'stream_options') ?? {};
   const memory = readText(body, 'memory');
+  const media = nativeMedia(body, parts.text.state());
   const replaces = readFlag(body, 'replace_instruct_placeholders', true);
   return {
     requests: prompts.map((prompt) => {
       const texts = { prompt, memory, stop: controls.stop };
       const written = replaces ? parts.replacePlaceholders(texts) : texts;
-      return { ...controls, ...written, stop: written.stop.filter((stop) => stop !== ''), logprobs: counted };
+      return { ...controls, ...written, media, stop: written.stop.filter((stop) => stop !== ''), logprobs: counted };
     }),
     echoes: prompts.map((prompt) => (echo ? prompt : '')),
     replies,
