@@ -1,12 +1,11 @@
 import type { FromWorker, ToWorker } from '../src/engines/llama/messages.ts';
+import { warmUpTokens } from './warm-up.ts';
 
 /**
  * Speaks the worker's part without a model: one message per token. It computes nothing but keeps its processor busy for
  * `BENCH_INTERVAL_US` between two tokens, as a model would. What the server spends on it is what it spends on any worker.
- * The first request gets its tokens as fast as they go out, so that the server's code is compiled when it counts.
  */
 const paceMs = Number(process.env.BENCH_INTERVAL_US ?? 0) / 1000;
-let requests = 0;
 const words = [' the', ' quick', ' brown', ' fox', ' said', ' "no"', '.', '\n', ' naïve', ' and'];
 
 const send = (message: FromWorker): void => {
@@ -42,8 +41,7 @@ function loaded(): void {
 }
 
 function generate(id: number, maxTokens: number): void {
-  const intervalMs = requests === 0 ? 0 : paceMs;
-  requests += 1;
+  const intervalMs = maxTokens >= warmUpTokens ? 0 : paceMs;
   let done = 0;
   const step = (): void => {
     const until = performance.now() + intervalMs;

@@ -7,6 +7,7 @@ import type { Row } from './report.ts';
 import { ended, type ServerProcess, startServer } from './server-process.ts';
 import { lowest } from './statistics.ts';
 import { nativeStream, type StreamTarget, streamTargets } from './stream-targets.ts';
+import { warmUpTokens } from './warm-up.ts';
 
 /**
  * Every token of the slow paces is a wake-up and a write of its own, and what the system takes for those grows with the
@@ -15,10 +16,8 @@ import { nativeStream, type StreamTarget, streamTargets } from './stream-targets
 const paces = [
   { name: '1,000 tokens/s', intervalMicroseconds: 1000, tokens: 3000 },
   { name: '10,000 tokens/s', intervalMicroseconds: 100, tokens: 20_000 },
-  { name: 'as fast as they come', intervalMicroseconds: 0, tokens: 60_000 },
+  { name: 'as fast as they come', intervalMicroseconds: 0, tokens: warmUpTokens },
 ] as const;
-
-const warmUpTokens = 60_000;
 
 type Pace = (typeof paces)[number];
 

@@ -59,10 +59,11 @@ export function reasoningControl(
 
 /** Refused rather than dropped: an answer about a picture that the model never saw would be a lie. */
 export function refuseMedia(kind: 'image' | 'audio', field: string): AppError {
-  return new AppError('unsupported', {
-    feature: `${kind === 'image' ? 'Image' : 'Audio'} input (${field})`,
-    instead: `the loaded model has no projector for it; start the server with --mmproj FILE`,
-  });
+  const feature = `${kind === 'image' ? 'Image' : 'Audio'} input (${field})`;
+  const instead = 'the loaded model has no projector for it; start the server with --mmproj FILE';
+  // Families that name the field of a failure find it here.
+  const details = { feature, instead, field };
+  return new AppError('unsupported', details);
 }
 
 /** Fields without effect and text that did not fit are told in headers, which every client can see and none must. */

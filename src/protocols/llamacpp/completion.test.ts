@@ -2,8 +2,8 @@ import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { AppError } from '../../core/errors.ts';
 import type { GenerationEvent, TokenLogprob } from '../../core/events.ts';
-import { callOf, finishEvent, play, startEvent } from '../testing/doubles.ts';
-import { ask, bodyOf, scripted, textOf } from './testing/world.ts';
+import { callOf, finishEvent, play, scriptedText, seeing, startEvent } from '../testing/doubles.ts';
+import { ask, bodyOf, llamacppParts, scripted, textOf } from './testing/world.ts';
 
 const timings = { initMs: 1, promptMs: 20, generationMs: 50, processedTokens: 4 };
 const finish = finishEvent({ timings });
@@ -296,11 +296,27 @@ test.each<[object, string]>([
 });
 
 test.each<[object, string]>([
-  [{ prompt: { prompt_string: 'x', multimodal_data: ['aaaa'] } }, 'Image input (multimodal_data)'],
+  [{ prompt: { prompt_string: 'x', multimodal_data: ['aaaa'] } }, 'Image input (multimodal_data[0])'],
   [{ prompt: 'x', lora: [{ id: 0, scale: 1 }] }, 'lora in a request'],
   [{ prompt: ['x', 'y'], n_indent: 4 }, 'n_indent for several replies'],
 ])('%j is refused because it is not possible', async (body, message) => {
   const reply = await ask(scripted(script).parts, complete(body));
   expect(reply.status).toBe(400);
   expect(await textOf(reply)).toContain(message);
+});
+
+test('media go along with the prompt that has their places, and the others have none', async () => {
+  const { text, asked } = scriptedText(script, { state: () => seeing() });
+  const prompt = [{ prompt_string: 'See <__media__>', multimodal_data: ['AAAA'] }, 'Say'];
+  expect((await ask(llamacppParts({ text }), complete({ prompt }))).status).toBe(200);
+  expect(asked.map(({ request }) => [request.prompt, request.media])).toEqual([
+    ['See (Attached Image 1)', [{ kind: 'image', base64: 'AAAA' }]],
+    ['Say', []],
+  ]);
+});
+
+test('under a fixed seed each of several replies has its own', async () => {
+  const { parts, asked } = scripted(script);
+  await ask(parts, complete({ prompt: 'Say', n_cmpl: 3, seed: 7 }));
+  expect(asked.map(({ request }) => request.sampling.seed)).toEqual([7, 8, 9]);
 });

@@ -75,7 +75,11 @@ export const completionFidelity: EndpointFidelity = {
       handling: 'approximated',
       note: 'texts are honoured; token numbers are turned into their text, which the model reads anew',
     },
-    { field: 'multimodal_data', handling: 'refused', note: 'inside of prompt' },
+    {
+      field: 'multimodal_data',
+      handling: 'honoured',
+      note: 'inside of prompt, beside a prompt_string with <__media__> once for each; refused without --mmproj',
+    },
     ...options,
   ],
 };

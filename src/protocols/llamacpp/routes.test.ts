@@ -56,6 +56,12 @@ test.each([
   expect(find(llamacppParts(), method, path)).toMatchObject({ access });
 });
 
+test('props tells what the loaded model takes beside text', async () => {
+  const inputs = { image: true, audio: false };
+  const body = await bodyOf(await ask(inState({ type: 'ready', model: { ...model, inputs } }), get('/props')));
+  expect(body).toMatchObject({ modalities: { vision: true, audio: false, video: false } });
+});
+
 test('props tells everything that clients of either kind look for', async () => {
   expect(await bodyOf(await ask(inState({ type: 'ready', model }), get('/props')))).toEqual({
     default_generation_settings: {

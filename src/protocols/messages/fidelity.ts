@@ -18,7 +18,10 @@ const prompt: readonly FieldFidelity[] = [
   ),
   honoured('messages[]: last one of the assistant', 'A prefill: it is continued, and not repeated in the reply.'),
   honoured('messages[].content[]: text'),
-  refused('messages[].content[]: image', 'No model with a projector can be used on this API yet.'),
+  honoured(
+    'messages[].content[]: image',
+    'Sources base64 and url (on the public internet; 10 MB, 10 seconds, at most 16); file ids are refused, and so is every picture where the loaded model has no projector (--mmproj). Not in the count of tokens, which then says so in x-parley-warnings.',
+  ),
   approximated(
     'messages[].content[]: document',
     'Sources text and content are put in as text with title and context; citations are not made. PDF, URL and file sources are refused.',
@@ -27,7 +30,7 @@ const prompt: readonly FieldFidelity[] = [
   honoured('messages[].content[]: tool_use'),
   approximated(
     'messages[].content[]: tool_result',
-    'A text, or blocks of text, documents and search results; pictures are refused. is_error puts "Error:" in front.',
+    'A text, or blocks of text, pictures, documents and search results. Pictures inside of the JSON of a tool server are shown to the model instead of their base64. is_error puts "Error:" in front.',
   ),
   honoured(
     'messages[].content[]: thinking',

@@ -11,6 +11,7 @@ import {
   type Script,
   scriptedChat,
   scriptedText,
+  seeing,
   startEvent,
 } from '../testing/doubles.ts';
 import { messagesFamily } from './errors.ts';
@@ -54,6 +55,21 @@ test.each(['/v1/messages', '/some/prefix/v1/messages', '/messages'])(
     expect(asked[0]?.ticket).toMatchObject({ genkey: 'mine', client: '127.0.0.1' });
   },
 );
+
+test('a picture that is named by its address is fetched before the model is asked', async () => {
+  const { chat, asked } = scriptedChat(script);
+  const { text } = scriptedText([], { state: () => seeing() });
+  const fetchMedia = async () =>
+    ({ type: 'fetched', bytes: Buffer.from([0, 0, 0]), contentType: 'image/png' }) as const;
+  const source = { type: 'url', url: 'https://pictures.example/a.png' };
+  const body = { ...hello, messages: [{ role: 'user', content: [{ type: 'image', source }] }] };
+  const parts = dialectParts({ chat, text, fetchMedia });
+  expect((await ask(parts, '/v1/messages', body)).status).toBe(200);
+  expect(asked[0]?.request.conversation.media).toEqual([{ kind: 'image', base64: 'AAAA', format: 'image/png' }]);
+  // Nobody knows how many tokens it has, so the count says that it is not in it.
+  const counted = await ask(parts, '/v1/messages/count_tokens', body);
+  expect(counted).toMatchObject({ status: 200, headers: { 'x-parley-warnings': 'media-not-counted' } });
+});
 
 test('the endpoints are guarded, and only those that generate wait in the queue', () => {
   expect(

@@ -170,8 +170,8 @@ test.each<[object, string]>([
   [{ logit_bias: { 5: 'much' } }, 'logit_bias must be an object from token numbers to numbers.'],
   [{ custom_token_bans: '5, tree' }, 'custom_token_bans must be token numbers with commas between.'],
   [{ adapter: 'ChatML' }, 'adapter must be an object.'],
-  [{ images: ['aGk='] }, 'Image input is not possible: no vision projector is loaded.'],
-  [{ audio: ['aGk='] }, 'Audio input is not possible: no audio projector is loaded.'],
+  [{ images: ['aGk='] }, 'Image input (images) is not possible: the loaded model has no projector'],
+  [{ audio: ['aGk='] }, 'Audio input (audio) is not possible: the loaded model has no projector'],
   [
     { negative_prompt: 'not this', guidance_scale: 2 },
     'negative_prompt is not possible: start the server with --enableguidance.',

@@ -24,6 +24,8 @@ const samplers: readonly FieldFidelity[] = Object.values(samplingFields).flatMap
   }),
 );
 
+const projector = 'Refused where the loaded model has no projector for it (--mmproj).';
+
 const fields: readonly FieldFidelity[] = [
   ...each('honoured', ['prompt', 'memory']),
   { field: 'max_context_length', handling: 'honoured', note: 'more than the server has counts as what it has' },
@@ -32,7 +34,12 @@ const fields: readonly FieldFidelity[] = [
   { field: 'stop_sequence', handling: 'honoured', note: 'one text or a list; the first 256 count' },
   { field: 'trim_stop', handling: 'honoured' },
   { field: 'quiet', handling: 'ignored', note: 'without effect in the original too' },
-  ...each('refused', ['images', 'audio'], 'unless empty: no projector can be loaded yet'),
+  {
+    field: 'images',
+    handling: 'honoured',
+    note: `base64, with or without a data URL in front; the last 64. ${projector}`,
+  },
+  { field: 'audio', handling: 'honoured', note: `as images, with wav, mp3 or flac inside. ${projector}` },
   ...each('honoured', ['replace_instruct_placeholders', 'render_special', 'bypass_eos']),
   { field: 'ban_eos_token', handling: 'honoured' },
   { field: 'use_default_badwordsids', handling: 'honoured', note: 'another name of ban_eos_token, which wins' },

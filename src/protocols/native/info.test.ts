@@ -2,6 +2,7 @@ import { expect, test } from 'vitest';
 import type { Performance, TextService, TextState } from '../../core/text-service.ts';
 import type { Call, Reply } from '../../http/call.ts';
 import { router } from '../../http/router.ts';
+import { seeing } from '../testing/doubles.ts';
 import { type InfoParts, infoEndpoints } from './info.ts';
 
 const before: Performance = {
@@ -157,4 +158,10 @@ test('programs that look for services find both APIs', async () => {
     software: { name: 'Parley', version: '0.1.0' },
     api: { koboldai: { rel_url: '/api', version: '1.2.5' }, openai: { rel_url: '/v1', 'rel_url ': '/v1' } },
   });
+});
+
+test('vision and audio are those of the loaded model', async () => {
+  const seen = await get(parts(seeing({ image: true, audio: false })), '/api/extra/version');
+  expect(seen).toMatchObject({ vision: true, audio: false });
+  expect(await get(parts(loading), '/api/extra/version')).toMatchObject({ vision: false, audio: false });
 });

@@ -191,6 +191,6 @@ test.each([
   [{ suffix: 'end', raw: true }, /suffix is not possible/],
   [{ raw: true, system: 'x' }, /raw with template, system or context is not possible/],
   [{ raw: true, template: 'x' }, /raw with template, system or context is not possible/],
-  [{ images: ['aGk='] }, /Image input \(images\) is not possible/],
+  [{ images: ['aGk='] }, /Image input \(images\[0\]\) is not possible/],
   [{ images: 'aGk=' }, /images must be an array of base64 strings/],
 ])('%j is refused clearly', (body, sentence) => expect(() => completion(body)).toThrow(sentence));

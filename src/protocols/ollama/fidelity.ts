@@ -12,6 +12,8 @@ function entry(field: string, handling: Handling, note: string | undefined): Fie
   return { field, handling, ...(note === undefined ? {} : { note }) };
 }
 
+const images =
+  'Base64, with or without a data URL in front; sounds too, which are told by their bytes. Refused where the loaded model has no projector (--mmproj).';
 const noEmbeddings = 'No embeddings model can be loaded yet.';
 const anyName = 'Every name is answered by the loaded model; replies repeat the name that was asked for.';
 const keepAlive = honoured(
@@ -42,7 +44,7 @@ export const generateFidelity: EndpointFidelity = {
     honoured('model', anyName),
     honoured('prompt', 'An empty one loads the model, or with keep_alive 0 unloads it.'),
     approximated('suffix', 'Only with a template that has .Suffix; refused otherwise.'),
-    refused('images', 'No picture can be read yet.'),
+    honoured('images', images),
     honoured('system'),
     approximated('template', 'Fields, if, else and end; a template that does more is refused.'),
     honoured('raw', 'Refused together with system, template or context.'),
@@ -63,7 +65,7 @@ export const chatFidelity: EndpointFidelity = {
     honoured('messages[].role', 'In any case; other roles than the usual ones go to the template as they are.'),
     honoured('messages[].content'),
     honoured('messages[].thinking', 'For templates that show it to the model again.'),
-    refused('messages[].images', 'No picture can be read yet.'),
+    honoured('messages[].images', images),
     honoured('messages[].tool_calls', 'Arguments as an object or as JSON text.'),
     honoured('messages[].tool_name'),
     honoured('messages[].tool_call_id', 'Where it is left out, the result goes to the open call of that name.'),

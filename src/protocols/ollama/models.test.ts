@@ -7,7 +7,7 @@ import { callOf, scriptedText } from '../testing/doubles.ts';
 import { quantizationOf } from './quantization.ts';
 import { answeringProbes } from './root.ts';
 import { type OllamaParts, ollamaEndpoints } from './routes.ts';
-import { file, header, ollamaParts } from './testing/parts.ts';
+import { file, header, model, ollamaParts } from './testing/parts.ts';
 
 async function ask(parts: OllamaParts, method: string, path: string, body: unknown = {}, own: Partial<Call> = {}) {
   const endpoint = router(ollamaEndpoints(parts)).find(method, path);
@@ -173,4 +173,14 @@ test.each([
   const page = answeringProbes({ ...some, handle: () => ({ status: 200, body: 'page' }) });
   const headers = accept === undefined ? {} : { accept };
   expect(await page.handle(callOf('/', '', { headers }))).toMatchObject({ status: 200, body: expected });
+});
+
+test('a model with a projector says what it sees and hears', async () => {
+  const inputs = { image: true, audio: true };
+  const { parts } = ollamaParts(
+    [],
+    withState(() => ({ type: 'ready', model: { ...model, inputs } })),
+  );
+  const capabilities = ['completion', 'tools', 'vision', 'audio', 'thinking'];
+  expect((await ask(parts, 'GET', '/api/tags')).value).toMatchObject({ models: [{ capabilities }] });
 });

@@ -4,7 +4,7 @@ import type { GenerationEvent } from '../../core/events.ts';
 import type { TextState } from '../../core/text-service.ts';
 import type { Call, Reply } from '../../http/call.ts';
 import { type Route, router } from '../../http/router.ts';
-import { callOf, finishEvent, scriptedChat, scriptedText, startEvent } from '../testing/doubles.ts';
+import { callOf, finishEvent, scriptedChat, scriptedText, seeing, startEvent } from '../testing/doubles.ts';
 import { ollamaFidelity } from './fidelity.ts';
 import { type OllamaParts, ollamaEndpoints } from './routes.ts';
 import { ollamaParts } from './testing/parts.ts';
@@ -272,4 +272,50 @@ test('every field of the tables is told once', () => {
     const names = fields.map(({ field }) => field);
     expect(new Set(names).size, endpoint).toBe(names.length);
   }
+});
+
+const sighted = (own: Partial<OllamaParts> = {}) => {
+  const chat = scriptedChat(hello, {
+    render: async () => ({ by: 'adapter', prompt: 'P\n(Attached Image 1)\nQ', memory: '', stop: [], warnings: [] }),
+  });
+  const text = scriptedText(hello, { state: () => seeing() });
+  return { parts: ollamaParts(hello, { chat: chat.chat, text: text.text, ...own }).parts, chat, text };
+};
+const picture = { kind: 'image', base64: 'AAAA' };
+
+test('pictures stand before the prompt, and their places are not part of the context that comes back', async () => {
+  const { parts, chat } = sighted();
+  const body = { model: 'm', prompt: 'What?', images: ['AAAA'], stream: false };
+  const reply = (await jsonOf(await ask(parts, 'POST', '/api/generate', body))) as { context: number[] };
+  expect(chat.asked[0]?.request.conversation).toMatchObject({
+    media: [picture],
+    messages: [
+      {
+        content: [
+          { type: 'medium', index: 0 },
+          { type: 'text', text: 'What?' },
+        ],
+      },
+    ],
+  });
+  expect(String.fromCodePoint(...reply.context)).toBe('PQHello');
+});
+
+test('a picture without a word is no wish to load the model', async () => {
+  const { parts, chat } = sighted();
+  await ask(parts, 'POST', '/api/generate', { model: 'm', images: ['AAAA'], stream: false });
+  expect(chat.asked[0]?.request.conversation.media).toEqual([picture]);
+});
+
+test('a raw prompt takes its pictures along', async () => {
+  const { parts, text } = sighted();
+  await ask(parts, 'POST', '/api/generate', { model: 'm', prompt: 'x', raw: true, images: ['AAAA'], stream: false });
+  expect(text.asked[0]?.request).toMatchObject({ prompt: 'x', media: [picture] });
+});
+
+test('chats take pictures', async () => {
+  const { parts, chat } = sighted();
+  const messages = [{ role: 'user', content: 'x', images: ['AAAA'] }];
+  await ask(parts, 'POST', '/api/chat', { model: 'm', messages, stream: false });
+  expect(chat.asked[0]?.request.conversation.media).toEqual([picture]);
 });

@@ -180,7 +180,9 @@ test('a pull succeeds, whole and streamed; what cannot be done is refused', asyn
 test('failures reach the user as sentences', async () => {
   const { client } = await world(said('x'));
   await expect(client.embed({ model: 'm', input: 'x' })).rejects.toThrow('No embeddings model is loaded');
-  await expect(client.generate({ model: 'm', prompt: 'x', images: ['aGk='] })).rejects.toThrow('Image input (images)');
+  await expect(client.generate({ model: 'm', prompt: 'x', images: ['aGk='] })).rejects.toThrow(
+    'Image input (images[0])',
+  );
   await expect(client.generate({ model: 'm', prompt: 'x', suffix: 'y' })).rejects.toThrow('suffix is not possible');
 });
 

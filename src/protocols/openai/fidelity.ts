@@ -37,20 +37,43 @@ const generation: readonly FieldFidelity[] = [
   ignored('verbose'),
 ];
 
+const projector = 'Refused where the loaded model has no projector for it (--mmproj).';
+
+/** What a message may be made of. */
+const contents: readonly FieldFidelity[] = [
+  honoured('messages[].content[]: text'),
+  approximated(
+    'messages[].content[]: image_url',
+    `A data URL, bare base64, or an address on the public internet (10 MB, 10 seconds, at most 16); detail has no effect. ${projector}`,
+  ),
+  honoured('messages[].content[]: image', `Base64 in data. ${projector}`),
+  honoured('messages[].content[]: input_audio', `Base64 or a data URL. ${projector}`),
+  approximated(
+    'messages[].content[]: file',
+    'Text files and pictures as data URLs in file_data; all others are refused.',
+  ),
+  refused('messages[].content[]: other kinds'),
+  approximated(
+    'messages[].content of tools',
+    'Pictures and sounds inside of the JSON of a tool server are shown to the model instead of their base64.',
+  ),
+];
+
 export const chatFidelity: EndpointFidelity = {
   dialect,
   endpoint: 'POST /v1/chat/completions',
   fields: [
-    honoured('messages', 'Text of every role; a last assistant turn is continued. Pictures and sound are refused.'),
+    honoured('messages', 'Every role; a last assistant turn is continued.'),
+    ...contents,
     ignored('messages[].name', 'Honoured for results of tools; other speakers have no name in the prompt.'),
     ...generation,
     honoured('n', 'Up to 128, generated one after the other. With a seed each has its own, counted up from it.'),
     honoured('max_completion_tokens', 'Wins over max_tokens.'),
     approximated('logprobs', afterSampling),
     honoured('top_logprobs', 'Up to 20; fewer where the samplers leave fewer.'),
-    approximated(
+    honoured(
       'response_format',
-      'Held to by a grammar; not while the template of the model offers tools (--jinja with --jinjatools).',
+      'Held to by a grammar, after any thinking; beside tools a reply is calls or such an answer.',
     ),
     honoured('json_schema', 'A schema for the reply, where response_format is not sent.'),
     approximated(
@@ -74,6 +97,7 @@ export const chatFidelity: EndpointFidelity = {
     honoured('modalities', 'Text; audio is refused.'),
     approximated('service_tier', 'Told back as default.'),
     ignored('audio'),
+    ignored('images', 'Pictures stand in the messages here.'),
     ignored('metadata'),
     ignored('store'),
     ignored('safety_identifier'),
@@ -96,6 +120,8 @@ export const completionFidelity: EndpointFidelity = {
       'prompt',
       'Texts as they are. Token numbers are turned into their text first, and the engine puts the token that begins a text in front of it.',
     ),
+    honoured('images', `Of the native API: base64, for every prompt. ${projector}`),
+    honoured('audio', `As images. ${projector}`),
     ...generation,
     honoured('max_completion_tokens', 'Wins over max_tokens.'),
     honoured('n', 'Up to 128, generated one after the other. With a seed each has its own, counted up from it.'),
@@ -120,6 +146,7 @@ export const inputTokensFidelity: EndpointFidelity = {
       'model',
       'messages',
       'messages[].name',
+      ...contents.map(({ field: part }) => part),
       'tools',
       'tool_choice',
       'functions',

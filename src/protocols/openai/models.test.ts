@@ -91,3 +91,9 @@ test.each(['/v1/models/gpt-4o', '/v1/models/%E0%A4%A'])('%s is not here', async 
     error: { type: 'invalid_request_error', param: 'model', code: 'model_not_found' },
   });
 });
+
+test('a model that takes more than text says so', async () => {
+  const inputs = { image: true, audio: false };
+  const reply = await get('/v1/models', { type: 'ready', model: { ...model, inputs } });
+  expect(bodyOf(reply)).toMatchObject({ models: [{ capabilities: ['completion', 'multimodal'] }] });
+});

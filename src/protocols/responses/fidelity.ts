@@ -14,7 +14,18 @@ const own: readonly FieldFidelity[] = [
   {
     field: 'input[].content[]',
     handling: 'approximated',
-    note: 'Texts, refusals, and text files in file_data; pictures, sounds, other files and file ids are refused.',
+    note:
+      'Texts and refusals; pictures (input_image) as data URLs, base64 or addresses on the public internet (10 MB, ' +
+      '10 seconds, at most 16), sounds (input_audio), and text files or pictures in file_data. detail has no effect. ' +
+      'Other files and file ids are refused, and so are pictures and sounds where the loaded model has no projector ' +
+      'for them (--mmproj).',
+  },
+  {
+    field: 'input[].output',
+    handling: 'honoured',
+    note:
+      'A text or parts. Pictures and sounds inside of the JSON of a tool server are shown to the model instead of ' +
+      'their base64.',
   },
   {
     field: 'instructions',
@@ -134,7 +145,11 @@ export const responsesFidelity: readonly EndpointFidelity[] = [
     dialect,
     endpoint: 'POST /v1/responses/input_tokens',
     fields: [
-      { field: '(body)', handling: 'honoured', note: 'As POST /v1/responses; what shapes the prompt is counted.' },
+      {
+        field: '(body)',
+        handling: 'honoured',
+        note: 'As POST /v1/responses; what shapes the prompt is counted, but for media (told in x-parley-warnings).',
+      },
     ],
   },
   {

@@ -66,3 +66,15 @@ test('a request that must not be shortened is not even counted', async () => {
   expect((await fitConversation(whole, { chat, contextSize: 10 })).request).toBe(whole);
   expect(counts()).toBe(0);
 });
+
+test('pictures of messages that are left out are left out too', async () => {
+  const image = (base64: string) => ({ kind: 'image', base64 }) as const;
+  const shows = (index: number, words: string): Message => ({
+    role: 'user',
+    content: [{ type: 'medium', index }, ...text(words)],
+  });
+  const asked = request([shows(0, 'a'.repeat(80)), shows(1, 'b')]);
+  const whole = { ...asked, conversation: { ...asked.conversation, media: [image('A'), image('B')] } };
+  const { request: fitted } = await fitConversation(whole, { chat: counting().chat, contextSize: 100 });
+  expect(fitted.conversation).toMatchObject({ messages: [shows(0, 'b')], media: [image('B')] });
+});

@@ -13,6 +13,7 @@ import {
   type Script,
   scriptedChat,
   scriptedText,
+  seeing,
   startEvent,
 } from '../testing/doubles.ts';
 import { responsesFamily } from './errors.ts';
@@ -49,6 +50,36 @@ async function streamOf(reply: Reply): Promise<string> {
 const hello: GenerationEvent[] = [startEvent(), { type: 'text-delta', text: 'Hello' }, finishEvent()];
 
 const refusal = (message: string) => ({ message, type: 'invalid_request_error', param: null, code: null });
+
+test('pictures are fetched, and seen again in the next turn', async () => {
+  const urls: string[] = [];
+  const fetchMedia = async (url: string) => {
+    urls.push(url);
+    return { type: 'fetched', bytes: Buffer.from([0, 0, 0]), contentType: 'image/png' } as const;
+  };
+  const { text } = scriptedText([], { state: () => seeing() });
+  const { ask, asked } = world(hello, { text, fetchMedia });
+  const url = 'https://pictures.example/a.png';
+  const first = { role: 'user', content: [{ type: 'input_image', image_url: url }] };
+  const { id } = bodyOf(await ask('POST', '/v1/responses', { input: [first] }));
+  await ask('POST', '/v1/responses', { input: 'And now?', previous_response_id: id });
+  const picture = { kind: 'image', base64: 'AAAA', format: 'image/png' };
+  expect(asked.map(({ request }) => request.conversation.media)).toEqual([[picture], [picture]]);
+  expect(urls).toEqual([url, url]);
+  const counted = await ask('POST', '/v1/responses/input_tokens', { input: [first] });
+  expect(counted.headers).toMatchObject({ 'x-parley-warnings': 'media-not-counted' });
+});
+
+test('a picture that cannot be fetched is told by its place', async () => {
+  const { text } = scriptedText([], { state: () => seeing() });
+  const fetchMedia = async () => ({ type: 'refused', reason: 'answers with status 404' }) as const;
+  const image = { type: 'input_image', image_url: 'https://pictures.example/a.png' };
+  const reply = await world(hello, { text, fetchMedia }).ask('POST', '/v1/responses', {
+    input: [{ role: 'user', content: [image] }],
+  });
+  expect(reply.status).toBe(400);
+  expect(bodyOf(reply).error).toMatchObject({ param: 'input[0].content[0].image_url', type: 'invalid_request_error' });
+});
 
 describe('paths', () => {
   test.each([

@@ -9,7 +9,6 @@ export function llamacppParts(own: Partial<LlamacppParts> = {}): LlamacppParts {
   return {
     ...dialectParts(),
     product: { name: 'Parley', version: '1.2.3' },
-    modalities: () => ({ vision: false, audio: false }),
     slots: new SlotWatch(),
     metrics: { exposition: async () => ({ contentType: 'text/plain', text: 'figures' }) },
     startedAt: 1_700_000_000_123,

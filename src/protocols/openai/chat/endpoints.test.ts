@@ -11,6 +11,7 @@ import {
   type Script,
   scriptedChat,
   scriptedText,
+  seeing,
   startEvent,
 } from '../../testing/doubles.ts';
 import { chatEndpoints } from './endpoints.ts';
@@ -341,4 +342,26 @@ test('without a model nothing can be counted', async () => {
   const { text: service } = scriptedText([], { state: () => ({ type: 'none' }) });
   const found = chatEndpoints(dialectParts({ text: service })).find((each) => each.path.endsWith('input_tokens'));
   await expect(found?.handle(callOf(path, { messages }))).rejects.toMatchObject({ code: 'model-missing' });
+});
+
+test('a picture is fetched by its address, and goes along with every reply', async () => {
+  const { chat, asked } = scriptedChat([start, text('A cat.'), finish]);
+  const seen = scriptedText([], { state: () => seeing() }).text;
+  const signals: AbortSignal[] = [];
+  const fetchMedia = async (_: string, signal: AbortSignal) => {
+    signals.push(signal);
+    return { type: 'fetched', bytes: Buffer.from([0, 0, 0]), contentType: undefined } as const;
+  };
+  const endpoints = router(chatEndpoints(dialectParts({ chat, text: seen, fetchMedia })));
+  const image = { type: 'image_url', image_url: { url: 'https://pictures.example/a.png' } };
+  const body = { messages: [{ role: 'user', content: [{ type: 'text', text: 'What is it?' }, image] }], n: 2 };
+  const call = callOf(path, body);
+  expect(await endpoints.find('POST', path)?.handle(call)).toMatchObject({ status: 200 });
+  expect(signals).toEqual([call.signal]);
+  expect(asked[0]?.request.conversation.media).toEqual([{ kind: 'image', base64: 'AAAA' }]);
+  expect(asked[0]?.request.conversation.messages[0]?.content.at(-1)).toEqual({ type: 'medium', index: 0 });
+  const count = `${path}/input_tokens`;
+  expect(await endpoints.find('POST', count)?.handle(callOf(count, body))).toMatchObject({
+    headers: { 'x-parley-warnings': 'media-not-counted' },
+  });
 });

@@ -11,6 +11,7 @@ import {
   play,
   type Script,
   scriptedText,
+  seeing,
   startEvent,
 } from '../../testing/doubles.ts';
 import { completionEndpoints } from './endpoints.ts';
@@ -197,4 +198,11 @@ test('the client that goes away takes its place in the queue with it', async () 
 test('what has no effect is told in a header', async () => {
   const { reply } = await post([start, finish], { user: 'ann', response_format: { type: 'json_object' } });
   expect(reply).toMatchObject({ headers: { 'x-parley-ignored': 'user, response_format' } });
+});
+
+test('pictures of the native family go along with every prompt', async () => {
+  const own = { state: () => seeing() };
+  const { asked } = await post([start, finish], { images: ['AAAA'] }, own);
+  expect(asked[0]?.request.media).toEqual([{ kind: 'image', base64: 'AAAA' }]);
+  await expect(post([start, finish], { images: ['AAAA'] })).rejects.toThrow('--mmproj');
 });
