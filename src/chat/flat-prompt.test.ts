@@ -73,9 +73,16 @@ describe('tools', () => {
 
   test('calls and their results are told in words', () => {
     expect(prompt([user, call, result]).prompt).toBe(
-      '<bos><U>\nHi</U><A>\n[Made a function call call_1 to look with arguments {"at":"sky"}]\n</A>' +
-        '<T>\n[Received results of function call call_1]\nblue</T><A!>',
+      '<bos><U>\nHi</U><A>\n[Made a function call to look with arguments {"at":"sky"}]\n</A>' +
+        '<T>\n[Received results of function call]\nblue</T><A!>',
     );
+  });
+
+  test('ids are told only where one turn made several calls', () => {
+    const several: Message = { ...call, toolCalls: ['a', 'b'].map((id) => ({ id, name: 'look', json: '{}' })) };
+    const shown = prompt([user, several, { ...result, callId: 'b' }]).prompt;
+    expect(shown).toContain('[Made a function call a to look with arguments {}]');
+    expect(shown).toContain('[Received results of function call b]');
   });
 
   test('a call is never continued as if it were text', () => {

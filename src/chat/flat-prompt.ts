@@ -50,15 +50,17 @@ function tagsOf(message: Message, tags: ChatTags): readonly [start: string, end:
   }
 }
 
-function turnText(message: Message, { media }: Conversation): string {
+function turnText(message: Message, { messages, media }: Conversation): string {
   const content = flatContent(message.content, media);
+  // An id says nothing where it cannot be mistaken, and to a small model its digits are noise.
+  const named = messages.some((one) => one.role === 'assistant' && (one.toolCalls?.length ?? 0) > 1);
   if (message.role === 'tool') {
-    const which = message.callId ? ` ${message.callId}` : '';
+    const which = named && message.callId ? ` ${message.callId}` : '';
     return `\n[Received results of function call${which}]\n${content}`;
   }
   if (message.role !== 'assistant') return content;
   const calls = (message.toolCalls ?? []).map(
-    ({ id, name, json }) => `\n${callOpening} ${id} to ${name} with arguments ${json}]\n`,
+    ({ id, name, json }) => `\n${callOpening}${named ? ` ${id}` : ''} to ${name} with arguments ${json}]\n`,
   );
   return content + calls.join('');
 }

@@ -107,9 +107,10 @@ async function start(
 }
 
 /** The first process whose parent is this one, as the system tells it. */
+/** The newest child: an older one may still be on its way out. */
 function childOf(parent: number): number | undefined {
-  for (const name of readdirSync('/proc')) {
-    if (!/^\d+$/.test(name)) continue;
+  const processes = readdirSync('/proc').filter((name) => /^\d+$/.test(name));
+  for (const name of processes.sort((a, b) => Number(b) - Number(a))) {
     try {
       const status = readFileSync(`/proc/${name}/status`, 'utf8');
       const state = /^State:\s+(\w)/m.exec(status)?.[1];
