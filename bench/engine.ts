@@ -2,6 +2,7 @@ import type { BareRun } from './bare-loop.ts';
 import { type BareProcess, startBareLoop } from './bare-process.ts';
 import { occurrences, post } from './http-client.ts';
 import { cachedModel } from './model-cache.ts';
+import { nonsense } from './nonsense.ts';
 import { type BenchOptions, defaultThreads, workerOptions } from './options.ts';
 import { cpuMicroseconds } from './process-figures.ts';
 import type { Row } from './report.ts';
@@ -72,7 +73,7 @@ async function takeTurns(
   // One more round than counted: the first one compiles code and fills caches on both sides.
   for (let round = 0; round <= rounds; round += 1) {
     for (const manner of ['streamed', 'whole'] as const) {
-      const prompt = promptOf(round * 2 + Number(manner === 'whole'));
+      const prompt = nonsense(round * 2 + Number(manner === 'whole'), promptWords);
       const asked = () => (manner === 'streamed' ? streamed(parley, prompt) : whole(parley, prompt));
       const pair = await inTurn(round % 2 === 0, () => bareRun(bare, prompt), asked);
       if (round > 0) measured[manner].push(pair);
@@ -157,14 +158,3 @@ async function countTokens(port: number, prompt: string): Promise<number> {
 }
 
 const requestBody = (prompt: string) => ({ prompt, max_length: replyTokens, temperature: 0, bypass_eos: true });
-
-/** Words that begin differently for each number, so that no prompt finds the one before it in the cache. */
-export function promptOf(number: number): string {
-  const letters = 'etaoinshrdlucmfwygpbvk';
-  let state = (number + 1) * 2654435761;
-  const letter = () => {
-    state = (Math.imul(state, 1664525) + 1013904223) >>> 0;
-    return letters[(state >>> 8) % letters.length];
-  };
-  return Array.from({ length: promptWords }, () => `${letter()}${letter()}${letter()}`).join(' ');
-}

@@ -2,8 +2,8 @@ import { fork } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import type { Sampling } from '../src/core/sampling-fields.ts';
 import { startBareLoop } from './bare-process.ts';
-import { promptOf } from './engine.ts';
 import { cachedModel } from './model-cache.ts';
+import { nonsense } from './nonsense.ts';
 import { type BenchOptions, workerOptions } from './options.ts';
 import { pickMicroseconds } from './pick-time.ts';
 import type { Row } from './report.ts';
@@ -70,7 +70,7 @@ async function bareToken(model: string): Promise<number> {
   try {
     const runs: number[] = [];
     for (let round = 0; round < 4; round += 1) {
-      const { generationMs } = await bare.run(promptOf(round).slice(0, 200), 100);
+      const { generationMs } = await bare.run(nonsense(round, 50), 100);
       runs.push((generationMs * 1000) / 99);
     }
     return lowest(runs);

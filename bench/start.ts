@@ -1,9 +1,9 @@
 import { spawn, spawnSync } from 'node:child_process';
-import { once } from 'node:events';
 import { get } from 'node:http';
-import { connect, createServer } from 'node:net';
+import { connect } from 'node:net';
 import { setTimeout as wait } from 'node:timers/promises';
 import type { BenchOptions } from './options.ts';
+import { freePort } from './ports.ts';
 import { childrenOf, residentMegabytes } from './process-figures.ts';
 import type { Row } from './report.ts';
 import { ended } from './server-process.ts';
@@ -67,15 +67,6 @@ async function oneStart(entry: string): Promise<Start> {
   } finally {
     await ended(child);
   }
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const { port } = server.address() as { port: number };
-  server.close();
-  await once(server, 'close');
-  return port;
 }
 
 function accepts(port: number): Promise<boolean> {

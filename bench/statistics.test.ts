@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { lowest, median } from './statistics.ts';
+import { gaps, grows, lowest, median, percentile } from './statistics.ts';
 
 test('the median is the middle value, or the mean of the two in the middle', () => {
   expect(median([9, 1, 5])).toBe(5);
@@ -8,3 +8,22 @@ test('the median is the middle value, or the mean of the two in the middle', () 
 });
 
 test('the lowest is the least disturbed', () => expect(lowest([3, 2, 8])).toBe(2));
+
+test('a percentile is one of the measured values', () => {
+  const values = Array.from({ length: 100 }, (_, index) => 100 - index);
+  expect(percentile(values, 0.95)).toBe(95);
+  expect(percentile(values, 1)).toBe(100);
+  expect(percentile([7], 0.5)).toBe(7);
+  expect(() => percentile([], 0.5)).toThrow(RangeError);
+});
+
+test('gaps are the times between neighbours', () => {
+  expect(gaps([1, 3, 10])).toEqual([2, 7]);
+  expect(gaps([1])).toEqual([]);
+});
+
+test('a series grows when its last third lies above the middle one', () => {
+  expect(grows([10, 60, 60, 61, 60, 60], 0.1)).toBe(false);
+  expect(grows([10, 20, 60, 61, 90, 95], 0.1)).toBe(true);
+  expect(grows([1, 2], 0.1)).toBe(false);
+});

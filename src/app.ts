@@ -194,7 +194,7 @@ function allEndpoints(
       ...preloadStory(settings),
       ...(settings.singleinstance ? { shutdown } : {}),
     }),
-    ...openaiEndpoints({ ...dialect, replacePlaceholders: instruct, endpoints: () => endpoints }),
+    ...openaiEndpoints({ ...dialect, replacePlaceholders: instruct }),
     ...responsesEndpoints({ ...dialect, store: new ResponseStore() }),
     ...messagesEndpoints(dialect),
     ...ollamaEndpoints({
@@ -208,7 +208,6 @@ function allEndpoints(
       slots: watch.slots,
       metrics: watch.metrics,
       startedAt: watch.startedAt,
-      modalities: () => ({ vision: false, audio: false }),
       loras: (settings.lora ?? []).map((path) => ({ path, scale: settings.loramult })),
       readChat: async (body) => (await decodeChat(body, dialect)).request,
     }),

@@ -96,7 +96,7 @@ export const generationFlags = {
     min: 0,
     bare: 1,
     metavar: 'SLOTS',
-    availability: 'later',
+    availability: 'ready',
     help: 'Keep snapshots of earlier contexts in main memory. 1 means 5 of them, a larger number that many.',
   },
   smartcontext: {

@@ -62,8 +62,8 @@ export const ourFlags = {
     type: 'text',
     default: '',
     holds: 'folder',
-    metavar: 'FOLDER',
-    availability: 'later',
-    help: 'Keep computed prompts in this folder, so that they survive a restart.',
+    metavar: 'FOLDER[:SIZE]',
+    availability: 'ready',
+    help: 'Keep computed prompts in this folder, so that they survive a restart. The size (such as 20G, the default) bounds what they take; the folder may be emptied at any time.',
   },
 } as const satisfies FlagTable;

@@ -37,6 +37,9 @@ export interface LoadOptions {
   readonly contextShift: boolean;
   readonly reusePrompt: boolean;
   readonly addBos: boolean;
+  /** How many snapshots of lost chats are kept in memory. */
+  readonly smartCache: number;
+  readonly diskCache: { readonly folder: string; readonly bytes: number } | undefined;
   /** Which CPU builds may be used: all, those without AVX2, or those without AVX. */
   readonly cpuLevel: 'best' | 'no-avx2' | 'no-avx';
   /** How many of the best CPU builds to pass over, because they died of an illegal instruction. */

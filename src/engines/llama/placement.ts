@@ -46,6 +46,8 @@ export function loadOptions(settings: Settings, facts: PlacementFacts): LoadOpti
     contextShift: !settings.noshift,
     reusePrompt: !settings.nofastforward,
     addBos: !settings.nobostoken,
+    smartCache: settings.smartcache === 1 ? 5 : settings.smartcache,
+    diskCache: diskCache(settings.diskcache),
     cpuLevel: settings.failsafe ? 'no-avx' : settings.noavx2 ? 'no-avx2' : 'best',
     skipCpuVariants: 0,
   };
@@ -123,6 +125,17 @@ function tensorOverrides(
     ...onCpu(moecpu, 'ffn_(up|down|gate|gate_up)_(ch|)exps'),
     ...onCpu(ffncpu, 'ffn_(up|down|gate)\\.weight'),
   ];
+}
+
+const units: Readonly<Record<string, number>> = { k: 2 ** 10, m: 2 ** 20, g: 2 ** 30, t: 2 ** 40 };
+const defaultDiskBytes = 20 * 2 ** 30;
+
+/** `DIR` or `DIR:SIZE`, the size in bytes or with K, M, G or T; a colon that no size follows belongs to the folder. */
+function diskCache(text: string): LoadOptions['diskCache'] {
+  if (text === '') return undefined;
+  const { folder, size, unit } = /^(?<folder>.+):(?<size>\d+(\.\d+)?)(?<unit>[kmgt])?b?$/i.exec(text)?.groups ?? {};
+  if (folder === undefined || size === undefined) return { folder: text, bytes: defaultDiskBytes };
+  return { folder, bytes: Math.floor(Number(size) * (units[(unit ?? '').toLowerCase()] ?? 1)) };
 }
 
 const splitList = (text: string): string[] => text.split(',').filter((entry) => entry.trim() !== '');

@@ -7,7 +7,6 @@ import { modelsEndpoints } from './models.ts';
 
 export interface OpenaiParts extends CompletionParts {
   /** No longer looked at. */
-  readonly endpoints?: () => readonly Endpoint[];
 }
 
 export function openaiEndpoints(parts: OpenaiParts): Endpoint[] {

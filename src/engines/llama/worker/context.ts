@@ -132,6 +132,18 @@ export class Context {
     this.native.sequenceCopy(this.#memory, from, to, -1, -1);
   }
 
+  /** What the cache holds of a sequence, as bytes. */
+  state(sequence: number): Uint8Array {
+    const size = Number(this.native.stateSize(this.pointer, sequence));
+    const bytes = new Uint8Array(size);
+    return bytes.subarray(0, Number(this.native.stateGet(this.pointer, bytes, size, sequence)));
+  }
+
+  /** Puts such bytes back into an empty sequence; false if they do not fit this model or its settings. */
+  restore(sequence: number, bytes: Uint8Array): boolean {
+    return Number(this.native.stateSet(this.pointer, bytes, bytes.length, sequence)) > 0;
+  }
+
   /** Takes `count` tokens out at `from`, and moves the rest of the sequence down over the gap. */
   shift(sequence: number, from: number, count: number, end: number): boolean {
     if (!this.native.sequenceRemove(this.#memory, sequence, from, from + count)) return false;

@@ -1,10 +1,11 @@
 import { performance } from 'node:perf_hooks';
 import { plainError } from '../../../core/errors.ts';
 import type { FromWorker, Piece, ToWorker } from '../messages.ts';
+import { openKeeper } from './cache/open-keeper.ts';
 import { BatchLoop, errorPiece } from './loop.ts';
 import type { ReadMedium } from './medium.ts';
 import { type Loaded, loadModel, UnexplainedFailure } from './model.ts';
-import { prepareGeneration, type Workshop } from './prepare.ts';
+import { planGeneration, startGeneration, type Workshop } from './prepare.ts';
 import { readMedia } from './read-media.ts';
 import { Slot } from './slot.ts';
 
@@ -14,7 +15,7 @@ let serving: Serving | undefined;
 interface Serving {
   readonly workshop: Workshop;
   readonly loop: BatchLoop;
-  /** Requests whose pictures and sounds are being read, and whether somebody has stopped them since. */
+  /** Requests for which pictures, sounds or snapshots are being read, and whether somebody has stopped them since. */
   readonly reading: Map<number, { stopped: boolean }>;
 }
 
@@ -29,7 +30,7 @@ async function receive(message: ToWorker): Promise<void> {
   if (message.type === 'load') {
     try {
       const loaded = await loadModel(message.options, (fraction) => send({ type: 'progress', fraction }));
-      serving = serve(loaded);
+      serving = await serve(loaded);
       send({ type: 'loaded', model: loaded.info });
     } catch (error) {
       const reason = error instanceof UnexplainedFailure ? null : (error as Error).message;
@@ -42,7 +43,7 @@ async function receive(message: ToWorker): Promise<void> {
   const { vocabulary } = workshop.loaded;
   switch (message.type) {
     case 'generate':
-      if (message.request.media.length === 0) begin(serving, message, []);
+      if (message.request.media.length === 0) await begin(serving, message, []);
       else await beginWithMedia(serving, message);
       return;
     case 'abort': {
@@ -69,10 +70,23 @@ function answer(id: number, work: () => unknown): void {
 
 type GenerateMessage = ToWorker & { type: 'generate' };
 
-function begin({ workshop, loop }: Serving, question: GenerateMessage, media: readonly ReadMedium[]): void {
+async function begin(serving: Serving, question: GenerateMessage, media: readonly ReadMedium[]): Promise<void> {
+  const { workshop, loop, reading } = serving;
   const pieces: Piece[] = [];
   try {
-    const generation = prepareGeneration(workshop, { ...question, media }, pieces);
+    const planned = planGeneration(workshop, { ...question, media }, pieces);
+    if (workshop.keeper && media.length === 0) {
+      const state = { stopped: false };
+      reading.set(question.id, state);
+      // A cache that fails is no reason to fail: the prompt is computed instead.
+      await workshop.keeper.bring(planned.plan.tokens).catch(() => undefined);
+      reading.delete(question.id);
+      if (state.stopped) {
+        send({ type: 'step', pieces: stoppedPieces(question.id) });
+        return;
+      }
+    }
+    const generation = startGeneration(workshop, planned);
     send({ type: 'step', pieces: [generation.start(), ...pieces] });
     loop.add(generation);
   } catch (error) {
@@ -90,7 +104,7 @@ async function beginWithMedia(serving: Serving, question: GenerateMessage): Prom
       exclusively: (work) => loop.between(work),
       stopped: () => state.stopped,
     });
-    if (media) begin(serving, question, media);
+    if (media) await begin(serving, question, media);
     else send({ type: 'step', pieces: stoppedPieces(question.id) });
   } catch (error) {
     send({ type: 'step', pieces: [errorPiece(question.id, error)] });
@@ -109,7 +123,7 @@ function stoppedPieces(id: number): Piece[] {
   ];
 }
 
-function serve(loaded: Loaded): Serving {
+async function serve(loaded: Loaded): Promise<Serving> {
   const { context, options, contextSize } = loaded;
   const now = () => performance.now();
   const workshop: Workshop = {
@@ -120,6 +134,9 @@ function serve(loaded: Loaded): Serving {
     retained: undefined,
     breakers: undefined,
     reasoning: 'unknown',
+    keeper: undefined,
   };
-  return { workshop, loop: new BatchLoop(context, send, now), reading: new Map() };
+  const loop = new BatchLoop(context, send, now);
+  workshop.keeper = await openKeeper(loaded, workshop.slots, (work) => loop.between(work));
+  return { workshop, loop, reading: new Map() };
 }

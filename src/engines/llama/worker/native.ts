@@ -181,6 +181,18 @@ function bind({ base, ggml, llama, backendFolder: folder, layout }: Libraries) {
       llama,
       'int32 llama_memory_seq_pos_max(void *memory, int32 sequence)',
     ),
+    stateSize: declare<(context: Pointer, sequence: number) => number>(
+      llama,
+      'size_t llama_state_seq_get_size(void *context, int32 sequence)',
+    ),
+    stateGet: declare<(context: Pointer, into: Uint8Array, size: number, sequence: number) => number>(
+      llama,
+      'size_t llama_state_seq_get_data(void *context, void *into, size_t size, int32 sequence)',
+    ),
+    stateSet: declare<(context: Pointer, from: Uint8Array, size: number, sequence: number) => number>(
+      llama,
+      'size_t llama_state_seq_set_data(void *context, void *from, size_t size, int32 sequence)',
+    ),
     memoryCanShift: declare<(memory: Pointer) => boolean>(llama, 'bool llama_memory_can_shift(void *memory)'),
     batchNew: declare<(tokens: number, embedding: number, sequences: number) => Batch>(
       llama,

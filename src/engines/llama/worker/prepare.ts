@@ -5,6 +5,7 @@ import { type DryBreakers, dryBreakers } from '../../../sampling/dry-breakers.ts
 import { ReasoningBudget } from '../../../sampling/reasoning-budget.ts';
 import { Sampler } from '../../../sampling/sampler.ts';
 import type { Piece } from '../messages.ts';
+import type { SnapshotKeeper } from './cache/keeper.ts';
 import { Generation } from './generation.ts';
 import { NativeGrammar } from './grammar.ts';
 import { markTokens, mentionAll, placeMedia } from './media-prompt.ts';
@@ -32,6 +33,8 @@ export interface Workshop {
   /** DRY breakers are looked for in the whole vocabulary: worth remembering for the next request. */
   breakers: { readonly strings: string; readonly found: DryBreakers } | undefined;
   reasoning: ReasoningSetup | undefined | 'unknown';
+  /** Keeps what the slots lose; there once its stores are open. */
+  keeper: SnapshotKeeper | undefined;
 }
 
 export interface Question {
@@ -42,19 +45,22 @@ export interface Question {
   readonly media: readonly ReadMedium[];
 }
 
-/** Turns a request into a generation that is ready to run: tokens, cache, samplers. Throws what is wrong with it. */
-export function prepareGeneration(
-  workshop: Workshop,
-  { id, request, seed, media }: Question,
-  pieces: Piece[],
-): Generation {
+/** A request whose prompt is known in tokens; nothing has been touched for it yet. */
+export interface Planned extends Omit<Question, 'media'> {
+  readonly startedAt: number;
+  readonly warn: (code: string, text: string) => void;
+  readonly plan: PromptPlan;
+  readonly spans: readonly MediumSpan[];
+  readonly bans: BanList;
+  readonly negativeTokens: Int32Array | undefined;
+}
+
+/** From words to tokens. Throws what is wrong with the request. */
+export function planGeneration(workshop: Workshop, { id, request, seed, media }: Question, pieces: Piece[]): Planned {
   const { loaded, now } = workshop;
-  const { vocabulary } = loaded;
   const startedAt = now();
   const warn = (code: string, text: string) => pieces.push({ type: 'warning', id, code, text });
-
-  const words = samplingVocabulary(vocabulary);
-  const bans = splitBans(request.bannedStrings, words);
+  const bans = splitBans(request.bannedStrings, samplingVocabulary(loaded.vocabulary));
   if (bans.dropped > 0)
     warn('bans-dropped', `${bans.dropped} of the banned strings are beyond the limit and have no effect.`);
   if (bans.phrases.length > 0 && !loaded.canRewind) {
@@ -72,20 +78,17 @@ export function prepareGeneration(
   const spans = findSpans(plan.tokens, media);
   const lost = media.filter(({ parts }) => !spans.some(({ chunk }) => parts.includes(chunk))).length;
   if (lost > 0) warn('media-dropped', `${lost} of the ${media.length} attached media did not fit and were left out.`);
-  const slot = takeSlot(workshop, plan.tokens);
-  return givenBackOnFailure(slot, () =>
-    begin({ workshop, id, request, seed, startedAt, warn, plan, spans, bans, negativeTokens, slot }),
-  );
+  return { id, request, seed, startedAt, warn, plan, spans, bans, negativeTokens };
 }
 
-interface Beginning extends Omit<Question, 'media'> {
+/** Takes a slot for a planned request and makes the generation that runs in it: cache, samplers. */
+export function startGeneration(workshop: Workshop, planned: Planned): Generation {
+  const slot = takeSlot(workshop, planned.plan.tokens);
+  return givenBackOnFailure(slot, () => begin({ ...planned, workshop, slot }));
+}
+
+interface Beginning extends Planned {
   readonly workshop: Workshop;
-  readonly startedAt: number;
-  readonly warn: (code: string, text: string) => void;
-  readonly plan: PromptPlan;
-  readonly spans: readonly MediumSpan[];
-  readonly bans: BanList;
-  readonly negativeTokens: Int32Array | undefined;
   readonly slot: Slot;
 }
 
@@ -145,7 +148,10 @@ function begin({
     droppedTokens: plan.dropped,
     startedAt,
     now,
-    ended: () => keepGrammar(workshop, grammar),
+    ended: () => {
+      keepGrammar(workshop, grammar);
+      void workshop.keeper?.ended(slot);
+    },
   });
 }
 

@@ -1,3 +1,4 @@
+import type { Snapshot } from './cache/snapshot.ts';
 import type { Context, DecodeResult } from './context.ts';
 import type { MediumSpan } from './medium.ts';
 
@@ -56,6 +57,27 @@ export class Slot {
     this.computed = other.computed;
     this.length = count;
     this.forgetFrom(count);
+  }
+
+  /** Its computed tokens and their state; undefined with pictures or sounds, which could not be told apart later. */
+  snapshot(): Snapshot | undefined {
+    if (this.#media.length > 0 || this.computed === 0) return undefined;
+    return { tokens: this.cached.slice(), state: this.context.state(this.sequence) };
+  }
+
+  /** Becomes what a snapshot holds; false if that cannot be put back, and then it is empty. */
+  restore({ tokens, state }: Snapshot): boolean {
+    this.#media = [];
+    this.forgetFrom(0);
+    if (tokens.length > this.tokens.length || !this.context.restore(this.sequence, state)) {
+      this.context.forget(this.sequence, 0);
+      this.length = 0;
+      return false;
+    }
+    this.tokens.set(tokens);
+    this.computed = tokens.length;
+    this.length = tokens.length;
+    return true;
   }
 
   /** Begins a new text, of which the cache already holds the first `computed` tokens. */

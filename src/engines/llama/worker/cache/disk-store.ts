@@ -45,14 +45,17 @@ export class DiskStore implements SnapshotStore {
     const content = await readWhole(path);
     const tokenBytes = entry.tokens.length * 4;
     if (!content || content.length < headerBytes + tokenBytes || !isSound(content)) {
-      this.#entries.delete(id);
-      await rm(path, { force: true });
+      await this.remove(id);
       return undefined;
     }
     const usedAt = this.options.now();
     this.#entries.set(id, { ...entry, usedAt });
     await utimes(path, usedAt / 1000, usedAt / 1000).catch(() => undefined);
     return { tokens: entry.tokens, state: content.subarray(headerBytes + tokenBytes) };
+  }
+
+  async remove(id: string): Promise<void> {
+    if (this.#entries.delete(id)) await rm(join(this.options.folder, id), { force: true });
   }
 
   async write({ tokens, state }: Snapshot): Promise<void> {
@@ -71,8 +74,7 @@ export class DiskStore implements SnapshotStore {
     await rename(`${path}.part`, path);
     this.#entries.set(id, { id, tokens, bytes, usedAt: this.options.now() });
     for (const { id: old } of overLimit(this.entries(), { bytes: this.options.bytes, count: 10_000 })) {
-      this.#entries.delete(old);
-      await rm(join(this.options.folder, old), { force: true });
+      await this.remove(old);
     }
   }
 

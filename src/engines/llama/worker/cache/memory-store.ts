@@ -26,6 +26,10 @@ export class MemoryStore implements SnapshotStore {
     return kept.snapshot;
   }
 
+  async remove(id: string): Promise<void> {
+    this.#kept.delete(id);
+  }
+
   async write(snapshot: Snapshot): Promise<void> {
     const id = String(this.#nextId++);
     const bytes = snapshot.state.byteLength + snapshot.tokens.byteLength;

@@ -21,6 +21,7 @@ export interface SnapshotStore {
   /** Undefined when it is gone or damaged; then it is no longer among the entries either. */
   read(id: string): Promise<Snapshot | undefined>;
   write(snapshot: Snapshot): Promise<void>;
+  remove(id: string): Promise<void>;
 }
 
 export interface SnapshotChoice {
@@ -50,9 +51,18 @@ export function chooseSnapshot(
   return best;
 }
 
-/** Whether one of the entries already holds (nearly) all of these tokens, so that another would add nothing. */
+/** A snapshot that already holds this much of a text serves it well enough: a growing chat is not written at each turn. */
+const wellCovered = 0.8;
+
 export function isCovered(entries: readonly SnapshotEntry[], tokens: Int32Array): boolean {
-  return entries.some((entry) => commonPrefix(entry.tokens, tokens) >= tokens.length - worthReading);
+  return entries.some((entry) => commonPrefix(entry.tokens, tokens) >= wellCovered * tokens.length);
+}
+
+/** Entries that a snapshot of these tokens makes useless: they are a beginning of it. */
+export function superseded(entries: readonly SnapshotEntry[], tokens: Int32Array): readonly SnapshotEntry[] {
+  return entries.filter(
+    (entry) => entry.tokens.length < tokens.length && commonPrefix(entry.tokens, tokens) === entry.tokens.length,
+  );
 }
 
 /** Those to give up so that at most `bytes` and `count` are kept, the ones not used for longest first. */

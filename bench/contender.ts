@@ -1,0 +1,135 @@
+import { spawn } from 'node:child_process';
+import { setTimeout as wait } from 'node:timers/promises';
+import type { BenchOptions } from './options.ts';
+import { freePort } from './ports.ts';
+import { childrenOf, cpuMicroseconds, residentMegabytes } from './process-figures.ts';
+import { ended, type ServerProcess, startServer } from './server-process.ts';
+
+/** A server that is measured beside another one. */
+export interface Contender {
+  readonly name: string;
+  readonly host: string;
+  readonly port: number;
+  /** All that belongs to it; empty when it runs where we cannot look. */
+  readonly processes: () => readonly number[];
+  readonly stop: () => Promise<void>;
+}
+
+/** What both servers are started with, so that they do the same work. */
+export interface Shape {
+  readonly model: string;
+  readonly threads: number;
+  /** Tokens of one stream; a server that divides its context gets as many times more. */
+  readonly context: number;
+  readonly parallel: number;
+  readonly batch: number;
+}
+
+const patienceMs = 120_000;
+
+export async function startContenders(options: BenchOptions, shape: Shape): Promise<Contender[]> {
+  const parley = await startParley(options.server, shape);
+  try {
+    const peer = await startPeer(options.peer, shape);
+    return peer ? [parley, peer] : [parley];
+  } catch (error) {
+    await parley.stop();
+    throw error;
+  }
+}
+
+export async function startParley(entry: string, shape: Shape, more: readonly string[] = []): Promise<Contender> {
+  return parleyContender(await startServer(entry, { flags: [...parleyFlags(shape), ...more] }));
+}
+
+function parleyFlags({ model, threads, context, parallel, batch }: Shape): string[] {
+  const size = ['--contextsize', String(context), '--batchsize', String(batch)];
+  const together = parallel > 1 ? ['--parallelrequests', String(parallel), '--batchall'] : [];
+  return ['--model', model, '--usecpu', '--threads', String(threads), ...size, ...together];
+}
+
+function parleyContender({ pid, port, stop }: ServerProcess): Contender {
+  return { name: 'Parley', host: '127.0.0.1', port, processes: () => [pid, ...childrenOf(pid)], stop };
+}
+
+async function startPeer(peer: BenchOptions['peer'], shape: Shape): Promise<Contender | undefined> {
+  if (peer.command === undefined) {
+    if (peer.url === undefined) return undefined;
+    const { pid } = peer;
+    const processes = pid === undefined ? [] : [pid];
+    const running = { ...address(peer.url), processes: () => processes, stop: async () => {} };
+    await healthy(running, () => false);
+    return running;
+  }
+  const port = peer.url === undefined ? await freePort() : address(peer.url).port;
+  const [program = '', ...words] = filledIn(peer.command, shape, port);
+  const child = spawn(program, words, { stdio: ['ignore', 'ignore', 'ignore'] });
+  let failure: string | undefined;
+  child.once('error', (error) => {
+    failure = error.message;
+  });
+  const pid = child.pid ?? 0;
+  const started: Contender = {
+    name: 'peer',
+    host: '127.0.0.1',
+    port,
+    processes: () => [pid, ...childrenOf(pid)],
+    stop: () => ended(child),
+  };
+  try {
+    await healthy(started, () => failure !== undefined || child.exitCode !== null);
+  } catch (error) {
+    if (failure === undefined) await started.stop();
+    throw new Error(`the peer did not become ready (${failure ?? (error as Error).message})`);
+  }
+  return started;
+}
+
+function address(url: string): { name: string; host: string; port: number } {
+  const { hostname, port } = new URL(url);
+  return { name: 'peer', host: hostname, port: Number(port) || 80 };
+}
+
+/**
+ * The words of a command in which `{model}`, `{port}`, `{threads}`, `{parallel}`, `{batch}`, `{context}` (of one stream)
+ * and `{totalcontext}` (of all streams) stand for what the bench decides.
+ */
+export function filledIn(command: string, shape: Shape, port: number): string[] {
+  const values: Readonly<Record<string, string | number>> = {
+    ...shape,
+    port,
+    totalcontext: shape.context * shape.parallel,
+  };
+  return command
+    .trim()
+    .split(/\s+/)
+    .map((word) =>
+      word.replace(/\{(\w+)\}/g, (whole, name: string) => {
+        if (!Object.hasOwn(values, name)) throw new Error(`${whole} in --peer-command means nothing`);
+        return String(values[name]);
+      }),
+    );
+}
+
+async function healthy({ host, port }: Pick<Contender, 'host' | 'port'>, gone: () => boolean): Promise<void> {
+  const until = performance.now() + patienceMs;
+  while (performance.now() < until) {
+    if (gone()) throw new Error('it ended');
+    const answer = await fetch(`http://${host}:${port}/v1/models`).catch(() => undefined);
+    const health = await fetch(`http://${host}:${port}/health`).catch(() => undefined);
+    // Not every server has a path for its health; the list of models is there when the server is.
+    if (answer?.ok && (health?.ok || health?.status === 404)) return;
+    await wait(100);
+  }
+  throw new Error('it did not answer in time');
+}
+
+export function cpuOf({ processes }: Contender): number | undefined {
+  const all = processes();
+  return all.length === 0 ? undefined : all.reduce((sum, pid) => sum + cpuMicroseconds(pid), 0);
+}
+
+export function memoryOf({ processes }: Contender): number | undefined {
+  const all = processes();
+  return all.length === 0 ? undefined : all.reduce((sum, pid) => sum + residentMegabytes(pid), 0);
+}
