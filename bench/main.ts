@@ -1,10 +1,15 @@
-import { mkdirSync, writeFileSync } from 'node:fs';
-import { availableParallelism, cpus } from 'node:os';
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { availableParallelism, cpus, loadavg } from 'node:os';
 import { parseArgs } from 'node:util';
+import { cacheBench } from './cache.ts';
+import { documented, figuresOf, speedPlot } from './document.ts';
 import { engineBench } from './engine.ts';
+import { fairBench } from './fair.ts';
 import type { BenchOptions } from './options.ts';
 import { type Row, table } from './report.ts';
 import { samplingBench } from './sampling.ts';
+import { serveBench } from './serve.ts';
+import { soakBench } from './soak.ts';
 import { startBench } from './start.ts';
 import { streamBench } from './stream.ts';
 
@@ -13,37 +18,75 @@ const benches: Readonly<Record<string, (options: BenchOptions) => Promise<Row[]>
   stream: streamBench,
   start: startBench,
   sampling: samplingBench,
+  serve: serveBench,
+  fair: fairBench,
+  cache: cacheBench,
+  soak: soakBench,
 };
 
 const { values, positionals } = parseArgs({
   allowPositionals: true,
-  options: { server: { type: 'string' }, quick: { type: 'boolean', default: false }, threads: { type: 'string' } },
+  options: {
+    server: { type: 'string' },
+    quick: { type: 'boolean', default: false },
+    threads: { type: 'string' },
+    model: { type: 'string' },
+    peer: { type: 'string' },
+    'peer-pid': { type: 'string' },
+    'peer-command': { type: 'string' },
+    minutes: { type: 'string', default: '10' },
+    document: { type: 'boolean', default: false },
+  },
 });
 const names = positionals.length > 0 ? positionals : Object.keys(benches);
 const unknown = names.filter((name) => !Object.hasOwn(benches, name));
+const number = (text: string | undefined) => (text === undefined ? undefined : Number(text));
+const [threads, pid, minutes] = [values.threads, values['peer-pid'], values.minutes].map(number);
 if (process.platform !== 'linux') fail('The benches read processor time and memory from /proc, which only Linux has.');
 if (unknown.length > 0) fail(`No such bench: ${unknown.join(', ')}. There are: ${Object.keys(benches).join(', ')}.`);
 if (!values.server) fail('--server FILE is missing: the main file of a built server.');
+for (const [name, value] of Object.entries({ threads, 'peer-pid': pid, minutes })) {
+  if (value !== undefined && !(value > 0)) fail(`--${name} must be a number above 0.`);
+}
 
-const { quick } = values;
-const server = values.server;
-const threads = values.threads === undefined ? undefined : Number(values.threads);
+const url = values.peer === 'none' ? undefined : values.peer;
+if (url !== undefined && !URL.canParse(url)) fail('--peer must be the address of a server, or none.');
+const command = values['peer-command'];
+const options = {
+  server: values.server,
+  quick: values.quick,
+  threads,
+  model: values.model,
+  peer: { ...(url && { url }), ...(pid && { pid }), ...(command && { command }) },
+  minutes: minutes ?? 10,
+  log: (line: string) => console.log(`   ${line}`),
+};
 const all: Row[] = [];
 for (const name of names) {
   console.log(`== ${name}`);
-  const log = (line: string) => console.log(`   ${line}`);
-  const rows = (await benches[name]?.({ server, quick, threads, log })) ?? [];
-  save(name, rows);
+  const load = loadavg()[0] ?? 0;
+  const rows = (await benches[name]?.(options)) ?? [];
+  save(name, rows, load);
+  if (values.document) document(name, rows, load);
   all.push(...rows);
 }
 console.log(`\n${table(all)}`);
 process.exit(0);
 
-function save(name: string, rows: readonly Row[]): void {
+function save(name: string, rows: readonly Row[], load: number): void {
   const machine = { processor: cpus()[0]?.model ?? '', processors: availableParallelism(), node: process.version };
   mkdirSync('bench/results', { recursive: true });
-  const text = JSON.stringify({ bench: name, at: new Date().toISOString(), machine, rows }, undefined, 2);
+  const text = JSON.stringify({ bench: name, at: new Date().toISOString(), machine, load, rows }, undefined, 2);
   writeFileSync(`bench/results/${name}.json`, `${text}\n`);
+}
+
+function document(name: string, rows: readonly Row[], load: number): void {
+  const path = 'docs/performance.md';
+  const machine = `${availableParallelism()} processors (${cpus()[0]?.model ?? 'unknown'}), Node ${process.version}`;
+  const figures = figuresOf(rows, { date: new Date().toISOString().slice(0, 10), machine, load });
+  const plot = name === 'serve' ? '\n\n![Tokens a second over streams at once](performance.svg)' : '';
+  writeFileSync(path, documented(readFileSync(path, 'utf8'), name, figures + plot));
+  if (name === 'serve') writeFileSync('docs/performance.svg', speedPlot(rows));
 }
 
 function fail(sentence: string): never {

@@ -1,11 +1,13 @@
 import { readFileSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
+import { resolve } from 'node:path';
 import type { FlagKey, Settings } from '../src/config/flags.ts';
 import { loadSettings } from '../src/config/load.ts';
 import { linuxProcessors, threadCount } from '../src/config/threads.ts';
 import type { LoadOptions } from '../src/engines/llama/load-options.ts';
 import { readModelFile } from '../src/engines/llama/model-file.ts';
 import { loadOptions } from '../src/engines/llama/placement.ts';
+import { cachedModel } from './model-cache.ts';
 
 /** What every bench gets. */
 export interface BenchOptions {
@@ -13,9 +15,19 @@ export interface BenchOptions {
   readonly server: string;
   /** Fewer rounds: to see that the bench works rather than to believe its figures. */
   readonly quick: boolean;
-  /** The engine bench with this many threads only, in place of one and the default. */
+  /** The engine bench with this many threads only, in place of one and the default; the servers side by side with 2. */
   readonly threads: number | undefined;
+  /** The model for the servers side by side; the random one of 124 million weights when it is left out. */
+  readonly model: string | undefined;
+  /** Another server to measure beside Parley: one that runs, or the command that starts it. */
+  readonly peer: { readonly url?: string; readonly pid?: number; readonly command?: string };
+  /** How long the soak goes on. */
+  readonly minutes: number;
   readonly log: (line: string) => void;
+}
+
+export function benchModel({ model }: BenchOptions): Promise<string> {
+  return model === undefined ? cachedModel('random-124m') : Promise.resolve(resolve(model));
 }
 
 /** The settings that the server makes of these flags. */

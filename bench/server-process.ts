@@ -15,16 +15,20 @@ export interface StartOptions {
   /** For Node itself. */
   readonly nodeFlags?: readonly string[];
   readonly environment?: Readonly<Record<string, string>>;
+  /** Told every line that the server prints once it is ready, and all that it says about trouble. */
+  readonly onLine?: (line: string) => void;
 }
 
 /** Starts the server as a user would, and resolves when its model is ready. */
 export async function startServer(entry: string, options: StartOptions): Promise<ServerProcess> {
-  const { flags, nodeFlags = [], environment = {} } = options;
+  const { flags, nodeFlags = [], environment = {}, onLine } = options;
   const child = spawn(process.execPath, [...nodeFlags, entry, '--port', '0', '--quiet', ...flags], {
-    stdio: ['ignore', 'pipe', 'inherit'],
+    stdio: ['ignore', 'pipe', onLine ? 'pipe' : 'inherit'],
     env: { ...process.env, ...environment },
   });
+  if (onLine && child.stderr) createInterface({ input: child.stderr }).on('line', onLine);
   const port = await listening(child);
+  if (onLine && child.stdout) createInterface({ input: child.stdout }).on('line', onLine);
   const pid = child.pid as number;
   return {
     pid,

@@ -20,6 +20,8 @@ export interface Timings {
   readonly generationMs: number;
   /** Prompt tokens that were really computed; the rest came from the cache. */
   readonly processedTokens: number;
+  /** How many guessed tokens were right and wrong, where tokens were guessed. */
+  readonly draft?: { readonly accepted: number; readonly rejected: number };
 }
 
 export interface TokenChoice {

@@ -45,6 +45,8 @@ export class PerformanceLog {
       evalMsPerToken: perToken(timings.generationMs, usage.completionTokens),
       promptTokens: timings.processedTokens,
       completionTokens: usage.completionTokens,
+      draftAccepted: timings.draft?.accepted ?? 0,
+      draftRejected: timings.draft?.rejected ?? 0,
       generations: this.#last.generations + 1,
       stop: stops[cause],
     };

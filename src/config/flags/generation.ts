@@ -131,7 +131,7 @@ export const generationFlags = {
     default: 4,
     min: 0,
     metavar: 'TOKENS',
-    availability: 'later',
+    availability: 'ready',
     help: 'Tokens to draft at each step.',
   },
   draftgpulayers: {

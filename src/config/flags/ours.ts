@@ -53,7 +53,7 @@ export const ourFlags = {
     min: 0,
     bare: 3,
     metavar: 'TOKENS',
-    availability: 'later',
+    availability: 'ready',
     defaultText: '0, off',
     help: 'Draft by looking up passages of this length in the text so far, without a second model.',
   },

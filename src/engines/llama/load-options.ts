@@ -37,6 +37,8 @@ export interface LoadOptions {
   readonly contextShift: boolean;
   readonly reusePrompt: boolean;
   readonly addBos: boolean;
+  /** Guess `amount` tokens from what followed the last `pattern` tokens before. */
+  readonly draft: { readonly pattern: number; readonly amount: number } | undefined;
   /** How many snapshots of lost chats are kept in memory. */
   readonly smartCache: number;
   readonly diskCache: { readonly folder: string; readonly bytes: number } | undefined;

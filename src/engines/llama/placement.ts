@@ -46,6 +46,7 @@ export function loadOptions(settings: Settings, facts: PlacementFacts): LoadOpti
     contextShift: !settings.noshift,
     reusePrompt: !settings.nofastforward,
     addBos: !settings.nobostoken,
+    draft: settings.draftngram > 0 ? { pattern: settings.draftngram, amount: settings.draftamount } : undefined,
     smartCache: settings.smartcache === 1 ? 5 : settings.smartcache,
     diskCache: diskCache(settings.diskcache),
     cpuLevel: settings.failsafe ? 'no-avx' : settings.noavx2 ? 'no-avx2' : 'best',

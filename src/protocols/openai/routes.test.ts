@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { dialectParts } from '../testing/doubles.ts';
 import { openaiEndpoints } from './routes.ts';
 
-const endpoints = openaiEndpoints({ ...dialectParts(), replacePlaceholders: (texts) => texts, endpoints: () => [] });
+const endpoints = openaiEndpoints({ ...dialectParts(), replacePlaceholders: (texts) => texts });
 
 test('generating paths ask for the key, those that only inform do not', () => {
   const shown = endpoints.map(({ method, match, path, access, queued }) =>

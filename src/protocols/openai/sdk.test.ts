@@ -42,7 +42,6 @@ async function world(
   const endpoints: Endpoint[] = openaiEndpoints({
     ...dialectParts({ text, chat, modelName: () => 'koboldcpp/mini' }),
     replacePlaceholders: (texts) => texts,
-    endpoints: () => endpoints,
   });
   const { port } = await serve(endpoints, options);
   const client = new OpenAI({ baseURL: `http://127.0.0.1:${port}/v1`, apiKey: 'none', maxRetries: 0 });

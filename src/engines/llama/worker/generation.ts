@@ -30,6 +30,8 @@ export interface GenerationParts {
   readonly cachedTokens: number;
   readonly maxTokens: number;
   readonly droppedTokens: number;
+  /** Guesses the next tokens; undefined where nothing is guessed. */
+  readonly draft: ((tokens: Int32Array, length: number, most: number) => Int32Array) | undefined;
   readonly startedAt: number;
   readonly now: () => number;
   /** Called once, when nothing of this is used any more. */
@@ -43,6 +45,7 @@ export class Generation {
   #aborted = false;
   /** Tokens chosen, including those that were taken back: they count against the limit. */
   #chosen = 0;
+  #drafted = { accepted: 0, rejected: 0 };
   #pendingLogprobs: TokenLogprob[] = [];
   #firstDecodeAt: number | undefined;
   #firstTokenAt: number | undefined;
@@ -58,7 +61,8 @@ export class Generation {
   }
 
   get readingPrompt(): boolean {
-    return this.parts.slot.remaining > 1;
+    const { slot } = this.parts;
+    return slot.remaining - slot.guessed > 1;
   }
 
   abort(): void {
@@ -92,6 +96,7 @@ export class Generation {
     const { slot, negative, now } = this.parts;
     this.#firstDecodeAt ??= now();
     if (!negative) {
+      if (slot.remaining === 1) this.#guess(room - 1);
       slot.fill(room);
       return;
     }
@@ -113,10 +118,40 @@ export class Generation {
       pieces.push({ type: 'prompt-progress', id: this.id, done, total: promptTokens - cachedTokens });
     } else {
       this.#firstTokenAt ??= this.parts.now();
-      const token = this.#choose();
+      this.#chooseAll(slot.place, pieces);
+    }
+  }
+
+  /**
+   * Chooses after the last certain token, and goes on as long as what it chooses was guessed: its logits are there already.
+   * Each choice sees exactly what it would have seen without the guess, so the text is the same, only sooner.
+   */
+  #chooseAll(lastPlace: number, pieces: Piece[]): void {
+    const { slot } = this.parts;
+    const guesses = slot.tokens.slice(slot.length - slot.guessed, slot.length);
+    slot.withdrawGuesses();
+    const firstPlace = lastPlace - guesses.length;
+    let right = 0;
+    for (; !this.finished; right += 1) {
+      const length = slot.length;
+      const token = this.#choose(firstPlace + right);
       if (token === noToken) this.fail(dryGrammar(), pieces);
       else this.#take(token, pieces);
+      if (right >= guesses.length || token !== guesses[right] || slot.length !== length + 1) break;
     }
+    this.#drafted.accepted += right;
+    this.#drafted.rejected += guesses.length - right;
+    if (guesses.length > 0 && !this.finished) slot.dropWrong();
+  }
+
+  /** A few tokens that are likely to come, never beyond the limit or the context. */
+  #guess(room: number): void {
+    const { slot, draft, maxTokens } = this.parts;
+    if (!draft) return;
+    const most = Math.min(room, maxTokens - this.#chosen - 1, slot.tokens.length - slot.length - 1);
+    if (most <= 0) return;
+    const { tokens, length } = this.#history.upTo(slot.length);
+    slot.guess(draft(tokens, length, most).slice());
   }
 
   /** The batch was not computed because somebody gave up on it. */
@@ -131,11 +166,11 @@ export class Generation {
     this.#end();
   }
 
-  #choose(): number {
+  #choose(place: number): number {
     const { slot, negative, sampler, budget, output, request } = this.parts;
     const forced = budget?.forced;
     if (forced !== undefined && request.logprobs === undefined) return forced;
-    const logits = slot.context.logits(slot.place as number);
+    const logits = slot.context.logits(place);
     if (negative) {
       const scale = request.guidance?.scale ?? 1;
       mixGuidance(logits, negative.context.logits(negative.place as number), scale);
@@ -226,6 +261,7 @@ export class Generation {
         promptMs: firstTokenAt - firstDecodeAt,
         generationMs: end - firstTokenAt,
         processedTokens: Math.min(this.parts.slot.computed, promptTokens) - cachedTokens,
+        ...(this.parts.draft ? { draft: this.#drafted } : {}),
       },
     });
     this.#end();
@@ -234,6 +270,8 @@ export class Generation {
   #end(): void {
     if (this.finished) return;
     this.finished = true;
+    // What was computed of a wrong guess must not be taken for text.
+    if (this.parts.slot.computed > this.parts.slot.length) this.parts.slot.forgetFrom(this.parts.slot.length);
     this.parts.slot.finish();
     this.parts.negative?.finish();
     this.parts.ended();

@@ -154,6 +154,8 @@ function contextParams(
     n_batch: batchSize,
     n_ubatch: Math.min(options.microBatchSize, batchSize),
     n_seq_max: sequences,
+    // One output for each sequence, and one for each guess behind it.
+    n_outputs_max_per_seq: 1 + (options.draft?.amount ?? 0),
     n_threads: options.threads,
     n_threads_batch: options.batchThreads,
     flash_attn_type: options.flashAttention ? -1 : 0,

@@ -6,7 +6,8 @@ import { ReasoningBudget } from '../../../sampling/reasoning-budget.ts';
 import { Sampler } from '../../../sampling/sampler.ts';
 import type { Piece } from '../messages.ts';
 import type { SnapshotKeeper } from './cache/keeper.ts';
-import { Generation } from './generation.ts';
+import { lookupDraft } from './draft/lookup.ts';
+import { Generation, type GenerationParts } from './generation.ts';
 import { NativeGrammar } from './grammar.ts';
 import { markTokens, mentionAll, placeMedia } from './media-prompt.ts';
 import { findSpans, type MediumSpan, type ReadMedium } from './medium.ts';
@@ -146,6 +147,7 @@ function begin({
     cachedTokens,
     maxTokens: plan.maxTokens,
     droppedTokens: plan.dropped,
+    draft: drafter(loaded),
     startedAt,
     now,
     ended: () => {
@@ -153,6 +155,13 @@ function begin({
       void workshop.keeper?.ended(slot);
     },
   });
+}
+
+/** Guesses from the text itself, where the options ask for it and wrong ones can be taken back. */
+function drafter({ options, canRewind }: Loaded): GenerationParts['draft'] {
+  const { draft } = options;
+  if (!draft || !canRewind) return undefined;
+  return (tokens, length, most) => lookupDraft(tokens, length, draft.pattern, Math.min(most, draft.amount));
 }
 
 function promptPlan(

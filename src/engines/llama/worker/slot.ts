@@ -13,6 +13,8 @@ export class Slot {
   computed = 0;
   /** Where the logits of the last batch are; undefined while tokens are left to compute. */
   place: number | undefined;
+  /** Tokens at the end that are only guessed: their logits are wanted too, to see how far the guess is right. */
+  guessed = 0;
   /** A generation is at work here. */
   busy = false;
   /** The time of its last use, to find the one that can best be given up. */
@@ -101,7 +103,8 @@ export class Slot {
     const shift = this.#position(this.computed) - this.computed;
     this.place = undefined;
     for (let index = this.computed; index < this.computed + count; index += 1) {
-      const place = this.context.add(this.tokens[index] as number, index + shift, this.sequence, index === last);
+      const wanted = index >= last - this.guessed;
+      const place = this.context.add(this.tokens[index] as number, index + shift, this.sequence, wanted);
       if (index === last) this.place = place;
     }
     this.#inBatch = count;
@@ -115,6 +118,24 @@ export class Slot {
     return result;
   }
 
+  /** Adds tokens that may turn out to be wrong; they are computed with the last one that is certain. */
+  guess(tokens: Int32Array): void {
+    this.tokens.set(tokens, this.length);
+    this.length += tokens.length;
+    this.guessed = tokens.length;
+  }
+
+  /** The text without its guesses; what was computed of them stays until `dropWrong`. */
+  withdrawGuesses(): void {
+    this.length -= this.guessed;
+    this.guessed = 0;
+  }
+
+  /** After some guesses were taken over: the cache forgets those that were not. */
+  dropWrong(): void {
+    if (this.computed >= this.length) this.forgetFrom(this.length - 1);
+  }
+
   /** The batch was computed. */
   settle(): void {
     this.computed += this.#inBatch;
@@ -124,6 +145,7 @@ export class Slot {
   /** The batch was not computed; what part of it reached the cache is unknown, so it goes. */
   rollback(): void {
     this.#inBatch = 0;
+    this.withdrawGuesses();
     this.forgetFrom(this.computed);
   }
 

@@ -1,0 +1,42 @@
+import { linePlot, type Series } from './line-plot.ts';
+import { type Row, table } from './report.ts';
+
+/** What is between these lines is written anew by `--document`; all around it is for people to write. */
+const begin = (bench: string): string => `<!-- ${bench}: begin -->`;
+const end = (bench: string): string => `<!-- ${bench}: end -->`;
+
+/** The page with the figures of one bench in their place; a bench without a place gets one at the end. */
+export function documented(page: string, bench: string, figures: string): string {
+  const section = `${begin(bench)}\n${figures}\n${end(bench)}`;
+  const [from, until] = [page.indexOf(begin(bench)), page.indexOf(end(bench))];
+  if (from < 0 || until < from) return `${page.trimEnd()}\n\n## Figures: ${bench}\n\n${section}\n`;
+  return `${page.slice(0, from)}${section}${page.slice(until + end(bench).length)}`;
+}
+
+export interface Circumstances {
+  readonly date: string;
+  readonly machine: string;
+  readonly load: number;
+}
+
+export function figuresOf(rows: readonly Row[], { date, machine, load }: Circumstances): string {
+  return `${date}, ${machine}; load average ${load.toFixed(1)} at the beginning.\n\n${table(rows)}`;
+}
+
+const speed = /^(?<name>.+), (?<streams>\d+) at once: speed$/;
+
+/** Tokens a second over the number of streams, for each server in the rows of `serve`. */
+export function speedSeries(rows: readonly Row[]): Series[] {
+  const found = new Map<string, [number, number][]>();
+  for (const { what, value } of rows) {
+    const { name, streams } = speed.exec(what)?.groups ?? {};
+    if (name === undefined) continue;
+    found.set(name, [...(found.get(name) ?? []), [Number(streams), value]]);
+  }
+  return [...found].map(([name, points]) => ({ name, points }));
+}
+
+export function speedPlot(rows: readonly Row[]): string {
+  const titles = { title: 'Tokens a second, all streams together', xTitle: 'streams at once', yTitle: 'tokens/s' };
+  return linePlot(speedSeries(rows), titles);
+}

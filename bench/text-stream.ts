@@ -1,0 +1,96 @@
+import { request } from 'node:http';
+import type { Contender } from './contender.ts';
+
+/** What a client saw of one streamed answer; moments in milliseconds of `performance.now`. */
+export interface StreamedText {
+  readonly askedAt: number;
+  /** One for each event with text: the tokens, but for those that only together make a character. */
+  readonly arrivals: readonly number[];
+  readonly endedAt: number;
+  readonly promptTokens: number;
+  readonly cachedTokens: number;
+  readonly tokens: number;
+}
+
+/** Fields that make every server give the most likely tokens and as many as are asked for; each knows its own name. */
+const greedyToTheEnd = {
+  temperature: 0,
+  top_k: 1,
+  repeat_penalty: 1,
+  rep_pen: 1,
+  ban_eos_token: true,
+  ignore_eos: true,
+  stream: true,
+  stream_options: { include_usage: true },
+};
+
+export function streamCompletion(server: Contender, prompt: string, tokens: number): Promise<StreamedText> {
+  return streamText(server, '/v1/completions', { ...greedyToTheEnd, prompt, max_tokens: tokens });
+}
+
+export function streamChat(server: Contender, messages: readonly object[], tokens: number): Promise<StreamedText> {
+  return streamText(server, '/v1/chat/completions', { ...greedyToTheEnd, messages, max_tokens: tokens });
+}
+
+function streamText({ host, port }: Contender, path: string, fields: object): Promise<StreamedText> {
+  const body = JSON.stringify({ model: 'bench', ...fields });
+  const headers = { 'content-type': 'application/json', 'content-length': Buffer.byteLength(body) };
+  const askedAt = performance.now();
+  const reader = new EventReader();
+  return new Promise((resolve, reject) => {
+    const outgoing = request({ host, port, path, method: 'POST', headers, agent: false }, (response) => {
+      response.setEncoding('utf8');
+      response.on('data', (piece: string) => reader.read(piece, performance.now()));
+      response.on('error', reject);
+      response.on('end', () => {
+        if (response.statusCode !== 200) reject(new Error(`${path}: ${response.statusCode} ${reader.rest}`));
+        else if (!reader.usage || reader.arrivals.length === 0) reject(new Error(`${path}: the answer broke off`));
+        else resolve({ askedAt, arrivals: reader.arrivals, endedAt: performance.now(), ...reader.usage });
+      });
+    });
+    outgoing.on('error', reject);
+    outgoing.end(body);
+  });
+}
+
+interface Usage {
+  readonly promptTokens: number;
+  readonly cachedTokens: number;
+  readonly tokens: number;
+}
+
+/** Finds the events in pieces that may begin and end anywhere. */
+export class EventReader {
+  readonly arrivals: number[] = [];
+  usage: Usage | undefined;
+  rest = '';
+
+  read(piece: string, now: number): void {
+    const frames = (this.rest + piece).split('\n\n');
+    this.rest = frames.pop() ?? '';
+    for (const frame of frames) this.#frame(frame, now);
+  }
+
+  #frame(frame: string, now: number): void {
+    if (!frame.startsWith('data: {')) return;
+    const event = JSON.parse(frame.slice('data: '.length)) as WireEvent;
+    const [choice] = event.choices ?? [];
+    if (choice?.text || choice?.delta?.content) this.arrivals.push(now);
+    if (event.usage) {
+      this.usage = {
+        promptTokens: event.usage.prompt_tokens,
+        cachedTokens: event.usage.prompt_tokens_details?.cached_tokens ?? 0,
+        tokens: event.usage.completion_tokens,
+      };
+    }
+  }
+}
+
+interface WireEvent {
+  readonly choices?: readonly { readonly text?: string; readonly delta?: { readonly content?: string | null } }[];
+  readonly usage?: {
+    readonly prompt_tokens: number;
+    readonly completion_tokens: number;
+    readonly prompt_tokens_details?: { readonly cached_tokens?: number };
+  } | null;
+}
