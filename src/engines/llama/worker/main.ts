@@ -23,7 +23,14 @@ const send = (message: FromWorker): void => {
   process.send?.(message);
 };
 
-process.on('disconnect', () => process.exit(0));
+process.on('disconnect', () => {
+  // A snapshot that is half written is lost; whoever stops us gives us a moment.
+  const grace = setTimeout(() => process.exit(0), 1500);
+  void Promise.resolve(serving?.workshop.keeper?.written()).finally(() => {
+    clearTimeout(grace);
+    process.exit(0);
+  });
+});
 process.on('message', (message: ToWorker) => void receive(message));
 
 async function receive(message: ToWorker): Promise<void> {

@@ -30,6 +30,8 @@ export class DiskStore implements SnapshotStore {
     const store = new DiskStore(options);
     for (const name of await readdir(options.folder)) {
       if (name.endsWith(ending)) await store.#index(name);
+      // Left by a process that ended while it wrote.
+      else if (name.endsWith(`${ending}.part`)) await rm(join(options.folder, name), { force: true });
     }
     return store;
   }

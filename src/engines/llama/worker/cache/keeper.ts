@@ -21,7 +21,14 @@ const staying = 0.7;
 
 /** Keeps what the slots lose, and brings it back when it is wanted again. Without stores it does nothing. */
 export class SnapshotKeeper {
+  #writing: Promise<void> = Promise.resolve();
+
   constructor(private readonly parts: KeeperParts) {}
+
+  /** Resolves when what is being written now has been written. */
+  written(): Promise<void> {
+    return this.#writing;
+  }
 
   /** Before a prompt is computed: whatever would be lost is kept, and the best snapshot is put where the prompt will go. */
   async bring(wanted: Int32Array): Promise<void> {
@@ -44,9 +51,10 @@ export class SnapshotKeeper {
   async ended(slot: Slot): Promise<void> {
     const { disk, exclusively } = this.parts;
     if (!disk || slot.computed < shortest.disk || isCovered(disk.entries(), slot.cached)) return;
-    await exclusively(async () => {
+    this.#writing = exclusively(async () => {
       if (!slot.busy) await this.#write(disk, slot, shortest.disk);
-    });
+    }).catch(() => undefined);
+    await this.#writing;
   }
 
   async #keep(slot: Slot): Promise<void> {

@@ -1,0 +1,50 @@
+import { beforeAll, expect, test } from 'vitest';
+import { nativeClient } from './client.ts';
+import { liveServers } from './server.ts';
+
+const start = liveServers();
+const animals = ['cat', 'dog', 'fox', 'bear', 'king', 'girl', 'boy', 'tree'];
+const openings = [
+  (index: number) => `Once upon a time there was a ${animals[index % 8]} who`,
+  (index: number) => `<|im_start|>user\nTell me about number ${index}.<|im_end|>\n<|im_start|>assistant\n`,
+  (index: number) => `The year ${1900 + index} was`,
+  (index: number) => `Lily and Tom ${index % 3 ? 'played' : 'ran'} in the`,
+];
+/** Samplers of every kind, so that one request's settings would show in another's text if they leaked. */
+const settings = [
+  {},
+  { dry_multiplier: 0.8, dry_sequence_breakers: ['\n'] },
+  { top_a: 0.1, tfs: 0.9 },
+  { banned_tokens: ['little girl', 'big red'] },
+  { rep_pen: 1.2 },
+  { grammar: 'root ::= [a-z ,.]+' },
+  { mirostat: 2, temperature: 0.7, sampler_seed: 5 },
+  { typical: 0.9, logit_bias: { 100: -50 } },
+];
+const request = (index: number) => ({
+  prompt: openings[index % 4]?.(index),
+  max_length: 32,
+  temperature: 0,
+  ...settings[index % 8],
+});
+
+let client: ReturnType<typeof nativeClient>;
+beforeAll(async () => {
+  const server = await start(['--parallelrequests', '32', '--batchall', '--multiuser', '40', '--quiet']);
+  client = nativeClient(server.base);
+});
+
+test('32 requests at once with mixed samplers write what each of them writes alone', async () => {
+  const alone: string[] = [];
+  for (let index = 0; index < 32; index += 1) alone.push((await client.generate(request(index))).text);
+  const together = await Promise.all(alone.map((_, index) => client.generate(request(index))));
+  expect(together.map(({ text }) => text)).toEqual(alone);
+});
+
+test('a long prompt beside running streams is read in chunks, and all of them end well', async () => {
+  const long = Array.from({ length: 300 }, (_, index) => `Item ${index} is here.`).join(' ');
+  const streams = [0, 4, 8, 12].map((index) => client.generate({ ...request(index), max_length: 60 }));
+  const reader = client.generate({ prompt: long, max_length: 8, temperature: 0 });
+  const all = await Promise.all([reader, ...streams]);
+  expect(all.every(({ text }) => text.length > 0)).toBe(true);
+});

@@ -1,0 +1,75 @@
+import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, describe, expect, test } from 'vitest';
+import { liveServers } from './server.ts';
+
+const start = liveServers();
+const folder = mkdtempSync(join(tmpdir(), 'parley-disk-'));
+const kept = join(folder, 'kept');
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+const text = (topic: string) =>
+  Array.from({ length: 70 }, (_, line) => `Line ${line} about ${topic}: ${line * 7} of ${line + 3}.`).join('\n');
+
+async function complete(base: string, prompt: string) {
+  const reply = await fetch(`${base}/v1/completions`, {
+    method: 'POST',
+    body: JSON.stringify({ prompt, max_tokens: 12, temperature: 0 }),
+  });
+  const { choices, usage } = (await reply.json()) as {
+    choices: { text: string }[];
+    usage: { prompt_tokens: number; prompt_tokens_details: { cached_tokens: number } };
+  };
+  const { prompt_tokens: all, prompt_tokens_details: details } = usage;
+  return { text: choices[0]?.text, all, cached: details.cached_tokens };
+}
+
+describe.each([
+  ['memory', ['--smartcache']],
+  ['disk', ['--diskcache', `${join(folder, 'small')}:1G`]],
+])('with snapshots in %s', (_, flags) => {
+  test('a chat that had to make room comes back whole, with the same text', async () => {
+    const { base } = await start(flags);
+    const fresh = await complete(base, text('trees'));
+    expect(fresh.cached).toBeLessThan(10);
+    await complete(base, text('ships'));
+    const again = await complete(base, text('trees'));
+    expect(again.cached).toBe(again.all - 1);
+    expect(again.text).toBe(fresh.text);
+  });
+});
+
+test('the disk serves the next start, until somebody empties it', async () => {
+  const first = await start(['--diskcache', kept]);
+  const fresh = await complete(first.base, text('clouds'));
+  await first.stop();
+  expect(readdirSync(kept)).toHaveLength(1);
+  const second = await start(['--diskcache', kept]);
+  const again = await complete(second.base, text('clouds'));
+  expect([again.cached, again.text]).toEqual([again.all - 1, fresh.text]);
+  await second.stop();
+  rmSync(kept, { recursive: true, force: true });
+  const third = await start(['--diskcache', kept]);
+  expect((await complete(third.base, text('clouds'))).cached).toBe(0);
+});
+
+test('guessed tokens change nothing but the speed', async () => {
+  const ask = async (base: string, extra: object) => {
+    const body = { prompt: `${'one two three four five six '.repeat(8)}one two`, max_length: 40, ...extra };
+    const reply = await fetch(`${base}/api/v1/generate`, { method: 'POST', body: JSON.stringify(body) });
+    return ((await reply.json()) as { results: { text: string }[] }).results[0]?.text;
+  };
+  const plain = await start([]);
+  const guessing = await start(['--draftngram', '3']);
+  for (const extra of [
+    { temperature: 0 },
+    { temperature: 0.8, sampler_seed: 3 },
+    { temperature: 0, banned_tokens: ['three four'] },
+    { temperature: 0.7, sampler_seed: 9, grammar: 'root ::= [a-z ]+' },
+  ]) {
+    expect(await ask(guessing.base, extra)).toBe(await ask(plain.base, extra));
+  }
+  const perf = (await (await fetch(`${guessing.base}/api/extra/perf`)).json()) as { last_draft_success: number };
+  expect(perf.last_draft_success).toBeGreaterThan(0);
+});
