@@ -22,6 +22,7 @@ import { fidelityEndpoint } from './protocols/fidelity/routes.ts';
 import { llamacppEndpoints } from './protocols/llamacpp/routes.ts';
 import { SlotWatch } from './protocols/llamacpp/slot-watch.ts';
 import { messagesEndpoints } from './protocols/messages/routes.ts';
+import { cacheEndpoint } from './protocols/native/cache.ts';
 import { modelName } from './protocols/native/model-name.ts';
 import { nativeEndpoints } from './protocols/native/routes.ts';
 import { answeringProbes } from './protocols/ollama/root.ts';
@@ -135,7 +136,7 @@ function chatOn({ settings, format, warn }: AppParts, text: TextService): ChatSe
 }
 
 function allEndpoints(
-  { settings, format, product, resting, shutdown }: AppParts,
+  { settings, engine, format, product, resting, shutdown }: AppParts,
   text: TextService,
   chat: ChatService,
   watch: Watchers,
@@ -211,6 +212,7 @@ function allEndpoints(
       loras: (settings.lora ?? []).map((path) => ({ path, scale: settings.loramult })),
       readChat: async (body) => (await decodeChat(body, dialect)).request,
     }),
+    cacheEndpoint(() => engine.cacheReport?.() ?? Promise.resolve({ slots: [], memory: null, disk: null, misses: [] })),
     fidelityEndpoint(Object.values(fidelityByPage).flat()),
     ...pagesEndpoints({ product, endpoints: () => endpoints }).map((endpoint) =>
       endpoint.path === '/' ? answeringProbes(endpoint) : endpoint,

@@ -1,3 +1,4 @@
+import type { CacheReport } from './cache-report.ts';
 import type { GenerationEvent } from './events.ts';
 import type { GenerationRequest } from './request.ts';
 import type { TextState } from './text-service.ts';
@@ -28,5 +29,7 @@ export interface TextEngine {
   settled(): Promise<void>;
   generate(request: GenerationRequest, seed: number, sink: GenerationSink): RunningGeneration;
   tokenize(text: string, options: { readonly addSpecial: boolean }): Promise<readonly number[]>;
+  /** What it keeps of earlier prompts; engines without such a cache leave it out. */
+  cacheReport?(): Promise<CacheReport>;
   detokenize(tokens: readonly number[], options: { readonly renderSpecial: boolean }): Promise<string>;
 }

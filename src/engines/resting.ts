@@ -1,3 +1,4 @@
+import type { CacheReport } from '../core/cache-report.ts';
 import type { GenerationRequest } from '../core/request.ts';
 import type { GenerationSink, RunningGeneration, TextEngine } from '../core/text-engine.ts';
 import type { TextState } from '../core/text-service.ts';
@@ -105,6 +106,11 @@ export class RestingEngine implements StartableEngine {
       this.#running -= 1;
       this.#plan();
     }
+  }
+
+  /** A model that rests keeps nothing, and a look at it is no reason to load it. */
+  cacheReport(): Promise<CacheReport> {
+    return this.#engine?.cacheReport?.() ?? Promise.resolve({ slots: [], memory: null, disk: null, misses: [] });
   }
 
   #awake(): StartableEngine {

@@ -1,3 +1,4 @@
+import type { CacheReport } from '../../core/cache-report.ts';
 import { AppError, reviveError } from '../../core/errors.ts';
 import type { FinishReason, GenerationEvent } from '../../core/events.ts';
 import type { GenerationRequest } from '../../core/request.ts';
@@ -110,6 +111,10 @@ export class LlamaHost implements TextEngine {
 
   detokenize(tokens: readonly number[], { renderSpecial }: { readonly renderSpecial: boolean }): Promise<string> {
     return this.#ask((id) => ({ type: 'detokenize', id, tokens, renderSpecial }));
+  }
+
+  cacheReport(): Promise<CacheReport> {
+    return this.#ask((id) => ({ type: 'cache', id }));
   }
 
   #ask<Answer>(question: (id: number) => ToWorker): Promise<Answer> {

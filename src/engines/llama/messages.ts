@@ -8,6 +8,7 @@ export type ToWorker =
   | { readonly type: 'load'; readonly options: LoadOptions }
   | { readonly type: 'generate'; readonly id: number; readonly request: GenerationRequest; readonly seed: number }
   | { readonly type: 'abort'; readonly id: number }
+  | { readonly type: 'cache'; readonly id: number }
   | { readonly type: 'tokenize'; readonly id: number; readonly text: string; readonly addSpecial: boolean }
   | {
       readonly type: 'detokenize';

@@ -1,6 +1,8 @@
 import { performance } from 'node:perf_hooks';
+import type { CacheReport } from '../../../core/cache-report.ts';
 import { plainError } from '../../../core/errors.ts';
 import type { FromWorker, Piece, ToWorker } from '../messages.ts';
+import { CacheDoctor } from './cache/doctor.ts';
 import { openKeeper } from './cache/open-keeper.ts';
 import { BatchLoop, errorPiece } from './loop.ts';
 import type { ReadMedium } from './medium.ts';
@@ -59,12 +61,23 @@ async function receive(message: ToWorker): Promise<void> {
       else loop.abort(message.id);
       return;
     }
+    case 'cache':
+      answer(message.id, () => cacheReport(workshop));
+      return;
     case 'tokenize':
       answer(message.id, () => [...vocabulary.tokenize(message.text, { addSpecial: message.addSpecial })]);
       return;
     case 'detokenize':
       answer(message.id, () => vocabulary.detokenize(message.tokens, message.renderSpecial));
   }
+}
+
+function cacheReport({ slots, keeper, doctor }: Workshop): CacheReport {
+  return {
+    slots: slots.map(({ computed, busy }) => ({ tokens: computed, busy })),
+    ...(keeper?.figures() ?? { memory: null, disk: null }),
+    misses: doctor.misses,
+  };
 }
 
 function answer(id: number, work: () => unknown): void {
@@ -142,6 +155,7 @@ async function serve(loaded: Loaded): Promise<Serving> {
     breakers: undefined,
     reasoning: 'unknown',
     keeper: undefined,
+    doctor: new CacheDoctor((tokens) => loaded.vocabulary.detokenize(tokens, true)),
   };
   const loop = new BatchLoop(context, send, now);
   workshop.keeper = await openKeeper(loaded, workshop.slots, (work) => loop.between(work));

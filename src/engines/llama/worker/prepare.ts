@@ -5,6 +5,7 @@ import { type DryBreakers, dryBreakers } from '../../../sampling/dry-breakers.ts
 import { ReasoningBudget } from '../../../sampling/reasoning-budget.ts';
 import { Sampler } from '../../../sampling/sampler.ts';
 import type { Piece } from '../messages.ts';
+import type { CacheDoctor } from './cache/doctor.ts';
 import type { SnapshotKeeper } from './cache/keeper.ts';
 import { lookupDraft } from './draft/lookup.ts';
 import { Generation, type GenerationParts } from './generation.ts';
@@ -36,6 +37,7 @@ export interface Workshop {
   reasoning: ReasoningSetup | undefined | 'unknown';
   /** Keeps what the slots lose; there once its stores are open. */
   keeper: SnapshotKeeper | undefined;
+  readonly doctor: CacheDoctor;
 }
 
 export interface Question {
@@ -109,6 +111,7 @@ function begin({
   const { loaded, now } = workshop;
   const { vocabulary } = loaded;
   const grammar = takeGrammar(workshop, request);
+  workshop.doctor.look(slot.cached, plan.tokens);
   const cachedTokens = reuseCache(loaded, slot, plan, spans, warn);
   const budget = reasoningBudget(workshop, request, plan);
   const negative = negativeTokens && workshop.negative;

@@ -1,3 +1,4 @@
+import type { CacheReport, SnapshotFigures } from '../../../../core/cache-report.ts';
 import { commonPrefix } from '../reuse.ts';
 import type { Slot } from '../slot.ts';
 import { chooseSlot } from '../slot-choice.ts';
@@ -24,6 +25,10 @@ export class SnapshotKeeper {
   #writing: Promise<void> = Promise.resolve();
 
   constructor(private readonly parts: KeeperParts) {}
+
+  figures(): Pick<CacheReport, 'memory' | 'disk'> {
+    return { memory: figures(this.parts.memory), disk: figures(this.parts.disk) };
+  }
 
   /** Resolves when what is being written now has been written. */
   written(): Promise<void> {
@@ -84,4 +89,10 @@ export class SnapshotKeeper {
   #stores(): SnapshotStore[] {
     return [this.parts.memory, this.parts.disk].filter((store) => store !== undefined);
   }
+}
+
+function figures(store: SnapshotStore | undefined): SnapshotFigures | null {
+  if (!store) return null;
+  const entries = store.entries();
+  return { snapshots: entries.length, bytes: entries.reduce((sum, { bytes }) => sum + bytes, 0) };
 }

@@ -1,0 +1,23 @@
+/** What the engine keeps of earlier prompts, and where it could not be used: for people who wonder why a prompt is slow. */
+export interface CacheReport {
+  readonly slots: readonly { readonly tokens: number; readonly busy: boolean }[];
+  readonly memory: SnapshotFigures | null;
+  readonly disk: SnapshotFigures | null;
+  /** The newest last. */
+  readonly misses: readonly CacheMiss[];
+}
+
+export interface SnapshotFigures {
+  readonly snapshots: number;
+  readonly bytes: number;
+}
+
+/** A prompt that parted from what was kept. */
+export interface CacheMiss {
+  readonly promptTokens: number;
+  readonly reusedTokens: number;
+  /** What stood there in the kept text, and what the prompt has instead. */
+  readonly kept: string;
+  readonly wanted: string;
+  readonly before: string;
+}

@@ -1,0 +1,32 @@
+import type { CacheReport } from '../../core/cache-report.ts';
+import { type Endpoint, json } from '../../http/call.ts';
+import { nativeFamily } from './errors.ts';
+
+/** Guarded: it shows pieces of what people wrote. */
+export function cacheEndpoint(report: () => Promise<CacheReport>): Endpoint {
+  return {
+    method: 'GET',
+    match: 'ending',
+    path: '/api/extra/cache',
+    access: 'guarded',
+    queued: false,
+    summary: 'What is kept of earlier prompts, and where the last prompts parted from it.',
+    family: nativeFamily,
+    handle: async () => json(encode(await report())),
+  };
+}
+
+function encode({ slots, memory, disk, misses }: CacheReport): object {
+  return {
+    slots,
+    memory,
+    disk,
+    misses: misses.map(({ promptTokens, reusedTokens, before, kept, wanted }) => ({
+      prompt_tokens: promptTokens,
+      reused_tokens: reusedTokens,
+      before,
+      kept,
+      wanted,
+    })),
+  };
+}
