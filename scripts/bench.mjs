@@ -3,8 +3,8 @@ import { fileURLToPath } from 'node:url';
 import { build } from './build.mjs';
 import { root } from './set-up.mjs';
 
-// Measures Parley: all benches, or those that are named. `--server FILE` measures a server that is already built, and
-// `--quick` takes fewer rounds, and `--threads 1` keeps the engine bench to one thread.
+// Measures Parley: all benches, or those that are named. `--server FILE` measures a server that is already built; the
+// other words are told in docs/performance.md.
 const words = process.argv.slice(2);
 const given = words.indexOf('--server');
 const path = (name) => fileURLToPath(new URL(name, root));

@@ -12,15 +12,14 @@ export function ensureInstalled() {
   const lock = path('package-lock.json');
   if (existsSync(marker) && statSync(marker).mtimeMs >= statSync(lock).mtimeMs - 1000) return;
   if (existsSync(marker) && sameVersions(marker, lock)) return;
-  console.log('Installing packages (npm ci) …');
+  console.log('Installing packages …');
   const npm = process.platform === 'win32' ? 'npm.cmd' : 'npm';
-  const { status } = spawnSync(npm, ['ci', '--no-fund', '--no-audit', '--loglevel=error'], {
-    cwd: root,
-    stdio: 'inherit',
-    shell: process.platform === 'win32',
-  });
+  // Not `npm ci`: it refuses a lock file that lacks optional parts for other systems, and not every registry has all of
+  // those. This installs the same locked versions and leaves the lock file alone.
+  const words = ['install', '--no-save', '--no-fund', '--no-audit', '--loglevel=error'];
+  const { status } = spawnSync(npm, words, { cwd: root, stdio: 'inherit', shell: process.platform === 'win32' });
   if (status !== 0) {
-    console.error('npm ci failed: is the npm registry reachable?');
+    console.error('The packages could not be installed: is the npm registry reachable?');
     process.exit(status ?? 1);
   }
 }
