@@ -1,3 +1,5 @@
+import { readGguf } from '../src/gguf/read.ts';
+import { numberOf, textOf } from '../src/gguf/types.ts';
 import { type Contender, startContenders } from './contender.ts';
 import { nonsense } from './nonsense.ts';
 import { type BenchOptions, benchModel } from './options.ts';
@@ -19,8 +21,8 @@ interface Meeting {
 /** A long prompt arrives while others are being answered: how long they stand still, and how long it waits itself. */
 export async function fairBench(options: BenchOptions): Promise<Row[]> {
   const model = await benchModel(options);
-  // The embedded model knows 2,048 tokens; the random one more than is needed here.
-  const long = options.model?.includes('mini') ? { context: 2048, words: 700 } : { context: 5120, words: 2000 };
+  const long =
+    (await trainedContext(model)) >= 5120 ? { context: 5120, tokens: 4000 } : { context: 2048, tokens: 1500 };
   const shape = {
     model,
     threads: options.threads ?? 2,
@@ -32,10 +34,16 @@ export async function fairBench(options: BenchOptions): Promise<Row[]> {
   const meetings = new Map<string, Meeting[]>(contenders.map(({ name }) => [name, []]));
   const rounds = options.quick ? 1 : 5;
   try {
-    for (const contender of contenders) await streamCompletion(contender, nonsense(9, 20), 20);
+    // How many tokens a word makes is the model's affair.
+    const wordsOfSample = 100;
+    let words = 0;
+    for (const contender of contenders) {
+      const { promptTokens } = await streamCompletion(contender, nonsense(9, wordsOfSample), 20);
+      words ||= Math.floor((long.tokens * wordsOfSample) / promptTokens);
+    }
     for (let round = 0; round < rounds; round += 1) {
       for (const contender of round % 2 === 0 ? contenders : [...contenders].reverse()) {
-        const meeting = await meet(contender, { round, words: long.words, quick: options.quick });
+        const meeting = await meet(contender, { round, words, quick: options.quick });
         meetings.get(contender.name)?.push(meeting);
         const { worstGapMs, longPromptTokens } = meeting;
         options.log(
@@ -49,6 +57,11 @@ export async function fairBench(options: BenchOptions): Promise<Row[]> {
   return contenders.flatMap(({ name }) => rowsOf(name, meetings.get(name) ?? []));
 }
 
+async function trainedContext(model: string): Promise<number> {
+  const header = await readGguf(model);
+  return numberOf(header, `${textOf(header, 'general.architecture')}.context_length`) ?? 0;
+}
+
 interface Order {
   readonly round: number;
   readonly words: number;
@@ -60,6 +73,8 @@ async function meet(contender: Contender, { round, words, quick }: Order): Promi
   const running = Array.from({ length: runningStreams }, (_, index) =>
     streamCompletion(contender, nonsense(round * 10 + index, 20), tokens),
   );
+  // Whoever fails is heard below; until then nobody listens.
+  for (const one of running) one.catch(() => undefined);
   // A request of its own tells when the others surely run: it waits in the same line.
   await streamCompletion(contender, nonsense(round * 10 + 8, 20), 8);
   const long = await streamCompletion(contender, nonsense(round * 10 + 9, words), 8);

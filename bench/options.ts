@@ -27,7 +27,9 @@ export interface BenchOptions {
 }
 
 export function benchModel({ model }: BenchOptions): Promise<string> {
-  return model === undefined ? cachedModel('random-124m') : Promise.resolve(resolve(model));
+  return model === undefined
+    ? cachedModel('random-124m-text', { byteTokens: 'text' })
+    : Promise.resolve(resolve(model));
 }
 
 /** The settings that the server makes of these flags. */

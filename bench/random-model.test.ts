@@ -167,3 +167,9 @@ function decodeOnce(path: string, prompt: string): { tokens: Int32Array; text: s
   call('llama_model_free', 'void', pointer)(model);
   return { tokens, text, logits };
 }
+
+test('the tokens for single bytes can be plain text, so that random output is always text', () => {
+  const byteKind = 6;
+  expect(syntheticVocabulary(2000).types.filter((type) => type === byteKind)).toHaveLength(256);
+  expect(syntheticVocabulary(2000, 'text').types).not.toContain(byteKind);
+});

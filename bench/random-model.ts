@@ -10,6 +10,8 @@ export interface RandomModelOptions {
   readonly kvHeads?: number;
   readonly feedForward?: number;
   readonly vocabulary?: number;
+  /** As `text` the tokens for single bytes are written out: random bytes are no UTF-8, and some servers give up on them. */
+  readonly byteTokens?: 'bytes' | 'text';
   readonly contextLength?: number;
   readonly type?: 'Q8_0' | 'F16';
   readonly seed?: number;
@@ -25,6 +27,7 @@ export const randomModelDefaults: Settings = {
   kvHeads: 4,
   feedForward: 2048,
   vocabulary: 32_000,
+  byteTokens: 'bytes',
   contextLength: 8192,
   type: 'Q8_0',
   seed: 1,
@@ -66,7 +69,7 @@ function check({ width, heads, kvHeads, feedForward, vocabulary }: Settings): vo
 }
 
 function metadataOf(settings: Settings): Record<string, GgufEntry> {
-  const { tokens, scores, types } = syntheticVocabulary(settings.vocabulary);
+  const { tokens, scores, types } = syntheticVocabulary(settings.vocabulary, settings.byteTokens);
   const count = (value: number): GgufEntry => ({ type: 'uint32', value });
   const text = (value: string): GgufEntry => ({ type: 'string', value });
   return {

@@ -5,6 +5,8 @@ import { childrenOf } from './process-figures.ts';
 export interface ServerProcess {
   readonly pid: number;
   readonly port: number;
+  /** Which build of the library's processor code it chose, by its own word. */
+  readonly cpuBuild: string;
   /** The process of the text engine. */
   worker(): number;
   stop(): Promise<void>;
@@ -27,12 +29,13 @@ export async function startServer(entry: string, options: StartOptions): Promise
     env: { ...process.env, ...environment },
   });
   if (onLine && child.stderr) createInterface({ input: child.stderr }).on('line', onLine);
-  const port = await listening(child);
+  const { port, cpuBuild } = await listening(child);
   if (onLine && child.stdout) createInterface({ input: child.stdout }).on('line', onLine);
   const pid = child.pid as number;
   return {
     pid,
     port,
+    cpuBuild,
     worker: () => {
       const [worker] = childrenOf(pid);
       if (worker === undefined) throw new Error('the server has no engine process');
@@ -50,14 +53,16 @@ export function ended(child: ChildProcess): Promise<void> {
   });
 }
 
-async function listening(child: ChildProcess): Promise<number> {
+async function listening(child: ChildProcess): Promise<Pick<ServerProcess, 'port' | 'cpuBuild'>> {
   if (!child.stdout) throw new Error('the server has no output');
   let port: number | undefined;
+  let cpuBuild = 'unknown';
   for await (const line of createInterface({ input: child.stdout })) {
     port ??= Number(/^Listening on .*:(\d+)$/.exec(line)?.[1]) || undefined;
+    cpuBuild = /CPU build ([\w.-]+)/.exec(line)?.[1] ?? cpuBuild;
     if (port === undefined || !line.startsWith('Please connect')) continue;
     child.stdout.resume();
-    return port;
+    return { port, cpuBuild };
   }
   throw new Error('the server ended before it was ready');
 }

@@ -52,12 +52,14 @@ async function run(server: ServerProcess, random: () => number, { minutes, log }
   const memory = { serverMegabytes: [] as number[], workerMegabytes: [] as number[] };
   const wrong: string[] = [];
   let done = 0;
+  const kinds: Record<PlannedRequest['ending']['type'], number> = { read: 0, disconnect: 0, abort: 0 };
   const client = async (name: number): Promise<void> => {
     for (let count = 0; performance.now() < until; count += 1) {
       const planned = planRequest(random);
       const problem = await perform(server.port, planned, `soak-${name}-${count}`);
       if (problem !== undefined) wrong.push(problem);
       done += 1;
+      kinds[planned.ending.type] += 1;
     }
   };
   const sample = async (): Promise<void> => {
@@ -70,6 +72,7 @@ async function run(server: ServerProcess, random: () => number, { minutes, log }
   };
   await Promise.all([sample(), ...Array.from({ length: clients }, (_, name) => client(name))]);
   if (server.worker() !== worker) wrong.push('the engine process is not the one that was there at the beginning');
+  log(`${kinds.read} read to their end, ${kinds.disconnect} cut off, ${kinds.abort} aborted`);
   return { done, wrong, ...memory };
 }
 

@@ -7,12 +7,15 @@ const letters = [...'etaoinshrdlucmfwygpbvkxqjz'];
  * A vocabulary in the manner of SentencePiece: three special tokens, every byte, then pieces of up to three letters with
  * and without a space before them. Any text can be written with it, English at about three characters a token.
  */
-export function syntheticVocabulary(size: number): { tokens: string[]; scores: number[]; types: number[] } {
+export function syntheticVocabulary(
+  size: number,
+  byteTokens: 'bytes' | 'text' = 'bytes',
+): { tokens: string[]; scores: number[]; types: number[] } {
   const tokens = ['<unk>', '<s>', '</s>'];
   const types = [kind.unknown, kind.control, kind.control];
   for (let byte = 0; byte < 256; byte += 1) {
     tokens.push(`<0x${byte.toString(16).toUpperCase().padStart(2, '0')}>`);
-    types.push(kind.byte);
+    types.push(byteTokens === 'bytes' ? kind.byte : kind.normal);
   }
   const special = tokens.length;
   for (const piece of pieces()) {

@@ -1,5 +1,5 @@
 import { randomInt } from 'node:crypto';
-import { readFileSync } from 'node:fs';
+import { readFileSync, statSync } from 'node:fs';
 import { stat } from 'node:fs/promises';
 import { hostname } from 'node:os';
 import { type InstructText, replacePlaceholders } from './chat/placeholders.ts';
@@ -16,6 +16,8 @@ import type { Endpoint } from './http/call.ts';
 import { createHttpServer, type HttpServer } from './http/server.ts';
 import { systemTimer } from './http/timers.ts';
 import { createMetrics, type Metrics } from './observe/metrics.ts';
+import { type AdminAccess, adminLevel } from './protocols/admin/access.ts';
+import { adminEndpoints } from './protocols/admin/routes.ts';
 import type { ControlParts } from './protocols/controls/decode.ts';
 import { type DialectParts, randomId } from './protocols/dialect.ts';
 import { fidelityEndpoint } from './protocols/fidelity/routes.ts';
@@ -56,6 +58,7 @@ export interface Resting {
   restAfter(milliseconds: number): void;
   /** Milliseconds since 1970. */
   expiresAt(): number;
+  loaded(): boolean;
 }
 
 export interface App {
@@ -136,7 +139,7 @@ function chatOn({ settings, format, warn }: AppParts, text: TextService): ChatSe
 }
 
 function allEndpoints(
-  { settings, engine, format, product, resting, shutdown }: AppParts,
+  { settings, engine, format, product, resting, shutdown, warn }: AppParts,
   text: TextService,
   chat: ChatService,
   watch: Watchers,
@@ -169,6 +172,7 @@ function allEndpoints(
     startTimer: systemTimer,
   };
   const instruct = (texts: InstructText) => replacePlaceholders(texts, adapter.tags);
+  const admin = adminAccess(settings, warn);
   const endpoints: Endpoint[] = [
     ...nativeEndpoints({
       service: text,
@@ -188,6 +192,7 @@ function allEndpoints(
         protected: Boolean(settings.password),
         guidance: settings.enableguidance,
         jinja: settings.jinja,
+        admin: adminLevel(admin),
       }),
       counters: () => ({ images: 0, speech: 0, transcriptions: 0 }),
       advertised: { maxLength: settings.hordegenlen, maxContext: settings.hordemaxctx },
@@ -201,7 +206,7 @@ function allEndpoints(
     ...ollamaEndpoints({
       ...dialect,
       modelFile: describeModelFile,
-      ...(resting ? { keepAlive: resting.restAfter, expiresAt: resting.expiresAt } : {}),
+      ...(resting ? { keepAlive: resting.restAfter, expiresAt: resting.expiresAt, loaded: resting.loaded } : {}),
     }),
     ...llamacppEndpoints({
       ...dialect,
@@ -213,12 +218,20 @@ function allEndpoints(
       readChat: async (body) => (await decodeChat(body, dialect)).request,
     }),
     cacheEndpoint(() => engine.cacheReport?.() ?? Promise.resolve({ slots: [], memory: null, disk: null, misses: [] })),
+    ...adminEndpoints({ access: admin, states: () => engine.states }),
     fidelityEndpoint(Object.values(fidelityByPage).flat()),
     ...pagesEndpoints({ product, endpoints: () => endpoints }).map((endpoint) =>
       endpoint.path === '/' ? answeringProbes(endpoint) : endpoint,
     ),
   ];
   return endpoints;
+}
+
+/** Without a folder of its own it is that of the program, which is always there. */
+function adminAccess({ admin, admindir, adminpassword }: Settings, warn: AppParts['warn']): AdminAccess {
+  const exists = admindir === '' || (statSync(admindir, { throwIfNoEntry: false })?.isDirectory() ?? false);
+  if (admin && !exists) warn(`--admindir ${admindir} is no folder: the admin paths stay closed.`);
+  return { enabled: admin && exists, password: adminpassword || undefined };
 }
 
 function httpServer({ settings, onError }: AppParts, endpoints: readonly Endpoint[]): HttpServer {

@@ -95,7 +95,11 @@ async function run(settings: Settings, given: ReadonlySet<FlagKey>, notes: reado
   const app = createApp({
     settings,
     engine,
-    resting: { restAfter: (time) => engine.restAfter(time), expiresAt: () => engine.expiresAt },
+    resting: {
+      restAfter: (time) => engine.restAfter(time),
+      expiresAt: () => engine.expiresAt,
+      loaded: () => engine.loaded,
+    },
     format,
     product,
     observer: scripted || settings.cli ? {} : requestLog,

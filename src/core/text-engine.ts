@@ -1,6 +1,7 @@
 import type { CacheReport } from './cache-report.ts';
 import type { GenerationEvent } from './events.ts';
 import type { GenerationRequest } from './request.ts';
+import type { SavedStates } from './saved-states.ts';
 import type { TextState } from './text-service.ts';
 
 /** What an engine tells of a generation besides its events: for people who watch, not for clients. */
@@ -32,4 +33,6 @@ export interface TextEngine {
   /** What it keeps of earlier prompts; engines without such a cache leave it out. */
   cacheReport?(): Promise<CacheReport>;
   detokenize(tokens: readonly number[], options: { readonly renderSpecial: boolean }): Promise<string>;
+  /** There while a model is ready whose state can be put aside. */
+  readonly states?: SavedStates | undefined;
 }

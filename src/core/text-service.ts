@@ -36,6 +36,8 @@ export interface Performance {
   readonly generations: number;
   readonly stop: 'none' | 'error' | 'limit' | 'end-token' | 'stop-text';
   readonly waiting: number;
+  /** How long somebody who came now would wait. */
+  readonly estimateSeconds: number;
   readonly idle: boolean;
   readonly uptimeSeconds: number;
   readonly idleSeconds: number;

@@ -1,5 +1,6 @@
 import type { CacheReport } from '../core/cache-report.ts';
 import type { GenerationRequest } from '../core/request.ts';
+import type { SavedStates } from '../core/saved-states.ts';
 import type { GenerationSink, RunningGeneration, TextEngine } from '../core/text-engine.ts';
 import type { TextState } from '../core/text-service.ts';
 
@@ -111,6 +112,19 @@ export class RestingEngine implements StartableEngine {
   /** A model that rests keeps nothing, and a look at it is no reason to load it. */
   cacheReport(): Promise<CacheReport> {
     return this.#engine?.cacheReport?.() ?? Promise.resolve({ slots: [], memory: null, disk: null, misses: [] });
+  }
+
+  /** States lie in the memory of the model: while it rests there are none. */
+  get states(): SavedStates | undefined {
+    const states = this.#engine?.states;
+    if (!states) return undefined;
+    return {
+      count: states.count,
+      check: () => this.#asked(states.check()),
+      save: (place) => this.#asked(states.save(place)),
+      load: (place) => this.#asked(states.load(place)),
+      clear: () => this.#asked(states.clear()),
+    };
   }
 
   #awake(): StartableEngine {

@@ -76,11 +76,24 @@ test('nothing is lost of a stream that was opened, in time or late', async () =>
   const { startTimer, pass } = clock();
   const coming = opened(events(), startTimer);
   pass();
-  const stream = await coming;
+  const { events: stream, first } = await coming;
+  expect(first).toBeUndefined();
   late.resolve('');
   const types: string[] = [];
   for await (const event of stream) types.push(event.type);
   expect(types).toEqual(['text-delta', 'error']);
+});
+
+test('the first event is known beforehand when it came in time, and still comes', async () => {
+  async function* events(): AsyncGenerator<GenerationEvent> {
+    yield text;
+  }
+  const { events: stream, first } = await opened(events(), clock().startTimer);
+  const all: GenerationEvent[] = [];
+  for await (const event of stream) all.push(event);
+  expect({ first, all }).toEqual({ first: text, all: [text] });
+  const nothing = (async function* (): AsyncGenerator<GenerationEvent> {})();
+  expect((await opened(nothing, clock().startTimer)).first).toBeUndefined();
 });
 
 test('a reader that leaves closes the source', async () => {
@@ -93,7 +106,8 @@ test('a reader that leaves closes the source', async () => {
       closed = true;
     }
   }
-  for await (const _ of await opened(events(), clock().startTimer)) break;
+  const { events: stream } = await opened(events(), clock().startTimer);
+  for await (const _ of stream) break;
   expect(closed).toBe(true);
 });
 

@@ -1,5 +1,5 @@
 import type { GenerationEvent } from '../core/events.ts';
-import type { Reply } from './call.ts';
+import type { Call, Reply } from './call.ts';
 import type { StartTimer } from './timers.ts';
 
 /** How long a client may see nothing at all before a proxy between begins to doubt the connection. */
@@ -14,6 +14,11 @@ export function within<Value>(promise: Promise<Value>, startTimer: StartTimer): 
     const timer = startTimer(patienceMs, () => resolve(undefined));
     promise.then(resolve, reject).finally(() => timer.cancel());
   });
+}
+
+/** Whether the client asked for the padding, which its own reader must be able to pass over. */
+export function wantsPadding({ headers }: Call): boolean {
+  return String(headers['x-koboldcpp-keepalive']).toLowerCase() === 'true';
 }
 
 /**
@@ -37,14 +42,19 @@ async function* padded(answer: Promise<string>): AsyncGenerator<string> {
   yield await answer;
 }
 
+/** A generation that has begun, or that kept its reader waiting for too long. */
+export interface Opened {
+  /** All of the events. */
+  readonly events: AsyncIterable<GenerationEvent>;
+  /** The first of them, where it came in time. */
+  readonly first: GenerationEvent | undefined;
+}
+
 /**
  * Waits for the first event, so that what is refused before any text keeps its own status instead of hiding in a stream
  * that began well. A long queue ends the wait: then the stream begins, and an error is its last frame.
  */
-export async function opened(
-  events: AsyncIterable<GenerationEvent>,
-  startTimer: StartTimer,
-): Promise<AsyncIterable<GenerationEvent>> {
+export async function opened(events: AsyncIterable<GenerationEvent>, startTimer: StartTimer): Promise<Opened> {
   const iterator = events[Symbol.asyncIterator]();
   const first = iterator.next();
   const soon = await within(first, startTimer);
@@ -52,7 +62,7 @@ export async function opened(
     await iterator.return?.();
     throw soon.value.error;
   }
-  return resumed(iterator, first);
+  return { events: resumed(iterator, first), first: soon?.done ? undefined : soon?.value };
 }
 
 /** Hands the steps through as they are: this lies on the path of every token. */

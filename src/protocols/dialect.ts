@@ -8,9 +8,9 @@ import type { TextService } from '../core/text-service.ts';
 import type { JsonObject } from '../http/body.ts';
 import type { Call, Headers, Reply } from '../http/call.ts';
 import type { Fetched } from '../http/outgoing.ts';
-import { opened, patienceMs } from '../http/patience.ts';
+import { type Opened, opened, patienceMs } from '../http/patience.ts';
 import type { StartTimer } from '../http/timers.ts';
-import { type ControlParts, decodeControls, decodeGenkey } from './controls/decode.ts';
+import { type ControlParts, decodeControls, decodeGenkey, effortShares } from './controls/decode.ts';
 
 /** What every chat dialect is built on; each adds only its own way of saying things. */
 export interface DialectParts {
@@ -41,9 +41,6 @@ export function ticketFor(call: Call, body: JsonObject): Ticket {
   return { genkey: decodeGenkey(body), client: call.remoteAddress, signal: call.signal };
 }
 
-/** How much of the reply each level of effort may spend on thinking; levels above these have no limit. */
-const effortShares: Readonly<Record<string, number>> = { none: 0, minimal: 0.1, low: 0.25, medium: 0.5, high: 0.75 };
-
 /**
  * One neutral control for every family's way of asking for more or less thinking. A number of tokens beats a level, and
  * a level that nobody knows means no limit.
@@ -53,7 +50,7 @@ export function reasoningControl(
   tokens: number | undefined,
 ): { readonly effort: string | undefined; readonly budget: ReasoningBudget | undefined } {
   if (tokens !== undefined && tokens >= 0) return { effort, budget: { type: 'tokens', tokens } };
-  const share = effort === undefined ? undefined : effortShares[effort];
+  const share = effortShares.get(effort ?? '');
   return { effort, budget: share === undefined ? undefined : { type: 'share', share } };
 }
 
@@ -66,10 +63,20 @@ export function refuseMedia(kind: 'image' | 'audio', field: string): AppError {
   return new AppError('unsupported', details);
 }
 
-/** Fields without effect and text that did not fit are told in headers, which every client can see and none must. */
+/** Fields without effect are told in a header, which every client can see and none must. */
 export function noticeHeaders(body: JsonObject, fidelity: EndpointFidelity): Headers {
   const ignored = ignoredFields(body, fidelity);
   return ignored.length > 0 ? { 'x-parley-ignored': ignored.join(', ') } : {};
+}
+
+/** So is text that did not fit. */
+export function droppedHeader(droppedTokens: number): Headers {
+  return droppedTokens > 0 ? { 'x-parley-dropped-tokens': String(droppedTokens) } : {};
+}
+
+/** For a stream, whose headers go out when no more than its first event is known. */
+export function droppedAtStart({ first }: Pick<Opened, 'first'>): Headers {
+  return droppedHeader(first?.type === 'start' ? (first.droppedTokens ?? 0) : 0);
 }
 
 export interface StreamOptions {
@@ -85,8 +92,13 @@ export async function streamReply(
   encode: (events: AsyncIterable<GenerationEvent>) => AsyncIterable<string>,
   { headers, filler, startTimer }: StreamOptions,
 ): Promise<Reply> {
-  const stream = encode(await opened(events, startTimer));
-  return { status: 200, headers, stream, keepAlive: { milliseconds: patienceMs, filler } };
+  const begun = await opened(events, startTimer);
+  return {
+    status: 200,
+    headers: { ...headers, ...droppedAtStart(begun) },
+    stream: encode(begun.events),
+    keepAlive: { milliseconds: patienceMs, filler },
+  };
 }
 
 /** Random, URL-safe, and long enough never to come twice. */

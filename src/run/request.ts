@@ -1,5 +1,5 @@
+import { defaultControls } from '../core/default-controls.ts';
 import type { GenerationRequest } from '../core/request.ts';
-import { defaultSampling } from '../core/sampling-fields.ts';
 
 /** A request as the terminal modes make it: all defaults, only the text is theirs. */
 export function plainRequest(
@@ -7,25 +7,5 @@ export function plainRequest(
   maxTokens: number,
   changes: Partial<GenerationRequest> = {},
 ): GenerationRequest {
-  return {
-    prompt,
-    memory: '',
-    media: [],
-    maxTokens,
-    maxContext: undefined,
-    overflow: 'trim',
-    sampling: defaultSampling,
-    logitBias: [],
-    bannedTokens: [],
-    bannedStrings: [],
-    grammar: undefined,
-    guidance: undefined,
-    stop: [],
-    trimStop: true,
-    endTokens: 'stop',
-    renderSpecial: false,
-    logprobs: undefined,
-    reasoning: undefined,
-    ...changes,
-  };
+  return { ...defaultControls, prompt, memory: '', maxTokens, ...changes };
 }

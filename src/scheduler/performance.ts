@@ -8,6 +8,12 @@ const stops: Record<FinishCause, Performance['stop']> = {
   aborted: 'limit',
 };
 
+export interface QueueFigures {
+  readonly waiting: number;
+  readonly running: number;
+  readonly estimateSeconds: number;
+}
+
 /** The figures of the last generation, kept from its events. */
 export class PerformanceLog {
   readonly #startedAt: number;
@@ -52,12 +58,13 @@ export class PerformanceLog {
     };
   }
 
-  report(queue: { readonly waiting: number; readonly running: number }): Performance {
+  report({ waiting, running, estimateSeconds }: QueueFigures): Performance {
     const now = this.now();
     return {
       ...this.#last,
-      waiting: queue.waiting,
-      idle: queue.running === 0,
+      waiting,
+      estimateSeconds,
+      idle: running === 0,
       uptimeSeconds: (now - this.#startedAt) / 1000,
       idleSeconds: (now - this.#usedAt) / 1000,
     };

@@ -82,6 +82,24 @@ test('whoever is refused is told how long the work takes', () => {
   expect(queue.estimateSeconds()).toBe(8);
 });
 
+test('nobody waits for a place that is free, but what must be alone waits for all', () => {
+  const queue = new Queue({ capacity: 2, waitingPlaces: () => 9 });
+  expect(queue.estimateSeconds()).toBe(0);
+  queue.enter();
+  expect([queue.estimateSeconds(), queue.estimateSeconds({ alone: true })]).toEqual([0, 5]);
+  queue.enter();
+  expect(queue.estimateSeconds()).toBe(5);
+  queue.enter();
+  queue.enter();
+  expect(queue.estimateSeconds()).toBe(10);
+});
+
+test('whoever must be alone and is refused is never told to come back at once', () => {
+  const queue = new Queue({ capacity: 2, waitingPlaces: () => 0 });
+  queue.enter();
+  expect(() => queue.enter({ alone: true })).toThrow(new AppError('busy', { retryAfterSeconds: 5 }));
+});
+
 test('leaving twice is leaving once', async () => {
   const queue = new Queue({ capacity: 1, waitingPlaces: () => 9 });
   const first = queue.enter();

@@ -46,9 +46,11 @@ export class Queue {
   }
 
   /** How long somebody who came now would wait. */
-  estimateSeconds(): number {
-    const rounds = Math.ceil((this.#waiting.length + 1) / this.options.capacity);
-    return this.#running.size === 0 ? 0 : Math.max(1, Math.round(rounds * this.#meanSeconds));
+  estimateSeconds({ client = '', alone = false }: Partial<Waiting> = {}): number {
+    const { capacity } = this.options;
+    if (this.#waiting.length === 0 && mayBegin({ client, alone }, [...this.#running], capacity)) return 0;
+    const rounds = Math.ceil((this.#waiting.length + 1) / capacity);
+    return Math.max(1, Math.round(rounds * this.#meanSeconds));
   }
 
   enter({ client = '', alone = false }: Partial<Waiting> = {}): Place {
@@ -62,7 +64,7 @@ export class Queue {
     this.#admit();
     if (this.#waiting.length > this.options.waitingPlaces() && this.#waiting.includes(entry)) {
       this.#waiting.splice(this.#waiting.indexOf(entry), 1);
-      throw new AppError('busy', { retryAfterSeconds: this.estimateSeconds() });
+      throw new AppError('busy', { retryAfterSeconds: this.estimateSeconds(entry) });
     }
     return {
       turn,

@@ -1,6 +1,7 @@
 import { Channel } from '../core/channel.ts';
-import { AppError, asAppError } from '../core/errors.ts';
+import { asAppError } from '../core/errors.ts';
 import type { GenerationEvent } from '../core/events.ts';
+import { refuseWithoutModel } from '../core/model-error.ts';
 import type { GenerationRequest, SharingTraits, Ticket } from '../core/request.ts';
 import type { PromptProgress, RunningGeneration, TextEngine } from '../core/text-engine.ts';
 import type { AbortOutcome, Performance, Reservation, TextService } from '../core/text-service.ts';
@@ -103,7 +104,7 @@ export function textService({
     void Promise.race([turn.then(() => engine.settled()), aborted(stop.signal)])
       .then(() => {
         if (stop.signal.aborted) return finishUnstarted(event);
-        refuseWithoutModel(engine);
+        refuseWithoutModel(engine.state());
         job.state = 'running';
         log.begin();
         observer.begun?.(request, job);
@@ -141,7 +142,10 @@ export function textService({
     detokenize: async (tokens, options) => ((await ready(engine)) ? engine.detokenize(tokens, options) : ''),
     state: () => engine.state(),
     contextSize: () => engine.contextSize(),
-    performance: (): Performance => log.report({ waiting: queue.waiting, running: queue.running }),
+    performance: (): Performance => {
+      const { waiting, running } = queue;
+      return log.report({ waiting, running, estimateSeconds: queue.estimateSeconds() });
+    },
   };
 }
 
@@ -150,12 +154,6 @@ const alone = (): Sharing => ({ type: 'alone', reason: undefined });
 async function ready(engine: TextEngine): Promise<boolean> {
   await engine.settled();
   return engine.state().type === 'ready';
-}
-
-function refuseWithoutModel(engine: TextEngine): void {
-  const state = engine.state();
-  if (state.type === 'none') throw new AppError('model-missing', { capability: 'text', flag: '--model FILE' });
-  if (state.type === 'failed') throw new AppError('model-load-failed', { model: state.name, reason: state.reason });
 }
 
 function finishUnstarted(event: (event: GenerationEvent) => void): void {

@@ -1,6 +1,6 @@
+import { defaultControls } from '../../core/default-controls.ts';
 import type { GenerationEvent } from '../../core/events.ts';
 import type { GenerationRequest } from '../../core/request.ts';
-import { defaultSampling } from '../../core/sampling-fields.ts';
 import type { Reservation, TextService } from '../../core/text-service.ts';
 import { type Tool, text } from '../messages.ts';
 import type { ChatRequest } from '../request.ts';
@@ -81,24 +81,7 @@ export function chatRequest(
     reasoning: { effort: undefined, separate: true },
     templateVariables: {},
     memory: '',
-    controls: {
-      media: [],
-      maxTokens: 50,
-      maxContext: undefined,
-      overflow: 'refuse',
-      sampling: defaultSampling,
-      logitBias: [],
-      bannedTokens: [],
-      bannedStrings: [],
-      grammar: undefined,
-      guidance: undefined,
-      stop: [],
-      trimStop: true,
-      endTokens: 'stop',
-      renderSpecial: false,
-      logprobs: undefined,
-      reasoning: undefined,
-    },
+    controls: { ...defaultControls, maxTokens: 50, overflow: 'refuse' },
     ...rest,
   };
 }

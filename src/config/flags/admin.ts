@@ -5,8 +5,8 @@ export const adminFlags = {
     names: ['--admin'],
     type: 'switch',
     default: false,
-    availability: 'later',
-    help: 'Let clients swap models and settings while the server runs.',
+    availability: 'ready',
+    help: 'Open the admin paths. For now these are check_state, save_state, load_state and clear_state, which put the state of a chat aside in memory; models cannot be swapped yet.',
   },
   adminpassword: {
     names: ['--adminpassword'],
@@ -15,8 +15,8 @@ export const adminFlags = {
     secret: true,
     environment: ['PARLEY_ADMINPASSWORD', 'KCPP_ADMINPASSWORD'],
     metavar: 'KEY',
-    availability: 'later',
-    help: 'Key for the admin paths.',
+    availability: 'ready',
+    help: 'Key for the admin paths. It opens what --password protects as well.',
   },
   admindir: {
     names: ['--admindir'],
@@ -25,8 +25,8 @@ export const adminFlags = {
     holds: 'folder',
     defaultText: 'the folder of the program',
     metavar: 'FOLDER',
-    availability: 'later',
-    help: 'Folder with the models and config files to choose from.',
+    availability: 'ready',
+    help: 'Folder of the admin paths, which are closed while it does not exist. Nothing is read from it yet.',
   },
   adminunloadtimeout: {
     names: ['--adminunloadtimeout'],

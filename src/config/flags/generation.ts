@@ -122,8 +122,8 @@ export const generationFlags = {
     default: '',
     holds: 'file',
     metavar: 'FILE',
-    availability: 'later',
-    help: 'Small model that drafts text for the large one to confirm.',
+    availability: 'ready',
+    help: 'Small model that drafts text for the large one to confirm; both must have the same vocabulary. The text stays the same. With --draftngram it drafts where the lookup finds nothing.',
   },
   draftamount: {
     names: ['--draftamount', '--draft-max', '--draft-n', '--spec-draft-n-max'],
@@ -140,8 +140,8 @@ export const generationFlags = {
     default: 999,
     min: -1,
     metavar: 'LAYERS',
-    availability: 'later',
-    help: 'Layers of the draft model to keep on the GPU.',
+    availability: 'ready',
+    help: 'Layers of the draft model to keep on the GPU; -1 keeps all there.',
   },
   draftgpusplit: {
     names: ['--draftgpusplit'],

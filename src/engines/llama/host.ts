@@ -2,13 +2,14 @@ import type { CacheReport } from '../../core/cache-report.ts';
 import { AppError, reviveError } from '../../core/errors.ts';
 import type { FinishReason, GenerationEvent } from '../../core/events.ts';
 import type { GenerationRequest } from '../../core/request.ts';
+import type { SavedStates } from '../../core/saved-states.ts';
 import type { GenerationSink, RunningGeneration, TextEngine } from '../../core/text-engine.ts';
 import type { TextModel, TextState } from '../../core/text-service.ts';
 import { backoffMs } from '../host/backoff.ts';
 import type { Child, ChildExit, Spawn } from '../host/child.ts';
 import type { LoadedModel, LoadOptions } from './load-options.ts';
 import { loadReason } from './load-reason.ts';
-import type { FromWorker, Piece, ToWorker } from './messages.ts';
+import type { FromWorker, Piece, StatesAction, ToWorker } from './messages.ts';
 
 export interface LlamaHostParts {
   readonly spawn: Spawn;
@@ -115,6 +116,18 @@ export class LlamaHost implements TextEngine {
 
   cacheReport(): Promise<CacheReport> {
     return this.#ask((id) => ({ type: 'cache', id }));
+  }
+
+  get states(): SavedStates | undefined {
+    if (this.#state.type !== 'ready') return undefined;
+    const ask = <Answer>(action: StatesAction) => this.#ask<Answer>((id) => ({ type: 'states', id, action }));
+    return {
+      count: this.options.statePlaces,
+      check: () => ask({ type: 'check' }),
+      save: (place) => ask({ type: 'save', place }),
+      load: (place) => ask({ type: 'load', place }),
+      clear: () => ask({ type: 'clear' }),
+    };
   }
 
   #ask<Answer>(question: (id: number) => ToWorker): Promise<Answer> {

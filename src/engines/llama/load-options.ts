@@ -37,10 +37,11 @@ export interface LoadOptions {
   readonly contextShift: boolean;
   readonly reusePrompt: boolean;
   readonly addBos: boolean;
-  /** Guess `amount` tokens from what followed the last `pattern` tokens before. */
-  readonly draft: { readonly pattern: number; readonly amount: number } | undefined;
+  readonly draft: DraftOptions | undefined;
   /** How many snapshots of lost chats are kept in memory. */
   readonly smartCache: number;
+  /** How many places there are for states that somebody wants to put aside. */
+  readonly statePlaces: number;
   readonly diskCache: { readonly folder: string; readonly bytes: number } | undefined;
   /** Which CPU builds may be used: all, those without AVX2, or those without AVX. */
   readonly cpuLevel: 'best' | 'no-avx2' | 'no-avx';
@@ -56,6 +57,14 @@ export interface ProjectorOptions {
   /** How many tokens a picture takes; -1 leaves it to the projector. */
   readonly minimumTokens: number;
   readonly maximumTokens: number;
+}
+
+/** How the next tokens are guessed, to be confirmed all at once: from the text itself, by a small model, or both. */
+export interface DraftOptions {
+  readonly amount: number;
+  /** Guess what followed the last so many tokens before; 0 looks nothing up. */
+  readonly pattern: number;
+  readonly model: { readonly path: string; readonly gpuLayers: number } | undefined;
 }
 
 export interface ModelShape {

@@ -9,6 +9,7 @@ export type ToWorker =
   | { readonly type: 'generate'; readonly id: number; readonly request: GenerationRequest; readonly seed: number }
   | { readonly type: 'abort'; readonly id: number }
   | { readonly type: 'cache'; readonly id: number }
+  | { readonly type: 'states'; readonly id: number; readonly action: StatesAction }
   | { readonly type: 'tokenize'; readonly id: number; readonly text: string; readonly addSpecial: boolean }
   | {
       readonly type: 'detokenize';
@@ -16,6 +17,11 @@ export type ToWorker =
       readonly tokens: readonly number[];
       readonly renderSpecial: boolean;
     };
+
+/** What is to be done with the numbered places for the state of the first sequence. */
+export type StatesAction =
+  | { readonly type: 'check' | 'clear' }
+  | { readonly type: 'save' | 'load'; readonly place: number };
 
 /** From the worker to the server. All pieces of one step of the batch travel in one message: that is what costs. */
 export type FromWorker =

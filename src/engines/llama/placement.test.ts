@@ -51,7 +51,16 @@ test.each<[Partial<Settings>, object]>([
   ],
   [{ overridetensors: 'blk=0=CPU' }, { tensorOverrides: [{ pattern: 'blk=0', buffer: 'CPU' }] }],
   [{ failsafe: true }, { cpuLevel: 'no-avx' }],
-  [{}, { projector: undefined }],
+  [{}, { projector: undefined, draft: undefined, statePlaces: 5 }],
+  [{ smartcache: 1 }, { smartCache: 5, statePlaces: 5 }],
+  [{ smartcache: 8 }, { smartCache: 8, statePlaces: 8 }],
+  [{ draftngram: 3 }, { draft: { amount: 4, pattern: 3, model: undefined } }],
+  [
+    { draftmodel: 'small.gguf', draftamount: 8, draftgpulayers: -1 },
+    { draft: { amount: 8, pattern: 0, model: { path: 'small.gguf', gpuLayers: 999 } } },
+  ],
+  [{ draftmodel: 'small.gguf', draftgpulayers: 3 }, { draft: { model: { gpuLayers: 3 } } }],
+  [{ draftmodel: 'small.gguf', draftamount: 0 }, { draft: undefined }],
   [
     { mmproj: 'eyes.gguf', visionmaxres: 512, visionmaxtokens: 100 },
     { projector: { path: 'eyes.gguf', useGpu: true, longestSide: 512, minimumTokens: -1, maximumTokens: 100 } },

@@ -1,6 +1,6 @@
 import type { Settings } from '../../config/flags.ts';
 import { AppError } from '../../core/errors.ts';
-import type { LoadOptions, MetadataOverride, ModelShape, ProjectorOptions } from './load-options.ts';
+import type { DraftOptions, LoadOptions, MetadataOverride, ModelShape, ProjectorOptions } from './load-options.ts';
 
 export interface PlacementFacts {
   readonly model: string;
@@ -9,6 +9,8 @@ export interface PlacementFacts {
   readonly threads: number;
   readonly contextSizeGiven: boolean;
 }
+
+const usualPlaces = 5;
 
 /** The flags about loading and placing a text model, as the engine wants to hear them. */
 export function loadOptions(settings: Settings, facts: PlacementFacts): LoadOptions {
@@ -46,8 +48,9 @@ export function loadOptions(settings: Settings, facts: PlacementFacts): LoadOpti
     contextShift: !settings.noshift,
     reusePrompt: !settings.nofastforward,
     addBos: !settings.nobostoken,
-    draft: settings.draftngram > 0 ? { pattern: settings.draftngram, amount: settings.draftamount } : undefined,
-    smartCache: settings.smartcache === 1 ? 5 : settings.smartcache,
+    draft: draft(settings),
+    smartCache: settings.smartcache === 1 ? usualPlaces : settings.smartcache,
+    statePlaces: settings.smartcache > 1 ? settings.smartcache : usualPlaces,
     diskCache: diskCache(settings.diskcache),
     cpuLevel: settings.failsafe ? 'no-avx' : settings.noavx2 ? 'no-avx2' : 'best',
     skipCpuVariants: 0,
@@ -62,6 +65,19 @@ function projector(settings: Settings): ProjectorOptions | undefined {
     longestSide: settings.visionmaxres,
     minimumTokens: settings.visionmintokens,
     maximumTokens: settings.visionmaxtokens,
+  };
+}
+
+/** As many layers as any model has stand for all of them, which is also what -1 means here: a draft model is small. */
+const allLayers = 999;
+
+function draft({ draftngram, draftmodel, draftamount, draftgpulayers }: Settings): DraftOptions | undefined {
+  if (draftamount <= 0 || (draftngram <= 0 && draftmodel === '')) return undefined;
+  const gpuLayers = draftgpulayers < 0 ? allLayers : draftgpulayers;
+  return {
+    amount: draftamount,
+    pattern: draftngram,
+    model: draftmodel === '' ? undefined : { path: draftmodel, gpuLayers },
   };
 }
 

@@ -20,7 +20,8 @@ export interface ControlParts {
 
 const limits = { stop: 256, bans: 768, alternatives: 10 };
 
-const effortShares = new Map([
+/** How much of the reply each level of effort may spend on thinking; levels above these have no limit. */
+export const effortShares: ReadonlyMap<string, number> = new Map([
   ['none', 0],
   ['minimal', 0.1],
   ['low', 0.25],

@@ -1,11 +1,12 @@
 import { AppError } from '../../core/errors.ts';
 import type { EndpointFidelity } from '../../core/fidelity.ts';
+import { refuseWithoutModel } from '../../core/model-error.ts';
 import { withReplySeed } from '../../core/reply-seed.ts';
 import type { GenerationRequest, Ticket } from '../../core/request.ts';
 import { type JsonObject, jsonObject } from '../../http/body.ts';
-import { type Call, type Endpoint, json, type Reply } from '../../http/call.ts';
+import { type Call, type Endpoint, type Headers, json, type Reply } from '../../http/call.ts';
 import { commentFrame, sseHeaders } from '../../http/sse.ts';
-import { type DialectParts, noticeHeaders, streamReply, ticketFor } from '../dialect.ts';
+import { type DialectParts, droppedHeader, noticeHeaders, streamReply, ticketFor } from '../dialect.ts';
 import { generateAll } from '../generate-all.ts';
 import { decodeLogitBias, resolveBias } from './bias.ts';
 import { type CompletionOptions, decodeOptions } from './decode.ts';
@@ -15,7 +16,6 @@ import { errorBody, llamacppFamily } from './errors.ts';
 import { completionFidelity, infillFidelity } from './fidelity.ts';
 import { findMarks } from './fill-marks.ts';
 import { infillPrompt } from './infill.ts';
-import { modelError } from './model-error.ts';
 import { decodePrompts, promptText } from './prompts.ts';
 import { type CompletionRecord, recordOf } from './record.ts';
 
@@ -62,8 +62,7 @@ export function completionEndpoints(parts: DialectParts): Endpoint[] {
 async function fillIn(call: Call, parts: DialectParts): Promise<Reply> {
   const { text } = parts;
   const search = await findMarks(text);
-  const failure = modelError(text.state());
-  if (failure) throw failure;
+  refuseWithoutModel(text.state());
   if (search.type === 'missing') return json(errorBody(501, search.sentence), 501);
   const { marks } = search;
   return complete(call, parts, {
@@ -110,7 +109,7 @@ async function answerWhole(
   run: Run,
   ticket: Ticket,
   parts: DialectParts,
-  { headers, list }: { readonly headers: Record<string, string>; readonly list: boolean },
+  { headers, list }: { readonly headers: Headers; readonly list: boolean },
 ): Promise<Reply> {
   const records: CompletionRecord[] = [];
   try {
@@ -121,12 +120,11 @@ async function answerWhole(
     throw error;
   }
   const bodies = records.map((record, index) => finalBody(record, run.views[index] as ReplyView));
-  const dropped = Math.max(0, ...records.map(({ droppedTokens }) => droppedTokens));
-  const told = dropped > 0 ? { ...headers, 'x-parley-dropped-tokens': String(dropped) } : headers;
-  return json(list || bodies.length > 1 ? bodies : bodies[0], 200, told);
+  const dropped = droppedHeader(Math.max(0, ...records.map(({ droppedTokens }) => droppedTokens)));
+  return json(list || bodies.length > 1 ? bodies : bodies[0], 200, { ...headers, ...dropped });
 }
 
-function answerStream(run: Run, ticket: Ticket, parts: DialectParts, headers: Record<string, string>): Promise<Reply> {
+function answerStream(run: Run, ticket: Ticket, parts: DialectParts, headers: Headers): Promise<Reply> {
   const [first, ...rest] = started(run, ticket, parts);
   if (!first) throw new AppError('invalid-field', { field: 'prompt', expected: 'something' });
   return streamReply(

@@ -2,11 +2,11 @@ import { asAppError } from '../../core/errors.ts';
 import type { FinishCause, GenerationEvent, TokenChoice, TokenLogprob } from '../../core/events.ts';
 import type { GenerationControls } from '../../core/request.ts';
 import { dataFrame } from '../../http/sse.ts';
+import { timingsBody } from '../timings.ts';
 import { type OutputOptions, spokenSeed } from './decode.ts';
 import { failureBody } from './errors.ts';
 import { CompletionRecord } from './record.ts';
 import { ownSettingsBody } from './settings.ts';
-import { timingsBody } from './timings.ts';
 
 /** What every object about one reply shares. */
 export interface ReplyView {

@@ -1,13 +1,13 @@
 import type { ChatRequest } from '../../chat/request.ts';
 import type { ChatService } from '../../chat/service.ts';
 import { AppError } from '../../core/errors.ts';
+import { refuseWithoutModel } from '../../core/model-error.ts';
 import type { TextService } from '../../core/text-service.ts';
 import { type JsonObject, jsonObject } from '../../http/body.ts';
 import { type Call, type Endpoint, json, type Reply } from '../../http/call.ts';
 import { isAbsent, readFlag } from '../controls/fields.ts';
 import { llamacppFamily } from './errors.ts';
 import { isTokenId } from './fields.ts';
-import { modelError } from './model-error.ts';
 import { type PromptPieces, readPieces } from './prompts.ts';
 
 export interface TokenParts {
@@ -50,7 +50,8 @@ async function tokenize(call: Call, text: TextService): Promise<Reply> {
   const withPieces = readFlag(body, 'with_pieces', false);
   if (!readFlag(body, 'parse_special', true)) await refuseSpecial(pieces, text);
   const tokens = await tokensOf(pieces, addSpecial, text);
-  requireModel(text);
+  // Only now, because the tokenizer waits for a model that is being loaded.
+  refuseWithoutModel(text.state());
   return json({ tokens: withPieces ? await withText(tokens, text) : tokens });
 }
 
@@ -94,7 +95,8 @@ async function detokenize(call: Call, text: TextService): Promise<Reply> {
     throw new AppError('invalid-field', { field: 'tokens', expected: 'an array of token numbers' });
   }
   const content = await text.detokenize(tokens, { renderSpecial: true });
-  requireModel(text);
+  // Only now, because the tokenizer waits for a model that is being loaded.
+  refuseWithoutModel(text.state());
   return json({ content });
 }
 
@@ -102,10 +104,4 @@ async function applyTemplate(call: Call, { chat, applyDefaults, readChat }: Toke
   const body = applyDefaults(jsonObject(call.body, { empty: 'refuse' }));
   const { prompt, memory } = await chat.render(await readChat(body));
   return json({ prompt: memory + prompt });
-}
-
-/** Asked afterwards, because the tokenizer waits for a model that is being loaded. */
-function requireModel(text: TextService): void {
-  const failure = modelError(text.state());
-  if (failure) throw failure;
 }

@@ -5,6 +5,17 @@ const integer = { type: 'integer' } as const;
 const range = { type: 'array', items: integer, minItems: 2, maxItems: 2 } as const;
 const choice = (...values: readonly string[]) => ({ type: 'string', enum: values });
 
+/** What the commands on files take. */
+const edits = {
+  path: string,
+  view_range: range,
+  file_text: string,
+  old_str: string,
+  new_str: string,
+  insert_line: integer,
+  insert_text: string,
+} as const;
+
 /**
  * Tools that the client runs but does not describe, because models of the original service know them by heart. Other
  * models are told; the dates at the end of the types only tell versions apart.
@@ -28,13 +39,7 @@ const known: readonly { readonly prefix: string; readonly tool: Omit<Tool, 'name
         type: 'object',
         properties: {
           command: choice('view', 'create', 'str_replace', 'insert'),
-          path: string,
-          view_range: range,
-          file_text: string,
-          old_str: string,
-          new_str: string,
-          insert_line: integer,
-          insert_text: string,
+          ...edits,
         },
         required: ['command', 'path'],
       },
@@ -50,13 +55,7 @@ const known: readonly { readonly prefix: string; readonly tool: Omit<Tool, 'name
         type: 'object',
         properties: {
           command: choice('view', 'create', 'str_replace', 'insert', 'delete', 'rename'),
-          path: string,
-          view_range: range,
-          file_text: string,
-          old_str: string,
-          new_str: string,
-          insert_line: integer,
-          insert_text: string,
+          ...edits,
           old_path: string,
           new_path: string,
         },

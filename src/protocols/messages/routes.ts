@@ -1,11 +1,12 @@
 import { AppError } from '../../core/errors.ts';
 import type { GenerationEvent } from '../../core/events.ts';
 import type { EndpointFidelity } from '../../core/fidelity.ts';
+import { refuseWithoutModel } from '../../core/model-error.ts';
 import { type JsonObject, jsonObject } from '../../http/body.ts';
 import { type Call, type Endpoint, type Headers, json, type Reply } from '../../http/call.ts';
 import { sseHeaders } from '../../http/sse.ts';
 import { readFlag } from '../controls/fields.ts';
-import { type DialectParts, noticeHeaders, streamReply, ticketFor } from '../dialect.ts';
+import { type DialectParts, droppedHeader, noticeHeaders, streamReply, ticketFor } from '../dialect.ts';
 import { uncountedHeaders, withMedia } from '../media.ts';
 import { decode } from './decode.ts';
 import { encodeStream, ping } from './encode.ts';
@@ -75,7 +76,7 @@ async function whole(events: AsyncIterable<GenerationEvent>, facts: ReplyFacts, 
   const { message, droppedTokens, warnings } = await foldReply(events, facts);
   return json(message, 200, {
     ...headers,
-    ...(droppedTokens > 0 ? { 'x-parley-dropped-tokens': String(droppedTokens) } : {}),
+    ...droppedHeader(droppedTokens),
     ...(warnings.length > 0 ? { 'x-parley-warnings': warnings.join(', ') } : {}),
   });
 }
@@ -85,20 +86,11 @@ async function count(call: Call, parts: MessagesParts): Promise<Reply> {
   const sent = jsonObject(call.body, { empty: 'refuse' });
   const body = parts.applyDefaults({ ...sent, max_tokens: undefined, compaction: undefined });
   const { request: asked, attachments, passed } = decode(body, parts);
-  requireModel(parts);
+  refuseWithoutModel(parts.text.state());
   const request = await withMedia(asked, attachments, { ...parts, signal: call.signal });
   const inputTokens = await parts.chat.countTokens(request);
   const headers = { ...replyHeaders(sent, countFidelity, passed, parts), ...uncountedHeaders(request) };
   return json({ input_tokens: inputTokens }, 200, headers);
-}
-
-/** Without a model there are no tokens to count, and 0 would look like an answer. */
-function requireModel({ text }: MessagesParts): void {
-  const state = text.state();
-  if (state.type === 'none') throw new AppError('model-missing', { capability: 'text', flag: '--model FILE' });
-  if (state.type === 'failed') {
-    throw new AppError('model-load-failed', { model: state.name, reason: state.reason });
-  }
 }
 
 const mostPlaces = 16;

@@ -1,7 +1,8 @@
 import { describe, expect, test } from 'vitest';
+import { defaultControls } from '../../core/default-controls.ts';
 import { AppError } from '../../core/errors.ts';
 import type { GenerationRequest } from '../../core/request.ts';
-import { defaultSamplerOrder, defaultSampling, type Sampling } from '../../core/sampling-fields.ts';
+import { defaultSamplerOrder, type Sampling } from '../../core/sampling-fields.ts';
 import { decodeGenkey } from '../controls/decode.ts';
 import { readyState, seeing } from '../testing/doubles.ts';
 import { type DecodeParts, decode } from './decode.ts';
@@ -18,26 +19,7 @@ const parts: DecodeParts = {
 };
 
 test('an empty body is a complete request with the documented defaults', () => {
-  expect(decode({}, parts)).toEqual<GenerationRequest>({
-    prompt: '',
-    memory: '',
-    media: [],
-    maxTokens: 2048,
-    maxContext: undefined,
-    overflow: 'trim',
-    sampling: defaultSampling,
-    logitBias: [],
-    bannedTokens: [],
-    bannedStrings: [],
-    grammar: undefined,
-    guidance: undefined,
-    stop: [],
-    trimStop: true,
-    endTokens: 'stop',
-    renderSpecial: false,
-    logprobs: undefined,
-    reasoning: undefined,
-  });
+  expect(decode({}, parts)).toEqual<GenerationRequest>({ ...defaultControls, prompt: '', memory: '' });
 });
 
 test('unknown fields and those that rest are let through', () => {

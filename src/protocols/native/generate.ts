@@ -5,10 +5,11 @@ import type { TextService } from '../../core/text-service.ts';
 import { type JsonObject, jsonObject } from '../../http/body.ts';
 import type { Call, Endpoint, Reply } from '../../http/call.ts';
 import { json } from '../../http/call.ts';
-import { opened, patienceMs, patientReply } from '../../http/patience.ts';
+import { opened, patienceMs, patientReply, wantsPadding } from '../../http/patience.ts';
 import { commentFrame, sseHeaders } from '../../http/sse.ts';
 import type { StartTimer } from '../../http/timers.ts';
 import { type ControlParts, decodeGenkey } from '../controls/decode.ts';
+import { droppedAtStart, droppedHeader } from '../dialect.ts';
 import { type DecodeParts, decode } from './decode.ts';
 import { encodeEmptyReply, encodeFailure, encodeReply, encodeStream } from './encode.ts';
 import { nativeFamily } from './errors.ts';
@@ -51,20 +52,25 @@ async function answerWhole(call: Call, parts: GenerateParts): Promise<Reply> {
   const body = parts.applyDefaults(jsonObject(call.body, { empty: 'refuse' }));
   if (parts.service.state().type === 'none') return json(encodeEmptyReply(modelMissing()));
   const { request, ticket } = prepare(body, call, parts);
-  const events = parts.service.generate(request, ticket);
-  const answer = fold(events).then((generation) =>
-    JSON.stringify(encodeReply(generation, { logprobs: request.logprobs !== undefined })),
+  const generation = fold(parts.service.generate(request, ticket));
+  const answer = generation.then((all) =>
+    JSON.stringify(encodeReply(all, { logprobs: request.logprobs !== undefined })),
   );
   if (wantsPadding(call)) return patientReply(answer, failureBody, parts.startTimer);
-  return { status: 200, headers: { 'content-type': 'application/json' }, body: await answer };
+  const whole = await answer;
+  const headers = { 'content-type': 'application/json', ...droppedHeader((await generation).droppedTokens) };
+  return { status: 200, headers, body: whole };
 }
 
 async function answerStream(call: Call, parts: GenerateParts): Promise<Reply> {
   const body = parts.applyDefaults(jsonObject(call.body, { empty: 'refuse' }));
-  const reply = (stream: AsyncIterable<string>): Reply => ({ status: 200, headers: sseHeaders, stream, keepAlive });
-  if (parts.service.state().type === 'none') return reply(encodeFailure(modelMissing()));
+  if (parts.service.state().type === 'none') {
+    return { status: 200, headers: sseHeaders, stream: encodeFailure(modelMissing()), keepAlive };
+  }
   const { request, ticket } = prepare(body, call, parts);
-  return reply(encodeStream(await opened(parts.service.generate(request, ticket), parts.startTimer)));
+  const begun = await opened(parts.service.generate(request, ticket), parts.startTimer);
+  const headers = { ...sseHeaders, ...droppedAtStart(begun) };
+  return { status: 200, headers, stream: encodeStream(begun.events), keepAlive };
 }
 
 const legacyNames = { text: 'prompt', max: 'max_length', top_k: 'top_k' } as const;
@@ -87,10 +93,6 @@ function prepare(
 ): { readonly request: GenerationRequest; readonly ticket: Ticket } {
   const request = decode(body, { ...controlParts(), replacePlaceholders, state: service.state() });
   return { request, ticket: { genkey: decodeGenkey(body), client: call.remoteAddress, signal: call.signal } };
-}
-
-function wantsPadding({ headers }: Call): boolean {
-  return String(headers['x-koboldcpp-keepalive']).toLowerCase() === 'true';
 }
 
 function modelMissing(): AppError {

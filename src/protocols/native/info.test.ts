@@ -16,6 +16,7 @@ const before: Performance = {
   generations: 0,
   stop: 'none',
   waiting: 0,
+  estimateSeconds: 0,
   idle: true,
   uptimeSeconds: 1,
   idleSeconds: 1,
@@ -114,6 +115,7 @@ test('the figures of a server that has done nothing are zeros', async () => {
     total_tts_gens: 2,
     total_transcribe_gens: 3,
     queue: 0,
+    queue_estimate: 0,
     idle: 1,
     hordeexitcounter: -1,
     uptime: 1,
@@ -132,13 +134,15 @@ test('times and speeds follow from the figures per token', async () => {
     completionTokens: 20,
     idle: false,
   };
-  expect(await get(parts(loading, {}, { ...busy, stop: 'stop-text', waiting: 4 }), '/api/extra/perf')).toMatchObject({
+  const asked = parts(loading, {}, { ...busy, stop: 'stop-text', waiting: 4, estimateSeconds: 30 });
+  expect(await get(asked, '/api/extra/perf')).toMatchObject({
     last_process_time: 0.1,
     last_eval_time: 0.2,
     last_process_speed: 500,
     last_eval_speed: 100,
     stop_reason: 2,
     queue: 4,
+    queue_estimate: 30,
     idle: 0,
     loading: { name: 'mini', progress: 0.25 },
   });

@@ -150,6 +150,7 @@ function performanceBody(figures: Performance, state: TextState, counters: Count
     total_tts_gens: counters.speech,
     total_transcribe_gens: counters.transcriptions,
     queue: figures.waiting,
+    queue_estimate: figures.estimateSeconds,
     idle: figures.idle ? 1 : 0,
     hordeexitcounter: -1,
     uptime: figures.uptimeSeconds,

@@ -31,6 +31,7 @@ const idle: Performance = {
   generations: 3,
   stop: 'stop-text',
   waiting: 1,
+  estimateSeconds: 8,
   idle: false,
   uptimeSeconds: 12.5,
   idleSeconds: 1.5,
@@ -172,6 +173,15 @@ test('the stream has the type of server-sent events and ends without a marker', 
     'event: message\ndata: {"token": "Hello", "finish_reason": null}\n\n' +
       'event: message\ndata: {"token": "", "finish_reason": "stop"}\n\n',
   );
+});
+
+test.each(['/api/v1/generate', '/api/extra/generate/stream'])('%s tells in a header what did not fit', async (path) => {
+  const start: GenerationEvent = { type: 'start', promptTokens: 9, cachedTokens: 0, maxTokens: 5, seed: 1 };
+  const cut = fakeService({ events: [{ ...start, droppedTokens: 7 }, finish] });
+  const reply = await ask(parts(cut.service), 'POST', path, { prompt: 'Hi' });
+  expect(reply.headers).toMatchObject({ 'x-parley-dropped-tokens': '7' });
+  const fitting = await ask(parts(fakeService({ events: [start, finish] }).service), 'POST', path, { prompt: 'Hi' });
+  expect(fitting.headers).not.toHaveProperty('x-parley-dropped-tokens');
 });
 
 test('the old request form answers in its own shape', async () => {

@@ -7,7 +7,7 @@ import { type Call, type Endpoint, json, type Reply } from '../../http/call.ts';
 import { ndjsonHeaders } from '../../http/ndjson.ts';
 import { opened } from '../../http/patience.ts';
 import { isObject, readFlag, readText } from '../controls/fields.ts';
-import { type DialectParts, noticeHeaders, ticketFor } from '../dialect.ts';
+import { type DialectParts, droppedAtStart, droppedHeader, noticeHeaders, ticketFor } from '../dialect.ts';
 import { type Completion, decodeChat, decodeCompletion, decodeContext, type Fields, fieldsOf } from './decode.ts';
 import { encodeStream } from './encode.ts';
 import { type ReplyFacts, timestamp } from './ending.ts';
@@ -129,14 +129,14 @@ async function reply(events: AsyncIterable<GenerationEvent>, work: Work, parts: 
       over();
       throw error;
     });
-    const stream = encodeStream(begun, shape, facts);
+    const stream = encodeStream(begun.events, shape, facts);
+    const headers = { ...ndjsonHeaders, ...notices, ...droppedAtStart(begun) };
     // No filler between the lines: clients of this dialect read every line as JSON, an empty one as a broken one.
-    return { status: 200, headers: { ...ndjsonHeaders, ...notices }, stream: ending(stream, over) };
+    return { status: 200, headers, stream: ending(stream, over) };
   }
   try {
     const { body, droppedTokens } = await encodeWhole(events, shape, facts);
-    const dropped = droppedTokens > 0 ? { 'x-parley-dropped-tokens': String(droppedTokens) } : {};
-    return json(body, 200, { ...jsonHeaders, ...notices, ...dropped });
+    return json(body, 200, { ...jsonHeaders, ...notices, ...droppedHeader(droppedTokens) });
   } finally {
     over();
   }

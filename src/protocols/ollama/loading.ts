@@ -1,4 +1,5 @@
 import { AppError } from '../../core/errors.ts';
+import { modelError } from '../../core/model-error.ts';
 import type { TextModel, TextService } from '../../core/text-service.ts';
 
 /** The model, once it is in memory; whoever asks earlier waits. */
@@ -7,6 +8,5 @@ export async function loadedModel(service: TextService): Promise<TextModel> {
   await service.tokenize('', { addSpecial: false });
   const state = service.state();
   if (state.type === 'ready') return state.model;
-  if (state.type === 'failed') throw new AppError('model-load-failed', { model: state.name, reason: state.reason });
-  throw new AppError('model-missing', { capability: 'text', flag: '--model FILE' });
+  throw modelError(state) ?? new AppError('engine-lost', { capability: 'text' });
 }

@@ -84,6 +84,12 @@ test('a running model says when it will go, and what it takes', async () => {
   });
 });
 
+test('a model that was let go is not running, and can still be used', async () => {
+  const { parts } = ollamaParts([], { loaded: () => false });
+  expect((await ask(parts, 'GET', '/api/ps')).value).toEqual({ models: [] });
+  expect((await ask(parts, 'GET', '/api/tags')).value.models).toHaveLength(1);
+});
+
 test('a model is shown under every name, with what its file says', async () => {
   const { value } = await ask(ollamaParts().parts, 'POST', '/api/show', { model: 'whatever' });
   expect(value).toEqual({

@@ -28,6 +28,8 @@ export interface ModelParts {
   readonly modelName: () => string;
   /** Reads the head of a model file; long arrays are kept only where all of it is wanted. */
   readonly modelFile: (path: string, options: { readonly longArrays: boolean }) => Promise<ModelFile>;
+  /** Whether the model lies in memory; without this it does once it is ready. One that was let go still looks ready. */
+  readonly loaded?: () => boolean;
   /** When the model will be unloaded, in milliseconds since 1970; infinity or nothing means never. */
   readonly expiresAt?: () => number;
   /** How much of the model lies in the memory of graphics cards. */
@@ -83,9 +85,10 @@ async function tags({ text, modelName }: ModelParts, fileOf: FileOf): Promise<Re
   return list({ name: modelName(), model: state.model, file: await fileOf(state.model) });
 }
 
-async function running({ text, modelName, expiresAt, gpuBytes }: ModelParts, fileOf: FileOf): Promise<Reply> {
+async function running(parts: ModelParts, fileOf: FileOf): Promise<Reply> {
+  const { text, modelName, loaded, expiresAt, gpuBytes } = parts;
   const state = text.state();
-  if (state.type !== 'ready') return json({ models: [] }, 200, jsonHeaders);
+  if (state.type !== 'ready' || loaded?.() === false) return json({ models: [] }, 200, jsonHeaders);
   const { model } = state;
   const entry = {
     ...modelEntry({ name: modelName(), model, file: await fileOf(model) }),

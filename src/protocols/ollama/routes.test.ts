@@ -94,6 +94,13 @@ test('generate without a stream is one object', async () => {
   expect(await jsonOf(reply)).toMatchObject({ model: 'm', response: 'Hello', done: true, context: expect.any(Array) });
 });
 
+test('a stream tells in its headers what did not fit', async () => {
+  const { parts } = ollamaParts([startEvent({ droppedTokens: 3 }), ...hello.slice(1)]);
+  const reply = await ask(parts, 'POST', '/api/generate', { model: 'm', prompt: 'Hi' });
+  expect(reply.headers).toMatchObject({ 'x-parley-dropped-tokens': '3' });
+  expect(await textOf(reply)).toContain('Hello');
+});
+
 test('a raw prompt goes past the chat, and no context comes back', async () => {
   const { parts, askedText, askedChat } = ollamaParts(hello);
   const reply = await ask(parts, 'POST', '/api/generate', { model: 'm', prompt: 'Hi', raw: true, stream: false });

@@ -4,9 +4,9 @@ import type { EndpointFidelity } from '../../core/fidelity.ts';
 import type { Generation } from '../../core/fold.ts';
 import type { JsonObject } from '../../http/body.ts';
 import type { Call, Headers, Reply } from '../../http/call.ts';
-import { patientReply } from '../../http/patience.ts';
+import { patientReply, wantsPadding } from '../../http/patience.ts';
 import { commentFrame, sseHeaders } from '../../http/sse.ts';
-import { type DialectParts, noticeHeaders, streamReply } from '../dialect.ts';
+import { type DialectParts, droppedHeader, noticeHeaders, streamReply } from '../dialect.ts';
 import { errorBody, locate } from './errors.ts';
 import { collectAll } from './outcome.ts';
 import { encodeStream, type StreamShape } from './stream.ts';
@@ -50,22 +50,15 @@ export async function whole(
     return { ...reply, headers: { ...reply.headers, ...notices } };
   }
   const headers = { 'content-type': 'application/json', ...notices };
-  return { status: 200, body: await body, headers: { ...headers, ...droppedHeader(await generations) } };
+  const text = await body;
+  const dropped = (await generations).map(({ droppedTokens }) => droppedTokens);
+  return { status: 200, body: text, headers: { ...headers, ...droppedHeader(Math.max(0, ...dropped)) } };
 }
 
 function located<Value>(promise: Promise<Value>, promptField: string): Promise<Value> {
   return promise.catch((error: unknown) => {
     throw locate(asAppError(error), promptField);
   });
-}
-
-function wantsPadding({ headers }: Call): boolean {
-  return String(headers['x-koboldcpp-keepalive']).toLowerCase() === 'true';
-}
-
-function droppedHeader(generations: readonly Generation[]): Headers {
-  const dropped = Math.max(0, ...generations.map(({ droppedTokens }) => droppedTokens));
-  return dropped > 0 ? { 'x-parley-dropped-tokens': String(dropped) } : {};
 }
 
 /** The fields without effect, and the places inside of others. */

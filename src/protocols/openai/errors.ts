@@ -2,8 +2,8 @@ import { AppError, type ErrorCode } from '../../core/errors.ts';
 import { type Family, json } from '../../http/call.ts';
 import { busyDetail, retryHeaders } from '../../http/detail.ts';
 
-/** The machine-readable name of a failure, where this dialect has one. */
-const codes: Partial<Record<ErrorCode, string>> = {
+/** The machine-readable name of a failure, where this dialect has one; the responses have the same. */
+export const errorCodes: Partial<Record<ErrorCode, string>> = {
   unauthorized: 'invalid_api_key',
   unsupported: 'unsupported_parameter',
   'context-overflow': 'context_length_exceeded',
@@ -33,7 +33,7 @@ export function errorObject(error: AppError): object {
     message: sentence(error),
     type: status >= 500 ? 'server_error' : 'invalid_request_error',
     param: paramOf(error),
-    code: 'wireCode' in details ? details.wireCode : (codes[code] ?? null),
+    code: 'wireCode' in details ? details.wireCode : (errorCodes[code] ?? null),
     // Clients of llama.cpp's server read the two figures to shorten the conversation by the right amount.
     ...('promptTokens' in details ? { n_prompt_tokens: details.promptTokens, n_ctx: details.contextSize } : {}),
   };

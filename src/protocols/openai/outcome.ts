@@ -1,5 +1,6 @@
 import type { GenerationEvent } from '../../core/events.ts';
 import { fold, type Generation } from '../../core/fold.ts';
+import { spokenTokens } from './spoken-tokens.ts';
 
 /** The replies come one after the other; when one fails, those that nobody will read are stopped. */
 export async function collectAll(replies: readonly AsyncIterable<GenerationEvent>[]): Promise<readonly Generation[]> {
@@ -13,13 +14,15 @@ export async function collectAll(replies: readonly AsyncIterable<GenerationEvent
   return generations;
 }
 
-/**
- * A piece without text can only carry the figures of tokens that are not part of the reply (the one that ended it, marks
- * around thinking and calls), and the tokens of this dialect's logprobs must add up to the text.
- */
+/** Pieces without text only carry figures, which go where their text is. */
 async function* shown(events: AsyncIterable<GenerationEvent>): AsyncGenerator<GenerationEvent> {
+  const spoken = { 'text-delta': spokenTokens(), 'reasoning-delta': spokenTokens() };
   for await (const event of events) {
-    const silent = (event.type === 'text-delta' || event.type === 'reasoning-delta') && event.text === '';
-    if (!silent) yield event;
+    if (event.type !== 'text-delta' && event.type !== 'reasoning-delta') {
+      yield event;
+      continue;
+    }
+    const logprobs = spoken[event.type](event);
+    if (event.text !== '') yield logprobs ? { ...event, logprobs } : event;
   }
 }

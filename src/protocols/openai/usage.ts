@@ -1,4 +1,5 @@
 import type { GenerationEvent, Timings, Usage } from '../../core/events.ts';
+import { timingsBody } from '../timings.ts';
 
 /** How one of the replies to a request ended. */
 export interface Ending {
@@ -35,64 +36,42 @@ export function encodeUsage(endings: readonly Ending[], repliesPerPrompt: number
   };
 }
 
-/** The figures from which clients of llama.cpp's server show the speed. */
 export function encodeTimings(endings: readonly Ending[], repliesPerPrompt: number): object {
-  const { cachedTokens, completionTokens } = total(endings, repliesPerPrompt);
   const sum = (figure: (timings: Timings) => number): number =>
     endings.reduce((before, { timings }) => before + (timings ? figure(timings) : 0), 0);
-  return timingsObject({
-    cached: cachedTokens,
-    processed: sum(({ processedTokens }) => processedTokens),
+  return timingsBody(total(endings, repliesPerPrompt), {
+    initMs: sum(({ initMs }) => initMs),
     promptMs: sum(({ promptMs }) => promptMs),
-    predicted: completionTokens,
-    predictedMs: sum(({ generationMs }) => generationMs),
+    generationMs: sum(({ generationMs }) => generationMs),
+    processedTokens: sum(({ processedTokens }) => processedTokens),
   });
-}
-
-interface Figures {
-  readonly cached: number;
-  readonly processed: number;
-  readonly promptMs: number;
-  readonly predicted: number;
-  readonly predictedMs: number;
-}
-
-function timingsObject({ cached, processed, promptMs, predicted, predictedMs }: Figures): object {
-  return {
-    cache_n: cached,
-    prompt_n: processed,
-    prompt_ms: promptMs,
-    prompt_per_token_ms: ratio(promptMs, processed),
-    prompt_per_second: ratio(processed * 1000, promptMs),
-    predicted_n: predicted,
-    predicted_ms: predictedMs,
-    predicted_per_token_ms: ratio(predictedMs, predicted),
-    predicted_per_second: ratio(predicted * 1000, predictedMs),
-  };
-}
-
-function ratio(value: number, by: number): number {
-  return by > 0 ? value / by : 0;
 }
 
 /** The figures while the reply is being made; a piece of text counts as a token until the end tells the true number. */
 export function runningTimings(now: () => number): (event: GenerationEvent) => object {
   let startedAt = now();
   let firstAt: number | undefined;
-  let cached = 0;
-  let processed = 0;
-  let predicted = 0;
+  let promptTokens = 0;
+  let cachedTokens = 0;
+  let completionTokens = 0;
   return (event) => {
     const time = now();
     if (event.type === 'start') {
       startedAt = time;
-      cached = event.cachedTokens;
-      processed = event.promptTokens - event.cachedTokens;
+      ({ promptTokens, cachedTokens } = event);
     } else {
       firstAt ??= time;
-      predicted += 1;
+      completionTokens += 1;
     }
-    const promptMs = (firstAt ?? time) - startedAt;
-    return timingsObject({ cached, processed, promptMs, predicted, predictedMs: time - (firstAt ?? time) });
+    const beganAt = firstAt ?? time;
+    return timingsBody(
+      { promptTokens, cachedTokens, completionTokens },
+      {
+        initMs: 0,
+        promptMs: beganAt - startedAt,
+        generationMs: time - beganAt,
+        processedTokens: promptTokens - cachedTokens,
+      },
+    );
   };
 }

@@ -1,9 +1,8 @@
-import { AppError } from '../../core/errors.ts';
-import type { TextState } from '../../core/text-service.ts';
+import { refuseWithoutModel } from '../../core/model-error.ts';
 import { type JsonObject, jsonObject } from '../../http/body.ts';
 import { type Call, type Headers, json, type Reply } from '../../http/call.ts';
 import { commentFrame, sseHeaders } from '../../http/sse.ts';
-import { noticeHeaders, streamReply, ticketFor } from '../dialect.ts';
+import { droppedHeader, noticeHeaders, streamReply, ticketFor } from '../dialect.ts';
 import { uncountedHeaders, withMedia } from '../media.ts';
 import type { BackgroundRuns } from './background.ts';
 import { type DecodedRequest, type DecodeParts, decode } from './decode.ts';
@@ -24,7 +23,10 @@ export async function create(call: Call, parts: CreateParts): Promise<Reply> {
     chat: parts.chat,
     contextSize: parts.text.contextSize(),
   });
-  const headers = { ...notices(body, decoded), ...count('x-parley-dropped-messages', droppedMessages) };
+  const headers = {
+    ...notices(body, decoded),
+    ...(droppedMessages > 0 ? { 'x-parley-dropped-messages': String(droppedMessages) } : {}),
+  };
   const session = newSession(decoded, call, parts);
   const ticket = ticketFor(call, body);
   if (decoded.settings.background) {
@@ -40,7 +42,7 @@ export async function create(call: Call, parts: CreateParts): Promise<Reply> {
     });
   }
   const { response, droppedTokens } = await encodeWhole(events, session);
-  return json(response, 200, { ...headers, ...count('x-parley-dropped-tokens', droppedTokens) });
+  return json(response, 200, { ...headers, ...droppedHeader(droppedTokens) });
 }
 
 export async function countTokens(call: Call, parts: DecodeParts): Promise<Reply> {
@@ -70,12 +72,6 @@ function newSession(decoded: DecodedRequest, call: Call, parts: DecodeParts): Se
   };
 }
 
-/** Without a model nothing has tokens; a count of none would be a wrong answer. */
-function refuseWithoutModel(state: TextState): void {
-  if (state.type === 'none') throw new AppError('model-missing', { capability: 'text', flag: '--model FILE' });
-  if (state.type === 'failed') throw new AppError('model-load-failed', { model: state.name, reason: state.reason });
-}
-
 function notices(body: JsonObject, { skipped }: DecodedRequest): Headers {
   const fields = noticeHeaders(body, createFidelity)['x-parley-ignored'];
   const told = [...(fields === undefined ? [] : [fields]), ...skipped].join(', ');
@@ -86,8 +82,4 @@ function notices(body: JsonObject, { skipped }: DecodedRequest): Headers {
 function headerText(text: string): string {
   const plain = text.replace(/[^\x20-\x7e]/g, '?');
   return plain.length <= 1000 ? plain : `${plain.slice(0, 1000)}...`;
-}
-
-function count(name: string, number: number): Headers {
-  return number > 0 ? { [name]: String(number) } : {};
 }

@@ -1,17 +1,7 @@
 import type { AppError, ErrorCode } from '../../core/errors.ts';
 import { type Family, json } from '../../http/call.ts';
 import { busyDetail, retryHeaders } from '../../http/detail.ts';
-
-/** The machine-readable name of a failure, where this dialect has one. */
-const codes: Partial<Record<ErrorCode, string>> = {
-  unauthorized: 'invalid_api_key',
-  unsupported: 'unsupported_parameter',
-  'context-overflow': 'context_length_exceeded',
-  busy: 'server_busy',
-  'rate-limited': 'server_busy',
-  'model-missing': 'model_not_loaded',
-  'model-load-failed': 'model_not_loaded',
-};
+import { errorCodes } from '../openai/errors.ts';
 
 /** Fields whose refusal clients know by a name of its own. */
 const fieldCodes = new Map([['previous_response_id', 'previous_response_not_found']]);
@@ -37,7 +27,7 @@ function errorObject(error: AppError): object {
     message: messageOf(error),
     type: error.status >= 500 ? 'server_error' : 'invalid_request_error',
     param,
-    code: codes[error.code] ?? fieldCodes.get(param ?? '') ?? null,
+    code: errorCodes[error.code] ?? fieldCodes.get(param ?? '') ?? null,
     ...overflowNumbers(error),
   };
 }

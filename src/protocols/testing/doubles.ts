@@ -62,6 +62,7 @@ const idle: Performance = {
   generations: 0,
   stop: 'none',
   waiting: 0,
+  estimateSeconds: 0,
   idle: true,
   uptimeSeconds: 0,
   idleSeconds: 0,

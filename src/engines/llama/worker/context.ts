@@ -132,9 +132,14 @@ export class Context {
     this.native.sequenceCopy(this.#memory, from, to, -1, -1);
   }
 
+  /** How many bytes `state` will take. */
+  stateBytes(sequence: number): number {
+    return Number(this.native.stateSize(this.pointer, sequence));
+  }
+
   /** What the cache holds of a sequence, as bytes. */
   state(sequence: number): Uint8Array {
-    const size = Number(this.native.stateSize(this.pointer, sequence));
+    const size = this.stateBytes(sequence);
     const bytes = new Uint8Array(size);
     return bytes.subarray(0, Number(this.native.stateGet(this.pointer, bytes, size, sequence)));
   }

@@ -4,12 +4,14 @@ import { plainError } from '../../../core/errors.ts';
 import type { FromWorker, Piece, ToWorker } from '../messages.ts';
 import { CacheDoctor } from './cache/doctor.ts';
 import { openKeeper } from './cache/open-keeper.ts';
+import { StatePlaces } from './cache/places.ts';
 import { BatchLoop, errorPiece } from './loop.ts';
 import type { ReadMedium } from './medium.ts';
-import { type Loaded, loadModel, UnexplainedFailure } from './model.ts';
+import { type Loaded, loadModel } from './model.ts';
 import { planGeneration, startGeneration, type Workshop } from './prepare.ts';
 import { readMedia } from './read-media.ts';
 import { Slot } from './slot.ts';
+import { UnexplainedFailure } from './weights.ts';
 
 /** The engine's own process: it loads one model and serves it until its channel closes. */
 let serving: Serving | undefined;
@@ -17,6 +19,7 @@ let serving: Serving | undefined;
 interface Serving {
   readonly workshop: Workshop;
   readonly loop: BatchLoop;
+  readonly places: StatePlaces;
   /** Requests for which pictures, sounds or snapshots are being read, and whether somebody has stopped them since. */
   readonly reading: Map<number, { stopped: boolean }>;
 }
@@ -62,13 +65,18 @@ async function receive(message: ToWorker): Promise<void> {
       return;
     }
     case 'cache':
-      answer(message.id, () => cacheReport(workshop));
+      await answer(message.id, () => cacheReport(workshop));
       return;
+    case 'states': {
+      const { places } = serving;
+      await answer(message.id, () => loop.between(async () => places.perform(message.action)));
+      return;
+    }
     case 'tokenize':
-      answer(message.id, () => [...vocabulary.tokenize(message.text, { addSpecial: message.addSpecial })]);
+      await answer(message.id, () => [...vocabulary.tokenize(message.text, { addSpecial: message.addSpecial })]);
       return;
     case 'detokenize':
-      answer(message.id, () => vocabulary.detokenize(message.tokens, message.renderSpecial));
+      await answer(message.id, () => vocabulary.detokenize(message.tokens, message.renderSpecial));
   }
 }
 
@@ -80,9 +88,9 @@ function cacheReport({ slots, keeper, doctor }: Workshop): CacheReport {
   };
 }
 
-function answer(id: number, work: () => unknown): void {
+async function answer(id: number, work: () => unknown): Promise<void> {
   try {
-    send({ type: 'answer', id, value: work() });
+    send({ type: 'answer', id, value: await work() });
   } catch (error) {
     send({ type: 'refused', id, error: plainError(error) });
   }
@@ -159,5 +167,6 @@ async function serve(loaded: Loaded): Promise<Serving> {
   };
   const loop = new BatchLoop(context, send, now);
   workshop.keeper = await openKeeper(loaded, workshop.slots, (work) => loop.between(work));
-  return { workshop, loop, reading: new Map() };
+  const places = new StatePlaces(workshop.slots[0] as Slot, options.statePlaces);
+  return { workshop, loop, places, reading: new Map() };
 }

@@ -1,21 +1,25 @@
 import { cacheTypes, type LoadedModel, type LoadOptions } from '../load-options.ts';
 import { Context } from './context.ts';
+import type { DraftModel } from './draft/model.ts';
+import { draftBytes, openDraft } from './draft/open.ts';
 import { layersThatFit } from './gpu-fit.ts';
 import { type Engine, openEngine } from './library.ts';
 import type { Native } from './native.ts';
 import { openProjector, projectorBytes } from './open-projector.ts';
-import { kvOverrides, tensorOverrides } from './overrides.ts';
 import type { Projector } from './projector.ts';
 import { stretchedRopeBase } from './rope.ts';
-import type { ContextParams, ModelParams, Pointer } from './structs.ts';
-import { attachThreadpool } from './threadpool.ts';
+import type { ContextParams, Pointer } from './structs.ts';
+import { makeThreadpools } from './threadpool.ts';
 import { Vocabulary } from './vocabulary.ts';
+import { gpuDevices, loadWeights, UnexplainedFailure } from './weights.ts';
 
 export interface Loaded {
   readonly native: Native;
   readonly vocabulary: Vocabulary;
   readonly context: Context;
   readonly projector: Projector | undefined;
+  /** The small model that guesses for this one. */
+  readonly draft: DraftModel | undefined;
   readonly options: LoadOptions;
   /** What one sequence may hold. */
   readonly contextSize: number;
@@ -23,12 +27,6 @@ export interface Loaded {
   /** Whether the memory can forget the end of a sequence; recurrent and hybrid models cannot. */
   readonly canRewind: boolean;
 }
-
-/** The library refused the file and has said why on standard error. */
-export class UnexplainedFailure extends Error {}
-
-const loadModes = { auto: -1, read: 0, mmap: 1, mlock: 2, 'mmap+mlock': 3, 'direct-io': 4 } as const;
-const splitModes = { none: 0, layer: 1, row: 2 } as const;
 
 export async function loadModel(options: LoadOptions, progress: (fraction: number) => void): Promise<Loaded> {
   const engine = openEngine(options);
@@ -54,65 +52,15 @@ export async function loadModel(options: LoadOptions, progress: (fraction: numbe
   const projector = await openProjector(engine.media, { options, model, gpus, width, contextSize, params });
   if (projector === null) throw new UnexplainedFailure();
   const context = new Context(native, model, params, vocabulary.size, projector);
-  attachThreadpool(native, context.pointer, options.threads, options.batchThreads);
+  const threadpools = makeThreadpools(native, options.threads, options.batchThreads);
+  threadpools.attach(context.pointer);
   addLoras(native, model, context, options);
   warmUp(context, vocabulary);
+  const canRewind = !native.modelIsRecurrent(model) && !native.modelIsHybrid(model);
+  const draft = await openDraft({ native, options, vocabulary, contextSize, threadpools, canRewind, notes });
   const inputs = projector?.inputs ?? { image: false, audio: false };
   const info = describe(engine, model, { contextSize, trainedContext, gpuLayers, gpus, notes, vocabulary, inputs });
-  const canRewind = !native.modelIsRecurrent(model) && !native.modelIsHybrid(model);
-  return { native, vocabulary, context, projector, options, contextSize, info, canRewind };
-}
-
-async function loadWeights(
-  native: Native,
-  options: LoadOptions,
-  gpus: readonly Pointer[],
-  gpuLayers: number,
-  progress: (fraction: number) => void,
-): Promise<Pointer> {
-  const deviceList = new BigUint64Array([...gpus, 0n]);
-  const split = new Float32Array(16);
-  split.set(options.tensorSplit.slice(0, split.length));
-  let reported = -1;
-  const callback = native.progressCallback((fraction) => {
-    const percent = Math.floor(fraction * 100);
-    if (percent > reported) progress(fraction);
-    reported = percent;
-    return true;
-  });
-  const overrides = tensorOverrides(native, options);
-  const params: ModelParams = {
-    ...native.modelDefaults(),
-    devices: new Uint8Array(deviceList.buffer),
-    n_gpu_layers: gpuLayers,
-    split_mode: splitModes[options.splitMode],
-    load_mode: loadModes[options.loadMode],
-    main_gpu: Math.max(0, options.mainGpu),
-    tensor_split: options.tensorSplit.length > 0 ? split : null,
-    progress_callback: callback.pointer,
-    kv_overrides: kvOverrides(options.metadataOverrides),
-    tensor_buft_overrides: overrides.list,
-  };
-  try {
-    const model = await native.modelLoad(options.model, params);
-    if (!model) throw new UnexplainedFailure();
-    return model;
-  } finally {
-    callback.release();
-    overrides.release();
-  }
-}
-
-/** Devices that the model may use: those named by the user, or every real GPU. */
-function gpuDevices(native: Native, options: LoadOptions): Pointer[] {
-  if (options.backend === 'cpu' || options.gpuLayers === 0) return [];
-  const all = Array.from({ length: native.deviceCount() }, (_, index) => native.device(index));
-  const gpus = all.filter((device) => [1, 2].includes(native.deviceType(device)));
-  if (options.devices.length === 0) return gpus;
-  const wanted = options.devices.map((name) => name.toLowerCase());
-  return gpus.filter(
-    (device, index) => wanted.includes(native.deviceName(device).toLowerCase()) || wanted.includes(String(index)),
-  );
+  return { native, vocabulary, context, projector, draft, options, contextSize, info, canRewind };
 }
 
 function chooseLayers(native: Native, options: LoadOptions, gpus: readonly Pointer[]): number {
@@ -128,7 +76,7 @@ function chooseLayers(native: Native, options: LoadOptions, gpus: readonly Point
     layers,
     cacheBytes: options.offloadCache ? cacheBytesPerToken * options.contextSize : 0,
     freeBytes,
-    marginBytes: options.memoryMarginMegabytes * 2 ** 20 + projectorBytes(options),
+    marginBytes: options.memoryMarginMegabytes * 2 ** 20 + projectorBytes(options) + draftBytes(options),
   });
 }
 

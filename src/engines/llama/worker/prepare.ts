@@ -7,8 +7,8 @@ import { Sampler } from '../../../sampling/sampler.ts';
 import type { Piece } from '../messages.ts';
 import type { CacheDoctor } from './cache/doctor.ts';
 import type { SnapshotKeeper } from './cache/keeper.ts';
-import { lookupDraft } from './draft/lookup.ts';
-import { Generation, type GenerationParts } from './generation.ts';
+import { drafter } from './draft/drafter.ts';
+import { Generation } from './generation.ts';
 import { NativeGrammar } from './grammar.ts';
 import { markTokens, mentionAll, placeMedia } from './media-prompt.ts';
 import { findSpans, type MediumSpan, type ReadMedium } from './medium.ts';
@@ -150,7 +150,7 @@ function begin({
     cachedTokens,
     maxTokens: plan.maxTokens,
     droppedTokens: plan.dropped,
-    draft: drafter(loaded),
+    draft: drafter(loaded, request),
     startedAt,
     now,
     ended: () => {
@@ -158,13 +158,6 @@ function begin({
       void workshop.keeper?.ended(slot);
     },
   });
-}
-
-/** Guesses from the text itself, where the options ask for it and wrong ones can be taken back. */
-function drafter({ options, canRewind }: Loaded): GenerationParts['draft'] {
-  const { draft } = options;
-  if (!draft || !canRewind) return undefined;
-  return (tokens, length, most) => lookupDraft(tokens, length, draft.pattern, Math.min(most, draft.amount));
 }
 
 function promptPlan(

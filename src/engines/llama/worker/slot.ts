@@ -67,6 +67,12 @@ export class Slot {
     return { tokens: this.cached.slice(), state: this.context.state(this.sequence) };
   }
 
+  /** What `snapshot` would give; nothing where it would give nothing. */
+  get snapshotFigures(): { readonly tokens: number; readonly bytes: number } {
+    if (this.#media.length > 0 || this.computed === 0) return { tokens: 0, bytes: 0 };
+    return { tokens: this.computed, bytes: this.context.stateBytes(this.sequence) };
+  }
+
   /** Becomes what a snapshot holds; false if that cannot be put back, and then it is empty. */
   restore({ tokens, state }: Snapshot): boolean {
     this.#media = [];

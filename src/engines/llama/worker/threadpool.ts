@@ -1,13 +1,22 @@
 import type { Native } from './native.ts';
 import type { Pointer } from './structs.ts';
 
-/** A pool that lives as long as the context: without one every decode makes and joins its threads (−40 % speed). */
-export function attachThreadpool(native: Native, context: Pointer, threads: number, batchThreads: number): void {
+/** Threads for contexts that never compute at the same time. */
+export interface Threadpools {
+  attach(context: Pointer): void;
+}
+
+/** Pools that live as long as the contexts: without one every decode makes and joins its threads (−40 % speed). */
+export function makeThreadpools(native: Native, threads: number, batchThreads: number): Threadpools {
   const cpu = native.deviceByType(0);
   const create = cpu && native.registrySymbol(native.deviceRegistry(cpu), 'ggml_threadpool_new');
-  if (!create) return;
+  if (!create) return { attach: () => {} };
   const pool = (count: number) => native.threadpoolNew(create, native.threadpoolDefaults(count));
   const generation = pool(threads);
   const batch = batchThreads === threads ? generation : pool(batchThreads);
-  if (generation && batch) native.attachThreadpool(context, generation, batch);
+  return {
+    attach: (context) => {
+      if (generation && batch) native.attachThreadpool(context, generation, batch);
+    },
+  };
 }

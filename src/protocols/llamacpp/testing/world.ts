@@ -1,4 +1,5 @@
-import { defaultSampling } from '../../../core/sampling-fields.ts';
+import { defaultControls } from '../../../core/default-controls.ts';
+import type { GenerationControls } from '../../../core/request.ts';
 import type { Call, Endpoint, Reply } from '../../../http/call.ts';
 import { dialectParts, type Script, scriptedText } from '../../testing/doubles.ts';
 import { type LlamacppParts, llamacppEndpoints } from '../routes.ts';
@@ -31,24 +32,7 @@ export function llamacppParts(own: Partial<LlamacppParts> = {}): LlamacppParts {
   };
 }
 
-export const plainControls = {
-  media: [],
-  maxTokens: 16,
-  maxContext: undefined,
-  overflow: 'refuse',
-  sampling: defaultSampling,
-  logitBias: [],
-  bannedTokens: [],
-  bannedStrings: [],
-  grammar: undefined,
-  guidance: undefined,
-  stop: [],
-  trimStop: true,
-  endTokens: 'stop',
-  renderSpecial: false,
-  logprobs: undefined,
-  reasoning: undefined,
-} as const;
+export const plainControls: GenerationControls = { ...defaultControls, maxTokens: 16, overflow: 'refuse' };
 
 export function find(parts: LlamacppParts, method: string, path: string): Endpoint {
   const endpoint = llamacppEndpoints(parts).find(

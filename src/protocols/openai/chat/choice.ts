@@ -1,8 +1,9 @@
 import { type FinishReason, type GenerationEvent, unreachable } from '../../../core/events.ts';
 import { dataFrame } from '../../../http/sse.ts';
+import { type ChunkShape, chunkNotes } from '../chunk-notes.ts';
 import { encodeLogprobs } from '../logprobs.ts';
+import { spokenTokens } from '../spoken-tokens.ts';
 import type { ChoiceWriter } from '../stream.ts';
-import { encodeTimings, runningTimings } from '../usage.ts';
 
 /** Text that somebody stopped is handed out as if it had reached its limit: it is not whole, and there is no other word. */
 export function finishReason(reason: FinishReason, legacyCalls: boolean): string {
@@ -17,15 +18,8 @@ export function finishReason(reason: FinishReason, legacyCalls: boolean): string
   }
 }
 
-export interface ChoiceShape {
-  readonly head: string;
-  readonly index: number;
+export interface ChoiceShape extends ChunkShape {
   readonly legacyCalls: boolean;
-  /** Figures on every chunk instead of the last one only. */
-  readonly timingsPerToken: boolean;
-  /** The last chunk is that of the usage, so that the figures of the end belong there. */
-  readonly includeUsage: boolean;
-  readonly now: () => number;
 }
 
 /**
@@ -33,16 +27,15 @@ export interface ChoiceShape {
  * client takes a repetition for another call.
  */
 export function chatChoice(shape: ChoiceShape): ChoiceWriter {
-  const { head, index, legacyCalls, now } = shape;
+  const { head, index, legacyCalls } = shape;
   const open = `${head}"choices":[{"index":${index},"delta":`;
   const close = ',"logprobs":null,"finish_reason":null}]';
-  const warnings: string[] = [];
-  const figures = shape.timingsPerToken ? runningTimings(now) : undefined;
+  const notes = chunkNotes(shape);
+  const spoken = spokenTokens();
   let begun = false;
 
-  const more = (event: GenerationEvent): string =>
-    figures ? `,"timings":${JSON.stringify(figures(event))}}\n\n` : '}\n\n';
-  const chunk = (delta: string, event: GenerationEvent): string => `data: ${open}${delta}${close}${more(event)}`;
+  const chunk = (delta: string, event: GenerationEvent): string =>
+    `data: ${open}${delta}${close}${notes.middle(event)}}\n\n`;
   /** The old form has no place for a second call. */
   const isUntellable = (call: number): boolean => legacyCalls && call > 0;
   const begin = (): string => {
@@ -54,15 +47,13 @@ export function chatChoice(shape: ChoiceShape): ChoiceWriter {
   function write(event: Parameters<ChoiceWriter>[0]): string {
     switch (event.type) {
       case 'start':
-        figures?.(event);
-        return '';
       case 'warning':
-        warnings.push(event.text);
+        notes.take(event);
         return '';
       case 'reasoning-delta':
         return event.text === '' ? '' : chunk(`{"reasoning_content":${JSON.stringify(event.text)}}`, event);
       case 'text-delta':
-        return event.text === '' ? '' : text(event);
+        return text(event);
       case 'tool-start':
         return isUntellable(event.index) ? '' : chunk(callStart(event, legacyCalls), event);
       case 'tool-delta':
@@ -77,17 +68,17 @@ export function chatChoice(shape: ChoiceShape): ChoiceWriter {
   }
 
   function text(event: GenerationEvent & { type: 'text-delta' }): string {
+    const tokens = spoken(event);
+    if (event.text === '') return '';
     const delta = `{"content":${JSON.stringify(event.text)}}`;
-    if (!event.logprobs) return chunk(delta, event);
-    const logprobs = JSON.stringify(encodeLogprobs(event.logprobs));
-    return `data: ${open}${delta},"logprobs":${logprobs},"finish_reason":null}]${more(event)}`;
+    if (!tokens) return chunk(delta, event);
+    const logprobs = JSON.stringify(encodeLogprobs(tokens));
+    return `data: ${open}${delta},"logprobs":${logprobs},"finish_reason":null}]${notes.middle(event)}}\n\n`;
   }
 
   function finish(event: GenerationEvent & { type: 'finish' }): string {
     const reason = finishReason(event.reason, legacyCalls);
-    const timings = shape.includeUsage ? '' : `,"timings":${JSON.stringify(encodeTimings([event], 1))}`;
-    const told = warnings.length > 0 ? `,"warnings":${JSON.stringify(warnings)}` : '';
-    return dataFrame(`${open}{},"logprobs":null,"finish_reason":"${reason}"}]${timings}${told}}`);
+    return dataFrame(`${open}{},"logprobs":null,"finish_reason":"${reason}"}]${notes.last(event)}}`);
   }
 
   return (event) => begin() + write(event);

@@ -303,6 +303,15 @@ test('what has no effect and what did not fit is told in headers', async () => {
   });
 });
 
+test('a token that only ended the text is not among the figures, streamed or whole', async () => {
+  const events: Script = [start, { type: 'text-delta', text: '#', logprobs: [token('#'), token('</s>')] }, finish];
+  const { choices } = bodyOf(await post(events, { logprobs: true }));
+  expect(choices[0].logprobs.content).toMatchObject([{ token: '#' }]);
+  const streamed = await streamOf(await post(events, { logprobs: true, stream: true }));
+  expect(streamed).toContain('{"content":[{"id":9,"token":"#"');
+  expect(streamed).not.toContain('</s>');
+});
+
 test('while nothing comes, streams with tools send a comment that is long enough for proxies', async () => {
   const tools = [{ type: 'function', function: { name: 'get_weather' } }];
   const fillerOf = (reply: Reply) => ('stream' in reply ? reply.keepAlive?.filler : undefined);

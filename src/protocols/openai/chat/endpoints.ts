@@ -1,3 +1,4 @@
+import { refuseWithoutModel } from '../../../core/model-error.ts';
 import { jsonObject } from '../../../http/body.ts';
 import { type Call, type Endpoint, json, type Reply } from '../../../http/call.ts';
 import { type DialectParts, ticketFor } from '../../dialect.ts';
@@ -6,7 +7,6 @@ import { notices, streamed, whole } from '../answer.ts';
 import { type Envelope, envelopeHead } from '../envelope.ts';
 import { openaiFamily } from '../errors.ts';
 import { chatFidelity } from '../fidelity.ts';
-import { refuseWithoutModel } from '../loaded.ts';
 import { chatChoice } from './choice.ts';
 import { type ChatQuestion, decodeChat } from './decode.ts';
 import { encodeChatReply } from './reply.ts';
@@ -78,6 +78,6 @@ async function countTokens(call: Call, parts: DialectParts): Promise<Reply> {
   const body = parts.applyDefaults(jsonObject(call.body, { empty: 'refuse' }));
   const { request } = await decodeChat(body, parts, call.signal);
   const tokens = await parts.chat.countTokens(request);
-  refuseWithoutModel(parts.text);
+  refuseWithoutModel(parts.text.state());
   return json({ object: 'response.input_tokens', input_tokens: tokens }, 200, uncountedHeaders(request));
 }

@@ -1,7 +1,8 @@
 import { type FinishReason, type GenerationEvent, unreachable } from '../../../core/events.ts';
 import { dataFrame } from '../../../http/sse.ts';
+import { type ChunkShape, chunkNotes } from '../chunk-notes.ts';
+import { spokenTokens } from '../spoken-tokens.ts';
 import type { ChoiceWriter } from '../stream.ts';
-import { encodeTimings, runningTimings } from '../usage.ts';
 import { characters, encodeLegacyLogprobs } from './logprobs.ts';
 
 /** Text that somebody stopped is handed out as if it had reached its limit: it is not whole, and there is no other word. */
@@ -12,47 +13,38 @@ export const finishReasons: Record<FinishReason, string> = {
   aborted: 'length',
 };
 
-export interface ChoiceShape {
-  readonly head: string;
-  readonly index: number;
+export interface ChoiceShape extends ChunkShape {
   /** The prompt, where the client wants it in front of the reply. */
   readonly echo: string;
-  readonly timingsPerToken: boolean;
-  /** The last chunk is that of the usage, so that the figures of the end belong there. */
-  readonly includeUsage: boolean;
-  readonly now: () => number;
 }
 
 export function completionChoice(shape: ChoiceShape): ChoiceWriter {
   const { head, index, echo } = shape;
   const open = `${head}"choices":[{"index":${index},"text":`;
-  const figures = shape.timingsPerToken ? runningTimings(shape.now) : undefined;
-  const warnings: string[] = [];
+  const notes = chunkNotes(shape);
+  const spoken = spokenTokens();
   let offset = characters(echo);
   let begun = false;
 
   function text(event: GenerationEvent & { type: 'text-delta' | 'reasoning-delta' }): string {
+    const tokens = spoken(event);
     if (event.text === '') return '';
-    const logprobs = event.logprobs ? JSON.stringify(encodeLegacyLogprobs(event.logprobs, offset)) : 'null';
+    const logprobs = tokens ? JSON.stringify(encodeLegacyLogprobs(tokens, offset)) : 'null';
     offset += characters(event.text);
-    const timings = figures ? `,"timings":${JSON.stringify(figures(event))}` : '';
-    return `data: ${open}${JSON.stringify(event.text)},"logprobs":${logprobs},"finish_reason":null}]${timings}}\n\n`;
+    const said = `${JSON.stringify(event.text)},"logprobs":${logprobs}`;
+    return `data: ${open}${said},"finish_reason":null}]${notes.middle(event)}}\n\n`;
   }
 
   function finish(event: GenerationEvent & { type: 'finish' }): string {
-    const timings = shape.includeUsage ? '' : `,"timings":${JSON.stringify(encodeTimings([event], 1))}`;
-    const told = warnings.length > 0 ? `,"warnings":${JSON.stringify(warnings)}` : '';
     const reason = finishReasons[event.reason];
-    return dataFrame(`${open}"","logprobs":null,"finish_reason":"${reason}"}]${timings}${told}}`);
+    return dataFrame(`${open}"","logprobs":null,"finish_reason":"${reason}"}]${notes.last(event)}}`);
   }
 
   function write(event: Parameters<ChoiceWriter>[0]): string {
     switch (event.type) {
       case 'start':
-        figures?.(event);
-        return '';
       case 'warning':
-        warnings.push(event.text);
+        notes.take(event);
         return '';
       case 'text-delta':
       case 'reasoning-delta':

@@ -1,7 +1,7 @@
 import type { GenerationEvent } from '../../../core/events.ts';
+import { refuseWithoutModel } from '../../../core/model-error.ts';
 import type { GenerationRequest } from '../../../core/request.ts';
 import type { TextService } from '../../../core/text-service.ts';
-import { refuseWithoutModel } from '../loaded.ts';
 
 /** The prompt as the whole reply: its tokens are counted, and nothing is generated. */
 export async function* countOnly(
@@ -9,7 +9,7 @@ export async function* countOnly(
   { memory, prompt, sampling }: GenerationRequest,
 ): AsyncGenerator<GenerationEvent> {
   const promptTokens = (await text.tokenize(memory + prompt, { addSpecial: true })).length;
-  refuseWithoutModel(text);
+  refuseWithoutModel(text.state());
   yield { type: 'start', promptTokens, cachedTokens: 0, maxTokens: 0, seed: sampling.seed };
   yield {
     type: 'finish',

@@ -158,6 +158,15 @@ test('figures of tokens come in both forms at once, with offsets that go on thro
   expect(offsets).toEqual(['[0]', '[2]']);
 });
 
+test('a token that only ended the text is not among the figures, streamed or whole', async () => {
+  const last: GenerationEvent = { type: 'text-delta', text: '#', logprobs: [token('#', -0.2), token('</s>', -0.1)] };
+  const events = [start, counted('Hi', -0.3), last, finish];
+  const { reply } = await post(events, { logprobs: 0 });
+  expect(bodyOf(reply).choices[0].logprobs).toMatchObject({ tokens: ['Hi', '#'], text_offset: [0, 2] });
+  const streamed = await streamOf((await post(events, { logprobs: 0, stream: true })).reply);
+  expect([...streamed.matchAll(/"tokens":(\[[^\]]*\])/g)].map(([, list]) => list)).toEqual(['["Hi"]', '["#"]']);
+});
+
 test('the echo alone costs no generation', async () => {
   const { reply, asked } = await post([], { prompt: 'Once', echo: true, max_tokens: 0 });
   expect(asked).toEqual([]);

@@ -1,6 +1,6 @@
-import type { Timings, Usage } from '../../core/events.ts';
+import type { Timings, Usage } from '../core/events.ts';
 
-/** Speeds as this dialect's clients compute their displays from them. */
+/** The figures from which clients of llama.cpp's server show the speed, in its own form and in OpenAI's. */
 export function timingsBody(usage: Usage, timings: Timings): object {
   const { processedTokens: promptTokens, promptMs, generationMs } = timings;
   const { completionTokens } = usage;

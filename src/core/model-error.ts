@@ -1,9 +1,15 @@
-import { AppError } from '../../core/errors.ts';
-import type { TextState } from '../../core/text-service.ts';
+import { AppError } from './errors.ts';
+import type { TextState } from './text-service.ts';
 
 /** Why there is no model to ask; none while one is there or on its way. */
 export function modelError(state: TextState): AppError | undefined {
   if (state.type === 'none') return new AppError('model-missing', { capability: 'text', flag: '--model FILE' });
   if (state.type === 'failed') return new AppError('model-load-failed', { model: state.name, reason: state.reason });
   return undefined;
+}
+
+/** For what is counted rather than generated: without a model there are no tokens, and 0 would be a lie. */
+export function refuseWithoutModel(state: TextState): void {
+  const error = modelError(state);
+  if (error) throw error;
 }

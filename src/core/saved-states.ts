@@ -1,0 +1,22 @@
+/** Numbered places in memory where the computed state of a chat can be put aside and taken up again later. */
+export interface SavedStates {
+  readonly count: number;
+  check(): Promise<StatesReport>;
+  /** What was put there; null where there is nothing to save, or a generation is at work on it. */
+  save(place: number): Promise<StateFigures | null>;
+  /** What was taken up; null where the place is empty, or a generation is at work. */
+  load(place: number): Promise<StateFigures | null>;
+  /** Empties all places. */
+  clear(): Promise<void>;
+}
+
+export interface StateFigures {
+  readonly tokens: number;
+  readonly bytes: number;
+}
+
+export interface StatesReport {
+  readonly places: readonly StateFigures[];
+  /** What would be saved now. */
+  readonly current: StateFigures;
+}

@@ -1,0 +1,28 @@
+import type { GenerationRequest } from '../../../../core/request.ts';
+import type { GenerationParts } from '../generation.ts';
+import type { Loaded } from '../model.ts';
+import { lookupDraft } from './lookup.ts';
+
+/**
+ * Guesses as the options ask, where wrong ones can be taken back: from the text itself, and by the draft model where the
+ * text has nothing to offer. The model knows nothing of a grammar and would mostly guess wrong under one.
+ */
+export function drafter(
+  {
+    options,
+    canRewind,
+    draft: model,
+  }: Pick<Loaded, 'canRewind' | 'draft'> & { options: Pick<Loaded['options'], 'draft'> },
+  { grammar }: Pick<GenerationRequest, 'grammar'>,
+): GenerationParts['draft'] {
+  const { draft } = options;
+  const guesser = grammar ? undefined : model;
+  if (!draft || !canRewind || (draft.pattern <= 0 && !guesser)) return undefined;
+  return (tokens, length, most) => {
+    const count = Math.min(most, draft.amount);
+    const found = draft.pattern > 0 ? lookupDraft(tokens, length, draft.pattern, count) : nothing;
+    return found.length > 0 || !guesser ? found : guesser.propose(tokens, length, count);
+  };
+}
+
+const nothing = new Int32Array(0);

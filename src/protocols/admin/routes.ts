@@ -1,0 +1,89 @@
+import { AppError } from '../../core/errors.ts';
+import type { SavedStates, StateFigures } from '../../core/saved-states.ts';
+import { jsonObject } from '../../http/body.ts';
+import { type Call, type Endpoint, json } from '../../http/call.ts';
+import { type AdminAccess, mayAdminister } from './access.ts';
+import { adminFamily } from './errors.ts';
+
+export interface AdminParts {
+  readonly access: AdminAccess;
+  /** Undefined while no model is there whose state could be saved. */
+  readonly states: () => SavedStates | undefined;
+}
+
+interface StateRoute {
+  readonly name: string;
+  readonly summary: string;
+  readonly refused: object;
+  /** Undefined refuses. */
+  readonly answer: (states: SavedStates, place: () => number) => Promise<object | undefined>;
+}
+
+const stateRoutes: readonly StateRoute[] = [
+  {
+    name: 'check_state',
+    summary: 'Which states are saved, and how large the present one is.',
+    refused: { success: false, old_states: [], new_state_size: 0, new_tokens: 0 },
+    answer: async (states) => {
+      const { places, current } = await states.check();
+      const saved = places.map(({ tokens, bytes }) => ({ tokens, size: bytes }));
+      return { success: true, old_states: saved, ...sizes(current) };
+    },
+  },
+  {
+    name: 'save_state',
+    summary: 'Put the present state of the model aside.',
+    refused: { success: false, new_state_size: 0, new_tokens: 0 },
+    answer: async (states, place) => {
+      const saved = await states.save(place());
+      return saved ? { success: true, ...sizes(saved) } : undefined;
+    },
+  },
+  {
+    name: 'load_state',
+    summary: 'Take up a state that was saved.',
+    refused: { success: false, new_tokens: 0 },
+    answer: async (states, place) => {
+      const loaded = await states.load(place());
+      return loaded ? { success: true, new_tokens: loaded.tokens } : undefined;
+    },
+  },
+  {
+    name: 'clear_state',
+    summary: 'Forget all states that were saved.',
+    refused: { success: false },
+    answer: async (states) => {
+      await states.clear();
+      return { success: true };
+    },
+  },
+];
+
+export function adminEndpoints({ access, states }: AdminParts): Endpoint[] {
+  return stateRoutes.map(({ name, summary, refused, answer }) => ({
+    method: 'POST',
+    match: 'ending',
+    path: `/api/admin/${name}`,
+    // With a key of its own it says no in its own way. Without one it is guarded like all that changes something.
+    access: access.password === undefined ? 'guarded' : 'open',
+    queued: true,
+    summary,
+    family: adminFamily,
+    handle: async (call) => {
+      const present = mayAdminister(access, call.headers) ? states() : undefined;
+      return json((present && (await answer(present, () => placeOf(call, present.count)))) ?? refused);
+    },
+  }));
+}
+
+/** The number of a place that is not there means the first one: clients rely on it. */
+function placeOf({ body }: Call, count: number): number {
+  const { slot } = jsonObject(body, { empty: 'object' });
+  const place = typeof slot === 'string' && slot.trim() !== '' ? Number(slot) : (slot ?? 0);
+  if (!Number.isInteger(place)) throw new AppError('invalid-field', { field: 'slot', expected: 'a whole number' });
+  return (place as number) >= 0 && (place as number) < count ? (place as number) : 0;
+}
+
+function sizes({ tokens, bytes }: StateFigures) {
+  return { new_state_size: bytes, new_tokens: tokens };
+}

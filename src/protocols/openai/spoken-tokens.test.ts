@@ -1,0 +1,115 @@
+import fc from 'fast-check';
+import { expect, test } from 'vitest';
+import type { TokenLogprob } from '../../core/events.ts';
+import { spokenTokens } from './spoken-tokens.ts';
+
+const ofBytes = (bytes: readonly number[]): TokenLogprob => ({
+  token: 1,
+  text: Buffer.from(bytes).toString(),
+  bytes,
+  logprob: -1,
+  top: [],
+});
+const token = (text: string): TokenLogprob => ofBytes([...Buffer.from(text)]);
+
+type Step = readonly [text: string, tokens: readonly string[] | undefined];
+
+/** The texts of the tokens that each piece tells. */
+function told(steps: readonly Step[]): (readonly string[] | undefined)[] {
+  const spoken = spokenTokens();
+  return steps.map(([text, tokens]) =>
+    spoken({ text, ...(tokens ? { logprobs: tokens.map(token) } : {}) })?.map((each) => each.text),
+  );
+}
+
+test.each<[string, readonly Step[], (readonly string[] | undefined)[]]>([
+  ['without figures nothing is told', [['Hi', undefined]], [undefined]],
+  [
+    'a token goes with its text',
+    [
+      ['Hi', ['Hi']],
+      [' you', [' you']],
+    ],
+    [['Hi'], [' you']],
+  ],
+  ['an end token that comes with the last text is left out', [['#', ['#', '<|end|>']]], [['#']]],
+  ['an end token that looks like the text before it is left out', [['<', ['<', '<|end|>']]], [['<']]],
+  [
+    'an end token that comes alone is left out',
+    [
+      ['Hi', ['Hi']],
+      ['', ['</s>']],
+    ],
+    [['Hi'], undefined],
+  ],
+  ['the tokens of a stop text are left out', [['lo', ['lo', '##', '#']]], [['lo']]],
+  [
+    'an end token behind the rest of an earlier one is left out',
+    [
+      ['x', ['xab']],
+      ['ab', ['</s>']],
+    ],
+    [['xab'], []],
+  ],
+  [
+    'figures wait for text that was held back',
+    [
+      ['1 ', ['1', ' ']],
+      ['', ['<']],
+      ['< 2', [' 2']],
+    ],
+    [['1', ' '], undefined, ['<', ' 2']],
+  ],
+  [
+    'they wait to the end',
+    [
+      ['a', ['a']],
+      ['', ['<']],
+      ['<', undefined],
+    ],
+    [['a'], undefined, ['<']],
+  ],
+  [
+    'tokens of marks are passed over',
+    [
+      ['', ['</', 'think', '>']],
+      ['', ['\n\n']],
+      ['So', ['So']],
+    ],
+    [undefined, undefined, ['So']],
+  ],
+  [
+    'text that was changed keeps its own figures',
+    [
+      ['', ['\n']],
+      ['Hi', [' Hi']],
+    ],
+    [undefined, [' Hi']],
+  ],
+])('%s', (_, steps, expected) => {
+  expect(told(steps)).toEqual(expected);
+});
+
+test('a character of several tokens keeps them all', () => {
+  const [first, second] = [ofBytes([0xf0, 0x9f]), ofBytes([0x98, 0x80])];
+  expect(spokenTokens()({ text: '\u{1F600}', logprobs: [first, second, token('</s>')] })).toEqual([first, second]);
+});
+
+test('however the text is cut, the tokens add up to it', () => {
+  const words = fc.array(fc.string({ unit: 'grapheme', minLength: 1, maxLength: 4 }), { minLength: 1, maxLength: 8 });
+  fc.assert(
+    fc.property(words, fc.array(fc.nat(3), { maxLength: 8 }), (texts, holds) => {
+      const spoken = spokenTokens();
+      const all: TokenLogprob[] = [];
+      let held = '';
+      for (const [index, word] of texts.entries()) {
+        const characters = [...(held + word)];
+        const shown = characters.slice(0, Math.max(0, characters.length - (holds[index] ?? 0))).join('');
+        held = characters.join('').slice(shown.length);
+        all.push(...(spoken({ text: shown, logprobs: [token(word)] }) ?? []));
+      }
+      all.push(...(spoken({ text: held, logprobs: [token('</s>')] }) ?? []));
+      expect(all.map(({ text }) => text).join('')).toBe(texts.join(''));
+    }),
+  );
+});

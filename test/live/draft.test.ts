@@ -1,0 +1,100 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { writeRandomModel } from '../../bench/random-model.ts';
+import { nativeClient } from './client.ts';
+import { embeddedModel, liveServers } from './server.ts';
+
+const start = liveServers();
+const folder = mkdtempSync(join(tmpdir(), 'parley-draft-'));
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+const small = ['--contextsize', '512', '--quiet'];
+
+interface Acceptance {
+  readonly last_draft_success: number;
+  readonly last_draft_failed: number;
+}
+
+async function pair(model: readonly string[], draft: readonly string[]) {
+  const servers = await Promise.all([start([...small, ...model]), start([...small, ...model, ...draft])]);
+  const [plain, drafted] = servers.map(({ base }) => nativeClient(base)) as [Client, Client];
+  return { plain, drafted, output: servers[1].output };
+}
+
+type Client = ReturnType<typeof nativeClient>;
+
+async function acceptance(client: Client): Promise<Acceptance> {
+  return (await client.get('/api/extra/perf')).json() as Acceptance;
+}
+
+const samplings = [
+  ['at temperature 0', { temperature: 0 }],
+  ['with a seed', { temperature: 0.9, sampler_seed: 42, top_k: 30 }],
+  ['with penalties', { temperature: 0.7, sampler_seed: 7, rep_pen: 1.3 }],
+] as const;
+
+describe('a model that drafts for itself', () => {
+  let both: Awaited<ReturnType<typeof pair>>;
+  beforeAll(async () => {
+    both = await pair([], ['--draftmodel', embeddedModel, '--draftamount', '4']);
+  });
+
+  test('says so when it is loaded', () => {
+    expect(both.output()).toContain('parley-mini.gguf drafts up to 4 tokens at each step.');
+  });
+
+  test.each(samplings)('writes the same text %s', async (_, sampling) => {
+    for (const prompt of ['Once upon a time', 'The small cat saw a bird and']) {
+      const asked = { prompt, max_length: 60, ...sampling };
+      expect((await both.drafted.generate(asked)).text).toBe((await both.plain.generate(asked)).text);
+    }
+  });
+
+  test('is nearly always right at temperature 0', async () => {
+    await both.drafted.generate({ prompt: 'One day a girl went', max_length: 60, rep_pen: 1 });
+    const { last_draft_success: right, last_draft_failed: wrong } = await acceptance(both.drafted);
+    expect(right).toBeGreaterThan(20);
+    expect(wrong).toBeLessThan(right / 10);
+  });
+
+  test('drafts nothing under a grammar', async () => {
+    const asked = { prompt: 'A number:', grammar: 'root ::= [0-9]+', max_length: 20 };
+    expect((await both.drafted.generate(asked)).text).toBe((await both.plain.generate(asked)).text);
+    expect(await acceptance(both.drafted)).toMatchObject({ last_draft_success: 0, last_draft_failed: 0 });
+  });
+});
+
+describe('a draft model that knows nothing', () => {
+  const tiny = { layers: 1, width: 64, heads: 2, kvHeads: 1, feedForward: 64, vocabulary: 600, contextLength: 512 };
+  const paths = ['model', 'draft', 'other'].map((name) => join(folder, `${name}.gguf`)) as [string, string, string];
+  beforeAll(async () => {
+    await writeRandomModel(paths[0], { ...tiny, seed: 1 });
+    await writeRandomModel(paths[1], { ...tiny, seed: 2 });
+    await writeRandomModel(paths[2], { ...tiny, vocabulary: 1200 });
+  });
+
+  test('costs time and nothing else', async () => {
+    const { plain, drafted } = await pair(['--model', paths[0]], ['--draftmodel', paths[1], '--draftngram']);
+    for (const [, sampling] of samplings) {
+      const asked = { prompt: 'abc', max_length: 40, ...sampling };
+      expect((await drafted.generate(asked)).text).toBe((await plain.generate(asked)).text);
+    }
+    expect((await acceptance(drafted)).last_draft_failed).toBeGreaterThan(0);
+  });
+
+  test('is refused when its vocabulary is another', async () => {
+    await expect(start(['--model', paths[0], '--draftmodel', paths[2]])).rejects.toThrow(
+      /does not have the vocabulary of the model: it has \d+ tokens and the model has \d+/,
+    );
+  });
+
+  test('is refused when it is no model', async () => {
+    const script = new URL(import.meta.url).pathname;
+    await expect(start(['--model', paths[0], '--draftmodel', script])).rejects.toThrow(
+      /the draft model .* cannot be loaded/,
+    );
+    await expect(start(['--draftmodel', join(folder, 'none.gguf')])).rejects.toThrow('none.gguf does not exist');
+  });
+});

@@ -1,0 +1,76 @@
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { beforeAll, describe, expect, test } from 'vitest';
+import { nativeClient } from './client.ts';
+import { liveServers } from './server.ts';
+
+const start = liveServers();
+const story = (topic: string) =>
+  Array.from({ length: 30 }, (_, line) => `Line ${line} about ${topic}: ${line * 7}.`).join('\n');
+
+interface Report {
+  readonly success: boolean;
+  readonly old_states: readonly { tokens: number; size: number }[];
+  readonly new_state_size: number;
+  readonly new_tokens: number;
+}
+
+describe('states that are put aside', () => {
+  let client: ReturnType<typeof nativeClient>;
+  beforeAll(async () => {
+    client = nativeClient((await start(['--quiet', '--contextsize', '1024', '--admin'])).base);
+  });
+  const ask = async (name: string, body: object = {}) =>
+    (await client.post(`/api/admin/${name}`, body)).json() as Report;
+
+  async function complete(prompt: string) {
+    const answer = await client.post('/v1/completions', { prompt, max_tokens: 12, temperature: 0 });
+    const { choices, usage } = answer.json() as {
+      choices: { text: string }[];
+      usage: { prompt_tokens: number; prompt_tokens_details: { cached_tokens: number } };
+    };
+    const { prompt_tokens: all, prompt_tokens_details: details } = usage;
+    return { text: choices[0]?.text, all, cached: details.cached_tokens };
+  }
+
+  test('bring a chat back that another one has driven out', async () => {
+    expect(await ask('save_state')).toEqual({ success: false, new_state_size: 0, new_tokens: 0 });
+    const first = story('trees');
+    const fresh = await complete(first);
+    const saved = await ask('save_state', { slot: 2 });
+    expect(saved.success).toBe(true);
+    expect(saved.new_tokens).toBeGreaterThan(200);
+    await complete(story('ships'));
+    const { old_states: places, new_tokens: present } = await ask('check_state');
+    expect(places.map(({ tokens }) => tokens)).toEqual([0, 0, saved.new_tokens, 0, 0]);
+    expect(places[2]?.size).toBe(saved.new_state_size);
+    expect(present).toBeGreaterThan(0);
+    expect(await ask('load_state', { slot: 2 })).toEqual({ success: true, new_tokens: saved.new_tokens });
+    const again = await complete(first);
+    expect([again.text, again.cached]).toEqual([fresh.text, again.all - 1]);
+    expect(await ask('clear_state')).toEqual({ success: true });
+    expect(await ask('load_state', { slot: 2 })).toEqual({ success: false, new_tokens: 0 });
+  });
+
+  test('are announced', async () => {
+    expect((await client.get('/api/extra/version')).json()).toMatchObject({ admin: 1 });
+  });
+});
+
+test('the key of the admin paths is asked for by them alone, and no other opens them', async () => {
+  const { base } = await start(['--quiet', '--admin', '--adminpassword', 'inner', '--password', 'outer']);
+  const check = async (key: string) =>
+    (await nativeClient(base, { authorization: `Bearer ${key}` }).post('/api/admin/check_state')).json();
+  expect(await check('outer')).toEqual({ success: false, old_states: [], new_state_size: 0, new_tokens: 0 });
+  expect(await check('inner')).toMatchObject({ success: true });
+  expect((await nativeClient(base).get('/api/extra/version')).json()).toMatchObject({ admin: 2 });
+});
+
+test('without a folder the paths stay closed, and somebody is told', async () => {
+  const folder = join(tmpdir(), 'parley-no-such-folder');
+  const server = await start(['--quiet', '--admin', '--admindir', folder]);
+  const client = nativeClient(server.base);
+  expect((await client.post('/api/admin/clear_state')).json()).toEqual({ success: false });
+  expect((await client.get('/api/extra/version')).json()).toMatchObject({ admin: 0 });
+  await server.says(`--admindir ${folder} is no folder: the admin paths stay closed.`);
+});
