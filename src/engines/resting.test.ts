@@ -3,6 +3,8 @@ import type { GenerationRequest } from '../core/request.ts';
 import type { GenerationSink } from '../core/text-engine.ts';
 import { RestingEngine, type StartableEngine } from './resting.ts';
 
+const never = () => Promise.reject(new Error('nobody asks this'));
+
 /** Timers that fire when the test says so, and engines that only note what happens to them: test doubles. */
 function world() {
   const log: string[] = [];
@@ -25,6 +27,13 @@ function world() {
       },
       tokenize: async () => [1],
       detokenize: async () => 'x',
+      states: {
+        count: 5,
+        check: never,
+        save: async (place) => ({ tokens: place, bytes: 1 }),
+        load: never,
+        clear: never,
+      },
     };
   };
   const engine = new RestingEngine({
@@ -105,4 +114,14 @@ test('whoever waits for an answer keeps it awake', async () => {
   fire();
   expect(await answer).toEqual([1]);
   expect(log).toEqual(['engine 1 starts']);
+});
+
+test('a model that rests has no states, and a look for them does not wake it', async () => {
+  const { engine, log, fire } = world();
+  engine.start();
+  expect(await engine.states?.save(2)).toEqual({ tokens: 2, bytes: 1 });
+  engine.restAfter(10);
+  fire();
+  expect(engine.states).toBeUndefined();
+  expect(log).toEqual(['engine 1 starts', 'engine 1 stops']);
 });

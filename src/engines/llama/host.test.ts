@@ -146,6 +146,17 @@ test('questions get their answers, or the error in words', async () => {
   await expect(text).rejects.toMatchObject({ code: 'internal' });
 });
 
+test('states are there once a model is, and each wish about them is a question', async () => {
+  const { host, worker } = world();
+  expect(host.states).toBeUndefined();
+  worker().say({ type: 'loaded', model });
+  const saved = host.states?.save(3);
+  const [question] = worker().sent.slice(1) as { id: number }[];
+  expect(question).toMatchObject({ type: 'states', action: { type: 'save', place: 3 } });
+  worker().say({ type: 'answer', id: question?.id ?? 0, value: { tokens: 4, bytes: 40 } });
+  expect(await saved).toEqual({ tokens: 4, bytes: 40 });
+});
+
 test('a worker that dies costs its requests an error, and is started again at once', async () => {
   const { host, worker, workers, delays, passDelay, seen } = world();
   worker().say({ type: 'loaded', model });

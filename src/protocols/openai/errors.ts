@@ -1,18 +1,7 @@
-import { AppError, type ErrorCode } from '../../core/errors.ts';
+import { AppError } from '../../core/errors.ts';
 import { type Family, json } from '../../http/call.ts';
 import { busyDetail, retryHeaders } from '../../http/detail.ts';
-
-/** The machine-readable name of a failure, where this dialect has one; the responses have the same. */
-export const errorCodes: Partial<Record<ErrorCode, string>> = {
-  unauthorized: 'invalid_api_key',
-  unsupported: 'unsupported_parameter',
-  'context-overflow': 'context_length_exceeded',
-  busy: 'server_busy',
-  'rate-limited': 'server_busy',
-  'model-missing': 'model_not_loaded',
-  'model-load-failed': 'model_not_loaded',
-  'model-not-found': 'model_not_found',
-};
+import { errorCodes } from '../error-codes.ts';
 
 export const openaiFamily: Family = {
   name: 'openai',

@@ -1,7 +1,7 @@
 import type { AppError, ErrorCode } from '../../core/errors.ts';
 import { type Family, json } from '../../http/call.ts';
 import { busyDetail, retryHeaders } from '../../http/detail.ts';
-import { errorCodes } from '../openai/errors.ts';
+import { errorCodes } from '../error-codes.ts';
 
 /** Fields whose refusal clients know by a name of its own. */
 const fieldCodes = new Map([['previous_response_id', 'previous_response_not_found']]);
