@@ -125,3 +125,13 @@ test('a model that rests has no states, and a look for them does not wake it', a
   expect(engine.states).toBeUndefined();
   expect(log).toEqual(['engine 1 starts', 'engine 1 stops']);
 });
+
+test('a request that comes right after a wish to let go overtakes it', () => {
+  const { engine, sinks, fire, log } = world();
+  engine.start();
+  engine.restAfter(0);
+  engine.generate(request, 1, { event: () => {} });
+  sinks[0]?.event(finish);
+  fire();
+  expect(log).toEqual(['engine 1 starts']);
+});

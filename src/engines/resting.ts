@@ -76,8 +76,7 @@ export class RestingEngine implements StartableEngine {
   }
 
   generate(request: GenerationRequest, seed: number, sink: GenerationSink): RunningGeneration {
-    this.#running += 1;
-    this.#timer?.cancel();
+    this.#begin();
     return this.#awake().generate(request, seed, {
       ...sink,
       event: (event) => {
@@ -100,7 +99,7 @@ export class RestingEngine implements StartableEngine {
 
   /** Whoever waits for an answer is being served, too. */
   async #asked<Answer>(answer: Promise<Answer>): Promise<Answer> {
-    this.#running += 1;
+    this.#begin();
     try {
       return await answer;
     } finally {
@@ -125,6 +124,13 @@ export class RestingEngine implements StartableEngine {
       load: (place) => this.#asked(states.load(place)),
       clear: () => this.#asked(states.clear()),
     };
+  }
+
+  /** Somebody who comes after a wish to let go at once wants it to stay: the wish is overtaken. */
+  #begin(): void {
+    this.#running += 1;
+    this.#timer?.cancel();
+    if (this.#restAfter === 0) this.#restAfter = Number.POSITIVE_INFINITY;
   }
 
   #awake(): StartableEngine {
