@@ -234,6 +234,9 @@ function adminAccess({ admin, admindir, adminpassword }: Settings, warn: AppPart
   return { enabled: admin && exists, password: adminpassword || undefined };
 }
 
+/** What KoboldCpp leaves open although a password is set, of the paths that we guard. */
+const legacyOpenPaths: ReadonlySet<string> = new Set(['/slots', '/metrics', '/api/show']);
+
 function httpServer({ settings, onError }: AppParts, endpoints: readonly Endpoint[]): HttpServer {
   return createHttpServer({
     endpoints,
@@ -246,6 +249,7 @@ function httpServer({ settings, onError }: AppParts, endpoints: readonly Endpoin
       allowedOrigins: settings.allowedorigins ?? [],
       allowedHosts: settings.allowedhosts ?? [],
       machineName: hostname(),
+      ...(settings.legacyopenpaths ? { legacyOpen: ({ path }) => legacyOpenPaths.has(path) } : {}),
     },
     maxRequestMegabytes: settings.maxrequestsize,
     rateLimitSeconds: settings.ratelimit,
