@@ -27,6 +27,7 @@ export function linePlot(series: readonly Series[], { title, xTitle, yTitle }: P
   const up = (y: number): number => round(bottom - ((bottom - frame.top) * y) / top);
   return [
     `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${size.width} ${size.height}" font-family="sans-serif" font-size="12" fill="${grey}">`,
+    `<title>${escaped(title)}</title>`,
     text(size.width / 2, 20, title, 'middle', 'font-size="14"'),
     ...ticks.flatMap((tick) => [
       `<line x1="${frame.left}" y1="${up(tick)}" x2="${right}" y2="${up(tick)}" stroke="${grey}" stroke-opacity="0.3"/>`,
