@@ -6,6 +6,7 @@ import { type InstructText, replacePlaceholders } from './chat/placeholders.ts';
 import { type ChatService, chatService } from './chat/service.ts';
 import type { Settings } from './config/flags.ts';
 import { applyDefaults, requestDefaults } from './config/gen-defaults.ts';
+import { emptyCacheReport } from './core/cache-report.ts';
 import { AppError } from './core/errors.ts';
 import type { TextEngine } from './core/text-engine.ts';
 import type { TextService } from './core/text-service.ts';
@@ -217,7 +218,7 @@ function allEndpoints(
       loras: (settings.lora ?? []).map((path) => ({ path, scale: settings.loramult })),
       readChat: async (body) => (await decodeChat(body, dialect)).request,
     }),
-    cacheEndpoint(() => engine.cacheReport?.() ?? Promise.resolve({ slots: [], memory: null, disk: null, misses: [] })),
+    cacheEndpoint(async () => (await engine.cacheReport?.()) ?? emptyCacheReport),
     ...adminEndpoints({ access: admin, states: () => engine.states }),
     fidelityEndpoint(Object.values(fidelityByPage).flat()),
     ...pagesEndpoints({ product, endpoints: () => endpoints }).map((endpoint) =>

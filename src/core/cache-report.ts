@@ -21,3 +21,6 @@ export interface CacheMiss {
   readonly wanted: string;
   readonly before: string;
 }
+
+/** Of an engine that keeps nothing, or rests. */
+export const emptyCacheReport: CacheReport = { slots: [], memory: null, disk: null, misses: [] };

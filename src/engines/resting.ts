@@ -1,4 +1,4 @@
-import type { CacheReport } from '../core/cache-report.ts';
+import { type CacheReport, emptyCacheReport } from '../core/cache-report.ts';
 import type { GenerationRequest } from '../core/request.ts';
 import type { SavedStates } from '../core/saved-states.ts';
 import type { GenerationSink, RunningGeneration, TextEngine } from '../core/text-engine.ts';
@@ -110,7 +110,7 @@ export class RestingEngine implements StartableEngine {
 
   /** A model that rests keeps nothing, and a look at it is no reason to load it. */
   cacheReport(): Promise<CacheReport> {
-    return this.#engine?.cacheReport?.() ?? Promise.resolve({ slots: [], memory: null, disk: null, misses: [] });
+    return this.#engine?.cacheReport?.() ?? Promise.resolve(emptyCacheReport);
   }
 
   /** States lie in the memory of the model: while it rests there are none. */

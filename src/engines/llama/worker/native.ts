@@ -83,7 +83,6 @@ function bind({ base, ggml, llama, backendFolder: folder, layout }: Libraries) {
   return {
     folder,
     version: declare<() => string>(llama, 'const char *llama_version(void)'),
-    systemInfo: declare<() => string>(llama, 'const char *llama_print_system_info(void)'),
     backendInit: declare<() => void>(llama, 'void llama_backend_init(void)'),
 
     cpuVariants: () => cpuVariants(folder, files),
@@ -149,7 +148,6 @@ function bind({ base, ggml, llama, backendFolder: folder, layout }: Libraries) {
     ),
     modelIsRecurrent: declare<(model: Pointer) => boolean>(llama, 'bool llama_model_is_recurrent(void *model)'),
     modelIsHybrid: declare<(model: Pointer) => boolean>(llama, 'bool llama_model_is_hybrid(void *model)'),
-    modelHasEncoder: declare<(model: Pointer) => boolean>(llama, 'bool llama_model_has_encoder(void *model)'),
     modelHasDecoder: declare<(model: Pointer) => boolean>(llama, 'bool llama_model_has_decoder(void *model)'),
 
     contextNew: declare<(model: Pointer, params: ContextParams) => Pointer | null>(
@@ -161,10 +159,6 @@ function bind({ base, ggml, llama, backendFolder: folder, layout }: Libraries) {
       'void llama_attach_threadpool(void *context, void *generation, void *batch)',
     ),
     memory: declare<(context: Pointer) => Pointer>(llama, 'void *llama_get_memory(void *context)'),
-    memoryClear: declare<(memory: Pointer, data: boolean) => void>(
-      llama,
-      'void llama_memory_clear(void *memory, bool data)',
-    ),
     sequenceRemove: declare<(memory: Pointer, sequence: number, from: number, to: number) => boolean>(
       llama,
       'bool llama_memory_seq_rm(void *memory, int32 sequence, int32 from, int32 to)',
@@ -176,10 +170,6 @@ function bind({ base, ggml, llama, backendFolder: folder, layout }: Libraries) {
     sequenceCopy: declare<(memory: Pointer, from: number, to: number, start: number, end: number) => void>(
       llama,
       'void llama_memory_seq_cp(void *memory, int32 from, int32 to, int32 start, int32 end)',
-    ),
-    sequenceEnd: declare<(memory: Pointer, sequence: number) => number>(
-      llama,
-      'int32 llama_memory_seq_pos_max(void *memory, int32 sequence)',
     ),
     stateSize: declare<(context: Pointer, sequence: number) => number>(
       llama,
@@ -218,10 +208,6 @@ function bind({ base, ggml, llama, backendFolder: folder, layout }: Libraries) {
     isEndToken: declare<(vocabulary: Pointer, token: number) => boolean>(
       llama,
       'bool llama_vocab_is_eog(void *vocab, int32 token)',
-    ),
-    isControlToken: declare<(vocabulary: Pointer, token: number) => boolean>(
-      llama,
-      'bool llama_vocab_is_control(void *vocab, int32 token)',
     ),
     tokenize: declare<
       (
@@ -292,7 +278,6 @@ function bind({ base, ggml, llama, backendFolder: folder, layout }: Libraries) {
     alloc: (bytes: number): Pointer => koffi.alloc('uint8', bytes) as unknown as Pointer,
     free: (pointer: Pointer): void => koffi.free(pointer),
     view: viewOf,
-    address: (memory: Uint8Array): bigint => BigInt(koffi.address(memory) as unknown as bigint),
   };
 }
 
