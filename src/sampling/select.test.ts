@@ -34,6 +34,11 @@ test('takes what a plain sort would take, in the order of the ids', () => {
   );
 });
 
+test('what is not a number is as impossible as minus infinity, and the lower id goes first', () => {
+  const logits = Float32Array.of(0, Number.NaN, -Infinity, 0, -0, 0, 0, 0);
+  expect(idsOf(select(logits, 7))).toEqual([0, 1, 3, 4, 5, 6, 7]);
+});
+
 const random = new Random(7);
 const size = 40_000;
 const bell = (): number => 4 * (random.next() + random.next() + random.next() + random.next() - 2);

@@ -13,8 +13,10 @@ export function keepHighest(logits: Float32Array, count: number, into: Candidate
     into.loadAll(logits);
     return;
   }
-  gather(logits, likelyFloor(logits, count, into), into);
-  if (into.size < count) into.loadAll(logits);
+  const floor = likelyFloor(logits, count, into);
+  if (floor > -Infinity) gather(logits, floor, into);
+  // Without a floor all count, also what is not a number, which no comparison would let through.
+  if (floor === -Infinity || into.size < count) into.loadAll(logits);
   trimToHighest(into, count);
 }
 
