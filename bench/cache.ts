@@ -1,7 +1,6 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { flagOf } from '../src/config/flags.ts';
 import { type Contender, type Shape, startContenders, startParley } from './contender.ts';
 import { nonsense } from './nonsense.ts';
 import { type BenchOptions, benchModel } from './options.ts';
@@ -50,11 +49,7 @@ export async function cacheBench(options: BenchOptions): Promise<Row[]> {
 }
 
 /** The second half of the conversation goes to a server that was not there for the first. */
-async function restarted({ server, log }: BenchOptions, shape: Shape, turns: number): Promise<Row[]> {
-  if (flagOf('diskcache').availability === 'later') {
-    log('restart in the middle: left out, --diskcache is not available yet');
-    return [];
-  }
+async function restarted(options: BenchOptions, shape: Shape, turns: number): Promise<Row[]> {
   const folder = await mkdtemp(join(tmpdir(), 'parley-bench-'));
   const half = Math.floor(turns / 2);
   try {
@@ -63,9 +58,9 @@ async function restarted({ server, log }: BenchOptions, shape: Shape, turns: num
       ['without --diskcache', []],
       ['with --diskcache', ['--diskcache', folder]],
     ] as const) {
-      const before = await startParley(server, shape, flags);
+      const before = await startParley(options, shape, flags);
       await replay(before, { turns: half, changing: false, number: 3, from: 0 }).finally(() => before.stop());
-      const after = await startParley(server, shape, flags);
+      const after = await startParley(options, shape, flags);
       const [first] = await replay(after, { turns: 1, changing: false, number: 3, from: half }).finally(() =>
         after.stop(),
       );

@@ -28,14 +28,14 @@ export interface Shape {
 const patienceMs = 120_000;
 
 export async function startContenders(options: BenchOptions, shape: Shape): Promise<Contender[]> {
-  const started = await startServer(options.server, { flags: parleyFlags(shape) });
+  const started = await startServer(options.server, { flags: parleyFlags(options, shape) });
   const parley = parleyContender(started);
   try {
     const peer = await startPeer(options.peer, shape);
     if (!peer) return [parley];
     // A library without the matrix instructions that ours uses reads prompts at half the speed, whatever the server does.
     options.log(
-      `Parley computes with the CPU build "${started.cpuBuild}"; compare only with a peer built for the same`,
+      `Parley computes with the CPU build "${started.cpuBuild}"; compare only with a peer built for the same (see --cpubuild)`,
     );
     return [parley, peer];
   } catch (error) {
@@ -44,14 +44,19 @@ export async function startContenders(options: BenchOptions, shape: Shape): Prom
   }
 }
 
-export async function startParley(entry: string, shape: Shape, more: readonly string[] = []): Promise<Contender> {
-  return parleyContender(await startServer(entry, { flags: [...parleyFlags(shape), ...more] }));
+export async function startParley(
+  options: BenchOptions,
+  shape: Shape,
+  more: readonly string[] = [],
+): Promise<Contender> {
+  return parleyContender(await startServer(options.server, { flags: [...parleyFlags(options, shape), ...more] }));
 }
 
-function parleyFlags({ model, threads, context, parallel, batch }: Shape): string[] {
+function parleyFlags({ cpuBuild }: BenchOptions, { model, threads, context, parallel, batch }: Shape): string[] {
+  const build = cpuBuild === undefined ? [] : ['--cpubuild', cpuBuild];
   const size = ['--contextsize', String(context), '--batchsize', String(batch)];
   const together = parallel > 1 ? ['--parallelrequests', String(parallel), '--batchall'] : [];
-  return ['--model', model, '--usecpu', '--threads', String(threads), ...size, ...together];
+  return ['--model', model, '--usecpu', '--threads', String(threads), ...build, ...size, ...together];
 }
 
 function parleyContender({ pid, port, stop }: ServerProcess): Contender {

@@ -19,6 +19,8 @@ export interface BenchOptions {
   readonly threads: number | undefined;
   /** The model for the servers side by side; the random one of 124 million weights when it is left out. */
   readonly model: string | undefined;
+  /** The CPU build that Parley is to use beside a peer that was built for it; the best one when it is left out. */
+  readonly cpuBuild: string | undefined;
   /** Another server to measure beside Parley: one that runs, or the command that starts it. */
   readonly peer: { readonly url?: string; readonly pid?: number; readonly command?: string };
   /** How long the soak goes on. */

@@ -46,6 +46,15 @@ export const ourFlags = {
     availability: 'ready',
     help: 'With --parallelrequests, run requests with any sampler together, not only plain ones.',
   },
+  cpubuild: {
+    names: ['--cpubuild'],
+    type: 'text',
+    default: '',
+    metavar: 'NAME',
+    availability: 'ready',
+    defaultText: 'the best that runs here',
+    help: 'Which build of the processor code to use, such as haswell or icelake; a name that cannot run here is answered with those that can.',
+  },
   draftngram: {
     names: ['--draftngram'],
     type: 'integer',

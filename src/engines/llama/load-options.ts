@@ -45,6 +45,8 @@ export interface LoadOptions {
   readonly diskCache: { readonly folder: string; readonly bytes: number } | undefined;
   /** Which CPU builds may be used: all, those without AVX2, or those without AVX. */
   readonly cpuLevel: 'best' | 'no-avx2' | 'no-avx';
+  /** The CPU build that somebody wants; undefined leaves the choice to us. */
+  readonly cpuBuild: string | undefined;
   /** How many of the best CPU builds to pass over, because they died of an illegal instruction. */
   readonly skipCpuVariants: number;
 }

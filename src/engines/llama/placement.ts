@@ -53,6 +53,7 @@ export function loadOptions(settings: Settings, facts: PlacementFacts): LoadOpti
     statePlaces: settings.smartcache > 1 ? settings.smartcache : usualPlaces,
     diskCache: diskCache(settings.diskcache),
     cpuLevel: settings.failsafe ? 'no-avx' : settings.noavx2 ? 'no-avx2' : 'best',
+    cpuBuild: settings.cpubuild || undefined,
     skipCpuVariants: 0,
   };
 }

@@ -2,6 +2,7 @@ import { readdirSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
 import type { LoadOptions } from '../load-options.ts';
+import { cpuBuilds } from './cpu-builds.ts';
 import { mediaLibraryFolder } from './media-library.ts';
 import { type Native, openFabric, openLibraries, variantName } from './native.ts';
 import type { NativeMedia } from './native-media.ts';
@@ -43,19 +44,17 @@ export interface Engine {
   readonly cpuVariant: string;
 }
 
-/**
- * Loads the library and its backends. The CPU build is chosen here and not by the library, because some virtual machines
- * advertise instructions (AMX above all) that kill the process when used: the server then starts us again with one more
- * build to pass over.
- */
-export function openEngine(
-  options: Pick<LoadOptions, 'backend' | 'cpuLevel' | 'skipCpuVariants' | 'projector'>,
-): Engine {
+type EngineOptions = Pick<LoadOptions, 'backend' | 'cpuLevel' | 'cpuBuild' | 'skipCpuVariants' | 'projector'>;
+
+/** Loads the library and its backends. The CPU build is chosen here and not by the library; see `cpuBuilds`. */
+export function openEngine(options: EngineOptions): Engine {
   const { native, media } = options.projector
     ? openFabric(mediaLibraryFolder(process.env))
     : { native: openLibraries(libraryFolder(options.backend)), media: undefined };
-  const variants = native.cpuVariants().filter((path) => allowed(variantName(path), options.cpuLevel));
-  const variant = variants[Math.min(options.skipCpuVariants, variants.length - 1)];
+  const paths = native.cpuVariants();
+  const builds = cpuBuilds(paths.map(variantName), options);
+  const build = builds[Math.min(options.skipCpuVariants, builds.length - 1)];
+  const variant = paths.find((path) => variantName(path) === build);
   if (variant) {
     native.backendLoad(variant);
     if (options.backend !== 'cpu')
@@ -64,14 +63,5 @@ export function openEngine(
     native.backendLoadAll(native.folder);
   }
   native.backendInit();
-  return { native, media, cpuVariant: variant ? variantName(variant) : 'builtin' };
-}
-
-const withoutAvx = ['sse42', 'x64'];
-const withoutAvx2 = ['sandybridge', 'ivybridge', 'piledriver', ...withoutAvx];
-
-function allowed(variant: string, level: LoadOptions['cpuLevel']): boolean {
-  if (level === 'no-avx') return withoutAvx.includes(variant);
-  if (level === 'no-avx2') return withoutAvx2.includes(variant);
-  return true;
+  return { native, media, cpuVariant: build ?? 'builtin' };
 }
