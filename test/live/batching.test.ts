@@ -48,3 +48,20 @@ test('a long prompt beside running streams is read in chunks, and all of them en
   const all = await Promise.all([reader, ...streams]);
   expect(all.every(({ text }) => text.length > 0)).toBe(true);
 });
+
+test('a chat that rests between two that write goes on with the same text afterwards', async () => {
+  const chats = ['king', 'bear', 'tree'].map((who) => `Long ago a ${who} found a map.`);
+  const turns = async (beside: boolean): Promise<string[]> => {
+    const server = await start(['--parallelrequests', '3', '--quiet']);
+    const { generate } = nativeClient(server.base);
+    const first: string[] = [];
+    // One after the other, so that each has a sequence of its own; the second lies between the others.
+    for (const prompt of chats) first.push(prompt + (await generate({ prompt })).text);
+    const more = (index: number) => generate({ prompt: `${first[index]} Then`, max_length: 40 });
+    if (beside) await Promise.all([more(0), more(2)]);
+    const rested = (await more(1)).text;
+    await server.stop();
+    return [...first, rested];
+  };
+  expect(await turns(true)).toEqual(await turns(false));
+});

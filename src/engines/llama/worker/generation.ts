@@ -65,6 +65,11 @@ export class Generation {
     return slot.remaining - slot.guessed > 1;
   }
 
+  /** Tokens that are left to compute. */
+  get remaining(): number {
+    return this.parts.slot.remaining;
+  }
+
   abort(): void {
     this.#aborted = true;
   }

@@ -4,6 +4,7 @@ import type { FromWorker, Piece } from '../messages.ts';
 import type { Context, DecodeResult } from './context.ts';
 import type { Generation } from './generation.ts';
 import { BatchLoop } from './loop.ts';
+import type { Slot } from './slot.ts';
 
 const capacity = 100;
 
@@ -55,7 +56,12 @@ interface Play {
   readonly advance?: () => void;
 }
 
-function fakeGeneration({ id, prompt, reply, advance }: Play, add: (count: number) => void, ended: () => void) {
+function fakeGeneration(
+  { id, prompt, reply, advance }: Play,
+  slot: Slot,
+  add: (count: number) => void,
+  ended: () => void,
+) {
   let remaining = prompt;
   let inBatch = 0;
   let written = 0;
@@ -68,6 +74,10 @@ function fakeGeneration({ id, prompt, reply, advance }: Play, add: (count: numbe
     finished: false,
     aborted: false,
     interrupted: 0,
+    slot,
+    get remaining() {
+      return remaining;
+    },
     get readingPrompt() {
       return remaining > 1;
     },
@@ -105,8 +115,20 @@ function world(results: DecodeResult[] = []) {
   let ended = 0;
   let wanted = 0;
   let allEnded: () => void = () => {};
+  const fillers: string[] = [];
+  const slots = Array.from({ length: 8 }, (_, sequence) => ({
+    sequence,
+    computed: 0,
+    capacity,
+    addFiller: () => {
+      add(1);
+      fillers.push(`added ${sequence}`);
+    },
+    dropFiller: () => fillers.push(`dropped ${sequence}`),
+  })) as unknown as Slot[];
   const loop = new BatchLoop(
     context,
+    slots,
     (message) => messages.push(message),
     () => 0,
   );
@@ -115,7 +137,7 @@ function world(results: DecodeResult[] = []) {
     if (ended === wanted) allEnded();
   };
   const begin = (play: Play) => {
-    const generation = fakeGeneration(play, add, oneEnded);
+    const generation = fakeGeneration(play, slots[play.id] as Slot, add, oneEnded);
     loop.add(generation as unknown as Generation);
     return generation;
   };
@@ -127,7 +149,7 @@ function world(results: DecodeResult[] = []) {
       if (ended >= count) allEnded();
     });
   const pieces = () => messages.flatMap((message) => (message.type === 'step' ? message.pieces : []));
-  return { loop, begin, over, batches, pieces, messages, whileDecoding };
+  return { loop, begin, over, batches, pieces, messages, whileDecoding, fillers };
 }
 
 test('a prompt is read in batches and a reply written token by token', async () => {
@@ -155,6 +177,29 @@ test('whoever writes goes on while another reads', async () => {
   const order = pieces().flatMap((piece) => (piece.type === 'text' ? [piece.text] : []));
   expect(order.indexOf('2')).toBeGreaterThan(2);
   expect(order.filter((text) => text === '1')).toHaveLength(6);
+});
+
+test('a short question beside a long prompt does not wait for all of it', async () => {
+  const { begin, over, pieces } = world();
+  begin({ id: 1, prompt: 900, reply: 1 });
+  begin({ id: 2, prompt: 20, reply: 1 });
+  await over(2);
+  expect(pieces().flatMap((piece) => (piece.type === 'text' ? [piece.text] : []))).toEqual(['2', '1']);
+});
+
+test('several short prompts are read before the first of them writes on', async () => {
+  const { begin, over, batches } = world();
+  for (const id of [1, 2, 3]) begin({ id, prompt: 10, reply: 2 });
+  await over(3);
+  expect(batches).toEqual([10, 10, 10, 3]);
+});
+
+test('an idle sequence between two that write takes a token along, and forgets it', async () => {
+  const { begin, over, batches, fillers } = world();
+  for (const id of [1, 3]) begin({ id, prompt: 10, reply: 2 });
+  await over(2);
+  expect(batches).toEqual([10, 10, 3]);
+  expect(fillers).toEqual(['added 2', 'dropped 2']);
 });
 
 test('one that is stopped in the middle of a batch ends, and the others compute theirs again', async () => {

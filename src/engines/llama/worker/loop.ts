@@ -1,12 +1,17 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { AppError, asAppError, plainError } from '../../../core/errors.ts';
 import type { FromWorker, Piece } from '../messages.ts';
+import { bridges } from './bridges.ts';
 import { nextChunk } from './chunk.ts';
 import type { Context, DecodeResult } from './context.ts';
 import type { Generation } from './generation.ts';
+import { nextReader } from './reading-order.ts';
+import type { Slot } from './slot.ts';
 
 /** A batch this small is computed sooner than another thread could take it over. */
 const smallBatch = 64;
+/** While others write, further prompts are begun only within this time. */
+const longestReadingMs = 200;
 
 /**
  * The heart of the worker: as long as there is work, fill a batch with the next tokens of every generation, compute it,
@@ -17,9 +22,12 @@ export class BatchLoop {
   readonly #between: (() => Promise<void>)[] = [];
   #running = false;
   #chunk = 128;
+  #turn = 0;
 
   constructor(
     private readonly context: Context,
+    /** Those that may take a token along for nothing; none where the memory could not forget it. */
+    private readonly slots: readonly Slot[],
     private readonly send: (message: FromWorker) => void,
     private readonly now: () => number,
   ) {}
@@ -60,33 +68,69 @@ export class BatchLoop {
   }
 
   /**
-   * First everybody who writes gets one token, then one prompt goes on: whole batches of it while nobody writes, and otherwise
-   * a chunk that is short enough not to be noticed in the streams.
+   * First everybody who writes gets one token, then prompts go on: whole batches of them while nobody writes, and otherwise a
+   * chunk that is short enough not to be noticed in the streams.
    */
   async #step(pieces: Piece[]): Promise<void> {
     this.#dropAborted(pieces);
     const writers = [...this.#active].filter(({ readingPrompt }) => !readingPrompt);
-    await this.#compute(writers, this.context.batchCapacity, pieces);
-    const reader = [...this.#active].find(({ readingPrompt }) => readingPrompt);
-    if (!reader) return;
+    if (writers.length > 0) await this.#write(writers, pieces);
+    await this.#read(writers.length > 0, pieces);
+  }
+
+  async #write(writers: readonly Generation[], pieces: Piece[]): Promise<void> {
+    const idle = bridges(
+      writers.map(({ slot }) => slot),
+      this.slots,
+    );
+    try {
+      await this.#compute(writers, idle, this.context.batchCapacity, pieces);
+    } finally {
+      for (const slot of idle) slot.dropFiller();
+    }
+  }
+
+  /** Several short prompts are read in one go: whoever begins to write at the same time is computed together from then on. */
+  async #read(busy: boolean, pieces: Piece[]): Promise<void> {
+    const startedAt = this.now();
+    for (;;) {
+      const readers = [...this.#active].filter(({ readingPrompt, aborted }) => readingPrompt && !aborted);
+      const reader = nextReader(readers, this.#turn++);
+      if (!reader) return;
+      await this.#readOn(reader, busy, pieces);
+      if (reader.readingPrompt || this.now() - startedAt >= longestReadingMs) return;
+    }
+  }
+
+  async #readOn(reader: Generation, busy: boolean, pieces: Piece[]): Promise<void> {
     if (reader.atMedium) {
       const result = await reader.computeMedium().catch((): DecodeResult => 'failed');
       this.#after(reader, result, pieces);
       return;
     }
-    const busy = writers.length > 0;
     const startedAt = this.now();
-    const computed = await this.#compute([reader], busy ? this.#chunk : this.context.batchCapacity, pieces);
+    const computed = await this.#compute([reader], [], busy ? this.#chunk : this.context.batchCapacity, pieces);
     if (busy && computed >= this.#chunk) {
       this.#chunk = nextChunk(this.#chunk, this.now() - startedAt, this.context.batchCapacity);
     }
   }
 
   /** Computes one batch of these, and returns how many tokens it had. */
-  async #compute(generations: readonly Generation[], limit: number, pieces: Piece[]): Promise<number> {
+  async #compute(
+    generations: readonly Generation[],
+    idle: readonly Slot[],
+    limit: number,
+    pieces: Piece[],
+  ): Promise<number> {
     const { context } = this;
     context.clearBatch();
-    for (const generation of generations) generation.fill(Math.min(limit, context.room));
+    const share = Math.floor(context.batchCapacity / (generations.length + idle.length));
+    const parts = [
+      ...generations.map((one) => ({ slot: one.slot, fill: () => one.fill(Math.min(limit, share)) })),
+      ...idle.map((slot) => ({ slot, fill: () => slot.addFiller() })),
+    ];
+    // In one pass the library takes sequences only in the order of their numbers.
+    for (const { fill } of parts.sort((a, b) => a.slot.sequence - b.slot.sequence)) fill();
     const { size } = context;
     if (size === 0) return 0;
     const result = size <= smallBatch ? context.decodeNow() : await context.decode();

@@ -165,7 +165,7 @@ async function serve(loaded: Loaded): Promise<Serving> {
     keeper: undefined,
     doctor: new CacheDoctor((tokens) => loaded.vocabulary.detokenize(tokens, true)),
   };
-  const loop = new BatchLoop(context, send, now);
+  const loop = new BatchLoop(context, loaded.canRewind ? workshop.slots : [], send, now);
   workshop.keeper = await openKeeper(loaded, workshop.slots, (work) => loop.between(work));
   const places = new StatePlaces(workshop.slots[0] as Slot, options.statePlaces);
   return { workshop, loop, places, reading: new Map() };

@@ -39,6 +39,20 @@ function fakeContext({ canForget = true, canShift = true } = {}) {
 
 const tokens = (...list: number[]) => Int32Array.from(list);
 
+test('a filler goes behind what is computed, and nothing is left of it', () => {
+  const { context, batch, decode, cache } = fakeContext();
+  const slot = new Slot(context, 0, 16);
+  slot.begin(tokens(1, 2, 3), 0);
+  slot.fill(3);
+  decode();
+  slot.settle();
+  slot.addFiller();
+  expect(batch()).toEqual([{ token: 0, position: 3, wanted: false }]);
+  decode();
+  slot.dropFiller();
+  expect([slot.remaining, cache]).toEqual([0, [1, 2, 3]]);
+});
+
 test('a prompt goes into the batches in portions, and only its last token gives logits', () => {
   const { context, batch, decode, cache } = fakeContext();
   const slot = new Slot(context, 0, 16);

@@ -30,6 +30,10 @@ export class Slot {
     this.tokens = new Int32Array(capacity);
   }
 
+  get capacity(): number {
+    return this.tokens.length;
+  }
+
   get remaining(): number {
     return this.length - this.computed;
   }
@@ -140,6 +144,15 @@ export class Slot {
   /** After some guesses were taken over: the cache forgets those that were not. */
   dropWrong(): void {
     if (this.computed >= this.length) this.forgetFrom(this.length - 1);
+  }
+
+  /** A token that means nothing, so that this sequence is part of a batch (see `bridges`); nobody else may fill it then. */
+  addFiller(): void {
+    this.context.add(0, this.#position(this.computed), this.sequence, false);
+  }
+
+  dropFiller(): void {
+    this.context.forget(this.sequence, this.#position(this.computed));
   }
 
   /** The batch was computed. */
