@@ -1,17 +1,19 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { compared } from './compare.ts';
 import { type Contender, type Shape, startContenders, startParley } from './contender.ts';
 import { nonsense } from './nonsense.ts';
 import { type BenchOptions, benchModel } from './options.ts';
 import type { Row } from './report.ts';
 import { firstTokenMs } from './serve.ts';
 import { median } from './statistics.ts';
-import { streamChat } from './text-stream.ts';
+import { streamChat, wordsFor } from './text-stream.ts';
 
 const replyTokens = 16;
 const wordsOfRules = 150;
 const wordsOfTurn = 12;
+const tokensOfLongRules = 3400;
 
 interface Turn {
   readonly firstTokenMs: number;
@@ -36,39 +38,67 @@ export async function cacheBench(options: BenchOptions): Promise<Row[]> {
   const contenders = await startContenders(options, shape);
   try {
     for (const [number, [name, changing]] of Object.entries(manners).entries()) {
+      const seen = new Map<string, Turn[]>();
       for (const contender of contenders) {
-        const seen = await replay(contender, { turns, changing, number: number + 1, from: 0 });
-        options.log(`${contender.name}, ${name}: ${seen.map((turn) => turn.firstTokenMs.toFixed(0)).join(', ')} ms`);
-        rows.push(...rowsOf(`${contender.name}, ${name}`, seen.slice(1)));
+        const all = await replay(contender, { turns, changing, number: number + 1, from: 0, wordsOfRules });
+        options.log(`${contender.name}, ${name}: ${all.map((turn) => turn.firstTokenMs.toFixed(0)).join(', ')} ms`);
+        seen.set(contender.name, all.slice(1));
       }
+      rows.push(...rowsOf(name, seen.get('Parley') ?? [], seen.get('peer')));
     }
   } finally {
     for (const contender of contenders) await contender.stop();
   }
-  return [...rows, ...(await restarted(options, shape, turns))];
+  return [...rows, ...(await restartedBench(options, shape))];
 }
 
-/** The second half of the conversation goes to a server that was not there for the first. */
-async function restarted(options: BenchOptions, shape: Shape, turns: number): Promise<Row[]> {
-  const folder = await mkdtemp(join(tmpdir(), 'parley-bench-'));
-  const half = Math.floor(turns / 2);
-  try {
-    const rows: Row[] = [];
-    for (const [name, flags] of [
-      ['without --diskcache', []],
-      ['with --diskcache', ['--diskcache', folder]],
-    ] as const) {
-      const before = await startParley(options, shape, flags);
-      await replay(before, { turns: half, changing: false, number: 3, from: 0 }).finally(() => before.stop());
-      const after = await startParley(options, shape, flags);
-      const [first] = await replay(after, { turns: 1, changing: false, number: 3, from: half }).finally(() =>
-        after.stop(),
-      );
-      if (first) rows.push(...rowsOf(`Parley, first turn after a restart ${name}`, [first]));
+/** A long conversation goes on at a server that was not there for its beginning. */
+async function restartedBench(options: BenchOptions, shape: Shape): Promise<Row[]> {
+  const seen: { without: Turn[]; with: Turn[] } = { without: [], with: [] };
+  for (let round = 0; round < (options.quick ? 1 : 3); round += 1) {
+    const folder = await mkdtemp(join(tmpdir(), 'parley-bench-'));
+    try {
+      seen.without.push(await afterRestart(options, shape, []));
+      seen.with.push(await afterRestart(options, shape, ['--diskcache', folder]));
+    } finally {
+      await rm(folder, { recursive: true, force: true });
     }
-    return rows;
+  }
+  const sooner = seen.without.map(({ firstTokenMs }, round) => firstTokenMs / (seen.with[round]?.firstTokenMs ?? 1));
+  const tokens = median(seen.with.map(({ promptTokens }) => promptTokens));
+  return [
+    { bench: 'cache', what: 'a restart in the middle: the prompt', value: tokens, unit: 'tokens' },
+    ...rowsOf('after a restart without --diskcache', seen.without, undefined),
+    ...rowsOf('after a restart with --diskcache', seen.with, undefined),
+    {
+      bench: 'cache',
+      what: 'after a restart: first token sooner with --diskcache',
+      value: median(sooner),
+      unit: 'times',
+      goal: { atLeast: 5 },
+    },
+  ];
+}
+
+async function afterRestart(options: BenchOptions, shape: Shape, flags: readonly string[]): Promise<Turn> {
+  const course = { changing: false, number: 3 };
+  const before = await startParley(options, shape, flags);
+  let words = 0;
+  try {
+    words = await wordsFor(before, tokensOfLongRules);
+    await replay(before, { ...course, turns: 2, from: 0, wordsOfRules: words });
   } finally {
-    await rm(folder, { recursive: true, force: true });
+    await before.stop();
+  }
+  const after = await startParley(options, shape, flags);
+  try {
+    const [first] = await replay(after, { ...course, turns: 1, from: 2, wordsOfRules: words });
+    options.log(
+      `after a restart ${flags.join(' ')}: ${first?.firstTokenMs.toFixed(0)} ms, ${first?.cachedTokens} reused`,
+    );
+    return first as Turn;
+  } finally {
+    await after.stop();
   }
 }
 
@@ -78,12 +108,13 @@ interface Course {
   readonly number: number;
   /** The turn that the conversation has come to already. */
   readonly from: number;
+  readonly wordsOfRules: number;
 }
 
-async function replay(contender: Contender, { turns, changing, number, from }: Course): Promise<Turn[]> {
+async function replay(contender: Contender, { turns, from, ...course }: Course): Promise<Turn[]> {
   const seen: Turn[] = [];
   for (let turn = from; turn < from + turns; turn += 1) {
-    const answer = await streamChat(contender, conversation(turn, { changing, number }), replyTokens);
+    const answer = await streamChat(contender, conversation(turn, course), replyTokens);
     const { promptTokens, cachedTokens } = answer;
     seen.push({ firstTokenMs: firstTokenMs(answer), promptTokens, cachedTokens });
   }
@@ -93,10 +124,10 @@ async function replay(contender: Contender, { turns, changing, number, from }: C
 /** What the agent sends at a turn. Its own answers are made up, so that every server is told the same. */
 export function conversation(
   turn: number,
-  { changing, number }: { readonly changing: boolean; readonly number: number },
+  { changing, number, wordsOfRules: words }: Omit<Course, 'turns' | 'from'>,
 ): { role: string; content: string }[] {
   const line = changing ? `Requests so far: ${1000 + turn}.\n` : '';
-  const rules = `You are agent ${number}. Help.\n${line}${nonsense(number, wordsOfRules)}`;
+  const rules = `You are agent ${number}. Help.\n${line}${nonsense(number, words)}`;
   const past = Array.from({ length: turn }, (_, index) => [
     { role: 'user', content: nonsense(number * 1000 + index, wordsOfTurn) },
     { role: 'assistant', content: nonsense(number * 1000 + 500 + index, wordsOfTurn) },
@@ -105,10 +136,11 @@ export function conversation(
   return [{ role: 'system', content: rules }, ...past.flat(), now];
 }
 
-function rowsOf(what: string, turns: readonly Turn[]): Row[] {
-  const share = (turn: Turn): number => (turn.cachedTokens * 100) / turn.promptTokens;
+function rowsOf(what: string, parley: readonly Turn[], peer: readonly Turn[] | undefined): Row[] {
+  const row = (name: string, unit: string, of: (turn: Turn) => number): Row =>
+    compared({ bench: 'cache', what: `${what}: ${name}`, unit }, { parley: parley.map(of), peer: peer?.map(of) });
   return [
-    { bench: 'cache', what: `${what}: first token`, value: median(turns.map((turn) => turn.firstTokenMs)), unit: 'ms' },
-    { bench: 'cache', what: `${what}: reused`, value: median(turns.map(share)), unit: '% of the prompt' },
+    row('first token', 'ms', (turn) => turn.firstTokenMs),
+    row('reused', '% of the prompt', (turn) => (turn.cachedTokens * 100) / turn.promptTokens),
   ];
 }

@@ -23,17 +23,20 @@ export function figuresOf(rows: readonly Row[], { date, machine, load }: Circums
   return `${date}, ${machine}; load average ${load.toFixed(1)} at the beginning.\n\n${table(rows)}`;
 }
 
-const speed = /^(?<name>.+), (?<streams>\d+) at once: speed$/;
+const speed = /^(\d+) at once: speed$/;
 
 /** Tokens a second over the number of streams, for each server in the rows of `serve`. */
 export function speedSeries(rows: readonly Row[]): Series[] {
-  const found = new Map<string, [number, number][]>();
-  for (const { what, value } of rows) {
-    const { name, streams } = speed.exec(what)?.groups ?? {};
-    if (name === undefined) continue;
-    found.set(name, [...(found.get(name) ?? []), [Number(streams), value]]);
-  }
-  return [...found].map(([name, points]) => ({ name, points }));
+  const found = rows.flatMap(({ what, value, peer }) => {
+    const streams = Number(speed.exec(what)?.[1]);
+    return streams > 0 ? [{ streams, value, peer: peer?.value }] : [];
+  });
+  const parley = found.map(({ streams, value }): [number, number] => [streams, value]);
+  const peer = found.flatMap(({ streams, peer: value }): [number, number][] => (value ? [[streams, value]] : []));
+  return [
+    { name: 'Parley', points: parley },
+    { name: 'peer', points: peer },
+  ].filter(({ points }) => points.length > 0);
 }
 
 export function speedPlot(rows: readonly Row[]): string {

@@ -21,3 +21,18 @@ test('the table is Markdown with one line for each figure', () => {
     '| engine | ratio |   123 µs | ≤ 40 µs | missed  |',
   ]);
 });
+
+test('a peer has columns of its own, and the goal may be about the ratio', () => {
+  const rows = [
+    { ...row, what: 'speed', value: 90, peer: { value: 100, ratio: 0.9 }, ratioGoal: { atLeast: 1 } },
+    { ...row, what: 'gap', value: 5, unit: 'ms', peer: { value: 20, ratio: 0.25 }, ratioGoal: { atMost: 0.5 } },
+    { ...row, what: 'later', value: 3, unit: 'ms', goal: { atMost: 5 } },
+  ];
+  expect(table(rows).split('\n')).toEqual([
+    '| bench  | what  |   Parley |    peer | Parley ÷ peer | goal   |         |',
+    '|--------|-------|---------:|--------:|--------------:|--------|---------|',
+    '| engine | speed |     90.0 |     100 |         0.900 | ≥ 1    | missed  |',
+    '| engine | gap   | 5.000 ms | 20.0 ms |         0.250 | ≤ 0.5  | reached |',
+    '| engine | later | 3.000 ms |         |               | ≤ 5 ms | reached |',
+  ]);
+});

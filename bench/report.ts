@@ -1,41 +1,51 @@
-/** One measured figure. */
+/** At least this much of something good, or at most this much of something that costs. */
+export type Goal = { readonly atLeast: number } | { readonly atMost: number };
+
+/** One measured figure, of Parley and where there is one of the peer. */
 export interface Row {
   readonly bench: string;
   readonly what: string;
   readonly value: number;
   readonly unit: string;
-  /** What we want to reach: at least this much of something good, or at most this much of something that costs. */
-  readonly goal?: { readonly atLeast: number } | { readonly atMost: number };
+  readonly goal?: Goal;
+  readonly peer?: { readonly value: number; readonly ratio?: number };
+  /** What Parley's figure divided by the peer's should be. */
+  readonly ratioGoal?: Goal;
 }
 
-export function goalReached({ value, goal }: Row): boolean | undefined {
-  if (goal === undefined) return undefined;
-  return 'atLeast' in goal ? value >= goal.atLeast : value <= goal.atMost;
+export function goalReached({ value, goal, peer, ratioGoal }: Row): boolean | undefined {
+  if (goal) return reached(value, goal);
+  return ratioGoal && peer?.ratio !== undefined ? reached(peer.ratio, ratioGoal) : undefined;
 }
+
+const reached = (value: number, goal: Goal): boolean =>
+  'atLeast' in goal ? value >= goal.atLeast : value <= goal.atMost;
 
 /** A Markdown table, so that it reads well in a terminal and in the documentation. */
 export function table(rows: readonly Row[]): string {
-  const cells = [['bench', 'what', 'measured', 'goal', ''], ...rows.map(cellsOf)];
-  const widths = (cells[0] as string[]).map((_, column) => Math.max(...cells.map((row) => row[column]?.length ?? 0)));
-  const line = (row: readonly string[]) =>
-    `| ${row.map((cell, column) => (column === 2 ? cell.padStart(widths[2] ?? 0) : cell.padEnd(widths[column] ?? 0))).join(' | ')} |`;
-  const rule = `|${widths.map((width, column) => (column === 2 ? `${'-'.repeat(width + 1)}:` : '-'.repeat(width + 2))).join('|')}|`;
-  return [line(cells[0] as string[]), rule, ...cells.slice(1).map(line)].join('\n');
+  const beside = rows.some(({ peer }) => peer !== undefined);
+  const heads = beside
+    ? ['bench', 'what', 'Parley', 'peer', 'Parley ÷ peer', 'goal', '']
+    : ['bench', 'what', 'measured', 'goal', ''];
+  const cells = [heads, ...rows.map((row) => cellsOf(row, beside))];
+  const widths = heads.map((_, column) => Math.max(...cells.map((row) => row[column]?.length ?? 0)));
+  const isFigure = (column: number): boolean => column >= 2 && column < heads.length - 2;
+  const line = (row: readonly string[]): string =>
+    `| ${row.map((cell, column) => (isFigure(column) ? cell.padStart(widths[column] ?? 0) : cell.padEnd(widths[column] ?? 0))).join(' | ')} |`;
+  const rule = `|${widths.map((width, column) => (isFigure(column) ? `${'-'.repeat(width + 1)}:` : '-'.repeat(width + 2))).join('|')}|`;
+  return [line(heads), rule, ...cells.slice(1).map(line)].join('\n');
 }
 
-function cellsOf(row: Row): string[] {
-  const { bench, what, value, unit, goal } = row;
-  const wanted = goal === undefined ? '' : 'atLeast' in goal ? `≥ ${goal.atLeast}` : `≤ ${goal.atMost}`;
-  const reached = goalReached(row);
-  const verdict = reached === undefined ? '' : reached ? 'reached' : 'missed';
-  return [
-    bench,
-    what,
-    `${figure(value)}${unit === '' ? '' : ` ${unit}`}`,
-    wanted && `${wanted} ${unit}`.trim(),
-    verdict,
-  ];
+function cellsOf(row: Row, beside: boolean): string[] {
+  const { bench, what, value, unit, goal, peer, ratioGoal } = row;
+  const withUnit = (number: number): string => `${figure(number)} ${unit}`.trim();
+  const others = [peer ? withUnit(peer.value) : '', peer?.ratio === undefined ? '' : figure(peer.ratio)];
+  const wanted = goal ? `${told(goal)} ${unit}`.trim() : ratioGoal && peer ? told(ratioGoal) : '';
+  const verdict = { true: 'reached', false: 'missed', undefined: '' }[String(goalReached(row))] ?? '';
+  return [bench, what, withUnit(value), ...(beside ? others : []), wanted, verdict];
 }
+
+const told = (goal: Goal): string => ('atLeast' in goal ? `≥ ${goal.atLeast}` : `≤ ${goal.atMost}`);
 
 function figure(value: number): string {
   return Math.abs(value) >= 100 ? value.toFixed(0) : Math.abs(value) >= 10 ? value.toFixed(1) : value.toFixed(3);

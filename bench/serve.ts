@@ -1,7 +1,8 @@
+import { compared } from './compare.ts';
 import { type Contender, cpuOf, memoryOf, startContenders } from './contender.ts';
 import { nonsense } from './nonsense.ts';
 import { type BenchOptions, benchModel } from './options.ts';
-import type { Row } from './report.ts';
+import type { Goal, Row } from './report.ts';
 import { gaps, median, percentile } from './statistics.ts';
 import { type StreamedText, streamCompletion } from './text-stream.ts';
 
@@ -35,18 +36,17 @@ export async function serveBench(options: BenchOptions): Promise<Row[]> {
           if (round > 0) waves.get(contender.name)?.push(wave);
         }
       }
-      for (const { name } of contenders) {
-        const all = waves.get(name) ?? [];
+      for (const [name, all] of waves) {
         options.log(
           `${name}, ${streams} at once: ${all.map((one) => one.tokensPerSecond.toFixed(0)).join(', ')} tokens/s`,
         );
-        rows.push(...waveRows(`${name}, ${streams} at once`, all));
       }
+      rows.push(...waveRows(streams, waves.get('Parley') ?? [], waves.get('peer')));
     }
-    for (const contender of contenders) {
-      const value = memoryOf(contender);
-      if (value !== undefined)
-        rows.push({ bench: 'serve', what: `${contender.name}, memory after it`, value, unit: 'MB' });
+    const [parley, peer] = contenders.map(memoryOf);
+    if (parley !== undefined) {
+      const measured = { parley: [parley], peer: peer === undefined ? undefined : [peer] };
+      rows.push(compared({ bench: 'serve', what: 'memory after it', unit: 'MB' }, measured));
     }
   } finally {
     for (const contender of contenders) await contender.stop();
@@ -87,36 +87,27 @@ export function firstTokenMs({ askedAt, arrivals }: StreamedText): number {
   return (arrivals[0] as number) - askedAt;
 }
 
-function waveRows(what: string, waves: readonly Wave[]): Row[] {
-  const of = (name: string, unit: string, values: readonly (number | undefined)[]): Row[] => {
-    const known = values.filter((value) => value !== undefined);
-    return known.length > 0 ? [{ bench: 'serve', what: `${what}: ${name}`, value: median(known), unit }] : [];
+function waveRows(streams: number, parley: readonly Wave[], peer: readonly Wave[] | undefined): Row[] {
+  const row = (name: string, of: keyof Wave, unit: string, goal?: Goal): Row[] => {
+    const values = (waves: readonly Wave[]): number[] => waves.map((wave) => wave[of] ?? Number.NaN);
+    const own = values(parley);
+    if (own.some(Number.isNaN)) return [];
+    const other = peer && values(peer);
+    const measured = { parley: own, peer: other?.some(Number.isNaN) ? undefined : other };
+    return [compared({ bench: 'serve', what: `${streams} at once: ${name}`, unit }, measured, goal)];
   };
   return [
-    ...of(
-      'speed',
-      'tokens/s',
-      waves.map((wave) => wave.tokensPerSecond),
-    ),
-    ...of(
-      'first token',
-      'ms',
-      waves.map((wave) => wave.firstTokenMs),
-    ),
-    ...of(
-      'between tokens, median',
-      'ms',
-      waves.map((wave) => wave.gapMs),
-    ),
-    ...of(
-      'between tokens, 95 of 100',
-      'ms',
-      waves.map((wave) => wave.slowGapMs),
-    ),
-    ...of(
-      'processor time',
-      'ms/token',
-      waves.map((wave) => wave.cpuMsPerToken),
-    ),
+    ...row('speed', 'tokensPerSecond', 'tokens/s', { atLeast: 1 }),
+    ...row('first token', 'firstTokenMs', 'ms'),
+    ...(streams === 1 && peer ? [later(parley, peer)] : []),
+    ...row('between tokens, median', 'gapMs', 'ms'),
+    ...row('between tokens, 95 of 100', 'slowGapMs', 'ms'),
+    ...row('processor time', 'cpuMsPerToken', 'ms/token'),
   ];
+}
+
+function later(parley: readonly Wave[], peer: readonly Wave[]): Row {
+  const differences = parley.map((wave, round) => wave.firstTokenMs - (peer[round]?.firstTokenMs ?? wave.firstTokenMs));
+  const what = '1 at once: first token later than the peer';
+  return { bench: 'serve', what, value: median(differences), unit: 'ms', goal: { atMost: 5 } };
 }

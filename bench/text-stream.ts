@@ -1,5 +1,6 @@
 import { request } from 'node:http';
 import type { Contender } from './contender.ts';
+import { nonsense } from './nonsense.ts';
 
 /** What a client saw of one streamed answer; moments in milliseconds of `performance.now`. */
 export interface StreamedText {
@@ -30,6 +31,13 @@ export function streamCompletion(server: Contender, prompt: string, tokens: numb
 
 export function streamChat(server: Contender, messages: readonly object[], tokens: number): Promise<StreamedText> {
   return streamText(server, '/v1/chat/completions', { ...greedyToTheEnd, messages, max_tokens: tokens });
+}
+
+/** How many words of nonsense make about so many tokens; that is the model's affair. */
+export async function wordsFor(server: Contender, tokens: number): Promise<number> {
+  const words = 100;
+  const { promptTokens } = await streamCompletion(server, nonsense(9, words), 20);
+  return Math.floor((tokens * words) / promptTokens);
 }
 
 function streamText({ host, port }: Contender, path: string, fields: object): Promise<StreamedText> {
