@@ -9,7 +9,7 @@ import { backoffMs } from '../host/backoff.ts';
 import type { Child, ChildExit, Spawn } from '../host/child.ts';
 import type { LoadedModel, LoadOptions } from './load-options.ts';
 import { loadReason } from './load-reason.ts';
-import type { FromWorker, Piece, StatesAction, ToWorker } from './messages.ts';
+import { closingMs, type FromWorker, type Piece, type StatesAction, type ToWorker } from './messages.ts';
 
 export interface LlamaHostParts {
   readonly spawn: Spawn;
@@ -76,9 +76,9 @@ export class LlamaHost implements TextEngine {
     child.send({ type: 'load', options: { ...this.options, skipCpuVariants: this.#skipCpuVariants } });
   }
 
-  async stop(graceMs = 2000): Promise<void> {
+  async stop(): Promise<void> {
     this.#stopped = true;
-    await this.#child?.stop(graceMs);
+    await this.#child?.stop(this.options.diskCache ? closingMs.writing : closingMs.plain);
   }
 
   /** The worker's process, for those who watch or test it. */

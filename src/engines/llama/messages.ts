@@ -3,6 +3,9 @@ import type { FinishCause, Timings, TokenLogprob, Usage } from '../../core/event
 import type { GenerationRequest } from '../../core/request.ts';
 import type { LoadedModel, LoadOptions } from './load-options.ts';
 
+/** How long a worker whose channel was closed may go on: with a disk cache it writes what it holds. */
+export const closingMs = { plain: 2000, writing: 10_000 };
+
 /** From the server to the worker. `id` ties a question to its answer and a generation to its events. */
 export type ToWorker =
   | { readonly type: 'load'; readonly options: LoadOptions }

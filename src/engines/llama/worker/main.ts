@@ -1,7 +1,7 @@
 import { performance } from 'node:perf_hooks';
 import type { CacheReport } from '../../../core/cache-report.ts';
 import { plainError } from '../../../core/errors.ts';
-import type { FromWorker, Piece, ToWorker } from '../messages.ts';
+import { closingMs, type FromWorker, type Piece, type ToWorker } from '../messages.ts';
 import { CacheDoctor } from './cache/doctor.ts';
 import { openKeeper } from './cache/open-keeper.ts';
 import { StatePlaces } from './cache/places.ts';
@@ -29,12 +29,9 @@ const send = (message: FromWorker): void => {
 };
 
 process.on('disconnect', () => {
-  // A snapshot that is half written is lost; whoever stops us gives us a moment.
-  const grace = setTimeout(() => process.exit(0), 1500);
-  void Promise.resolve(serving?.workshop.keeper?.written()).finally(() => {
-    clearTimeout(grace);
-    process.exit(0);
-  });
+  // Whoever stopped us may be gone and not there to end us when the time is over. What is half written then is lost.
+  setTimeout(() => process.exit(0), closingMs.writing);
+  void Promise.resolve(serving?.workshop.keeper?.close()).finally(() => process.exit(0));
 });
 process.on('message', (message: ToWorker) => void receive(message));
 

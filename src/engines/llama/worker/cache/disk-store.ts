@@ -1,6 +1,6 @@
-import { createHash } from 'node:crypto';
 import { mkdir, open, readdir, rename, rm, stat, utimes, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { checksum } from './checksum.ts';
 import { overLimit, type Snapshot, type SnapshotEntry, type SnapshotStore } from './snapshot.ts';
 
 export interface DiskStoreOptions {
@@ -46,7 +46,7 @@ export class DiskStore implements SnapshotStore {
     const path = join(this.options.folder, id);
     const content = await readWhole(path);
     const tokenBytes = entry.tokens.length * 4;
-    if (!content || content.length < headerBytes + tokenBytes || !isSound(content)) {
+    if (!content || content.length < headerBytes + tokenBytes || !(await isSound(content))) {
       await this.remove(id);
       return undefined;
     }
@@ -62,14 +62,12 @@ export class DiskStore implements SnapshotStore {
 
   async write({ tokens, state }: Snapshot): Promise<void> {
     const body = [Buffer.from(tokens.buffer, tokens.byteOffset, tokens.byteLength), state];
-    const hash = createHash('sha256');
-    for (const part of body) hash.update(part);
-    const checksum = hash.digest('hex');
-    const id = `${checksum.slice(0, 32)}${ending}`;
+    const sum = await checksum(body);
+    const id = `${sum.slice(0, 32)}${ending}`;
     const count = Buffer.alloc(8);
     count.writeBigUInt64LE(BigInt(tokens.length));
     const path = join(this.options.folder, id);
-    const header = [Buffer.from(magic), Buffer.from(this.options.fingerprint), Buffer.from(checksum), count];
+    const header = [Buffer.from(magic), Buffer.from(this.options.fingerprint), Buffer.from(sum), count];
     const bytes = headerBytes + tokens.byteLength + state.byteLength;
     if (bytes > this.options.bytes) return;
     await writeFile(`${path}.part`, [...header, ...body]);
@@ -112,7 +110,7 @@ async function readWhole(path: string): Promise<Buffer | undefined> {
   }
 }
 
-function isSound(content: Buffer): boolean {
+async function isSound(content: Buffer): Promise<boolean> {
   const said = content.toString('latin1', magic.length + 64, magic.length + 128);
-  return createHash('sha256').update(content.subarray(headerBytes)).digest('hex') === said;
+  return (await checksum([content.subarray(headerBytes)])) === said;
 }

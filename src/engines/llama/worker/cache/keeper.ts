@@ -2,7 +2,7 @@ import type { CacheReport, SnapshotFigures } from '../../../../core/cache-report
 import { commonPrefix } from '../reuse.ts';
 import type { Slot } from '../slot.ts';
 import { chooseSlot } from '../slot-choice.ts';
-import { chooseSnapshot, isCovered, type Snapshot, type SnapshotStore, superseded } from './snapshot.ts';
+import { chooseSnapshot, isCovered, type Snapshot, type SnapshotStore, superseded, wholly } from './snapshot.ts';
 
 export interface KeeperParts {
   readonly slots: readonly Slot[];
@@ -19,20 +19,18 @@ export interface KeeperParts {
 const shortest = { memory: 33, disk: 256 };
 /** A slot of which less than this stays is about to lose its chat. */
 const staying = 0.7;
+/** Snapshots that wait for the disk are in memory: whoever brings one more waits until there are fewer. */
+const mostPending = 2;
 
 /** Keeps what the slots lose, and brings it back when it is wanted again. Without stores it does nothing. */
 export class SnapshotKeeper {
   #writing: Promise<void> = Promise.resolve();
+  #pending = 0;
 
   constructor(private readonly parts: KeeperParts) {}
 
   figures(): Pick<CacheReport, 'memory' | 'disk'> {
     return { memory: figures(this.parts.memory), disk: figures(this.parts.disk) };
-  }
-
-  /** Resolves when what is being written now has been written. */
-  written(): Promise<void> {
-    return this.#writing;
   }
 
   /** Before a prompt is computed: whatever would be lost is kept, and the best snapshot is put where the prompt will go. */
@@ -45,36 +43,62 @@ export class SnapshotKeeper {
     const atHand = Math.max(common, copyFrom ? commonPrefix(copyFrom.cached, wanted) : 0);
     const found = await this.#find(wanted, atHand);
     if (!found && common >= staying * slot.computed) return;
-    await exclusively(async () => {
-      if (slot.busy) return;
-      await this.#keep(slot);
+    const lost = await exclusively(async () => {
+      if (slot.busy) return undefined;
+      const snapshot = this.#lacking(slot).length > 0 ? slot.snapshot() : undefined;
       if (found) slot.restore(found);
+      return snapshot;
     });
+    if (lost) await this.#keep(lost);
   }
 
   /** After a generation: a long text is worth keeping for the next start. */
   async ended(slot: Slot): Promise<void> {
     const { disk, exclusively } = this.parts;
-    if (!disk || slot.computed < shortest.disk || isCovered(disk.entries(), slot.cached)) return;
-    this.#writing = exclusively(async () => {
-      if (!slot.busy) await this.#write(disk, slot, shortest.disk);
-    }).catch(() => undefined);
+    if (!disk || !this.#lacking(slot).includes(disk)) return;
+    const snapshot = await exclusively(async () => (slot.busy ? undefined : slot.snapshot()));
+    if (snapshot) await this.#onDisk(snapshot);
+  }
+
+  /** Before the end of the program: the newest texts first, since time may not be enough for all. */
+  async close(): Promise<void> {
+    const { slots, disk, exclusively } = this.parts;
+    const newestFirst = [...slots].sort((a, b) => b.usedAt - a.usedAt);
+    for (const slot of disk ? newestFirst : []) {
+      if (slot.computed < shortest.disk || (disk && isCovered(disk.entries(), slot.cached, wholly))) continue;
+      const snapshot = await exclusively(async () => slot.snapshot());
+      if (snapshot) await this.#onDisk(snapshot, wholly);
+    }
     await this.#writing;
   }
 
-  async #keep(slot: Slot): Promise<void> {
+  async #keep(snapshot: Snapshot): Promise<void> {
     const { memory, disk } = this.parts;
-    if (memory) await this.#write(memory, slot, shortest.memory);
-    if (disk) await this.#write(disk, slot, shortest.disk);
+    if (memory) await write(memory, snapshot, shortest.memory);
+    if (disk) await this.#onDisk(snapshot);
   }
 
-  async #write(store: SnapshotStore, slot: Slot, least: number): Promise<void> {
-    if (slot.computed < least || isCovered(store.entries(), slot.cached)) return;
-    const snapshot = slot.snapshot();
-    if (!snapshot) return;
-    const useless = superseded(store.entries(), snapshot.tokens);
-    await store.write(snapshot);
-    for (const { id } of useless) await store.remove(id);
+  /** Resolves when the snapshot is taken over; it is written later, since nobody should have to wait for a disk. */
+  async #onDisk(snapshot: Snapshot, share?: number): Promise<void> {
+    const { disk } = this.parts;
+    if (!disk) return;
+    if (this.#pending >= mostPending) await this.#writing;
+    this.#pending += 1;
+    this.#writing = this.#writing
+      .then(() => write(disk, snapshot, shortest.disk, share))
+      // A full or broken disk costs time at the next start, and nothing now.
+      .catch(() => undefined)
+      .finally(() => {
+        this.#pending -= 1;
+      });
+  }
+
+  /** The stores that should have what is in this slot and do not. */
+  #lacking({ computed, cached }: Slot): SnapshotStore[] {
+    const { memory, disk } = this.parts;
+    const lacks = (store: SnapshotStore | undefined, least: number): SnapshotStore[] =>
+      store && computed >= least && !isCovered(store.entries(), cached) ? [store] : [];
+    return [...lacks(memory, shortest.memory), ...lacks(disk, shortest.disk)];
   }
 
   async #find(wanted: Int32Array, atHand: number): Promise<Snapshot | undefined> {
@@ -89,6 +113,14 @@ export class SnapshotKeeper {
   #stores(): SnapshotStore[] {
     return [this.parts.memory, this.parts.disk].filter((store) => store !== undefined);
   }
+}
+
+async function write(store: SnapshotStore, snapshot: Snapshot, least: number, share?: number): Promise<void> {
+  const { tokens } = snapshot;
+  if (tokens.length < least || isCovered(store.entries(), tokens, share)) return;
+  const useless = superseded(store.entries(), tokens);
+  await store.write(snapshot);
+  for (const { id } of useless) await store.remove(id);
 }
 
 function figures(store: SnapshotStore | undefined): SnapshotFigures | null {

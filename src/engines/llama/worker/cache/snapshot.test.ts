@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { chooseSnapshot, isCovered, overLimit, type SnapshotEntry, superseded } from './snapshot.ts';
+import { chooseSnapshot, isCovered, overLimit, type SnapshotEntry, superseded, wholly } from './snapshot.ts';
 
 const range = (from: number, to: number) => Int32Array.from({ length: to - from }, (_, index) => from + index);
 const entry = (id: string, tokens: Int32Array, more: Partial<SnapshotEntry> = {}): SnapshotEntry => ({
@@ -33,6 +33,8 @@ describe('which snapshot is put back', () => {
 test('what is covered by another snapshot need not be kept again', () => {
   expect(isCovered([entry('a', range(0, 480))], wanted)).toBe(true);
   expect(isCovered([entry('a', range(0, 300))], wanted)).toBe(false);
+  expect(isCovered([entry('a', range(0, 480))], wanted, wholly)).toBe(false);
+  expect(isCovered([entry('a', range(0, 500))], wanted, wholly)).toBe(true);
 });
 
 test('a longer text makes the snapshots of its beginnings useless, and no others', () => {

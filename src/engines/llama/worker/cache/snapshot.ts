@@ -53,9 +53,10 @@ export function chooseSnapshot(
 
 /** A snapshot that already holds this much of a text serves it well enough: a growing chat is not written at each turn. */
 const wellCovered = 0.8;
+export const wholly = 1;
 
-export function isCovered(entries: readonly SnapshotEntry[], tokens: Int32Array): boolean {
-  return entries.some((entry) => commonPrefix(entry.tokens, tokens) >= wellCovered * tokens.length);
+export function isCovered(entries: readonly SnapshotEntry[], tokens: Int32Array, share = wellCovered): boolean {
+  return entries.some((entry) => commonPrefix(entry.tokens, tokens) >= share * tokens.length);
 }
 
 /** Entries that a snapshot of these tokens makes useless: they are a beginning of it. */
