@@ -96,6 +96,16 @@ describe('on disk', () => {
     expect(lengths()).toContain(300);
   });
 
+  test('what is still on its way to the disk can already be put back', async () => {
+    const { disk } = slowDisk();
+    const slot = fakeSlot(range(0, 300));
+    const { keeper } = world([slot], { disk });
+    await keeper.bring(range(1000, 1300));
+    slot.cached = range(1000, 1300);
+    await keeper.bring(range(0, 320));
+    expect([slot.restored, slot.cached]).toEqual([1, range(0, 300)]);
+  });
+
   test('snapshots that wait for a slow disk do not pile up', async () => {
     const { disk, writes } = slowDisk();
     const slot = fakeSlot(range(0, 300));

@@ -25,7 +25,8 @@ const mostPending = 2;
 /** Keeps what the slots lose, and brings it back when it is wanted again. Without stores it does nothing. */
 export class SnapshotKeeper {
   #writing: Promise<void> = Promise.resolve();
-  #pending = 0;
+  /** On their way to the disk; as good as there. */
+  readonly #pending = new Set<Snapshot>();
 
   constructor(private readonly parts: KeeperParts) {}
 
@@ -82,26 +83,26 @@ export class SnapshotKeeper {
   async #onDisk(snapshot: Snapshot, share?: number): Promise<void> {
     const { disk } = this.parts;
     if (!disk) return;
-    if (this.#pending >= mostPending) await this.#writing;
-    this.#pending += 1;
+    if (this.#pending.size >= mostPending) await this.#writing;
+    this.#pending.add(snapshot);
     this.#writing = this.#writing
       .then(() => write(disk, snapshot, shortest.disk, share))
       // A full or broken disk costs time at the next start, and nothing now.
       .catch(() => undefined)
-      .finally(() => {
-        this.#pending -= 1;
-      });
+      .finally(() => this.#pending.delete(snapshot));
   }
 
   /** The stores that should have what is in this slot and do not. */
   #lacking({ computed, cached }: Slot): SnapshotStore[] {
     const { memory, disk } = this.parts;
-    const lacks = (store: SnapshotStore | undefined, least: number): SnapshotStore[] =>
-      store && computed >= least && !isCovered(store.entries(), cached) ? [store] : [];
-    return [...lacks(memory, shortest.memory), ...lacks(disk, shortest.disk)];
+    const lacks = (store: SnapshotStore | undefined, least: number, pending: Iterable<Snapshot> = []) =>
+      store && computed >= least && !isCovered([...store.entries(), ...pending], cached) ? [store] : [];
+    return [...lacks(memory, shortest.memory), ...lacks(disk, shortest.disk, this.#pending)];
   }
 
   async #find(wanted: Int32Array, atHand: number): Promise<Snapshot | undefined> {
+    const waiting = chooseSnapshot([...this.#pending], wanted, atHand, this.parts.canRewind);
+    if (waiting) return waiting.entry;
     for (const store of this.#stores()) {
       const choice = chooseSnapshot(store.entries(), wanted, atHand, this.parts.canRewind);
       const found = choice && (await store.read(choice.entry.id));

@@ -24,8 +24,8 @@ export interface SnapshotStore {
   remove(id: string): Promise<void>;
 }
 
-export interface SnapshotChoice {
-  readonly entry: SnapshotEntry;
+export interface SnapshotChoice<Entry> {
+  readonly entry: Entry;
   readonly common: number;
 }
 
@@ -36,13 +36,13 @@ const worthReading = 64;
  * The snapshot that saves most, if it saves enough. One that goes on differently after the common part serves too, where
  * the memory of the model can forget its end; otherwise all of it must be a beginning of what is wanted.
  */
-export function chooseSnapshot(
-  entries: readonly SnapshotEntry[],
+export function chooseSnapshot<Entry extends Pick<SnapshotEntry, 'tokens'>>(
+  entries: readonly Entry[],
   wanted: Int32Array,
   atHand: number,
   canRewind: boolean,
-): SnapshotChoice | undefined {
-  let best: SnapshotChoice | undefined;
+): SnapshotChoice<Entry> | undefined {
+  let best: SnapshotChoice<Entry> | undefined;
   for (const entry of entries) {
     const common = Math.min(commonPrefix(entry.tokens, wanted), wanted.length - 1);
     const usable = canRewind || entry.tokens.length <= common;
@@ -55,7 +55,11 @@ export function chooseSnapshot(
 const wellCovered = 0.8;
 export const wholly = 1;
 
-export function isCovered(entries: readonly SnapshotEntry[], tokens: Int32Array, share = wellCovered): boolean {
+export function isCovered(
+  entries: readonly Pick<SnapshotEntry, 'tokens'>[],
+  tokens: Int32Array,
+  share = wellCovered,
+): boolean {
   return entries.some((entry) => commonPrefix(entry.tokens, tokens) >= share * tokens.length);
 }
 
