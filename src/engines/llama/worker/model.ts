@@ -1,5 +1,6 @@
 import { cacheTypes, type LoadedModel, type LoadOptions } from '../load-options.ts';
 import { Context } from './context.ts';
+import { withCopiedLetGo } from './copied-weights.ts';
 import type { DraftModel } from './draft/model.ts';
 import { draftBytes, openDraft } from './draft/open.ts';
 import { layersThatFit } from './gpu-fit.ts';
@@ -42,7 +43,8 @@ export async function loadModel(options: LoadOptions, progress: (fraction: numbe
   if (options.projector && options.backend === 'cuda') {
     notes.push('With --mmproj another library is used, which has no CUDA: --usecuda has no effect.');
   }
-  const model = await loadWeights(native, options, gpus, gpuLayers, progress);
+  const memory = sparedMemory(native, options);
+  const model = await withCopiedLetGo(memory, () => loadWeights(native, options, gpus, gpuLayers, progress));
   if (!native.modelHasDecoder(model)) {
     throw new Error('this is an embedding model (it has no decoder); it cannot generate text');
   }
@@ -53,7 +55,6 @@ export async function loadModel(options: LoadOptions, progress: (fraction: numbe
   const width = native.modelInputWidth(model);
   const projector = await openProjector(engine.media, { options, model, gpus, width, contextSize, params });
   if (projector === null) throw new UnexplainedFailure();
-  const memory = sparedMemory(native, options);
   const context = withUntouchedGivenBack(memory, () => new Context(native, model, params, vocabulary.size, projector));
   const threadpools = makeThreadpools(native, options.threads, options.batchThreads);
   threadpools.attach(context.pointer);
@@ -67,7 +68,7 @@ export async function loadModel(options: LoadOptions, progress: (fraction: numbe
 }
 
 /**
- * Where the pages of a cache may be given back until they are needed. A graphics driver has threads and pinned pages of its
+ * Where pages may be given back until they are needed. A graphics driver has threads and pinned pages of its
  * own, so not beside one; and who wants to have the model in memory for certain wants its cache there too.
  */
 function sparedMemory(native: Native, { loadMode }: LoadOptions): ProcessMemory | undefined {

@@ -1,4 +1,4 @@
-import { readFileSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import koffi from 'koffi';
 import type { ProcessMemory, Range } from './untouched-memory.ts';
 
@@ -6,9 +6,11 @@ import type { ProcessMemory, Range } from './untouched-memory.ts';
 const forget = 4;
 const noHugePages = 15;
 
-/** This process's own memory by calls of the C library; undefined where the system is not Linux. */
+const mapsFile = '/proc/self/maps';
+
+/** This process's own memory by calls of the C library; undefined where the system is not Linux or shows nothing. */
 export function openProcessMemory(): ProcessMemory | undefined {
-  if (process.platform !== 'linux') return undefined;
+  if (process.platform !== 'linux' || !existsSync(mapsFile)) return undefined;
   const libc = koffi.load(null);
   const compare = libc.func('int memcmp(void *one, const void *other, size_t size)');
   const isResident = libc.func('int mincore(void *start, size_t size, _Out_ uint8 *pages)');
@@ -18,7 +20,7 @@ export function openProcessMemory(): ProcessMemory | undefined {
   let pages = new Uint8Array(0);
   const sized = ({ start, end }: Range) => [BigInt(start), end - start] as const;
   return {
-    maps: () => readFileSync('/proc/self/maps', 'utf8'),
+    maps: () => readFileSync(mapsFile, 'utf8'),
     holdsOnlyZeros: (range) => {
       const [start, size] = sized(range);
       if (zeros.length < size) {
@@ -36,5 +38,6 @@ export function openProcessMemory(): ProcessMemory | undefined {
       advise(start, size, noHugePages);
       advise(start, size, forget);
     },
+    letGo: (range) => advise(...sized(range), forget),
   };
 }

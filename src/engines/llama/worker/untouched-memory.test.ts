@@ -64,6 +64,7 @@ test('only what was mapped meanwhile is given back', () => {
     maps: () => mapped.map(line).join(''),
     holdsOnlyZeros: () => true,
     giveBack: (one: Range) => given.push(one),
+    letGo: () => {},
   };
   const made = withUntouchedGivenBack(memory, () => {
     mapped.push(range(300, 350));

@@ -12,6 +12,8 @@ export interface ProcessMemory {
   holdsOnlyZeros(range: Range): boolean;
   /** Forgets the pages, which then read as zeros and are there again when somebody writes. */
   giveBack(range: Range): void;
+  /** Forgets the pages of a mapped file, which come back from it when somebody reads. */
+  letGo(range: Range): void;
 }
 
 /** How finely we look; a piece with anything in it stays whole. */
@@ -36,7 +38,12 @@ export function withUntouchedGivenBack<Made>(memory: ProcessMemory | undefined, 
 
 /** The private, writable mappings without a file, in the order of their addresses; the stack and the heap are none. */
 export function anonymousRanges(maps: string): Range[] {
-  const line = /^([0-9a-f]+)-([0-9a-f]+) rw-p [0-9a-f]+ 00:00 0(?: +\[anon:.*)?\s*$/gm;
+  return rangesIn(maps, /rw-p [0-9a-f]+ 00:00 0(?: +\[anon:.*)?\s*$/);
+}
+
+/** The ranges whose lines go on in this way after the addresses. */
+export function rangesIn(maps: string, description: RegExp): Range[] {
+  const line = new RegExp(`^([0-9a-f]+)-([0-9a-f]+) ${description.source}`, 'gm');
   return [...maps.matchAll(line)].map(([, start = '', end = '']) => ({
     start: Number.parseInt(start, 16),
     end: Number.parseInt(end, 16),
