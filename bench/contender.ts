@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process';
 import { setTimeout as wait } from 'node:timers/promises';
 import type { BenchOptions } from './options.ts';
 import { freePort } from './ports.ts';
-import { childrenOf, cpuMicroseconds, residentMegabytes } from './process-figures.ts';
+import { childrenOf, cpuMicroseconds, peakMegabytes, residentMegabytes } from './process-figures.ts';
 import { ended, type ServerProcess, startServer } from './server-process.ts';
 
 /** A server that is measured beside another one. */
@@ -143,4 +143,10 @@ export function cpuOf({ processes }: Contender): number | undefined {
 export function memoryOf({ processes }: Contender): number | undefined {
   const all = processes();
   return all.length === 0 ? undefined : all.reduce((sum, pid) => sum + residentMegabytes(pid), 0);
+}
+
+/** The sum of what each of its processes held at most, at whatever moment. */
+export function peakMemoryOf({ processes }: Contender): number | undefined {
+  const all = processes();
+  return all.length === 0 ? undefined : all.reduce((sum, pid) => sum + peakMegabytes(pid), 0);
 }

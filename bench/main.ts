@@ -5,6 +5,7 @@ import { cacheBench } from './cache.ts';
 import { documented, figuresOf, speedPlot } from './document.ts';
 import { engineBench } from './engine.ts';
 import { fairBench } from './fair.ts';
+import { memoryBench } from './memory.ts';
 import type { BenchOptions } from './options.ts';
 import { type Row, table } from './report.ts';
 import { samplingBench } from './sampling.ts';
@@ -21,6 +22,7 @@ const benches: Readonly<Record<string, (options: BenchOptions) => Promise<Row[]>
   serve: serveBench,
   fair: fairBench,
   cache: cacheBench,
+  memory: memoryBench,
   soak: soakBench,
 };
 

@@ -20,8 +20,15 @@ function runNanoseconds(path: string): number {
 }
 
 export function residentMegabytes(pid: number): number {
-  const kilobytes = /^VmRSS:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1];
-  return Number(kilobytes) / 1024;
+  return megabytes(pid, /^VmRSS:\s+(\d+) kB$/m);
+}
+
+export function peakMegabytes(pid: number): number {
+  return megabytes(pid, /^VmHWM:\s+(\d+) kB$/m);
+}
+
+function megabytes(pid: number, line: RegExp): number {
+  return Number(line.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1]) / 1024;
 }
 
 export function childrenOf(pid: number): number[] {

@@ -1,15 +1,18 @@
 import { cacheTypes, type LoadedModel, type LoadOptions } from '../load-options.ts';
 import { Context } from './context.ts';
+import { withCopiedLetGo } from './copied-weights.ts';
 import type { DraftModel } from './draft/model.ts';
 import { draftBytes, openDraft } from './draft/open.ts';
 import { layersThatFit } from './gpu-fit.ts';
 import { type Engine, openEngine } from './library.ts';
 import type { Native } from './native.ts';
+import { openProcessMemory } from './native-memory.ts';
 import { openProjector, projectorBytes } from './open-projector.ts';
 import type { Projector } from './projector.ts';
 import { stretchedRopeBase } from './rope.ts';
 import type { ContextParams, Pointer } from './structs.ts';
 import { makeThreadpools } from './threadpool.ts';
+import { type ProcessMemory, withUntouchedGivenBack } from './untouched-memory.ts';
 import { Vocabulary } from './vocabulary.ts';
 import { gpuDevices, loadWeights, UnexplainedFailure } from './weights.ts';
 
@@ -40,7 +43,8 @@ export async function loadModel(options: LoadOptions, progress: (fraction: numbe
   if (options.projector && options.backend === 'cuda') {
     notes.push('With --mmproj another library is used, which has no CUDA: --usecuda has no effect.');
   }
-  const model = await loadWeights(native, options, gpus, gpuLayers, progress);
+  const memory = sparedMemory(native, options);
+  const model = await withCopiedLetGo(memory, () => loadWeights(native, options, gpus, gpuLayers, progress));
   if (!native.modelHasDecoder(model)) {
     throw new Error('this is an embedding model (it has no decoder); it cannot generate text');
   }
@@ -51,16 +55,25 @@ export async function loadModel(options: LoadOptions, progress: (fraction: numbe
   const width = native.modelInputWidth(model);
   const projector = await openProjector(engine.media, { options, model, gpus, width, contextSize, params });
   if (projector === null) throw new UnexplainedFailure();
-  const context = new Context(native, model, params, vocabulary.size, projector);
+  const context = withUntouchedGivenBack(memory, () => new Context(native, model, params, vocabulary.size, projector));
   const threadpools = makeThreadpools(native, options.threads, options.batchThreads);
   threadpools.attach(context.pointer);
   addLoras(native, model, context, options);
   warmUp(context, vocabulary);
   const canRewind = !native.modelIsRecurrent(model) && !native.modelIsHybrid(model);
-  const draft = await openDraft({ native, options, vocabulary, contextSize, threadpools, canRewind, notes });
+  const draft = await openDraft({ native, options, vocabulary, contextSize, threadpools, memory, canRewind, notes });
   const inputs = projector?.inputs ?? { image: false, audio: false };
   const info = describe(engine, model, { contextSize, trainedContext, gpuLayers, gpus, notes, vocabulary, inputs });
   return { native, vocabulary, context, projector, draft, options, contextSize, info, canRewind };
+}
+
+/**
+ * Where pages may be given back until they are needed. A graphics driver has threads and pinned pages of its
+ * own, so not beside one; and who wants to have the model in memory for certain wants its cache there too.
+ */
+function sparedMemory(native: Native, { loadMode }: LoadOptions): ProcessMemory | undefined {
+  const anyGpu = gpuDevices(native, { backend: 'auto', gpuLayers: 'auto', devices: [] }).length > 0;
+  return anyGpu || loadMode.includes('mlock') ? undefined : openProcessMemory();
 }
 
 function chooseLayers(native: Native, options: LoadOptions, gpus: readonly Pointer[]): number {

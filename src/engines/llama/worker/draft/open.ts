@@ -6,6 +6,7 @@ import { Context } from '../context.ts';
 import type { Native } from '../native.ts';
 import type { Pointer } from '../structs.ts';
 import type { Threadpools } from '../threadpool.ts';
+import { type ProcessMemory, withUntouchedGivenBack } from '../untouched-memory.ts';
 import { Vocabulary } from '../vocabulary.ts';
 import { gpuDevices, loadWeights, UnexplainedFailure } from '../weights.ts';
 import { disagreement } from './agreement.ts';
@@ -17,6 +18,7 @@ export interface DraftSurroundings {
   readonly vocabulary: Vocabulary;
   readonly contextSize: number;
   readonly threadpools: Threadpools;
+  readonly memory: ProcessMemory | undefined;
   /** Whether the model that is guessed for can take wrong guesses back. */
   readonly canRewind: boolean;
   readonly notes: string[];
@@ -24,7 +26,7 @@ export interface DraftSurroundings {
 
 /** The small model of `--draftmodel`; undefined without one. Throws a sentence where it cannot serve. */
 export async function openDraft(surroundings: DraftSurroundings): Promise<DraftModel | undefined> {
-  const { native, options, vocabulary, contextSize, threadpools, canRewind, notes } = surroundings;
+  const { native, options, vocabulary, contextSize, threadpools, memory, canRewind, notes } = surroundings;
   const { draft } = options;
   if (!draft) return undefined;
   if (!canRewind) {
@@ -40,7 +42,8 @@ export async function openDraft(surroundings: DraftSurroundings): Promise<DraftM
   const words = new Vocabulary(native, native.modelVocabulary(model), options);
   const reason = disagreement(vocabulary, words);
   if (reason) throw new Error(`the draft model ${path} does not have the vocabulary of the model: ${reason}`);
-  const context = new Context(native, model, contextParams(native, options, contextSize), words.size);
+  const params = contextParams(native, options, contextSize);
+  const context = withUntouchedGivenBack(memory, () => new Context(native, model, params, words.size));
   threadpools.attach(context.pointer);
   const trained = native.modelTrainedContext(model);
   if (trained < contextSize) {
