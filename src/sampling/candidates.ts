@@ -58,7 +58,7 @@ export class Candidates {
 
   sort(): void {
     if (this.order === 'best') return;
-    this.#sorting.sort(this.bits, this.ids, this.size);
+    this.#sorting.sort(this.logits, this.bits, this.ids, this.size);
     if (this.order === 'none') this.#orderTies();
     this.order = 'best';
   }
@@ -102,8 +102,21 @@ export class Candidates {
 
   /** Drops what lies under `threshold`; a threshold above the best keeps the best. */
   keepAtLeast(threshold: number): void {
-    const limit = Math.min(threshold, this.highest());
-    this.retain((_, logit) => logit >= limit);
+    this.dropBelow(Math.min(threshold, this.highest()));
+  }
+
+  /** May leave nothing. */
+  dropBelow(threshold: number): void {
+    const { ids, logits, size } = this;
+    let kept = 0;
+    for (let index = 0; index < size; index += 1) {
+      const logit = logits[index] as number;
+      // Written before it is known to belong: a branch here would often be guessed wrong.
+      ids[kept] = ids[index] as number;
+      logits[kept] = logit;
+      kept += Number(logit >= threshold);
+    }
+    this.size = kept;
   }
 
   /** Drops all but the best, of equals the one with the lowest id. */
