@@ -13,7 +13,7 @@ export function keepHighest(logits: Float32Array, count: number, into: Candidate
     return;
   }
   const floor = likelyFloor(logits, count, into);
-  if (floor > -Infinity) gather(logits, floor, into);
+  if (floor > -Infinity) gather(logits, floor, count, into);
   // Without a floor all count, also what is not a number, which no comparison would let through.
   if (floor === -Infinity || into.size < count) into.loadAll(logits);
   trimToHighest(into, count);
@@ -54,27 +54,32 @@ function likelyFloor(logits: Float32Array, count: number, { logits: sample, bits
   return border.search(bits, size, rank);
 }
 
-function gather(logits: Float32Array, floor: number, into: Candidates): void {
+function gather(logits: Float32Array, floor: number, count: number, into: Candidates): void {
   const { ids } = into;
+  // Where most fours hold nothing, passing over them is guessed right.
+  const sparse = count * 64 < logits.length;
   let size = 0;
   const fours = logits.length - (logits.length % 4);
   for (let id = 0; id < fours; id += 4) {
-    // Each is written before it is known to belong: branches here would often be guessed wrong. By fours it takes two
-    // thirds of the time of one by one.
+    const a = (logits[id] as number) >= floor;
+    const b = (logits[id + 1] as number) >= floor;
+    const c = (logits[id + 2] as number) >= floor;
+    const d = (logits[id + 3] as number) >= floor;
+    if (sparse && !(a || b || c || d)) continue;
+    // Each is written before it is known to belong: branches would often be guessed wrong.
     ids[size] = id;
-    size += Number((logits[id] as number) >= floor);
+    size += Number(a);
     ids[size] = id + 1;
-    size += Number((logits[id + 1] as number) >= floor);
+    size += Number(b);
     ids[size] = id + 2;
-    size += Number((logits[id + 2] as number) >= floor);
+    size += Number(c);
     ids[size] = id + 3;
-    size += Number((logits[id + 3] as number) >= floor);
+    size += Number(d);
   }
   for (let id = fours; id < logits.length; id += 1) {
     ids[size] = id;
     size += Number((logits[id] as number) >= floor);
   }
   for (let index = 0; index < size; index += 1) into.logits[index] = logits[ids[index] as number] as number;
-  into.size = size;
-  into.order = 'ids';
+  into.loaded(size);
 }
