@@ -16,27 +16,27 @@ const levels = [
 ] as const;
 
 /**
- * Finds the key that stands at a given rank, without sorting: counts keys by their leading bits, then looks only into the
- * bin where the rank falls. The caller fills `keys`; a search leaves them shuffled.
+ * Finds the float that stands at a given rank, without sorting: counts keys by their leading bits, then looks only into
+ * the bin where the rank falls.
  */
 export class BorderSearch {
-  readonly keys: Int32Array;
+  readonly #left: Int32Array;
   readonly #bins = new Int32Array(binCount);
-  /** The key at the rank asked for. */
-  key = 0;
-  /** How many of the entries with exactly that key are among the `rank` highest. */
+  readonly #float = new Float32Array(1);
+  readonly #floatBits = new Int32Array(this.#float.buffer);
+  /** How many of the entries equal to the border are among the `rank` highest. */
   ties = 0;
-  /** How many entries have exactly that key. */
+  /** How many entries equal the border. */
   equals = 0;
 
   constructor(capacity: number) {
-    this.keys = new Int32Array(capacity);
+    this.#left = new Int32Array(capacity);
   }
 
-  /** `rank` counts from 1 (the highest) and is at most `size`. */
-  search(size: number, rank: number): void {
-    const { keys } = this;
+  /** `bits` are those of the floats; `rank` counts from 1 (the highest) and is at most `size`. */
+  search(bits: Int32Array, size: number, rank: number): number {
     const bins = this.#bins;
+    let from = bits;
     let left = size;
     let wanted = rank;
     let found = 0;
@@ -45,7 +45,7 @@ export class BorderSearch {
       const turn = shift === 21 ? 1024 : 0;
       bins.fill(0);
       for (let index = 0; index < left; index += 1) {
-        const bin = (((keys[index] as number) >>> shift) & mask) ^ turn;
+        const bin = ((orderKey(from[index] as number) >>> shift) & mask) ^ turn;
         bins[bin] = (bins[bin] as number) + 1;
       }
       let border = mask;
@@ -54,18 +54,22 @@ export class BorderSearch {
         border -= 1;
       }
       const digits = border ^ turn;
+      const to = this.#left;
       let kept = 0;
       for (let index = 0; index < left; index += 1) {
-        const key = keys[index] as number;
+        const raw = from[index] as number;
         // Written before it is known to belong: a branch here would often be guessed wrong.
-        keys[kept] = key;
-        kept += Number(((key >>> shift) & mask) === digits);
+        to[kept] = raw;
+        kept += Number(((orderKey(raw) >>> shift) & mask) === digits);
       }
+      from = to;
       left = kept;
       found |= digits << shift;
     }
-    this.key = found;
     this.ties = wanted;
     this.equals = left;
+    // The key of a key is the float again.
+    this.#floatBits[0] = orderKey(found);
+    return this.#float[0] as number;
   }
 }

@@ -11,9 +11,12 @@ test('sorts best first, lower ids before equals', () => {
   expect(idsOf(candidates)).toEqual([7, 1, 3, 0, 4, 5, 2, 6]);
 });
 
-test('sorts as a plain sort does', () => {
+test.each([
+  ['few', anyLogits(128)],
+  ['many', anyLogits(400, 129)],
+])('sorts %s as a plain sort does', (_, logitsOfThatMany) => {
   fc.assert(
-    fc.property(anyLogits(400), (values) => {
+    fc.property(logitsOfThatMany, (values) => {
       const candidates = candidatesOf(values);
       const logits = logitsOf(candidates);
       candidates.sort();

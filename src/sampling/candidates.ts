@@ -18,6 +18,10 @@ export class Candidates {
   readonly bits: Int32Array;
   readonly border: BorderSearch;
   readonly #sorting: RadixSort;
+  /** Powers of e, in proportion to the probabilities: making them is what is dear about a softmax. */
+  readonly #weights: Float64Array;
+  /** How many of the first weights are those of the present logits. */
+  #weighed = 0;
   size = 0;
   order: CandidateOrder = 'ids';
 
@@ -29,6 +33,7 @@ export class Candidates {
     this.bits = new Int32Array(this.logits.buffer);
     this.border = new BorderSearch(capacity);
     this.#sorting = new RadixSort(capacity);
+    this.#weights = new Float64Array(capacity);
   }
 
   /** The whole vocabulary; what is not a number counts as impossible. */
@@ -38,8 +43,14 @@ export class Candidates {
       this.ids[id] = id;
       this.logits[id] = Number.isNaN(logit) ? -Infinity : logit;
     }
-    this.size = logits.length;
+    this.loaded(logits.length);
+  }
+
+  /** To be called after ids and logits were written, in the order of the ids. */
+  loaded(size: number): void {
+    this.size = size;
     this.order = 'ids';
+    this.#weighed = 0;
   }
 
   /** A single certain token. */
@@ -49,18 +60,26 @@ export class Candidates {
     this.probabilities[0] = 1;
     this.size = 1;
     this.order = 'best';
+    this.#weighed = 0;
+  }
+
+  /** To be called after logits were changed in a way that keeps their order. */
+  changed(): void {
+    this.#weighed = 0;
   }
 
   /** To be called after logits were changed in a way that can change their order. */
   reordered(): void {
+    this.#weighed = 0;
     if (this.order === 'best') this.order = 'none';
   }
 
   sort(): void {
     if (this.order === 'best') return;
-    this.#sorting.sort(this.bits, this.ids, this.size);
+    this.#sorting.sort(this.logits, this.bits, this.ids, this.size);
     if (this.order === 'none') this.#orderTies();
     this.order = 'best';
+    this.#weighed = 0;
   }
 
   highest(): number {
@@ -73,21 +92,31 @@ export class Candidates {
     return highest;
   }
 
-  /** Probabilities from the logits as they are now. The highest logit is taken off first, so that nothing overflows. */
+  /** Probabilities from the logits as they are now. */
   softmax(): void {
-    const { logits, probabilities, size } = this;
+    const { probabilities, size } = this;
+    if (this.#weighed < size) this.#weigh();
+    const weights = this.#weights;
+    let sum = 0;
+    for (let index = 0; index < size; index += 1) sum += weights[index] as number;
+    const scale = 1 / sum;
+    for (let index = 0; index < size; index += 1) {
+      probabilities[index] = Math.fround(weights[index] as number) * scale;
+    }
+  }
+
+  /** The highest logit is taken off first, so that nothing overflows. */
+  #weigh(): void {
+    const { logits, size } = this;
+    const weights = this.#weights;
     const highest = this.highest();
     const finite = Number.isFinite(highest);
-    let sum = 0;
     for (let index = 0; index < size; index += 1) {
       const logit = logits[index] as number;
       // An infinite best logit has no distance to the others: all that share it are equally likely.
-      const weight = finite ? Math.exp(logit - highest) : Number(logit === highest);
-      probabilities[index] = weight;
-      sum += weight;
+      weights[index] = finite ? Math.exp(logit - highest) : Number(logit === highest);
     }
-    const scale = 1 / sum;
-    for (let index = 0; index < size; index += 1) probabilities[index] = (probabilities[index] as number) * scale;
+    this.#weighed = size;
   }
 
   /** The entropy of the probabilities in nats; needs `softmax` first. */
@@ -102,8 +131,23 @@ export class Candidates {
 
   /** Drops what lies under `threshold`; a threshold above the best keeps the best. */
   keepAtLeast(threshold: number): void {
-    const limit = Math.min(threshold, this.highest());
-    this.retain((_, logit) => logit >= limit);
+    this.dropBelow(Math.min(threshold, this.highest()));
+  }
+
+  /** May leave nothing. */
+  dropBelow(threshold: number): void {
+    const { ids, logits, size } = this;
+    let kept = 0;
+    for (let index = 0; index < size; index += 1) {
+      const logit = logits[index] as number;
+      // Written before it is known to belong: a branch here would often be guessed wrong.
+      ids[kept] = ids[index] as number;
+      logits[kept] = logit;
+      kept += Number(logit >= threshold);
+    }
+    // Of sorted ones the first are left, where they were.
+    if (this.order !== 'best') this.#weighed = 0;
+    this.size = kept;
   }
 
   /** Drops all but the best, of equals the one with the lowest id. */
@@ -130,12 +174,14 @@ export class Candidates {
       logits[kept] = logit;
       kept += 1;
     }
+    this.#weighed = 0;
     this.size = kept;
   }
 
   /** Keeps the entries from `start` up to but not including `end`. */
   keepRange(start: number, end: number): void {
     if (start > 0) {
+      this.#weighed = 0;
       this.ids.copyWithin(0, start, end);
       this.logits.copyWithin(0, start, end);
     }

@@ -83,7 +83,7 @@ export class Chain {
   readonly #random: Random;
   readonly #mirostat: Mirostat | undefined;
   readonly #adaptive: AdaptiveP | undefined;
-  /** How many of the highest logits are enough: a top-k that comes first makes more of them pointless. */
+  /** How many of the best candidates are enough: with more of them, the choice and what is left are the same. */
   readonly candidateCount: number;
   /** The first step, a penalty, is to be taken off the vocabulary's logits before any are selected. */
   readonly penaltyFirst: boolean;
@@ -110,9 +110,9 @@ export class Chain {
     this.greedy = this.#mirostat === undefined && isGreedy(steps, this.#settings, repetition);
     this.penaltyFirst = allowed.penaltyFirst && !this.greedy && canPenaliseFirst(steps, this.#settings, repetition);
     this.#steps = this.penaltyFirst ? steps.slice(1) : steps;
-    const first = this.#steps[0]?.stage;
-    this.candidateCount =
-      first === 'top-k' ? Math.max(1, Math.min(candidateLimit, Math.floor(settings.topK))) : candidateLimit;
+    this.candidateCount = this.greedy
+      ? 1 + loweredCount(repetition)
+      : enoughForTopK(this.#steps, this.#settings, repetition);
   }
 
   /** Returns the index of the chosen candidate; the candidates are left sorted, with their probabilities. */
@@ -133,6 +133,16 @@ function canPenaliseFirst(steps: readonly Step[], settings: Sampling, repetition
   if (first?.stage !== 'repetition' || second?.stage !== 'top-k' || !repetition.onlyLowers) return false;
   const again = steps.slice(1).some(({ stage }) => stage === 'repetition');
   return !again && Math.floor(settings.topK) + repetition.range < candidateLimit;
+}
+
+/** How many candidates a penalty can take from their place, where it can only lower them. */
+const loweredCount = (repetition: Repetition): number => (repetition.active ? repetition.range : 0);
+
+/** A top-k that comes first, or right after a penalty, makes the others pointless. */
+function enoughForTopK(steps: readonly Step[], settings: Sampling, repetition: Repetition): number {
+  const kept = Math.max(1, Math.floor(settings.topK));
+  if (steps[0]?.stage === 'top-k') return Math.min(candidateLimit, kept);
+  return canPenaliseFirst(steps, settings, repetition) ? kept + loweredCount(repetition) : candidateLimit;
 }
 
 /**

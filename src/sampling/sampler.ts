@@ -8,7 +8,10 @@ import { Repetition } from './repetition.ts';
 import { keepHighest, trimToHighest } from './select.ts';
 
 export interface GrammarFilter {
-  /** Leaves only what the grammar allows, in the order it came (see `Candidates.retain`); may leave nothing. */
+  /**
+   * Leaves only what the grammar allows, in the order it came (see `Candidates.retain`); may leave nothing. What it says
+   * about one candidate does not depend on the others.
+   */
   keepAllowed(candidates: Candidates): void;
 }
 
@@ -31,6 +34,8 @@ export interface SamplerOptions {
 export const noToken = -1;
 
 const forbiddenDepth = 8;
+/** A grammar is never asked about fewer candidates than this: it could well refuse them all. */
+const leastAsked = 64;
 
 /** Chooses the tokens of one request; remembers what its samplers need from one token to the next. */
 export class Sampler {
@@ -113,12 +118,26 @@ export class Sampler {
       keepHighest(logits, this.#chain.candidateCount, candidates);
       return;
     }
+    if (this.#keepEnoughAllowed(logits, grammar)) return;
     keepHighest(logits, candidateLimit, candidates);
     grammar.keepAllowed(candidates);
     if (candidates.size > 0) return;
     candidates.loadAll(logits);
     grammar.keepAllowed(candidates);
     trimToHighest(candidates, candidateLimit);
+  }
+
+  /**
+   * Asking about all candidates takes most of the time of a pick, and inside of a string nearly all are allowed. Where
+   * enough of the best are, the others would not have been chosen.
+   */
+  #keepEnoughAllowed(logits: Float32Array, grammar: GrammarFilter): boolean {
+    const { candidateCount } = this.#chain;
+    const asked = Math.max(leastAsked, 2 * candidateCount);
+    if (asked >= candidateLimit) return false;
+    keepHighest(logits, asked, this.candidates);
+    grammar.keepAllowed(this.candidates);
+    return this.candidates.size >= candidateCount;
   }
 
   #pickBest(logits: Float32Array, history: Int32Array, length: number): number {

@@ -1,4 +1,3 @@
-import { orderKey } from './border.ts';
 import type { Candidates } from './candidates.ts';
 
 const sampleSize = 1024;
@@ -14,7 +13,7 @@ export function keepHighest(logits: Float32Array, count: number, into: Candidate
     return;
   }
   const floor = likelyFloor(logits, count, into);
-  if (floor > -Infinity) gather(logits, floor, into);
+  if (floor > -Infinity) gather(logits, floor, count, into);
   // Without a floor all count, also what is not a number, which no comparison would let through.
   if (floor === -Infinity || into.size < count) into.loadAll(logits);
   trimToHighest(into, count);
@@ -28,25 +27,16 @@ export function trimToHighest(candidates: Candidates, count: number): void {
     candidates.size = count;
     return;
   }
-  const { ids, bits, border, size } = candidates;
-  for (let index = 0; index < size; index += 1) border.keys[index] = orderKey(bits[index] as number);
-  border.search(size, count);
-  const { key: borderKey, ties } = border;
-  const tied = border.equals > ties;
-  let equals = 0;
-  let kept = 0;
-  for (let index = 0; index < size; index += 1) {
-    const raw = bits[index] as number;
-    const key = orderKey(raw);
-    ids[kept] = ids[index] as number;
-    bits[kept] = raw;
-    kept += Number(key >= borderKey);
-    if (tied && key === borderKey) {
-      equals += 1;
-      if (equals > ties) kept -= 1;
-    }
-  }
-  candidates.size = kept;
+  const { bits, border } = candidates;
+  const lowest = border.search(bits, candidates.size, count);
+  const { ties, equals } = border;
+  candidates.dropBelow(lowest);
+  if (equals === ties) return;
+  let seen = 0;
+  candidates.retain((_, logit) => {
+    seen += Number(logit === lowest);
+    return logit !== lowest || seen <= ties;
+  });
 }
 
 /** A logit that more than `count` entries very probably reach: the sample's share of them with a wide margin. */
@@ -56,19 +46,18 @@ function likelyFloor(logits: Float32Array, count: number, { logits: sample, bits
   for (let id = 0; id < logits.length; id += stride) {
     const logit = logits[id] as number;
     sample[size] = Number.isNaN(logit) ? -Infinity : logit;
-    border.keys[size] = orderKey(bits[size] as number);
     size += 1;
   }
   const expected = count / stride;
   const rank = Math.ceil(expected * 1.05 + 3 * Math.sqrt(expected) + 4);
   if (rank > size) return -Infinity;
-  border.search(size, rank);
-  bits[0] = orderKey(border.key);
-  return sample[0] as number;
+  return border.search(bits, size, rank);
 }
 
-function gather(logits: Float32Array, floor: number, into: Candidates): void {
+function gather(logits: Float32Array, floor: number, count: number, into: Candidates): void {
   const { ids } = into;
+  // Where most fours hold nothing, passing over them is guessed right.
+  const sparse = count * 64 < logits.length;
   let size = 0;
   const fours = logits.length - (logits.length % 4);
   for (let id = 0; id < fours; id += 4) {
@@ -76,8 +65,8 @@ function gather(logits: Float32Array, floor: number, into: Candidates): void {
     const b = (logits[id + 1] as number) >= floor;
     const c = (logits[id + 2] as number) >= floor;
     const d = (logits[id + 3] as number) >= floor;
-    // Most fours hold nothing; in the others each is written before it is known to belong, which spares wrong guesses.
-    if (!(a || b || c || d)) continue;
+    if (sparse && !(a || b || c || d)) continue;
+    // Each is written before it is known to belong: branches would often be guessed wrong.
     ids[size] = id;
     size += Number(a);
     ids[size] = id + 1;
@@ -92,6 +81,5 @@ function gather(logits: Float32Array, floor: number, into: Candidates): void {
     size += Number((logits[id] as number) >= floor);
   }
   for (let index = 0; index < size; index += 1) into.logits[index] = logits[ids[index] as number] as number;
-  into.size = size;
-  into.order = 'ids';
+  into.loaded(size);
 }

@@ -15,4 +15,5 @@ export function smoothing(candidates: Candidates, factor: number, curve: number)
   }
   // Outside of these curves the line turns back: what was worse can become better.
   if (curve < 1 || curve > 3) candidates.reordered();
+  else candidates.changed();
 }

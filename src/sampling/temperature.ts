@@ -12,6 +12,7 @@ export function temperature(candidates: Candidates, value: number): void {
   if (value === 1) return;
   const { logits, size } = candidates;
   for (let index = 0; index < size; index += 1) logits[index] = (logits[index] as number) / value;
+  candidates.changed();
 }
 
 /**

@@ -17,14 +17,14 @@ export const logitsOf = ({ logits, size }: Candidates): number[] => [...logits.s
 export const probabilitiesOf = ({ probabilities, size }: Candidates): number[] => [...probabilities.subarray(0, size)];
 
 /** What a model could say, ties and impossible tokens included. */
-export const anyLogits = (maxLength = 60): fc.Arbitrary<number[]> =>
+export const anyLogits = (maxLength = 60, minLength = 1): fc.Arbitrary<number[]> =>
   fc.array(
     fc.oneof(
       fc.float({ noNaN: true, noDefaultInfinity: true, min: -50, max: 50 }),
       fc.integer({ min: -3, max: 3 }),
       fc.constant(-Infinity),
     ),
-    { minLength: 1, maxLength },
+    { minLength, maxLength },
   );
 
 /** Tokens are the words given; a text is split greedily into the longest ones. */
