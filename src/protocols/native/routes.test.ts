@@ -69,6 +69,8 @@ function fakeService(own: Partial<TextService> & { readonly events?: readonly Ge
     ],
     detokenize: async (tokens) => String.fromCharCode(...tokens),
     check: (genkey) => `text of ${genkey || 'the only one'}`,
+    standing: () => undefined,
+    exclusively: (_, work) => work(),
     abort: () => 'refused',
     lastLogprobs: () => undefined,
     state: () => ready,
@@ -157,7 +159,7 @@ test.each(['/api/v1/generate', '/api/latest/generate', '/behind/a/proxy/api/v1/g
     expect(await textOf(reply)).toBe(
       '{"results":[{"text":"Hello","tool_calls":[],"finish_reason":"stop","logprobs":null,"prompt_tokens":2,"completion_tokens":1}]}',
     );
-    expect(seen[0]?.ticket).toMatchObject({ genkey: 'KCPP1', client: '10.0.0.9' });
+    expect(seen[0]?.ticket).toMatchObject({ genkey: 'KCPP1', client: 'genkey KCPP1' });
     expect(seen[0]?.request.prompt).toBe('Hi');
   },
 );
