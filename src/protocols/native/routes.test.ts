@@ -280,6 +280,14 @@ test('check and abort take a broken or missing body for one without a key', asyn
   );
 });
 
+test('a look at a request that waits tells where it stands', async () => {
+  const standing = (genkey: string) => (genkey === 'B' ? { position: 2, estimateSeconds: 8 } : undefined);
+  const all = parts(fakeService({ check: () => '', standing }).service);
+  const look = async (genkey: string) => textOf(await ask(all, 'POST', '/api/extra/generate/check', { genkey }));
+  expect(await look('B')).toBe('{"results":[{"text":"","queue_position":2,"queue_estimate":8}]}');
+  expect(await look('A')).toBe('{"results":[{"text":""}]}');
+});
+
 test('the last logprobs are null until there are some', async () => {
   const none = parts(fakeService({}).service);
   expect(await textOf(await ask(none, 'GET', '/api/extra/last_logprobs'))).toBe('{"logprobs":null}');
