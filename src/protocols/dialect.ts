@@ -72,7 +72,7 @@ export function droppedHeader(droppedTokens: number): Headers {
   return droppedTokens > 0 ? { 'x-parley-dropped-tokens': String(droppedTokens) } : {};
 }
 
-/** For a stream, whose headers go out when no more than its first event is known. */
+/** For a stream, whose headers go out when no more than its first event is known; the engine's warning tells it later. */
 export function droppedAtStart({ first }: Pick<Opened, 'first'>): Headers {
   return droppedHeader(first?.type === 'start' ? (first.droppedTokens ?? 0) : 0);
 }
@@ -101,39 +101,10 @@ export async function streamReply(
   return {
     status: 200,
     headers: { ...headers, ...droppedAtStart(begun) },
-    stream: encode(begun.first ? begun.events : tellingDropped(begun.events)),
+    stream: encode(begun.events),
     keepAlive: { milliseconds: patienceMs, filler },
     ...(waits() ? { asides: standingNotices(ticket.standing, notice) } : {}),
   };
-}
-
-/** What a header can no longer tell is a warning. Nothing stands between the other events: they are a hot path. */
-function tellingDropped(events: AsyncIterable<GenerationEvent>): AsyncIterable<GenerationEvent> {
-  const iterator = events[Symbol.asyncIterator]();
-  let started = false;
-  let warning: GenerationEvent | undefined;
-  const look = (step: IteratorResult<GenerationEvent>): IteratorResult<GenerationEvent> => {
-    started = true;
-    const dropped = !step.done && step.value.type === 'start' ? (step.value.droppedTokens ?? 0) : 0;
-    if (dropped > 0) warning = { type: 'warning', code: 'prompt-trimmed', text: trimmed(dropped) };
-    return step;
-  };
-  const next = (): Promise<IteratorResult<GenerationEvent>> => {
-    if (!started) return iterator.next().then(look);
-    if (!warning) return iterator.next();
-    const value = warning;
-    warning = undefined;
-    return Promise.resolve({ done: false, value });
-  };
-  const close = async (): Promise<IteratorResult<GenerationEvent>> => {
-    await iterator.return?.();
-    return { done: true, value: undefined };
-  };
-  return { [Symbol.asyncIterator]: () => ({ next, return: close }) };
-}
-
-function trimmed(dropped: number): string {
-  return `The prompt did not fit: ${dropped} of its tokens were left out.`;
 }
 
 /** Random, URL-safe, and long enough never to come twice. */

@@ -2,8 +2,8 @@
  * Who goes next, as pure functions: the queue around them owns the places. The clients that wait sit in a ring and take
  * turns, and within one client the oldest request goes first, so that somebody with twenty requests does not keep out
  * somebody with one. A newcomer sits down at the end of the ring: nobody who comes later goes before somebody who waits,
- * unless it is by a turn that was due before. So whoever waits is served after at most one turn of each client that sat
- * there when it came, however many strangers follow.
+ * unless it is by a turn that was due before. So a client that waits is served after at most one turn of each that sat there
+ * when it came, however many strangers follow.
  */
 export interface Waiting {
   readonly client: string;
