@@ -219,7 +219,7 @@ function allEndpoints(
       readChat: async (body) => (await decodeChat(body, dialect)).request,
     }),
     cacheEndpoint(async () => (await engine.cacheReport?.()) ?? emptyCacheReport),
-    ...adminEndpoints({ access: admin, states: () => engine.states }),
+    ...adminEndpoints({ access: admin, states: () => engine.states, text }),
     fidelityEndpoint(Object.values(fidelityByPage).flat()),
     ...pagesEndpoints({ product, endpoints: () => endpoints }).map((endpoint) =>
       endpoint.path === '/' ? answeringProbes(endpoint) : endpoint,

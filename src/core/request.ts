@@ -68,9 +68,19 @@ export type SharingTraits = Pick<
   readonly tools?: boolean;
 };
 
+/** Where somebody stands who waits: 1 is next. */
+export interface Standing {
+  readonly position: number;
+  /** How long until its turn comes, as far as one can tell. */
+  readonly estimateSeconds: number;
+}
+
 /** Who asks, beside what is asked: decides the place in the queue and who may look at or stop the request. */
 export interface Ticket {
   readonly genkey: string;
+  /** Those with the same name share their turns. */
   readonly client: string;
   readonly signal: AbortSignal;
+  /** Called once, when the request has a place in the queue: by asking it may be known where it stands, while it waits. */
+  readonly placed?: (standing: () => Standing | undefined) => void;
 }

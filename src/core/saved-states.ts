@@ -2,9 +2,9 @@
 export interface SavedStates {
   readonly count: number;
   check(): Promise<StatesReport>;
-  /** What was put there; null where there is nothing to save, or a generation is at work on it. */
+  /** Puts aside what was used last, and tells what that was; null where there is nothing. Must not meet a generation. */
   save(place: number): Promise<StateFigures | null>;
-  /** What was taken up; null where the place is empty, or a generation is at work. */
+  /** What was taken up; null where the place is empty. Must not meet a generation. */
   load(place: number): Promise<StateFigures | null>;
   /** Empties all places. */
   clear(): Promise<void>;

@@ -1,5 +1,5 @@
 import type { GenerationEvent, TokenLogprob } from './events.ts';
-import type { GenerationRequest, SharingTraits, Ticket } from './request.ts';
+import type { GenerationRequest, SharingTraits, Standing, Ticket } from './request.ts';
 
 export interface TextModel {
   /** File name without its ending, as clients show it. */
@@ -58,11 +58,18 @@ export interface TextService {
   generate(request: GenerationRequest, ticket: Ticket): AsyncIterable<GenerationEvent>;
   /** Takes a place, or throws `busy` at once. Whoever reserves must release, however it ends. */
   reserve(ticket: Ticket, traits: SharingTraits): Reservation;
+  /**
+   * Does work on the engine that must not meet a generation: it takes its turn in the queue, or throws `busy` at once. A
+   * client that goes away meanwhile ends the wait, and the work is never begun.
+   */
+  exclusively<Result>(ticket: Ticket, work: () => Promise<Result>): Promise<Result>;
   /** Without a model: no tokens. While it loads: waits for it. */
   tokenize(text: string, options: { readonly addSpecial: boolean }): Promise<readonly number[]>;
   detokenize(tokens: readonly number[], options: { readonly renderSpecial: boolean }): Promise<string>;
   /** The text so far of the request with this key, or without a key of the only one. */
   check(genkey: string): string;
+  /** Where the request with this key stands in the queue; undefined unless it waits there. */
+  standing(genkey: string): Standing | undefined;
   abort(genkey: string): AbortOutcome;
   lastLogprobs(genkey: string): readonly TokenLogprob[] | undefined;
   state(): TextState;

@@ -23,12 +23,20 @@ export type Reply =
       /** Whole frames or lines: a filler may be written between any two of them. */
       readonly stream: AsyncIterable<string>;
       readonly keepAlive?: KeepAlive;
+      readonly asides?: Asides;
     };
 
 /** What to write when the stream has been silent for so long, so that nobody on the way takes it for dead. */
 export interface KeepAlive {
   readonly milliseconds: number;
   readonly filler: string;
+}
+
+/** What is to be said beside the stream while it has not begun, between two of its frames. */
+export interface Asides {
+  readonly milliseconds: number;
+  /** Asked at once and then again and again; empty when there is nothing to say, undefined when there never will be. */
+  next(): string | undefined;
 }
 
 export type Headers = Readonly<Record<string, string>>;

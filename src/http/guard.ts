@@ -4,6 +4,7 @@ import { isIP } from 'node:net';
 import { AppError } from '../core/errors.ts';
 import type { Endpoint } from './call.ts';
 import { hostName, isLoopback } from './host-name.ts';
+import { sentKey } from './sent-key.ts';
 
 /**
  * Who may ask for what. Three decisions over the headers alone, made before the body is read or a place in the queue is
@@ -119,12 +120,6 @@ function ownNames(machineName: string | undefined): readonly string[] {
   const full = machineName?.toLowerCase();
   const bare = full?.split('.')[0];
   return full && bare ? [full, bare, `${bare}.local`] : [];
-}
-
-function sentKey(headers: IncomingHttpHeaders): string | undefined {
-  const bearer = /^bearer\s+(.*)$/i.exec(headers.authorization ?? '')?.[1];
-  const key = bearer ?? headers['x-api-key'] ?? headers['api-key'];
-  return typeof key === 'string' ? key.trim() : undefined;
 }
 
 /** Digests have one length, and every key is compared whole: the time taken tells nothing about how near a guess was. */

@@ -1,6 +1,7 @@
 import type { GenerationEvent } from '../core/events.ts';
 import type { Call, Reply } from './call.ts';
-import type { StartTimer } from './timers.ts';
+import { noticeMs } from './notices.ts';
+import type { StartTimer, Timer } from './timers.ts';
 
 /** How long a client may see nothing at all before a proxy between begins to doubt the connection. */
 export const patienceMs = 15_000;
@@ -8,11 +9,17 @@ export const patienceMs = 15_000;
 /** Gets past proxies that collect a few kilobytes before they pass anything on; JSON may begin with any white space. */
 const padding = `${' '.repeat(2047)}\n`;
 
-/** The value, or nothing once the time has passed; the promise itself goes on. */
-export function within<Value>(promise: Promise<Value>, startTimer: StartTimer): Promise<Value | undefined> {
+/** The value, or nothing once the time has passed or somebody hurries; the promise itself goes on. */
+export function within<Value>(
+  promise: Promise<Value>,
+  startTimer: StartTimer,
+  hurry: (wake: () => void) => Timer | undefined = () => undefined,
+): Promise<Value | undefined> {
   return new Promise((resolve, reject) => {
-    const timer = startTimer(patienceMs, () => resolve(undefined));
-    promise.then(resolve, reject).finally(() => timer.cancel());
+    const timers = [startTimer(patienceMs, () => resolve(undefined)), hurry(() => resolve(undefined))];
+    promise.then(resolve, reject).finally(() => {
+      for (const timer of timers) timer?.cancel();
+    });
   });
 }
 
@@ -52,12 +59,20 @@ export interface Opened {
 
 /**
  * Waits for the first event, so that what is refused before any text keeps its own status instead of hiding in a stream
- * that began well. A long queue ends the wait: then the stream begins, and an error is its last frame.
+ * that began well. A long queue ends the wait, and sooner where the stream has room to tell how long it is (`waits`): then
+ * the stream begins, and an error is its last frame.
  */
-export async function opened(events: AsyncIterable<GenerationEvent>, startTimer: StartTimer): Promise<Opened> {
+export async function opened(
+  events: AsyncIterable<GenerationEvent>,
+  startTimer: StartTimer,
+  waits: () => boolean = () => false,
+): Promise<Opened> {
   const iterator = events[Symbol.asyncIterator]();
   const first = iterator.next();
-  const soon = await within(first, startTimer);
+  // A place in the queue is taken at once or never: nobody who does not wait now will wait later.
+  const soon = await within(first, startTimer, (wake) =>
+    waits() ? startTimer(noticeMs, () => waits() && wake()) : undefined,
+  );
   if (soon && !soon.done && soon.value.type === 'error') {
     await iterator.return?.();
     throw soon.value.error;

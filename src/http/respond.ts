@@ -30,7 +30,8 @@ export async function send(parts: RespondParts, respondent: Respondent, reply: R
 
   if ('stream' in reply) {
     response.writeHead(reply.status, headers);
-    return writeStream(response, reply.stream, { signal, keepAlive: reply.keepAlive, startTimer: parts.startTimer });
+    const { stream, keepAlive, asides } = reply;
+    return writeStream(response, stream, { signal, keepAlive, asides, startTimer: parts.startTimer });
   }
   if (reply.status >= 200 && reply.status !== 204 && reply.status !== 304)
     headers['content-length'] = String(Buffer.byteLength(reply.body));

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import type { KeepAlive } from './call.ts';
+import type { Asides, KeepAlive } from './call.ts';
 import { endpoint, handTimer, latch, serve, type Wire, wire } from './testing/world.ts';
 import type { StartTimer } from './timers.ts';
 
@@ -7,11 +7,16 @@ const get = 'GET /work HTTP/1.1\r\nhost: localhost\r\n\r\n';
 
 async function play(
   stream: AsyncIterable<string>,
-  more: { readonly keepAlive?: KeepAlive; readonly startTimer?: StartTimer; readonly before?: string } = {},
+  more: {
+    readonly keepAlive?: KeepAlive;
+    readonly asides?: Asides;
+    readonly startTimer?: StartTimer;
+    readonly before?: string;
+  } = {},
 ): Promise<Wire> {
-  const { keepAlive, startTimer, before = get } = more;
-  const reply = { status: 200, headers: { 'content-type': 'text/event-stream' }, stream };
-  const work = endpoint(() => (keepAlive ? { ...reply, keepAlive } : reply), { method: 'GET' });
+  const { startTimer, before = get, ...rest } = more;
+  const reply = { status: 200, headers: { 'content-type': 'text/event-stream' }, stream, ...rest };
+  const work = endpoint(() => reply, { method: 'GET' });
   return wire(await serve([work], startTimer ? { startTimer } : {})).send(before);
 }
 
@@ -153,6 +158,38 @@ describe('a stream', () => {
     gates[1].open();
     await one.until('0\r\n\r\n');
     expect(chunks(one).join('')).toBe(': wait\n\nword : wait\n\nend');
+    expect(time.waiting()).toEqual([]);
+  });
+
+  test('says something aside at once and from time to time, until there is nothing more to say', async () => {
+    const time = handTimer();
+    const gate = latch();
+    async function* late() {
+      await gate.promise;
+      yield 'word';
+    }
+    const sayings = ['second ', '', 'first ', undefined];
+    const asides = { milliseconds: 1000, next: () => sayings.shift() };
+    const one = await play(late(), { asides, startTimer: time.startTimer });
+    await one.until('second');
+    time.pass(1000);
+    time.pass(1000);
+    await one.until('first');
+    time.pass(1000);
+    expect([sayings, time.waiting()]).toEqual([[], []]);
+    gate.open();
+    await one.until('0\r\n\r\n');
+    expect(chunks(one).join('')).toBe('second first word');
+  });
+
+  test('says nothing more aside once it is over', async () => {
+    const time = handTimer();
+    async function* short() {
+      yield 'word';
+    }
+    const asides = { milliseconds: 1000, next: () => '' };
+    const one = await play(short(), { asides, startTimer: time.startTimer });
+    await one.until('0\r\n\r\n');
     expect(time.waiting()).toEqual([]);
   });
 });

@@ -1,5 +1,5 @@
 import type { ServerResponse } from 'node:http';
-import type { KeepAlive } from './call.ts';
+import type { Asides, KeepAlive } from './call.ts';
 import { type StartTimer, systemTimer } from './timers.ts';
 
 /** Enough to fill a few packets; what waits here before it is written never grows past this and one more piece. */
@@ -9,6 +9,7 @@ export interface StreamOptions {
   /** Aborted when the client is gone. */
   readonly signal: AbortSignal;
   readonly keepAlive?: KeepAlive | undefined;
+  readonly asides?: Asides | undefined;
   readonly startTimer?: StartTimer;
 }
 
@@ -29,7 +30,7 @@ export function writeStream(
   stream: AsyncIterable<string>,
   options: StreamOptions,
 ): Promise<void> {
-  const { signal, keepAlive, startTimer = systemTimer } = options;
+  const { signal, keepAlive, asides, startTimer = systemTimer } = options;
   return new Promise((resolve, reject) => {
     const iterator = stream[Symbol.asyncIterator]();
     let pending = '';
@@ -42,6 +43,7 @@ export function writeStream(
       if (over) return;
       over = true;
       silence?.cancel();
+      aside?.cancel();
       signal.removeEventListener('abort', gone);
       settle();
     };
@@ -77,6 +79,7 @@ export function writeStream(
       if (over) return;
       if (done) {
         silence?.cancel();
+        aside?.cancel();
         response.end(pending, () => leave(resolve));
         pending = '';
         return;
@@ -106,9 +109,19 @@ export function writeStream(
         else write(keepAlive.filler);
       });
 
+    const speakAside = (): void => {
+      // A client that does not read has no use for it, and must not find a heap of it later.
+      const text = blocked ? '' : asides?.next();
+      if (text === undefined) return;
+      if (text !== '') write(text);
+      aside?.restart();
+    };
+    const aside = asides && startTimer(asides.milliseconds, speakAside);
+
     if (signal.aborted) return gone();
     signal.addEventListener('abort', gone);
     response.flushHeaders();
+    if (aside) speakAside();
     pull();
   });
 }

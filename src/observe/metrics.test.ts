@@ -24,7 +24,13 @@ const finish: GenerationEvent = {
 const word: GenerationEvent = { type: 'text-delta', text: 'x' };
 
 function world() {
-  const performance = { waiting: 2, uptimeSeconds: 9, draftAccepted: 1, draftRejected: 2 } as Performance;
+  const performance = {
+    waiting: 2,
+    estimateSeconds: 12,
+    uptimeSeconds: 9,
+    draftAccepted: 1,
+    draftRejected: 2,
+  } as Performance;
   const metrics = createMetrics({
     performance: () => performance,
     state: () => ({ type: 'none' }),
@@ -102,4 +108,18 @@ test('one server knows nothing of another', async () => {
   metrics.event(finish, {});
   expect(await world().lines()).toContain('llamacpp:tokens_predicted_total 0');
   expect((await metrics.exposition()).contentType).toContain('version=0.0.4');
+});
+
+test('it tells how long work waited for its turn, and how long it would wait now', async () => {
+  const { metrics, lines } = world();
+  metrics.turnCame(0);
+  metrics.turnCame(7000);
+  expect(await lines()).toEqual(
+    expect.arrayContaining([
+      'parley_queue_wait_seconds_bucket{le="0.05"} 1',
+      'parley_queue_wait_seconds_bucket{le="10"} 2',
+      'parley_queue_wait_seconds_sum 7',
+      'parley_queue_estimate_seconds 12',
+    ]),
+  );
 });

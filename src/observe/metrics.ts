@@ -13,6 +13,7 @@ export interface MetricsParts {
 }
 
 export interface Metrics {
+  turnCame(waited: number): void;
   begun(request: GenerationRequest, job: object): void;
   event(event: GenerationEvent, job: object): void;
   /** The Prometheus text of this moment, with its content type. */
@@ -60,6 +61,7 @@ export function createMetrics(parts: MetricsParts): Metrics {
   }
 
   return {
+    turnCame: (waited) => own.waited.observe(waited / 1000),
     begun: (_, job) => void running.add(job),
     event(event, job) {
       switch (event.type) {
@@ -89,11 +91,12 @@ export function createMetrics(parts: MetricsParts): Metrics {
       }
     },
     async exposition() {
-      const { waiting, uptimeSeconds } = parts.performance();
+      const { waiting, estimateSeconds, uptimeSeconds } = parts.performance();
       llama.processing.set(running.size);
       llama.deferred.set(waiting);
       llama.decodes.reach(Math.round(steps));
       llama.busySlots.set(steps > 0 ? sequences / steps : 0);
+      own.estimate.set(estimateSeconds);
       own.uptime.set(uptimeSeconds);
       own.modelReady.set(parts.state().type === 'ready' ? 1 : 0);
       own.memory.set(process.memoryUsage.rss());
@@ -152,6 +155,11 @@ function ownMetrics(registry: Registry, { startedAt, version }: MetricsParts) {
       name: 'parley_dropped_tokens_total',
       help: 'Prompt tokens that did not fit into the context.',
     }),
+    waited: new Histogram({
+      ...seconds,
+      name: 'parley_queue_wait_seconds',
+      help: 'From the admission of work to its turn.',
+    }),
     promptDuration: new Histogram({
       ...seconds,
       name: 'parley_prompt_duration_seconds',
@@ -161,6 +169,11 @@ function ownMetrics(registry: Registry, { startedAt, version }: MetricsParts) {
       ...seconds,
       name: 'parley_generation_duration_seconds',
       help: 'From the turn of a request to its last token.',
+    }),
+    estimate: new Gauge({
+      ...make,
+      name: 'parley_queue_estimate_seconds',
+      help: 'How long a request that came now would wait for its turn.',
     }),
     uptime: new Gauge({ ...make, name: 'parley_uptime_seconds', help: 'How long the server has been up.' }),
     modelReady: new Gauge({ ...make, name: 'parley_model_ready', help: '1 when the text model is loaded.' }),

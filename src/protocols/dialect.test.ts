@@ -1,5 +1,7 @@
-import { expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import type { GenerationEvent } from '../core/events.ts';
+import type { Asides } from '../http/call.ts';
+import { handTimer, latch } from '../http/testing/world.ts';
 import type { StartTimer } from '../http/timers.ts';
 import { reasoningControl, streamReply } from './dialect.ts';
 import { finishEvent, play, startEvent } from './testing/doubles.ts';
@@ -15,7 +17,12 @@ async function* types(events: AsyncIterable<GenerationEvent>): AsyncGenerator<st
 }
 
 async function streamed(events: readonly GenerationEvent[], startTimer: StartTimer) {
-  const reply = await streamReply(play(events), types, { headers: { a: 'b' }, filler: '', startTimer });
+  const reply = await streamReply(play(events), types, {
+    headers: { a: 'b' },
+    filler: '',
+    ticket: { standing: () => undefined },
+    startTimer,
+  });
   const frames: string[] = [];
   if ('stream' in reply) for await (const frame of reply.stream) frames.push(frame as string);
   return { headers: reply.headers, frames };
@@ -24,10 +31,54 @@ async function streamed(events: readonly GenerationEvent[], startTimer: StartTim
 test.each<[string, StartTimer, number, object]>([
   ['tells in a header what did not fit', patient, 12, { a: 'b', 'x-parley-dropped-tokens': '12' }],
   ['has no such header when all did fit', patient, 0, { a: 'b' }],
-  ['that had to wait for its turn cannot tell any more', impatient, 12, { a: 'b' }],
+  ['whose head is gone by then leaves it to the warning of the engine', impatient, 12, { a: 'b' }],
 ])('a stream %s', async (_, startTimer, droppedTokens, headers) => {
   const events = [startEvent({ droppedTokens }), finishEvent()];
   expect(await streamed(events, startTimer)).toEqual({ headers, frames: ['start', 'finish'] });
+});
+
+describe('a request that has to wait for its turn', () => {
+  const standing = { position: 2, estimateSeconds: 8 };
+  function world(waits: () => boolean) {
+    const time = handTimer();
+    const turn = latch();
+    async function* events(): AsyncGenerator<GenerationEvent> {
+      await turn.promise;
+      yield finishEvent();
+    }
+    const reply = streamReply(events(), types, {
+      headers: {},
+      filler: '',
+      ticket: { standing: () => (waits() ? standing : undefined) },
+      startTimer: time.startTimer,
+    });
+    return { time, turn, reply };
+  }
+
+  test('begins its stream after a second, and tells in it where it stands', async () => {
+    const { time, reply } = world(() => true);
+    time.pass(1000);
+    const { asides } = (await reply) as { readonly asides?: Asides };
+    expect(asides?.next()).toBe(': queue position 2, about 8 s\n\n');
+  });
+
+  test('tells nothing when its turn comes before that', async () => {
+    let waiting = true;
+    const { time, turn, reply } = world(() => waiting);
+    waiting = false;
+    time.pass(1000);
+    expect(time.waiting()).toEqual([15_000]);
+    turn.open();
+    expect(await reply).not.toHaveProperty('asides');
+    expect(time.waiting()).toEqual([]);
+  });
+
+  test('looks at no clock but the usual one when there is no queue', async () => {
+    const { time, turn, reply } = world(() => false);
+    expect(time.waiting()).toEqual([15_000]);
+    turn.open();
+    await reply;
+  });
 });
 
 test.each([

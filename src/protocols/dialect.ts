@@ -3,14 +3,16 @@ import type { ChatService } from '../chat/service.ts';
 import { AppError } from '../core/errors.ts';
 import type { GenerationEvent } from '../core/events.ts';
 import { type EndpointFidelity, ignoredFields } from '../core/fidelity.ts';
-import type { GenerationControls, ReasoningBudget, Ticket } from '../core/request.ts';
+import type { GenerationControls, ReasoningBudget, Standing } from '../core/request.ts';
 import type { TextService } from '../core/text-service.ts';
 import type { JsonObject } from '../http/body.ts';
-import type { Call, Headers, Reply } from '../http/call.ts';
+import type { Headers, Reply } from '../http/call.ts';
+import { standingNotices } from '../http/notices.ts';
 import type { Fetched } from '../http/outgoing.ts';
 import { type Opened, opened, patienceMs } from '../http/patience.ts';
 import type { StartTimer } from '../http/timers.ts';
-import { type ControlParts, decodeControls, decodeGenkey, effortShares } from './controls/decode.ts';
+import { type ControlParts, decodeControls, effortShares } from './controls/decode.ts';
+import type { CallTicket } from './ticket.ts';
 
 /** What every chat dialect is built on; each adds only its own way of saying things. */
 export interface DialectParts {
@@ -35,10 +37,6 @@ export type FetchMedia = (url: string, signal: AbortSignal) => Promise<Fetched>;
 /** The native controls that a request may carry beside its own fields; the dialect puts its own over them. */
 export function dialectControls(body: JsonObject, parts: DialectParts): GenerationControls {
   return { ...decodeControls(body, parts.controlParts()), overflow: parts.overflow };
-}
-
-export function ticketFor(call: Call, body: JsonObject): Ticket {
-  return { genkey: decodeGenkey(body), client: call.remoteAddress, signal: call.signal };
 }
 
 /**
@@ -74,7 +72,7 @@ export function droppedHeader(droppedTokens: number): Headers {
   return droppedTokens > 0 ? { 'x-parley-dropped-tokens': String(droppedTokens) } : {};
 }
 
-/** For a stream, whose headers go out when no more than its first event is known. */
+/** For a stream, whose headers go out when no more than its first event is known; the engine's warning tells it later. */
 export function droppedAtStart({ first }: Pick<Opened, 'first'>): Headers {
   return droppedHeader(first?.type === 'start' ? (first.droppedTokens ?? 0) : 0);
 }
@@ -83,21 +81,29 @@ export interface StreamOptions {
   readonly headers: Headers;
   /** Written when nothing else was for a while, so that no proxy gives the connection up. */
   readonly filler: string;
+  /** How a client that waits is told where it stands; a comment unless the dialect has something better. */
+  readonly notice?: (standing: Standing) => string;
+  readonly ticket: Pick<CallTicket, 'standing'>;
   readonly startTimer: StartTimer;
 }
 
-/** Waits for the first event, so that a refusal keeps its status, and then streams what the dialect makes of them. */
+/**
+ * Waits for the first event, so that a refusal keeps its status, and then streams what the dialect makes of them. A request
+ * that has to wait for its turn begins its stream after a moment, and tells in it where it stands.
+ */
 export async function streamReply(
   events: AsyncIterable<GenerationEvent>,
   encode: (events: AsyncIterable<GenerationEvent>) => AsyncIterable<string>,
-  { headers, filler, startTimer }: StreamOptions,
+  { headers, filler, notice, ticket, startTimer }: StreamOptions,
 ): Promise<Reply> {
-  const begun = await opened(events, startTimer);
+  const waits = (): boolean => ticket.standing() !== undefined;
+  const begun = await opened(events, startTimer, waits);
   return {
     status: 200,
     headers: { ...headers, ...droppedAtStart(begun) },
     stream: encode(begun.events),
     keepAlive: { milliseconds: patienceMs, filler },
+    ...(waits() ? { asides: standingNotices(ticket.standing, notice) } : {}),
   };
 }
 

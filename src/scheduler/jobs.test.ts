@@ -6,6 +6,7 @@ const job = (genkey: string, text: string, state: JobState = 'done'): Job => ({
   text,
   state,
   logprobs: [],
+  standing: () => undefined,
   abort: () => {},
 });
 

@@ -1,4 +1,5 @@
 import type { TokenLogprob } from '../core/events.ts';
+import type { Standing } from '../core/request.ts';
 
 export type JobState = 'waiting' | 'running' | 'done';
 
@@ -8,6 +9,8 @@ export interface Job {
   state: JobState;
   text: string;
   readonly logprobs: TokenLogprob[];
+  /** Undefined unless it waits in the queue. */
+  standing(): Standing | undefined;
   abort(): void;
 }
 

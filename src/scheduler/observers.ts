@@ -3,6 +3,9 @@ import type { TextObserver } from './text.ts';
 /** One observer that tells everything to all of them, in order. */
 export function together(observers: readonly TextObserver[]): TextObserver {
   return {
+    turnCame: (waited) => {
+      for (const one of observers) one.turnCame?.(waited);
+    },
     sharingRefused: (reason) => {
       for (const one of observers) one.sharingRefused?.(reason);
     },

@@ -1,39 +1,39 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { mayBegin, pickNext, startingLevel, takeTurn, type Waiting } from './policy.ts';
+import { mayBegin, nextTurn, type Ring, seated, servingOrder, type Waiting } from './policy.ts';
 
-const entry = (client: string, alone = false): Waiting => ({ client, alone });
+const entry = (client: string, cost = 1): Waiting => ({ client, alone: false, cost });
+const several = (count: number, client: string, cost = 1) => Array.from({ length: count }, () => entry(client, cost));
+const order = (waiting: readonly Waiting[], ring: Ring = []) =>
+  servingOrder(ring, waiting)
+    .map(({ client }) => client)
+    .join('');
 
 describe('whose turn it is', () => {
-  test('nobody waits: nobody goes', () => expect(pickNext([], new Map())).toBeUndefined());
+  test('nobody waits: nobody goes', () => expect(nextTurn([], [])).toBeUndefined());
   test('one client: the oldest first', () => {
     const [first, second] = [entry('a'), entry('a')];
-    expect(pickNext([first, second], new Map())).toBe(first);
+    expect(nextTurn([], [first, second])?.entry).toBe(first);
   });
-  test('the client that has had fewer turns goes first', () => {
-    const [a, b] = [entry('a'), entry('b')];
-    expect(
-      pickNext(
-        [a, b],
-        new Map([
-          ['a', 2],
-          ['b', 1],
-        ]),
-      ),
-    ).toBe(b);
+  test('clients take turns, in the order in which they came', () =>
+    expect(order(['a', 'a', 'a', 'b', 'c', 'b'].map((client) => entry(client)))).toBe('abcaba'));
+  test('one that was served goes to the end of the ring', () => {
+    const waiting = [entry('a'), entry('a'), entry('b')];
+    expect(nextTurn([], waiting)?.ring.map(({ client }) => client)).toEqual(['b', 'a']);
   });
-  test('of equals the one that came first', () => {
-    const [a, b] = [entry('a'), entry('b')];
-    expect(
-      pickNext(
-        [a, b],
-        new Map([
-          ['a', 1],
-          ['b', 1],
-        ]),
-      ),
-    ).toBe(a);
+  test('one that has nothing more leaves it, and sits down behind the others when it comes again', () => {
+    const ring = nextTurn([], [entry('a'), entry('b')])?.ring ?? [];
+    expect(seated(ring, [entry('b'), entry('c'), entry('a')]).map(({ client }) => client)).toEqual(['b', 'c', 'a']);
   });
+});
+
+describe('what work costs', () => {
+  test('small work goes on in one turn until that is used up', () =>
+    expect(order([...several(6, 'a', 0.25), ...several(2, 'b')])).toBe('aaaabaab'));
+  test('large work is made up for by sitting turns out', () =>
+    expect(order([...several(2, 'a', 3), ...several(5, 'b')])).toBe('abbbabb'));
+  test('but never while nobody else would use them', () =>
+    expect(order([...several(2, 'a', 3), entry('b')])).toBe('aba'));
 });
 
 describe('whether it may begin', () => {
@@ -45,81 +45,122 @@ describe('whether it may begin', () => {
     ['a lone one into an idle engine', true, [], true],
     ['a lone one beside a shared one', true, [false], false],
   ])('%s', (_, alone, running, expected) => {
-    expect(
-      mayBegin(
-        entry('x', alone),
-        running.map((one) => entry('y', one)),
-        2,
-      ),
-    ).toBe(expected);
+    const others = running.map((one) => ({ alone: one }));
+    expect(mayBegin({ alone }, others, 2)).toBe(expected);
   });
 });
 
-test('a newcomer starts level with those who have had least', () => {
-  const turns = new Map([
-    ['a', 7],
-    ['b', 5],
-  ]);
-  expect(startingLevel(turns, 'new')).toBe(5);
-  expect(takeTurn(turns, 'new', 1, new Set(['a', 'b', 'new'])).get('new')).toBe(6);
-});
-
-test('a heavier weight makes a turn count less', () => {
-  expect(takeTurn(new Map(), 'a', 4, new Set(['a'])).get('a')).toBe(0.25);
-});
-
-/** A world of clients whose requests arrive at will, an engine with one place, and no clock but the number of turns. */
-function simulate(arrivals: readonly { readonly client: string; readonly after: number }[]) {
-  const waiting: (Waiting & { readonly id: number; readonly since: number })[] = [];
-  const served: { readonly client: string; readonly id: number; readonly waited: number }[] = [];
-  const coming = arrivals.map((arrival, id) => ({ ...arrival, id })).sort((a, b) => a.after - b.after || a.id - b.id);
-  let turns: ReadonlyMap<string, number> = new Map();
-  for (let time = 0; served.length < arrivals.length; time += 1) {
-    while (coming[0] && coming[0].after <= time) {
-      const { client, id } = coming.shift() as (typeof coming)[number];
-      const level = startingLevel(turns, client);
-      turns = new Map(turns).set(client, level);
-      waiting.push({ client, alone: false, id, since: time });
-    }
-    const next = pickNext(waiting, turns);
-    if (!next) continue;
-    waiting.splice(waiting.indexOf(next), 1);
-    turns = takeTurn(turns, next.client, 1, new Set([...waiting.map(({ client }) => client), next.client]));
-    served.push({ client: next.client, id: next.id, waited: time - next.since });
-  }
-  return served;
+interface Arrival extends Waiting {
+  readonly at: number;
+  readonly seconds: number;
 }
 
-const arrivals = fc.array(fc.record({ client: fc.constantFrom('a', 'b', 'c', 'd'), after: fc.nat(30) }), {
-  maxLength: 60,
+/** What happened to one request, on the simulated clock. */
+interface Served extends Arrival {
+  readonly id: number;
+  readonly begunAt: number;
+  /** Who sat in the ring when it came. */
+  readonly seatedBefore: readonly string[];
+}
+
+/** A world of clients whose requests arrive at will, and an engine that works on its own clock of whole seconds. */
+function simulate(arrivals: readonly Arrival[], capacity: number) {
+  const waiting: (Served & { seatedBefore: readonly string[] })[] = [];
+  const served: Served[] = [];
+  const idleBeside: Waiting[] = [];
+  const coming = arrivals.map((arrival, id) => ({ ...arrival, id })).toSorted((a, b) => a.at - b.at || a.id - b.id);
+  let running: { readonly alone: boolean; readonly until: number }[] = [];
+  let ring: Ring = [];
+  for (let now = 0; served.length < arrivals.length; now += 1) {
+    running = running.filter(({ until }) => until > now);
+    for (;;) {
+      const turn = nextTurn(ring, waiting);
+      if (turn && mayBegin(turn.entry, running, capacity)) {
+        waiting.splice(waiting.indexOf(turn.entry), 1);
+        running.push({ alone: turn.entry.alone, until: now + turn.entry.seconds });
+        ring = turn.ring;
+        served.push({ ...turn.entry, begunAt: now });
+      } else if (coming[0] && coming[0].at <= now) {
+        const next = coming.shift() as (typeof coming)[number];
+        const seatedBefore = ring.map(({ client }) => client);
+        waiting.push({ ...next, begunAt: -1, seatedBefore });
+        ring = seated(ring, waiting);
+      } else break;
+    }
+    const first = nextTurn(ring, waiting)?.entry;
+    if (first && running.length < capacity && !running.some(({ alone }) => alone)) idleBeside.push(first);
+  }
+  return { served, idleBeside };
+}
+
+const clients = ['a', 'b', 'c', 'd'];
+const arrival = fc.record({
+  client: fc.constantFrom(...clients),
+  at: fc.nat(60),
+  seconds: fc.integer({ min: 1, max: 9 }),
+  alone: fc.boolean(),
+  cost: fc.constantFrom(0.25, 1, 3),
 });
+const arrivals = fc.array(arrival, { maxLength: 60 });
+const capacity = fc.integer({ min: 1, max: 4 });
 
 test('nobody starves: everything that comes is served, and each client in its own order', () => {
   fc.assert(
-    fc.property(arrivals, (list) => {
-      const served = simulate(list);
+    fc.property(arrivals, capacity, (list, places) => {
+      const { served } = simulate(list, places);
       expect(served).toHaveLength(list.length);
-      for (const name of ['a', 'b', 'c', 'd']) {
-        const own = served.filter(({ client }) => client === name).map(({ id }) => id);
-        const expected = list
-          .map(({ client, after }, id) => ({ client, after, id }))
-          .filter(({ client }) => client === name)
-          .sort((x, y) => x.after - y.after || x.id - y.id)
-          .map(({ id }) => id);
-        expect(own).toEqual(expected);
+      for (const name of clients) {
+        const own = served.filter(({ client }) => client === name);
+        expect(own).toEqual(own.toSorted((x, y) => x.at - y.at || x.id - y.id));
       }
     }),
   );
 });
 
-test('a client with one request waits for at most one turn of each other client, and the one that runs', () => {
+test('no place stays free while somebody waits, unless the next one must be alone', () => {
   fc.assert(
-    fc.property(fc.integer({ min: 1, max: 40 }), fc.integer({ min: 1, max: 3 }), fc.nat(20), (many, crowds, after) => {
-      const list = Array.from({ length: crowds }, (_, crowd) =>
-        Array.from({ length: many }, () => ({ client: `crowd-${crowd}`, after: 0 })),
-      ).flat();
-      const mine = simulate([...list, { client: 'me', after }]).find(({ client }) => client === 'me');
-      expect(mine?.waited).toBeLessThanOrEqual(crowds + 1);
+    fc.property(arrivals, capacity, (list, places) => {
+      expect(simulate(list, places).idleBeside.filter(({ alone }) => !alone)).toEqual([]);
     }),
+  );
+});
+
+test('the wait of a lone request is bounded: one turn of each client that was there, and of nobody who came later', () => {
+  const crowd = fc.array(
+    fc.record({ client: fc.constantFrom(...clients), at: fc.nat(40), seconds: fc.integer({ min: 1, max: 9 }) }),
+    { maxLength: 60 },
+  );
+  // Strangers come all the time, each under another name: the case in which counting turns alone would starve somebody.
+  const strangers = Array.from({ length: 40 }, (_, at) => ({ client: `stranger ${at}`, at, seconds: 2 }));
+  fc.assert(
+    fc.property(crowd, fc.nat(40), (others, at) => {
+      const list = [...others, ...strangers, { client: 'me', at, seconds: 1 }];
+      const { served } = simulate(
+        list.map((one) => ({ ...one, alone: false, cost: 1 })),
+        1,
+      );
+      const mine = served.find(({ client }) => client === 'me') as Served;
+      const between = served.slice(0, served.indexOf(mine)).filter(({ begunAt }) => begunAt > mine.at);
+      const names = between.map(({ client }) => client);
+      expect(new Set(names).size).toBe(names.length);
+      expect(mine.seatedBefore).toEqual(expect.arrayContaining(names));
+      // The one that runs, and then nobody for longer than the longest takes.
+      expect(mine.begunAt - mine.at).toBeLessThanOrEqual(9 * (mine.seatedBefore.length + 1));
+    }),
+  );
+});
+
+test('clients that always want something get equal shares of the turns, whatever they do with them', () => {
+  fc.assert(
+    fc.property(fc.shuffledSubarray([0.25, 0.5, 1, 2, 4], { minLength: 2, maxLength: 2 }), (costs) => {
+      const names = costs.map((_, index) => `client ${index}`);
+      const waiting = costs.flatMap((cost, index) => several(60, names[index] as string, cost));
+      const first = servingOrder([], waiting).slice(0, 60);
+      const [one, other] = names.map((name) =>
+        first.filter(({ client }) => client === name).reduce((sum, { cost }) => sum + cost, 0),
+      ) as [number, number];
+      expect(Math.abs(one - other)).toBeLessThanOrEqual(Math.max(...costs) + 2);
+    }),
+    { numRuns: 20 },
   );
 });

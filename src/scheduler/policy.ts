@@ -1,60 +1,74 @@
 /**
- * Who goes next, as pure functions: the queue around them owns the places. Clients take turns, and within one client the
- * oldest request goes first, so that somebody with twenty requests does not keep out somebody with one.
+ * Who goes next, as pure functions: the queue around them owns the places. The clients that wait sit in a ring and take
+ * turns, and within one client the oldest request goes first, so that somebody with twenty requests does not keep out
+ * somebody with one. A newcomer sits down at the end of the ring: nobody who comes later goes before somebody who waits,
+ * unless it is by a turn that was due before. So a client that waits is served after at most one turn of each that sat there
+ * when it came, however many strangers follow.
  */
 export interface Waiting {
   readonly client: string;
   /** Cannot share the engine with others: it begins when nobody works, and nobody begins beside it. */
   readonly alone: boolean;
+  /** How much of a turn it takes. With less than 1 the client goes on with its turn; with more it sits the next ones out. */
+  readonly cost: number;
 }
 
-/** How many turns each client has had; one that is not listed has had none. */
-export type Turns = ReadonlyMap<string, number>;
+export interface Seat {
+  readonly client: string;
+  /** How much of its turn is used up; from 1 on it is the turns to come. */
+  readonly used: number;
+}
 
-/** `waiting` is in the order of arrival. */
-export function pickNext<Entry extends Waiting>(waiting: readonly Entry[], turns: Turns): Entry | undefined {
-  const had = (entry: Entry) => turns.get(entry.client) ?? 0;
-  return waiting.reduce<Entry | undefined>(
-    (best, entry) => (best === undefined || had(entry) < had(best) ? entry : best),
-    undefined,
-  );
+/** The clients that wait, the next one first. */
+export type Ring = readonly Seat[];
+
+/** The ring for those who wait now: whoever waits no longer has left it and owes nothing, whoever is new is last. */
+export function seated(ring: Ring, waiting: readonly Waiting[]): Ring {
+  const clients = new Set(waiting.map(({ client }) => client));
+  const kept = ring.filter(({ client }) => clients.delete(client));
+  return [...kept, ...[...clients].map((client) => ({ client, used: 0 }))];
+}
+
+export interface Turn<Entry extends Waiting> {
+  readonly entry: Entry;
+  /** The ring once it has begun. */
+  readonly ring: Ring;
+}
+
+/** Whose turn it is. `waiting` is in the order of arrival. */
+export function nextTurn<Entry extends Waiting>(ring: Ring, waiting: readonly Entry[]): Turn<Entry> | undefined {
+  let seats = seated(ring, waiting);
+  for (;;) {
+    const [seat, ...others] = seats;
+    const entry = waiting.find(({ client }) => client === seat?.client);
+    if (!seat || !entry) return undefined;
+    const used = seat.used >= 1 ? seat.used : seat.used + entry.cost;
+    seats = used >= 1 ? [...others, { ...seat, used: used - 1 }] : [{ ...seat, used }, ...others];
+    if (seat.used < 1) {
+      const left = waiting.filter((one) => one !== entry);
+      return { entry, ring: seated(seats, left) };
+    }
+  }
 }
 
 /** Whoever is next waits for its own conditions, and the others wait behind it: else a lone one might wait for ever. */
-export function mayBegin(next: Waiting, running: readonly Waiting[], capacity: number): boolean {
+export function mayBegin(
+  next: Pick<Waiting, 'alone'>,
+  running: readonly Pick<Waiting, 'alone'>[],
+  capacity: number,
+): boolean {
   if (running.some(({ alone }) => alone)) return false;
   return next.alone ? running.length === 0 : running.length < capacity;
 }
 
-/**
- * The turns after `client` has begun. Somebody new starts level with those who have had least, neither behind them nor with
- * credit for the time before; clients that are no longer here are forgotten.
- */
-export function takeTurn(
-  turns: Turns,
-  client: string,
-  weight: number,
-  present: ReadonlySet<string>,
-): Map<string, number> {
-  const kept = new Map([...turns].filter(([name]) => present.has(name)));
-  kept.set(client, startingLevel(kept, client) + 1 / weight);
-  return kept;
-}
-
-/** Where a client stands when it first shows up. */
-export function startingLevel(turns: Turns, client: string): number {
-  return turns.get(client) ?? (turns.size > 0 ? Math.min(...turns.values()) : 0);
-}
-
 /** The order in which those who wait now would be served if nobody else came. */
-export function servingOrder<Entry extends Waiting>(waiting: readonly Entry[], turns: Turns): Entry[] {
-  const left = [...waiting];
+export function servingOrder<Entry extends Waiting>(ring: Ring, waiting: readonly Entry[]): Entry[] {
   const order: Entry[] = [];
-  let counted = turns;
-  for (let next = pickNext(left, counted); next; next = pickNext(left, counted)) {
-    left.splice(left.indexOf(next), 1);
-    order.push(next);
-    counted = new Map(counted).set(next.client, (counted.get(next.client) ?? 0) + 1);
+  let left = waiting;
+  for (let turn = nextTurn(ring, left); turn; turn = nextTurn(turn.ring, left)) {
+    const { entry } = turn;
+    order.push(entry);
+    left = left.filter((one) => one !== entry);
   }
   return order;
 }

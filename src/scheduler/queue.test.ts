@@ -50,7 +50,7 @@ test('a client with many requests does not keep out one with a single request', 
   const queue = new Queue({ capacity: 1, waitingPlaces: () => 9 });
   const crowd = [1, 2, 3].map(() => queue.enter({ client: 'crowd' }));
   const single = queue.enter({ client: 'single' });
-  expect(single.position()).toBe(2);
+  expect(single.standing()?.position).toBe(2);
   crowd[0]?.leave();
   expect([await begun(crowd[1] as Place), await begun(single)]).toEqual([true, false]);
   crowd[1]?.leave();
@@ -80,6 +80,65 @@ test('whoever is refused is told how long the work takes', () => {
   }
   queue.enter();
   expect(queue.estimateSeconds()).toBe(8);
+});
+
+test('each place tells where it stands and how long that will last, as long as it waits', () => {
+  let now = 0;
+  const queue = new Queue({ capacity: 1, waitingPlaces: () => 9, now: () => now });
+  const [first, second, third] = [queue.enter(), queue.enter(), queue.enter()] as const;
+  expect([first, second, third].map((place) => place.standing())).toEqual([
+    undefined,
+    { position: 1, estimateSeconds: 5 },
+    { position: 2, estimateSeconds: 10 },
+  ]);
+  now = 2000;
+  expect(second.standing()).toEqual({ position: 1, estimateSeconds: 3 });
+  second.leave();
+  expect([second.standing(), third.standing()?.position]).toEqual([undefined, 1]);
+  first.leave();
+  expect(third.standing()).toBeUndefined();
+});
+
+test('one that a newcomer of another client does not overtake keeps its position', () => {
+  const queue = new Queue({ capacity: 1, waitingPlaces: () => 9 });
+  const [, second, third] = [1, 2, 3].map(() => queue.enter({ client: 'crowd' }));
+  const standings = () => [second, third].map((place) => place?.standing()?.position);
+  expect(standings()).toEqual([1, 2]);
+  const single = queue.enter({ client: 'single' });
+  expect([...standings(), single.standing()?.position]).toEqual([1, 3, 2]);
+});
+
+test('a refused newcomer is told its own wait: a client with nothing in the queue would not go last', () => {
+  const queue = new Queue({ capacity: 1, waitingPlaces: () => 3 });
+  for (const _ of [1, 2, 3, 4]) queue.enter({ client: 'crowd' });
+  const wait = (client: string) => queue.estimateSeconds({ client });
+  expect([wait('crowd'), wait('single')]).toEqual([20, 10]);
+  expect(() => queue.enter({ client: 'single' })).toThrow(new AppError('busy', { retryAfterSeconds: 10 }));
+});
+
+test('somebody who was refused has no seat, and comes after those who came meanwhile', () => {
+  const queue = new Queue({ capacity: 1, waitingPlaces: () => 2 });
+  const crowd = [1, 2, 3].map(() => queue.enter({ client: 'crowd' }));
+  expect(() => queue.enter({ client: 'refused' })).toThrow();
+  crowd[0]?.leave();
+  const other = queue.enter({ client: 'other' });
+  crowd[1]?.leave();
+  const again = queue.enter({ client: 'refused' });
+  expect([other.standing()?.position, again.standing()?.position]).toEqual([1, 2]);
+});
+
+test('each kind of work has a time of its own', () => {
+  let now = 0;
+  const queue = new Queue({ capacity: 1, waitingPlaces: () => 9, now: () => now });
+  for (let round = 0; round < 20; round += 1) {
+    const place = queue.enter({ kind: 'state', alone: true });
+    now += 2000;
+    place.leave();
+  }
+  queue.enter({ kind: 'state', alone: true });
+  expect(queue.estimateSeconds()).toBe(2);
+  queue.enter();
+  expect(queue.estimateSeconds()).toBe(7);
 });
 
 test('nobody waits for a place that is free, but what must be alone waits for all', () => {
@@ -131,4 +190,18 @@ test('whatever comes and goes, never more work than the capacity allows, and nob
       expect([queue.running, queue.waiting]).toEqual([0, 0]);
     }),
   );
+});
+
+test('a client that has been served before is not kept out by strangers who keep coming', async () => {
+  const queue = new Queue({ capacity: 1, waitingPlaces: () => 9 });
+  const regular = [1, 2, 3].map(() => queue.enter({ client: 'regular' }));
+  const mine = regular[2] as Place;
+  const strangers = [1, 2].map((name) => queue.enter({ client: `stranger ${name}` }));
+  regular[0]?.leave();
+  regular[1]?.leave();
+  for (let turn = 3; turn < 20 && !(await begun(mine)); turn += 1) {
+    strangers.push(queue.enter({ client: `stranger ${turn}` }));
+    if (await begun(strangers[0] as Place)) strangers.shift()?.leave();
+  }
+  expect(await begun(mine)).toBe(true);
 });

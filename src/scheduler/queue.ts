@@ -1,11 +1,14 @@
 import { AppError } from '../core/errors.ts';
-import { mayBegin, pickNext, servingOrder, startingLevel, takeTurn, type Waiting } from './policy.ts';
+import type { Standing } from '../core/request.ts';
+import { type ForeseenWork, secondsLeft, secondsUntilLast } from './forecast.ts';
+import { mayBegin, nextTurn, type Ring, seated, servingOrder, type Waiting } from './policy.ts';
+import { type WorkKind, workKinds } from './work.ts';
 
 /** A place in the queue: `turn` resolves when the work may begin, and `leave` gives the place back at any time. */
 export interface Place {
   readonly turn: Promise<void>;
-  /** How many go before it, as things stand; 0 once its turn has come. */
-  position(): number;
+  /** Where it stands, as things are; undefined unless it waits. */
+  standing(): Standing | undefined;
   leave(): void;
 }
 
@@ -17,12 +20,18 @@ export interface QueueOptions {
   readonly now?: () => number;
 }
 
+/** Who wants to do what. */
+export interface Applicant {
+  readonly client?: string;
+  readonly alone?: boolean;
+  readonly kind?: WorkKind;
+}
+
 interface Entry extends Waiting {
+  readonly kind: WorkKind;
   readonly begin: () => void;
   startedAt: number | undefined;
 }
-
-const firstGuessSeconds = 5;
 
 /**
  * Who works and who waits. Admission is decided at once: a request is taken in or refused, and a waiting one that leaves
@@ -31,9 +40,9 @@ const firstGuessSeconds = 5;
 export class Queue {
   readonly #running = new Set<Entry>();
   readonly #waiting: Entry[] = [];
-  #turns: ReadonlyMap<string, number> = new Map();
-  /** A moving mean of how long the work takes, for the guess that a refused client is given. */
-  #meanSeconds = firstGuessSeconds;
+  #ring: Ring = [];
+  /** A moving mean of how long each kind of work takes. */
+  readonly #meanSeconds = new Map<WorkKind, number>();
 
   constructor(private readonly options: QueueOptions) {}
 
@@ -46,53 +55,75 @@ export class Queue {
   }
 
   /** How long somebody who came now would wait. */
-  estimateSeconds({ client = '', alone = false }: Partial<Waiting> = {}): number {
-    const { capacity } = this.options;
-    if (this.#waiting.length === 0 && mayBegin({ client, alone }, [...this.#running], capacity)) return 0;
-    const rounds = Math.ceil((this.#waiting.length + 1) / capacity);
-    return Math.max(1, Math.round(rounds * this.#meanSeconds));
+  estimateSeconds(applicant: Applicant = {}): number {
+    const newcomer = entryOf(applicant);
+    return this.#standing(newcomer, [...this.#waiting, newcomer]).estimateSeconds;
   }
 
-  enter({ client = '', alone = false }: Partial<Waiting> = {}): Place {
+  enter(applicant: Applicant = {}): Place {
     let begin: () => void = () => {};
     const turn = new Promise<void>((resolve) => {
       begin = resolve;
     });
-    const entry: Entry = { client, alone, begin, startedAt: undefined };
-    this.#turns = new Map(this.#turns).set(client, startingLevel(this.#turns, client));
+    const entry = entryOf(applicant, begin);
     this.#waiting.push(entry);
     this.#admit();
     if (this.#waiting.length > this.options.waitingPlaces() && this.#waiting.includes(entry)) {
-      this.#waiting.splice(this.#waiting.indexOf(entry), 1);
-      throw new AppError('busy', { retryAfterSeconds: this.estimateSeconds(entry) });
+      const retryAfterSeconds = this.#standing(entry, this.#waiting).estimateSeconds;
+      this.#remove(entry);
+      throw new AppError('busy', { retryAfterSeconds });
     }
     return {
       turn,
-      position: () => servingOrder(this.#waiting, this.#turns).indexOf(entry) + 1,
+      standing: () => (this.#waiting.includes(entry) ? this.#standing(entry, this.#waiting) : undefined),
       leave: () => this.#leave(entry),
     };
   }
 
+  #standing(entry: Entry, waiting: readonly Entry[]): Standing {
+    const order = servingOrder(this.#ring, waiting);
+    const position = order.indexOf(entry) + 1;
+    const running = [...this.#running].map((one) => this.#foreseen(one));
+    const before = order.slice(0, position).map((one) => this.#foreseen(one));
+    const seconds = secondsUntilLast(before, running, this.options.capacity);
+    return { position, estimateSeconds: seconds === 0 ? 0 : Math.max(1, Math.round(seconds)) };
+  }
+
+  #foreseen({ alone, kind, startedAt }: Entry): ForeseenWork {
+    const mean = this.#mean(kind);
+    return { alone, seconds: startedAt === undefined ? mean : secondsLeft(mean, (this.#now() - startedAt) / 1000) };
+  }
+
+  #mean(kind: WorkKind): number {
+    return this.#meanSeconds.get(kind) ?? workKinds[kind].firstGuessSeconds;
+  }
+
   #admit(): void {
+    this.#ring = seated(this.#ring, this.#waiting);
     for (;;) {
-      const next = pickNext(this.#waiting, this.#turns);
-      if (!next || !mayBegin(next, [...this.#running], this.options.capacity)) return;
-      this.#waiting.splice(this.#waiting.indexOf(next), 1);
-      this.#running.add(next);
-      const present = new Set([...this.#running, ...this.#waiting].map(({ client }) => client));
-      this.#turns = takeTurn(this.#turns, next.client, 1, present);
-      next.startedAt = this.#now();
-      next.begin();
+      const next = nextTurn(this.#ring, this.#waiting);
+      if (!next || !mayBegin(next.entry, [...this.#running], this.options.capacity)) return;
+      this.#waiting.splice(this.#waiting.indexOf(next.entry), 1);
+      this.#running.add(next.entry);
+      this.#ring = next.ring;
+      next.entry.startedAt = this.#now();
+      next.entry.begin();
     }
   }
 
-  #leave(entry: Entry): void {
+  #remove(entry: Entry): boolean {
     const place = this.#waiting.indexOf(entry);
-    if (place !== -1) this.#waiting.splice(place, 1);
-    else if (!this.#running.delete(entry)) return;
+    if (place === -1) return this.#running.delete(entry);
+    this.#waiting.splice(place, 1);
+    this.#ring = seated(this.#ring, this.#waiting);
+    return true;
+  }
+
+  #leave(entry: Entry): void {
+    if (!this.#remove(entry)) return;
     if (entry.startedAt !== undefined) {
       const seconds = (this.#now() - entry.startedAt) / 1000;
-      this.#meanSeconds = 0.7 * this.#meanSeconds + 0.3 * seconds;
+      this.#meanSeconds.set(entry.kind, 0.7 * this.#mean(entry.kind) + 0.3 * seconds);
     }
     this.#admit();
   }
@@ -100,4 +131,8 @@ export class Queue {
   #now(): number {
     return this.options.now?.() ?? performance.now();
   }
+}
+
+function entryOf({ client = '', alone = false, kind = 'text' }: Applicant, begin: () => void = () => {}): Entry {
+  return { client, alone, kind, cost: workKinds[kind].cost, begin, startedAt: undefined };
 }

@@ -1,7 +1,8 @@
-import { expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import type { AppError } from '../core/errors.ts';
 import type { GenerationEvent } from '../core/events.ts';
 import { fold } from '../core/fold.ts';
+import type { Standing } from '../core/request.ts';
 import type { TextService } from '../core/text-service.ts';
 import { fakeEngine, type Script } from '../engines/fake/engine.ts';
 import { plainRequest } from '../run/request.ts';
@@ -41,7 +42,7 @@ function world(script: Script = { pieces: ['a', 'b', 'c'] }, { places = 9, obser
 }
 
 function ask(service: TextService, genkey = '', signal = new AbortController().signal) {
-  return service.generate(plainRequest('Hello', 10), { genkey, client: 'test', signal });
+  return service.generate(plainRequest('Hello', 10), { genkey, client: genkey, signal });
 }
 
 async function collect(events: AsyncIterable<GenerationEvent>): Promise<GenerationEvent[]> {
@@ -195,6 +196,106 @@ test('the seed of the request is kept, and one that was left open is drawn', asy
   await finishAll();
   await reply;
   expect([seeds, service.performance().seed]).toEqual([[5], 5]);
+});
+
+test('a request that waits knows where it stands, and so does whoever has its key', async () => {
+  const { service, step, finishAll } = world();
+  const standings: (() => Standing | undefined)[] = [];
+  const placed = (standing: () => Standing | undefined) => void standings.push(standing);
+  const { signal } = new AbortController();
+  const replies = ['first', 'second'].map((genkey) =>
+    fold(service.generate(plainRequest('Hello', 10), { genkey, client: genkey, signal, placed })),
+  );
+  await step();
+  const waiting = { position: 1, estimateSeconds: expect.any(Number) };
+  expect(standings.map((standing) => standing())).toEqual([undefined, waiting]);
+  expect([service.standing('second'), service.standing('first'), service.standing('')]).toEqual([
+    waiting,
+    undefined,
+    undefined,
+  ]);
+  await finishAll();
+  await Promise.all(replies);
+  expect([standings[1]?.(), service.standing('second')]).toEqual([undefined, undefined]);
+});
+
+test('those of one client share their turns, whatever their keys', async () => {
+  const { service, step } = world();
+  const { signal } = new AbortController();
+  for (const [genkey, client] of [
+    ['a', 'one'],
+    ['b', 'one'],
+    ['c', 'one'],
+    ['d', 'other'],
+  ] as const) {
+    service.generate(plainRequest('Hello', 10), { genkey, client, signal });
+  }
+  await step();
+  expect(['b', 'c', 'd'].map((key) => service.standing(key)?.position)).toEqual([1, 3, 2]);
+});
+
+describe('work that must not meet a generation', () => {
+  const ticket = (signal = new AbortController().signal) => ({ genkey: '', client: 'admin', signal });
+
+  test('waits until those before it are through, and those behind it wait for it', async () => {
+    const { service, engine, finishAll } = world();
+    const order: string[] = [];
+    const first = fold(ask(service, 'first')).then(() => order.push('first'));
+    const work = service.exclusively(ticket(), async () => {
+      await later();
+      order.push(`work beside ${engine.running}`);
+      return 'done';
+    });
+    const second = fold(ask(service, 'second')).then(() => order.push('second'));
+    await finishAll();
+    expect(await work).toBe('done');
+    await finishAll();
+    await Promise.all([first, second]);
+    expect(order).toEqual(['first', 'work beside 0', 'second']);
+  });
+
+  test('is refused like any other when the queue is full', async () => {
+    const { service } = world(undefined, { places: 0 });
+    ask(service);
+    await expect(service.exclusively(ticket(), async () => 1)).rejects.toMatchObject({ code: 'busy' });
+  });
+
+  test('is never done when its client has gone, and keeps nobody up', async () => {
+    const { service, finishAll } = world();
+    const gone = new AbortController();
+    const first = fold(ask(service));
+    let done = false;
+    const work = service.exclusively(ticket(gone.signal), async () => {
+      done = true;
+    });
+    gone.abort();
+    await expect(work).rejects.toThrow();
+    await finishAll();
+    await first;
+    expect([done, service.performance()]).toEqual([false, expect.objectContaining({ idle: true, waiting: 0 })]);
+  });
+
+  test('that fails gives its place back', async () => {
+    const { service } = world();
+    const broken = service.exclusively(ticket(), () => Promise.reject(new Error('broken')));
+    await expect(broken).rejects.toThrow('broken');
+    expect(service.performance().idle).toBe(true);
+  });
+});
+
+test('whoever watches is told how long each had to wait', async () => {
+  const waits: number[] = [];
+  let now = 0;
+  const engine = fakeEngine({ script: () => ({ pieces: ['a'] }), pace: (next) => setImmediate(next) });
+  const service = textService({
+    engine,
+    queue: new Queue({ capacity: 1, waitingPlaces: () => 9 }),
+    now: () => now,
+    randomSeed: () => 77,
+    observer: { turnCame: (waited) => waits.push(waited), event: ({ type }) => (now += type === 'finish' ? 3000 : 0) },
+  });
+  await Promise.all([fold(ask(service)), fold(ask(service))]);
+  expect(waits).toEqual([0, 3000]);
 });
 
 test('whoever watches sees each request begin, go on and end', async () => {

@@ -8,10 +8,12 @@ import type { AbortOutcome, Performance, Reservation, TextService } from '../cor
 import type { Sharing } from './batching.ts';
 import { type Job, Jobs } from './jobs.ts';
 import { PerformanceLog } from './performance.ts';
-import type { Queue } from './queue.ts';
+import type { Applicant, Place, Queue } from './queue.ts';
 
 /** Whoever watches the work (the console); none of it may fail or wait. */
 export interface TextObserver {
+  /** Work of any kind may begin, after so many milliseconds in the queue. */
+  turnCame?(waited: number): void;
   sharingRefused?(reason: string): void;
   begun?(request: GenerationRequest, job: Job): void;
   promptProgress?(progress: PromptProgress): void;
@@ -53,12 +55,33 @@ export function textService({
   const jobs = new Jobs();
   const log = new PerformanceLog(now);
 
+  function enter({ client, placed }: Ticket, work: Applicant): Place {
+    const enteredAt = now();
+    const place = queue.enter({ ...work, client });
+    placed?.(place.standing);
+    void place.turn.then(() => observer.turnCame?.(now() - enteredAt));
+    return place;
+  }
+
+  async function exclusively<Result>(ticket: Ticket, work: () => Promise<Result>): Promise<Result> {
+    const { turn, leave } = enter(ticket, { alone: true, kind: 'state' });
+    try {
+      await Promise.race([turn, aborted(ticket.signal)]);
+      ticket.signal.throwIfAborted();
+      return await work();
+    } finally {
+      leave();
+    }
+  }
+
   function reserve(ticket: Ticket, traits: SharingTraits): OwnReservation {
     const shared = sharing(traits);
-    const place = queue.enter({ client: ticket.genkey || ticket.client, alone: shared.type === 'alone' });
+    const place = enter(ticket, { alone: shared.type === 'alone', kind: 'text' });
     if (shared.type === 'alone' && shared.reason) observer.sharingRefused?.(shared.reason);
     const stop = new AbortController();
-    const job: Job = { genkey: ticket.genkey, state: 'waiting', text: '', logprobs: [], abort: () => stop.abort() };
+    const { standing } = place;
+    const abort = () => stop.abort();
+    const job: Job = { genkey: ticket.genkey, state: 'waiting', text: '', logprobs: [], standing, abort };
     jobs.add(job);
     ticket.signal.addEventListener('abort', job.abort, { once: true });
     if (ticket.signal.aborted) job.abort();
@@ -132,7 +155,9 @@ export function textService({
   return {
     generate,
     reserve,
+    exclusively,
     abort,
+    standing: (genkey) => (genkey === '' ? undefined : jobs.find(genkey)?.standing()),
     check: (genkey) => jobs.visible(genkey, queue.waiting)?.text ?? '',
     lastLogprobs: (genkey) => {
       const found = jobs.visible(genkey, queue.waiting)?.logprobs;

@@ -103,3 +103,25 @@ describe.each(['http', 'https'])('a client that goes away over %s', (scheme) => 
     expect((await client.check('running')).startsWith(text)).toBe(true);
   });
 });
+
+test('a stream that waits begins after a second with its position, and its client may look it up by its key', async () => {
+  const server = await startServer([]);
+  const client = nativeClient(server.base);
+  const holder = client.post('/api/v1/generate', { ...endless, genkey: 'holder' });
+  await client.performanceWhere(({ idle }) => idle === 0);
+  const asked = { prompt: 'Hello', max_length: 8, genkey: 'waiting' };
+  const reply = await fetch(`${server.base}/api/extra/generate/stream`, {
+    method: 'POST',
+    body: JSON.stringify(asked),
+  });
+  // The head is here although the first one still writes.
+  const looked = (await client.post('/api/extra/generate/check', { genkey: 'waiting' })).json();
+  expect(looked).toEqual({ results: [{ text: '', queue_position: 1, queue_estimate: expect.any(Number) }] });
+  await client.post('/api/extra/abort', { genkey: 'holder' });
+  const text = await reply.text();
+  expect(text).toMatch(/^: queue position 1, about \d+ s\n\nevent: message\n/);
+  await holder;
+  const metrics = (await client.get('/metrics')).text;
+  expect(metrics).toContain('parley_queue_wait_seconds_count 2');
+  await server.stop();
+});

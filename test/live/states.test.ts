@@ -57,6 +57,44 @@ describe('states that are put aside', () => {
   });
 });
 
+test('a state that is asked for while somebody writes waits for the end, and is that of the text then', async () => {
+  const { base } = await start(['--quiet', '--contextsize', '1024', '--admin']);
+  const client = nativeClient(base);
+  const writing = client.generate({ prompt: story('clouds'), max_length: 150, ban_eos_token: true });
+  await client.performanceWhere(({ idle }) => idle === 0);
+  const saving = client.post('/api/admin/save_state', {});
+  await client.performanceWhere(({ queue }) => queue === 1);
+  // A look needs no turn.
+  expect((await client.post('/api/admin/check_state')).json()).toMatchObject({ success: true });
+  const { prompt_tokens: read, completion_tokens: written } = await writing;
+  const saved = (await saving).json() as Report;
+  expect(saved.success).toBe(true);
+  expect(saved.new_tokens).toBeGreaterThanOrEqual(read + written - 1);
+});
+
+test('with several slots the chat that spoke last is saved, and its next prompt finds what was loaded', async () => {
+  const { base } = await start(['--quiet', '--contextsize', '1024', '--admin', '--parallelrequests', '3']);
+  const client = nativeClient(base);
+  const prompts = ['trees', 'ships', 'clouds', 'towns'].map(story);
+  const run = async (prompt: string) => {
+    const answer = await client.post('/v1/completions', { prompt, max_tokens: 4, temperature: 0 });
+    const { usage } = answer.json() as { usage: { prompt_tokens_details: { cached_tokens: number } } };
+    return usage.prompt_tokens_details.cached_tokens;
+  };
+  const [first = '', second = '', third = '', fourth = ''] = prompts;
+  await run(first);
+  await run(second);
+  const saved = (await client.post('/api/admin/save_state', { slot: 1 })).json() as Report;
+  // All three slots now hold something else.
+  for (const prompt of [third, fourth, `${first} More.`]) await run(prompt);
+  expect(await run(`Elsewhere. ${third}`)).toBeLessThan(100);
+  expect((await client.post('/api/admin/load_state', { slot: 1 })).json()).toMatchObject({
+    success: true,
+    new_tokens: saved.new_tokens,
+  });
+  expect(await run(second)).toBeGreaterThan(200);
+});
+
 test('the key of the admin paths is asked for by them alone, and no other opens them', async () => {
   const { base } = await start(['--quiet', '--admin', '--adminpassword', 'inner', '--password', 'outer']);
   const check = async (key: string) =>

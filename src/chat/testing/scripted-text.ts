@@ -25,6 +25,8 @@ export function scriptedText(replies: readonly (string | readonly GenerationEven
     tokenize: async (words) => words.split(/\s+/).map((_, index) => index),
     detokenize: async () => '',
     check: () => '',
+    standing: () => undefined,
+    exclusively: (_, work) => work(),
     abort: () => 'refused',
     lastLogprobs: () => undefined,
     state: () => ({ type: 'none' }),

@@ -1,20 +1,20 @@
 import { expect, test } from 'vitest';
+import { AppError } from '../../core/errors.ts';
 import type { SavedStates } from '../../core/saved-states.ts';
+import type { TextService } from '../../core/text-service.ts';
 import type { Call } from '../../http/call.ts';
 import { type AdminAccess, adminLevel } from './access.ts';
 import { adminEndpoints } from './routes.ts';
 
 /** Two places; the present state grows with each save. */
-function memory(): SavedStates & { busy: boolean } {
+function memory(): SavedStates {
   const places = [0, 0];
   let tokens = 7;
   const figures = (count: number) => ({ tokens: count, bytes: count * 10 });
-  const states = {
-    busy: false,
+  return {
     count: places.length,
     check: async () => ({ places: places.map(figures), current: figures(tokens) }),
     save: async (place: number) => {
-      if (states.busy) return null;
       places[place] = tokens;
       tokens += 1;
       return figures(places[place] ?? 0);
@@ -24,17 +24,27 @@ function memory(): SavedStates & { busy: boolean } {
       places.fill(0);
     },
   };
-  return states;
+}
+
+/** Work that has to take its turn is noted, and done unless the queue is full. */
+function line({ full = false } = {}) {
+  const clients: string[] = [];
+  const exclusively: TextService['exclusively'] = async ({ client }, work) => {
+    if (full) throw new AppError('busy', { retryAfterSeconds: 7 });
+    clients.push(client);
+    return work();
+  };
+  return { clients, text: { exclusively } };
 }
 
 const open: AdminAccess = { enabled: true, password: undefined };
 
-function world(access: AdminAccess, states: SavedStates | undefined = memory()) {
-  const endpoints = adminEndpoints({ access, states: () => states });
+function world(access: AdminAccess, states: SavedStates | undefined = memory(), { text } = line()) {
+  const endpoints = adminEndpoints({ access, states: () => states, text });
   return async (name: string, body: string | object = {}, authorization?: string) => {
     const text = typeof body === 'string' ? body : JSON.stringify(body);
     const headers = authorization === undefined ? {} : { authorization };
-    const call = { body: Buffer.from(text), headers } as unknown as Call;
+    const call = { body: Buffer.from(text), headers, remoteAddress: '::1' } as unknown as Call;
     const reply = await endpoints.find(({ path }) => path === `/api/admin/${name}`)?.handle(call);
     if (!reply || !('body' in reply)) throw new Error('no reply');
     expect(reply.status).toBe(200);
@@ -79,10 +89,36 @@ test.each([{ slot: 'one' }, { slot: 0.5 }, { slot: [1] }, { slot: true }])(
   },
 );
 
-test('what a generation is at work on is not saved', async () => {
-  const states = memory();
-  states.busy = true;
-  expect(await world(open, states)('save_state')).toEqual({ success: false, new_state_size: 0, new_tokens: 0 });
+test('saving and loading take their turn in the queue; a look, and forgetting, need none', async () => {
+  const { clients, text } = line();
+  const ask = world(open, memory(), { clients, text });
+  for (const name of ['check_state', 'save_state', 'load_state', 'clear_state']) await ask(name);
+  expect(clients).toEqual(['address ::1', 'address ::1']);
+});
+
+test('a full queue is told as on every other path', async () => {
+  const [, save] = adminEndpoints({ access: open, states: memory, ...line({ full: true }) });
+  const call = { body: Buffer.from(''), headers: {}, remoteAddress: '::1' } as unknown as Call;
+  const error = await Promise.resolve(save?.handle(call)).catch((thrown: AppError) => thrown);
+  expect(save?.family.errorReply(error as AppError)).toMatchObject({
+    status: 503,
+    headers: { 'retry-after': '7' },
+    body: expect.stringContaining('"type":"service_unavailable"'),
+  });
+});
+
+test('a model that is gone when the turn has come is no failure', async () => {
+  let states: SavedStates | undefined = memory();
+  const text: Pick<TextService, 'exclusively'> = {
+    exclusively: (_, work) => {
+      states = undefined;
+      return work();
+    },
+  };
+  const [, save] = adminEndpoints({ access: open, states: () => states, text });
+  const call = { body: Buffer.from(''), headers: {}, remoteAddress: '::1' } as unknown as Call;
+  const reply = await save?.handle(call);
+  expect(reply && 'body' in reply && JSON.parse(String(reply.body))).toMatchObject({ success: false });
 });
 
 const refusals = [
@@ -102,7 +138,7 @@ test.each(refusals)('%s is refused in its own words', async (name, refused) => {
 });
 
 const adminEndpointsWithoutModel = (name: string) => {
-  const [endpoint] = adminEndpoints({ access: open, states: () => undefined }).filter(({ path }) =>
+  const [endpoint] = adminEndpoints({ access: open, states: () => undefined, ...line() }).filter(({ path }) =>
     path.endsWith(name),
   );
   const reply = endpoint?.handle({ body: Buffer.from(''), headers: {} } as unknown as Call);
@@ -117,7 +153,7 @@ test('the admin password opens it', async () => {
 
 test('without a key of their own the paths are guarded like others', () => {
   const accesses = (access: AdminAccess) =>
-    adminEndpoints({ access, states: () => undefined }).map((one) => one.access);
+    adminEndpoints({ access, states: () => undefined, ...line() }).map((one) => one.access);
   expect(new Set(accesses(open))).toEqual(new Set(['guarded']));
   expect(new Set(accesses({ enabled: true, password: 'key' }))).toEqual(new Set(['open']));
 });

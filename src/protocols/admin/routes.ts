@@ -1,7 +1,9 @@
 import { AppError } from '../../core/errors.ts';
 import type { SavedStates, StateFigures } from '../../core/saved-states.ts';
+import type { TextService } from '../../core/text-service.ts';
 import { jsonObject } from '../../http/body.ts';
 import { type Call, type Endpoint, json } from '../../http/call.ts';
+import { ticketFor } from '../ticket.ts';
 import { type AdminAccess, mayAdminister } from './access.ts';
 import { adminFamily } from './errors.ts';
 
@@ -9,14 +11,17 @@ export interface AdminParts {
   readonly access: AdminAccess;
   /** Undefined while no model is there whose state could be saved. */
   readonly states: () => SavedStates | undefined;
+  readonly text: Pick<TextService, 'exclusively'>;
 }
 
 interface StateRoute {
   readonly name: string;
   readonly summary: string;
   readonly refused: object;
+  /** Takes its turn in the queue, as it must not meet a generation. */
+  readonly exclusive: boolean;
   /** Undefined refuses. */
-  readonly answer: (states: SavedStates, place: () => number) => Promise<object | undefined>;
+  readonly answer: (states: SavedStates, place: number) => Promise<object | undefined>;
 }
 
 const stateRoutes: readonly StateRoute[] = [
@@ -24,6 +29,7 @@ const stateRoutes: readonly StateRoute[] = [
     name: 'check_state',
     summary: 'Which states are saved, and how large the present one is.',
     refused: { success: false, old_states: [], new_state_size: 0, new_tokens: 0 },
+    exclusive: false,
     answer: async (states) => {
       const { places, current } = await states.check();
       const saved = places.map(({ tokens, bytes }) => ({ tokens, size: bytes }));
@@ -34,8 +40,9 @@ const stateRoutes: readonly StateRoute[] = [
     name: 'save_state',
     summary: 'Put the present state of the model aside.',
     refused: { success: false, new_state_size: 0, new_tokens: 0 },
+    exclusive: true,
     answer: async (states, place) => {
-      const saved = await states.save(place());
+      const saved = await states.save(place);
       return saved ? { success: true, ...sizes(saved) } : undefined;
     },
   },
@@ -43,8 +50,9 @@ const stateRoutes: readonly StateRoute[] = [
     name: 'load_state',
     summary: 'Take up a state that was saved.',
     refused: { success: false, new_tokens: 0 },
+    exclusive: true,
     answer: async (states, place) => {
-      const loaded = await states.load(place());
+      const loaded = await states.load(place);
       return loaded ? { success: true, new_tokens: loaded.tokens } : undefined;
     },
   },
@@ -52,6 +60,7 @@ const stateRoutes: readonly StateRoute[] = [
     name: 'clear_state',
     summary: 'Forget all states that were saved.',
     refused: { success: false },
+    exclusive: false,
     answer: async (states) => {
       await states.clear();
       return { success: true };
@@ -59,8 +68,8 @@ const stateRoutes: readonly StateRoute[] = [
   },
 ];
 
-export function adminEndpoints({ access, states }: AdminParts): Endpoint[] {
-  return stateRoutes.map(({ name, summary, refused, answer }) => ({
+export function adminEndpoints({ access, states, text }: AdminParts): Endpoint[] {
+  return stateRoutes.map(({ name, summary, refused, exclusive, answer }) => ({
     method: 'POST',
     match: 'ending',
     path: `/api/admin/${name}`,
@@ -71,7 +80,14 @@ export function adminEndpoints({ access, states }: AdminParts): Endpoint[] {
     family: adminFamily,
     handle: async (call) => {
       const present = mayAdminister(access, call.headers) ? states() : undefined;
-      return json((present && (await answer(present, () => placeOf(call, present.count)))) ?? refused);
+      if (!present) return json(refused);
+      const place = exclusive ? placeOf(call, present.count) : 0;
+      // Another model, or none, may be there when its turn has come.
+      const work = async (): Promise<object | undefined> => {
+        const now = states();
+        return now && answer(now, place);
+      };
+      return json((await (exclusive ? text.exclusively(ticketFor(call, {}), work) : work())) ?? refused);
     },
   }));
 }

@@ -6,8 +6,9 @@ import type { GenerationRequest, Ticket } from '../../core/request.ts';
 import { type JsonObject, jsonObject } from '../../http/body.ts';
 import { type Call, type Endpoint, type Headers, json, type Reply } from '../../http/call.ts';
 import { commentFrame, sseHeaders } from '../../http/sse.ts';
-import { type DialectParts, droppedHeader, noticeHeaders, streamReply, ticketFor } from '../dialect.ts';
+import { type DialectParts, droppedHeader, noticeHeaders, streamReply } from '../dialect.ts';
 import { generateAll } from '../generate-all.ts';
+import { type CallTicket, ticketFor } from '../ticket.ts';
 import { decodeLogitBias, resolveBias } from './bias.ts';
 import { type CompletionOptions, decodeOptions } from './decode.ts';
 import { stopEarly } from './early-stop.ts';
@@ -124,7 +125,7 @@ async function answerWhole(
   return json(list || bodies.length > 1 ? bodies : bodies[0], 200, { ...headers, ...dropped });
 }
 
-function answerStream(run: Run, ticket: Ticket, parts: DialectParts, headers: Headers): Promise<Reply> {
+function answerStream(run: Run, ticket: CallTicket, parts: DialectParts, headers: Headers): Promise<Reply> {
   const [first, ...rest] = started(run, ticket, parts);
   if (!first) throw new AppError('invalid-field', { field: 'prompt', expected: 'something' });
   return streamReply(
@@ -138,7 +139,7 @@ function answerStream(run: Run, ticket: Ticket, parts: DialectParts, headers: He
         run.stop.abort();
       }
     },
-    { headers: { ...sseHeaders, ...headers }, filler: commentFrame('keepalive'), startTimer: parts.startTimer },
+    { headers: { ...sseHeaders, ...headers }, filler: commentFrame('keepalive'), ticket, startTimer: parts.startTimer },
   );
 }
 

@@ -4,10 +4,12 @@ import type { EndpointFidelity } from '../../core/fidelity.ts';
 import { refuseWithoutModel } from '../../core/model-error.ts';
 import { type JsonObject, jsonObject } from '../../http/body.ts';
 import { type Call, type Endpoint, type Headers, json, type Reply } from '../../http/call.ts';
+import { standingComment } from '../../http/notices.ts';
 import { sseHeaders } from '../../http/sse.ts';
 import { readFlag } from '../controls/fields.ts';
-import { type DialectParts, droppedHeader, noticeHeaders, streamReply, ticketFor } from '../dialect.ts';
+import { type DialectParts, droppedHeader, noticeHeaders, streamReply } from '../dialect.ts';
 import { uncountedHeaders, withMedia } from '../media.ts';
+import { ticketFor } from '../ticket.ts';
 import { decode } from './decode.ts';
 import { encodeStream, ping } from './encode.ts';
 import type { ReplyFacts } from './ending.ts';
@@ -57,19 +59,17 @@ async function answer(call: Call, parts: MessagesParts): Promise<Reply> {
   const { stop, maxTokens } = request.controls;
   const facts: ReplyFacts = { id: parts.newId('msg_'), model: parts.modelName(), stop, maxTokens };
   const headers = replyHeaders(body, createFidelity, passed, parts);
-  const reply = parts.chat.reply(request, ticketFor(call, body));
+  const ticket = ticketFor(call, body);
+  const reply = parts.chat.reply(request, ticket);
   const events = warmUp ? withoutReply(reply) : reply;
-  return stream ? streamed(events, facts, headers, parts) : whole(events, facts, headers);
-}
-
-function streamed(
-  events: AsyncIterable<GenerationEvent>,
-  facts: ReplyFacts,
-  headers: Headers,
-  { startTimer }: MessagesParts,
-): Promise<Reply> {
-  const options = { headers: { ...sseHeaders, ...headers }, filler: ping, startTimer };
-  return streamReply(events, (opened) => encodeStream(opened, facts), options);
+  if (!stream) return whole(events, facts, headers);
+  return streamReply(events, (opened) => encodeStream(opened, facts), {
+    headers: { ...sseHeaders, ...headers },
+    filler: ping,
+    notice: (standing) => standingComment(standing) + ping,
+    ticket,
+    startTimer: parts.startTimer,
+  });
 }
 
 async function whole(events: AsyncIterable<GenerationEvent>, facts: ReplyFacts, headers: Headers): Promise<Reply> {

@@ -1,15 +1,16 @@
 import { AppError, asAppError } from '../../core/errors.ts';
 import { fold } from '../../core/fold.ts';
-import type { GenerationRequest, Ticket } from '../../core/request.ts';
+import type { GenerationRequest } from '../../core/request.ts';
 import type { TextService } from '../../core/text-service.ts';
 import { type JsonObject, jsonObject } from '../../http/body.ts';
 import type { Call, Endpoint, Reply } from '../../http/call.ts';
 import { json } from '../../http/call.ts';
-import { opened, patienceMs, patientReply, wantsPadding } from '../../http/patience.ts';
+import { patienceMs, patientReply, wantsPadding } from '../../http/patience.ts';
 import { commentFrame, sseHeaders } from '../../http/sse.ts';
 import type { StartTimer } from '../../http/timers.ts';
-import { type ControlParts, decodeGenkey } from '../controls/decode.ts';
-import { droppedAtStart, droppedHeader } from '../dialect.ts';
+import type { ControlParts } from '../controls/decode.ts';
+import { droppedHeader, streamReply } from '../dialect.ts';
+import { type CallTicket, ticketFor } from '../ticket.ts';
 import { type DecodeParts, decode } from './decode.ts';
 import { encodeEmptyReply, encodeFailure, encodeReply, encodeStream } from './encode.ts';
 import { nativeFamily } from './errors.ts';
@@ -68,9 +69,8 @@ async function answerStream(call: Call, parts: GenerateParts): Promise<Reply> {
     return { status: 200, headers: sseHeaders, stream: encodeFailure(modelMissing()), keepAlive };
   }
   const { request, ticket } = prepare(body, call, parts);
-  const begun = await opened(parts.service.generate(request, ticket), parts.startTimer);
-  const headers = { ...sseHeaders, ...droppedAtStart(begun) };
-  return { status: 200, headers, stream: encodeStream(begun.events), keepAlive };
+  const options = { headers: sseHeaders, filler: keepAlive.filler, ticket, startTimer: parts.startTimer };
+  return streamReply(parts.service.generate(request, ticket), encodeStream, options);
 }
 
 const legacyNames = { text: 'prompt', max: 'max_length', top_k: 'top_k' } as const;
@@ -90,9 +90,9 @@ function prepare(
   body: JsonObject,
   call: Call,
   { service, controlParts, replacePlaceholders }: GenerateParts,
-): { readonly request: GenerationRequest; readonly ticket: Ticket } {
+): { readonly request: GenerationRequest; readonly ticket: CallTicket } {
   const request = decode(body, { ...controlParts(), replacePlaceholders, state: service.state() });
-  return { request, ticket: { genkey: decodeGenkey(body), client: call.remoteAddress, signal: call.signal } };
+  return { request, ticket: ticketFor(call, body) };
 }
 
 function modelMissing(): AppError {

@@ -69,6 +69,8 @@ function fakeService(own: Partial<TextService> & { readonly events?: readonly Ge
     ],
     detokenize: async (tokens) => String.fromCharCode(...tokens),
     check: (genkey) => `text of ${genkey || 'the only one'}`,
+    standing: () => undefined,
+    exclusively: (_, work) => work(),
     abort: () => 'refused',
     lastLogprobs: () => undefined,
     state: () => ready,
@@ -157,7 +159,7 @@ test.each(['/api/v1/generate', '/api/latest/generate', '/behind/a/proxy/api/v1/g
     expect(await textOf(reply)).toBe(
       '{"results":[{"text":"Hello","tool_calls":[],"finish_reason":"stop","logprobs":null,"prompt_tokens":2,"completion_tokens":1}]}',
     );
-    expect(seen[0]?.ticket).toMatchObject({ genkey: 'KCPP1', client: '10.0.0.9' });
+    expect(seen[0]?.ticket).toMatchObject({ genkey: 'KCPP1', client: 'genkey KCPP1' });
     expect(seen[0]?.request.prompt).toBe('Hi');
   },
 );
@@ -276,6 +278,14 @@ test('check and abort take a broken or missing body for one without a key', asyn
   expect(await textOf(await ask(all, 'POST', '/api/extra/generate/check', { genkey: 'B' }))).toBe(
     '{"results":[{"text":"text of B"}]}',
   );
+});
+
+test('a look at a request that waits tells where it stands', async () => {
+  const standing = (genkey: string) => (genkey === 'B' ? { position: 2, estimateSeconds: 8 } : undefined);
+  const all = parts(fakeService({ check: () => '', standing }).service);
+  const look = async (genkey: string) => textOf(await ask(all, 'POST', '/api/extra/generate/check', { genkey }));
+  expect(await look('B')).toBe('{"results":[{"text":"","queue_position":2,"queue_estimate":8}]}');
+  expect(await look('A')).toBe('{"results":[{"text":""}]}');
 });
 
 test('the last logprobs are null until there are some', async () => {

@@ -1,3 +1,4 @@
+import type { Standing } from '../../core/request.ts';
 import type { AbortOutcome, TextService } from '../../core/text-service.ts';
 import { jsonObject } from '../../http/body.ts';
 import { type Call, type Endpoint, json, type Reply } from '../../http/call.ts';
@@ -14,7 +15,8 @@ const abortReplies: Record<AbortOutcome, { readonly success: string; readonly do
 /** Looking at and stopping what runs. */
 export function taskEndpoints(service: TextService): Endpoint[] {
   const guarded = { match: 'ending', access: 'guarded', queued: false, family: nativeFamily } as const;
-  const check = (genkey: string): Reply => json({ results: [{ text: service.check(genkey) }] });
+  const check = (genkey: string): Reply =>
+    json({ results: [{ text: service.check(genkey), ...standingFields(service.standing(genkey)) }] });
   const logprobs = (genkey: string): Reply => {
     const tokens = service.lastLogprobs(genkey);
     return json({ logprobs: tokens ? encodeLogprobs(tokens) : null });
@@ -34,6 +36,11 @@ export function taskEndpoints(service: TextService): Endpoint[] {
       handle: (call) => json(abortReplies[service.abort(genkeyOf(call))]),
     },
   ];
+}
+
+/** Only while it waits: its text is empty for as long.  */
+function standingFields(standing: Standing | undefined): object {
+  return standing ? { queue_position: standing.position, queue_estimate: standing.estimateSeconds } : {};
 }
 
 /** A body that is missing or broken asks about the only generation there is; clients send nothing at all here. */

@@ -7,6 +7,7 @@ import type { Call, Headers, Reply } from '../../http/call.ts';
 import { patientReply, wantsPadding } from '../../http/patience.ts';
 import { commentFrame, sseHeaders } from '../../http/sse.ts';
 import { type DialectParts, droppedHeader, noticeHeaders, streamReply } from '../dialect.ts';
+import type { CallTicket } from '../ticket.ts';
 import { errorBody, locate } from './errors.ts';
 import { collectAll } from './outcome.ts';
 import { encodeStream, type StreamShape } from './stream.ts';
@@ -14,6 +15,7 @@ import { encodeStream, type StreamShape } from './stream.ts';
 /** How the two generating endpoints hand their replies out; what stands in them is their own. */
 export interface AnswerShape {
   readonly call: Call;
+  readonly ticket: CallTicket;
   readonly notices: Headers;
   readonly promptField: string;
 }
@@ -26,11 +28,13 @@ export function streamed(
   shape: AnswerShape & { readonly stream: StreamShape; readonly offersTools: boolean },
   { startTimer }: DialectParts,
 ): Promise<Reply> {
+  const { ticket } = shape;
   const [first, ...others] = replies as [AsyncIterable<GenerationEvent>, ...AsyncIterable<GenerationEvent>[]];
   return located(
     streamReply(first, (opened) => encodeStream([opened, ...others], shape.stream), {
       headers: { ...sseHeaders, ...shape.notices },
       filler: commentFrame('keepalive', shape.offersTools ? paddedFrame : 0),
+      ticket,
       startTimer,
     }),
     shape.promptField,

@@ -2,8 +2,9 @@ import { refuseWithoutModel } from '../../core/model-error.ts';
 import { type JsonObject, jsonObject } from '../../http/body.ts';
 import { type Call, type Headers, json, type Reply } from '../../http/call.ts';
 import { commentFrame, sseHeaders } from '../../http/sse.ts';
-import { droppedHeader, noticeHeaders, streamReply, ticketFor } from '../dialect.ts';
+import { droppedHeader, noticeHeaders, streamReply } from '../dialect.ts';
 import { uncountedHeaders, withMedia } from '../media.ts';
+import { ticketFor } from '../ticket.ts';
 import type { BackgroundRuns } from './background.ts';
 import { type DecodedRequest, type DecodeParts, decode } from './decode.ts';
 import { encodeStream, encodeWhole, type Session } from './encode.ts';
@@ -35,9 +36,11 @@ export async function create(call: Call, parts: CreateParts): Promise<Reply> {
   }
   const events = parts.chat.reply(request, ticket);
   if (decoded.stream) {
-    return streamReply(events, (opened) => encodeStream(opened, session, parts.startTimer), {
+    const waits = (): boolean => ticket.standing() !== undefined;
+    return streamReply(events, (opened) => encodeStream(opened, session, { startTimer: parts.startTimer, waits }), {
       headers: { ...sseHeaders, ...headers },
       filler: commentFrame('keepalive'),
+      ticket,
       startTimer: parts.startTimer,
     });
   }

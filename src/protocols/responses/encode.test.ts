@@ -42,7 +42,7 @@ function session(output: Partial<OutputParts> = {}, own: Partial<ResponseSetting
   };
 }
 
-const noTimer = dialectParts().startTimer;
+const atOnce = { startTimer: dialectParts().startTimer, waits: () => false };
 const says = (text: string): GenerationEvent => ({ type: 'text-delta', text });
 const thinks = (text: string): GenerationEvent => ({ type: 'reasoning-delta', text });
 const calls = (index: number, name: string, ...json: string[]): GenerationEvent[] => [
@@ -53,7 +53,7 @@ const calls = (index: number, name: string, ...json: string[]): GenerationEvent[
 
 async function streamed(events: readonly GenerationEvent[], parts?: Partial<OutputParts>): Promise<string> {
   let bytes = '';
-  for await (const piece of encodeStream(play(events), session(parts), noTimer)) bytes += piece;
+  for await (const piece of encodeStream(play(events), session(parts), atOnce)) bytes += piece;
   return bytes;
 }
 
@@ -304,7 +304,7 @@ test('a long silence is broken by telling again that the response is in progress
     yield says('Hi');
     yield finishEvent();
   }
-  const stream = encodeStream(events(), session(), startTimer);
+  const stream = encodeStream(events(), session(), { startTimer, waits: () => false });
   let bytes = (await stream.next()).value ?? '';
   const silent = stream.next();
   // The start has to be read before the wait for the first word begins.

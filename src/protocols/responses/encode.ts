@@ -29,19 +29,32 @@ type LastEvent = Extract<GenerationEvent, { readonly type: 'finish' | 'error' }>
 /** Agents end a stream that told them nothing for some minutes, and do not count comments. */
 const silenceMs = 30_000;
 
+export interface StreamParts {
+  readonly startTimer: StartTimer;
+  /** Whether its turn has not come yet. */
+  readonly waits: () => boolean;
+}
+
 export async function* encodeStream(
   events: AsyncIterable<GenerationEvent>,
   session: Session,
-  startTimer: StartTimer,
+  { startTimer, waits }: StreamParts,
 ): AsyncGenerator<string> {
   const frames = new Frames();
   const output = new OutputItems(session.output);
+  const queued = unfinished(session, 'queued');
   const begun = unfinished(session, 'in_progress');
-  yield frames.created(begun);
+  let waiting = waits();
+  yield waiting ? frames.createdQueued(queued) : frames.created(begun);
   for await (const event of withSilences(events, silenceMs, startTimer)) {
     if (event === undefined) {
-      yield frames.inProgress(begun);
+      waiting &&= waits();
+      yield waiting ? frames.queued(queued) : frames.inProgress(begun);
       continue;
+    }
+    if (waiting) {
+      waiting = false;
+      yield frames.inProgress(begun);
     }
     switch (event.type) {
       case 'start':

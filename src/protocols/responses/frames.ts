@@ -43,7 +43,16 @@ export class Frames {
     return this.#frame('response.created', { response }) + this.#frame('response.in_progress', { response });
   }
 
-  /** Agents take a stream for dead when nothing but comments comes, so this is told again during long silences. */
+  /** Instead of `created` for a response whose turn has not come; `inProgress` follows when it has. */
+  createdQueued(response: ResponseObject): string {
+    return this.#frame('response.created', { response }) + this.queued(response);
+  }
+
+  queued(response: ResponseObject): string {
+    return this.#frame('response.queued', { response });
+  }
+
+  /** Agents take a stream for dead when nothing but comments comes, so this is told again during long silences (or `queued`). */
   inProgress(response: ResponseObject): string {
     return this.#frame('response.in_progress', { response });
   }

@@ -89,6 +89,8 @@ export function scriptedText(script: Script, own: Partial<TextService> = {}) {
     ],
     detokenize: async (tokens) => String.fromCodePoint(...tokens),
     check: () => '',
+    standing: () => undefined,
+    exclusively: (_, work) => work(),
     abort: () => 'refused',
     lastLogprobs: () => undefined,
     state: () => ({ type: 'ready', model }),

@@ -277,7 +277,7 @@ export class Generation {
     this.finished = true;
     // What was computed of a wrong guess must not be taken for text.
     if (this.parts.slot.computed > this.parts.slot.length) this.parts.slot.forgetFrom(this.parts.slot.length);
-    this.parts.slot.finish();
+    this.parts.slot.finish(this.parts.now());
     this.parts.negative?.finish();
     this.parts.ended();
   }

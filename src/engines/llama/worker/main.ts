@@ -164,6 +164,6 @@ async function serve(loaded: Loaded): Promise<Serving> {
   };
   const loop = new BatchLoop(context, loaded.canRewind ? workshop.slots : [], send, now);
   workshop.keeper = await openKeeper(loaded, workshop.slots, (work) => loop.between(work));
-  const places = new StatePlaces(workshop.slots[0] as Slot, options.statePlaces);
+  const places = new StatePlaces(workshop.slots, options.statePlaces, now);
   return { workshop, loop, places, reading: new Map() };
 }

@@ -17,7 +17,7 @@ export class Slot {
   guessed = 0;
   /** A generation is at work here. */
   busy = false;
-  /** The time of its last use, to find the one that can best be given up. */
+  /** When its last use began or ended, to find the one that can best be given up. */
   usedAt = 0;
   #media: readonly MediumSpan[] = [];
   #inBatch = 0;
@@ -175,9 +175,10 @@ export class Slot {
   }
 
   /** After the end: a token that was chosen but never computed is no use to anybody. */
-  finish(): void {
+  finish(now = this.usedAt): void {
     this.length = this.computed;
     this.busy = false;
+    this.usedAt = now;
   }
 
   forgetFrom(index: number): void {

@@ -1,8 +1,9 @@
 import { refuseWithoutModel } from '../../../core/model-error.ts';
 import { jsonObject } from '../../../http/body.ts';
 import { type Call, type Endpoint, json, type Reply } from '../../../http/call.ts';
-import { type DialectParts, ticketFor } from '../../dialect.ts';
+import type { DialectParts } from '../../dialect.ts';
 import { uncountedHeaders } from '../../media.ts';
+import { ticketFor } from '../../ticket.ts';
 import { notices, streamed, whole } from '../answer.ts';
 import { type Envelope, envelopeHead } from '../envelope.ts';
 import { openaiFamily } from '../errors.ts';
@@ -39,8 +40,9 @@ export function chatEndpoints(parts: DialectParts): Endpoint[] {
 async function answerChat(call: Call, parts: DialectParts): Promise<Reply> {
   const body = parts.applyDefaults(jsonObject(call.body, { empty: 'refuse' }));
   const question = await decodeChat(body, parts, call.signal);
-  const shape = { call, promptField, notices: notices(body, chatFidelity, question.ignored) };
-  const replies = parts.chat.replies(question.request, ticketFor(call, body), question.replies);
+  const ticket = ticketFor(call, body);
+  const shape = { call, ticket, promptField, notices: notices(body, chatFidelity, question.ignored) };
+  const replies = parts.chat.replies(question.request, ticket, question.replies);
   if (question.stream) {
     const { offersTools } = question;
     return streamed(replies, { ...shape, stream: streamShape(question, parts), offersTools }, parts);

@@ -1,8 +1,8 @@
 import { withReplySeed } from '../../../core/reply-seed.ts';
 import { jsonObject } from '../../../http/body.ts';
 import type { Call, Endpoint, Reply } from '../../../http/call.ts';
-import { ticketFor } from '../../dialect.ts';
 import { generateAll } from '../../generate-all.ts';
+import { ticketFor } from '../../ticket.ts';
 import { notices, streamed, whole } from '../answer.ts';
 import { type Envelope, envelopeHead } from '../envelope.ts';
 import { openaiFamily } from '../errors.ts';
@@ -34,14 +34,15 @@ async function answerCompletion(call: Call, parts: CompletionParts): Promise<Rep
     model: parts.modelName(),
     serviceTier: false,
   };
-  const shape = { call, promptField, notices: notices(body, completionFidelity, []) };
+  const ticket = ticketFor(call, body);
+  const shape = { call, ticket, promptField, notices: notices(body, completionFidelity, []) };
   const { requests, replies, candidates, echoOnly } = question;
   const wanted = requests.flatMap((request) =>
     Array.from({ length: candidates }, (_, reply) => withReplySeed(request, reply)),
   );
   const runs = echoOnly
     ? wanted.map((request) => countOnly(parts.text, request))
-    : generateAll(parts.text, wanted, ticketFor(call, body));
+    : generateAll(parts.text, wanted, ticket);
   if (!question.stream) {
     return whole(runs, shape, (generations) => encodeCompletionReply(generations, question, envelope), parts);
   }

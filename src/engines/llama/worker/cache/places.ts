@@ -1,17 +1,21 @@
 import type { StateFigures, StatesReport } from '../../../../core/saved-states.ts';
 import type { StatesAction } from '../../messages.ts';
 import type { Slot } from '../slot.ts';
+import { chooseSlot } from '../slot-choice.ts';
 import type { Snapshot } from './snapshot.ts';
 
 const empty: StateFigures = { tokens: 0, bytes: 0 };
 
-/** Snapshots of one slot that somebody asked for by number; nothing but a wish removes them. */
+type PlacedSlot = Pick<Slot, 'busy' | 'cached' | 'usedAt' | 'snapshot' | 'snapshotFigures' | 'restore'>;
+
+/** Snapshots that somebody asked for by number; nothing but a wish removes them. */
 export class StatePlaces {
   readonly #places: (Snapshot | undefined)[];
 
   constructor(
-    private readonly slot: Pick<Slot, 'busy' | 'snapshot' | 'snapshotFigures' | 'restore'>,
+    private readonly slots: readonly PlacedSlot[],
     count: number,
+    private readonly now: () => number,
   ) {
     this.#places = new Array<Snapshot | undefined>(count).fill(undefined);
   }
@@ -20,7 +24,7 @@ export class StatePlaces {
   perform(action: StatesAction): StatesReport | StateFigures | null {
     switch (action.type) {
       case 'check':
-        return { places: this.#places.map(figures), current: this.slot.snapshotFigures };
+        return { places: this.#places.map(figures), current: this.#lastUsed()?.snapshotFigures ?? empty };
       case 'save':
         return this.#save(action.place);
       case 'load':
@@ -32,15 +36,28 @@ export class StatePlaces {
   }
 
   #save(place: number): StateFigures | null {
-    const snapshot = this.slot.busy ? undefined : this.slot.snapshot();
+    const slot = this.#lastUsed();
+    const snapshot = slot?.busy ? undefined : slot?.snapshot();
     if (!snapshot || !(place in this.#places)) return null;
     this.#places[place] = snapshot;
     return figures(snapshot);
   }
 
+  /** Where the prompt of this chat would be computed: there its next one finds it. */
   #load(place: number): StateFigures | null {
     const snapshot = this.#places[place];
-    return snapshot && !this.slot.busy && this.slot.restore(snapshot) ? figures(snapshot) : null;
+    if (!snapshot) return null;
+    const slot = chooseSlot(this.slots, snapshot.tokens, false)?.slot;
+    if (!slot?.restore(snapshot)) return null;
+    slot.usedAt = this.now();
+    return figures(snapshot);
+  }
+
+  #lastUsed(): PlacedSlot | undefined {
+    return this.slots.reduce<PlacedSlot | undefined>(
+      (last, slot) => (last && last.usedAt >= slot.usedAt ? last : slot),
+      undefined,
+    );
   }
 }
 

@@ -1,0 +1,12 @@
+/**
+ * The kinds of work that stand in the one queue. `cost` is how much of its client's turn a piece of work takes, a text being
+ * 1; the guess stands for how long it takes until some of it was seen. Other engines (pictures, speech, embeddings) add
+ * their line here.
+ */
+export const workKinds = {
+  text: { cost: 1, firstGuessSeconds: 5 },
+  /** Copying a state to its place or back. Never free: else a row of them would keep everybody out. */
+  state: { cost: 0.25, firstGuessSeconds: 0.5 },
+} as const;
+
+export type WorkKind = keyof typeof workKinds;
