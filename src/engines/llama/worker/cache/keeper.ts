@@ -10,6 +10,7 @@ export interface KeeperParts {
   readonly memory: SnapshotStore | undefined;
   /** Snapshots of long texts, for the next start as well. */
   readonly disk: SnapshotStore | undefined;
+  /** Whether the memory can forget the end of a text without a checkpoint. */
   readonly canRewind: boolean;
   /** Runs work that must not meet a batch in the library. */
   readonly exclusively: <Result>(work: () => Promise<Result>) => Promise<Result>;
@@ -37,12 +38,12 @@ export class SnapshotKeeper {
 
   /** Before a prompt is computed: whatever would be lost is kept, and the best snapshot is put where the prompt will go. */
   async bring(wanted: Int32Array): Promise<void> {
-    const { slots, canRewind, exclusively } = this.parts;
-    const choice = chooseSlot(slots, wanted, canRewind);
-    if (!choice || this.#stores().length === 0) return;
-    const { slot, copyFrom } = choice;
+    const { slots, exclusively } = this.parts;
+    if (this.#stores().length === 0) return;
+    const choice = await exclusively(async () => chooseSlot(slots, wanted, true));
+    if (!choice) return;
+    const { slot, atHand } = choice;
     const common = commonPrefix(slot.cached, wanted);
-    const atHand = Math.max(common, copyFrom ? commonPrefix(copyFrom.cached, wanted) : 0);
     const found = await this.#find(wanted, atHand);
     if (!found && common >= staying * slot.computed) return;
     await exclusively(async () => {

@@ -1,7 +1,7 @@
 import type { StateFigures, StatesReport } from '../../../../core/saved-states.ts';
 import type { StatesAction } from '../../messages.ts';
 import type { Slot } from '../slot.ts';
-import type { Snapshot } from './snapshot.ts';
+import { type Snapshot, snapshotBytes } from './snapshot.ts';
 
 const empty: StateFigures = { tokens: 0, bytes: 0 };
 
@@ -45,5 +45,5 @@ export class StatePlaces {
 }
 
 function figures(snapshot: Snapshot | undefined): StateFigures {
-  return snapshot ? { tokens: snapshot.tokens.length, bytes: snapshot.state.length } : empty;
+  return snapshot ? { tokens: snapshot.tokens.length, bytes: snapshotBytes(snapshot) } : empty;
 }

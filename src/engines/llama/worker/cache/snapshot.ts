@@ -1,9 +1,16 @@
 import { commonPrefix } from '../reuse.ts';
+import { type Checkpoint, checkpointBytes } from './checkpoints.ts';
 
 /** The computed state of a sequence, to be put back later instead of computing its tokens again. */
 export interface Snapshot {
   readonly tokens: Int32Array;
   readonly state: Uint8Array;
+  /** Where a memory that cannot forget its end can go back to. */
+  readonly checkpoints: readonly Checkpoint[];
+}
+
+export function snapshotBytes({ state, checkpoints }: Snapshot): number {
+  return state.byteLength + checkpointBytes(checkpoints);
 }
 
 /** What is known of a snapshot without reading its state. */
@@ -11,6 +18,8 @@ export interface SnapshotEntry {
   readonly id: string;
   readonly tokens: Int32Array;
   readonly bytes: number;
+  /** The places of its checkpoints, in the order of the text. */
+  readonly checkpoints: readonly number[];
   /** When it was last written or used. */
   readonly usedAt: number;
 }
@@ -26,15 +35,16 @@ export interface SnapshotStore {
 
 export interface SnapshotChoice {
   readonly entry: SnapshotEntry;
-  readonly common: number;
+  /** How many tokens it saves. */
+  readonly saved: number;
 }
 
 /** A snapshot must save at least this many tokens more than what is at hand: putting it back takes time as well. */
 const worthReading = 64;
 
 /**
- * The snapshot that saves most, if it saves enough. One that goes on differently after the common part serves too, where
- * the memory of the model can forget its end; otherwise all of it must be a beginning of what is wanted.
+ * The snapshot that saves most, if it saves enough. One that goes on differently after the common part serves too: up to
+ * there where the memory of the model can forget its end, otherwise up to the last checkpoint before.
  */
 export function chooseSnapshot(
   entries: readonly SnapshotEntry[],
@@ -45,8 +55,9 @@ export function chooseSnapshot(
   let best: SnapshotChoice | undefined;
   for (const entry of entries) {
     const common = Math.min(commonPrefix(entry.tokens, wanted), wanted.length - 1);
-    const usable = canRewind || entry.tokens.length <= common;
-    if (usable && common >= atHand + worthReading && common > (best?.common ?? 0)) best = { entry, common };
+    const whole = canRewind || entry.tokens.length <= common;
+    const saved = whole ? common : (entry.checkpoints.findLast((index) => index <= common) ?? 0);
+    if (saved >= atHand + worthReading && saved > (best?.saved ?? 0)) best = { entry, saved };
   }
   return best;
 }
