@@ -180,11 +180,11 @@ function stoppedPieces(id: number): Piece[] {
   ];
 }
 
-/** What the checkpoints of all slots together may take of the main memory. */
-const checkpointMemory = 2 * 2 ** 30;
+/** What checkpoints may take of the main memory: all of them together, and those of a slot in any case. */
+const checkpointMemory = { together: 2 * 2 ** 30, slot: 256 * 2 ** 20 };
 
 function checkpointLimits(slots: number): CheckpointLimits {
-  return { count: 8, bytes: checkpointMemory / slots };
+  return { count: 8, bytes: Math.max(checkpointMemory.together / slots, checkpointMemory.slot) };
 }
 
 async function serve(loaded: Loaded): Promise<Serving> {
