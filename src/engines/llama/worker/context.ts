@@ -57,6 +57,7 @@ export class Context {
     const window = params.swa_full ? 0 : native.modelWindow(model);
     const isState = native.modelIsRecurrent(model) || native.modelIsHybrid(model);
     this.memory = isState ? 'state' : window > 0 ? 'window' : 'plain';
+    // A state holds one position: that of the token before the next.
     this.#window = isState ? 2 : window;
     // The library gives a window room for one more micro-batch.
     this.spare = { plain: params.n_ctx, window: params.n_ubatch >> 1, state: 0 }[this.memory];
@@ -158,8 +159,9 @@ export class Context {
    */
   reaches(sequence: number, position: number): boolean {
     if (this.memory === 'plain' || position === 0) return true;
-    if (this.native.sequenceLast(this.#memory, sequence) < position) return true;
-    return this.native.sequenceFirst(this.#memory, sequence) <= Math.max(0, position - this.#window + 1);
+    const first = this.native.sequenceFirst(this.#memory, sequence);
+    const last = this.native.sequenceLast(this.#memory, sequence);
+    return canGoOnAt(position, { first, last, window: this.#window });
   }
 
   /** Copies a whole sequence over another one, which must be empty. */
@@ -202,6 +204,17 @@ export class Context {
     this.native.sequenceMove(this.#memory, sequence, from + count, end, -count);
     return true;
   }
+}
+
+/**
+ * Whether a memory that holds these positions has all that a token at `position` sees: itself and what stands before it in
+ * the window. Where nothing follows `position`, the library has kept what is needed.
+ */
+export function canGoOnAt(
+  position: number,
+  { first, last, window }: { readonly first: number; readonly last: number; readonly window: number },
+): boolean {
+  return last < position || first <= Math.max(0, position - window + 1);
 }
 
 function decodeResult(code: number): DecodeResult {

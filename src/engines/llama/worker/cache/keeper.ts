@@ -40,7 +40,9 @@ export class SnapshotKeeper {
   async bring(wanted: Int32Array): Promise<void> {
     const { slots, exclusively } = this.parts;
     if (this.#stores().length === 0) return;
-    const choice = await exclusively(async () => chooseSlot(slots, wanted, true));
+    const choose = async () => chooseSlot(slots, wanted, true);
+    // A memory that may need a checkpoint is asked how far it reaches.
+    const choice = await (this.parts.canRewind ? choose() : exclusively(choose));
     if (!choice) return;
     const { slot, atHand } = choice;
     const common = commonPrefix(slot.cached, wanted);
