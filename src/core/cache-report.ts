@@ -1,10 +1,17 @@
 /** What the engine keeps of earlier prompts, and where it could not be used: for people who wonder why a prompt is slow. */
 export interface CacheReport {
-  readonly slots: readonly { readonly tokens: number; readonly busy: boolean }[];
+  readonly slots: readonly SlotFigures[];
   readonly memory: SnapshotFigures | null;
   readonly disk: SnapshotFigures | null;
   /** The newest last. */
   readonly misses: readonly CacheMiss[];
+}
+
+export interface SlotFigures {
+  readonly tokens: number;
+  readonly busy: boolean;
+  /** Only where the memory of the model needs them to go back, and there are any. */
+  readonly checkpoints?: { readonly count: number; readonly bytes: number };
 }
 
 export interface SnapshotFigures {

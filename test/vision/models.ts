@@ -1,49 +1,7 @@
-import { readGguf } from '../../src/gguf/read.ts';
 import type { GgufEntry } from '../../src/gguf/types.ts';
-import { arrayEntry, type TensorSource, writeGguf } from '../../src/gguf/write.ts';
-import { Random } from '../../src/sampling/random.ts';
-
-/** Tensors of random weights; the shapes are written as rows × columns, the other way round than in the file. */
-function weights(seed: number) {
-  const random = new Random(seed);
-  const tensors: TensorSource[] = [];
-  const put = (name: string, shape: readonly number[], value: () => number) => {
-    const data = Float32Array.from({ length: shape.reduce((size, side) => size * side, 1) }, value);
-    tensors.push({ name, shape: shape.toReversed(), type: 'F32', data });
-  };
-  return {
-    tensors,
-    /** The kernels of convolutions must be 16-bit floats. */
-    kernel: (name: string, shape: readonly number[], spread: number) => {
-      const data = Uint16Array.from({ length: shape.reduce((size, side) => size * side, 1) }, () =>
-        halfBits((random.next() - 0.5) * 2 * spread),
-      );
-      tensors.push({ name, shape: shape.toReversed(), type: 'F16', data });
-    },
-    random: (name: string, shape: readonly number[], spread: number) =>
-      put(name, shape, () => (random.next() - 0.5) * 2 * spread),
-    matrix: (name: string, rows: number, columns: number, { bias = true } = {}) => {
-      const spread = Math.sqrt(3 / columns);
-      put(`${name}.weight`, [rows, columns], () => (random.next() - 0.5) * 2 * spread);
-      if (bias) put(`${name}.bias`, [rows], () => (random.next() - 0.5) * 0.2);
-    },
-    norm: (name: string, width: number, { bias = true } = {}) => {
-      put(`${name}.weight`, [width], () => 1);
-      if (bias) put(`${name}.bias`, [width], () => 0);
-    },
-  };
-}
-
-/** Values that a 16-bit float cannot hold in its usual form become 0. */
-function halfBits(value: number): number {
-  const bits = new Uint32Array(Float32Array.of(value).buffer)[0] as number;
-  const exponent = ((bits >>> 23) & 0xff) - 112;
-  return exponent <= 0 ? 0 : ((bits >>> 16) & 0x8000) | (exponent << 10) | ((bits >>> 13) & 0x3ff);
-}
-
-const number = (value: number): GgufEntry => ({ type: 'uint32', value });
-const text = (value: string): GgufEntry => ({ type: 'string', value });
-const fraction = (value: number): GgufEntry => ({ type: 'float32', value });
+import { arrayEntry, writeGguf } from '../../src/gguf/write.ts';
+import { fraction, number, text, tokenizerOf } from '../models/entries.ts';
+import { weights } from '../models/weights.ts';
 
 const eye = { width: 64, layers: 2, heads: 4, hidden: 128, patch: 14 };
 
@@ -164,12 +122,10 @@ export async function writeEarProjector(path: string, outputWidth: number): Prom
 
 /** An untrained text model in the manner of Qwen2-VL, with the tokens of the model at `vocabulary`. */
 export async function writeRowsModel(path: string, vocabulary: string): Promise<{ readonly width: number }> {
-  const { metadata } = await readGguf(vocabulary, { arrayEntries: Number.POSITIVE_INFINITY });
-  const tokenizer = [...metadata].filter(([key]) => key.startsWith('tokenizer.'));
-  const tokens = metadata.get('tokenizer.ggml.tokens')?.value as { readonly length: number };
+  const { entries, size } = await tokenizerOf(vocabulary);
   const [width, depth, heads, hidden] = [64, 2, 4, 128];
   const made = weights(3);
-  made.random('token_embd.weight', [tokens.length, width], 0.5);
+  made.random('token_embd.weight', [size, width], 0.5);
   made.norm('output_norm', width, { bias: false });
   for (let layer = 0; layer < depth; layer += 1) {
     const name = `blk.${layer}`;
@@ -192,7 +148,7 @@ export async function writeRowsModel(path: string, vocabulary: string): Promise<
       'qwen2vl.attention.layer_norm_rms_epsilon': fraction(1e-6),
       'qwen2vl.rope.freq_base': fraction(10_000),
       'qwen2vl.rope.dimension_sections': arrayEntry('int32', [2, 3, 3, 0]),
-      ...Object.fromEntries(tokenizer),
+      ...entries,
     },
     tensors: made.tensors,
   });

@@ -78,7 +78,7 @@ export const generationFlags = {
     type: 'switch',
     default: false,
     availability: 'ready',
-    help: 'Keep the whole cache of models with a sliding window, so that their prompts can be reused.',
+    help: 'Keep the whole cache of models with a sliding window. It takes more memory; a changed prompt is then reused to the very token where it changed, and not to the last checkpoint before.',
   },
   swapadding: {
     names: ['--swapadding'],
@@ -87,7 +87,7 @@ export const generationFlags = {
     min: 0,
     metavar: 'TOKENS',
     availability: 'later',
-    help: 'Extra room in the sliding-window cache.',
+    help: 'Extra room in the sliding-window cache. The library decides on that room and has no setting for it; checkpoints serve the same end, and --noswa keeps everything.',
   },
   smartcache: {
     names: ['--smartcache'],

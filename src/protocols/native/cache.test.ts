@@ -4,7 +4,10 @@ import { cacheEndpoint } from './cache.ts';
 
 test('the report is told in the names of this family, and only with the key', async () => {
   const endpoint = cacheEndpoint(async () => ({
-    slots: [{ tokens: 12, busy: false }],
+    slots: [
+      { tokens: 12, busy: false },
+      { tokens: 90, busy: true, checkpoints: { count: 2, bytes: 640 } },
+    ],
     memory: null,
     disk: { snapshots: 2, bytes: 99 },
     misses: [{ promptTokens: 9, reusedTokens: 4, before: 'a', kept: 'b', wanted: 'c' }],
@@ -12,7 +15,10 @@ test('the report is told in the names of this family, and only with the key', as
   expect(endpoint.access).toBe('guarded');
   const reply = await endpoint.handle(callOf('/api/extra/cache', {}));
   expect(JSON.parse(String('body' in reply ? reply.body : ''))).toEqual({
-    slots: [{ tokens: 12, busy: false }],
+    slots: [
+      { tokens: 12, busy: false },
+      { tokens: 90, busy: true, checkpoints: { count: 2, bytes: 640 } },
+    ],
     memory: null,
     disk: { snapshots: 2, bytes: 99 },
     misses: [{ prompt_tokens: 9, reused_tokens: 4, before: 'a', kept: 'b', wanted: 'c' }],

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { nextChunk, smallestChunk, targetStepMs } from './chunk.ts';
+import { nextChunk, portionOf, smallestChunk, targetStepMs } from './chunk.ts';
 
 test.each([
   [64, targetStepMs, 64],
@@ -11,6 +11,15 @@ test.each([
   [500, 1, 512],
 ])('after a chunk of %i that took %f ms comes one of %i', (chunk, ms, expected) => {
   expect(nextChunk(chunk, ms, 512)).toBe(expected);
+});
+
+test.each([
+  [400, 512, 400],
+  [2000, 512, 512],
+  [530, 512, 466],
+  [70, 64, 64],
+])('of a passage of %i tokens a batch with room for %i takes %i', (passage, room, expected) => {
+  expect(portionOf(passage, room)).toBe(expected);
 });
 
 test('it settles where a step takes about the target, for any speed', () => {

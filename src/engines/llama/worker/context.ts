@@ -6,12 +6,25 @@ import type { Batch, ContextParams, Pointer } from './structs.ts';
 export type DecodeResult = 'ok' | 'no-room' | 'aborted' | 'failed';
 
 /**
+ * How a memory goes back to an earlier token: `plain` ones forget any number of tokens; those with a `window` have lost
+ * what lies behind it, and can take back only as much as they hold beyond it; a `state` is of its last token and no other.
+ */
+export type MemoryKind = 'plain' | 'window' | 'state';
+
+/** Asks the library for the parts of a state that cannot forget their end. */
+const partOnly = 1;
+
+/**
  * One llama.cpp context: the batch that is being filled, the KV cache behind it, and the logits that a decode leaves.
  * It knows tokens, positions and sequence numbers; what they mean is the loop's business.
  */
 export class Context {
   readonly batchCapacity: number;
   readonly canShift: boolean;
+  readonly memory: MemoryKind;
+  /** How many tokens of a prompt it can take back by itself, also after a reply of that length. */
+  readonly spare: number;
+  readonly #window: number;
   readonly #memory: Pointer;
   readonly #batch: Batch;
   readonly #tokens: Int32Array;
@@ -41,7 +54,15 @@ export class Context {
     if (!pointer) throw new Error('the context could not be made (not enough memory for this context size?)');
     this.pointer = pointer;
     this.#memory = native.memory(pointer);
-    this.canShift = native.memoryCanShift(this.#memory);
+    const window = params.swa_full ? 0 : native.modelWindow(model);
+    const isState = native.modelIsRecurrent(model) || native.modelIsHybrid(model);
+    this.memory = isState ? 'state' : window > 0 ? 'window' : 'plain';
+    // A state holds one position: that of the token before the next.
+    this.#window = isState ? 2 : window;
+    // The library gives a window room for one more micro-batch.
+    this.spare = { plain: params.n_ctx, window: params.n_ubatch >> 1, state: 0 }[this.memory];
+    // What was taken out of a text cannot be taken out of a state.
+    this.canShift = this.memory === 'plain' && native.memoryCanShift(this.#memory);
     // The library lowers n_batch to n_ctx, and more tokens than that in a batch abort the process.
     this.batchCapacity = Math.min(params.n_batch, params.n_ctx);
     this.#batch = native.batchNew(this.batchCapacity, 0, 1);
@@ -62,6 +83,11 @@ export class Context {
 
   get size(): number {
     return this.#size;
+  }
+
+  /** Another thread is at work in the library. */
+  get decoding(): boolean {
+    return this.#decoding;
   }
 
   clearBatch(): void {
@@ -127,6 +153,17 @@ export class Context {
     return this.native.sequenceRemove(this.#memory, sequence, from, -1);
   }
 
+  /**
+   * Whether a sequence can go on at this position after `forget`. The library itself forgets the end of a window gladly, and
+   * then computes with what is left of it; so we look whether all that the next token sees is there.
+   */
+  reaches(sequence: number, position: number): boolean {
+    if (this.memory === 'plain' || position === 0) return true;
+    const first = this.native.sequenceFirst(this.#memory, sequence);
+    const last = this.native.sequenceLast(this.#memory, sequence);
+    return canGoOnAt(position, { first, last, window: this.#window });
+  }
+
   /** Copies a whole sequence over another one, which must be empty. */
   copy(from: number, to: number): void {
     this.native.sequenceCopy(this.#memory, from, to, -1, -1);
@@ -149,12 +186,35 @@ export class Context {
     return Number(this.native.stateSet(this.pointer, bytes, bytes.length, sequence)) > 0;
   }
 
+  /** What of a sequence cannot forget its end, as bytes. */
+  part(sequence: number): Uint8Array {
+    const size = Number(this.native.partSize(this.pointer, sequence, partOnly));
+    const bytes = new Uint8Array(size);
+    return bytes.subarray(0, Number(this.native.partGet(this.pointer, bytes, size, sequence, partOnly)));
+  }
+
+  /** Puts such bytes back beside the rest of the sequence; false if that failed. */
+  restorePart(sequence: number, bytes: Uint8Array): boolean {
+    return Number(this.native.partSet(this.pointer, bytes, bytes.length, sequence, partOnly)) > 0;
+  }
+
   /** Takes `count` tokens out at `from`, and moves the rest of the sequence down over the gap. */
   shift(sequence: number, from: number, count: number, end: number): boolean {
     if (!this.native.sequenceRemove(this.#memory, sequence, from, from + count)) return false;
     this.native.sequenceMove(this.#memory, sequence, from + count, end, -count);
     return true;
   }
+}
+
+/**
+ * Whether a memory that holds these positions has all that a token at `position` sees: itself and what stands before it in
+ * the window. Where nothing follows `position`, the library has kept what is needed.
+ */
+export function canGoOnAt(
+  position: number,
+  { first, last, window }: { readonly first: number; readonly last: number; readonly window: number },
+): boolean {
+  return last < position || first <= Math.max(0, position - window + 1);
 }
 
 function decodeResult(code: number): DecodeResult {

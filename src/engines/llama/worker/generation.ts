@@ -119,6 +119,8 @@ export class Generation {
     if (this.#aborted) {
       this.#finish('aborted', pieces);
     } else if (slot.place === undefined || (negative && negative.place === undefined)) {
+      // What is read again after a banned phrase is no news to anybody.
+      if (this.#firstTokenAt !== undefined) return;
       const done = slot.computed - cachedTokens;
       pieces.push({ type: 'prompt-progress', id: this.id, done, total: promptTokens - cachedTokens });
     } else {
@@ -265,7 +267,7 @@ export class Generation {
         initMs: firstDecodeAt - startedAt,
         promptMs: firstTokenAt - firstDecodeAt,
         generationMs: end - firstTokenAt,
-        processedTokens: Math.min(this.parts.slot.computed, promptTokens) - cachedTokens,
+        processedTokens: Math.max(0, Math.min(this.parts.slot.computed, promptTokens) - cachedTokens),
         ...(this.parts.draft ? { draft: this.#drafted } : {}),
       },
     });

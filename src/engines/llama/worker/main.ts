@@ -2,6 +2,7 @@ import { performance } from 'node:perf_hooks';
 import type { CacheReport } from '../../../core/cache-report.ts';
 import { plainError } from '../../../core/errors.ts';
 import { closingMs, type FromWorker, type Piece, type ToWorker } from '../messages.ts';
+import type { CheckpointLimits } from './cache/checkpoints.ts';
 import { CacheDoctor } from './cache/doctor.ts';
 import { openKeeper } from './cache/open-keeper.ts';
 import { StatePlaces } from './cache/places.ts';
@@ -79,7 +80,11 @@ async function receive(message: ToWorker): Promise<void> {
 
 function cacheReport({ slots, keeper, doctor }: Workshop): CacheReport {
   return {
-    slots: slots.map(({ computed, busy }) => ({ tokens: computed, busy })),
+    slots: slots.map(({ computed, busy, checkpoints }) => ({
+      tokens: computed,
+      busy,
+      ...(checkpoints.count > 0 ? { checkpoints } : {}),
+    })),
     ...(keeper?.figures() ?? { memory: null, disk: null }),
     misses: doctor.misses,
   };
@@ -111,11 +116,35 @@ async function begin(serving: Serving, question: GenerateMessage, media: readonl
         return;
       }
     }
-    const generation = startGeneration(workshop, planned);
-    send({ type: 'step', pieces: [generation.start(), ...pieces] });
-    loop.add(generation);
+    await betweenBatches(serving, question.id, () => {
+      const generation = startGeneration(workshop, planned);
+      send({ type: 'step', pieces: [generation.start(), ...pieces] });
+      loop.add(generation);
+    });
   } catch (error) {
     send({ type: 'step', pieces: [...pieces, errorPiece(question.id, error)] });
+  }
+}
+
+/**
+ * Sequences of a plain memory are strangers to each other: one can begin while others are computed. The other kinds share
+ * tables, and states are copied in and out of them, which must not meet a batch.
+ */
+async function betweenBatches({ workshop, loop, reading }: Serving, id: number, work: () => void): Promise<void> {
+  const { context } = workshop.loaded;
+  if (context.memory === 'plain' || !context.decoding) {
+    work();
+    return;
+  }
+  const state = { stopped: false };
+  reading.set(id, state);
+  try {
+    await loop.between(async () => {
+      if (state.stopped) send({ type: 'step', pieces: stoppedPieces(id) });
+      else work();
+    });
+  } finally {
+    reading.delete(id);
   }
 }
 
@@ -148,12 +177,22 @@ function stoppedPieces(id: number): Piece[] {
   ];
 }
 
+/** What checkpoints may take of the main memory: all of them together, and those of a slot in any case. */
+const checkpointMemory = { together: 2 * 2 ** 30, slot: 256 * 2 ** 20 };
+
+function checkpointLimits(slots: number): CheckpointLimits {
+  return { count: 8, bytes: Math.max(checkpointMemory.together / slots, checkpointMemory.slot) };
+}
+
 async function serve(loaded: Loaded): Promise<Serving> {
   const { context, options, contextSize } = loaded;
   const now = () => performance.now();
   const workshop: Workshop = {
     loaded,
-    slots: Array.from({ length: options.sequences }, (_, sequence) => new Slot(context, sequence, contextSize)),
+    slots: Array.from(
+      { length: options.sequences },
+      (_, sequence) => new Slot(context, sequence, contextSize, checkpointLimits(options.sequences)),
+    ),
     negative: options.guidance ? new Slot(context, options.sequences, contextSize) : undefined,
     now,
     retained: undefined,
@@ -162,7 +201,7 @@ async function serve(loaded: Loaded): Promise<Serving> {
     keeper: undefined,
     doctor: new CacheDoctor((tokens) => loaded.vocabulary.detokenize(tokens, true)),
   };
-  const loop = new BatchLoop(context, loaded.canRewind ? workshop.slots : [], send, now);
+  const loop = new BatchLoop(context, context.memory === 'plain' ? workshop.slots : [], send, now);
   workshop.keeper = await openKeeper(loaded, workshop.slots, (work) => loop.between(work));
   const places = new StatePlaces(workshop.slots, options.statePlaces, now);
   return { workshop, loop, places, reading: new Map() };

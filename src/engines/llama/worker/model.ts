@@ -27,8 +27,6 @@ export interface Loaded {
   /** What one sequence may hold. */
   readonly contextSize: number;
   readonly info: LoadedModel;
-  /** Whether the memory can forget the end of a sequence; recurrent and hybrid models cannot. */
-  readonly canRewind: boolean;
 }
 
 export async function loadModel(options: LoadOptions, progress: (fraction: number) => void): Promise<Loaded> {
@@ -60,11 +58,11 @@ export async function loadModel(options: LoadOptions, progress: (fraction: numbe
   threadpools.attach(context.pointer);
   addLoras(native, model, context, options);
   warmUp(context, vocabulary);
-  const canRewind = !native.modelIsRecurrent(model) && !native.modelIsHybrid(model);
+  const canRewind = context.memory !== 'state';
   const draft = await openDraft({ native, options, vocabulary, contextSize, threadpools, memory, canRewind, notes });
   const inputs = projector?.inputs ?? { image: false, audio: false };
   const info = describe(engine, model, { contextSize, trainedContext, gpuLayers, gpus, notes, vocabulary, inputs });
-  return { native, vocabulary, context, projector, draft, options, contextSize, info, canRewind };
+  return { native, vocabulary, context, projector, draft, options, contextSize, info };
 }
 
 /**

@@ -148,6 +148,8 @@ function bind({ base, ggml, llama, backendFolder: folder, layout }: Libraries) {
     ),
     modelIsRecurrent: declare<(model: Pointer) => boolean>(llama, 'bool llama_model_is_recurrent(void *model)'),
     modelIsHybrid: declare<(model: Pointer) => boolean>(llama, 'bool llama_model_is_hybrid(void *model)'),
+    /** How far the layers with a sliding window see; 0 where there are none. */
+    modelWindow: declare<(model: Pointer) => number>(llama, 'int32 llama_model_n_swa(void *model)'),
     modelHasDecoder: declare<(model: Pointer) => boolean>(llama, 'bool llama_model_has_decoder(void *model)'),
 
     contextNew: declare<(model: Pointer, params: ContextParams) => Pointer | null>(
@@ -171,6 +173,15 @@ function bind({ base, ggml, llama, backendFolder: folder, layout }: Libraries) {
       llama,
       'void llama_memory_seq_cp(void *memory, int32 from, int32 to, int32 start, int32 end)',
     ),
+    /** The first and the last position that all parts of the memory hold of a sequence; -1 where there is none. */
+    sequenceFirst: declare<(memory: Pointer, sequence: number) => number>(
+      llama,
+      'int32 llama_memory_seq_pos_min(void *memory, int32 sequence)',
+    ),
+    sequenceLast: declare<(memory: Pointer, sequence: number) => number>(
+      llama,
+      'int32 llama_memory_seq_pos_max(void *memory, int32 sequence)',
+    ),
     stateSize: declare<(context: Pointer, sequence: number) => number>(
       llama,
       'size_t llama_state_seq_get_size(void *context, int32 sequence)',
@@ -182,6 +193,19 @@ function bind({ base, ggml, llama, backendFolder: folder, layout }: Libraries) {
     stateSet: declare<(context: Pointer, from: Uint8Array, size: number, sequence: number) => number>(
       llama,
       'size_t llama_state_seq_set_data(void *context, void *from, size_t size, int32 sequence)',
+    ),
+    /** The same with flags; 1 stands for the parts that cannot forget their end. */
+    partSize: declare<(context: Pointer, sequence: number, flags: number) => number>(
+      llama,
+      'size_t llama_state_seq_get_size_ext(void *context, int32 sequence, uint32 flags)',
+    ),
+    partGet: declare<(context: Pointer, into: Uint8Array, size: number, sequence: number, flags: number) => number>(
+      llama,
+      'size_t llama_state_seq_get_data_ext(void *context, void *into, size_t size, int32 sequence, uint32 flags)',
+    ),
+    partSet: declare<(context: Pointer, from: Uint8Array, size: number, sequence: number, flags: number) => number>(
+      llama,
+      'size_t llama_state_seq_set_data_ext(void *context, void *from, size_t size, int32 sequence, uint32 flags)',
     ),
     memoryCanShift: declare<(memory: Pointer) => boolean>(llama, 'bool llama_memory_can_shift(void *memory)'),
     batchNew: declare<(tokens: number, embedding: number, sequences: number) => Batch>(
@@ -205,6 +229,10 @@ function bind({ base, ggml, llama, backendFolder: folder, layout }: Libraries) {
     tokenEos: declare<(vocabulary: Pointer) => number>(llama, 'int32 llama_vocab_eos(void *vocab)'),
     tokenEot: declare<(vocabulary: Pointer) => number>(llama, 'int32 llama_vocab_eot(void *vocab)'),
     addsBos: declare<(vocabulary: Pointer) => boolean>(llama, 'bool llama_vocab_get_add_bos(void *vocab)'),
+    isControlToken: declare<(vocabulary: Pointer, token: number) => boolean>(
+      llama,
+      'bool llama_vocab_is_control(void *vocab, int32 token)',
+    ),
     isEndToken: declare<(vocabulary: Pointer, token: number) => boolean>(
       llama,
       'bool llama_vocab_is_eog(void *vocab, int32 token)',

@@ -66,9 +66,6 @@ export function planGeneration(workshop: Workshop, { id, request, seed, media }:
   const bans = splitBans(request.bannedStrings, samplingVocabulary(loaded.vocabulary));
   if (bans.dropped > 0)
     warn('bans-dropped', `${bans.dropped} of the banned strings are beyond the limit and have no effect.`);
-  if (bans.phrases.length > 0 && !loaded.canRewind) {
-    warn('bans-unsupported', 'This kind of model cannot take text back: banned phrases have no effect.');
-  }
   const negativeTokens = negativePrompt(workshop, request);
   if (negativeTokens && media.length > 0) throw guidedMedia();
   const plan = promptPlan(loaded, request, media, negativeTokens?.length ?? 0);
@@ -111,10 +108,14 @@ function begin({
   const { loaded, now } = workshop;
   const { vocabulary } = loaded;
   const grammar = takeGrammar(workshop, request);
-  workshop.doctor.look(slot.cached, plan.tokens);
+  workshop.doctor.look(slot.cached, plan.tokens, (common) => slot.reach(common));
   const cachedTokens = reuseCache(loaded, slot, plan, spans, warn);
   const budget = reasoningBudget(workshop, request, plan);
   const negative = negativeTokens && workshop.negative;
+  // Two texts in step cannot stop at places of their own.
+  if (!negative && (loaded.options.reusePrompt || bans.phrases.length > 0)) {
+    slot.planCheckpoints((index) => vocabulary.isControl(plan.tokens[index] ?? -1));
+  }
   if (negative && negativeTokens) {
     const start = plan.tokens[0] === vocabulary.bos ? 1 : 0;
     negative.begin(Int32Array.from([...negativeTokens, ...plan.tokens.subarray(start)]), 0);
@@ -143,7 +144,7 @@ function begin({
       renderSpecial: request.renderSpecial !== false,
       stop: request.stop,
       trimStop: request.trimStop,
-      bans: loaded.canRewind ? bans : { ...bans, phrases: [] },
+      bans,
     }),
     stopTokens: silentStops(vocabulary, request),
     promptTokens: plan.tokens.length,
@@ -202,7 +203,7 @@ function firstToken(vocabulary: Vocabulary): number {
 }
 
 function reuseCache(
-  { options, canRewind, contextSize, context }: Loaded,
+  { options, contextSize, context }: Loaded,
   slot: Slot,
   plan: PromptPlan,
   spans: readonly MediumSpan[],
@@ -218,7 +219,6 @@ function reuseCache(
     contextSize,
     maxTokens: plan.maxTokens,
     canShift: options.contextShift && context.canShift,
-    canRewind,
   });
   const possible = shift === undefined || slot.shift(shift.from, shift.count);
   if (shift && possible)
@@ -229,7 +229,7 @@ function reuseCache(
 
 /** The slot where the prompt is best computed, with what it can share already in it. */
 function takeSlot({ loaded, slots, now }: Workshop, wanted: Int32Array): Slot {
-  const choice = chooseSlot(slots, wanted, loaded.canRewind && loaded.options.reusePrompt);
+  const choice = chooseSlot(slots, wanted, loaded.options.reusePrompt);
   if (!choice) {
     throw new AppError('engine-failed', { capability: 'text', reason: 'all of its sequences are at work' });
   }

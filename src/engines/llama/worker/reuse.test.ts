@@ -10,7 +10,6 @@ const ask = (cached: number[], wanted: number[], more: Partial<ReuseQuestion> = 
     contextSize: 2048,
     maxTokens: 100,
     canShift: true,
-    canRewind: true,
     ...more,
   });
 
@@ -19,18 +18,6 @@ describe('the common beginning', () => {
   test('leaves the last token to compute when all is known', () =>
     expect(ask(range(0, 50), range(0, 50)).keep).toBe(49));
   test('of three tokens is not worth it', () => expect(ask([1, 2, 3, 4, 5], [1, 2, 3, 9, 9, 9]).keep).toBe(0));
-});
-
-describe('a memory that cannot rewind', () => {
-  test('is used when the prompt goes on from its end', () =>
-    expect(ask(range(0, 50), range(0, 60), { canRewind: false }).keep).toBe(50));
-  test.each([
-    ['ends early', range(0, 30)],
-    ['is the same', range(0, 50)],
-    ['parts from it', [...range(0, 49), 7, 8]],
-  ])('is not used when the prompt %s', (_, wanted) =>
-    expect(ask(range(0, 50), wanted, { canRewind: false }).keep).toBe(0),
-  );
 });
 
 describe('a chat that dropped its oldest turns', () => {

@@ -5,8 +5,6 @@ export interface ReuseQuestion {
   readonly contextSize: number;
   readonly maxTokens: number;
   readonly canShift: boolean;
-  /** Recurrent memories cannot forget their newest tokens: all of the cache is used, or nothing. */
-  readonly canRewind: boolean;
 }
 
 export interface Reuse {
@@ -19,12 +17,13 @@ export interface Reuse {
 const worthReusing = 4;
 const nothing: Reuse = { shift: undefined, keep: 0 };
 
-/** What of the cache serves the new prompt. At least one token is always left to compute: it gives the first logits. */
+/**
+ * What of the cache serves the new prompt; how much of that a memory can go back to is the slot's business. At least one
+ * token is always left to compute: it gives the first logits.
+ */
 export function planReuse(question: ReuseQuestion): Reuse {
-  const { cached, wanted, canShift, canRewind } = question;
+  const { cached, wanted, canShift } = question;
   const common = commonPrefix(cached, wanted);
-  if (!canRewind)
-    return common === cached.length && common < wanted.length ? { shift: undefined, keep: common } : nothing;
   const shifted = canShift ? planShift(question, common) : undefined;
   if (shifted) return shifted;
   const keep = Math.min(common, wanted.length - 1);

@@ -3,33 +3,53 @@ import { chooseSlot, type SlotView } from './slot-choice.ts';
 
 const range = (from: number, to: number) => Int32Array.from({ length: to - from }, (_, index) => from + index);
 const join = (...parts: Int32Array[]) => Int32Array.from(parts.flatMap((part) => [...part]));
-const slot = (cached: Int32Array, usedAt: number, busy = false): SlotView => ({ cached, usedAt, busy });
+const slot = (cached: Int32Array, usedAt: number, busy = false): SlotView => ({
+  cached,
+  usedAt,
+  busy,
+  reach: (index) => index,
+});
 const empty = slot(range(0, 0), 0);
 const system = range(0, 100);
 const chat = slot(join(system, range(1000, 1400)), 5);
 
 test('a chat goes on in its own slot', () => {
-  expect(chooseSlot([empty, chat], join(chat.cached, range(2000, 2020)), true)).toEqual({
+  expect(chooseSlot([empty, chat], join(chat.cached, range(2000, 2020)), true)).toMatchObject({
     slot: chat,
     copyFrom: undefined,
   });
 });
 
 test('a side task that shares the system prompt leaves the chat alone and copies what it shares', () => {
-  expect(chooseSlot([chat, empty], join(system, range(3000, 3050)), true)).toEqual({ slot: empty, copyFrom: chat });
+  expect(chooseSlot([chat, empty], join(system, range(3000, 3050)), true)).toEqual({
+    slot: empty,
+    copyFrom: chat,
+    atHand: 100,
+  });
 });
 
 test('the beginning of a slot that is at work can be copied too', () => {
   const busy = { ...chat, busy: true };
-  expect(chooseSlot([busy, empty], join(system, range(3000, 3050)), true)).toEqual({ slot: empty, copyFrom: busy });
+  expect(chooseSlot([busy, empty], join(system, range(3000, 3050)), true)).toMatchObject({
+    slot: empty,
+    copyFrom: busy,
+  });
 });
 
 test('a few common tokens are not copied', () => {
   expect(chooseSlot([chat, empty], join(range(0, 5), range(3000, 3050)), true)?.copyFrom).toBeUndefined();
 });
 
+test('what the memory of another slot cannot go back to is not copied', () => {
+  const stuck = { ...chat, reach: (index: number) => (index === chat.cached.length ? index : 0) };
+  expect(chooseSlot([stuck, empty], join(system, range(3000, 3050)), true)).toMatchObject({
+    slot: empty,
+    copyFrom: undefined,
+  });
+});
+
 test('a memory that cannot be copied takes the oldest free slot', () => {
-  expect(chooseSlot([chat, empty], join(system, range(3000, 3050)), false)).toEqual({
+  expect(chooseSlot([chat, empty], join(system, range(3000, 3050)), false)).toMatchObject({
     slot: empty,
     copyFrom: undefined,
   });

@@ -5,12 +5,16 @@ export interface SlotView {
   readonly busy: boolean;
   /** When it was last used; 0 for never. */
   readonly usedAt: number;
+  /** How many of its first tokens could stay if the rest were forgotten. */
+  reach(index: number): number;
 }
 
 export interface SlotChoice<View extends SlotView> {
   readonly slot: View;
   /** Another slot that shares more with the prompt; copying its beginning is far quicker than computing it. */
   readonly copyFrom: View | undefined;
+  /** How much of the prompt then needs no computing. */
+  readonly atHand: number;
 }
 
 /** Below this a common beginning is computed as quickly as it is copied. */
@@ -27,17 +31,22 @@ export function chooseSlot<View extends SlotView>(
   wanted: Int32Array,
   canCopy: boolean,
 ): SlotChoice<View> | undefined {
-  const measured = slots.map((slot) => ({ slot, common: commonPrefix(slot.cached, wanted) }));
+  const measured = slots.map((slot) => {
+    const common = commonPrefix(slot.cached, wanted);
+    return { slot, common, kept: slot.reach(Math.min(common, wanted.length - 1)) };
+  });
   const free = measured.filter(({ slot }) => !slot.busy);
-  const own = mostCommon(free.filter(({ slot, common }) => common > 0 && common >= goingOn * slot.cached.length));
-  const source = canCopy ? mostCommon(measured) : undefined;
-  if (own && (!source || own.common >= source.common)) return { slot: own.slot, copyFrom: undefined };
+  const own = mostKept(free.filter(({ slot, common }) => common > 0 && common >= goingOn * slot.cached.length));
+  const source = canCopy ? mostKept(measured) : undefined;
+  if (own && (!source || own.kept >= source.kept)) return { slot: own.slot, copyFrom: undefined, atHand: own.kept };
   const [oldest] = free.sort((a, b) => a.slot.usedAt - b.slot.usedAt);
   if (!oldest) return undefined;
-  const copied = source && source.slot !== oldest.slot && source.common >= Math.max(worthCopying, oldest.common + 1);
-  return { slot: oldest.slot, copyFrom: copied ? source.slot : undefined };
+  const copied = source && source.slot !== oldest.slot && source.kept >= Math.max(worthCopying, oldest.kept + 1);
+  return copied
+    ? { slot: oldest.slot, copyFrom: source.slot, atHand: source.kept }
+    : { slot: oldest.slot, copyFrom: undefined, atHand: oldest.kept };
 }
 
-function mostCommon<Measured extends { readonly common: number }>(list: readonly Measured[]): Measured | undefined {
-  return list.reduce<Measured | undefined>((best, one) => (best && best.common >= one.common ? best : one), undefined);
+function mostKept<Measured extends { readonly kept: number }>(list: readonly Measured[]): Measured | undefined {
+  return list.reduce<Measured | undefined>((best, one) => (best && best.kept >= one.kept ? best : one), undefined);
 }

@@ -1,46 +1,15 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
+import type { Snapshot } from './cache/snapshot.ts';
 import type { Context } from './context.ts';
 import { Slot } from './slot.ts';
 import { chunk } from './testing/media.ts';
-
-/** A context that remembers which token stands at which position of its one sequence, as the real cache does. */
-function fakeContext({ canForget = true, canShift = true } = {}) {
-  const cache: number[] = [];
-  let batch: { token: number; position: number; wanted: boolean }[] = [];
-  const context = {
-    add: (token: number, position: number, _sequence: number, wanted: boolean) =>
-      batch.push({ token, position, wanted }) - 1,
-    forget: (_sequence: number, from: number) => {
-      if (!canForget && from > 0 && from < cache.length) return false;
-      cache.length = Math.min(cache.length, from);
-      return true;
-    },
-    shift: (_sequence: number, from: number, count: number) => {
-      if (canShift) cache.splice(from, count);
-      return canShift;
-    },
-  } as unknown as Context;
-  return {
-    context,
-    cache,
-    batch: () => batch,
-    decode: () => {
-      for (const { token, position } of batch) cache[position] = token;
-      batch = [];
-    },
-    lose: () => {
-      // Half of the batch reached the cache before it was given up.
-      for (const { token, position } of batch.slice(0, batch.length / 2)) cache[position] = token;
-      batch = [];
-    },
-  };
-}
+import { fakeMemory, fakeWindow } from './testing/memory.ts';
 
 const tokens = (...list: number[]) => Int32Array.from(list);
 
 test('a filler goes behind what is computed, and nothing is left of it', () => {
-  const { context, batch, decode, cache } = fakeContext();
+  const { context, batch, decode, cache } = fakeMemory();
   const slot = new Slot(context, 0, 16);
   slot.begin(tokens(1, 2, 3), 0);
   slot.fill(3);
@@ -54,7 +23,7 @@ test('a filler goes behind what is computed, and nothing is left of it', () => {
 });
 
 test('a prompt goes into the batches in portions, and only its last token gives logits', () => {
-  const { context, batch, decode, cache } = fakeContext();
+  const { context, batch, decode, cache } = fakeMemory();
   const slot = new Slot(context, 0, 16);
   slot.begin(tokens(1, 2, 3, 4, 5), 0);
   slot.fill(3);
@@ -75,7 +44,7 @@ test('a prompt goes into the batches in portions, and only its last token gives 
 });
 
 test('a batch that was given up is filled again, whatever of it was computed', () => {
-  const { context, decode, lose, cache } = fakeContext();
+  const { context, decode, lose, cache } = fakeMemory();
   const slot = new Slot(context, 0, 16);
   slot.begin(tokens(1, 2, 3, 4), 0);
   slot.fill(4);
@@ -89,7 +58,7 @@ test('a batch that was given up is filled again, whatever of it was computed', (
 });
 
 test('after a rewind the last token that stays is computed again', () => {
-  const { context, decode, cache, batch } = fakeContext();
+  const { context, decode, cache, batch } = fakeMemory();
   const slot = new Slot(context, 0, 16);
   slot.begin(tokens(1, 2), 0);
   for (const token of [3, 4, 5]) {
@@ -105,7 +74,7 @@ test('after a rewind the last token that stays is computed again', () => {
 });
 
 test('what was chosen but never computed is not offered to the next prompt', () => {
-  const { context, decode } = fakeContext();
+  const { context, decode } = fakeMemory();
   const slot = new Slot(context, 0, 16);
   slot.begin(tokens(1, 2), 0);
   slot.fill(8);
@@ -117,7 +86,7 @@ test('what was chosen but never computed is not offered to the next prompt', () 
 });
 
 test('a memory that cannot forget its end starts from nothing', () => {
-  const { context, decode, cache } = fakeContext({ canForget: false });
+  const { context, decode, cache } = fakeMemory({ kind: 'state' });
   const slot = new Slot(context, 0, 16);
   slot.begin(tokens(1, 2, 3), 0);
   slot.fill(8);
@@ -128,7 +97,7 @@ test('a memory that cannot forget its end starts from nothing', () => {
 });
 
 test('a shift takes tokens out of the middle, and where it cannot it says so', () => {
-  const { context, decode, cache } = fakeContext();
+  const { context, decode, cache } = fakeMemory();
   const slot = new Slot(context, 0, 16);
   slot.begin(tokens(1, 2, 3, 4, 5, 6), 0);
   slot.fill(8);
@@ -139,7 +108,7 @@ test('a shift takes tokens out of the middle, and where it cannot it says so', (
     [1, 5, 6],
     [1, 5, 6],
   ]);
-  expect(new Slot(fakeContext({ canShift: false }).context, 0, 4).shift(0, 1)).toBe(false);
+  expect(new Slot(fakeMemory({ canShift: false }).context, 0, 4).shift(0, 1)).toBe(false);
 });
 
 describe('a picture among the tokens', () => {
@@ -151,6 +120,8 @@ describe('a picture among the tokens', () => {
     const positions: string[] = [];
     let inBatch = 0;
     const context = {
+      memory: 'plain',
+      reaches: () => true,
       add: (token: number, position: number) => {
         positions.push(`${token} at ${position}`);
         inBatch += 1;
@@ -239,36 +210,144 @@ describe('a picture among the tokens', () => {
   });
 });
 
-test('whatever happens, the cache holds exactly what the slot believes', () => {
-  const action = fc.oneof(
-    fc.record({ type: fc.constant('begin' as const), tokens: fc.array(fc.nat(3), { minLength: 1, maxLength: 12 }) }),
-    fc.record({ type: fc.constantFrom('decode' as const, 'lose' as const), room: fc.integer({ min: 1, max: 6 }) }),
-    fc.record({ type: fc.constant('rewind' as const), share: fc.double({ min: 0, max: 1, noNaN: true }) }),
-    fc.record({ type: fc.constant('append' as const), token: fc.nat(3) }),
-  );
-  fc.assert(
-    fc.property(fc.array(action, { maxLength: 40 }), (actions) => {
-      const world = fakeContext();
-      const slot = new Slot(world.context, 0, 64);
-      for (const one of actions) {
-        if (one.type === 'begin') {
-          const wanted = Int32Array.from(one.tokens);
-          let common = 0;
-          while (common < Math.min(slot.computed, wanted.length - 1) && slot.tokens[common] === wanted[common])
-            common += 1;
-          slot.begin(wanted, common);
-        } else if (one.type === 'append') {
-          if (slot.length > 0 && slot.length < 60) slot.append(one.token);
-        } else if (one.type === 'rewind') {
-          if (slot.length > 0 && slot.remaining <= 1) slot.rewind(Math.max(1, Math.ceil(one.share * slot.length)));
-        } else {
-          slot.fill(one.room);
-          world[one.type]();
-          if (one.type === 'decode') slot.settle();
-          else slot.rollback();
-        }
-        expect(world.cache).toEqual([...slot.cached]);
+describe('a memory that cannot forget its end', () => {
+  const range = (from: number, to: number) => Array.from({ length: to - from }, (_, index) => from + index);
+  const prompt = Int32Array.from(range(0, 200));
+
+  function read(kind: 'state' | 'window', turns: readonly number[] = []) {
+    const world = fakeMemory({ kind });
+    const slot = new Slot(world.context, 0, 1024);
+    const computeAll = () => {
+      const stops: number[] = [];
+      while (slot.remaining > 0) {
+        slot.fill(1000);
+        world.decode();
+        slot.settle();
+        stops.push(slot.computed);
       }
-    }),
-  );
+      return stops;
+    };
+    slot.begin(prompt, 0);
+    slot.planCheckpoints((index) => turns.includes(index));
+    return { world, slot, computeAll };
+  }
+
+  test('is kept at some places while a prompt is read', () => {
+    const { slot, computeAll } = read('state', [90]);
+    expect(computeAll()).toEqual([90, 199, 200]);
+    expect(slot.checkpoints).toEqual({ count: 2, bytes: 91 + 200 });
+  });
+
+  test.each([
+    ['the same prompt again', 199, 199],
+    ['another last turn', 180, 135],
+    ['a change before all that was kept', 50, 0],
+  ])('goes back to the last of them before %s', (_, index, kept) => {
+    const { world, slot, computeAll } = read('state');
+    computeAll();
+    expect(slot.reach(index)).toBe(kept);
+    slot.begin(prompt, index);
+    expect([slot.computed, world.seen().length, world.cache.length]).toEqual([kept, kept, kept]);
+    expect(slot.checkpoints.count).toBe([0, 135, 199].indexOf(kept));
+  });
+
+  test('a window goes back a little by itself', () => {
+    const { world, slot, computeAll } = read('window');
+    computeAll();
+    slot.begin(prompt, 197);
+    expect([slot.computed, world.seen()]).toEqual([197, range(194, 197)]);
+    slot.begin(prompt, 180);
+    expect([slot.computed, world.seen()]).toEqual([135, range(132, 135)]);
+  });
+
+  test('a growing reply is kept from time to time, guesses never', () => {
+    const { slot, world, computeAll } = read('state');
+    computeAll();
+    for (let token = 0; token < 300; token += 1) {
+      slot.append(token);
+      computeAll();
+    }
+    expect(slot.reach(490)).toBe(455);
+    slot.append(1);
+    slot.guess(Int32Array.from(range(0, 250)));
+    slot.fill(1000);
+    world.decode();
+    slot.settle();
+    expect(slot.checkpoints.count).toBe(3);
+  });
+
+  test('a rewind computes again what lies between', () => {
+    const { slot, world, computeAll } = read('state');
+    computeAll();
+    for (const token of [7, 8, 9]) {
+      slot.append(token);
+      computeAll();
+    }
+    slot.rewind(202);
+    expect([slot.length, slot.computed]).toEqual([202, 199]);
+    computeAll();
+    expect(world.seen()).toEqual([...prompt, 7, 8]);
+  });
+
+  test('its checkpoints come along with a copy and with a snapshot', () => {
+    const { slot, computeAll, world } = read('state');
+    computeAll();
+    const state = { cache: [...world.cache], part: world.context.part(0) };
+    const context = {
+      ...world.context,
+      state: () => new Uint8Array(1),
+      restore: () => {
+        world.cache.push(...state.cache);
+        return world.context.restorePart(1, state.part);
+      },
+    } as unknown as Context;
+    const source = Object.assign(slot, { context });
+    const other = new Slot(context, 1, 1024);
+    other.copyFrom(source, 150);
+    expect([other.computed, other.checkpoints.count, world.seen().length]).toEqual([135, 1, 135]);
+    const third = new Slot(context, 2, 1024);
+    third.restore({ ...(source.snapshot() as Snapshot) });
+    third.begin(prompt, 199);
+    expect([third.computed, third.checkpoints.count]).toEqual([199, 2]);
+  });
 });
+
+test.each(['plain', 'window', 'state'] as const)(
+  'whatever happens, a %s memory holds what the slot believes',
+  (kind) => {
+    const action = fc.oneof(
+      fc.record({ type: fc.constant('begin' as const), tokens: fc.array(fc.nat(1), { minLength: 1, maxLength: 50 }) }),
+      fc.record({ type: fc.constantFrom('decode' as const, 'lose' as const), room: fc.integer({ min: 1, max: 30 }) }),
+      fc.record({ type: fc.constant('rewind' as const), share: fc.double({ min: 0, max: 1, noNaN: true }) }),
+      fc.record({ type: fc.constant('append' as const), token: fc.nat(3) }),
+    );
+    fc.assert(
+      fc.property(fc.array(action, { maxLength: 40 }), (actions) => {
+        const world = fakeMemory({ kind });
+        const slot = new Slot(world.context, 0, 128);
+        for (const one of actions) {
+          if (one.type === 'begin') {
+            const wanted = Int32Array.from(one.tokens);
+            let common = 0;
+            while (common < Math.min(slot.computed, wanted.length - 1) && slot.tokens[common] === wanted[common])
+              common += 1;
+            slot.begin(wanted, common);
+            slot.planCheckpoints((index) => index % 5 === 0);
+          } else if (one.type === 'append') {
+            if (slot.length > 0 && slot.length < 120) slot.append(one.token);
+          } else if (one.type === 'rewind') {
+            if (slot.length > 0 && slot.remaining <= 1) slot.rewind(Math.max(1, Math.ceil(one.share * slot.length)));
+          } else {
+            slot.fill(one.room);
+            world[one.type]();
+            if (one.type === 'decode') slot.settle();
+            else slot.rollback();
+          }
+          expect(world.cache).toEqual([...slot.cached]);
+          const from = kind === 'window' ? Math.max(0, slot.computed - fakeWindow + 1) : 0;
+          if (kind !== 'plain') expect(world.seen()).toEqual([...slot.cached.subarray(from)]);
+        }
+      }),
+    );
+  },
+);

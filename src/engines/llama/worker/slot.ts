@@ -1,11 +1,20 @@
+import { checkpointCuts } from './cache/checkpoint-plan.ts';
+import { type CheckpointLimits, Checkpoints } from './cache/checkpoints.ts';
 import type { Snapshot } from './cache/snapshot.ts';
+import { portionOf } from './chunk.ts';
 import type { Context, DecodeResult } from './context.ts';
 import type { MediumSpan } from './medium.ts';
+
+/** A reply that has grown by this much since the last checkpoint gives another one. */
+const replyStep = 256;
 
 /**
  * One sequence of the context: its tokens, and how many of them the cache holds. Reading a prompt and writing a reply are
  * the same to it: tokens that are not computed yet go into the next batch, and the last of them gives logits. Pictures and
  * sounds stand among the tokens; each is computed by itself, whole or not at all.
+ *
+ * Going back is its business too: where the memory cannot forget its end, it goes to the last checkpoint before the wanted
+ * place, or to the very beginning. Then more is left to compute than was asked for, and nothing is wrong.
  */
 export class Slot {
   readonly tokens: Int32Array;
@@ -21,13 +30,19 @@ export class Slot {
   usedAt = 0;
   #media: readonly MediumSpan[] = [];
   #inBatch = 0;
+  readonly #checkpoints: Checkpoints;
+  /** Where reading the prompt stops for a checkpoint; undefined for a text that gets none. */
+  #cuts: readonly number[] | undefined;
+  #replyStart = 0;
 
   constructor(
     readonly context: Context,
     readonly sequence: number,
     capacity: number,
+    limits: CheckpointLimits = { count: 8, bytes: 2 ** 30 },
   ) {
     this.tokens = new Int32Array(capacity);
+    this.#checkpoints = new Checkpoints(limits);
   }
 
   get capacity(): number {
@@ -43,6 +58,17 @@ export class Slot {
     return this.tokens.subarray(0, this.computed);
   }
 
+  get checkpoints(): { readonly count: number; readonly bytes: number } {
+    return { count: this.#checkpoints.all.length, bytes: this.#checkpoints.bytes };
+  }
+
+  /** How many of the first `index` tokens, which are all in the cache, could stay if the rest were forgotten. */
+  reach(index: number): number {
+    if (index >= this.computed) return this.computed;
+    if (this.context.reaches(this.sequence, this.#position(index))) return index;
+    return this.#checkpoints.upTo(index)?.index ?? 0;
+  }
+
   /** The picture or sound that must be computed before any more tokens. */
   get nextMedium(): MediumSpan | undefined {
     return this.#media.find(({ start }) => start === this.computed);
@@ -54,31 +80,49 @@ export class Slot {
     this.usedAt = now;
   }
 
-  /** Makes the first `count` tokens of another slot its own. */
+  /** Makes the first `count` tokens of another slot its own, or as many of them as the memory can go back to. */
   copyFrom(other: Slot, count: number): void {
     this.forgetFrom(0);
-    this.context.copy(other.sequence, this.sequence);
+    if (!this.#copyMemory(other)) return;
     this.tokens.set(other.tokens.subarray(0, count));
     this.#media = other.#media.filter(({ start }) => start < count);
+    this.#checkpoints.replace(other.#checkpoints.all);
     this.computed = other.computed;
     this.length = count;
     this.forgetFrom(count);
   }
 
+  /**
+   * The library only notes a copy and makes it with the next batch. A checkpoint that is put back before that would be
+   * overwritten, so a memory that may need one is copied at once.
+   */
+  #copyMemory(other: Slot): boolean {
+    const { context, sequence } = this;
+    if (context.memory === 'plain') {
+      context.copy(other.sequence, sequence);
+      return true;
+    }
+    if (context.restore(sequence, context.state(other.sequence))) return true;
+    context.forget(sequence, 0);
+    this.length = 0;
+    return false;
+  }
+
   /** Its computed tokens and their state; undefined with pictures or sounds, which could not be told apart later. */
   snapshot(): Snapshot | undefined {
     if (this.#media.length > 0 || this.computed === 0) return undefined;
-    return { tokens: this.cached.slice(), state: this.context.state(this.sequence) };
+    const checkpoints = this.#checkpoints.all;
+    return { tokens: this.cached.slice(), state: this.context.state(this.sequence), checkpoints };
   }
 
   /** What `snapshot` would give; nothing where it would give nothing. */
   get snapshotFigures(): { readonly tokens: number; readonly bytes: number } {
     if (this.#media.length > 0 || this.computed === 0) return { tokens: 0, bytes: 0 };
-    return { tokens: this.computed, bytes: this.context.stateBytes(this.sequence) };
+    return { tokens: this.computed, bytes: this.context.stateBytes(this.sequence) + this.#checkpoints.bytes };
   }
 
   /** Becomes what a snapshot holds; false if that cannot be put back, and then it is empty. */
-  restore({ tokens, state }: Snapshot): boolean {
+  restore({ tokens, state, checkpoints }: Snapshot): boolean {
     this.#media = [];
     this.forgetFrom(0);
     if (tokens.length > this.tokens.length || !this.context.restore(this.sequence, state)) {
@@ -87,6 +131,7 @@ export class Slot {
       return false;
     }
     this.tokens.set(tokens);
+    this.#checkpoints.replace(checkpoints);
     this.computed = tokens.length;
     this.length = tokens.length;
     return true;
@@ -97,7 +142,15 @@ export class Slot {
     this.tokens.set(tokens);
     this.#media = media;
     this.length = tokens.length;
+    this.#cuts = undefined;
     this.forgetFrom(computed);
+  }
+
+  /** Has checkpoints made of the text that has just begun, where the memory needs them. */
+  planCheckpoints(startsTurn: (index: number) => boolean): void {
+    const { spare, memory } = this.context;
+    this.#replyStart = this.length;
+    if (memory !== 'plain') this.#cuts = checkpointCuts({ from: this.computed, end: this.length, spare, startsTurn });
   }
 
   append(token: number): void {
@@ -105,10 +158,12 @@ export class Slot {
     this.length += 1;
   }
 
-  /** Puts up to `limit` of the tokens that are left into the batch; none beyond the next picture or sound. */
+  /** Puts up to `limit` of the tokens that are left into the batch; none beyond the next picture, sound or checkpoint. */
   fill(limit: number): void {
     const medium = this.#media.find(({ start }) => start >= this.computed);
-    const count = Math.min(limit, (medium?.start ?? this.length) - this.computed);
+    const cut = this.#cuts?.find((index) => index > this.computed);
+    const stop = Math.min(medium?.start ?? this.length, cut ?? this.length);
+    const count = cut === undefined ? Math.min(limit, stop - this.computed) : portionOf(stop - this.computed, limit);
     const last = this.length - 1;
     const shift = this.#position(this.computed) - this.computed;
     this.place = undefined;
@@ -159,6 +214,16 @@ export class Slot {
   settle(): void {
     this.computed += this.#inBatch;
     this.#inBatch = 0;
+    if (this.#cuts && this.#isWorthKeeping(this.#cuts)) {
+      this.#checkpoints.add({ index: this.computed, state: this.context.part(this.sequence) }, this.length);
+    }
+  }
+
+  /** Guesses may still turn out wrong; and where positions are not places, nobody has tried to put a part back. */
+  #isWorthKeeping(cuts: readonly number[]): boolean {
+    if (this.guessed > 0 || this.#position(this.computed) !== this.computed) return false;
+    if (this.computed < this.#replyStart) return cuts.includes(this.computed);
+    return this.computed >= (this.#checkpoints.upTo(this.computed)?.index ?? this.#replyStart) + replyStep;
   }
 
   /** The batch was not computed; what part of it reached the cache is unknown, so it goes. */
@@ -181,20 +246,31 @@ export class Slot {
     this.usedAt = now;
   }
 
+  /** Goes back to a place, or as near before it as the memory can. */
   forgetFrom(index: number): void {
-    if (!this.context.forget(this.sequence, this.#position(index))) {
-      this.context.forget(this.sequence, 0);
-      this.computed = 0;
+    if (index > this.computed) throw new Error('the cache holds less than was claimed');
+    const { context, sequence } = this;
+    const position = this.#position(index);
+    if (context.reaches(sequence, position) && context.forget(sequence, position)) {
+      this.computed = index;
+      this.#checkpoints.dropBehind(index);
       return;
     }
-    this.computed = Math.min(this.computed, index);
-    if (index > this.computed) throw new Error('the cache holds less than was claimed');
+    const checkpoint = this.#checkpoints.upTo(index);
+    const restored =
+      checkpoint !== undefined &&
+      context.restorePart(sequence, checkpoint.state) &&
+      context.forget(sequence, this.#position(checkpoint.index));
+    this.computed = restored ? checkpoint.index : 0;
+    if (!restored) context.forget(sequence, 0);
+    this.#checkpoints.dropBehind(this.computed);
   }
 
   /** Where positions are not places (see `MediumChunk`), the cache cannot be moved together. */
   shift(from: number, count: number): boolean {
     if (this.#position(this.computed) !== this.computed) return false;
     if (!this.context.shift(this.sequence, from, count, this.computed)) return false;
+    this.#checkpoints.dropBehind(from);
     this.tokens.copyWithin(from, from + count, this.computed);
     this.computed -= count;
     this.#media = this.#media.flatMap(({ start, chunk }) => {

@@ -33,6 +33,11 @@ export class Vocabulary {
     return this.#isEnd[token] === 1;
   }
 
+  /** Tokens that are no text: in chats they stand around the turns. */
+  isControl(token: number): boolean {
+    return token >= 0 && this.native.isControlToken(this.pointer, token);
+  }
+
   tokenize(text: string, options: { readonly addSpecial: boolean; readonly parseSpecial?: boolean }): Int32Array {
     const bytes = Buffer.from(text);
     // One token a byte is the worst case, besides what the model adds around the text.

@@ -5,13 +5,13 @@ const range = (from: number, to: number) => Array.from({ length: to - from }, (_
 const tokens = (...parts: number[][]) => Int32Array.from(parts.flat());
 const doctor = () => new CacheDoctor((list) => [...list].join(' '));
 
-test('tells where a prompt parts from what was kept, and what stood there', () => {
+test('tells where a prompt parts from what was kept, what stood there, and how much of it could stay', () => {
   const seen = doctor();
-  seen.look(tokens(range(0, 20), [7], range(30, 60)), tokens(range(0, 20), [8], range(30, 90)));
+  seen.look(tokens(range(0, 20), [7], range(30, 60)), tokens(range(0, 20), [8], range(30, 90)), (common) => common - 4);
   expect(seen.misses).toEqual([
     {
       promptTokens: 81,
-      reusedTokens: 20,
+      reusedTokens: 16,
       before: range(8, 20).join(' '),
       kept: [7, ...range(30, 41)].join(' '),
       wanted: [8, ...range(30, 41)].join(' '),
@@ -25,13 +25,14 @@ test.each([
   ['an empty cache', [], range(0, 20)],
 ])('%s is no miss', (_, kept, wanted) => {
   const seen = doctor();
-  seen.look(tokens(kept), tokens(wanted));
+  seen.look(tokens(kept), tokens(wanted), (common) => common);
   expect(seen.misses).toEqual([]);
 });
 
 test('pictures are passed over, and only the last misses are kept', () => {
   const seen = doctor();
-  for (let round = 0; round < 30; round += 1) seen.look(tokens([1, 2, 3, 4]), tokens([1, -9, round + 10, 5]));
+  for (let round = 0; round < 30; round += 1)
+    seen.look(tokens([1, 2, 3, 4]), tokens([1, -9, round + 10, 5]), (common) => common);
   expect(seen.misses).toHaveLength(20);
   expect(seen.misses.at(-1)?.wanted).toBe('39 5');
 });

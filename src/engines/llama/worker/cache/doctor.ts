@@ -14,13 +14,16 @@ export class CacheDoctor {
     return [...this.#misses];
   }
 
-  /** `kept` is what the slot held before `wanted` was put there. A text that simply goes on is no miss. */
-  look(kept: Int32Array, wanted: Int32Array): void {
+  /**
+   * `kept` is what the slot held before `wanted` was put there, and `reach` tells how much of a common beginning can stay.
+   * A text that simply goes on is no miss.
+   */
+  look(kept: Int32Array, wanted: Int32Array, reach: (common: number) => number): void {
     const at = commonPrefix(kept, wanted);
     if (kept.length === 0 || at >= kept.length - 1 || at >= wanted.length - 1) return;
     this.#misses.push({
       promptTokens: wanted.length,
-      reusedTokens: at,
+      reusedTokens: reach(at),
       before: this.#show(wanted, at - shownTokens, at),
       kept: this.#show(kept, at, at + shownTokens),
       wanted: this.#show(wanted, at, at + shownTokens),

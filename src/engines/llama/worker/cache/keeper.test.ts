@@ -5,7 +5,7 @@ import { MemoryStore } from './memory-store.ts';
 import type { Snapshot, SnapshotStore } from './snapshot.ts';
 
 const range = (from: number, to: number) => Int32Array.from({ length: to - from }, (_, index) => from + index);
-const snapshotOf = (tokens: Int32Array): Snapshot => ({ tokens, state: Uint8Array.from(tokens) });
+const snapshotOf = (tokens: Int32Array): Snapshot => ({ tokens, state: Uint8Array.from(tokens), checkpoints: [] });
 
 /** A slot whose state is its tokens. */
 function fakeSlot(tokens: Int32Array, usedAt = 1) {
@@ -17,6 +17,7 @@ function fakeSlot(tokens: Int32Array, usedAt = 1) {
     get computed() {
       return slot.cached.length;
     },
+    reach: (index: number) => index,
     snapshot: () => snapshotOf(slot.cached),
     restore: (snapshot: Snapshot) => {
       slot.cached = snapshot.tokens;

@@ -2,7 +2,15 @@ import type { CacheReport, SnapshotFigures } from '../../../../core/cache-report
 import { commonPrefix } from '../reuse.ts';
 import type { Slot } from '../slot.ts';
 import { chooseSlot } from '../slot-choice.ts';
-import { chooseSnapshot, isCovered, type Snapshot, type SnapshotStore, superseded, wholly } from './snapshot.ts';
+import {
+  chooseSnapshot,
+  isCovered,
+  outlineOf,
+  type Snapshot,
+  type SnapshotStore,
+  superseded,
+  wholly,
+} from './snapshot.ts';
 
 export interface KeeperParts {
   readonly slots: readonly Slot[];
@@ -10,6 +18,7 @@ export interface KeeperParts {
   readonly memory: SnapshotStore | undefined;
   /** Snapshots of long texts, for the next start as well. */
   readonly disk: SnapshotStore | undefined;
+  /** Whether the memory can forget the end of a text without a checkpoint. */
   readonly canRewind: boolean;
   /** Runs work that must not meet a batch in the library. */
   readonly exclusively: <Result>(work: () => Promise<Result>) => Promise<Result>;
@@ -36,12 +45,14 @@ export class SnapshotKeeper {
 
   /** Before a prompt is computed: whatever would be lost is kept, and the best snapshot is put where the prompt will go. */
   async bring(wanted: Int32Array): Promise<void> {
-    const { slots, canRewind, exclusively } = this.parts;
-    const choice = chooseSlot(slots, wanted, canRewind);
-    if (!choice || this.#stores().length === 0) return;
-    const { slot, copyFrom } = choice;
+    const { slots, exclusively } = this.parts;
+    if (this.#stores().length === 0) return;
+    const choose = async () => chooseSlot(slots, wanted, true);
+    // A memory that may need a checkpoint is asked how far it reaches.
+    const choice = await (this.parts.canRewind ? choose() : exclusively(choose));
+    if (!choice) return;
+    const { slot, atHand } = choice;
     const common = commonPrefix(slot.cached, wanted);
-    const atHand = Math.max(common, copyFrom ? commonPrefix(copyFrom.cached, wanted) : 0);
     const found = await this.#find(wanted, atHand);
     if (!found && common >= staying * slot.computed) return;
     const lost = await exclusively(async () => {
@@ -101,8 +112,9 @@ export class SnapshotKeeper {
   }
 
   async #find(wanted: Int32Array, atHand: number): Promise<Snapshot | undefined> {
-    const waiting = chooseSnapshot([...this.#pending], wanted, atHand, this.parts.canRewind);
-    if (waiting) return waiting.entry;
+    const pending = [...this.#pending].map((snapshot) => ({ snapshot, ...outlineOf(snapshot) }));
+    const waiting = chooseSnapshot(pending, wanted, atHand, this.parts.canRewind);
+    if (waiting) return waiting.entry.snapshot;
     for (const store of this.#stores()) {
       const choice = chooseSnapshot(store.entries(), wanted, atHand, this.parts.canRewind);
       const found = choice && (await store.read(choice.entry.id));

@@ -1,4 +1,11 @@
-import { overLimit, type Snapshot, type SnapshotEntry, type SnapshotStore } from './snapshot.ts';
+import {
+  outlineOf,
+  overLimit,
+  type Snapshot,
+  type SnapshotEntry,
+  type SnapshotStore,
+  snapshotBytes,
+} from './snapshot.ts';
 
 export interface MemoryLimits {
   readonly count: number;
@@ -32,8 +39,8 @@ export class MemoryStore implements SnapshotStore {
 
   async write(snapshot: Snapshot): Promise<void> {
     const id = String(this.#nextId++);
-    const bytes = snapshot.state.byteLength + snapshot.tokens.byteLength;
-    this.#kept.set(id, { entry: { id, tokens: snapshot.tokens, bytes, usedAt: this.now() }, snapshot });
+    const bytes = snapshotBytes(snapshot) + snapshot.tokens.byteLength;
+    this.#kept.set(id, { entry: { id, ...outlineOf(snapshot), bytes, usedAt: this.now() }, snapshot });
     for (const { id: old } of overLimit(this.entries(), this.limits)) this.#kept.delete(old);
   }
 }

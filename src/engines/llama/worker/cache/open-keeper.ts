@@ -12,7 +12,7 @@ const memoryBytes = 8 * 2 ** 30;
 
 /** The keeper that the options ask for; undefined when they ask for none. */
 export async function openKeeper(
-  { native, options, canRewind }: Loaded,
+  { native, options, context }: Loaded,
   slots: readonly Slot[],
   exclusively: KeeperParts['exclusively'],
 ): Promise<SnapshotKeeper | undefined> {
@@ -23,6 +23,7 @@ export async function openKeeper(
   const disk = diskCache
     ? await DiskStore.open({ ...diskCache, fingerprint: await fingerprint(options, native.version()), now })
     : undefined;
+  const canRewind = context.memory === 'plain';
   return new SnapshotKeeper({ slots, memory, disk, canRewind, exclusively });
 }
 

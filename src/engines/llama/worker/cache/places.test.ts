@@ -5,6 +5,7 @@ import type { Snapshot } from './snapshot.ts';
 const snapshot = (...tokens: number[]): Snapshot => ({
   tokens: Int32Array.from(tokens),
   state: new Uint8Array(tokens.length * 10),
+  checkpoints: [],
 });
 
 /** A slot whose state is nothing but its tokens. */

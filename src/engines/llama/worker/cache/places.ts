@@ -2,11 +2,11 @@ import type { StateFigures, StatesReport } from '../../../../core/saved-states.t
 import type { StatesAction } from '../../messages.ts';
 import type { Slot } from '../slot.ts';
 import { chooseSlot } from '../slot-choice.ts';
-import type { Snapshot } from './snapshot.ts';
+import { type Snapshot, snapshotBytes } from './snapshot.ts';
 
 const empty: StateFigures = { tokens: 0, bytes: 0 };
 
-type PlacedSlot = Pick<Slot, 'busy' | 'cached' | 'usedAt' | 'snapshot' | 'snapshotFigures' | 'restore'>;
+type PlacedSlot = Pick<Slot, 'busy' | 'cached' | 'usedAt' | 'reach' | 'snapshot' | 'snapshotFigures' | 'restore'>;
 
 /** Snapshots that somebody asked for by number; nothing but a wish removes them. */
 export class StatePlaces {
@@ -62,5 +62,5 @@ export class StatePlaces {
 }
 
 function figures(snapshot: Snapshot | undefined): StateFigures {
-  return snapshot ? { tokens: snapshot.tokens.length, bytes: snapshot.state.length } : empty;
+  return snapshot ? { tokens: snapshot.tokens.length, bytes: snapshotBytes(snapshot) } : empty;
 }

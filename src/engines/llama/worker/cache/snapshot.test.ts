@@ -6,6 +6,7 @@ const entry = (id: string, tokens: Int32Array, more: Partial<SnapshotEntry> = {}
   id,
   tokens,
   bytes: 10,
+  checkpoints: [],
   usedAt: 0,
   ...more,
 });
@@ -14,19 +15,25 @@ const wanted = range(0, 500);
 describe('which snapshot is put back', () => {
   test('the one that shares most', () => {
     const entries = [entry('short', range(0, 200)), entry('long', range(0, 400)), entry('other', range(900, 999))];
-    expect(chooseSnapshot(entries, wanted, 0, true)).toMatchObject({ entry: { id: 'long' }, common: 400 });
+    expect(chooseSnapshot(entries, wanted, 0, true)).toMatchObject({ entry: { id: 'long' }, saved: 400 });
   });
   test('none that saves only a few tokens more than what is at hand', () => {
     expect(chooseSnapshot([entry('a', range(0, 400))], wanted, 350, true)).toBeUndefined();
   });
   test('one token is always left to compute', () => {
-    expect(chooseSnapshot([entry('a', range(0, 600))], wanted, 0, true)?.common).toBe(499);
+    expect(chooseSnapshot([entry('a', range(0, 600))], wanted, 0, true)?.saved).toBe(499);
   });
   test('one that goes on differently only where the end can be forgotten', () => {
     const branched = entry('a', Int32Array.from([...range(0, 300), 7, 8, 9]));
-    expect(chooseSnapshot([branched], wanted, 0, true)?.common).toBe(300);
+    expect(chooseSnapshot([branched], wanted, 0, true)?.saved).toBe(300);
     expect(chooseSnapshot([branched], wanted, 0, false)).toBeUndefined();
-    expect(chooseSnapshot([entry('b', range(0, 300))], wanted, 0, false)?.common).toBe(300);
+    expect(chooseSnapshot([entry('b', range(0, 300))], wanted, 0, false)?.saved).toBe(300);
+  });
+  test('otherwise up to its last checkpoint before that', () => {
+    const tokens = Int32Array.from([...range(0, 300), 7, 8, 9]);
+    const branched = entry('a', tokens, { checkpoints: [100, 250, 301] });
+    expect(chooseSnapshot([branched], wanted, 0, false)?.saved).toBe(250);
+    expect(chooseSnapshot([branched], wanted, 200, false)).toBeUndefined();
   });
 });
 

@@ -1,9 +1,16 @@
 import { commonPrefix } from '../reuse.ts';
+import { type Checkpoint, checkpointBytes } from './checkpoints.ts';
 
 /** The computed state of a sequence, to be put back later instead of computing its tokens again. */
 export interface Snapshot {
   readonly tokens: Int32Array;
   readonly state: Uint8Array;
+  /** Where a memory that cannot forget its end can go back to. */
+  readonly checkpoints: readonly Checkpoint[];
+}
+
+export function snapshotBytes({ state, checkpoints }: Snapshot): number {
+  return state.byteLength + checkpointBytes(checkpoints);
 }
 
 /** What is known of a snapshot without reading its state. */
@@ -11,8 +18,15 @@ export interface SnapshotEntry {
   readonly id: string;
   readonly tokens: Int32Array;
   readonly bytes: number;
+  /** The places of its checkpoints, in the order of the text. */
+  readonly checkpoints: readonly number[];
   /** When it was last written or used. */
   readonly usedAt: number;
+}
+
+/** What tells whether a snapshot serves a text. */
+export function outlineOf({ tokens, checkpoints }: Snapshot): Pick<SnapshotEntry, 'tokens' | 'checkpoints'> {
+  return { tokens, checkpoints: checkpoints.map(({ index }) => index) };
 }
 
 /** Where snapshots are kept: in memory, or on a disk that outlives the program. */
@@ -26,17 +40,18 @@ export interface SnapshotStore {
 
 export interface SnapshotChoice<Entry> {
   readonly entry: Entry;
-  readonly common: number;
+  /** How many tokens it saves. */
+  readonly saved: number;
 }
 
 /** A snapshot must save at least this many tokens more than what is at hand: putting it back takes time as well. */
 const worthReading = 64;
 
 /**
- * The snapshot that saves most, if it saves enough. One that goes on differently after the common part serves too, where
- * the memory of the model can forget its end; otherwise all of it must be a beginning of what is wanted.
+ * The snapshot that saves most, if it saves enough. One that goes on differently after the common part serves too: up to
+ * there where the memory of the model can forget its end, otherwise up to the last checkpoint before.
  */
-export function chooseSnapshot<Entry extends Pick<SnapshotEntry, 'tokens'>>(
+export function chooseSnapshot<Entry extends Pick<SnapshotEntry, 'tokens' | 'checkpoints'>>(
   entries: readonly Entry[],
   wanted: Int32Array,
   atHand: number,
@@ -45,8 +60,9 @@ export function chooseSnapshot<Entry extends Pick<SnapshotEntry, 'tokens'>>(
   let best: SnapshotChoice<Entry> | undefined;
   for (const entry of entries) {
     const common = Math.min(commonPrefix(entry.tokens, wanted), wanted.length - 1);
-    const usable = canRewind || entry.tokens.length <= common;
-    if (usable && common >= atHand + worthReading && common > (best?.common ?? 0)) best = { entry, common };
+    const whole = canRewind || entry.tokens.length <= common;
+    const saved = whole ? common : (entry.checkpoints.findLast((index) => index <= common) ?? 0);
+    if (saved >= atHand + worthReading && saved > (best?.saved ?? 0)) best = { entry, saved };
   }
   return best;
 }

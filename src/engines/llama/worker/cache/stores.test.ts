@@ -19,6 +19,10 @@ afterAll(() => {
 const snapshot = (first: number, bytes = 100): Snapshot => ({
   tokens: Int32Array.of(first, 2, 3),
   state: new Uint8Array(bytes).fill(first),
+  checkpoints: [
+    { index: 1, state: Uint8Array.of(first, 1) },
+    { index: 2, state: Uint8Array.of(first, 2, 2) },
+  ],
 });
 const fingerprint = 'a'.repeat(64);
 let clock = 0;
@@ -37,6 +41,11 @@ describe.each<[string, (limit: number) => Promise<SnapshotStore>]>([
     const found = await store.read(entry?.id ?? '');
     expect([...(found?.tokens ?? [])]).toEqual([7, 2, 3]);
     expect([...(found?.state ?? [])]).toEqual([...snapshot(7).state]);
+    expect(found?.checkpoints.map(({ index, state }) => [index, ...state])).toEqual([
+      [1, 7, 1],
+      [2, 7, 2, 2],
+    ]);
+    expect(entry?.checkpoints).toEqual([1, 2]);
     expect(await store.read('nothing')).toBeUndefined();
   });
 
@@ -55,7 +64,12 @@ describe('a disk', () => {
   test('is found again by the next start, and not by another model', async () => {
     const where = folder();
     await (await disk(where)).write(snapshot(5));
-    expect(firsts(await disk(where))).toEqual([5]);
+    const next = await disk(where);
+    expect(next.entries()).toMatchObject([{ tokens: { 0: 5 }, checkpoints: [1, 2] }]);
+    const found = await next.read(next.entries()[0]?.id ?? '');
+    expect(found?.checkpoints.map(({ state }) => [...state])).toEqual(
+      snapshot(5).checkpoints.map(({ state }) => [...state]),
+    );
     expect(firsts(await disk(where, { fingerprint: 'b'.repeat(64) }))).toEqual([]);
   });
 

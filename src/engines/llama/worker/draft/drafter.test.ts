@@ -9,7 +9,7 @@ const fresh = Int32Array.of(1, 2, 3, 4, 5);
 
 function guesses(pattern: number, draft: DraftModel | undefined, tokens: Int32Array, under?: typeof grammar) {
   const options = { draft: { amount: 2, pattern, model: undefined } };
-  const made = drafter({ options, canRewind: true, draft }, { grammar: under });
+  const made = drafter({ options, context: { memory: 'plain' }, draft }, { grammar: under });
   return made && [...made(tokens, tokens.length, 9)];
 }
 
@@ -25,9 +25,9 @@ test('the model is not asked under a grammar', () => {
 });
 
 test('nobody guesses where nothing asks for it or wrong guesses stay', () => {
-  expect(drafter({ options: { draft: undefined }, canRewind: true, draft: undefined }, { grammar: undefined })).toBe(
-    undefined,
-  );
+  expect(
+    drafter({ options: { draft: undefined }, context: { memory: 'plain' }, draft: undefined }, { grammar: undefined }),
+  ).toBe(undefined);
   const options = { draft: { amount: 2, pattern: 2, model: undefined } };
-  expect(drafter({ options, canRewind: false, draft: model }, { grammar: undefined })).toBeUndefined();
+  expect(drafter({ options, context: { memory: 'state' }, draft: model }, { grammar: undefined })).toBeUndefined();
 });

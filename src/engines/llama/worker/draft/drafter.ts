@@ -10,14 +10,17 @@ import { lookupDraft } from './lookup.ts';
 export function drafter(
   {
     options,
-    canRewind,
+    context,
     draft: model,
-  }: Pick<Loaded, 'canRewind' | 'draft'> & { options: Pick<Loaded['options'], 'draft'> },
+  }: Pick<Loaded, 'draft'> & {
+    options: Pick<Loaded['options'], 'draft'>;
+    context: Pick<Loaded['context'], 'memory'>;
+  },
   { grammar }: Pick<GenerationRequest, 'grammar'>,
 ): GenerationParts['draft'] {
   const { draft } = options;
   const guesser = grammar ? undefined : model;
-  if (!draft || !canRewind || (draft.pattern <= 0 && !guesser)) return undefined;
+  if (!draft || context.memory === 'state' || (draft.pattern <= 0 && !guesser)) return undefined;
   return (tokens, length, most) => {
     const count = Math.min(most, draft.amount);
     const found = draft.pattern > 0 ? lookupDraft(tokens, length, draft.pattern, count) : nothing;

@@ -1,0 +1,156 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { Random } from '../../src/sampling/random.ts';
+import { writeHybridModel, writeRecurrentModel, writeWindowModel } from '../models/memories.ts';
+import { embeddedModel, type LiveServer, liveServers } from './server.ts';
+
+const start = liveServers();
+const folder = mkdtempSync(join(tmpdir(), 'parley-memories-'));
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+const words = 'the tree house runs over seven green hills while old ships sing about rain and bread'.split(' ');
+
+function nonsense(seed: number, count: number): string[] {
+  const random = new Random(seed);
+  return Array.from({ length: count }, () => words[Math.floor(random.next() * words.length)] as string);
+}
+
+/** The prompt with one word changed, that many words before its end. */
+const edited = (prompt: readonly string[], distance: number) => prompt.with(-distance, 'moonlight');
+
+async function post<Reply>(base: string, path: string, body: object): Promise<Reply> {
+  const reply = await fetch(`${base}${path}`, { method: 'POST', body: JSON.stringify(body) });
+  if (!reply.ok) throw new Error(await reply.text());
+  return (await reply.json()) as Reply;
+}
+
+async function complete(base: string, prompt: readonly string[], extra: object = {}) {
+  const { choices, usage } = await post<{
+    choices: [{ text: string; logprobs: { token_logprobs: number[] } }];
+    usage: { prompt_tokens: number; prompt_tokens_details: { cached_tokens: number } };
+  }>(base, '/v1/completions', { prompt: prompt.join(' '), max_tokens: 8, temperature: 0, logprobs: 1, ...extra });
+  const [{ text, logprobs }] = choices;
+  const { prompt_tokens: all, prompt_tokens_details: details } = usage;
+  return { text, logprobs: logprobs.token_logprobs, all, cached: details.cached_tokens };
+}
+
+/** With chance in it, the logprobs show more than the text does: they depend on all that was read. */
+const sampled = { temperature: 1, top_p: 1, min_p: 0, seed: 5, logprobs: 1 };
+
+async function expectSame(seen: string, fresh: string, prompt: readonly string[]): Promise<number> {
+  const [answer, expected] = await Promise.all([seen, fresh].map((base) => complete(base, prompt, sampled)));
+  for (const [index, value] of (expected?.logprobs ?? []).entries()) {
+    expect(answer?.logprobs[index]).toBeCloseTo(value, 2);
+  }
+  // The same prompt again: only its last token is computed.
+  const [again, greedy] = await Promise.all([seen, fresh].map((base) => complete(base, prompt)));
+  expect([again?.text, again?.cached]).toEqual([greedy?.text, prompt.length - 1]);
+  return answer?.cached ?? -1;
+}
+
+describe.each([
+  ['window', writeWindowModel],
+  ['hybrid', writeHybridModel],
+  ['recurrent', writeRecurrentModel],
+])('a %s model', (name, write) => {
+  const model = join(folder, `${name}.gguf`);
+  // Small batches, so that the window is soon left behind; and attention that rounds the same in batches of any size.
+  const flags = ['--model', model, '--batchsize', '64', '--contextsize', '2048', '--noflashattention'];
+  const two = ['--parallelrequests', '2', '--batchall', '--multiuser', '8'];
+  let fresh: LiveServer;
+  let reusing: LiveServer;
+  beforeAll(async () => {
+    await write(model, embeddedModel);
+    [fresh, reusing] = await Promise.all([start([...flags, '--nofastforward']), start([...flags, ...two])]);
+  });
+  afterAll(() => Promise.all([fresh.stop(), reusing.stop()]));
+
+  test('answers an edited prompt as if it had never seen another, and computes only a part of it', async () => {
+    let prompt = nonsense(1, 500);
+    expect(await expectSame(reusing.base, fresh.base, prompt)).toBe(0);
+    for (const [distance, least] of [
+      [3, 435],
+      [90, 243],
+      [30, 435],
+      [260, 0],
+    ] as const) {
+      prompt = edited(prompt, distance);
+      const cached = await expectSame(reusing.base, fresh.base, prompt);
+      expect(cached).toBeGreaterThanOrEqual(least);
+      expect(cached).toBeLessThanOrEqual(500 - distance);
+    }
+    const report = (await (await fetch(`${reusing.base}/api/extra/cache`)).json()) as {
+      slots: { checkpoints: { count: number; bytes: number } }[];
+      misses: { reused_tokens: number }[];
+    };
+    expect(report.slots[0]?.checkpoints.count).toBeGreaterThan(1);
+    expect(report.slots[0]?.checkpoints.bytes).toBeGreaterThan(100);
+    expect(report.misses.map(({ reused_tokens: tokens }) => tokens).slice(0, 2)).toEqual(
+      name === 'window' ? [497, 410] : [435, 243],
+    );
+  });
+
+  test('goes on with its own reply', async () => {
+    const prompt = nonsense(2, 300);
+    const first = await complete(reusing.base, prompt, { max_tokens: 40 });
+    const next = [...prompt.slice(0, -1), `${prompt.at(-1)}${first.text}`, ...nonsense(3, 30)];
+    const [answer, expected] = [await complete(reusing.base, next), await complete(fresh.base, next)];
+    expect(answer.text).toBe(expected.text);
+    expect(answer.cached).toBeGreaterThan(280);
+  });
+
+  test('takes banned phrases back', async () => {
+    const ask = (base: string, bans: readonly string[]) =>
+      post<{ results: [{ text: string }] }>(base, '/api/v1/generate', {
+        prompt: nonsense(4, 200).join(' '),
+        max_length: 24,
+        temperature: 0,
+        rep_pen: 1,
+        banned_tokens: bans,
+      }).then(({ results: [{ text }] }) => text);
+    const plain = await ask(reusing.base, []);
+    const banned = plain.slice(8, 26);
+    const answer = await ask(reusing.base, [banned]);
+    expect(plain).toContain(banned);
+    expect(answer).not.toContain(banned);
+    expect(answer).toBe(await ask(fresh.base, [banned]));
+  });
+
+  test('serves two at once as it serves one, and copies what they share', async () => {
+    const { base } = reusing;
+    let [one, other] = [nonsense(5, 500), nonsense(6, 350)];
+    for (const distance of [2, 20, 100]) {
+      [one, other] = [edited(one, distance), edited(other, distance + 50)];
+      const both = await Promise.all([one, other].map((prompt) => complete(base, prompt)));
+      const alone = [await complete(fresh.base, one), await complete(fresh.base, other)];
+      expect(both.map(({ text }) => text)).toEqual(alone.map(({ text }) => text));
+    }
+    await complete(base, one);
+    const side = [...one.slice(0, 245), ...nonsense(7, 40)];
+    const answer = await complete(base, side);
+    expect(answer.text).toBe((await complete(fresh.base, side)).text);
+    expect(answer.cached).toBeGreaterThan(240);
+    const again = await complete(base, one);
+    expect([again.text, again.cached]).toEqual([(await complete(fresh.base, one)).text, again.all - 1]);
+  });
+
+  test('gets its prompts back from memory, and from the disk after a restart', async () => {
+    // Guesses that are nearly always wrong must change nothing either.
+    const kept = [...flags, '--smartcache', '--diskcache', join(folder, `${name}-disk`), '--draftngram', '1'];
+    const prompt = nonsense(8, 400);
+    const first = await start(kept);
+    expect(first.output().includes('cannot take guesses back')).toBe(name !== 'window');
+    await complete(first.base, prompt);
+    await complete(first.base, nonsense(9, 300));
+    const [back, expected] = [await complete(first.base, prompt), await complete(fresh.base, prompt)];
+    expect([back.text, back.cached]).toEqual([expected.text, 399]);
+    await first.stop();
+    const second = await start(kept);
+    const again = await complete(second.base, edited(prompt, 10));
+    expect(again.text).toBe((await complete(fresh.base, edited(prompt, 10))).text);
+    expect(again.cached).toBe(335);
+    await second.stop();
+  });
+});
