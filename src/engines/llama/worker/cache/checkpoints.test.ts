@@ -24,6 +24,12 @@ test('one that is made again replaces the old one', () => {
   expect([places(list), list.bytes]).toEqual([[100], 20]);
 });
 
+test('one that the library could not give is none', () => {
+  const list = made();
+  list.add(at(100, 0), 200);
+  expect(places(list)).toEqual([]);
+});
+
 describe('there are never more than', () => {
   test('their number allows', () => {
     const list = made();

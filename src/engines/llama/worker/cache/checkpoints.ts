@@ -32,7 +32,8 @@ export class Checkpoints {
 
   /** Takes one more, and gives up what is least useful to a text of this length where there are too many. */
   add(checkpoint: Checkpoint, end: number): void {
-    if (checkpoint.state.length > this.limits.bytes) return;
+    // Empty: the library could not give it.
+    if (checkpoint.state.length === 0 || checkpoint.state.length > this.limits.bytes) return;
     const list = [...this.#list.filter(({ index }) => index < checkpoint.index), checkpoint];
     while (list.length > this.limits.count || checkpointBytes(list) > this.limits.bytes) {
       const indices = list.map(({ index }) => index);
