@@ -17,6 +17,7 @@ function fakeSlot() {
     get cached() {
       return slot.held?.tokens ?? new Int32Array();
     },
+    reach: (index: number) => index,
     snapshot: () => slot.held,
     get snapshotFigures() {
       return { tokens: slot.cached.length, bytes: slot.held?.state.length ?? 0 };
