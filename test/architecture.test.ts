@@ -40,7 +40,14 @@ const files: readonly SourceFile[] = readdirSync(source, { recursive: true, with
   .sort((a, b) => (a.path < b.path ? -1 : 1));
 
 /** Tests and what is made for them stand outside: they may look at a part from wherever they like. */
-const product = files.filter(({ path }) => !/\.test\.ts$|\/testing\/|\/fixtures\/|\/test-[^/]*$/.test(path));
+const product = files.filter(({ path }) => !/\.test\.ts$|\/testing\/|\/fixtures\/|^engines\/fake\//.test(path));
+
+/** What is made from the product besides the program: documents and measurements. */
+const workbench = ['bench', 'scripts'].flatMap((folder) => {
+  const place = fileURLToPath(new URL(`../${folder}`, import.meta.url));
+  const names = readdirSync(place).filter((name) => /\.m?[jt]s$/.test(name) && !name.endsWith('.test.ts'));
+  return names.map((name) => readFileSync(join(place, name), 'utf8'));
+});
 
 function readSource(file: string): SourceFile {
   const text = readFileSync(file, 'utf8');
@@ -150,6 +157,19 @@ describe('files', () => {
     const sources = files.filter(({ path }) => !path.endsWith('.test.ts'));
     const long = sources.filter(({ text }) => text.split('\n').length > 401).map(({ path }) => path);
     expect(long).toEqual([]);
+  });
+
+  test('export nothing that only tests use', () => {
+    const uses = new Map<string, number>();
+    for (const text of [...product.map((file) => file.text), ...workbench]) {
+      for (const [word] of text.matchAll(/\w+/g)) uses.set(word, (uses.get(word) ?? 0) + 1);
+    }
+    const unused = product.flatMap(({ path, text }) =>
+      [...text.matchAll(/^export (?:async )?(?:const|function\*?|class|interface|type) (\w+)/gm)]
+        .filter(([, name = '']) => uses.get(name) === 1)
+        .map(([, name]) => `${path}: ${name}`),
+    );
+    expect(unused).toEqual([]);
   });
 
   test('are named after what they hold', () => {

@@ -1,5 +1,6 @@
 import type { ChatTags } from './adapters/adapter.ts';
 import { type ChatPrompt, type FlatPromptOptions, flatPrompt } from './flat-prompt.ts';
+import { renderAll } from './lost-turns.ts';
 import type { Conversation } from './messages.ts';
 import type { ChatTemplate, TemplateInput } from './template.ts';
 
@@ -26,7 +27,7 @@ export function chatPrompt(conversation: Conversation, options: ChatPromptOption
   });
   if (template === undefined || (conversation.tools.length > 0 && !templateTools)) return byAdapter([]);
   try {
-    const { prompt, warnings } = template.render({ ...options, conversation });
+    const { prompt, warnings } = renderAll(template, { ...options, conversation });
     const told = warnings.map((warning) => `The chat template says: ${warning}`);
     return { by: 'template', prompt, memory: options.memory ?? '', stop: options.stop, warnings: told };
   } catch (error) {

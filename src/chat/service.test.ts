@@ -198,6 +198,20 @@ describe('tools without the template', () => {
     },
   );
 
+  test.each([
+    ['a call', decision('get_weather', 'yes'), written],
+    ['an answer in words', decision('null', 'no'), 'It is sunny.'],
+  ])('the decision before %s counts as written, and the prompt is the last one', async (_, first, second) => {
+    const tokens = (said: string) => Math.ceil(said.length / 3);
+    const { usage } = await fold(chatWith([first, second]).chat.reply(ask(), ticket));
+    expect(usage).toEqual({
+      promptTokens: 10,
+      cachedTokens: 4,
+      completionTokens: tokens(first) + tokens(second),
+      reasoningTokens: tokens(first),
+    });
+  });
+
   test('a named tool needs no decision', async () => {
     const { chat, asked } = chatWith([written]);
     const generation = await fold(chat.reply(ask({ toolChoice: { type: 'named', name: 'get_weather' } }), ticket));

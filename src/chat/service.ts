@@ -6,12 +6,14 @@ import type { GenerationRequest, SharingTraits, Ticket } from '../core/request.t
 import type { Reservation, TextService } from '../core/text-service.ts';
 import type { ChatTags } from './adapters/adapter.ts';
 import { type ChatPromptResult, chatPrompt } from './chat-prompt.ts';
+import { type Step, withEarlier } from './earlier-steps.ts';
+import type { Tool } from './messages.ts';
 import { answerGrammar, replyGrammar } from './reply-grammar.ts';
 import { ReplyReader } from './reply-reader.ts';
 import type { ChatRequest } from './request.ts';
 import type { ChatTemplate } from './template.ts';
 import { thinkingTags } from './thinking-tags.ts';
-import { chooseTool, forcedCallRequest, forcedCalls } from './tool-steps.ts';
+import { chooseTool, forcedCallRequest, forcedCalls, type Render } from './tool-steps.ts';
 import { toolFormatOf } from './tools/formats.ts';
 
 export interface ChatParts {
@@ -64,13 +66,18 @@ export function chatService(parts: ChatParts): ChatService {
     );
   }
 
-  async function answer(request: ChatRequest, reservation: Reservation, sink: (event: GenerationEvent) => void) {
+  async function answer(request: ChatRequest, reservation: Reservation, tell: (event: GenerationEvent) => void) {
+    const earlier: Step[] = [];
+    const sink = (event: GenerationEvent) => tell(withEarlier(event, earlier));
+    const answerByCall = async () => {
+      const { tool, steps } = await chooseTool(request, questionPrompt(request), reservation);
+      earlier.push(...steps);
+      if (tool) await writeCall(request, tool, reservation, sink);
+      return tool !== undefined;
+    };
     const offered = request.toolChoice.type === 'none' ? [] : request.conversation.tools;
     refuseUnknownTool(request);
-    if (offered.length > 0 && !parts.templateTools) {
-      const called = await answerByCall(request, reservation, sink);
-      if (called) return;
-    }
+    if (offered.length > 0 && !parts.templateTools && (await answerByCall())) return;
     const rendered = await render(request);
     for (const warning of rendered.warnings) parts.warn(warning);
     const withTools = offered.length > 0 && rendered.by === 'template';
@@ -82,21 +89,26 @@ export function chatService(parts: ChatParts): ChatService {
     });
     const thinking = { prompt: rendered.prompt, template: parts.templateText };
     const wanted = replyGrammar(request, format?.name, thinking);
-    if (wanted === 'unspeakable' && (await answerByCall(request, reservation, sink))) return;
+    if (wanted === 'unspeakable' && (await answerByCall())) return;
     const grammar = wanted === 'unspeakable' ? answerGrammar(request, thinking) : wanted;
     const generation = { ...plainGeneration(request, rendered, format?.name), grammar };
     for await (const event of reservation.generate(generation)) reader.read(event).forEach(sink);
   }
 
-  /** The two-step way: ask whether a tool is needed and which, then have the call written under a grammar. */
-  async function answerByCall(request: ChatRequest, reservation: Reservation, sink: (event: GenerationEvent) => void) {
-    const prompt = async (conversation: ChatRequest['conversation']) =>
+  /** For the two-step way, which asks about tools in words: the model is not shown any besides. */
+  function questionPrompt(request: ChatRequest): Render {
+    return async (conversation) =>
       render({ ...request, conversation, toolChoice: { type: 'none' }, continueAssistantTurn: false });
-    const tool = await chooseTool(request, prompt, reservation);
-    if (!tool) return false;
-    const generation = await forcedCallRequest(request, tool, prompt);
+  }
+
+  async function writeCall(
+    request: ChatRequest,
+    tool: Tool,
+    reservation: Reservation,
+    sink: (event: GenerationEvent) => void,
+  ) {
+    const generation = await forcedCallRequest(request, tool, questionPrompt(request));
     for (const event of await forcedCalls(reservation.generate(generation), tool, parts.newCallId)) sink(event);
-    return true;
   }
 
   function plainGeneration(

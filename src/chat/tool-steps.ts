@@ -4,6 +4,7 @@ import type { GenerationRequest } from '../core/request.ts';
 import type { Reservation } from '../core/text-service.ts';
 import { schemaToGrammar } from '../grammar/convert.ts';
 import type { ChatPromptResult } from './chat-prompt.ts';
+import type { Step } from './earlier-steps.ts';
 import { type Conversation, type Message, type Tool, text, wordsOf } from './messages.ts';
 import type { ChatRequest } from './request.ts';
 
@@ -17,17 +18,19 @@ const decisionTokens = 300;
 const yes = ['yes', 'Yes', 'YES'];
 const no = ['no', 'No', 'NO'];
 
-/** The tool to call, or undefined when the model thinks that none is needed. */
-export async function chooseTool(
-  request: ChatRequest,
-  render: Render,
-  reservation: Reservation,
-): Promise<Tool | undefined> {
+export interface Choice {
+  /** The tool to call, or undefined when the model thinks that none is needed. */
+  readonly tool: Tool | undefined;
+  /** The generation that it took, where there was anything to decide. */
+  readonly steps: readonly Step[];
+}
+
+export async function chooseTool(request: ChatRequest, render: Render, reservation: Reservation): Promise<Choice> {
   const { toolChoice, conversation } = request;
   const { tools } = conversation;
-  if (toolChoice.type === 'named') return tools.find(({ name }) => name === toolChoice.name);
+  if (toolChoice.type === 'named') return { tool: tools.find(({ name }) => name === toolChoice.name), steps: [] };
   const required = toolChoice.type === 'required';
-  if (required && tools.length === 1) return tools[0];
+  if (required && tools.length === 1) return { tool: tools[0], steps: [] };
   const names = tools.map(({ name }) => name);
   const question = required ? whichTool(tools) : whetherTool(conversation);
   const { prompt, memory } = await render(asking(conversation, question));
@@ -46,8 +49,9 @@ export async function chooseTool(
   );
   const said = parseObject(decision.text);
   const name = String(said.tool_name ?? 'null');
-  if (!required && !yes.includes(String(said.final_decision))) return undefined;
-  return tools.find((tool) => tool.name === name) ?? (tools.length === 1 ? tools[0] : undefined);
+  const declined = !required && !yes.includes(String(said.final_decision));
+  const named = tools.find((tool) => tool.name === name) ?? (tools.length === 1 ? tools[0] : undefined);
+  return { tool: declined ? undefined : named, steps: [decision] };
 }
 
 /** The request whose reply is the call: a list, so that a model may make the same call with several arguments. */

@@ -21,7 +21,7 @@ const closing =
   'docs/configuration.md tells more.';
 
 /** `--contextsize, -c TOKENS` */
-export function flagSyntax(definition: FlagDefinition): string {
+function flagSyntax(definition: FlagDefinition): string {
   return [definition.names.join(', '), valueSyntax(definition)].filter(Boolean).join(' ');
 }
 

@@ -54,11 +54,11 @@ export function parseCommandLine(words: readonly string[]): Parsed {
 }
 
 /** `-1` and `-.5` are values; a lone dash is one too. */
-export function looksLikeFlag(word: string): boolean {
+function looksLikeFlag(word: string): boolean {
   return word.length > 1 && word.startsWith('-') && !/^-(\d+\.?\d*|\.\d+)(e[+-]?\d+)?$/i.test(word);
 }
 
-export function mostValues(shape: FlagShape): number {
+function mostValues(shape: FlagShape): number {
   if (shape.type === 'switch') return 0;
   return shape.type === 'list' ? (shape.most ?? Number.POSITIVE_INFINITY) : 1;
 }

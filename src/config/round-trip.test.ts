@@ -5,8 +5,8 @@ import type { FlagDefinition, FlagValue } from './flag.ts';
 import { exclusiveGroups, type FlagKey, flagKeys, flagOf, type Settings, settingsFrom } from './flags.ts';
 import { loadSettings } from './load.ts';
 import { parseCommandLine } from './parse.ts';
-import { printCommandLine } from './print.ts';
 import { applyRules } from './rules.ts';
+import { printCommandLine } from './testing/print.ts';
 
 test('printing settings and parsing them gives them again', () => {
   fc.assert(

@@ -130,8 +130,3 @@ export function numberOf(header: Pick<GgufHeader, 'metadata'>, key: string): num
   const value = header.metadata.get(key)?.value;
   return typeof value === 'number' ? value : undefined;
 }
-
-export function arrayOf(header: Pick<GgufHeader, 'metadata'>, key: string): GgufArray | undefined {
-  const value = header.metadata.get(key)?.value;
-  return typeof value === 'object' ? value : undefined;
-}

@@ -3,7 +3,6 @@ import { AppError } from '../core/errors.ts';
 import { composeGrammar, schemaToGrammar } from './convert.ts';
 import { GrammarError } from './error.ts';
 import { literal, ruleName } from './gbnf.ts';
-import { jsonGrammar, jsonObjectGrammar } from './json.ts';
 
 function refusal(schema: unknown): GrammarError {
   try {
@@ -33,18 +32,13 @@ test('a small schema reads as a small grammar', () => {
   ]);
 });
 
-test('an empty schema is any JSON, an object without properties any object', () => {
-  expect(schemaToGrammar({})).toBe(jsonGrammar);
-  expect(schemaToGrammar(true)).toBe(jsonGrammar);
+test('a schema that asks for nothing is any JSON, whatever else it says', () => {
+  const anything = schemaToGrammar({});
+  expect(anything).toContain('value ::= object | array | string | number | ("true" | "false") | "null"');
+  expect(schemaToGrammar(true)).toBe(anything);
   expect(schemaToGrammar({ title: 'Anything', description: 'x', default: 1, $schema: 'https://example.org/' })).toBe(
-    jsonGrammar,
+    anything,
   );
-  const rules = (grammar: string) =>
-    grammar
-      .split('\n')
-      .filter((line) => !/^(root|schema) /.test(line))
-      .sort();
-  expect(rules(schemaToGrammar({ type: 'object' }))).toEqual(rules(jsonObjectGrammar));
 });
 
 test('properties keep their order unless another is asked for', () => {
@@ -171,7 +165,7 @@ describe('a hostile schema is refused before it costs much', () => {
 });
 
 test('a reference to itself that adds nothing allows everything', () => {
-  expect(schemaToGrammar({ $ref: '#' })).toBe(jsonGrammar);
+  expect(schemaToGrammar({ $ref: '#' })).toBe(schemaToGrammar({}));
 });
 
 test('literals and names are written so that the engine reads them back', () => {

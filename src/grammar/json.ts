@@ -1,4 +1,4 @@
-import { choice, createRules, jsonLiteral, type Rules } from './gbnf.ts';
+import { jsonLiteral, type Rules } from './gbnf.ts';
 
 /**
  * `flexible`: one space, or one line break with its indentation, wherever a printer puts blanks; never more, since small
@@ -86,15 +86,4 @@ export function jsonRules(rules: Rules, whitespace: Whitespace): JsonRules {
     },
   };
   return json;
-}
-
-/** Any JSON value. */
-export const jsonGrammar: string = freeGrammar((json) => json.value());
-
-/** Any JSON object. */
-export const jsonObjectGrammar: string = freeGrammar((json) => json.object());
-
-function freeGrammar(root: (json: JsonRules) => string): string {
-  const rules = createRules();
-  return rules.text(choice([root(jsonRules(rules, 'flexible'))]));
 }

@@ -21,7 +21,7 @@ export interface ResponseLimits {
   readonly bytes: number;
 }
 
-export const defaultResponseLimits: ResponseLimits = { responses: 500, bytes: 128 * 1024 * 1024 };
+const defaultResponseLimits: ResponseLimits = { responses: 500, bytes: 128 * 1024 * 1024 };
 
 interface Kept {
   readonly stored: StoredResponse;

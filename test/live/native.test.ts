@@ -143,6 +143,17 @@ describe('what ends or forbids text', () => {
     expect(finish_reason).toBe('stop');
   });
 
+  test('a grammar that was kept goes on where it was, also after a banned phrase was taken back', async () => {
+    const line = 'one, two, three, six\n';
+    const grammar = 'root ::= "one, " ("two, three" | "four, five") ", six"';
+    const kept = { temperature: 0, grammar, grammar_retain_state: true };
+    const first = await client.generate({ ...kept, prompt: line + line, max_length: 2 });
+    expect(first.text).toBe('one,');
+    const banned = { banned_tokens: ['two, three'], max_length: 20 };
+    const second = await client.generate({ ...kept, ...banned, prompt: `${line}${line}one,` });
+    expect(second.text).toBe(' four, five, six');
+  });
+
   test.each([1, 2, 3])('a JSON schema forces a value that fits it (seed %i)', async (sampler_seed) => {
     const schema = {
       type: 'object',

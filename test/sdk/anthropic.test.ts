@@ -1,8 +1,9 @@
 import Anthropic from '@anthropic-ai/sdk';
-import { beforeAll, describe, expect, test } from 'vitest';
-import { type LiveServer, liveServers } from '../live/server.ts';
+import { describe, expect, test } from 'vitest';
+import { liveServers } from '../live/server.ts';
 import { askMessage, bothWays, messageText } from './ask.ts';
 import { anthropicClient } from './clients.ts';
+import { liveClients } from './live-clients.ts';
 import {
   clock,
   greeting,
@@ -16,14 +17,8 @@ import {
   words,
 } from './questions.ts';
 
+const live = liveClients();
 const startServer = liveServers();
-let server: LiveServer;
-let client: Anthropic;
-
-beforeAll(async () => {
-  server = await startServer();
-  client = anthropicClient(server.base);
-});
 
 const model = 'any';
 const hello: Anthropic.MessageParam[] = [{ role: 'user', content: greeting }];
@@ -34,7 +29,7 @@ const callsOf = ({ content }: Anthropic.Message) =>
 const promptTokens = ({ usage }: Anthropic.Message) => usage.input_tokens + (usage.cache_read_input_tokens ?? 0);
 
 describe.each(bothWays)('a message, $way', ({ stream }) => {
-  const send = (fields: Parameters<typeof askMessage>[2]) => askMessage(client, stream, fields);
+  const send = (fields: Parameters<typeof askMessage>[2]) => askMessage(live.anthropic, stream, fields);
 
   test('is answered by the loaded model, and every token is counted', async () => {
     const message = await send({ messages: hello });
@@ -68,7 +63,7 @@ describe.each(bothWays)('a message, $way', ({ stream }) => {
   test('sees the system prompt, and its tokens are counted before as after', async () => {
     for (const system of ['Be brief.', [{ type: 'text' as const, text: 'Be brief.' }]]) {
       const message = await send({ messages: hello, system });
-      const counted = await client.messages.countTokens({ model, messages: hello, system });
+      const counted = await live.anthropic.messages.countTokens({ model, messages: hello, system });
       expect(counted.input_tokens).toBe(promptTokens(message));
       expect(counted.input_tokens).toBeGreaterThan(16);
     }
@@ -91,18 +86,15 @@ describe.each([
   { kind: 'by two steps', flags: [] },
   { kind: 'by the template', flags: ['--jinjatools'] },
 ])('tools $kind', ({ flags }) => {
-  let toolClient: Anthropic;
-  beforeAll(async () => {
-    toolClient = flags.length > 0 ? anthropicClient((await startServer(flags)).base) : client;
-  });
+  const calling = flags.length > 0 ? liveClients(flags) : live;
 
   test.each(bothWays)('are called, and the result is answered, $way', async ({ stream }) => {
-    const first = await askMessage(toolClient, stream, { messages: asks(weatherQuestion), tools });
+    const first = await askMessage(calling.anthropic, stream, { messages: asks(weatherQuestion), tools });
     expect(first.stop_reason).toBe('tool_use');
     expect(first.content).toMatchObject([{ type: 'tool_use', name: 'get_weather', input: { city: 'Paris' } }]);
     expect(first.usage.output_tokens).toBeGreaterThan(10);
     const result = { type: 'tool_result' as const, tool_use_id: callsOf(first)[0]?.id ?? '', content: weatherReport };
-    const second = await askMessage(toolClient, stream, {
+    const second = await askMessage(calling.anthropic, stream, {
       messages: [
         ...asks(weatherQuestion),
         { role: 'assistant', content: first.content },
@@ -116,7 +108,7 @@ describe.each([
 
   test.each(bothWays)('are chosen as the request says, $way', async ({ stream }) => {
     const ask = (content: string, choice: Anthropic.ToolChoice) =>
-      askMessage(toolClient, stream, { messages: asks(content), tools, tool_choice: choice });
+      askMessage(calling.anthropic, stream, { messages: asks(content), tools, tool_choice: choice });
     expect(callsOf(await ask(offTopic, { type: 'any' }))).not.toEqual([]);
     expect(callsOf(await ask(weatherQuestion, { type: 'tool', name: 'get_time' }))).toMatchObject([
       { name: 'get_time' },
@@ -128,7 +120,7 @@ describe.each([
 test('the events of a stream come in their order', async () => {
   const types: string[] = [];
   const asked = { model, messages: hello, max_tokens: 100, temperature: 0, stream: true } as const;
-  for await (const { type } of await client.messages.create(asked)) types.push(type);
+  for await (const { type } of await live.anthropic.messages.create(asked)) types.push(type);
   const deltas = types.filter((type) => type === 'content_block_delta');
   expect(deltas.length).toBeGreaterThan(3);
   expect(types).toEqual([
@@ -143,7 +135,7 @@ test('the events of a stream come in their order', async () => {
 
 test('the stream helper tells the text as it comes', async () => {
   const pieces: string[] = [];
-  const stream = client.messages.stream({ model, messages: hello, max_tokens: 100, temperature: 0 });
+  const stream = live.anthropic.messages.stream({ model, messages: hello, max_tokens: 100, temperature: 0 });
   stream.on('text', (piece) => pieces.push(piece));
   expect(await stream.finalText()).toBe(introduction);
   expect(pieces.length).toBeGreaterThan(3);
@@ -151,7 +143,7 @@ test('the stream helper tells the text as it comes', async () => {
 });
 
 test('a limit far beyond the context is no mistake', async () => {
-  const message = await askMessage(client, true, { messages: hello, max_tokens: 1_000_000 });
+  const message = await askMessage(live.anthropic, true, { messages: hello, max_tokens: 1_000_000 });
   expect(message).toMatchObject({ content: [{ text: introduction }], stop_reason: 'end_turn' });
 });
 
@@ -168,20 +160,20 @@ test('what coding agents send along is no mistake', async () => {
     context_management: { edits: [] },
     betas: ['context-management-2025-06-27'],
   };
-  const message = await client.beta.messages.stream(asked).finalMessage();
+  const message = await live.anthropic.beta.messages.stream(asked).finalMessage();
   expect(message.stop_reason).toBe('end_turn');
   expect(message.content).toMatchObject([{ type: 'text', text: expect.stringMatching(/\w/) }]);
 });
 
 test('a mistake is an error of its class with a request id', async () => {
-  const empty = client.messages.create({ model, max_tokens: 5, messages: [] });
+  const empty = live.anthropic.messages.create({ model, max_tokens: 5, messages: [] });
   await expect(empty).rejects.toBeInstanceOf(Anthropic.BadRequestError);
   await expect(empty).rejects.toMatchObject({
     status: 400,
     type: 'invalid_request_error',
     requestID: expect.stringMatching(/^req_/),
   });
-  await expect(client.messages.batches.list()).rejects.toBeInstanceOf(Anthropic.NotFoundError);
+  await expect(live.anthropic.messages.batches.list()).rejects.toBeInstanceOf(Anthropic.NotFoundError);
 });
 
 test('a server with a password wants it, and a small one no large bodies', async () => {

@@ -1,26 +1,14 @@
 import Anthropic from '@anthropic-ai/sdk';
 import { Ollama } from 'ollama';
 import OpenAI from 'openai';
-import { beforeAll, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { nativeClient } from '../live/client.ts';
-import { type LiveServer, liveServers } from '../live/server.ts';
 import { askChat } from './ask.ts';
-import { anthropicClient, ollamaClient, openaiClient } from './clients.ts';
 import { becomesBusy, becomesIdle, queueEmpties } from './idle.ts';
+import { liveClients } from './live-clients.ts';
 import { clock, greeting, introduction, longStory, longStoryTokens, neverEnding, weather } from './questions.ts';
 
-const startServer = liveServers();
-let server: LiveServer;
-let openai: OpenAI;
-let anthropic: Anthropic;
-let ollama: Ollama;
-
-beforeAll(async () => {
-  server = await startServer();
-  openai = openaiClient(server.base);
-  anthropic = anthropicClient(server.base);
-  ollama = ollamaClient(server.base);
-});
+const live = liveClients();
 
 const model = 'any';
 const hello = [{ role: 'user' as const, content: greeting }];
@@ -35,15 +23,15 @@ const endlessOllama = {
 
 /** The work is given up at once, and the next one is answered. */
 async function freed(): Promise<void> {
-  const { last_token_count: made } = await becomesIdle(server.base);
+  const { last_token_count: made } = await becomesIdle(live.server.base);
   expect(made).toBeLessThan(longStoryTokens);
-  const reply = await askChat(openai, false, { messages: hello });
+  const reply = await askChat(live.openai, false, { messages: hello });
   expect(reply.choices[0]?.message.content).toBe(introduction);
 }
 
 describe('who leaves in the middle of a stream frees the engine', () => {
   test('chat completions', async () => {
-    const stream = await openai.chat.completions.create({ ...endless, stream: true });
+    const stream = await live.openai.chat.completions.create({ ...endless, stream: true });
     let pieces = 0;
     for await (const _ of stream) {
       pieces += 1;
@@ -54,32 +42,32 @@ describe('who leaves in the middle of a stream frees the engine', () => {
   });
 
   test('chat completions, by just not reading on', async () => {
-    for await (const chunk of await openai.chat.completions.create({ ...endless, stream: true })) {
+    for await (const chunk of await live.openai.chat.completions.create({ ...endless, stream: true })) {
       if (chunk.choices[0]?.delta.content) break;
     }
     await freed();
   });
 
   test('Responses', async () => {
-    const stream = await openai.responses.create({ ...endlessResponse, stream: true });
+    const stream = await live.openai.responses.create({ ...endlessResponse, stream: true });
     let id = '';
     for await (const event of stream) {
       if (event.type === 'response.created') id = event.response.id;
       if (event.type === 'response.output_text.delta') stream.controller.abort();
     }
     await freed();
-    await expect(openai.responses.retrieve(id)).rejects.toBeInstanceOf(OpenAI.NotFoundError);
+    await expect(live.openai.responses.retrieve(id)).rejects.toBeInstanceOf(OpenAI.NotFoundError);
   });
 
   test('Messages', async () => {
-    const stream = anthropic.messages.stream(endless);
+    const stream = live.anthropic.messages.stream(endless);
     stream.on('text', () => stream.abort());
     await expect(stream.finalMessage()).rejects.toBeInstanceOf(Anthropic.APIUserAbortError);
     await freed();
   });
 
   test('Ollama', async () => {
-    const stream = await ollama.chat({ ...endlessOllama, stream: true });
+    const stream = await live.ollama.chat({ ...endlessOllama, stream: true });
     const read = async () => {
       for await (const { message } of stream) if (message.content) stream.abort();
     };
@@ -90,14 +78,14 @@ describe('who leaves in the middle of a stream frees the engine', () => {
 
 describe('who leaves while a whole reply is made frees the engine', () => {
   test.each<[string, (signal: AbortSignal) => Promise<unknown>]>([
-    ['chat completions', (signal) => openai.chat.completions.create(endless, { signal })],
-    ['Responses', (signal) => openai.responses.create(endlessResponse, { signal })],
-    ['Messages', (signal) => anthropic.messages.create(endless, { signal })],
+    ['chat completions', (signal) => live.openai.chat.completions.create(endless, { signal })],
+    ['Responses', (signal) => live.openai.responses.create(endlessResponse, { signal })],
+    ['Messages', (signal) => live.anthropic.messages.create(endless, { signal })],
   ])('%s', async (_, ask) => {
     const leaving = new AbortController();
     const reply = ask(leaving.signal);
     reply.catch(() => undefined);
-    await becomesBusy(server.base);
+    await becomesBusy(live.server.base);
     leaving.abort();
     await expect(reply).rejects.toThrow(/abort/i);
     await freed();
@@ -106,9 +94,9 @@ describe('who leaves while a whole reply is made frees the engine', () => {
   test('Ollama', async () => {
     const leaving = new AbortController();
     const fetchUntil: typeof fetch = (input, init) => fetch(input, { ...init, signal: leaving.signal });
-    const reply = new Ollama({ host: server.base, fetch: fetchUntil }).chat({ ...endlessOllama, stream: false });
+    const reply = new Ollama({ host: live.server.base, fetch: fetchUntil }).chat({ ...endlessOllama, stream: false });
     reply.catch(() => undefined);
-    await becomesBusy(server.base);
+    await becomesBusy(live.server.base);
     leaving.abort();
     await expect(reply).rejects.toThrow(/abort/i);
     await freed();
@@ -116,14 +104,14 @@ describe('who leaves while a whole reply is made frees the engine', () => {
 });
 
 test('who leaves while waiting gives the place in the queue back, and the one at work goes on', async () => {
-  const working = await openai.chat.completions.create({ ...endless, stream: true });
+  const working = await live.openai.chat.completions.create({ ...endless, stream: true });
   const waiting = new AbortController();
-  const reply = openai.chat.completions.create({ ...endless, max_tokens: 5 }, { signal: waiting.signal });
+  const reply = live.openai.chat.completions.create({ ...endless, max_tokens: 5 }, { signal: waiting.signal });
   reply.catch(() => undefined);
-  await nativeClient(server.base).performanceWhere(({ queue }) => queue === 1);
+  await nativeClient(live.server.base).performanceWhere(({ queue }) => queue === 1);
   waiting.abort();
   await expect(reply).rejects.toBeInstanceOf(OpenAI.APIUserAbortError);
-  const { idle } = await queueEmpties(server.base);
+  const { idle } = await queueEmpties(live.server.base);
   expect(idle).toBe(0);
   for await (const { choices } of working) if (choices[0]?.delta.content) break;
   await freed();
@@ -132,9 +120,9 @@ test('who leaves while waiting gives the place in the queue back, and the one at
 test('who leaves while it is decided which tool to call frees the engine', async () => {
   const leaving = new AbortController();
   const tools = [weather, clock].map((tool) => ({ type: 'function' as const, function: tool }));
-  const stream = openai.chat.completions.create({ ...endless, tools, stream: true }, { signal: leaving.signal });
+  const stream = live.openai.chat.completions.create({ ...endless, tools, stream: true }, { signal: leaving.signal });
   stream.catch(() => undefined);
-  await becomesBusy(server.base);
+  await becomesBusy(live.server.base);
   leaving.abort();
   await expect(stream).rejects.toThrow(/abort/i);
   await freed();
@@ -142,9 +130,9 @@ test('who leaves while it is decided which tool to call frees the engine', async
 
 describe('a genkey beside the fields of the dialect', () => {
   test('lets others look at the text and stop it', async () => {
-    const native = nativeClient(server.base);
+    const native = nativeClient(live.server.base);
     const genkey = 'KCPP4242';
-    const stream = await openai.chat.completions.create({ ...endless, stream: true, ...{ genkey } });
+    const stream = await live.openai.chat.completions.create({ ...endless, stream: true, ...{ genkey } });
     let text = '';
     let seen = '';
     let reason: string | null | undefined;
@@ -162,20 +150,20 @@ describe('a genkey beside the fields of the dialect', () => {
     expect(seen.length).toBeGreaterThanOrEqual(20);
     expect(text.startsWith(seen)).toBe(true);
     expect(reason).toBe('length');
-    await becomesIdle(server.base);
+    await becomesIdle(live.server.base);
     expect(await native.check(genkey)).toBe(text);
   });
 
   test.each<[string, (fields: object) => Promise<unknown>]>([
-    ['Responses', (fields) => openai.responses.create({ ...endlessResponse, ...fields })],
-    ['Messages', (fields) => anthropic.messages.create({ ...endless, ...fields })],
-    ['Ollama', (fields) => ollama.chat({ ...endlessOllama, stream: false, ...fields })],
+    ['Responses', (fields) => live.openai.responses.create({ ...endlessResponse, ...fields })],
+    ['Messages', (fields) => live.anthropic.messages.create({ ...endless, ...fields })],
+    ['Ollama', (fields) => live.ollama.chat({ ...endlessOllama, stream: false, ...fields })],
   ])('stops a whole reply of %s, which is then as long as it got', async (_, ask) => {
-    const native = nativeClient(server.base);
+    const native = nativeClient(live.server.base);
     const genkey = 'KCPP77';
     const reply = ask({ genkey });
     reply.catch(() => undefined);
-    await becomesBusy(server.base);
+    await becomesBusy(live.server.base);
     while ((await native.check(genkey)) === '');
     await native.post('/api/extra/abort', { genkey });
     const text = JSON.stringify(await reply);

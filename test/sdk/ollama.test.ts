@@ -1,8 +1,7 @@
-import type { GenerateRequest, GenerateResponse, Ollama } from 'ollama';
-import { beforeAll, describe, expect, test } from 'vitest';
-import { type LiveServer, liveServers } from '../live/server.ts';
+import type { GenerateRequest, GenerateResponse } from 'ollama';
+import { describe, expect, test } from 'vitest';
 import { askOllama, bothWays } from './ask.ts';
-import { ollamaClient } from './clients.ts';
+import { liveClients } from './live-clients.ts';
 import {
   clock,
   greeting,
@@ -14,14 +13,7 @@ import {
   weatherReport,
 } from './questions.ts';
 
-const startServer = liveServers();
-let server: LiveServer;
-let client: Ollama;
-
-beforeAll(async () => {
-  server = await startServer();
-  client = ollamaClient(server.base);
-});
+const live = liveClients();
 
 const model = 'parley-mini';
 const name = 'koboldcpp/parley-mini:latest';
@@ -29,7 +21,7 @@ const hello = [{ role: 'user', content: greeting }];
 const tools = [weather, clock].map((tool) => ({ type: 'function', function: tool }));
 
 describe.each(bothWays)('a chat, $way', ({ stream }) => {
-  const chat = (fields: Parameters<typeof askOllama>[2]) => askOllama(client, stream, fields);
+  const chat = (fields: Parameters<typeof askOllama>[2]) => askOllama(live.ollama, stream, fields);
 
   test('is answered, and every token and all time is counted', async () => {
     const reply = await chat({ messages: hello });
@@ -76,21 +68,18 @@ describe.each([
   { kind: 'by two steps', flags: [] },
   { kind: 'by the template', flags: ['--jinjatools'] },
 ])('tools $kind', ({ flags }) => {
-  let toolClient: Ollama;
-  beforeAll(async () => {
-    toolClient = flags.length > 0 ? ollamaClient((await startServer(flags)).base) : client;
-  });
+  const calling = flags.length > 0 ? liveClients(flags) : live;
 
   test.each(bothWays)('are called, and the result is answered, $way', async ({ stream }) => {
     const question = { role: 'user', content: weatherQuestion };
-    const { message, done_reason: reason } = await askOllama(toolClient, stream, { messages: [question], tools });
+    const { message, done_reason: reason } = await askOllama(calling.ollama, stream, { messages: [question], tools });
     expect(message).toMatchObject({
       content: '',
       tool_calls: [{ function: { name: 'get_weather', arguments: { city: 'Paris' } } }],
     });
     expect(reason).toBe('stop');
     const result = { role: 'tool', tool_name: 'get_weather', content: weatherReport };
-    const answer = await askOllama(toolClient, stream, { messages: [question, message, result], tools });
+    const answer = await askOllama(calling.ollama, stream, { messages: [question, message, result], tools });
     expect(answer.message.tool_calls ?? []).toEqual([]);
     expect(answer.message.content).toMatch(flags.length > 0 ? /21.*Paris/ : /Paris/);
   });
@@ -99,10 +88,10 @@ describe.each([
 describe.each(bothWays)('a completion, $way', ({ stream }) => {
   const generate = async (fields: Omit<GenerateRequest, 'model' | 'stream'>): Promise<GenerateResponse> => {
     const asked = { model, ...fields, options: { temperature: 0, num_predict: 40, ...fields.options } };
-    if (!stream) return client.generate({ ...asked, stream: false });
+    if (!stream) return live.ollama.generate({ ...asked, stream: false });
     let response = '';
     let last: GenerateResponse | undefined;
-    for await (const part of await client.generate({ ...asked, stream: true })) {
+    for await (const part of await live.ollama.generate({ ...asked, stream: true })) {
       response += part.response;
       last = part;
     }
@@ -133,50 +122,50 @@ describe.each(bothWays)('a completion, $way', ({ stream }) => {
 });
 
 test('the model is listed, shown and said to be running', async () => {
-  const { models } = await client.list();
+  const { models } = await live.ollama.list();
   expect(models).toMatchObject([{ name, model: name, details: { family: 'llama', quantization_level: 'Q6_K' } }]);
-  const running = await client.ps();
+  const running = await live.ollama.ps();
   expect(running.models).toMatchObject([{ name, digest: models[0]?.digest }]);
-  const shown = await client.show({ model });
+  const shown = await live.ollama.show({ model });
   expect(shown).toMatchObject({ details: { format: 'gguf' }, capabilities: expect.arrayContaining(['completion']) });
   expect(shown.template).toContain('im_start');
   expect(JSON.stringify(shown.model_info)).toContain('"llama.context_length":2048');
   // Every name is answered by the loaded model, so every name shows it.
-  expect((await client.show({ model: 'another' })).modelfile).toBe(shown.modelfile);
+  expect((await live.ollama.show({ model: 'another' })).modelfile).toBe(shown.modelfile);
 });
 
 test('the version is one that apps accept', async () => {
-  expect((await client.version()).version).toMatch(/^\d+\.\d+\.\d+$/);
+  expect((await live.ollama.version()).version).toMatch(/^\d+\.\d+\.\d+$/);
 });
 
 test('how long the model stays loaded can be said in every form that apps use', async () => {
   for (const keep_alive of ['5m', 300, -1]) {
-    const { message } = await askOllama(client, false, { messages: hello, keep_alive });
+    const { message } = await askOllama(live.ollama, false, { messages: hello, keep_alive });
     expect(message.content).toBe(introduction);
   }
-  const wrong = askOllama(client, false, { messages: hello, keep_alive: 'for ever' });
+  const wrong = askOllama(live.ollama, false, { messages: hello, keep_alive: 'for ever' });
   await expect(wrong).rejects.toMatchObject({ status_code: 400, error: expect.stringContaining('keep_alive') });
 });
 
 describe('a model that was let go', () => {
-  const letGo = () => client.generate({ model, prompt: '', keep_alive: 0 });
+  const letGo = () => live.ollama.generate({ model, prompt: '', keep_alive: 0 });
 
   test('is loaded again by a call without a prompt', async () => {
     expect(await letGo()).toMatchObject({ response: '', done_reason: 'unload' });
-    expect(await client.generate({ model, prompt: '' })).toMatchObject({ response: '', done_reason: 'load' });
+    expect(await live.ollama.generate({ model, prompt: '' })).toMatchObject({ response: '', done_reason: 'load' });
   });
 
   test('is loaded again by the next question', async () => {
     await letGo();
-    expect((await askOllama(client, false, { messages: hello })).message.content).toBe(introduction);
+    expect((await askOllama(live.ollama, false, { messages: hello })).message.content).toBe(introduction);
   });
 
   test('stays again as long as before, once it is back', async () => {
     await letGo();
-    await askOllama(client, false, { messages: hello });
-    const worker = server.worker();
-    await askOllama(client, false, { messages: hello });
-    expect(server.worker()).toBe(worker);
-    expect((await client.ps()).models).toHaveLength(1);
+    await askOllama(live.ollama, false, { messages: hello });
+    const worker = live.server.worker();
+    await askOllama(live.ollama, false, { messages: hello });
+    expect(live.server.worker()).toBe(worker);
+    expect((await live.ollama.ps()).models).toHaveLength(1);
   });
 });

@@ -1,11 +1,9 @@
 import type OpenAI from 'openai';
-import { beforeAll, describe, expect, test } from 'vitest';
-import { liveServers } from '../live/server.ts';
+import { describe, expect, test } from 'vitest';
 import { askChat, bothWays } from './ask.ts';
-import { openaiClient } from './clients.ts';
+import { liveClients } from './live-clients.ts';
 import { clock, offTopic, weather, weatherQuestion, weatherReport } from './questions.ts';
 
-const startServer = liveServers();
 const tools = [weather, clock].map((tool) => ({ type: 'function' as const, function: tool }));
 const question = (content: string): OpenAI.ChatCompletionMessageParam[] => [{ role: 'user', content }];
 
@@ -14,14 +12,11 @@ describe.each([
   { kind: 'by two steps', flags: [] },
   { kind: 'by the template', flags: ['--jinjatools'] },
 ])('tools $kind', ({ flags }) => {
-  let client: OpenAI;
-  beforeAll(async () => {
-    client = openaiClient((await startServer(flags)).base);
-  });
+  const live = liveClients(flags);
 
   describe.each(bothWays)('$way', ({ stream }) => {
     const chat = async (fields: Parameters<typeof askChat>[2]) => {
-      const reply = await askChat(client, stream, { tools, ...fields });
+      const reply = await askChat(live.openai, stream, { tools, ...fields });
       const [choice] = reply.choices;
       if (!choice) throw new Error('no choice');
       const calls = (choice.message.tool_calls ?? []).flatMap((call) => (call.type === 'function' ? [call] : []));
@@ -90,8 +85,8 @@ describe.each([
 
   test('a stream with a call has the same usage as the whole reply', async () => {
     const [whole, streamed] = [
-      await askChat(client, false, { messages: question(weatherQuestion), tools }),
-      await askChat(client, true, { messages: question(weatherQuestion), tools }),
+      await askChat(live.openai, false, { messages: question(weatherQuestion), tools }),
+      await askChat(live.openai, true, { messages: question(weatherQuestion), tools }),
     ];
     expect(streamed.usage?.prompt_tokens).toBe(whole.usage?.prompt_tokens);
     expect(streamed.usage?.completion_tokens).toBe(whole.usage?.completion_tokens);

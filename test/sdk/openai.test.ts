@@ -1,19 +1,11 @@
 import OpenAI from 'openai';
-import { beforeAll, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { nativeClient } from '../live/client.ts';
-import { type LiveServer, liveServers } from '../live/server.ts';
 import { askChat, bothWays } from './ask.ts';
-import { openaiClient } from './clients.ts';
+import { liveClients } from './live-clients.ts';
 import { greeting, introduction, longStory, personQuestion, personSchema } from './questions.ts';
 
-const startServer = liveServers();
-let server: LiveServer;
-let client: OpenAI;
-
-beforeAll(async () => {
-  server = await startServer();
-  client = openaiClient(server.base);
-});
+const live = liveClients();
 
 const model = 'any';
 const hello = [{ role: 'user' as const, content: greeting }];
@@ -22,7 +14,7 @@ const person = [{ role: 'user' as const, content: personQuestion }];
 const text = ({ choices }: OpenAI.ChatCompletion) => choices[0]?.message.content ?? '';
 
 describe.each(bothWays)('a chat, $way', ({ stream }) => {
-  const chat = (fields: Parameters<typeof askChat>[2]) => askChat(client, stream, fields);
+  const chat = (fields: Parameters<typeof askChat>[2]) => askChat(live.openai, stream, fields);
 
   test('is answered by the loaded model, and every token is counted', async () => {
     const reply = await chat({ messages: hello });
@@ -76,7 +68,10 @@ describe.each(bothWays)('a chat, $way', ({ stream }) => {
   });
 
   test('does not use a token that is biased away', async () => {
-    const answer = await nativeClient(server.base).post('/api/extra/tokencount', { prompt: ' Parley', special: false });
+    const answer = await nativeClient(live.server.base).post('/api/extra/tokencount', {
+      prompt: ' Parley',
+      special: false,
+    });
     const { ids } = answer.json() as { ids: number[] };
     const bias = Object.fromEntries(ids.map((id) => [id, -100]));
     expect(text(await chat({ messages: hello, logit_bias: bias }))).not.toContain(' Parley');
@@ -109,7 +104,7 @@ describe('a stream of chat chunks', () => {
   const chunksOf = async (fields: object = {}) => {
     const chunks: OpenAI.ChatCompletionChunk[] = [];
     const asked = { model, messages: hello, temperature: 0, max_tokens: 40, stream: true, ...fields } as const;
-    for await (const chunk of await client.chat.completions.create(asked)) chunks.push(chunk);
+    for await (const chunk of await live.openai.chat.completions.create(asked)) chunks.push(chunk);
     return chunks;
   };
 
@@ -134,7 +129,7 @@ describe('a plain completion', () => {
   const continued = ', there was a little girl named Lily. She loved to';
 
   test('goes on with the text', async () => {
-    const { choices, usage } = await client.completions.create(asked);
+    const { choices, usage } = await live.openai.completions.create(asked);
     expect(choices).toMatchObject([{ index: 0, text: continued, finish_reason: 'length' }]);
     expect(usage).toMatchObject({ prompt_tokens: 4, completion_tokens: 12, total_tokens: 16 });
   });
@@ -143,7 +138,7 @@ describe('a plain completion', () => {
     const pieces: string[] = [];
     let usage: OpenAI.CompletionUsage | null | undefined;
     const options = { stream: true, stream_options: { include_usage: true } } as const;
-    for await (const chunk of await client.completions.create({ ...asked, ...options })) {
+    for await (const chunk of await live.openai.completions.create({ ...asked, ...options })) {
       if (chunk.choices[0]?.text) pieces.push(chunk.choices[0].text);
       usage = chunk.usage ?? usage;
     }
@@ -153,7 +148,11 @@ describe('a plain completion', () => {
   });
 
   test('can be several, each with its echo', async () => {
-    const { choices } = await client.completions.create({ ...asked, prompt: [asked.prompt, 'The cat'], echo: true });
+    const { choices } = await live.openai.completions.create({
+      ...asked,
+      prompt: [asked.prompt, 'The cat'],
+      echo: true,
+    });
     expect(choices.map((choice) => choice.text)).toEqual([
       asked.prompt + continued,
       expect.stringMatching(/^The cat\W?\s?\w/),
@@ -163,14 +162,14 @@ describe('a plain completion', () => {
 
 test('the model can be found under the name that replies carry', async () => {
   const listed: string[] = [];
-  for await (const each of client.models.list()) listed.push(each.id);
+  for await (const each of live.openai.models.list()) listed.push(each.id);
   expect(listed).toEqual(['koboldcpp/parley-mini']);
-  expect(await client.models.retrieve('koboldcpp/parley-mini')).toMatchObject({ object: 'model' });
-  await expect(client.models.retrieve('another')).rejects.toBeInstanceOf(OpenAI.NotFoundError);
+  expect(await live.openai.models.retrieve('koboldcpp/parley-mini')).toMatchObject({ object: 'model' });
+  await expect(live.openai.models.retrieve('another')).rejects.toBeInstanceOf(OpenAI.NotFoundError);
 });
 
 test('a mistake names the field', async () => {
-  const wrong = client.chat.completions.create({ model, messages: hello, n: 0 });
+  const wrong = live.openai.chat.completions.create({ model, messages: hello, n: 0 });
   await expect(wrong).rejects.toBeInstanceOf(OpenAI.BadRequestError);
   await expect(wrong).rejects.toMatchObject({ status: 400, param: 'n', type: 'invalid_request_error' });
 });

@@ -1,30 +1,19 @@
-import type Anthropic from '@anthropic-ai/sdk';
-import type { Ollama } from 'ollama';
-import type OpenAI from 'openai';
-import { beforeAll, describe, expect, test } from 'vitest';
-import { type LiveServer, liveServers } from '../live/server.ts';
+import { describe, expect, test } from 'vitest';
 import { askChat, askMessage, askOllama, askResponse, bothWays } from './ask.ts';
-import { anthropicClient, ollamaClient, openaiClient } from './clients.ts';
+import { liveClients } from './live-clients.ts';
 import { words } from './questions.ts';
 
-const startServer = liveServers();
 const contextSize = 256;
 const messages = [{ role: 'user' as const, content: words(400) }];
 /** The words, and the marks of a turn around them. */
 const promptTokens = 409;
 
 describe('a conversation that does not fit is refused', () => {
-  let openai: OpenAI;
-  let anthropic: Anthropic;
-  let ollama: Ollama;
-  beforeAll(async () => {
-    const { base } = await startServer(['--contextsize', String(contextSize)]);
-    [openai, anthropic, ollama] = [openaiClient(base), anthropicClient(base), ollamaClient(base)];
-  });
+  const live = liveClients(['--contextsize', String(contextSize)]);
 
   describe.each(bothWays)('$way', ({ stream }) => {
     test('by chat completions with the code and the words that agents look for', async () => {
-      await expect(askChat(openai, stream, { messages })).rejects.toMatchObject({
+      await expect(askChat(live.openai, stream, { messages })).rejects.toMatchObject({
         status: 400,
         code: 'context_length_exceeded',
         param: 'messages',
@@ -36,7 +25,7 @@ describe('a conversation that does not fit is refused', () => {
 
     test('by plain completions in the same way', async () => {
       const asked = { model: 'any', prompt: words(400), max_tokens: 8, stream };
-      await expect(openai.completions.create(asked)).rejects.toMatchObject({
+      await expect(live.openai.completions.create(asked)).rejects.toMatchObject({
         status: 400,
         code: 'context_length_exceeded',
         param: 'prompt',
@@ -45,7 +34,7 @@ describe('a conversation that does not fit is refused', () => {
     });
 
     test('by Responses with the code that makes agents compact', async () => {
-      await expect(askResponse(openai, stream, { input: messages })).rejects.toMatchObject({
+      await expect(askResponse(live.openai, stream, { input: messages })).rejects.toMatchObject({
         status: 400,
         code: 'context_length_exceeded',
         message: expect.stringMatching(/409.*256/),
@@ -53,7 +42,7 @@ describe('a conversation that does not fit is refused', () => {
     });
 
     test('by Messages in the words that agents look for', async () => {
-      await expect(askMessage(anthropic, stream, { messages })).rejects.toMatchObject({
+      await expect(askMessage(live.anthropic, stream, { messages })).rejects.toMatchObject({
         status: 400,
         type: 'invalid_request_error',
         message: expect.stringContaining('prompt is too long: 409 tokens > 256 maximum'),
@@ -61,7 +50,7 @@ describe('a conversation that does not fit is refused', () => {
     });
 
     test('by Ollama in its own words', async () => {
-      await expect(askOllama(ollama, stream, { messages })).rejects.toMatchObject({
+      await expect(askOllama(live.ollama, stream, { messages })).rejects.toMatchObject({
         status_code: 400,
         error: expect.stringMatching(/exceeds the context length.*409.*256/),
       });
@@ -74,18 +63,15 @@ describe('a conversation that does not fit is refused', () => {
       { role: 'assistant' as const, content: 'Yes.' },
     ];
     const input = [...[1, 2, 3, 4, 5, 6, 7, 8].flatMap(turn), { role: 'user' as const, content: 'Hello!' }];
-    await expect(askResponse(openai, false, { input })).rejects.toMatchObject({ code: 'context_length_exceeded' });
-    const response = await askResponse(openai, false, { input, truncation: 'auto', max_output_tokens: 8 });
+    await expect(askResponse(live.openai, false, { input })).rejects.toMatchObject({ code: 'context_length_exceeded' });
+    const response = await askResponse(live.openai, false, { input, truncation: 'auto', max_output_tokens: 8 });
     expect(response.usage?.input_tokens).toBeLessThanOrEqual(contextSize - 8);
   });
 });
 
 /** The official clients hide headers in different ways; the plain request shows them all. */
 describe('with --contextoverflow trim the beginning is dropped, and the reply says how much', () => {
-  let server: LiveServer;
-  beforeAll(async () => {
-    server = await startServer(['--contextsize', String(contextSize), '--contextoverflow', 'trim']);
-  });
+  const live = liveClients(['--contextsize', String(contextSize), '--contextoverflow', 'trim']);
 
   test.each<[string, object]>([
     ['/v1/chat/completions', { messages, max_tokens: 8 }],
@@ -95,7 +81,7 @@ describe('with --contextoverflow trim the beginning is dropped, and the reply sa
     ['/api/chat', { model: 'any', messages, options: { num_predict: 8 }, stream: false }],
     ['/api/generate', { model: 'any', prompt: words(400), options: { num_predict: 8 }, stream: false }],
   ])('%s', async (path, body) => {
-    const answer = await fetch(`${server.base}${path}`, { method: 'POST', body: JSON.stringify(body) });
+    const answer = await fetch(`${live.server.base}${path}`, { method: 'POST', body: JSON.stringify(body) });
     expect(answer.status).toBe(200);
     expect(Number(answer.headers.get('x-parley-dropped-tokens'))).toBeGreaterThanOrEqual(400 - contextSize);
     await answer.text();
@@ -104,7 +90,7 @@ describe('with --contextoverflow trim the beginning is dropped, and the reply sa
   test('/v1/responses, where leaving out whole messages is enough', async () => {
     const input = [...messages, { role: 'assistant', content: 'Yes.' }, { role: 'user', content: 'Hello!' }];
     const body = JSON.stringify({ input, max_output_tokens: 8 });
-    const answer = await fetch(`${server.base}/v1/responses`, { method: 'POST', body });
+    const answer = await fetch(`${live.server.base}/v1/responses`, { method: 'POST', body });
     expect(answer.headers.get('x-parley-dropped-messages')).toBe('1');
     await answer.text();
   });

@@ -1,8 +1,7 @@
 import OpenAI from 'openai';
-import { beforeAll, describe, expect, test } from 'vitest';
-import { type LiveServer, liveServers } from '../live/server.ts';
+import { describe, expect, test } from 'vitest';
 import { askResponse, bothWays } from './ask.ts';
-import { openaiClient } from './clients.ts';
+import { liveClients } from './live-clients.ts';
 import {
   clock,
   greeting,
@@ -16,14 +15,7 @@ import {
   weatherReport,
 } from './questions.ts';
 
-const startServer = liveServers();
-let server: LiveServer;
-let client: OpenAI;
-
-beforeAll(async () => {
-  server = await startServer();
-  client = openaiClient(server.base);
-});
+const live = liveClients();
 
 const model = 'any';
 const tools = [weather, clock].map((tool) => ({ type: 'function' as const, ...tool, strict: true }));
@@ -31,7 +23,7 @@ const callsOf = ({ output }: OpenAI.Responses.Response) =>
   output.flatMap((item) => (item.type === 'function_call' ? [item] : []));
 
 describe.each(bothWays)('a response, $way', ({ stream }) => {
-  const respond = (fields: Parameters<typeof askResponse>[2]) => askResponse(client, stream, fields);
+  const respond = (fields: Parameters<typeof askResponse>[2]) => askResponse(live.openai, stream, fields);
 
   test('holds one message, and every token is counted', async () => {
     const response = await respond({ input: greeting });
@@ -82,20 +74,20 @@ describe.each(bothWays)('a response, $way', ({ stream }) => {
 
   test('can be fetched again, with what it answers, until it is deleted', async () => {
     const made = await respond({ input: greeting, metadata: { topic: 'names' } });
-    const fetched = await client.responses.retrieve(made.id);
+    const fetched = await live.openai.responses.retrieve(made.id);
     expect(fetched).toMatchObject({
       id: made.id,
       metadata: { topic: 'names' },
       output: [{ id: made.output[0]?.id, status: 'completed' }],
       output_text: introduction,
     });
-    const replayed = await client.responses.stream({ response_id: made.id }).finalResponse();
+    const replayed = await live.openai.responses.stream({ response_id: made.id }).finalResponse();
     expect(replayed.output_text).toBe(introduction);
     const items: OpenAI.Responses.ResponseItem[] = [];
-    for await (const item of client.responses.inputItems.list(made.id)) items.push(item);
+    for await (const item of live.openai.responses.inputItems.list(made.id)) items.push(item);
     expect(items).toMatchObject([{ type: 'message', role: 'user', content: [{ type: 'input_text', text: greeting }] }]);
-    await client.responses.delete(made.id);
-    await expect(client.responses.retrieve(made.id)).rejects.toBeInstanceOf(OpenAI.NotFoundError);
+    await live.openai.responses.delete(made.id);
+    await expect(live.openai.responses.retrieve(made.id)).rejects.toBeInstanceOf(OpenAI.NotFoundError);
     await expect(respond({ input: 'And?', previous_response_id: made.id })).rejects.toMatchObject({
       status: 400,
       code: 'previous_response_not_found',
@@ -104,7 +96,7 @@ describe.each(bothWays)('a response, $way', ({ stream }) => {
 
   test('is not kept when that is not wanted', async () => {
     const { id } = await respond({ input: greeting, store: false });
-    await expect(client.responses.retrieve(id)).rejects.toBeInstanceOf(OpenAI.NotFoundError);
+    await expect(live.openai.responses.retrieve(id)).rejects.toBeInstanceOf(OpenAI.NotFoundError);
   });
 });
 
@@ -112,18 +104,15 @@ describe.each([
   { kind: 'by two steps', flags: [] },
   { kind: 'by the template', flags: ['--jinjatools'] },
 ])('tools $kind', ({ flags }) => {
-  let toolClient: OpenAI;
-  beforeAll(async () => {
-    toolClient = flags.length > 0 ? openaiClient((await startServer(flags)).base) : client;
-  });
+  const calling = flags.length > 0 ? liveClients(flags) : live;
 
   test.each(bothWays)('are called, and the result is answered with nothing else sent, $way', async ({ stream }) => {
-    const first = await askResponse(toolClient, stream, { input: weatherQuestion, tools });
+    const first = await askResponse(calling.openai, stream, { input: weatherQuestion, tools });
     const [call] = callsOf(first);
     expect(first.output).toMatchObject([{ type: 'function_call', name: 'get_weather', status: 'completed' }]);
     expect(JSON.parse(call?.arguments ?? '')).toEqual({ city: 'Paris' });
     expect(first.usage?.output_tokens).toBeGreaterThan(10);
-    const second = await askResponse(toolClient, stream, {
+    const second = await askResponse(calling.openai, stream, {
       input: [{ type: 'function_call_output', call_id: call?.call_id ?? '', output: weatherReport }],
       previous_response_id: first.id,
       tools,
@@ -134,7 +123,7 @@ describe.each([
 
   test.each(bothWays)('are chosen as the request says, $way', async ({ stream }) => {
     const ask = (input: string, choice: OpenAI.Responses.ResponseCreateParams['tool_choice'] & {}) =>
-      askResponse(toolClient, stream, { input, tools, tool_choice: choice });
+      askResponse(calling.openai, stream, { input, tools, tool_choice: choice });
     expect(callsOf(await ask(offTopic, 'required'))).not.toEqual([]);
     expect(callsOf(await ask(weatherQuestion, { type: 'function', name: 'get_time' }))).toMatchObject([
       { name: 'get_time' },
@@ -147,7 +136,7 @@ test('the events of a stream come in their order, numbered without a gap', async
   const types: string[] = [];
   let text = '';
   let ended: OpenAI.Responses.Response | undefined;
-  const stream = await client.responses.create({ model, input: greeting, temperature: 0, stream: true });
+  const stream = await live.openai.responses.create({ model, input: greeting, temperature: 0, stream: true });
   for await (const event of stream) {
     expect(event.sequence_number).toBe(types.length);
     types.push(event.type);
@@ -172,7 +161,13 @@ test('the events of a stream come in their order, numbered without a gap', async
 });
 
 test('the events of a call come in their order', async () => {
-  const stream = await client.responses.create({ model, input: weatherQuestion, temperature: 0, tools, stream: true });
+  const stream = await live.openai.responses.create({
+    model,
+    input: weatherQuestion,
+    temperature: 0,
+    tools,
+    stream: true,
+  });
   const types = new Set<string>();
   for await (const { type } of stream) types.add(type);
   expect([...types]).toEqual([
@@ -187,17 +182,22 @@ test('the events of a call come in their order', async () => {
 });
 
 test('a response in the background is made without anybody listening, and can be cancelled', async () => {
-  const { id, status } = await client.responses.create({ model, input: greeting, temperature: 0, background: true });
+  const { id, status } = await live.openai.responses.create({
+    model,
+    input: greeting,
+    temperature: 0,
+    background: true,
+  });
   expect(['queued', 'in_progress']).toContain(status);
   // A replay of what is not finished waits for its end.
-  const finished = await client.responses.stream({ response_id: id }).finalResponse();
+  const finished = await live.openai.responses.stream({ response_id: id }).finalResponse();
   expect(finished).toMatchObject({ id, status: 'completed', output_text: introduction });
-  const long = await client.responses.create({ model, input: longStory, background: true });
-  expect(await client.responses.cancel(long.id)).toMatchObject({ id: long.id, status: 'cancelled' });
+  const long = await live.openai.responses.create({ model, input: longStory, background: true });
+  expect(await live.openai.responses.cancel(long.id)).toMatchObject({ id: long.id, status: 'cancelled' });
 });
 
 test('the tokens of a request are counted as its usage counts them', async () => {
-  const counted = await client.responses.inputTokens.count({ model, input: greeting, instructions: 'Be kind.' });
-  const { usage } = await askResponse(client, false, { input: greeting, instructions: 'Be kind.' });
+  const counted = await live.openai.responses.inputTokens.count({ model, input: greeting, instructions: 'Be kind.' });
+  const { usage } = await askResponse(live.openai, false, { input: greeting, instructions: 'Be kind.' });
   expect(counted.input_tokens).toBe(usage?.input_tokens);
 });

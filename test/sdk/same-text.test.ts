@@ -1,12 +1,6 @@
-import type Anthropic from '@anthropic-ai/sdk';
-import type { Ollama } from 'ollama';
-import type OpenAI from 'openai';
 import { beforeAll, describe, expect, test } from 'vitest';
-import { liveServers } from '../live/server.ts';
 import { askChat, askMessage, askOllama, askResponse, bothWays, messageText } from './ask.ts';
-import { anthropicClient, ollamaClient, openaiClient } from './clients.ts';
-
-const startServer = liveServers();
+import { type LiveClients, liveClients } from './live-clients.ts';
 
 const system = 'You are a friendly assistant who likes dogs.';
 const turns = [
@@ -17,12 +11,6 @@ const turns = [
 const conversation = [{ role: 'system' as const, content: system }, ...turns];
 const length = 60;
 
-interface Clients {
-  readonly openai: OpenAI;
-  readonly anthropic: Anthropic;
-  readonly ollama: Ollama;
-}
-
 interface Told {
   readonly text: string;
   readonly promptTokens: number | undefined;
@@ -30,7 +18,7 @@ interface Told {
 }
 
 /** One conversation in the words of every dialect. */
-const dialects: Readonly<Record<string, (clients: Clients, stream: boolean) => Promise<Told>>> = {
+const dialects: Readonly<Record<string, (clients: LiveClients, stream: boolean) => Promise<Told>>> = {
   'chat completions': async ({ openai }, stream) => {
     const { choices, usage } = await askChat(openai, stream, { messages: conversation, max_tokens: length });
     const text = choices[0]?.message.content ?? '';
@@ -56,11 +44,9 @@ describe.each([
   { kind: 'the guessed format', flags: [] },
   { kind: 'the template of the model', flags: ['--jinja'] },
 ])('one conversation through $kind', ({ flags }) => {
-  let clients: Clients;
+  const clients = liveClients(flags);
   let expected: Told;
   beforeAll(async () => {
-    const { base } = await startServer(flags);
-    clients = { openai: openaiClient(base), anthropic: anthropicClient(base), ollama: ollamaClient(base) };
     expected = (await dialects['chat completions']?.(clients, false)) as Told;
   });
 

@@ -36,7 +36,7 @@ export interface ChosenAdapter {
   readonly consoleLine: string | undefined;
 }
 
-export const heuristicLine = (name: string): string => `Chat completion heuristic: ${name}`;
+const heuristicLine = (name: string): string => `Chat completion heuristic: ${name}`;
 export const heuristicFailedLine =
   'Chat template heuristics failed to identify chat completions format. Alpaca will be used.';
 

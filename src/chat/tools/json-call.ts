@@ -7,7 +7,7 @@ const header =
 export const jsonCalls: JsonBodyShape = { header, whole: wholeCalls };
 
 /** For arguments that stand before the name, or that are themselves a text of JSON. */
-export function wholeCalls(body: string): readonly WholeCall[] {
+function wholeCalls(body: string): readonly WholeCall[] {
   let value: unknown;
   try {
     value = JSON.parse(body.replace(/\s*```\s*$/, ''));

@@ -28,7 +28,7 @@ export interface FakeEngine extends TextEngine {
   readonly begun: number;
 }
 
-export const fakeModelName = 'fake';
+const fakeModelName = 'fake';
 
 /** A text engine without a model, which says so: for timing and fault tests, never for people. */
 export function fakeEngine({ script, pace, contextSize = 2048 }: FakeEngineParts): FakeEngine {

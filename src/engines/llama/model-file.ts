@@ -15,7 +15,7 @@ export async function readModelFile(path: string): Promise<ModelFile> {
   return { path, shape: modelShape(header), chatTemplate: textOf(header, 'tokenizer.chat_template') };
 }
 
-export function modelShape(header: GgufHeader): ModelShape {
+function modelShape(header: GgufHeader): ModelShape {
   const { architecture } = header;
   const fact = (name: string) => numberOf(header, `${architecture}.${name}`);
   const layers = fact('block_count') ?? 0;

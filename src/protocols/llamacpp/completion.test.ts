@@ -157,6 +157,16 @@ test('probabilities are told before and after sampling under different names', a
   );
 });
 
+test('every token that was predicted has its figures, the one that ended the text too', async () => {
+  const end: TokenLogprob = { ...choice('</s>', 2, -1), top: [] };
+  const ended = [...withTokens.slice(0, -1), { ...delta(''), logprobs: [end] } as GenerationEvent, finish];
+  const body = { prompt: '', n_probs: 1, return_tokens: true };
+  expect(await bodyOf(await ask(scripted(ended).parts, complete(body)))).toMatchObject({
+    tokens: [5, 2],
+    completion_probabilities: [{ id: 5 }, { id: 2, token: '</s>' }],
+  });
+});
+
 test('token numbers come where they are asked for', async () => {
   const { parts, asked } = scripted(withTokens);
   const whole = (await bodyOf(await ask(parts, complete({ prompt: '', return_tokens: true })))) as object;

@@ -28,7 +28,7 @@ export function embeddingEndpoints({ embed }: EmbeddingParts): Endpoint[] {
 }
 
 function noEmbeddings(): Reply {
-  return json(errorBody(501, 'This server has no embeddings model. Start it with --embeddingsmodel FILE.'), 501);
+  return json(errorBody(501, 'No embeddings model can be loaded yet.'), 501);
 }
 
 /** A bare array, and each vector in an array of its own: that is where a vector for each token would stand. */

@@ -95,7 +95,7 @@ export const infillFidelity: EndpointFidelity = {
   ],
 };
 
-export const tokenizeFidelity: EndpointFidelity = {
+const tokenizeFidelity: EndpointFidelity = {
   dialect,
   endpoint: 'POST /tokenize',
   fields: [
@@ -113,13 +113,13 @@ export const tokenizeFidelity: EndpointFidelity = {
   ],
 };
 
-export const detokenizeFidelity: EndpointFidelity = {
+const detokenizeFidelity: EndpointFidelity = {
   dialect,
   endpoint: 'POST /detokenize',
   fields: each('honoured', ['tokens']),
 };
 
-export const applyTemplateFidelity: EndpointFidelity = {
+const applyTemplateFidelity: EndpointFidelity = {
   dialect,
   endpoint: 'POST /apply-template',
   fields: [
@@ -129,7 +129,7 @@ export const applyTemplateFidelity: EndpointFidelity = {
   ],
 };
 
-export const embeddingFidelity: EndpointFidelity = {
+const embeddingFidelity: EndpointFidelity = {
   dialect,
   endpoint: 'POST /embedding',
   fields: [

@@ -8,7 +8,7 @@ export interface SettingsView {
   readonly postSampling: boolean;
 }
 
-export const plainView: SettingsView = { stream: false, timingsPerToken: false, postSampling: false };
+const plainView: SettingsView = { stream: false, timingsPerToken: false, postSampling: false };
 
 /** The settings of a request by the names of this dialect: numbers and switches only, nothing that anybody wrote. */
 export function settingsBody(controls: GenerationControls, view: SettingsView = plainView): object {

@@ -1,56 +1,17 @@
 import Anthropic from '@anthropic-ai/sdk';
 import { jsonSchemaOutputFormat } from '@anthropic-ai/sdk/helpers/json-schema';
 import { expect, test } from 'vitest';
-import { chatAdapter } from '../../chat/adapters/adapter.ts';
-import { chatService } from '../../chat/service.ts';
-import { compileTemplate } from '../../chat/template.ts';
 import { AppError } from '../../core/errors.ts';
 import type { GenerationEvent } from '../../core/events.ts';
-import type { TextService } from '../../core/text-service.ts';
-import type { HttpServerOptions } from '../../http/server.ts';
-import { latch, serve } from '../../http/testing/world.ts';
-import { systemTimer } from '../../http/timers.ts';
-import { dialectParts, finishEvent, type Script, scriptedText, startEvent } from '../testing/doubles.ts';
+import { latch } from '../../http/testing/world.ts';
+import { finishEvent } from '../testing/doubles.ts';
+import { begun, chatmlWithTools, type Scripts, type SdkOptions, said, sdkWorld } from '../testing/sdk-world.ts';
 import { messagesEndpoints } from './routes.ts';
 
-/** ChatML with thinking, and calls in the manner of Hermes. */
-const template = String.raw`
-{%- if tools %}{{ '<tools>' + (tools | tojson) + '</tools><tool_call>' }}{% endif -%}
-{%- for message in messages -%}
-  {{- '<|im_start|>' + message.role + '\n' + message.content -}}
-  {%- for call in message.tool_calls or [] %}{{ '<tool_call>' + (call.function | tojson) + '</tool_call>' }}{% endfor -%}
-  {{- '<|im_end|>\n' -}}
-{%- endfor -%}
-{{- '<|im_start|>assistant\n' -}}`;
-
-/** The official client against the real chat service; only the model behind it plays a script. */
-async function world(script: Script, own: { text?: Partial<TextService>; server?: Partial<HttpServerOptions> } = {}) {
-  const { text, asked } = scriptedText(script, own.text);
-  let calls = 0;
-  const chat = chatService({
-    text,
-    tags: chatAdapter({}).tags,
-    templateText: template,
-    template: () => compileTemplate(template),
-    templateTools: true,
-    serverVariables: {},
-    now: () => new Date(0),
-    newCallId: () => {
-      calls += 1;
-      return `toolu_${calls}`;
-    },
-    warn: () => undefined,
-  });
-  const endpoints = messagesEndpoints(dialectParts({ text, chat, startTimer: systemTimer }));
-  const { port } = await serve(endpoints, own.server);
-  const client = new Anthropic({ baseURL: `http://127.0.0.1:${port}`, apiKey: 'secret', maxRetries: 0 });
-  return { client, asked };
+async function world(scripts: Scripts, options: SdkOptions = {}) {
+  const { base, asked } = await sdkWorld(scripts, messagesEndpoints, { template: chatmlWithTools, ...options });
+  return { client: new Anthropic({ baseURL: base, apiKey: 'secret', maxRetries: 0 }), asked };
 }
-
-const says = (...pieces: string[]): GenerationEvent[] => [
-  startEvent(),
-  ...pieces.map((text): GenerationEvent => ({ type: 'text-delta', text })),
-];
 
 const hello = { model: 'any', max_tokens: 100, messages: [{ role: 'user' as const, content: 'Hi' }] };
 
@@ -65,7 +26,7 @@ const weather = {
 };
 
 test('a whole message with its usage and its request id', async () => {
-  const { client, asked } = await world([...says('Hel', 'lo'), finishEvent()]);
+  const { client, asked } = await world(said('Hel', 'lo'));
   const message = await client.messages.create({ ...hello, system: 'Be brief.' });
   expect(message).toMatchObject({
     type: 'message',
@@ -82,7 +43,7 @@ test('a whole message with its usage and its request id', async () => {
 });
 
 test('create with stream: true gives the events in order', async () => {
-  const { client } = await world([...says('Hel', 'lo'), finishEvent()]);
+  const { client } = await world(said('Hel', 'lo'));
   const types: string[] = [];
   for await (const event of await client.messages.create({ ...hello, stream: true })) types.push(event.type);
   expect(types).toEqual([
@@ -97,7 +58,7 @@ test('create with stream: true gives the events in order', async () => {
 });
 
 test('the stream helper adds thinking and text up to the final message', async () => {
-  const { client, asked } = await world([...says('<think>', 'two and two', '</think>', 'Four.'), finishEvent()]);
+  const { client, asked } = await world(said('<think>', 'two and two', '</think>', 'Four.'));
   const stream = client.messages.stream({
     ...hello,
     max_tokens: 4000,
@@ -123,7 +84,7 @@ const called = [
 ];
 
 test('a tool is called, and its result goes back into the conversation', async () => {
-  const { client, asked } = await world([...says(...called), finishEvent()]);
+  const { client, asked } = await world(said(...called));
   const ask = { ...hello, tools: [weather] };
   const streamed = await client.messages.stream(ask).finalMessage();
   const whole = await client.messages.create(ask);
@@ -155,19 +116,19 @@ test('a forced call without a tool of that name is a bad request', async () => {
 });
 
 test('a stop sequence of the request is named', async () => {
-  const { client } = await world([...says('One'), finishEvent({ cause: 'stop-text', stopText: 'END' })]);
+  const { client } = await world([...begun('One'), finishEvent({ cause: 'stop-text', stopText: 'END' })]);
   const message = await client.messages.create({ ...hello, stop_sequences: ['END'] });
   expect(message).toMatchObject({ stop_reason: 'stop_sequence', stop_sequence: 'END' });
 });
 
 test('a prefill is continued', async () => {
-  const { client, asked } = await world([...says(' 4.'), finishEvent()]);
+  const { client, asked } = await world(said(' 4.'));
   await client.messages.create({ ...hello, messages: [...hello.messages, { role: 'assistant', content: '2 + 2 =' }] });
   expect(asked[0]?.request.prompt.endsWith('<|im_start|>assistant\n2 + 2 =')).toBe(true);
 });
 
 test('structured output is held to its schema and parsed', async () => {
-  const { client, asked } = await world([...says('{"city":', '"Paris"}'), finishEvent()]);
+  const { client, asked } = await world(said('{"city":', '"Paris"}'));
   const format = jsonSchemaOutputFormat({ ...weather.input_schema, additionalProperties: false });
   const message = await client.messages.parse({ ...hello, output_config: { format } });
   expect(message.parsed_output).toEqual({ city: 'Paris' });
@@ -181,7 +142,7 @@ test('tokens are counted over the rendered prompt', async () => {
 });
 
 test('the beta client, which adds a query, is served as well', async () => {
-  const { client } = await world([...says('Hello'), finishEvent()]);
+  const { client } = await world(said('Hello'));
   const message = await client.beta.messages.create({ ...hello, betas: ['context-management-2025-06-27'] });
   expect(message.content).toMatchObject([{ type: 'text', text: 'Hello' }]);
 });
@@ -190,7 +151,7 @@ test('a stream that the client ends in the middle ends the generation', async ()
   const ended = latch();
   async function* endless(): AsyncGenerator<GenerationEvent> {
     try {
-      yield* says('Hello');
+      yield* begun('Hello');
       await new Promise(() => undefined);
     } finally {
       ended.open();
@@ -215,7 +176,7 @@ test('a stream that the client ends in the middle ends the generation', async ()
 
 test('an error in the middle of the stream reaches the client with its words', async () => {
   const error = new AppError('engine-lost', { capability: 'text' });
-  const { client } = await world([...says('Hello'), { type: 'error', error }]);
+  const { client } = await world([...begun('Hello'), { type: 'error', error }]);
   await expect(client.messages.stream(hello).finalMessage()).rejects.toThrow('it is being started again');
 });
 
@@ -256,6 +217,6 @@ test('a full queue, a wrong key and a wrong path are errors of their classes', a
   const locked = await world([], { server: { guard: { password: 'another' } } });
   await expect(locked.client.messages.create(hello)).rejects.toThrow(Anthropic.AuthenticationError);
   await expect(locked.client.messages.batches.list()).rejects.toThrow(Anthropic.NotFoundError);
-  const open = await world([...says('Hello'), finishEvent()], { server: { guard: { password: 'secret' } } });
+  const open = await world(said('Hello'), { server: { guard: { password: 'secret' } } });
   expect((await open.client.messages.create(hello)).stop_reason).toBe('end_turn');
 });

@@ -4,7 +4,7 @@ import { nativeFamily } from './errors.ts';
 import { hiddenModelName } from './model-name.ts';
 
 /** The level of this API that clients test feature by feature; not the version of this program. */
-export const koboldVersion = '1.122.1';
+const koboldVersion = '1.122.1';
 const koboldAiVersion = '1.2.5';
 
 /** What can be switched on, by the names of the version reply and in its order. */

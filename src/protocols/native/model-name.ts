@@ -7,7 +7,7 @@ export interface Naming {
   readonly altered: boolean;
 }
 
-export const noModelName = 'inactive';
+const noModelName = 'inactive';
 export const hiddenModelName = 'koboldcpp/protected-model';
 
 /** The name of the text model as clients of this family of servers expect it, one that is still loading included. */

@@ -1,4 +1,3 @@
-import { AppError } from '../../core/errors.ts';
 import type { JsonObject } from '../../http/body.ts';
 import type { Endpoint, Reply } from '../../http/call.ts';
 import { isAbsent, readText } from '../controls/fields.ts';
@@ -36,5 +35,5 @@ function embedOne(body: JsonObject): Reply {
 
 function withoutModel(body: JsonObject): Reply {
   if (readText(body, 'model') === '') return modelRequired;
-  throw new AppError('model-missing', { capability: 'embeddings', flag: '--embeddingsmodel FILE' });
+  return refusal(503, 'No embeddings model can be loaded yet.', { 'x-should-retry': 'false' });
 }

@@ -149,6 +149,23 @@ test('the figures of a token stand on the line that carries it', async () => {
   });
 });
 
+test('tokens that no line shows have no figures: the end of the text, marks around thinking', async () => {
+  const events: GenerationEvent[] = [
+    startEvent(),
+    { type: 'reasoning-delta', text: 'hm', logprobs: [token('hm'), token('</think>'), token('So')] },
+    { type: 'text-delta', text: 'So' },
+    { type: 'text-delta', text: '.', logprobs: [token('.'), token('<|end|>')] },
+    { type: 'text-delta', text: '', logprobs: [token('<|end|>')] },
+    finish,
+  ];
+  const lines = (await linesOf(events, chatShape)).map((line) => JSON.parse(line));
+  const texts = lines.map(({ logprobs }) => logprobs?.map((one: { token: string }) => one.token));
+  expect(texts).toEqual([['hm'], ['So'], ['.'], undefined]);
+  expect((await encodeWhole(play(events), chatShape, facts)).body).toMatchObject({
+    logprobs: [{ token: 'hm' }, { token: 'So' }, { token: '.' }],
+  });
+});
+
 test('an error ends the stream with a line of its own, and no line says that it is done', async () => {
   const error = new AppError('engine-lost', { capability: 'text' });
   const lines = await linesOf([startEvent(), { type: 'text-delta', text: 'Hi' }, { type: 'error', error }], chatShape);

@@ -1,6 +1,7 @@
 import { asAppError } from '../../core/errors.ts';
 import { type GenerationEvent, type TokenLogprob, unreachable } from '../../core/events.ts';
 import type { ToolCall } from '../../core/fold.ts';
+import { spokenTokens } from '../spoken-tokens.ts';
 import {
   doneReasons,
   encodeCall,
@@ -28,6 +29,7 @@ export async function* encodeStream(
     const figures = logprobs ? `,"logprobs":${JSON.stringify(encodeLogprobs(logprobs))}` : '';
     return `${head}${timestamp(facts.now())}",${said},"done":false${figures}}\n`;
   };
+  const spoken = spokenTokens();
   const calls = new Map<number, ToolCall>();
   const warnings: string[] = [];
   const reply = { reasoning: '', text: '' };
@@ -61,14 +63,18 @@ export async function* encodeStream(
         case 'warning':
           warnings.push(event.text);
           break;
-        case 'text-delta':
+        case 'text-delta': {
           if (facts.context) reply.text += event.text;
-          if (event.text !== '' || event.logprobs) yield piece(shape.text(event.text), event.logprobs);
+          const tokens = spoken(event);
+          if (event.text !== '') yield piece(shape.text(event.text), tokens);
           break;
-        case 'reasoning-delta':
+        }
+        case 'reasoning-delta': {
           if (facts.context) reply.reasoning += event.text;
-          if (event.text !== '' || event.logprobs) yield piece(shape.thinking(event.text), event.logprobs);
+          const tokens = spoken(event);
+          if (event.text !== '') yield piece(shape.thinking(event.text), tokens);
           break;
+        }
         case 'tool-start':
           calls.set(event.index, { id: event.id, name: event.name, json: '' });
           break;

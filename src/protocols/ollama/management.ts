@@ -89,7 +89,7 @@ function lines(values: readonly object[], headers: Headers): Reply {
 }
 
 /** The tag says nothing unless it is another than the usual one, and neither does the case. */
-export function isSameModel(asked: string, loaded: string): boolean {
+function isSameModel(asked: string, loaded: string): boolean {
   const plain = (name: string): string => name.toLowerCase().replace(/:latest$/, '');
   const bare = (name: string): string => plain(name).replace(/^.*\//, '');
   return plain(asked) === plain(loaded) || plain(asked) === bare(loaded);

@@ -21,7 +21,7 @@ import {
 import { modelRequired, namedModel, withBody } from './request.ts';
 
 /** The level of the API that apps test for; not the version of this program. */
-export const ollamaVersion = '0.31.0';
+const ollamaVersion = '0.31.0';
 
 export interface ModelParts {
   readonly text: TextService;

@@ -1,53 +1,25 @@
 import { Ollama } from 'ollama';
 import { expect, onTestFinished, test, vi } from 'vitest';
-import type { ChatAdapter } from '../../chat/adapters/adapter.ts';
-import { builtInAdapters } from '../../chat/adapters/named.ts';
-import { chatService } from '../../chat/service.ts';
-import { compileTemplate } from '../../chat/template.ts';
 import { AppError } from '../../core/errors.ts';
 import type { GenerationEvent } from '../../core/events.ts';
-import { createHttpServer } from '../../http/server.ts';
-import { finishEvent, type Script, scriptedText, startEvent } from '../testing/doubles.ts';
+import type { DialectParts } from '../dialect.ts';
+import { finishEvent, readyState, startEvent } from '../testing/doubles.ts';
+import { begun, type Scripts, sdkWorld } from '../testing/sdk-world.ts';
 import { ollamaEndpoints } from './routes.ts';
 import { model, ollamaParts } from './testing/parts.ts';
 
-const template = `{% for m in messages %}<|{{ m.role }}|>{{ m.content }}\n{% endfor %}{% if tools %}<tool_call>{% endif %}<|assistant|>`;
+const template = `{# <think> #}{% for m in messages %}<|{{ m.role }}|>{{ m.content }}\n{% endfor %}{% if tools %}<tool_call>{% endif %}<|assistant|>`;
+const timings = { initMs: 1, promptMs: 2, generationMs: 3, processedTokens: 7 };
+const said = (...pieces: readonly string[]) => [...begun(...pieces), finishEvent({ timings })];
 
-const said = (...texts: readonly string[]): GenerationEvent[] => [
-  startEvent(),
-  ...texts.map((text): GenerationEvent => ({ type: 'text-delta', text })),
-  finishEvent({ timings: { initMs: 1, promptMs: 2, generationMs: 3, processedTokens: 7 } }),
-];
-
-/** The official client in front of the real endpoints, chat and HTTP server; only the model is a script. */
-async function world(script: Script) {
-  const { text, asked } = scriptedText(script, { state: () => ({ type: 'ready', model }) });
-  let ids = 0;
-  const chat = chatService({
-    text,
-    tags: (builtInAdapters.ChatML as ChatAdapter).tags,
-    templateText: `${template}<think>`,
-    template: () => compileTemplate(template),
-    templateTools: true,
-    serverVariables: {},
-    now: () => new Date(0),
-    newCallId: () => `call_${++ids}`,
-    warn: () => undefined,
-  });
-  const { parts, kept } = ollamaParts([], { text, chat });
-  const errors: unknown[] = [];
-  const server = createHttpServer({
-    endpoints: ollamaEndpoints(parts),
-    port: 0,
-    host: '127.0.0.1',
-    onError: (error) => errors.push(error),
-  });
-  const { port } = await server.listen();
-  onTestFinished(async () => {
-    await server.close();
-    expect(errors).toEqual([]);
-  });
-  return { client: new Ollama({ host: `http://127.0.0.1:${port}` }), asked, kept };
+async function world(scripts: Scripts) {
+  const kept: number[] = [];
+  const endpoints = ({ text, chat }: DialectParts) =>
+    ollamaEndpoints({ ...ollamaParts([], { text, chat }).parts, keepAlive: (milliseconds) => kept.push(milliseconds) });
+  const text = { state: () => readyState(model) };
+  const { base, asked, errors } = await sdkWorld(scripts, endpoints, { template, text });
+  onTestFinished(() => expect(errors).toEqual([]));
+  return { client: new Ollama({ host: base }), asked, kept };
 }
 
 const messages = [{ role: 'user', content: 'Hi' }];
@@ -179,7 +151,7 @@ test('a pull succeeds, whole and streamed; what cannot be done is refused', asyn
 
 test('failures reach the user as sentences', async () => {
   const { client } = await world(said('x'));
-  await expect(client.embed({ model: 'm', input: 'x' })).rejects.toThrow('No embeddings model is loaded');
+  await expect(client.embed({ model: 'm', input: 'x' })).rejects.toThrow('No embeddings model can be loaded yet');
   await expect(client.generate({ model: 'm', prompt: 'x', images: ['aGk='] })).rejects.toThrow(
     'Image input (images[0])',
   );

@@ -1,5 +1,6 @@
 import type { GenerationEvent, TokenLogprob } from '../../core/events.ts';
 import { fold } from '../../core/fold.ts';
+import { spokenTokens } from '../spoken-tokens.ts';
 import {
   doneReasons,
   encodeCall,
@@ -46,8 +47,9 @@ export async function encodeWhole(
 
 /** The figures of thinking and text in the order of their tokens, as the stream tells them. */
 async function* noted(events: AsyncIterable<GenerationEvent>, tokens: TokenLogprob[]): AsyncGenerator<GenerationEvent> {
+  const spoken = spokenTokens();
   for await (const event of events) {
-    if ('logprobs' in event && event.logprobs) tokens.push(...event.logprobs);
+    if (event.type === 'text-delta' || event.type === 'reasoning-delta') tokens.push(...(spoken(event) ?? []));
     yield event;
   }
 }

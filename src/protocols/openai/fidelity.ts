@@ -138,7 +138,7 @@ export const completionFidelity: EndpointFidelity = {
   ],
 };
 
-export const inputTokensFidelity: EndpointFidelity = {
+const inputTokensFidelity: EndpointFidelity = {
   dialect,
   endpoint: 'POST /v1/chat/completions/input_tokens',
   fields: chatFidelity.fields.filter(({ field }) =>

@@ -1,6 +1,6 @@
 import type { GenerationEvent } from '../../core/events.ts';
 import { fold, type Generation } from '../../core/fold.ts';
-import { spokenTokens } from './spoken-tokens.ts';
+import { spokenTokens } from '../spoken-tokens.ts';
 
 /** The replies come one after the other; when one fails, those that nobody will read are stopped. */
 export async function collectAll(replies: readonly AsyncIterable<GenerationEvent>[]): Promise<readonly Generation[]> {
@@ -16,13 +16,13 @@ export async function collectAll(replies: readonly AsyncIterable<GenerationEvent
 
 /** Pieces without text only carry figures, which go where their text is. */
 async function* shown(events: AsyncIterable<GenerationEvent>): AsyncGenerator<GenerationEvent> {
-  const spoken = { 'text-delta': spokenTokens(), 'reasoning-delta': spokenTokens() };
+  const spoken = spokenTokens();
   for await (const event of events) {
     if (event.type !== 'text-delta' && event.type !== 'reasoning-delta') {
       yield event;
       continue;
     }
-    const logprobs = spoken[event.type](event);
+    const logprobs = spoken(event);
     if (event.text !== '') yield logprobs ? { ...event, logprobs } : event;
   }
 }

@@ -8,58 +8,22 @@ import OpenAI, {
 } from 'openai';
 import { expect, test } from 'vitest';
 import { turns } from '../../chat/adapters/adapter.ts';
-import { chatService } from '../../chat/service.ts';
 import { AppError } from '../../core/errors.ts';
-import type { GenerationEvent } from '../../core/events.ts';
-import type { TextService } from '../../core/text-service.ts';
-import type { Endpoint } from '../../http/call.ts';
-import type { HttpServerOptions } from '../../http/server.ts';
-import { latch, serve } from '../../http/testing/world.ts';
-import { dialectParts, finishEvent, play, type Script, scriptedText, startEvent } from '../testing/doubles.ts';
+import { latch } from '../../http/testing/world.ts';
+import type { DialectParts } from '../dialect.ts';
+import { finishEvent, startEvent } from '../testing/doubles.ts';
+import { type Scripts, type SdkOptions, said, sdkWorld } from '../testing/sdk-world.ts';
 import { openaiEndpoints } from './routes.ts';
 
 const { tags } = turns(['<system>', '</system>'], ['<user>', '</user>'], ['<assistant>', '</assistant>']);
 
-/** The official client against this dialect on a real socket; the text comes from a script instead of a model. */
-async function world(
-  script: Script | readonly (readonly GenerationEvent[])[],
-  own: Partial<TextService> = {},
-  options: Partial<HttpServerOptions> = {},
-) {
-  const { text, asked } = scriptedText(inTurn(script), own);
-  let calls = 0;
-  const chat = chatService({
-    text,
-    tags,
-    templateText: undefined,
-    template: async () => undefined,
-    templateTools: false,
-    serverVariables: {},
-    now: () => new Date(0),
-    newCallId: () => `call_${++calls}`,
-    warn: () => undefined,
-  });
-  const endpoints: Endpoint[] = openaiEndpoints({
-    ...dialectParts({ text, chat, modelName: () => 'koboldcpp/mini' }),
-    replacePlaceholders: (texts) => texts,
-  });
-  const { port } = await serve(endpoints, options);
-  const client = new OpenAI({ baseURL: `http://127.0.0.1:${port}/v1`, apiKey: 'none', maxRetries: 0 });
-  return { client, asked };
+async function world(scripts: Scripts, options: SdkOptions = {}) {
+  const endpoints = (parts: DialectParts) =>
+    openaiEndpoints({ ...parts, modelName: () => 'koboldcpp/mini', replacePlaceholders: (texts) => texts });
+  const { base, asked } = await sdkWorld(scripts, endpoints, { tags, ...options });
+  return { client: new OpenAI({ baseURL: `${base}/v1`, apiKey: 'none', maxRetries: 0 }), asked };
 }
 
-function inTurn(script: Parameters<typeof world>[0]): Script {
-  if (typeof script === 'function') return script;
-  if (!Array.isArray(script[0])) return script as readonly GenerationEvent[];
-  const left = [...(script as readonly (readonly GenerationEvent[])[])];
-  return () => play(left.shift() ?? []);
-}
-
-const said = (...pieces: string[]): GenerationEvent[] => [
-  startEvent(),
-  ...pieces.map((text): GenerationEvent => ({ type: 'text-delta', text })),
-  finishEvent(),
-];
 const model = 'gpt-3.5-turbo';
 const messages = [{ role: 'user' as const, content: 'Hi' }];
 
@@ -241,14 +205,14 @@ test.each([true, false])('a full context is an error with its code (stream: %s)'
 });
 
 test('a wrong key, a full queue and a missing model', async () => {
-  const locked = await world(said('x'), {}, { guard: { password: 'secret', machineName: 'here' } });
+  const locked = await world(said('x'), { server: { guard: { password: 'secret', machineName: 'here' } } });
   await expect(locked.client.chat.completions.create({ model, messages })).rejects.toBeInstanceOf(AuthenticationError);
   expect((await locked.client.models.list()).data).toHaveLength(1);
 
   const reserve = () => {
     throw new AppError('busy', { retryAfterSeconds: 1 });
   };
-  const full = await world(said('x'), { reserve, generate: reserve });
+  const full = await world(said('x'), { text: { reserve, generate: reserve } });
   await expect(full.client.completions.create({ model, prompt: 'x' })).rejects.toBeInstanceOf(InternalServerError);
   await expect(full.client.chat.completions.create({ model, messages })).rejects.toMatchObject({
     status: 503,

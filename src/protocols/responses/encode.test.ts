@@ -276,16 +276,28 @@ test('events that end without a last one are a failure, not an empty answer', as
   await expect(encodeWhole(play([startEvent()]), session())).rejects.toThrow('stopped in the middle');
 });
 
+const figure = (text: string) => ({ token: 1, text, bytes: [...Buffer.from(text)], logprob: -1, top: [] });
+const saysTokens = (text: string, ...tokens: string[]): GenerationEvent => ({
+  type: 'text-delta',
+  text,
+  logprobs: tokens.map(figure),
+});
+const spoken = (text: string) => ({ token: text, logprob: -1, bytes: [...Buffer.from(text)], top_logprobs: [] });
+
 test('figures of tokens without text wait for the next text, and are told only when asked for', async () => {
-  const figure = { token: 1, text: 'H', bytes: [72], logprob: -1, top: [] };
-  const silent: GenerationEvent = { type: 'text-delta', text: '', logprobs: [figure] };
-  const events = [silent, { ...says('Hi'), logprobs: [figure] } as GenerationEvent, finishEvent()];
-  const shown = { token: 'H', logprob: -1, bytes: [72], top_logprobs: [] };
+  const events = [saysTokens('', 'H'), saysTokens('Hi', 'i'), finishEvent()];
   const told = frames(await streamed(events, { withLogprobs: true }));
   const at = (type: string) => told.find((frame) => frame.type === type)?.logprobs;
-  expect(at('response.output_text.delta')).toEqual([shown, shown]);
-  expect(at('response.output_text.done')).toEqual([shown, shown]);
+  expect(at('response.output_text.delta')).toEqual([spoken('H'), spoken('i')]);
+  expect(at('response.output_text.done')).toEqual([spoken('H'), spoken('i')]);
   expect(await streamed(events)).not.toContain('"token":"H"');
+});
+
+test('tokens that the text does not show have no figures: its end, marks around thinking', async () => {
+  const thought = { ...thinks('hm'), logprobs: [figure('hm'), figure('</think>'), figure('So')] } as GenerationEvent;
+  const events = [thought, says('So'), saysTokens('.', '.', '<|end|>'), saysTokens('', '<|end|>'), finishEvent()];
+  const { response } = await encodeWhole(play(events), session({ withLogprobs: true }));
+  expect(response.output[1]).toMatchObject({ content: [{ text: 'So.', logprobs: [spoken('So'), spoken('.')] }] });
 });
 
 test('thinking is sealed only for those who ask', async () => {

@@ -1,5 +1,6 @@
 import { type FinishReason, type GenerationEvent, type TokenLogprob, unreachable } from '../../core/events.ts';
 import type { StoredItem } from '../../store/responses.ts';
+import { spokenTokens } from '../spoken-tokens.ts';
 import { sealed } from './conversation.ts';
 import { logprobObjects } from './logprobs.ts';
 import { customInput, type OfferedTool } from './tools.ts';
@@ -36,8 +37,7 @@ export class OutputItems {
   readonly #parts: OutputParts;
   readonly #items: StoredItem[] = [];
   #open: OpenItem | undefined;
-  /** The figures of tokens that have not shown any text yet. */
-  #waiting: readonly object[] = noLogprobs;
+  readonly #spoken = spokenTokens();
 
   constructor(parts: OutputParts) {
     this.#parts = parts;
@@ -51,9 +51,10 @@ export class OutputItems {
   read(event: GenerationPart): readonly Change[] {
     switch (event.type) {
       case 'reasoning-delta':
+        this.#spoken(event);
         return event.text === '' ? nothing : this.#grow('reasoning', event.text, noLogprobs);
       case 'text-delta':
-        return this.#text(event.text, event.logprobs);
+        return this.#text(event.text, this.#spoken(event));
       case 'tool-start':
         return this.#begin(this.#call(event.id, event.name));
       case 'tool-delta':
@@ -75,9 +76,7 @@ export class OutputItems {
   }
 
   #text(text: string, logprobs: readonly TokenLogprob[] | undefined): readonly Change[] {
-    const figures =
-      this.#parts.withLogprobs && logprobs ? [...this.#waiting, ...logprobObjects(logprobs)] : this.#waiting;
-    this.#waiting = text === '' ? figures : noLogprobs;
+    const figures = this.#parts.withLogprobs && logprobs ? logprobObjects(logprobs) : noLogprobs;
     return text === '' ? nothing : this.#grow('message', text, figures);
   }
 

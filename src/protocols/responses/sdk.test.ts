@@ -1,57 +1,21 @@
 import OpenAI from 'openai';
 import { expect, test } from 'vitest';
-import { chatAdapter } from '../../chat/adapters/adapter.ts';
-import { chatService } from '../../chat/service.ts';
-import { compileTemplate } from '../../chat/template.ts';
 import { AppError } from '../../core/errors.ts';
 import type { GenerationEvent } from '../../core/events.ts';
 import type { TextService } from '../../core/text-service.ts';
-import { latch, serve } from '../../http/testing/world.ts';
-import { systemTimer } from '../../http/timers.ts';
+import { latch } from '../../http/testing/world.ts';
 import { ResponseStore } from '../../store/responses.ts';
-import { dialectParts, finishEvent, play, scriptedText, startEvent } from '../testing/doubles.ts';
+import type { DialectParts } from '../dialect.ts';
+import { finishEvent, startEvent } from '../testing/doubles.ts';
+import { chatmlWithTools, type Scripts, said, sdkWorld } from '../testing/sdk-world.ts';
 import { responsesEndpoints } from './routes.ts';
 
-/** ChatML with thinking, and calls in the manner of Hermes. */
-const template = String.raw`
-{%- if tools %}{{ '<tools>' + (tools | tojson) + '</tools><tool_call>' }}{% endif -%}
-{%- for message in messages -%}
-  {{- '<|im_start|>' + message.role + '\n' + message.content -}}
-  {%- for call in message.tool_calls or [] %}{{ '<tool_call>' + (call.function | tojson) + '</tool_call>' }}{% endfor -%}
-  {{- '<|im_end|>\n' -}}
-{%- endfor -%}
-{{- '<|im_start|>assistant\n' -}}`;
-
-/** The official client against the real chat service; only the model behind it plays its scripts, one per request. */
-async function world(scripts: readonly (readonly GenerationEvent[])[], own: Partial<TextService> = {}) {
-  const waiting = [...scripts];
-  const { text, asked } = scriptedText(() => play(waiting.shift() ?? []), own);
-  let calls = 0;
-  const chat = chatService({
-    text,
-    tags: chatAdapter({}).tags,
-    templateText: template,
-    template: () => compileTemplate(template),
-    templateTools: true,
-    serverVariables: {},
-    now: () => new Date(0),
-    newCallId: () => {
-      calls += 1;
-      return `call_${calls}`;
-    },
-    warn: () => undefined,
-  });
+async function world(scripts: Scripts, text: Partial<TextService> = {}) {
   const store = new ResponseStore();
-  const { port } = await serve(responsesEndpoints({ ...dialectParts({ text, chat, startTimer: systemTimer }), store }));
-  const client = new OpenAI({ baseURL: `http://127.0.0.1:${port}/v1`, apiKey: 'secret', maxRetries: 0 });
-  return { client, asked, store };
+  const endpoints = (parts: DialectParts) => responsesEndpoints({ ...parts, store });
+  const { base, asked } = await sdkWorld(scripts, endpoints, { template: chatmlWithTools, text });
+  return { client: new OpenAI({ baseURL: `${base}/v1`, apiKey: 'secret', maxRetries: 0 }), asked, store };
 }
-
-const says = (...pieces: string[]): GenerationEvent[] => [
-  startEvent(),
-  ...pieces.map((text): GenerationEvent => ({ type: 'text-delta', text })),
-  finishEvent(),
-];
 
 const weather = {
   type: 'function' as const,
@@ -63,7 +27,7 @@ const weather = {
 const callText = '<tool_call>{"name": "get_weather", "arguments": {"city": "Oslo"}}</tool_call>';
 
 test('a whole response has its text and its usage', async () => {
-  const { client, asked } = await world([says('Hel', 'lo')]);
+  const { client, asked } = await world([said('Hel', 'lo')]);
   const response = await client.responses.create({ model: 'any', instructions: 'Be kind.', input: 'Hi' });
   expect(response).toMatchObject({
     id: expect.stringMatching(/^resp_/),
@@ -78,7 +42,7 @@ test('a whole response has its text and its usage', async () => {
 });
 
 test('a raw stream is numbered without a gap and ends with the response', async () => {
-  const { client } = await world([says('<think>', 'hm', '</think>', 'Hel', 'lo')]);
+  const { client } = await world([said('<think>', 'hm', '</think>', 'Hel', 'lo')]);
   const stream = await client.responses.create({ model: 'any', input: 'Hi', stream: true });
   const types: string[] = [];
   let number = 0;
@@ -109,7 +73,7 @@ test('a raw stream is numbered without a gap and ends with the response', async 
 });
 
 test('the stream helper puts thinking, text and calls together', async () => {
-  const { client, asked } = await world([says('<think>hm</think>', 'Let me look.\n', callText)]);
+  const { client, asked } = await world([said('<think>hm</think>', 'Let me look.\n', callText)]);
   const stream = client.responses.stream({ model: 'any', input: 'Weather?', tools: [weather] });
   const deltas: string[] = [];
   stream.on('response.output_text.delta', ({ delta }) => deltas.push(delta));
@@ -131,7 +95,7 @@ test('the stream helper puts thinking, text and calls together', async () => {
 });
 
 test('a tool loop goes on from the stored response with nothing but the result', async () => {
-  const { client, asked } = await world([says(callText), says('Rain.')]);
+  const { client, asked } = await world([said(callText), said('Rain.')]);
   const first = await client.responses.create({ model: 'any', input: 'Weather?', tools: [weather] });
   const [call] = first.output;
   if (call?.type !== 'function_call') throw new Error('a call was expected');
@@ -149,7 +113,7 @@ test('a tool loop goes on from the stored response with nothing but the result',
 });
 
 test('a loop without the store sends the whole output back', async () => {
-  const { client, asked } = await world([says('<think>hm</think>', callText), says('Rain.')]);
+  const { client, asked } = await world([said('<think>hm</think>', callText), said('Rain.')]);
   const question = { role: 'user' as const, content: 'Weather?' };
   const stateless = { model: 'any', store: false, include: ['reasoning.encrypted_content' as const], tools: [weather] };
   const first = await client.responses.create({ ...stateless, input: [question] });
@@ -163,7 +127,7 @@ test('a loop without the store sends the whole output back', async () => {
 });
 
 test('a schema is parsed, whole and streamed', async () => {
-  const { client, asked } = await world([says('{"city":', '"Oslo"}'), says('{"city":', '"Rome"}')]);
+  const { client, asked } = await world([said('{"city":', '"Oslo"}'), said('{"city":', '"Rome"}')]);
   const schema = { type: 'object', properties: { city: { type: 'string' } }, required: ['city'] };
   const format = { type: 'json_schema' as const, name: 'place', schema, strict: true };
   const parsed = await client.responses.parse({ model: 'any', input: 'Where?', text: { format } });
@@ -176,7 +140,7 @@ test('a schema is parsed, whole and streamed', async () => {
 });
 
 test('a stored response can be fetched, replayed, listed and forgotten', async () => {
-  const { client } = await world([says('<think>hm</think>', 'Hello')]);
+  const { client } = await world([said('<think>hm</think>', 'Hello')]);
   const input = [
     { role: 'developer' as const, content: 'Be kind.' },
     { role: 'user' as const, content: 'Hi' },
@@ -305,7 +269,7 @@ test('logprobs come with the text when they are asked for', async () => {
 test('a custom tool gets its text, and the helper sees it', async () => {
   const patch = { type: 'custom' as const, name: 'apply_patch', description: 'Changes files' };
   const text = '<tool_call>{"name": "apply_patch", "arguments": {"input": "*** Begin\\n+a"}}</tool_call>';
-  const { client } = await world([says(text)]);
+  const { client } = await world([said(text)]);
   const response = await client.responses.stream({ model: 'any', input: 'Change it', tools: [patch] }).finalResponse();
   expect(response.output).toMatchObject([{ type: 'custom_tool_call', name: 'apply_patch', input: '*** Begin\n+a' }]);
 });

@@ -54,6 +54,7 @@ export class Generation {
   constructor(private readonly parts: GenerationParts) {
     this.id = parts.id;
     this.#history = new TextHistory(parts.slot, parts.promptTokens);
+    parts.grammar?.begin();
   }
 
   get slot(): Slot {
@@ -202,8 +203,8 @@ export class Generation {
   }
 
   #append(token: number, pieces: Piece[]): void {
-    const { slot, negative, vocabulary, grammar, budget, output, maxTokens } = this.parts;
-    if (!vocabulary.isEnd(token)) grammar?.accept(token);
+    const { slot, negative, grammar, budget, output, maxTokens } = this.parts;
+    grammar?.accept(token);
     budget?.accept(token);
     slot.append(token);
     negative?.append(token);

@@ -10,10 +10,12 @@ const entryBytes = 12;
 
 /**
  * A GBNF grammar in llama.cpp's own engine. It sees the candidates of each step and is told the token that was taken;
- * after a rewind it starts again and is told the text that is left.
+ * after a rewind it starts again where the request began, and is told the text that is left.
  */
 export class NativeGrammar implements GrammarFilter {
-  readonly #sampler: Pointer;
+  #sampler: Pointer;
+  /** The state in which this request began, where an earlier one may have left it. */
+  #beginning: Pointer | undefined;
   #capacity = 0;
   #entries: Pointer | undefined;
   #list: Pointer;
@@ -58,18 +60,34 @@ export class NativeGrammar implements GrammarFilter {
     candidates.size = kept;
   }
 
+  /** A request begins, in whatever state the last one left the grammar. */
+  begin(): void {
+    if (!this.grammar.retainState) return;
+    const { native } = this.vocabulary;
+    if (this.#beginning) native.samplerFree(this.#beginning);
+    this.#beginning = native.samplerClone(this.#sampler);
+  }
+
+  /** End tokens that did not end the text are no part of it; the library would abort at one in the middle. */
   accept(token: number): void {
-    this.vocabulary.native.samplerAccept(this.#sampler, token);
+    if (!this.vocabulary.isEnd(token)) this.vocabulary.native.samplerAccept(this.#sampler, token);
   }
 
   replay(tokens: Int32Array): void {
-    this.vocabulary.native.samplerReset(this.#sampler);
+    const { native } = this.vocabulary;
+    if (this.#beginning) {
+      native.samplerFree(this.#sampler);
+      this.#sampler = native.samplerClone(this.#beginning);
+    } else {
+      native.samplerReset(this.#sampler);
+    }
     for (const token of tokens) this.accept(token);
   }
 
   free(): void {
     const { native } = this.vocabulary;
     native.samplerFree(this.#sampler);
+    if (this.#beginning) native.samplerFree(this.#beginning);
     native.free(this.#list);
     if (this.#entries) native.free(this.#entries);
   }

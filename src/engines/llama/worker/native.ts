@@ -300,6 +300,7 @@ function bind({ base, ggml, llama, backendFolder: folder, layout }: Libraries) {
       llama,
       'void llama_sampler_accept(void *sampler, int32 token)',
     ),
+    samplerClone: declare<(sampler: Pointer) => Pointer>(llama, 'void *llama_sampler_clone(void *sampler)'),
     samplerReset: declare<(sampler: Pointer) => void>(llama, 'void llama_sampler_reset(void *sampler)'),
     samplerFree: declare<(sampler: Pointer) => void>(llama, 'void llama_sampler_free(void *sampler)'),
 

@@ -75,7 +75,7 @@ describe('a grammar of the engine', () => {
     expect([...candidates.logits.subarray(0, candidates.size)]).toEqual(kept.map((id) => 1 + ids.indexOf(id)));
     return kept.map((id) => texts[ids.indexOf(id)] as string);
   }
-  const make = (gbnf: string) => new NativeGrammar(vocabulary, { gbnf, retainState: false });
+  const make = (gbnf: string, retainState = false) => new NativeGrammar(vocabulary, { gbnf, retainState });
   const take = (grammar: NativeGrammar, text: string) => {
     for (const token of vocabulary.tokenize(text, { addSpecial: false, parseSpecial: false })) grammar.accept(token);
   };
@@ -87,6 +87,30 @@ describe('a grammar of the engine', () => {
     expect(allowed(grammar, ['a', 'b', 'c'])).toEqual(['b']);
     grammar.replay(vocabulary.tokenize('', { addSpecial: false }));
     expect(allowed(grammar, ['a', 'b', 'c'])).toEqual(['a', 'c']);
+    grammar.free();
+  });
+
+  test('starts again from the state that it was kept in, as often as it is told', () => {
+    const grammar = make('root ::= "a" ("b" "c" | "d") "e"', true);
+    grammar.begin();
+    take(grammar, 'a');
+    grammar.begin();
+    for (const again of ['b', 'd']) {
+      take(grammar, again);
+      grammar.replay(new Int32Array(0));
+      expect(allowed(grammar, ['a', 'b', 'd', 'e'])).toEqual(['b', 'd']);
+    }
+    grammar.replay(vocabulary.tokenize('b', { addSpecial: false, parseSpecial: false }));
+    expect(allowed(grammar, ['a', 'b', 'c', 'd'])).toEqual(['c']);
+    grammar.free();
+  });
+
+  test('takes no notice of end tokens that did not end the text', () => {
+    const grammar = make('root ::= "a" "b"');
+    const [end] = vocabulary.endTokens;
+    const [letter] = vocabulary.tokenize('a', { addSpecial: false, parseSpecial: false });
+    grammar.replay(Int32Array.of(end as number, letter as number));
+    expect(allowed(grammar, ['a', 'b'])).toEqual(['b']);
     grammar.free();
   });
 

@@ -1,8 +1,8 @@
 import { type FinishReason, type GenerationEvent, unreachable } from '../../../core/events.ts';
 import { dataFrame } from '../../../http/sse.ts';
+import { spokenTokens } from '../../spoken-tokens.ts';
 import { type ChunkShape, chunkNotes } from '../chunk-notes.ts';
 import { encodeLogprobs } from '../logprobs.ts';
-import { spokenTokens } from '../spoken-tokens.ts';
 import type { ChoiceWriter } from '../stream.ts';
 
 /** Text that somebody stopped is handed out as if it had reached its limit: it is not whole, and there is no other word. */
@@ -51,6 +51,7 @@ export function chatChoice(shape: ChoiceShape): ChoiceWriter {
         notes.take(event);
         return '';
       case 'reasoning-delta':
+        spoken(event);
         return event.text === '' ? '' : chunk(`{"reasoning_content":${JSON.stringify(event.text)}}`, event);
       case 'text-delta':
         return text(event);

@@ -1,7 +1,7 @@
 import { type FinishReason, type GenerationEvent, unreachable } from '../../../core/events.ts';
 import { dataFrame } from '../../../http/sse.ts';
+import { spokenTokens } from '../../spoken-tokens.ts';
 import { type ChunkShape, chunkNotes } from '../chunk-notes.ts';
-import { spokenTokens } from '../spoken-tokens.ts';
 import type { ChoiceWriter } from '../stream.ts';
 import { characters, encodeLegacyLogprobs } from './logprobs.ts';
 

@@ -1,5 +1,5 @@
-import type { FlagValue } from './flag.ts';
-import { type FlagKey, flagKeys, flagOf, inUse, type Settings } from './flags.ts';
+import type { FlagValue } from '../flag.ts';
+import { type FlagKey, flagKeys, flagOf, inUse, type Settings } from '../flags.ts';
 
 /**
  * The shortest command line that gives these settings again. A value stands behind an equals sign, where it may begin

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import type { TokenLogprob } from '../../core/events.ts';
+import type { TokenLogprob } from '../core/events.ts';
 import { spokenTokens } from './spoken-tokens.ts';
 
 const ofBytes = (bytes: readonly number[]): TokenLogprob => ({
@@ -50,6 +50,15 @@ test.each<[string, readonly Step[], (readonly string[] | undefined)[]]>([
       ['ab', ['</s>']],
     ],
     [['xab'], []],
+  ],
+  [
+    'the rest of a token may come in a piece without figures',
+    [
+      ['x', ['xab']],
+      ['ab', undefined],
+      ['ab', ['ab']],
+    ],
+    [['xab'], [], ['ab']],
   ],
   [
     'figures wait for text that was held back',

@@ -1,4 +1,4 @@
-import type { TokenLogprob } from '../../core/events.ts';
+import type { TokenLogprob } from '../core/events.ts';
 
 interface Piece {
   readonly text: string;
@@ -6,9 +6,10 @@ interface Piece {
 }
 
 /**
- * The figures of the tokens that a reply really shows, piece by piece: in this dialect their texts add up to the reply.
+ * The figures of the tokens that a reply really shows, piece by piece: in most dialects their texts add up to the reply.
  * Others come along with them (the token that ended the text, those of a stop text, marks around thinking and calls),
- * and text that was held back because it might have become such a mark comes later than its figures.
+ * and text that was held back because it might have become such a mark comes later than its figures. Thinking and text
+ * go through the same one: the figures of both may come with the first piece of either.
  */
 export function spokenTokens(): (piece: Piece) => readonly TokenLogprob[] | undefined {
   /** Tokens whose text has not come yet, and perhaps never will. */
@@ -17,7 +18,7 @@ export function spokenTokens(): (piece: Piece) => readonly TokenLogprob[] | unde
   let rest: readonly number[] = [];
 
   return ({ text, logprobs }) => {
-    if (!logprobs && early.length === 0) return undefined;
+    if (!logprobs && early.length === 0 && rest.length === 0) return undefined;
     if (logprobs) early.push(...logprobs);
     if (text === '') return undefined;
     const bytes = Buffer.from(text);

@@ -1,0 +1,90 @@
+import { describe, expect, test } from 'vitest';
+import { foldedWarning, foldTurns, renderAll } from './lost-turns.ts';
+import { type Conversation, type Message, text, wordsOf } from './messages.ts';
+import { compileTemplate } from './template.ts';
+
+const turn = (role: 'system' | 'user' | 'assistant', words: string): Message => ({ role, content: text(words) });
+const talk = (...messages: Message[]): Conversation => ({ messages, media: [], tools: [] });
+
+/** A letter for each turn: s, u, a. */
+const spelled = (letters: string): Conversation =>
+  talk(
+    ...[...letters].map((letter, index) =>
+      turn(letter === 's' ? 'system' : letter === 'u' ? 'user' : 'assistant', `${letter}${index}`),
+    ),
+  );
+
+describe('a system turn that has no place', () => {
+  test.each([
+    ['su', [0], ['user s0 u1']],
+    ['ususa', [1, 3], ['user u0', 'user s1 u2 s3', 'assistant a4']],
+    ['uasu', [2], ['user u0', 'assistant a1', 'user s2 u3']],
+    ['usa', [1], ['user u0 s1', 'assistant a2']],
+    ['us', [1], ['user u0 s1']],
+    ['sa', [0], ['user s0', 'assistant a1']],
+    ['asa', [1], ['assistant a0', 'user s1', 'assistant a2']],
+    ['ssu', [0, 1], ['user s0 s1 u2']],
+    ['s', [0], ['user s0']],
+    ['ssu', [1], ['system s0', 'user s1 u2']],
+  ])('%s without %j becomes %j', (letters, places, expected) => {
+    const { messages } = foldTurns(spelled(letters), new Set(places));
+    expect(messages.map(({ role, content }) => `${role} ${wordsOf(content).replaceAll('\n\n', ' ')}`)).toEqual(
+      expected,
+    );
+  });
+});
+
+async function render(template: string, conversation: Conversation) {
+  return renderAll(await compileTemplate(template), {
+    conversation,
+    continueAssistantTurn: true,
+    serverVariables: {},
+    requestVariables: {},
+    reasoningEffort: undefined,
+    now: new Date(0),
+  });
+}
+
+const each = (body: string): string => `{% for m in messages %}${body}{% endfor %}`;
+const plain = each('[{{ m.role }}: {{ m.content }}]');
+const silent = each("{% if m.role in ['user', 'assistant'] %}[{{ m.role }}: {{ m.content }}]{% endif %}");
+const firstOnly = each(
+  "{% if m.role != 'system' or loop.first %}[{{ m.role }}: {{ m.content }}]{% else %}{{ raise_exception('late') }}{% endif %}",
+);
+const complaining = each(
+  "{% if m.role == 'system' %}{{ raise_exception('no system') }}{% endif %}[{{ m.role }}: {{ m.content }}]",
+);
+const asData = each('[{{ m.role }}: {{ m.content | tojson }}]');
+const question = talk(
+  turn('system', 'Be "brief".'),
+  turn('user', 'Hi'),
+  turn('assistant', 'Yo'),
+  turn('system', 'Now'),
+);
+const folded = '[user: Be "brief".\n\nHi][assistant: Yo][user: Now]';
+
+describe('a template', () => {
+  test.each([
+    ['that knows system turns', plain, '[system: Be "brief".][user: Hi][assistant: Yo][system: Now]', []],
+    ['that writes them in another way', asData, undefined, []],
+    ['that passes over them', silent, folded, [foldedWarning]],
+    ['that complains and shows them', complaining, folded, [foldedWarning]],
+    ['that refuses late ones', firstOnly, undefined, [foldedWarning]],
+  ])('%s loses none', async (_, template, prompt, warnings) => {
+    const rendered = await render(template, question);
+    expect(rendered.warnings).toEqual(warnings);
+    if (prompt !== undefined) expect(rendered.prompt).toBe(prompt);
+    for (const words of ['brief', 'Now']) expect(rendered.prompt).toContain(words);
+  });
+
+  test('that complains of something else keeps its own way', async () => {
+    const template = `${plain}{{ raise_exception('always') }}`;
+    expect(await render(template, question)).toMatchObject({ warnings: ['always'] });
+  });
+
+  test('that shows nothing, or loses the result of a tool, cannot be used', async () => {
+    await expect(render('Hello', question)).rejects.toThrow('leaves out a system turn');
+    const result: Message = { role: 'tool', content: text('blue') };
+    await expect(render(silent, talk(turn('user', 'Hi'), result))).rejects.toThrow('leaves out tool results');
+  });
+});

@@ -1,0 +1,83 @@
+import { type Content, type Conversation, flatContent, joinContent, type Message, text } from './messages.ts';
+import type { ChatTemplate, RenderedTemplate, TemplateInput } from './template.ts';
+
+export const foldedWarning = 'there is no place for a system turn, so it became part of a user turn';
+
+/**
+ * Some templates know only user and assistant: they refuse a system turn, or one in the middle, or pass over it without a
+ * word. What such a template does not show becomes part of a user turn, which every template shows. Throws when a text
+ * would be lost even so.
+ */
+export function renderAll(template: ChatTemplate, input: TemplateInput): RenderedTemplate {
+  const { conversation } = input;
+  const first = template.render(input);
+  const lost = lostTurns(template, input, first.prompt);
+  if (lost.some((index) => conversation.messages[index]?.role === 'tool'))
+    throw new Error('it leaves out tool results');
+  // A complaint may be about a turn that is shown after all, in a form that the model was never taught.
+  const unwelcome = first.warnings.length > 0 ? textTurns(conversation, sideRoles) : lost;
+  if (unwelcome.length === 0) return first;
+  const second = template.render({ ...input, conversation: foldTurns(conversation, new Set(unwelcome)) });
+  if (lost.some((index) => !second.prompt.includes(textAt(conversation, index)))) {
+    throw new Error('it leaves out a system turn');
+  }
+  if (lost.length === 0 && second.warnings.length >= first.warnings.length) return first;
+  return { ...second, warnings: [...second.warnings, foldedWarning] };
+}
+
+type Role = Message['role'];
+const sideRoles: readonly Role[] = ['system', 'other'];
+const losableRoles: readonly Role[] = [...sideRoles, 'tool'];
+
+function textTurns(conversation: Conversation, roles: readonly Role[]): readonly number[] {
+  return conversation.messages.flatMap(({ role }, index) =>
+    roles.includes(role) && textAt(conversation, index) !== '' ? [index] : [],
+  );
+}
+
+function textAt({ messages, media }: Conversation, index: number): string {
+  return flatContent(messages[index]?.content ?? [], media).trim();
+}
+
+/** Turns whose text is not in the prompt. It may only be written in another way there, so a mark in its place decides. */
+function lostTurns(template: ChatTemplate, input: TemplateInput, prompt: string): readonly number[] {
+  const { conversation } = input;
+  const missing = textTurns(conversation, losableRoles).filter(
+    (index) => !prompt.includes(textAt(conversation, index)),
+  );
+  if (missing.length === 0) return missing;
+  const messages = conversation.messages.map((message, index) =>
+    missing.includes(index) ? { ...message, content: text(mark(index)) } : message,
+  );
+  const marked = template.render({ ...input, conversation: { ...conversation, messages } }).prompt;
+  return missing.filter((index) => !marked.includes(mark(index)));
+}
+
+const mark = (index: number): string => `turn-${index}-of-this-chat`;
+
+/** Into the user turn behind it or else before it, so that users and assistants still take turns. */
+export function foldTurns(conversation: Conversation, places: ReadonlySet<number>): Conversation {
+  const folded: Message[] = [];
+  let waiting: Content[] = [];
+  for (const [index, message] of conversation.messages.entries()) {
+    if (places.has(index)) {
+      waiting.push(message.content);
+      continue;
+    }
+    if (waiting.length === 0) folded.push(message);
+    else if (message.role === 'user') folded.push(userTurn([...waiting, message.content]));
+    else folded.push(...behind(folded.pop(), waiting), message);
+    waiting = [];
+  }
+  if (waiting.length > 0) folded.push(...behind(folded.pop(), waiting));
+  return { ...conversation, messages: folded };
+}
+
+function behind(last: Message | undefined, contents: readonly Content[]): readonly Message[] {
+  if (last?.role === 'user') return [userTurn([last.content, ...contents])];
+  return [...(last ? [last] : []), userTurn(contents)];
+}
+
+function userTurn(contents: readonly Content[]): Message {
+  return { role: 'user', content: joinContent(contents, '\n\n') };
+}
