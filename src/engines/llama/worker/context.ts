@@ -85,11 +85,6 @@ export class Context {
     return this.#size;
   }
 
-  /** Another thread is at work in the library. */
-  get decoding(): boolean {
-    return this.#decoding;
-  }
-
   clearBatch(): void {
     this.#size = 0;
   }

@@ -307,3 +307,27 @@ test('work between the steps never meets a batch or other such work', async () =
   expect(await loop.between(work('alone'))).toBe('alone');
   await expect(loop.between(() => Promise.reject(new Error('broken')))).rejects.toThrow('broken');
 });
+
+test('what begins in the middle of a batch waits for its end, and all that waits begins together', async () => {
+  const { loop, begin, over, whileDecoding } = world();
+  const order: string[] = [];
+  let decoding = false;
+  whileDecoding(() => {
+    if (decoding) return;
+    decoding = true;
+    for (const name of ['a', 'b']) loop.beforeNextBatch(() => order.push(name));
+    expect(order).toEqual([]);
+  });
+  begin({ id: 1, prompt: 180, reply: 1 });
+  await over(1);
+  expect(order).toEqual(['a', 'b']);
+});
+
+test('with nothing to do, what begins does so at once', () => {
+  const { loop } = world();
+  let begun = false;
+  loop.beforeNextBatch(() => {
+    begun = true;
+  });
+  expect(begun).toBe(true);
+});

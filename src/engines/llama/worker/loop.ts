@@ -20,6 +20,7 @@ const longestReadingMs = 200;
 export class BatchLoop {
   readonly #active = new Set<Generation>();
   readonly #between: (() => Promise<void>)[] = [];
+  readonly #beginnings: (() => void)[] = [];
   #running = false;
   #chunk = 128;
   #turn = 0;
@@ -45,6 +46,12 @@ export class BatchLoop {
     });
   }
 
+  /** Runs short work that must not meet a batch: before the next one, together with all other such work. */
+  beforeNextBatch(work: () => void): void {
+    this.#beginnings.push(work);
+    if (!this.#running) void this.#run();
+  }
+
   abort(id: number): void {
     for (const generation of this.#active) {
       if (generation.id !== id) continue;
@@ -56,7 +63,8 @@ export class BatchLoop {
 
   async #run(): Promise<void> {
     this.#running = true;
-    while (this.#active.size + this.#between.length > 0) {
+    while (this.#active.size + this.#between.length + this.#beginnings.length > 0) {
+      for (const begin of this.#beginnings.splice(0)) begin();
       await this.#between.shift()?.();
       const pieces: Piece[] = [];
       await this.#step(pieces);

@@ -21,8 +21,8 @@ interface Serving {
   readonly workshop: Workshop;
   readonly loop: BatchLoop;
   readonly places: StatePlaces;
-  /** Requests for which pictures, sounds or snapshots are being read, and whether somebody has stopped them since. */
-  readonly reading: Map<number, { stopped: boolean }>;
+  /** Requests that have no slot yet, because something is being read for them. */
+  readonly reading: Map<number, { stop(): void }>;
 }
 
 const send = (message: FromWorker): void => {
@@ -53,12 +53,11 @@ async function receive(message: ToWorker): Promise<void> {
   const { vocabulary } = workshop.loaded;
   switch (message.type) {
     case 'generate':
-      if (message.request.media.length === 0) await begin(serving, message, []);
-      else await beginWithMedia(serving, message);
+      await begin(serving, message);
       return;
     case 'abort': {
       const reading = serving.reading.get(message.id);
-      if (reading) reading.stopped = true;
+      if (reading) reading.stop();
       else loop.abort(message.id);
       return;
     }
@@ -71,7 +70,9 @@ async function receive(message: ToWorker): Promise<void> {
       return;
     }
     case 'tokenize':
-      await answer(message.id, () => [...vocabulary.tokenize(message.text, { addSpecial: message.addSpecial })]);
+      await answer(message.id, async () =>
+        Array.from(await vocabulary.tokenizeAside(message.text, { addSpecial: message.addSpecial })),
+      );
       return;
     case 'detokenize':
       await answer(message.id, () => vocabulary.detokenize(message.tokens, message.renderSpecial));
@@ -100,71 +101,53 @@ async function answer(id: number, work: () => unknown): Promise<void> {
 
 type GenerateMessage = ToWorker & { type: 'generate' };
 
-async function begin(serving: Serving, question: GenerateMessage, media: readonly ReadMedium[]): Promise<void> {
-  const { workshop, loop, reading } = serving;
-  const pieces: Piece[] = [];
-  try {
-    const planned = planGeneration(workshop, { ...question, media }, pieces);
-    if (workshop.keeper && media.length === 0) {
-      const state = { stopped: false };
-      reading.set(question.id, state);
-      // A cache that fails is no reason to fail: the prompt is computed instead.
-      await workshop.keeper.bring(planned.plan.tokens).catch(() => undefined);
-      reading.delete(question.id);
-      if (state.stopped) {
-        send({ type: 'step', pieces: stoppedPieces(question.id) });
-        return;
-      }
-    }
-    await betweenBatches(serving, question.id, () => {
-      const generation = startGeneration(workshop, planned);
-      send({ type: 'step', pieces: [generation.start(), ...pieces] });
-      loop.add(generation);
-    });
-  } catch (error) {
-    send({ type: 'step', pieces: [...pieces, errorPiece(question.id, error)] });
-  }
-}
-
 /**
- * Sequences of a plain memory are strangers to each other: one can begin while others are computed. The other kinds share
- * tables, and states are copied in and out of them, which must not meet a batch.
+ * Reads what there is to read (media, a long prompt, a snapshot), in which others go on and this one may be stopped. Then it
+ * takes its slot: sequences share tables of the library, so that must not meet a batch.
  */
-async function betweenBatches({ workshop, loop, reading }: Serving, id: number, work: () => void): Promise<void> {
-  const { context } = workshop.loaded;
-  if (context.memory === 'plain' || !context.decoding) {
-    work();
-    return;
-  }
-  const state = { stopped: false };
-  reading.set(id, state);
-  try {
-    await loop.between(async () => {
-      if (state.stopped) send({ type: 'step', pieces: stoppedPieces(id) });
-      else work();
-    });
-  } finally {
+async function begin(serving: Serving, question: GenerateMessage): Promise<void> {
+  const { workshop, loop, reading } = serving;
+  const { id } = question;
+  const pieces: Piece[] = [];
+  /** Nobody waits any more: it was stopped, failed, or runs. */
+  let over = false;
+  const leave = (last: readonly Piece[]): void => {
+    if (over) return;
+    over = true;
     reading.delete(id);
+    send({ type: 'step', pieces: last });
+  };
+  // Whatever is being read for it is read to its end, but whoever stopped it need not wait for that.
+  reading.set(id, { stop: () => leave(stoppedPieces(id)) });
+  try {
+    const media = await mediaOf(serving, question, () => over);
+    if (!media) return;
+    const planned = await planGeneration(workshop, { ...question, media }, pieces);
+    // A cache that fails is no reason to fail: the prompt is computed instead.
+    if (!over && media.length === 0) await workshop.keeper?.bring(planned.plan.tokens).catch(() => undefined);
+    loop.beforeNextBatch(() => {
+      if (over) return;
+      try {
+        const generation = startGeneration(workshop, planned);
+        leave([generation.start(), ...pieces]);
+        loop.add(generation);
+      } catch (error) {
+        leave([...pieces, errorPiece(id, error)]);
+      }
+    });
+  } catch (error) {
+    leave([...pieces, errorPiece(id, error)]);
   }
 }
 
-/** Reading takes a while, in which others go on and this one may be stopped. */
-async function beginWithMedia(serving: Serving, question: GenerateMessage): Promise<void> {
-  const { workshop, loop, reading } = serving;
-  const state = { stopped: false };
-  reading.set(question.id, state);
-  try {
-    const media = await readMedia(workshop.loaded.projector, question.request.media, {
-      exclusively: (work) => loop.between(work),
-      stopped: () => state.stopped,
-    });
-    if (media) await begin(serving, question, media);
-    else send({ type: 'step', pieces: stoppedPieces(question.id) });
-  } catch (error) {
-    send({ type: 'step', pieces: [errorPiece(question.id, error)] });
-  } finally {
-    reading.delete(question.id);
-  }
+/** Undefined when it was stopped meanwhile. */
+async function mediaOf(
+  { workshop, loop }: Serving,
+  { request }: GenerateMessage,
+  stopped: () => boolean,
+): Promise<readonly ReadMedium[] | undefined> {
+  if (request.media.length === 0) return [];
+  return readMedia(workshop.loaded.projector, request.media, { exclusively: (work) => loop.between(work), stopped });
 }
 
 /** A generation that was stopped before there was one. */

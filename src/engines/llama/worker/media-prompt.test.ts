@@ -49,9 +49,9 @@ describe('placeholders', () => {
     }));
 });
 
-test('text and media become one list, with the places of the media', () => {
-  const tokenize = (text: string) => Int32Array.from(text, () => 1);
-  expect(markTokens(['ab', second, 'c', first, ''], tokenize)).toEqual({
+test('text and media become one list, with the places of the media', async () => {
+  const tokenize = async (text: string) => Int32Array.from(text, () => 1);
+  expect(await markTokens(['ab', second, 'c', first, ''], tokenize)).toEqual({
     tokens: Int32Array.of(1, 1, 99, -20, -21, -22, 1, -10, -11),
     media: [
       { start: 2, end: 6 },

@@ -76,8 +76,12 @@ function mediumOf(piece: string, media: readonly Pick<Medium, 'kind'>[]): number
 }
 
 /** One list of tokens, with the places where it must not be cut. */
-export function markTokens(parts: readonly PromptPart[], tokenize: (text: string) => Int32Array): MarkedTokens {
-  const lists = parts.map((part) => (typeof part === 'string' ? tokenize(part) : mediumTokens(part)));
+export async function markTokens(
+  parts: readonly PromptPart[],
+  tokenize: (text: string) => Promise<Int32Array>,
+): Promise<MarkedTokens> {
+  const lists: Int32Array[] = [];
+  for (const part of parts) lists.push(typeof part === 'string' ? await tokenize(part) : mediumTokens(part));
   const tokens = new Int32Array(lists.reduce((sum, { length }) => sum + length, 0));
   const media: { start: number; end: number }[] = [];
   let at = 0;

@@ -59,9 +59,22 @@ export function openFabric(folder: string): { readonly native: Native; readonly 
   return { native, media: bindMedia(library) };
 }
 
+type Tokenize = (
+  vocabulary: Pointer,
+  text: Uint8Array,
+  length: number,
+  into: Int32Array,
+  capacity: number,
+  addSpecial: boolean,
+  parseSpecial: boolean,
+) => number;
+
+const tokenizePrototype =
+  'int32 llama_tokenize(void *vocab, const void *text, int32 length, void *tokens, int32 max, bool add, bool parse)';
+
 /** Graph building in C++ is deep; the stacks that koffi gives by default (128 KiB for async calls) overflow. */
 function enlargeStacks(): void {
-  koffi.config({ ...koffi.config(), sync_stack_size: 16 << 20, async_stack_size: 8 << 20, async_heap_size: 1 << 20 });
+  koffi.config({ ...koffi.config(), sync_stack_size: 16 << 20, async_stack_size: 16 << 20, async_heap_size: 1 << 20 });
 }
 
 function checked(libraries: Libraries): Native {
@@ -237,20 +250,8 @@ function bind({ base, ggml, llama, backendFolder: folder, layout }: Libraries) {
       llama,
       'bool llama_vocab_is_eog(void *vocab, int32 token)',
     ),
-    tokenize: declare<
-      (
-        vocabulary: Pointer,
-        text: Uint8Array,
-        length: number,
-        into: Int32Array,
-        capacity: number,
-        addSpecial: boolean,
-        parseSpecial: boolean,
-      ) => number
-    >(
-      llama,
-      'int32 llama_tokenize(void *vocab, const void *text, int32 length, _Out_ int32 *tokens, int32 max, bool add, bool parse)',
-    ),
+    tokenize: declare<Tokenize>(llama, tokenizePrototype),
+    tokenizeAside: asynchronous<Tokenize>(llama.func(tokenizePrototype)),
     tokenPiece: declare<
       (
         vocabulary: Pointer,

@@ -59,16 +59,20 @@ export interface Planned extends Omit<Question, 'media'> {
 }
 
 /** From words to tokens. Throws what is wrong with the request. */
-export function planGeneration(workshop: Workshop, { id, request, seed, media }: Question, pieces: Piece[]): Planned {
+export async function planGeneration(
+  workshop: Workshop,
+  { id, request, seed, media }: Question,
+  pieces: Piece[],
+): Promise<Planned> {
   const { loaded, now } = workshop;
   const startedAt = now();
   const warn = (code: string, text: string) => pieces.push({ type: 'warning', id, code, text });
   const bans = splitBans(request.bannedStrings, samplingVocabulary(loaded.vocabulary));
   if (bans.dropped > 0)
     warn('bans-dropped', `${bans.dropped} of the banned strings are beyond the limit and have no effect.`);
-  const negativeTokens = negativePrompt(workshop, request);
+  const negativeTokens = await negativePrompt(workshop, request);
   if (negativeTokens && media.length > 0) throw guidedMedia();
-  const plan = promptPlan(loaded, request, media, negativeTokens?.length ?? 0);
+  const plan = await promptPlan(loaded, request, media, negativeTokens?.length ?? 0);
   if (plan.dropped > 0) {
     warn(
       'prompt-trimmed',
@@ -161,21 +165,22 @@ function begin({
   });
 }
 
-function promptPlan(
+async function promptPlan(
   { vocabulary, contextSize, info }: Loaded,
   request: GenerationRequest,
   media: readonly ReadMedium[],
   negativeLength: number,
-): PromptPlan {
+): Promise<PromptPlan> {
   const text = withFamilyPrefix(info.chatTemplate, mentionAll(request, media));
-  const tokens = (part: string) => (part === '' ? new Int32Array(0) : vocabulary.tokenize(part, { addSpecial: false }));
+  const tokens = async (part: string) =>
+    part === '' ? new Int32Array(0) : vocabulary.tokenizeAside(part, { addSpecial: false });
   const { prompt, memory } =
     media.length > 0 ? placeMedia(text, media) : { prompt: [text.prompt], memory: [text.memory] };
   const limit = Math.min(request.maxContext ?? contextSize, contextSize);
   const plan = planPrompt(
     {
-      prompt: markTokens(prompt, tokens),
-      memory: markTokens(memory, tokens),
+      prompt: await markTokens(prompt, tokens),
+      memory: await markTokens(memory, tokens),
       negativeLength,
       bos: vocabulary.addsBos ? vocabulary.bos : undefined,
     },
@@ -269,9 +274,12 @@ function keepGrammar(workshop: Workshop, grammar: NativeGrammar | undefined): vo
   workshop.retained = grammar;
 }
 
-function negativePrompt({ loaded, negative }: Workshop, { guidance }: GenerationRequest): Int32Array | undefined {
+async function negativePrompt(
+  { loaded, negative }: Workshop,
+  { guidance }: GenerationRequest,
+): Promise<Int32Array | undefined> {
   if (!guidance || !negative || guidance.scale === 1 || guidance.negativePrompt === '') return undefined;
-  return loaded.vocabulary.tokenize(guidance.negativePrompt, { addSpecial: true });
+  return loaded.vocabulary.tokenizeAside(guidance.negativePrompt, { addSpecial: true });
 }
 
 function reasoningBudget(

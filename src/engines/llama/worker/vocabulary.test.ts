@@ -27,6 +27,19 @@ describe('a vocabulary', () => {
     );
   });
 
+  test('reads a book on another thread: the same tokens, and others have their turn meanwhile', async () => {
+    const book = 'The bear went home. Then it slept; '.repeat(4000);
+    let turns = 0;
+    const count = () => {
+      turns += 1;
+      setImmediate(count).unref();
+    };
+    setImmediate(count).unref();
+    const tokens = await vocabulary.tokenizeAside(book, { addSpecial: true });
+    expect(turns).toBeGreaterThan(1);
+    expect(tokens).toEqual(vocabulary.tokenize(book, { addSpecial: true }));
+  });
+
   test('reads special tokens in a text, or leaves them letters', () => {
     expect(vocabulary.tokenize('<|im_end|>', { addSpecial: false })).toHaveLength(1);
     expect(vocabulary.tokenize('<|im_end|>', { addSpecial: false, parseSpecial: false }).length).toBeGreaterThan(1);

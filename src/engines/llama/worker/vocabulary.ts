@@ -2,6 +2,18 @@ import type { Native } from './native.ts';
 import type { Pointer } from './structs.ts';
 
 const emptyBytes = new Uint8Array(0);
+/** Characters from which on a text is worth the way to another thread. */
+const longText = 32_768;
+
+export interface TokenizeOptions {
+  readonly addSpecial: boolean;
+  readonly parseSpecial?: boolean;
+}
+
+function foundTokens(tokens: Int32Array, count: number): Int32Array {
+  if (count < 0) throw new Error(`the tokenizer wants room for ${-count} tokens`);
+  return tokens.slice(0, count);
+}
 
 /** The model's tokens and their bytes. A token can be part of a character, so text is made from bytes, not per token. */
 export class Vocabulary {
@@ -38,23 +50,26 @@ export class Vocabulary {
     return token >= 0 && this.native.isControlToken(this.pointer, token);
   }
 
-  tokenize(text: string, options: { readonly addSpecial: boolean; readonly parseSpecial?: boolean }): Int32Array {
+  tokenize(text: string, options: TokenizeOptions): Int32Array {
+    const { bytes, tokens, flags } = this.#tokenizing(text, options);
+    const count = this.native.tokenize(this.pointer, bytes, bytes.length, tokens, tokens.length, ...flags);
+    return foundTokens(tokens, count);
+  }
+
+  /** A book takes seconds, in which nobody else should stand still: it is read on another thread. */
+  async tokenizeAside(text: string, options: TokenizeOptions): Promise<Int32Array> {
+    if (text.length < longText) return this.tokenize(text, options);
+    const { bytes, tokens, flags } = this.#tokenizing(text, options);
+    const count = await this.native.tokenizeAside(this.pointer, bytes, bytes.length, tokens, tokens.length, ...flags);
+    return foundTokens(tokens, count);
+  }
+
+  #tokenizing(text: string, { addSpecial, parseSpecial = true }: TokenizeOptions) {
     const bytes = Buffer.from(text);
     // One token a byte is the worst case, besides what the model adds around the text.
     const tokens = new Int32Array(bytes.length + 8);
-    const addSpecial = options.addSpecial && this.addsBos;
-    const parseSpecial = options.parseSpecial ?? true;
-    const count = this.native.tokenize(
-      this.pointer,
-      bytes,
-      bytes.length,
-      tokens,
-      tokens.length,
-      addSpecial,
-      parseSpecial,
-    );
-    if (count < 0) throw new Error(`the tokenizer wants room for ${-count} tokens`);
-    return tokens.slice(0, count);
+    const flags: [boolean, boolean] = [addSpecial && this.addsBos, parseSpecial];
+    return { bytes, tokens, flags };
   }
 
   /** The bytes that a token stands for; control tokens are silent unless `renderSpecial`. */
