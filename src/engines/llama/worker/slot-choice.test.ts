@@ -5,6 +5,7 @@ const range = (from: number, to: number) => Int32Array.from({ length: to - from 
 const join = (...parts: Int32Array[]) => Int32Array.from(parts.flatMap((part) => [...part]));
 const slot = (cached: Int32Array, usedAt: number, busy = false): SlotView => ({
   cached,
+  asked: cached.length,
   usedAt,
   busy,
   reach: (index) => index,
@@ -25,6 +26,15 @@ test('a side task that shares the system prompt leaves the chat alone and copies
     slot: empty,
     copyFrom: chat,
     atHand: 100,
+  });
+});
+
+test('a second chat with the same long system prompt gets a slot of its own', () => {
+  const long = range(0, 490);
+  const first = slot(join(long, range(1000, 1100)), 5);
+  expect(chooseSlot([first, empty], join(long, range(2000, 2100)), true)).toMatchObject({
+    slot: empty,
+    copyFrom: first,
   });
 });
 
@@ -59,6 +69,10 @@ describe('which slot is given up', () => {
   test('the one not used for the longest time', () => {
     const older = slot(range(500, 600), 2);
     expect(chooseSlot([chat, older], range(9000, 9010), true)?.slot).toBe(older);
+  });
+  test('an empty one before all others', () => {
+    const emptied = slot(range(0, 0), 9);
+    expect(chooseSlot([chat, emptied], range(9000, 9010), true)?.slot).toBe(emptied);
   });
   test('with a single slot, that one', () => expect(chooseSlot([chat], range(9000, 9010), true)?.slot).toBe(chat));
   test('none while all are at work', () =>

@@ -1,7 +1,7 @@
 import { commonPrefix } from './reuse.ts';
+import { isSameChat, type KeptText } from './same-chat.ts';
 
-export interface SlotView {
-  readonly cached: Int32Array;
+export interface SlotView extends KeptText {
   readonly busy: boolean;
   /** When it was last used; 0 for never. */
   readonly usedAt: number;
@@ -19,12 +19,10 @@ export interface SlotChoice<View extends SlotView> {
 
 /** Below this a common beginning is computed as quickly as it is copied. */
 const worthCopying = 64;
-/** A slot of which at least this much stays is going on with its own chat. */
-const goingOn = 0.5;
 
 /**
- * Where a prompt is best computed. A slot that goes on with its chat keeps it. Anything else, such as a side task that only
- * shares the system prompt, takes the slot that was not used for the longest time, and copies what it shares.
+ * Where a prompt is best computed. A chat goes on in its own slot. Anything else, such as a side task that only shares the
+ * system prompt, takes an empty slot or else the one that was not used for the longest time, and copies what it shares.
  */
 export function chooseSlot<View extends SlotView>(
   slots: readonly View[],
@@ -36,10 +34,11 @@ export function chooseSlot<View extends SlotView>(
     return { slot, common, kept: slot.reach(Math.min(common, wanted.length - 1)) };
   });
   const free = measured.filter(({ slot }) => !slot.busy);
-  const own = mostKept(free.filter(({ slot, common }) => common > 0 && common >= goingOn * slot.cached.length));
+  const own = mostKept(free.filter(({ slot, common }) => isSameChat(slot, wanted, common)));
   const source = canCopy ? mostKept(measured) : undefined;
   if (own && (!source || own.kept >= source.kept)) return { slot: own.slot, copyFrom: undefined, atHand: own.kept };
-  const [oldest] = free.sort((a, b) => a.slot.usedAt - b.slot.usedAt);
+  const age = ({ cached, usedAt }: SlotView): number => (cached.length === 0 ? -1 : usedAt);
+  const [oldest] = free.sort((a, b) => age(a.slot) - age(b.slot));
   if (!oldest) return undefined;
   const copied = source && source.slot !== oldest.slot && source.kept >= Math.max(worthCopying, oldest.kept + 1);
   return copied

@@ -20,6 +20,8 @@ export class Slot {
   readonly tokens: Int32Array;
   length = 0;
   computed = 0;
+  /** How long the last prompt was; what follows it is a reply. */
+  asked = 0;
   /** Where the logits of the last batch are; undefined while tokens are left to compute. */
   place: number | undefined;
   /** Tokens at the end that are only guessed: their logits are wanted too, to see how far the guess is right. */
@@ -134,6 +136,7 @@ export class Slot {
     this.#checkpoints.replace(checkpoints);
     this.computed = tokens.length;
     this.length = tokens.length;
+    this.asked = tokens.length;
     return true;
   }
 
@@ -142,6 +145,7 @@ export class Slot {
     this.tokens.set(tokens);
     this.#media = media;
     this.length = tokens.length;
+    this.asked = tokens.length;
     this.#cuts = undefined;
     this.forgetFrom(computed);
   }

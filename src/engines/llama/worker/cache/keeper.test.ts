@@ -11,6 +11,7 @@ const snapshotOf = (tokens: Int32Array): Snapshot => ({ tokens, state: Uint8Arra
 function fakeSlot(tokens: Int32Array, usedAt = 1) {
   const slot = {
     cached: tokens,
+    asked: tokens.length,
     busy: false,
     usedAt,
     restored: 0,

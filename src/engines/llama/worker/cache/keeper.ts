@@ -1,5 +1,6 @@
 import type { CacheReport, SnapshotFigures } from '../../../../core/cache-report.ts';
 import { commonPrefix } from '../reuse.ts';
+import { isSameChat } from '../same-chat.ts';
 import type { Slot } from '../slot.ts';
 import { chooseSlot } from '../slot-choice.ts';
 import {
@@ -26,8 +27,6 @@ export interface KeeperParts {
 
 /** Shorter ones are computed sooner than they are kept. */
 const shortest = { memory: 33, disk: 256 };
-/** A slot of which less than this stays is about to lose its chat. */
-const staying = 0.7;
 /** Snapshots that wait for the disk are in memory: whoever brings one more waits until there are fewer. */
 const mostPending = 2;
 
@@ -54,7 +53,7 @@ export class SnapshotKeeper {
     const { slot, atHand } = choice;
     const common = commonPrefix(slot.cached, wanted);
     const found = await this.#find(wanted, atHand);
-    if (!found && common >= staying * slot.computed) return;
+    if (!found && isSameChat(slot, wanted, common)) return;
     const lost = await exclusively(async () => {
       if (slot.busy) return undefined;
       const snapshot = this.#lacking(slot).length > 0 ? slot.snapshot() : undefined;
@@ -91,13 +90,13 @@ export class SnapshotKeeper {
   }
 
   /** Resolves when the snapshot is taken over; it is written later, since nobody should have to wait for a disk. */
-  async #onDisk(snapshot: Snapshot, share?: number): Promise<void> {
+  async #onDisk(snapshot: Snapshot, coverage?: Coverage): Promise<void> {
     const { disk } = this.parts;
     if (!disk) return;
     if (this.#pending.size >= mostPending) await this.#writing;
     this.#pending.add(snapshot);
     this.#writing = this.#writing
-      .then(() => write(disk, snapshot, shortest.disk, share))
+      .then(() => write(disk, snapshot, shortest.disk, coverage))
       // A full or broken disk costs time at the next start, and nothing now.
       .catch(() => undefined)
       .finally(() => this.#pending.delete(snapshot));
@@ -128,9 +127,9 @@ export class SnapshotKeeper {
   }
 }
 
-async function write(store: SnapshotStore, snapshot: Snapshot, least: number, share?: number): Promise<void> {
+async function write(store: SnapshotStore, snapshot: Snapshot, least: number, coverage?: Coverage): Promise<void> {
   const { tokens } = snapshot;
-  if (tokens.length < least || isCovered(store.entries(), tokens, share)) return;
+  if (tokens.length < least || isCovered(store.entries(), tokens, coverage)) return;
   const useless = superseded(store.entries(), tokens);
   await store.write(snapshot);
   for (const { id } of useless) await store.remove(id);

@@ -17,6 +17,7 @@ function fakeSlot() {
     get cached() {
       return slot.held?.tokens ?? new Int32Array();
     },
+    asked: 0,
     reach: (index: number) => index,
     snapshot: () => slot.held,
     get snapshotFigures() {

@@ -6,7 +6,10 @@ import { type Snapshot, snapshotBytes } from './snapshot.ts';
 
 const empty: StateFigures = { tokens: 0, bytes: 0 };
 
-type PlacedSlot = Pick<Slot, 'busy' | 'cached' | 'usedAt' | 'reach' | 'snapshot' | 'snapshotFigures' | 'restore'>;
+type PlacedSlot = Pick<
+  Slot,
+  'busy' | 'cached' | 'asked' | 'usedAt' | 'reach' | 'snapshot' | 'snapshotFigures' | 'restore'
+>;
 
 /** Snapshots that somebody asked for by number; nothing but a wish removes them. */
 export class StatePlaces {

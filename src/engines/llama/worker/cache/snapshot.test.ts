@@ -41,6 +41,8 @@ test('what is covered by another snapshot need not be kept again', () => {
   expect(isCovered([entry('a', range(0, 480))], wanted)).toBe(true);
   expect(isCovered([entry('a', range(0, 300))], wanted)).toBe(false);
   expect(isCovered([entry('a', range(0, 480))], wanted, wholly)).toBe(false);
+  const alike = Int32Array.from([...range(0, 450), ...range(7000, 7100)]);
+  expect(isCovered([entry('another chat that begins alike', alike)], wanted)).toBe(false);
   expect(isCovered([entry('a', range(0, 500))], wanted, wholly)).toBe(true);
 });
 

@@ -67,16 +67,26 @@ export function chooseSnapshot<Entry extends Pick<SnapshotEntry, 'tokens' | 'che
   return best;
 }
 
-/** A snapshot that already holds this much of a text serves it well enough: a growing chat is not written at each turn. */
-const wellCovered = 0.8;
-export const wholly = 1;
+/** How much of a text another snapshot must hold for it to be kept already. */
+export interface Coverage {
+  /** Of a snapshot of the same chat: a growing one is not written at each turn. */
+  readonly ofBeginning: number;
+  /** Of any other, which may only begin alike. */
+  readonly ofOther: number;
+}
+
+const usualCoverage: Coverage = { ofBeginning: 0.8, ofOther: 0.95 };
+export const wholly: Coverage = { ofBeginning: 1, ofOther: 1 };
 
 export function isCovered(
   entries: readonly Pick<SnapshotEntry, 'tokens'>[],
   tokens: Int32Array,
-  share = wellCovered,
+  { ofBeginning, ofOther }: Coverage = usualCoverage,
 ): boolean {
-  return entries.some((entry) => commonPrefix(entry.tokens, tokens) >= share * tokens.length);
+  return entries.some((entry) => {
+    const common = commonPrefix(entry.tokens, tokens);
+    return common >= (common === entry.tokens.length ? ofBeginning : ofOther) * tokens.length;
+  });
 }
 
 /** Entries that a snapshot of these tokens makes useless: they are a beginning of it. */
