@@ -4,12 +4,14 @@ import { isSameChat } from '../same-chat.ts';
 import type { Slot } from '../slot.ts';
 import { chooseSlot } from '../slot-choice.ts';
 import {
+  type Coverage,
   chooseSnapshot,
   isCovered,
   outlineOf,
   type Snapshot,
   type SnapshotStore,
   superseded,
+  usualCoverage,
   wholly,
 } from './snapshot.ts';
 
@@ -25,8 +27,19 @@ export interface KeeperParts {
   readonly exclusively: <Result>(work: () => Promise<Result>) => Promise<Result>;
 }
 
-/** Shorter ones are computed sooner than they are kept. */
-const shortest = { memory: 33, disk: 256 };
+interface Worth {
+  /** Shorter texts are computed sooner than they are kept. */
+  readonly least: number;
+  /** What another snapshot holds so much of is not kept again. */
+  readonly coverage: Coverage;
+}
+
+/** A copy in memory is made at once; a disk is spared. */
+const worth: Readonly<Record<'memory' | 'disk' | 'lastOnDisk', Worth>> = {
+  memory: { least: 33, coverage: wholly },
+  disk: { least: 256, coverage: usualCoverage },
+  lastOnDisk: { least: 256, coverage: wholly },
+};
 /** Snapshots that wait for the disk are in memory: whoever brings one more waits until there are fewer. */
 const mostPending = 2;
 
@@ -76,38 +89,39 @@ export class SnapshotKeeper {
     const { slots, disk, exclusively } = this.parts;
     const newestFirst = [...slots].sort((a, b) => b.usedAt - a.usedAt);
     for (const slot of disk ? newestFirst : []) {
-      if (slot.computed < shortest.disk || (disk && isCovered(disk.entries(), slot.cached, wholly))) continue;
+      if (!disk || !isWorthKeeping(slot.cached, disk.entries(), worth.lastOnDisk)) continue;
       const snapshot = await exclusively(async () => slot.snapshot());
-      if (snapshot) await this.#onDisk(snapshot, wholly);
+      if (snapshot) await this.#onDisk(snapshot, worth.lastOnDisk);
     }
     await this.#writing;
   }
 
   async #keep(snapshot: Snapshot): Promise<void> {
     const { memory, disk } = this.parts;
-    if (memory) await write(memory, snapshot, shortest.memory);
+    if (memory) await write(memory, snapshot, worth.memory);
     if (disk) await this.#onDisk(snapshot);
   }
 
   /** Resolves when the snapshot is taken over; it is written later, since nobody should have to wait for a disk. */
-  async #onDisk(snapshot: Snapshot, coverage?: Coverage): Promise<void> {
+  async #onDisk(snapshot: Snapshot, how = worth.disk): Promise<void> {
     const { disk } = this.parts;
     if (!disk) return;
     if (this.#pending.size >= mostPending) await this.#writing;
     this.#pending.add(snapshot);
     this.#writing = this.#writing
-      .then(() => write(disk, snapshot, shortest.disk, coverage))
+      .then(() => write(disk, snapshot, how))
       // A full or broken disk costs time at the next start, and nothing now.
       .catch(() => undefined)
       .finally(() => this.#pending.delete(snapshot));
   }
 
   /** The stores that should have what is in this slot and do not. */
-  #lacking({ computed, cached }: Slot): SnapshotStore[] {
+  #lacking({ cached }: Slot): SnapshotStore[] {
     const { memory, disk } = this.parts;
-    const lacks = (store: SnapshotStore | undefined, least: number, pending: Iterable<Snapshot> = []) =>
-      store && computed >= least && !isCovered([...store.entries(), ...pending], cached) ? [store] : [];
-    return [...lacks(memory, shortest.memory), ...lacks(disk, shortest.disk, this.#pending)];
+    return [
+      ...(memory && isWorthKeeping(cached, memory.entries(), worth.memory) ? [memory] : []),
+      ...(disk && isWorthKeeping(cached, [...disk.entries(), ...this.#pending], worth.disk) ? [disk] : []),
+    ];
   }
 
   async #find(wanted: Int32Array, atHand: number): Promise<Snapshot | undefined> {
@@ -127,12 +141,20 @@ export class SnapshotKeeper {
   }
 }
 
-async function write(store: SnapshotStore, snapshot: Snapshot, least: number, coverage?: Coverage): Promise<void> {
+async function write(store: SnapshotStore, snapshot: Snapshot, how: Worth): Promise<void> {
   const { tokens } = snapshot;
-  if (tokens.length < least || isCovered(store.entries(), tokens, coverage)) return;
+  if (!isWorthKeeping(tokens, store.entries(), how)) return;
   const useless = superseded(store.entries(), tokens);
   await store.write(snapshot);
   for (const { id } of useless) await store.remove(id);
+}
+
+function isWorthKeeping(
+  tokens: Int32Array,
+  kept: readonly { readonly tokens: Int32Array }[],
+  { least, coverage }: Worth,
+): boolean {
+  return tokens.length >= least && !isCovered(kept, tokens, coverage);
 }
 
 function figures(store: SnapshotStore | undefined): SnapshotFigures | null {

@@ -75,7 +75,7 @@ export interface Coverage {
   readonly ofOther: number;
 }
 
-const usualCoverage: Coverage = { ofBeginning: 0.8, ofOther: 0.95 };
+export const usualCoverage: Coverage = { ofBeginning: 0.8, ofOther: 0.95 };
 export const wholly: Coverage = { ofBeginning: 1, ofOther: 1 };
 
 export function isCovered(
