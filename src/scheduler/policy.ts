@@ -72,3 +72,14 @@ export function servingOrder<Entry extends Waiting>(ring: Ring, waiting: readonl
   }
   return order;
 }
+
+/**
+ * Who goes when there is one too many: the newest request of the client that has most of them here, and the newest of all
+ * where nobody has more. So nobody can fill the places and keep others out. `waiting` is in the order of arrival.
+ */
+export function oneTooMany<Entry extends Waiting>(waiting: readonly Entry[]): Entry | undefined {
+  const counts = new Map<string, number>();
+  for (const { client } of waiting) counts.set(client, (counts.get(client) ?? 0) + 1);
+  const most = Math.max(0, ...counts.values());
+  return waiting.findLast(({ client }) => counts.get(client) === most);
+}

@@ -57,6 +57,21 @@ test('a client with many requests does not keep out one with a single request', 
   expect([await begun(crowd[2] as Place), await begun(single)]).toEqual([false, true]);
 });
 
+test('a client that has filled all places gives one up to somebody who has none', async () => {
+  const queue = new Queue({ capacity: 1, waitingPlaces: () => 3 });
+  const crowd = [1, 2, 3, 4].map(() => queue.enter({ client: 'crowd' }));
+  const single = queue.enter({ client: 'single' });
+  await expect(crowd[3]?.turn).rejects.toMatchObject({ status: 503 });
+  expect([queue.waiting, single.standing()?.position]).toEqual([3, 2]);
+  crowd[3]?.leave();
+  expect(queue.waiting).toBe(3);
+  expect(() => queue.enter({ client: 'crowd' })).toThrow(AppError);
+  const other = queue.enter({ client: 'other' });
+  await expect(crowd[2]?.turn).rejects.toMatchObject({ status: 503 });
+  expect(other.standing()).toBeDefined();
+  expect(() => queue.enter({ client: 'fourth' })).toThrow(AppError);
+});
+
 test('what must be alone waits until nobody works, and nobody begins beside it', async () => {
   const queue = new Queue({ capacity: 2, waitingPlaces: () => 9 });
   const [first, second] = [queue.enter(), queue.enter()];
@@ -108,21 +123,21 @@ test('one that a newcomer of another client does not overtake keeps its position
   expect([...standings(), single.standing()?.position]).toEqual([1, 3, 2]);
 });
 
-test('a refused newcomer is told its own wait: a client with nothing in the queue would not go last', () => {
+test('a newcomer is told its own wait: a client with nothing in the queue would not go last', () => {
   const queue = new Queue({ capacity: 1, waitingPlaces: () => 3 });
   for (const _ of [1, 2, 3, 4]) queue.enter({ client: 'crowd' });
   const wait = (client: string) => queue.estimateSeconds({ client });
   expect([wait('crowd'), wait('single')]).toEqual([20, 10]);
-  expect(() => queue.enter({ client: 'single' })).toThrow(new AppError('busy', { retryAfterSeconds: 10 }));
+  expect(() => queue.enter({ client: 'crowd' })).toThrow(new AppError('busy', { retryAfterSeconds: 20 }));
 });
 
 test('somebody who was refused has no seat, and comes after those who came meanwhile', () => {
   const queue = new Queue({ capacity: 1, waitingPlaces: () => 2 });
-  const crowd = [1, 2, 3].map(() => queue.enter({ client: 'crowd' }));
+  const several = ['a', 'b', 'c'].map((client) => queue.enter({ client }));
   expect(() => queue.enter({ client: 'refused' })).toThrow();
-  crowd[0]?.leave();
+  several[0]?.leave();
   const other = queue.enter({ client: 'other' });
-  crowd[1]?.leave();
+  several[1]?.leave();
   const again = queue.enter({ client: 'refused' });
   expect([other.standing()?.position, again.standing()?.position]).toEqual([1, 2]);
 });

@@ -1,11 +1,12 @@
 import { AppError } from '../core/errors.ts';
 import type { Standing } from '../core/request.ts';
 import { type ForeseenWork, secondsLeft, secondsUntilLast } from './forecast.ts';
-import { mayBegin, nextTurn, type Ring, seated, servingOrder, type Waiting } from './policy.ts';
+import { mayBegin, nextTurn, oneTooMany, type Ring, seated, servingOrder, type Waiting } from './policy.ts';
 import { type WorkKind, workKinds } from './work.ts';
 
 /** A place in the queue: `turn` resolves when the work may begin, and `leave` gives the place back at any time. */
 export interface Place {
+  /** Fails with `busy` where the place is needed for a client that has fewer. */
   readonly turn: Promise<void>;
   /** Where it stands, as things are; undefined unless it waits. */
   standing(): Standing | undefined;
@@ -30,12 +31,13 @@ export interface Applicant {
 interface Entry extends Waiting {
   readonly kind: WorkKind;
   readonly begin: () => void;
+  readonly refuse: (error: AppError) => void;
   startedAt: number | undefined;
 }
 
 /**
- * Who works and who waits. Admission is decided at once: a request is taken in or refused, and a waiting one that leaves
- * (its client went away) frees its place for the next. Clients take turns; see `policy`.
+ * Who works and who waits. A waiting request that leaves (its client went away) frees its place for the next. Clients take
+ * turns, and where there are more requests than places, the newest of the client with most of them is refused; see `policy`.
  */
 export class Queue {
   readonly #running = new Set<Entry>();
@@ -61,17 +63,25 @@ export class Queue {
   }
 
   enter(applicant: Applicant = {}): Place {
-    let begin: () => void = () => {};
-    const turn = new Promise<void>((resolve) => {
+    let begin: Entry['begin'] = () => {};
+    let refuse: Entry['refuse'] = () => {};
+    const turn = new Promise<void>((resolve, reject) => {
       begin = resolve;
+      refuse = reject;
     });
-    const entry = entryOf(applicant, begin);
+    // Whoever waits for its turn hears of a refusal; somebody who does not yet must not bring the program down.
+    turn.catch(() => undefined);
+    const entry = entryOf(applicant, begin, refuse);
     this.#waiting.push(entry);
     this.#admit();
-    if (this.#waiting.length > this.options.waitingPlaces() && this.#waiting.includes(entry)) {
-      const retryAfterSeconds = this.#standing(entry, this.#waiting).estimateSeconds;
-      this.#remove(entry);
-      throw new AppError('busy', { retryAfterSeconds });
+    const refused = this.#waiting.length > this.options.waitingPlaces() ? oneTooMany(this.#waiting) : undefined;
+    if (refused) {
+      const error = new AppError('busy', {
+        retryAfterSeconds: this.#standing(refused, this.#waiting).estimateSeconds,
+      });
+      this.#remove(refused);
+      if (refused === entry) throw error;
+      refused.refuse(error);
     }
     return {
       turn,
@@ -133,6 +143,10 @@ export class Queue {
   }
 }
 
-function entryOf({ client = '', alone = false, kind = 'text' }: Applicant, begin: () => void = () => {}): Entry {
-  return { client, alone, kind, cost: workKinds[kind].cost, begin, startedAt: undefined };
+function entryOf(
+  { client = '', alone = false, kind = 'text' }: Applicant,
+  begin: Entry['begin'] = () => {},
+  refuse: Entry['refuse'] = () => {},
+): Entry {
+  return { client, alone, kind, cost: workKinds[kind].cost, begin, refuse, startedAt: undefined };
 }

@@ -80,6 +80,18 @@ test('whoever comes to a full queue is refused at once', async () => {
   expect(() => ask(service)).toThrow(expect.objectContaining({ code: 'busy' }));
 });
 
+test('a place that somebody else needs more ends with the same refusal, and nothing is left behind', async () => {
+  const { service, finishAll } = world(undefined, { places: 2 });
+  const crowd = ['crowd', 'crowd', 'crowd'].map((client) =>
+    collect(service.generate(plainRequest('Hello', 10), { genkey: '', client, signal: new AbortController().signal })),
+  );
+  const single = fold(ask(service, 'single'));
+  expect(await crowd[2]).toMatchObject([{ type: 'error', error: { code: 'busy' } }]);
+  await finishAll();
+  expect((await single).text).toBe('abc');
+  expect(service.performance().waiting).toBe(0);
+});
+
 test('a waiting request whose client goes away never reaches the engine', async () => {
   const { service, engine, finishAll } = world();
   const gone = new AbortController();

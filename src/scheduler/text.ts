@@ -59,7 +59,10 @@ export function textService({
     const enteredAt = now();
     const place = queue.enter({ ...work, client });
     placed?.(place.standing);
-    void place.turn.then(() => observer.turnCame?.(now() - enteredAt));
+    void place.turn.then(
+      () => observer.turnCame?.(now() - enteredAt),
+      () => undefined,
+    );
     return place;
   }
 
