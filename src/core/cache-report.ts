@@ -19,8 +19,12 @@ export interface SnapshotFigures {
   readonly bytes: number;
 }
 
-/** A prompt that parted from what was kept. */
+/** A prompt that parted from what was kept of its own chat. */
 export interface CacheMiss {
+  /** When, in milliseconds since 1970. */
+  readonly time: number;
+  /** The place of the first token that differs. */
+  readonly partedAt: number;
   readonly promptTokens: number;
   readonly reusedTokens: number;
   /** What stood there in the kept text, and what the prompt has instead. */

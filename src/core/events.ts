@@ -1,3 +1,4 @@
+import type { CacheMiss } from './cache-report.ts';
 import type { AppError } from './errors.ts';
 
 export type FinishReason = 'stop' | 'length' | 'tool-calls' | 'aborted';
@@ -49,6 +50,8 @@ export type GenerationEvent =
       readonly seed: number;
       /** How much of the prompt did not fit and was left out; nothing unless the request allows it. */
       readonly droppedTokens?: number;
+      /** Where the prompt parted from what was kept of its chat. */
+      readonly miss?: CacheMiss;
     }
   | { readonly type: 'reasoning-delta'; readonly text: string; readonly logprobs?: readonly TokenLogprob[] }
   | { readonly type: 'text-delta'; readonly text: string; readonly logprobs?: readonly TokenLogprob[] }

@@ -54,6 +54,8 @@ export interface GenerationRequest {
   /** How many alternatives to report for each token; `undefined` reports nothing. */
   readonly logprobs: number | undefined;
   readonly reasoning: ReasoningBudget | undefined;
+  /** Compute all of the prompt, whatever the cache holds of it. */
+  readonly freshPrompt?: boolean;
 }
 
 /** How a text is generated, beside the text that is to be continued. */

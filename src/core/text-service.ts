@@ -28,7 +28,9 @@ export type AbortOutcome = 'stopped' | 'pending' | 'refused';
 export interface Performance {
   readonly processMsPerToken: number;
   readonly evalMsPerToken: number;
+  /** Those that were computed; the others came from the cache. */
   readonly promptTokens: number;
+  readonly reusedTokens: number;
   readonly completionTokens: number;
   readonly seed: number;
   readonly draftAccepted: number;

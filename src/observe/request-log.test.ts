@@ -39,6 +39,26 @@ test('quiet hides what people write and read', () => {
   expect(play(true).join('\n')).not.toMatch(/Hello|Hi there/);
 });
 
+test.each([
+  [false, '[Cache: 4 of 30 tokens reused, the prompt differs at token 7: "12:31" instead of "12:30"]'],
+  [true, '[Cache: 4 of 30 tokens reused, the prompt differs at token 7]'],
+])('a prompt that parted from its chat leaves the place (quiet: %s)', (quiet, line) => {
+  let written = '';
+  const terminal = new Terminal({ interactive: false, columns: 80, write: (text) => (written += text) });
+  const log = new RequestLog({ terminal, quiet, contextSize: () => 2048, now: () => new Date(0) });
+  const miss = {
+    time: 0,
+    partedAt: 7,
+    promptTokens: 30,
+    reusedTokens: 4,
+    before: 'at ',
+    kept: '12:30',
+    wanted: '12:31',
+  };
+  log.event({ type: 'start', promptTokens: 30, cachedTokens: 4, maxTokens: 20, seed: 1, miss }, { text: '' });
+  expect(written.trim()).toBe(line);
+});
+
 test('a long text keeps both ends', () => {
   expect(shorten('a'.repeat(10) + 'b'.repeat(10), 10)).toBe('aaaaa … bbbbb');
 });

@@ -1,3 +1,4 @@
+import type { CacheMiss } from '../core/cache-report.ts';
 import { type GenerationEvent, type Timings, type Usage, unreachable } from '../core/events.ts';
 import type { GenerationRequest } from '../core/request.ts';
 import type { PromptProgress } from '../core/text-engine.ts';
@@ -51,6 +52,7 @@ export class RequestLog {
     switch (event.type) {
       case 'start':
         this.#maxTokens = event.maxTokens;
+        if (event.miss) terminal.line(parted(event.miss, quiet));
         return;
       case 'text-delta':
       case 'reasoning-delta':
@@ -97,6 +99,12 @@ export class RequestLog {
       `Total:${seconds(total)}`,
     ].join(', ');
   }
+}
+
+/** Why a prompt is read again; the usual reason is a line near its top that changes each time. */
+function parted({ partedAt, promptTokens, reusedTokens, kept, wanted }: CacheMiss, quiet: boolean): string {
+  const words = quiet ? '' : `: ${JSON.stringify(wanted)} instead of ${JSON.stringify(kept)}`;
+  return `[Cache: ${reusedTokens} of ${promptTokens} tokens reused, the prompt differs at token ${partedAt}${words}]`;
 }
 
 const seconds = (ms: number): string => `${(ms / 1000).toFixed(2)}s`;

@@ -225,8 +225,8 @@ function toEvent(piece: Exclude<Piece, { type: 'prompt-progress' }>, seed: numbe
         ? { type: 'text-delta', text: piece.text, logprobs: piece.logprobs }
         : { type: 'text-delta', text: piece.text };
     case 'start': {
-      const { promptTokens, cachedTokens, maxTokens, droppedTokens } = piece;
-      return { type: 'start', promptTokens, cachedTokens, maxTokens, seed, droppedTokens };
+      const { id: _, ...start } = piece;
+      return { ...start, seed };
     }
     case 'warning':
       return { type: 'warning', code: piece.code, text: piece.text };

@@ -1,3 +1,4 @@
+import type { CacheMiss } from '../../core/cache-report.ts';
 import type { PlainError } from '../../core/errors.ts';
 import type { FinishCause, Timings, TokenLogprob, Usage } from '../../core/events.ts';
 import type { GenerationRequest } from '../../core/request.ts';
@@ -44,6 +45,7 @@ export type Piece =
       readonly cachedTokens: number;
       readonly maxTokens: number;
       readonly droppedTokens: number;
+      readonly miss?: CacheMiss;
     }
   | { readonly type: 'prompt-progress'; readonly id: number; readonly done: number; readonly total: number }
   | { readonly type: 'warning'; readonly id: number; readonly code: string; readonly text: string }

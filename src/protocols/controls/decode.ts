@@ -51,6 +51,7 @@ export function decodeControls(body: JsonObject, parts: ControlParts): Generatio
     renderSpecial: readFlag(body, 'render_special', false),
     logprobs: readFlag(body, 'logprobs', false) ? limits.alternatives : undefined,
     reasoning: decodeReasoning(body),
+    ...(readFlag(body, 'cache_prompt', true) ? {} : { freshPrompt: true }),
   };
 }
 

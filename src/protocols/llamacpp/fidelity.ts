@@ -61,7 +61,7 @@ const options: readonly FieldFidelity[] = [
     note: 'one after the other; with a seed each has its own, counted up from it',
   },
   { field: 'n', handling: 'honoured', note: 'another name of n_cmpl' },
-  { field: 'cache_prompt', handling: 'ignored', note: 'the cache is used unless the server was started without it' },
+  { field: 'cache_prompt', handling: 'honoured', note: 'with false the whole prompt is computed again' },
   { field: 'lora', handling: 'refused', note: 'adapters are given at the start of the server' },
   { field: 'model', handling: 'ignored' },
 ];

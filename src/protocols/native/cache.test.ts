@@ -10,7 +10,7 @@ test('the report is told in the names of this family, and only with the key', as
     ],
     memory: null,
     disk: { snapshots: 2, bytes: 99 },
-    misses: [{ promptTokens: 9, reusedTokens: 4, before: 'a', kept: 'b', wanted: 'c' }],
+    misses: [{ time: 0, partedAt: 5, promptTokens: 9, reusedTokens: 4, before: 'a', kept: 'b', wanted: 'c' }],
   }));
   expect(endpoint.access).toBe('guarded');
   const reply = await endpoint.handle(callOf('/api/extra/cache', {}));
@@ -21,6 +21,16 @@ test('the report is told in the names of this family, and only with the key', as
     ],
     memory: null,
     disk: { snapshots: 2, bytes: 99 },
-    misses: [{ prompt_tokens: 9, reused_tokens: 4, before: 'a', kept: 'b', wanted: 'c' }],
+    misses: [
+      {
+        time: '1970-01-01T00:00:00.000Z',
+        parted_at: 5,
+        prompt_tokens: 9,
+        reused_tokens: 4,
+        before: 'a',
+        kept: 'b',
+        wanted: 'c',
+      },
+    ],
   });
 });

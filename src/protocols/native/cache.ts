@@ -21,7 +21,9 @@ function encode({ slots, memory, disk, misses }: CacheReport): object {
     slots,
     memory,
     disk,
-    misses: misses.map(({ promptTokens, reusedTokens, before, kept, wanted }) => ({
+    misses: misses.map(({ time, partedAt, promptTokens, reusedTokens, before, kept, wanted }) => ({
+      time: new Date(time).toISOString(),
+      parted_at: partedAt,
       prompt_tokens: promptTokens,
       reused_tokens: reusedTokens,
       before,

@@ -137,6 +137,7 @@ function performanceBody(figures: Performance, state: TextState, counters: Count
     last_eval: evalMsPerToken,
     last_token_count: completionTokens,
     last_input_count: promptTokens,
+    last_reused_count: figures.reusedTokens,
     last_process_time: (processMsPerToken * promptTokens) / 1000,
     last_eval_time: (evalMsPerToken * completionTokens) / 1000,
     last_process_speed: perSecond(processMsPerToken),

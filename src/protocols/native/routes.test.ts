@@ -24,6 +24,7 @@ const idle: Performance = {
   processMsPerToken: 2,
   evalMsPerToken: 10,
   promptTokens: 50,
+  reusedTokens: 0,
   completionTokens: 20,
   seed: 99,
   draftAccepted: 0,

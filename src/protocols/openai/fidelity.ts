@@ -32,7 +32,7 @@ const generation: readonly FieldFidelity[] = [
   ignored('user'),
   ignored('return_progress'),
   ignored('samplers', 'The order of samplers is set with sampler_order.'),
-  ignored('cache_prompt', 'The cache is always used.'),
+  honoured('cache_prompt', 'With false the whole prompt is computed again.'),
   ignored('id_slot'),
   ignored('verbose'),
 ];

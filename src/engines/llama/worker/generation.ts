@@ -1,3 +1,4 @@
+import type { CacheMiss } from '../../../core/cache-report.ts';
 import { AppError } from '../../../core/errors.ts';
 import type { FinishCause, TokenLogprob } from '../../../core/events.ts';
 import type { GenerationRequest } from '../../../core/request.ts';
@@ -28,6 +29,8 @@ export interface GenerationParts {
   readonly stopTokens: ReadonlySet<number>;
   readonly promptTokens: number;
   readonly cachedTokens: number;
+  /** Where the prompt parted from what was kept of its chat. */
+  readonly miss: CacheMiss | undefined;
   readonly maxTokens: number;
   readonly droppedTokens: number;
   /** Guesses the next tokens; undefined where nothing is guessed. */
@@ -80,8 +83,9 @@ export class Generation {
   }
 
   start(): Piece {
-    const { promptTokens, cachedTokens, maxTokens, droppedTokens } = this.parts;
-    return { type: 'start', id: this.id, promptTokens, cachedTokens, maxTokens, droppedTokens };
+    const { promptTokens, cachedTokens, maxTokens, droppedTokens, miss } = this.parts;
+    const figures = { promptTokens, cachedTokens, maxTokens, droppedTokens };
+    return { type: 'start', id: this.id, ...figures, ...(miss && { miss }) };
   }
 
   /** A picture or sound is next in its prompt, which no batch can take. */

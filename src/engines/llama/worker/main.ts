@@ -9,7 +9,7 @@ import { StatePlaces } from './cache/places.ts';
 import { BatchLoop, errorPiece } from './loop.ts';
 import type { ReadMedium } from './medium.ts';
 import { type Loaded, loadModel } from './model.ts';
-import { planGeneration, startGeneration, type Workshop } from './prepare.ts';
+import { planGeneration, reuses, startGeneration, type Workshop } from './prepare.ts';
 import { readMedia } from './read-media.ts';
 import { Slot } from './slot.ts';
 import { UnexplainedFailure } from './weights.ts';
@@ -124,7 +124,8 @@ async function begin(serving: Serving, question: GenerateMessage): Promise<void>
     if (!media) return;
     const planned = await planGeneration(workshop, { ...question, media }, pieces);
     // A cache that fails is no reason to fail: the prompt is computed instead.
-    if (!over && media.length === 0) await workshop.keeper?.bring(planned.plan.tokens).catch(() => undefined);
+    const served = media.length === 0 && reuses(workshop, question.request);
+    if (served && !over) await workshop.keeper?.bring(planned.plan.tokens).catch(() => undefined);
     loop.beforeNextBatch(() => {
       if (over) return;
       try {
@@ -182,7 +183,7 @@ async function serve(loaded: Loaded): Promise<Serving> {
     breakers: undefined,
     reasoning: 'unknown',
     keeper: undefined,
-    doctor: new CacheDoctor((tokens) => loaded.vocabulary.detokenize(tokens, true)),
+    doctor: new CacheDoctor((tokens) => loaded.vocabulary.detokenize(tokens, true), Date.now),
   };
   const loop = new BatchLoop(context, context.memory === 'plain' ? workshop.slots : [], send, now);
   workshop.keeper = await openKeeper(loaded, workshop.slots, (work) => loop.between(work));

@@ -87,7 +87,7 @@ export async function planGeneration(
 
 /** Takes a slot for a planned request and makes the generation that runs in it: cache, samplers. */
 export function startGeneration(workshop: Workshop, planned: Planned): Generation {
-  const slot = takeSlot(workshop, planned.plan.tokens);
+  const slot = takeSlot(workshop, planned.plan.tokens, reuses(workshop, planned.request));
   return givenBackOnFailure(slot, () => begin({ ...planned, workshop, slot }));
 }
 
@@ -112,8 +112,11 @@ function begin({
   const { loaded, now } = workshop;
   const { vocabulary } = loaded;
   const grammar = takeGrammar(workshop, request);
-  workshop.doctor.look(slot.cached, plan.tokens, (common) => slot.reach(common));
-  const cachedTokens = reuseCache(loaded, slot, plan, spans, warn);
+  const reused = reuses(workshop, request);
+  const miss = reused ? workshop.doctor.look(slot, plan.tokens, (common) => slot.reach(common)) : undefined;
+  const keep = reused ? shiftedAndKept(loaded, slot, plan, warn) : 0;
+  slot.begin(plan.tokens, keep, spans);
+  const cachedTokens = slot.computed;
   const budget = reasoningBudget(workshop, request, plan);
   const negative = negativeTokens && workshop.negative;
   // Two texts in step cannot stop at places of their own.
@@ -153,6 +156,7 @@ function begin({
     stopTokens: silentStops(vocabulary, request),
     promptTokens: plan.tokens.length,
     cachedTokens,
+    miss,
     maxTokens: plan.maxTokens,
     droppedTokens: plan.dropped,
     draft: drafter(loaded, request),
@@ -207,17 +211,18 @@ function firstToken(vocabulary: Vocabulary): number {
   return vocabulary.bos >= 0 ? vocabulary.bos : (vocabulary.endTokens[0] ?? 0);
 }
 
-function reuseCache(
+/** Whether the cache may serve this request. */
+export function reuses({ loaded }: Workshop, { freshPrompt }: GenerationRequest): boolean {
+  return loaded.options.reusePrompt && !freshPrompt;
+}
+
+/** Moves what the slot holds where that serves the prompt, and returns how much of it can stay. */
+function shiftedAndKept(
   { options, contextSize, context }: Loaded,
   slot: Slot,
   plan: PromptPlan,
-  spans: readonly MediumSpan[],
   warn: (code: string, text: string) => void,
 ): number {
-  if (!options.reusePrompt) {
-    slot.begin(plan.tokens, 0, spans);
-    return 0;
-  }
   const { shift, keep } = planReuse({
     cached: slot.cached,
     wanted: plan.tokens,
@@ -225,16 +230,15 @@ function reuseCache(
     maxTokens: plan.maxTokens,
     canShift: options.contextShift && context.canShift,
   });
-  const possible = shift === undefined || slot.shift(shift.from, shift.count);
-  if (shift && possible)
-    warn('context-shifted', `Context Shifting: Erased ${shift.count} tokens at position ${shift.from}`);
-  slot.begin(plan.tokens, possible ? keep : Math.min(keep, shift?.from ?? 0), spans);
-  return slot.computed;
+  if (!shift) return keep;
+  if (!slot.shift(shift.from, shift.count)) return Math.min(keep, shift.from);
+  warn('context-shifted', `Context Shifting: Erased ${shift.count} tokens at position ${shift.from}`);
+  return keep;
 }
 
 /** The slot where the prompt is best computed, with what it can share already in it. */
-function takeSlot({ loaded, slots, now }: Workshop, wanted: Int32Array): Slot {
-  const choice = chooseSlot(slots, wanted, loaded.options.reusePrompt);
+function takeSlot({ slots, now }: Workshop, wanted: Int32Array, canCopy: boolean): Slot {
+  const choice = chooseSlot(slots, wanted, canCopy);
   if (!choice) {
     throw new AppError('engine-failed', { capability: 'text', reason: 'all of its sequences are at work' });
   }

@@ -1,5 +1,6 @@
 import type { CacheMiss } from '../../../../core/cache-report.ts';
 import { commonPrefix } from '../reuse.ts';
+import { isSameChat, type KeptText } from '../same-chat.ts';
 
 const shownTokens = 12;
 const remembered = 20;
@@ -8,7 +9,10 @@ const remembered = 20;
 export class CacheDoctor {
   readonly #misses: CacheMiss[] = [];
 
-  constructor(private readonly detokenize: (tokens: Int32Array) => string) {}
+  constructor(
+    private readonly detokenize: (tokens: Int32Array) => string,
+    private readonly now: () => number,
+  ) {}
 
   get misses(): readonly CacheMiss[] {
     return [...this.#misses];
@@ -16,19 +20,25 @@ export class CacheDoctor {
 
   /**
    * `kept` is what the slot held before `wanted` was put there, and `reach` tells how much of a common beginning can stay.
-   * A text that simply goes on is no miss.
+   * A text that simply goes on is no miss, and neither is one that has nothing to do with what was kept.
    */
-  look(kept: Int32Array, wanted: Int32Array, reach: (common: number) => number): void {
-    const at = commonPrefix(kept, wanted);
-    if (kept.length === 0 || at >= kept.length - 1 || at >= wanted.length - 1) return;
-    this.#misses.push({
+  look(kept: KeptText, wanted: Int32Array, reach: (common: number) => number): CacheMiss | undefined {
+    const { cached } = kept;
+    const partedAt = commonPrefix(cached, wanted);
+    if (partedAt >= cached.length - 1 || partedAt >= wanted.length - 1) return undefined;
+    if (!isSameChat(kept, wanted, partedAt)) return undefined;
+    const miss: CacheMiss = {
+      time: this.now(),
+      partedAt,
       promptTokens: wanted.length,
-      reusedTokens: reach(at),
-      before: this.#show(wanted, at - shownTokens, at),
-      kept: this.#show(kept, at, at + shownTokens),
-      wanted: this.#show(wanted, at, at + shownTokens),
-    });
+      reusedTokens: reach(partedAt),
+      before: this.#show(wanted, partedAt - shownTokens, partedAt),
+      kept: this.#show(cached, partedAt, partedAt + shownTokens),
+      wanted: this.#show(wanted, partedAt, partedAt + shownTokens),
+    };
+    this.#misses.push(miss);
     if (this.#misses.length > remembered) this.#misses.shift();
+    return miss;
   }
 
   #show(tokens: Int32Array, from: number, to: number): string {
