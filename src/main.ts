@@ -77,6 +77,7 @@ async function run(settings: Settings, given: ReadonlySet<FlagKey>, notes: reado
     lost: ({ signal, code }) => {
       terminal.line(`The text engine stopped (${signal ?? `code ${code}`}); it is being started again.`);
     },
+    note: (text) => terminal.line(text),
     ...(settings.debugmode === 1 ? { line: (line: string) => terminal.line(`llama.cpp: ${line}`) } : {}),
   };
   const engine = new RestingEngine({
