@@ -1,6 +1,8 @@
+import type { FromWorker } from '../../messages.ts';
 import type { Loaded } from '../model.ts';
 import type { Slot } from '../slot.ts';
 import { DiskStore } from './disk-store.ts';
+import { isAlive } from './file-names.ts';
 import { fingerprint } from './fingerprint.ts';
 import { type KeeperParts, SnapshotKeeper } from './keeper.ts';
 import { MemoryStore } from './memory-store.ts';
@@ -13,14 +15,25 @@ export async function openKeeper(
   { native, options, context }: Loaded,
   slots: readonly Slot[],
   exclusively: KeeperParts['exclusively'],
+  tell: (sentence: string) => void = tellServer,
 ): Promise<SnapshotKeeper | undefined> {
   const { smartCache, diskCache } = options;
   if (smartCache <= 0 && !diskCache) return undefined;
   const now = () => Date.now();
   const memory = smartCache > 0 ? new MemoryStore({ count: smartCache, bytes: memoryBytes }, now) : undefined;
   const disk = diskCache
-    ? await DiskStore.open({ ...diskCache, fingerprint: await fingerprint(options, native.version()), now })
+    ? await DiskStore.open({
+        ...diskCache,
+        fingerprint: await fingerprint(options, native.version()),
+        now,
+        processes: { own: process.pid, alive: isAlive },
+        tell,
+      })
     : undefined;
   const canRewind = context.memory === 'plain';
   return new SnapshotKeeper({ slots, memory, disk, canRewind, exclusively });
+}
+
+function tellServer(text: string): void {
+  process.send?.({ type: 'note', text } satisfies FromWorker);
 }
