@@ -72,6 +72,15 @@ test('every part of a model counts', () => {
   expect(partsOf('/m/small.gguf')).toEqual(['/m/small.gguf']);
 });
 
+test('a whole model may be called like a part of one', async () => {
+  reset();
+  const model = join(root, 'whole-00001-of-00002.gguf');
+  write('whole-00001-of-00002.gguf');
+  const before = await take({ model });
+  write('whole-00001-of-00002.gguf', undefined, 2000);
+  expect(await take({ model })).not.toBe(before);
+});
+
 test.each([0, 1, 64 * 1024, 5 * 2 ** 20, 40 * 2 ** 30])('the pieces of %d bytes reach to both ends', (bytes) => {
   const places = samplePlaces(bytes);
   expect(places.length).toBeLessThanOrEqual(80);

@@ -55,7 +55,9 @@ export function samplePlaces(size: number): readonly number[] {
 }
 
 async function addFile(hash: Hash, path: string): Promise<void> {
-  const file = await open(path, 'r');
+  // A model may be called like a part of one and be whole; what the library does need has just been loaded.
+  const file = await open(path, 'r').catch(() => undefined);
+  if (!file) return;
   try {
     const { size, mtimeMs } = await file.stat();
     hash.update(JSON.stringify([size, mtimeMs]));
