@@ -1,11 +1,14 @@
 #!/usr/bin/env node
 import { appendFileSync, existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { constants, setPriority } from 'node:os';
+import { resolve } from 'node:path';
 import { createApp } from './app.ts';
 import { writeConfigFile } from './config/config-file.ts';
+import { readDiskCache } from './config/disk-cache.ts';
 import type { FlagKey, Settings } from './config/flags.ts';
 import { helpText } from './config/help.ts';
 import { loadSettings } from './config/load.ts';
+import { tryFolder } from './engines/llama/cache-folder.ts';
 import type { LlamaObserver } from './engines/llama/host.ts';
 import type { ModelFile } from './engines/llama/model-file.ts';
 import { readModelFile } from './engines/llama/model-file.ts';
@@ -56,6 +59,7 @@ async function run(settings: Settings, given: ReadonlySet<FlagKey>, notes: reado
 
   const path = modelPath(settings);
   const file = path === undefined ? undefined : await modelFile(path);
+  if (file && settings.diskcache !== '') await checkDiskCache(settings.diskcache);
   const format = await loadChatFormat(settings, file?.chatTemplate, (text) => terminal.line(text));
   const { adapter } = format;
   const loadLog = new LoadLog(terminal, path === undefined ? '' : displayName(path));
@@ -73,6 +77,7 @@ async function run(settings: Settings, given: ReadonlySet<FlagKey>, notes: reado
     lost: ({ signal, code }) => {
       terminal.line(`The text engine stopped (${signal ?? `code ${code}`}); it is being started again.`);
     },
+    note: (text) => terminal.line(text),
     ...(settings.debugmode === 1 ? { line: (line: string) => terminal.line(`llama.cpp: ${line}`) } : {}),
   };
   const engine = new RestingEngine({
@@ -156,6 +161,18 @@ async function modelFile(path: string): Promise<ModelFile> {
     const reason = (error as Error).message;
     console.error(`${path} could not be loaded: ${reason}`);
     process.exit((error as NodeJS.ErrnoException).code === 'ENOENT' ? 2 : 3);
+  }
+}
+
+/** A folder that cannot be used ends the program too, before a model is loaded that has nothing to do with it. */
+async function checkDiskCache(text: string): Promise<void> {
+  const reading = readDiskCache(text);
+  if (!reading.ok) return;
+  try {
+    await tryFolder(resolve(reading.folder), process.pid);
+  } catch (error) {
+    console.error(`--diskcache: the folder ${reading.folder} cannot be used: ${(error as Error).message}`);
+    process.exit(2);
   }
 }
 

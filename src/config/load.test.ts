@@ -120,3 +120,16 @@ test('a reply length among the request defaults is warned of', () => {
     '--gendefaults is not meant for max_length: it would beat what chat requests ask for. Use --defaultgenamt.',
   ]);
 });
+
+test('the folder of the disk cache may begin with the home folder', () => {
+  const at = (environment: Sources['environment']) => load('--diskcache ~/cache:5G', { environment });
+  expect(settings(at({ HOME: '/home/me' })).diskcache).toBe('/home/me/cache:5G');
+  expect(settings(at({ USERPROFILE: 'C:\\me' })).diskcache).toBe('C:\\me/cache:5G');
+  expect(at({})).toMatchObject({ type: 'refused', exitCode: 1 });
+});
+
+test('a disk cache with a mistyped size is refused with a sentence', () => {
+  const sentence =
+    '--diskcache must be FOLDER or FOLDER:SIZE with a size such as 20G or 500MB, and "20Gx" is not a size.';
+  expect(load('--diskcache /cache:20Gx')).toMatchObject({ type: 'refused', exitCode: 1, problems: [{ sentence }] });
+});

@@ -1,4 +1,5 @@
 import { readConfigFile } from './config-file.ts';
+import { expandHome, readDiskCache } from './disk-cache.ts';
 import { checkFiles } from './files.ts';
 import type { FlagValue } from './flag.ts';
 import {
@@ -13,7 +14,7 @@ import {
 } from './flags.ts';
 import { gendefaultsNotes } from './gen-defaults.ts';
 import { type Parsed, parseCommandLine } from './parse.ts';
-import { exitCodeOf, missing, type Problem } from './problem.ts';
+import { badFlags, exitCodeOf, missing, type Problem } from './problem.ts';
 import { applyRules } from './rules.ts';
 
 export interface Sources {
@@ -57,8 +58,9 @@ export function loadSettings(sources: Sources): Loaded {
   }
 
   const ruled = applyRules(settingsFrom(layer));
-  const checked = checkFiles(ruled.settings, sources.exists);
-  const problems = [...found, ...ruled.problems, ...checked.problems];
+  const placed = placeDiskCache(ruled.settings, sources.environment);
+  const checked = checkFiles(placed.settings, sources.exists);
+  const problems = [...found, ...ruled.problems, ...placed.problems, ...checked.problems];
   const allNotes = [...notes, ...ruled.notes, ...gendefaultsNotes(ruled.settings), ...checked.notes];
   if (problems.length > 0) return { type: 'refused', problems, notes: allNotes, exitCode: exitCodeOf(problems) };
   return { type: 'settings', settings: checked.settings, given, notes: allNotes };
@@ -91,6 +93,22 @@ function environmentLayer(environment: Sources['environment']): Layer {
     if (value) values.set(key, value);
   }
   return values;
+}
+
+/** The folder with the home in its place; a value that names none is refused before anything is started for it. */
+function placeDiskCache(
+  settings: Settings,
+  { HOME, USERPROFILE }: Sources['environment'],
+): { readonly settings: Settings; readonly problems: readonly Problem[] } {
+  if (settings.diskcache === '') return { settings, problems: [] };
+  const diskcache = expandHome(settings.diskcache, HOME || USERPROFILE);
+  if (diskcache === undefined) {
+    const sentence = `--diskcache ${settings.diskcache}: the home folder is not known here; name the folder in full.`;
+    return { settings, problems: [badFlags(sentence)] };
+  }
+  const reading = readDiskCache(diskcache);
+  const problems = reading.ok ? [] : [badFlags(`--diskcache must be ${reading.expected}.`)];
+  return { settings: { ...settings, diskcache }, problems };
 }
 
 const over = (lower: Layer, upper: Layer): Layer => new Map([...lower, ...upper]);

@@ -17,6 +17,15 @@ export interface SlotFigures {
 export interface SnapshotFigures {
   readonly snapshots: number;
   readonly bytes: number;
+  readonly health?: StoreHealth;
+}
+
+/** What a disk suffers: it is shared with other models and servers, and it can fail without anybody losing an answer. */
+export interface StoreHealth {
+  /** What snapshots of other models and settings take of the same limit. */
+  readonly otherBytes: number;
+  readonly failures: number;
+  readonly lastFailure: string | null;
 }
 
 /** A prompt that parted from what was kept of its own chat. */

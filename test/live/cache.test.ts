@@ -1,7 +1,7 @@
-import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
+import { mkdtempSync, readdirSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, describe, expect, test } from 'vitest';
+import { afterAll, describe, expect, test, vi } from 'vitest';
 import { liveServers } from './server.ts';
 
 const start = liveServers();
@@ -52,6 +52,55 @@ test('the disk serves the next start, until somebody empties it', async () => {
   rmSync(kept, { recursive: true, force: true });
   const third = await start(['--diskcache', kept]);
   expect((await complete(third.base, text('clouds'))).cached).toBe(0);
+});
+
+interface DiskFigures {
+  readonly snapshots: number;
+  readonly bytes: number;
+  readonly other_bytes: number;
+  readonly failures: number;
+  readonly last_failure: string | null;
+}
+
+const figures = async (base: string): Promise<DiskFigures> =>
+  ((await (await fetch(`${base}/api/extra/cache`)).json()) as { disk: DiskFigures }).disk;
+
+test('all models share the limit of the folder, and a smaller one holds from the start', async () => {
+  const shared = join(folder, 'shared');
+  const first = await start(['--diskcache', shared]);
+  await complete(first.base, text('rivers'));
+  await first.stop();
+  expect(statSync(shared).mode & 0o777).toBe(0o700);
+  const other = await start(['--diskcache', shared, '--quantkv', 'q8_0']);
+  expect(await figures(other.base)).toMatchObject({ snapshots: 0, failures: 0, last_failure: null });
+  expect((await figures(other.base)).other_bytes).toBeGreaterThan(1e6);
+  await other.stop();
+  const small = await start(['--diskcache', `${shared}:1MB`]);
+  expect(await figures(small.base)).toMatchObject({ snapshots: 0, bytes: 0, other_bytes: 0 });
+  expect(readdirSync(shared)).toEqual([]);
+  await complete(small.base, text('rivers'));
+  await small.says('is larger than the limit of 1.0 MB');
+  expect(await figures(small.base)).toMatchObject({ snapshots: 0, failures: 1 });
+  await small.stop();
+});
+
+test('a folder that is deleted under the server is made again', async () => {
+  const gone = join(folder, 'gone');
+  const { base, stop } = await start(['--diskcache', gone]);
+  await complete(base, text('stones'));
+  await vi.waitUntil(async () => (await figures(base)).snapshots === 1, { timeout: 10_000 });
+  rmSync(gone, { recursive: true });
+  expect(await figures(base)).toMatchObject({ snapshots: 0, bytes: 0, failures: 0 });
+  await complete(base, text('birds'));
+  await stop();
+  expect(readdirSync(gone)).not.toEqual([]);
+});
+
+test.each([
+  ['/proc/nope', 'the folder /proc/nope cannot be used'],
+  ['/cache:20Gx', '"20Gx" is not a size'],
+])('--diskcache %s ends the program at once with a sentence', async (value, sentence) => {
+  await expect(start(['--diskcache', value])).rejects.toThrow(sentence);
 });
 
 test('guessed tokens change nothing but the speed', async () => {

@@ -73,6 +73,6 @@ export const ourFlags = {
     holds: 'folder',
     metavar: 'FOLDER[:SIZE]',
     availability: 'ready',
-    help: 'Keep computed prompts in this folder, so that they survive a restart. The size (such as 20G, the default) bounds what they take; the folder may be emptied at any time.',
+    help: 'Keep computed texts of 256 tokens and more in this folder, so that they survive a restart. The size (such as 500M or 20GiB; 20G unless given) bounds what all snapshots in the folder take together, also those of other models; over it the ones not used for longest go. They hold what people wrote, readable for your account only; the folder may be emptied at any time, and ~/ at its beginning is your home.',
   },
 } as const satisfies FlagTable;

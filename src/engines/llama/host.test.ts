@@ -66,6 +66,7 @@ function world() {
       loaded: () => seen.push('loaded'),
       failed: (reason) => seen.push(`failed: ${reason}`),
       lost: ({ signal }) => seen.push(`lost: ${signal}`),
+      note: (text) => seen.push(`note: ${text}`),
     },
   });
   host.start();
@@ -249,4 +250,10 @@ test('a host that was stopped starts nothing any more', async () => {
   await host.stop();
   delays.at(-1)?.action();
   expect(workers).toHaveLength(1);
+});
+
+test('what the worker wants to be known is told', () => {
+  const { worker, seen } = world();
+  worker().say({ type: 'note', text: 'The disk is full' });
+  expect(seen).toEqual(['note: The disk is full']);
 });

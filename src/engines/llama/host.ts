@@ -24,6 +24,8 @@ export interface LlamaObserver {
   failed?(reason: string): void;
   /** The worker is gone and will be started again. */
   lost?(exit: ChildExit): void;
+  /** Something to be known that fails nobody's request, as a sentence. */
+  note?(text: string): void;
   line?(line: string): void;
 }
 
@@ -160,6 +162,9 @@ export class LlamaHost implements TextEngine {
         // Its standard error may still be on the way: the exit, which comes after it, settles the matter.
         this.#loadFailure = message.reason ?? undefined;
         this.#failures = maximumStarts;
+        return;
+      case 'note':
+        this.parts.observer?.note?.(message.text);
         return;
       case 'answer':
         this.#questions.get(message.id)?.resolve(message.value as never);

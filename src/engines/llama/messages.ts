@@ -33,6 +33,8 @@ export type FromWorker =
   | { readonly type: 'loaded'; readonly model: LoadedModel }
   /** Without a reason the library knows more than we do: it stands in the last lines of the worker's standard error. */
   | { readonly type: 'load-failed'; readonly reason: string | null }
+  /** Something to be known that fails nobody's request. */
+  | { readonly type: 'note'; readonly text: string }
   | { readonly type: 'answer'; readonly id: number; readonly value: unknown }
   | { readonly type: 'refused'; readonly id: number; readonly error: PlainError }
   | { readonly type: 'step'; readonly pieces: readonly Piece[] };

@@ -1,3 +1,5 @@
+import { resolve } from 'node:path';
+import { readDiskCache } from '../../config/disk-cache.ts';
 import type { Settings } from '../../config/flags.ts';
 import { AppError } from '../../core/errors.ts';
 import type { DraftOptions, LoadOptions, MetadataOverride, ModelShape, ProjectorOptions } from './load-options.ts';
@@ -145,15 +147,11 @@ function tensorOverrides(
   ];
 }
 
-const units: Readonly<Record<string, number>> = { k: 2 ** 10, m: 2 ** 20, g: 2 ** 30, t: 2 ** 40 };
-const defaultDiskBytes = 20 * 2 ** 30;
-
-/** `DIR` or `DIR:SIZE`, the size in bytes or with K, M, G or T; a colon that no size follows belongs to the folder. */
 function diskCache(text: string): LoadOptions['diskCache'] {
   if (text === '') return undefined;
-  const { folder, size, unit } = /^(?<folder>.+):(?<size>\d+(\.\d+)?)(?<unit>[kmgt])?b?$/i.exec(text)?.groups ?? {};
-  if (folder === undefined || size === undefined) return { folder: text, bytes: defaultDiskBytes };
-  return { folder, bytes: Math.floor(Number(size) * (units[(unit ?? '').toLowerCase()] ?? 1)) };
+  const reading = readDiskCache(text);
+  if (!reading.ok) throw new AppError('invalid-field', { field: '--diskcache', expected: reading.expected });
+  return { folder: resolve(reading.folder), bytes: reading.bytes };
 }
 
 const splitList = (text: string): string[] => text.split(',').filter((entry) => entry.trim() !== '');

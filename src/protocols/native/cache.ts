@@ -1,4 +1,4 @@
-import type { CacheReport } from '../../core/cache-report.ts';
+import type { CacheReport, SnapshotFigures } from '../../core/cache-report.ts';
 import { type Endpoint, json } from '../../http/call.ts';
 import { nativeFamily } from './errors.ts';
 
@@ -19,8 +19,8 @@ export function cacheEndpoint(report: () => Promise<CacheReport>): Endpoint {
 function encode({ slots, memory, disk, misses }: CacheReport): object {
   return {
     slots,
-    memory,
-    disk,
+    memory: memory && figures(memory),
+    disk: disk && figures(disk),
     misses: misses.map(({ time, partedAt, promptTokens, reusedTokens, before, kept, wanted }) => ({
       time: new Date(time).toISOString(),
       parted_at: partedAt,
@@ -31,4 +31,10 @@ function encode({ slots, memory, disk, misses }: CacheReport): object {
       wanted,
     })),
   };
+}
+
+function figures({ snapshots, bytes, health }: SnapshotFigures): object {
+  if (!health) return { snapshots, bytes };
+  const { otherBytes, failures, lastFailure } = health;
+  return { snapshots, bytes, other_bytes: otherBytes, failures, last_failure: lastFailure };
 }

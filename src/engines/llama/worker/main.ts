@@ -186,7 +186,8 @@ async function serve(loaded: Loaded): Promise<Serving> {
     doctor: new CacheDoctor((tokens) => loaded.vocabulary.detokenize(tokens, true), Date.now),
   };
   const loop = new BatchLoop(context, context.memory === 'plain' ? workshop.slots : [], send, now);
-  workshop.keeper = await openKeeper(loaded, workshop.slots, (work) => loop.between(work));
+  const tell = (text: string) => send({ type: 'note', text });
+  workshop.keeper = await openKeeper(loaded, workshop.slots, (work) => loop.between(work), tell);
   const places = new StatePlaces(workshop.slots, options.statePlaces, now);
   return { workshop, loop, places, reading: new Map() };
 }

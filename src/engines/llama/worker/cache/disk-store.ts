@@ -1,142 +1,205 @@
-import { mkdir, open, readdir, rename, rm, stat, utimes, writeFile } from 'node:fs/promises';
+import { readdirSync, statSync } from 'node:fs';
+import { readdir, rename, rm, stat, utimes, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import type { Checkpoint } from './checkpoints.ts';
+import type { StoreHealth } from '../../../../core/cache-report.ts';
+import { makeFolder, privately } from '../../cache-folder.ts';
 import { checksum } from './checksum.ts';
+import { Failures } from './failures.ts';
+import { isLeftOver, isPartName, isSnapshotName, type Processes, partName, snapshotName } from './file-names.ts';
 import { overLimit, type Snapshot, type SnapshotEntry, type SnapshotStore } from './snapshot.ts';
+import { bodyOf, headerOf, type Outline, readOutline, readSnapshot, type SnapshotBody } from './snapshot-file.ts';
 
 export interface DiskStoreOptions {
   readonly folder: string;
+  /** What all snapshots in the folder may take together, those of other models and servers included. */
   readonly bytes: number;
   /** Names the model and every setting that shapes its state: a snapshot of another one is never read. */
   readonly fingerprint: string;
   readonly now: () => number;
+  readonly processes: Processes;
+  /** Hears the first failure of each kind, in a sentence. */
+  readonly tell: (sentence: string) => void;
 }
 
-const ending = '.parley-cache';
-const magic = 'PARLEYKV1';
-/** Magic, fingerprint (hex), checksum of all that follows (hex), number of tokens, number of checkpoints. */
-const headerBytes = magic.length + 64 + 64 + 8;
-/** Enough for the same prompt again and for another last turn; each of them can be as large as the rest. */
-const keptCheckpoints = 2;
+interface KeptFile {
+  readonly id: string;
+  readonly bytes: number;
+  readonly usedAt: number;
+  /** Undefined for a file of another model or other settings: it only takes room. */
+  readonly outline: Outline | undefined;
+}
+
+const mostFiles = 10_000;
+const coarseMs = 2000;
 
 /**
  * Snapshots on disk: they outlive restarts and model swaps. Each is one file that is written beside its place and then moved
- * there, so that a crash leaves no half ones; whatever is damaged, foreign or deleted by somebody is simply not there.
+ * there, so that a crash leaves no half ones; whatever is damaged, foreign or deleted by somebody is simply not there. A disk
+ * that fails costs time and nothing else, so failures are counted and told.
  */
 export class DiskStore implements SnapshotStore {
-  readonly #entries = new Map<string, SnapshotEntry>();
+  readonly #files = new Map<string, KeptFile>();
+  readonly #failures: Failures;
+  /** Of the folder, when it was last looked into: it changes with every file that comes or goes. */
+  #changedAt: number | undefined;
 
-  private constructor(private readonly options: DiskStoreOptions) {}
+  private constructor(private readonly options: DiskStoreOptions) {
+    this.#failures = new Failures((reason) => options.tell(`--diskcache ${options.folder}: ${reason}`));
+  }
 
   static async open(options: DiskStoreOptions): Promise<DiskStore> {
-    await mkdir(options.folder, { recursive: true });
     const store = new DiskStore(options);
-    for (const name of await readdir(options.folder)) {
-      if (name.endsWith(ending)) await store.#index(name);
-      // Left by a process that ended while it wrote.
-      else if (name.endsWith(`${ending}.part`)) await rm(join(options.folder, name), { force: true });
+    try {
+      await makeFolder(options.folder);
+      await store.#removeLeftOvers();
+      await store.#survey();
+      await store.#prune();
+    } catch (error) {
+      store.#failures.addError('The folder cannot be used', error);
     }
     return store;
   }
 
   entries(): readonly SnapshotEntry[] {
-    return [...this.#entries.values()];
+    this.#dropMissing();
+    return [...this.#files.values()].flatMap(({ outline, ...file }) => (outline ? [{ ...file, ...outline }] : []));
+  }
+
+  health(): StoreHealth {
+    this.#dropMissing();
+    const others = [...this.#files.values()].filter(({ outline }) => !outline);
+    const { count: failures, last: lastFailure } = this.#failures;
+    return { otherBytes: others.reduce((sum, { bytes }) => sum + bytes, 0), failures, lastFailure };
   }
 
   async read(id: string): Promise<Snapshot | undefined> {
-    const entry = this.#entries.get(id);
-    if (!entry) return undefined;
+    const file = this.#files.get(id);
+    if (!file?.outline) return undefined;
     const path = join(this.options.folder, id);
-    const content = await readWhole(path);
-    const bodyStart = headerBytes + entry.tokens.length * 4 + entry.checkpoints.length * 8;
-    if (!content || content.length < bodyStart || !(await isSound(content))) {
+    try {
+      const snapshot = await readSnapshot(path, file.outline);
+      if (snapshot) {
+        const usedAt = this.options.now();
+        this.#files.set(id, { ...file, usedAt });
+        await markUsed(path, usedAt);
+        return snapshot;
+      }
+      this.#failures.add('damaged', 'A snapshot was damaged and is removed');
       await this.remove(id);
-      return undefined;
+    } catch (error) {
+      // Somebody may have emptied the folder, or another server needed the room.
+      if (!isMissing(error)) this.#failures.addError('A snapshot could not be read', error);
+      this.#files.delete(id);
     }
-    const usedAt = this.options.now();
-    this.#entries.set(id, { ...entry, usedAt });
-    await utimes(path, usedAt / 1000, usedAt / 1000).catch(() => undefined);
-    return { tokens: entry.tokens, ...statesOf(content, bodyStart, entry.checkpoints) };
+    return undefined;
   }
 
   async remove(id: string): Promise<void> {
-    if (this.#entries.delete(id)) await rm(join(this.options.folder, id), { force: true });
-  }
-
-  async write({ tokens, state, checkpoints: all }: Snapshot): Promise<void> {
-    const checkpoints = all.slice(-keptCheckpoints);
-    // Behind the tokens stands a table of the checkpoints (place, size), then the state, then theirs.
-    const table = Uint32Array.from(checkpoints.flatMap((one) => [one.index, one.state.length]));
-    const body = [bytesOf(tokens), bytesOf(table), state, ...checkpoints.map((one) => one.state)];
-    const sum = await checksum(body);
-    const id = `${sum.slice(0, 32)}${ending}`;
-    const counts = bytesOf(Uint32Array.of(tokens.length, checkpoints.length));
-    const path = join(this.options.folder, id);
-    const header = [Buffer.from(magic), Buffer.from(this.options.fingerprint), Buffer.from(sum), counts];
-    const bytes = body.reduce((all, part) => all + part.byteLength, headerBytes);
-    if (bytes > this.options.bytes) return;
-    await writeFile(`${path}.part`, [...header, ...body]);
-    await rename(`${path}.part`, path);
-    const places = checkpoints.map(({ index }) => index);
-    this.#entries.set(id, { id, tokens, bytes, checkpoints: places, usedAt: this.options.now() });
-    for (const { id: old } of overLimit(this.entries(), { bytes: this.options.bytes, count: 10_000 })) {
-      await this.remove(old);
-    }
-  }
-
-  /** Reads the beginning of a file only: its state is checked when it is wanted. */
-  async #index(name: string): Promise<void> {
-    const path = join(this.options.folder, name);
-    const file = await open(path, 'r').catch(() => undefined);
-    if (!file) return;
+    if (!this.#files.has(id)) return;
     try {
-      const head = Buffer.alloc(headerBytes);
-      await file.read(head, 0, headerBytes, 0);
-      if (head.toString('latin1', 0, magic.length) !== magic) return;
-      if (head.toString('latin1', magic.length, magic.length + 64) !== this.options.fingerprint) return;
-      const { size, mtimeMs } = await stat(path);
-      const tokens = head.readUInt32LE(headerBytes - 8);
-      const checkpoints = head.readUInt32LE(headerBytes - 4);
-      if (headerBytes + tokens * 4 + checkpoints * 8 > size) return;
-      const list = new Int32Array(tokens);
-      await file.read(bytesOf(list), 0, list.byteLength, headerBytes);
-      const table = new Uint32Array(2 * checkpoints);
-      await file.read(bytesOf(table), 0, table.byteLength, headerBytes + list.byteLength);
-      const places = [...table].filter((_, index) => index % 2 === 0);
-      this.#entries.set(name, { id: name, tokens: list, bytes: size, checkpoints: places, usedAt: mtimeMs });
-    } finally {
-      await file.close();
+      await rm(join(this.options.folder, id), { force: true });
+      this.#files.delete(id);
+    } catch (error) {
+      this.#failures.addError('A snapshot could not be removed', error);
+    }
+  }
+
+  /** Rejects when the snapshot is not on the disk afterwards; that is already counted then. */
+  async write(snapshot: Snapshot): Promise<void> {
+    const body = bodyOf(snapshot);
+    if (body.bytes > this.options.bytes) {
+      const reason = `A snapshot of ${megabytes(body.bytes)} is larger than the limit of ${megabytes(this.options.bytes)}`;
+      this.#failures.add('too large', reason);
+      throw new Error(reason);
+    }
+    try {
+      await this.#writeFile(body);
+    } catch (error) {
+      this.#failures.addError('A snapshot could not be written', error);
+      throw error;
+    }
+    await this.#survey().catch((error) => this.#failures.addError('The folder could not be read', error));
+    await this.#prune();
+  }
+
+  async #writeFile({ parts, bytes, tokens, checkpoints }: SnapshotBody): Promise<void> {
+    const { folder, fingerprint, now, processes } = this.options;
+    const outline = { tokens, checkpoints };
+    const sum = await checksum(parts);
+    const id = snapshotName(sum);
+    const part = join(folder, partName(id, processes.own));
+    await makeFolder(folder);
+    try {
+      await writeFile(part, [headerOf(outline, fingerprint, sum), ...parts], { mode: privately.file });
+      await rename(part, join(folder, id));
+    } catch (error) {
+      // On a full disk a part would keep it full.
+      await rm(part, { force: true }).catch(() => undefined);
+      throw error;
+    }
+    const usedAt = now();
+    this.#files.set(id, { id, bytes, usedAt, outline });
+    await markUsed(join(folder, id), usedAt);
+  }
+
+  /** Finds out what lies in the folder now; of files that are new here only the beginnings are read. */
+  async #survey(): Promise<void> {
+    const { folder, fingerprint, now } = this.options;
+    const listed = await readdir(folder, { withFileTypes: true });
+    const names = listed.filter((one) => one.isFile() && isSnapshotName(one.name)).map(({ name }) => name);
+    const present = new Set(names);
+    for (const id of this.#files.keys()) if (!present.has(id)) this.#files.delete(id);
+    for (const id of names) {
+      const path = join(folder, id);
+      const known = this.#files.get(id);
+      const found = await stat(path).catch(() => undefined);
+      if (!found) {
+        this.#files.delete(id);
+        continue;
+      }
+      const bytes = found.size;
+      // A time that is still to come would keep a file for ever.
+      const usedAt = Math.min(found.mtimeMs, now());
+      const same = known && known.bytes === bytes;
+      const outline = same ? known.outline : await readOutline(path, fingerprint).catch(() => undefined);
+      this.#files.set(id, { id, bytes, usedAt: Math.max(usedAt, same ? known.usedAt : 0), outline });
+    }
+  }
+
+  async #prune(): Promise<void> {
+    const limits = { bytes: this.options.bytes, count: mostFiles };
+    for (const { id } of overLimit([...this.#files.values()], limits)) await this.remove(id);
+  }
+
+  async #removeLeftOvers(): Promise<void> {
+    const { folder, processes, now } = this.options;
+    for (const name of (await readdir(folder)).filter(isPartName)) {
+      const path = join(folder, name);
+      const found = await stat(path).catch(() => undefined);
+      if (found && isLeftOver(name, now() - found.mtimeMs, processes)) await rm(path, { force: true });
+    }
+  }
+
+  /** Snapshots that somebody deleted are forgotten at once: what they held is worth keeping again. */
+  #dropMissing(): void {
+    const { folder, now } = this.options;
+    try {
+      const { mtimeMs } = statSync(folder);
+      if (mtimeMs === this.#changedAt) return;
+      const present = new Set(readdirSync(folder));
+      for (const id of this.#files.keys()) if (!present.has(id)) this.#files.delete(id);
+      // Clocks of folders are coarse: right after a change another one may bear the same time.
+      if (now() - mtimeMs > coarseMs) this.#changedAt = mtimeMs;
+    } catch {
+      this.#files.clear();
     }
   }
 }
 
-function bytesOf(list: Int32Array | Uint32Array): Buffer {
-  return Buffer.from(list.buffer, list.byteOffset, list.byteLength);
+/** The time of a file tells the next start, and other servers, what was not needed for longest. */
+async function markUsed(path: string, usedAt: number): Promise<void> {
+  await utimes(path, usedAt / 1000, usedAt / 1000).catch(() => undefined);
 }
 
-/** The state and those of the checkpoints; their sizes stand in the table right before. */
-function statesOf(content: Buffer, start: number, places: readonly number[]): Omit<Snapshot, 'tokens'> {
-  const checkpoints: Checkpoint[] = [];
-  let end = content.length;
-  for (let place = places.length - 1; place >= 0; place -= 1) {
-    const size = content.readUInt32LE(start - 8 * (places.length - place) + 4);
-    checkpoints.unshift({ index: places[place] as number, state: content.subarray(end - size, end) });
-    end -= size;
-  }
-  return { state: content.subarray(start, end), checkpoints };
-}
-
-async function readWhole(path: string): Promise<Buffer | undefined> {
-  const file = await open(path, 'r').catch(() => undefined);
-  if (!file) return undefined;
-  try {
-    return await file.readFile().catch(() => undefined);
-  } finally {
-    await file.close();
-  }
-}
-
-async function isSound(content: Buffer): Promise<boolean> {
-  const said = content.toString('latin1', magic.length + 64, magic.length + 128);
-  return (await checksum([content.subarray(headerBytes)])) === said;
-}
+const isMissing = (error: unknown): boolean => (error as NodeJS.ErrnoException).code === 'ENOENT';
+const megabytes = (bytes: number): string => `${(bytes / 2 ** 20).toFixed(1)} MB`;

@@ -110,7 +110,7 @@ export class SnapshotKeeper {
     this.#pending.add(snapshot);
     this.#writing = this.#writing
       .then(() => write(disk, snapshot, how))
-      // A full or broken disk costs time at the next start, and nothing now.
+      // A full or broken disk costs time at the next start, and nothing now; the store counts it.
       .catch(() => undefined)
       .finally(() => this.#pending.delete(snapshot));
   }
@@ -160,5 +160,7 @@ function isWorthKeeping(
 function figures(store: SnapshotStore | undefined): SnapshotFigures | null {
   if (!store) return null;
   const entries = store.entries();
-  return { snapshots: entries.length, bytes: entries.reduce((sum, { bytes }) => sum + bytes, 0) };
+  const health = store.health?.();
+  const bytes = entries.reduce((sum, entry) => sum + entry.bytes, 0);
+  return { snapshots: entries.length, bytes, ...(health ? { health } : {}) };
 }

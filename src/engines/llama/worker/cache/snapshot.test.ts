@@ -58,3 +58,8 @@ test('over a limit the ones not used for longest go', () => {
   expect(overLimit(entries, { bytes: 1000, count: 1 })).toEqual([mid, old]);
   expect(overLimit(entries, { bytes: 1000, count: 9 })).toEqual([]);
 });
+
+test('one that is larger than the limit goes alone', () => {
+  const [old, large] = [40, 400].map((bytes, usedAt) => entry(`e${usedAt}`, range(0, 1), { usedAt, bytes }));
+  expect(overLimit([old, large] as SnapshotEntry[], { bytes: 100, count: 9 })).toEqual([large]);
+});

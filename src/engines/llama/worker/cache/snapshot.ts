@@ -1,3 +1,4 @@
+import type { StoreHealth } from '../../../../core/cache-report.ts';
 import { commonPrefix } from '../reuse.ts';
 import { type Checkpoint, checkpointBytes } from './checkpoints.ts';
 
@@ -36,6 +37,8 @@ export interface SnapshotStore {
   read(id: string): Promise<Snapshot | undefined>;
   write(snapshot: Snapshot): Promise<void>;
   remove(id: string): Promise<void>;
+  /** Only of a store that can fail, and that others share. */
+  health?(): StoreHealth;
 }
 
 export interface SnapshotChoice<Entry> {
@@ -97,13 +100,15 @@ export function superseded(entries: readonly SnapshotEntry[], tokens: Int32Array
 }
 
 /** Those to give up so that at most `bytes` and `count` are kept, the ones not used for longest first. */
-export function overLimit(
-  entries: readonly SnapshotEntry[],
+export function overLimit<Entry extends Pick<SnapshotEntry, 'bytes' | 'usedAt'>>(
+  entries: readonly Entry[],
   limits: { readonly bytes: number; readonly count: number },
-): readonly SnapshotEntry[] {
+): readonly Entry[] {
   const newestFirst = [...entries].sort((a, b) => b.usedAt - a.usedAt);
   let bytes = 0;
   return newestFirst.filter((entry, index) => {
+    // One that can never stay is no reason for others to go.
+    if (entry.bytes > limits.bytes) return true;
     bytes += entry.bytes;
     return bytes > limits.bytes || index >= limits.count;
   });

@@ -1,0 +1,58 @@
+import { expect, test } from 'vitest';
+import { expandHome, readDiskCache } from './disk-cache.ts';
+
+const mega = 2 ** 20;
+const giga = 2 ** 30;
+
+test.each<[string, string, number]>([
+  ['/cache', '/cache', 20 * giga],
+  ['cache', 'cache', 20 * giga],
+  ['/cache:5G', '/cache', 5 * giga],
+  ['/cache:20GiB', '/cache', 20 * giga],
+  ['/cache:20gb', '/cache', 20 * giga],
+  ['/cache:1.5g', '/cache', 1.5 * giga],
+  ['/cache:500MiB', '/cache', 500 * mega],
+  ['/cache:2048k', '/cache', 2 * mega],
+  ['/cache:1T', '/cache', 1024 * giga],
+  ['/cache:5000000', '/cache', 5_000_000],
+  ['/cache:5000000B', '/cache', 5_000_000],
+  ['C:\\cache', 'C:\\cache', 20 * giga],
+  ['C:/cache', 'C:/cache', 20 * giga],
+  ['C:\\cache:5G', 'C:\\cache', 5 * giga],
+  ['/a:b/c', '/a:b/c', 20 * giga],
+  ['/a:b:5G', '/a:b', 5 * giga],
+  ['./5G', './5G', 20 * giga],
+])('%s is the folder %s with %d bytes', (text, folder, bytes) => {
+  expect(readDiskCache(text)).toEqual({ ok: true, folder, bytes });
+});
+
+test.each([
+  ['/cache:5X', '"5X" is not a size'],
+  ['/cache:-5', '"-5" is not a size'],
+  ['/cache: 5G', '" 5G" is not a size'],
+  ['/cache:1e3M', '"1e3M" is not a size'],
+  ['/cache:5Gi', '"5Gi" is not a size'],
+  ['/cache:', '"" is not a size'],
+  [`/cache:${'9'.repeat(400)}`, 'is not a size'],
+  ['/cache:0', 'less than 1 MB'],
+  ['/cache:1023K', 'less than 1 MB'],
+  [':5G', 'names no folder'],
+  [':', 'names no folder'],
+  ['5G', 'names no folder'],
+  [' ', 'names no folder'],
+])('%s is refused: %s', (text, expected) => {
+  expect(readDiskCache(text)).toMatchObject({ ok: false, expected: expect.stringContaining(expected) });
+});
+
+test.each([
+  ['~/cache:5G', '/home/me/cache:5G'],
+  ['~\\cache', '/home/me\\cache'],
+  ['~', '/home/me'],
+  ['/a/~/b', '/a/~/b'],
+  ['~other/cache', '~other/cache'],
+])('at home, %s is %s', (text, expected) => expect(expandHome(text, '/home/me')).toBe(expected));
+
+test('without a home there is no such folder', () => {
+  expect(expandHome('~/cache', undefined)).toBeUndefined();
+  expect(expandHome('/cache', undefined)).toBe('/cache');
+});

@@ -1,0 +1,225 @@
+import {
+  appendFileSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  truncateSync,
+  utimesSync,
+  writeFileSync,
+} from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, describe, expect, test } from 'vitest';
+import { DiskStore, type DiskStoreOptions } from './disk-store.ts';
+import type { Snapshot } from './snapshot.ts';
+
+const root = mkdtempSync(join(tmpdir(), 'parley-cache-'));
+afterAll(() => rmSync(root, { recursive: true, force: true }));
+
+const snapshot = (first: number, bytes = 100): Snapshot => ({
+  tokens: Int32Array.of(first, 2, 3),
+  state: new Uint8Array(bytes).fill(first),
+  checkpoints: [
+    { index: 1, state: Uint8Array.of(first, 1) },
+    { index: 2, state: Uint8Array.of(first, 2, 2) },
+  ],
+});
+
+/** A folder that servers come to, with a clock that ticks at each look. */
+function world() {
+  const folder = mkdtempSync(join(root, 'folder-'));
+  let clock = 1_000_000;
+  const told: string[] = [];
+  const open = (more: Partial<DiskStoreOptions> = {}) =>
+    DiskStore.open({
+      folder,
+      bytes: 10_000,
+      fingerprint: 'a'.repeat(64),
+      now: () => (clock += 10),
+      processes: { own: 7, alive: (id) => id === 8 },
+      tell: (sentence) => told.push(sentence),
+      ...more,
+    });
+  return { folder, told, open, names: () => readdirSync(folder).sort() };
+}
+
+const other = { fingerprint: 'b'.repeat(64) };
+const firsts = (store: DiskStore) => store.entries().map(({ tokens }) => tokens[0]);
+const idOf = (store: DiskStore, first: number) => store.entries().find(({ tokens }) => tokens[0] === first)?.id ?? '';
+/** What the file of this snapshot is called, wherever it lies. */
+async function nameOf(one: Snapshot): Promise<string> {
+  const { open, names } = world();
+  await (await open()).write(one);
+  return names()[0] as string;
+}
+
+test('a disk is found again by the next start, and not by another model', async () => {
+  const { open } = world();
+  await (await open()).write(snapshot(5));
+  const next = await open();
+  expect(next.entries()).toMatchObject([{ tokens: { 0: 5 }, checkpoints: [1, 2] }]);
+  const found = await next.read(idOf(next, 5));
+  expect(found?.checkpoints.map(({ state }) => [...state])).toEqual(
+    snapshot(5).checkpoints.map(({ state }) => [...state]),
+  );
+  expect(firsts(await open(other))).toEqual([]);
+});
+
+test('what people wrote is readable for its owner only', async () => {
+  const { folder, open, names } = world();
+  const inside = join(folder, 'made');
+  await (await open({ folder: inside })).write(snapshot(5));
+  const [name] = readdirSync(inside);
+  expect(names()).toEqual(['made']);
+  expect(statSync(inside).mode & 0o777).toBe(0o700);
+  expect(statSync(join(inside, name as string)).mode & 0o777).toBe(0o600);
+});
+
+describe('the limit', () => {
+  test('counts the snapshots of other models, and what was not used for longest goes', async () => {
+    const { open, names } = world();
+    await (await open(other)).write(snapshot(1, 400));
+    const store = await open({ bytes: 1500 });
+    expect(store.health()).toMatchObject({ otherBytes: expect.any(Number) });
+    expect(store.health().otherBytes).toBeGreaterThan(400);
+    await store.write(snapshot(2, 400));
+    expect(names()).toHaveLength(2);
+    await store.write(snapshot(3, 400));
+    expect(firsts(store)).toEqual([2, 3]);
+    expect(names()).toHaveLength(2);
+    expect(store.health().otherBytes).toBe(0);
+  });
+
+  test('holds from the start, also when it was larger before', async () => {
+    const { open, names } = world();
+    const before = await open();
+    for (const first of [1, 2, 3]) await before.write(snapshot(first, 400));
+    await before.read(idOf(before, 1));
+    expect(firsts(await open({ bytes: 1300 })).sort()).toEqual([1, 3]);
+    expect(names()).toHaveLength(2);
+  });
+
+  test('counts what another server has written since', async () => {
+    const { open, names } = world();
+    const [here, there] = [await open({ bytes: 1300 }), await open({ bytes: 1300 })];
+    await there.write(snapshot(1, 400));
+    await there.write(snapshot(2, 400));
+    await here.write(snapshot(3, 400));
+    expect(names()).toHaveLength(2);
+    expect(firsts(here).sort()).toEqual([2, 3]);
+    expect(await there.read(idOf(there, 1))).toBeUndefined();
+    expect(there.health().failures).toBe(0);
+  });
+
+  test('is no reason to touch what is not ours', async () => {
+    const { folder, open, names } = world();
+    mkdirSync(join(folder, 'x.parley-cache'));
+    mkdirSync(join(folder, `${'0'.repeat(32)}.parley-cache`));
+    writeFileSync(join(folder, 'mine.parley-cache'), 'x'.repeat(5000));
+    const store = await open({ bytes: 600 });
+    await store.write(snapshot(1));
+    expect(firsts(store)).toEqual([1]);
+    expect(names()).toHaveLength(4);
+    expect(store.health()).toEqual({ otherBytes: 0, failures: 0, lastFailure: null });
+  });
+
+  test('is told once when a snapshot alone is larger', async () => {
+    const { open, told, names } = world();
+    const store = await open({ bytes: 2 ** 20 });
+    for (const first of [1, 2]) {
+      await expect(store.write(snapshot(first, 2 ** 21))).rejects.toThrow('larger than the limit');
+    }
+    expect(names()).toEqual([]);
+    expect(store.health().failures).toBe(2);
+    expect(told).toHaveLength(1);
+    expect(told[0]).toMatch(/^--diskcache .*A snapshot of 2\.0 MB is larger than the limit of 1\.0 MB$/);
+  });
+});
+
+describe('a write that fails', () => {
+  test.runIf(existsSync('/dev/full'))('leaves nothing on a full disk, and is counted and told', async () => {
+    const { folder, open, told, names } = world();
+    const store = await open();
+    for (const first of [1, 2]) {
+      symlinkSync('/dev/full', join(folder, `${await nameOf(snapshot(first))}.7.part`));
+      await expect(store.write(snapshot(first))).rejects.toThrow('ENOSPC');
+    }
+    expect(names()).toEqual([]);
+    expect(store.entries()).toEqual([]);
+    expect(store.health()).toMatchObject({ failures: 2, lastFailure: expect.stringContaining('no space left') });
+    expect(told).toHaveLength(1);
+  });
+
+  test('leaves nothing where it cannot be moved to its place', async () => {
+    const { folder, open, names } = world();
+    const store = await open();
+    const name = await nameOf(snapshot(1));
+    mkdirSync(join(folder, name));
+    await expect(store.write(snapshot(1))).rejects.toThrow();
+    expect(names()).toEqual([name]);
+    expect(store.health().failures).toBe(1);
+  });
+});
+
+describe('a folder that is deleted', () => {
+  test('holds no snapshots any more, and is made again by the next write', async () => {
+    const { folder, open, names } = world();
+    const store = await open();
+    await store.write(snapshot(1));
+    expect(firsts(store)).toEqual([1]);
+    rmSync(folder, { recursive: true });
+    expect(store.entries()).toEqual([]);
+    await store.write(snapshot(2));
+    expect(firsts(store)).toEqual([2]);
+    expect(names()).toHaveLength(1);
+    expect(store.health().failures).toBe(0);
+  });
+
+  test('and cannot be made is told, and costs nothing but time', async () => {
+    const { folder, open, told } = world();
+    const file = join(folder, 'file');
+    writeFileSync(file, '');
+    const store = await open({ folder: file });
+    expect(store.entries()).toEqual([]);
+    await expect(store.write(snapshot(1))).rejects.toThrow();
+    expect(told[0]).toContain(`--diskcache ${file}: The folder cannot be used`);
+  });
+});
+
+test('parts of processes that are gone are removed, and those of others stay', async () => {
+  const { folder, open, names } = world();
+  const name = `${'0'.repeat(32)}.parley-cache`;
+  const left = (part: string, at: number) => {
+    writeFileSync(join(folder, part), 'x');
+    utimesSync(join(folder, part), at, at);
+  };
+  const day = 86_400;
+  for (const process of [7, 8, 9]) left(`${name}.${process}.part`, 100 * day);
+  left(`1${name.slice(1)}.8.part`, 98 * day);
+  left(`${name}.part`, 100 * day);
+  left('mine.part', 1);
+  await open({ now: () => 100 * day * 1000 });
+  expect(names()).toEqual([`${name}.8.part`, `${name}.part`, 'mine.part']);
+});
+
+test.each<[string, (path: string) => void, number]>([
+  ['cut off', (path) => truncateSync(path, 200), 1],
+  ['changed', (path) => appendFileSync(path, 'x'), 1],
+  ['emptied', (path) => writeFileSync(path, ''), 1],
+  ['deleted', (path) => rmSync(path), 0],
+])('a file that was %s by somebody gives nothing, and no error', async (_, damage, failures) => {
+  const { folder, open, names } = world();
+  const store = await open();
+  await store.write(snapshot(5));
+  const id = idOf(store, 5);
+  damage(join(folder, id));
+  expect(await store.read(id)).toBeUndefined();
+  expect(store.entries()).toEqual([]);
+  expect(names()).toEqual([]);
+  expect(store.health().failures).toBe(failures);
+  expect(firsts(await open())).toEqual([]);
+});

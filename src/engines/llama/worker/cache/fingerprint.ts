@@ -1,0 +1,72 @@
+import { createHash, type Hash } from 'node:crypto';
+import { open } from 'node:fs/promises';
+import type { LoadOptions } from '../../load-options.ts';
+
+export type ShapingOptions = Pick<
+  LoadOptions,
+  | 'model'
+  | 'lora'
+  | 'cacheType'
+  | 'flashAttention'
+  | 'rope'
+  | 'contextSize'
+  | 'contextSizeGiven'
+  | 'trainedContextOverride'
+  | 'metadataOverrides'
+  | 'fullSlidingWindow'
+  | 'addBos'
+>;
+
+/**
+ * Names the library, the weights and the settings that shape a state, in 64 digits. The projector is not among them, since
+ * texts with pictures or sounds are not kept, and neither is a draft model, which only guesses.
+ */
+export async function fingerprint(options: ShapingOptions, library: string): Promise<string> {
+  const { cacheType, flashAttention, rope, contextSize, contextSizeGiven, trainedContextOverride, lora } = options;
+  const { metadataOverrides, fullSlidingWindow, addBos } = options;
+  const scales = lora.map(({ scale }) => scale);
+  const settings = { cacheType, flashAttention, rope, scales, metadataOverrides, fullSlidingWindow, addBos };
+  const stretch = contextSizeGiven ? { contextSize, trainedContextOverride } : { trainedContextOverride };
+  const hash = createHash('sha256').update(JSON.stringify([library, settings, stretch]));
+  for (const path of [...partsOf(options.model), ...lora.map(({ path }) => path)]) await addFile(hash, path);
+  return hash.digest('hex');
+}
+
+/** The files of a model that comes in several, whichever of them was named. */
+export function partsOf(model: string): readonly string[] {
+  const { begin, count } = /^(?<begin>.*-)\d{5}-of-(?<count>\d{5})\.gguf$/s.exec(model)?.groups ?? {};
+  if (begin === undefined || count === undefined) return [model];
+  return Array.from({ length: Number(count) }, (_, index) => {
+    return `${begin}${String(index + 1).padStart(5, '0')}-of-${count}.gguf`;
+  });
+}
+
+const pieceBytes = 64 * 2 ** 10;
+const spreadPieces = 64;
+/** The description of a model stands at its beginning. */
+const firstPieces = 16;
+
+/** A whole model takes too long to read: its beginning, pieces from all over it and its end tell it from others. */
+export function samplePlaces(size: number): readonly number[] {
+  const last = Math.max(0, size - pieceBytes);
+  const first = Array.from({ length: firstPieces }, (_, index) => index * pieceBytes);
+  const spread = Array.from({ length: spreadPieces }, (_, index) => Math.floor((last * index) / (spreadPieces - 1)));
+  return [...new Set([...first, ...spread])].filter((place) => place <= last);
+}
+
+async function addFile(hash: Hash, path: string): Promise<void> {
+  // A model may be called like a part of one and be whole; what the library does need has just been loaded.
+  const file = await open(path, 'r').catch(() => undefined);
+  if (!file) return;
+  try {
+    const { size, mtimeMs } = await file.stat();
+    hash.update(JSON.stringify([size, mtimeMs]));
+    const piece = Buffer.alloc(pieceBytes);
+    for (const place of samplePlaces(size)) {
+      const { bytesRead } = await file.read(piece, 0, pieceBytes, place);
+      hash.update(piece.subarray(0, bytesRead));
+    }
+  } finally {
+    await file.close();
+  }
+}
