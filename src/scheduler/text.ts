@@ -143,11 +143,10 @@ export function textService({
   }
 
   function abort(genkey: string): AbortOutcome {
-    const job = jobs.find(genkey);
-    if (genkey === '' && queue.waiting > 0) return 'refused';
-    if (genkey !== '' && job === undefined) return 'refused';
-    const deferred = job?.state === 'waiting';
-    job?.abort();
+    const meant = jobs.meant(genkey, queue.waiting);
+    if (genkey === '' ? jobs.ambiguous(queue.waiting) : meant.length === 0) return 'refused';
+    const deferred = genkey !== '' && meant.some(({ state }) => state === 'waiting');
+    for (const job of meant) job.abort();
     observer.abortAsked?.(genkey, deferred);
     return deferred ? 'pending' : 'stopped';
   }
@@ -157,7 +156,7 @@ export function textService({
     reserve,
     exclusively,
     abort,
-    standing: (genkey) => (genkey === '' ? undefined : jobs.find(genkey)?.standing()),
+    standing: (genkey) => (genkey === '' ? undefined : jobs.visible(genkey, queue.waiting)?.standing()),
     check: (genkey) => jobs.visible(genkey, queue.waiting)?.text ?? '',
     lastLogprobs: (genkey) => {
       const found = jobs.visible(genkey, queue.waiting)?.logprobs;
