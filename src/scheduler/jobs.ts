@@ -6,6 +6,8 @@ export type JobState = 'waiting' | 'running' | 'done';
 /** One request from its admission until it is forgotten: what it has written so far, and how to stop it. */
 export interface Job {
   readonly genkey: string;
+  /** Those that may run together are counted; one that runs alone has no number. */
+  readonly batchNumber?: number;
   state: JobState;
   text: string;
   readonly logprobs: TokenLogprob[];

@@ -168,6 +168,18 @@ describe('while several run at once', () => {
     for (const reply of replies) expect(await reply).toMatchObject({ text: 'abc', reason: 'length' });
   });
 
+  test('whoever watches can tell them apart by a number', async () => {
+    const numbers: unknown[] = [];
+    const observer: TextObserver = { begun: (_, { batchNumber }) => numbers.push(batchNumber) };
+    for (const capacity of [2, 1]) {
+      const { service, finishAll } = world(undefined, { capacity, observer });
+      const replies = [fold(ask(service)), fold(ask(service))];
+      await finishAll();
+      await Promise.all(replies);
+    }
+    expect(numbers).toEqual([1, 2, undefined, undefined]);
+  });
+
   test('a key stops all that run with it', async () => {
     const { service, replies } = await severalRun('k', 'k');
     expect(service.abort('k')).toBe('stopped');

@@ -53,6 +53,7 @@ export function textService({
   observer = {},
 }: TextParts): TextService {
   const jobs = new Jobs();
+  let batched = 0;
   const log = new PerformanceLog(now);
 
   function enter({ client, placed }: Ticket, work: Applicant): Place {
@@ -81,7 +82,15 @@ export function textService({
     const stop = new AbortController();
     const { standing } = place;
     const abort = () => stop.abort();
-    const job: Job = { genkey: ticket.genkey, state: 'waiting', text: '', logprobs: [], standing, abort };
+    const job: Job = {
+      genkey: ticket.genkey,
+      ...(shared.type === 'shared' && { batchNumber: ++batched }),
+      state: 'waiting',
+      text: '',
+      logprobs: [],
+      standing,
+      abort,
+    };
     jobs.add(job);
     ticket.signal.addEventListener('abort', job.abort, { once: true });
     if (ticket.signal.aborted) job.abort();
