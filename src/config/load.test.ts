@@ -120,3 +120,7 @@ test('a reply length among the request defaults is warned of', () => {
     '--gendefaults is not meant for max_length: it would beat what chat requests ask for. Use --defaultgenamt.',
   ]);
 });
+
+test('flags that undo each other are told', () => {
+  expect(accepted(load('--batchall')).notes).toEqual(['--batchall has no effect without --parallelrequests.']);
+});

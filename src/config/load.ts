@@ -14,6 +14,7 @@ import {
 import { gendefaultsNotes } from './gen-defaults.ts';
 import { type Parsed, parseCommandLine } from './parse.ts';
 import { exitCodeOf, missing, type Problem } from './problem.ts';
+import { remarks } from './remarks.ts';
 import { applyRules } from './rules.ts';
 
 export interface Sources {
@@ -59,7 +60,13 @@ export function loadSettings(sources: Sources): Loaded {
   const ruled = applyRules(settingsFrom(layer));
   const checked = checkFiles(ruled.settings, sources.exists);
   const problems = [...found, ...ruled.problems, ...checked.problems];
-  const allNotes = [...notes, ...ruled.notes, ...gendefaultsNotes(ruled.settings), ...checked.notes];
+  const allNotes = [
+    ...notes,
+    ...ruled.notes,
+    ...remarks(ruled.settings),
+    ...gendefaultsNotes(ruled.settings),
+    ...checked.notes,
+  ];
   if (problems.length > 0) return { type: 'refused', problems, notes: allNotes, exitCode: exitCodeOf(problems) };
   return { type: 'settings', settings: checked.settings, given, notes: allNotes };
 }
