@@ -63,6 +63,7 @@ function world() {
       pending.push(action);
     },
     observer: {
+      starting: () => seen.push('starting'),
       loaded: () => seen.push('loaded'),
       failed: (reason) => seen.push(`failed: ${reason}`),
       lost: ({ signal }) => seen.push(`lost: ${signal}`),
@@ -170,7 +171,7 @@ test('a worker that dies costs its requests an error, and is started again at on
   passDelay();
   worker().say({ type: 'loaded', model });
   expect([workers.length, host.state().type]).toEqual([2, 'ready']);
-  expect(seen).toEqual(['loaded', 'lost: SIGSEGV', 'loaded']);
+  expect(seen).toEqual(['starting', 'loaded', 'lost: SIGSEGV', 'starting', 'loaded']);
 });
 
 test('one that dies again and again waits longer each time, and is given up with a reason', async () => {
