@@ -62,14 +62,14 @@ async function run(settings: Settings, given: ReadonlySet<FlagKey>, notes: reado
   if (file && settings.diskcache !== '') await checkDiskCache(settings.diskcache);
   const format = await loadChatFormat(settings, file?.chatTemplate, (text) => terminal.line(text));
   const { adapter } = format;
-  const loadLog = new LoadLog(terminal, path === undefined ? '' : displayName(path));
-  const startedAt = performance.now();
+  const loadLog = new LoadLog(terminal, path === undefined ? '' : displayName(path), () => performance.now());
   const observer: LlamaObserver = {
+    starting: () => loadLog.started(),
     progress: (fraction) => loadLog.progress(fraction),
     loaded: (model) => {
       const place = model.gpuLayers > 0 ? `${model.gpuLayers} of ${model.layers + 1} layers on the GPU` : 'on the CPU';
       const facts = [model.description, `context ${model.contextSize}`, place, `CPU build ${model.cpuVariant}`];
-      loadLog.done((performance.now() - startedAt) / 1000, facts);
+      loadLog.done(facts);
       for (const note of model.notes) terminal.line(note);
       if (adapter.consoleLine) terminal.line(adapter.consoleLine);
     },

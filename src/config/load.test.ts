@@ -133,3 +133,7 @@ test('a disk cache with a mistyped size is refused with a sentence', () => {
     '--diskcache must be FOLDER or FOLDER:SIZE with a size such as 20G or 500MB, and "20Gx" is not a size.';
   expect(load('--diskcache /cache:20Gx')).toMatchObject({ type: 'refused', exitCode: 1, problems: [{ sentence }] });
 });
+
+test('flags that undo each other are told', () => {
+  expect(accepted(load('--batchall')).notes).toEqual(['--batchall has no effect without --parallelrequests.']);
+});

@@ -15,6 +15,7 @@ import {
 import { gendefaultsNotes } from './gen-defaults.ts';
 import { type Parsed, parseCommandLine } from './parse.ts';
 import { badFlags, exitCodeOf, missing, type Problem } from './problem.ts';
+import { remarks } from './remarks.ts';
 import { applyRules } from './rules.ts';
 
 export interface Sources {
@@ -61,7 +62,13 @@ export function loadSettings(sources: Sources): Loaded {
   const placed = placeDiskCache(ruled.settings, sources.environment);
   const checked = checkFiles(placed.settings, sources.exists);
   const problems = [...found, ...ruled.problems, ...placed.problems, ...checked.problems];
-  const allNotes = [...notes, ...ruled.notes, ...gendefaultsNotes(ruled.settings), ...checked.notes];
+  const allNotes = [
+    ...notes,
+    ...ruled.notes,
+    ...remarks(ruled.settings),
+    ...gendefaultsNotes(ruled.settings),
+    ...checked.notes,
+  ];
   if (problems.length > 0) return { type: 'refused', problems, notes: allNotes, exitCode: exitCodeOf(problems) };
   return { type: 'settings', settings: checked.settings, given, notes: allNotes };
 }

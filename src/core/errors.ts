@@ -68,7 +68,7 @@ const catalogue = {
   'context-overflow': {
     status: 400,
     sentence: ({ promptTokens, contextSize }: { promptTokens: number; contextSize: number }) =>
-      `The prompt has ${promptTokens} tokens, and the context holds ${contextSize}.`,
+      `The prompt has ${promptTokens} tokens, and the context of ${contextSize} must have room for a reply too.`,
   },
   'model-missing': {
     status: 503,

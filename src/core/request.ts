@@ -45,6 +45,9 @@ export interface GenerationRequest {
   /** Short single-token entries forbid tokens; longer ones are noticed in the text and taken back. */
   readonly bannedStrings: readonly string[];
   readonly grammar: Grammar | undefined;
+  /** Asked for with or without a grammar; by itself it decides only whether the request may share the engine. */
+  readonly retainsGrammar?: boolean;
+  /** A scale of 1 leaves the text as it is. */
   readonly guidance: { readonly negativePrompt: string; readonly scale: number } | undefined;
   readonly stop: readonly string[];
   readonly trimStop: boolean;
@@ -64,7 +67,7 @@ export type GenerationControls = Omit<GenerationRequest, 'prompt' | 'memory'>;
 /** What decides whether a request can share the engine with others. */
 export type SharingTraits = Pick<
   GenerationRequest,
-  'sampling' | 'grammar' | 'bannedStrings' | 'guidance' | 'reasoning' | 'media'
+  'sampling' | 'grammar' | 'retainsGrammar' | 'bannedStrings' | 'guidance' | 'reasoning' | 'media'
 > & {
   /** It may become several generations, or a call that is forced upon the model. */
   readonly tools?: boolean;

@@ -72,6 +72,7 @@ export interface TextService {
   check(genkey: string): string;
   /** Where the request with this key stands in the queue; undefined unless it waits there. */
   standing(genkey: string): Standing | undefined;
+  /** Stops all that run with this key, or where none does all that wait with it; without a key the only one. */
   abort(genkey: string): AbortOutcome;
   lastLogprobs(genkey: string): readonly TokenLogprob[] | undefined;
   state(): TextState;

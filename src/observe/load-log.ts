@@ -3,15 +3,23 @@ import { progressBar, type Terminal } from './terminal.ts';
 /** Shows a model being loaded: a bar on a terminal, a line for each quarter in a log file. */
 export class LoadLog {
   #quarter = 0;
+  #startedAt = 0;
 
   constructor(
     private readonly terminal: Terminal,
     private readonly name: string,
+    /** Milliseconds of a clock that never goes back. */
+    private readonly now: () => number,
   ) {}
 
   begin(path: string): void {
-    this.#quarter = 0;
     this.terminal.line(`Loading Text Model: ${path}`);
+  }
+
+  /** Each time anew: an engine that died or was resting loads its model again. */
+  started(): void {
+    this.#quarter = 0;
+    this.#startedAt = this.now();
   }
 
   progress(fraction: number): void {
@@ -22,7 +30,8 @@ export class LoadLog {
     if (!this.terminal.interactive) this.terminal.line(`Loading ${this.name}: ${quarter * 25}%`);
   }
 
-  done(seconds: number, facts: readonly string[]): void {
+  done(facts: readonly string[]): void {
+    const seconds = (this.now() - this.#startedAt) / 1000;
     this.terminal.line(`Load Text Model OK: True`);
     this.terminal.line(`Loaded ${this.name} in ${seconds.toFixed(1)} s: ${facts.join(', ')}`);
   }

@@ -1,5 +1,5 @@
 import type { CacheMiss } from '../core/cache-report.ts';
-import { type GenerationEvent, type Timings, type Usage, unreachable } from '../core/events.ts';
+import { type FinishCause, type GenerationEvent, unreachable } from '../core/events.ts';
 import type { GenerationRequest } from '../core/request.ts';
 import type { PromptProgress } from '../core/text-engine.ts';
 import type { Terminal } from './terminal.ts';
@@ -17,12 +17,19 @@ const statusEveryMs = 100;
 
 interface Watched {
   readonly text: string;
+  /** Only one that runs together with others has it. */
+  readonly batchNumber?: number;
 }
+
+/** As the original numbers them. */
+const stopNumbers: Record<FinishCause, number> = { limit: 0, aborted: 0, 'end-token': 1, 'stop-text': 2 };
 
 /** One line for each finished request, with its speeds; on a terminal also how far the running one is. */
 export class RequestLog {
   #tokens = 0;
   #maxTokens = 0;
+  /** Several may run at once, each with its own length. */
+  readonly #lengths = new WeakMap<Watched, number>();
   #statusAt = 0;
 
   constructor(private readonly options: RequestLogOptions) {}
@@ -53,6 +60,7 @@ export class RequestLog {
       case 'start':
         this.#maxTokens = event.maxTokens;
         if (event.miss) terminal.line(parted(event.miss, quiet));
+        this.#lengths.set(job, event.maxTokens);
         return;
       case 'text-delta':
       case 'reasoning-delta':
@@ -64,7 +72,7 @@ export class RequestLog {
       case 'finish':
         if (event.cause === 'end-token') terminal.line('(EOS token triggered!)');
         if (event.cause === 'stop-text') terminal.line(`(Stop sequence triggered: ${JSON.stringify(event.stopText)})`);
-        terminal.line(this.#summary(event.usage, event.timings));
+        terminal.line(this.#summary(event, job));
         if (!quiet) terminal.line(`Output: ${shorten(job.text)}`);
         return;
       case 'error':
@@ -88,15 +96,19 @@ export class RequestLog {
     this.options.terminal.status(`Generating (${this.#tokens} / ${this.#maxTokens} tokens)`);
   }
 
-  #summary({ promptTokens, completionTokens }: Usage, timings: Timings): string {
+  #summary({ usage, timings, cause }: GenerationEvent & { type: 'finish' }, job: Watched): string {
+    const { promptTokens, completionTokens } = usage;
     const { initMs, promptMs, generationMs, processedTokens } = timings;
+    const { batchNumber } = job;
+    const used = `CtxLimit:${promptTokens + completionTokens}/${this.options.contextSize()}`;
     const total = initMs + promptMs + generationMs;
     return [
-      `[${clock(this.options.now())}] CtxLimit:${promptTokens + completionTokens}/${this.options.contextSize()}`,
+      `[${clock(this.options.now())}] ${batchNumber === undefined ? used : `BatchRequest:${batchNumber}`}`,
       `Init:${seconds(initMs)}`,
       `Processed:${processedTokens} in ${seconds(promptMs)} (${speed(processedTokens, promptMs)})`,
-      `Generated:${completionTokens}/${this.#maxTokens} in ${seconds(generationMs)} (${speed(completionTokens, generationMs)})`,
+      `Generated:${completionTokens}/${this.#lengths.get(job) ?? 0} in ${seconds(generationMs)} (${speed(completionTokens, generationMs)})`,
       `Total:${seconds(total)}`,
+      ...(batchNumber === undefined ? [] : [`Stop:${stopNumbers[cause]}`]),
     ].join(', ');
   }
 }

@@ -3,7 +3,7 @@ import type { GenerationEvent } from '../core/events.ts';
 import type { Asides } from '../http/call.ts';
 import { handTimer, latch } from '../http/testing/world.ts';
 import type { StartTimer } from '../http/timers.ts';
-import { reasoningControl, streamReply } from './dialect.ts';
+import { noticeHeaders, reasoningControl, streamReply } from './dialect.ts';
 import { finishEvent, play, startEvent } from './testing/doubles.ts';
 
 const patient: StartTimer = () => ({ restart: () => undefined, cancel: () => undefined });
@@ -35,6 +35,14 @@ test.each<[string, StartTimer, number, object]>([
 ])('a stream %s', async (_, startTimer, droppedTokens, headers) => {
   const events = [startEvent({ droppedTokens }), finishEvent()];
   expect(await streamed(events, startTimer)).toEqual({ headers, frames: ['start', 'finish'] });
+});
+
+test('fields without effect are named, and so are those that need another', () => {
+  const fidelity = { dialect: '', endpoint: '', fields: [{ field: 'user', handling: 'ignored' as const }] };
+  expect(noticeHeaders({ user: 'me', guidance_scale: 2 }, fidelity)).toEqual({
+    'x-parley-ignored': 'user, guidance_scale',
+  });
+  expect(noticeHeaders({ guidance_scale: 2, negative_prompt: 'not this' }, fidelity)).toEqual({});
 });
 
 describe('a request that has to wait for its turn', () => {

@@ -11,7 +11,7 @@ import { standingNotices } from '../http/notices.ts';
 import type { Fetched } from '../http/outgoing.ts';
 import { type Opened, opened, patienceMs } from '../http/patience.ts';
 import type { StartTimer } from '../http/timers.ts';
-import { type ControlParts, decodeControls, effortShares } from './controls/decode.ts';
+import { type ControlParts, decodeControls, effortShares, idleFields } from './controls/decode.ts';
 import type { CallTicket } from './ticket.ts';
 
 /** What every chat dialect is built on; each adds only its own way of saying things. */
@@ -63,8 +63,11 @@ export function refuseMedia(kind: 'image' | 'audio', field: string): AppError {
 
 /** Fields without effect are told in a header, which every client can see and none must. */
 export function noticeHeaders(body: JsonObject, fidelity: EndpointFidelity): Headers {
-  const ignored = ignoredFields(body, fidelity);
-  return ignored.length > 0 ? { 'x-parley-ignored': ignored.join(', ') } : {};
+  return ignoredHeader([...ignoredFields(body, fidelity), ...idleFields(body)]);
+}
+
+export function ignoredHeader(fields: readonly string[]): Headers {
+  return fields.length > 0 ? { 'x-parley-ignored': fields.join(', ') } : {};
 }
 
 /** So is text that did not fit. */

@@ -29,7 +29,9 @@ test('without parallel requests everyone is alone, and nobody is told why', () =
 
 test.each<[string, object]>([
   ['media', { guidance: { negativePrompt: 'x', scale: 2 } }],
+  ['media', { guidance: { negativePrompt: 'x', scale: 1 } }],
   ['grammar or bans', { grammar }],
+  ['grammar or bans', { retainsGrammar: true }],
   ['grammar or bans', { bannedStrings: ['x'] }],
   ['samplers set 1', sampling({ dryMultiplier: 0.8 })],
   ['samplers set 1', sampling({ mirostat: 2 })],
@@ -55,8 +57,15 @@ test.each(['contextShift', 'smartContext', 'smartCache', 'draft', 'guidance'] as
 
 describe('with --batchall', () => {
   const all = { ...settings, batchAll: true };
-  test.each<object>([{ grammar }, { bannedStrings: ['x'] }, sampling({ dryMultiplier: 1, mirostat: 2, topA: 0.1 })])(
-    '%j shares too',
-    (changes) => expect(sharingOf({ ...plain, ...changes }, all)).toEqual({ type: 'shared' }),
-  );
+  test.each<object>([
+    { grammar },
+    { guidance: { negativePrompt: 'x', scale: 1 } },
+    { bannedStrings: ['x'] },
+    sampling({ dryMultiplier: 1, mirostat: 2, topA: 0.1 }),
+  ])('%j shares too', (changes) => expect(sharingOf({ ...plain, ...changes }, all)).toEqual({ type: 'shared' }));
+  test('a prompt that is steered away from another stays alone', () =>
+    expect(sharingOf({ ...plain, guidance: { negativePrompt: 'x', scale: 2 } }, all)).toEqual({
+      type: 'alone',
+      reason: 'media',
+    }));
 });

@@ -28,7 +28,8 @@ const tests: readonly Test[] = [
   { reason: 'media', fails: ({ guidance, media }) => guidance !== undefined || media.length > 0 },
   {
     reason: 'grammar or bans',
-    fails: ({ grammar, bannedStrings }) => grammar !== undefined || bannedStrings.length > 0,
+    fails: ({ grammar, retainsGrammar, bannedStrings }) =>
+      grammar !== undefined || retainsGrammar === true || bannedStrings.length > 0,
   },
   {
     reason: 'samplers set 1',
@@ -50,6 +51,11 @@ const tests: readonly Test[] = [
   { reason: 'reasoning', fails: ({ reasoning }) => reasoning !== undefined },
 ];
 
+/** What cannot be shared at all: guidance runs a second sequence of its own, and no batch takes a picture. */
+const unshareable: readonly Test[] = [
+  { reason: 'media', fails: ({ guidance, media }) => (guidance?.scale ?? 1) !== 1 || media.length > 0 },
+];
+
 export type Sharing =
   | { readonly type: 'shared' }
   /** It has the engine to itself; `reason` is told to people where sharing was possible at all. */
@@ -58,8 +64,6 @@ export type Sharing =
 /** Whether a request runs in one batch with others. */
 export function sharingOf(request: SharingTraits, settings: BatchingSettings): Sharing {
   if (settings.parallelRequests <= 1) return { type: 'alone', reason: undefined };
-  // Guidance runs a second sequence of its own, and a draft follows one sequence: neither can be shared.
-  const relevant = settings.batchAll ? tests.filter(({ reason }) => reason === 'media') : tests;
-  const failed = relevant.find(({ fails }) => fails(request, settings));
+  const failed = (settings.batchAll ? unshareable : tests).find(({ fails }) => fails(request, settings));
   return failed ? { type: 'alone', reason: failed.reason } : { type: 'shared' };
 }

@@ -6,6 +6,8 @@ export type JobState = 'waiting' | 'running' | 'done';
 /** One request from its admission until it is forgotten: what it has written so far, and how to stop it. */
 export interface Job {
   readonly genkey: string;
+  /** Those that may run together are counted; one that runs alone has no number. */
+  readonly batchNumber?: number;
   state: JobState;
   text: string;
   readonly logprobs: TokenLogprob[];
@@ -13,6 +15,9 @@ export interface Job {
   standing(): Standing | undefined;
   abort(): void;
 }
+
+/** Who is meant first where several have the same key: people want what happens now. */
+const precedence: readonly JobState[] = ['running', 'waiting', 'done'];
 
 /**
  * Which request belongs to which key. Finished ones are remembered for a while, because a client that lost its
@@ -30,16 +35,37 @@ export class Jobs {
     if (oldest !== -1) this.#jobs.splice(oldest, 1);
   }
 
-  /** The newest request with this key; without a key, the newest that has begun. */
-  find(genkey: string): Job | undefined {
-    return genkey === ''
-      ? this.#jobs.findLast(({ state }) => state !== 'waiting')
-      : this.#jobs.findLast((job) => job.genkey === genkey);
+  /**
+   * The requests that a key means, the oldest first: those that run, else those that wait, else those that are done.
+   * Clients use one key for a whole session, so it may well be several. Without a key it is the only one at work, or
+   * the last one that was: where several run or somebody waits, it might be somebody else's.
+   */
+  meant(genkey: string, waiting: number): readonly Job[] {
+    if (genkey === '') return this.#only(waiting);
+    const own = this.#jobs.filter((job) => job.genkey === genkey);
+    const state = precedence.find((one) => own.some((job) => job.state === one));
+    return own.filter((job) => job.state === state);
   }
 
-  /** Somebody without a key may see or stop a request only where it cannot be somebody else's. */
+  /** Whose text may be shown. Without a key only that of a request that has none either. */
   visible(genkey: string, waiting: number): Job | undefined {
-    const job = this.find(genkey);
-    return genkey !== '' || (waiting === 0 && job?.genkey === '') ? job : undefined;
+    const job = this.meant(genkey, waiting).at(-1);
+    return job?.genkey === genkey ? job : undefined;
+  }
+
+  /** Whether a request without a key cannot be told from others. */
+  ambiguous(waiting: number): boolean {
+    return waiting > 0 || this.#atWork().length > 1;
+  }
+
+  #only(waiting: number): readonly Job[] {
+    if (this.ambiguous(waiting)) return [];
+    const only = this.#atWork()[0] ?? this.#jobs.at(-1);
+    return only ? [only] : [];
+  }
+
+  /** One that has its turn may still wait for the model. */
+  #atWork(): readonly Job[] {
+    return this.#jobs.filter(({ state }) => state !== 'done');
   }
 }

@@ -12,7 +12,10 @@ import { type TextObserver, textService } from './text.ts';
 const later = () => new Promise((resolve) => setImmediate(resolve));
 
 /** A service over a fake engine that moves one step at a time. */
-function world(script: Script = { pieces: ['a', 'b', 'c'] }, { places = 9, observer = {} as TextObserver } = {}) {
+function world(
+  script: Script = { pieces: ['a', 'b', 'c'] },
+  { places = 9, capacity = 1, observer = {} as TextObserver } = {},
+) {
   const waiting: (() => void)[] = [];
   const seeds: number[] = [];
   const engine = fakeEngine({
@@ -24,7 +27,8 @@ function world(script: Script = { pieces: ['a', 'b', 'c'] }, { places = 9, obser
   });
   const service = textService({
     engine,
-    queue: new Queue({ capacity: 1, waitingPlaces: () => places }),
+    queue: new Queue({ capacity, waitingPlaces: () => places }),
+    ...(capacity > 1 && { sharing: () => ({ type: 'shared' }) }),
     now: () => 0,
     randomSeed: () => 77,
     observer,
@@ -159,6 +163,70 @@ test('the text so far is shown by its key, and stays afterwards', async () => {
   await finishAll();
   await reply;
   expect(service.check('mine')).toBe('abc');
+});
+
+describe('while several run at once', () => {
+  async function severalRun(...keys: readonly string[]) {
+    const several = world(undefined, { capacity: 2 });
+    const replies = keys.map((key) => fold(ask(several.service, key)));
+    for (const _ of keys) await several.step();
+    return { ...several, replies };
+  }
+
+  test('nobody without a key sees or stops any of them', async () => {
+    const { service, finishAll, replies } = await severalRun('', '');
+    expect([service.check(''), service.abort(''), service.lastLogprobs('')]).toEqual(['', 'refused', undefined]);
+    await finishAll();
+    for (const reply of replies) expect(await reply).toMatchObject({ text: 'abc', reason: 'length' });
+  });
+
+  test('whoever watches can tell them apart by a number', async () => {
+    const numbers: unknown[] = [];
+    const observer: TextObserver = { begun: (_, { batchNumber }) => numbers.push(batchNumber) };
+    for (const capacity of [2, 1]) {
+      const { service, finishAll } = world(undefined, { capacity, observer });
+      const replies = [fold(ask(service)), fold(ask(service))];
+      await finishAll();
+      await Promise.all(replies);
+    }
+    expect(numbers).toEqual([1, 2, undefined, undefined]);
+  });
+
+  test('a key stops all that run with it', async () => {
+    const { service, replies } = await severalRun('k', 'k');
+    expect(service.abort('k')).toBe('stopped');
+    for (const reply of replies) expect(await reply).toMatchObject({ reason: 'aborted' });
+  });
+});
+
+test('a key that one runs and one waits with means the one that runs', async () => {
+  const { service, step, finishAll } = world();
+  const first = fold(ask(service, 'k'));
+  const second = fold(ask(service, 'k'));
+  await step();
+  expect([service.check('k'), service.standing('k'), service.abort('k')]).toEqual(['a', undefined, 'stopped']);
+  expect(await first).toMatchObject({ text: 'a', reason: 'aborted' });
+  await finishAll();
+  expect(await second).toMatchObject({ text: 'abc', reason: 'length' });
+});
+
+test('the only request may be stopped without a key while it waits for the model', async () => {
+  const { service, engine } = world();
+  engine.become({ type: 'loading', name: 'm', progress: 0 });
+  const reply = fold(ask(service));
+  await later();
+  expect(service.abort('')).toBe('stopped');
+  expect(await reply).toMatchObject({ text: '', reason: 'aborted' });
+});
+
+test('a key that only waiting ones have stops them all', async () => {
+  const { service, engine, finishAll } = world();
+  ask(service, 'first');
+  const waiting = [fold(ask(service, 'k')), fold(ask(service, 'k'))];
+  expect(service.abort('k')).toBe('pending');
+  for (const reply of waiting) expect(await reply).toMatchObject({ text: '', reason: 'aborted' });
+  await finishAll();
+  expect(engine.begun).toBe(1);
 });
 
 test('an engine that dies ends the request with an error, and the queue goes on', async () => {

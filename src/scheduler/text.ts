@@ -53,6 +53,7 @@ export function textService({
   observer = {},
 }: TextParts): TextService {
   const jobs = new Jobs();
+  let batched = 0;
   const log = new PerformanceLog(now);
 
   function enter({ client, placed }: Ticket, work: Applicant): Place {
@@ -84,7 +85,15 @@ export function textService({
     const stop = new AbortController();
     const { standing } = place;
     const abort = () => stop.abort();
-    const job: Job = { genkey: ticket.genkey, state: 'waiting', text: '', logprobs: [], standing, abort };
+    const job: Job = {
+      genkey: ticket.genkey,
+      ...(shared.type === 'shared' && { batchNumber: ++batched }),
+      state: 'waiting',
+      text: '',
+      logprobs: [],
+      standing,
+      abort,
+    };
     jobs.add(job);
     ticket.signal.addEventListener('abort', job.abort, { once: true });
     if (ticket.signal.aborted) job.abort();
@@ -146,11 +155,10 @@ export function textService({
   }
 
   function abort(genkey: string): AbortOutcome {
-    const job = jobs.find(genkey);
-    if (genkey === '' && queue.waiting > 0) return 'refused';
-    if (genkey !== '' && job === undefined) return 'refused';
-    const deferred = job?.state === 'waiting';
-    job?.abort();
+    const meant = jobs.meant(genkey, queue.waiting);
+    if (genkey === '' ? jobs.ambiguous(queue.waiting) : meant.length === 0) return 'refused';
+    const deferred = genkey !== '' && meant.some(({ state }) => state === 'waiting');
+    for (const job of meant) job.abort();
     observer.abortAsked?.(genkey, deferred);
     return deferred ? 'pending' : 'stopped';
   }
@@ -160,7 +168,7 @@ export function textService({
     reserve,
     exclusively,
     abort,
-    standing: (genkey) => (genkey === '' ? undefined : jobs.find(genkey)?.standing()),
+    standing: (genkey) => (genkey === '' ? undefined : jobs.visible(genkey, queue.waiting)?.standing()),
     check: (genkey) => jobs.visible(genkey, queue.waiting)?.text ?? '',
     lastLogprobs: (genkey) => {
       const found = jobs.visible(genkey, queue.waiting)?.logprobs;

@@ -63,6 +63,7 @@ function world() {
       pending.push(action);
     },
     observer: {
+      starting: () => seen.push('starting'),
       loaded: () => seen.push('loaded'),
       failed: (reason) => seen.push(`failed: ${reason}`),
       lost: ({ signal }) => seen.push(`lost: ${signal}`),
@@ -171,7 +172,7 @@ test('a worker that dies costs its requests an error, and is started again at on
   passDelay();
   worker().say({ type: 'loaded', model });
   expect([workers.length, host.state().type]).toEqual([2, 'ready']);
-  expect(seen).toEqual(['loaded', 'lost: SIGSEGV', 'loaded']);
+  expect(seen).toEqual(['starting', 'loaded', 'lost: SIGSEGV', 'starting', 'loaded']);
 });
 
 test('one that dies again and again waits longer each time, and is given up with a reason', async () => {
@@ -255,5 +256,5 @@ test('a host that was stopped starts nothing any more', async () => {
 test('what the worker wants to be known is told', () => {
   const { worker, seen } = world();
   worker().say({ type: 'note', text: 'The disk is full' });
-  expect(seen).toEqual(['note: The disk is full']);
+  expect(seen).toEqual(['starting', 'note: The disk is full']);
 });

@@ -19,6 +19,8 @@ export interface LlamaHostParts {
 }
 
 export interface LlamaObserver {
+  /** A worker begins to load the model, for the first time or again. */
+  starting?(): void;
   progress?(fraction: number): void;
   loaded?(model: LoadedModel): void;
   failed?(reason: string): void;
@@ -69,6 +71,7 @@ export class LlamaHost implements TextEngine {
 
   start(): void {
     this.#state = { type: 'loading', name: this.options.name, progress: 0 };
+    this.parts.observer?.starting?.();
     const child = this.parts.spawn<ToWorker, FromWorker>(this.parts.workerEntry, {
       message: (message) => this.#receive(message),
       exit: (exit) => this.#exited(exit),

@@ -44,6 +44,7 @@ export function decodeControls(body: JsonObject, parts: ControlParts): Generatio
     bannedTokens: [],
     bannedStrings: readTexts(body, isAbsent(body.banned_tokens) ? 'banned_strings' : 'banned_tokens', limits.bans),
     grammar: decodeGrammar(body, parts.schemaToGrammar),
+    ...(readFlag(body, 'grammar_retain_state', false) ? { retainsGrammar: true } : {}),
     guidance: decodeGuidance(body, parts.guidance),
     stop: decodeStop(body, 'stop_sequence'),
     trimStop: readFlag(body, 'trim_stop', true),
@@ -114,12 +115,23 @@ function convert(schema: unknown, schemaToGrammar: ControlParts['schemaToGrammar
   }
 }
 
+/** The fields that ask for something only together with another, which is at rest here: they have no effect. */
+export function idleFields(body: JsonObject): readonly string[] {
+  const { negativePrompt, scale } = readGuidance(body);
+  if (scale === 1) return negativePrompt === '' ? [] : ['negative_prompt'];
+  return negativePrompt === '' ? ['guidance_scale'] : [];
+}
+
+function readGuidance(body: JsonObject): NonNullable<GenerationRequest['guidance']> {
+  const negativePrompt = readText(body, 'negative_prompt');
+  return { negativePrompt, scale: Math.max(0, readNumber(body.guidance_scale, 1)) };
+}
+
 /** Clients send both fields at rest always; only a scale and a text together ask for something. */
 function decodeGuidance(body: JsonObject, enabled: boolean): GenerationRequest['guidance'] {
-  const negativePrompt = readText(body, 'negative_prompt');
-  const scale = Math.max(0, readNumber(body.guidance_scale, 1));
-  if (scale === 1 || negativePrompt === '') return undefined;
-  if (!enabled) {
+  const { negativePrompt, scale } = readGuidance(body);
+  if (negativePrompt === '') return undefined;
+  if (scale !== 1 && !enabled) {
     throw new AppError('unsupported', {
       feature: 'negative_prompt',
       instead: 'start the server with --enableguidance',

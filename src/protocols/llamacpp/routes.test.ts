@@ -223,7 +223,7 @@ test('a prompt that does not fit is told with its two numbers', async () => {
   expect(await bodyOf(reply)).toEqual({
     error: {
       code: 400,
-      message: 'The prompt has 9 tokens, and the context holds 8.',
+      message: 'The prompt has 9 tokens, and the context of 8 must have room for a reply too.',
       type: 'exceed_context_size_error',
       n_prompt_tokens: 9,
       n_ctx: 8,

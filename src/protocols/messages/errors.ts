@@ -32,7 +32,8 @@ export function errorBody(error: AppError): ErrorBody {
 function errorMessage(error: AppError): string {
   if (!isOverflow(error)) return error.message;
   const { promptTokens, contextSize } = error.details;
-  return `prompt is too long: ${promptTokens} tokens > ${contextSize} maximum`;
+  const words = `prompt is too long: ${promptTokens} tokens > ${contextSize} maximum`;
+  return promptTokens > contextSize ? words : `${words}, which must have room for a reply too`;
 }
 
 function isOverflow(error: AppError): error is AppError<'context-overflow'> {

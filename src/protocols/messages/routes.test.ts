@@ -181,6 +181,15 @@ test('batches are not there', async () => {
   }
 });
 
+test('a prompt that leaves no room for a reply is told so in the words that agents know', async () => {
+  const error = new AppError('context-overflow', { promptTokens: 512, contextSize: 512 });
+  const parts = dialectParts({ chat: scriptedChat([{ type: 'error', error }]).chat });
+  const reply = await ask(parts, '/v1/messages', hello);
+  expect(bodyOf(reply)).toMatchObject({
+    error: { message: 'prompt is too long: 512 tokens > 512 maximum, which must have room for a reply too' },
+  });
+});
+
 test.each([[true], [false]])('what is refused before the first word keeps its status (stream: %s)', async (stream) => {
   const error = new AppError('context-overflow', { promptTokens: 9000, contextSize: 4096 });
   const parts = dialectParts({ chat: scriptedChat([{ type: 'error', error }]).chat });

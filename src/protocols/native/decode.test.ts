@@ -130,7 +130,8 @@ test.each<[object, Partial<GenerationRequest>]>([
   [{ grammar: { type: 'null' } }, { grammar: { gbnf: 'root ::= {"type":"null"}', retainState: false } }],
   [{ grammar: ' ' }, { grammar: undefined }],
   [{ guidance_scale: 2 }, { guidance: undefined }],
-  [{ negative_prompt: 'not this' }, { guidance: undefined }],
+  [{ negative_prompt: 'not this' }, { guidance: { negativePrompt: 'not this', scale: 1 } }],
+  [{ grammar_retain_state: true }, { grammar: undefined, retainsGrammar: true }],
 ])('%o is decoded to %o', (body, expected) => {
   expect(decode({ ...body }, parts)).toMatchObject(expected);
 });

@@ -56,7 +56,11 @@ const fields: readonly FieldFidelity[] = [
   { field: 'banned_strings', handling: 'honoured', note: 'another name of banned_tokens, which wins' },
   { field: 'grammar', handling: 'honoured', note: 'GBNF or a JSON schema; one that is wrong is refused' },
   { field: 'grammar_retain_state', handling: 'honoured' },
-  ...each('honoured', ['negative_prompt', 'guidance_scale'], 'refused unless started with --enableguidance'),
+  ...each(
+    'honoured',
+    ['negative_prompt', 'guidance_scale'],
+    'a text and a scale other than 1 together, which are refused unless started with --enableguidance; one alone has no effect and is named in x-parley-ignored',
+  ),
 ];
 
 export const nativeFidelity: readonly EndpointFidelity[] = [

@@ -8,8 +8,8 @@ import { json } from '../../http/call.ts';
 import { patienceMs, patientReply, wantsPadding } from '../../http/patience.ts';
 import { commentFrame, sseHeaders } from '../../http/sse.ts';
 import type { StartTimer } from '../../http/timers.ts';
-import type { ControlParts } from '../controls/decode.ts';
-import { droppedHeader, streamReply } from '../dialect.ts';
+import { type ControlParts, idleFields } from '../controls/decode.ts';
+import { droppedHeader, ignoredHeader, streamReply } from '../dialect.ts';
 import { type CallTicket, ticketFor } from '../ticket.ts';
 import { type DecodeParts, decode } from './decode.ts';
 import { encodeEmptyReply, encodeFailure, encodeReply, encodeStream } from './encode.ts';
@@ -59,7 +59,11 @@ async function answerWhole(call: Call, parts: GenerateParts): Promise<Reply> {
   );
   if (wantsPadding(call)) return patientReply(answer, failureBody, parts.startTimer);
   const whole = await answer;
-  const headers = { 'content-type': 'application/json', ...droppedHeader((await generation).droppedTokens) };
+  const headers = {
+    'content-type': 'application/json',
+    ...ignoredHeader(idleFields(body)),
+    ...droppedHeader((await generation).droppedTokens),
+  };
   return { status: 200, headers, body: whole };
 }
 
@@ -69,7 +73,12 @@ async function answerStream(call: Call, parts: GenerateParts): Promise<Reply> {
     return { status: 200, headers: sseHeaders, stream: encodeFailure(modelMissing()), keepAlive };
   }
   const { request, ticket } = prepare(body, call, parts);
-  const options = { headers: sseHeaders, filler: keepAlive.filler, ticket, startTimer: parts.startTimer };
+  const options = {
+    headers: { ...sseHeaders, ...ignoredHeader(idleFields(body)) },
+    filler: keepAlive.filler,
+    ticket,
+    startTimer: parts.startTimer,
+  };
   return streamReply(parts.service.generate(request, ticket), encodeStream, options);
 }
 

@@ -187,6 +187,18 @@ test.each(['/api/v1/generate', '/api/extra/generate/stream'])('%s tells in a hea
   expect(fitting.headers).not.toHaveProperty('x-parley-dropped-tokens');
 });
 
+test.each(
+  ['/api/v1/generate', '/api/extra/generate/stream'].flatMap((path) => [
+    [path, { negative_prompt: 'not this' }, 'negative_prompt'] as const,
+    [path, { negative_prompt: 'not this', guidance_scale: 1 }, 'negative_prompt'] as const,
+    [path, { guidance_scale: 2, negative_prompt: '' }, 'guidance_scale'] as const,
+    [path, { guidance_scale: 1, negative_prompt: '' }, undefined] as const,
+  ]),
+)('%s with %j names what has no effect alone: %s', async (path, fields, ignored) => {
+  const reply = await ask(parts(fakeService({}).service), 'POST', path, { prompt: 'Hi', ...fields });
+  expect([reply.status, reply.headers?.['x-parley-ignored']]).toEqual([200, ignored]);
+});
+
 test('the old request form answers in its own shape', async () => {
   const { service, seen } = fakeService({});
   const defaults = parts(service, { applyDefaults: (body) => ({ top_k: 7, ...body }) });

@@ -32,8 +32,7 @@ function errorBody(error: AppError): object {
 }
 
 /** Apps recognise a prompt that is too long by these words. */
-function wording({ code, message, details }: AppError): string {
+function wording({ code, message }: AppError): string {
   if (code !== 'context-overflow') return message;
-  const { promptTokens, contextSize } = details as { promptTokens: number; contextSize: number };
-  return `the input length exceeds the context length: the prompt has ${promptTokens} tokens, and the context holds ${contextSize}`;
+  return `the input length exceeds the context length: ${message.replace(/^The/, 'the').replace(/\.$/, '')}`;
 }

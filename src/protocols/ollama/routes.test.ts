@@ -252,7 +252,9 @@ test('a prompt that is too long keeps its status, and its sentence is one that a
   const { parts } = ollamaParts([{ type: 'error', error }]);
   const reply = await ask(parts, 'POST', '/api/generate', { model: 'm', prompt: 'Hi' });
   expect(reply.status).toBe(400);
-  expect(await textOf(reply)).toContain('the input length exceeds the context length: the prompt has 5000 tokens');
+  expect(await textOf(reply)).toContain(
+    'the input length exceeds the context length: the prompt has 5000 tokens, and the context of 4096 must have room for a reply too',
+  );
 });
 
 test.each([

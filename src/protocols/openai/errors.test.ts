@@ -64,7 +64,7 @@ test.each<[string, AppError, object]>([
       status: 400,
       error: {
         message:
-          "This model's maximum context length is 4096 tokens, and the messages came to 9000. Please reduce the length of the messages.",
+          "This model's maximum context length is 4096 tokens, and the messages came to 9000; a reply needs room too. Please reduce the length of the messages.",
         type: 'invalid_request_error',
         param: 'messages',
         code: 'context_length_exceeded',

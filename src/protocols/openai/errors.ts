@@ -37,7 +37,7 @@ function paramOf({ code, details }: AppError): string | null {
 function sentence({ message, details }: AppError): string {
   if (!('promptTokens' in details)) return message;
   const what = 'field' in details ? details.field : 'prompt';
-  return `This model's maximum context length is ${details.contextSize} tokens, and the ${what} came to ${details.promptTokens}. Please reduce the length of the ${what}.`;
+  return `This model's maximum context length is ${details.contextSize} tokens, and the ${what} came to ${details.promptTokens}; a reply needs room too. Please reduce the length of the ${what}.`;
 }
 
 /** A full context is the fault of the field that the prompt was made from, which only the endpoint knows. */

@@ -41,7 +41,7 @@ export function failureObject(error: AppError): { readonly code: string; readonl
 function messageOf(error: AppError): string {
   if (!isOverflow(error)) return error.message;
   const { promptTokens, contextSize } = error.details;
-  return `The input has ${promptTokens} tokens, more than the maximum context length of ${contextSize} tokens.`;
+  return `The input has ${promptTokens} tokens, which with room for a reply is more than the maximum context length of ${contextSize} tokens.`;
 }
 
 function paramOf(error: AppError): string | null {

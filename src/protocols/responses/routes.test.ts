@@ -407,7 +407,8 @@ describe('errors', () => {
       new AppError('context-overflow', { promptTokens: 9, contextSize: 4 }),
       400,
       {
-        message: 'The input has 9 tokens, more than the maximum context length of 4 tokens.',
+        message:
+          'The input has 9 tokens, which with room for a reply is more than the maximum context length of 4 tokens.',
         type: 'invalid_request_error',
         param: 'input',
         code: 'context_length_exceeded',

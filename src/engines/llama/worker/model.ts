@@ -1,6 +1,7 @@
 import { cacheTypes, type LoadedModel, type LoadOptions } from '../load-options.ts';
 import { Context } from './context.ts';
 import { withCopiedLetGo } from './copied-weights.ts';
+import { withSize } from './description.ts';
 import type { DraftModel } from './draft/model.ts';
 import { draftBytes, openDraft } from './draft/open.ts';
 import { layersThatFit } from './gpu-fit.ts';
@@ -189,14 +190,16 @@ interface Found {
 function describe({ native, cpuVariant }: Engine, model: Pointer, found: Found): LoadedModel {
   const buffer = new Uint8Array(256);
   const length = native.modelDescription(model, buffer, buffer.length);
+  const said = Buffer.from(buffer.subarray(0, Math.max(0, length))).toString();
+  const parameters = Number(native.modelParameters(model));
   const layers = native.modelLayers(model);
   return {
     contextSize: found.contextSize,
     trainedContext: found.trainedContext,
     vocabularySize: found.vocabulary.size,
-    parameters: Number(native.modelParameters(model)),
+    parameters,
     sizeBytes: Number(native.modelSize(model)),
-    description: Buffer.from(buffer.subarray(0, Math.max(0, length))).toString(),
+    description: withSize(said, parameters),
     chatTemplate: native.modelTemplate(model, null),
     layers,
     gpuLayers: Math.min(found.gpuLayers, layers + 1),

@@ -101,7 +101,7 @@ describe('refusing', () => {
   });
   test('a prompt that leaves no room for a reply is refused with its figures', () => {
     expect(() => planPrompt({ ...plain, prompt: text(numbers(50)) }, limits)).toThrow(
-      '50 tokens, and the context holds 50',
+      'The prompt has 50 tokens, and the context of 50 must have room for a reply too.',
     );
   });
 });

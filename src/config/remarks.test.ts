@@ -1,0 +1,18 @@
+import { expect, test } from 'vitest';
+import { defaultSettings, type Settings } from './flags.ts';
+import { remarks } from './remarks.ts';
+
+const alone = (names: string) =>
+  `--parallelrequests has no effect beside ${names}: every request runs alone. With --batchall they run together.`;
+
+test.each<[Partial<Settings>, string[]]>([
+  [{ parallelrequests: 4, smartcache: 2 }, [alone('--smartcache')]],
+  [{ parallelrequests: 4, draftmodel: 'small.gguf' }, [alone('--draftmodel')]],
+  [{ parallelrequests: 4, smartcache: 2, enableguidance: true }, [alone('--smartcache and --enableguidance')]],
+  [{ parallelrequests: 4, draftngram: 3 }, []],
+  [{ parallelrequests: 4, smartcache: 2, enableguidance: true, batchall: true }, []],
+  [{ smartcache: 2, draftmodel: 'small.gguf' }, []],
+  [{ batchall: true }, ['--batchall has no effect without --parallelrequests.']],
+])('%j is told at the start where it undoes itself: %j', (changes, expected) => {
+  expect(remarks({ ...defaultSettings, ...changes })).toEqual(expected);
+});
