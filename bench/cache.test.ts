@@ -1,18 +1,16 @@
 import { expect, test } from 'vitest';
 import { conversation } from './cache.ts';
 
+const course = { changing: false, number: 1, wordsOfRules: 150 };
+
 test('each turn sends the conversation before it again, word for word', () => {
-  const earlier = conversation(2, { changing: false, number: 1, wordsOfRules: 150 });
-  expect(conversation(3, { changing: false, number: 1, wordsOfRules: 150 }).slice(0, earlier.length)).toEqual(earlier);
+  const earlier = conversation(2, course).replace(/Agent:$/, '');
+  expect(conversation(3, course).startsWith(earlier)).toBe(true);
 });
 
 test('only the line near the top changes where one does', () => {
-  const [first, ...rest] = conversation(2, { changing: true, number: 1, wordsOfRules: 150 });
-  const [later, ...more] = conversation(3, { changing: true, number: 1, wordsOfRules: 150 });
-  expect(first?.content.split('\n').map((line, index) => line === later?.content.split('\n')[index])).toEqual([
-    true,
-    false,
-    true,
-  ]);
-  expect(more.slice(0, rest.length)).toEqual(rest);
+  const earlier = conversation(2, { ...course, changing: true }).split('\n');
+  const later = conversation(3, { ...course, changing: true }).split('\n');
+  const differing = earlier.slice(0, -1).flatMap((line, index) => (line === later[index] ? [] : [index]));
+  expect(differing).toEqual([1]);
 });

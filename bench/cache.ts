@@ -8,7 +8,7 @@ import { type BenchOptions, benchModel } from './options.ts';
 import type { Row } from './report.ts';
 import { firstTokenMs } from './serve.ts';
 import { median } from './statistics.ts';
-import { streamChat, wordsFor } from './text-stream.ts';
+import { streamCompletion, wordsFor } from './text-stream.ts';
 
 const replyTokens = 16;
 const wordsOfRules = 150;
@@ -38,13 +38,18 @@ export async function cacheBench(options: BenchOptions): Promise<Row[]> {
   const contenders = await startContenders(options, shape);
   try {
     for (const [number, [name, changing]] of Object.entries(manners).entries()) {
-      const seen = new Map<string, Turn[]>();
-      for (const contender of contenders) {
-        const all = await replay(contender, { turns, changing, number: number + 1, from: 0, wordsOfRules });
-        options.log(`${contender.name}, ${name}: ${all.map((turn) => turn.firstTokenMs.toFixed(0)).join(', ')} ms`);
-        seen.set(contender.name, all.slice(1));
+      const seen = new Map<string, Turn[]>(contenders.map((contender) => [contender.name, []]));
+      for (let turn = 0; turn < turns; turn += 1) {
+        // Turn by turn in turn, so that both meet the machine in the same mood.
+        for (const contender of turn % 2 === 0 ? contenders : [...contenders].reverse()) {
+          const [one] = await replay(contender, { turns: 1, changing, number: number + 1, from: turn, wordsOfRules });
+          if (one) seen.get(contender.name)?.push(one);
+        }
       }
-      rows.push(...rowsOf(name, seen.get('Parley') ?? [], seen.get('peer')));
+      for (const [server, all] of seen) {
+        options.log(`${server}, ${name}: ${all.map((turn) => turn.firstTokenMs.toFixed(0)).join(', ')} ms`);
+      }
+      rows.push(...rowsOf(name, seen.get('Parley')?.slice(1) ?? [], seen.get('peer')?.slice(1)));
     }
   } finally {
     for (const contender of contenders) await contender.stop();
@@ -114,26 +119,28 @@ interface Course {
 async function replay(contender: Contender, { turns, from, ...course }: Course): Promise<Turn[]> {
   const seen: Turn[] = [];
   for (let turn = from; turn < from + turns; turn += 1) {
-    const answer = await streamChat(contender, conversation(turn, course), replyTokens);
+    const answer = await streamCompletion(contender, conversation(turn, course), replyTokens);
     const { promptTokens, cachedTokens } = answer;
     seen.push({ firstTokenMs: firstTokenMs(answer), promptTokens, cachedTokens });
   }
   return seen;
 }
 
-/** What the agent sends at a turn. Its own answers are made up, so that every server is told the same. */
+/**
+ * What the agent sends at a turn. Its own answers are made up, so that every server is told the same; and it is one text,
+ * since servers make different prompts of the same messages.
+ */
 export function conversation(
   turn: number,
   { changing, number, wordsOfRules: words }: Omit<Course, 'turns' | 'from'>,
-): { role: string; content: string }[] {
+): string {
   const line = changing ? `Requests so far: ${1000 + turn}.\n` : '';
-  const rules = `You are agent ${number}. Help.\n${line}${nonsense(number, words)}`;
   const past = Array.from({ length: turn }, (_, index) => [
-    { role: 'user', content: nonsense(number * 1000 + index, wordsOfTurn) },
-    { role: 'assistant', content: nonsense(number * 1000 + 500 + index, wordsOfTurn) },
+    `User: ${nonsense(number * 1000 + index, wordsOfTurn)}`,
+    `Agent: ${nonsense(number * 1000 + 500 + index, wordsOfTurn)}`,
   ]);
-  const now = { role: 'user', content: nonsense(number * 1000 + turn, wordsOfTurn) };
-  return [{ role: 'system', content: rules }, ...past.flat(), now];
+  const rules = `You are agent ${number}. Help.\n${line}${nonsense(number, words)}`;
+  return [rules, ...past.flat(), `User: ${nonsense(number * 1000 + turn, wordsOfTurn)}`, 'Agent:'].join('\n');
 }
 
 function rowsOf(what: string, parley: readonly Turn[], peer: readonly Turn[] | undefined): Row[] {

@@ -29,10 +29,6 @@ export function streamCompletion(server: Contender, prompt: string, tokens: numb
   return streamText(server, '/v1/completions', { ...greedyToTheEnd, prompt, max_tokens: tokens });
 }
 
-export function streamChat(server: Contender, messages: readonly object[], tokens: number): Promise<StreamedText> {
-  return streamText(server, '/v1/chat/completions', { ...greedyToTheEnd, messages, max_tokens: tokens });
-}
-
 /** How many words of nonsense make about so many tokens; that is the model's affair. */
 export async function wordsFor(server: Contender, tokens: number): Promise<number> {
   const words = 100;
@@ -83,7 +79,7 @@ export class EventReader {
     if (!frame.startsWith('data: {')) return;
     const event = JSON.parse(frame.slice('data: '.length)) as WireEvent;
     const [choice] = event.choices ?? [];
-    if (choice?.text || choice?.delta?.content) this.arrivals.push(now);
+    if (choice?.text) this.arrivals.push(now);
     if (event.usage) {
       this.usage = {
         promptTokens: event.usage.prompt_tokens,
@@ -95,7 +91,7 @@ export class EventReader {
 }
 
 interface WireEvent {
-  readonly choices?: readonly { readonly text?: string; readonly delta?: { readonly content?: string | null } }[];
+  readonly choices?: readonly { readonly text?: string }[];
   readonly usage?: {
     readonly prompt_tokens: number;
     readonly completion_tokens: number;
