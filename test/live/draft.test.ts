@@ -98,3 +98,15 @@ describe('a draft model that knows nothing', () => {
     await expect(start(['--draftmodel', join(folder, 'none.gguf')])).rejects.toThrow('none.gguf does not exist');
   });
 });
+
+test('requests that draft beside each other write what each of them writes alone', async () => {
+  const beside = ['--parallelrequests', '4', '--batchall', '--draftngram', '2', '--draftmodel', embeddedModel];
+  const { plain, drafted } = await pair([], beside);
+  const requests = samplings.flatMap(([, sampling]) =>
+    ['A cat and a dog', 'One two three one two'].map((prompt) => ({ ...sampling, prompt, max_length: 40 })),
+  );
+  const alone: string[] = [];
+  for (const request of requests) alone.push((await plain.generate(request)).text);
+  const together = await Promise.all(requests.map((request) => drafted.generate(request)));
+  expect(together.map(({ text }) => text)).toEqual(alone);
+});
