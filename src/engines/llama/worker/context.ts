@@ -11,8 +11,8 @@ export type DecodeResult = 'ok' | 'no-room' | 'aborted' | 'failed';
  */
 export type MemoryKind = 'plain' | 'window' | 'state';
 
-/** Asks the library for the parts of a state that cannot forget their end. */
-const partOnly = 1;
+/** Asks the library for all of a state, or for the parts of it that cannot forget their end. */
+const stateFlags = { whole: 0, part: 1 };
 
 /**
  * One llama.cpp context: the batch that is being filled, the KV cache behind it, and the logits that a decode leaves.
@@ -166,31 +166,36 @@ export class Context {
 
   /** How many bytes `state` will take. */
   stateBytes(sequence: number): number {
-    return Number(this.native.stateSize(this.pointer, sequence));
+    return Number(this.native.stateSize(this.pointer, sequence, stateFlags.whole));
   }
 
   /** What the cache holds of a sequence, as bytes. */
   state(sequence: number): Uint8Array {
-    const size = this.stateBytes(sequence);
-    const bytes = new Uint8Array(size);
-    return bytes.subarray(0, Number(this.native.stateGet(this.pointer, bytes, size, sequence)));
+    return this.#save(sequence, stateFlags.whole);
   }
 
   /** Puts such bytes back into an empty sequence; false if they do not fit this model or its settings. */
   restore(sequence: number, bytes: Uint8Array): boolean {
-    return Number(this.native.stateSet(this.pointer, bytes, bytes.length, sequence)) > 0;
+    return this.#load(sequence, bytes, stateFlags.whole);
   }
 
   /** What of a sequence cannot forget its end, as bytes. */
   part(sequence: number): Uint8Array {
-    const size = Number(this.native.partSize(this.pointer, sequence, partOnly));
-    const bytes = new Uint8Array(size);
-    return bytes.subarray(0, Number(this.native.partGet(this.pointer, bytes, size, sequence, partOnly)));
+    return this.#save(sequence, stateFlags.part);
   }
 
   /** Puts such bytes back beside the rest of the sequence; false if that failed. */
   restorePart(sequence: number, bytes: Uint8Array): boolean {
-    return Number(this.native.partSet(this.pointer, bytes, bytes.length, sequence, partOnly)) > 0;
+    return this.#load(sequence, bytes, stateFlags.part);
+  }
+
+  #save(sequence: number, flags: number): Uint8Array {
+    const bytes = new Uint8Array(Number(this.native.stateSize(this.pointer, sequence, flags)));
+    return bytes.subarray(0, Number(this.native.stateGet(this.pointer, bytes, bytes.length, sequence, flags)));
+  }
+
+  #load(sequence: number, bytes: Uint8Array, flags: number): boolean {
+    return Number(this.native.stateSet(this.pointer, bytes, bytes.length, sequence, flags)) > 0;
   }
 
   /** Takes `count` tokens out at `from`, and moves the rest of the sequence down over the gap. */

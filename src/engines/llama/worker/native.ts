@@ -195,28 +195,16 @@ function bind({ base, ggml, llama, backendFolder: folder, layout }: Libraries) {
       llama,
       'int32 llama_memory_seq_pos_max(void *memory, int32 sequence)',
     ),
-    stateSize: declare<(context: Pointer, sequence: number) => number>(
-      llama,
-      'size_t llama_state_seq_get_size(void *context, int32 sequence)',
-    ),
-    stateGet: declare<(context: Pointer, into: Uint8Array, size: number, sequence: number) => number>(
-      llama,
-      'size_t llama_state_seq_get_data(void *context, void *into, size_t size, int32 sequence)',
-    ),
-    stateSet: declare<(context: Pointer, from: Uint8Array, size: number, sequence: number) => number>(
-      llama,
-      'size_t llama_state_seq_set_data(void *context, void *from, size_t size, int32 sequence)',
-    ),
-    /** The same with flags; 1 stands for the parts that cannot forget their end. */
-    partSize: declare<(context: Pointer, sequence: number, flags: number) => number>(
+    /** The state of a sequence; which parts of it is told by the flags (see `Context`). */
+    stateSize: declare<(context: Pointer, sequence: number, flags: number) => number>(
       llama,
       'size_t llama_state_seq_get_size_ext(void *context, int32 sequence, uint32 flags)',
     ),
-    partGet: declare<(context: Pointer, into: Uint8Array, size: number, sequence: number, flags: number) => number>(
+    stateGet: declare<(context: Pointer, into: Uint8Array, size: number, sequence: number, flags: number) => number>(
       llama,
       'size_t llama_state_seq_get_data_ext(void *context, void *into, size_t size, int32 sequence, uint32 flags)',
     ),
-    partSet: declare<(context: Pointer, from: Uint8Array, size: number, sequence: number, flags: number) => number>(
+    stateSet: declare<(context: Pointer, from: Uint8Array, size: number, sequence: number, flags: number) => number>(
       llama,
       'size_t llama_state_seq_set_data_ext(void *context, void *from, size_t size, int32 sequence, uint32 flags)',
     ),

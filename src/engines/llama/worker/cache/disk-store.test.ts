@@ -14,20 +14,12 @@ import {
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, test } from 'vitest';
+import { snapshot } from '../testing/snapshot.ts';
 import { DiskStore, type DiskStoreOptions } from './disk-store.ts';
 import type { Snapshot } from './snapshot.ts';
 
 const root = mkdtempSync(join(tmpdir(), 'parley-cache-'));
 afterAll(() => rmSync(root, { recursive: true, force: true }));
-
-const snapshot = (first: number, bytes = 100): Snapshot => ({
-  tokens: Int32Array.of(first, 2, 3),
-  state: new Uint8Array(bytes).fill(first),
-  checkpoints: [
-    { index: 1, state: Uint8Array.of(first, 1) },
-    { index: 2, state: Uint8Array.of(first, 2, 2) },
-  ],
-});
 
 /** A folder that servers come to, with a clock that ticks at each look. */
 function world() {

@@ -2,9 +2,10 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, test } from 'vitest';
+import { snapshot } from '../testing/snapshot.ts';
 import { DiskStore } from './disk-store.ts';
 import { MemoryStore } from './memory-store.ts';
-import type { Snapshot, SnapshotStore } from './snapshot.ts';
+import type { SnapshotStore } from './snapshot.ts';
 
 const folders: string[] = [];
 const folder = () => {
@@ -16,14 +17,6 @@ afterAll(() => {
   for (const made of folders) rmSync(made, { recursive: true, force: true });
 });
 
-const snapshot = (first: number, bytes = 100): Snapshot => ({
-  tokens: Int32Array.of(first, 2, 3),
-  state: new Uint8Array(bytes).fill(first),
-  checkpoints: [
-    { index: 1, state: Uint8Array.of(first, 1) },
-    { index: 2, state: Uint8Array.of(first, 2, 2) },
-  ],
-});
 const fingerprint = 'a'.repeat(64);
 let clock = 0;
 const now = () => ++clock;
