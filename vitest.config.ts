@@ -9,7 +9,7 @@ export default defineConfig({
       {
         test: {
           name: 'unit',
-          include: ['src/**/*.test.ts', 'test/architecture.test.ts', 'bench/**/*.test.ts'],
+          include: ['src/**/*.test.ts', 'test/architecture.test.ts', 'test/lock-file.test.ts', 'bench/**/*.test.ts'],
           sequence: { groupOrder: 0 },
           ...patience,
         },
@@ -18,7 +18,7 @@ export default defineConfig({
         test: {
           name: 'live',
           include: ['test/**/*.test.ts'],
-          exclude: ['test/architecture.test.ts'],
+          exclude: ['test/architecture.test.ts', 'test/lock-file.test.ts'],
           sequence: { groupOrder: 1 },
           maxWorkers: 1,
           ...patience,

@@ -17,7 +17,7 @@ const openEnd = 10n ** 16n - 1n;
 
 function endAbove(size: bigint): bigint {
   const end = size * 100n;
-  // biome-ignore lint/complexity/useMathMinMax: Math.max does not take big integers
+  // Math.max does not take big integers
   return end > openEnd ? end : openEnd;
 }
 

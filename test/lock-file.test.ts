@@ -1,0 +1,58 @@
+import { readFileSync } from 'node:fs';
+import { describe, expect, it } from 'vitest';
+
+// A package that comes in parts (one for each system) is only as portable as the parts that the lock file names: npm
+// installs nothing else. A version whose parts are not all published is refused here, by name.
+
+type Locked = {
+  version?: string;
+  os?: string[];
+  cpu?: string[];
+  libc?: string[];
+  optionalDependencies?: Record<string, string>;
+};
+type Packages = Record<string, Locked>;
+
+const systems = [
+  { os: 'linux', cpu: 'x64' },
+  { os: 'linux', cpu: 'arm64' },
+  { os: 'darwin', cpu: 'arm64' },
+  { os: 'darwin', cpu: 'x64' },
+  { os: 'win32', cpu: 'x64' },
+];
+
+const packages = (JSON.parse(readFileSync('package-lock.json', 'utf8')) as { packages: Packages }).packages;
+
+describe('the lock file', () => {
+  it('holds the parts of every package for Linux, macOS and Windows', () => {
+    expect(missingParts(packages)).toEqual([]);
+  });
+
+  it('names the package and the system when a part is missing', () => {
+    const { 'node_modules/@rolldown/binding-linux-arm64-gnu': _, ...rest } = packages;
+    expect(missingParts(rest)).toEqual(['rolldown 1.2.15 has no part for linux-arm64']);
+  });
+
+  it('names no place to download from', () => {
+    expect(JSON.stringify(packages)).not.toMatch(/"resolved":"https?:/);
+  });
+});
+
+/** For each package with parts: the systems for which no part is locked. Parts for musl alone do not serve glibc systems. */
+function missingParts(locked: Packages): string[] {
+  return Object.entries(locked).flatMap(([path, entry]) => {
+    const wanted = Object.keys(entry.optionalDependencies ?? {});
+    const parts = wanted.flatMap((name) => locked[`node_modules/${name}`] ?? []).filter((part) => part.os);
+    // fsevents and its like serve one system only and have no parts for others: a package with parts names several.
+    if (wanted.length < 2) return [];
+    const name = path.replace(/^.*node_modules\//, '') || 'parley';
+    return systems
+      .filter(({ os, cpu }) => !parts.some((part) => serves(part, os, cpu)))
+      .map(({ os, cpu }) => `${name} ${entry.version} has no part for ${os}-${cpu}`);
+  });
+}
+
+function serves(part: Locked, os: string, cpu: string): boolean {
+  const glibc = part.libc === undefined || part.libc.includes('glibc');
+  return part.os?.includes(os) === true && (part.cpu === undefined || part.cpu.includes(cpu)) && glibc;
+}
