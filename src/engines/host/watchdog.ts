@@ -20,9 +20,12 @@ const pipe = new Socket({ fd: descriptor, readable: true, writable: true });
 pipe.on('error', () => {});
 pipe.once('close', () => setTimeout(() => process.kill(process.pid, 'SIGKILL'), signs.closingMs));
 pipe.resume();
+giveSign();
+setInterval(giveSign, tickMs);
 
-setInterval(() => {
+/** Also at once: a worker is missed only if it has ever given a sign. */
+function giveSign(): void {
   const { hung, patienceMs } = judge.tick(signs.read(), process.resourceUsage().majorPageFault);
   // A server that stands still reads nothing: there is no use in saying the same again.
   if (!pipe.destroyed && pipe.writableLength === 0) pipe.write(hung ? 'hung\n' : `${patienceMs}\n`);
-}, tickMs);
+}
