@@ -27,7 +27,10 @@ export function openParent<Incoming, Outgoing extends object>(listeners: ParentL
   const pipe = new Socket({ fd: descriptors.attachments, readable: true, writable: true });
   pipe.on('error', () => {}).on('data', (chunk: Uint8Array) => reader.bytes(chunk));
   process.on('message', (message) => reader.message(message as object));
-  process.on('disconnect', () => void Promise.resolve(listeners.closed()).finally(endNow));
+  process.on('disconnect', () => {
+    setTimeout(endNow, watch.closingMs);
+    void Promise.resolve(listeners.closed()).finally(endNow);
+  });
   return {
     send: (message, attachments = [], sent = () => {}) => {
       process.send?.(announced(message, attachments), undefined, undefined, () => sent());
