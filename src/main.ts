@@ -8,6 +8,7 @@ import { readDiskCache } from './config/disk-cache.ts';
 import type { FlagKey, Settings } from './config/flags.ts';
 import { helpText } from './config/help.ts';
 import { loadSettings } from './config/load.ts';
+import { lossLine } from './engines/host/engine-state.ts';
 import { tryFolder } from './engines/llama/cache-folder.ts';
 import type { LlamaObserver } from './engines/llama/host.ts';
 import type { ModelFile } from './engines/llama/model-file.ts';
@@ -22,6 +23,8 @@ import { loadChatFormat } from './run/chat-format.ts';
 import { createTextEngine, displayName, modelPath } from './run/engine.ts';
 import { serve } from './run/serve.ts';
 
+const adviceForLosses =
+  'If this goes on: --debugmode shows what llama.cpp says; a smaller --contextsize or fewer --gpulayers need less memory; --cpubuild names another build.';
 const product = { name: 'Parley', version: packageVersion() };
 
 await main(process.argv.slice(2)).catch((error: unknown) => {
@@ -63,10 +66,12 @@ async function run(settings: Settings, given: ReadonlySet<FlagKey>, notes: reado
   const format = await loadChatFormat(settings, file?.chatTemplate, (text) => terminal.line(text));
   const { adapter } = format;
   const loadLog = new LoadLog(terminal, path === undefined ? '' : displayName(path), () => performance.now());
+  let proven = false;
   const observer: LlamaObserver = {
     starting: () => loadLog.started(),
     progress: (fraction) => loadLog.progress(fraction),
     loaded: (model) => {
+      proven = true;
       const place = model.gpuLayers > 0 ? `${model.gpuLayers} of ${model.layers + 1} layers on the GPU` : 'on the CPU';
       const facts = [model.description, `context ${model.contextSize}`, place, `CPU build ${model.cpuVariant}`];
       loadLog.done(facts);
@@ -74,14 +79,12 @@ async function run(settings: Settings, given: ReadonlySet<FlagKey>, notes: reado
       if (adapter.consoleLine) terminal.line(adapter.consoleLine);
     },
     failed: (reason) => loadLog.failed(reason),
-    lost: ({ signal, code }) => {
-      terminal.line(`The text engine stopped (${signal ?? `code ${code}`}); it is being started again.`);
-    },
+    lost: (loss) => terminal.line(lossLine('text', loss, adviceForLosses)),
     note: (text) => terminal.line(text),
     ...(settings.debugmode === 1 ? { line: (line: string) => terminal.line(`llama.cpp: ${line}`) } : {}),
   };
   const engine = new RestingEngine({
-    create: () => createTextEngine(settings, given, file, observer),
+    create: () => createTextEngine(settings, given, file, { observer, proven }),
     startTimer: systemTimer,
     now: () => Date.now(),
     onRest: () =>

@@ -84,6 +84,21 @@ const catalogue = {
     sentence: ({ capability }: { capability: string }) =>
       `The ${capability} engine stopped in the middle of this request; it is being started again.`,
   },
+  'engine-silent': {
+    status: 500,
+    sentence: ({ capability }: { capability: string }) =>
+      `The ${capability} engine did not answer any more, and this request was given up.`,
+  },
+  'engine-down': {
+    status: 503,
+    sentence: ({ capability, reason }: { capability: string; reason: string; retryAfterSeconds: number }) =>
+      `The ${capability} engine is not there: ${reason}. Please try again later.`,
+  },
+  'request-ends-engine': {
+    status: 400,
+    sentence: ({ capability }: { capability: string }) =>
+      `This request ended the ${capability} engine twice and is not tried again. Change it, or restart the server.`,
+  },
   'engine-failed': {
     status: 500,
     sentence: ({ capability, reason }: { capability: string; reason: string }) =>

@@ -15,3 +15,12 @@ test('a model that is on its way can be asked', () => {
   expect(modelError(state)).toBeUndefined();
   expect(() => refuseWithoutModel(state)).not.toThrow();
 });
+
+test('one that was lost and does not come back soon cannot: whoever asks is told why and when to ask again', () => {
+  const trouble = { reason: 'the engine process died of SIGSEGV (6 times in a row)', retryAfterSeconds: 8 };
+  const error = modelError({ type: 'loading', name: 'mini', progress: 0, trouble });
+  expect(error).toMatchObject({ code: 'engine-down', status: 503, details: trouble });
+  expect(error?.message).toBe(
+    'The text engine is not there: the engine process died of SIGSEGV (6 times in a row). Please try again later.',
+  );
+});

@@ -1,10 +1,13 @@
 import { AppError } from './errors.ts';
 import type { TextState } from './text-service.ts';
 
-/** Why there is no model to ask; none while one is there or on its way. */
+/** Why there is no model to ask; none while one is there or will be soon. */
 export function modelError(state: TextState): AppError | undefined {
   if (state.type === 'none') return new AppError('model-missing', { capability: 'text', flag: '--model FILE' });
   if (state.type === 'failed') return new AppError('model-load-failed', { model: state.name, reason: state.reason });
+  if (state.type === 'loading' && state.trouble) {
+    return new AppError('engine-down', { capability: 'text', ...state.trouble });
+  }
   return undefined;
 }
 

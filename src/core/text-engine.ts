@@ -26,7 +26,7 @@ export interface TextEngine {
   state(): TextState;
   /** The context size that is or will be allocated. */
   contextSize(): number;
-  /** Resolves when the state is no longer `loading`. */
+  /** Resolves when the state is no longer `loading`, or is in trouble. */
   settled(): Promise<void>;
   generate(request: GenerationRequest, seed: number, sink: GenerationSink): RunningGeneration;
   tokenize(text: string, options: { readonly addSpecial: boolean }): Promise<readonly number[]>;

@@ -18,7 +18,13 @@ export interface TextModel {
 
 export type TextState =
   | { readonly type: 'none' }
-  | { readonly type: 'loading'; readonly name: string; readonly progress: number }
+  | {
+      readonly type: 'loading';
+      readonly name: string;
+      readonly progress: number;
+      /** It was lost and does not come back soon: nobody is asked to wait for it. */
+      readonly trouble?: { readonly reason: string; readonly retryAfterSeconds: number };
+    }
   | { readonly type: 'ready'; readonly model: TextModel }
   | { readonly type: 'failed'; readonly name: string; readonly reason: string };
 

@@ -32,7 +32,7 @@ export function createTextEngine(
   settings: Settings,
   given: ReadonlySet<FlagKey>,
   file: ModelFile | undefined,
-  observer: LlamaObserver,
+  { observer, proven }: { readonly observer: LlamaObserver; readonly proven: boolean },
 ): TextEngineProcess {
   if (!file) return noTextEngine(settings.contextsize);
   const options = loadOptions(settings, {
@@ -45,8 +45,12 @@ export function createTextEngine(
   return new LlamaHost(options, {
     spawn: spawnChild,
     workerEntry: fileURLToPath(new URL('../engines/llama/worker/main.js', import.meta.url)),
-    delay: (milliseconds, action) => setTimeout(action, milliseconds).unref(),
+    startTimer: (milliseconds, passed) => {
+      const timeout = setTimeout(passed, milliseconds).unref();
+      return { cancel: () => clearTimeout(timeout) };
+    },
     observer,
+    proven,
   });
 }
 

@@ -26,6 +26,8 @@ export async function serve({ app, engine, settings, terminal, exit }: Serving):
     exit(3);
     return;
   }
+  // It was stopped before it was loaded.
+  if (state.type === 'loading') return;
   for (const line of readyLines(addresses, settings, state.type === 'ready')) terminal.line(line);
   if (settings.launch) openBrowser(baseUrl(addresses), terminal);
   if (settings.onready) runOnReady(settings.onready, terminal);

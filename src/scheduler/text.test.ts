@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'vitest';
+import { describe, expect, test, vi } from 'vitest';
 import type { AppError } from '../core/errors.ts';
 import type { GenerationEvent } from '../core/events.ts';
 import { fold } from '../core/fold.ts';
@@ -266,6 +266,19 @@ test.each([
   expect(await service.tokenize('abc', { addSpecial: false })).toEqual([]);
   expect(await service.detokenize([97], { renderSpecial: false })).toBe('');
   expect(service.performance().idle).toBe(true);
+});
+
+test('an engine that does not come back soon fails requests and counts in words', async () => {
+  const { service, engine } = world();
+  const trouble = { reason: 'it died', retryAfterSeconds: 8 };
+  const settled = vi.spyOn(engine, 'settled').mockResolvedValue();
+  engine.become({ type: 'loading', name: 'm', progress: 0, trouble });
+  const refusal = { code: 'engine-down', details: { reason: 'it died', retryAfterSeconds: 8 } };
+  await expect(fold(ask(service))).rejects.toMatchObject(refusal);
+  await expect(service.tokenize('abc', { addSpecial: false })).rejects.toMatchObject(refusal);
+  await expect(service.detokenize([97], { renderSpecial: false })).rejects.toMatchObject(refusal);
+  expect(settled).toHaveBeenCalledTimes(3);
+  expect([engine.begun, service.performance().idle]).toEqual([0, true]);
 });
 
 test('the seed of the request is kept, and one that was left open is drawn', async () => {

@@ -189,7 +189,10 @@ const alone = (): Sharing => ({ type: 'alone', reason: undefined });
 
 async function ready(engine: TextEngine): Promise<boolean> {
   await engine.settled();
-  return engine.state().type === 'ready';
+  const state = engine.state();
+  // One that is being loaded and not worth waiting for: no tokens would be a lie.
+  if (state.type === 'loading') refuseWithoutModel(state);
+  return state.type === 'ready';
 }
 
 function finishUnstarted(event: (event: GenerationEvent) => void): void {

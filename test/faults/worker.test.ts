@@ -1,8 +1,9 @@
-import { closeSync, mkdtempSync, openSync, readFileSync, readSync, rmSync, writeFileSync } from 'node:fs';
+import { closeSync, mkdtempSync, openSync, readSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { encodeHeader, writeGguf } from '../../src/gguf/write.ts';
+import { isAlive } from '../live/alive.ts';
 import { type NativeClient, nativeClient, readFrames } from '../live/client.ts';
 import { runProgram } from '../live/program.ts';
 import { embeddedModel, type LiveServer, liveServers } from '../live/server.ts';
@@ -78,14 +79,7 @@ describe('an engine that is killed in the middle of its work', () => {
   test('ends with the server', async () => {
     const worker = server.worker() as number;
     process.kill(server.pid, 'SIGKILL');
-    const alive = () => {
-      try {
-        return /^State:\s+[^Z]/m.test(readFileSync(`/proc/${worker}/status`, 'utf8'));
-      } catch {
-        return false;
-      }
-    };
-    await expect.poll(alive, { timeout: 20_000 }).toBe(false);
+    await expect.poll(() => isAlive(worker), { timeout: 20_000 }).toBe(false);
   });
 });
 

@@ -8,6 +8,7 @@ import { spawnChild } from '../../src/engines/host/child.ts';
 import { LlamaHost } from '../../src/engines/llama/host.ts';
 import { readModelFile } from '../../src/engines/llama/model-file.ts';
 import { loadOptions } from '../../src/engines/llama/placement.ts';
+import { systemTimer } from '../../src/http/timers.ts';
 import { plainRequest } from '../../src/run/request.ts';
 import { program } from '../live/server.ts';
 
@@ -41,7 +42,7 @@ export function engines() {
       {
         spawn: spawnChild,
         workerEntry: join(dirname(program), 'engines/llama/worker/main.js'),
-        delay: (milliseconds, action) => setTimeout(action, milliseconds).unref(),
+        startTimer: systemTimer,
       },
     );
     hosts.push(host);

@@ -1,5 +1,9 @@
 import { type ChildProcess, fork } from 'node:child_process';
+import type { Duplex } from 'node:stream';
+import { AttachmentReader, type Attachments, announced } from './attachments.ts';
 import { LineRing } from './line-ring.ts';
+import { descriptors, pulseReader } from './pipes.ts';
+import type { Pulse } from './stall.ts';
 
 export interface ChildExit {
   readonly code: number | null;
@@ -9,24 +13,31 @@ export interface ChildExit {
 }
 
 export interface ChildListeners<Incoming> {
-  message(message: Incoming): void;
+  message(message: Incoming, attachments: Attachments): void;
   exit(exit: ChildExit): void;
+  /** A sign of life, several times in the time after which its absence means a hang. */
+  pulse?(pulse: Pulse): void;
   /** Each line of the child's standard error, for people who asked to see it. */
   line?(line: string): void;
 }
 
 /**
  * A process of ours that does native work. It is spoken to in messages, it may die at any time without harm to us, and
- * it ends by itself when we are gone (its channel closes).
+ * it ends by itself when we are gone (its pipes close).
  */
 export interface Child<Outgoing> {
   readonly pid: number | undefined;
-  send(message: Outgoing): void;
+  send(message: Outgoing, attachments?: Attachments): void;
+  /** Ends it the hard way; `exit` follows. */
+  kill(): void;
   /** Asks it to end by closing the channel, and ends it the hard way after the grace time. */
   stop(graceMs: number): Promise<void>;
 }
 
 export type Spawn = <Outgoing, Incoming>(entry: string, listeners: ChildListeners<Incoming>) => Child<Outgoing>;
+
+/** A process that the system cannot end, because a driver or a disk never comes back, is nothing to wait for. */
+const longestDyingMs = 5000;
 
 export const spawnChild: Spawn = <Outgoing, Incoming>(
   entry: string,
@@ -34,16 +45,21 @@ export const spawnChild: Spawn = <Outgoing, Incoming>(
 ): Child<Outgoing> => {
   const lines = new LineRing(60, listeners.line);
   const child = fork(entry, [], {
-    stdio: ['ignore', 'ignore', 'pipe', 'ipc'],
+    // On Windows only overlapped pipes can be read and written at the same time; elsewhere all can.
+    stdio: ['ignore', 'ignore', 'pipe', 'ipc', 'overlapped', 'overlapped'],
     execArgv: [],
     // A debugger that llama.cpp starts on an abort would hang the process that should simply be gone.
     env: { ...process.env, GGML_NO_BACKTRACE: '1' },
   });
+  const pulse = pipeOf(child, descriptors.pulse);
+  const attachmentsPipe = pipeOf(child, descriptors.attachments);
   const exited = new Promise<void>((resolve) => {
     let over = false;
     const report = (code: number | null, signal: NodeJS.Signals | null) => {
       if (over) return;
       over = true;
+      pulse?.destroy();
+      attachmentsPipe?.destroy();
       listeners.exit({ code, signal, lastLines: lines.last() });
       resolve();
     };
@@ -60,20 +76,38 @@ export const spawnChild: Spawn = <Outgoing, Incoming>(
     });
   });
   child.stderr?.setEncoding('utf8').on('data', (text: string) => lines.push(text));
-  child.on('message', (message) => listeners.message(message as Incoming));
+  const reader = new AttachmentReader((message, attachments) => listeners.message(message as Incoming, attachments));
+  child.on('message', (message) => reader.message(message as object));
+  attachmentsPipe?.on('data', (chunk: Uint8Array) => reader.bytes(chunk));
+  const { pulse: pulseListener } = listeners;
+  if (pulseListener) pulse?.setEncoding('utf8').on('data', pulseReader(pulseListener));
   return {
     pid: child.pid,
-    send: (message) => {
+    send: (message, attachments = []) => {
       // A send that fails means that the child is gone or going: `exit` tells the rest.
-      if (child.connected) child.send(message as object, () => {});
+      if (!child.connected) return;
+      child.send(announced(message as object, attachments), () => {});
+      for (const bytes of attachments) attachmentsPipe?.write(bytes);
     },
+    kill: () => void child.kill('SIGKILL'),
     stop: (graceMs) => stopChild(child, exited, graceMs),
   };
 };
 
+/** Whatever goes wrong with a pipe goes wrong with the child, and its exit tells that. */
+function pipeOf({ stdio }: ChildProcess, descriptor: number): Duplex | undefined {
+  return (stdio[descriptor] as Duplex | null | undefined)?.on('error', () => {});
+}
+
 async function stopChild(child: ChildProcess, exited: Promise<void>, graceMs: number): Promise<void> {
   if (child.connected) child.disconnect();
-  const timer = setTimeout(() => child.kill('SIGKILL'), graceMs);
-  await exited;
-  clearTimeout(timer);
+  const timers: NodeJS.Timeout[] = [];
+  const givenUp = new Promise<void>((resolve) => {
+    timers.push(
+      setTimeout(() => child.kill('SIGKILL'), graceMs),
+      setTimeout(resolve, graceMs + longestDyingMs),
+    );
+  });
+  await Promise.race([exited, givenUp]);
+  for (const timer of timers) clearTimeout(timer);
 }

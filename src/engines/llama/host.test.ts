@@ -1,10 +1,12 @@
 import { expect, test } from 'vitest';
 import { defaultSettings } from '../../config/flags.ts';
+import { emptyCacheReport } from '../../core/cache-report.ts';
 import type { AppError } from '../../core/errors.ts';
 import type { GenerationEvent } from '../../core/events.ts';
+import { modelError } from '../../core/model-error.ts';
 import { plainRequest } from '../../run/request.ts';
-import type { Child, ChildExit, ChildListeners, Spawn } from '../host/child.ts';
-import { LlamaHost } from './host.ts';
+import { fakeWorkers } from '../host/testing/workers.ts';
+import { LlamaHost, type LlamaHostParts } from './host.ts';
 import type { LoadedModel, LoadOptions } from './load-options.ts';
 import type { FromWorker, ToWorker } from './messages.ts';
 import { loadOptions } from './placement.ts';
@@ -34,57 +36,42 @@ const model: LoadedModel = {
   notes: [],
 };
 
-interface FakeWorker {
-  readonly sent: ToWorker[];
-  say(message: FromWorker): void;
-  exit(how?: Partial<ChildExit>): void;
-}
-
 /** A host whose workers are played by the test; its waits pass when the test says so. */
-function world() {
-  const workers: FakeWorker[] = [];
-  const delays: { readonly milliseconds: number; readonly action: () => void }[] = [];
-  const pending: (() => void)[] = [];
+function world(more: Partial<LlamaHostParts> = {}) {
+  const fakes = fakeWorkers<ToWorker, FromWorker>();
   const seen: string[] = [];
-  const spawn = ((_entry: string, listeners: ChildListeners<FromWorker>): Child<ToWorker> => {
-    const sent: ToWorker[] = [];
-    workers.push({
-      sent,
-      say: listeners.message,
-      exit: (how = {}) => listeners.exit({ code: null, signal: 'SIGSEGV', lastLines: [], ...how }),
-    });
-    return { pid: workers.length, send: (message) => sent.push(message), stop: async () => {} };
-  }) as unknown as Spawn;
   const host = new LlamaHost(options, {
-    spawn,
+    spawn: fakes.spawn,
     workerEntry: 'worker.js',
-    delay: (milliseconds, action) => {
-      delays.push({ milliseconds, action });
-      pending.push(action);
-    },
+    startTimer: fakes.startTimer,
     observer: {
       starting: () => seen.push('starting'),
       loaded: () => seen.push('loaded'),
+      progress: (fraction) => seen.push(`progress: ${fraction}`),
       failed: (reason) => seen.push(`failed: ${reason}`),
-      lost: ({ signal }) => seen.push(`lost: ${signal}`),
+      lost: ({ exit, failures }) => seen.push(`lost: ${exit?.signal}, ${failures} in a row`),
       note: (text) => seen.push(`note: ${text}`),
     },
+    ...more,
   });
   host.start();
   return {
+    ...fakes,
     host,
-    workers,
-    delays,
     seen,
-    worker: () => workers.at(-1) as FakeWorker,
-    passDelay: () => pending.shift()?.(),
-    skipped: () => workers.map(({ sent }) => (sent[0]?.type === 'load' ? sent[0].options.skipCpuVariants : undefined)),
+    skipped: () =>
+      fakes.workers.map(({ sent }) => (sent[0]?.type === 'load' ? sent[0].options.skipCpuVariants : undefined)),
   };
 }
 
-function generate(host: LlamaHost) {
+/** The number under which the newest generation runs. */
+function newestId(sent: readonly ToWorker[]): number {
+  return sent.findLast((message) => message.type === 'generate')?.id ?? 0;
+}
+
+function generate(host: LlamaHost, prompt = 'Hello', seed = 9) {
   const events: GenerationEvent[] = [];
-  const running = host.generate(plainRequest('Hello', 5), 9, { event: (event) => events.push(event) });
+  const running = host.generate(plainRequest(prompt, 5), seed, { event: (event) => events.push(event) });
   return { events, running };
 }
 
@@ -96,7 +83,8 @@ const finish = {
 } as const;
 
 test('it loads, tells how far it is, and is ready', async () => {
-  const { host, worker } = world();
+  const { host, worker, seen } = world();
+  expect(host.contextSize()).toBe(options.contextSize);
   expect(worker().sent).toMatchObject([{ type: 'load', options: { model: 'm.gguf', skipCpuVariants: 0 } }]);
   worker().say({ type: 'progress', fraction: 0.5 });
   expect(host.state()).toEqual({ type: 'loading', name: 'm', progress: 0.5 });
@@ -108,6 +96,7 @@ test('it loads, tells how far it is, and is ready', async () => {
     model: { name: 'm', contextSize: 512, chatTemplate: undefined, inputs: { image: true, audio: false } },
   });
   expect(host.contextSize()).toBe(512);
+  expect(seen).toEqual(['starting', 'progress: 0.5', 'loaded']);
 });
 
 test('the pieces of a step become the events of their generations', () => {
@@ -141,6 +130,7 @@ test('questions get their answers, or the error in words', async () => {
   const { host, worker } = world();
   worker().say({ type: 'loaded', model });
   const [tokens, text] = [host.tokenize('a', { addSpecial: true }), host.detokenize([1], { renderSpecial: false })];
+  await host.settled();
   const [first, second] = worker().sent.slice(1) as { id: number }[];
   worker().say({ type: 'refused', id: second?.id ?? 0, error: { code: 'internal', details: { reason: 'broken' } } });
   worker().say({ type: 'answer', id: first?.id ?? 0, value: [1, 2] });
@@ -152,74 +142,153 @@ test('states are there once a model is, and each wish about them is a question',
   const { host, worker } = world();
   expect(host.states).toBeUndefined();
   worker().say({ type: 'loaded', model });
+  expect(host.states?.count).toBe(options.statePlaces);
   const saved = host.states?.save(3);
+  await host.settled();
   const [question] = worker().sent.slice(1) as { id: number }[];
   expect(question).toMatchObject({ type: 'states', action: { type: 'save', place: 3 } });
   worker().say({ type: 'answer', id: question?.id ?? 0, value: { tokens: 4, bytes: 40 } });
   expect(await saved).toEqual({ tokens: 4, bytes: 40 });
 });
 
+test.each(['check', 'load', 'clear'] as const)('the wish to %s a state is passed on', async (action) => {
+  const { host, worker } = world();
+  worker().say({ type: 'loaded', model });
+  void host.states?.[action](2);
+  await host.settled();
+  expect(worker().sent.at(-1)).toMatchObject({ type: 'states', action: { type: action } });
+});
+
+test('tokens are counted after the load, for whoever asks during it', async () => {
+  const { host, worker } = world();
+  const tokens = host.tokenize('a', { addSpecial: false });
+  expect(worker().sent).toHaveLength(1);
+  worker().say({ type: 'loaded', model });
+  await host.settled();
+  const question = worker().sent[1] as ToWorker & { type: 'tokenize' };
+  expect(question).toMatchObject({ type: 'tokenize', text: 'a', addSpecial: false });
+  worker().say({ type: 'answer', id: question.id, value: [7] });
+  expect(await tokens).toEqual([7]);
+});
+
+test('the cache is empty while there is no model, and nobody waits to hear that', async () => {
+  const { host, worker, advance } = world();
+  const report = { slots: [{ tokens: 4, busy: false }], memory: null, disk: null, misses: [] };
+  expect(await host.cacheReport()).toEqual(emptyCacheReport);
+  worker().say({ type: 'loaded', model });
+  const asked = host.cacheReport();
+  await host.settled();
+  worker().say({ type: 'answer', id: (worker().sent.at(-1) as { id: number }).id, value: report });
+  expect(await asked).toEqual(report);
+
+  const lost = host.cacheReport();
+  await host.settled();
+  worker().exit();
+  expect([await lost, await host.cacheReport()]).toEqual([emptyCacheReport, emptyCacheReport]);
+
+  worker().say({ type: 'loaded', model });
+  const silent = host.cacheReport().catch((error: AppError) => error.code);
+  await host.settled();
+  advance(121_000);
+  expect(await silent).toBe('engine-silent');
+});
+
 test('a worker that dies costs its requests an error, and is started again at once', async () => {
-  const { host, worker, workers, delays, passDelay, seen } = world();
+  const { host, worker, workers, seen } = world();
   worker().say({ type: 'loaded', model });
   const { events } = generate(host);
   const asked = host.tokenize('a', { addSpecial: true }).catch((error: AppError) => error.code);
+  await host.settled();
   worker().exit();
   expect(events).toMatchObject([{ type: 'error', error: { code: 'engine-lost' } }]);
   expect(await asked).toBe('engine-lost');
-  expect(host.state().type).toBe('loading');
-  expect(delays.at(-1)?.milliseconds).toBe(0);
-  passDelay();
+  expect(host.state()).toEqual({ type: 'loading', name: 'm', progress: 0 });
+  expect(host.contextSize()).toBe(512);
   worker().say({ type: 'loaded', model });
   expect([workers.length, host.state().type]).toEqual([2, 'ready']);
-  expect(seen).toEqual(['starting', 'loaded', 'lost: SIGSEGV', 'starting', 'loaded']);
+  expect(seen).toEqual(['starting', 'loaded', 'lost: SIGSEGV, 1 in a row', 'starting', 'loaded']);
 });
 
-test('one that dies again and again waits longer each time, and is given up with a reason', async () => {
-  const { host, worker, delays, passDelay, seen } = world();
+test('one that hangs is ended, and its requests are told that it did not answer', () => {
+  const { host, worker, advance } = world();
+  worker().say({ type: 'loaded', model });
+  const { events } = generate(host);
+  advance(1000);
+  worker().lively = false;
+  advance(10_000);
+  expect(worker().killed).toBe(true);
+  expect(events).toMatchObject([{ type: 'error', error: { code: 'engine-silent', status: 500 } }]);
+});
+
+test('one that dies again and again is tried for ever; whoever comes meanwhile is told why and when to come again', () => {
+  const { host, worker, advance, seen } = world();
   for (let death = 0; death < 6; death += 1) {
     worker().say({ type: 'loaded', model });
     worker().exit({ lastLines: ['ggml: error: something is broken'] });
-    if (death < 5) passDelay();
+    if (death < 5) advance(4000);
   }
-  expect(delays.map(({ milliseconds }) => milliseconds)).toEqual([0, 500, 1000, 2000, 4000]);
-  expect(host.state()).toEqual({ type: 'failed', name: 'm', reason: 'something is broken' });
-  await host.settled();
-  expect(seen.at(-1)).toBe('failed: something is broken');
+  // The pause, and the half second that the last load took.
+  const trouble = { reason: 'the engine process died of SIGSEGV (6 times in a row)', retryAfterSeconds: 9 };
+  expect(host.state()).toEqual({ type: 'loading', name: 'm', progress: 0, trouble });
+  expect(modelError(host.state())).toMatchObject({ code: 'engine-down', status: 503, details: trouble });
+  expect(generate(host).events).toMatchObject([{ type: 'error', error: { code: 'engine-down' } }]);
+  expect(seen.at(-1)).toBe('lost: SIGSEGV, 6 in a row');
+  advance(8000);
+  worker().say({ type: 'loaded', model });
+  expect(host.state().type).toBe('ready');
 });
 
 test('a finished generation clears the record', () => {
-  const { host, worker, delays, passDelay } = world();
+  const { host, worker, seen } = world();
   for (let death = 0; death < 8; death += 1) {
     worker().say({ type: 'loaded', model });
-    generate(host);
-    const { id } = worker().sent.at(-1) as { id: number };
-    worker().say({ type: 'step', pieces: [{ ...finish, id }] });
+    generate(host, `prompt ${death}`);
+    worker().say({ type: 'step', pieces: [{ ...finish, id: newestId(worker().sent) }] });
     worker().exit();
-    passDelay();
   }
-  expect(new Set(delays.map(({ milliseconds }) => milliseconds))).toEqual(new Set([0]));
+  const losses = seen.filter((line) => line.startsWith('lost'));
+  expect(new Set(losses)).toEqual(new Set(['lost: SIGSEGV, 1 in a row']));
+  expect(losses).toHaveLength(8);
+});
+
+test('a request that ends the worker twice is refused, with whatever seed it comes; others are served', () => {
+  const { host, worker, advance } = world();
+  for (const seed of [1, 2]) {
+    worker().say({ type: 'loaded', model });
+    expect(generate(host, 'deadly', seed).events).toEqual([]);
+    worker().exit();
+    advance(1000);
+  }
+  worker().say({ type: 'loaded', model });
+  expect(generate(host, 'deadly', 3).events).toMatchObject([
+    { type: 'error', error: { code: 'request-ends-engine', status: 400 } },
+  ]);
+  generate(host, 'harmless');
+  expect(worker().sent.at(-1)).toMatchObject({ type: 'generate', request: { prompt: 'harmless' } });
+});
+
+test('a generation that was stopped before the model was there ends as stopped', () => {
+  const { host, worker } = world();
+  const { events, running } = generate(host);
+  running.abort();
+  expect(events).toMatchObject([{ type: 'finish', reason: 'aborted', usage: { completionTokens: 0 } }]);
+  worker().say({ type: 'loaded', model });
+  expect(worker().sent).toHaveLength(1);
 });
 
 test('an illegal instruction leads to the next lower CPU build, while loading and later', () => {
-  const { host, worker, passDelay, skipped } = world();
+  const { host, worker, skipped } = world();
   worker().exit({ signal: 'SIGILL' });
-  passDelay();
   worker().exit({ signal: 'SIGILL' });
-  passDelay();
   worker().say({ type: 'loaded', model });
   worker().exit({ signal: 'SIGILL' });
-  passDelay();
   expect(skipped()).toEqual([0, 1, 2, 3]);
   expect(host.state().type).toBe('loading');
 });
 
 test('a machine on which every build dies of it is given up in the end', () => {
-  const { host, worker, passDelay, workers } = world();
-  while (host.state().type === 'loading' && workers.length < 100) {
-    worker().exit({ signal: 'SIGILL' });
-    passDelay();
-  }
+  const { host, worker, workers } = world();
+  while (host.state().type === 'loading' && workers.length < 100) worker().exit({ signal: 'SIGILL' });
   expect(host.state()).toMatchObject({ type: 'failed', reason: expect.stringContaining('SIGILL') });
   expect(workers.length).toBeLessThan(40);
 });
@@ -230,13 +299,21 @@ test.each([
 ])(
   'a model that cannot be loaded is not tried again; the reason comes from %s',
   (_, { reason }, lastLines, expected) => {
-    const { host, worker, delays } = world();
+    const { host, worker, pendingTimers } = world();
     worker().say({ type: 'load-failed', reason });
     worker().exit({ code: 3, signal: null, lastLines });
     expect(host.state()).toEqual({ type: 'failed', name: 'm', reason: expected });
-    expect(delays).toEqual([]);
+    expect(pendingTimers()).toBe(0);
   },
 );
+
+test('one that was loaded before is tried again, whatever is wrong with it now', () => {
+  const { host, worker, workers } = world({ proven: true });
+  worker().say({ type: 'load-failed', reason: 'not enough memory' });
+  worker().exit({ code: 3, signal: null });
+  expect(host.state().type).toBe('loading');
+  expect(workers).toHaveLength(2);
+});
 
 test('a worker that dies while it loads for the first time is not tried again', () => {
   const { host, worker } = world();
@@ -244,12 +321,13 @@ test('a worker that dies while it loads for the first time is not tried again', 
   expect(host.state()).toEqual({ type: 'failed', name: 'm', reason: 'the engine process died of SIGKILL' });
 });
 
-test('a host that was stopped starts nothing any more', async () => {
-  const { host, worker, delays, workers } = world();
-  worker().say({ type: 'loaded', model });
-  worker().exit();
+test('a host that is stopped while it loads lets nobody wait, and says why', async () => {
+  const { host, worker, workers } = world();
+  const settled = host.settled();
   await host.stop();
-  delays.at(-1)?.action();
+  await settled;
+  expect(host.state()).toMatchObject({ type: 'loading', trouble: { reason: 'it is being stopped' } });
+  worker().exit();
   expect(workers).toHaveLength(1);
 });
 

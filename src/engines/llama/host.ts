@@ -1,12 +1,14 @@
-import type { CacheReport } from '../../core/cache-report.ts';
-import { AppError, reviveError } from '../../core/errors.ts';
+import { type CacheReport, emptyCacheReport } from '../../core/cache-report.ts';
+import { reviveError } from '../../core/errors.ts';
 import type { FinishReason, GenerationEvent } from '../../core/events.ts';
 import type { GenerationRequest } from '../../core/request.ts';
 import type { SavedStates } from '../../core/saved-states.ts';
 import type { GenerationSink, RunningGeneration, TextEngine } from '../../core/text-engine.ts';
 import type { TextModel, TextState } from '../../core/text-service.ts';
-import { backoffMs } from '../host/backoff.ts';
-import type { Child, ChildExit, Spawn } from '../host/child.ts';
+import type { ChildExit, Spawn } from '../host/child.ts';
+import { type EngineObserver, EngineProcess, type StartTimer } from '../host/engine-process.ts';
+import { howItDied } from '../host/engine-state.ts';
+import { fingerprint } from '../host/fingerprint.ts';
 import type { LoadedModel, LoadOptions } from './load-options.ts';
 import { loadReason } from './load-reason.ts';
 import { closingMs, type FromWorker, type Piece, type StatesAction, type ToWorker } from './messages.ts';
@@ -14,26 +16,17 @@ import { closingMs, type FromWorker, type Piece, type StatesAction, type ToWorke
 export interface LlamaHostParts {
   readonly spawn: Spawn;
   readonly workerEntry: string;
-  readonly delay: (milliseconds: number, action: () => void) => void;
+  readonly startTimer: StartTimer;
+  /** This model was loaded before: when it cannot be loaded now, it is tried again. */
+  readonly proven?: boolean;
   readonly observer?: LlamaObserver;
 }
 
-export interface LlamaObserver {
-  /** A worker begins to load the model, for the first time or again. */
-  starting?(): void;
+export interface LlamaObserver extends EngineObserver {
   progress?(fraction: number): void;
   loaded?(model: LoadedModel): void;
-  failed?(reason: string): void;
-  /** The worker is gone and will be started again. */
-  lost?(exit: ChildExit): void;
   /** Something to be known that fails nobody's request, as a sentence. */
   note?(text: string): void;
-  line?(line: string): void;
-}
-
-interface Question {
-  resolve(value: never): void;
-  reject(error: AppError): void;
 }
 
 interface Generating {
@@ -41,91 +34,120 @@ interface Generating {
   readonly seed: number;
 }
 
-const maximumStarts = 5;
 /** More CPU builds than any package has: whoever dies of illegal instructions this often has another illness. */
 const maximumVariants = 24;
 
 /**
- * The text engine as the server sees it: a worker process with one model. When the worker dies, whoever was served by it
- * gets an error, the model is loaded again, and whoever asks in the meantime waits (see `settled`).
+ * The text engine as the server sees it: a worker process with one model, and what is said to it. How the process lives, dies
+ * and comes back is the business of `EngineProcess`.
  */
 export class LlamaHost implements TextEngine {
-  #state: TextState;
-  #child: Child<ToWorker> | undefined;
-  #failures = 0;
-  #skipCpuVariants = 0;
-  #stopped = false;
-  #loadedOnce = false;
-  #loadFailure: string | undefined;
-  #nextId = 1;
-  #whenSettled: (() => void)[] = [];
-  readonly #questions = new Map<number, Question>();
+  readonly #process: EngineProcess<ToWorker, FromWorker>;
   readonly #generations = new Map<number, Generating>();
+  #model: TextModel | undefined;
+  #skipCpuVariants = 0;
 
   constructor(
     private readonly options: LoadOptions,
     private readonly parts: LlamaHostParts,
   ) {
-    this.#state = { type: 'loading', name: options.name, progress: 0 };
+    const { spawn, workerEntry: entry, startTimer, proven = false, observer = {} } = parts;
+    this.#process = new EngineProcess<ToWorker, FromWorker>({
+      capability: 'text',
+      spawn,
+      entry,
+      startTimer,
+      proven,
+      observer,
+      closingMs: options.diskCache ? closingMs.writing : closingMs.plain,
+      opening: () => ({ type: 'load', options: { ...options, skipCpuVariants: this.#skipCpuVariants } }),
+      receive: (message) => this.#receive(message),
+      startsOver: (exit) => this.#takesLowerBuild(exit),
+      loadReason: (exit) => loadReason(exit.lastLines, howItDied(exit)),
+    });
   }
 
   start(): void {
-    this.#state = { type: 'loading', name: this.options.name, progress: 0 };
-    this.parts.observer?.starting?.();
-    const child = this.parts.spawn<ToWorker, FromWorker>(this.parts.workerEntry, {
-      message: (message) => this.#receive(message),
-      exit: (exit) => this.#exited(exit),
-      ...(this.parts.observer?.line ? { line: this.parts.observer.line } : {}),
-    });
-    this.#child = child;
-    child.send({ type: 'load', options: { ...this.options, skipCpuVariants: this.#skipCpuVariants } });
+    this.#process.start();
   }
 
-  async stop(): Promise<void> {
-    this.#stopped = true;
-    await this.#child?.stop(this.options.diskCache ? closingMs.writing : closingMs.plain);
+  stop(): Promise<void> {
+    return this.#process.stop();
   }
 
   /** The worker's process, for those who watch or test it. */
   get pid(): number | undefined {
-    return this.#child?.pid;
+    return this.#process.pid;
   }
 
   state(): TextState {
-    return this.#state;
+    const { name } = this.options;
+    const state = this.#process.state();
+    switch (state.type) {
+      case 'ready':
+        return { type: 'ready', model: this.#model as TextModel };
+      case 'failed':
+        return { type: 'failed', name, reason: state.reason };
+      case 'stopping':
+      case 'stopped':
+        return { type: 'loading', name, progress: 0, trouble: { reason: 'it is being stopped', retryAfterSeconds: 5 } };
+      case 'idle':
+        return { type: 'loading', name, progress: 0 };
+      case 'starting':
+      case 'lost': {
+        const progress = state.type === 'starting' ? state.progress : 0;
+        return { type: 'loading', name, progress, ...(state.trouble ? { trouble: state.trouble } : {}) };
+      }
+    }
   }
 
   contextSize(): number {
-    return this.#state.type === 'ready' ? this.#state.model.contextSize : this.options.contextSize;
+    return this.#model?.contextSize ?? this.options.contextSize;
   }
 
   settled(): Promise<void> {
-    if (this.#state.type !== 'loading') return Promise.resolve();
-    return new Promise((resolve) => this.#whenSettled.push(resolve));
+    return this.#process.settled();
   }
 
   generate(request: GenerationRequest, seed: number, sink: GenerationSink): RunningGeneration {
-    const id = this.#nextId++;
-    this.#generations.set(id, { sink, seed });
-    this.#send({ type: 'generate', id, request, seed });
-    return { abort: () => this.#generations.has(id) && this.#send({ type: 'abort', id }) };
+    return this.#process.undertake({
+      // Whoever leaves the seed open sends the same request again.
+      fingerprint: () => fingerprint({ ...request, sampling: { ...request.sampling, seed: undefined } }),
+      begin: (id) => {
+        this.#generations.set(id, { sink, seed });
+        this.#process.send({ type: 'generate', id, request, seed });
+      },
+      abort: (id) => this.#process.send({ type: 'abort', id }),
+      withdrawn: () => sink.event(unstarted),
+      lost: (error, id) => {
+        this.#generations.delete(id);
+        sink.event({ type: 'error', error });
+      },
+    });
   }
 
   tokenize(text: string, { addSpecial }: { readonly addSpecial: boolean }): Promise<readonly number[]> {
-    return this.#ask((id) => ({ type: 'tokenize', id, text, addSpecial }));
+    return this.#process.ask((id) => ({ type: 'tokenize', id, text, addSpecial }));
   }
 
   detokenize(tokens: readonly number[], { renderSpecial }: { readonly renderSpecial: boolean }): Promise<string> {
-    return this.#ask((id) => ({ type: 'detokenize', id, tokens, renderSpecial }));
+    return this.#process.ask((id) => ({ type: 'detokenize', id, tokens, renderSpecial }));
   }
 
-  cacheReport(): Promise<CacheReport> {
-    return this.#ask((id) => ({ type: 'cache', id }));
+  /** Where no model is there is no cache: nobody waits for one in order to hear that. */
+  async cacheReport(): Promise<CacheReport> {
+    if (this.#process.state().type !== 'ready') return emptyCacheReport;
+    try {
+      return await this.#process.ask<CacheReport>((id) => ({ type: 'cache', id }));
+    } catch (error) {
+      if (this.#process.state().type !== 'ready') return emptyCacheReport;
+      throw error;
+    }
   }
 
   get states(): SavedStates | undefined {
-    if (this.#state.type !== 'ready') return undefined;
-    const ask = <Answer>(action: StatesAction) => this.#ask<Answer>((id) => ({ type: 'states', id, action }));
+    if (this.#process.state().type !== 'ready') return undefined;
+    const ask = <Answer>(action: StatesAction) => this.#process.ask<Answer>((id) => ({ type: 'states', id, action }));
     return {
       count: this.options.statePlaces,
       check: () => ask({ type: 'check' }),
@@ -135,47 +157,32 @@ export class LlamaHost implements TextEngine {
     };
   }
 
-  #ask<Answer>(question: (id: number) => ToWorker): Promise<Answer> {
-    const id = this.#nextId++;
-    return new Promise((resolve, reject) => {
-      this.#questions.set(id, { resolve, reject });
-      this.#send(question(id));
-    });
-  }
-
-  #send(message: ToWorker): void {
-    this.#child?.send(message);
-  }
-
   #receive(message: FromWorker): void {
+    const { observer } = this.parts;
     switch (message.type) {
       case 'step':
         for (const piece of message.pieces) this.#piece(piece);
         return;
       case 'progress':
-        this.#state = { type: 'loading', name: this.options.name, progress: message.fraction };
-        this.parts.observer?.progress?.(message.fraction);
+        this.#process.progressed(message.fraction);
+        observer?.progress?.(message.fraction);
         return;
       case 'loaded':
-        this.#loadedOnce = true;
-        this.parts.observer?.loaded?.(message.model);
-        this.#settle({ type: 'ready', model: textModel(this.options, message.model) });
+        this.#model = textModel(this.options, message.model);
+        observer?.loaded?.(message.model);
+        this.#process.becameReady();
         return;
       case 'load-failed':
-        // Its standard error may still be on the way: the exit, which comes after it, settles the matter.
-        this.#loadFailure = message.reason ?? undefined;
-        this.#failures = maximumStarts;
+        this.#process.couldNotLoad(message.reason ?? undefined);
         return;
       case 'note':
-        this.parts.observer?.note?.(message.text);
+        observer?.note?.(message.text);
         return;
       case 'answer':
-        this.#questions.get(message.id)?.resolve(message.value as never);
-        this.#questions.delete(message.id);
+        this.#process.answered(message.id, message.value);
         return;
       case 'refused':
-        this.#questions.get(message.id)?.reject(reviveError(message.error));
-        this.#questions.delete(message.id);
+        this.#process.refused(message.id, reviveError(message.error));
     }
   }
 
@@ -186,45 +193,26 @@ export class LlamaHost implements TextEngine {
       generating.sink.promptProgress?.(piece);
       return;
     }
-    if (piece.type === 'finish' || piece.type === 'error') {
-      this.#generations.delete(piece.id);
-      this.#failures = 0;
-    }
+    const last = piece.type === 'finish' || piece.type === 'error';
+    if (last) this.#generations.delete(piece.id);
     generating.sink.event(toEvent(piece, generating.seed));
+    if (last) this.#process.ended(piece.id);
   }
 
-  #exited(exit: ChildExit): void {
-    this.#child = undefined;
-    const lost = new AppError('engine-lost', { capability: 'text' });
-    for (const { sink } of this.#generations.values()) sink.event({ type: 'error', error: lost });
-    this.#generations.clear();
-    for (const { reject } of this.#questions.values()) reject(lost);
-    this.#questions.clear();
-    if (this.#stopped) return;
-    const loading = this.#state.type === 'loading';
-    const wrongVariant = exit.signal === 'SIGILL' && this.#skipCpuVariants < maximumVariants;
-    if (wrongVariant) this.#skipCpuVariants += 1;
-    else this.#failures += 1;
-    if (this.#failures > maximumStarts || (loading && !this.#loadedOnce && !wrongVariant)) {
-      const reason = this.#loadFailure ?? loadReason(exit.lastLines, howItDied(exit));
-      this.#settle({ type: 'failed', name: this.options.name, reason });
-      this.parts.observer?.failed?.(reason);
-      return;
-    }
-    this.#state = { type: 'loading', name: this.options.name, progress: 0 };
-    this.parts.observer?.lost?.(exit);
-    this.parts.delay(backoffMs(this.#failures), () => {
-      if (!this.#stopped) this.start();
-    });
-  }
-
-  #settle(state: TextState): void {
-    this.#state = state;
-    const waiting = this.#whenSettled;
-    this.#whenSettled = [];
-    for (const resolve of waiting) resolve();
+  #takesLowerBuild({ signal }: ChildExit): boolean {
+    if (signal !== 'SIGILL' || this.#skipCpuVariants >= maximumVariants) return false;
+    this.#skipCpuVariants += 1;
+    return true;
   }
 }
+
+const unstarted: GenerationEvent = {
+  type: 'finish',
+  reason: 'aborted',
+  cause: 'aborted',
+  usage: { promptTokens: 0, cachedTokens: 0, completionTokens: 0 },
+  timings: { initMs: 0, promptMs: 0, generationMs: 0, processedTokens: 0 },
+};
 
 function toEvent(piece: Exclude<Piece, { type: 'prompt-progress' }>, seed: number): GenerationEvent {
   switch (piece.type) {
@@ -268,8 +256,4 @@ function textModel(options: LoadOptions, loaded: LoadedModel): TextModel {
     chatTemplate: chatTemplate ?? undefined,
     inputs: loaded.inputs,
   };
-}
-
-function howItDied({ code, signal }: ChildExit): string {
-  return signal ? `the engine process died of ${signal}` : `the engine process ended with code ${code}`;
 }

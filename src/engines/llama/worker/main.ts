@@ -1,6 +1,7 @@
 import { performance } from 'node:perf_hooks';
 import type { CacheReport } from '../../../core/cache-report.ts';
 import { plainError } from '../../../core/errors.ts';
+import { openParent } from '../../host/parent.ts';
 import { closingMs, type FromWorker, type Piece, type ToWorker } from '../messages.ts';
 import type { CheckpointLimits } from './cache/checkpoints.ts';
 import { CacheDoctor } from './cache/doctor.ts';
@@ -25,26 +26,24 @@ interface Serving {
   readonly reading: Map<number, { stop(): void }>;
 }
 
-const send = (message: FromWorker): void => {
-  process.send?.(message);
-};
-
-process.on('disconnect', () => {
-  // Whoever stopped us may be gone and not there to end us when the time is over. What is half written then is lost.
-  setTimeout(() => process.exit(0), closingMs.writing);
-  void Promise.resolve(serving?.workshop.keeper?.close()).finally(() => process.exit(0));
+const parent = openParent<ToWorker, FromWorker>({
+  message: (message) => void receive(message),
+  closed: () => serving?.workshop.keeper?.close(),
 });
-process.on('message', (message: ToWorker) => void receive(message));
+const send = (message: FromWorker): void => parent.send(message);
 
 async function receive(message: ToWorker): Promise<void> {
   if (message.type === 'load') {
     try {
-      const loaded = await loadModel(message.options, (fraction) => send({ type: 'progress', fraction }));
+      const progress = (fraction: number) => send({ type: 'progress', fraction });
+      const loaded = await loadModel(message.options, progress, parent.watch);
       serving = await serve(loaded);
+      // What is half written when the server is gone for so long is lost.
+      parent.watch.serving(closingMs.writing);
       send({ type: 'loaded', model: loaded.info });
     } catch (error) {
       const reason = error instanceof UnexplainedFailure ? null : (error as Error).message;
-      process.send?.({ type: 'load-failed', reason } satisfies FromWorker, () => process.exit(3));
+      parent.send({ type: 'load-failed', reason }, [], () => process.exit(3));
     }
     return;
   }

@@ -1,3 +1,4 @@
+import type { Watch } from '../../host/vital-signs.ts';
 import { cacheTypes, type LoadedModel, type LoadOptions } from '../load-options.ts';
 import { Context } from './context.ts';
 import { withCopiedLetGo } from './copied-weights.ts';
@@ -15,6 +16,7 @@ import type { ContextParams, Pointer } from './structs.ts';
 import { makeThreadpools } from './threadpool.ts';
 import { type ProcessMemory, withUntouchedGivenBack } from './untouched-memory.ts';
 import { Vocabulary } from './vocabulary.ts';
+import { watchedEngine } from './watched-engine.ts';
 import { gpuDevices, loadWeights, UnexplainedFailure } from './weights.ts';
 
 export interface Loaded {
@@ -30,8 +32,13 @@ export interface Loaded {
   readonly info: LoadedModel;
 }
 
-export async function loadModel(options: LoadOptions, progress: (fraction: number) => void): Promise<Loaded> {
-  const engine = openEngine(options);
+export async function loadModel(
+  options: LoadOptions,
+  progress: (fraction: number) => void,
+  watch?: Watch,
+): Promise<Loaded> {
+  const opened = openEngine(options);
+  const engine = watch ? watchedEngine(opened, watch, () => performance.now()) : opened;
   const { native } = engine;
   const notes: string[] = [];
   const gpus = gpuDevices(native, options);

@@ -1,0 +1,75 @@
+/** Bytes that belong to a message. JSON has no room for them: they travel on a pipe beside it, in the order of their messages. */
+export type Attachments = readonly Uint8Array[];
+
+/** A message that waits on the other side until so many bytes have come for it; those without bytes travel as they are. */
+interface Announced {
+  readonly attachedBytes: readonly number[];
+  readonly message: object;
+}
+
+export function announced(message: object, attachments: Attachments): object {
+  if (attachments.length === 0) return message;
+  return { attachedBytes: attachments.map(({ byteLength }) => byteLength), message } satisfies Announced;
+}
+
+const none: Attachments = [];
+
+/** Brings messages and their bytes together again. Nobody is overtaken: what comes after a message waits for its bytes too. */
+export class AttachmentReader {
+  readonly #waiting: object[] = [];
+  readonly #chunks: Uint8Array[] = [];
+  #available = 0;
+
+  constructor(private readonly deliver: (message: object, attachments: Attachments) => void) {}
+
+  message(raw: object): void {
+    if (this.#waiting.length === 0 && !isAnnounced(raw)) {
+      this.deliver(raw, none);
+      return;
+    }
+    this.#waiting.push(raw);
+    this.#drain();
+  }
+
+  bytes(chunk: Uint8Array): void {
+    this.#chunks.push(chunk);
+    this.#available += chunk.byteLength;
+    this.#drain();
+  }
+
+  #drain(): void {
+    for (let next = this.#waiting[0]; next; next = this.#waiting[0]) {
+      if (!isAnnounced(next)) {
+        this.#waiting.shift();
+        this.deliver(next, none);
+        continue;
+      }
+      const { attachedBytes, message } = next;
+      if (attachedBytes.reduce((sum, length) => sum + length, 0) > this.#available) return;
+      this.#waiting.shift();
+      this.deliver(
+        message,
+        attachedBytes.map((length) => this.#take(length)),
+      );
+    }
+  }
+
+  #take(length: number): Uint8Array {
+    const taken = new Uint8Array(length);
+    let filled = 0;
+    while (filled < length) {
+      const chunk = this.#chunks[0] as Uint8Array;
+      const part = chunk.subarray(0, length - filled);
+      taken.set(part, filled);
+      filled += part.byteLength;
+      if (part.byteLength === chunk.byteLength) this.#chunks.shift();
+      else this.#chunks[0] = chunk.subarray(part.byteLength);
+    }
+    this.#available -= length;
+    return taken;
+  }
+}
+
+function isAnnounced(raw: unknown): raw is Announced {
+  return typeof raw === 'object' && raw !== null && 'attachedBytes' in raw;
+}

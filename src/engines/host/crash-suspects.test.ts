@@ -1,0 +1,111 @@
+import fc from 'fast-check';
+import { expect, test } from 'vitest';
+import { CrashSuspects } from './crash-suspects.ts';
+
+test('a request that nobody has seen in a crash is free', () => {
+  const suspects = new CrashSuspects();
+  expect([suspects.size, suspects.verdict('a')]).toEqual([0, 'free']);
+  suspects.crashed([]);
+  expect(suspects.size).toBe(0);
+});
+
+test('all that ran in a crash are to be tried alone, and nobody is refused for it', () => {
+  const suspects = new CrashSuspects();
+  suspects.crashed(['a', 'b']);
+  expect(['a', 'b', 'c'].map((one) => suspects.verdict(one))).toEqual(['alone', 'alone', 'free']);
+});
+
+test('who ends the engine again, alone, is refused from then on', () => {
+  const suspects = new CrashSuspects();
+  suspects.crashed(['a', 'b']);
+  suspects.crashed(['a']);
+  suspects.survived('b');
+  expect(['a', 'b'].map((one) => suspects.verdict(one))).toEqual(['refused', 'free']);
+  suspects.crashed(['a', 'b']);
+  expect(suspects.verdict('a')).toBe('refused');
+});
+
+test('the same request twice at the same time is one suspect, and its second crash condemns it', () => {
+  const suspects = new CrashSuspects();
+  suspects.crashed(['a', 'a']);
+  expect(suspects.verdict('a')).toBe('alone');
+  suspects.crashed(['a', 'a']);
+  expect(suspects.verdict('a')).toBe('refused');
+});
+
+test('a crash while nobody was served says nothing about anybody', () => {
+  const suspects = new CrashSuspects();
+  suspects.crashed(['a']);
+  suspects.crashed([]);
+  expect(suspects.verdict('a')).toBe('alone');
+});
+
+test('only so many are remembered: the oldest is tried again', () => {
+  const suspects = new CrashSuspects();
+  for (let number = 0; number < 101; number += 1) suspects.crashed([`r${number}`]);
+  expect(suspects.size).toBe(100);
+  expect(['r0', 'r1', 'r100'].map((one) => suspects.verdict(one))).toEqual(['free', 'alone', 'alone']);
+});
+
+const names = fc.constantFrom('a', 'b', 'c', 'd', 'e');
+type Happening =
+  | { readonly type: 'crash'; readonly running: readonly string[] }
+  | { readonly type: 'end'; readonly name: string };
+const happenings: fc.Arbitrary<readonly Happening[]> = fc.array(
+  fc.oneof(
+    fc.record({ type: fc.constant('crash' as const), running: fc.array(names, { maxLength: 4 }) }),
+    fc.record({ type: fc.constant('end' as const), name: names }),
+  ),
+);
+
+test('whatever happens, nobody is refused who did not end the engine in two runs in a row, the second one alone', () => {
+  fc.assert(
+    fc.property(happenings, (story) => {
+      const suspects = new CrashSuspects();
+      const crashesInARow = new Map<string, number>();
+      const guilty = new Set<string>();
+      for (const happening of story) {
+        if (happening.type === 'end') {
+          suspects.survived(happening.name);
+          crashesInARow.delete(happening.name);
+          guilty.delete(happening.name);
+          continue;
+        }
+        suspects.crashed(happening.running);
+        const running = new Set(happening.running);
+        for (const name of running) {
+          const crashes = (crashesInARow.get(name) ?? 0) + 1;
+          crashesInARow.set(name, crashes);
+          if (crashes >= 2 && running.size === 1) guilty.add(name);
+        }
+      }
+      for (const name of ['a', 'b', 'c', 'd', 'e']) {
+        expect(suspects.verdict(name) === 'refused').toBe(guilty.has(name));
+      }
+    }),
+  );
+});
+
+test('in any crowd the one that ends the engine is found in its second run, and nobody else is ever refused', () => {
+  fc.assert(
+    fc.property(fc.array(fc.subarray(['a', 'b', 'c', 'd'])), fc.boolean(), (crowds, eager) => {
+      const suspects = new CrashSuspects();
+      let runsOfBad = 0;
+      /** Runs these as an engine does: suspects one after the other, the others together. */
+      const serve = (requests: readonly string[]) => {
+        const allowed = requests.filter((one) => suspects.verdict(one) !== 'refused');
+        const alone = allowed.filter((one) => suspects.verdict(one) === 'alone').map((one) => [one]);
+        const together = allowed.filter((one) => suspects.verdict(one) === 'free');
+        for (const running of eager ? [together, ...alone] : [...alone, together]) {
+          if (running.includes('bad')) {
+            runsOfBad += 1;
+            suspects.crashed(running);
+          } else for (const one of running) suspects.survived(one);
+        }
+      };
+      for (const crowd of crowds) serve([...crowd, 'bad']);
+      expect(runsOfBad).toBe(Math.min(2, crowds.length));
+      for (const one of ['a', 'b', 'c', 'd']) expect(suspects.verdict(one)).not.toBe('refused');
+    }),
+  );
+});

@@ -1,0 +1,57 @@
+import { Socket } from 'node:net';
+import { Worker } from 'node:worker_threads';
+import { AttachmentReader, type Attachments, announced } from './attachments.ts';
+import { descriptors } from './pipes.ts';
+import { tickMs } from './stall.ts';
+import { VitalSigns, type Watch } from './vital-signs.ts';
+import type { WatchdogData } from './watchdog.ts';
+
+export interface ParentListeners<Incoming> {
+  message(message: Incoming, attachments: Attachments): void;
+  /** The server wants no more, or is gone. The process ends when this is done. */
+  closed(): Promise<void> | undefined;
+}
+
+/** The server, as one of its workers sees it. */
+export interface Parent<Outgoing> {
+  send(message: Outgoing, attachments?: Attachments, sent?: () => void): void;
+  readonly watch: Watch;
+}
+
+/** Called once in a worker, before anything that takes long. */
+export function openParent<Incoming, Outgoing extends object>(listeners: ParentListeners<Incoming>): Parent<Outgoing> {
+  // A key combination in a terminal reaches all processes of a program; it is the server that says what becomes of us.
+  for (const signal of ['SIGINT', 'SIGHUP'] as const) process.on(signal, () => {});
+  const watch = startWatchdog();
+  const reader = new AttachmentReader((message, attachments) => listeners.message(message as Incoming, attachments));
+  const pipe = new Socket({ fd: descriptors.attachments, readable: true, writable: true });
+  pipe.on('error', () => {}).on('data', (chunk: Uint8Array) => reader.bytes(chunk));
+  process.on('message', (message) => reader.message(message as object));
+  process.on('disconnect', () => {
+    setTimeout(endNow, watch.closingMs);
+    void Promise.resolve(listeners.closed()).finally(endNow);
+  });
+  return {
+    send: (message, attachments = [], sent = () => {}) => {
+      process.send?.(announced(message, attachments), undefined, undefined, () => sent());
+      for (const bytes of attachments) pipe.write(bytes);
+    },
+    watch,
+  };
+}
+
+function startWatchdog(): VitalSigns {
+  const signs = new VitalSigns();
+  const workerData: WatchdogData = { memory: signs.memory, descriptor: descriptors.pulse };
+  const thread = new Worker(new URL('./watchdog.js', import.meta.url), { workerData, execArgv: [] });
+  // Without it the worker is not watched, but it works.
+  thread.on('error', (error) => process.stderr.write(`the watchdog could not start: ${error.message}\n`));
+  thread.unref();
+  setInterval(() => signs.beat(), tickMs).unref();
+  return signs;
+}
+
+/** Not `process.exit`, which waits for native calls on other threads: those of a load that nobody needs any more, too. */
+function endNow(): void {
+  process.kill(process.pid, 'SIGKILL');
+}

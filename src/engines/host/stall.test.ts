@@ -1,0 +1,196 @@
+import { describe, expect, test } from 'vitest';
+import { Heart } from './heart.ts';
+import { pulseReader } from './pipes.ts';
+import { type Pulse, StallJudge, Stillness, tickMs } from './stall.ts';
+import { VitalSigns } from './vital-signs.ts';
+
+/** A worker's memory and its judge; time passes in ticks. */
+function world() {
+  const signs = new VitalSigns();
+  // The other thread has a view of its own on the same memory.
+  const seen = new VitalSigns(signs.memory);
+  const judge = new StallJudge();
+  let pageFaults = 0;
+  const tick = () => judge.tick(seen.read(), pageFaults);
+  return {
+    signs,
+    seen,
+    tick,
+    /** How long it takes until it is said to hang; undefined when it is not within the time. */
+    hangsAfter: (milliseconds: number, meanwhile: () => void = () => {}): number | undefined => {
+      for (let passed = 0; passed <= milliseconds; passed += tickMs) {
+        meanwhile();
+        if (tick().hung) return passed;
+      }
+      return undefined;
+    },
+    readFromDisk: () => {
+      pageFaults += 3;
+    },
+  };
+}
+
+const hour = 3_600_000;
+
+describe('the main thread of a worker', () => {
+  test('hangs when it has not beaten for eight seconds', () => {
+    const { signs, hangsAfter } = world();
+    signs.serving(1000);
+    expect(hangsAfter(hour)).toBe(8500);
+  });
+
+  test('is well as long as it beats, however seldom', () => {
+    const { signs, hangsAfter } = world();
+    signs.serving(1000);
+    let ticks = 0;
+    expect(hangsAfter(hour, () => ++ticks % 15 === 0 && signs.beat())).toBeUndefined();
+  });
+
+  test('is not judged before it serves', () => {
+    const { signs, hangsAfter, tick } = world();
+    expect(hangsAfter(hour)).toBeUndefined();
+    signs.serving(1000);
+    expect(tick().hung).toBe(false);
+    expect(hangsAfter(hour)).toBe(8000);
+  });
+
+  test('may be in a step for as long as it has said, and no longer', () => {
+    const { signs, hangsAfter } = world();
+    signs.serving(1000);
+    signs.here(60_000, () => expect(hangsAfter(hour)).toBe(60_500));
+  });
+
+  test('has its usual time again after a step', () => {
+    const { signs, hangsAfter, tick } = world();
+    signs.serving(1000);
+    signs.here(60_000, () => expect(hangsAfter(50_000)).toBeUndefined());
+    expect(tick().hung).toBe(false);
+    expect(hangsAfter(hour)).toBe(8000);
+  });
+
+  test('gets the time anew for each step, also for steps in a row without a beat', () => {
+    const { signs, hangsAfter } = world();
+    signs.serving(1000);
+    for (let step = 0; step < 5; step += 1) signs.here(20_000, () => expect(hangsAfter(15_000)).toBeUndefined());
+  });
+
+  test('may do a step within a step', () => {
+    const { signs, hangsAfter, seen } = world();
+    signs.serving(1000);
+    signs.here(60_000, () => {
+      signs.here(20_000, () => expect(hangsAfter(15_000)).toBeUndefined());
+      expect(seen.read().here.boundMs).toBe(60_000);
+      expect(hangsAfter(hour)).toBe(60_500);
+    });
+    expect(seen.read().here.boundMs).toBe(0);
+  });
+
+  test('gives the result of a step, or what it throws, and the step is over', () => {
+    const { signs, seen } = world();
+    expect(signs.here(1, () => 42)).toBe(42);
+    expect(() =>
+      signs.here(1, () => {
+        throw new Error('broken');
+      }),
+    ).toThrow('broken');
+    expect(seen.read().here.boundMs).toBe(0);
+  });
+
+  test('whose memory comes back from the disk is slow, not stuck', () => {
+    const { signs, hangsAfter, readFromDisk } = world();
+    signs.serving(1000);
+    let ticks = 0;
+    expect(hangsAfter(300_000, () => ++ticks % 10 === 0 && readFromDisk())).toBeUndefined();
+    expect(hangsAfter(hour)).toBeLessThanOrEqual(8500);
+  });
+
+  test('is not slow for ever', () => {
+    const { signs, hangsAfter, readFromDisk } = world();
+    signs.serving(1000);
+    expect(hangsAfter(hour, readFromDisk)).toBeLessThan(620_000);
+  });
+});
+
+describe('work on another thread', () => {
+  const never = () => new Promise<never>(() => {});
+
+  test('may take as long as was said, while the main thread beats', () => {
+    const { signs, hangsAfter } = world();
+    signs.serving(1000);
+    void signs.aside(30_000, never);
+    expect(hangsAfter(hour, () => signs.beat())).toBe(30_500);
+  });
+
+  test('is no excuse for a main thread that stands still', () => {
+    const { signs, hangsAfter } = world();
+    signs.serving(1000);
+    void signs.aside(30_000, never);
+    expect(hangsAfter(hour)).toBe(8500);
+  });
+
+  test('may overlap with other such work, and is over when the last of it is', async () => {
+    const { signs, seen } = world();
+    const ends: (() => void)[] = [];
+    const begin = (bound: number) => signs.aside(bound, () => new Promise<void>((resolve) => ends.push(resolve)));
+    const [first, second] = [begin(20_000), begin(40_000)];
+    expect(seen.read().aside.boundMs).toBe(40_000);
+    ends[0]?.();
+    await first;
+    expect(seen.read().aside.boundMs).toBe(40_000);
+    ends[1]?.();
+    await second;
+    expect(seen.read().aside.boundMs).toBe(0);
+  });
+
+  test('that fails is over too', async () => {
+    const { signs, seen } = world();
+    await expect(signs.aside(20_000, () => Promise.reject(new Error('broken')))).rejects.toThrow('broken');
+    expect(seen.read().aside.boundMs).toBe(0);
+  });
+});
+
+test('a pulse tells how long the step may take', () => {
+  const { signs, tick } = world();
+  expect(tick()).toEqual({ hung: false, patienceMs: 0 });
+  signs.here(1234.5, () => expect(tick().patienceMs).toBe(1235));
+  signs.here(Number.POSITIVE_INFINITY, () => expect(tick().patienceMs).toBe(2 ** 31 - 1));
+});
+
+test('how long it may go on without a server is known to the other thread, and is nothing while it loads', () => {
+  const { signs, seen } = world();
+  expect(seen.closingMs).toBe(0);
+  signs.serving(10_000);
+  expect(seen.closingMs).toBe(10_000);
+});
+
+test('stillness counts ticks since the last change', () => {
+  const still = new Stillness();
+  expect([still.tick('a'), still.tick('a'), still.tick('a'), still.tick('b'), still.tick('b')]).toEqual([
+    0,
+    tickMs,
+    2 * tickMs,
+    0,
+    tickMs,
+  ]);
+});
+
+test('a heart that has never beaten is not missed, and one that has is', () => {
+  const heart = new Heart();
+  for (let tick = 0; tick < 1000; tick += 1) expect(heart.tick()).toBe(false);
+  heart.pulse({ hung: false, patienceMs: 77 });
+  expect(heart.patienceMs).toBe(77);
+  const ticks = Array.from({ length: 20 }, () => heart.tick());
+  expect(ticks.indexOf(true)).toBe(17);
+});
+
+test('pulses are read in whatever pieces they come', () => {
+  const pulses: Pulse[] = [];
+  const read = pulseReader((pulse) => pulses.push(pulse));
+  for (const piece of ['0\n80', '00\nhu', 'ng', '\n', '12\n7']) read(piece);
+  expect(pulses).toEqual([
+    { hung: false, patienceMs: 0 },
+    { hung: false, patienceMs: 8000 },
+    { hung: true, patienceMs: 0 },
+    { hung: false, patienceMs: 12 },
+  ]);
+});

@@ -1,0 +1,95 @@
+import type { Attachments } from '../attachments.ts';
+import type { Child, ChildExit, ChildListeners, Spawn } from '../child.ts';
+import type { StartTimer } from '../engine-process.ts';
+import { tickMs } from '../stall.ts';
+
+/** A process that a test plays. */
+export interface FakeWorker<Outgoing, Incoming> {
+  readonly sent: Outgoing[];
+  readonly attached: Attachments[];
+  /** Ended the hard way by the server; `exit` is still to be called. */
+  killed: boolean;
+  /** It gives a sign of life each half second, until this is false. */
+  lively: boolean;
+  /** What it was told to be, and how long it may take to end. */
+  stoppedWithin: number | undefined;
+  say(message: Incoming, attachments?: Attachments): void;
+  pulse(pulse: { readonly hung?: boolean; readonly patienceMs?: number }): void;
+  exit(how?: Partial<ChildExit>): void;
+}
+
+/** Processes and a clock that do what the test says. */
+export function fakeWorkers<Outgoing, Incoming>() {
+  const workers: FakeWorker<Outgoing, Incoming>[] = [];
+  const timers = new Set<{ at: number; readonly length: number; readonly passed: () => void }>();
+  let now = 0;
+
+  const spawn = ((_entry: string, listeners: ChildListeners<Incoming>): Child<Outgoing> => {
+    const worker: FakeWorker<Outgoing, Incoming> = {
+      sent: [],
+      attached: [],
+      killed: false,
+      lively: true,
+      stoppedWithin: undefined,
+      say: (message, attachments = []) => listeners.message(message, attachments),
+      pulse: (pulse) => listeners.pulse?.({ hung: false, patienceMs: 0, ...pulse }),
+      exit: (how = {}) => {
+        worker.lively = false;
+        listeners.exit({ code: null, signal: 'SIGSEGV', lastLines: [], ...how });
+      },
+    };
+    workers.push(worker);
+    return {
+      pid: workers.length,
+      send: (message, attachments = []) => {
+        worker.sent.push(message);
+        worker.attached.push(attachments);
+      },
+      kill: () => {
+        worker.killed = true;
+      },
+      stop: (graceMs) => {
+        worker.stoppedWithin = graceMs;
+        return Promise.resolve();
+      },
+    };
+  }) as unknown as Spawn;
+
+  const startTimer: StartTimer = (length, passed) => {
+    const timer = { at: now + length, length, passed };
+    timers.add(timer);
+    return { cancel: () => timers.delete(timer) };
+  };
+
+  /** Lets time pass in ticks, as it does when nobody sleeps. */
+  const advance = (milliseconds: number): void => {
+    const end = now + milliseconds;
+    while (now < end) {
+      now += tickMs;
+      for (const worker of workers) if (worker.lively) worker.pulse({});
+      fire();
+    }
+  };
+  const fire = (): void => {
+    for (const timer of [...timers].sort((a, b) => a.at - b.at)) {
+      if (timer.at > now || !timers.delete(timer)) continue;
+      timer.passed();
+    }
+  };
+
+  return {
+    spawn,
+    startTimer,
+    workers,
+    advance,
+    /** The machine sleeps: the clock goes on and nothing else does. What was due comes once, when it wakes. */
+    sleep: (milliseconds: number) => {
+      now += milliseconds;
+      fire();
+    },
+    worker: () => workers.at(-1) as FakeWorker<Outgoing, Incoming>,
+    /** The lengths of all waits that are not ticks. */
+    waits: () => [...timers].map(({ length }) => length).filter((length) => length !== tickMs),
+    pendingTimers: () => timers.size,
+  };
+}

@@ -1,0 +1,202 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import { afterAll, describe, expect, test } from 'vitest';
+import type { AppError } from '../../src/core/errors.ts';
+import { spawnChild } from '../../src/engines/host/child.ts';
+import { EngineProcess } from '../../src/engines/host/engine-process.ts';
+import { systemTimer } from '../../src/http/timers.ts';
+import { isAlive } from '../live/alive.ts';
+import { program } from '../live/server.ts';
+
+const folder = mkdtempSync(join(tmpdir(), 'parley-engine-'));
+const built = (name: string) => pathToFileURL(join(dirname(program), 'engines/host', name)).href;
+const entry = join(folder, 'worker.mjs');
+const engines: EngineProcess<Told, Said>[] = [];
+afterAll(async () => {
+  await Promise.all(engines.map((engine) => engine.stop()));
+  rmSync(folder, { recursive: true });
+});
+
+/** A worker that does what it is told, good or bad. */
+writeFileSync(
+  entry,
+  `
+import { openParent } from '${built('parent.js')}';
+const parent = openParent({ message: receive, closed: () => undefined });
+const wait = (milliseconds) => Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, milliseconds);
+function receive(message, attachments) {
+  const { type, id, milliseconds } = message;
+  if (type === 'open') {
+    if (message.stuck) {
+      parent.send({ type: 'stuck' }, [], () => wait(600_000));
+      return;
+    }
+    parent.watch.serving(1000);
+    parent.send({ type: 'ready' });
+  }
+  if (type === 'loop') for (;;);
+  if (type === 'block') wait(600_000);
+  if (type === 'step') parent.watch.here(milliseconds * 2, () => wait(milliseconds));
+  if (type === 'aside') void parent.watch.aside(milliseconds, () => new Promise(() => {}));
+  if (type === 'die-sending') parent.send({ type: 'answer', id, value: 'never' }, attachments, () => process.kill(process.pid, 'SIGKILL'));
+  if (type === 'count') for (let number = 0; number < message.times; number += 1) {
+    parent.send({ type: 'counted', number }, number % 3 === 0 ? [] : [Buffer.from(String(number)), new Uint8Array(number)]);
+  }
+  if (type === 'echo' || type === 'step' || type === 'count') parent.send({ type: 'answer', id, value: type }, attachments);
+}
+`,
+);
+
+type Told = {
+  readonly type: 'open' | 'echo' | 'loop' | 'block' | 'step' | 'aside' | 'die-sending' | 'count';
+  readonly id?: number;
+  readonly milliseconds?: number;
+  readonly times?: number;
+};
+type Said =
+  | { readonly type: 'ready' }
+  | { readonly type: 'answer'; readonly id: number; readonly value: string }
+  | { readonly type: 'counted'; readonly number: number };
+
+interface Answer {
+  readonly value: string;
+  readonly attachments: readonly Uint8Array[];
+}
+
+function startEngine() {
+  const counted: { readonly number: number; readonly attachments: readonly Uint8Array[] }[] = [];
+  const losses: string[] = [];
+  const engine: EngineProcess<Told, Said> = new EngineProcess<Told, Said>({
+    capability: 'test',
+    spawn: spawnChild,
+    entry,
+    startTimer: systemTimer,
+    opening: () => ({ type: 'open' }),
+    closingMs: 1000,
+    receive: (message, attachments) => {
+      if (message.type === 'ready') engine.becameReady();
+      else if (message.type === 'counted') counted.push({ number: message.number, attachments });
+      else engine.answered(message.id, { value: message.value, attachments });
+    },
+    observer: { lost: ({ type }) => losses.push(type) },
+  });
+  engines.push(engine);
+  const ask = (message: Omit<Told, 'id'>, attachments: readonly Uint8Array[] = []) =>
+    engine.ask<Answer>((id) => ({ ...message, id }), attachments);
+  const failure = (promise: Promise<unknown>) => promise.then(String, (error: AppError) => error.code);
+  return { engine, ask, failure, counted, losses };
+}
+
+/** Bytes that differ from place to place. */
+function pattern(length: number): Uint8Array {
+  return Uint8Array.from({ length }, (_, index) => (index * 31 + (index >> 8)) & 0xff);
+}
+
+describe('attachments of a real process', () => {
+  test('of fifty megabytes go there and back', async () => {
+    const { ask } = startEngine();
+    const [large, small] = [pattern(50_000_000), pattern(3)];
+    const { attachments } = await ask({ type: 'echo' }, [large, small, new Uint8Array(0)]);
+    expect(attachments.map(({ length }) => length)).toEqual([50_000_000, 3, 0]);
+    expect(Buffer.compare(attachments[0] as Uint8Array, large)).toBe(0);
+    expect(attachments[1]).toEqual(small);
+  });
+
+  test('stay with their messages, and all messages in their order, when there are thousands', async () => {
+    const { ask, counted } = startEngine();
+    const times = 3000;
+    await ask({ type: 'count', times });
+    expect(counted.map(({ number }) => number)).toEqual(Array.from({ length: times }, (_, number) => number));
+    for (const { number, attachments } of counted) {
+      const [name, zeros] = attachments;
+      if (number % 3 === 0) expect(attachments).toHaveLength(0);
+      else expect([Buffer.from(name as Uint8Array).toString(), zeros?.length]).toEqual([String(number), number]);
+    }
+  });
+
+  test('that are cut off by the death of the process are not delivered, and the next process is whole', async () => {
+    const { ask, failure } = startEngine();
+    expect(await failure(ask({ type: 'die-sending' }, [pattern(30_000_000)]))).toBe('engine-lost');
+    const { attachments } = await ask({ type: 'echo' }, [pattern(10)]);
+    expect(attachments).toEqual([pattern(10)]);
+  });
+});
+
+describe('a process that hangs', () => {
+  test.concurrent.each([[{ type: 'loop' }], [{ type: 'block' }], [{ type: 'aside', milliseconds: 3000 }]] as const)(
+    'in %j is noticed and replaced, and what was asked of it is refused',
+    async (message) => {
+      const { engine, ask, failure, losses } = startEngine();
+      await ask({ type: 'echo' });
+      const before = engine.pid as number;
+      expect(await failure(ask(message))).toBe('engine-silent');
+      expect((await ask({ type: 'echo' })).value).toBe('echo');
+      expect(engine.pid).not.toBe(before);
+      expect(losses).toEqual(['silent']);
+      expect(isAlive(before)).toBe(false);
+    },
+  );
+
+  test.concurrent('because it is stopped is noticed and replaced', async () => {
+    const { engine, ask, failure } = startEngine();
+    await ask({ type: 'echo' });
+    const before = engine.pid as number;
+    // It has given signs of life for a while.
+    await ask({ type: 'step', milliseconds: 1000 });
+    process.kill(before, 'SIGSTOP');
+    expect(await failure(ask({ type: 'echo' }))).toBe('engine-silent');
+    expect((await ask({ type: 'echo' })).value).toBe('echo');
+    expect(isAlive(before)).toBe(false);
+  });
+
+  test.concurrent('only for as long as it has said it would is let be', async () => {
+    const { engine, ask, losses } = startEngine();
+    await ask({ type: 'echo' });
+    const before = engine.pid;
+    expect((await ask({ type: 'step', milliseconds: 11_000 })).value).toBe('step');
+    expect(engine.pid).toBe(before);
+    expect(losses).toEqual([]);
+  });
+});
+
+test('a process does not end by the key combination that is meant for the server', async () => {
+  const { engine, ask } = startEngine();
+  await ask({ type: 'echo' });
+  const before = engine.pid as number;
+  process.kill(before, 'SIGINT');
+  process.kill(before, 'SIGHUP');
+  expect((await ask({ type: 'echo' })).value).toBe('echo');
+  expect(engine.pid).toBe(before);
+});
+
+test('a process that is stopped ends, also in the middle of work that never ends', async () => {
+  const { engine, ask, failure } = startEngine();
+  await ask({ type: 'echo' });
+  const { pid } = engine;
+  const asked = failure(ask({ type: 'block' }));
+  await engine.stop();
+  expect(await asked).toBe('engine-down');
+  expect(isAlive(pid as number)).toBe(false);
+});
+
+test('a process that is stuck while it loads ends soon when the server is killed', async () => {
+  const server = join(folder, 'server.mjs');
+  writeFileSync(
+    server,
+    `
+import { spawnChild } from '${built('child.js')}';
+const child = spawnChild(${JSON.stringify(entry)}, { message: ({ type }) => console.log(type, child.pid), exit: () => {} });
+child.send({ type: 'open', stuck: true });
+`,
+  );
+  const parent: ChildProcess = spawn(process.execPath, [server], { stdio: ['ignore', 'pipe', 'inherit'] });
+  const [line] = (await once(parent.stdout as NodeJS.ReadableStream, 'data')) as [Buffer];
+  const [, pid] = /^stuck (\d+)/.exec(line.toString()) ?? [];
+  expect(isAlive(Number(pid))).toBe(true);
+  parent.kill('SIGKILL');
+  await expect.poll(() => isAlive(Number(pid)), { timeout: 20_000 }).toBe(false);
+});

@@ -1,0 +1,115 @@
+import { beforeAll, describe, expect, test } from 'vitest';
+import { isAlive } from '../live/alive.ts';
+import { type NativeClient, nativeClient, readFrames } from '../live/client.ts';
+import { type LiveServer, liveServers } from '../live/server.ts';
+
+const startServer = liveServers();
+const endless = { prompt: 'Once upon a time', max_length: 1600, ban_eos_token: true, temperature: 0 };
+const short = { prompt: 'Once upon a time', max_length: 4 };
+
+describe('an engine that hangs', () => {
+  let server: LiveServer;
+  let client: NativeClient;
+  beforeAll(async () => {
+    server = await startServer(['--parallelrequests', '2']);
+    client = nativeClient(server.base);
+  });
+
+  async function writing(genkey: string): Promise<void> {
+    let text = '';
+    while (text === '') text = await client.check(genkey);
+  }
+
+  test('is ended and replaced: its requests get an error in their dialect, questions an end, the next one an answer', async () => {
+    const worker = server.worker() as number;
+    const stream = client.post('/api/extra/generate/stream', { ...endless, genkey: 'stream' });
+    await writing('stream');
+    const messages = [{ role: 'user', content: 'Tell me a story.' }];
+    const chat = client.post('/v1/chat/completions', { messages, max_tokens: 1500, ignore_eos: true });
+    await client.performanceWhere(({ queue }) => queue === 0);
+    process.kill(worker, 'SIGSTOP');
+    const cache = client.get('/api/extra/cache');
+    const count = client.post('/api/extra/tokencount', { prompt: 'Hello there world' });
+    expect((await client.get('/api/extra/version')).status).toBe(200);
+
+    const frames = readFrames((await stream).text);
+    expect(frames.at(-1)?.data).toMatchObject({ finish_reason: 'error', error: { type: 'server_error' } });
+    const answer = await chat;
+    expect(answer.status).toBe(500);
+    expect(answer.json()).toMatchObject({
+      error: { message: expect.stringContaining('did not answer any more'), type: 'server_error' },
+    });
+    expect((await cache).json()).toMatchObject({ slots: [] });
+    expect((await count).status).toBe(500);
+    expect((await client.generate(short)).text).toMatch(/^, there was/);
+    expect(server.worker()).not.toBe(worker);
+    expect(isAlive(worker)).toBe(false);
+    expect(server.output()).toContain(
+      'The text engine did not answer any more and was ended; it is being started again.',
+    );
+  });
+
+  test('because everything was stopped, the server too, is not taken for one', async () => {
+    await client.generate(short);
+    const worker = server.worker() as number;
+    for (const pid of [server.pid, worker]) process.kill(pid, 'SIGSTOP');
+    await new Promise((resolve) => setTimeout(resolve, 12_000));
+    for (const pid of [server.pid, worker]) process.kill(pid, 'SIGCONT');
+    expect((await client.generate(short)).text).toMatch(/^, there was/);
+    // Longer than it takes to notice a hang, if there was one.
+    await client.generate({ ...endless, max_length: 600 });
+    expect(server.worker()).toBe(worker);
+  });
+
+  test('while it loads again the cache is empty, and nobody waits to hear that', async () => {
+    process.kill(server.worker() as number, 'SIGKILL');
+    await client.performanceWhere(({ loading }) => loading !== null);
+    expect((await client.get('/api/extra/cache')).json()).toMatchObject({ slots: [], memory: null, disk: null });
+    await client.generate(short);
+  });
+
+  test('a request that ends it twice is refused the third time, whatever its seed; others are served', async () => {
+    const deadly = { ...endless, prompt: 'The end of the engine' };
+    for (const sampler_seed of [1, 2]) {
+      const reply = client.post('/api/v1/generate', { ...deadly, sampler_seed, genkey: `deadly ${sampler_seed}` });
+      await writing(`deadly ${sampler_seed}`);
+      process.kill(server.worker() as number, 'SIGKILL');
+      expect((await reply).status).toBe(500);
+    }
+    const refused = await client.post('/api/v1/generate', { ...deadly, sampler_seed: 3 });
+    expect(refused.status).toBe(400);
+    expect(refused.json()).toMatchObject({ detail: { msg: expect.stringContaining('ended the text engine twice') } });
+    expect((await client.generate(short)).text).toMatch(/^, there was/);
+  });
+});
+
+test('an engine that dies seven times in a row comes back; meanwhile whoever asks is told why and when to ask again', async () => {
+  const server = await startServer();
+  const client = nativeClient(server.base);
+  let refusal: Awaited<ReturnType<NativeClient['post']>> | undefined;
+  for (let death = 1; death <= 7; death += 1) {
+    await client.performanceWhere(({ loading }) => loading === null);
+    process.kill(server.worker() as number, 'SIGKILL');
+    await client.performanceWhere(({ loading }) => loading !== null);
+    if (death === 6) refusal = await client.post('/v1/completions', { prompt: 'Hello', max_tokens: 2 });
+  }
+  expect(refusal?.status).toBe(503);
+  expect(Number(refusal?.headers.get('retry-after'))).toBeGreaterThan(5);
+  expect(refusal?.json()).toMatchObject({
+    error: { message: expect.stringMatching(/died of SIGKILL.*6 times in a row/) },
+  });
+  await client.performanceWhere(({ loading }) => loading === null);
+  expect((await client.generate(short)).text).toMatch(/^, there was/);
+  expect(server.output()).toContain('7 times in a row now; the next try comes in 16 s.');
+  expect(server.output()).toContain('If this goes on: --debugmode');
+});
+
+test('a server that is killed while its model loads takes the engine with it', async () => {
+  // A context of several gigabytes takes seconds to make, in one native call.
+  const server = await startServer(['--contextsize', '262144', '--parallelrequests', '4'], { until: '100%' });
+  const worker = server.worker() as number;
+  expect(isAlive(worker)).toBe(true);
+  process.kill(server.pid, 'SIGKILL');
+  await expect.poll(() => isAlive(worker), { timeout: 5000 }).toBe(false);
+  expect(server.output()).not.toContain('Load Text Model OK');
+});
