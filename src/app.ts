@@ -5,7 +5,7 @@ import { hostname } from 'node:os';
 import { type InstructText, replacePlaceholders } from './chat/placeholders.ts';
 import { type ChatService, chatService } from './chat/service.ts';
 import type { Settings } from './config/flags.ts';
-import { applyDefaults, requestDefaults } from './config/gen-defaults.ts';
+import { applyDefaults, requestDefaults, textDefaults } from './config/gen-defaults.ts';
 import { emptyCacheReport } from './core/cache-report.ts';
 import { AppError } from './core/errors.ts';
 import type { TextEngine } from './core/text-engine.ts';
@@ -146,6 +146,7 @@ function allEndpoints(
   watch: Watchers,
 ): Endpoint[] {
   const defaults = requestDefaults(settings);
+  const ownDefaults = textDefaults(defaults);
   const adapter = format.adapter.adapter;
   const naming = {
     hordeModelName: settings.hordemodelname,
@@ -165,7 +166,7 @@ function allEndpoints(
     text,
     chat,
     controlParts,
-    applyDefaults: (body) => applyDefaults(body, defaults, settings.gendefaultsoverwrite),
+    applyDefaults: (body) => applyDefaults(body, ownDefaults, settings.gendefaultsoverwrite),
     overflow: settings.contextoverflow,
     modelName: name,
     now: () => Date.now(),
