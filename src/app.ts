@@ -23,6 +23,7 @@ import type { ControlParts } from './protocols/controls/decode.ts';
 import { type DialectParts, randomId } from './protocols/dialect.ts';
 import { fidelityEndpoint } from './protocols/fidelity/routes.ts';
 import { llamacppEndpoints } from './protocols/llamacpp/routes.ts';
+import { answeringBoth } from './protocols/llamacpp/shared-path.ts';
 import { SlotWatch } from './protocols/llamacpp/slot-watch.ts';
 import { messagesEndpoints } from './protocols/messages/routes.ts';
 import { cacheEndpoint } from './protocols/native/cache.ts';
@@ -175,7 +176,7 @@ function allEndpoints(
   };
   const instruct = (texts: InstructText) => replacePlaceholders(texts, adapter.tags);
   const admin = adminAccess(settings, warn);
-  const endpoints: Endpoint[] = [
+  const endpoints: Endpoint[] = withSharedPath([
     ...nativeEndpoints({
       service: text,
       controlParts,
@@ -208,6 +209,7 @@ function allEndpoints(
     ...ollamaEndpoints({
       ...dialect,
       modelFile: describeModelFile,
+      chatTemplate: format.templateText,
       ...(resting ? { keepAlive: resting.restAfter, expiresAt: resting.expiresAt, loaded: resting.loaded } : {}),
     }),
     ...llamacppEndpoints({
@@ -218,6 +220,7 @@ function allEndpoints(
       startedAt: watch.startedAt,
       loras: (settings.lora ?? []).map((path) => ({ path, scale: settings.loramult })),
       readChat: async (body) => (await decodeChat(body, dialect)).request,
+      chatTemplate: format.templateText,
     }),
     cacheEndpoint(async () => (await engine.cacheReport?.()) ?? emptyCacheReport),
     ...adminEndpoints({ access: admin, states: () => engine.states, text }),
@@ -225,8 +228,16 @@ function allEndpoints(
     ...pagesEndpoints({ product, endpoints: () => endpoints }).map((endpoint) =>
       endpoint.path === '/' ? answeringProbes(endpoint) : endpoint,
     ),
-  ];
+  ]);
   return endpoints;
+}
+
+/** `/completions` without `/v1` is a path of two dialects. */
+function withSharedPath(endpoints: readonly Endpoint[]): Endpoint[] {
+  const ours = endpoints.find(({ path }) => path === '/completion');
+  return endpoints.map((endpoint) =>
+    ours && endpoint.path === '/completions' ? answeringBoth(endpoint, ours) : endpoint,
+  );
 }
 
 /** Without a folder of its own it is that of the program, which is always there. */

@@ -3,10 +3,17 @@ import { AppError, reviveError } from '../../core/errors.ts';
 import type { FinishReason, GenerationEvent } from '../../core/events.ts';
 import type { GenerationRequest } from '../../core/request.ts';
 import type { SavedStates } from '../../core/saved-states.ts';
-import type { GenerationSink, RunningGeneration, TextEngine } from '../../core/text-engine.ts';
+import type {
+  GenerationSink,
+  RunningGeneration,
+  TextEngine,
+  TokenizeOptions,
+  TokenPiece,
+} from '../../core/text-engine.ts';
 import type { TextModel, TextState } from '../../core/text-service.ts';
 import { backoffMs } from '../host/backoff.ts';
 import type { Child, ChildExit, Spawn } from '../host/child.ts';
+import { expectedContextSize } from './context-size.ts';
 import type { LoadedModel, LoadOptions } from './load-options.ts';
 import { loadReason } from './load-reason.ts';
 import { closingMs, type FromWorker, type Piece, type StatesAction, type ToWorker } from './messages.ts';
@@ -58,6 +65,8 @@ export class LlamaHost implements TextEngine {
   #loadedOnce = false;
   #loadFailure: string | undefined;
   #nextId = 1;
+  /** What the file promises, until the worker tells what it really made. */
+  #contextSize: number;
   #whenSettled: (() => void)[] = [];
   readonly #questions = new Map<number, Question>();
   readonly #generations = new Map<number, Generating>();
@@ -67,6 +76,7 @@ export class LlamaHost implements TextEngine {
     private readonly parts: LlamaHostParts,
   ) {
     this.#state = { type: 'loading', name: options.name, progress: 0 };
+    this.#contextSize = expectedContextSize(options);
   }
 
   start(): void {
@@ -96,7 +106,7 @@ export class LlamaHost implements TextEngine {
   }
 
   contextSize(): number {
-    return this.#state.type === 'ready' ? this.#state.model.contextSize : this.options.contextSize;
+    return this.#contextSize;
   }
 
   settled(): Promise<void> {
@@ -111,8 +121,12 @@ export class LlamaHost implements TextEngine {
     return { abort: () => this.#generations.has(id) && this.#send({ type: 'abort', id }) };
   }
 
-  tokenize(text: string, { addSpecial }: { readonly addSpecial: boolean }): Promise<readonly number[]> {
-    return this.#ask((id) => ({ type: 'tokenize', id, text, addSpecial }));
+  tokenize(text: string, { addSpecial, parseSpecial = true }: TokenizeOptions): Promise<readonly number[]> {
+    return this.#ask((id) => ({ type: 'tokenize', id, text, addSpecial, parseSpecial }));
+  }
+
+  pieces(tokens: readonly number[]): Promise<readonly TokenPiece[]> {
+    return this.#ask((id) => ({ type: 'pieces', id, tokens }));
   }
 
   detokenize(tokens: readonly number[], { renderSpecial }: { readonly renderSpecial: boolean }): Promise<string> {
@@ -158,6 +172,7 @@ export class LlamaHost implements TextEngine {
         return;
       case 'loaded':
         this.#loadedOnce = true;
+        this.#contextSize = message.model.contextSize;
         this.parts.observer?.loaded?.(message.model);
         this.#settle({ type: 'ready', model: textModel(this.options, message.model) });
         return;
@@ -266,6 +281,9 @@ function textModel(options: LoadOptions, loaded: LoadedModel): TextModel {
     sizeBytes,
     description,
     chatTemplate: chatTemplate ?? undefined,
+    vocabularyType: loaded.vocabularyType,
+    embeddingLength: loaded.embeddingLength,
+    specialTokens: loaded.specialTokens,
     inputs: loaded.inputs,
   };
 }
