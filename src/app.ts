@@ -5,7 +5,7 @@ import { hostname } from 'node:os';
 import { type InstructText, replacePlaceholders } from './chat/placeholders.ts';
 import { type ChatService, chatService } from './chat/service.ts';
 import type { Settings } from './config/flags.ts';
-import { applyDefaults, requestDefaults } from './config/gen-defaults.ts';
+import { applyDefaults, requestDefaults, textDefaults } from './config/gen-defaults.ts';
 import { emptyCacheReport } from './core/cache-report.ts';
 import { AppError } from './core/errors.ts';
 import type { TextEngine } from './core/text-engine.ts';
@@ -23,6 +23,7 @@ import type { ControlParts } from './protocols/controls/decode.ts';
 import { type DialectParts, randomId } from './protocols/dialect.ts';
 import { fidelityEndpoint } from './protocols/fidelity/routes.ts';
 import { llamacppEndpoints } from './protocols/llamacpp/routes.ts';
+import { answeringBoth } from './protocols/llamacpp/shared-path.ts';
 import { SlotWatch } from './protocols/llamacpp/slot-watch.ts';
 import { messagesEndpoints } from './protocols/messages/routes.ts';
 import { cacheEndpoint } from './protocols/native/cache.ts';
@@ -146,6 +147,7 @@ function allEndpoints(
   watch: Watchers,
 ): Endpoint[] {
   const defaults = requestDefaults(settings);
+  const ownDefaults = textDefaults(defaults);
   const adapter = format.adapter.adapter;
   const naming = {
     hordeModelName: settings.hordemodelname,
@@ -165,7 +167,7 @@ function allEndpoints(
     text,
     chat,
     controlParts,
-    applyDefaults: (body) => applyDefaults(body, defaults, settings.gendefaultsoverwrite),
+    applyDefaults: (body) => applyDefaults(body, ownDefaults, settings.gendefaultsoverwrite),
     overflow: settings.contextoverflow,
     modelName: name,
     now: () => Date.now(),
@@ -174,7 +176,7 @@ function allEndpoints(
   };
   const instruct = (texts: InstructText) => replacePlaceholders(texts, adapter.tags);
   const admin = adminAccess(settings, warn);
-  const endpoints: Endpoint[] = [
+  const endpoints: Endpoint[] = withSharedPath([
     ...nativeEndpoints({
       service: text,
       controlParts,
@@ -207,6 +209,7 @@ function allEndpoints(
     ...ollamaEndpoints({
       ...dialect,
       modelFile: describeModelFile,
+      chatTemplate: format.templateText,
       ...(resting ? { keepAlive: resting.restAfter, expiresAt: resting.expiresAt, loaded: resting.loaded } : {}),
     }),
     ...llamacppEndpoints({
@@ -217,6 +220,7 @@ function allEndpoints(
       startedAt: watch.startedAt,
       loras: (settings.lora ?? []).map((path) => ({ path, scale: settings.loramult })),
       readChat: async (body) => (await decodeChat(body, dialect)).request,
+      chatTemplate: format.templateText,
     }),
     cacheEndpoint(async () => (await engine.cacheReport?.()) ?? emptyCacheReport),
     ...adminEndpoints({ access: admin, states: () => engine.states, text }),
@@ -224,8 +228,16 @@ function allEndpoints(
     ...pagesEndpoints({ product, endpoints: () => endpoints }).map((endpoint) =>
       endpoint.path === '/' ? answeringProbes(endpoint) : endpoint,
     ),
-  ];
+  ]);
   return endpoints;
+}
+
+/** `/completions` without `/v1` is a path of two dialects. */
+function withSharedPath(endpoints: readonly Endpoint[]): Endpoint[] {
+  const ours = endpoints.find(({ path }) => path === '/completion');
+  return endpoints.map((endpoint) =>
+    ours && endpoint.path === '/completions' ? answeringBoth(endpoint, ours) : endpoint,
+  );
 }
 
 /** Without a folder of its own it is that of the program, which is always there. */

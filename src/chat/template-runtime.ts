@@ -27,13 +27,16 @@ export const defaultLimits: TemplateLimits = {
   items: 100_000,
 };
 
+/** White space around blocks is left out, as models were trained with it. */
+export const readingRules = { lstrip_blocks: true, trim_blocks: true } as const;
+
 export type Clock = () => number;
 export type Variables = Readonly<Record<string, unknown>>;
 export type TemplateProgram = (variables: Variables, limits: TemplateLimits) => string;
 
 /** Throws on a template that the library cannot read. The program throws on one that it cannot run. */
 export function compile(source: string, clock: Clock): TemplateProgram {
-  const parsed = parse(tokenize(source, { lstrip_blocks: true, trim_blocks: true }));
+  const parsed = parse(tokenize(source, readingRules));
   return (variables, limits) => {
     const environment = new Environment();
     const globals = { ...constants, range: boundedRange(limits.items) };

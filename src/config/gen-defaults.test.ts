@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { applyDefaults, requestDefaults } from './gen-defaults.ts';
+import { lengthFields, textFields } from './default-fields.ts';
+import { applyDefaults, gendefaultsNotes, requestDefaults, textDefaults } from './gen-defaults.ts';
 
 const defaults = { rep_pen: 1.1, top_k: 5 };
 
@@ -12,9 +13,103 @@ test('with overwrite the server decides', () => {
   expect(applyDefaults({ prompt: 'x', top_k: 1 }, defaults, true)).toEqual({ prompt: 'x', top_k: 5, rep_pen: 1.1 });
 });
 
-test('a field that is sent as null was sent', () => {
-  expect(applyDefaults({ top_k: null }, defaults, false).top_k).toBeNull();
+test('a field that is sent as null was left out', () => {
+  expect(applyDefaults({ top_k: null, rep_pen: undefined }, defaults, false)).toEqual(defaults);
 });
+
+test.each([
+  ['rep_pen', 'repeat_penalty'],
+  ['rep_pen', 'repetition_penalty'],
+  ['sampler_seed', 'seed'],
+  ['typical', 'typical_p'],
+  ['typical', 'typ_p'],
+  ['rep_pen_range', 'repeat_last_n'],
+  ['nsigma', 'top_n_sigma'],
+  ['tfs', 'tfs_z'],
+  ['mirostat', 'mirostat_mode'],
+  ['stop_sequence', 'stop'],
+  ['stop_sequence', 'stop_sequences'],
+  ['max_context_length', 'num_ctx'],
+  ['ban_eos_token', 'ignore_eos'],
+  ['banned_tokens', 'banned_strings'],
+  ['logprobs', 'n_probs'],
+  ['grammar', 'json_schema'],
+  ['grammar', 'response_format'],
+  ['grammar', 'format'],
+  ['grammar', 'text.format'],
+  ['grammar', 'output_config.format'],
+  ['reasoning_effort', 'thinking_budget_tokens'],
+  ['reasoning_effort', 'reasoning.effort'],
+  ['reasoning_effort', 'think'],
+  ['thinking_budget_tokens', 'reasoning_effort'],
+  ['thinking_budget_tokens', 'reasoning.effort'],
+])('a default of %s does not beat %s, and where it overwrites, nothing is left of that', (name, sent) => {
+  const body = nested(sent, 'theirs');
+  expect(applyDefaults(body, { [name]: 'ours' }, false)).toEqual(body);
+  expect(applyDefaults(nested(sent, null), { [name]: 'ours' }, false)).toMatchObject({ [name]: 'ours' });
+  const overwritten = applyDefaults({ ...body, prompt: 'x' }, { [name]: 'ours' }, true);
+  expect(overwritten).toMatchObject({ prompt: 'x', [name]: 'ours' });
+  expect(JSON.stringify(overwritten)).not.toContain('theirs');
+});
+
+test('a bare true asks for thinking and does not say how much', () => {
+  const effort = { reasoning_effort: 'low' };
+  expect(applyDefaults({ think: true }, effort, false)).toEqual({ think: true, ...effort });
+  expect(applyDefaults({ reasoning: { enabled: true } }, effort, false)).toMatchObject(effort);
+  expect(applyDefaults({ reasoning: { enabled: false } }, effort, false)).not.toMatchObject(effort);
+});
+
+test.each(['thinking', 'samplers'])('%s is left to its reader, and only goes where the server decides', (sent) => {
+  const values = { reasoning_effort: 'low', sampler_order: [1] };
+  expect(applyDefaults({ [sent]: 'theirs' }, values, false)).toEqual({ [sent]: 'theirs', ...values });
+  expect(applyDefaults({ [sent]: 'theirs' }, values, true)).toEqual(values);
+});
+
+test('what stands beside an overwritten part stays', () => {
+  const body = { reasoning: { effort: 'high', summary: 'auto' }, text: 'no object', output_config: null };
+  expect(applyDefaults(body, { reasoning_effort: 'low', grammar: 'root' }, true)).toEqual({
+    reasoning: { summary: 'auto' },
+    text: 'no object',
+    output_config: null,
+    reasoning_effort: 'low',
+    grammar: 'root',
+  });
+});
+
+test('two defaults about one thing do not put each other out', () => {
+  const both = { reasoning_effort: 'low', thinking_budget_tokens: 5 };
+  expect(applyDefaults({ think: 'high' }, both, true)).toEqual(both);
+  expect(applyDefaults({}, both, false)).toEqual(both);
+});
+
+test('for texts only the fields of texts count, by their native names', () => {
+  const gendefaults = { seed: 5, stop: ['x'], steps: 8, cfg_scale: 7, repeat_penalty: 1.2, rep_pen: 1.1, trim_stop: 0 };
+  expect(textDefaults(requestDefaults({ gendefaults, reasoningeffort: 'low' }))).toEqual({
+    sampler_seed: 5,
+    stop_sequence: ['x'],
+    rep_pen: 1.1,
+    trim_stop: false,
+    reasoning_effort: 'low',
+  });
+});
+
+test.each(lengthFields)('%s is never a default', (name) => {
+  const settings = { gendefaults: { [name]: 100, top_k: null }, reasoningeffort: 'default' } as const;
+  expect(requestDefaults(settings)).toEqual({});
+  expect(gendefaultsNotes(settings)).toEqual([
+    `--gendefaults does not set the length of replies: ${name} has no effect. Use --defaultgenamt.`,
+  ]);
+});
+
+test('no name of a text field means two things', () => {
+  const names = textFields.flatMap(({ names }) => names);
+  expect(new Set(names).size).toBe(names.length);
+});
+
+function nested(path: string, value: unknown): Record<string, unknown> {
+  const [name = '', ...rest] = path.split('.');
+  return { [name]: rest.length === 0 ? value : nested(rest.join('.'), value) };
+}
 
 test('a sampler named default is no choice', () => {
   const wanted = { sampler_name: 'euler', scheduler: 'karras' };
@@ -37,6 +132,7 @@ test('neither the request nor the defaults are changed', () => {
       const merged = applyDefaults(body, values as never, overwrite);
       expect(JSON.stringify([body, values])).toBe(before);
       expect(new Set(Object.keys(merged))).toEqual(new Set([...Object.keys(body), ...Object.keys(values)]));
+      expect(applyDefaults(merged, values as never, overwrite)).toEqual(merged);
     }),
   );
 });

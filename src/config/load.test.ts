@@ -115,10 +115,22 @@ test('help and version are given even where the rest would not start', () => {
   expect(load('--cli --launch --version')).toMatchObject({ type: 'settings', settings: { version: true } });
 });
 
-test('a reply length among the request defaults is warned of', () => {
+test('a reply length among the request defaults is told to have no effect', () => {
   expect(accepted(load('--gendefaults={"max_length":100}')).notes).toEqual([
-    '--gendefaults is not meant for max_length: it would beat what chat requests ask for. Use --defaultgenamt.',
+    '--gendefaults does not set the length of replies: max_length has no effect. Use --defaultgenamt.',
   ]);
+});
+
+test('request defaults that would fail every request fail the start', () => {
+  expect(load('--gendefaults={"temperature":"hot","temprature":1}')).toMatchObject({
+    type: 'refused',
+    exitCode: 1,
+    problems: [
+      { sentence: '--gendefaults: temperature must be a number, not "hot".' },
+      { sentence: '--gendefaults: temprature is not a field of a request. Did you mean temperature?' },
+    ],
+  });
+  expect(load('--config x', { file: { gendefaults: { top_k: 'many' } } })).toMatchObject({ exitCode: 1 });
 });
 
 test('the folder of the disk cache may begin with the home folder', () => {

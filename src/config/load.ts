@@ -1,3 +1,4 @@
+import { gendefaultsProblems } from './check-defaults.ts';
 import { readConfigFile } from './config-file.ts';
 import { expandHome, readDiskCache } from './disk-cache.ts';
 import { checkFiles } from './files.ts';
@@ -61,7 +62,8 @@ export function loadSettings(sources: Sources): Loaded {
   const ruled = applyRules(settingsFrom(layer));
   const placed = placeDiskCache(ruled.settings, sources.environment);
   const checked = checkFiles(placed.settings, sources.exists);
-  const problems = [...found, ...ruled.problems, ...placed.problems, ...checked.problems];
+  const defaults = gendefaultsProblems(ruled.settings);
+  const problems = [...found, ...ruled.problems, ...defaults, ...placed.problems, ...checked.problems];
   const allNotes = [
     ...notes,
     ...ruled.notes,

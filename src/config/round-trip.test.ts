@@ -33,8 +33,10 @@ test('a config file gives the settings that it was written from', () => {
 test('what is exported after all rules is loaded as it was', () => {
   fc.assert(
     fc.property(arbitrarySettings(savedKeys), (wanted) => {
-      // Not every text is a folder with a size.
-      const { settings, problems } = applyRules({ ...wanted, diskcache: wanted.diskcache && '/cache:5G' });
+      // Not every text is a folder with a size, and not every word a field of a request.
+      const gendefaults = wanted.gendefaults && { top_k: Object.keys(wanted.gendefaults).length };
+      const diskcache = wanted.diskcache && '/cache:5G';
+      const { settings, problems } = applyRules({ ...wanted, diskcache, gendefaults });
       fc.pre(problems.length === 0);
       const loaded = loadSettings({
         arguments: ['--config', 'x.kcpps', '--allow-config-onready'],

@@ -14,12 +14,21 @@ export interface EndpointFidelity {
   readonly fields: readonly FieldFidelity[];
 }
 
-/** The fields of this request that have no effect: told to the client in a header rather than passed over. */
+/**
+ * The fields of this request that have no effect: told to the client in a header rather than passed over. A dot in the name
+ * of a field leads into an object.
+ */
 export function ignoredFields(
   body: Readonly<Record<string, unknown>>,
   { fields }: EndpointFidelity,
 ): readonly string[] {
   return fields
-    .filter(({ field, handling }) => handling === 'ignored' && body[field] !== undefined && body[field] !== null)
+    .filter(({ field, handling }) => handling === 'ignored' && isSent(body, field.split('.')))
     .map(({ field }) => field);
+}
+
+function isSent(value: unknown, [name, ...rest]: readonly string[]): boolean {
+  if (name === undefined) return value !== undefined && value !== null;
+  if (typeof value !== 'object' || value === null || !Object.hasOwn(value, name)) return false;
+  return isSent((value as Readonly<Record<string, unknown>>)[name], rest);
 }

@@ -21,6 +21,16 @@ export interface RunningGeneration {
   abort(): void;
 }
 
+export interface TokenizeOptions {
+  /** Puts the token in front that begins a text, where the model has one. */
+  readonly addSpecial: boolean;
+  /** Special tokens that are spelled in the text are read as such, unless this says otherwise. */
+  readonly parseSpecial?: boolean;
+}
+
+/** What a token stands for: its text, or its bytes where they are only a part of a character. */
+export type TokenPiece = string | readonly number[];
+
 /** A text model behind a narrow door. It does not queue: whoever calls it has decided that this request runs now. */
 export interface TextEngine {
   state(): TextState;
@@ -29,10 +39,12 @@ export interface TextEngine {
   /** Resolves when the state is no longer `loading`, or is in trouble. */
   settled(): Promise<void>;
   generate(request: GenerationRequest, seed: number, sink: GenerationSink): RunningGeneration;
-  tokenize(text: string, options: { readonly addSpecial: boolean }): Promise<readonly number[]>;
+  tokenize(text: string, options: TokenizeOptions): Promise<readonly number[]>;
   /** What it keeps of earlier prompts; engines without such a cache leave it out. */
   cacheReport?(): Promise<CacheReport>;
   detokenize(tokens: readonly number[], options: { readonly renderSpecial: boolean }): Promise<string>;
+  /** Each token by itself, special ones included. */
+  pieces(tokens: readonly number[]): Promise<readonly TokenPiece[]>;
   /** There while a model is ready whose state can be put aside. */
   readonly states?: SavedStates | undefined;
 }

@@ -1,5 +1,6 @@
 import type { GenerationEvent, TokenLogprob } from './events.ts';
 import type { GenerationRequest, SharingTraits, Standing, Ticket } from './request.ts';
+import type { TokenizeOptions, TokenPiece } from './text-engine.ts';
 
 export interface TextModel {
   /** File name without its ending, as clients show it. */
@@ -8,10 +9,15 @@ export interface TextModel {
   readonly contextSize: number;
   readonly trainedContext: number;
   readonly vocabularySize: number;
+  /** How texts are cut into tokens, by llama.cpp's numbers: 1 is SentencePiece, 2 byte pairs. */
+  readonly vocabularyType: number;
+  readonly embeddingLength: number;
   readonly parameters: number;
   readonly sizeBytes: number;
   readonly description: string;
   readonly chatTemplate: string | undefined;
+  /** The texts of the tokens that begin and end a text; empty where there is none. */
+  readonly specialTokens: { readonly bos: string; readonly eos: string };
   /** Kinds of media that a loaded projector lets the model take in. */
   readonly inputs: { readonly image: boolean; readonly audio: boolean };
 }
@@ -72,8 +78,10 @@ export interface TextService {
    */
   exclusively<Result>(ticket: Ticket, work: () => Promise<Result>): Promise<Result>;
   /** Without a model: no tokens. While it loads: waits for it. */
-  tokenize(text: string, options: { readonly addSpecial: boolean }): Promise<readonly number[]>;
+  tokenize(text: string, options: TokenizeOptions): Promise<readonly number[]>;
   detokenize(tokens: readonly number[], options: { readonly renderSpecial: boolean }): Promise<string>;
+  /** Each token by itself, special ones included; those that are parts of a character as bytes. */
+  pieces(tokens: readonly number[]): Promise<readonly TokenPiece[]>;
   /** The text so far of the request with this key, or without a key of the only one. */
   check(genkey: string): string;
   /** Where the request with this key stands in the queue; undefined unless it waits there. */

@@ -16,5 +16,6 @@ export function noTextEngine(contextSize: number): TextEngine & { start(): void;
     },
     tokenize: () => Promise.reject(missing()),
     detokenize: () => Promise.reject(missing()),
+    pieces: () => Promise.reject(missing()),
   };
 }

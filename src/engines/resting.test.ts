@@ -27,6 +27,7 @@ function world() {
       },
       tokenize: async () => [1],
       detokenize: async () => 'x',
+      pieces: async () => ['x', [195]],
       states: {
         count: 5,
         check: never,
@@ -55,6 +56,13 @@ function world() {
 
 const request = {} as GenerationRequest;
 const finish = { type: 'error', error: new Error('over') } as never;
+
+test('what is asked of it is asked of the engine', async () => {
+  const { engine } = world();
+  expect(await engine.tokenize('x', { addSpecial: false, parseSpecial: false })).toEqual([1]);
+  expect(await engine.detokenize([1], { renderSpecial: true })).toBe('x');
+  expect(await engine.pieces([1, 2])).toEqual(['x', [195]]);
+});
 
 test('without a wish it stays for ever', () => {
   const { engine, timers } = world();

@@ -1,7 +1,13 @@
 import { type CacheReport, emptyCacheReport } from '../core/cache-report.ts';
 import type { GenerationRequest } from '../core/request.ts';
 import type { SavedStates } from '../core/saved-states.ts';
-import type { GenerationSink, RunningGeneration, TextEngine } from '../core/text-engine.ts';
+import type {
+  GenerationSink,
+  RunningGeneration,
+  TextEngine,
+  TokenizeOptions,
+  TokenPiece,
+} from '../core/text-engine.ts';
 import type { TextState } from '../core/text-service.ts';
 
 /** An engine that can be ended and made anew. */
@@ -89,12 +95,16 @@ export class RestingEngine implements StartableEngine {
     });
   }
 
-  tokenize(text: string, options: { readonly addSpecial: boolean }): Promise<readonly number[]> {
+  tokenize(text: string, options: TokenizeOptions): Promise<readonly number[]> {
     return this.#asked(this.#awake().tokenize(text, options));
   }
 
   detokenize(tokens: readonly number[], options: { readonly renderSpecial: boolean }): Promise<string> {
     return this.#asked(this.#awake().detokenize(tokens, options));
+  }
+
+  pieces(tokens: readonly number[]): Promise<readonly TokenPiece[]> {
+    return this.#asked(this.#awake().pieces(tokens));
   }
 
   /** Whoever waits for an answer is being served, too. */

@@ -57,6 +57,8 @@ export interface Endpoint {
   readonly access: 'open' | 'guarded';
   /** Counts against `--ratelimit`: everything that takes a place in the queue. */
   readonly queued: boolean;
+  /** What HEAD is answered with, where it asks for something that is not there; 200 otherwise. */
+  readonly probeStatus?: number;
   readonly summary: string;
   readonly family: Family;
   readonly handle: (call: Call) => Reply | Promise<Reply>;

@@ -34,8 +34,10 @@ export function judge({ router, guard, rate, now }: JudgeParts, head: RequestHea
 
   const hostRefused = guard.refuseHost(headers, endpoint);
   if (hostRefused) return refused(hostRefused, endpoint);
-  if (method === 'HEAD' || method === 'OPTIONS')
-    return answered({ status: 200, headers: { 'content-type': 'text/html' }, body: '' });
+  if (method === 'HEAD' || method === 'OPTIONS') {
+    const status = method === 'HEAD' ? probeStatus(router, path) : 200;
+    return answered({ status, headers: { 'content-type': 'text/html' }, body: '' });
+  }
   if (!isKnownMethod(method))
     return answered(refusal(501, `${method} is not possible on this server.`, 'not_implemented'));
   if (!endpoint)
@@ -52,6 +54,11 @@ export function judge({ router, guard, rate, now }: JudgeParts, head: RequestHea
     const retryAfterSeconds = rate.take(head.remoteAddress, now());
     return retryAfterSeconds > 0 ? new AppError('rate-limited', { retryAfterSeconds }) : undefined;
   }
+}
+
+function probeStatus(router: Router<Endpoint>, path: string): number {
+  const [known] = router.methods(path);
+  return (known && router.find(known, path)?.probeStatus) ?? 200;
 }
 
 /** The page at `/lcpp/` names its parts relative to itself, which only works with the slash. */

@@ -76,6 +76,13 @@ describe('an answer', () => {
 });
 
 describe('methods and paths', () => {
+  test('HEAD asks whether something is there, and may be told that it is not', async () => {
+    const world = await serve([{ ...echo, match: 'prefix', path: '/blobs/', probeStatus: 404 }]);
+    expect((await ask(world, { method: 'HEAD', path: '/blobs/sha256:00' })).status).toBe(404);
+    expect((await ask(world, { method: 'OPTIONS', path: '/blobs/sha256:00' })).status).toBe(200);
+    expect((await ask(world, { method: 'HEAD', path: '/other' })).status).toBe(200);
+  });
+
   test.each(['HEAD', 'OPTIONS'])('%s is 200 without a body on any path', async (method) => {
     const { status, headers, text } = await ask(await serve([info]), { method, path: '/anything' });
     expect([status, headers['content-type'], text]).toEqual([200, 'text/html', '']);

@@ -18,8 +18,7 @@ export async function loadChatFormat(
   modelTemplate: string | undefined,
   warn: (text: string) => void,
 ): Promise<ChatFormat> {
-  const replaced = settings.jinjatemplate ? await readFile(settings.jinjatemplate, 'utf8') : undefined;
-  const templateText = replaced ?? modelTemplate;
+  const templateText = settings.jinjatemplate ? await chosenTemplate(settings.jinjatemplate) : modelTemplate;
   const loaded = await loadAdapter(settings.chatcompletionsadapter, readOptional);
   for (const warning of loaded.warnings) warn(warning);
   let compiled: Promise<ChatTemplate | undefined> | undefined;
@@ -39,6 +38,19 @@ export async function loadChatFormat(
     },
     templateTools: settings.jinja_tools && templateText !== undefined,
   };
+}
+
+/** One that somebody chose is meant to be used: where it cannot be, that is said at the start and not by every chat. */
+async function chosenTemplate(path: string): Promise<string> {
+  const text = await readFile(path, 'utf8').catch((error: Error) => {
+    throw new Error(`--jinjatemplate: ${path} cannot be read: ${error.message}.`, { cause: error });
+  });
+  // Loaded on first use, as everything about templates is.
+  const { templateFault } = await import('../chat/template-fault.ts');
+  const fault = templateFault(text);
+  if (!fault) return text;
+  const { line, column, near, reason } = fault;
+  throw new Error(`--jinjatemplate: ${path} is no template: line ${line}, column ${column}, at ${near}: ${reason}.`);
 }
 
 async function readOptional(path: string): Promise<string | undefined> {

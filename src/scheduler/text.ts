@@ -176,6 +176,7 @@ export function textService({
     },
     tokenize: async (text, options) => ((await ready(engine)) ? engine.tokenize(text, options) : []),
     detokenize: async (tokens, options) => ((await ready(engine)) ? engine.detokenize(tokens, options) : ''),
+    pieces: async (tokens) => ((await ready(engine)) ? engine.pieces(tokens) : []),
     state: () => engine.state(),
     contextSize: () => engine.contextSize(),
     performance: (): Performance => {

@@ -24,6 +24,7 @@ export function scriptedText(replies: readonly (string | readonly GenerationEven
     reserve: () => reservation,
     tokenize: async (words) => words.split(/\s+/).map((_, index) => index),
     detokenize: async () => '',
+    pieces: async () => [],
     check: () => '',
     standing: () => undefined,
     exclusively: (_, work) => work(),

@@ -28,14 +28,14 @@ export const generationFlags = {
     default: null,
     metavar: 'JSON',
     availability: 'ready',
-    help: 'Values for fields that a request leaves out, by their names in the native and image APIs.',
+    help: 'Values for fields that a request leaves out, by their names in the native and image APIs. Never the reply length.',
   },
   gendefaultsoverwrite: {
     names: ['--gendefaultsoverwrite'],
     type: 'switch',
     default: false,
     availability: 'ready',
-    help: 'Let --gendefaults replace what requests do say.',
+    help: 'Let --gendefaults replace what requests do say, under whatever name their API has for it.',
   },
   reasoningeffort: {
     names: ['--reasoningeffort'],

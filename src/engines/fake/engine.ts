@@ -94,6 +94,7 @@ export function fakeEngine({ script, pace, contextSize = 2048 }: FakeEngineParts
     generate,
     tokenize: (text) => Promise.resolve(Array.from(text, (character) => character.codePointAt(0) ?? 0)),
     detokenize: (tokens) => Promise.resolve(String.fromCodePoint(...tokens)),
+    pieces: (tokens) => Promise.resolve(tokens.map((token) => String.fromCodePoint(token))),
   };
 }
 
@@ -115,10 +116,13 @@ function readyState(contextSize: number): TextState {
     contextSize,
     trainedContext: contextSize,
     vocabularySize: 0x110000,
+    vocabularyType: 0,
+    embeddingLength: 0,
     parameters: 0,
     sizeBytes: 0,
     description: 'no model at all: a fake for tests',
     chatTemplate: undefined,
+    specialTokens: { bos: '', eos: '' },
     inputs: { image: false, audio: false },
   };
   return { type: 'ready', model };

@@ -11,7 +11,7 @@ import type { LoadedModel, LoadOptions } from './load-options.ts';
 import type { FromWorker, ToWorker } from './messages.ts';
 import { loadOptions } from './placement.ts';
 
-const shape = { architecture: 'llama', layers: 3, sizeBytes: 1000, cacheBytesPerToken: 10 };
+const shape = { architecture: 'llama', layers: 3, trainedContext: 2048, sizeBytes: 1000, cacheBytesPerToken: 10 };
 const options: LoadOptions = loadOptions(defaultSettings, {
   model: 'm.gguf',
   name: 'm',
@@ -24,10 +24,13 @@ const model: LoadedModel = {
   contextSize: 512,
   trainedContext: 2048,
   vocabularySize: 100,
+  vocabularyType: 2,
+  embeddingLength: 512,
   parameters: 5,
   sizeBytes: 7,
   description: 'tiny',
   chatTemplate: null,
+  specialTokens: { bos: '<s>', eos: '</s>' },
   layers: 2,
   gpuLayers: 0,
   devices: [],
@@ -84,7 +87,6 @@ const finish = {
 
 test('it loads, tells how far it is, and is ready', async () => {
   const { host, worker, seen } = world();
-  expect(host.contextSize()).toBe(options.contextSize);
   expect(worker().sent).toMatchObject([{ type: 'load', options: { model: 'm.gguf', skipCpuVariants: 0 } }]);
   worker().say({ type: 'progress', fraction: 0.5 });
   expect(host.state()).toEqual({ type: 'loading', name: 'm', progress: 0.5 });
@@ -97,6 +99,42 @@ test('it loads, tells how far it is, and is ready', async () => {
   });
   expect(host.contextSize()).toBe(512);
   expect(seen).toEqual(['starting', 'progress: 0.5', 'loaded']);
+});
+
+test('the context size is what the file promises until it is known, and stays known through a restart', () => {
+  const { host, worker, advance } = world();
+  expect(host.contextSize()).toBe(2048);
+  worker().say({ type: 'loaded', model });
+  expect(host.contextSize()).toBe(512);
+  worker().exit();
+  expect(host.state().type).toBe('loading');
+  expect(host.contextSize()).toBe(512);
+  advance(0);
+  expect(host.contextSize()).toBe(512);
+});
+
+test('what the worker says of the model is told as it is', () => {
+  const { host, worker } = world();
+  worker().say({ type: 'loaded', model });
+  expect(host.state()).toMatchObject({
+    model: { vocabularyType: 2, embeddingLength: 512, specialTokens: { bos: '<s>', eos: '</s>' } },
+  });
+});
+
+test('special tokens of a text are read unless told otherwise, and pieces may be bytes', async () => {
+  const { host, worker } = world();
+  worker().say({ type: 'loaded', model });
+  void host.tokenize('<s>', { addSpecial: false });
+  void host.tokenize('<s>', { addSpecial: true, parseSpecial: false });
+  const pieces = host.pieces([7, 8]);
+  expect(worker().sent.slice(1)).toMatchObject([
+    { type: 'tokenize', text: '<s>', addSpecial: false, parseSpecial: true },
+    { type: 'tokenize', text: '<s>', addSpecial: true, parseSpecial: false },
+    { type: 'pieces', tokens: [7, 8] },
+  ]);
+  const id = (worker().sent.at(-1) as { readonly id: number }).id;
+  worker().say({ type: 'answer', id, value: ['a', [195]] });
+  expect(await pieces).toEqual(['a', [195]]);
 });
 
 test('the pieces of a step become the events of their generations', () => {

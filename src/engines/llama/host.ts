@@ -3,12 +3,19 @@ import { reviveError } from '../../core/errors.ts';
 import type { FinishReason, GenerationEvent } from '../../core/events.ts';
 import type { GenerationRequest } from '../../core/request.ts';
 import type { SavedStates } from '../../core/saved-states.ts';
-import type { GenerationSink, RunningGeneration, TextEngine } from '../../core/text-engine.ts';
+import type {
+  GenerationSink,
+  RunningGeneration,
+  TextEngine,
+  TokenizeOptions,
+  TokenPiece,
+} from '../../core/text-engine.ts';
 import type { TextModel, TextState } from '../../core/text-service.ts';
 import type { ChildExit, Spawn } from '../host/child.ts';
 import { type EngineObserver, EngineProcess, type StartTimer } from '../host/engine-process.ts';
 import { howItDied } from '../host/engine-state.ts';
 import { fingerprint } from '../host/fingerprint.ts';
+import { expectedContextSize } from './context-size.ts';
 import type { LoadedModel, LoadOptions } from './load-options.ts';
 import { loadReason } from './load-reason.ts';
 import { closingMs, type FromWorker, type Piece, type StatesAction, type ToWorker } from './messages.ts';
@@ -102,7 +109,7 @@ export class LlamaHost implements TextEngine {
   }
 
   contextSize(): number {
-    return this.#model?.contextSize ?? this.options.contextSize;
+    return this.#model?.contextSize ?? expectedContextSize(this.options);
   }
 
   settled(): Promise<void> {
@@ -126,8 +133,12 @@ export class LlamaHost implements TextEngine {
     });
   }
 
-  tokenize(text: string, { addSpecial }: { readonly addSpecial: boolean }): Promise<readonly number[]> {
-    return this.#process.ask((id) => ({ type: 'tokenize', id, text, addSpecial }));
+  tokenize(text: string, { addSpecial, parseSpecial = true }: TokenizeOptions): Promise<readonly number[]> {
+    return this.#process.ask((id) => ({ type: 'tokenize', id, text, addSpecial, parseSpecial }));
+  }
+
+  pieces(tokens: readonly number[]): Promise<readonly TokenPiece[]> {
+    return this.#process.ask((id) => ({ type: 'pieces', id, tokens }));
   }
 
   detokenize(tokens: readonly number[], { renderSpecial }: { readonly renderSpecial: boolean }): Promise<string> {
@@ -254,6 +265,9 @@ function textModel(options: LoadOptions, loaded: LoadedModel): TextModel {
     sizeBytes,
     description,
     chatTemplate: chatTemplate ?? undefined,
+    vocabularyType: loaded.vocabularyType,
+    embeddingLength: loaded.embeddingLength,
+    specialTokens: loaded.specialTokens,
     inputs: loaded.inputs,
   };
 }

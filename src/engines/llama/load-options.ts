@@ -72,6 +72,8 @@ export interface DraftOptions {
 export interface ModelShape {
   readonly architecture: string;
   readonly layers: number;
+  /** 0 where the file does not say it. */
+  readonly trainedContext: number;
   readonly sizeBytes: number;
   /** Keys and values of one token over all layers, at 16 bits. */
   readonly cacheBytesPerToken: number;
@@ -91,10 +93,14 @@ export interface LoadedModel {
   readonly contextSize: number;
   readonly trainedContext: number;
   readonly vocabularySize: number;
+  /** By llama.cpp's numbers. */
+  readonly vocabularyType: number;
+  readonly embeddingLength: number;
   readonly parameters: number;
   readonly sizeBytes: number;
   readonly description: string;
   readonly chatTemplate: string | null;
+  readonly specialTokens: { readonly bos: string; readonly eos: string };
   readonly layers: number;
   readonly gpuLayers: number;
   readonly devices: readonly string[];

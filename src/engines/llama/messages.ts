@@ -14,7 +14,14 @@ export type ToWorker =
   | { readonly type: 'abort'; readonly id: number }
   | { readonly type: 'cache'; readonly id: number }
   | { readonly type: 'states'; readonly id: number; readonly action: StatesAction }
-  | { readonly type: 'tokenize'; readonly id: number; readonly text: string; readonly addSpecial: boolean }
+  | {
+      readonly type: 'tokenize';
+      readonly id: number;
+      readonly text: string;
+      readonly addSpecial: boolean;
+      readonly parseSpecial: boolean;
+    }
+  | { readonly type: 'pieces'; readonly id: number; readonly tokens: readonly number[] }
   | {
       readonly type: 'detokenize';
       readonly id: number;

@@ -25,5 +25,11 @@ function modelShape(header: GgufHeader): ModelShape {
   const keys = fact('attention.key_length') ?? headSize;
   const values = fact('attention.value_length') ?? headSize;
   const sizeBytes = header.tensors.reduce((sum, { bytes }) => sum + bytes, 0);
-  return { architecture, layers, sizeBytes, cacheBytesPerToken: 2 * layers * keyValueHeads * (keys + values) };
+  return {
+    architecture,
+    layers,
+    trainedContext: fact('context_length') ?? 0,
+    sizeBytes,
+    cacheBytesPerToken: 2 * layers * keyValueHeads * (keys + values),
+  };
 }

@@ -68,6 +68,16 @@ test('a stream is pieces and one last object, with no mark after it', async () =
   );
 });
 
+test('fields of the last object are told under the path that was asked for', async () => {
+  const { parts } = scripted(script);
+  const response_fields = ['content', 'generation_settings/n_predict', 'timings/cache_n', 'prompt/x', 'nowhere/at/all'];
+  expect(await bodyOf(await ask(parts, complete({ prompt: 'Say', n_predict: 9, response_fields })))).toEqual({
+    content: 'Hello\n',
+    'generation_settings/n_predict': 9,
+    'timings/cache_n': 3,
+  });
+});
+
 test('the pieces of a stream add up to the whole reply', async () => {
   await fc.assert(
     fc.asyncProperty(fc.array(fc.string({ unit: 'grapheme' }), { maxLength: 8 }), async (texts) => {

@@ -16,7 +16,7 @@ export interface OutputOptions extends SettingsView {
   readonly alternatives: number;
   readonly returnTokens: boolean;
   readonly progress: boolean;
-  /** Only these fields of the last object; `a/b` takes `b` out of `a`. */
+  /** Only these fields of the last object; `a/b` is what stands in `a` under `b`. */
   readonly fields: readonly string[];
   /** The prompt is only read into the cache: whatever was generated to get there is not shown. */
   readonly evaluateOnly: boolean;

@@ -145,16 +145,15 @@ export function finalBody(record: CompletionRecord, view: ReplyView): object {
   return output.fields.length > 0 ? pickFields(body, output.fields) : body;
 }
 
-/** `timings/prompt_n` becomes `prompt_n`; what is not there is left out. */
+/** What stands at `timings/prompt_n` is told under just that name; what is not there is left out. */
 function pickFields(body: object, fields: readonly string[]): object {
   const picked: Record<string, unknown> = {};
   for (const field of fields) {
-    const names = field.split('/');
     let value: unknown = body;
-    for (const name of names) {
+    for (const name of field.split('/')) {
       value = typeof value === 'object' && value !== null ? (value as Record<string, unknown>)[name] : undefined;
     }
-    if (value !== undefined) picked[names.at(-1) ?? field] = value;
+    if (value !== undefined) picked[field] = value;
   }
   return picked;
 }

@@ -47,7 +47,7 @@ const options: readonly FieldFidelity[] = [
   { field: 'logprobs', handling: 'approximated', note: 'another name of n_probs' },
   { field: 'post_sampling_probs', handling: 'honoured', note: 'changes the names; the values are such in any case' },
   { field: 'return_tokens', handling: 'honoured' },
-  { field: 'response_fields', handling: 'honoured', note: 'of the last object' },
+  { field: 'response_fields', handling: 'honoured', note: 'of the last object, each under its full path' },
   {
     field: 'timings_per_token',
     handling: 'approximated',
@@ -99,17 +99,8 @@ const tokenizeFidelity: EndpointFidelity = {
   dialect,
   endpoint: 'POST /tokenize',
   fields: [
-    ...each('honoured', ['content', 'add_special']),
-    {
-      field: 'parse_special',
-      handling: 'approximated',
-      note: 'false is refused for a text in which special tokens are spelled',
-    },
-    {
-      field: 'with_pieces',
-      handling: 'approximated',
-      note: 'a token that is no whole character shows as the replacement character, not as bytes',
-    },
+    ...each('honoured', ['content', 'add_special', 'parse_special']),
+    { field: 'with_pieces', handling: 'honoured', note: 'a token that is a part of a character comes as its bytes' },
   ],
 };
 
@@ -132,10 +123,7 @@ const applyTemplateFidelity: EndpointFidelity = {
 const embeddingFidelity: EndpointFidelity = {
   dialect,
   endpoint: 'POST /embedding',
-  fields: [
-    ...each('approximated', ['content', 'input'], 'texts; token numbers are refused'),
-    { field: 'embd_normalize', handling: 'honoured' },
-  ],
+  fields: each('refused', ['content', 'input', 'embd_normalize'], 'no embeddings model can be loaded yet'),
 };
 
 export const llamacppFidelity: readonly EndpointFidelity[] = [

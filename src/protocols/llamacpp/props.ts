@@ -1,3 +1,4 @@
+import { basename } from 'node:path';
 import type { TextState } from '../../core/text-service.ts';
 import { type DialectParts, dialectControls } from '../dialect.ts';
 import { mediaMarker } from './prompts.ts';
@@ -9,17 +10,17 @@ export interface PropsParts extends DialectParts {
   readonly product: { readonly name: string; readonly version: string };
   /** What the loaded model can take, where somebody else than the model says it. */
   readonly modalities?: () => { readonly vision: boolean; readonly audio: boolean };
-  /** The texts of the tokens that begin and end a text, where they are known. */
-  readonly specialTokens?: () => { readonly bos: string; readonly eos: string };
+  /** The template that chats are written with, where it is not that of the model. */
+  readonly chatTemplate?: string | undefined;
   readonly router?: boolean;
 }
 
 /** What the server is, in one object. The names at the end are those that other servers of this kind put there too. */
 export function propsBody(parts: PropsParts): object {
   const state = parts.text.state();
-  const template = state.type === 'ready' ? state.model.chatTemplate : undefined;
+  const model = state.type === 'ready' ? state.model : undefined;
+  const template = parts.chatTemplate ?? model?.chatTemplate;
   const contextSize = parts.text.contextSize();
-  const { bos, eos } = parts.specialTokens?.() ?? { bos: '', eos: '' };
   return {
     default_generation_settings: {
       params: settingsBody(dialectControls(parts.applyDefaults({}), parts)),
@@ -27,7 +28,8 @@ export function propsBody(parts: PropsParts): object {
     },
     total_slots: parts.slots.count,
     model_alias: parts.modelName(),
-    model_path: parts.modelName(),
+    // The folder is nobody's business.
+    model_path: model ? basename(model.path) : '',
     model_ftype: fileType(state),
     modalities: { ...(parts.modalities?.() ?? modelModalities(state)), video: false },
     media_marker: mediaMarker,
@@ -38,8 +40,8 @@ export function propsBody(parts: PropsParts): object {
     ui_settings: {},
     chat_template: template ?? null,
     chat_template_caps: templateCapabilities(template ?? ''),
-    bos_token: bos,
-    eos_token: eos,
+    bos_token: model?.specialTokens.bos ?? '',
+    eos_token: model?.specialTokens.eos ?? '',
     build_info: `${parts.product.name} ${parts.product.version}`,
     cors_proxy_enabled: false,
     is_sleeping: false,

@@ -12,10 +12,13 @@ const model: TextModel = {
   contextSize: 4096,
   trainedContext: 8192,
   vocabularySize: 32000,
+  vocabularyType: 2,
+  embeddingLength: 512,
   parameters: 1,
   sizeBytes: 1,
   description: 'llama 1B Q4_K - Medium',
   chatTemplate: "{% for message in messages %}{{ '<|' + message['role'] + '|>' + message['content'] }}{% endfor %}",
+  specialTokens: { bos: '<s>', eos: '</s>' },
   inputs: { image: false, audio: false },
 };
 
@@ -76,7 +79,7 @@ test('props tells everything that clients of either kind look for', async () => 
     },
     total_slots: 1,
     model_alias: 'mini',
-    model_path: 'mini',
+    model_path: 'mini.gguf',
     model_ftype: 'Q4_K - Medium',
     modalities: { vision: false, audio: false, video: false },
     media_marker: '<__media__>',
@@ -95,8 +98,8 @@ test('props tells everything that clients of either kind look for', async () => 
       supports_preserve_reasoning: false,
       supports_typed_content: false,
     },
-    bos_token: '',
-    eos_token: '',
+    bos_token: '<s>',
+    eos_token: '</s>',
     build_info: 'Parley 1.2.3',
     cors_proxy_enabled: false,
     is_sleeping: false,
@@ -113,11 +116,37 @@ test('props tells the settings that a request without any would get', async () =
   });
 });
 
-test('props without a model has no template', async () => {
-  expect(await bodyOf(await ask(inState({ type: 'none' }), get('/props')))).toMatchObject({
+test.each<TextState>([
+  { type: 'none' },
+  { type: 'loading', name: 'mini', progress: 0.5 },
+  { type: 'failed', name: 'mini', reason: 'the file is cut off' },
+])('props of a server whose text model is %o tells nothing of a model', async (state) => {
+  expect(await bodyOf(await ask(inState(state), get('/props')))).toMatchObject({
     chat_template: null,
+    model_path: '',
     model_ftype: '',
+    bos_token: '',
+    eos_token: '',
+    modalities: { vision: false, audio: false, video: false },
+    chat_template_caps: { supports_string_content: false, supports_tools: false },
+    n_ctx: 4096,
   });
+});
+
+test('props tells the template that chats are written with, also before the model is there', async () => {
+  const chatTemplate = '{% for tool in tools %}{% endfor %}';
+  for (const state of [{ type: 'ready', model } as const, { type: 'loading', name: 'mini', progress: 0 } as const]) {
+    const parts = { ...inState(state), chatTemplate };
+    expect(await bodyOf(await ask(parts, get('/props')))).toMatchObject({
+      chat_template: chatTemplate,
+      chat_template_caps: { supports_tools: true },
+    });
+  }
+});
+
+test('props never tells the folder of the model', async () => {
+  const body = await textOf(await ask(inState({ type: 'ready', model }), get('/props')));
+  expect(body).not.toContain('/models');
 });
 
 test('a slot without a task tells only what it is', async () => {

@@ -30,11 +30,47 @@ test.each<[unknown, unknown]>([
   expect(await answer('/tokenize', body)).toEqual(expected);
 });
 
-test('special tokens that are spelled in the text cannot be read as plain text, which is said', async () => {
+test.each([
+  [{}, { addSpecial: false, parseSpecial: true }],
+  [{ add_special: true }, { addSpecial: true, parseSpecial: true }],
+  [{ parse_special: false }, { addSpecial: false, parseSpecial: false }],
+  [
+    { parse_special: null, add_special: null },
+    { addSpecial: false, parseSpecial: true },
+  ],
+])('tokenize with %j asks the model for %j', async (body, expected) => {
+  const asked: unknown[] = [];
   const { text } = scriptedText([], {
-    detokenize: async (tokens, { renderSpecial }) => (renderSpecial ? `<s>${tokens.length}` : `${tokens.length}`),
+    tokenize: async (_, options) => {
+      asked.push(options);
+      return [];
+    },
   });
-  expect(await answer('/tokenize', { content: '<s>', parse_special: false }, { text })).toBe(400);
+  await answer('/tokenize', { content: '<s>', ...body }, { text });
+  expect(asked).toEqual([expected]);
+});
+
+test('a token that is only a part of a character shows as its bytes', async () => {
+  const { text } = scriptedText([], { pieces: async (tokens) => tokens.map((token) => (token === 72 ? 'H' : [195])) });
+  expect(await answer('/tokenize', { content: 'Hé', with_pieces: true }, { text })).toEqual({
+    tokens: [
+      { id: 72, piece: 'H' },
+      { id: 233, piece: [195] },
+    ],
+  });
+});
+
+test.each(['/tokenize', '/detokenize', '/apply-template'])('%s takes no broken body', async (path) => {
+  expect(await answer(path, '{')).toBe(400);
+  expect(await answer(path, '[]')).toBe(400);
+});
+
+test.each([
+  [{ content: 'Hi', add_special: 'maybe' }],
+  [{ content: 'Hi', parse_special: 'maybe' }],
+  [{ content: 'Hi', with_pieces: {} }],
+])('tokenize %j is refused', async (body) => {
+  expect(await answer('/tokenize', body)).toBe(400);
 });
 
 test.each<[unknown, unknown]>([

@@ -2,6 +2,7 @@ import type { ChatRequest } from '../../chat/request.ts';
 import type { ChatService } from '../../chat/service.ts';
 import { AppError } from '../../core/errors.ts';
 import { refuseWithoutModel } from '../../core/model-error.ts';
+import type { TokenizeOptions } from '../../core/text-engine.ts';
 import type { TextService } from '../../core/text-service.ts';
 import { type JsonObject, jsonObject } from '../../http/body.ts';
 import { type Call, type Endpoint, json, type Reply } from '../../http/call.ts';
@@ -48,44 +49,34 @@ async function tokenize(call: Call, text: TextService): Promise<Reply> {
   const pieces = isAbsent(body.content) ? [] : readPieces(body.content, 'content');
   const addSpecial = readFlag(body, 'add_special', false);
   const withPieces = readFlag(body, 'with_pieces', false);
-  if (!readFlag(body, 'parse_special', true)) await refuseSpecial(pieces, text);
-  const tokens = await tokensOf(pieces, addSpecial, text);
+  const parseSpecial = readFlag(body, 'parse_special', true);
+  const tokens = await tokensOf(pieces, { addSpecial, parseSpecial }, text);
   // Only now, because the tokenizer waits for a model that is being loaded.
   refuseWithoutModel(text.state());
   return json({ tokens: withPieces ? await withText(tokens, text) : tokens });
 }
 
 /** Only the first text of a list is one that begins, and numbers stay as they are. */
-async function tokensOf(pieces: PromptPieces, addSpecial: boolean, text: TextService): Promise<readonly number[]> {
+async function tokensOf(
+  pieces: PromptPieces,
+  { addSpecial, parseSpecial }: Required<TokenizeOptions>,
+  text: TextService,
+): Promise<readonly number[]> {
   const first = pieces.findIndex((piece) => typeof piece === 'string');
   const found = await Promise.all(
     pieces.map((piece, index) =>
-      typeof piece === 'number' ? [piece] : text.tokenize(piece, { addSpecial: addSpecial && index === first }),
+      typeof piece === 'number'
+        ? [piece]
+        : text.tokenize(piece, { addSpecial: addSpecial && index === first, parseSpecial }),
     ),
   );
   return found.flat();
 }
 
-/** The engine always reads special tokens that are spelled in a text; without any the answer is the same either way. */
-async function refuseSpecial(pieces: PromptPieces, text: TextService): Promise<void> {
-  const words = pieces.filter((piece) => typeof piece === 'string').join('');
-  const tokens = await text.tokenize(words, { addSpecial: false });
-  const [shown, plain] = await Promise.all([
-    text.detokenize(tokens, { renderSpecial: true }),
-    text.detokenize(tokens, { renderSpecial: false }),
-  ]);
-  if (shown === plain) return;
-  throw new AppError('unsupported', {
-    feature: 'parse_special: false',
-    instead: 'this text spells special tokens, and they are always read as such',
-  });
-}
-
+/** A piece that is only a part of a character comes as its bytes. */
 async function withText(tokens: readonly number[], text: TextService): Promise<readonly object[]> {
-  const different = [...new Set(tokens)];
-  const texts = await Promise.all(different.map((token) => text.detokenize([token], { renderSpecial: true })));
-  const pieces = new Map(different.map((token, index) => [token, texts[index] ?? '']));
-  return tokens.map((id) => ({ id, piece: pieces.get(id) }));
+  const pieces = await text.pieces(tokens);
+  return tokens.map((id, index) => ({ id, piece: pieces[index] ?? '' }));
 }
 
 async function detokenize(call: Call, text: TextService): Promise<Reply> {

@@ -81,7 +81,7 @@ export const createFidelity: EndpointFidelity = {
     honoured('top_k'),
     honoured('stop_sequences', 'Empty ones are left out.'),
     refused('thread', 'The server keeps no conversations.'),
-    refused('compaction'),
+    refused('compaction', 'Ask for a summary in a message.'),
     ignored('metadata'),
     ignored('container'),
     ignored('diagnostics'),

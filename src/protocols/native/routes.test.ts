@@ -13,10 +13,13 @@ const model: TextModel = {
   contextSize: 4096,
   trainedContext: 8192,
   vocabularySize: 32000,
+  vocabularyType: 2,
+  embeddingLength: 512,
   parameters: 1,
   sizeBytes: 1,
   description: '',
   chatTemplate: undefined,
+  specialTokens: { bos: '<s>', eos: '</s>' },
   inputs: { image: false, audio: false },
 };
 const ready: TextState = { type: 'ready', model };
@@ -69,6 +72,7 @@ function fakeService(own: Partial<TextService> & { readonly events?: readonly Ge
       ...Array.from(text, (each) => each.charCodeAt(0)),
     ],
     detokenize: async (tokens) => String.fromCharCode(...tokens),
+    pieces: async () => [],
     check: (genkey) => `text of ${genkey || 'the only one'}`,
     standing: () => undefined,
     exclusively: (_, work) => work(),

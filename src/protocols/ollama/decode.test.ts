@@ -127,7 +127,8 @@ test.each([
   [{ think: 'low' }, 'low', { type: 'share', share: 0.25 }, { enable_thinking: true }],
   [{ think: 'max' }, 'max', undefined, { enable_thinking: true }],
   [{ think: true, thinking_budget_tokens: 50 }, undefined, { type: 'tokens', tokens: 50 }, { enable_thinking: true }],
-  [{ think: true, reasoning_effort: 'low' }, undefined, undefined, { enable_thinking: true }],
+  [{ think: true, reasoning_effort: 'low' }, 'low', { type: 'share', share: 0.25 }, { enable_thinking: true }],
+  [{ think: true, reasoning_effort: 'none' }, undefined, undefined, { enable_thinking: true }],
   [{ reasoning_effort: 'low' }, 'low', { type: 'share', share: 0.25 }, {}],
 ])('%j sets the thinking', (body, effort, budget, variables) => {
   const request = chat(body);

@@ -6,7 +6,7 @@ import type { JsonObject } from '../../http/body.ts';
 import { type Call, type Endpoint, json, type Reply } from '../../http/call.ts';
 import { ndjsonHeaders } from '../../http/ndjson.ts';
 import { opened } from '../../http/patience.ts';
-import { isObject, readFlag, readText } from '../controls/fields.ts';
+import { readFlag, readText } from '../controls/fields.ts';
 import { type DialectParts, droppedAtStart, droppedHeader, noticeHeaders } from '../dialect.ts';
 import { ticketFor } from '../ticket.ts';
 import { type Completion, decodeChat, decodeCompletion, decodeContext, type Fields, fieldsOf } from './decode.ts';
@@ -188,11 +188,8 @@ function renderedOnly({ facts, shape }: Work, prompt: string): Reply {
   return json(body, 200, jsonHeaders);
 }
 
-/** Options are told by their full name, as the table of fields has them. */
 function notice({ sent, fidelity }: Work): Readonly<Record<string, string>> {
-  const options = isObject(sent.options) ? Object.entries(sent.options) : [];
-  const named = Object.fromEntries(options.map(([name, value]) => [`options.${name}`, value]));
-  return noticeHeaders({ ...sent, ...named }, fidelity);
+  return noticeHeaders(sent, fidelity);
 }
 
 /** Thoughts that the prompt has opened are closed, so that the text goes on as the model saw it. */

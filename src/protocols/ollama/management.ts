@@ -24,8 +24,18 @@ export function managementEndpoints(parts: ManagementParts): Endpoint[] {
       summary: 'Nothing is downloaded: says whether the name can be used.',
       handle: withBody((body) => pull(body, parts)),
     },
-    { ...guarded, path: '/api/push', summary: 'Not there: always answers 400.', handle: () => refuse('Push') },
-    { ...guarded, path: '/api/create', summary: 'Not there: always answers 400.', handle: () => refuse('Create') },
+    {
+      ...guarded,
+      path: '/api/push',
+      summary: 'Not there: always answers 400.',
+      handle: withBody((body) => (namedModel(body) === '' ? modelRequired : refuse('Push'))),
+    },
+    {
+      ...guarded,
+      path: '/api/create',
+      summary: 'Not there: always answers 400.',
+      handle: withBody((body) => (namedModel(body) === '' ? modelRequired : refuse('Create'))),
+    },
     {
       ...guarded,
       path: '/api/copy',
@@ -43,6 +53,8 @@ export function managementEndpoints(parts: ManagementParts): Endpoint[] {
       ...guarded,
       match: 'prefix',
       path: '/api/blobs/',
+      // Whoever asks whether a blob is there would not send it if it were.
+      probeStatus: 404,
       summary: 'Not there: always answers 400.',
       handle: () => refuse('Blob upload'),
     },

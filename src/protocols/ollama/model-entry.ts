@@ -16,6 +16,8 @@ export interface ModelFile {
 export interface KnownModel {
   readonly name: string;
   readonly model: TextModel | undefined;
+  /** The one that its chats are written with. */
+  readonly template: string | undefined;
   readonly file: ModelFile | undefined;
 }
 
@@ -28,7 +30,7 @@ export function modelEntry(known: KnownModel): object {
     ...(model ? { size: model.sizeBytes } : { size: 0 }),
     digest: identifier(known),
     details: modelDetails(known),
-    capabilities: capabilities(model),
+    capabilities: capabilities(known),
   };
 }
 
@@ -58,8 +60,7 @@ export function usableContext({ contextSize, trainedContext }: TextModel): numbe
 }
 
 /** Tools work with every model here: one whose template knows none is asked in two steps. */
-export function capabilities(model: TextModel | undefined): readonly string[] {
-  const template = model?.chatTemplate ?? '';
+export function capabilities({ model, template = '' }: KnownModel): readonly string[] {
   const thinks = thinkingTags.some(({ start }) => template.includes(start));
   const { image = false, audio = false } = model?.inputs ?? {};
   const senses = [...(image ? ['vision'] : []), ...(audio ? ['audio'] : [])];
@@ -81,7 +82,8 @@ export function modelInfo({ name, model, file }: KnownModel): Readonly<Record<st
   }
   if (!model) return info;
   info['general.parameter_count'] = model.parameters;
-  info[`${header.architecture}.context_length`] = usableContext(model);
+  // What the model was trained for; a file that does not say it is known only to whoever has loaded it.
+  info[`${header.architecture}.context_length`] ??= model.trainedContext;
   return info;
 }
 

@@ -106,7 +106,7 @@ test('a model is shown under every name, with what its file says', async () => {
       'general.name': 'Mini',
       'general.parameter_count': 8_030_000_000,
       'llama.big': 12,
-      'llama.context_length': 4096,
+      'llama.context_length': 8192,
       'llama.embedding_length': 512,
       'llama.short': [1, 2],
       'tokenizer.ggml.tokens': [],
@@ -114,6 +114,48 @@ test('a model is shown under every name, with what its file says', async () => {
     capabilities: ['completion', 'tools', 'thinking'],
     modified_at: '2026-11-01T00:00:00.000Z',
   });
+});
+
+test('a file that does not say its context is shown with what the engine found', async () => {
+  const metadata = new Map(header().metadata);
+  metadata.delete('llama.context_length');
+  const { parts } = ollamaParts([], { modelFile: async () => ({ ...file, header: header({ metadata }) }) });
+  const { value } = await ask(parts, 'POST', '/api/show', { model: 'm' });
+  expect(value.model_info).toMatchObject({ 'llama.context_length': 8192 });
+});
+
+test('the context that requests can use is told beside that of the file', async () => {
+  const { parts } = ollamaParts();
+  const { value } = await ask(parts, 'POST', '/api/show', { model: 'm' });
+  expect(value).toMatchObject({
+    parameters: expect.stringMatching(/^num_ctx +4096$/),
+    details: { context_length: 4096 },
+  });
+});
+
+test('the template is the one that chats are written with', async () => {
+  const { parts } = ollamaParts([], { chatTemplate: '{{ mine }}' });
+  expect((await ask(parts, 'POST', '/api/show', { model: 'm' })).value).toMatchObject({
+    template: '{{ mine }}',
+    capabilities: ['completion', 'tools'],
+  });
+  const silent = ollamaParts(
+    [],
+    withState(() => ({ type: 'ready', model: { ...model, chatTemplate: undefined } })),
+  );
+  expect((await ask(silent.parts, 'POST', '/api/show', { model: 'm' })).value).toMatchObject({ template: '' });
+});
+
+test('a model that could not be loaded is told as a failure where it is asked for, and not listed', async () => {
+  const { parts } = ollamaParts(
+    [],
+    withState(() => ({ type: 'failed', name: 'mini', reason: 'the file is cut off' })),
+  );
+  expect((await ask(parts, 'GET', '/api/tags')).value).toEqual({ models: [] });
+  expect((await ask(parts, 'GET', '/api/ps')).value).toEqual({ models: [] });
+  const { status, value } = await ask(parts, 'POST', '/api/show', { model: 'm' });
+  expect(status).toBeGreaterThanOrEqual(500);
+  expect(value).toEqual({ error: expect.stringContaining('the file is cut off') });
 });
 
 test('one app gets the name that it asked for', async () => {

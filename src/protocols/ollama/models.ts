@@ -32,6 +32,8 @@ export interface ModelParts {
   readonly loaded?: () => boolean;
   /** When the model will be unloaded, in milliseconds since 1970; infinity or nothing means never. */
   readonly expiresAt?: () => number;
+  /** The template that chats are written with, where it is not that of the model. */
+  readonly chatTemplate?: string | undefined;
   /** How much of the model lies in the memory of graphics cards. */
   readonly gpuBytes?: () => number;
 }
@@ -74,24 +76,34 @@ export function modelEndpoints(parts: ModelParts): Endpoint[] {
 
 type FileOf = (model: TextModel) => Promise<ModelFile | undefined>;
 
-async function tags({ text, modelName }: ModelParts, fileOf: FileOf): Promise<Reply> {
-  const state = text.state();
+/** Undefined while it loads. */
+async function knownModel(model: TextModel | undefined, parts: ModelParts, fileOf: FileOf): Promise<KnownModel> {
+  return {
+    name: parts.modelName(),
+    model,
+    template: parts.chatTemplate ?? model?.chatTemplate,
+    file: model && (await fileOf(model)),
+  };
+}
+
+async function tags(parts: ModelParts, fileOf: FileOf): Promise<Reply> {
+  const state = parts.text.state();
   const list = (known: KnownModel): Reply => {
     const { name, model, ...rest } = modelEntry(known) as { name: string; model: string };
     return json({ models: [{ name, model, modified_at: modifiedAt(known), ...rest }] }, 200, jsonHeaders);
   };
-  if (state.type === 'loading') return list({ name: modelName(), model: undefined, file: undefined });
+  if (state.type === 'loading') return list(await knownModel(undefined, parts, fileOf));
   if (state.type !== 'ready') return json({ models: [] }, 200, jsonHeaders);
-  return list({ name: modelName(), model: state.model, file: await fileOf(state.model) });
+  return list(await knownModel(state.model, parts, fileOf));
 }
 
 async function running(parts: ModelParts, fileOf: FileOf): Promise<Reply> {
-  const { text, modelName, loaded, expiresAt, gpuBytes } = parts;
+  const { text, loaded, expiresAt, gpuBytes } = parts;
   const state = text.state();
   if (state.type !== 'ready' || loaded?.() === false) return json({ models: [] }, 200, jsonHeaders);
   const { model } = state;
   const entry = {
-    ...modelEntry({ name: modelName(), model, file: await fileOf(model) }),
+    ...modelEntry(await knownModel(model, parts, fileOf)),
     expires_at: timestamp(Math.min(expiresAt?.() ?? never, never)),
     size_vram: gpuBytes?.() ?? 0,
     context_length: usableContext(model),
@@ -104,8 +116,9 @@ async function show(body: JsonObject, { headers }: Call, parts: ModelParts, file
   if (asked === '') return modelRequired;
   if (parts.text.state().type === 'none') return modelNotFound(asked);
   const model = await loadedModel(parts.text);
-  const file = readFlag(body, 'verbose', false) ? await readFile(model, parts, true) : await fileOf(model);
-  const known: KnownModel = { name: parts.modelName(), model, file };
+  const verbose = readFlag(body, 'verbose', false);
+  const known = await knownModel(model, parts, verbose ? () => readFile(model, parts, true) : fileOf);
+  const { file } = known;
   const license = file && textOf(file.header, 'general.license');
   // This app shows the base name, and knows its models by the names that it asked for.
   const shownName = String(headers['user-agent']).startsWith('GitHubCopilotChat/') ? { 'general.basename': asked } : {};
@@ -113,10 +126,10 @@ async function show(body: JsonObject, { headers }: Call, parts: ModelParts, file
     ...(license === undefined ? {} : { license }),
     modelfile: `FROM ${known.name}\n`,
     parameters: `${'num_ctx'.padEnd(31)}${usableContext(model)}`,
-    template: model.chatTemplate ?? '',
+    template: known.template ?? '',
     details: modelDetails(known),
     model_info: { ...modelInfo(known), ...shownName },
-    capabilities: capabilities(model),
+    capabilities: capabilities(known),
     modified_at: modifiedAt(known),
   };
   return json(reply, 200, { ...jsonHeaders, ...noticeHeaders(body, showFidelity) });

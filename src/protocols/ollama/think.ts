@@ -24,6 +24,12 @@ export function decodeThink(body: JsonObject, settings: JsonObject, native: Reas
     throw new AppError('invalid-field', { field: 'think', expected: 'true, false, "low", "medium", "high" or "max"' });
   }
   const tokens = readInteger(settings.thinking_budget_tokens, -1);
-  const effort = think === true ? undefined : String(think);
+  const effort = think === true ? saidAmount(settings) : String(think);
   return { ...reasoningControl(effort, tokens), variables: { enable_thinking: true } };
+}
+
+/** How much, where `think` says only that there is to be some. */
+function saidAmount(settings: JsonObject): string | undefined {
+  const effort = readText(settings, 'reasoning_effort');
+  return effort === '' || effort === 'none' ? undefined : effort;
 }

@@ -39,6 +39,34 @@ test.each([
   });
 });
 
+test.each(['text/html', 'text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8'])(
+  'an unknown GET that takes %s is shown the page',
+  async (accept) => {
+    const { status, headers, text } = await ask(await world(), { path: '/v1/fi<les', headers: { accept } });
+    expect(status).toBe(404);
+    expect(headers).toMatchObject({ 'content-type': 'text/html', vary: 'Origin, accept' });
+    expect(headers['content-security-policy']).toContain("default-src 'self'");
+    expect(text).toContain('href="/api"');
+    expect(text).toContain('/v1/fi&#60;les');
+  },
+);
+
+test.each([
+  ['POST', 'text/html'],
+  ['DELETE', 'text/html'],
+  ['GET', '*/*'],
+  ['GET', 'application/json'],
+])('an unknown %s that takes %s gets the error object', async (method, accept) => {
+  const { status, headers } = await ask(await world(), { method, path: '/v1/files', headers: { accept } });
+  expect([status, headers['content-type']]).toEqual([404, 'application/json']);
+});
+
+test('a path that is known for other methods is refused as such to browsers too', async () => {
+  const headers = { accept: 'text/html' };
+  const reply = await ask(await world(), { path: '/v1/chat/completions', headers });
+  expect([reply.status, reply.headers['content-type']]).toEqual([405, 'application/json']);
+});
+
 test.each([
   ['GET', '/v1/chat/completions', 'POST'],
   ['POST', '/v1/models', 'GET'],

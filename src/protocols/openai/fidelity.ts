@@ -52,7 +52,7 @@ const contents: readonly FieldFidelity[] = [
     'messages[].content[]: file',
     'Text files and pictures as data URLs in file_data; all others are refused.',
   ),
-  refused('messages[].content[]: other kinds'),
+  refused('messages[].content[]: other kinds', 'What the model was not shown cannot be answered.'),
   approximated(
     'messages[].content of tools',
     'Pictures and sounds inside of the JSON of a tool server are shown to the model instead of their base64.',
@@ -138,7 +138,7 @@ export const completionFidelity: EndpointFidelity = {
   ],
 };
 
-const inputTokensFidelity: EndpointFidelity = {
+export const inputTokensFidelity: EndpointFidelity = {
   dialect,
   endpoint: 'POST /v1/chat/completions/input_tokens',
   fields: chatFidelity.fields.filter(({ field }) =>

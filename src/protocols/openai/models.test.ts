@@ -12,10 +12,13 @@ const model: TextModel = {
   contextSize: 4096,
   trainedContext: 8192,
   vocabularySize: 32_000,
+  vocabularyType: 2,
+  embeddingLength: 512,
   parameters: 17,
   sizeBytes: 99,
   description: 'tiny',
   chatTemplate: undefined,
+  specialTokens: { bos: '<s>', eos: '</s>' },
   inputs: { image: false, audio: false },
 };
 
@@ -48,7 +51,15 @@ const entry = {
   tags: [],
   context_length: 4096,
   max_model_len: 4096,
-  meta: { n_ctx: 4096, n_ctx_train: 8192, n_vocab: 32_000, n_params: 17, size: 99 },
+  meta: {
+    vocab_type: 2,
+    n_vocab: 32_000,
+    n_ctx: 4096,
+    n_ctx_train: 8192,
+    n_embd: 512,
+    n_params: 17,
+    size: 99,
+  },
 };
 
 test.each(['/v1/models', '/models', '/behind/a/prefix/v1/models'])('%s lists the text model', async (path) => {

@@ -71,16 +71,19 @@ function modelEntry({ id, created, state }: Shown): object {
 }
 
 /** The two names for the context size are those of gateways whose clients look for nothing else. */
-function measures({ contextSize, trainedContext, vocabularySize, parameters, sizeBytes }: TextModel): object {
+function measures(model: TextModel): object {
+  const { contextSize } = model;
   return {
     context_length: contextSize,
     max_model_len: contextSize,
     meta: {
+      vocab_type: model.vocabularyType,
+      n_vocab: model.vocabularySize,
       n_ctx: contextSize,
-      n_ctx_train: trainedContext,
-      n_vocab: vocabularySize,
-      n_params: parameters,
-      size: sizeBytes,
+      n_ctx_train: model.trainedContext,
+      n_embd: model.embeddingLength,
+      n_params: model.parameters,
+      size: model.sizeBytes,
     },
   };
 }

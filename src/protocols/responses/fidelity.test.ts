@@ -1,40 +1,188 @@
 import { expect, test } from 'vitest';
+import type { JsonObject } from '../../http/body.ts';
 import { ResponseStore } from '../../store/responses.ts';
-import { dialectParts } from '../testing/doubles.ts';
+import { dialectParts, finishEvent, scriptedChat, scriptedText, seeing, startEvent } from '../testing/doubles.ts';
+import { asking, type Proof, proveFidelity } from '../testing/fidelity-proof.ts';
 import { decode } from './decode.ts';
 import { createFidelity, responsesFidelity } from './fidelity.ts';
+import { responsesEndpoints } from './routes.ts';
 
-test('every field is there once', () => {
-  for (const { fields, endpoint } of responsesFidelity) {
-    const names = fields.map(({ field }) => field);
-    expect(new Set(names).size, endpoint).toBe(names.length);
-  }
+const token = {
+  token: 72,
+  text: 'H',
+  logprob: -0.5,
+  bytes: [72],
+  top: [{ token: 73, text: 'I', logprob: -1, bytes: [73] }],
+};
+const script = [
+  startEvent(),
+  { type: 'reasoning-delta', text: 'Hm' } as const,
+  { type: 'text-delta', text: 'H', logprobs: [token] } as const,
+  finishEvent(),
+];
+
+const said = (id: string, role: string, text: string) => ({
+  id,
+  type: 'message',
+  role,
+  content: [{ type: role === 'user' ? 'input_text' : 'output_text', text }],
 });
+
+/** One response is stored from the start. */
+function world() {
+  const counted: { request: object }[] = [];
+  const { chat, asked } = scriptedChat(script, {
+    countTokens: async (request) => {
+      counted.push({ request });
+      // Three messages are more than the context holds.
+      return request.conversation.messages.length > 2 ? 9000 : 42;
+    },
+  });
+  const { text } = scriptedText([], { state: () => seeing() });
+  const store = new ResponseStore();
+  const output = [said('msg_1', 'assistant', 'Earlier answer')];
+  const response = { id: 'resp_0', object: 'response', status: 'completed', output };
+  const input = [said('in_1', 'user', 'First'), said('in_2', 'user', 'Second')];
+  store.put({ id: 'resp_0', response, context: [], input, output });
+  const kept: { kept: string }[] = [];
+  const put = store.put.bind(store);
+  store.put = (stored) => {
+    kept.push({ kept: stored.id });
+    return put(stored);
+  };
+  return {
+    endpoints: responsesEndpoints({ ...dialectParts({ text, chat }), store }),
+    get asked() {
+      return [...kept, ...asked, ...(counted.length > 0 && asked.length === 0 ? counted : [])];
+    },
+  };
+}
+
+const png = 'iVBORw0KGgo=';
+const request = (value: object): object => ({ request: value });
+const controls = (value: object): object => request({ controls: value });
+const messages = (...all: readonly object[]): object => request({ conversation: { messages: all } });
+const words = (text: string): object => ({ content: [{ type: 'text', text }] });
+const schema = { type: 'object' };
+const format = { type: 'json_schema', name: 's', schema };
+const tools = [{ type: 'function', name: 'f', parameters: schema }];
+const calling = { type: 'function_call', call_id: 'c', name: 'f', arguments: '{}' };
+const reasoning = { effort: 'low' };
+const low = { reasoning: { effort: 'low' }, controls: { reasoning: { type: 'share', share: 0.25 } } };
+const include = ['message.output_text.logprobs'];
+
+const createProofs: Readonly<Record<string, Proof>> = {
+  model: { send: { model: 'anything' }, same: true },
+  input: {
+    send: { input: [{ role: 'user', content: 'Other' }] },
+    asks: messages({ role: 'user', ...words('Other') }),
+  },
+  'input[].content[]': {
+    send: { input: [{ role: 'user', content: [{ type: 'input_image', image_url: `data:image/png;base64,${png}` }] }] },
+    asks: request({ conversation: { media: [{ kind: 'image', base64: png }] } }),
+  },
+  'input[].output': {
+    send: { input: [calling, { type: 'function_call_output', call_id: 'c', output: 'done' }] },
+    asks: messages({ role: 'assistant' }, { role: 'tool', callId: 'c', ...words('done') }),
+  },
+  instructions: {
+    send: { instructions: 'Be brief' },
+    asks: messages({ role: 'system', ...words('Be brief') }, { role: 'user' }),
+  },
+  stream: { send: { stream: true }, tells: /^event: response\.created/ },
+  previous_response_id: {
+    send: { previous_response_id: 'resp_0' },
+    asks: messages({}, {}, { role: 'assistant', ...words('Earlier answer') }, words('Hi')),
+    refuses: [{ previous_response_id: 'resp_none' }],
+  },
+  store: { send: { store: false }, tells: /"store":false/ },
+  max_output_tokens: { send: { max_output_tokens: 9 }, asks: controls({ maxTokens: 9 }) },
+  temperature: { send: { temperature: 0.37 }, asks: controls({ sampling: { temperature: 0.37 } }) },
+  top_p: { send: { top_p: 0.37 }, asks: controls({ sampling: { topP: 0.37 } }) },
+  presence_penalty: { send: { presence_penalty: 0.37 }, asks: controls({ sampling: { presencePenalty: 0.37 } }) },
+  frequency_penalty: { send: { frequency_penalty: 0.37 }, asks: controls({ sampling: { frequencyPenalty: 0.37 } }) },
+  top_logprobs: { beside: { include }, send: { top_logprobs: 3 }, asks: controls({ logprobs: 3 }) },
+  tools: { send: { tools }, asks: request({ conversation: { tools: [{ name: 'f' }] } }) },
+  tool_choice: {
+    beside: { tools },
+    send: { tool_choice: 'required' },
+    asks: request({ toolChoice: { type: expect.not.stringMatching('auto') } }),
+  },
+  parallel_tool_calls: { send: { parallel_tool_calls: false }, asks: request({ parallelToolCalls: false }) },
+  max_tool_calls: { send: { max_tool_calls: 3 } },
+  'text.format': { send: { text: { format } }, asks: request({ output: { type: 'schema', schema } }) },
+  'text.verbosity': { send: { text: { verbosity: 'low' } } },
+  'reasoning.effort': { send: { reasoning }, asks: request(low) },
+  'reasoning.summary': { send: { reasoning: { summary: 'auto' } }, tells: /"summary":"auto"/ },
+  include: { send: { include }, asks: controls({ logprobs: 0 }), tells: /"logprobs":\[\{"token":"H"/ },
+  truncation: {
+    beside: { input: ['One', 'Two', 'Three'].map((content) => ({ role: 'user', content })) },
+    send: { truncation: 'auto' },
+    asks: messages(words('Two'), words('Three')),
+  },
+  metadata: { send: { metadata: { a: 'b' } }, tells: /"metadata":\{"a":"b"\}/ },
+  background: { send: { background: true }, tells: /"background":true/, refuses: [{ background: true, store: false }] },
+  prompt_cache_key: { send: { prompt_cache_key: 'x' } },
+  safety_identifier: { send: { safety_identifier: 'x' } },
+  stop: { send: { stop: ['x'] }, asks: controls({ stop: ['x'] }) },
+  reasoning_effort: { send: { reasoning_effort: 'low' }, asks: request(low) },
+  thinking_budget_tokens: {
+    beside: { reasoning },
+    send: { thinking_budget_tokens: 9 },
+    asks: controls({ reasoning: { type: 'tokens', tokens: 9 } }),
+  },
+  chat_template_kwargs: { send: { chat_template_kwargs: { a: 1 } }, asks: request({ templateVariables: { a: 1 } }) },
+  continue_assistant_turn: {
+    send: { continue_assistant_turn: false },
+    asks: request({ continueAssistantTurn: false }),
+  },
+  encapsulate_thinking: { send: { encapsulate_thinking: false }, asks: request({ reasoning: { separate: false } }) },
+  memory: { send: { memory: 'M' }, asks: request({ memory: 'M' }) },
+  genkey: { send: { genkey: 'K1' }, asks: { ticket: { genkey: 'K1' } } },
+  '(native sampling fields)': {
+    send: { min_p: 0.37, rep_pen: 1.37, seed: 3 },
+    asks: controls({ sampling: { minP: 0.37, repetitionPenalty: 1.37, seed: 3 } }),
+  },
+};
+
+const proofs: Readonly<Record<string, Readonly<Record<string, Proof>>>> = {
+  'POST /v1/responses': createProofs,
+  'POST /v1/responses/input_tokens': {
+    '(body)': {
+      send: { input: 'Other', instructions: 'Be brief' },
+      asks: messages({ role: 'system' }, words('Other')),
+    },
+  },
+  'GET /v1/responses/{id}': {
+    stream: { send: { stream: true }, tells: /^event: response\.created/ },
+    starting_after: { beside: { stream: true }, send: { starting_after: 3 } },
+  },
+  'GET /v1/responses/{id}/input_items': {
+    limit: { send: { limit: 1 }, hides: /First/ },
+    order: { send: { order: 'asc' }, tells: /First.*Second/ },
+    after: { send: { after: 'in_2' }, hides: /Second/ },
+  },
+};
+
+const bases: Readonly<Record<string, JsonObject>> = {
+  'POST /v1/responses': { input: 'Hi' },
+  'POST /v1/responses/input_tokens': { input: 'Hi' },
+};
+
+for (const table of responsesFidelity) {
+  const [method = '', path = ''] = table.endpoint.replace('{id}', 'resp_0').split(' ');
+  proveFidelity({
+    table,
+    base: bases[table.endpoint] ?? {},
+    ask: asking(world, method, path),
+    proofs: proofs[table.endpoint] ?? {},
+    refusal: (reply) =>
+      expect(reply).toMatchObject({ error: { message: expect.any(String), type: expect.any(String) } }),
+  });
+}
 
 test('every field that a response shows again is explained', () => {
   const { settings } = decode({ input: 'Hi' }, { ...dialectParts(), store: new ResponseStore() });
   const explained = new Set(createFidelity.fields.map(({ field }) => field.split('.')[0]));
   expect(Object.keys(settings).filter((field) => !explained.has(field))).toEqual([]);
 });
-
-test.each(createFidelity.fields.filter(({ handling }) => handling === 'refused'))('$field is refused', ({ field }) => {
-  const parts = { ...dialectParts(), store: new ResponseStore() };
-  expect(() => decode({ input: 'Hi', [field]: 'anything' }, parts)).toThrow();
-});
-
-/** Shown again, so that at least the type is looked at. */
-const echoed = new Set(['max_tool_calls', 'prompt_cache_key', 'safety_identifier']);
-
-test.each(createFidelity.fields.filter(({ field, handling }) => handling === 'ignored' && !field.includes('.')))(
-  '$field is ignored',
-  ({ field }) => {
-    const read = (body: object) => {
-      const { settings, ...rest } = decode({ input: 'Hi', ...body }, { ...dialectParts(), store: new ResponseStore() });
-      return { rest, settings: { ...settings, [field]: null } };
-    };
-    const value = field === 'max_tool_calls' ? 3 : 'anything';
-    const without = read({});
-    expect(read({ [field]: value }).rest).toEqual(without.rest);
-    if (!echoed.has(field)) expect(read({ [field]: value })).toEqual(without);
-  },
-);

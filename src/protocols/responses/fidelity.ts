@@ -139,37 +139,47 @@ export const createFidelity: EndpointFidelity = {
   fields: [...own, ...borrowed],
 };
 
+const countFidelity: EndpointFidelity = {
+  dialect,
+  endpoint: 'POST /v1/responses/input_tokens',
+  fields: [
+    {
+      field: '(body)',
+      handling: 'honoured',
+      note: 'As POST /v1/responses; what shapes the prompt is counted, but for media (told in x-parley-warnings).',
+    },
+  ],
+};
+
+export const retrieveFidelity: EndpointFidelity = {
+  dialect,
+  endpoint: 'GET /v1/responses/{id}',
+  fields: [
+    { field: 'stream', handling: 'approximated', note: 'The events are made anew, each text in one piece.' },
+    {
+      field: 'starting_after',
+      handling: 'refused',
+      note: 'The numbers of the first stream are not kept. Without stream it means nothing.',
+    },
+    { field: 'include[]', handling: 'ignored', note: 'A response holds what was asked for when it was made.' },
+    { field: 'include_obfuscation', handling: 'ignored' },
+  ],
+};
+
+export const inputItemsFidelity: EndpointFidelity = {
+  dialect,
+  endpoint: 'GET /v1/responses/{id}/input_items',
+  fields: [
+    { field: 'limit', handling: 'honoured', note: '1 to 100, 20 by default.' },
+    { field: 'order', handling: 'honoured', note: '"desc" by default.' },
+    { field: 'after', handling: 'honoured' },
+    { field: 'include[]', handling: 'ignored' },
+  ],
+};
+
 export const responsesFidelity: readonly EndpointFidelity[] = [
   createFidelity,
-  {
-    dialect,
-    endpoint: 'POST /v1/responses/input_tokens',
-    fields: [
-      {
-        field: '(body)',
-        handling: 'honoured',
-        note: 'As POST /v1/responses; what shapes the prompt is counted, but for media (told in x-parley-warnings).',
-      },
-    ],
-  },
-  {
-    dialect,
-    endpoint: 'GET /v1/responses/{id}',
-    fields: [
-      { field: 'stream', handling: 'approximated', note: 'The events are made anew, each text in one piece.' },
-      { field: 'starting_after', handling: 'refused', note: 'The numbers of the first stream are not kept.' },
-      { field: 'include[]', handling: 'ignored', note: 'A response holds what was asked for when it was made.' },
-      { field: 'include_obfuscation', handling: 'ignored' },
-    ],
-  },
-  {
-    dialect,
-    endpoint: 'GET /v1/responses/{id}/input_items',
-    fields: [
-      { field: 'limit', handling: 'honoured', note: '1 to 100, 20 by default.' },
-      { field: 'order', handling: 'honoured', note: '"desc" by default.' },
-      { field: 'after', handling: 'honoured' },
-      { field: 'include[]', handling: 'ignored' },
-    ],
-  },
+  countFidelity,
+  retrieveFidelity,
+  inputItemsFidelity,
 ];

@@ -1,10 +1,13 @@
 import { AppError } from '../../core/errors.ts';
-import { type Call, json, type Reply } from '../../http/call.ts';
+import { type EndpointFidelity, ignoredFields } from '../../core/fidelity.ts';
+import { type Call, type Headers, json, type Reply } from '../../http/call.ts';
 import { patienceMs } from '../../http/patience.ts';
 import { commentFrame, sseHeaders } from '../../http/sse.ts';
 import type { ResponseStore, StoredItem, StoredResponse } from '../../store/responses.ts';
 import { clamp, readInteger } from '../controls/fields.ts';
+import { ignoredHeader } from '../dialect.ts';
 import type { BackgroundRuns } from './background.ts';
+import { inputItemsFidelity, retrieveFidelity } from './fidelity.ts';
 import { invalid } from './fields.ts';
 import { replay } from './replay.ts';
 import type { ResponseObject } from './response.ts';
@@ -23,10 +26,13 @@ interface Target {
 export function retrieve(call: Call, parts: StoredParts): Reply {
   const target = targetOf(call);
   const stored = storedOf(target, parts);
-  if (target.action === 'input_items') return json(inputItems(call.query, stored.input));
+  if (target.action === 'input_items') {
+    return json(inputItems(call.query, stored.input), 200, notices(call.query, inputItemsFidelity));
+  }
   if (target.action !== undefined) throw notFound(call);
   const response = stored.response as ResponseObject;
-  if (!isTrue(call.query.get('stream'))) return json(response);
+  const headers = notices(call.query, retrieveFidelity);
+  if (!isTrue(call.query.get('stream'))) return json(response, 200, headers);
   if (call.query.has('starting_after')) {
     const instead = 'a stored answer is told anew, with other numbers than when it was made';
     throw new AppError('unsupported', { feature: 'starting_after', instead });
@@ -36,7 +42,7 @@ export function retrieve(call: Call, parts: StoredParts): Reply {
     return parts.store.get(target.id)?.response as ResponseObject | undefined;
   };
   const keepAlive = { milliseconds: patienceMs, filler: commentFrame('keepalive') };
-  return { status: 200, headers: sseHeaders, stream: replay(response, finished), keepAlive };
+  return { status: 200, headers: { ...sseHeaders, ...headers }, stream: replay(response, finished), keepAlive };
 }
 
 export function forget(call: Call, parts: StoredParts): Reply {
@@ -78,6 +84,10 @@ function decoded(id: string): string {
   } catch {
     return id;
   }
+}
+
+function notices(query: URLSearchParams, table: EndpointFidelity): Headers {
+  return ignoredHeader(ignoredFields(Object.fromEntries(query), table));
 }
 
 function isTrue(value: string | null): boolean {

@@ -35,10 +35,13 @@ const model: TextModel = {
   contextSize: 4096,
   trainedContext: 8192,
   vocabularySize: 32_000,
+  vocabularyType: 2,
+  embeddingLength: 512,
   parameters: 1,
   sizeBytes: 1,
   description: '',
   chatTemplate: undefined,
+  specialTokens: { bos: '<s>', eos: '</s>' },
   inputs: { image: false, audio: false },
 };
 
@@ -89,6 +92,7 @@ export function scriptedText(script: Script, own: Partial<TextService> = {}) {
       ...Array.from(words, (each) => each.codePointAt(0) ?? 0),
     ],
     detokenize: async (tokens) => String.fromCodePoint(...tokens),
+    pieces: async (tokens) => tokens.map((token) => String.fromCodePoint(token)),
     check: () => '',
     standing: () => undefined,
     exclusively: (_, work) => work(),

@@ -69,9 +69,10 @@ async function receive(message: ToWorker): Promise<void> {
       return;
     }
     case 'tokenize':
-      await answer(message.id, async () =>
-        Array.from(await vocabulary.tokenizeAside(message.text, { addSpecial: message.addSpecial })),
-      );
+      await answer(message.id, async () => Array.from(await vocabulary.tokenizeAside(message.text, message)));
+      return;
+    case 'pieces':
+      await answer(message.id, () => message.tokens.map((token) => vocabulary.piece(token)));
       return;
     case 'detokenize':
       await answer(message.id, () => vocabulary.detokenize(message.tokens, message.renderSpecial));

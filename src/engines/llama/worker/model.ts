@@ -1,4 +1,5 @@
 import type { Watch } from '../../host/vital-signs.ts';
+import { contextSizeFor } from '../context-size.ts';
 import { cacheTypes, type LoadedModel, type LoadOptions } from '../load-options.ts';
 import { Context } from './context.ts';
 import { withCopiedLetGo } from './copied-weights.ts';
@@ -55,7 +56,7 @@ export async function loadModel(
     throw new Error('this is an embedding model (it has no decoder); it cannot generate text');
   }
   const trainedContext = options.trainedContextOverride || native.modelTrainedContext(model);
-  const contextSize = options.contextSizeGiven ? options.contextSize : Math.min(options.contextSize, trainedContext);
+  const contextSize = contextSizeFor(options, trainedContext);
   const vocabulary = new Vocabulary(native, native.modelVocabulary(model), options);
   const params = contextParams(native, model, options, contextSize, trainedContext, notes);
   const width = native.modelInputWidth(model);
@@ -204,10 +205,13 @@ function describe({ native, cpuVariant }: Engine, model: Pointer, found: Found):
     contextSize: found.contextSize,
     trainedContext: found.trainedContext,
     vocabularySize: found.vocabulary.size,
+    vocabularyType: native.vocabularyType(found.vocabulary.pointer),
+    embeddingLength: native.modelWidth(model),
     parameters,
     sizeBytes: Number(native.modelSize(model)),
     description: withSize(said, parameters),
     chatTemplate: native.modelTemplate(model, null),
+    specialTokens: found.vocabulary.specialTokens,
     layers,
     gpuLayers: Math.min(found.gpuLayers, layers + 1),
     devices: found.gpus.map((device) => `${native.deviceName(device)}: ${native.deviceDescription(device)}`),

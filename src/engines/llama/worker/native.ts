@@ -145,6 +145,7 @@ function bind({ base, ggml, llama, backendFolder: folder, layout }: Libraries) {
     modelSize: declare<(model: Pointer) => number>(llama, 'uint64 llama_model_size(void *model)'),
     modelLayers: declare<(model: Pointer) => number>(llama, 'int32 llama_model_n_layer(void *model)'),
     /** How many numbers a place of the input takes, where it is no token. */
+    modelWidth: declare<(model: Pointer) => number>(llama, 'int32 llama_model_n_embd(void *model)'),
     modelInputWidth: declare<(model: Pointer) => number>(llama, 'int32 llama_model_n_embd_inp(void *model)'),
     modelTrainedContext: declare<(model: Pointer) => number>(llama, 'int32 llama_model_n_ctx_train(void *model)'),
     modelTemplate: declare<(model: Pointer, name: string | null) => string | null>(
@@ -226,6 +227,7 @@ function bind({ base, ggml, llama, backendFolder: folder, layout }: Libraries) {
     ),
 
     vocabularySize: declare<(vocabulary: Pointer) => number>(llama, 'int32 llama_vocab_n_tokens(void *vocab)'),
+    vocabularyType: declare<(vocabulary: Pointer) => number>(llama, 'int32 llama_vocab_type(void *vocab)'),
     tokenBos: declare<(vocabulary: Pointer) => number>(llama, 'int32 llama_vocab_bos(void *vocab)'),
     tokenEos: declare<(vocabulary: Pointer) => number>(llama, 'int32 llama_vocab_eos(void *vocab)'),
     tokenEot: declare<(vocabulary: Pointer) => number>(llama, 'int32 llama_vocab_eot(void *vocab)'),

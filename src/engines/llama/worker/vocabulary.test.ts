@@ -51,6 +51,25 @@ describe('a vocabulary', () => {
     expect(vocabulary.detokenize(tokens, true)).toBe('Hi<|im_end|>');
   });
 
+  test('tells each token by itself, in bytes where it is only a part of a character', () => {
+    const [end = -1] = vocabulary.tokenize('<|im_end|>', { addSpecial: false });
+    expect(vocabulary.piece(end)).toBe('<|im_end|>');
+    const text = 'Hi ꙮ';
+    const pieces = Array.from(vocabulary.tokenize(text, { addSpecial: false }), (token) => vocabulary.piece(token));
+    expect(pieces.some((piece) => typeof piece !== 'string')).toBe(true);
+    expect(Buffer.concat(pieces.map((piece) => Buffer.from(piece as string))).toString()).toBe(text);
+    expect(vocabulary.piece(-1)).toBe('');
+    expect(vocabulary.piece(vocabulary.size)).toBe('');
+  });
+
+  test('tells the texts around a text', () => {
+    const { bos, eos } = vocabulary.specialTokens;
+    expect(eos).not.toBe('');
+    for (const text of [bos, eos].filter((each) => each !== '')) {
+      expect(vocabulary.tokenize(text, { addSpecial: false })).toHaveLength(1);
+    }
+  });
+
   test('knows its end tokens', () => {
     const [end = -1] = vocabulary.tokenize('<|im_end|>', { addSpecial: false });
     expect(vocabulary.isEnd(end)).toBe(true);

@@ -1,14 +1,11 @@
+import { isUtf8 } from 'node:buffer';
+import type { TokenizeOptions, TokenPiece } from '../../../core/text-engine.ts';
 import type { Native } from './native.ts';
 import type { Pointer } from './structs.ts';
 
 const emptyBytes = new Uint8Array(0);
 /** Characters from which on a text is worth the way to another thread. */
 const longText = 32_768;
-
-export interface TokenizeOptions {
-  readonly addSpecial: boolean;
-  readonly parseSpecial?: boolean;
-}
 
 function foundTokens(tokens: Int32Array, count: number): Int32Array {
   if (count < 0) throw new Error(`the tokenizer wants room for ${-count} tokens`);
@@ -19,6 +16,8 @@ function foundTokens(tokens: Int32Array, count: number): Int32Array {
 export class Vocabulary {
   readonly size: number;
   readonly bos: number;
+  /** The texts of the tokens that begin and end a text; empty where there is none. */
+  readonly specialTokens: { readonly bos: string; readonly eos: string };
   readonly endTokens: readonly number[];
   readonly addsBos: boolean;
   readonly #isEnd: Uint8Array;
@@ -38,6 +37,8 @@ export class Vocabulary {
     this.#isEnd = new Uint8Array(this.size);
     for (let token = 0; token < this.size; token += 1) if (native.isEndToken(pointer, token)) this.#isEnd[token] = 1;
     for (const token of [native.tokenEos(pointer), native.tokenEot(pointer)]) if (token >= 0) this.#isEnd[token] = 1;
+    const text = (token: number) => Buffer.from(this.bytes(token, true)).toString();
+    this.specialTokens = { bos: text(this.bos), eos: text(native.tokenEos(pointer)) };
     this.endTokens = [...this.#isEnd.keys()].filter((token) => this.#isEnd[token] === 1);
   }
 
@@ -81,6 +82,12 @@ export class Vocabulary {
     const made = this.#read(token, renderSpecial);
     cache[token] = made;
     return made;
+  }
+
+  /** A token by itself: its text, special or not, or its bytes where they are only a part of a character. */
+  piece(token: number): TokenPiece {
+    const bytes = Buffer.from(this.bytes(token, true));
+    return isUtf8(bytes) ? bytes.toString() : [...bytes];
   }
 
   detokenize(tokens: ArrayLike<number>, renderSpecial: boolean): string {

@@ -10,10 +10,13 @@ export const model: TextModel = {
   contextSize: 4096,
   trainedContext: 8192,
   vocabularySize: 32_000,
+  vocabularyType: 2,
+  embeddingLength: 512,
   parameters: 8_030_000_000,
   sizeBytes: 4_912_898_304,
   description: '',
   chatTemplate: '{{ messages }}<think>',
+  specialTokens: { bos: '<s>', eos: '</s>' },
   inputs: { image: false, audio: false },
 };
 

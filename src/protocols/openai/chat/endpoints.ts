@@ -7,7 +7,7 @@ import { ticketFor } from '../../ticket.ts';
 import { notices, streamed, whole } from '../answer.ts';
 import { type Envelope, envelopeHead } from '../envelope.ts';
 import { openaiFamily } from '../errors.ts';
-import { chatFidelity } from '../fidelity.ts';
+import { chatFidelity, inputTokensFidelity } from '../fidelity.ts';
 import { chatChoice } from './choice.ts';
 import { type ChatQuestion, decodeChat } from './decode.ts';
 import { encodeChatReply } from './reply.ts';
@@ -78,8 +78,9 @@ function newEnvelope(object: string, { serviceTier }: ChatQuestion, parts: Diale
 
 async function countTokens(call: Call, parts: DialectParts): Promise<Reply> {
   const body = parts.applyDefaults(jsonObject(call.body, { empty: 'refuse' }));
-  const { request } = await decodeChat(body, parts, call.signal);
+  const { request, ignored } = await decodeChat(body, parts, call.signal);
   const tokens = await parts.chat.countTokens(request);
   refuseWithoutModel(parts.text.state());
-  return json({ object: 'response.input_tokens', input_tokens: tokens }, 200, uncountedHeaders(request));
+  const headers = { ...notices(body, inputTokensFidelity, ignored), ...uncountedHeaders(request) };
+  return json({ object: 'response.input_tokens', input_tokens: tokens }, 200, headers);
 }

@@ -1,0 +1,160 @@
+import { describe, expect, test } from 'vitest';
+import { type App, createApp } from './app.ts';
+import { chooseAdapter, loadAdapter } from './chat/adapters/load.ts';
+import { defaultSettings, type Settings } from './config/flags.ts';
+import { asAppError } from './core/errors.ts';
+import type { TextState } from './core/text-service.ts';
+import { fakeEngine } from './engines/fake/engine.ts';
+import { noTextEngine } from './engines/none.ts';
+import type { Call, Endpoint, Reply } from './http/call.ts';
+import { router } from './http/router.ts';
+import { callOf } from './protocols/testing/doubles.ts';
+
+/** The whole server but for its socket and its model, which is none, or as the test says. */
+async function appOf(state: TextState, own: Partial<Settings> = {}): Promise<App> {
+  const engine = fakeEngine({ script: () => ({ pieces: ['Hello'] }), pace: (next) => next() });
+  if (state.type !== 'ready') engine.become(state);
+  const adapter = chooseAdapter(await loadAdapter('ChatML', async () => undefined), undefined);
+  return createApp({
+    settings: { ...defaultSettings, ...own },
+    engine: state.type === 'none' ? noTextEngine(4096) : engine,
+    format: { adapter, templateText: undefined, template: async () => undefined, templateTools: false },
+    product: { name: 'Parley', version: '1.2.3' },
+    observer: {},
+    warn: () => undefined,
+    onError: () => undefined,
+    shutdown: () => undefined,
+  });
+}
+
+interface Told {
+  readonly status: number;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly text: string;
+}
+
+async function told(endpoint: Endpoint, call: Call): Promise<Told> {
+  const reply: Reply = await Promise.resolve()
+    .then(() => endpoint.handle(call))
+    .catch((error: unknown) => {
+      if (asAppError(error).code === 'internal') throw error;
+      return endpoint.family.errorReply(asAppError(error));
+    });
+  let text = 'body' in reply ? String(reply.body) : '';
+  if ('stream' in reply) for await (const frame of reply.stream) text += frame;
+  return { status: reply.status, headers: reply.headers ?? {}, text };
+}
+
+async function ask(app: App, method: string, path: string, body: unknown = ''): Promise<Told> {
+  const endpoint = router(app.endpoints).find(method, path);
+  if (!endpoint) throw new Error(`nobody answers ${method} ${path}`);
+  return told(endpoint, callOf(path, body, { method }));
+}
+
+const ready: TextState = { type: 'ready', model: {} as never };
+const none: TextState = { type: 'none' };
+const loading: TextState = { type: 'loading', name: 'mini', progress: 0.5 };
+const failed: TextState = { type: 'failed', name: 'mini', reason: 'the file is cut off' };
+
+/** Where a server says how it is, trouble is the answer. */
+const complains = new Set(['/health', '/v1/health']);
+
+describe.each([ready, none, loading, failed])('a server whose text model is $type', (state) => {
+  test('answers every path that only tells something', async () => {
+    const app = await appOf(state);
+    for (const endpoint of app.endpoints.filter(({ method, match }) => method === 'GET' && match !== 'rest')) {
+      const { status } = await told(endpoint, callOf(endpoint.path, '', { method: 'GET' }));
+      if (!complains.has(endpoint.path)) expect(status, `GET ${endpoint.path}`).toBeLessThan(502);
+    }
+  });
+
+  test('is told apart by its health', async () => {
+    const expected = { ready: 200, none: 200, loading: 503, failed: 500 }[state.type];
+    expect((await ask(await appOf(state), 'GET', '/health')).status).toBe(expected);
+  });
+
+  test('lists its models in every dialect', async () => {
+    const app = await appOf(state);
+    const there = state.type === 'ready' || state.type === 'loading';
+    expect(JSON.parse((await ask(app, 'GET', '/api/tags')).text).models).toHaveLength(there ? 1 : 0);
+    expect(JSON.parse((await ask(app, 'GET', '/v1/models')).text).data).toHaveLength(1);
+    expect(JSON.parse((await ask(app, 'GET', '/api/extra/version')).text).llm).toBe(there);
+  });
+});
+
+const chat = { messages: [{ role: 'user', content: 'Hi' }], max_tokens: 5 };
+
+/** A request of each dialect, and the shape of its failures. */
+const requests: readonly [path: string, body: object, failure: object][] = [
+  ['/v1/chat/completions', chat, { error: { message: expect.any(String), type: expect.any(String) } }],
+  ['/v1/completions', { prompt: 'Hi' }, { error: { message: expect.any(String), type: expect.any(String) } }],
+  ['/completions', { prompt: 'Hi', n_predict: 5 }, { error: { code: expect.any(Number), type: expect.any(String) } }],
+  ['/completion', { prompt: 'Hi' }, { error: { code: expect.any(Number), type: expect.any(String) } }],
+  ['/infill', { input_prefix: '', input_suffix: '' }, { error: { code: expect.any(Number) } }],
+  ['/tokenize', { content: 'Hi' }, { error: { code: expect.any(Number) } }],
+  ['/detokenize', { tokens: [1] }, { error: { code: expect.any(Number) } }],
+  ['/v1/responses', { input: 'Hi' }, { error: { message: expect.any(String) } }],
+  ['/v1/messages', chat, { type: 'error', error: { type: expect.any(String), message: expect.any(String) } }],
+  ['/v1/messages/count_tokens', chat, { type: 'error', error: { type: expect.any(String) } }],
+  ['/api/chat', { model: 'm', messages: chat.messages, stream: false }, { error: expect.any(String) }],
+  ['/api/generate', { model: 'm', prompt: 'Hi', stream: false }, { error: expect.any(String) }],
+  ['/api/generate', { model: 'm' }, { error: expect.any(String) }],
+  ['/api/show', { model: 'm' }, { error: expect.any(String) }],
+];
+
+test.each(requests)('after a failed load %s is refused in the words of its dialect', async (path, body, failure) => {
+  const { status, text, headers } = await ask(await appOf(failed), 'POST', path, body);
+  expect(status).toBeGreaterThanOrEqual(500);
+  expect(headers['content-type']).toMatch('application/json');
+  expect(JSON.parse(text)).toMatchObject(failure);
+  expect(text).toContain('the file is cut off');
+});
+
+test.each(requests)('without a model %s is refused in the words of its dialect', async (path, body, failure) => {
+  const { status, text } = await ask(await appOf(none), 'POST', path, body);
+  expect(status).toBeGreaterThanOrEqual(404);
+  expect(JSON.parse(text)).toMatchObject(failure);
+});
+
+test('without a model the native API answers with an empty text, as its clients expect', async () => {
+  const { status, text } = await ask(await appOf(none), 'POST', '/api/v1/generate', { prompt: 'Hi' });
+  expect(status).toBe(200);
+  expect(JSON.parse(text)).toMatchObject({ results: [{ text: '' }] });
+});
+
+test('every endpoint refuses a body that is none without failing itself', async () => {
+  const app = await appOf(ready);
+  for (const endpoint of app.endpoints.filter(({ method, match }) => method !== 'GET' && match !== 'rest')) {
+    for (const body of ['{', '[]', 'null', '5', '']) {
+      const { status } = await told(endpoint, callOf(endpoint.path, body, { method: endpoint.method }));
+      expect(status, `${endpoint.method} ${endpoint.path} ${body}`).toBeLessThan(502);
+    }
+  }
+});
+
+test('what the settings say about requests reaches them under the names of their dialect', async () => {
+  const app = await appOf(ready, { gendefaults: { temperature: 0.123, seed: 77, steps: 8 } });
+  const settings = async (body: object) => {
+    const { text } = await ask(app, 'POST', '/completion', { prompt: 'Hi', ...body });
+    return JSON.parse(text).generation_settings;
+  };
+  expect(await settings({})).toMatchObject({ temperature: 0.123, seed: 77 });
+  expect(await settings({ temperature: 1, seed: 5 })).toMatchObject({ temperature: 1, seed: 5 });
+  const forced = await appOf(ready, { gendefaults: { seed: 77 }, gendefaultsoverwrite: true });
+  const { text } = await ask(forced, 'POST', '/completion', { prompt: 'Hi', seed: 5 });
+  expect(JSON.parse(text).generation_settings.seed).toBe(77);
+});
+
+test('the list of endpoints has a line for each of them', async () => {
+  const app = await appOf(ready);
+  const { text } = await ask(app, 'GET', '/api');
+  for (const { path } of app.endpoints.filter(({ match }) => match !== 'rest')) expect(text).toContain(path);
+});
+
+test('two dialects share one short path, and each is answered in its own form', async () => {
+  const app = await appOf(ready);
+  const ours = await ask(app, 'POST', '/completions', { prompt: 'Hi', n_predict: 5 });
+  expect(JSON.parse(ours.text)).toMatchObject({ content: 'Hello', stop: true });
+  const theirs = await ask(app, 'POST', '/completions', { prompt: 'Hi', max_tokens: 5 });
+  expect(JSON.parse(theirs.text)).toMatchObject({ object: 'text_completion', choices: [{ text: 'Hello' }] });
+});

@@ -1,0 +1,135 @@
+import { parse, tokenize } from './template-library.ts';
+import { readingRules } from './template-runtime.ts';
+
+/** What is wrong with a template, and where: both numbers count from 1. */
+export interface TemplateFault {
+  readonly line: number;
+  readonly column: number;
+  /** The tag in question, in short. */
+  readonly near: string;
+  readonly reason: string;
+}
+
+interface Tag {
+  readonly start: number;
+  readonly text: string;
+  readonly closed: boolean;
+}
+
+interface Token {
+  readonly type: string;
+}
+
+/**
+ * Looks for the place of a fault, of which the library tells only the reason: which tag it cannot read, or behind which it
+ * gave up. Undefined for a template that can be read.
+ */
+export function templateFault(source: string): TemplateFault | undefined {
+  const tags = tagsOf(source);
+  let tokens: readonly Token[];
+  try {
+    tokens = tokenize(source, readingRules) as readonly Token[];
+  } catch (error) {
+    return faultAt(source, tags.find(isUnreadable) ?? tags.at(-1), reasonOf(error));
+  }
+  let reached = 0;
+  const watched = new Proxy(tokens, {
+    get(list, key, receiver) {
+      const index = typeof key === 'string' ? Number(key) : Number.NaN;
+      if (index > reached) reached = index;
+      return Reflect.get(list, key, receiver);
+    },
+  });
+  try {
+    parse(watched);
+    return undefined;
+  } catch (error) {
+    const open = reached >= tokens.length ? unclosedBlock(tags) : undefined;
+    if (open) return faultAt(source, open, 'it has no end');
+    const opened = tokens.slice(0, reached + 1).filter(({ type }) => type.startsWith('Open') && tagTokens.has(type));
+    return faultAt(source, tags.filter(isCode)[opened.length - 1], reasonOf(error));
+  }
+}
+
+const tagTokens: ReadonlySet<string> = new Set(['OpenStatement', 'OpenExpression']);
+const closings: Readonly<Record<string, string>> = { '{{': '}}', '{%': '%}', '{#': '#}' };
+
+function tagsOf(source: string): readonly Tag[] {
+  const tags: Tag[] = [];
+  const opening = /\{[{%#]/g;
+  for (let found = opening.exec(source); found; found = opening.exec(source)) {
+    const end =
+      found[0] === '{#' ? commentEnd(source, opening.lastIndex) : codeEnd(source, opening.lastIndex, found[0]);
+    tags.push({ start: found.index, text: source.slice(found.index, end), closed: end !== undefined });
+    if (end === undefined) break;
+    opening.lastIndex = end;
+  }
+  return tags;
+}
+
+function commentEnd(source: string, from: number): number | undefined {
+  const end = source.indexOf('#}', from);
+  return end === -1 ? undefined : end + 2;
+}
+
+/** A tag ends behind its texts and objects: neither hides the end, and neither shows a false one. */
+function codeEnd(source: string, from: number, opening: string): number | undefined {
+  let depth = 0;
+  for (let at = from; at < source.length; at += 1) {
+    const character = source[at];
+    if (character === '"' || character === "'") {
+      at = textEnd(source, at);
+    } else if (depth === 0 && source.startsWith(closings[opening] as string, at)) {
+      return at + 2;
+    } else if (character === '{') depth += 1;
+    else if (character === '}' && depth > 0) depth -= 1;
+  }
+  return undefined;
+}
+
+function textEnd(source: string, from: number): number {
+  for (let at = from + 1; at < source.length; at += 1) {
+    if (source[at] === '\\') at += 1;
+    else if (source[at] === source[from]) return at;
+  }
+  return source.length;
+}
+
+function isUnreadable({ text, closed }: Tag): boolean {
+  if (!closed) return true;
+  try {
+    tokenize(text, readingRules);
+    return false;
+  } catch {
+    return true;
+  }
+}
+
+const isCode = ({ text }: Tag): boolean => !text.startsWith('{#');
+
+/** The innermost block without an end; `set` is a block only where it has no value. */
+function unclosedBlock(tags: readonly Tag[]): Tag | undefined {
+  const open: Tag[] = [];
+  for (const tag of tags) {
+    const word = /^\{%[-+]?\s*(\w+)/.exec(tag.text)?.[1] ?? '';
+    if (word.startsWith('end')) open.pop();
+    else if (blocks.has(word) || (word === 'set' && !tag.text.includes('='))) open.push(tag);
+  }
+  return open.at(-1);
+}
+
+const blocks: ReadonlySet<string> = new Set(['if', 'for', 'macro', 'call', 'filter', 'generation']);
+const longest = 60;
+
+function faultAt(source: string, tag: Tag | undefined, reason: string): TemplateFault {
+  const before = source.slice(0, tag?.start ?? 0).split('\n');
+  const [first = ''] = (tag?.text ?? '').split('\n');
+  const near = first.length > longest ? `${first.slice(0, longest)}…` : first;
+  return { line: before.length, column: (before.at(-1)?.length ?? 0) + 1, near, reason };
+}
+
+function reasonOf(error: unknown): string {
+  // The library stumbles where it expects more than there is.
+  if (error instanceof TypeError) return 'it is not complete';
+  return (error as Error).message.replace(/^Parser Error: /, '').replace(/\.$/, '');
+}

@@ -1,0 +1,38 @@
+import { expect, test } from 'vitest';
+import { type EndpointFidelity, ignoredFields } from './fidelity.ts';
+
+const table: EndpointFidelity = {
+  dialect: 'Some API',
+  endpoint: 'POST /some',
+  fields: [
+    { field: 'user', handling: 'ignored' },
+    { field: 'text.verbosity', handling: 'ignored' },
+    { field: 'options.deep.er', handling: 'ignored' },
+    { field: 'model', handling: 'honoured' },
+    { field: 'lora', handling: 'refused' },
+    { field: 'think', handling: 'approximated' },
+  ],
+};
+
+test.each([
+  [{}, []],
+  [{ user: 'me', model: 'm', lora: 1, think: true }, ['user']],
+  [{ user: '' }, ['user']],
+  [{ user: false }, ['user']],
+  [{ user: null }, []],
+  [{ user: undefined }, []],
+  [{ text: { verbosity: 'low' } }, ['text.verbosity']],
+  [{ text: { verbosity: null } }, []],
+  [{ text: { format: {} } }, []],
+  [{ text: 'verbosity' }, []],
+  [{ text: null }, []],
+  [{ options: { deep: { er: 1 } }, user: 1 }, ['user', 'options.deep.er']],
+  [{ 'text.verbosity': 1 }, []],
+])('of %j the fields %j have no effect', (body, expected) => {
+  expect(ignoredFields(body, table)).toEqual(expected);
+});
+
+test('what every object has by birth was not sent', () => {
+  const fields = [{ field: 'toString', handling: 'ignored' as const }];
+  expect(ignoredFields({}, { ...table, fields })).toEqual([]);
+});

@@ -1,0 +1,82 @@
+import fc from 'fast-check';
+import { expect, test } from 'vitest';
+import { defaultSampling } from '../../core/sampling-fields.ts';
+import { samplerNames, withSamplers } from './samplers.ts';
+
+const lively = { ...defaultSampling, dryMultiplier: 1, nSigma: 2, minP: 0.1, xtcProbability: 0.5, adaptiveTarget: 0.4 };
+
+test('nothing said leaves everything as it is', () => {
+  expect(withSamplers(lively, undefined)).toBe(lively);
+  expect(withSamplers(lively, null)).toBe(lively);
+});
+
+test.each([
+  [
+    ['top_k', 'temperature'],
+    ['top-k', 'temperature'],
+  ],
+  [
+    ['temperature', 'top_k'],
+    ['temperature', 'top-k'],
+  ],
+  ['kt', ['top-k', 'temperature']],
+  [
+    ['penalties', 'top_p', 'min_p'],
+    ['repetition', 'top-p'],
+  ],
+  [['typ_p'], ['typical']],
+  [
+    ['nucleus', 'temp'],
+    ['top-p', 'temperature'],
+  ],
+  [['infill', 'nobody'], []],
+  ['', []],
+  [[], []],
+])('%j runs %j', (samplers, order) => {
+  expect(withSamplers(lively, samplers).order).toEqual(order);
+});
+
+test('what is not named is off', () => {
+  expect(withSamplers(lively, ['top_k'])).toMatchObject({
+    dryMultiplier: 0,
+    nSigma: 0,
+    topP: 1,
+    minP: 0,
+    xtcProbability: 0,
+    temperature: 1,
+    adaptiveTarget: -1,
+  });
+});
+
+test('of two samplers in one place only the named one stays', () => {
+  expect(withSamplers(lively, ['min_p'])).toMatchObject({ minP: 0.1, topP: 1, order: ['top-p'] });
+  expect(withSamplers(lively, ['top_p'])).toMatchObject({ minP: 0, topP: 0.9, order: ['top-p'] });
+  expect(withSamplers(lively, ['top_n_sigma'])).toMatchObject({ nSigma: 2, temperature: 1, order: ['temperature'] });
+});
+
+test('all letters together change nothing but the order', () => {
+  const { order, ...rest } = withSamplers(lively, 'edskypmxta');
+  const { order: _, ...before } = lively;
+  expect(rest).toEqual(before);
+  expect(new Set(order)).toEqual(new Set(['repetition', 'temperature', 'top-k', 'typical', 'top-p']));
+});
+
+test.each([5, {}, [1], [['top_k']]])('%j is refused', (value) => {
+  expect(() => withSamplers(lively, value)).toThrow('samplers must be an array of names, or a text of letters.');
+});
+
+test('no stage runs twice, whatever is named', () => {
+  const name = fc.constantFrom('top_k', 'top-k', 'top_p', 'min_p', 'temp', 'temperature', 'typical', 'dry', 'xtc', 'x');
+  fc.assert(
+    fc.property(fc.array(name), (samplers) => {
+      const { order } = withSamplers(lively, samplers);
+      expect(new Set(order).size).toBe(order.length);
+    }),
+  );
+});
+
+test('the names of what runs can be sent again', () => {
+  const chosen = withSamplers(lively, ['temperature', 'top_k', 'top_p', 'min_p', 'dry', 'xtc']);
+  expect(samplerNames(chosen)).toEqual(['dry', 'temperature', 'top_n_sigma', 'top_k', 'top_p', 'min_p', 'xtc']);
+  expect(withSamplers(chosen, samplerNames(chosen)).order).toEqual(chosen.order);
+});

@@ -1,0 +1,73 @@
+import { expect, test } from 'vitest';
+import { AppError } from '../../core/errors.ts';
+import { type Endpoint, json } from '../../http/call.ts';
+import { callOf } from '../testing/doubles.ts';
+import { llamacppFamily } from './errors.ts';
+import { answeringBoth } from './shared-path.ts';
+import { bodyOf } from './testing/world.ts';
+
+const endpoint = (path: string, own: Partial<Endpoint>): Endpoint => ({
+  method: 'POST',
+  match: 'exact',
+  path,
+  access: 'guarded',
+  queued: true,
+  summary: 'Continue texts.',
+  family: { name: 'others', title: '', errorReply: ({ status }) => json('their failure', status) },
+  handle: () => json(path),
+  ...own,
+});
+
+const others = endpoint('/completions', {});
+const ours = endpoint('/completion', { family: llamacppFamily });
+const both = answeringBoth(others, ours);
+const ask = async (body: unknown) => bodyOf(await both.handle(callOf('/completions', body)));
+
+test.each([{ n_predict: 5 }, { cache_prompt: false }, { id_slot: 0 }, { n_probs: 2 }, { return_tokens: true }])(
+  '%j is the speech of the llama.cpp server',
+  async (body) => {
+    expect(await ask({ prompt: 'x', ...body })).toBe('/completion');
+  },
+);
+
+test.each([
+  {},
+  { max_tokens: 5 },
+  { n_predict: 5, model: 'm' },
+  { n_predict: 5, max_tokens: 5 },
+  { n_predict: null },
+  { prompt: '"n_predict"' },
+])('%j is not', async (body) => {
+  expect(await ask({ prompt: 'x', ...body })).toBe('/completions');
+});
+
+test.each(['', '{"n_predict"', '["n_predict"]'])('a body that is none (%j) is left to the others', async (body) => {
+  expect(await ask(body)).toBe('/completions');
+});
+
+test('a failure comes in the form that was asked in', async () => {
+  const failing = answeringBoth(others, {
+    ...ours,
+    handle: () => {
+      throw new AppError('invalid-field', { field: 'prompt', expected: 'a text' });
+    },
+  });
+  const reply = await failing.handle(callOf('/completions', { n_predict: 5 }));
+  expect(reply.status).toBe(400);
+  expect(await bodyOf(reply)).toEqual({
+    error: { code: 400, message: 'prompt must be a text.', type: 'invalid_request_error' },
+  });
+});
+
+test('a failure that nobody foresaw is not hidden from the server', async () => {
+  const broken = answeringBoth(others, { ...ours, handle: () => Promise.reject(new Error('a bug')) });
+  await expect(broken.handle(callOf('/completions', { n_predict: 5 }))).rejects.toThrow('a bug');
+});
+
+test('the list of endpoints tells both', () => {
+  expect(both).toMatchObject({
+    path: '/completions',
+    access: 'guarded',
+    summary: 'Continue texts. With the fields of the llama.cpp server it is another name for /completion.',
+  });
+});

@@ -1,0 +1,41 @@
+import { asAppError } from '../../core/errors.ts';
+import { jsonObject } from '../../http/body.ts';
+import type { Endpoint } from '../../http/call.ts';
+import { isAbsent } from '../controls/fields.ts';
+
+/** Fields that only clients of this dialect send, and those that only the others do. */
+const own = ['n_predict', 'cache_prompt', 'id_slot', 'n_probs', 'return_tokens'];
+const foreign = ['model', 'max_tokens'];
+
+/**
+ * Two dialects call one path: whoever asks in the words of this one is answered in its form, and everybody else as before.
+ * Failures keep the form, but for those that nobody foresaw, which have to be told to whoever runs the server.
+ */
+export function answeringBoth(others: Endpoint, ours: Endpoint): Endpoint {
+  return {
+    ...others,
+    summary: `${others.summary} With the fields of the llama.cpp server it is another name for ${ours.path}.`,
+    handle: async (call) => {
+      if (!speaksOurs(call.body)) return others.handle(call);
+      try {
+        return await ours.handle(call);
+      } catch (thrown) {
+        const error = asAppError(thrown);
+        if (error.code === 'internal') throw thrown;
+        return ours.family.errorReply(error);
+      }
+    },
+  };
+}
+
+function speaksOurs(body: Buffer): boolean {
+  // A long body need not be read twice to know that it has none of our words.
+  if (!own.some((name) => body.includes(`"${name}"`))) return false;
+  try {
+    const object = jsonObject(body, { empty: 'refuse' });
+    const has = (name: string): boolean => !isAbsent(object[name]);
+    return own.some(has) && !foreign.some(has);
+  } catch {
+    return false;
+  }
+}

@@ -1,0 +1,159 @@
+import { expect } from 'vitest';
+import type { JsonObject } from '../../http/body.ts';
+import { dialectParts, finishEvent, scriptedChat, scriptedText, seeing, startEvent } from '../testing/doubles.ts';
+import { asking, type Proof, proveFidelity } from '../testing/fidelity-proof.ts';
+import { messagesFidelity } from './fidelity.ts';
+import { messagesEndpoints } from './routes.ts';
+
+const script = [startEvent(), { type: 'text-delta', text: 'Hello' } as const, finishEvent()];
+
+function world() {
+  const counted: { request: object }[] = [];
+  const { chat, asked } = scriptedChat(script, {
+    countTokens: async (request) => {
+      counted.push({ request });
+      return 42;
+    },
+  });
+  const { text } = scriptedText([], { state: () => seeing() });
+  return {
+    // Ids count up, which would make two replies differ that are the same.
+    endpoints: messagesEndpoints(dialectParts({ text, chat, newId: (prefix) => `${prefix}1` })),
+    get asked() {
+      return [...asked, ...counted];
+    },
+  };
+}
+
+const png = 'iVBORw0KGgo=';
+const user = { role: 'user', content: 'Hi' };
+const tools = [{ name: 'f', input_schema: { type: 'object' } }];
+const calling = { role: 'assistant', content: [{ type: 'tool_use', id: 'c', name: 'f', input: { a: 1 } }] };
+const request = (value: object): object => ({ request: value });
+const conversation = (...messages: readonly object[]): object => request({ conversation: { messages } });
+const sends = (...content: readonly object[]): JsonObject => ({ messages: [{ role: 'user', content }] });
+const words = (text: string | RegExp): object => ({
+  content: [{ type: 'text', text: typeof text === 'string' ? text : expect.stringMatching(text) }],
+});
+const schema = { type: 'object', properties: {} };
+const format = { type: 'json_schema', schema };
+const low = { reasoning: { effort: 'low' }, controls: { reasoning: { type: 'share', share: 0.25 } } };
+
+const proofs: Readonly<Record<string, Proof>> = {
+  model: { send: { model: 'anything' }, same: true },
+  messages: {
+    send: { messages: [user, { role: 'user', content: 'there' }] },
+    asks: conversation(words(/Hi[\s\S]*there/)),
+    refuses: [{ messages: [] }],
+  },
+  'messages[].role: system': {
+    send: { messages: [{ role: 'system', content: 'Be brief' }, user] },
+    asks: conversation({ role: 'system', ...words('Be brief') }, { role: 'user' }),
+  },
+  'messages[]: last one of the assistant': {
+    send: { messages: [user, { role: 'assistant', content: 'It' }] },
+    asks: conversation({ role: 'user' }, { role: 'assistant', ...words('It') }),
+  },
+  'messages[].content[]: text': { send: sends({ type: 'text', text: 'Other' }), asks: conversation(words('Other')) },
+  'messages[].content[]: image': {
+    send: sends({ type: 'image', source: { type: 'base64', media_type: 'image/png', data: png } }),
+    asks: request({ conversation: { media: [{ kind: 'image', base64: png }] } }),
+    refuses: [sends({ type: 'image', source: { type: 'file', file_id: 'f1' } })],
+  },
+  'messages[].content[]: document': {
+    send: sends({ type: 'document', title: 'Log', source: { type: 'text', media_type: 'text/plain', data: 'Day 1' } }),
+    asks: conversation(words(/Log[\s\S]*Day 1/)),
+    refuses: [sends({ type: 'document', source: { type: 'url', url: 'https://a.example/b.pdf' } })],
+  },
+  'messages[].content[]: search_result': {
+    send: sends({ type: 'search_result', title: 'T', source: 'S', content: [{ type: 'text', text: 'found' }] }),
+    asks: conversation(words(/T[\s\S]*S[\s\S]*found/)),
+  },
+  'messages[].content[]: tool_use': {
+    send: { messages: [user, calling, { role: 'user', content: [{ type: 'tool_result', tool_use_id: 'c' }] }] },
+    asks: conversation({}, { toolCalls: [{ id: 'c', name: 'f', json: '{"a":1}' }] }, {}),
+  },
+  'messages[].content[]: tool_result': {
+    send: {
+      messages: [
+        user,
+        calling,
+        { role: 'user', content: [{ type: 'tool_result', tool_use_id: 'c', content: 'broke', is_error: true }] },
+      ],
+    },
+    asks: conversation({}, {}, { role: 'tool', callId: 'c', ...words(/^Error:[\s\S]*broke/) }),
+  },
+  'messages[].content[]: thinking': {
+    send: {
+      messages: [
+        user,
+        {
+          role: 'assistant',
+          content: [
+            { type: 'thinking', thinking: 'Hm', signature: 's' },
+            { type: 'text', text: 'a' },
+          ],
+        },
+        user,
+      ],
+    },
+    asks: conversation({}, { role: 'assistant', reasoning: 'Hm' }, {}),
+  },
+  'messages[].content[]: redacted_thinking': passedOver('redacted_thinking'),
+  'messages[].content[]: other kinds': passedOver('hologram'),
+  system: {
+    send: { system: [{ type: 'text', text: 'Be brief' }] },
+    asks: conversation({ role: 'system', ...words('Be brief') }, { role: 'user' }),
+  },
+  tools: { send: { tools }, asks: request({ conversation: { tools: [{ name: 'f' }] } }) },
+  tool_choice: {
+    beside: { tools },
+    send: { tool_choice: { type: 'auto', disable_parallel_tool_use: true } },
+    asks: request({ parallelToolCalls: false }),
+  },
+  thinking: {
+    send: { thinking: { type: 'enabled', budget_tokens: 9 } },
+    asks: request({
+      controls: { reasoning: { type: 'tokens', tokens: 9 } },
+      templateVariables: { enable_thinking: true },
+    }),
+  },
+  'output_config.effort': { send: { output_config: { effort: 'low' } }, asks: request(low) },
+  'output_config.format': {
+    send: { output_config: { format } },
+    asks: request({ output: { type: 'schema', schema } }),
+  },
+  output_format: { send: { output_format: format }, asks: request({ output: { type: 'schema', schema } }) },
+  max_tokens: { send: { max_tokens: 9 }, asks: request({ controls: { maxTokens: 9 } }) },
+  stream: { send: { stream: true }, tells: /^event: message_start/ },
+  temperature: { send: { temperature: 0.37 }, asks: request({ controls: { sampling: { temperature: 0.37 } } }) },
+  top_p: { send: { top_p: 0.37 }, asks: request({ controls: { sampling: { topP: 0.37 } } }) },
+  top_k: { send: { top_k: 3 }, asks: request({ controls: { sampling: { topK: 3 } } }) },
+  stop_sequences: { send: { stop_sequences: ['', 'x'] }, asks: request({ controls: { stop: ['x'] } }) },
+  genkey: { send: { genkey: 'K1' }, asks: { ticket: { genkey: 'K1' } } },
+  memory: { send: { memory: 'M' }, asks: request({ memory: 'M' }) },
+  'sampling controls of the native API': {
+    send: { min_p: 0.37, rep_pen: 1.37, seed: 3 },
+    asks: request({ controls: { sampling: { minP: 0.37, repetitionPenalty: 1.37, seed: 3 } } }),
+  },
+};
+
+function passedOver(type: string): Proof {
+  return { send: sends({ type: 'text', text: 'Hi' }, { type, data: 'x' }), named: 'messages[0].content[1]' };
+}
+
+for (const table of messagesFidelity) {
+  const [method = '', path = ''] = table.endpoint.split(' ');
+  const known = new Set(table.fields.map(({ field }) => field));
+  const own = table.fields.some(({ field, handling }) => field === 'max_tokens' && handling === 'ignored')
+    ? { ...proofs, max_tokens: { send: { max_tokens: 9 } } }
+    : proofs;
+  proveFidelity({
+    table,
+    base: { messages: [user] },
+    ask: asking(world, method, path),
+    proofs: Object.fromEntries(Object.entries(own).filter(([name]) => known.has(name))),
+    refusal: (reply) =>
+      expect(reply).toMatchObject({ type: 'error', error: { type: expect.any(String), message: expect.any(String) } }),
+  });
+}

@@ -1,0 +1,33 @@
+import { expect, test } from 'vitest';
+import { callOf } from '../testing/doubles.ts';
+import { shutdownEndpoint } from './shutdown.ts';
+
+async function ask(remoteAddress: string, allowed = true) {
+  let ended = false;
+  const shutdown = () => {
+    ended = true;
+  };
+  const { handle } = shutdownEndpoint(allowed ? shutdown : undefined);
+  const reply = await handle(callOf('/api/extra/shutdown', '', { remoteAddress }));
+  const body = 'body' in reply ? JSON.parse(String(reply.body)) : undefined;
+  return { ended, status: reply.status, body };
+}
+
+test.each(['127.0.0.1', '127.8.9.1', '::1', '::ffff:127.0.0.1', '::FFFF:127.0.0.1'])(
+  '%s may end it',
+  async (address) => {
+    expect(await ask(address)).toEqual({ ended: true, status: 200, body: { success: true } });
+    expect(await ask(address, false)).toEqual({ ended: false, status: 200, body: { success: false } });
+  },
+);
+
+test.each(['192.168.0.5', '128.0.0.1', '::2', 'fe80::1', '', '127.0.0.1.evil', 'x127.0.0.1'])(
+  '%j may not',
+  async (address) => {
+    expect(await ask(address)).toEqual({ ended: false, status: 200, body: { success: false } });
+  },
+);
+
+test('it asks for the key', () => {
+  expect(shutdownEndpoint(undefined)).toMatchObject({ access: 'guarded', match: 'exact', method: 'POST' });
+});

@@ -1,0 +1,72 @@
+import { expect, test } from 'vitest';
+import { router } from '../../http/router.ts';
+import { callOf, scriptedText } from '../testing/doubles.ts';
+import { type TokenParts, tokenEndpoints } from './tokens.ts';
+
+async function ask(path: string, body: unknown, own: Partial<TokenParts> = {}) {
+  const parts: TokenParts = { service: scriptedText([]).text, schemaToGrammar: () => 'root ::= "a"', ...own };
+  const endpoint = router(tokenEndpoints(parts)).find('POST', path);
+  const reply = await endpoint?.handle(callOf(path, body));
+  if (!reply || !('body' in reply)) throw new Error('no reply');
+  return [reply.status, JSON.parse(String(reply.body))];
+}
+
+test.each(['/api/extra/tokencount', '/api/extra/tokenize'])('%s counts the tokens of a text', async (path) => {
+  expect(await ask(path, { prompt: 'Hi' })).toEqual([200, { value: 3, ids: [1, 72, 105], prompt: 'Hi' }]);
+  expect(await ask(path, { prompt: 'Hi', special: false })).toEqual([200, { value: 2, ids: [72, 105], prompt: 'Hi' }]);
+  expect(await ask(path, {})).toEqual([200, { value: 1, ids: [1], prompt: '' }]);
+});
+
+test.each(['', '{', '[]', { prompt: 5 }, { prompt: 'x', special: 'maybe' }])('a count of %j is -1', async (body) => {
+  expect(await ask('/api/extra/tokencount', body)).toEqual([400, { value: -1 }]);
+});
+
+test('a chat is counted as the prompt that it becomes, unless there is a prompt', async () => {
+  const renderChat = async (messages: readonly unknown[]) => `${messages.length} turns`;
+  const messages = [{ role: 'user', content: 'Hi' }];
+  const [status, body] = await ask('/api/extra/tokencount', { messages }, { renderChat });
+  expect([status, body.prompt, body.value]).toEqual([200, '1 turns', 8]);
+  expect((await ask('/api/extra/tokencount', { messages, prompt: 'x' }, { renderChat }))[1].prompt).toBe('x');
+  expect(await ask('/api/extra/tokencount', { messages })).toEqual([400, { value: -1 }]);
+});
+
+test('tokens become their text', async () => {
+  expect(await ask('/api/extra/detokenize', { ids: [72, 105] })).toEqual([200, { result: 'Hi', success: true }]);
+  expect(await ask('/api/extra/detokenize', {})).toEqual([200, { result: '', success: true }]);
+});
+
+test.each([
+  '{',
+  { ids: 'x' },
+  { ids: [1.5] },
+  { ids: [-1] },
+  { ids: [2 ** 31] },
+  { ids: ['1'] },
+  { ids: Array(65_536).fill(1) },
+])('a list that is none has no text', async (body) => {
+  expect(await ask('/api/extra/detokenize', body)).toEqual([400, { result: '', success: false }]);
+});
+
+test('a schema stands in its field, or is the body itself', async () => {
+  const seen: unknown[] = [];
+  const schemaToGrammar = (schema: unknown) => {
+    seen.push(schema);
+    return 'root ::= "a"';
+  };
+  const path = '/api/extra/json_to_grammar';
+  expect(await ask(path, { schema: { a: 1 } }, { schemaToGrammar })).toEqual([
+    200,
+    { result: 'root ::= "a"', success: true },
+  ]);
+  await ask(path, { type: 'object' }, { schemaToGrammar });
+  expect(seen).toEqual([{ a: 1 }, { type: 'object' }]);
+  expect(await ask(path, '{', { schemaToGrammar })).toEqual([400, { result: '', success: false }]);
+});
+
+test('without a model a text has no tokens', async () => {
+  const { text } = scriptedText([], { tokenize: async () => [], detokenize: async () => '' });
+  expect(await ask('/api/extra/tokencount', { prompt: 'Hi' }, { service: text })).toEqual([
+    200,
+    { value: 0, ids: [], prompt: 'Hi' },
+  ]);
+});

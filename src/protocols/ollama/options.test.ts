@@ -1,0 +1,92 @@
+import { expect, test } from 'vitest';
+import { defaultControls } from '../../core/default-controls.ts';
+import { controlParts } from '../testing/doubles.ts';
+import { optionControls, optionFidelity, readOptions } from './options.ts';
+
+const base = { ...defaultControls, maxTokens: 2048 };
+const control = (settings: object) => optionControls({ ...settings }, base, controlParts);
+
+test('no options are none, and null among them is nothing said', () => {
+  expect(readOptions({})).toEqual({});
+  expect(readOptions({ options: null })).toEqual({});
+  expect(readOptions({ options: { top_k: null, top_p: 0.5 } })).toEqual({ top_p: 0.5 });
+});
+
+test('an option that nobody knows is passed on, whatever it is', () => {
+  const options = { min_tokens: 'x', toString: 1, xtc_probability: 0.5 };
+  expect(readOptions({ options })).toEqual(options);
+});
+
+test.each([
+  [{ options: [] }, 'options must be an object.'],
+  [{ options: 'x' }, 'options must be an object.'],
+  [{ options: { temperature: 'hot' } }, 'options.temperature must be a number.'],
+  [{ options: { num_ctx: '4096' } }, 'options.num_ctx must be a number.'],
+  [{ options: { stop: 5 } }, 'options.stop must be a string or an array of strings.'],
+  [{ options: { stop: [5] } }, 'options.stop must be a string or an array of strings.'],
+  [{ options: { use_mmap: 1 } }, 'options.use_mmap must be true or false.'],
+])('%j is refused by name', (body, sentence) => {
+  expect(() => readOptions(body)).toThrow(sentence);
+});
+
+test('every option is told in the table of fields', () => {
+  const names = optionFidelity.map(({ field }) => field);
+  for (const name of ['temperature', 'num_predict', 'num_ctx', 'stop', 'num_gpu'])
+    expect(names).toContain(`options.${name}`);
+});
+
+test.each([
+  [9, 9],
+  [-1, 2048],
+  [0, 2048],
+  [-2, 4096],
+  [99_999, 99_999],
+])('num_predict %d asks for %d tokens', (num_predict, expected) => {
+  expect(control({ num_predict }).maxTokens).toBe(expected);
+});
+
+test.each([
+  [512, 512],
+  [4096, undefined],
+  [99_999, undefined],
+  [0, undefined],
+  [-1, undefined],
+])('num_ctx %d limits the context to %s', (num_ctx, expected) => {
+  expect(control({ num_ctx }).maxContext).toBe(expected);
+});
+
+test.each([
+  [42, 42],
+  [-1, -1],
+  [-7, -1],
+  [0, 2 ** 31 - 1],
+  [1e20, 2 ** 32 - 1],
+])('the seed %d is %d', (seed, expected) => {
+  expect(control({ seed }).sampling.seed).toBe(expected);
+});
+
+test('how far the penalties look back', () => {
+  expect(control({ repeat_last_n: 50 }).sampling.repetitionRange).toBe(50);
+  expect(control({ repeat_last_n: -1 }).sampling.repetitionRange).toBe(4096);
+  expect(control({ repeat_last_n: -1, num_ctx: 512 }).sampling.repetitionRange).toBe(512);
+  expect(control({ repeat_last_n: 0, repeat_penalty: 1.3, presence_penalty: 1 }).sampling).toMatchObject({
+    repetitionPenalty: 1,
+    presencePenalty: 0,
+    frequencyPenalty: 0,
+  });
+});
+
+test('what is left out stays as it was', () => {
+  expect(control({})).toEqual(base);
+  expect(control({ temperature: null, stop: null, num_predict: null })).toEqual(base);
+});
+
+test('values outside of what a sampler takes are moved into it', () => {
+  expect(control({ temperature: -3 }).sampling.temperature).toBe(0);
+  expect(control({ repeat_penalty: 0.9 }).sampling.repetitionPenalty).toBe(0.9);
+});
+
+test('a stop is a text or a list', () => {
+  expect(control({ stop: 'x' }).stop).toEqual(['x']);
+  expect(control({ stop: ['x', '', 'y'] }).stop).toEqual(['x', 'y']);
+});

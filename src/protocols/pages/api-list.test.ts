@@ -1,0 +1,53 @@
+import { expect, test } from 'vitest';
+import type { Endpoint, Family } from '../../http/call.ts';
+import { apiListBody } from './api-list.ts';
+import { apps, isAvailable } from './apps.ts';
+
+const family = (name: string): Family => ({
+  name,
+  title: `The ${name} API`,
+  errorReply: () => ({ status: 500, body: '' }),
+});
+const [one, two] = [family('one'), family('two')];
+const endpoint = (own: Partial<Endpoint>): Endpoint => ({
+  method: 'GET',
+  match: 'exact',
+  path: '/x',
+  access: 'open',
+  queued: false,
+  summary: '',
+  family: one,
+  handle: () => ({ status: 200, body: '' }),
+  ...own,
+});
+
+test.each([
+  ['exact', '<code>/x</code>'],
+  ['ending', '<code>…/x</code>'],
+  ['prefix', '<code>/x…</code>'],
+  ['rest', '<code>/x…</code>'],
+] as const)('a path that matches as %s shows as %s', (match, shown) => {
+  expect(apiListBody('T', [endpoint({ match })]).markup).toContain(shown);
+});
+
+test('every family has its section once, with its endpoints in their order', () => {
+  const list = [endpoint({ path: '/a' }), endpoint({ path: '/b', family: two }), endpoint({ path: '/c' })];
+  const { markup } = apiListBody('T', list);
+  expect(markup.match(/<h2/g)).toHaveLength(2);
+  expect(markup).toMatch(/The one API[\s\S]*\/a<[\s\S]*\/c<[\s\S]*The two API[\s\S]*\/b</);
+});
+
+test('whether a key is asked for is told, and texts are escaped', () => {
+  const { markup } = apiListBody('<T>', [endpoint({ access: 'guarded', summary: 'a < b' }), endpoint({ path: '/y' })]);
+  expect(markup).toContain('<td>yes</td><td>a &#60; b</td>');
+  expect(markup).toContain('<td>no</td>');
+  expect(markup).toContain('<h1>&#60;T&#62;</h1>');
+});
+
+test('an app can be connected when the endpoint is there that it cannot do without', () => {
+  for (const app of apps) {
+    expect(isAvailable(app, [])).toBe(false);
+    expect(isAvailable(app, [endpoint(app.needs)])).toBe(true);
+    expect(isAvailable(app, [endpoint({ ...app.needs, method: 'DELETE' })])).toBe(false);
+  }
+});
