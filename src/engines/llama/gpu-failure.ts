@@ -63,22 +63,23 @@ export function fallBackNote(failed: GpuBuild, { reason }: GpuFailure, next: Gpu
 
 /** The end of a sentence that begins with the model's name. */
 export function failedForGood(failed: GpuBuild, { reason }: GpuFailure, installed: readonly GpuBuild[]): string {
-  return `${title[failed]} cannot be used here: ${reason}. ${whatToTry(failed, installed)}`;
+  const tried = installed.filter((build) => build === 'cuda-ext');
+  return `${title[failed]} cannot be used here: ${reason}. ${whatToTry(failed, tried)}`;
 }
 
-function whatToTry(failed: GpuBuild, known: readonly GpuBuild[]): string {
+function whatToTry(failed: GpuBuild, tried: readonly GpuBuild[]): string {
   if (failed !== 'cuda' && failed !== 'cuda-ext') {
     return 'A newer graphics driver may help; --usecpu uses the processor alone.';
   }
   const tries = [
     'a newer NVIDIA driver',
-    ...(failed === 'cuda' && !known.includes('cuda-ext')
+    ...(failed === 'cuda' && !tried.includes('cuda-ext')
       ? [
           'the package @node-llama-cpp/linux-x64-cuda-ext (made with CUDA 12, needs the libraries of CUDA 12 on this machine)',
         ]
       : []),
-    ...(known.includes('vulkan') ? [] : ['--usevulkan']),
-    ...(known.includes('none') ? [] : ['--usecpu']),
+    ...(tried.includes('vulkan') ? [] : ['--usevulkan']),
+    ...(tried.includes('none') ? [] : ['--usecpu']),
   ];
   return `What may help: ${tries.join(', or ')}.`;
 }
