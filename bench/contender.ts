@@ -23,6 +23,8 @@ export interface Shape {
   readonly context: number;
   readonly parallel: number;
   readonly batch: number;
+  /** All on the graphics card; on the processor otherwise. */
+  readonly gpu?: boolean;
 }
 
 const patienceMs = 120_000;
@@ -30,9 +32,14 @@ const patienceMs = 120_000;
 export async function startContenders(options: BenchOptions, shape: Shape): Promise<Contender[]> {
   const started = await startServer(options.server, { flags: parleyFlags(options, shape) });
   const parley = parleyContender(started);
+  if (shape.gpu && started.gpuLayers === 0) {
+    await parley.stop();
+    throw new Error('this bench needs a graphics card that Parley can use, and there is none');
+  }
   try {
     const peer = await startPeer(options.peer, shape);
     if (!peer) return [parley];
+    if (shape.gpu) return [parley, peer];
     // A library without the matrix instructions that ours uses reads prompts at half the speed, whatever the server does.
     options.log(
       `Parley computes with the CPU build "${started.cpuBuild}"; compare only with a peer built for the same (see --cpubuild)`,
@@ -52,11 +59,12 @@ export async function startParley(
   return parleyContender(await startServer(options.server, { flags: [...parleyFlags(options, shape), ...more] }));
 }
 
-function parleyFlags({ cpuBuild }: BenchOptions, { model, threads, context, parallel, batch }: Shape): string[] {
+function parleyFlags({ cpuBuild }: BenchOptions, { model, threads, context, parallel, batch, gpu }: Shape): string[] {
   const build = cpuBuild === undefined ? [] : ['--cpubuild', cpuBuild];
   const size = ['--contextsize', String(context), '--batchsize', String(batch)];
   const together = parallel > 1 ? ['--parallelrequests', String(parallel), '--batchall'] : [];
-  return ['--model', model, '--usecpu', '--threads', String(threads), ...build, ...size, ...together];
+  const place = gpu ? ['--gpulayers', '999', '--multiuser', '128'] : ['--usecpu'];
+  return ['--model', model, ...place, '--threads', String(threads), ...build, ...size, ...together];
 }
 
 function parleyContender({ pid, port, stop }: ServerProcess): Contender {
@@ -105,7 +113,7 @@ function address(url: string): { name: string; host: string; port: number } {
  * The words of a command in which `{model}`, `{port}`, `{threads}`, `{parallel}`, `{batch}`, `{context}` (of one stream)
  * and `{totalcontext}` (of all streams) stand for what the bench decides.
  */
-export function filledIn(command: string, shape: Shape, port: number): string[] {
+export function filledIn(command: string, { gpu: _, ...shape }: Shape, port: number): string[] {
   const values: Readonly<Record<string, string | number>> = {
     ...shape,
     port,

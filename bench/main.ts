@@ -5,6 +5,7 @@ import { cacheBench } from './cache.ts';
 import { documented, figuresOf, speedPlot } from './document.ts';
 import { engineBench } from './engine.ts';
 import { fairBench } from './fair.ts';
+import { gpuBench } from './gpu.ts';
 import { memoryBench } from './memory.ts';
 import type { BenchOptions } from './options.ts';
 import { type Row, table } from './report.ts';
@@ -24,7 +25,11 @@ const benches: Readonly<Record<string, (options: BenchOptions) => Promise<Row[]>
   cache: cacheBench,
   memory: memoryBench,
   soak: soakBench,
+  gpu: gpuBench,
 };
+
+/** They need what not every machine has, so they run only when they are named. */
+const onlyByName = ['gpu'];
 
 const { values, positionals } = parseArgs({
   allowPositionals: true,
@@ -41,7 +46,7 @@ const { values, positionals } = parseArgs({
     document: { type: 'boolean', default: false },
   },
 });
-const names = positionals.length > 0 ? positionals : Object.keys(benches);
+const names = positionals.length > 0 ? positionals : Object.keys(benches).filter((name) => !onlyByName.includes(name));
 const unknown = names.filter((name) => !Object.hasOwn(benches, name));
 const number = (text: string | undefined) => (text === undefined ? undefined : Number(text));
 const [threads, pid, minutes] = [values.threads, values['peer-pid'], values.minutes].map(number);
@@ -69,7 +74,7 @@ const all: Row[] = [];
 for (const name of names) {
   console.log(`== ${name}`);
   const load = loadavg()[0] ?? 0;
-  const rows = (await benches[name]?.(options)) ?? [];
+  const rows = (await benches[name]?.(options).catch((error: Error) => fail(`${name}: ${error.message}`))) ?? [];
   save(name, rows, load);
   if (values.document) document(name, rows, load);
   all.push(...rows);

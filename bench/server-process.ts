@@ -7,6 +7,8 @@ export interface ServerProcess {
   readonly port: number;
   /** Which build of the library's processor code it chose, by its own word. */
   readonly cpuBuild: string;
+  /** How many layers of the model lie on a graphics card. */
+  readonly gpuLayers: number;
   /** The process of the text engine. */
   worker(): number;
   stop(): Promise<void>;
@@ -29,13 +31,14 @@ export async function startServer(entry: string, options: StartOptions): Promise
     env: { ...process.env, ...environment },
   });
   if (onLine && child.stderr) createInterface({ input: child.stderr }).on('line', onLine);
-  const { port, cpuBuild } = await listening(child);
+  const { port, cpuBuild, gpuLayers } = await listening(child);
   if (onLine && child.stdout) createInterface({ input: child.stdout }).on('line', onLine);
   const pid = child.pid as number;
   return {
     pid,
     port,
     cpuBuild,
+    gpuLayers,
     worker: () => {
       const [worker] = childrenOf(pid);
       if (worker === undefined) throw new Error('the server has no engine process');
@@ -53,16 +56,18 @@ export function ended(child: ChildProcess): Promise<void> {
   });
 }
 
-async function listening(child: ChildProcess): Promise<Pick<ServerProcess, 'port' | 'cpuBuild'>> {
+async function listening(child: ChildProcess): Promise<Pick<ServerProcess, 'port' | 'cpuBuild' | 'gpuLayers'>> {
   if (!child.stdout) throw new Error('the server has no output');
   let port: number | undefined;
   let cpuBuild = 'unknown';
+  let gpuLayers = 0;
   for await (const line of createInterface({ input: child.stdout })) {
     port ??= Number(/^Listening on .*:(\d+)$/.exec(line)?.[1]) || undefined;
     cpuBuild = /CPU build ([\w.-]+)/.exec(line)?.[1] ?? cpuBuild;
+    gpuLayers = Number(/(\d+) of \d+ layers on the GPU/.exec(line)?.[1] ?? gpuLayers);
     if (port === undefined || !line.startsWith('Please connect')) continue;
     child.stdout.resume();
-    return { port, cpuBuild };
+    return { port, cpuBuild, gpuLayers };
   }
   throw new Error('the server ended before it was ready');
 }

@@ -13,20 +13,22 @@ export interface StreamedText {
   readonly tokens: number;
 }
 
-/** Fields that make every server give the most likely tokens and as many as are asked for; each knows its own name. */
-const greedyToTheEnd = {
-  temperature: 0,
-  top_k: 1,
-  repeat_penalty: 1,
-  rep_pen: 1,
-  ban_eos_token: true,
-  ignore_eos: true,
-  stream: true,
-  stream_options: { include_usage: true },
-};
+/** How tokens are chosen, in the names of every server that may be measured. */
+export type SamplingFields = Readonly<Record<string, number>>;
 
-export function streamCompletion(server: Contender, prompt: string, tokens: number): Promise<StreamedText> {
-  return streamText(server, '/v1/completions', { ...greedyToTheEnd, prompt, max_tokens: tokens });
+/** The most likely tokens. */
+export const greedy: SamplingFields = { temperature: 0, top_k: 1, repeat_penalty: 1, rep_pen: 1 };
+
+/** Fields that make every server write as many tokens as are asked for; each knows its own name. */
+const toTheEnd = { ban_eos_token: true, ignore_eos: true, stream: true, stream_options: { include_usage: true } };
+
+export function streamCompletion(
+  server: Contender,
+  prompt: string,
+  tokens: number,
+  sampling: SamplingFields = greedy,
+): Promise<StreamedText> {
+  return streamText(server, '/v1/completions', { ...sampling, ...toTheEnd, prompt, max_tokens: tokens });
 }
 
 /** How many words of nonsense make about so many tokens; that is the model's affair. */

@@ -6,6 +6,7 @@ import type { FlagKey, Settings } from '../config/flags.ts';
 import { linuxProcessors, type Processors, threadCount } from '../config/threads.ts';
 import type { TextEngine } from '../core/text-engine.ts';
 import { spawnChild } from '../engines/host/child.ts';
+import { installedBuilds } from '../engines/llama/gpu-builds.ts';
 import { LlamaHost, type LlamaObserver } from '../engines/llama/host.ts';
 import type { ModelFile } from '../engines/llama/model-file.ts';
 import { loadOptions } from '../engines/llama/placement.ts';
@@ -51,6 +52,7 @@ export function createTextEngine(
     },
     observer,
     proven,
+    gpuBuilds: [...installedBuilds().keys()],
   });
 }
 

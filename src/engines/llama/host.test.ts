@@ -1,4 +1,4 @@
-import { expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { defaultSettings } from '../../config/flags.ts';
 import { emptyCacheReport } from '../../core/cache-report.ts';
 import type { AppError } from '../../core/errors.ts';
@@ -40,23 +40,26 @@ const model: LoadedModel = {
 };
 
 /** A host whose workers are played by the test; its waits pass when the test says so. */
-function world(more: Partial<LlamaHostParts> = {}) {
+function world(more: Partial<LlamaHostParts> = {}, changes: Partial<LoadOptions> = {}) {
   const fakes = fakeWorkers<ToWorker, FromWorker>();
   const seen: string[] = [];
-  const host = new LlamaHost(options, {
-    spawn: fakes.spawn,
-    workerEntry: 'worker.js',
-    startTimer: fakes.startTimer,
-    observer: {
-      starting: () => seen.push('starting'),
-      loaded: () => seen.push('loaded'),
-      progress: (fraction) => seen.push(`progress: ${fraction}`),
-      failed: (reason) => seen.push(`failed: ${reason}`),
-      lost: ({ exit, failures }) => seen.push(`lost: ${exit?.signal}, ${failures} in a row`),
-      note: (text) => seen.push(`note: ${text}`),
+  const host = new LlamaHost(
+    { ...options, ...changes },
+    {
+      spawn: fakes.spawn,
+      workerEntry: 'worker.js',
+      startTimer: fakes.startTimer,
+      observer: {
+        starting: () => seen.push('starting'),
+        loaded: () => seen.push('loaded'),
+        progress: (fraction) => seen.push(`progress: ${fraction}`),
+        failed: (reason) => seen.push(`failed: ${reason}`),
+        lost: ({ exit, failures }) => seen.push(`lost: ${exit?.signal}, ${failures} in a row`),
+        note: (text) => seen.push(`note: ${text}`),
+      },
+      ...more,
     },
-    ...more,
-  });
+  );
   host.start();
   return {
     ...fakes,
@@ -373,4 +376,62 @@ test('what the worker wants to be known is told', () => {
   const { worker, seen } = world();
   worker().say({ type: 'note', text: 'The disk is full' });
   expect(seen).toEqual(['starting', 'note: The disk is full']);
+});
+
+describe('a graphics card that cannot be used', () => {
+  const reason = 'the provided PTX was compiled with an unsupported toolchain';
+  const death = {
+    signal: 'SIGABRT',
+    lastLines: [
+      `CUDA error: ${reason}`,
+      '  current device: 0, in function f at g.cu:1',
+      'ggml-cuda.cu:108: CUDA error',
+    ],
+  } as const;
+  const failedBuilds = (workers: readonly { sent: readonly ToWorker[] }[]) =>
+    workers.map(({ sent }) => (sent[0]?.type === 'load' ? sent[0].options.failedGpuBuilds : undefined));
+
+  test('without a flag the next one is used, and the console says why', () => {
+    const { host, worker, workers, seen } = world({ gpuBuilds: ['cuda', 'vulkan', 'none'] });
+    worker().exit(death);
+    expect(host.state().type).toBe('loading');
+    worker().exit({ signal: 'SIGABRT', lastLines: ['what(): vk::DeviceLostError', 'ErrorDeviceLost'] });
+    worker().say({ type: 'loaded', model });
+    expect(host.state().type).toBe('ready');
+    expect(failedBuilds(workers)).toEqual([[], ['cuda'], ['cuda', 'vulkan']]);
+    expect(seen.filter((line) => line.startsWith('note'))).toEqual([
+      expect.stringMatching(/^note: CUDA cannot be used here \(the provided PTX .*\); going on with Vulkan\. .*driver/),
+      expect.stringMatching(/^note: Vulkan cannot be used here .*; going on with the CPU\./),
+    ]);
+  });
+
+  test('asked for by its flag it ends in the reason and what may help', () => {
+    const { host, worker, workers } = world({ gpuBuilds: ['cuda', 'vulkan', 'none'] }, { backend: 'cuda' });
+    worker().exit(death);
+    expect(host.state()).toMatchObject({
+      type: 'failed',
+      reason: expect.stringMatching(/^CUDA cannot be used here: the provided PTX .*driver.*cuda-ext.*--usevulkan/s),
+    });
+    expect(workers).toHaveLength(1);
+  });
+
+  test('the older build of CUDA is tried where it is installed', () => {
+    const { worker, workers, seen } = world({ gpuBuilds: ['cuda', 'cuda-ext', 'none'] }, { backend: 'cuda' });
+    worker().exit(death);
+    expect(failedBuilds(workers)).toEqual([[], ['cuda']]);
+    expect(seen).toContainEqual(expect.stringContaining('going on with CUDA 12'));
+  });
+
+  test('one that has served before is tried again as it was', () => {
+    const { worker, workers } = world({ gpuBuilds: ['cuda', 'none'] });
+    worker().say({ type: 'loaded', model });
+    worker().exit(death);
+    expect(failedBuilds(workers)).toEqual([[], []]);
+  });
+
+  test('a death that has nothing to do with the card changes nothing about it', () => {
+    const { host, worker } = world({ gpuBuilds: ['cuda', 'none'] });
+    worker().exit({ signal: 'SIGABRT', lastLines: ['GGML_ASSERT(n > 0) failed'] });
+    expect(host.state().type).toBe('failed');
+  });
 });

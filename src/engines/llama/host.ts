@@ -16,7 +16,8 @@ import { type EngineObserver, EngineProcess, type StartTimer } from '../host/eng
 import { howItDied } from '../host/engine-state.ts';
 import { fingerprint } from '../host/fingerprint.ts';
 import { expectedContextSize } from './context-size.ts';
-import type { LoadedModel, LoadOptions } from './load-options.ts';
+import { failedForGood, fallBackNote, gpuFailure, nextGpuBuild } from './gpu-failure.ts';
+import type { GpuBuild, LoadedModel, LoadOptions } from './load-options.ts';
 import { loadReason } from './load-reason.ts';
 import { closingMs, type FromWorker, type Piece, type StatesAction, type ToWorker } from './messages.ts';
 
@@ -26,6 +27,8 @@ export interface LlamaHostParts {
   readonly startTimer: StartTimer;
   /** This model was loaded before: when it cannot be loaded now, it is tried again. */
   readonly proven?: boolean;
+  /** What there is to compute with. */
+  readonly gpuBuilds?: readonly GpuBuild[];
   readonly observer?: LlamaObserver;
 }
 
@@ -53,6 +56,8 @@ export class LlamaHost implements TextEngine {
   readonly #generations = new Map<number, Generating>();
   #model: TextModel | undefined;
   #skipCpuVariants = 0;
+  /** Those that died of their graphics card. */
+  readonly #failedGpuBuilds: GpuBuild[] = [];
 
   constructor(
     private readonly options: LoadOptions,
@@ -67,10 +72,10 @@ export class LlamaHost implements TextEngine {
       proven,
       observer,
       closingMs: options.diskCache ? closingMs.writing : closingMs.plain,
-      opening: () => ({ type: 'load', options: { ...options, skipCpuVariants: this.#skipCpuVariants } }),
+      opening: () => ({ type: 'load', options: this.#loadOptions() }),
       receive: (message) => this.#receive(message),
-      startsOver: (exit) => this.#takesLowerBuild(exit),
-      loadReason: (exit) => loadReason(exit.lastLines, howItDied(exit)),
+      startsOver: (exit) => this.#takesLowerBuild(exit) || this.#takesOtherGpuBuild(exit),
+      loadReason: (exit) => this.#loadReason(exit),
     });
   }
 
@@ -208,6 +213,37 @@ export class LlamaHost implements TextEngine {
     if (last) this.#generations.delete(piece.id);
     generating.sink.event(toEvent(piece, generating.seed));
     if (last) this.#process.ended(piece.id);
+  }
+
+  #loadOptions(): LoadOptions {
+    return { ...this.options, skipCpuVariants: this.#skipCpuVariants, failedGpuBuilds: [...this.#failedGpuBuilds] };
+  }
+
+  #gpuBuild(): GpuBuild | undefined {
+    return nextGpuBuild(this.options.backend, this.parts.gpuBuilds ?? [], this.#failedGpuBuilds);
+  }
+
+  /** A card that failed while the model was loaded with it is left alone from then on, where there is another way. */
+  #takesOtherGpuBuild({ lastLines }: ChildExit): boolean {
+    const failed = this.#gpuBuild();
+    const failure = gpuFailure(lastLines);
+    // A card that has served may have had a bad moment: then the same is tried again.
+    if (!failure || this.#model || failed === undefined || failed === 'none') return false;
+    this.#failedGpuBuilds.push(failed);
+    const next = this.#gpuBuild();
+    if (next === undefined) {
+      this.#failedGpuBuilds.pop();
+      return false;
+    }
+    this.parts.observer?.note?.(fallBackNote(failed, failure, next));
+    return true;
+  }
+
+  #loadReason(exit: ChildExit): string {
+    const failure = gpuFailure(exit.lastLines);
+    const build = this.#gpuBuild();
+    if (failure && build && build !== 'none') return failedForGood(build, failure, this.parts.gpuBuilds ?? []);
+    return loadReason(exit.lastLines, howItDied(exit));
   }
 
   #takesLowerBuild({ signal }: ChildExit): boolean {

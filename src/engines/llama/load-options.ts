@@ -1,3 +1,6 @@
+/** What a package of the engine computes with beside the processor. */
+export type GpuBuild = 'cuda' | 'cuda-ext' | 'vulkan' | 'metal' | 'none';
+
 /** How a text model is to be loaded, in words that survive the way into the worker process as JSON. */
 export interface LoadOptions {
   readonly model: string;
@@ -49,6 +52,8 @@ export interface LoadOptions {
   readonly cpuBuild: string | undefined;
   /** How many of the best CPU builds to pass over, because they died of an illegal instruction. */
   readonly skipCpuVariants: number;
+  /** GPU builds that were tried and cannot be used on this machine. */
+  readonly failedGpuBuilds: readonly GpuBuild[];
 }
 
 export interface ProjectorOptions {

@@ -9,6 +9,14 @@ test.each([
     ],
     "unknown model architecture: 'abc'",
   ],
+  [
+    [
+      'CUDA error: the driver is too old',
+      '  current device: 0, in function f at g.cu:1',
+      'ggml-cuda.cu:108: CUDA error',
+    ],
+    'the driver is too old',
+  ],
   [['ggml_vulkan: unable to allocate 900 MB', 'something failed later'], 'unable to allocate 900 MB'],
   [['load: printing all EOG tokens', 'common: invalid magic'], 'invalid magic'],
   [['all is well', 'still loading'], 'the engine process died of SIGKILL'],

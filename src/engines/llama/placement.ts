@@ -57,6 +57,7 @@ export function loadOptions(settings: Settings, facts: PlacementFacts): LoadOpti
     cpuLevel: settings.failsafe ? 'no-avx' : settings.noavx2 ? 'no-avx2' : 'best',
     cpuBuild: settings.cpubuild || undefined,
     skipCpuVariants: 0,
+    failedGpuBuilds: [],
   };
 }
 

@@ -1,41 +1,10 @@
-import { readdirSync } from 'node:fs';
-import { createRequire } from 'node:module';
-import { dirname, join } from 'node:path';
-import type { LoadOptions } from '../load-options.ts';
+import { type BuildFiles, engineVersion, type InstalledBuilds, installedBuilds, packagesFor } from '../gpu-builds.ts';
+import { gpuBuilds, nextGpuBuild } from '../gpu-failure.ts';
+import type { GpuBuild, LoadOptions } from '../load-options.ts';
 import { cpuBuilds } from './cpu-builds.ts';
 import { mediaLibraryFolder } from './media-library.ts';
 import { type Native, openFabric, openLibraries, variantName } from './native.ts';
 import type { NativeMedia } from './native-media.ts';
-
-/** The packages that can serve a backend on this system, in the order of preference. */
-export function packagesFor(backend: LoadOptions['backend'], platform: string, arch: string): string[] {
-  const system = { linux: 'linux', win32: 'win', darwin: 'mac' }[platform] ?? platform;
-  const plain = `${system}-${arch}`;
-  const suffixes = {
-    auto: ['-cuda', '-vulkan', '-metal', ''],
-    cpu: ['', '-vulkan', '-cuda', '-metal'],
-    vulkan: ['-vulkan'],
-    cuda: ['-cuda'],
-  }[backend];
-  return suffixes.map((suffix) => `@node-llama-cpp/${plain}${suffix}`);
-}
-
-export function libraryFolder(backend: LoadOptions['backend']): string {
-  const packages = packagesFor(backend, process.platform, process.arch);
-  const resolve = createRequire(import.meta.url).resolve;
-  for (const name of packages) {
-    try {
-      const bins = join(dirname(resolve(name)), '..', 'bins');
-      const [folder] = readdirSync(bins);
-      if (folder) return join(bins, folder);
-    } catch {
-      // Not installed: the next one may be.
-    }
-  }
-  throw new Error(
-    `none of the engine packages for this system is installed (${packages.join(', ')}). Install one with: npm install ${packages.at(-1)}@3.21.1`,
-  );
-}
 
 export interface Engine {
   readonly native: Native;
@@ -44,24 +13,54 @@ export interface Engine {
   readonly cpuVariant: string;
 }
 
-type EngineOptions = Pick<LoadOptions, 'backend' | 'cpuLevel' | 'cpuBuild' | 'skipCpuVariants' | 'projector'>;
+type EngineOptions = Pick<
+  LoadOptions,
+  'backend' | 'cpuLevel' | 'cpuBuild' | 'skipCpuVariants' | 'failedGpuBuilds' | 'projector'
+>;
 
 /** Loads the library and its backends. The CPU build is chosen here and not by the library; see `cpuBuilds`. */
 export function openEngine(options: EngineOptions): Engine {
-  const { native, media } = options.projector
-    ? openFabric(mediaLibraryFolder(process.env))
-    : { native: openLibraries(libraryFolder(options.backend)), media: undefined };
+  const { build, files } = options.projector ? mediaBuild(options) : chosenBuild(options, installedBuilds());
+  const { native, media } = files
+    ? { native: openLibraries(files.folder), media: undefined }
+    : openFabric(mediaLibraryFolder(process.env));
   const paths = native.cpuVariants();
-  const builds = cpuBuilds(paths.map(variantName), options);
-  const build = builds[Math.min(options.skipCpuVariants, builds.length - 1)];
-  const variant = paths.find((path) => variantName(path) === build);
+  const names = cpuBuilds(paths.map(variantName), options);
+  const name = names[Math.min(options.skipCpuVariants, names.length - 1)];
+  const variant = paths.find((path) => variantName(path) === name);
   if (variant) {
     native.backendLoad(variant);
-    if (options.backend !== 'cpu')
-      native.backendFiles(/^(lib)?(qvac-)?ggml-(vulkan|cuda|metal)\.(so|dll|dylib)$/).map(native.backendLoad);
+    if (build !== 'none') gpuLibraries(native, files).map(native.backendLoad);
   } else {
     native.backendLoadAll(native.folder);
   }
   native.backendInit();
-  return { native, media, cpuVariant: build ?? 'builtin' };
+  return { native, media, cpuVariant: name ?? 'builtin' };
+}
+
+/** The package for pictures and sound has one GPU library, and is found by itself. */
+function mediaBuild({ backend, failedGpuBuilds }: EngineOptions): { build: GpuBuild; files: undefined } {
+  const processorOnly = backend === 'cpu' || failedGpuBuilds.includes('vulkan');
+  return { build: processorOnly ? 'none' : 'vulkan', files: undefined };
+}
+
+/** The best build that is installed and has not failed. */
+export function chosenBuild(
+  { backend, failedGpuBuilds }: Pick<LoadOptions, 'backend' | 'failedGpuBuilds'>,
+  installed: InstalledBuilds,
+): { readonly build: GpuBuild; readonly files: BuildFiles } {
+  const build = nextGpuBuild(backend, [...installed.keys()], failedGpuBuilds);
+  const files = build && installed.get(build);
+  if (build && files) return { build, files };
+  const wanted = gpuBuilds(backend).flatMap((one) => packagesFor(one, process.platform, process.arch));
+  const names = [...new Set(wanted)];
+  const best = backend === 'auto' ? packagesFor('none', process.platform, process.arch)[0] : names[0];
+  throw new Error(
+    `none of the engine packages for this system is installed (${names.join(', ')}). Install one with: npm install ${best}@${engineVersion}`,
+  );
+}
+
+function gpuLibraries(native: Native, files: BuildFiles | undefined): readonly string[] {
+  if (files?.gpuLibrary) return [files.gpuLibrary];
+  return native.backendFiles(/^(lib)?(qvac-)?ggml-(vulkan|cuda|metal)\.(so|dll|dylib)$/);
 }

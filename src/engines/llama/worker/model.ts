@@ -44,8 +44,8 @@ export async function loadModel(
   const notes: string[] = [];
   const gpus = gpuDevices(native, options);
   const gpuLayers = gpus.length === 0 ? 0 : chooseLayers(native, options, gpus);
-  if (options.gpuLayers !== 'auto' && options.gpuLayers > 0 && gpus.length === 0) {
-    notes.push(`No usable GPU was found: all layers stay on the CPU (--gpulayers ${options.gpuLayers} has no effect).`);
+  if (gpus.length === 0 && wantedGpu(options)) {
+    notes.push(`No usable GPU was found: all layers stay on the CPU (${wantedGpu(options)} has no effect).`);
   }
   if (options.projector && options.backend === 'cuda') {
     notes.push('With --mmproj another library is used, which has no CUDA: --usecuda has no effect.');
@@ -72,6 +72,13 @@ export async function loadModel(
   const inputs = projector?.inputs ?? { image: false, audio: false };
   const info = describe(engine, model, { contextSize, trainedContext, gpuLayers, gpus, notes, vocabulary, inputs });
   return { native, vocabulary, context, projector, draft, options, contextSize, info };
+}
+
+/** The flag by which somebody asked for a GPU. */
+function wantedGpu({ gpuLayers, backend }: LoadOptions): string | undefined {
+  if (gpuLayers === 0) return undefined;
+  if (backend === 'cuda' || backend === 'vulkan') return `--use${backend}`;
+  return gpuLayers === 'auto' ? undefined : `--gpulayers ${gpuLayers}`;
 }
 
 /**

@@ -1,0 +1,131 @@
+import { compared } from './compare.ts';
+import { type Contender, startContenders } from './contender.ts';
+import { cachedModel } from './model-cache.ts';
+import { nonsense } from './nonsense.ts';
+import type { BenchOptions } from './options.ts';
+import type { RandomModelOptions } from './random-model.ts';
+import type { Row } from './report.ts';
+import { firstTokenMs } from './serve.ts';
+import { greedy, type SamplingFields, streamCompletion, wordsFor } from './text-stream.ts';
+
+/** One line of the table: a way of choosing tokens, and how many streams there are at once. */
+interface Load {
+  readonly title: string;
+  readonly sampling: SamplingFields;
+  readonly streams: readonly number[];
+}
+
+interface Case {
+  readonly name: string;
+  readonly weights: RandomModelOptions;
+  readonly loads: readonly Load[];
+}
+
+/** What most apps send. */
+const usual: SamplingFields = { temperature: 0.8, top_k: 40, top_p: 0.95, min_p: 0.05, repeat_penalty: 1, rep_pen: 1 };
+const minP: SamplingFields = { temperature: 0.8, top_k: 0, top_p: 1, min_p: 0.05, repeat_penalty: 1, rep_pen: 1 };
+const topP: SamplingFields = { temperature: 0.8, top_k: 0, top_p: 0.9, min_p: 0, repeat_penalty: 1.1, rep_pen: 1.1 };
+
+/** A model of the usual size, and a smaller one with many tokens to choose from, where choosing costs more than computing. */
+const cases: readonly Case[] = [
+  {
+    name: '7.3 B, vocabulary 36k',
+    weights: { layers: 32, width: 4096, heads: 32, kvHeads: 8, feedForward: 14_336, vocabulary: 36_000 },
+    loads: [{ title: 'usual', sampling: usual, streams: [1, 2, 4, 8, 16, 32, 64] }],
+  },
+  {
+    name: '4.7 B, vocabulary 152k',
+    weights: { layers: 24, width: 3584, heads: 28, kvHeads: 4, feedForward: 11_264, vocabulary: 152_000 },
+    loads: [
+      { title: 'usual', sampling: usual, streams: [1, 4, 16, 32] },
+      { title: 'min-p, no top-k', sampling: minP, streams: [1, 4, 16, 32] },
+      { title: 'top-p and penalty, no top-k', sampling: topP, streams: [1, 4, 16, 32] },
+      { title: 'temperature 0', sampling: greedy, streams: [1, 4, 16, 32] },
+    ],
+  },
+];
+
+const parallel = 32;
+const contextTokens = 4096;
+const promptWords = 40;
+const longPromptTokens = 3432;
+
+/** Both servers with all layers on a graphics card, in turn: where computing is cheap, choosing and sending show. */
+export async function gpuBench(options: BenchOptions): Promise<Row[]> {
+  if (options.model !== undefined) {
+    return measureCase(options, options.model, { name: 'the model', weights: {}, loads: cases[1]?.loads ?? [] });
+  }
+  const rows: Row[] = [];
+  for (const one of cases) {
+    const file = `random-${one.name.replace(/\W+/g, '-').toLowerCase()}`;
+    options.log(`${one.name}: writing it takes some minutes the first time`);
+    const model = await cachedModel(file, { ...one.weights, byteTokens: 'text', contextLength: contextTokens });
+    rows.push(...(await measureCase(options, model, one)));
+  }
+  return rows;
+}
+
+async function measureCase(options: BenchOptions, model: string, { name, loads }: Case): Promise<Row[]> {
+  const shape = { model, threads: options.threads ?? 4, context: contextTokens, parallel, batch: 512, gpu: true };
+  const contenders = await startContenders(options, shape);
+  const rounds = options.quick ? 1 : 3;
+  const replyTokens = options.quick ? 64 : 256;
+  const rows: Row[] = [];
+  try {
+    for (const { title, sampling, streams } of loads) {
+      for (const count of streams) {
+        const speeds = await inTurns(contenders, rounds, (contender, round) =>
+          tokensPerSecond(contender, { sampling, streams: count, replyTokens, number: round * 100 + count }),
+        );
+        const what = `${name}, ${title}, ${count} at once`;
+        rows.push(compared({ bench: 'gpu', what, unit: 'tokens/s' }, speeds, { atLeast: 1 }));
+        options.log(`${what}: ${speeds.parley.map((speed) => speed.toFixed(0)).join(', ')} tokens/s`);
+      }
+    }
+    const words = await wordsFor(contenders[0] as Contender, longPromptTokens);
+    const reading = await inTurns(contenders, rounds, (contender, round) => readingSpeed(contender, round, words));
+    rows.push(compared({ bench: 'gpu', what: `${name}, reading a prompt`, unit: 'tokens/s' }, reading, { atLeast: 1 }));
+  } finally {
+    for (const contender of contenders) await contender.stop();
+  }
+  return rows;
+}
+
+/** One round more than counted, which warms both up; who goes first changes from round to round. */
+async function inTurns(
+  contenders: readonly Contender[],
+  rounds: number,
+  measure: (contender: Contender, round: number) => Promise<number>,
+): Promise<{ parley: readonly number[]; peer: readonly number[] | undefined }> {
+  const figures = new Map<string, number[]>(contenders.map(({ name }) => [name, []]));
+  for (let round = 0; round <= rounds; round += 1) {
+    for (const contender of round % 2 === 0 ? contenders : [...contenders].reverse()) {
+      const figure = await measure(contender, round);
+      if (round > 0) figures.get(contender.name)?.push(figure);
+    }
+  }
+  return { parley: figures.get('Parley') ?? [], peer: figures.get('peer') };
+}
+
+interface Wave {
+  readonly sampling: SamplingFields;
+  readonly streams: number;
+  readonly replyTokens: number;
+  readonly number: number;
+}
+
+async function tokensPerSecond(contender: Contender, wave: Wave): Promise<number> {
+  const startedAt = performance.now();
+  const answers = await Promise.all(
+    Array.from({ length: wave.streams }, (_, index) =>
+      streamCompletion(contender, nonsense(wave.number * 100 + index, promptWords), wave.replyTokens, wave.sampling),
+    ),
+  );
+  const endedAt = Math.max(...answers.map((answer) => answer.endedAt));
+  return (answers.reduce((sum, { tokens }) => sum + tokens, 0) * 1000) / (endedAt - startedAt);
+}
+
+async function readingSpeed(contender: Contender, round: number, words: number): Promise<number> {
+  const answer = await streamCompletion(contender, nonsense(round + 700, words), 8);
+  return (answer.promptTokens * 1000) / firstTokenMs(answer);
+}
