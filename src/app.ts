@@ -38,7 +38,7 @@ import type { ChatFormat } from './run/chat-format.ts';
 import { type BatchingSettings, sharingOf } from './scheduler/batching.ts';
 import { together } from './scheduler/observers.ts';
 import { Queue } from './scheduler/queue.ts';
-import { waitingPlaces } from './scheduler/queue-size.ts';
+import { queuePlaces } from './scheduler/queue-size.ts';
 import { type TextObserver, textService } from './scheduler/text.ts';
 import { ResponseStore } from './store/responses.ts';
 
@@ -72,7 +72,7 @@ export interface App {
 /** Puts the parts together. Nothing else in the program knows more than its own part and the types between them. */
 export function createApp(parts: AppParts): App {
   const { settings, engine } = parts;
-  const places = waitingPlaces({
+  const places = queuePlaces({
     multiuser: settings.multiuser,
     parallelRequests: settings.parallelrequests,
     otherModels: false,
@@ -80,7 +80,7 @@ export function createApp(parts: AppParts): App {
   const watch = watchers(parts, () => text);
   const text: TextService = textService({
     engine,
-    queue: new Queue({ capacity: Math.max(1, settings.parallelrequests), waitingPlaces: () => places }),
+    queue: new Queue({ capacity: Math.max(1, settings.parallelrequests), places: () => places }),
     sharing: (traits) => sharingOf(traits, batchingSettings(settings)),
     now: () => performance.now(),
     randomSeed: () => randomInt(1, 1_000_000),

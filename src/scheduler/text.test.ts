@@ -14,7 +14,7 @@ const later = () => new Promise((resolve) => setImmediate(resolve));
 /** A service over a fake engine that moves one step at a time. */
 function world(
   script: Script = { pieces: ['a', 'b', 'c'] },
-  { places = 9, capacity = 1, observer = {} as TextObserver } = {},
+  { places = 10, capacity = 1, observer = {} as TextObserver } = {},
 ) {
   const waiting: (() => void)[] = [];
   const seeds: number[] = [];
@@ -27,7 +27,7 @@ function world(
   });
   const service = textService({
     engine,
-    queue: new Queue({ capacity, waitingPlaces: () => places }),
+    queue: new Queue({ capacity, places: () => places }),
     ...(capacity > 1 && { sharing: () => ({ type: 'shared' }) }),
     now: () => 0,
     randomSeed: () => 77,
@@ -78,19 +78,21 @@ test('one runs at a time, in the order in which they came', async () => {
 });
 
 test('whoever comes to a full queue is refused at once', async () => {
-  const { service } = world(undefined, { places: 1 });
+  const { service } = world(undefined, { places: 2 });
   ask(service);
   ask(service);
   expect(() => ask(service)).toThrow(expect.objectContaining({ code: 'busy' }));
 });
 
-test('a place that somebody else needs more ends with the same refusal, and nothing is left behind', async () => {
-  const { service, finishAll } = world(undefined, { places: 2 });
+test('what was taken in is served, whoever comes to the full queue afterwards', async () => {
+  const { service, finishAll } = world(undefined, { places: 3 });
   const crowd = ['crowd', 'crowd', 'crowd'].map((client) =>
-    collect(service.generate(plainRequest('Hello', 10), { genkey: '', client, signal: new AbortController().signal })),
+    fold(service.generate(plainRequest('Hello', 10), { genkey: '', client, signal: new AbortController().signal })),
   );
+  expect(() => ask(service, 'single')).toThrow(expect.objectContaining({ code: 'busy' }));
+  await finishAll();
+  for (const reply of crowd) expect(await reply).toMatchObject({ text: 'abc', reason: 'length' });
   const single = fold(ask(service, 'single'));
-  expect(await crowd[2]).toMatchObject([{ type: 'error', error: { code: 'busy' } }]);
   await finishAll();
   expect((await single).text).toBe('abc');
   expect(service.performance().waiting).toBe(0);
@@ -348,7 +350,7 @@ describe('work that must not meet a generation', () => {
   });
 
   test('is refused like any other when the queue is full', async () => {
-    const { service } = world(undefined, { places: 0 });
+    const { service } = world(undefined, { places: 1 });
     ask(service);
     await expect(service.exclusively(ticket(), async () => 1)).rejects.toMatchObject({ code: 'busy' });
   });
@@ -382,7 +384,7 @@ test('whoever watches is told how long each had to wait', async () => {
   const engine = fakeEngine({ script: () => ({ pieces: ['a'] }), pace: (next) => setImmediate(next) });
   const service = textService({
     engine,
-    queue: new Queue({ capacity: 1, waitingPlaces: () => 9 }),
+    queue: new Queue({ capacity: 1, places: () => 10 }),
     now: () => now,
     randomSeed: () => 77,
     observer: { turnCame: (waited) => waits.push(waited), event: ({ type }) => (now += type === 'finish' ? 3000 : 0) },

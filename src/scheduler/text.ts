@@ -60,10 +60,7 @@ export function textService({
     const enteredAt = now();
     const place = queue.enter({ ...work, client });
     placed?.(place.standing);
-    void place.turn.then(
-      () => observer.turnCame?.(now() - enteredAt),
-      () => undefined,
-    );
+    void place.turn.then(() => observer.turnCame?.(now() - enteredAt));
     return place;
   }
 
