@@ -67,6 +67,7 @@ export class Queue {
   /** Takes a place, or throws `busy` with the time after which one is free. */
   enter(applicant: Applicant = {}): Place {
     this.#refuseWithoutRoom(applicant.client ?? '');
+    this.#expected.arrived(applicant.client ?? '');
     let begin: Entry['begin'] = () => {};
     const turn = new Promise<void>((resolve) => {
       begin = resolve;
@@ -87,7 +88,7 @@ export class Queue {
       holds: taken.some((entry) => entry.client === client),
       expectedOthers: this.#expected.others(client, this.#now()),
     };
-    if (isTakenIn(newcomer, this.options.places() - taken.length)) return this.#expected.arrived(client);
+    if (isTakenIn(newcomer, this.options.places() - taken.length)) return;
     const seconds = secondsUntilFirstEnds([...this.#running].map((one) => this.#foreseen(one)));
     const retryAfterSeconds = Math.max(1, Math.round(seconds));
     if (!newcomer.holds) this.#expected.sentAway(client, retryAfterSeconds, this.#now());
