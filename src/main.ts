@@ -18,10 +18,20 @@ import { systemTimer } from './http/timers.ts';
 import { welcome } from './observe/banner.ts';
 import { LoadLog } from './observe/load-log.ts';
 import { RequestLog } from './observe/request-log.ts';
-import { type Output, Terminal } from './observe/terminal.ts';
+import { streamOutput } from './observe/stream-output.ts';
+import { Terminal } from './observe/terminal.ts';
 import { loadChatFormat } from './run/chat-format.ts';
 import { createTextEngine, displayName, modelPath } from './run/engine.ts';
+import { ReachedOutput } from './run/reached-output.ts';
 import { serve } from './run/serve.ts';
+import { launcherVariable, Stops } from './run/stops.ts';
+
+// A log that nobody can write to any more must not end the program; whoever needs it to be read watches for itself.
+for (const stream of [process.stdout, process.stderr]) stream.on('error', () => undefined);
+
+const stops = new Stops(process, (code) => process.exit(code));
+// It is for this process alone, and not for those that it starts.
+delete process.env[launcherVariable];
 
 const adviceForLosses =
   'If this goes on: --debugmode shows what llama.cpp says; a smaller --contextsize or fewer --gpulayers need less memory; --cpubuild names another build.';
@@ -44,19 +54,34 @@ async function main(words: readonly string[]): Promise<void> {
     process.exit(loaded.exitCode);
   }
   const { settings, given, notes } = loaded;
+  const output = new ReachedOutput(process.stdout);
+  if (await inform(settings)) process.exitCode = await output.settled(console.error);
+  else await run(settings, given, notes, output);
+}
+
+/** The modes that only tell or write something; false where none of them is asked for. */
+async function inform(settings: Settings): Promise<boolean> {
   if (settings.help) console.log(helpText(process.stdout.columns ?? 100));
   else if (settings.version) console.log(product.version);
   else if (settings.analyze) await analyze(settings.analyze);
   else if (settings.exportconfig) exportConfig(settings.exportconfig, '.kcpps', writeConfigFile(settings, 'config'));
   else if (settings.exporttemplate) {
     exportConfig(settings.exporttemplate, '.kcppt', writeConfigFile(settings, 'template'));
-  } else await run(settings, given, notes);
+  } else return false;
+  return true;
 }
 
 /** The modes that load a model: one reply, a chat in the terminal, a benchmark, or the server. */
-async function run(settings: Settings, given: ReadonlySet<FlagKey>, notes: readonly string[]): Promise<void> {
+async function run(
+  settings: Settings,
+  given: ReadonlySet<FlagKey>,
+  notes: readonly string[],
+  output: ReachedOutput,
+): Promise<void> {
   const scripted = settings.prompt !== '';
-  const terminal = new Terminal(scripted ? standardError() : standardOutput());
+  const served = !scripted && !settings.cli && settings.benchmark === null;
+  const log = scripted ? process.stderr : process.stdout;
+  const terminal = new Terminal(streamOutput(log, { moving: !scripted }));
   for (const line of scripted ? notes : [...welcome(product.version), ...notes]) terminal.line(line);
   if (settings.highpriority) raisePriority(terminal);
 
@@ -117,14 +142,11 @@ async function run(settings: Settings, given: ReadonlySet<FlagKey>, notes: reado
     },
     shutdown: () => setTimeout(() => void exit(0), 1000),
   });
-  for (const signal of ['SIGINT', 'SIGTERM'] as const) {
-    process.once(signal, () => {
-      process.once(signal, () => process.exit(1));
-      void app.server.close().then(() => exit(0));
-    });
-  }
+  stops.handle((why) => {
+    if (served) terminal.line(`Stopping: ${why}. A second signal ends at once.`);
+    void app.server.close().then(() => exit(0));
+  });
 
-  const served = settings.prompt === '' && !settings.cli && settings.benchmark === null;
   if (path !== undefined) loadLog.begin(path);
   if (served) return serve({ app, engine, settings, terminal, exit: (code) => void exit(code) });
 
@@ -134,7 +156,7 @@ async function run(settings: Settings, given: ReadonlySet<FlagKey>, notes: reado
   const maxTokens = Math.min(settings.defaultgenamt, Math.floor(engine.contextSize() / 2));
   if (scripted) {
     const { oneShot } = await import('./run/one-shot.ts');
-    await oneShot(app.text, settings.prompt, maxTokens, (text) => process.stdout.write(text));
+    await oneShot(app.text, settings.prompt, maxTokens, output);
   } else if (settings.cli) {
     const { terminalChat } = await import('./run/terminal-chat.ts');
     await terminalChat({
@@ -143,6 +165,7 @@ async function run(settings: Settings, given: ReadonlySet<FlagKey>, notes: reado
       maxTokens,
       input: process.stdin,
       output: process.stdout,
+      lost: output.lost,
     });
   } else {
     const { benchmark, benchmarkCsv, benchmarkText } = await import('./run/benchmark.ts');
@@ -153,7 +176,7 @@ async function run(settings: Settings, given: ReadonlySet<FlagKey>, notes: reado
       appendFileSync(target, benchmarkCsv(result, new Date().toISOString(), !existsSync(target)));
     }
   }
-  await exit(0);
+  await exit(await output.settled(console.error));
 }
 
 /** A model that cannot be one ends the program here, before anything is started for it. */
@@ -201,18 +224,6 @@ function raisePriority(terminal: Terminal): void {
   } catch {
     terminal.line('--highpriority: the system does not allow this user a higher priority.');
   }
-}
-
-function standardOutput(): Output {
-  return {
-    interactive: process.stdout.isTTY === true,
-    columns: process.stdout.columns ?? 80,
-    write: (text) => process.stdout.write(text),
-  };
-}
-
-function standardError(): Output {
-  return { interactive: false, columns: 80, write: (text) => process.stderr.write(text) };
 }
 
 function packageVersion(): string {
