@@ -8,6 +8,7 @@ import type { Settings } from './config/flags.ts';
 import { applyDefaults, requestDefaults } from './config/gen-defaults.ts';
 import { emptyCacheReport } from './core/cache-report.ts';
 import { AppError } from './core/errors.ts';
+import type { Refused } from './core/refused.ts';
 import type { TextEngine } from './core/text-engine.ts';
 import type { TextService } from './core/text-service.ts';
 import { fidelityByPage } from './fidelity.ts';
@@ -52,6 +53,7 @@ export interface AppParts {
   readonly observer: TextObserver;
   readonly warn: (text: string) => void;
   readonly onError: (error: unknown, where: { readonly method: string; readonly path: string }) => void;
+  readonly onRefused?: (refused: Refused) => void;
   readonly shutdown: () => void;
 }
 
@@ -238,7 +240,7 @@ function adminAccess({ admin, admindir, adminpassword }: Settings, warn: AppPart
 /** What KoboldCpp leaves open although a password is set, of the paths that we guard. */
 const legacyOpenPaths: ReadonlySet<string> = new Set(['/slots', '/metrics', '/api/show']);
 
-function httpServer({ settings, onError }: AppParts, endpoints: readonly Endpoint[]): HttpServer {
+function httpServer({ settings, onError, onRefused }: AppParts, endpoints: readonly Endpoint[]): HttpServer {
   return createHttpServer({
     endpoints,
     port: settings.port,
@@ -255,6 +257,7 @@ function httpServer({ settings, onError }: AppParts, endpoints: readonly Endpoin
     maxRequestMegabytes: settings.maxrequestsize,
     rateLimitSeconds: settings.ratelimit,
     onError,
+    onRefused,
   });
 }
 

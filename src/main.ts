@@ -16,7 +16,11 @@ import { readModelFile } from './engines/llama/model-file.ts';
 import { RestingEngine } from './engines/resting.ts';
 import { systemTimer } from './http/timers.ts';
 import { welcome } from './observe/banner.ts';
+import { contextFact } from './observe/context-fact.ts';
 import { LoadLog } from './observe/load-log.ts';
+import { printable } from './observe/printable.ts';
+import { RefusalLog } from './observe/refusal-log.ts';
+import { Repeats } from './observe/repeats.ts';
 import { RequestLog } from './observe/request-log.ts';
 import { streamOutput } from './observe/stream-output.ts';
 import { Terminal } from './observe/terminal.ts';
@@ -98,7 +102,13 @@ async function run(
     loaded: (model) => {
       proven = true;
       const place = model.gpuLayers > 0 ? `${model.gpuLayers} of ${model.layers + 1} layers on the GPU` : 'on the CPU';
-      const facts = [model.description, `context ${model.contextSize}`, place, `CPU build ${model.cpuVariant}`];
+      const context = contextFact({
+        wanted: settings.contextsize,
+        given: given.has('contextsize'),
+        trained: model.trainedContext,
+        actual: model.contextSize,
+      });
+      const facts = [model.description, context, place, `CPU build ${model.cpuVariant}`];
       loadLog.done(facts);
       for (const note of model.notes) terminal.line(note);
       if (adapter.consoleLine) terminal.line(adapter.consoleLine);
@@ -115,11 +125,20 @@ async function run(
     onRest: () =>
       terminal.line('The text model was not needed for a while and is unloaded; the next request loads it again.'),
   });
+  const quiet = settings.quiet || settings.debugmode === -1 || scripted || settings.cli;
   const requestLog = new RequestLog({
     terminal,
-    quiet: settings.quiet || settings.debugmode === -1 || scripted || settings.cli,
+    quiet,
+    several: settings.parallelrequests > 1,
     contextSize: () => engine.contextSize(),
     now: () => new Date(),
+  });
+  const later = (milliseconds: number, action: () => void) => void setTimeout(action, milliseconds).unref();
+  const refusalLog = new RefusalLog({
+    repeats: new Repeats({ say: (line) => terminal.line(line), later }),
+    quiet,
+    now: () => new Date(),
+    isTold: (error) => requestLog.isTold(error),
   });
   const exit = async (code: number) => {
     await engine.stop();
@@ -138,8 +157,9 @@ async function run(
     observer: scripted || settings.cli ? {} : requestLog,
     warn: (text) => terminal.line(text),
     onError: (error, { method, path: where }) => {
-      terminal.line(`${method} ${where} failed: ${error instanceof Error ? error.stack : String(error)}`);
+      terminal.line(`${method} ${printable(where)} failed: ${error instanceof Error ? error.stack : String(error)}`);
     },
+    onRefused: (refused) => refusalLog.refused(refused),
     shutdown: () => setTimeout(() => void exit(0), 1000),
   });
   stops.handle((why) => {
