@@ -160,12 +160,14 @@ async function run(
       terminal.line(`${method} ${printable(where)} failed: ${error instanceof Error ? error.stack : String(error)}`);
     },
     onRefused: (refused) => refusalLog.refused(refused),
-    shutdown: () => setTimeout(() => void exit(0), 1000),
+    // Its own answer goes out first.
+    shutdown: () => setTimeout(() => stop('another instance takes over'), 1000),
   });
-  stops.handle((why) => {
+  function stop(why: string): void {
     if (served) terminal.line(`Stopping: ${why}. A second signal ends at once.`);
     void app.server.close().then(() => exit(0));
-  });
+  }
+  stops.handle(stop);
 
   if (path !== undefined) loadLog.begin(path);
   if (served) return serve({ app, engine, settings, terminal, exit: (code) => void exit(code) });

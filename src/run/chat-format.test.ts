@@ -1,0 +1,69 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, describe, expect, test } from 'vitest';
+import { defaultSettings, type Settings } from '../config/flags.ts';
+import { loadChatFormat } from './chat-format.ts';
+
+const folder = mkdtempSync(join(tmpdir(), 'parley-format-'));
+afterAll(() => rmSync(folder, { recursive: true }));
+const chatml =
+  '{% for message in messages %}<|im_start|>{{ message.role }}\n{{ message.content }}<|im_end|>\n{% endfor %}{% if add_generation_prompt %}<|im_start|>assistant\n{% endif %}';
+
+async function load(changes: Partial<Settings>, modelTemplate?: string) {
+  const warnings: string[] = [];
+  const format = await loadChatFormat({ ...defaultSettings, ...changes }, modelTemplate, (text) => warnings.push(text));
+  return { format, warnings };
+}
+
+describe('the format of chats', () => {
+  test('is guessed from the template of the model, which is itself not used unless asked for', async () => {
+    const { format, warnings } = await load({}, chatml);
+    expect(format.adapter.name).toMatch(/ChatML/);
+    expect(await format.template()).toBeUndefined();
+    expect([format.templateText, format.templateTools, warnings]).toEqual([chatml, false, []]);
+  });
+
+  test('of a model without a template is the plain one, and the console says so', async () => {
+    const { format } = await load({ jinja: true, jinja_tools: true });
+    expect(format.adapter.consoleLine).toContain('Alpaca will be used');
+    expect([await format.template(), format.templateTools]).toEqual([undefined, false]);
+  });
+
+  test('is the template itself with --jinja, read once', async () => {
+    const { format } = await load({ jinja: true }, chatml);
+    const [first, second] = await Promise.all([format.template(), format.template()]);
+    expect(first).toBeDefined();
+    expect(second).toBe(first);
+  });
+
+  test('comes from a file where one is named, for the guess as well', async () => {
+    const path = join(folder, 'own.jinja');
+    writeFileSync(path, chatml);
+    const { format } = await load({ jinja: true, jinja_tools: true, jinjatemplate: path }, 'of the model');
+    expect([format.templateText, format.templateTools]).toEqual([chatml, true]);
+    expect(format.adapter.name).toMatch(/ChatML/);
+  });
+
+  test('falls back to the adapter where the template cannot be read, and says why, once', async () => {
+    const { format, warnings } = await load({ jinja: true }, '{% for %}');
+    expect([await format.template(), await format.template()]).toEqual([undefined, undefined]);
+    expect(warnings).toEqual([expect.stringMatching(/^The chat template cannot be used, so the chat adapter is: ./)]);
+  });
+
+  test('may be an adapter by name, from a file, or written out', async () => {
+    const path = join(folder, 'own.json');
+    const written = JSON.stringify({ user_start: '<me>' });
+    writeFileSync(path, written);
+    for (const chatcompletionsadapter of [path, written]) {
+      expect((await load({ chatcompletionsadapter }, chatml)).format.adapter.adapter.tags.userStart).toBe('<me>');
+    }
+    expect((await load({ chatcompletionsadapter: 'ChatML' })).format.adapter.adapter.tags.userStart).toContain(
+      '<|im_start|>user',
+    );
+  });
+
+  test('that nobody knows is refused with the names that are known', async () => {
+    await expect(load({ chatcompletionsadapter: 'Nonsense' })).rejects.toThrow(/neither a file nor a built-in name/);
+  });
+});
