@@ -8,6 +8,7 @@ import type { Settings } from './config/flags.ts';
 import { applyDefaults, requestDefaults, textDefaults } from './config/gen-defaults.ts';
 import { emptyCacheReport } from './core/cache-report.ts';
 import { AppError } from './core/errors.ts';
+import type { Refused } from './core/refused.ts';
 import type { TextEngine } from './core/text-engine.ts';
 import type { TextService } from './core/text-service.ts';
 import { fidelityByPage } from './fidelity.ts';
@@ -39,7 +40,7 @@ import type { ChatFormat } from './run/chat-format.ts';
 import { type BatchingSettings, sharingOf } from './scheduler/batching.ts';
 import { together } from './scheduler/observers.ts';
 import { Queue } from './scheduler/queue.ts';
-import { waitingPlaces } from './scheduler/queue-size.ts';
+import { queuePlaces } from './scheduler/queue-size.ts';
 import { type TextObserver, textService } from './scheduler/text.ts';
 import { ResponseStore } from './store/responses.ts';
 
@@ -53,6 +54,7 @@ export interface AppParts {
   readonly observer: TextObserver;
   readonly warn: (text: string) => void;
   readonly onError: (error: unknown, where: { readonly method: string; readonly path: string }) => void;
+  readonly onRefused?: (refused: Refused) => void;
   readonly shutdown: () => void;
 }
 
@@ -73,7 +75,7 @@ export interface App {
 /** Puts the parts together. Nothing else in the program knows more than its own part and the types between them. */
 export function createApp(parts: AppParts): App {
   const { settings, engine } = parts;
-  const places = waitingPlaces({
+  const places = queuePlaces({
     multiuser: settings.multiuser,
     parallelRequests: settings.parallelrequests,
     otherModels: false,
@@ -81,7 +83,7 @@ export function createApp(parts: AppParts): App {
   const watch = watchers(parts, () => text);
   const text: TextService = textService({
     engine,
-    queue: new Queue({ capacity: Math.max(1, settings.parallelrequests), waitingPlaces: () => places }),
+    queue: new Queue({ capacity: Math.max(1, settings.parallelrequests), places: () => places }),
     sharing: (traits) => sharingOf(traits, batchingSettings(settings)),
     now: () => performance.now(),
     randomSeed: () => randomInt(1, 1_000_000),
@@ -250,7 +252,7 @@ function adminAccess({ admin, admindir, adminpassword }: Settings, warn: AppPart
 /** What KoboldCpp leaves open although a password is set, of the paths that we guard. */
 const legacyOpenPaths: ReadonlySet<string> = new Set(['/slots', '/metrics', '/api/show']);
 
-function httpServer({ settings, onError }: AppParts, endpoints: readonly Endpoint[]): HttpServer {
+function httpServer({ settings, onError, onRefused }: AppParts, endpoints: readonly Endpoint[]): HttpServer {
   return createHttpServer({
     endpoints,
     port: settings.port,
@@ -267,6 +269,7 @@ function httpServer({ settings, onError }: AppParts, endpoints: readonly Endpoin
     maxRequestMegabytes: settings.maxrequestsize,
     rateLimitSeconds: settings.ratelimit,
     onError,
+    onRefused,
   });
 }
 

@@ -16,12 +16,26 @@ import { readModelFile } from './engines/llama/model-file.ts';
 import { RestingEngine } from './engines/resting.ts';
 import { systemTimer } from './http/timers.ts';
 import { welcome } from './observe/banner.ts';
+import { contextFact } from './observe/context-fact.ts';
 import { LoadLog } from './observe/load-log.ts';
+import { printable } from './observe/printable.ts';
+import { RefusalLog } from './observe/refusal-log.ts';
+import { Repeats } from './observe/repeats.ts';
 import { RequestLog } from './observe/request-log.ts';
-import { type Output, Terminal } from './observe/terminal.ts';
+import { streamOutput } from './observe/stream-output.ts';
+import { Terminal } from './observe/terminal.ts';
 import { loadChatFormat } from './run/chat-format.ts';
 import { createTextEngine, displayName, modelPath } from './run/engine.ts';
+import { ReachedOutput } from './run/reached-output.ts';
 import { serve } from './run/serve.ts';
+import { launcherVariable, Stops } from './run/stops.ts';
+
+// A log that nobody can write to any more must not end the program; whoever needs it to be read watches for itself.
+for (const stream of [process.stdout, process.stderr]) stream.on('error', () => undefined);
+
+const stops = new Stops(process, (code) => process.exit(code));
+// It is for this process alone, and not for those that it starts.
+delete process.env[launcherVariable];
 
 const adviceForLosses =
   'If this goes on: --debugmode shows what llama.cpp says; a smaller --contextsize or fewer --gpulayers need less memory; --cpubuild names another build.';
@@ -44,19 +58,34 @@ async function main(words: readonly string[]): Promise<void> {
     process.exit(loaded.exitCode);
   }
   const { settings, given, notes } = loaded;
+  const output = new ReachedOutput(process.stdout);
+  if (await inform(settings)) process.exitCode = await output.settled(console.error);
+  else await run(settings, given, notes, output);
+}
+
+/** The modes that only tell or write something; false where none of them is asked for. */
+async function inform(settings: Settings): Promise<boolean> {
   if (settings.help) console.log(helpText(process.stdout.columns ?? 100));
   else if (settings.version) console.log(product.version);
   else if (settings.analyze) await analyze(settings.analyze);
   else if (settings.exportconfig) exportConfig(settings.exportconfig, '.kcpps', writeConfigFile(settings, 'config'));
   else if (settings.exporttemplate) {
     exportConfig(settings.exporttemplate, '.kcppt', writeConfigFile(settings, 'template'));
-  } else await run(settings, given, notes);
+  } else return false;
+  return true;
 }
 
 /** The modes that load a model: one reply, a chat in the terminal, a benchmark, or the server. */
-async function run(settings: Settings, given: ReadonlySet<FlagKey>, notes: readonly string[]): Promise<void> {
+async function run(
+  settings: Settings,
+  given: ReadonlySet<FlagKey>,
+  notes: readonly string[],
+  output: ReachedOutput,
+): Promise<void> {
   const scripted = settings.prompt !== '';
-  const terminal = new Terminal(scripted ? standardError() : standardOutput());
+  const served = !scripted && !settings.cli && settings.benchmark === null;
+  const log = scripted ? process.stderr : process.stdout;
+  const terminal = new Terminal(streamOutput(log, { moving: !scripted }));
   for (const line of scripted ? notes : [...welcome(product.version), ...notes]) terminal.line(line);
   if (settings.highpriority) raisePriority(terminal);
 
@@ -73,7 +102,13 @@ async function run(settings: Settings, given: ReadonlySet<FlagKey>, notes: reado
     loaded: (model) => {
       proven = true;
       const place = model.gpuLayers > 0 ? `${model.gpuLayers} of ${model.layers + 1} layers on the GPU` : 'on the CPU';
-      const facts = [model.description, `context ${model.contextSize}`, place, `CPU build ${model.cpuVariant}`];
+      const context = contextFact({
+        wanted: settings.contextsize,
+        given: given.has('contextsize'),
+        trained: model.trainedContext,
+        actual: model.contextSize,
+      });
+      const facts = [model.description, context, place, `CPU build ${model.cpuVariant}`];
       loadLog.done(facts);
       for (const note of model.notes) terminal.line(note);
       if (adapter.consoleLine) terminal.line(adapter.consoleLine);
@@ -90,11 +125,20 @@ async function run(settings: Settings, given: ReadonlySet<FlagKey>, notes: reado
     onRest: () =>
       terminal.line('The text model was not needed for a while and is unloaded; the next request loads it again.'),
   });
+  const quiet = settings.quiet || settings.debugmode === -1 || scripted || settings.cli;
   const requestLog = new RequestLog({
     terminal,
-    quiet: settings.quiet || settings.debugmode === -1 || scripted || settings.cli,
+    quiet,
+    several: settings.parallelrequests > 1,
     contextSize: () => engine.contextSize(),
     now: () => new Date(),
+  });
+  const later = (milliseconds: number, action: () => void) => void setTimeout(action, milliseconds).unref();
+  const refusalLog = new RefusalLog({
+    repeats: new Repeats({ say: (line) => terminal.line(line), later }),
+    quiet,
+    now: () => new Date(),
+    isTold: (error) => requestLog.isTold(error),
   });
   const exit = async (code: number) => {
     await engine.stop();
@@ -113,18 +157,18 @@ async function run(settings: Settings, given: ReadonlySet<FlagKey>, notes: reado
     observer: scripted || settings.cli ? {} : requestLog,
     warn: (text) => terminal.line(text),
     onError: (error, { method, path: where }) => {
-      terminal.line(`${method} ${where} failed: ${error instanceof Error ? error.stack : String(error)}`);
+      terminal.line(`${method} ${printable(where)} failed: ${error instanceof Error ? error.stack : String(error)}`);
     },
-    shutdown: () => setTimeout(() => void exit(0), 1000),
+    onRefused: (refused) => refusalLog.refused(refused),
+    // Its own answer goes out first.
+    shutdown: () => setTimeout(() => stop('another instance takes over'), 1000),
   });
-  for (const signal of ['SIGINT', 'SIGTERM'] as const) {
-    process.once(signal, () => {
-      process.once(signal, () => process.exit(1));
-      void app.server.close().then(() => exit(0));
-    });
+  function stop(why: string): void {
+    if (served) terminal.line(`Stopping: ${why}. A second signal ends at once.`);
+    void app.server.close().then(() => exit(0));
   }
+  stops.handle(stop);
 
-  const served = settings.prompt === '' && !settings.cli && settings.benchmark === null;
   if (path !== undefined) loadLog.begin(path);
   if (served) return serve({ app, engine, settings, terminal, exit: (code) => void exit(code) });
 
@@ -134,7 +178,7 @@ async function run(settings: Settings, given: ReadonlySet<FlagKey>, notes: reado
   const maxTokens = Math.min(settings.defaultgenamt, Math.floor(engine.contextSize() / 2));
   if (scripted) {
     const { oneShot } = await import('./run/one-shot.ts');
-    await oneShot(app.text, settings.prompt, maxTokens, (text) => process.stdout.write(text));
+    await oneShot(app.text, settings.prompt, maxTokens, output);
   } else if (settings.cli) {
     const { terminalChat } = await import('./run/terminal-chat.ts');
     await terminalChat({
@@ -143,6 +187,7 @@ async function run(settings: Settings, given: ReadonlySet<FlagKey>, notes: reado
       maxTokens,
       input: process.stdin,
       output: process.stdout,
+      lost: output.lost,
     });
   } else {
     const { benchmark, benchmarkCsv, benchmarkText } = await import('./run/benchmark.ts');
@@ -153,7 +198,7 @@ async function run(settings: Settings, given: ReadonlySet<FlagKey>, notes: reado
       appendFileSync(target, benchmarkCsv(result, new Date().toISOString(), !existsSync(target)));
     }
   }
-  await exit(0);
+  await exit(await output.settled(console.error));
 }
 
 /** A model that cannot be one ends the program here, before anything is started for it. */
@@ -201,18 +246,6 @@ function raisePriority(terminal: Terminal): void {
   } catch {
     terminal.line('--highpriority: the system does not allow this user a higher priority.');
   }
-}
-
-function standardOutput(): Output {
-  return {
-    interactive: process.stdout.isTTY === true,
-    columns: process.stdout.columns ?? 80,
-    write: (text) => process.stdout.write(text),
-  };
-}
-
-function standardError(): Output {
-  return { interactive: false, columns: 80, write: (text) => process.stderr.write(text) };
 }
 
 function packageVersion(): string {

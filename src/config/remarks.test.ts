@@ -13,6 +13,12 @@ test.each<[Partial<Settings>, string[]]>([
   [{ parallelrequests: 4, smartcache: 2, enableguidance: true, batchall: true }, []],
   [{ smartcache: 2, draftmodel: 'small.gguf' }, []],
   [{ batchall: true }, ['--batchall has no effect without --parallelrequests.']],
+  [
+    { parallelrequests: 8, multiuser: 4 },
+    ['--multiuser takes in 4 requests at once, so --parallelrequests never runs more than those together.'],
+  ],
+  [{ parallelrequests: 4, multiuser: 4 }, []],
+  [{ parallelrequests: 4, multiuser: 1 }, []],
 ])('%j is told at the start where it undoes itself: %j', (changes, expected) => {
   expect(remarks({ ...defaultSettings, ...changes })).toEqual(expected);
 });

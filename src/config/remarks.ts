@@ -7,8 +7,19 @@ const keepAlone: readonly FlagKey[] = ['smartcontext', 'smartcache', 'draftmodel
 export function remarks(settings: Settings): string[] {
   const { parallelrequests, batchall } = settings;
   if (parallelrequests <= 1) return batchall ? ['--batchall has no effect without --parallelrequests.'] : [];
+  return [...tooFewPlaces(settings), ...keptAlone(settings)];
+}
+
+function tooFewPlaces({ parallelrequests, multiuser }: Settings): string[] {
+  if (multiuser < 2 || multiuser >= parallelrequests) return [];
+  return [
+    `--multiuser takes in ${multiuser} requests at once, so --parallelrequests never runs more than those together.`,
+  ];
+}
+
+function keptAlone(settings: Settings): string[] {
   const blocking = keepAlone.filter((key) => inUse(key, settings[key])).map(nameOf);
-  if (batchall || blocking.length === 0) return [];
+  if (settings.batchall || blocking.length === 0) return [];
   const names = blocking.join(' and ');
   return [
     `--parallelrequests has no effect beside ${names}: every request runs alone. With --batchall they run together.`,

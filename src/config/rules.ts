@@ -47,6 +47,12 @@ const consequences: readonly Consequence[] = [
     when: ({ parallelrequests }) => parallelrequests > 1,
     changes: () => ({ noshift: true }),
   },
+  {
+    // A number of places that nobody chose must not keep the batch from being full.
+    because: 'parallelrequests',
+    when: ({ parallelrequests, multiuser }) => multiuser === 10 && parallelrequests > multiuser,
+    changes: ({ parallelrequests }) => ({ multiuser: parallelrequests }),
+  },
   { because: 'usecuda', when: usesCuda('lowvram'), changes: () => ({ lowvram: true }) },
   { because: 'usecuda', when: usesCuda('nommq'), changes: () => ({ nommq: true }) },
   { because: 'usecuda', when: usesCuda('rowsplit'), changes: () => ({ splitmode: 'tensor' }) },

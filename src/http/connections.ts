@@ -1,5 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Duplex } from 'node:stream';
+import { Aborted } from '../core/abort-cause.ts';
 
 /**
  * Which exchanges hang on which socket. The socket's own end is what counts: it comes in every phase (while a body is
@@ -22,7 +23,10 @@ interface Exchange {
 
 export function createConnections(): Connections {
   const sockets = new Set<Duplex>();
+  let closing = false;
   const exchanges = new WeakMap<Duplex, Set<Exchange>>();
+
+  const gone = (): Aborted => new Aborted(closing ? 'shutdown' : 'client-gone');
 
   const exchangesOf = (socket: Duplex): Set<Exchange> => {
     const known = exchanges.get(socket);
@@ -30,7 +34,7 @@ export function createConnections(): Connections {
     const open = new Set<Exchange>();
     exchanges.set(socket, open);
     socket.once('close', () => {
-      for (const { controller } of open) controller.abort();
+      for (const { controller } of open) controller.abort(gone());
       open.clear();
     });
     return open;
@@ -46,11 +50,12 @@ export function createConnections(): Connections {
       const open = exchangesOf(socket);
       open.add(exchange);
       response.once('finish', () => open.delete(exchange));
-      if (socket.destroyed) exchange.controller.abort();
+      if (socket.destroyed) exchange.controller.abort(gone());
       return exchange.controller.signal;
     },
     answering: (socket) => [...(exchanges.get(socket) ?? [])].some(({ response }) => response.headersSent),
     async destroyAll() {
+      closing = true;
       await Promise.all(
         [...sockets].map((socket) => new Promise((resolve) => socket.once('close', resolve).destroy())),
       );

@@ -1,5 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { AppError, asAppError } from '../core/errors.ts';
+import type { Refused } from '../core/refused.ts';
 import type { Call, Endpoint, Reply } from './call.ts';
 import { plainAddress } from './host-name.ts';
 import { type JudgeParts, judge } from './judge.ts';
@@ -11,6 +12,8 @@ import { plainPath, queryOf } from './router.ts';
 export interface ExchangeParts extends JudgeParts, RespondParts {
   readonly maxRequestMegabytes: number;
   readonly stallMilliseconds: number;
+  /** Told of each request that is sent away for a reason of its own. */
+  readonly onRefused: ((refused: Refused) => void) | undefined;
   readonly onError: (error: unknown, request: { readonly method: string; readonly path: string }) => void;
 }
 
@@ -53,7 +56,12 @@ async function answer(parts: ExchangeParts, incoming: Incoming, method: string, 
   const { headers, url: target = '' } = request;
   const remoteAddress = plainAddress(request.socket.remoteAddress);
   const verdict = judge(parts, { method, path, target, headers, remoteAddress });
-  if (verdict.type === 'answered') return { reply: verdict.reply, linger: !expectsContinue };
+  const tell = (error: AppError, { status }: Reply) =>
+    parts.onRefused?.({ error, status, method, path, remoteAddress });
+  if (verdict.type === 'answered') {
+    if (verdict.error) tell(verdict.error, verdict.reply);
+    return { reply: verdict.reply, linger: !expectsContinue };
+  }
 
   const { endpoint } = verdict;
   let held = expectsContinue;
@@ -79,11 +87,13 @@ async function answer(parts: ExchangeParts, incoming: Incoming, method: string, 
         remoteAddress,
         authorized,
       };
-      return { reply: await handle(parts, endpoint, call), linger: false };
+      return { reply: await handle(parts, endpoint, call, tell), linger: false };
     }
     case 'too-large': {
       const error = new AppError('payload-too-large', { limitMegabytes: parts.maxRequestMegabytes });
-      return { reply: endpoint.family.errorReply(error), linger: !held };
+      const reply = endpoint.family.errorReply(error);
+      tell(error, reply);
+      return { reply, linger: !held };
     }
     case 'stalled':
       return { reply: refusal(408, 'The request was not sent to its end in time.', 'request_timeout'), linger: false };
@@ -92,14 +102,20 @@ async function answer(parts: ExchangeParts, incoming: Incoming, method: string, 
   }
 }
 
-async function handle(parts: ExchangeParts, endpoint: Endpoint, call: Call): Promise<Reply> {
+async function handle(
+  parts: ExchangeParts,
+  endpoint: Endpoint,
+  call: Call,
+  tell: (error: AppError, reply: Reply) => void,
+): Promise<Reply> {
   try {
     return await endpoint.handle(call);
   } catch (thrown) {
     const error = asAppError(thrown);
-    if (error.code === 'internal' && !call.signal.aborted) {
-      parts.onError(thrown, { method: call.method, path: call.path });
-    }
-    return endpoint.family.errorReply(error);
+    const { signal, method, path } = call;
+    if (error.code === 'internal' && !signal.aborted) parts.onError(thrown, { method, path });
+    const reply = endpoint.family.errorReply(error);
+    if (error.code !== 'internal' && !signal.aborted) tell(error, reply);
+    return reply;
   }
 }

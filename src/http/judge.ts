@@ -17,7 +17,8 @@ export interface RequestHead {
 }
 
 export type Verdict =
-  | { readonly type: 'answered'; readonly reply: Reply }
+  /** `error` is there where it is a refusal. */
+  | { readonly type: 'answered'; readonly reply: Reply; readonly error?: AppError }
   | { readonly type: 'handle'; readonly endpoint: Endpoint };
 
 export interface JudgeParts {
@@ -71,10 +72,9 @@ function elsewhere(router: Router<Endpoint>, head: RequestHead): Verdict | undef
   const endpoint = other && router.find(other, head.path);
   if (endpoint) {
     const allow = methods.join(', ');
-    const reply = endpoint.family.errorReply(
-      new AppError('method-not-allowed', { method: head.method, allowed: allow }),
-    );
-    return answered({ ...reply, headers: { ...reply.headers, allow } });
+    const error = new AppError('method-not-allowed', { method: head.method, allowed: allow });
+    const reply = endpoint.family.errorReply(error);
+    return { type: 'answered', reply: { ...reply, headers: { ...reply.headers, allow } }, error };
   }
   return head.method === 'GET' ? answered(notFoundPage(head.path)) : undefined;
 }
@@ -84,7 +84,7 @@ function notFound({ method, path }: RequestHead): AppError {
 }
 
 function refused(error: AppError, endpoint: Endpoint | undefined): Verdict {
-  return answered(endpoint ? endpoint.family.errorReply(error) : errorRefusal(error));
+  return { type: 'answered', reply: endpoint ? endpoint.family.errorReply(error) : errorRefusal(error), error };
 }
 
 function answered(reply: Reply): Verdict {

@@ -6,11 +6,14 @@ import {
   STATUS_CODES,
 } from 'node:http';
 import { createServer as createTlsServer } from 'node:https';
+import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
+import { AppError } from '../core/errors.ts';
 import type { Endpoint, Reply } from './call.ts';
 import { createConnections } from './connections.ts';
 import { type ExchangeParts, exchange } from './exchange.ts';
 import { createGuard, type GuardOptions } from './guard.ts';
+import { plainAddress } from './host-name.ts';
 import { isAddressMissing, listenOn } from './listen.ts';
 import { rateLimit } from './rate-limit.ts';
 import { refusal } from './refusal.ts';
@@ -32,6 +35,8 @@ export interface HttpServerOptions {
   readonly startTimer?: StartTimer;
   /** Told of everything that should not have happened; the client has been answered, or its connection ended. */
   readonly onError: ExchangeParts['onError'];
+  /** Told of each request that is refused, with the answer that it got. */
+  readonly onRefused?: ExchangeParts['onRefused'];
 }
 
 export interface Listening {
@@ -63,6 +68,7 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
     startTimer: options.startTimer ?? systemTimer,
     now: options.now ?? (() => performance.now()),
     onError: options.onError,
+    onRefused: options.onRefused,
   };
 
   const take =
@@ -74,6 +80,14 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
       void exchange(parts, { request, response, signal: connections.signalFor(request, response), expectsContinue });
     };
 
+  const refuseBroken = (code: string | undefined, socket: Duplex): Reply => {
+    const reply = brokenReply(code);
+    const error = new AppError('request-broken', { reason: 'it is not valid HTTP' });
+    const remoteAddress = plainAddress((socket as Socket).remoteAddress);
+    if (reply.status === 400) options.onRefused?.({ error, status: 400, method: '', path: '', remoteAddress });
+    return reply;
+  };
+
   const open = async (host: string, port: number): Promise<number> => {
     const server = newServer(options.tls);
     server
@@ -83,7 +97,7 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
       .on('connect', (_request: IncomingMessage, socket: Duplex) => endRaw(socket, notATunnel))
       .on('clientError', (error: NodeJS.ErrnoException, socket: Duplex) => {
         if (!socket.writable || connections.answering(socket)) socket.destroy();
-        else endRaw(socket, brokenReply(error.code));
+        else endRaw(socket, refuseBroken(error.code, socket));
       });
     const bound = await listenOn(server, host, port);
     servers.push(server);

@@ -2,11 +2,16 @@ import { expect, test } from 'vitest';
 import { LoadLog } from './load-log.ts';
 import { Terminal } from './terminal.ts';
 
-function world() {
+function world(interactive = false) {
   const time = { now: 0 };
   let written = '';
-  const terminal = new Terminal({ interactive: false, columns: 80, write: (text) => (written += text) });
-  return { time, log: new LoadLog(terminal, 'mini', () => time.now), lines: () => written.trim().split('\n') };
+  const terminal = new Terminal({ interactive, columns: 80, write: (text) => (written += text) });
+  return {
+    time,
+    log: new LoadLog(terminal, 'mini', () => time.now),
+    lines: () => written.trim().split('\n'),
+    written: () => written,
+  };
 }
 
 test('a load that comes again is told from its own beginning', () => {
@@ -20,4 +25,36 @@ test('a load that comes again is told from its own beginning', () => {
   }
   const once = ['Loading mini: 50%', 'Load Text Model OK: True', 'Loaded mini in 1.5 s: tiny'];
   expect(lines()).toEqual([...once, ...once]);
+});
+
+test('a log file gets one line for each quarter, however finely the progress comes', () => {
+  const { log, lines } = world();
+  log.begin('/models/mini.gguf');
+  log.started();
+  for (let part = 0; part <= 100; part += 1) log.progress(part / 100);
+  const quarters = [25, 50, 75, 100].map((percent) => `Loading mini: ${percent}%`);
+  expect(lines()).toEqual(['Loading Text Model: /models/mini.gguf', ...quarters]);
+});
+
+test('a quarter that is jumped over is not told later', () => {
+  const { log, lines } = world();
+  log.started();
+  for (const part of [0.1, 0.8, 0.3, 1]) log.progress(part);
+  expect(lines()).toEqual(['Loading mini: 75%', 'Loading mini: 100%']);
+});
+
+test('a terminal gets a bar in one place instead', () => {
+  const { log, written } = world(true);
+  log.started();
+  log.progress(0.5);
+  log.progress(0.9);
+  expect(written().split('\r').length).toBe(3);
+  expect(written()).not.toContain('\n');
+  expect(written()).toContain('50%');
+});
+
+test('a failure is told with its reason, and in the words that launchers know', () => {
+  const { log, lines } = world();
+  log.failed('no memory');
+  expect(lines()).toEqual(['Load Text Model OK: False', 'mini could not be loaded: no memory']);
 });

@@ -1,11 +1,14 @@
-import { expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
+import type { AbortCause } from '../core/abort-cause.ts';
+import { AppError } from '../core/errors.ts';
 import type { GenerationEvent } from '../core/events.ts';
-import { defaultSampling } from '../core/sampling-fields.ts';
-import { RequestLog, shorten } from './request-log.ts';
+import type { GenerationRequest } from '../core/request.ts';
+import { plainRequest } from '../run/request.ts';
+import { RequestLog } from './request-log.ts';
 import { Terminal } from './terminal.ts';
 
-const request = { prompt: 'Hello', memory: '', maxTokens: 20, stop: [], sampling: defaultSampling } as never;
-const finish: GenerationEvent = {
+const request = plainRequest('Hello', 20);
+const finish: GenerationEvent & { type: 'finish' } = {
   type: 'finish',
   reason: 'stop',
   cause: 'stop-text',
@@ -14,13 +17,21 @@ const finish: GenerationEvent = {
   timings: { initMs: 10, promptMs: 500, generationMs: 1000, processedTokens: 20 },
 };
 
-function world(quiet: boolean) {
+function world({ quiet = false, several = false, interactive = false } = {}) {
   let written = '';
-  const terminal = new Terminal({ interactive: false, columns: 80, write: (text) => (written += text) });
-  const now = () => new Date(2026, 0, 2, 3, 4, 5);
-  const log = new RequestLog({ terminal, quiet, contextSize: () => 2048, now });
-  return { log, lines: () => written.trim().split('\n') };
+  const time = { now: new Date(2026, 0, 2, 3, 4, 5).getTime() };
+  const terminal = new Terminal({ interactive, columns: 80, write: (text) => (written += text) });
+  const now = () => new Date(time.now);
+  const log = new RequestLog({ terminal, quiet, several, contextSize: () => 2048, now });
+  return { log, time, written: () => written, lines: () => written.trim().split('\n') };
 }
+
+const job = (changes: { number?: number; shared?: boolean; text?: string } = {}) => ({
+  number: 1,
+  shared: false,
+  text: 'Hi there',
+  ...changes,
+});
 
 const start = (maxTokens: number): GenerationEvent => ({
   type: 'start',
@@ -30,18 +41,17 @@ const start = (maxTokens: number): GenerationEvent => ({
   seed: 1,
 });
 
-function play(quiet: boolean) {
-  const { log, lines } = world(quiet);
-  const job = { text: 'Hi there' };
-  log.begun(request);
-  log.event(start(20), job);
-  log.event({ type: 'text-delta', text: 'Hi there' }, job);
-  log.event(finish, job);
+function play(options: Parameters<typeof world>[0], played = job(), asked: GenerationRequest = request) {
+  const { log, lines } = world(options);
+  log.begun(asked, played);
+  log.event(start(20), played);
+  log.event({ type: 'text-delta', text: 'Hi there' }, played);
+  log.event(finish, played);
   return lines();
 }
 
 test('a finished request leaves its input, the cause of its end, its speeds and its output', () => {
-  expect(play(false)).toEqual([
+  expect(play({})).toEqual([
     'Input: {"prompt":"Hello","max_length":20,"stop":[]}',
     '(Stop sequence triggered: "User:")',
     '[03:04:05] CtxLimit:35/2048, Init:0.01s, Processed:20 in 0.50s (40.00T/s), Generated:5/20 in 1.00s (5.00T/s), Total:1.51s',
@@ -49,34 +59,101 @@ test('a finished request leaves its input, the cause of its end, its speeds and 
   ]);
 });
 
+test('a request that asks for less context is measured by that', () => {
+  expect(play({}, job(), { ...request, maxContext: 512 })[2]).toContain('CtxLimit:35/512');
+});
+
+test('where several may run, each line says by a number which request it belongs to', () => {
+  const lines = play({ several: true }, job({ number: 12 }));
+  expect(lines).toHaveLength(4);
+  for (const line of lines) expect(line.startsWith('#12 ')).toBe(true);
+});
+
 test('those that ran together have a line of their own kind, each with its own length', () => {
-  const { log, lines } = world(true);
-  const [first, second] = [
-    { text: 'a', batchNumber: 1 },
-    { text: 'b', batchNumber: 2 },
-  ];
+  const { log, lines } = world({ quiet: true, several: true });
+  const [first, second] = [job({ number: 1, shared: true }), job({ number: 2, shared: true })];
+  log.begun(request, first);
+  log.begun(request, second);
   log.event(start(20), first);
   log.event(start(99), second);
   log.event(finish, first);
   log.event({ ...finish, reason: 'length', cause: 'limit' }, second);
   expect(lines()).toEqual([
-    '(Stop sequence triggered: "User:")',
-    '[03:04:05] BatchRequest:1, Init:0.01s, Processed:20 in 0.50s (40.00T/s), Generated:5/20 in 1.00s (5.00T/s), Total:1.51s, Stop:2',
-    '[03:04:05] BatchRequest:2, Init:0.01s, Processed:20 in 0.50s (40.00T/s), Generated:5/99 in 1.00s (5.00T/s), Total:1.51s, Stop:0',
+    '#1 (Stop sequence triggered: "User:")',
+    '#1 [03:04:05] BatchRequest:1, Init:0.01s, Processed:20 in 0.50s (40.00T/s), Generated:5/20 in 1.00s (5.00T/s), Total:1.51s, Stop:2',
+    '#2 [03:04:05] BatchRequest:2, Init:0.01s, Processed:20 in 0.50s (40.00T/s), Generated:5/99 in 1.00s (5.00T/s), Total:1.51s, Stop:0',
   ]);
 });
 
+test('a request that cannot run beside others begins its line as the original does', () => {
+  const { log, lines } = world({ several: true });
+  log.sharingRefused('media', job({ number: 3 }));
+  expect(lines()).toEqual(['Batching disabled due to media (#3)']);
+});
+
 test('quiet hides what people write and read', () => {
-  expect(play(true).join('\n')).not.toMatch(/Hello|Hi there/);
+  expect(play({ quiet: true }).join('\n')).not.toMatch(/Hello|Hi there/);
+});
+
+describe('an early end', () => {
+  test.each<[AbortCause, string]>([
+    ['client-gone', 'the client went away'],
+    ['key', 'it was stopped by its key'],
+    ['no-key', 'it was stopped by the abort endpoint, without a key'],
+    ['cancelled', 'it was cancelled'],
+    ['shutdown', 'the server is stopping'],
+    ['unread', 'nobody reads it any more'],
+  ])('by %s is told with its reason, running or waiting', (by, sentence) => {
+    const { log, lines } = world({ quiet: true });
+    const [running, waiting] = [job({ number: 7 }), job({ number: 8 })];
+    log.begun(request, running);
+    log.aborted(running, by);
+    log.aborted(waiting, by);
+    expect(lines()).toEqual([`(Generation stopped: ${sentence})`, `#8 left the queue: ${sentence}`]);
+  });
+
+  test('of one that never began leaves no figures of nothing', () => {
+    const { log, lines } = world({});
+    const waiting = job({ number: 8, text: '' });
+    log.aborted(waiting, 'client-gone');
+    log.event({ ...finish, reason: 'aborted', cause: 'aborted' }, waiting);
+    expect(lines()).toEqual(['#8 left the queue: the client went away']);
+  });
+
+  test('that was asked for is said as the original says it', () => {
+    const { log, lines } = world({});
+    log.abortAsked('', false);
+    log.abortAsked('KCPP\u001b[2J1', true);
+    expect(lines()).toEqual(['Generation Aborted', 'Deferred Abort for GenKey: KCPP\\x1b[2J1']);
+  });
+});
+
+test('a failure is told once: whoever answers the client knows it by the error', () => {
+  const { log, lines } = world({ several: true });
+  const [told, other] = [1, 2].map(() => new AppError('engine-lost', { capability: 'text' })) as [AppError, AppError];
+  log.event({ type: 'error', error: told }, job({ number: 4 }));
+  expect([log.isTold(told), log.isTold(other)]).toEqual([true, false]);
+  expect(lines()).toEqual([
+    '#4 Request failed: The text engine stopped in the middle of this request; it is being started again.',
+  ]);
+});
+
+test('neither a prompt, a reply, a stop text nor a warning gives the terminal orders', () => {
+  const { log, written } = world({});
+  const evil = '\u001b[2J\u009b31m\u202e';
+  const played = job({ text: `Hi${evil}\nthere` });
+  log.begun({ ...request, prompt: `Hello${evil}` }, played);
+  log.event({ type: 'warning', code: 'x', text: `careful${evil}` }, played);
+  log.event({ ...finish, stopText: evil }, played);
+  expect(written().replaceAll('\n', '')).not.toMatch(/[\p{Cc}\u202e]/u);
+  expect(written()).toContain('Hi\\x1b[2J\\x9b31m\\u202e\nthere');
 });
 
 test.each([
   [false, '[Cache: 4 of 30 tokens reused, the prompt differs at token 7: "12:31" instead of "12:30"]'],
   [true, '[Cache: 4 of 30 tokens reused, the prompt differs at token 7]'],
 ])('a prompt that parted from its chat leaves the place (quiet: %s)', (quiet, line) => {
-  let written = '';
-  const terminal = new Terminal({ interactive: false, columns: 80, write: (text) => (written += text) });
-  const log = new RequestLog({ terminal, quiet, contextSize: () => 2048, now: () => new Date(0) });
+  const { log, lines } = world({ quiet });
   const miss = {
     time: 0,
     partedAt: 7,
@@ -86,10 +163,35 @@ test.each([
     kept: '12:30',
     wanted: '12:31',
   };
-  log.event({ type: 'start', promptTokens: 30, cachedTokens: 4, maxTokens: 20, seed: 1, miss }, { text: '' });
-  expect(written.trim()).toBe(line);
+  log.event({ type: 'start', promptTokens: 30, cachedTokens: 4, maxTokens: 20, seed: 1, miss }, job());
+  expect(lines()).toEqual([line]);
 });
 
-test('a long text keeps both ends', () => {
-  expect(shorten('a'.repeat(10) + 'b'.repeat(10), 10)).toBe('aaaaa … bbbbb');
+describe('on a terminal', () => {
+  test('a line moves along, but not with every token', () => {
+    const { log, time, written } = world({ interactive: true, quiet: true });
+    const played = job();
+    log.begun(request, played);
+    log.promptProgress({ done: 10, total: 30 });
+    log.event(start(20), played);
+    for (let token = 0; token < 9; token += 1) {
+      log.event({ type: 'text-delta', text: 'x' }, played);
+      time.now += 40;
+    }
+    expect(written().match(/Processing Prompt \[BATCH\] \(10 \/ 30 tokens\)/g)).toHaveLength(1);
+    expect(written().match(/Generating \(\d+ \/ 20 tokens\)/g)).toEqual([
+      'Generating (1 / 20 tokens)',
+      'Generating (4 / 20 tokens)',
+      'Generating (7 / 20 tokens)',
+    ]);
+  });
+
+  test('thinking counts like text, and calls are no lines', () => {
+    const { log, written } = world({ interactive: true, quiet: true });
+    log.event({ type: 'reasoning-delta', text: 'hm' }, job());
+    log.event({ type: 'tool-start', index: 0, id: 'a', name: 'b' }, job());
+    log.event({ type: 'tool-delta', index: 0, json: '{}' }, job());
+    log.event({ type: 'tool-end', index: 0 }, job());
+    expect(written()).toBe('\rGenerating (1 / 0 tokens)');
+  });
 });

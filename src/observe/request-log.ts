@@ -1,13 +1,19 @@
+import type { AbortCause } from '../core/abort-cause.ts';
 import type { CacheMiss } from '../core/cache-report.ts';
+import type { AppError } from '../core/errors.ts';
 import { type FinishCause, type GenerationEvent, unreachable } from '../core/events.ts';
 import type { GenerationRequest } from '../core/request.ts';
 import type { PromptProgress } from '../core/text-engine.ts';
+import { clock } from './clock.ts';
+import { printable, printableText, shorten } from './printable.ts';
 import type { Terminal } from './terminal.ts';
 
 export interface RequestLogOptions {
   readonly terminal: Terminal;
   /** Hides what people write and read. */
   readonly quiet: boolean;
+  /** Several may run at once: each line says by its number which request it belongs to. */
+  readonly several: boolean;
   readonly contextSize: () => number;
   readonly now: () => Date;
 }
@@ -16,67 +22,94 @@ export interface RequestLogOptions {
 const statusEveryMs = 100;
 
 interface Watched {
+  readonly number: number;
+  /** Whether it may run together with others. */
+  readonly shared: boolean;
   readonly text: string;
-  /** Only one that runs together with others has it. */
-  readonly batchNumber?: number;
+}
+
+interface Begun {
+  readonly contextSize: number;
+  maxTokens: number;
 }
 
 /** As the original numbers them. */
 const stopNumbers: Record<FinishCause, number> = { limit: 0, aborted: 0, 'end-token': 1, 'stop-text': 2 };
 
+const abortSentences: Record<AbortCause, string> = {
+  'client-gone': 'the client went away',
+  key: 'it was stopped by its key',
+  'no-key': 'it was stopped by the abort endpoint, without a key',
+  cancelled: 'it was cancelled',
+  shutdown: 'the server is stopping',
+  unread: 'nobody reads it any more',
+};
+
 /** One line for each finished request, with its speeds; on a terminal also how far the running one is. */
 export class RequestLog {
   #tokens = 0;
   #maxTokens = 0;
-  /** Several may run at once, each with its own length. */
-  readonly #lengths = new WeakMap<Watched, number>();
+  /** Several may run at once, each with its own lengths. */
+  readonly #begun = new WeakMap<Watched, Begun>();
+  readonly #told = new WeakSet<AppError>();
   #statusAt = 0;
 
   constructor(private readonly options: RequestLogOptions) {}
 
-  sharingRefused(reason: string): void {
-    this.options.terminal.line(`Batching disabled due to ${reason}`);
+  /** Whether a line has told of this error. */
+  isTold(error: AppError): boolean {
+    return this.#told.has(error);
   }
 
-  begun(request: GenerationRequest): void {
+  sharingRefused(reason: string, { number }: Watched): void {
+    this.options.terminal.line(`Batching disabled due to ${reason} (#${number})`);
+  }
+
+  begun(request: GenerationRequest, job: Watched): void {
     this.#tokens = 0;
+    this.#begun.set(job, { contextSize: request.maxContext ?? this.options.contextSize(), maxTokens: 0 });
     if (this.options.quiet) return;
     const { prompt, memory, maxTokens, stop } = request;
     const shown = { prompt: shorten(prompt), ...(memory && { memory: shorten(memory) }), max_length: maxTokens, stop };
-    this.options.terminal.line(`\nInput: ${JSON.stringify(shown)}`);
+    this.options.terminal.line();
+    this.#line(job, `Input: ${printableText(JSON.stringify(shown))}`);
   }
 
   promptProgress({ done, total }: PromptProgress): void {
     this.options.terminal.status(`Processing Prompt [BATCH] (${done} / ${total} tokens)`);
   }
 
+  aborted(job: Watched, by: AbortCause): void {
+    if (this.#begun.has(job)) this.#line(job, `(Generation stopped: ${abortSentences[by]})`);
+    else this.options.terminal.line(`#${job.number} left the queue: ${abortSentences[by]}`);
+  }
+
   abortAsked(genkey: string, deferred: boolean): void {
-    this.options.terminal.line(deferred ? `Deferred Abort for GenKey: ${genkey}` : 'Generation Aborted');
+    this.options.terminal.line(deferred ? `Deferred Abort for GenKey: ${printable(genkey)}` : 'Generation Aborted');
   }
 
   event(event: GenerationEvent, job: Watched): void {
-    const { terminal, quiet } = this.options;
     switch (event.type) {
-      case 'start':
+      case 'start': {
         this.#maxTokens = event.maxTokens;
-        if (event.miss) terminal.line(parted(event.miss, quiet));
-        this.#lengths.set(job, event.maxTokens);
+        if (event.miss) this.#line(job, parted(event.miss, this.options.quiet));
+        const begun = this.#begun.get(job);
+        if (begun) begun.maxTokens = event.maxTokens;
         return;
+      }
       case 'text-delta':
       case 'reasoning-delta':
         this.#generating();
         return;
       case 'warning':
-        terminal.line(`[${event.text}]`);
+        this.#line(job, `[${printable(event.text, 1000)}]`);
         return;
       case 'finish':
-        if (event.cause === 'end-token') terminal.line('(EOS token triggered!)');
-        if (event.cause === 'stop-text') terminal.line(`(Stop sequence triggered: ${JSON.stringify(event.stopText)})`);
-        terminal.line(this.#summary(event, job));
-        if (!quiet) terminal.line(`Output: ${shorten(job.text)}`);
+        this.#finished(event, job);
         return;
       case 'error':
-        terminal.line(`Request failed: ${event.error.message}`);
+        this.#told.add(event.error);
+        this.#line(job, `Request failed: ${printable(event.error.message, 1000)}`);
         return;
       case 'tool-start':
       case 'tool-delta':
@@ -85,6 +118,23 @@ export class RequestLog {
       default:
         unreachable(event);
     }
+  }
+
+  #finished(event: GenerationEvent & { type: 'finish' }, job: Watched): void {
+    const begun = this.#begun.get(job);
+    // One that never began has said why, and has no figures.
+    if (!begun) return;
+    if (event.cause === 'end-token') this.#line(job, '(EOS token triggered!)');
+    if (event.cause === 'stop-text') {
+      this.#line(job, `(Stop sequence triggered: ${printable(JSON.stringify(event.stopText))})`);
+    }
+    this.#line(job, this.#summary(event, job, begun));
+    if (!this.options.quiet) this.#line(job, `Output: ${printableText(shorten(job.text))}`);
+  }
+
+  /** Where one runs at a time, all lines are those of the one that runs. */
+  #line({ number }: Watched, text: string): void {
+    this.options.terminal.line(this.options.several ? `#${number} ${text}` : text);
   }
 
   #generating(): void {
@@ -96,39 +146,28 @@ export class RequestLog {
     this.options.terminal.status(`Generating (${this.#tokens} / ${this.#maxTokens} tokens)`);
   }
 
-  #summary({ usage, timings, cause }: GenerationEvent & { type: 'finish' }, job: Watched): string {
+  #summary({ usage, timings, cause }: GenerationEvent & { type: 'finish' }, job: Watched, begun: Begun): string {
     const { promptTokens, completionTokens } = usage;
     const { initMs, promptMs, generationMs, processedTokens } = timings;
-    const { batchNumber } = job;
-    const used = `CtxLimit:${promptTokens + completionTokens}/${this.options.contextSize()}`;
+    const { number, shared } = job;
+    const used = `CtxLimit:${promptTokens + completionTokens}/${begun.contextSize}`;
     const total = initMs + promptMs + generationMs;
     return [
-      `[${clock(this.options.now())}] ${batchNumber === undefined ? used : `BatchRequest:${batchNumber}`}`,
+      `[${clock(this.options.now())}] ${shared ? `BatchRequest:${number}` : used}`,
       `Init:${seconds(initMs)}`,
       `Processed:${processedTokens} in ${seconds(promptMs)} (${speed(processedTokens, promptMs)})`,
-      `Generated:${completionTokens}/${this.#lengths.get(job) ?? 0} in ${seconds(generationMs)} (${speed(completionTokens, generationMs)})`,
+      `Generated:${completionTokens}/${begun.maxTokens} in ${seconds(generationMs)} (${speed(completionTokens, generationMs)})`,
       `Total:${seconds(total)}`,
-      ...(batchNumber === undefined ? [] : [`Stop:${stopNumbers[cause]}`]),
+      ...(shared ? [`Stop:${stopNumbers[cause]}`] : []),
     ].join(', ');
   }
 }
 
 /** Why a prompt is read again; the usual reason is a line near its top that changes each time. */
 function parted({ partedAt, promptTokens, reusedTokens, kept, wanted }: CacheMiss, quiet: boolean): string {
-  const words = quiet ? '' : `: ${JSON.stringify(wanted)} instead of ${JSON.stringify(kept)}`;
+  const words = quiet ? '' : `: ${printable(JSON.stringify(wanted))} instead of ${printable(JSON.stringify(kept))}`;
   return `[Cache: ${reusedTokens} of ${promptTokens} tokens reused, the prompt differs at token ${partedAt}${words}]`;
 }
 
 const seconds = (ms: number): string => `${(ms / 1000).toFixed(2)}s`;
 const speed = (tokens: number, ms: number): string => `${ms > 0 ? ((tokens * 1000) / ms).toFixed(2) : '0.00'}T/s`;
-
-function clock(date: Date): string {
-  return [date.getHours(), date.getMinutes(), date.getSeconds()].map((part) => String(part).padStart(2, '0')).join(':');
-}
-
-/** Both ends of a long text: what it begins with and what it asks in the end. */
-export function shorten(text: string, limit = 400): string {
-  if (text.length <= limit) return text;
-  const half = Math.floor(limit / 2);
-  return `${text.slice(0, half)} … ${text.slice(-half)}`;
-}

@@ -31,7 +31,7 @@ async function world() {
     script: () => ({ pieces: ['Hel', 'lo'], end: 'end-token' }),
     pace: (go) => steps.push(go),
   });
-  const queue = new Queue({ capacity: 1, waitingPlaces: () => 9, now: () => 0 });
+  const queue = new Queue({ capacity: 1, places: () => 10, now: () => 0 });
   const text = textService({ engine, queue, now: () => 0, randomSeed: () => 1 });
   const chat = chatService({
     text,

@@ -1,63 +1,69 @@
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { afterAll, describe, expect, test } from 'vitest';
 import { defaultSettings, type Settings } from '../config/flags.ts';
 import { loadChatFormat } from './chat-format.ts';
 
-let folder: string;
-beforeAll(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'parley-format-'));
-});
-afterAll(() => rm(folder, { recursive: true }));
+const folder = mkdtempSync(join(tmpdir(), 'parley-format-'));
+afterAll(() => rmSync(folder, { recursive: true }));
+const chatml =
+  '{% for message in messages %}<|im_start|>{{ message.role }}\n{{ message.content }}<|im_end|>\n{% endfor %}{% if add_generation_prompt %}<|im_start|>assistant\n{% endif %}';
 
-async function templateFile(name: string, text: string): Promise<string> {
-  const path = join(folder, name);
-  await writeFile(path, text);
-  return path;
-}
-
-async function load(own: Partial<Settings>, modelTemplate?: string) {
+async function load(changes: Partial<Settings>, modelTemplate?: string) {
   const warnings: string[] = [];
-  const settings = { ...defaultSettings, ...own };
-  const format = await loadChatFormat(settings, modelTemplate, (text) => warnings.push(text));
+  const format = await loadChatFormat({ ...defaultSettings, ...changes }, modelTemplate, (text) => warnings.push(text));
   return { format, warnings };
 }
 
-const good = "{% for m in messages %}{{ m['content'] }}{% endfor %}";
-const broken = 'first line\n  {{ messages | }}';
+describe('the format of chats', () => {
+  test('is guessed from the template of the model, which is itself not used unless asked for', async () => {
+    const { format, warnings } = await load({}, chatml);
+    expect(format.adapter.name).toMatch(/ChatML/);
+    expect(await format.template()).toBeUndefined();
+    expect([format.templateText, format.templateTools, warnings]).toEqual([chatml, false, []]);
+  });
 
-test("the model's own template is used, and only where templates are", async () => {
-  expect((await load({ jinja: true }, good)).format.templateText).toBe(good);
-  expect(await (await load({ jinja: true }, good)).format.template()).toBeDefined();
-  expect(await (await load({ jinja: false }, good)).format.template()).toBeUndefined();
-  expect(await (await load({ jinja: true })).format.template()).toBeUndefined();
-});
+  test('of a model without a template is the plain one, and the console says so', async () => {
+    const { format } = await load({ jinja: true, jinja_tools: true });
+    expect(format.adapter.consoleLine).toContain('Alpaca will be used');
+    expect([await format.template(), format.templateTools]).toEqual([undefined, false]);
+  });
 
-test('a chosen template takes the place of that of the model', async () => {
-  const jinjatemplate = await templateFile('good.jinja', good);
-  const { format, warnings } = await load({ jinja: true, jinja_tools: true, jinjatemplate }, broken);
-  expect(format).toMatchObject({ templateText: good, templateTools: true });
-  expect(await format.template()).toBeDefined();
-  expect(warnings).toEqual([]);
-});
+  test('is the template itself with --jinja, read once', async () => {
+    const { format } = await load({ jinja: true }, chatml);
+    const [first, second] = await Promise.all([format.template(), format.template()]);
+    expect(first).toBeDefined();
+    expect(second).toBe(first);
+  });
 
-test.each([true, false])('a chosen template that is none ends the start with its place (--jinja %s)', async (jinja) => {
-  const jinjatemplate = await templateFile('broken.jinja', broken);
-  await expect(load({ jinja, jinjatemplate }, good)).rejects.toThrow(
-    `--jinjatemplate: ${jinjatemplate} is no template: line 2, column 3, at {{ messages | }}: Unexpected token: CloseExpression.`,
-  );
-});
+  test('comes from a file where one is named, for the guess as well', async () => {
+    const path = join(folder, 'own.jinja');
+    writeFileSync(path, chatml);
+    const { format } = await load({ jinja: true, jinja_tools: true, jinjatemplate: path }, 'of the model');
+    expect([format.templateText, format.templateTools]).toEqual([chatml, true]);
+    expect(format.adapter.name).toMatch(/ChatML/);
+  });
 
-test('a chosen template that cannot be read ends the start', async () => {
-  await expect(load({ jinjatemplate: folder })).rejects.toThrow(`--jinjatemplate: ${folder} cannot be read: EISDIR`);
-  const missing = join(folder, 'nowhere.jinja');
-  await expect(load({ jinjatemplate: missing })).rejects.toThrow(`--jinjatemplate: ${missing} cannot be read: ENOENT`);
-});
+  test('falls back to the adapter where the template cannot be read, and says why, once', async () => {
+    const { format, warnings } = await load({ jinja: true }, '{% for %}');
+    expect([await format.template(), await format.template()]).toEqual([undefined, undefined]);
+    expect(warnings).toEqual([expect.stringMatching(/^The chat template cannot be used, so the chat adapter is: ./)]);
+  });
 
-test('a broken template inside of a model is told once, and the adapter is used', async () => {
-  const { format, warnings } = await load({ jinja: true }, broken);
-  expect(await format.template()).toBeUndefined();
-  expect(await format.template()).toBeUndefined();
-  expect(warnings).toEqual([expect.stringContaining('The chat template cannot be used, so the chat adapter is')]);
+  test('may be an adapter by name, from a file, or written out', async () => {
+    const path = join(folder, 'own.json');
+    const written = JSON.stringify({ user_start: '<me>' });
+    writeFileSync(path, written);
+    for (const chatcompletionsadapter of [path, written]) {
+      expect((await load({ chatcompletionsadapter }, chatml)).format.adapter.adapter.tags.userStart).toBe('<me>');
+    }
+    expect((await load({ chatcompletionsadapter: 'ChatML' })).format.adapter.adapter.tags.userStart).toContain(
+      '<|im_start|>user',
+    );
+  });
+
+  test('that nobody knows is refused with the names that are known', async () => {
+    await expect(load({ chatcompletionsadapter: 'Nonsense' })).rejects.toThrow(/neither a file nor a built-in name/);
+  });
 });

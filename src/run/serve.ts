@@ -1,4 +1,5 @@
 import { spawn } from 'node:child_process';
+import { setTimeout as systemWait } from 'node:timers/promises';
 import type { App } from '../app.ts';
 import type { Settings } from '../config/flags.ts';
 import { type Addresses, baseUrl, readyLines } from '../observe/banner.ts';
@@ -11,11 +12,13 @@ export interface Serving {
   readonly settings: Settings;
   readonly terminal: Terminal;
   readonly exit: (code: number) => void;
+  readonly wait?: (milliseconds: number) => Promise<void>;
 }
 
 /** Opens the port at once, loads the model behind it, and says when everything is ready. */
-export async function serve({ app, engine, settings, terminal, exit }: Serving): Promise<void> {
-  const { port } = await listen(app, settings, terminal);
+export async function serve(serving: Serving): Promise<void> {
+  const { app, engine, settings, terminal, exit } = serving;
+  const { port } = await listen(serving);
   const addresses: Addresses = { scheme: settings.ssl ? 'https' : 'http', port, host: settings.host };
   terminal.line(`Listening on ${baseUrl(addresses)}`);
   engine.start();
@@ -34,17 +37,17 @@ export async function serve({ app, engine, settings, terminal, exit }: Serving):
 }
 
 /** With `--singleinstance` an older instance on the port is asked to go, and is given a moment to do so. */
-async function listen(app: App, settings: Settings, terminal: Terminal): Promise<{ port: number }> {
+async function listen({ app, settings, terminal, wait = systemWait }: Serving): Promise<{ port: number }> {
   try {
     return await app.server.listen();
   } catch (error) {
-    if (!settings.singleinstance || !(await dismissOther(settings))) throw error;
+    if (!settings.singleinstance || !(await dismissOther(settings, wait))) throw error;
     terminal.line('Another instance made room for this one.');
     return app.server.listen();
   }
 }
 
-async function dismissOther({ port, ssl, password }: Settings): Promise<boolean> {
+async function dismissOther({ port, ssl, password }: Settings, wait: NonNullable<Serving['wait']>): Promise<boolean> {
   try {
     const reply = await fetch(`${ssl ? 'https' : 'http'}://127.0.0.1:${port}/api/extra/shutdown`, {
       method: 'POST',
@@ -52,7 +55,7 @@ async function dismissOther({ port, ssl, password }: Settings): Promise<boolean>
     });
     const { success } = (await reply.json()) as { success?: boolean };
     // It answers first and then ends; the port is free when its process is gone.
-    if (success) await new Promise((resolve) => setTimeout(resolve, 2500));
+    if (success) await wait(2500);
     return success === true;
   } catch {
     return false;

@@ -10,15 +10,21 @@ export interface TerminalChatParts {
   readonly maxTokens: number;
   readonly input: NodeJS.ReadableStream;
   readonly output: NodeJS.WritableStream;
+  /** Aborts when nobody reads any more: the conversation is over then. */
+  readonly lost?: AbortSignal;
 }
 
 const help = `Commands: /clear forgets the conversation, /undo takes the last turn back, /quit ends. Ctrl+C stops a reply.`;
 
 /** `--cli`: a conversation in the terminal, without a server. */
-export async function terminalChat({ text, tags, maxTokens, input, output }: TerminalChatParts): Promise<void> {
+export async function terminalChat({ text, tags, maxTokens, input, output, lost }: TerminalChatParts): Promise<void> {
   const terminal = createInterface({ input, output, prompt: '> ' });
   let turns: string[] = [];
   let running: AbortController | undefined;
+  lost?.addEventListener('abort', () => {
+    running?.abort();
+    terminal.close();
+  });
   terminal.on('SIGINT', () => (running ? running.abort() : terminal.close()));
   output.write(`${help}\n`);
   terminal.prompt();
@@ -37,6 +43,7 @@ export async function terminalChat({ text, tags, maxTokens, input, output }: Ter
       running = undefined;
       output.write('\n');
     }
+    if (lost?.aborted) break;
     terminal.prompt();
   }
   terminal.close();

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { secondsLeft, secondsUntilLast } from './forecast.ts';
+import { secondsLeft, secondsUntilFirstEnds, secondsUntilLast } from './forecast.ts';
 
 const shared = (seconds: number) => ({ alone: false, seconds });
 const lone = (seconds: number) => ({ alone: true, seconds });
@@ -37,4 +37,12 @@ test.each([
   [100, 4],
 ])('after %i s of a mean of 8 s it still takes %i s', (elapsed, left) => {
   expect(secondsLeft(8, elapsed)).toBe(left);
+});
+
+test.each([
+  ['nobody works', [], 0],
+  ['one works', [shared(3)], 3],
+  ['the quicker of several', [shared(9), lone(2), shared(4)], 2],
+])('a place gets free when %s: after %j', (_, running, expected) => {
+  expect(secondsUntilFirstEnds(running)).toBe(expected);
 });

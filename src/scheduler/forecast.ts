@@ -25,6 +25,11 @@ export function secondsUntilLast(
   return now;
 }
 
+/** When the first of these ends, which is when a place gets free. */
+export function secondsUntilFirstEnds(running: readonly ForeseenWork[]): number {
+  return running.length === 0 ? 0 : Math.min(...running.map(({ seconds }) => seconds));
+}
+
 /**
  * How long something that has run for a while still takes. Past the mean nobody knows; half of it is neither a promise that
  * it is nearly over nor one that it begins anew.

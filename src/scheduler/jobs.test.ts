@@ -3,6 +3,8 @@ import { type Job, type JobState, Jobs } from './jobs.ts';
 
 const job = (genkey: string, text: string, state: JobState = 'done'): Job => ({
   genkey,
+  number: 1,
+  shared: false,
   text,
   state,
   logprobs: [],

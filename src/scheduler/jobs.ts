@@ -1,3 +1,4 @@
+import type { AbortCause } from '../core/abort-cause.ts';
 import type { TokenLogprob } from '../core/events.ts';
 import type { Standing } from '../core/request.ts';
 
@@ -6,14 +7,16 @@ export type JobState = 'waiting' | 'running' | 'done';
 /** One request from its admission until it is forgotten: what it has written so far, and how to stop it. */
 export interface Job {
   readonly genkey: string;
-  /** Those that may run together are counted; one that runs alone has no number. */
-  readonly batchNumber?: number;
+  /** Its place among all requests since the start, by which people tell them apart. */
+  readonly number: number;
+  /** Whether it may run together with others. */
+  readonly shared: boolean;
   state: JobState;
   text: string;
   readonly logprobs: TokenLogprob[];
   /** Undefined unless it waits in the queue. */
   standing(): Standing | undefined;
-  abort(): void;
+  abort(by: AbortCause): void;
 }
 
 /** Who is meant first where several have the same key: people want what happens now. */

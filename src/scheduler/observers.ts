@@ -6,8 +6,8 @@ export function together(observers: readonly TextObserver[]): TextObserver {
     turnCame: (waited) => {
       for (const one of observers) one.turnCame?.(waited);
     },
-    sharingRefused: (reason) => {
-      for (const one of observers) one.sharingRefused?.(reason);
+    sharingRefused: (reason, job) => {
+      for (const one of observers) one.sharingRefused?.(reason, job);
     },
     begun: (request, job) => {
       for (const one of observers) one.begun?.(request, job);
@@ -17,6 +17,9 @@ export function together(observers: readonly TextObserver[]): TextObserver {
     },
     event: (event, job) => {
       for (const one of observers) one.event?.(event, job);
+    },
+    aborted: (job, by) => {
+      for (const one of observers) one.aborted?.(job, by);
     },
     abortAsked: (genkey, deferred) => {
       for (const one of observers) one.abortAsked?.(genkey, deferred);

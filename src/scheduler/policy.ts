@@ -73,13 +73,19 @@ export function servingOrder<Entry extends Waiting>(ring: Ring, waiting: readonl
   return order;
 }
 
+/** Somebody who asks for a place. */
+export interface Newcomer {
+  /** Whether its client has something here already, at work or waiting. */
+  readonly holds: boolean;
+  /** How many other clients were sent away with nothing here and are expected back. */
+  readonly expectedOthers: number;
+}
+
 /**
- * Who goes when there is one too many: the newest request of the client that has most of them here, and the newest of all
- * where nobody has more. So nobody can fill the places and keep others out. `waiting` is in the order of arrival.
+ * Whether a newcomer gets one of the free places. Who has nothing here does as long as there is one; who has something leaves
+ * one for each that is expected. So a lone client may have all places, but not again and again while others are sent
+ * away, and nobody is ever thrown out for somebody else.
  */
-export function oneTooMany<Entry extends Waiting>(waiting: readonly Entry[]): Entry | undefined {
-  const counts = new Map<string, number>();
-  for (const { client } of waiting) counts.set(client, (counts.get(client) ?? 0) + 1);
-  const most = Math.max(0, ...counts.values());
-  return waiting.findLast(({ client }) => counts.get(client) === most);
+export function isTakenIn({ holds, expectedOthers }: Newcomer, freePlaces: number): boolean {
+  return freePlaces > (holds ? expectedOthers : 0);
 }

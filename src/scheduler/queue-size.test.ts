@@ -1,18 +1,26 @@
 import { expect, test } from 'vitest';
-import { waitingPlaces } from './queue-size.ts';
+import { queuePlaces } from './queue-size.ts';
 
 test.each([
-  [10, 1, false, 9],
-  [2, 1, false, 1],
-  [1, 1, false, 9],
-  [0, 1, false, 0],
-  [0, 1, true, 1],
-  [0, 4, false, 9],
-  [0, 4, true, 1],
-  [-3, 1, false, 0],
+  [10, 1, false, 10],
+  [2, 1, false, 2],
+  [3, 1, true, 3],
+  [1, 1, false, 10],
+  [0, 1, false, 1],
+  [0, 1, true, 2],
+  [0, 4, false, 10],
+  [0, 4, true, 2],
+  [-3, 1, false, 1],
+  // Those that run together are counted too.
+  [10, 4, false, 10],
+  [40, 32, false, 40],
+  [2, 8, false, 2],
+  // What nobody chose leaves room for a whole batch.
+  [1, 16, false, 16],
+  [0, 16, false, 16],
 ])(
-  'multiuser %i with %i parallel requests and other models: %s lets %i wait',
+  'multiuser %i with %i parallel requests and other models: %s takes in %i at once',
   (multiuser, parallelRequests, otherModels, places) => {
-    expect(waitingPlaces({ multiuser, parallelRequests, otherModels })).toBe(places);
+    expect(queuePlaces({ multiuser, parallelRequests, otherModels })).toBe(places);
   },
 );

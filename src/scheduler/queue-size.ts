@@ -1,15 +1,17 @@
 export interface QueueSettings {
-  /** `--multiuser`: how many requests are accepted at once, the running one included. */
+  /** `--multiuser`: how many requests are taken in at once, the running one included. */
   readonly multiuser: number;
   readonly parallelRequests: number;
   /** A speech-to-text, image, text-to-speech or embeddings model is loaded beside the text model. */
   readonly otherModels: boolean;
 }
 
-/** How many requests may wait behind the running ones. */
-export function waitingPlaces({ multiuser, parallelRequests, otherModels }: QueueSettings): number {
-  if (multiuser > 1) return multiuser - 1;
-  if (multiuser === 1) return 9;
-  if (otherModels) return 1;
-  return parallelRequests > 1 ? 9 : 0;
+/** How many requests are taken in at once, those that run included. */
+export function queuePlaces({ multiuser, parallelRequests, otherModels }: QueueSettings): number {
+  // What nobody chose never keeps a batch from being full.
+  const usual = Math.max(10, parallelRequests);
+  if (multiuser > 1) return multiuser;
+  if (multiuser === 1) return usual;
+  if (otherModels) return 2;
+  return parallelRequests > 1 ? usual : 1;
 }

@@ -8,7 +8,7 @@ async function begun(place: Place): Promise<boolean> {
 }
 
 test('one works, the others wait and begin in the order in which they came', async () => {
-  const queue = new Queue({ capacity: 1, waitingPlaces: () => 9 });
+  const queue = new Queue({ capacity: 1, places: () => 10 });
   const [first, second, third] = [queue.enter(), queue.enter(), queue.enter()];
   expect([await begun(first), await begun(second), await begun(third)]).toEqual([true, false, false]);
   expect([queue.running, queue.waiting]).toEqual([1, 2]);
@@ -19,11 +19,11 @@ test('one works, the others wait and begin in the order in which they came', asy
 });
 
 test.each([
-  [9, 4],
-  [1, 2],
-  [0, 1],
-])('with %i places to wait, %i of four requests are taken in', (places, expected) => {
-  const queue = new Queue({ capacity: 1, waitingPlaces: () => places });
+  [10, 4],
+  [2, 2],
+  [1, 1],
+])('with %i places in all, %i of four requests are taken in', (places, expected) => {
+  const queue = new Queue({ capacity: 1, places: () => places });
   const taken = [1, 2, 3, 4].filter(() => {
     try {
       queue.enter();
@@ -38,7 +38,7 @@ test.each([
 });
 
 test('a waiting request that leaves frees its place and is passed over', async () => {
-  const queue = new Queue({ capacity: 1, waitingPlaces: () => 2 });
+  const queue = new Queue({ capacity: 1, places: () => 3 });
   const [first, second, third] = [queue.enter(), queue.enter(), queue.enter()];
   second.leave();
   const fourth = queue.enter();
@@ -47,7 +47,7 @@ test('a waiting request that leaves frees its place and is passed over', async (
 });
 
 test('a client with many requests does not keep out one with a single request', async () => {
-  const queue = new Queue({ capacity: 1, waitingPlaces: () => 9 });
+  const queue = new Queue({ capacity: 1, places: () => 10 });
   const crowd = [1, 2, 3].map(() => queue.enter({ client: 'crowd' }));
   const single = queue.enter({ client: 'single' });
   expect(single.standing()?.position).toBe(2);
@@ -57,23 +57,8 @@ test('a client with many requests does not keep out one with a single request', 
   expect([await begun(crowd[2] as Place), await begun(single)]).toEqual([false, true]);
 });
 
-test('a client that has filled all places gives one up to somebody who has none', async () => {
-  const queue = new Queue({ capacity: 1, waitingPlaces: () => 3 });
-  const crowd = [1, 2, 3, 4].map(() => queue.enter({ client: 'crowd' }));
-  const single = queue.enter({ client: 'single' });
-  await expect(crowd[3]?.turn).rejects.toMatchObject({ status: 503 });
-  expect([queue.waiting, single.standing()?.position]).toEqual([3, 2]);
-  crowd[3]?.leave();
-  expect(queue.waiting).toBe(3);
-  expect(() => queue.enter({ client: 'crowd' })).toThrow(AppError);
-  const other = queue.enter({ client: 'other' });
-  await expect(crowd[2]?.turn).rejects.toMatchObject({ status: 503 });
-  expect(other.standing()).toBeDefined();
-  expect(() => queue.enter({ client: 'fourth' })).toThrow(AppError);
-});
-
 test('what must be alone waits until nobody works, and nobody begins beside it', async () => {
-  const queue = new Queue({ capacity: 2, waitingPlaces: () => 9 });
+  const queue = new Queue({ capacity: 2, places: () => 10 });
   const [first, second] = [queue.enter(), queue.enter()];
   const lone = queue.enter({ alone: true });
   const last = queue.enter();
@@ -87,7 +72,7 @@ test('what must be alone waits until nobody works, and nobody begins beside it',
 
 test('whoever is refused is told how long the work takes', () => {
   let now = 0;
-  const queue = new Queue({ capacity: 1, waitingPlaces: () => 0, now: () => now });
+  const queue = new Queue({ capacity: 1, places: () => 1, now: () => now });
   for (let round = 0; round < 20; round += 1) {
     const place = queue.enter();
     now += 8000;
@@ -99,7 +84,7 @@ test('whoever is refused is told how long the work takes', () => {
 
 test('each place tells where it stands and how long that will last, as long as it waits', () => {
   let now = 0;
-  const queue = new Queue({ capacity: 1, waitingPlaces: () => 9, now: () => now });
+  const queue = new Queue({ capacity: 1, places: () => 10, now: () => now });
   const [first, second, third] = [queue.enter(), queue.enter(), queue.enter()] as const;
   expect([first, second, third].map((place) => place.standing())).toEqual([
     undefined,
@@ -115,7 +100,7 @@ test('each place tells where it stands and how long that will last, as long as i
 });
 
 test('one that a newcomer of another client does not overtake keeps its position', () => {
-  const queue = new Queue({ capacity: 1, waitingPlaces: () => 9 });
+  const queue = new Queue({ capacity: 1, places: () => 10 });
   const [, second, third] = [1, 2, 3].map(() => queue.enter({ client: 'crowd' }));
   const standings = () => [second, third].map((place) => place?.standing()?.position);
   expect(standings()).toEqual([1, 2]);
@@ -124,15 +109,14 @@ test('one that a newcomer of another client does not overtake keeps its position
 });
 
 test('a newcomer is told its own wait: a client with nothing in the queue would not go last', () => {
-  const queue = new Queue({ capacity: 1, waitingPlaces: () => 3 });
+  const queue = new Queue({ capacity: 1, places: () => 4 });
   for (const _ of [1, 2, 3, 4]) queue.enter({ client: 'crowd' });
   const wait = (client: string) => queue.estimateSeconds({ client });
   expect([wait('crowd'), wait('single')]).toEqual([20, 10]);
-  expect(() => queue.enter({ client: 'crowd' })).toThrow(new AppError('busy', { retryAfterSeconds: 20 }));
 });
 
 test('somebody who was refused has no seat, and comes after those who came meanwhile', () => {
-  const queue = new Queue({ capacity: 1, waitingPlaces: () => 2 });
+  const queue = new Queue({ capacity: 1, places: () => 3 });
   const several = ['a', 'b', 'c'].map((client) => queue.enter({ client }));
   expect(() => queue.enter({ client: 'refused' })).toThrow();
   several[0]?.leave();
@@ -144,7 +128,7 @@ test('somebody who was refused has no seat, and comes after those who came meanw
 
 test('each kind of work has a time of its own', () => {
   let now = 0;
-  const queue = new Queue({ capacity: 1, waitingPlaces: () => 9, now: () => now });
+  const queue = new Queue({ capacity: 1, places: () => 10, now: () => now });
   for (let round = 0; round < 20; round += 1) {
     const place = queue.enter({ kind: 'state', alone: true });
     now += 2000;
@@ -157,7 +141,7 @@ test('each kind of work has a time of its own', () => {
 });
 
 test('nobody waits for a place that is free, but what must be alone waits for all', () => {
-  const queue = new Queue({ capacity: 2, waitingPlaces: () => 9 });
+  const queue = new Queue({ capacity: 2, places: () => 10 });
   expect(queue.estimateSeconds()).toBe(0);
   queue.enter();
   expect([queue.estimateSeconds(), queue.estimateSeconds({ alone: true })]).toEqual([0, 5]);
@@ -169,13 +153,13 @@ test('nobody waits for a place that is free, but what must be alone waits for al
 });
 
 test('whoever must be alone and is refused is never told to come back at once', () => {
-  const queue = new Queue({ capacity: 2, waitingPlaces: () => 0 });
+  const queue = new Queue({ capacity: 2, places: () => 1 });
   queue.enter();
   expect(() => queue.enter({ alone: true })).toThrow(new AppError('busy', { retryAfterSeconds: 5 }));
 });
 
 test('leaving twice is leaving once', async () => {
-  const queue = new Queue({ capacity: 1, waitingPlaces: () => 9 });
+  const queue = new Queue({ capacity: 1, places: () => 10 });
   const first = queue.enter();
   queue.enter();
   const third = queue.enter();
@@ -189,14 +173,14 @@ test('whatever comes and goes, never more work than the capacity allows, and nob
   const steps = fc.array(fc.oneof(fc.constant('enter'), fc.nat(20)), { maxLength: 80 });
   fc.assert(
     fc.property(fc.integer({ min: 1, max: 4 }), steps, (capacity, actions) => {
-      const queue = new Queue({ capacity: capacity, waitingPlaces: () => 5 });
+      const queue = new Queue({ capacity: capacity, places: () => 6 });
       const places: Place[] = [];
       for (const action of actions) {
         try {
           if (action === 'enter') places.push(queue.enter());
           else places[Number(action) % Math.max(1, places.length)]?.leave();
         } catch {
-          expect(queue.waiting).toBe(5);
+          expect(queue.running + queue.waiting).toBe(6);
         }
         expect(queue.running).toBeLessThanOrEqual(capacity);
         if (queue.waiting > 0) expect(queue.running).toBe(capacity);
@@ -208,7 +192,7 @@ test('whatever comes and goes, never more work than the capacity allows, and nob
 });
 
 test('a client that has been served before is not kept out by strangers who keep coming', async () => {
-  const queue = new Queue({ capacity: 1, waitingPlaces: () => 9 });
+  const queue = new Queue({ capacity: 1, places: () => 10 });
   const regular = [1, 2, 3].map(() => queue.enter({ client: 'regular' }));
   const mine = regular[2] as Place;
   const strangers = [1, 2].map((name) => queue.enter({ client: `stranger ${name}` }));

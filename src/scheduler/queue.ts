@@ -1,12 +1,12 @@
 import { AppError } from '../core/errors.ts';
 import type { Standing } from '../core/request.ts';
-import { type ForeseenWork, secondsLeft, secondsUntilLast } from './forecast.ts';
-import { mayBegin, nextTurn, oneTooMany, type Ring, seated, servingOrder, type Waiting } from './policy.ts';
+import { ExpectedClients } from './expected-clients.ts';
+import { type ForeseenWork, secondsLeft, secondsUntilFirstEnds, secondsUntilLast } from './forecast.ts';
+import { isTakenIn, mayBegin, nextTurn, type Ring, seated, servingOrder, type Waiting } from './policy.ts';
 import { type WorkKind, workKinds } from './work.ts';
 
 /** A place in the queue: `turn` resolves when the work may begin, and `leave` gives the place back at any time. */
 export interface Place {
-  /** Fails with `busy` where the place is needed for a client that has fewer. */
   readonly turn: Promise<void>;
   /** Where it stands, as things are; undefined unless it waits. */
   standing(): Standing | undefined;
@@ -16,7 +16,8 @@ export interface Place {
 export interface QueueOptions {
   /** How many may work at once, of those that can share the engine. */
   readonly capacity: number;
-  readonly waitingPlaces: () => number;
+  /** How many are taken in at once, those that work included. */
+  readonly places: () => number;
   /** Milliseconds of a clock that never goes back. */
   readonly now?: () => number;
 }
@@ -31,18 +32,19 @@ export interface Applicant {
 interface Entry extends Waiting {
   readonly kind: WorkKind;
   readonly begin: () => void;
-  readonly refuse: (error: AppError) => void;
   startedAt: number | undefined;
 }
 
 /**
- * Who works and who waits. A waiting request that leaves (its client went away) frees its place for the next. Clients take
- * turns, and where there are more requests than places, the newest of the client with most of them is refused; see `policy`.
+ * Who works and who waits. What was taken in stays until it leaves by itself; a waiting request that leaves (its client went
+ * away) frees its place for the next. Clients take turns, and whoever is sent away with nothing here finds a place kept
+ * when it comes again; see `policy`.
  */
 export class Queue {
   readonly #running = new Set<Entry>();
   readonly #waiting: Entry[] = [];
   #ring: Ring = [];
+  readonly #expected = new ExpectedClients();
   /** A moving mean of how long each kind of work takes. */
   readonly #meanSeconds = new Map<WorkKind, number>();
 
@@ -62,32 +64,35 @@ export class Queue {
     return this.#standing(newcomer, [...this.#waiting, newcomer]).estimateSeconds;
   }
 
+  /** Takes a place, or throws `busy` with the time after which one is free. */
   enter(applicant: Applicant = {}): Place {
+    this.#refuseWithoutRoom(applicant.client ?? '');
+    this.#expected.arrived(applicant.client ?? '');
     let begin: Entry['begin'] = () => {};
-    let refuse: Entry['refuse'] = () => {};
-    const turn = new Promise<void>((resolve, reject) => {
+    const turn = new Promise<void>((resolve) => {
       begin = resolve;
-      refuse = reject;
     });
-    // Whoever waits for its turn hears of a refusal; somebody who does not yet must not bring the program down.
-    turn.catch(() => undefined);
-    const entry = entryOf(applicant, begin, refuse);
+    const entry = entryOf(applicant, begin);
     this.#waiting.push(entry);
     this.#admit();
-    const refused = this.#waiting.length > this.options.waitingPlaces() ? oneTooMany(this.#waiting) : undefined;
-    if (refused) {
-      const error = new AppError('busy', {
-        retryAfterSeconds: this.#standing(refused, this.#waiting).estimateSeconds,
-      });
-      this.#remove(refused);
-      if (refused === entry) throw error;
-      refused.refuse(error);
-    }
     return {
       turn,
       standing: () => (this.#waiting.includes(entry) ? this.#standing(entry, this.#waiting) : undefined),
       leave: () => this.#leave(entry),
     };
+  }
+
+  #refuseWithoutRoom(client: string): void {
+    const taken = [...this.#running, ...this.#waiting];
+    const newcomer = {
+      holds: taken.some((entry) => entry.client === client),
+      expectedOthers: this.#expected.others(client, this.#now()),
+    };
+    if (isTakenIn(newcomer, this.options.places() - taken.length)) return;
+    const seconds = secondsUntilFirstEnds([...this.#running].map((one) => this.#foreseen(one)));
+    const retryAfterSeconds = Math.max(1, Math.round(seconds));
+    if (!newcomer.holds) this.#expected.sentAway(client, retryAfterSeconds, this.#now());
+    throw new AppError('busy', { retryAfterSeconds });
   }
 
   #standing(entry: Entry, waiting: readonly Entry[]): Standing {
@@ -105,7 +110,13 @@ export class Queue {
   }
 
   #mean(kind: WorkKind): number {
-    return this.#meanSeconds.get(kind) ?? workKinds[kind].firstGuessSeconds;
+    return this.#meanSeconds.get(kind) ?? Math.max(workKinds[kind].firstGuessSeconds, ...this.#elapsed(kind));
+  }
+
+  /** Before the first has finished, those that run are all that is known: they show how long it takes at least. */
+  #elapsed(kind: WorkKind): number[] {
+    const running = [...this.#running].filter((entry) => entry.kind === kind);
+    return running.map(({ startedAt = this.#now() }) => (this.#now() - startedAt) / 1000);
   }
 
   #admit(): void {
@@ -143,10 +154,6 @@ export class Queue {
   }
 }
 
-function entryOf(
-  { client = '', alone = false, kind = 'text' }: Applicant,
-  begin: Entry['begin'] = () => {},
-  refuse: Entry['refuse'] = () => {},
-): Entry {
-  return { client, alone, kind, cost: workKinds[kind].cost, begin, refuse, startedAt: undefined };
+function entryOf({ client = '', alone = false, kind = 'text' }: Applicant, begin: Entry['begin'] = () => {}): Entry {
+  return { client, alone, kind, cost: workKinds[kind].cost, begin, startedAt: undefined };
 }

@@ -1,4 +1,5 @@
 import { describe, expect, test, vi } from 'vitest';
+import { Aborted } from '../core/abort-cause.ts';
 import type { AppError } from '../core/errors.ts';
 import type { GenerationEvent } from '../core/events.ts';
 import { fold } from '../core/fold.ts';
@@ -14,7 +15,7 @@ const later = () => new Promise((resolve) => setImmediate(resolve));
 /** A service over a fake engine that moves one step at a time. */
 function world(
   script: Script = { pieces: ['a', 'b', 'c'] },
-  { places = 9, capacity = 1, observer = {} as TextObserver } = {},
+  { places = 10, capacity = 1, observer = {} as TextObserver } = {},
 ) {
   const waiting: (() => void)[] = [];
   const seeds: number[] = [];
@@ -27,7 +28,7 @@ function world(
   });
   const service = textService({
     engine,
-    queue: new Queue({ capacity, waitingPlaces: () => places }),
+    queue: new Queue({ capacity, places: () => places }),
     ...(capacity > 1 && { sharing: () => ({ type: 'shared' }) }),
     now: () => 0,
     randomSeed: () => 77,
@@ -78,19 +79,21 @@ test('one runs at a time, in the order in which they came', async () => {
 });
 
 test('whoever comes to a full queue is refused at once', async () => {
-  const { service } = world(undefined, { places: 1 });
+  const { service } = world(undefined, { places: 2 });
   ask(service);
   ask(service);
   expect(() => ask(service)).toThrow(expect.objectContaining({ code: 'busy' }));
 });
 
-test('a place that somebody else needs more ends with the same refusal, and nothing is left behind', async () => {
-  const { service, finishAll } = world(undefined, { places: 2 });
+test('what was taken in is served, whoever comes to the full queue afterwards', async () => {
+  const { service, finishAll } = world(undefined, { places: 3 });
   const crowd = ['crowd', 'crowd', 'crowd'].map((client) =>
-    collect(service.generate(plainRequest('Hello', 10), { genkey: '', client, signal: new AbortController().signal })),
+    fold(service.generate(plainRequest('Hello', 10), { genkey: '', client, signal: new AbortController().signal })),
   );
+  expect(() => ask(service, 'single')).toThrow(expect.objectContaining({ code: 'busy' }));
+  await finishAll();
+  for (const reply of crowd) expect(await reply).toMatchObject({ text: 'abc', reason: 'length' });
   const single = fold(ask(service, 'single'));
-  expect(await crowd[2]).toMatchObject([{ type: 'error', error: { code: 'busy' } }]);
   await finishAll();
   expect((await single).text).toBe('abc');
   expect(service.performance().waiting).toBe(0);
@@ -182,14 +185,19 @@ describe('while several run at once', () => {
 
   test('whoever watches can tell them apart by a number', async () => {
     const numbers: unknown[] = [];
-    const observer: TextObserver = { begun: (_, { batchNumber }) => numbers.push(batchNumber) };
+    const observer: TextObserver = { begun: (_, { number, shared }) => numbers.push([number, shared]) };
     for (const capacity of [2, 1]) {
       const { service, finishAll } = world(undefined, { capacity, observer });
       const replies = [fold(ask(service)), fold(ask(service))];
       await finishAll();
       await Promise.all(replies);
     }
-    expect(numbers).toEqual([1, 2, undefined, undefined]);
+    expect(numbers).toEqual([
+      [1, true],
+      [2, true],
+      [1, false],
+      [2, false],
+    ]);
   });
 
   test('a key stops all that run with it', async () => {
@@ -348,7 +356,7 @@ describe('work that must not meet a generation', () => {
   });
 
   test('is refused like any other when the queue is full', async () => {
-    const { service } = world(undefined, { places: 0 });
+    const { service } = world(undefined, { places: 1 });
     ask(service);
     await expect(service.exclusively(ticket(), async () => 1)).rejects.toMatchObject({ code: 'busy' });
   });
@@ -382,7 +390,7 @@ test('whoever watches is told how long each had to wait', async () => {
   const engine = fakeEngine({ script: () => ({ pieces: ['a'] }), pace: (next) => setImmediate(next) });
   const service = textService({
     engine,
-    queue: new Queue({ capacity: 1, waitingPlaces: () => 9 }),
+    queue: new Queue({ capacity: 1, places: () => 10 }),
     now: () => now,
     randomSeed: () => 77,
     observer: { turnCame: (waited) => waits.push(waited), event: ({ type }) => (now += type === 'finish' ? 3000 : 0) },
@@ -404,4 +412,74 @@ test('whoever watches sees each request begin, go on and end', async () => {
   service.abort('k');
   await reply;
   expect(seen).toEqual(['begun Hello', 'start', 'text-delta', 'finish', 'abort k false']);
+});
+
+describe('whoever watches is told why a request ends early', () => {
+  function watched() {
+    const causes: string[] = [];
+    const observer: TextObserver = { aborted: ({ number }, by) => causes.push(`#${number} ${by}`) };
+    return { ...world(undefined, { observer }), causes };
+  }
+
+  test.each(['client-gone', 'shutdown', 'cancelled'] as const)('the signal says who aborted it: %s', async (by) => {
+    const { service, step, causes } = watched();
+    const gone = new AbortController();
+    const reply = fold(ask(service, '', gone.signal));
+    await step();
+    gone.abort(new Aborted(by));
+    await reply;
+    expect(causes).toEqual([`#1 ${by}`]);
+  });
+
+  test('by its key, running and waiting, and without a key where it is the only one', async () => {
+    const { service, step, causes, finishAll } = watched();
+    const replies = [fold(ask(service, 'first')), fold(ask(service, 'second'))];
+    await step();
+    service.abort('second');
+    service.abort('first');
+    await Promise.all(replies);
+    const third = fold(ask(service));
+    await step();
+    service.abort('');
+    await third;
+    await finishAll();
+    expect(causes).toEqual(['#2 key', '#1 key', '#3 no-key']);
+  });
+
+  test('because nobody reads it any more', async () => {
+    const { service, step, causes } = watched();
+    const events = ask(service)[Symbol.asyncIterator]();
+    await step();
+    await events.next();
+    await events.return?.();
+    expect(causes).toEqual(['#1 unread']);
+  });
+
+  test('the client that went away is the reason, also where its reader stops first', async () => {
+    const { service, step, causes } = watched();
+    const gone = new AbortController();
+    let events: AsyncIterator<GenerationEvent> | undefined;
+    gone.signal.addEventListener('abort', () => void events?.return?.());
+    events = ask(service, '', gone.signal)[Symbol.asyncIterator]();
+    await step();
+    gone.abort(new Aborted('client-gone'));
+    expect(causes).toEqual(['#1 client-gone']);
+  });
+
+  test('once, however many have a reason, and never after its end', async () => {
+    const { service, step, finishAll, causes } = watched();
+    const gone = new AbortController();
+    const first = fold(ask(service, 'k', gone.signal));
+    await step();
+    service.abort('k');
+    gone.abort(new Aborted('client-gone'));
+    await first;
+    const late = new AbortController();
+    const second = fold(ask(service, 'k', late.signal));
+    await finishAll();
+    await second;
+    late.abort(new Aborted('client-gone'));
+    service.abort('k');
+    expect(causes).toEqual(['#1 key']);
+  });
 });

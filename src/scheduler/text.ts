@@ -1,3 +1,4 @@
+import { type AbortCause, abortCause } from '../core/abort-cause.ts';
 import { Channel } from '../core/channel.ts';
 import { asAppError } from '../core/errors.ts';
 import type { GenerationEvent } from '../core/events.ts';
@@ -14,10 +15,12 @@ import type { Applicant, Place, Queue } from './queue.ts';
 export interface TextObserver {
   /** Work of any kind may begin, after so many milliseconds in the queue. */
   turnCame?(waited: number): void;
-  sharingRefused?(reason: string): void;
+  sharingRefused?(reason: string, job: Job): void;
   begun?(request: GenerationRequest, job: Job): void;
   promptProgress?(progress: PromptProgress): void;
   event?(event: GenerationEvent, job: Job): void;
+  /** It is to end before its time; its last event follows, unless the server ends first. */
+  aborted?(job: Job, by: AbortCause): void;
   abortAsked?(genkey: string, deferred: boolean): void;
 }
 
@@ -53,17 +56,14 @@ export function textService({
   observer = {},
 }: TextParts): TextService {
   const jobs = new Jobs();
-  let batched = 0;
+  let number = 0;
   const log = new PerformanceLog(now);
 
   function enter({ client, placed }: Ticket, work: Applicant): Place {
     const enteredAt = now();
     const place = queue.enter({ ...work, client });
     placed?.(place.standing);
-    void place.turn.then(
-      () => observer.turnCame?.(now() - enteredAt),
-      () => undefined,
-    );
+    void place.turn.then(() => observer.turnCame?.(now() - enteredAt));
     return place;
   }
 
@@ -81,13 +81,19 @@ export function textService({
   function reserve(ticket: Ticket, traits: SharingTraits): OwnReservation {
     const shared = sharing(traits);
     const place = enter(ticket, { alone: shared.type === 'alone', kind: 'text' });
-    if (shared.type === 'alone' && shared.reason) observer.sharingRefused?.(shared.reason);
     const stop = new AbortController();
     const { standing } = place;
-    const abort = () => stop.abort();
+    const abort = (by: AbortCause) => {
+      if (job.state === 'done' || stop.signal.aborted) return;
+      // Whoever reads stops when its client goes; the client is the reason then, whichever is heard first.
+      observer.aborted?.(job, ticket.signal.aborted ? abortCause(ticket.signal) : by);
+      stop.abort();
+    };
+    const leave = () => abort('client-gone');
     const job: Job = {
       genkey: ticket.genkey,
-      ...(shared.type === 'shared' && { batchNumber: ++batched }),
+      number: ++number,
+      shared: shared.type === 'shared',
       state: 'waiting',
       text: '',
       logprobs: [],
@@ -95,13 +101,14 @@ export function textService({
       abort,
     };
     jobs.add(job);
-    ticket.signal.addEventListener('abort', job.abort, { once: true });
-    if (ticket.signal.aborted) job.abort();
+    if (shared.type === 'alone' && shared.reason) observer.sharingRefused?.(shared.reason, job);
+    ticket.signal.addEventListener('abort', leave, { once: true });
+    if (ticket.signal.aborted) leave();
     return {
       generate: (request, ended = () => {}) => run(request, { job, stop, turn: place.turn }, ended),
       release: () => {
         job.state = 'done';
-        ticket.signal.removeEventListener('abort', job.abort);
+        ticket.signal.removeEventListener('abort', leave);
         place.leave();
       },
     };
@@ -118,7 +125,7 @@ export function textService({
     { job, stop, turn }: Seat,
     ended: () => void,
   ): AsyncIterable<GenerationEvent> {
-    const channel = new Channel<GenerationEvent>(() => stop.abort());
+    const channel = new Channel<GenerationEvent>(() => job.abort('unread'));
     let over = false;
     job.text = '';
     job.logprobs.length = 0;
@@ -158,7 +165,7 @@ export function textService({
     const meant = jobs.meant(genkey, queue.waiting);
     if (genkey === '' ? jobs.ambiguous(queue.waiting) : meant.length === 0) return 'refused';
     const deferred = genkey !== '' && meant.some(({ state }) => state === 'waiting');
-    for (const job of meant) job.abort();
+    for (const job of meant) job.abort(genkey === '' ? 'no-key' : 'key');
     observer.abortAsked?.(genkey, deferred);
     return deferred ? 'pending' : 'stopped';
   }

@@ -1,9 +1,9 @@
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
-import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, test } from 'vitest';
 import { nativeClient } from './client.ts';
+import { freePort } from './free-port.ts';
 import { runProgram } from './program.ts';
 import { embeddedModel, liveServers } from './server.ts';
 
@@ -127,12 +127,3 @@ describe('--singleinstance', () => {
     await server.stop();
   });
 });
-
-function freePort(): Promise<number> {
-  return new Promise((resolve) => {
-    const probe = createServer().listen(0, '127.0.0.1', () => {
-      const { port } = probe.address() as { port: number };
-      probe.close(() => resolve(port));
-    });
-  });
-}

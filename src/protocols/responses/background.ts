@@ -1,3 +1,4 @@
+import { Aborted } from '../../core/abort-cause.ts';
 import { AppError, asAppError } from '../../core/errors.ts';
 import type { GenerationEvent } from '../../core/events.ts';
 import type { ResponseStore, StoredItem } from '../../store/responses.ts';
@@ -58,7 +59,7 @@ export class BackgroundRuns {
   }
 
   async cancel(id: string): Promise<void> {
-    this.#runs.get(id)?.stop.abort();
+    this.#runs.get(id)?.stop.abort(new Aborted('cancelled'));
     await this.finished(id);
   }
 }

@@ -1,0 +1,91 @@
+import { EventEmitter } from 'node:events';
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { Duplex } from 'node:stream';
+import { describe, expect, test } from 'vitest';
+import { abortCause } from '../core/abort-cause.ts';
+import { createConnections } from './connections.ts';
+
+const socket = () => new Duplex({ read() {}, write: (_chunk, _encoding, done) => done() });
+
+/** An exchange on a socket, as far as connections look at it. */
+function exchange(on: Duplex, headersSent = false) {
+  const response = Object.assign(new EventEmitter(), { headersSent });
+  return { request: { socket: on } as unknown as IncomingMessage, response: response as unknown as ServerResponse };
+}
+
+const closed = (one: Duplex) => new Promise((resolve) => one.once('close', resolve));
+
+describe('the signal of an exchange', () => {
+  test('aborts when the socket closes, and says that the client is gone', async () => {
+    const connections = createConnections();
+    const one = socket();
+    const { request, response } = exchange(one);
+    const signal = connections.signalFor(request, response);
+    expect(signal.aborted).toBe(false);
+    one.destroy();
+    await closed(one);
+    expect([signal.aborted, abortCause(signal)]).toEqual([true, 'client-gone']);
+  });
+
+  test('never aborts once the response is complete', async () => {
+    const connections = createConnections();
+    const one = socket();
+    const { request, response } = exchange(one);
+    const signal = connections.signalFor(request, response);
+    response.emit('finish');
+    one.destroy();
+    await closed(one);
+    expect(signal.aborted).toBe(false);
+  });
+
+  test('is aborted from the beginning where the socket is gone already', () => {
+    const one = socket();
+    one.destroy();
+    const { request, response } = exchange(one);
+    expect(createConnections().signalFor(request, response).aborted).toBe(true);
+  });
+
+  test('of several on one socket: only those that are not complete', async () => {
+    const connections = createConnections();
+    const one = socket();
+    const [first, second] = [exchange(one), exchange(one)];
+    const signals = [first, second].map(({ request, response }) => connections.signalFor(request, response));
+    first.response.emit('finish');
+    one.destroy();
+    await closed(one);
+    expect(signals.map(({ aborted }) => aborted)).toEqual([false, true]);
+  });
+});
+
+test('a stop ends every socket, and says that it was the server', async () => {
+  const connections = createConnections();
+  const sockets = [socket(), socket()];
+  const signals = sockets.map((one) => {
+    connections.add(one);
+    const { request, response } = exchange(one);
+    return connections.signalFor(request, response);
+  });
+  await connections.destroyAll();
+  expect(sockets.every(({ destroyed }) => destroyed)).toBe(true);
+  expect(signals.map(abortCause)).toEqual(['shutdown', 'shutdown']);
+});
+
+test('a stop has nothing to do with sockets that are gone', async () => {
+  const connections = createConnections();
+  const one = socket();
+  connections.add(one);
+  one.destroy();
+  await closed(one);
+  await connections.destroyAll();
+});
+
+test('an answer whose head is out is in the making until it is complete', () => {
+  const connections = createConnections();
+  const one = socket();
+  expect(connections.answering(one)).toBe(false);
+  const { request, response } = exchange(one, true);
+  connections.signalFor(request, response);
+  expect(connections.answering(one)).toBe(true);
+  response.emit('finish');
+  expect(connections.answering(one)).toBe(false);
+});

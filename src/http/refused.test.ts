@@ -1,0 +1,116 @@
+import { describe, expect, test } from 'vitest';
+import { AppError } from '../core/errors.ts';
+import type { Refused } from '../core/refused.ts';
+import type { HttpServerOptions } from './server.ts';
+import { ask, echo, endpoint, latch, serve, wire } from './testing/world.ts';
+
+const post = { method: 'POST', path: '/work', body: '{}' } as const;
+
+async function world(endpoints = [echo], options: Partial<HttpServerOptions> = {}) {
+  const refused: Refused[] = [];
+  const served = await serve(endpoints, { onRefused: (one) => refused.push(one), ...options });
+  const codes = () => refused.map(({ error, status }) => `${status} ${error.code}`);
+  return { served, refused, codes };
+}
+
+describe('whoever watches is told of each request that is sent away', () => {
+  test('for a wrong key, a foreign page or a foreign name', async () => {
+    const { served, refused, codes } = await world();
+    await ask(served, { ...post, headers: { origin: 'https://elsewhere.example' } });
+    await ask(served, { ...post, headers: { host: 'rebound.example' } });
+    const behind = await world([echo], { guard: { password: 'secret' } });
+    await ask(behind.served, { ...post, headers: { authorization: 'Bearer guess' } });
+    expect([...codes(), ...behind.codes()]).toEqual(['403 origin-refused', '421 host-refused', '401 unauthorized']);
+    expect(refused[0]).toMatchObject({ method: 'POST', path: '/work', remoteAddress: '127.0.0.1' });
+    expect(refused.map(({ error }) => error.message).join()).toMatch(/--allowedorigins .*--allowedhosts /);
+    expect(JSON.stringify(behind.refused)).not.toContain('guess');
+  });
+
+  test('for its size, told or found', async () => {
+    const { served, codes } = await world([echo], { maxRequestMegabytes: 0.001 });
+    await ask(served, { ...post, body: 'x'.repeat(2000) });
+    await ask(served, { ...post, body: 'x'.repeat(2000), headers: { 'transfer-encoding': 'chunked' } });
+    expect(codes()).toEqual(['413 payload-too-large', '413 payload-too-large']);
+  });
+
+  test('for its haste', async () => {
+    const { served, codes } = await world([echo], { rateLimitSeconds: 60 });
+    await ask(served, post);
+    await ask(served, post);
+    expect(codes()).toEqual(['503 rate-limited']);
+  });
+
+  test('by its endpoint, with the status that the client saw', async () => {
+    const family = {
+      ...echo.family,
+      errorReply: (error: AppError) => ({
+        ...echo.family.errorReply(error),
+        status: error.code === 'busy' ? 529 : 400,
+      }),
+    };
+    const errors = [
+      new AppError('busy', { retryAfterSeconds: 1 }),
+      new AppError('invalid-json', { reason: 'it is empty' }),
+    ];
+    const refusing = endpoint(
+      () => {
+        throw errors.shift();
+      },
+      { family },
+    );
+    const { served, codes } = await world([refusing]);
+    await ask(served, post);
+    await ask(served, post);
+    expect(codes()).toEqual(['529 busy', '400 invalid-json']);
+  });
+
+  test('for a path or a method that is not there, but not for a page that somebody mistyped', async () => {
+    const { served, codes } = await world();
+    await ask(served, { ...post, path: '/nowhere' });
+    await ask(served, { method: 'GET', path: '/work' });
+    await ask(served, { method: 'GET', path: '/favicon.ico' });
+    expect(codes()).toEqual(['404 not-found', '405 method-not-allowed']);
+  });
+
+  test('for not being HTTP at all', async () => {
+    const { served, refused } = await world();
+    const broken = wire(served).send('\u0016\u0003\u0001 this is TLS\r\n\r\n');
+    await broken.closed;
+    expect(refused).toMatchObject([{ status: 400, method: '', path: '', remoteAddress: '127.0.0.1' }]);
+  });
+});
+
+describe('whoever watches is not told', () => {
+  test('of what went well', async () => {
+    const { served, refused } = await world();
+    await ask(served, post);
+    await ask(served, { method: 'OPTIONS', path: '/work' });
+    await ask(served, { method: 'HEAD', path: '/' });
+    expect(refused).toEqual([]);
+  });
+
+  test('of what went wrong by itself: that is an error and no refusal', async () => {
+    const failing = endpoint(() => {
+      throw new Error('a bug');
+    });
+    const { served, refused } = await world([failing]);
+    await ask(served, post);
+    expect([refused, served.errors]).toEqual([[], [expect.objectContaining({ message: 'a bug' })]]);
+  });
+
+  test('of a client that did not wait for its refusal', async () => {
+    const [begun, over] = [latch(), latch()];
+    const slow = endpoint(async ({ signal }) => {
+      begun.open();
+      await new Promise((resolve) => signal.addEventListener('abort', resolve));
+      setImmediate(() => over.open());
+      throw new AppError('busy', { retryAfterSeconds: 1 });
+    });
+    const { served, refused } = await world([slow]);
+    const client = wire(served).send('POST /work HTTP/1.1\r\nhost: localhost\r\ncontent-length: 2\r\n\r\n{}');
+    await begun.promise;
+    client.socket.destroy();
+    await over.promise;
+    expect(refused).toEqual([]);
+  });
+});

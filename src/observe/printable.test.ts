@@ -1,0 +1,34 @@
+import fc from 'fast-check';
+import { expect, test } from 'vitest';
+import { printable, printableText, shorten } from './printable.ts';
+
+test.each([
+  ['plain text, äöü and 漢字', 'plain text, äöü and 漢字'],
+  ['\u001b[2Jgone', '\\x1b[2Jgone'],
+  ['one\r\ntwo', 'one\\x0d\\x0atwo'],
+  ['bell\u0007 and delete\u007f', 'bell\\x07 and delete\\x7f'],
+  ['\u009b31m', '\\x9b31m'],
+  ['turned \u202eround', 'turned \\u202eround'],
+  ['next\u2028line', 'next\\u2028line'],
+])('%j is shown as %j', (text, shown) => {
+  expect(printable(text)).toBe(shown);
+});
+
+test('whatever a client sends is one line without orders for the terminal, and not a long one', () => {
+  fc.assert(
+    fc.property(fc.string({ unit: 'binary', maxLength: 2000 }), (text) => {
+      const shown = printable(text, 100);
+      expect(shown).not.toMatch(/\p{Cc}/u);
+      expect(shown.length).toBeLessThanOrEqual(103 * 6);
+    }),
+  );
+});
+
+test('a text keeps its lines and tabs, and nothing else that is not to be seen', () => {
+  expect(printableText('one\n\ttwo\u001b[31m\r\nthree')).toBe('one\n\ttwo\\x1b[31m\\x0d\nthree');
+});
+
+test('a long text keeps both ends', () => {
+  expect(shorten('a'.repeat(10) + 'b'.repeat(10), 10)).toBe('aaaaa … bbbbb');
+  expect(shorten('short', 10)).toBe('short');
+});

@@ -1,0 +1,62 @@
+import fc from 'fast-check';
+import { expect, test } from 'vitest';
+import { Repeats } from './repeats.ts';
+
+function world(lines?: number) {
+  const written: string[] = [];
+  const timers: (() => void)[] = [];
+  const repeats = new Repeats({
+    say: (line) => written.push(line),
+    later: (_, action) => timers.push(action),
+    ...(lines !== undefined && { lines }),
+  });
+  const minuteOver = () => {
+    for (const action of timers.splice(0)) action();
+  };
+  return { repeats, written, minuteOver };
+}
+
+const times = (count: number, action: () => void) => {
+  for (let time = 0; time < count; time += 1) action();
+};
+
+test('a few of a kind are written as they come', () => {
+  const { repeats, written, minuteOver } = world();
+  times(3, () => repeats.tell('busy', 'refused'));
+  minuteOver();
+  expect(written).toEqual(['refused', 'refused', 'refused']);
+});
+
+test('of a flood the first are written, and the others counted when the minute is over', () => {
+  const { repeats, written, minuteOver } = world(2);
+  times(39, () => repeats.tell('busy', 'refused'));
+  expect(written).toEqual(['refused', 'refused']);
+  minuteOver();
+  expect(written.at(-1)).toBe('… 37 more like this in the last minute (busy)');
+  repeats.tell('busy', 'again');
+  expect(written.at(-1)).toBe('again');
+});
+
+test('one kind does not hide another', () => {
+  const { repeats, written } = world(1);
+  times(10, () => repeats.tell('busy', 'refused'));
+  repeats.tell('unauthorized', 'no key');
+  expect(written).toEqual(['refused', 'no key']);
+});
+
+test('however many come, a minute adds at most the lines of each kind and one more, and none is lost from the count', () => {
+  const kinds = fc.array(fc.constantFrom('a', 'b', 'c'), { maxLength: 200 });
+  fc.assert(
+    fc.property(kinds, (list) => {
+      const { repeats, written, minuteOver } = world(3);
+      for (const kind of list) repeats.tell(kind, kind);
+      minuteOver();
+      for (const kind of ['a', 'b', 'c']) {
+        const lines = written.filter((line) => line === kind).length;
+        const more = Number(written.find((line) => line.endsWith(`(${kind})`))?.match(/\d+/)?.[0] ?? 0);
+        expect(lines).toBeLessThanOrEqual(3);
+        expect(lines + more).toBe(list.filter((one) => one === kind).length);
+      }
+    }),
+  );
+});

@@ -1,0 +1,63 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { defaultSettings, type Settings } from '../config/flags.ts';
+import { loadChatFormat } from './chat-format.ts';
+
+let folder: string;
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'parley-format-'));
+});
+afterAll(() => rm(folder, { recursive: true }));
+
+async function templateFile(name: string, text: string): Promise<string> {
+  const path = join(folder, name);
+  await writeFile(path, text);
+  return path;
+}
+
+async function load(own: Partial<Settings>, modelTemplate?: string) {
+  const warnings: string[] = [];
+  const settings = { ...defaultSettings, ...own };
+  const format = await loadChatFormat(settings, modelTemplate, (text) => warnings.push(text));
+  return { format, warnings };
+}
+
+const good = "{% for m in messages %}{{ m['content'] }}{% endfor %}";
+const broken = 'first line\n  {{ messages | }}';
+
+test("the model's own template is used, and only where templates are", async () => {
+  expect((await load({ jinja: true }, good)).format.templateText).toBe(good);
+  expect(await (await load({ jinja: true }, good)).format.template()).toBeDefined();
+  expect(await (await load({ jinja: false }, good)).format.template()).toBeUndefined();
+  expect(await (await load({ jinja: true })).format.template()).toBeUndefined();
+});
+
+test('a chosen template takes the place of that of the model', async () => {
+  const jinjatemplate = await templateFile('good.jinja', good);
+  const { format, warnings } = await load({ jinja: true, jinja_tools: true, jinjatemplate }, broken);
+  expect(format).toMatchObject({ templateText: good, templateTools: true });
+  expect(await format.template()).toBeDefined();
+  expect(warnings).toEqual([]);
+});
+
+test.each([true, false])('a chosen template that is none ends the start with its place (--jinja %s)', async (jinja) => {
+  const jinjatemplate = await templateFile('broken.jinja', broken);
+  await expect(load({ jinja, jinjatemplate }, good)).rejects.toThrow(
+    `--jinjatemplate: ${jinjatemplate} is no template: line 2, column 3, at {{ messages | }}: Unexpected token: CloseExpression.`,
+  );
+});
+
+test('a chosen template that cannot be read ends the start', async () => {
+  await expect(load({ jinjatemplate: folder })).rejects.toThrow(`--jinjatemplate: ${folder} cannot be read: EISDIR`);
+  const missing = join(folder, 'nowhere.jinja');
+  await expect(load({ jinjatemplate: missing })).rejects.toThrow(`--jinjatemplate: ${missing} cannot be read: ENOENT`);
+});
+
+test('a broken template inside of a model is told once, and the adapter is used', async () => {
+  const { format, warnings } = await load({ jinja: true }, broken);
+  expect(await format.template()).toBeUndefined();
+  expect(await format.template()).toBeUndefined();
+  expect(warnings).toEqual([expect.stringContaining('The chat template cannot be used, so the chat adapter is')]);
+});

@@ -1,0 +1,57 @@
+import { Writable } from 'node:stream';
+import { expect, test } from 'vitest';
+import { ReachedOutput } from './reached-output.ts';
+
+/** A stream that takes so many pieces and then fails with this code. */
+function stream(pieces: number, code = '') {
+  const written: string[] = [];
+  const writable = new Writable({
+    decodeStrings: false,
+    write(text: string, _encoding, done) {
+      if (written.length < pieces) written.push(text);
+      done(written.length <= pieces && (text === '' || written.at(-1) === text) ? null : failure(code));
+    },
+  });
+  return { writable, written };
+}
+
+const failure = (code: string) => Object.assign(new Error(`${code}: no`), { code });
+
+async function end(output: ReachedOutput) {
+  const said: string[] = [];
+  return { code: await output.settled((sentence) => said.push(sentence)), said };
+}
+
+test('what was read to its end ends well', async () => {
+  const { writable, written } = stream(9);
+  const output = new ReachedOutput(writable);
+  output.write('a');
+  output.write('b');
+  expect(await end(output)).toEqual({ code: 0, said: [] });
+  expect([written.slice(0, 2), output.lost.aborted]).toEqual([['a', 'b'], false]);
+});
+
+test('a reader that had enough ends it without a word, by the code that pipes know', async () => {
+  const output = new ReachedOutput(stream(1, 'EPIPE').writable);
+  output.write('a');
+  output.write('b');
+  expect(await end(output)).toEqual({ code: 141, said: [] });
+  expect(output.lost.aborted).toBe(true);
+});
+
+test('a full disk is told and is a failure', async () => {
+  const output = new ReachedOutput(stream(1, 'ENOSPC').writable);
+  output.write('a');
+  output.write('b');
+  expect(await end(output)).toEqual({ code: 1, said: ['Standard output cannot be written: ENOSPC: no'] });
+});
+
+test('nothing is written after a failure', async () => {
+  const { writable, written } = stream(1, 'EPIPE');
+  const output = new ReachedOutput(writable);
+  output.write('a');
+  output.write('b');
+  await end(output);
+  output.write('c');
+  expect(written).toEqual(['a']);
+});

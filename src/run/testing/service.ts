@@ -1,0 +1,29 @@
+import type { GenerationRequest } from '../../core/request.ts';
+import type { TextService } from '../../core/text-service.ts';
+import { type FakeEngine, fakeEngine, type Script } from '../../engines/fake/engine.ts';
+import { Queue } from '../../scheduler/queue.ts';
+import { textService } from '../../scheduler/text.ts';
+
+export interface FakeService {
+  readonly text: TextService;
+  readonly engine: FakeEngine;
+  readonly asked: GenerationRequest[];
+}
+
+/** A text service over an engine that says what the script says; `pace` calls back before each piece. */
+export function fakeService(
+  script: (request: GenerationRequest) => Script,
+  { pace = setImmediate, contextSize = 2048 }: { pace?: (next: () => void) => unknown; contextSize?: number } = {},
+): FakeService {
+  const asked: GenerationRequest[] = [];
+  const engine = fakeEngine({
+    script: (request) => {
+      asked.push(request);
+      return script(request);
+    },
+    pace: (next) => void pace(next),
+    contextSize,
+  });
+  const queue = new Queue({ capacity: 1, places: () => 10 });
+  return { text: textService({ engine, queue, now: () => 0, randomSeed: () => 1 }), engine, asked };
+}

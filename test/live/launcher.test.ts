@@ -1,0 +1,150 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { readdirSync, readFileSync } from 'node:fs';
+import { setTimeout as wait } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
+import { afterEach, describe, expect, test } from 'vitest';
+import { program } from './server.ts';
+
+const root = fileURLToPath(new URL('../..', import.meta.url));
+const started = new Set<number>();
+afterEach(() => {
+  for (const pid of started) {
+    try {
+      process.kill(pid, 'SIGKILL');
+    } catch {
+      // It is gone, as it should be.
+    }
+  }
+  started.clear();
+});
+
+/** Everything that a launcher has started, by the numbers of their processes: npm, a shell, start.mjs, server, worker. */
+interface Launched {
+  readonly first: ChildProcess;
+  readonly output: () => string;
+  /** Below the first one. */
+  readonly others: readonly { readonly pid: number; readonly command: string }[];
+}
+
+async function launch(file: string, words: readonly string[]): Promise<Launched> {
+  const first = spawn(file, [...words, '--port', '0', '--threads', '1'], {
+    cwd: root,
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  let output = '';
+  const ready = new Promise<void>((resolve, reject) => {
+    for (const stream of [first.stdout, first.stderr]) {
+      stream.setEncoding('utf8').on('data', (text: string) => {
+        output += text;
+        if (output.includes('Please connect to custom endpoint')) resolve();
+      });
+    }
+    first.once('exit', () => reject(new Error(`ended too early:\n${output}`)));
+  });
+  started.add(first.pid as number);
+  await ready;
+  const others = descendants(first.pid as number);
+  for (const { pid } of others) started.add(pid);
+  return { first, output: () => output, others };
+}
+
+function descendants(of: number): { pid: number; command: string }[] {
+  const all = readdirSync('/proc')
+    .filter((name) => /^\d+$/.test(name))
+    .flatMap((name) => {
+      try {
+        const status = readFileSync(`/proc/${name}/status`, 'utf8');
+        const command = readFileSync(`/proc/${name}/cmdline`, 'utf8').replaceAll('\0', ' ').trim();
+        return [{ pid: Number(name), parent: Number(/^PPid:\s+(\d+)/m.exec(status)?.[1]), command }];
+      } catch {
+        return [];
+      }
+    });
+  const below = (parent: number): typeof all =>
+    all.filter((one) => one.parent === parent).flatMap((one) => [one, ...below(one.pid)]);
+  return below(of);
+}
+
+function isAlive(pid: number): boolean {
+  try {
+    return !/^State:\s+Z/m.test(readFileSync(`/proc/${pid}/status`, 'utf8'));
+  } catch {
+    return false;
+  }
+}
+
+/** Resolves when all of these are gone; a test that waits for ever tells which are left by its time limit. */
+async function allGone(others: Launched['others']): Promise<void> {
+  while (others.some(({ pid }) => isAlive(pid))) await wait(50);
+}
+
+const find = ({ others }: Launched, part: string): number => {
+  const found = others.find(({ command }) => command.includes(part) && !command.startsWith('sh '));
+  expect(found, part).toBeDefined();
+  return found?.pid as number;
+};
+
+describe.skipIf(process.platform !== 'linux')('npm start', () => {
+  // An interrupt that only npm hears is kept by some shells between it and us until we end; that of a terminal is below.
+  test.each(['SIGTERM', 'SIGHUP', 'SIGKILL'] as const)(
+    'that gets %s leaves neither server nor worker behind',
+    async (signal) => {
+      const launched = await launch('npm', ['start', '--']);
+      for (const part of ['start.mjs', 'dist/main.js', 'worker/main.js']) find(launched, part);
+      launched.first.kill(signal);
+      await allGone(launched.others);
+      expect(launched.output()).toMatch(/Stopping: the launcher (asked for it|is gone)/);
+    },
+  );
+
+  test('whose launcher is killed takes the server along', async () => {
+    const launched = await launch('npm', ['start', '--']);
+    process.kill(find(launched, 'node scripts/start.mjs'), 'SIGKILL');
+    await allGone(launched.others);
+    expect(launched.output()).toContain('Stopping: the launcher is gone');
+  });
+
+  test('stops well although a terminal sends its signal to all of its processes', async () => {
+    const launched = await launch('npm', ['start', '--']);
+    const server = find(launched, 'dist/main.js');
+    for (const { pid, command } of launched.others) {
+      if (!command.includes('worker/main.js')) process.kill(pid, 'SIGINT');
+    }
+    launched.first.kill('SIGINT');
+    await allGone(launched.others);
+    expect(isAlive(server)).toBe(false);
+    expect(launched.output().match(/Stopping: /g)).toHaveLength(1);
+  });
+});
+
+describe.skipIf(process.platform !== 'linux')('a server that was started without a launcher', () => {
+  test('outlives the shell that started it', async () => {
+    const command = `"${process.execPath}" "${program}" "$@" & echo; wait`;
+    const launched = await launch('bash', ['-c', command, 'bash']);
+    const server = find(launched, 'dist/main.js');
+    launched.first.kill('SIGKILL');
+    while (isAlive(launched.first.pid as number)) await wait(20);
+    const port = /Listening on http:\/\/localhost:(\d+)/.exec(launched.output())?.[1];
+    // Longer than a launcher needs to notice.
+    for (let round = 0; round < 15; round += 1) {
+      expect((await fetch(`http://localhost:${port}/api/v1/model`)).status).toBe(200);
+      await wait(100);
+    }
+    process.kill(server, 'SIGHUP');
+    await allGone(launched.others);
+    expect(launched.output()).toContain('Stopping: SIGHUP');
+  });
+
+  test('that nohup started does not hear when its terminal goes', async () => {
+    const command = `nohup "${process.execPath}" "${program}" "$@" </dev/null & wait`;
+    const launched = await launch('bash', ['-c', command, 'bash']);
+    const server = find(launched, 'dist/main.js');
+    process.kill(server, 'SIGHUP');
+    const port = /Listening on http:\/\/localhost:(\d+)/.exec(launched.output())?.[1];
+    for (let round = 0; round < 5; round += 1) {
+      expect((await fetch(`http://localhost:${port}/api/v1/model`)).status).toBe(200);
+    }
+    process.kill(server, 'SIGTERM');
+    await allGone(launched.others);
+  });
+});
