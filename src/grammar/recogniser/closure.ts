@@ -71,9 +71,9 @@ export class Closure {
   }
 
   #return(call: OpenCall, place: Place): void {
+    this.spend();
     const key = this.#key(place.step, place.call);
     if (call.known.has(key)) return;
-    this.spend();
     call.known.add(key);
     call.returns.push(place);
     if (call.empty) this.#reach(place.step, place.call);

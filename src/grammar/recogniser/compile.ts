@@ -19,6 +19,31 @@ export function compileGbnf(source: string, findToken: FindToken): Program {
   throw new GbnfError(source, place, `the rule ${name} begins with itself (left recursion)`);
 }
 
+/** An alternative as the characters that it begins with, and what comes after them. */
+interface Headed {
+  readonly head: readonly number[];
+  readonly rest: Expression | undefined;
+}
+
+function headed(expression: Expression): Headed {
+  if (expression.type === 'text') return { head: expression.codes, rest: undefined };
+  const [first, ...rest] = expression.type === 'sequence' ? expression.items : [];
+  if (first?.type === 'text') return { head: first.codes, rest: { type: 'sequence', items: rest } };
+  return { head: [], rest: expression };
+}
+
+/** How many characters the heads of all of these have in common, at least `known`. */
+function commonLength(alternatives: readonly Headed[], known: number): number {
+  const heads = alternatives.map(({ head }) => head);
+  const [first = []] = heads;
+  let length = known;
+  while (length < first.length && heads.every((head) => head[length] === first[length])) length += 1;
+  return length;
+}
+
+/** Beyond this alternatives are written out one by one: the tree of them could be as deep as they are many. */
+const deepestTree = 100;
+
 class Compiler {
   readonly #numbers: ReadonlyMap<string, number>;
   readonly #operations: number[] = [];
@@ -62,7 +87,9 @@ class Compiler {
       case 'sequence':
         return expression.items.reduceRight((after, item) => this.#compile(item, after), next);
       case 'choice':
-        return this.#fork(expression.items.map((item) => this.#compile(item, next)));
+        return this.#choice(expression.items.map(headed), 0, 0, next);
+      case 'text':
+        return this.#text(expression.codes, 0, next);
       case 'repeat':
         return this.#repeat(expression, next);
       case 'rule':
@@ -74,6 +101,38 @@ class Compiler {
           next,
         );
     }
+  }
+
+  /** The characters of a literal from `from` on. */
+  #text(codes: readonly number[], from: number, next: number): number {
+    let after = next;
+    for (let index = codes.length - 1; index >= from; index -= 1) {
+      after = this.#add(operation.set, this.#characterNumber(codes[index] as number), after);
+    }
+    return after;
+  }
+
+  /**
+   * Alternatives that agree in their first `shared` characters, which stand before this already. Those that go on alike
+   * go on together: thousands of words are then followed as cheaply as one.
+   */
+  #choice(alternatives: readonly Headed[], shared: number, depth: number, next: number): number {
+    const groups = new Map<number | undefined, Headed[]>();
+    for (const alternative of alternatives) {
+      const code = alternative.head[shared];
+      const group = groups.get(code);
+      if (group) group.push(alternative);
+      else groups.set(code, [alternative]);
+    }
+    const ways = [...groups].flatMap(([code, group]) => {
+      const alone = code === undefined || group.length === 1 || depth === deepestTree;
+      if (alone)
+        return group.map(({ head, rest }) => this.#text(head, shared, rest ? this.#compile(rest, next) : next));
+      const common = commonLength(group, shared);
+      const [{ head }] = group as [Headed];
+      return [this.#text(head.slice(0, common), shared, this.#choice(group, common, depth + 1, next))];
+    });
+    return ways.length === 1 ? (ways[0] as number) : this.#fork(ways);
   }
 
   #repeat({ item, minimum, maximum }: Expression & { type: 'repeat' }, next: number): number {
@@ -112,13 +171,18 @@ class Compiler {
   }
 
   #setNumber(set: Characters): number {
-    const [only, another] = set;
-    // Nearly all are single characters of literals.
-    const key = only && !another && only[0] === only[1] ? only[0] : set.join(' ');
+    const key = set.join(' ');
     const known = this.#setNumbers.get(key);
     if (known !== undefined) return known;
     this.#setNumbers.set(key, this.#sets.length);
     return this.#sets.push(set) - 1;
+  }
+
+  #characterNumber(code: number): number {
+    const known = this.#setNumbers.get(code);
+    if (known !== undefined) return known;
+    this.#setNumbers.set(code, this.#sets.length);
+    return this.#sets.push([[code, code]]) - 1;
   }
 
   #ruleNumber({ name, place }: Expression & { type: 'rule' }): number {

@@ -1,13 +1,13 @@
 /**
  * What a grammar from a stranger may cost. Real ones stay far below: that of 150 tools with ordinary schemas has some
- * 200,000 characters and 100,000 steps.
+ * 500,000 characters and 100,000 steps.
  */
 export const grammarLimits = {
-  characters: 2_000_000,
+  characters: 1_200_000,
   /** Groups inside of groups. */
   nesting: 200,
   /** Characters, references and choices, with every counted repetition written out. */
   steps: 500_000,
   /** Looks at a step of the grammar for one token of the text; some tens of milliseconds. */
-  work: 2_000_000,
+  work: 500_000,
 } as const;

@@ -21,7 +21,10 @@ export class GrammarMachine {
   readonly #table: StateTable;
   #work = 0;
 
-  constructor(private readonly program: Program) {
+  constructor(
+    private readonly program: Program,
+    private readonly mostWork: number = grammarLimits.work,
+  ) {
     this.#table = new StateTable(program);
     const root = { id: 0, rule: program.root, returns: [] };
     this.start = this.#close([{ step: program.starts[program.root] as number, call: root }]) as State;
@@ -37,10 +40,10 @@ export class GrammarMachine {
     // No model writes NUL as text.
     if (code === 0) return undefined;
     const kind = this.program.characters.classOf(code);
-    const known = state.after.get(kind);
-    if (known !== undefined || state.after.has(kind)) return known;
+    const known = state.after[kind];
+    if (known !== undefined) return known ?? undefined;
     const made = this.#close(this.#moved(state, kind));
-    state.after.set(kind, made);
+    state.after[kind] = made ?? null;
     return made;
   }
 
@@ -128,6 +131,6 @@ export class GrammarMachine {
 
   #spend(work: number): void {
     this.#work += work;
-    if (this.#work > grammarLimits.work) throw tooAmbiguous();
+    if (this.#work > this.mostWork) throw tooAmbiguous();
   }
 }

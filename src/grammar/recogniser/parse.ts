@@ -4,6 +4,8 @@ import { grammarLimits } from './limits.ts';
 
 /** What a rule says. `place` is where it stands in the text of the grammar. */
 export type Expression =
+  /** A literal, as the numbers of its characters. */
+  | { readonly type: 'text'; readonly codes: readonly number[] }
   | { readonly type: 'set'; readonly set: Characters }
   | { readonly type: 'sequence' | 'choice'; readonly items: readonly Expression[] }
   | {
@@ -128,12 +130,9 @@ class GbnfParser {
 
   #literal(): Expression {
     this.#at += 1;
-    const items: Expression[] = [];
-    while (!this.#take('"')) {
-      const code = this.#character();
-      items.push({ type: 'set', set: [[code, code]] });
-    }
-    return { type: 'sequence', items };
+    const codes: number[] = [];
+    while (!this.#take('"')) codes.push(this.#character());
+    return { type: 'text', codes };
   }
 
   #class(): Expression {
@@ -146,7 +145,8 @@ class GbnfParser {
       const isRange = this.#isNext('-') && this.source[this.#at + 1] !== ']';
       if (isRange) this.#at += 1;
       const to = isRange ? this.#character() : from;
-      if (from <= to) ranges.push([from, to]);
+      if (from > to) throw this.#error('the range is in the wrong order');
+      ranges.push([from, to]);
     }
     if (ranges.length === 0 && !negated) throw new GbnfError(this.source, place, 'there is a class without characters');
     return { type: 'set', set: negated ? complement(union(ranges)) : union(ranges) };

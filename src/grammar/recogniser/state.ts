@@ -13,8 +13,8 @@ export interface Place {
 
 /** All that may come next after some text: the places that wait for a character or a token. */
 export class State {
-  /** Where each class of characters leads; undefined where it may not follow. Filled as it is asked for. */
-  readonly after = new Map<number, State | undefined>();
+  /** Where each class of characters leads; null where it may not follow. Filled as it is asked for. */
+  readonly after: (State | null | undefined)[] = [];
   /** Which places a class may concern, where there are too many to look at all of them each time. */
   index: { readonly narrow: ReadonlyMap<number, readonly Place[]>; readonly wide: readonly Place[] } | undefined;
 

@@ -6,7 +6,7 @@ import { compilePattern } from '../../patterns/program.ts';
 import { isObject } from '../controls/fields.ts';
 
 const types = { token: 0, word: 1, pattern: 2, wholePattern: 3 };
-const limits = { count: 64, characters: 10_000 };
+const limits = { count: 64, characters: 10_000, word: 900 };
 
 /** What has to appear in the text for the grammar to begin: what is found belongs to what the grammar rules. */
 export function decodeTriggers(value: unknown): readonly GrammarTrigger[] {
@@ -30,6 +30,7 @@ function decodeTrigger(trigger: unknown): GrammarTrigger {
   const text = textOf(trigger);
   if (trigger.type === types.pattern) return { type: 'pattern', source: checked(text, text) };
   if (trigger.type === types.wholePattern) return { type: 'pattern', source: checked(`^(?:${text})$`, text) };
+  if (text.length > limits.word) throw refusal(`a word of at most ${limits.word} characters`);
   return { type: 'word', text };
 }
 
