@@ -290,10 +290,14 @@ function dryOption(workshop: Workshop, { sampling }: GenerationRequest): { dryBr
   return { dryBreakers: workshop.breakers.found };
 }
 
+/** No model has a longer token; what is longer need not be cut into tokens to know that it is several. */
+const longestToken = 1000;
+
 /** Stop texts that are one token without visible text: they can only be noticed by their number. */
 function silentStops(vocabulary: Vocabulary, { stop, renderSpecial }: GenerationRequest): ReadonlySet<number> {
   const found = new Set<number>();
   for (const text of stop) {
+    if (text.length > longestToken) continue;
     const [token, ...rest] = vocabulary.tokenize(text, { addSpecial: false });
     if (token !== undefined && rest.length === 0 && vocabulary.bytes(token, renderSpecial !== false).length === 0)
       found.add(token);
