@@ -1,4 +1,4 @@
-import { PhraseFinder, phraseTree } from './phrase-finder.ts';
+import { PhraseFinder, phraseTree } from '../patterns/phrase-finder.ts';
 import { answerHeader, openedThinking, type ThinkingTags, thinkingTags } from './thinking-tags.ts';
 
 export interface ReplyPart {

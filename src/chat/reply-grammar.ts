@@ -27,7 +27,7 @@ export function replyGrammar(
     answer,
   });
   if (!grammar) return lazy ? undefined : 'unspeakable';
-  return { gbnf: grammar.gbnf, retainState: false, ...(lazy ? { lazyPatterns: grammar.lazyPatterns } : {}) };
+  return { gbnf: grammar.gbnf, retainState: false, ...(lazy ? { triggers: grammar.triggers } : {}) };
 }
 
 /** For a reply without calls. */

@@ -104,7 +104,7 @@ describe('a plain chat', () => {
     const { chat, asked } = chatWith(['{}']);
     await fold(chat.reply(chatRequest('Hi', { output: { type: 'schema', schema: weather.parameters } }), ticket));
     expect(asked[0]?.grammar?.gbnf).toContain('city');
-    expect(asked[0]?.grammar?.lazyPatterns).toBeUndefined();
+    expect(asked[0]?.grammar?.triggers).toBeUndefined();
   });
 });
 
@@ -119,14 +119,14 @@ describe('tools that the template carries', () => {
     expect(generation).toMatchObject({ text: 'Let me see.', reason: 'tool-calls' });
     expect(generation.toolCalls).toEqual([{ id: 'call_1', name: 'get_weather', json: '{"city": "Paris"}' }]);
     expect(events.filter(({ type }) => type === 'tool-delta').length).toBeGreaterThan(1);
-    expect(asked[0]?.grammar?.lazyPatterns).toHaveLength(1);
+    expect(asked[0]?.grammar?.triggers).toHaveLength(1);
   });
 
   test('a required call is under the grammar from the first token', async () => {
     const { chat, asked } = chatWith([call], { jinja: true, tools: true });
     await fold(chat.reply(ask({ toolChoice: { type: 'named', name: 'get_time' } }), ticket));
     expect(asked[0]?.grammar).toMatchObject({ retainState: false });
-    expect(asked[0]?.grammar?.lazyPatterns).toBeUndefined();
+    expect(asked[0]?.grammar?.triggers).toBeUndefined();
     expect(asked[0]?.grammar?.gbnf).not.toContain('get_weather');
   });
 
@@ -143,7 +143,7 @@ describe('tools that the template carries', () => {
     const schema = { type: 'object', properties: { sky: { type: 'string' } }, required: ['sky'] };
     const generation = await fold(chat.reply(ask({ output: { type: 'schema', schema } }), ticket));
     expect(generation).toMatchObject({ text: '{"sky":"blue"}', reason: 'stop' });
-    expect(asked[0]?.grammar?.lazyPatterns).toBeUndefined();
+    expect(asked[0]?.grammar?.triggers).toBeUndefined();
     for (const word of ['get_weather', 'get_time', 'sky']) expect(asked[0]?.grammar?.gbnf).toContain(word);
   });
 
@@ -153,7 +153,7 @@ describe('tools that the template carries', () => {
     const { chat, asked } = chatWith([decided, '{}'], { jinja: true, tools: true, template: other });
     const generation = await fold(chat.reply(ask({ output: { type: 'json' } }), ticket));
     expect(generation).toMatchObject({ text: '{}', reason: 'stop' });
-    expect(asked.map(({ grammar }) => grammar?.lazyPatterns)).toEqual([undefined, undefined]);
+    expect(asked.map(({ grammar }) => grammar?.triggers)).toEqual([undefined, undefined]);
     expect(asked[1]?.grammar?.gbnf).not.toContain('get_weather');
   });
 

@@ -1,4 +1,4 @@
-import { PhraseFinder, phraseTree } from './phrase-finder.ts';
+import { PhraseFinder, phraseTree } from '../patterns/phrase-finder.ts';
 
 export interface StopStep {
   /** What may be shown now. */

@@ -1,4 +1,4 @@
-import { type PhraseTree, phraseTree } from './phrase-finder.ts';
+import { type PhraseTree, phraseTree } from '../patterns/phrase-finder.ts';
 
 export interface ThinkingEnd {
   readonly text: string;

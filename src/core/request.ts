@@ -7,9 +7,15 @@ export interface Grammar {
   readonly gbnf: string;
   /** Go on from where the last request with the same grammar text stopped. */
   readonly retainState: boolean;
-  /** Free text until one of these patterns appears; the grammar holds from there on. */
-  readonly lazyPatterns?: readonly string[];
+  /** Free text until one of these appears; the grammar holds from there on, what was found included. */
+  readonly triggers?: readonly GrammarTrigger[];
 }
+
+/** A pattern begins where its first group does that is not empty, or else where its match does. */
+export type GrammarTrigger =
+  | { readonly type: 'word'; readonly text: string }
+  | { readonly type: 'token'; readonly token: number }
+  | { readonly type: 'pattern'; readonly source: string };
 
 /** A picture or a sound that the prompt speaks of. */
 export interface Medium {

@@ -1,4 +1,5 @@
-import { complement, inner, insideString, single, union } from './characters.ts';
+import { complement, single, union } from '../patterns/characters.ts';
+import { inner, insideString } from './characters.ts';
 import type { Rules } from './gbnf.ts';
 
 /**

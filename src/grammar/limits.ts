@@ -14,6 +14,5 @@ export const limits = {
   positions: 2000,
   /** Choices that begin alike are followed side by side, each at a cost per character. */
   alternatives: 1000,
-  patternLength: 2000,
   grammarLength: 1_000_000,
 } as const;

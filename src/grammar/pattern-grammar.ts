@@ -1,7 +1,9 @@
-import { inner, insideString, onlyOne } from './characters.ts';
+import { onlyOne } from '../patterns/characters.ts';
+import { PatternError } from '../patterns/parse.ts';
+import { inner, insideString } from './characters.ts';
 import { choice, type Rules } from './gbnf.ts';
 import { limits } from './limits.ts';
-import { type Pattern, PatternError } from './pattern.ts';
+import type { Pattern } from './pattern.ts';
 
 /** The texts of the pattern as they stand inside a JSON string. */
 export function patternGrammar(pattern: Pattern, rules: Rules): string {

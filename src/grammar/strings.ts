@@ -1,6 +1,7 @@
+import { PatternError } from '../patterns/parse.ts';
 import { GrammarError } from './error.ts';
 import type { JsonRules } from './json.ts';
-import { PatternError, parsePattern } from './pattern.ts';
+import { parsePattern } from './pattern.ts';
 import { patternGrammar, withLength } from './pattern-grammar.ts';
 import type { Shape } from './shape.ts';
 

@@ -24,3 +24,10 @@ test('what is past 768 entries is counted as dropped', () => {
   const { phrases, dropped } = splitBans(new Array(770).fill('ab'), vocabulary);
   expect([phrases.length, dropped]).toEqual([768, 2]);
 });
+
+test('hundreds of short entries are looked for together', () => {
+  const entries = Array.from({ length: 600 }, (_, index) => String.fromCharCode(0x4e00 + index));
+  const pieces = Array.from({ length: 5000 }, (_, index) => `x${String.fromCharCode(0x4e00 + index)}y`);
+  const { tokens } = splitBans(entries, { ...vocabularyOf(pieces), tokenize: () => [0] });
+  expect([...tokens]).toEqual(Array.from({ length: 600 }, (_, index) => index));
+});

@@ -1,3 +1,4 @@
+import { PhraseFinder, phraseTree } from '../patterns/phrase-finder.ts';
 import { foldCase } from './fold-case.ts';
 import type { Vocabulary } from './vocabulary.ts';
 
@@ -41,9 +42,9 @@ export function splitBans(entries: readonly string[], vocabulary: Vocabulary): B
 function tokensContaining(parts: readonly string[], vocabulary: Vocabulary): Int32Array {
   const tokens: number[] = [];
   if (parts.length === 0) return new Int32Array();
+  const tree = phraseTree(parts);
   for (let token = 0; token < vocabulary.size; token += 1) {
-    const piece = foldCase(vocabulary.piece(token));
-    if (piece !== '' && parts.some((part) => piece.includes(part))) tokens.push(token);
+    if (new PhraseFinder(tree).push(foldCase(vocabulary.piece(token))).match) tokens.push(token);
   }
   return Int32Array.from(tokens);
 }

@@ -1,3 +1,4 @@
+import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { dryBreakers, tokensAfterBreaker } from './dry-breakers.ts';
 import { vocabularyOf } from './testing/candidates.ts';
@@ -43,3 +44,24 @@ test('strings are cut to 40 bytes at a character, their tails to 20 tokens, and 
   const many = [...new Array(128).fill('x'), ':'];
   expect([...dryBreakers(many, vocabulary).tails.keys()]).toEqual([0]);
 });
+
+test('any breakers are found in any pieces as by comparing each with each', () => {
+  const letters = fc.string({ unit: fc.constantFrom('a', 'b', '。'), minLength: 1, maxLength: 5 });
+  fc.assert(
+    fc.property(fc.array(letters, { maxLength: 5 }), fc.array(letters, { maxLength: 8 }), (breakers, pieces) => {
+      const known = { ...vocabularyOf(pieces), tokenize: (text: string) => [...text].map((one) => one.charCodeAt(0)) };
+      const found = pieces.map((_, token) => {
+        const tails = dryBreakers(breakers, known).tails.get(token) ?? [];
+        return tails.map((tail) => String.fromCharCode(...tail)).sort();
+      });
+      expect(found).toEqual(pieces.map((piece) => [...new Set(breakers.flatMap((one) => rests(piece, one)))].sort()));
+    }),
+  );
+});
+
+function rests(piece: string, breaker: string): string[] {
+  if (piece.includes(breaker)) return [''];
+  if (!/[ab]/.test(breaker)) return [];
+  const lengths = Array.from({ length: breaker.length - 1 }, (_, index) => index + 1);
+  return lengths.filter((length) => piece.endsWith(breaker.slice(0, length))).map((length) => breaker.slice(length));
+}

@@ -1,3 +1,4 @@
+import { follow, type PhraseTree, phraseTree } from '../patterns/phrase-finder.ts';
 import type { Vocabulary } from './vocabulary.ts';
 
 const maximumCount = 128;
@@ -28,30 +29,55 @@ export function dryBreakers(strings: readonly string[], vocabulary: Vocabulary):
   };
   const breakers = new Set(strings.slice(0, maximumCount).map(cutToBytes));
   breakers.delete('');
-  for (const breaker of breakers) {
-    const wholeOnly = !/[\0-\x7f]/.test(breaker);
-    for (let token = 0; token < vocabulary.size; token += 1) {
-      for (const rest of restsAfter(vocabulary.piece(token), breaker, wholeOnly)) {
-        const tail = tailOf(rest);
-        const known = tails.get(token);
-        if (known === undefined) tails.set(token, [tail]);
-        else if (!known.includes(tail)) known.push(tail);
-        heads[token] = 1;
-      }
-    }
+  const beginnings = new BreakerTree(breakers);
+  for (let token = 0; token < vocabulary.size; token += 1) {
+    const rests = beginnings.restsAfter(vocabulary.piece(token));
+    if (rests.size === 0) continue;
+    tails.set(token, Array.from(rests, tailOf));
+    heads[token] = 1;
   }
   return { heads, tails };
 }
 
-/** What of the breaker is still to come after the piece, for each way in which the piece begins it. */
-function restsAfter(piece: string, breaker: string, wholeOnly: boolean): readonly string[] {
-  if (piece.includes(breaker)) return [''];
-  if (wholeOnly) return [];
-  const rests: string[] = [];
-  for (let length = Math.min(piece.length, breaker.length - 1); length > 0; length -= 1) {
-    if (piece.endsWith(breaker.slice(0, length))) rests.push(breaker.slice(length));
+/** All breakers in one tree, so that a piece is looked at once, however many they are. */
+class BreakerTree {
+  readonly #tree: PhraseTree;
+  /** The breakers that go on after this path; only those that have a character of one byte may be cut. */
+  readonly #begun = new Map<PhraseTree, string[]>();
+  readonly #whole = new Map<PhraseTree, string>();
+
+  constructor(breakers: ReadonlySet<string>) {
+    this.#tree = phraseTree([...breakers]);
+    for (const breaker of breakers) this.#add(breaker, /[\0-\x7f]/.test(breaker));
   }
-  return rests;
+
+  #add(breaker: string, mayBeCut: boolean): void {
+    let node = this.#tree;
+    for (let index = 0; index < breaker.length; index += 1) {
+      node = follow(this.#tree, node, breaker.charCodeAt(index));
+      if (index === breaker.length - 1) this.#whole.set(node, breaker);
+      else if (mayBeCut) this.#begun.set(node, [...(this.#begun.get(node) ?? []), breaker]);
+    }
+  }
+
+  /** What of the breakers is still to come after the piece, for each way in which it begins one; '' where it holds one. */
+  restsAfter(piece: string): ReadonlySet<string> {
+    const rests = new Set<string>();
+    const held = new Set<string>();
+    let node = this.#tree;
+    for (let index = 0; index < piece.length; index += 1) {
+      node = follow(this.#tree, node, piece.charCodeAt(index));
+      for (let end: PhraseTree | undefined = node; end?.phrase !== undefined; end = end.fallback) {
+        const breaker = this.#whole.get(end);
+        if (breaker !== undefined) held.add(breaker);
+      }
+    }
+    if (held.size > 0) rests.add('');
+    for (let path: PhraseTree | undefined = node; path; path = path.fallback) {
+      for (const breaker of this.#begun.get(path) ?? []) if (!held.has(breaker)) rests.add(breaker.slice(path.depth));
+    }
+    return rests;
+  }
 }
 
 function cutToBytes(text: string): string {

@@ -90,3 +90,21 @@ test('whatever comes, the released text is in order, whole and free of the phras
     }),
   );
 });
+
+test('long phrases that a text is full of beginnings of cost each token its length', () => {
+  const phrases = Array.from({ length: 700 }, (_, index) => `${'a'.repeat(60)}${index}.`);
+  const bans = new PhraseBans([...phrases, `${'a'.repeat(5000)}b`], 1300);
+  const steps = feed(bans, new Array(20_000).fill('aaaa'));
+  expect(steps.every(({ type }) => type === 'release')).toBe(true);
+  expect(bans.accept(1, 'b')).toMatchObject({ type: 'rewind', position: 20_000 - 1250 });
+});
+
+test('a phrase that began in what was shown is broken off at the first token that was not', () => {
+  const bans = new PhraseBans(['xbc', 'bd'], 1);
+  feed(bans, ['x', 'b', 'd'], 1);
+  expect(bans.forbidden).toEqual([2]);
+  expect(feed(bans, ['q', 'q'], 10)).toEqual([
+    { type: 'release', start: 0, end: 1, text: 'x' },
+    { type: 'release', start: 1, end: 2, text: 'q' },
+  ]);
+});

@@ -1,3 +1,4 @@
+import { follow, type PhraseTree, phraseTree } from '../patterns/phrase-finder.ts';
 import { foldCase } from './fold-case.ts';
 
 export type BanStep =
@@ -10,25 +11,28 @@ interface HeldToken {
   readonly token: number;
   readonly text: string;
   readonly folded: string;
+  /** How far into phrases the text before it has come. */
+  readonly before: PhraseTree;
 }
 
 /**
  * Holds the output back by some tokens and takes banned phrases back before anybody sees them. A token stays held, past
  * the delay too, while a phrase may have begun in it: a phrase spelled in unusually many tokens does not slip through.
+ * What has been read is a walk through the tree of all phrases, so a token costs its length, whatever they are.
  */
 export class PhraseBans {
-  readonly #phrases: readonly string[];
-  readonly #longest: number;
+  readonly #tree: PhraseTree;
   readonly #delay: number;
   readonly #held: HeldToken[] = [];
   readonly #forbidden = new Map<number, number[]>();
   #released = 0;
-  /** The end of the text that was shown: after a rewind a phrase may begin in it, and it cannot be taken back. */
-  #tail = '';
+  #node: PhraseTree;
+  /** Characters of the held tokens, folded. */
+  #length = 0;
 
   constructor(phrases: readonly string[], delay: number) {
-    this.#phrases = phrases.map(foldCase).filter((phrase) => phrase !== '');
-    this.#longest = Math.max(0, ...this.#phrases.map(({ length }) => length));
+    this.#tree = phraseTree(phrases.map(foldCase));
+    this.#node = this.#tree;
     this.#delay = delay;
   }
 
@@ -39,15 +43,12 @@ export class PhraseBans {
 
   /** Takes the next output token. `text` is what it adds: empty where its bytes are only the beginning of a character. */
   accept(token: number, text: string): BanStep {
-    this.#held.push({ token, text, folded: foldCase(text) });
-    const joined = this.#held.map(({ folded }) => folded).join('');
-    const whole = this.#tail + joined;
-    const starts = this.#phrases
-      .map((phrase) => whole.indexOf(phrase, Math.max(0, this.#tail.length - phrase.length + 1)))
-      .filter((start) => start >= 0);
+    const folded = foldCase(text);
+    this.#held.push({ token, text, folded, before: this.#node });
+    const start = this.#read(folded);
     // What begins in the shown text is broken off at the first token that was not shown.
-    if (starts.length > 0) return this.#rewind(Math.max(0, Math.min(...starts) - this.#tail.length));
-    return this.#release(this.#releasable(joined));
+    if (start !== undefined) return this.#rewind(Math.max(0, start));
+    return this.#release(this.#releasable());
   }
 
   /** Releases the rest, at the end of the text. */
@@ -55,11 +56,24 @@ export class PhraseBans {
     return this.#release(this.#held.length);
   }
 
+  /** Where in the held text the first phrase begins that this text completes; below 0 for one in the shown text. */
+  #read(folded: string): number | undefined {
+    let start: number | undefined;
+    for (let index = 0; index < folded.length; index += 1) {
+      this.#node = follow(this.#tree, this.#node, folded.charCodeAt(index));
+      this.#length += 1;
+      const { phrase } = this.#node;
+      if (phrase !== undefined) start = Math.min(start ?? Infinity, this.#length - phrase.length);
+    }
+    return start;
+  }
+
   #rewind(start: number): BanStep {
     const index = this.#tokenAt(start);
-    const { token } = this.#held[index] as HeldToken;
+    const { token, before } = this.#held[index] as HeldToken;
     const position = this.#released + index;
-    this.#held.length = index;
+    for (const { folded } of this.#held.splice(index)) this.#length -= folded.length;
+    this.#node = before;
     // Later bans were made for a text that is gone.
     for (const banned of this.#forbidden.keys()) if (banned > position) this.#forbidden.delete(banned);
     this.#forbidden.set(position, [...(this.#forbidden.get(position) ?? []), token]);
@@ -83,15 +97,16 @@ export class PhraseBans {
   }
 
   /** How many of the held tokens are past the delay and cannot be the beginning of a phrase. */
-  #releasable(joined: string): number {
+  #releasable(): number {
     const due = this.#held.length - this.#delay;
-    let offset = 0;
+    let node: PhraseTree = this.#node;
+    // What began in the shown text cannot be taken back, so only what began later counts.
+    while (node.depth > this.#length && node.fallback) node = node.fallback;
+    const certain = this.#length - node.depth;
+    let end = 0;
     for (let index = 0; index < due; index += 1) {
-      const end = offset + (this.#held[index] as HeldToken).folded.length;
-      for (; offset < end; offset += 1) {
-        const rest = joined.slice(offset);
-        if (this.#phrases.some((phrase) => phrase.length > rest.length && phrase.startsWith(rest))) return index;
-      }
+      end += (this.#held[index] as HeldToken).folded.length;
+      if (end > certain) return index;
     }
     return Math.max(0, due);
   }
@@ -100,8 +115,7 @@ export class PhraseBans {
     const start = this.#released;
     const shown = this.#held.splice(0, count);
     const text = shown.map((held) => held.text).join('');
-    const folded = this.#tail + shown.map((held) => held.folded).join('');
-    this.#tail = folded.slice(Math.max(0, folded.length - this.#longest + 1));
+    for (const { folded } of shown) this.#length -= folded.length;
     this.#released += count;
     for (let position = start; position < this.#released; position += 1) this.#forbidden.delete(position);
     return { type: 'release', start, end: this.#released, text };

@@ -1,4 +1,4 @@
-import { PhraseFinder, type PhraseTree, phraseTree } from '../phrase-finder.ts';
+import { PhraseFinder, type PhraseTree, phraseTree } from '../../patterns/phrase-finder.ts';
 import type { Body } from './body.ts';
 import { CallWriter } from './call-writer.ts';
 import type { ToolEvent, ToolReader, ToolReaderOptions } from './format.ts';

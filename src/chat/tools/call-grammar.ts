@@ -1,3 +1,4 @@
+import type { GrammarTrigger } from '../../core/request.ts';
 import { composeGrammar } from '../../grammar/convert.ts';
 import { literal } from '../../grammar/gbnf.ts';
 import type { Tool } from '../messages.ts';
@@ -45,8 +46,8 @@ const shapes: Readonly<Record<string, CallShape>> = {
 
 export interface CallGrammar {
   readonly gbnf: string;
-  /** For a reply that may also be text: patterns whose match begins the part that the grammar rules. */
-  readonly lazyPatterns: readonly string[];
+  /** For a reply that may also be text: what begins the part that the grammar rules. */
+  readonly triggers: readonly GrammarTrigger[];
 }
 
 export interface CallGrammarOptions {
@@ -73,9 +74,8 @@ export function callGrammar(format: string, options: CallGrammarOptions): CallGr
   const all = [edge(shape.first), call, more, edge(shape.last)].filter((part) => part !== '').join(' ');
   const reply = answer === undefined ? all : `( ${all} | answer )`;
   const named = answer === undefined ? schemas : { ...schemas, answer };
-  const trigger = shape.trigger.replace(/[.*+?^${}()|[\]\\]/g, '\\$&');
   return {
     gbnf: composeGrammar(`${before} ${reply}`.trim(), named),
-    lazyPatterns: [`[\\s\\S]*?(${trigger}[\\s\\S]*)`],
+    triggers: [{ type: 'word', text: shape.trigger }],
   };
 }

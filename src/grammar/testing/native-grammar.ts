@@ -2,8 +2,12 @@ import { existsSync, readdirSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { accepts, begins, machineOf } from './recognise.ts';
 
-/** llama.cpp's own grammar engine, to test against. A binding of the few functions that this needs, and no more. */
+/**
+ * llama.cpp's own grammar engine, to test against. A binding of the few functions that this needs, and no more. Whatever it
+ * is asked, ours is asked too, and must say the same.
+ */
 export interface NativeGrammar {
   /** Whether the engine takes the grammar at all. */
   parses(grammar: string): boolean;
@@ -31,7 +35,25 @@ export function openNativeGrammar(): NativeGrammar | { readonly missing: string 
   const folder = join(project, 'node_modules/@node-llama-cpp', name, 'bins', name);
   if (!existsSync(folder)) return { missing: `@node-llama-cpp/${name} is not installed` };
   if (!existsSync(modelPath)) return { missing: 'models/parley-mini.gguf is missing' };
-  return bind(folder);
+  return agreeing(bind(folder));
+}
+
+function agreeing(native: NativeGrammar): NativeGrammar {
+  const same = (ours: boolean, theirs: boolean, grammar: string, text: string): boolean => {
+    if (ours === theirs) return theirs;
+    throw new Error(
+      `of ${JSON.stringify(text)} ours says ${ours} and llama.cpp ${theirs}, under this grammar:\n${grammar}`,
+    );
+  };
+  return {
+    parses(grammar) {
+      const parsed = native.parses(grammar);
+      if (parsed) machineOf(grammar);
+      return parsed;
+    },
+    accepts: (grammar, text) => same(accepts(machineOf(grammar), text), native.accepts(grammar, text), grammar, text),
+    begins: (grammar, text) => same(begins(machineOf(grammar), text), native.begins(grammar, text), grammar, text),
+  };
 }
 
 function bind(folder: string): NativeGrammar {

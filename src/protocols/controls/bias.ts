@@ -3,7 +3,7 @@ import type { GenerationRequest } from '../../core/request.ts';
 import type { JsonObject } from '../../http/body.ts';
 import { clamp, isAbsent, isObject, readNumber, readText } from './fields.ts';
 
-const limits = { entries: 512, bias: 100 };
+const limits = { entries: 512, bans: 10_000, bias: 100 };
 
 /** `logit_bias` and `custom_token_bans` say the same in two ways; a ban wins over a bias for the same token. */
 export function decodeBias(body: JsonObject): GenerationRequest['logitBias'] {
@@ -22,7 +22,12 @@ function* biases(value: unknown): Generator<[number, number]> {
 }
 
 function* bans(list: string): Generator<[number, number]> {
-  for (const entry of list.split(',')) {
+  const entries = list.split(',', limits.bans + 1);
+  if (entries.length > limits.bans) {
+    const expected = `at most ${limits.bans} token numbers`;
+    throw new AppError('invalid-field', { field: 'custom_token_bans', expected });
+  }
+  for (const entry of entries) {
     if (entry.trim() === '') continue;
     const token = tokenId(entry);
     if (token === undefined) {

@@ -49,7 +49,20 @@ export function readTexts(body: JsonObject, field: string, limit: number): reado
   if (!Array.isArray(list) || !list.every((entry) => typeof entry === 'string')) {
     throw new AppError('invalid-field', { field, expected: 'an array of strings' });
   }
-  return list.slice(0, limit).filter((entry) => entry !== '');
+  return limitedTexts(
+    field,
+    list.slice(0, limit).filter((entry) => entry !== ''),
+  );
+}
+
+/** What all texts of one list may have together: they are looked for in every reply, and in every token of the model. */
+const mostCharacters = 50_000;
+
+export function limitedTexts(field: string, texts: readonly string[]): readonly string[] {
+  const characters = texts.reduce((sum, text) => sum + text.length, 0);
+  if (characters <= mostCharacters) return texts;
+  const expected = `at most ${mostCharacters} characters, all texts together; these are ${characters}`;
+  throw new AppError('invalid-field', { field, expected });
 }
 
 export function isAbsent(value: unknown): value is null | undefined {

@@ -1,7 +1,9 @@
 import { AppError } from '../../core/errors.ts';
 import type { GenerationControls } from '../../core/request.ts';
 import type { TextService } from '../../core/text-service.ts';
-import { isAbsent, isObject } from '../controls/fields.ts';
+import { isAbsent, isObject, limitedTexts } from '../controls/fields.ts';
+
+const limits = { entries: 10_000, texts: 512 };
 
 /** A token by its number or a text, all of whose tokens are meant; `false` forbids. */
 interface Bias {
@@ -14,12 +16,25 @@ type BiasControls = Pick<GenerationControls, 'logitBias' | 'bannedTokens'>;
 /** `logit_bias` of this dialect: an array of pairs, or an object whose keys are numbers or texts. */
 export function decodeLogitBias(value: unknown): readonly Bias[] {
   if (isAbsent(value)) return [];
-  if (isObject(value)) return Object.entries(value).map(([key, entry]) => bias(targetOf(key), entry));
-  if (!Array.isArray(value)) throw refusal();
-  return value.map((pair) => {
-    if (!Array.isArray(pair) || pair.length !== 2) throw refusal();
-    return bias(pair[0], pair[1]);
-  });
+  const pairs = isObject(value) ? Object.entries(value).map(([key, entry]) => [targetOf(key), entry]) : value;
+  if (!Array.isArray(pairs)) throw refusal();
+  return limited(
+    pairs.map((pair) => {
+      if (!Array.isArray(pair) || pair.length !== 2) throw refusal();
+      return bias(pair[0], pair[1]);
+    }),
+  );
+}
+
+/** Each is added at every token of the reply, and each text is a question to the tokenizer. */
+function limited(biases: readonly Bias[]): readonly Bias[] {
+  const texts = biases.flatMap(({ target }) => (typeof target === 'string' ? [target] : []));
+  if (biases.length > limits.entries || texts.length > limits.texts) {
+    const expected = `at most ${limits.entries} pairs, ${limits.texts} of them with a text`;
+    throw new AppError('invalid-field', { field: 'logit_bias', expected });
+  }
+  limitedTexts('logit_bias', texts);
+  return biases;
 }
 
 export async function resolveBias(entries: readonly Bias[], text: TextService): Promise<BiasControls> {

@@ -306,6 +306,18 @@ test.each<[object, string]>([
     { prompt: 'x', grammar: 'root ::= "a"', grammar_lazy: true },
     'grammar_triggers must be given where grammar_lazy is on.',
   ],
+  [
+    { prompt: 'x', logit_bias: new Array(10_001).fill([1, 1]) },
+    'logit_bias must be at most 10000 pairs, 512 of them with a text.',
+  ],
+  [
+    { prompt: 'x', logit_bias: new Array(513).fill(['a', 1]) },
+    'logit_bias must be at most 10000 pairs, 512 of them with a text.',
+  ],
+  [
+    { prompt: 'x', logit_bias: [['a'.repeat(50_001), 1]] },
+    'logit_bias must be at most 50000 characters, all texts together; these are 50001.',
+  ],
   [{ prompt: 'x', logit_bias: [[1]] }, 'logit_bias must be pairs of a token number or a text with a number or false.'],
 ])('%j is refused: %s', async (body, message) => {
   const reply = await ask(scripted(script).parts, complete(body));

@@ -33,7 +33,11 @@ test.each<[object, Partial<GenerationControls>]>([
       grammar: {
         gbnf: 'root ::= "a"',
         retainState: false,
-        lazyPatterns: ['[\\s\\S]*?(<a\\.b>[\\s\\S]*)', '[\\s\\S]*?(x+[\\s\\S]*)', '^y$'],
+        triggers: [
+          { type: 'word', text: '<a.b>' },
+          { type: 'pattern', source: 'x+' },
+          { type: 'pattern', source: '^(?:^y$)$' },
+        ],
       },
     },
   ],

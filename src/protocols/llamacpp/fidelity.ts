@@ -36,7 +36,11 @@ const options: readonly FieldFidelity[] = [
   { field: 'logit_bias', handling: 'honoured', note: 'pairs or an object; tokens by number or text, false forbids' },
   ...each('honoured', ['grammar', 'json_schema'], 'only one of the two'),
   { field: 'grammar_lazy', handling: 'honoured' },
-  { field: 'grammar_triggers', handling: 'approximated', note: 'tokens are looked for as text' },
+  {
+    field: 'grammar_triggers',
+    handling: 'approximated',
+    note: 'at most 64; patterns without look-around and back-references; a token without its number is looked for as text',
+  },
   { field: 'preserved_tokens', handling: 'ignored' },
   ...each('honoured', ['stop', 'stream']),
   {

@@ -67,6 +67,6 @@ export function ownSettingsBody(controls: GenerationControls, view: SettingsView
     stop: controls.stop,
     logit_bias: controls.logitBias.map(([token, bias]) => ({ token, bias })),
     grammar: controls.grammar?.gbnf ?? '',
-    grammar_lazy: controls.grammar?.lazyPatterns !== undefined,
+    grammar_lazy: controls.grammar?.triggers !== undefined,
   };
 }

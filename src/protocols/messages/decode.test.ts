@@ -290,6 +290,11 @@ test.each<[JsonObject, string]>([
   [{ top_k: [] }, 'top_k must be a number.'],
   [{ stop_sequences: 'END' }, 'stop_sequences must be an array.'],
   [{ stop_sequences: [5] }, 'stop_sequences[0] must be a string.'],
+  [{ stop_sequences: new Array(257).fill('END') }, 'stop_sequences must be at most 256 texts.'],
+  [
+    { stop_sequences: ['a'.repeat(50_001)] },
+    'stop_sequences must be at most 50000 characters, all texts together; these are 50001.',
+  ],
   [{ tools: {} }, 'tools must be an array.'],
   [{ tools: [{ name: 'f' }] }, 'tools[0].input_schema must be an object.'],
   [{ tools: [{ name: '', input_schema: {} }] }, 'tools[0].name must be a string that is not empty.'],

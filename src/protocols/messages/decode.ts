@@ -3,7 +3,7 @@ import { AppError } from '../../core/errors.ts';
 import type { GenerationControls } from '../../core/request.ts';
 import type { JsonObject } from '../../http/body.ts';
 import { limitTokens } from '../controls/decode.ts';
-import { isAbsent, readText } from '../controls/fields.ts';
+import { isAbsent, limitedTexts, readText } from '../controls/fields.ts';
 import { type DialectParts, dialectControls } from '../dialect.ts';
 import { Attachments } from '../media.ts';
 import { decodeConversation } from './conversation.ts';
@@ -73,8 +73,15 @@ function decodeOwnControls(body: JsonObject, maxTokens: number | undefined, part
   return {
     ...native,
     ...(maxTokens === undefined ? {} : { maxTokens: replyLimit(maxTokens, parts) }),
-    ...(stop === undefined ? {} : { stop: stop.filter((text) => text !== '') }),
+    ...(stop === undefined ? {} : { stop: limitedStop(stop.filter((text) => text !== '')) }),
   };
+}
+
+const mostStops = 256;
+
+function limitedStop(stop: readonly string[]): readonly string[] {
+  if (stop.length <= mostStops) return limitedTexts('stop_sequences', stop);
+  throw new AppError('invalid-field', { field: 'stop_sequences', expected: `at most ${mostStops} texts` });
 }
 
 /** As much as a 32-bit engine can count; what does not fit into the context is cut there. */

@@ -79,7 +79,7 @@ export const createFidelity: EndpointFidelity = {
     honoured('temperature', 'Values above 1 are possible. The default is that of the server.'),
     honoured('top_p'),
     honoured('top_k'),
-    honoured('stop_sequences', 'Empty ones are left out.'),
+    honoured('stop_sequences', 'Empty ones are left out. Up to 256 texts, 50,000 characters together.'),
     refused('thread', 'The server keeps no conversations.'),
     refused('compaction', 'Ask for a summary in a message.'),
     ignored('metadata'),

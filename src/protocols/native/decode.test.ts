@@ -3,6 +3,7 @@ import { defaultControls } from '../../core/default-controls.ts';
 import { AppError } from '../../core/errors.ts';
 import type { GenerationRequest } from '../../core/request.ts';
 import { defaultSamplerOrder, type Sampling } from '../../core/sampling-fields.ts';
+import { schemaToGrammar } from '../../grammar/convert.ts';
 import { decodeGenkey } from '../controls/decode.ts';
 import { readyState, seeing } from '../testing/doubles.ts';
 import { type DecodeParts, decode } from './decode.ts';
@@ -134,6 +135,33 @@ test.each<[object, Partial<GenerationRequest>]>([
   [{ grammar_retain_state: true }, { grammar: undefined, retainsGrammar: true }],
 ])('%o is decoded to %o', (body, expected) => {
   expect(decode({ ...body }, parts)).toMatchObject(expected);
+});
+
+test.each(['stop_sequence', 'banned_tokens', 'banned_strings', 'dry_sequence_breakers'])(
+  'more than 50,000 characters of %s are refused',
+  (field) => {
+    expect(() => decode({ [field]: ['a'.repeat(25_000), 'b'.repeat(25_000)] }, parts)).not.toThrow();
+    expect(() => decode({ [field]: ['a'.repeat(25_000), 'b'.repeat(25_001)] }, parts)).toThrow(
+      `${field} must be at most 50000 characters, all texts together; these are 50001.`,
+    );
+    expect(() => decode({ [field]: 'a'.repeat(20_000_000) }, parts)).toThrow(
+      `${field} must be at most 50000 characters`,
+    );
+  },
+);
+
+test('more than 10,000 banned tokens are refused', () => {
+  const bans = (count: number) => Array.from({ length: count }, (_, index) => index).join(',');
+  expect(decode({ custom_token_bans: bans(10_000) }, parts).logitBias).toHaveLength(10_000);
+  expect(() => decode({ custom_token_bans: bans(10_001) }, parts)).toThrow('custom_token_bans must be at most 10000');
+});
+
+test('a schema in a text that is nested without end is refused', () => {
+  const deep = `${'{"items":'.repeat(100_000)}{}${'}'.repeat(100_000)}`;
+  expect(() => decode({ grammar: deep }, { ...parts, schemaToGrammar })).toThrow(/nested deeper/);
+  expect(() => decode({ grammar: '['.repeat(100_000) }, { ...parts, schemaToGrammar })).not.toThrow();
+  const values = `{"enum":[${'['.repeat(100_000)}${']'.repeat(100_000)}]}`;
+  expect(() => decode({ grammar: values }, { ...parts, schemaToGrammar })).toThrow(/grammar must be/);
 });
 
 test('lists are cut at their documented length', () => {

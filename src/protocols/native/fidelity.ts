@@ -31,7 +31,11 @@ const fields: readonly FieldFidelity[] = [
   { field: 'max_context_length', handling: 'honoured', note: 'more than the server has counts as what it has' },
   { field: 'max_length', handling: 'honoured', note: 'at most 65 % of the context, 80 % after a short prompt' },
   { field: 'genkey', handling: 'honoured', note: 'a text or a number' },
-  { field: 'stop_sequence', handling: 'honoured', note: 'one text or a list; the first 256 count' },
+  {
+    field: 'stop_sequence',
+    handling: 'honoured',
+    note: 'one text or a list; the first 256 count, with 50,000 characters together',
+  },
   { field: 'trim_stop', handling: 'honoured' },
   { field: 'quiet', handling: 'ignored', note: 'without effect in the original too' },
   {
@@ -52,9 +56,13 @@ const fields: readonly FieldFidelity[] = [
   { field: 'dry_sequence_breakers', handling: 'honoured', note: 'the first 128; each up to 40 bytes' },
   { field: 'logit_bias', handling: 'honoured', note: 'an object; the first 512; from -100 to 100' },
   { field: 'custom_token_bans', handling: 'honoured' },
-  { field: 'banned_tokens', handling: 'honoured', note: 'texts; the first 768' },
+  { field: 'banned_tokens', handling: 'honoured', note: 'texts; the first 768, with 50,000 characters together' },
   { field: 'banned_strings', handling: 'honoured', note: 'another name of banned_tokens, which wins' },
-  { field: 'grammar', handling: 'honoured', note: 'GBNF or a JSON schema; one that is wrong is refused' },
+  {
+    field: 'grammar',
+    handling: 'honoured',
+    note: 'GBNF or a JSON schema; one that is wrong is refused, with its line and column',
+  },
   { field: 'grammar_retain_state', handling: 'honoured' },
   ...each(
     'honoured',

@@ -18,7 +18,7 @@ const generation: readonly FieldFidelity[] = [
   honoured('stream'),
   honoured('stream_options', 'include_usage; include_obfuscation has no effect.'),
   honoured('max_tokens', '0 and less mean the default of the server; too much is cut to what there is room for.'),
-  honoured('stop', 'Up to 256 texts.'),
+  honoured('stop', 'Up to 256 texts, 50,000 characters together.'),
   honoured('temperature', 'Negative values count as 0.'),
   honoured('top_p', 'Moved into 0 to 1.'),
   honoured('presence_penalty', 'Moved into -2 to 2.'),

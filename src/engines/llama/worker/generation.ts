@@ -8,7 +8,7 @@ import type { ReasoningBudget } from '../../../sampling/reasoning-budget.ts';
 import { noToken, type Sampler } from '../../../sampling/sampler.ts';
 import type { Piece } from '../messages.ts';
 import type { DecodeResult } from './context.ts';
-import type { NativeGrammar } from './grammar.ts';
+import type { RequestGrammar } from './grammar.ts';
 import type { OutputText } from './output-text.ts';
 import type { Slot } from './slot.ts';
 import { TextHistory } from './text-history.ts';
@@ -23,7 +23,7 @@ export interface GenerationParts {
   /** The same text behind the negative prompt; computed in step with the slot, and steered away from. */
   readonly negative: Slot | undefined;
   readonly sampler: Sampler;
-  readonly grammar: NativeGrammar | undefined;
+  readonly grammar: RequestGrammar | undefined;
   readonly budget: ReasoningBudget | undefined;
   readonly output: OutputText;
   readonly stopTokens: ReadonlySet<number>;
@@ -208,7 +208,7 @@ export class Generation {
 
   #append(token: number, pieces: Piece[]): void {
     const { slot, negative, grammar, budget, output, maxTokens } = this.parts;
-    grammar?.accept(token);
+    if (grammar?.accept(token) === false) pieces.push(this.#misfit());
     budget?.accept(token);
     slot.append(token);
     negative?.append(token);
@@ -217,6 +217,11 @@ export class Generation {
     else this.#emit(step.text, pieces);
     if (step.type === 'text' && step.stop !== undefined) this.#finish('stop-text', pieces, { stopText: step.stop });
     else if (this.#chosen >= maxTokens || slot.length >= slot.tokens.length) this.#finish('limit', pieces);
+  }
+
+  #misfit(): Piece {
+    const text = 'A trigger was found, but what stands there does not fit the grammar; the text goes on without it.';
+    return { type: 'warning', id: this.id, code: 'grammar-not-begun', text };
   }
 
   #show(token: number, pieces: Piece[]): void {

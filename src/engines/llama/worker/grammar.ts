@@ -1,106 +1,85 @@
 import { AppError } from '../../../core/errors.ts';
-import type { Grammar } from '../../../core/request.ts';
+import type { Grammar, GrammarTrigger } from '../../../core/request.ts';
+import type { GrammarMachine } from '../../../grammar/recogniser/machine.ts';
+import { type Standing, startOf } from '../../../grammar/recogniser/walk.ts';
 import type { Candidates } from '../../../sampling/candidates.ts';
 import type { GrammarFilter } from '../../../sampling/sampler.ts';
-import type { Pointer } from './structs.ts';
-import type { Vocabulary } from './vocabulary.ts';
-
-/** `llama_token_data`: id, logit, probability. */
-const entryBytes = 12;
+import { type GrammarVocabulary, TokenGrammar } from './token-grammar.ts';
+import { TriggerWatch } from './trigger-watch.ts';
 
 /**
- * A GBNF grammar in llama.cpp's own engine. It sees the candidates of each step and is told the token that was taken;
- * after a rewind it starts again where the request began, and is told the text that is left.
+ * The grammar of one request. It sees the candidates of each step and is told the token that was taken; after a rewind it
+ * starts again where the request began, and is told the text that is left.
  */
-export class NativeGrammar implements GrammarFilter {
-  #sampler: Pointer;
-  /** The state in which this request began, where an earlier one may have left it. */
-  #beginning: Pointer | undefined;
-  #capacity = 0;
-  #entries: Pointer | undefined;
-  #list: Pointer;
-  #ids = new Int32Array(0);
-  #logits = new Float32Array(0);
-  readonly #header: BigInt64Array;
+export class RequestGrammar implements GrammarFilter {
+  /** Reads along until the grammar begins; undefined once it has. */
+  #watch: TriggerWatch | undefined;
+  #text: TokenGrammar;
+  /** Where this request began, which an earlier one may have left in the middle. */
+  #beginning: { readonly standing: Standing; readonly waits: boolean };
 
   constructor(
-    private readonly vocabulary: Vocabulary,
+    private readonly machine: GrammarMachine,
+    private readonly vocabulary: GrammarVocabulary,
     readonly grammar: Grammar,
   ) {
-    const { native, pointer } = vocabulary;
-    const patterns = grammar.lazyPatterns;
-    const sampler = patterns
-      ? native.lazyGrammarNew(pointer, grammar.gbnf, 'root', patterns, patterns.length, new Int32Array(1), 0)
-      : native.grammarNew(pointer, grammar.gbnf, 'root');
-    if (!sampler)
-      throw new AppError('invalid-field', { field: 'grammar', expected: 'valid GBNF with a rule named root' });
-    this.#sampler = sampler;
-    this.#list = native.alloc(32);
-    this.#header = new BigInt64Array(native.view(this.#list, 32));
+    const { triggers } = grammar;
+    for (const trigger of triggers ?? []) this.#refuseMisfit(trigger);
+    this.#beginning = { standing: startOf(machine), waits: triggers !== undefined };
+    this.#text = new TokenGrammar(machine, vocabulary);
+    this.#restart();
   }
 
   keepAllowed(candidates: Candidates): void {
-    const { size, ids, logits } = candidates;
-    this.#reserve(size);
-    for (let index = 0; index < size; index += 1) {
-      this.#ids[3 * index] = ids[index] as number;
-      this.#logits[3 * index + 1] = logits[index] as number;
-    }
-    this.#header[1] = BigInt(size);
-    this.#header[2] = -1n;
-    this.#header[3] = 0n;
-    this.vocabulary.native.samplerApply(this.#sampler, this.#list);
-    let kept = 0;
-    for (let index = 0; index < size; index += 1) {
-      if (this.#logits[3 * index + 1] === Number.NEGATIVE_INFINITY) continue;
-      ids[kept] = ids[index] as number;
-      logits[kept] = logits[index] as number;
-      kept += 1;
-    }
-    candidates.size = kept;
+    if (!this.#watch) this.#text.keepAllowed(candidates);
   }
 
   /** A request begins, in whatever state the last one left the grammar. */
   begin(): void {
-    if (!this.grammar.retainState) return;
-    const { native } = this.vocabulary;
-    if (this.#beginning) native.samplerFree(this.#beginning);
-    this.#beginning = native.samplerClone(this.#sampler);
+    this.#beginning = { standing: this.#text.standing, waits: this.#watch !== undefined };
   }
 
-  /** End tokens that did not end the text are no part of it; the library would abort at one in the middle. */
-  accept(token: number): void {
-    if (!this.vocabulary.isEnd(token)) this.vocabulary.native.samplerAccept(this.#sampler, token);
+  /**
+   * False where the text has come to a trigger but does not fit the grammar from there: then it goes on freely, and what
+   * comes next may still be a trigger. A token that is forced on the text and that the grammar does not know, or an end
+   * token that did not end it, is no part of what the grammar rules.
+   */
+  accept(token: number): boolean {
+    if (this.vocabulary.isEnd(token)) return true;
+    if (!this.#watch) {
+      this.#text.accept(token);
+      return true;
+    }
+    const overdue = this.#watch.push(token, this.vocabulary.bytes(token, true));
+    if (!overdue) return true;
+    const text = new TokenGrammar(this.machine, this.vocabulary);
+    const fits = overdue.every((part) => ('token' in part ? text.accept(part.token) : text.acceptBytes(part.bytes)));
+    this.#watch = fits ? undefined : new TriggerWatch(this.grammar.triggers ?? []);
+    if (fits) this.#text = text;
+    return fits;
   }
 
   replay(tokens: Int32Array): void {
-    const { native } = this.vocabulary;
-    if (this.#beginning) {
-      native.samplerFree(this.#sampler);
-      this.#sampler = native.samplerClone(this.#beginning);
-    } else {
-      native.samplerReset(this.#sampler);
-    }
+    this.#restart();
     for (const token of tokens) this.accept(token);
   }
 
-  free(): void {
-    const { native } = this.vocabulary;
-    native.samplerFree(this.#sampler);
-    if (this.#beginning) native.samplerFree(this.#beginning);
-    native.free(this.#list);
-    if (this.#entries) native.free(this.#entries);
+  #restart(): void {
+    const { standing, waits } = this.#beginning;
+    this.#watch = waits ? new TriggerWatch(this.grammar.triggers ?? []) : undefined;
+    this.#text = new TokenGrammar(this.machine, this.vocabulary, standing);
   }
 
-  #reserve(count: number): void {
-    if (count <= this.#capacity) return;
-    const { native } = this.vocabulary;
-    if (this.#entries) native.free(this.#entries);
-    this.#entries = native.alloc(count * entryBytes);
-    this.#capacity = count;
-    const memory = native.view(this.#entries, count * entryBytes);
-    this.#ids = new Int32Array(memory);
-    this.#logits = new Float32Array(memory);
-    this.#header[0] = BigInt(this.#entries);
+  /** What is known beforehand to fail is refused; of a pattern nobody knows what it will find. */
+  #refuseMisfit(trigger: GrammarTrigger): void {
+    if (trigger.type === 'pattern') return;
+    const text = new TokenGrammar(this.machine, this.vocabulary);
+    const fits = trigger.type === 'token' ? text.accept(trigger.token) : text.acceptBytes(Buffer.from(trigger.text));
+    if (fits) return;
+    const spoken = trigger.type === 'token' ? `token ${trigger.token}` : JSON.stringify(trigger.text);
+    throw new AppError('invalid-field', {
+      field: 'grammar_triggers',
+      expected: `something with which the grammar can begin, which ${spoken} is not`,
+    });
   }
 }

@@ -7,6 +7,7 @@ import type { CheckpointLimits } from './cache/checkpoints.ts';
 import { CacheDoctor } from './cache/doctor.ts';
 import { openKeeper } from './cache/open-keeper.ts';
 import { StatePlaces } from './cache/places.ts';
+import { GrammarShelf } from './grammar-shelf.ts';
 import { BatchLoop, errorPiece } from './loop.ts';
 import type { ReadMedium } from './medium.ts';
 import { type Loaded, loadModel } from './model.ts';
@@ -179,7 +180,7 @@ async function serve(loaded: Loaded): Promise<Serving> {
     ),
     negative: options.guidance ? new Slot(context, options.sequences, contextSize) : undefined,
     now,
-    retained: undefined,
+    grammars: new GrammarShelf(loaded.vocabulary),
     breakers: undefined,
     reasoning: 'unknown',
     keeper: undefined,

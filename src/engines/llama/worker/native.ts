@@ -265,36 +265,6 @@ function bind({ base, ggml, llama, backendFolder: folder, layout }: Libraries) {
       'int32 llama_set_adapters_lora(void *context, void **adapters, size_t count, float *scales)',
     ),
 
-    grammarNew: declare<(vocabulary: Pointer, gbnf: string, root: string) => Pointer | null>(
-      llama,
-      'void *llama_sampler_init_grammar(void *vocab, const char *grammar, const char *root)',
-    ),
-    lazyGrammarNew: declare<
-      (
-        vocabulary: Pointer,
-        gbnf: string,
-        root: string,
-        patterns: readonly string[],
-        patternCount: number,
-        tokens: Int32Array,
-        tokenCount: number,
-      ) => Pointer | null
-    >(
-      llama,
-      'void *llama_sampler_init_grammar_lazy_patterns(void *vocab, const char *grammar, const char *root, const char **patterns, size_t count, int32 *tokens, size_t tokenCount)',
-    ),
-    samplerApply: declare<(sampler: Pointer, candidates: Pointer) => void>(
-      llama,
-      'void llama_sampler_apply(void *sampler, void *candidates)',
-    ),
-    samplerAccept: declare<(sampler: Pointer, token: number) => void>(
-      llama,
-      'void llama_sampler_accept(void *sampler, int32 token)',
-    ),
-    samplerClone: declare<(sampler: Pointer) => Pointer>(llama, 'void *llama_sampler_clone(void *sampler)'),
-    samplerReset: declare<(sampler: Pointer) => void>(llama, 'void llama_sampler_reset(void *sampler)'),
-    samplerFree: declare<(sampler: Pointer) => void>(llama, 'void llama_sampler_free(void *sampler)'),
-
     alloc: (bytes: number): Pointer => koffi.alloc('uint8', bytes) as unknown as Pointer,
     free: (pointer: Pointer): void => koffi.free(pointer),
     view: viewOf,

@@ -9,7 +9,7 @@ import type { CacheDoctor } from './cache/doctor.ts';
 import type { SnapshotKeeper } from './cache/keeper.ts';
 import { drafter } from './draft/drafter.ts';
 import { Generation } from './generation.ts';
-import { NativeGrammar } from './grammar.ts';
+import type { GrammarShelf } from './grammar-shelf.ts';
 import { markTokens, mentionAll, placeMedia } from './media-prompt.ts';
 import { findSpans, type MediumSpan, type ReadMedium } from './medium.ts';
 import type { Loaded } from './model.ts';
@@ -30,8 +30,7 @@ export interface Workshop {
   readonly slots: readonly Slot[];
   readonly negative: Slot | undefined;
   readonly now: () => number;
-  /** The grammar of the last request that wanted its state kept. */
-  retained: NativeGrammar | undefined;
+  readonly grammars: GrammarShelf;
   /** DRY breakers are looked for in the whole vocabulary: worth remembering for the next request. */
   breakers: { readonly strings: string; readonly found: DryBreakers } | undefined;
   reasoning: ReasoningSetup | undefined | 'unknown';
@@ -111,7 +110,7 @@ function begin({
 }: Beginning): Generation {
   const { loaded, now } = workshop;
   const { vocabulary } = loaded;
-  const grammar = takeGrammar(workshop, request);
+  const grammar = request.grammar && workshop.grammars.take(request.grammar);
   const reused = reuses(workshop, request);
   const miss = reused ? workshop.doctor.look(slot, plan.tokens, (common) => slot.reach(common)) : undefined;
   const keep = reused ? shiftedAndKept(loaded, slot, plan, warn) : 0;
@@ -163,7 +162,7 @@ function begin({
     startedAt,
     now,
     ended: () => {
-      keepGrammar(workshop, grammar);
+      if (grammar) workshop.grammars.giveBack(grammar);
       void workshop.keeper?.ended(slot);
     },
   });
@@ -258,26 +257,6 @@ function givenBackOnFailure<Result>(slot: Slot, work: () => Result): Result {
   }
 }
 
-function takeGrammar(workshop: Workshop, { grammar }: GenerationRequest): NativeGrammar | undefined {
-  if (!grammar) return undefined;
-  const { retained } = workshop;
-  if (!grammar.retainState || retained?.grammar.gbnf !== grammar.gbnf) {
-    return new NativeGrammar(workshop.loaded.vocabulary, grammar);
-  }
-  workshop.retained = undefined;
-  return retained;
-}
-
-/** After the end: a grammar whose state is to be kept waits for the next request; any other goes. */
-function keepGrammar(workshop: Workshop, grammar: NativeGrammar | undefined): void {
-  if (!grammar?.grammar.retainState) {
-    grammar?.free();
-    return;
-  }
-  workshop.retained?.free();
-  workshop.retained = grammar;
-}
-
 async function negativePrompt(
   { loaded, negative }: Workshop,
   { guidance }: GenerationRequest,
@@ -311,10 +290,14 @@ function dryOption(workshop: Workshop, { sampling }: GenerationRequest): { dryBr
   return { dryBreakers: workshop.breakers.found };
 }
 
+/** No model has a longer token; what is longer need not be cut into tokens to know that it is several. */
+const longestToken = 1000;
+
 /** Stop texts that are one token without visible text: they can only be noticed by their number. */
 function silentStops(vocabulary: Vocabulary, { stop, renderSpecial }: GenerationRequest): ReadonlySet<number> {
   const found = new Set<number>();
   for (const text of stop) {
+    if (text.length > longestToken) continue;
     const [token, ...rest] = vocabulary.tokenize(text, { addSpecial: false });
     if (token !== undefined && rest.length === 0 && vocabulary.bytes(token, renderSpecial !== false).length === 0)
       found.add(token);

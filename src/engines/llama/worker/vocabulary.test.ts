@@ -1,7 +1,8 @@
 import fc from 'fast-check';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { Candidates } from '../../../sampling/candidates.ts';
-import { NativeGrammar } from './grammar.ts';
+import type { RequestGrammar } from './grammar.ts';
+import { GrammarShelf } from './grammar-shelf.ts';
 import type { Loaded } from './model.ts';
 import { findReasoning } from './reasoning-tags.ts';
 import { loadEmbedded } from './testing/embedded.ts';
@@ -92,9 +93,9 @@ describe('a vocabulary', () => {
   });
 });
 
-describe('a grammar of the engine', () => {
+describe('a grammar over the tokens of a model', () => {
   /** The texts that may come next, of those given. */
-  function allowed(grammar: NativeGrammar, texts: readonly string[]): readonly string[] {
+  function allowed(grammar: RequestGrammar, texts: readonly string[]): readonly string[] {
     const ids = texts.map((text) => vocabulary.tokenize(text, { addSpecial: false, parseSpecial: false })[0] as number);
     const candidates = new Candidates(vocabulary.size);
     ids.forEach((id, index) => {
@@ -107,8 +108,8 @@ describe('a grammar of the engine', () => {
     expect([...candidates.logits.subarray(0, candidates.size)]).toEqual(kept.map((id) => 1 + ids.indexOf(id)));
     return kept.map((id) => texts[ids.indexOf(id)] as string);
   }
-  const make = (gbnf: string, retainState = false) => new NativeGrammar(vocabulary, { gbnf, retainState });
-  const take = (grammar: NativeGrammar, text: string) => {
+  const make = (gbnf: string, retainState = false) => new GrammarShelf(vocabulary).take({ gbnf, retainState });
+  const take = (grammar: RequestGrammar, text: string) => {
     for (const token of vocabulary.tokenize(text, { addSpecial: false, parseSpecial: false })) grammar.accept(token);
   };
 
@@ -119,7 +120,6 @@ describe('a grammar of the engine', () => {
     expect(allowed(grammar, ['a', 'b', 'c'])).toEqual(['b']);
     grammar.replay(vocabulary.tokenize('', { addSpecial: false }));
     expect(allowed(grammar, ['a', 'b', 'c'])).toEqual(['a', 'c']);
-    grammar.free();
   });
 
   test('starts again from the state that it was kept in, as often as it is told', () => {
@@ -134,7 +134,6 @@ describe('a grammar of the engine', () => {
     }
     grammar.replay(vocabulary.tokenize('b', { addSpecial: false, parseSpecial: false }));
     expect(allowed(grammar, ['a', 'b', 'c', 'd'])).toEqual(['c']);
-    grammar.free();
   });
 
   test('takes no notice of end tokens that did not end the text', () => {
@@ -143,14 +142,12 @@ describe('a grammar of the engine', () => {
     const [letter] = vocabulary.tokenize('a', { addSpecial: false, parseSpecial: false });
     grammar.replay(Int32Array.of(end as number, letter as number));
     expect(allowed(grammar, ['a', 'b'])).toEqual(['b']);
-    grammar.free();
   });
 
   test('may leave nothing, and takes more candidates than before', () => {
     const grammar = make('root ::= [0-9]+');
     expect(allowed(grammar, ['a', 'b'])).toEqual([]);
     expect(allowed(grammar, ['a', '1', 'b', '2', 'c', '3'])).toEqual(['1', '2', '3']);
-    grammar.free();
   });
 
   test.each(['root ::= (', 'other ::= "a"', 'root ::= missing'])('refuses %j in words', (gbnf) => {

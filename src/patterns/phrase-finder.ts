@@ -101,7 +101,8 @@ function linkFallbacks(root: Node): void {
   }
 }
 
-function follow(root: Node, from: Node, code: number): Node {
+/** The node after one more character, from wherever the walk stands. */
+export function follow(root: PhraseTree, from: PhraseTree, code: number): PhraseTree {
   let node: Node | undefined = from;
   while (node !== undefined) {
     const next = node.next.get(code);

@@ -1,0 +1,152 @@
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { accepts, begins, machineOf } from '../testing/recognise.ts';
+import { compileGbnf } from './compile.ts';
+import { GbnfError } from './error.ts';
+import { grammarLimits } from './limits.ts';
+
+function trouble(gbnf: string): string {
+  try {
+    compileGbnf(gbnf, () => undefined);
+    return 'none';
+  } catch (error) {
+    if (!(error instanceof GbnfError)) throw error;
+    expect(error).toMatchObject({ status: 400, details: { field: 'grammar' } });
+    return error.details.expected.replace('valid GBNF, but at ', '');
+  }
+}
+
+describe('a grammar with a mistake is refused with its line and column', () => {
+  test.each([
+    ['', 'line 1, column 1 there is no rule named root'],
+    ['  # nothing but a comment', 'line 1, column 1 there is no rule named root'],
+    ['rot ::= "a"', 'line 1, column 1 there is no rule named root'],
+    ['root ::= "a', 'line 1, column 12 the grammar ends in the middle of something'],
+    ['root ::= [a-z', 'line 1, column 14 the grammar ends in the middle of something'],
+    ['root ::= [a-', 'line 1, column 13 the grammar ends in the middle of something'],
+    ['root ::= []', 'line 1, column 10 there is a class without characters'],
+    ['root ::= [z-a]', 'line 1, column 14 the range is in the wrong order'],
+    ['root = "a"', 'line 1, column 6 ::= is missing'],
+    ['root ::= "a"\n\n  ::= "b"', 'line 3, column 3 the name of a rule is missing'],
+    ['root ::= "a" % "b"', 'line 1, column 14 there is an unexpected "%"'],
+    ['root ::= "a" 😀', 'line 1, column 14 there is an unexpected "😀"'],
+    ['root ::= "a" )', 'line 1, column 14 there is an unexpected ")"'],
+    ['root ::= ("a"', 'line 1, column 14 a ) is missing'],
+    ['root ::= ("a" &)', 'line 1, column 15 there is an unexpected "&" or a missing )'],
+    ['root ::= "a"\n  | "b"', 'line 2, column 3 the name of a rule is missing'],
+    ['root ::= * "a"', 'line 1, column 10 there is nothing before * that it could repeat'],
+    ['root ::= {3}', 'line 1, column 10 there is nothing before { that it could repeat'],
+    ['root ::= "a"{}', 'line 1, column 14 a number is missing'],
+    ['root ::= "a"{2', 'line 1, column 15 a } is missing'],
+    ['root ::= "a"{2,x}', 'line 1, column 16 a } is missing'],
+    ['root ::= "a"{3,2}', 'line 1, column 18 the counts are in the wrong order'],
+    ['root ::= "\\q"', 'line 1, column 11 there is an unknown escape \\q'],
+    ['root ::= "\\x4"', 'line 1, column 13 2 hexadecimal digits are missing'],
+    ['root ::= "\\u12G4"', 'line 1, column 13 4 hexadecimal digits are missing'],
+    ['root ::= "a\0b"', 'line 1, column 12 there is a NUL character'],
+    ['root ::= other', 'line 1, column 10 there is no rule named other'],
+    ['root ::= "a"\nunused ::= ( "x" | missing )', 'line 2, column 20 there is no rule named missing'],
+    ['root ::= "a"\r\nx ::= y', 'line 2, column 7 there is no rule named y'],
+    ['root ::= "a"\rx ::= y', 'line 2, column 7 there is no rule named y'],
+    ['root ::= <nobody>', 'line 1, column 10 <nobody> is not one token of this model'],
+    ['root ::= <', 'line 1, column 10 there is no token like <name> or <[number]>'],
+    ['root ::= !"a"', 'line 1, column 11 there is no token like <name> or <[number]>'],
+  ])('%j', (gbnf, expected) => expect(trouble(gbnf)).toBe(expected));
+
+  test.each([
+    ['root ::= root "a"', 'line 1, column 1 the rule root begins with itself (left recursion)'],
+    ['root ::= a\na ::= b "x"\nb ::= a', 'line 2, column 1 the rule a begins with itself (left recursion)'],
+    [
+      'root ::= a\na ::= "x"? b\nb ::= ("y"* | "") a',
+      'line 2, column 1 the rule a begins with itself (left recursion)',
+    ],
+    ['root ::= empty root\nempty ::= ""', 'line 1, column 1 the rule root begins with itself (left recursion)'],
+    ['root ::= "a"\nb ::= b', 'line 2, column 1 the rule b begins with itself (left recursion)'],
+  ])('that goes in circles: %j', (gbnf, expected) => expect(trouble(gbnf)).toBe(expected));
+
+  test.each([
+    [
+      '100,000 brackets',
+      `root ::= ${'('.repeat(100_000)}"a"${')'.repeat(100_000)}`,
+      'groups are nested deeper than 200',
+    ],
+    ['counts of counts', 'root ::= (((("a"{1,99}){1,99}){1,99}){1,99}){1,99}', 'grows beyond 500000 steps'],
+    ['one huge count', 'root ::= "ab"{999999999999}', 'grows beyond 500000 steps'],
+    ['a huge choice of nothing', 'root ::= ""{0,999999999}', 'grows beyond 500000 steps'],
+    ['a tower of quantifiers', `root ::= "a"${'*'.repeat(100_000)}`, 'too many quantifiers in a row'],
+    ['megabytes', `root ::= "${'a'.repeat(1_200_000)}"`, 'longer than 1200000 characters'],
+    ['a literal without end', `root ::= "${'a'.repeat(grammarLimits.steps)}"`, 'grows beyond 500000 steps'],
+    ['many mistakes', `root ::= ${'"a" '.repeat(1000)}%`, 'line 1, column 4010 there is an unexpected "%"'],
+  ])('that is too large: %s', (_, gbnf, expected) => expect(trouble(gbnf)).toContain(expected));
+
+  test('that is large without being too large is not', () => {
+    expect(trouble(`root ::= ${'('.repeat(200)}"a"${')'.repeat(200)}`)).toBe('none');
+    expect(trouble('root ::= [a-z]{1,100000}')).toBe('none');
+    expect(trouble(`root ::= ${Array.from({ length: 40_000 }, (_, index) => `"word ${index}"`).join(' | ')}`)).toBe(
+      'none',
+    );
+    const chain = Array.from({ length: 20_000 }, (_, index) => `r${index} ::= r${index + 1}`).join('\n');
+    expect(trouble(`root ::= r0\n${chain}\nr20000 ::= "end"`)).toBe('none');
+    expect(trouble(`root ::= "a"${' '.repeat(1_000_000)}`)).toBe('none');
+    expect(trouble(`root ::= "a" #${'#'.repeat(1_000_000)}`)).toBe('none');
+  });
+});
+
+describe('a grammar is read', () => {
+  test.each<[string, readonly string[], readonly string[]]>([
+    ['root ::= "a" "b"', ['ab'], ['', 'a', 'abb', 'b']],
+    ['root ::= "a" | "b" "c" | ""', ['a', 'bc', ''], ['b', 'ac']],
+    ['root ::= "a"* "b"+ "c"?', ['b', 'aabb', 'abc'], ['', 'a', 'ac', 'bcc']],
+    ['root ::= "ab"* "c"', ['c', 'ababc'], ['abac', 'abb']],
+    ['root ::= "a"{2} "b"{1,} "c"{0,2}', ['aab', 'aabbbcc'], ['ab', 'aa', 'aaabc', 'aabccc']],
+    ['root ::= "a" {2 , 3}', ['aa', 'aaa'], ['a', 'aaaa']],
+    ['root ::= ("a" | "b"){2}', ['aa', 'ab', 'ba'], ['a', 'abc']],
+    ['root ::= ("a"?)* "b"', ['b', 'aaab'], ['a', 'ba']],
+    ['root ::= [a-cx-]+', ['abcx-'], ['d', '']],
+    ['root ::= [^a-c\\]]', ['d', '-', '\n', 'é', '😀'], ['a', ']', '']],
+    ['root ::= [^]', ['a', ']'], ['']],
+    ['root ::= .', ['a', '\n', '日'], ['', 'ab']],
+    ['root ::= "\\x41\\u00e9\\U0001F600\\n\\t\\r\\\\\\"\\[\\]\\-"', ['Aé😀\n\t\r\\"[]-'], ['A']],
+    ['root ::= "日本" [ぁ-ん]+', ['日本ご'], ['日', '日本', '日本x']],
+    ['# first\nroot ::= a # then\n\na ::= "x" # last', ['x'], ['a']],
+    ['root ::= (\n  "a" # one\n  | "b"\n)\n', ['a', 'b'], ['']],
+    ['root ::= "a" |\n  "b"', ['a', 'b'], ['ab']],
+    ['root ::=\n  "a"', ['a'], []],
+    ['root ::= "a"\r\nx ::= "b"\r\n', ['a'], ['b']],
+    ['root ::= a\na ::= "x"\na ::= "y"', ['y'], ['x']],
+    ['root ::= 1-a\n1-a ::= "x"', ['x'], []],
+    ['root ::= ""', [''], ['a']],
+    ['root ::= "a" | | "b"', ['a', '', 'b'], ['c']],
+    ['root ::= ""{3} "a"', ['a'], ['']],
+  ])('%j', (gbnf, fitting, wrong) => {
+    const machine = machineOf(gbnf);
+    for (const text of fitting) expect(accepts(machine, text), text).toBe(true);
+    for (const text of wrong) expect(accepts(machine, text), text).toBe(false);
+  });
+
+  test('with counts that are exact, however high', () => {
+    const machine = machineOf('root ::= "a"{3000,3001}');
+    expect([2999, 3000, 3001, 3002].map((count) => accepts(machine, 'a'.repeat(count)))).toEqual([
+      false,
+      true,
+      true,
+      false,
+    ]);
+    expect(begins(machine, 'a'.repeat(2999))).toBe(true);
+  });
+
+  test('or refused with a sentence, whatever its text', () => {
+    const word = fc.constantFrom(
+      ...['root', '::=', '"a"', '"', '[', ']', '[a-z]', '(', ')', '|', '*', '+', '?', '{', '}', '1', ',', '{2,3}'],
+      ...['\n', ' ', '#', '\\', '\\x', '<', '>', '!', '<[3]>', 'x', '.', '-', '^', '\0', 'é', '😀'],
+    );
+    fc.assert(
+      fc.property(fc.array(word, { maxLength: 20 }), fc.boolean(), (words, begun) => {
+        const gbnf = `${begun ? 'root ::= ' : ''}${words.join('')}`;
+        const message = trouble(gbnf);
+        if (message !== 'none' && !/^line \d+, column \d+ /.test(message)) throw new Error(message);
+      }),
+      { numRuns: 3000 },
+    );
+  });
+});

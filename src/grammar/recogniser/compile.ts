@@ -1,0 +1,199 @@
+import type { Characters } from '../../patterns/characters.ts';
+import { GbnfError } from './error.ts';
+import { recursiveStart } from './left-recursion.ts';
+import { grammarLimits } from './limits.ts';
+import { type Expression, parseGbnf, type Rule } from './parse.ts';
+import { CharacterClasses, operation, type Program } from './program.ts';
+
+/** The token that is spelled like this; undefined where it takes several. */
+export type FindToken = (text: string) => number | undefined;
+
+/** Throws a GbnfError for what is no grammar, or none that can be followed. */
+export function compileGbnf(source: string, findToken: FindToken): Program {
+  const rules = parseGbnf(source);
+  if (!rules.has('root')) throw new GbnfError(source, 0, 'there is no rule named root');
+  const program = new Compiler(source, rules, findToken).whole();
+  const recursive = recursiveStart(program);
+  if (recursive === undefined) return program;
+  const [name, { place }] = [...rules][recursive] as [string, Rule];
+  throw new GbnfError(source, place, `the rule ${name} begins with itself (left recursion)`);
+}
+
+/** An alternative as the characters that it begins with, and what comes after them. */
+interface Headed {
+  readonly head: readonly number[];
+  readonly rest: Expression | undefined;
+}
+
+function headed(expression: Expression): Headed {
+  if (expression.type === 'text') return { head: expression.codes, rest: undefined };
+  const [first, ...rest] = expression.type === 'sequence' ? expression.items : [];
+  if (first?.type === 'text') return { head: first.codes, rest: { type: 'sequence', items: rest } };
+  return { head: [], rest: expression };
+}
+
+/** How many characters the heads of all of these have in common, at least `known`. */
+function commonLength(alternatives: readonly Headed[], known: number): number {
+  const heads = alternatives.map(({ head }) => head);
+  const [first = []] = heads;
+  let length = known;
+  while (length < first.length && heads.every((head) => head[length] === first[length])) length += 1;
+  return length;
+}
+
+/** Beyond this alternatives are written out one by one: the tree of them could be as deep as they are many. */
+const deepestTree = 100;
+
+class Compiler {
+  readonly #numbers: ReadonlyMap<string, number>;
+  readonly #operations: number[] = [];
+  readonly #operands: number[] = [];
+  readonly #nexts: number[] = [];
+  readonly #forks: number[][] = [];
+  readonly #sets: Characters[] = [];
+  readonly #setNumbers = new Map<string | number, number>();
+  /** The rule at work, to name its place where it becomes too large. */
+  #rule: Rule | undefined;
+
+  constructor(
+    private readonly source: string,
+    private readonly rules: ReadonlyMap<string, Rule>,
+    private readonly findToken: FindToken,
+  ) {
+    this.#numbers = new Map([...rules.keys()].map((name, index) => [name, index]));
+  }
+
+  whole(): Program {
+    const starts = Int32Array.from(this.rules.values(), (rule) => {
+      this.#rule = rule;
+      return this.#compile(rule.body, this.#add(operation.end, 0, 0));
+    });
+    return {
+      operations: Uint8Array.from(this.#operations),
+      operands: Int32Array.from(this.#operands),
+      nexts: Int32Array.from(this.#nexts),
+      forks: this.#forks,
+      starts,
+      root: this.#numbers.get('root') as number,
+      characters: new CharacterClasses(this.#sets),
+    };
+  }
+
+  /** From the end to the beginning, so that every step knows the one that comes after it. */
+  #compile(expression: Expression, next: number): number {
+    switch (expression.type) {
+      case 'set':
+        return this.#add(operation.set, this.#setNumber(expression.set), next);
+      case 'sequence':
+        return expression.items.reduceRight((after, item) => this.#compile(item, after), next);
+      case 'choice':
+        return this.#choice(expression.items.map(headed), 0, 0, next);
+      case 'text':
+        return this.#text(expression.codes, 0, next);
+      case 'repeat':
+        return this.#repeat(expression, next);
+      case 'rule':
+        return this.#add(operation.call, this.#ruleNumber(expression), next);
+      case 'token':
+        return this.#add(
+          expression.negated ? operation.otherToken : operation.token,
+          this.#tokenNumber(expression),
+          next,
+        );
+    }
+  }
+
+  /** The characters of a literal from `from` on. */
+  #text(codes: readonly number[], from: number, next: number): number {
+    let after = next;
+    for (let index = codes.length - 1; index >= from; index -= 1) {
+      after = this.#add(operation.set, this.#characterNumber(codes[index] as number), after);
+    }
+    return after;
+  }
+
+  /**
+   * Alternatives that agree in their first `shared` characters, which stand before this already. Those that go on alike
+   * go on together: thousands of words are then followed as cheaply as one.
+   */
+  #choice(alternatives: readonly Headed[], shared: number, depth: number, next: number): number {
+    const groups = new Map<number | undefined, Headed[]>();
+    for (const alternative of alternatives) {
+      const code = alternative.head[shared];
+      const group = groups.get(code);
+      if (group) group.push(alternative);
+      else groups.set(code, [alternative]);
+    }
+    const ways = [...groups].flatMap(([code, group]) => {
+      const alone = code === undefined || group.length === 1 || depth === deepestTree;
+      if (alone)
+        return group.map(({ head, rest }) => this.#text(head, shared, rest ? this.#compile(rest, next) : next));
+      const common = commonLength(group, shared);
+      const [{ head }] = group as [Headed];
+      return [this.#text(head.slice(0, common), shared, this.#choice(group, common, depth + 1, next))];
+    });
+    return ways.length === 1 ? (ways[0] as number) : this.#fork(ways);
+  }
+
+  #repeat({ item, minimum, maximum }: Expression & { type: 'repeat' }, next: number): number {
+    let after = next;
+    if (maximum === undefined) {
+      const ways: number[] = [];
+      after = this.#fork(ways);
+      ways.push(this.#compile(item, after), next);
+    }
+    for (let optional = minimum; optional < (maximum ?? 0); optional += 1) {
+      after = this.#fork([this.#compile(item, after), next]);
+    }
+    for (let needed = 0; needed < minimum; needed += 1) {
+      const before = this.#operations.length;
+      after = this.#compile(item, after);
+      // Nothing repeated is still nothing, however often.
+      if (this.#operations.length === before) break;
+    }
+    return after;
+  }
+
+  #fork(ways: number[]): number {
+    return this.#add(operation.fork, this.#forks.push(ways) - 1, 0);
+  }
+
+  #add(kind: number, operand: number, next: number): number {
+    const number = this.#operations.length;
+    if (number >= grammarLimits.steps) {
+      const reason = `the grammar grows beyond ${grammarLimits.steps} steps; counts like {1,5000} are written out`;
+      throw new GbnfError(this.source, this.#rule?.place ?? 0, reason);
+    }
+    this.#operations.push(kind);
+    this.#operands.push(operand);
+    this.#nexts.push(next);
+    return number;
+  }
+
+  #setNumber(set: Characters): number {
+    const key = set.join(' ');
+    const known = this.#setNumbers.get(key);
+    if (known !== undefined) return known;
+    this.#setNumbers.set(key, this.#sets.length);
+    return this.#sets.push(set) - 1;
+  }
+
+  #characterNumber(code: number): number {
+    const known = this.#setNumbers.get(code);
+    if (known !== undefined) return known;
+    this.#setNumbers.set(code, this.#sets.length);
+    return this.#sets.push([[code, code]]) - 1;
+  }
+
+  #ruleNumber({ name, place }: Expression & { type: 'rule' }): number {
+    const number = this.#numbers.get(name);
+    if (number === undefined) throw new GbnfError(this.source, place, `there is no rule named ${name}`);
+    return number;
+  }
+
+  #tokenNumber({ token, place }: Expression & { type: 'token' }): number {
+    const number = typeof token === 'number' ? token : this.findToken(token);
+    if (number === undefined) throw new GbnfError(this.source, place, `${token} is not one token of this model`);
+    return number;
+  }
+}

@@ -1,0 +1,158 @@
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { openNativeGrammar } from '../testing/native-grammar.ts';
+import { accepts, begins, machineOf, walked } from '../testing/recognise.ts';
+import { compileGbnf } from './compile.ts';
+import { GrammarMachine } from './machine.ts';
+import { mayEnd } from './walk.ts';
+
+describe('a text is followed', () => {
+  test('through rules that call each other', () => {
+    const machine = machineOf('root ::= list\nlist ::= "[" (item ("," item)*)? "]"\nitem ::= list | [0-9]+');
+    for (const text of ['[]', '[1]', '[1,[22,[]],3]']) expect(accepts(machine, text), text).toBe(true);
+    for (const text of ['', '[', '[1', '[1,', ']', '[]]', '[1]2', '[,]'])
+      expect(accepts(machine, text), text).toBe(false);
+    for (const text of ['', '[', '[[[', '[1,']) expect(begins(machine, text), text).toBe(true);
+  });
+
+  test('through all readings of it at once', () => {
+    const machine = machineOf('root ::= "a" root "b" | "a" root "c" | "x"');
+    const text = 'a'.repeat(300);
+    expect(begins(machine, text)).toBe(true);
+    expect(accepts(machine, `${text}x${'bc'.repeat(150)}`)).toBe(true);
+    expect(accepts(machine, `${text}x${'bc'.repeat(149)}b`)).toBe(false);
+  });
+
+  test('through recursion at the end, as long as it likes', () => {
+    const machine = machineOf('root ::= item root | ""\nitem ::= [a-z] | "," item');
+    expect(accepts(machine, 'a,b'.repeat(5000))).toBe(true);
+    expect(machine.start.places.length).toBeLessThan(5);
+    expect(walked(machine, 'abc'.repeat(1000))?.state.places.length).toBeLessThan(5);
+  });
+
+  test('through recursion in the middle, as deep as it likes', () => {
+    const machine = machineOf('root ::= "(" root ")" | ""');
+    const [open, close] = ['('.repeat(20_000), ')'.repeat(20_000)];
+    expect(accepts(machine, open + close)).toBe(true);
+    expect(accepts(machine, `${open}${close})`)).toBe(false);
+    expect(accepts(machine, `(${open}${close}`)).toBe(false);
+  });
+
+  test('through chains of rules of any length', () => {
+    const chain = Array.from({ length: 10_000 }, (_, index) => `r${index} ::= r${index + 1} "."?`).join('\n');
+    const machine = machineOf(`root ::= r0\n${chain}\nr10000 ::= "end"`);
+    expect(accepts(machine, 'end')).toBe(true);
+    expect(accepts(machine, 'end...')).toBe(true);
+    expect(accepts(machine, 'en.')).toBe(false);
+  });
+
+  test('through rules that may be empty, wherever they stand', () => {
+    const machine = machineOf('root ::= e a e a e\na ::= e "a" | e\ne ::= "" | x\nx ::= ""');
+    expect(['', 'a', 'aa', 'aaa'].map((text) => accepts(machine, text))).toEqual([true, true, true, false]);
+  });
+
+  test('to the same state whenever what may follow is the same', () => {
+    const machine = machineOf('root ::= "\\"" char* "\\""\nchar ::= [^"\\\\] | "\\\\" ["\\\\]');
+    const once = walked(machine, '"a')?.state;
+    expect(once).toBeDefined();
+    expect(walked(machine, '"some other text')?.state).toBe(once);
+    expect(walked(machine, '"\\"\\\\é')?.state).toBe(once);
+    expect(walked(machine, '"\\')?.state).not.toBe(once);
+  });
+});
+
+describe('bytes that are no whole characters', () => {
+  const machine = machineOf('root ::= "é" | [日-本] "!" | "😀"');
+
+  test('may come one by one', () => {
+    for (const text of ['é', '日!', '本!', '😀']) {
+      const standing = walked(machine, ...[...Buffer.from(text)].map((byte) => Uint8Array.of(byte)));
+      expect(standing && mayEnd(standing), text).toBe(true);
+    }
+  });
+
+  test('are stopped as soon as no character of the grammar begins with them', () => {
+    expect(walked(machine, Uint8Array.of(0xc3))).toBeDefined();
+    expect(walked(machine, Uint8Array.of(0xc4))).toBeUndefined();
+    expect(walked(machine, Uint8Array.of(0xc3), Uint8Array.of(0xaa))).toBeUndefined();
+    expect(walked(machine, Uint8Array.of(0xe6))).toBeDefined();
+    expect(walked(machine, Uint8Array.of(0xe6, 0x80))).toBeUndefined();
+    expect(walked(machine, Uint8Array.of(0xf0, 0x9f))).toBeDefined();
+  });
+
+  test('do not end a text', () => {
+    const open = machineOf('root ::= .*');
+    const standing = walked(open, 'a', Uint8Array.of(0xe6));
+    expect(standing && mayEnd(standing)).toBe(false);
+  });
+
+  test.each([
+    [[0x80]],
+    [[0xff]],
+    [[0xc0, 0x80]],
+    [[0xc3, 0x28]],
+    [[0xe0, 0x80, 0x80]],
+    [[0xf5]],
+    [[0x61, 0xfe]],
+    [[0]],
+  ])('that never become text are stopped: %j', (bytes) =>
+    expect(walked(machineOf('root ::= .*'), Uint8Array.from(bytes))).toBeUndefined(),
+  );
+});
+
+describe('a grammar made to cost much', () => {
+  test('is given up with a sentence when a text can be read in too many ways', () => {
+    const program = compileGbnf('root ::= s\ns ::= "a" s s s | "a" s s | "a" s | "a"', () => undefined);
+    const machine = new GrammarMachine(program, 2000);
+    expect(begins(machine, 'a'.repeat(4))).toBe(true);
+    expect(() => begins(machine, 'a'.repeat(100))).toThrow(
+      'grammar must be simpler: the text can be read in so many ways',
+    );
+    expect(begins(machine, 'a'.repeat(4))).toBe(true);
+  });
+
+  test('cannot make the work grow beyond all measure', () => {
+    const machine = machineOf('root ::= s\ns ::= "a" s s s | "a" s s | "a" s | "a"');
+    expect(accepts(machine, 'a'.repeat(200))).toBe(true);
+  });
+
+  test('of 40,000 alternatives is followed all the same', () => {
+    const words = Array.from({ length: 40_000 }, (_, index) => `"word ${index}"`).join(' | ');
+    const machine = machineOf(`root ::= ${words}`);
+    expect(accepts(machine, 'word 39999')).toBe(true);
+    expect(accepts(machine, 'word 40000')).toBe(false);
+  });
+});
+
+const native = openNativeGrammar();
+describe.skipIf('missing' in native)('any grammar', () => {
+  const { expression } = fc.letrec<{ expression: string }>((tie) => ({
+    expression: fc.oneof(
+      { maxDepth: 3, withCrossShrink: true },
+      fc.constantFrom('"a"', '"b"', '"ab"', '[a-b]', '[^a]', '.', 'one', 'two', '"c"'),
+      fc.tuple(tie('expression'), tie('expression')).map((parts) => parts.join(' ')),
+      fc.tuple(tie('expression'), tie('expression')).map((parts) => `(${parts.join(' | ')})`),
+      fc
+        .tuple(tie('expression'), fc.constantFrom('*', '+', '?', '{2}', '{1,3}', '{0,2}', '{2,}'))
+        .map(([item, count]) => `(${item})${count}`),
+    ),
+  }));
+  const text = fc.string({ unit: fc.constantFrom('a', 'b', 'c', 'd'), maxLength: 8 });
+
+  test('is followed as llama.cpp follows it', () => {
+    let compared = 0;
+    fc.assert(
+      fc.property(expression, expression, expression, fc.array(text, { maxLength: 6 }), (root, one, two, texts) => {
+        const gbnf = `root ::= ${root}\none ::= "a" (${one})? | "b"\ntwo ::= "b" (${two}) "c"? | "a"\n`;
+        if ('missing' in native || !native.parses(gbnf)) return;
+        compared += 1;
+        for (const one of texts) {
+          native.begins(gbnf, one);
+          native.accepts(gbnf, one);
+        }
+      }),
+      { numRuns: 400 },
+    );
+    expect(compared).toBeGreaterThan(100);
+  });
+});

@@ -1,0 +1,29 @@
+import { compileGbnf } from '../recogniser/compile.ts';
+import { GrammarMachine } from '../recogniser/machine.ts';
+import { mayEnd, type Standing, startOf, TextWalk } from '../recogniser/walk.ts';
+
+export function machineOf(gbnf: string, tokens: Readonly<Record<string, number>> = {}): GrammarMachine {
+  return new GrammarMachine(compileGbnf(gbnf, (text) => tokens[text]));
+}
+
+/** Where the text stands in the grammar; undefined where it does not belong to it. Each piece is a token of its own. */
+export function walked(machine: GrammarMachine, ...pieces: readonly (string | Uint8Array)[]): Standing | undefined {
+  const walk = new TextWalk(machine);
+  let standing: Standing | undefined = startOf(machine);
+  for (const piece of pieces) {
+    machine.renewBudget();
+    standing = standing && (piece === '' ? standing : walk.after(standing, Buffer.from(piece)));
+  }
+  return standing;
+}
+
+/** Whether the text is the beginning of one that the grammar describes. */
+export function begins(machine: GrammarMachine, text: string): boolean {
+  return walked(machine, ...text) !== undefined;
+}
+
+/** Whether the grammar describes the text. */
+export function accepts(machine: GrammarMachine, text: string): boolean {
+  const standing = walked(machine, ...text);
+  return standing !== undefined && mayEnd(standing);
+}

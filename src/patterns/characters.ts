@@ -1,0 +1,57 @@
+/** A set of Unicode characters: ranges of code points, in order, apart from each other. */
+export type Characters = readonly (readonly [from: number, to: number])[];
+
+const last = 0x10ffff;
+
+export function single(character: string): Characters {
+  const code = character.codePointAt(0) as number;
+  return [[code, code]];
+}
+
+export function union(...sets: readonly Characters[]): Characters {
+  const merged: [number, number][] = [];
+  for (const [from, to] of sets.flat().sort((a, b) => a[0] - b[0])) {
+    const before = merged.at(-1);
+    if (before && from <= before[1] + 1) before[1] = Math.max(before[1], to);
+    else merged.push([from, to]);
+  }
+  return merged;
+}
+
+export function complement(set: Characters): Characters {
+  const rest: [number, number][] = [];
+  let next = 0;
+  for (const [from, to] of union(set)) {
+    if (from > next) rest.push([next, from - 1]);
+    next = to + 1;
+  }
+  if (next <= last) rest.push([next, last]);
+  return rest;
+}
+
+export function without(set: Characters, other: Characters): Characters {
+  return complement(union(complement(set), other));
+}
+
+export function includes(set: Characters, code: number): boolean {
+  return overlaps(set, code, code);
+}
+
+/** Whether any character between the two, both included, is in the set. */
+export function overlaps(set: Characters, lowest: number, highest: number): boolean {
+  let low = 0;
+  let high = set.length;
+  while (low < high) {
+    const middle = (low + high) >>> 1;
+    if ((set[middle] as Characters[number])[1] < lowest) low = middle + 1;
+    else high = middle;
+  }
+  const range = set[low];
+  return range !== undefined && range[0] <= highest;
+}
+
+/** The one character of the set, if there is just one. */
+export function onlyOne(set: Characters): string | undefined {
+  const [range, another] = set;
+  return range && !another && range[0] === range[1] ? String.fromCodePoint(range[0]) : undefined;
+}
