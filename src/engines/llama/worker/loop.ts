@@ -9,7 +9,7 @@ import { nextReader } from './reading-order.ts';
 import type { Slot } from './slot.ts';
 
 /** A batch this small is computed sooner than another thread could take it over. */
-const smallBatch = 64;
+const smallBatch = 63;
 /** While others write, further prompts are begun only within this time. */
 const longestReadingMs = 200;
 
@@ -31,6 +31,8 @@ export class BatchLoop {
     private readonly slots: readonly Slot[],
     private readonly send: (message: FromWorker) => void,
     private readonly now: () => number,
+    /** Whoever writes is computed alone: what a token becomes must not depend on who else is served (see `steady`). */
+    private readonly apart = false,
   ) {}
 
   add(generation: Generation): void {
@@ -87,6 +89,10 @@ export class BatchLoop {
   }
 
   async #write(writers: readonly Generation[], pieces: Piece[]): Promise<void> {
+    if (this.apart) {
+      for (const writer of writers) await this.#compute([writer], [], this.context.batchCapacity, pieces);
+      return;
+    }
     const idle = bridges(
       writers.map(({ slot }) => slot),
       this.slots,

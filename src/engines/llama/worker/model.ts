@@ -13,6 +13,7 @@ import { openProcessMemory } from './native-memory.ts';
 import { openProjector, projectorBytes } from './open-projector.ts';
 import type { Projector } from './projector.ts';
 import { stretchedRopeBase } from './rope.ts';
+import { steadyNotes } from './steady.ts';
 import type { ContextParams, Pointer } from './structs.ts';
 import { makeThreadpools } from './threadpool.ts';
 import { type ProcessMemory, withUntouchedGivenBack } from './untouched-memory.ts';
@@ -50,6 +51,7 @@ export async function loadModel(
   if (options.projector && options.backend === 'cuda') {
     notes.push('With --mmproj another library is used, which has no CUDA: --usecuda has no effect.');
   }
+  notes.push(...steadyNotes(options, gpuLayers));
   const memory = sparedMemory(native, options);
   const model = await withCopiedLetGo(memory, () => loadWeights(native, options, gpus, gpuLayers, progress));
   if (!native.modelHasDecoder(model)) {
