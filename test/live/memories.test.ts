@@ -36,13 +36,16 @@ async function complete(base: string, prompt: readonly string[], extra: object =
   return { text, logprobs: logprobs.token_logprobs, all, cached: details.cached_tokens };
 }
 
+/** How far a logprob moves where other kernels compute several rows than one: 0.04 was measured. */
+const movement = 0.1;
+
 /** With chance in it, the logprobs show more than the text does: they depend on all that was read. */
 const sampled = { temperature: 1, top_p: 1, min_p: 0, seed: 5, logprobs: 1 };
 
 async function expectSame(seen: string, fresh: string, prompt: readonly string[]): Promise<number> {
   const [answer, expected] = await Promise.all([seen, fresh].map((base) => complete(base, prompt, sampled)));
   for (const [index, value] of (expected?.logprobs ?? []).entries()) {
-    expect(answer?.logprobs[index]).toBeCloseTo(value, 2);
+    expect(Math.abs((answer?.logprobs[index] ?? Number.NaN) - value)).toBeLessThan(movement);
   }
   // The same prompt again: only its last token is computed.
   const [again, greedy] = await Promise.all([seen, fresh].map((base) => complete(base, prompt)));
@@ -153,4 +156,26 @@ describe.each([
     expect(again.cached).toBe(335);
     await second.stop();
   });
+});
+
+test('a window that is kept whole comes back from a snapshot with its end only, and is not taken for the whole', async () => {
+  const model = join(folder, 'whole-window.gguf');
+  await writeWindowModel(model, embeddedModel);
+  const flags = ['--model', model, '--contextsize', '2048', '--noswa'];
+  const [fresh, keeping] = await Promise.all([start([...flags, '--nofastforward']), start([...flags, '--smartcache'])]);
+  const prompt = nonsense(21, 400);
+  await complete(keeping.base, prompt);
+  await complete(keeping.base, nonsense(22, 300));
+  const changed = edited(prompt, 150);
+  const [answer, expected] = await Promise.all([keeping, fresh].map(({ base }) => complete(base, changed, sampled)));
+  for (const [index, value] of (expected?.logprobs ?? []).entries()) {
+    expect(Math.abs((answer?.logprobs[index] ?? Number.NaN) - value)).toBeLessThan(movement);
+  }
+  expect(answer?.cached).toBe(0);
+  await complete(keeping.base, nonsense(23, 300));
+  // As a whole it serves.
+  const longer = [...changed, ...nonsense(24, 100)];
+  const back = await complete(keeping.base, longer);
+  expect([back.text, back.cached > 390]).toEqual([(await complete(fresh.base, longer)).text, true]);
+  await Promise.all([fresh.stop(), keeping.stop()]);
 });

@@ -66,8 +66,9 @@ export class BatchLoop {
   async #run(): Promise<void> {
     this.#running = true;
     while (this.#active.size + this.#between.length + this.#beginnings.length > 0) {
-      for (const begin of this.#beginnings.splice(0)) begin();
       await this.#between.shift()?.();
+      // Right before the batch: the library makes copies of sequences with it, and nothing may change them until then.
+      for (const begin of this.#beginnings.splice(0)) begin();
       const pieces: Piece[] = [];
       await this.#step(pieces);
       if (pieces.length > 0) this.send({ type: 'step', pieces });

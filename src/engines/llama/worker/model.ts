@@ -51,7 +51,6 @@ export async function loadModel(
   if (options.projector && options.backend === 'cuda') {
     notes.push('With --mmproj another library is used, which has no CUDA: --usecuda has no effect.');
   }
-  notes.push(...steadyNotes(options, gpuLayers));
   const memory = sparedMemory(native, options);
   const model = await withCopiedLetGo(memory, () => loadWeights(native, options, gpus, gpuLayers, progress));
   if (!native.modelHasDecoder(model)) {
@@ -70,6 +69,7 @@ export async function loadModel(
   addLoras(native, model, context, options);
   warmUp(context, vocabulary);
   const canRewind = context.memory !== 'state';
+  notes.push(...steadyNotes(options, { gpuLayers, savesAll: context.savesAll }));
   const draft = await openDraft({ native, options, vocabulary, contextSize, threadpools, memory, canRewind, notes });
   const inputs = projector?.inputs ?? { image: false, audio: false };
   const info = describe(engine, model, { contextSize, trainedContext, gpuLayers, gpus, notes, vocabulary, inputs });

@@ -130,8 +130,12 @@ export class Slot {
     return { tokens: this.computed, bytes: this.context.stateBytes(this.sequence) + this.#checkpoints.bytes };
   }
 
-  /** With steady portions a running text holds what serves nobody else, and its state cannot be taken without that. */
+  /**
+   * With steady portions a running text holds what serves nobody else, and its state cannot be taken without that; and cells
+   * that come back at other places than they had are added up in another order.
+   */
   get #isKeepable(): boolean {
+    if (this.portion !== undefined && !this.context.savesAll) return false;
     return this.#media.length === 0 && this.computed > 0 && this.computed === this.#reusable(this.computed);
   }
 

@@ -35,14 +35,19 @@ export function portionSize(
   return deterministic ? Math.min(smallestChunk, microBatchSize, batchCapacity) : undefined;
 }
 
+type NotedOptions = Pick<LoadOptions, 'deterministic' | 'draft' | 'smartCache' | 'diskCache'>;
+
 /** What somebody who asked for the same text every time should know about the other options. */
 export function steadyNotes(
-  { deterministic, draft }: Pick<LoadOptions, 'deterministic' | 'draft'>,
-  gpuLayers: number,
+  { deterministic, draft, smartCache, diskCache }: NotedOptions,
+  { gpuLayers, savesAll }: { readonly gpuLayers: number; readonly savesAll: boolean },
 ): string[] {
   if (!deterministic) return [];
   return [
     ...(draft ? ['With --deterministic nothing is drafted: guesses would be computed in batches of their own.'] : []),
+    ...(!savesAll && (smartCache > 0 || diskCache)
+      ? ['With --deterministic texts of a model with a sliding window are not put aside: no smart or disk cache.']
+      : []),
     ...(gpuLayers > 0 ? ['Whether --deterministic holds on a GPU has not been tried; without one it does.'] : []),
   ];
 }

@@ -29,6 +29,6 @@ export async function openKeeper(
         tell,
       })
     : undefined;
-  const canRewind = context.memory === 'plain';
+  const canRewind = context.memory === 'plain' && context.savesAll;
   return new SnapshotKeeper({ slots, memory, disk, canRewind, exclusively });
 }
