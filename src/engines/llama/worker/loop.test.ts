@@ -354,14 +354,17 @@ test('one that fails alone takes nobody along', async () => {
 test('nothing comes between a beginning and its batch, since the library copies sequences only with that', async () => {
   const { loop, begin, over, batches } = world();
   const order: string[] = [];
-  loop.beforeNextBatch(() => {
-    order.push('begun');
-    begin({ id: 1, prompt: 5, reply: 1, advance: () => order.push('computed') });
+  let rest: Promise<void> | undefined;
+  await loop.between(async () => {
+    loop.beforeNextBatch(() => {
+      order.push('begun');
+      begin({ id: 1, prompt: 5, reply: 1, advance: () => order.push('computed') });
+    });
+    rest = loop.between(async () => {
+      order.push('between');
+    });
   });
-  const between = loop.between(async () => {
-    order.push('between');
-  });
-  await Promise.all([over(1), between]);
-  expect(order).toEqual(['between', 'begun', 'computed']);
+  await Promise.all([over(1), rest]);
+  expect(order).toEqual(['begun', 'computed', 'between']);
   expect(batches).toEqual([5]);
 });

@@ -66,9 +66,12 @@ export class BatchLoop {
   async #run(): Promise<void> {
     this.#running = true;
     while (this.#active.size + this.#between.length + this.#beginnings.length > 0) {
-      await this.#between.shift()?.();
+      const work = this.#between.shift();
+      if (work) await work();
       // Right before the batch: the library makes copies of sequences with it, and nothing may change them until then.
       for (const begin of this.#beginnings.splice(0)) begin();
+      // Whoever has woken us may have more to add.
+      await undefined;
       const pieces: Piece[] = [];
       await this.#step(pieces);
       if (pieces.length > 0) this.send({ type: 'step', pieces });
