@@ -46,6 +46,13 @@ export const ourFlags = {
     availability: 'ready',
     help: 'With --parallelrequests, run requests with any sampler together, not only plain ones.',
   },
+  deterministic: {
+    names: ['--deterministic'],
+    type: 'switch',
+    default: false,
+    availability: 'ready',
+    help: 'The same request with a seed, or at temperature 0, gets the same text whether it is alone or beside others, from the cache or fresh, before or after a restart (on the same machine with the same flags). It costs speed: streams are computed one after the other, nothing is drafted, the cache serves in whole pieces of 64 tokens of earlier prompts and no replies, and there is no context shift; models with a sliding window take the memory of a full one.',
+  },
   cpubuild: {
     names: ['--cpubuild'],
     type: 'text',

@@ -40,6 +40,8 @@ export interface LoadOptions {
   readonly contextShift: boolean;
   readonly reusePrompt: boolean;
   readonly addBos: boolean;
+  /** A text depends on its request alone: neither on who else is served nor on what the cache holds. */
+  readonly deterministic: boolean;
   readonly draft: DraftOptions | undefined;
   /** How many snapshots of lost chats are kept in memory. */
   readonly smartCache: number;

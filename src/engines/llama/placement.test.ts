@@ -25,6 +25,9 @@ test('without flags the engine decides: automatic layers, any backend, 16-bit ca
 
 test.each<[Partial<Settings>, object]>([
   [{ usecpu: true }, { backend: 'cpu' }],
+  [{}, { deterministic: false, fullSlidingWindow: false }],
+  [{ deterministic: true }, { deterministic: true, contextShift: false, fullSlidingWindow: true }],
+  [{ noshift: true }, { deterministic: false, contextShift: false }],
   [{ usevulkan: [1, 2] }, { backend: 'vulkan', devices: ['1', '2'] }],
   [{ usecuda: ['normal', '0'] }, { backend: 'cuda', devices: ['0'] }],
   [{ device: 'Vulkan0, CUDA1' }, { devices: ['Vulkan0', 'CUDA1'] }],

@@ -39,7 +39,8 @@ export function loadOptions(settings: Settings, facts: PlacementFacts): LoadOpti
     offloadCache: !settings.lowvram,
     flashAttention: !settings.noflashattention,
     cacheType: settings.quantkv,
-    fullSlidingWindow: settings.noswa,
+    // A window moves through few cells, in an order that depends on what was there before.
+    fullSlidingWindow: settings.noswa || settings.deterministic,
     rope: { scale: settings.ropeconfig[0] ?? 0, base: settings.ropeconfig[1] ?? 10_000 },
     metadataOverrides: metadataOverrides(settings, facts.shape),
     tensorOverrides: tensorOverrides(settings, facts.shape),
@@ -47,9 +48,11 @@ export function loadOptions(settings: Settings, facts: PlacementFacts): LoadOpti
     lora: (settings.lora ?? []).map((path) => ({ path, scale: settings.loramult })),
     projector: projector(settings),
     guidance: settings.enableguidance,
-    contextShift: !settings.noshift,
+    // Keys that were moved are rounded once more.
+    contextShift: !settings.noshift && !settings.deterministic,
     reusePrompt: !settings.nofastforward,
     addBos: !settings.nobostoken,
+    deterministic: settings.deterministic,
     draft: draft(settings),
     smartCache: settings.smartcache === 1 ? usualPlaces : settings.smartcache,
     statePlaces: settings.smartcache > 1 ? settings.smartcache : usualPlaces,

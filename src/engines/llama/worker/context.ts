@@ -22,6 +22,8 @@ export class Context {
   readonly batchCapacity: number;
   readonly canShift: boolean;
   readonly memory: MemoryKind;
+  /** Whether a saved state holds every cell; of a window it holds only what the next token sees, also of one kept whole. */
+  readonly savesAll: boolean;
   /** How many tokens of a prompt it can take back by itself, also after a reply of that length. */
   readonly spare: number;
   readonly #window: number;
@@ -54,9 +56,10 @@ export class Context {
     if (!pointer) throw new Error('the context could not be made (not enough memory for this context size?)');
     this.pointer = pointer;
     this.#memory = native.memory(pointer);
-    const window = params.swa_full ? 0 : native.modelWindow(model);
+    const window = native.modelWindow(model);
     const isState = native.modelIsRecurrent(model) || native.modelIsHybrid(model);
-    this.memory = isState ? 'state' : window > 0 ? 'window' : 'plain';
+    this.memory = isState ? 'state' : window > 0 && !params.swa_full ? 'window' : 'plain';
+    this.savesAll = window === 0;
     // A state holds one position: that of the token before the next.
     this.#window = isState ? 2 : window;
     // The library gives a window room for one more micro-batch.
@@ -153,7 +156,7 @@ export class Context {
    * then computes with what is left of it; so we look whether all that the next token sees is there.
    */
   reaches(sequence: number, position: number): boolean {
-    if (this.memory === 'plain' || position === 0) return true;
+    if (this.#window === 0 || position === 0) return true;
     const first = this.native.sequenceFirst(this.#memory, sequence);
     const last = this.native.sequenceLast(this.#memory, sequence);
     return canGoOnAt(position, { first, last, window: this.#window });

@@ -52,6 +52,8 @@ export class Generation {
   #pendingLogprobs: TokenLogprob[] = [];
   #firstDecodeAt: number | undefined;
   #firstTokenAt: number | undefined;
+  /** What the negative prompt led to, where that was computed in a batch of its own. */
+  #steeredFrom: Float32Array | undefined;
   readonly #history: TextHistory;
 
   constructor(private readonly parts: GenerationParts) {
@@ -110,6 +112,11 @@ export class Generation {
       slot.fill(room);
       return;
     }
+    if (slot.portion !== undefined) {
+      // Each has portions of its own; the negative one goes first, and its logits are kept until the other's are there.
+      (negative.remaining > 0 ? negative : slot).fill(room);
+      return;
+    }
     // Both logits must come from the same batch: whoever is done sooner keeps its last token back for the other.
     const half = Math.floor(room / 2);
     const together = slot.remaining <= half && negative.remaining <= half;
@@ -121,17 +128,34 @@ export class Generation {
     const { slot, negative, promptTokens, cachedTokens } = this.parts;
     slot.settle();
     negative?.settle();
+    const place = this.#placeOfLogits();
     if (this.#aborted) {
       this.#finish('aborted', pieces);
-    } else if (slot.place === undefined || (negative && negative.place === undefined)) {
+    } else if (place === undefined) {
+      this.#keepSteering();
       // What is read again after a banned phrase is no news to anybody.
       if (this.#firstTokenAt !== undefined) return;
       const done = slot.computed - cachedTokens;
       pieces.push({ type: 'prompt-progress', id: this.id, done, total: promptTokens - cachedTokens });
     } else {
       this.#firstTokenAt ??= this.parts.now();
-      this.#chooseAll(slot.place, pieces);
+      this.#chooseAll(place, pieces);
     }
+  }
+
+  /** Undefined while something is left to compute for the next choice. */
+  #placeOfLogits(): number | undefined {
+    const { slot, negative } = this.parts;
+    const isSteered = !negative || this.#steeredFrom !== undefined || negative.place !== undefined;
+    return isSteered && slot.remaining === 0 ? slot.place : undefined;
+  }
+
+  /** The next batch overwrites the logits of this one. */
+  #keepSteering(): void {
+    const { slot, negative } = this.parts;
+    if (slot.portion === undefined || negative?.place === undefined || negative.remaining > 0) return;
+    this.#steeredFrom = negative.context.logits(negative.place).slice();
+    negative.place = undefined;
   }
 
   /**
@@ -185,7 +209,7 @@ export class Generation {
     const logits = slot.context.logits(place);
     if (negative) {
       const scale = request.guidance?.scale ?? 1;
-      mixGuidance(logits, negative.context.logits(negative.place as number), scale);
+      mixGuidance(logits, this.#steeredFrom ?? negative.context.logits(negative.place as number), scale);
     }
     const { tokens, length } = this.#history.upTo(slot.length);
     const picked = sampler.pick(logits, tokens, length, output.forbidden);

@@ -109,7 +109,7 @@ function fakeGeneration(
   return generation;
 }
 
-function world(results: DecodeResult[] = []) {
+function world(results: DecodeResult[] = [], apart = false) {
   const { context, batches, add, whileDecoding } = fakeContext(results);
   const messages: FromWorker[] = [];
   let ended = 0;
@@ -131,6 +131,7 @@ function world(results: DecodeResult[] = []) {
     slots,
     (message) => messages.push(message),
     () => 0,
+    apart,
   );
   const oneEnded = () => {
     ended += 1;
@@ -330,4 +331,40 @@ test('with nothing to do, what begins does so at once', () => {
     begun = true;
   });
   expect(begun).toBe(true);
+});
+
+test('where a text must not depend on its company, everybody is computed alone and still told of in one message', async () => {
+  const { begin, over, batches, messages, fillers } = world([], true);
+  for (const id of [1, 3, 4]) begin({ id, prompt: 1, reply: 3 });
+  await over(3);
+  expect(batches).toEqual(Array(9).fill(1));
+  expect(fillers).toEqual([]);
+  expect(Math.max(...messages.map((message) => (message.type === 'step' ? message.pieces.length : 0)))).toBe(3);
+});
+
+test('one that fails alone takes nobody along', async () => {
+  const { begin, over, pieces } = world(['ok', 'failed'], true);
+  begin({ id: 1, prompt: 1, reply: 2 });
+  begin({ id: 2, prompt: 1, reply: 2 });
+  await over(2);
+  const told = pieces().map((piece) => (piece.type === 'text' ? piece.text : piece.type));
+  expect(told).toEqual(['1', 'error', '1']);
+});
+
+test('nothing comes between a beginning and its batch, since the library copies sequences only with that', async () => {
+  const { loop, begin, over, batches } = world();
+  const order: string[] = [];
+  let rest: Promise<void> | undefined;
+  await loop.between(async () => {
+    loop.beforeNextBatch(() => {
+      order.push('begun');
+      begin({ id: 1, prompt: 5, reply: 1, advance: () => order.push('computed') });
+    });
+    rest = loop.between(async () => {
+      order.push('between');
+    });
+  });
+  await Promise.all([over(1), rest]);
+  expect(order).toEqual(['begun', 'computed', 'between']);
+  expect(batches).toEqual([5]);
 });

@@ -9,7 +9,7 @@ import { nextReader } from './reading-order.ts';
 import type { Slot } from './slot.ts';
 
 /** A batch this small is computed sooner than another thread could take it over. */
-const smallBatch = 64;
+const smallBatch = 63;
 /** While others write, further prompts are begun only within this time. */
 const longestReadingMs = 200;
 
@@ -31,6 +31,8 @@ export class BatchLoop {
     private readonly slots: readonly Slot[],
     private readonly send: (message: FromWorker) => void,
     private readonly now: () => number,
+    /** Whoever writes is computed alone: what a token becomes must not depend on who else is served (see `steady`). */
+    private readonly apart = false,
   ) {}
 
   add(generation: Generation): void {
@@ -64,8 +66,12 @@ export class BatchLoop {
   async #run(): Promise<void> {
     this.#running = true;
     while (this.#active.size + this.#between.length + this.#beginnings.length > 0) {
+      const work = this.#between.shift();
+      if (work) await work();
+      // Right before the batch: the library makes copies of sequences with it, and nothing may change them until then.
       for (const begin of this.#beginnings.splice(0)) begin();
-      await this.#between.shift()?.();
+      // Whoever has woken us may have more to add.
+      await undefined;
       const pieces: Piece[] = [];
       await this.#step(pieces);
       if (pieces.length > 0) this.send({ type: 'step', pieces });
@@ -87,6 +93,10 @@ export class BatchLoop {
   }
 
   async #write(writers: readonly Generation[], pieces: Piece[]): Promise<void> {
+    if (this.apart) {
+      for (const writer of writers) await this.#compute([writer], [], this.context.batchCapacity, pieces);
+      return;
+    }
     const idle = bridges(
       writers.map(({ slot }) => slot),
       this.slots,

@@ -14,6 +14,7 @@ import { type Loaded, loadModel } from './model.ts';
 import { planGeneration, reuses, startGeneration, type Workshop } from './prepare.ts';
 import { readMedia } from './read-media.ts';
 import { Slot } from './slot.ts';
+import { portionSize } from './steady.ts';
 import { UnexplainedFailure } from './weights.ts';
 
 /** The engine's own process: it loads one model and serves it until its channel closes. */
@@ -172,13 +173,13 @@ function checkpointLimits(slots: number): CheckpointLimits {
 async function serve(loaded: Loaded): Promise<Serving> {
   const { context, options, contextSize } = loaded;
   const now = () => performance.now();
+  const portion = portionSize(options, context.batchCapacity);
+  const limits = checkpointLimits(options.sequences);
+  const newSlot = (sequence: number) => new Slot(context, sequence, contextSize, limits, portion);
   const workshop: Workshop = {
     loaded,
-    slots: Array.from(
-      { length: options.sequences },
-      (_, sequence) => new Slot(context, sequence, contextSize, checkpointLimits(options.sequences)),
-    ),
-    negative: options.guidance ? new Slot(context, options.sequences, contextSize) : undefined,
+    slots: Array.from({ length: options.sequences }, (_, sequence) => newSlot(sequence)),
+    negative: options.guidance ? newSlot(options.sequences) : undefined,
     now,
     grammars: new GrammarShelf(loaded.vocabulary),
     breakers: undefined,
@@ -186,7 +187,13 @@ async function serve(loaded: Loaded): Promise<Serving> {
     keeper: undefined,
     doctor: new CacheDoctor((tokens) => loaded.vocabulary.detokenize(tokens, true), Date.now),
   };
-  const loop = new BatchLoop(context, context.memory === 'plain' ? workshop.slots : [], send, now);
+  const loop = new BatchLoop(
+    context,
+    context.memory === 'plain' ? workshop.slots : [],
+    send,
+    now,
+    options.deterministic,
+  );
   const tell = (text: string) => send({ type: 'note', text });
   workshop.keeper = await openKeeper(loaded, workshop.slots, (work) => loop.between(work), tell);
   const places = new StatePlaces(workshop.slots, options.statePlaces, now);

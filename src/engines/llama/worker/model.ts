@@ -13,6 +13,7 @@ import { openProcessMemory } from './native-memory.ts';
 import { openProjector, projectorBytes } from './open-projector.ts';
 import type { Projector } from './projector.ts';
 import { stretchedRopeBase } from './rope.ts';
+import { steadyNotes } from './steady.ts';
 import type { ContextParams, Pointer } from './structs.ts';
 import { makeThreadpools } from './threadpool.ts';
 import { type ProcessMemory, withUntouchedGivenBack } from './untouched-memory.ts';
@@ -68,6 +69,7 @@ export async function loadModel(
   addLoras(native, model, context, options);
   warmUp(context, vocabulary);
   const canRewind = context.memory !== 'state';
+  notes.push(...steadyNotes(options, { gpuLayers, savesAll: context.savesAll }));
   const draft = await openDraft({ native, options, vocabulary, contextSize, threadpools, memory, canRewind, notes });
   const inputs = projector?.inputs ?? { image: false, audio: false };
   const info = describe(engine, model, { contextSize, trainedContext, gpuLayers, gpus, notes, vocabulary, inputs });

@@ -158,7 +158,7 @@ function begin({
     miss,
     maxTokens: plan.maxTokens,
     droppedTokens: plan.dropped,
-    draft: drafter(loaded, request),
+    draft: drafter(loaded, request, slot.sequence),
     startedAt,
     now,
     ended: () => {

@@ -4,6 +4,7 @@ import type { Snapshot } from './cache/snapshot.ts';
 import { portionOf } from './chunk.ts';
 import type { Context, DecodeResult } from './context.ts';
 import type { MediumSpan } from './medium.ts';
+import { borderUpTo, steadyPortion } from './steady.ts';
 
 /** A reply that has grown by this much since the last checkpoint gives another one. */
 const replyStep = 256;
@@ -36,12 +37,16 @@ export class Slot {
   /** Where reading the prompt stops for a checkpoint; undefined for a text that gets none. */
   #cuts: readonly number[] | undefined;
   #replyStart = 0;
+  /** How many tokens were computed in the portions of a prompt that begins with them (see `steady`). */
+  #inPortions = 0;
 
   constructor(
     readonly context: Context,
     readonly sequence: number,
     capacity: number,
     limits: CheckpointLimits = { count: 8, bytes: 2 ** 30 },
+    /** The size of steady portions; undefined where a batch may take as many tokens as it likes. */
+    readonly portion?: number,
   ) {
     this.tokens = new Int32Array(capacity);
     this.#checkpoints = new Checkpoints(limits);
@@ -57,7 +62,7 @@ export class Slot {
 
   /** The tokens that a later prompt may share. */
   get cached(): Int32Array {
-    return this.tokens.subarray(0, this.computed);
+    return this.tokens.subarray(0, this.#reusable(this.computed));
   }
 
   get checkpoints(): { readonly count: number; readonly bytes: number } {
@@ -66,9 +71,10 @@ export class Slot {
 
   /** How many of the first `index` tokens, which are all in the cache, could stay if the rest were forgotten. */
   reach(index: number): number {
-    if (index >= this.computed) return this.computed;
-    if (this.context.reaches(this.sequence, this.#position(index))) return index;
-    return this.#checkpoints.upTo(index)?.index ?? 0;
+    const place = this.#reusable(index);
+    if (place >= this.computed) return this.computed;
+    if (this.context.reaches(this.sequence, this.#position(place))) return place;
+    return this.#checkpoints.upTo(place)?.index ?? 0;
   }
 
   /** The picture or sound that must be computed before any more tokens. */
@@ -90,6 +96,7 @@ export class Slot {
     this.#media = other.#media.filter(({ start }) => start < count);
     this.#checkpoints.replace(other.#checkpoints.all);
     this.computed = other.computed;
+    this.#inPortions = other.#inPortions;
     this.length = count;
     this.forgetFrom(count);
   }
@@ -112,15 +119,24 @@ export class Slot {
 
   /** Its computed tokens and their state; undefined with pictures or sounds, which could not be told apart later. */
   snapshot(): Snapshot | undefined {
-    if (this.#media.length > 0 || this.computed === 0) return undefined;
+    if (!this.#isKeepable) return undefined;
     const checkpoints = this.#checkpoints.all;
     return { tokens: this.cached.slice(), state: this.context.state(this.sequence), checkpoints };
   }
 
   /** What `snapshot` would give; nothing where it would give nothing. */
   get snapshotFigures(): { readonly tokens: number; readonly bytes: number } {
-    if (this.#media.length > 0 || this.computed === 0) return { tokens: 0, bytes: 0 };
+    if (!this.#isKeepable) return { tokens: 0, bytes: 0 };
     return { tokens: this.computed, bytes: this.context.stateBytes(this.sequence) + this.#checkpoints.bytes };
+  }
+
+  /**
+   * With steady portions a running text holds what serves nobody else, and its state cannot be taken without that; and cells
+   * that come back at other places than they had are added up in another order.
+   */
+  get #isKeepable(): boolean {
+    if (this.portion !== undefined && !this.context.savesAll) return false;
+    return this.#media.length === 0 && this.computed > 0 && this.computed === this.#reusable(this.computed);
   }
 
   /** Becomes what a snapshot holds; false if that cannot be put back, and then it is empty. */
@@ -135,6 +151,7 @@ export class Slot {
     this.tokens.set(tokens);
     this.#checkpoints.replace(checkpoints);
     this.computed = tokens.length;
+    this.#inPortions = tokens.length;
     this.length = tokens.length;
     this.asked = tokens.length;
     return true;
@@ -147,14 +164,16 @@ export class Slot {
     this.length = tokens.length;
     this.asked = tokens.length;
     this.#cuts = undefined;
-    this.forgetFrom(computed);
+    this.forgetFrom(this.#reusable(computed));
   }
 
   /** Has checkpoints made of the text that has just begun, where the memory needs them. */
   planCheckpoints(startsTurn: (index: number) => boolean): void {
     const { spare, memory } = this.context;
     this.#replyStart = this.length;
-    if (memory !== 'plain') this.#cuts = checkpointCuts({ from: this.computed, end: this.length, spare, startsTurn });
+    if (memory === 'plain') return;
+    const cuts = checkpointCuts({ from: this.computed, end: this.length, spare, startsTurn });
+    this.#cuts = this.portion === undefined ? cuts : [...new Set(cuts.map((cut) => this.#border(cut)))];
   }
 
   append(token: number): void {
@@ -165,9 +184,7 @@ export class Slot {
   /** Puts up to `limit` of the tokens that are left into the batch; none beyond the next picture, sound or checkpoint. */
   fill(limit: number): void {
     const medium = this.#media.find(({ start }) => start >= this.computed);
-    const cut = this.#cuts?.find((index) => index > this.computed);
-    const stop = Math.min(medium?.start ?? this.length, cut ?? this.length);
-    const count = cut === undefined ? Math.min(limit, stop - this.computed) : portionOf(stop - this.computed, limit);
+    const count = this.#countFor(limit, medium?.start ?? this.length);
     const last = this.length - 1;
     const shift = this.#position(this.computed) - this.computed;
     this.place = undefined;
@@ -177,6 +194,16 @@ export class Slot {
       if (index === last) this.place = place;
     }
     this.#inBatch = count;
+  }
+
+  #countFor(limit: number, end: number): number {
+    const { computed, length, asked, portion } = this;
+    if (portion !== undefined) {
+      return Math.min(steadyPortion({ size: portion, computed, length, asked }), end - computed);
+    }
+    const cut = this.#cuts?.find((index) => index > computed);
+    if (cut === undefined) return Math.min(limit, end - computed);
+    return portionOf(Math.min(end, cut) - computed, limit);
   }
 
   /** Computes the picture or sound that is next; settled or rolled back like a batch. */
@@ -216,7 +243,9 @@ export class Slot {
 
   /** The batch was computed. */
   settle(): void {
+    const wasInPortions = this.computed === this.#inPortions;
     this.computed += this.#inBatch;
+    if (wasInPortions && this.computed <= this.asked) this.#inPortions = this.computed;
     this.#inBatch = 0;
     if (this.#cuts && this.#isWorthKeeping(this.#cuts)) {
       this.#checkpoints.add({ index: this.computed, state: this.context.part(this.sequence) }, this.length);
@@ -243,8 +272,9 @@ export class Slot {
     this.forgetFrom(length - 1);
   }
 
-  /** After the end: a token that was chosen but never computed is no use to anybody. */
+  /** After the end: a token that was chosen but never computed is no use to anybody, nor is what cannot be reused. */
   finish(now = this.usedAt): void {
+    if (this.portion !== undefined) this.forgetFrom(this.#reusable(this.computed));
     this.length = this.computed;
     this.busy = false;
     this.usedAt = now;
@@ -253,6 +283,12 @@ export class Slot {
   /** Goes back to a place, or as near before it as the memory can. */
   forgetFrom(index: number): void {
     if (index > this.computed) throw new Error('the cache holds less than was claimed');
+    this.#goBack(index);
+    // Of a portion that has lost its end, nothing counts.
+    if (this.computed < this.#inPortions) this.#inPortions = this.#border(this.computed);
+  }
+
+  #goBack(index: number): void {
     const { context, sequence } = this;
     const position = this.#position(index);
     if (context.reaches(sequence, position) && context.forget(sequence, position)) {
@@ -268,6 +304,19 @@ export class Slot {
     this.computed = restored ? checkpoint.index : 0;
     if (!restored) context.forget(sequence, 0);
     this.#checkpoints.dropBehind(this.computed);
+  }
+
+  /** How many of the first `index` tokens are as any other prompt that begins with them would have computed them. */
+  #reusable(index: number): number {
+    return this.portion === undefined ? index : this.#border(Math.min(index, this.#inPortions));
+  }
+
+  /** The end of the last whole portion up to here; none ends inside of a picture or sound. */
+  #border(index: number): number {
+    if (this.portion === undefined) return index;
+    const border = borderUpTo(index, this.portion);
+    const around = this.#media.find(({ start, chunk }) => start < border && border < start + chunk.ids.length);
+    return around ? this.#border(around.start) : border;
   }
 
   /** Where positions are not places (see `MediumChunk`), the cache cannot be moved together. */

@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync, utimesSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, expect, test } from 'vitest';
-import { fingerprint, partsOf, type ShapingOptions, samplePlaces } from './fingerprint.ts';
+import { computerName, fingerprint, partsOf, type ShapingOptions, samplePlaces } from './fingerprint.ts';
 
 const root = mkdtempSync(join(tmpdir(), 'parley-fingerprint-'));
 afterAll(() => rmSync(root, { recursive: true, force: true }));
@@ -86,4 +86,28 @@ test.each([0, 1, 64 * 1024, 5 * 2 ** 20, 40 * 2 ** 30])('the pieces of %d bytes 
   expect(places.length).toBeLessThanOrEqual(80);
   expect(Math.min(...places)).toBe(0);
   expect(Math.max(...places)).toBe(Math.max(0, bytes - 64 * 1024));
+});
+
+const computing = { threads: 4, batchThreads: 8, microBatchSize: 512 };
+const machine = { cpuVariant: 'haswell', gpuLayers: 0 };
+
+test('usually the library is all that matters of what computes', () => {
+  expect(computerName('1', { ...computing, deterministic: false }, machine)).toBe('1');
+});
+
+test('where a text must not depend on the cache, all that rounds matters', () => {
+  const name = (options = {}, place = {}) =>
+    computerName('1', { ...computing, deterministic: true, ...options }, { ...machine, ...place });
+  const names = [
+    name(),
+    name({ threads: 5 }),
+    name({ batchThreads: 4 }),
+    name({ microBatchSize: 32 }),
+    name({}, { cpuVariant: 'zen4' }),
+    name({}, { gpuLayers: 3 }),
+    computerName('2', { ...computing, deterministic: true }, machine),
+    '1',
+  ];
+  expect(new Set(names).size).toBe(names.length);
+  expect(name()).toBe(name());
 });

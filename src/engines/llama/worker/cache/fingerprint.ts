@@ -1,6 +1,6 @@
 import { createHash, type Hash } from 'node:crypto';
 import { open } from 'node:fs/promises';
-import type { LoadOptions } from '../../load-options.ts';
+import type { LoadedModel, LoadOptions } from '../../load-options.ts';
 
 export type ShapingOptions = Pick<
   LoadOptions,
@@ -17,6 +17,8 @@ export type ShapingOptions = Pick<
   | 'addBos'
 >;
 
+type RoundingOptions = Pick<LoadOptions, 'deterministic' | 'threads' | 'batchThreads' | 'microBatchSize'>;
+
 /**
  * Names the library, the weights and the settings that shape a state, in 64 digits. The projector is not among them, since
  * texts with pictures or sounds are not kept, and neither is a draft model, which only guesses.
@@ -30,6 +32,19 @@ export async function fingerprint(options: ShapingOptions, library: string): Pro
   const hash = createHash('sha256').update(JSON.stringify([library, settings, stretch]));
   for (const path of [...partsOf(options.model), ...lora.map(({ path }) => path)]) await addFile(hash, path);
   return hash.digest('hex');
+}
+
+/**
+ * Names what computes: the library, and where a text must not depend on the cache, all that decides about the rounding of
+ * what the cache holds.
+ */
+export function computerName(
+  library: string,
+  { deterministic, threads, batchThreads, microBatchSize }: RoundingOptions,
+  { cpuVariant, gpuLayers }: Pick<LoadedModel, 'cpuVariant' | 'gpuLayers'>,
+): string {
+  if (!deterministic) return library;
+  return JSON.stringify([library, cpuVariant, gpuLayers, threads, batchThreads, microBatchSize]);
 }
 
 /** The files of a model that comes in several, whichever of them was named. */

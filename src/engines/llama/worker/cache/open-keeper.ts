@@ -2,7 +2,7 @@ import type { Loaded } from '../model.ts';
 import type { Slot } from '../slot.ts';
 import { DiskStore } from './disk-store.ts';
 import { isAlive } from './file-names.ts';
-import { fingerprint } from './fingerprint.ts';
+import { computerName, fingerprint } from './fingerprint.ts';
 import { type KeeperParts, SnapshotKeeper } from './keeper.ts';
 import { MemoryStore } from './memory-store.ts';
 
@@ -11,7 +11,7 @@ const memoryBytes = 8 * 2 ** 30;
 
 /** The keeper that the options ask for; undefined when they ask for none. */
 export async function openKeeper(
-  { native, options, context }: Loaded,
+  { native, options, context, info }: Loaded,
   slots: readonly Slot[],
   exclusively: KeeperParts['exclusively'],
   tell: (sentence: string) => void,
@@ -23,12 +23,12 @@ export async function openKeeper(
   const disk = diskCache
     ? await DiskStore.open({
         ...diskCache,
-        fingerprint: await fingerprint(options, native.version()),
+        fingerprint: await fingerprint(options, computerName(native.version(), options, info)),
         now,
         processes: { own: process.pid, alive: isAlive },
         tell,
       })
     : undefined;
-  const canRewind = context.memory === 'plain';
+  const canRewind = context.memory === 'plain' && context.savesAll;
   return new SnapshotKeeper({ slots, memory, disk, canRewind, exclusively });
 }

@@ -13,18 +13,22 @@ export function drafter(
     context,
     draft: model,
   }: Pick<Loaded, 'draft'> & {
-    options: Pick<Loaded['options'], 'draft'>;
+    options: Pick<Loaded['options'], 'draft' | 'deterministic'>;
     context: Pick<Loaded['context'], 'memory'>;
   },
   { grammar }: Pick<GenerationRequest, 'grammar'>,
+  /** The sequence that is guessed for: the draft model follows each with one of its own. */
+  sequence: number,
 ): GenerationParts['draft'] {
-  const { draft } = options;
+  const { draft, deterministic } = options;
   const guesser = grammar ? undefined : model;
+  // Several tokens at once are rounded otherwise than one.
+  if (deterministic) return undefined;
   if (!draft || context.memory === 'state' || (draft.pattern <= 0 && !guesser)) return undefined;
   return (tokens, length, most) => {
     const count = Math.min(most, draft.amount);
     const found = draft.pattern > 0 ? lookupDraft(tokens, length, draft.pattern, count) : nothing;
-    return found.length > 0 || !guesser ? found : guesser.propose(tokens, length, count);
+    return found.length > 0 || !guesser ? found : guesser.propose(sequence, tokens, length, count);
   };
 }
 

@@ -6,24 +6,25 @@ import { DraftModel } from './model.ts';
 const size = 20;
 const end = 19;
 
-/** A model that always counts on: after 4 comes 5. Its cache remembers which token stands where. */
-function counting(batchCapacity = 8) {
-  const cache: number[] = [];
-  let batch: { token: number; position: number; wanted: boolean }[] = [];
+/** A model that always counts on: after 4 comes 5. Its cache remembers which token stands where in each sequence. */
+function counting(batchCapacity = 8, sequences = 1) {
+  const caches: number[][] = Array.from({ length: sequences }, () => []);
+  let batch: { token: number; position: number; sequence: number; wanted: boolean }[] = [];
   const batches: number[] = [];
   const results: DecodeResult[] = [];
+  const cacheOf = (sequence: number) => caches[sequence] as number[];
   const context = {
     batchCapacity,
     clearBatch: () => {
       batch = [];
     },
-    add: (token: number, position: number, _sequence: number, wanted: boolean) =>
-      batch.push({ token, position, wanted }) - 1,
+    add: (token: number, position: number, sequence: number, wanted: boolean) =>
+      batch.push({ token, position, sequence, wanted }) - 1,
     decodeNow: () => {
       batches.push(batch.length);
-      for (const { token, position } of batch) {
-        expect(position).toBe(cache.length);
-        cache.push(token);
+      for (const { token, position, sequence } of batch) {
+        expect(position).toBe(cacheOf(sequence).length);
+        cacheOf(sequence).push(token);
       }
       return results.shift() ?? 'ok';
     },
@@ -32,16 +33,17 @@ function counting(batchCapacity = 8) {
       const next = ((batch[place]?.token ?? 0) + 1) % size;
       return Float32Array.from({ length: size }, (_, token) => (token === next ? 1 : 0));
     },
-    forget: (_sequence: number, from: number) => {
-      cache.length = Math.min(cache.length, from);
+    forget: (sequence: number, from: number) => {
+      cacheOf(sequence).length = Math.min(cacheOf(sequence).length, from);
       return true;
     },
   };
-  const draft = new DraftModel({ context, contextSize: 64, sharedTokens: size, isEnd: (token) => token === end });
-  const propose = (tokens: number[], most: number) => [
-    ...draft.propose(Int32Array.from([...tokens, 99, 99]), tokens.length, most),
+  const isEnd = (token: number) => token === end;
+  const draft = new DraftModel({ context, sequences, contextSize: 64, sharedTokens: size, isEnd });
+  const propose = (tokens: number[], most: number, sequence = 0) => [
+    ...draft.propose(sequence, Int32Array.from([...tokens, 99, 99]), tokens.length, most),
   ];
-  return { propose, batches, cache, results };
+  return { propose, batches, caches, cache: cacheOf(0), results };
 }
 
 test('it goes on with what it finds most likely', () => {
@@ -108,6 +110,77 @@ test('whatever texts come one after the other, its cache is a beginning of the l
         const last = tokens.at(-1) as number;
         expect(propose(tokens, 2)).toEqual([last + 1, last + 2]);
         expect(cache).toEqual([...tokens, last + 1]);
+      }
+    }),
+  );
+});
+
+test('texts that take turns are each followed where they are, and read once', () => {
+  const { propose, batches, caches } = counting(8, 2);
+  const texts = [
+    [1, 2, 3, 4, 5, 6],
+    [9, 8, 7, 6, 5],
+  ];
+  for (const [sequence, text] of texts.entries()) propose(text, 2, sequence);
+  expect(batches.splice(0)).toEqual([6, 1, 5, 1]);
+  // Each goes on with both guesses and one more token, ten times in turn: what is new, and the guesses.
+  const grown = texts.map((text) => [...text]);
+  for (let turn = 0; turn < 10; turn += 1) {
+    for (const [sequence, text] of grown.entries()) {
+      const guesses = propose(text, 2, sequence);
+      expect(guesses).toHaveLength(2);
+      text.push(guesses[0] as number, 0);
+    }
+  }
+  expect(Math.max(...batches)).toBeLessThanOrEqual(2);
+  expect(batches).toHaveLength(2 * 2 * 10);
+  for (const [sequence, text] of grown.entries()) {
+    const kept = text.slice(0, -2);
+    expect(caches[sequence]?.slice(0, kept.length)).toEqual(kept);
+  }
+});
+
+test('two long texts in one sequence would be read anew at every token, which is why they have two', () => {
+  const texts = [
+    [1, ...Array.from({ length: 30 }, () => 3)],
+    [2, ...Array.from({ length: 30 }, () => 4)],
+  ];
+  const rowsFor = (sequences: number) => {
+    const { propose, batches } = counting(32, sequences);
+    for (let turn = 0; turn < 5; turn += 1) {
+      for (const [index, text] of texts.entries())
+        propose([...text, ...new Array<number>(turn).fill(5)], 1, index % sequences);
+    }
+    return batches.reduce((sum, rows) => sum + rows, 0);
+  };
+  expect(rowsFor(1)).toBeGreaterThan(2 * 31 * 4);
+  expect(rowsFor(2)).toBe(2 * (31 + 4));
+});
+
+test('what fails for one text is not lost to another', () => {
+  const { propose, results, caches } = counting(8, 2);
+  propose([1, 2, 3], 1, 0);
+  results.push('failed');
+  expect(propose([5, 6], 1, 1)).toEqual([]);
+  expect(caches).toEqual([[1, 2, 3], []]);
+});
+
+test('a sequence that it does not have gets no guesses', () => {
+  expect(counting(8, 2).propose([1, 2, 3], 4, 2)).toEqual([]);
+});
+
+test('whatever texts come in whatever sequences, each cache is a beginning of its own text and guesses', () => {
+  const text = fc.array(fc.integer({ min: 0, max: 3 }), { minLength: 1, maxLength: 12 });
+  const step = fc.record({ sequence: fc.nat(2), text });
+  fc.assert(
+    fc.property(fc.array(step, { minLength: 1, maxLength: 9 }), (steps) => {
+      const { propose, caches } = counting(16, 3);
+      const expected: number[][] = [[], [], []];
+      for (const { sequence, text: tokens } of steps) {
+        const last = tokens.at(-1) as number;
+        expect(propose(tokens, 2, sequence)).toEqual([last + 1, last + 2]);
+        expected[sequence] = [...tokens, last + 1];
+        expect(caches).toEqual(expected);
       }
     }),
   );

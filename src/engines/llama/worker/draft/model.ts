@@ -2,6 +2,8 @@ import type { Context } from '../context.ts';
 import { commonPrefix } from '../reuse.ts';
 
 export interface DraftModelParts {
+  /** How many texts it can follow at the same time. */
+  readonly sequences: number;
   readonly context: Pick<Context, 'batchCapacity' | 'clearBatch' | 'add' | 'decodeNow' | 'logits' | 'forget'>;
   readonly contextSize: number;
   /** The tokens that both models know are those below this. */
@@ -11,31 +13,42 @@ export interface DraftModelParts {
 
 const nothing = new Int32Array(0);
 
+/** What it has computed of one text. */
+interface Followed {
+  readonly sequence: number;
+  readonly tokens: Int32Array;
+  computed: number;
+}
+
 /**
- * A small model that follows the text of a large one and says how it would go on. It keeps what it has computed and goes
- * back only as far as the text has changed, so that several chats in turn are followed as well as one.
+ * A small model that follows the texts of a large one and says how they would go on: each with a sequence of its own, since
+ * texts that take turns in one would be read anew at every token. It keeps what it has computed and goes back only as
+ * far as a text has changed, so that several chats in turn are followed as well as one.
  */
 export class DraftModel {
-  readonly #tokens: Int32Array;
-  #computed = 0;
+  readonly #followed: readonly Followed[];
 
   constructor(private readonly parts: DraftModelParts) {
-    this.#tokens = new Int32Array(parts.contextSize);
+    this.#followed = Array.from({ length: parts.sequences }, (_, sequence) => {
+      return { sequence, tokens: new Int32Array(parts.contextSize), computed: 0 };
+    });
   }
 
   /**
    * The tokens that it finds most likely, up to `most`. It reads at most one batch of unknown text each time and guesses
    * nothing until it has caught up: a long prompt must not hold up the text that is being written behind it.
    */
-  propose(tokens: Int32Array, length: number, most: number): Int32Array {
+  propose(sequence: number, tokens: Int32Array, length: number, most: number): Int32Array {
     const count = Math.min(most, this.parts.contextSize - length);
-    if (count <= 0 || length === 0) return nothing;
+    const followed = this.#followed[sequence];
+    if (!followed || count <= 0 || length === 0) return nothing;
     const text = tokens.subarray(0, length);
-    const cached = this.#tokens.subarray(0, this.#computed);
+    const cached = followed.tokens.subarray(0, followed.computed);
     // The last token is computed again in any case: its logits are gone.
-    this.#keep(Math.min(commonPrefix(cached, text), length - 1));
-    let place = this.#read(text.subarray(this.#computed, this.#computed + this.parts.context.batchCapacity));
-    if (place === undefined || this.#computed < length) return nothing;
+    this.#keep(followed, Math.min(commonPrefix(cached, text), length - 1));
+    const { computed } = followed;
+    let place = this.#read(followed, text.subarray(computed, computed + this.parts.context.batchCapacity));
+    if (place === undefined || followed.computed < length) return nothing;
     const guesses: number[] = [];
     for (;;) {
       const token = likeliest(this.parts.context.logits(place), this.parts.sharedTokens);
@@ -43,33 +56,34 @@ export class DraftModel {
       if (this.parts.isEnd(token)) break;
       guesses.push(token);
       if (guesses.length >= count) break;
-      place = this.#read(Int32Array.of(token));
+      place = this.#read(followed, Int32Array.of(token));
       if (place === undefined) break;
     }
     return Int32Array.from(guesses);
   }
 
   /** Computes more text; the place of its last logits, or undefined where it cannot be followed. */
-  #read(tokens: Int32Array): number | undefined {
+  #read(followed: Followed, tokens: Int32Array): number | undefined {
     const { context, sharedTokens } = this.parts;
     if (tokens.some((token) => token >= sharedTokens)) return undefined;
     context.clearBatch();
     let place = 0;
     for (const [index, token] of tokens.entries()) {
-      place = context.add(token, this.#computed + index, 0, index === tokens.length - 1);
+      place = context.add(token, followed.computed + index, followed.sequence, index === tokens.length - 1);
     }
     if (context.decodeNow() !== 'ok') {
-      this.#keep(0);
+      this.#keep(followed, 0);
       return undefined;
     }
-    this.#tokens.set(tokens, this.#computed);
-    this.#computed += tokens.length;
+    followed.tokens.set(tokens, followed.computed);
+    followed.computed += tokens.length;
     return place;
   }
 
-  #keep(count: number): void {
-    this.#computed = this.parts.context.forget(0, count) ? count : 0;
-    if (this.#computed !== count) this.parts.context.forget(0, 0);
+  #keep(followed: Followed, count: number): void {
+    const { context } = this.parts;
+    followed.computed = context.forget(followed.sequence, count) ? count : 0;
+    if (followed.computed !== count) context.forget(followed.sequence, 0);
   }
 }
 

@@ -28,7 +28,7 @@ export interface DraftSurroundings {
 export async function openDraft(surroundings: DraftSurroundings): Promise<DraftModel | undefined> {
   const { native, options, vocabulary, contextSize, threadpools, memory, canRewind, notes } = surroundings;
   const { draft } = options;
-  if (!draft) return undefined;
+  if (!draft || options.deterministic) return undefined;
   if (!canRewind) {
     notes.push('This kind of model cannot take guesses back: drafting has no effect.');
     return undefined;
@@ -53,7 +53,8 @@ export async function openDraft(surroundings: DraftSurroundings): Promise<DraftM
   }
   notes.push(`${basename(path)} drafts up to ${draft.amount} tokens at each step.`);
   const sharedTokens = Math.min(vocabulary.size, words.size);
-  return new DraftModel({ context, contextSize, sharedTokens, isEnd: (token) => vocabulary.isEnd(token) });
+  const { sequences } = options;
+  return new DraftModel({ context, sequences, contextSize, sharedTokens, isEnd: (token) => vocabulary.isEnd(token) });
 }
 
 /** Nothing that was said about the large model's weights holds for these, besides how files are read. */
@@ -77,10 +78,11 @@ function contextParams(native: Native, options: LoadOptions, contextSize: number
   const batchSize = Math.min(options.batchSize, contextSize);
   return {
     ...native.contextDefaults(),
-    n_ctx: contextSize,
+    n_ctx: contextSize * options.sequences,
     n_batch: batchSize,
     n_ubatch: Math.min(options.microBatchSize, batchSize),
-    n_seq_max: 1,
+    n_seq_max: options.sequences,
+    kv_unified: false,
     n_outputs_max_per_seq: 1,
     n_threads: options.threads,
     n_threads_batch: options.batchThreads,

@@ -34,6 +34,7 @@ export function fakeMemory({ kind = 'plain' as MemoryKind, canShift = true } = {
   };
   const context = {
     memory: kind,
+    savesAll: kind !== 'window',
     spare: kind === 'window' ? 1 : 0,
     add: (token: number, position: number, _sequence: number, wanted: boolean) =>
       batch.push({ token, position, wanted }) - 1,
