@@ -5,7 +5,7 @@ import { decodeGrammar } from './grammar.ts';
 const given = { gbnf: 'root ::= "a"', retainState: false };
 const convert = (schema: unknown) => `root ::= ${Object.keys(schema as object).join(' ')}`;
 const lazily = (triggers: unknown) =>
-  decodeGrammar({ grammar_lazy: true, grammar_triggers: triggers }, given, convert)?.lazyPatterns;
+  decodeGrammar({ grammar_lazy: true, grammar_triggers: triggers }, given, convert)?.triggers;
 
 test('without anything said there is none', () => {
   expect(decodeGrammar({}, undefined, convert)).toBeUndefined();
@@ -21,22 +21,24 @@ test('a grammar stays what it is, and a schema becomes one', () => {
 });
 
 test.each([
-  [{ type: 1, value: 'a.b' }, 'xx a.b', 'a.b'],
-  [{ type: 0, value: '<tool>' }, 'xx <tool>{', '<tool>{'],
-  [{ type: 2, value: 'a+b' }, 'xx aab yy', 'aab yy'],
-])('the trigger %j starts in %j at %j', (trigger, text, from) => {
-  const [pattern = ''] = lazily([trigger]) ?? [];
-  expect(new RegExp(`^${pattern}$`).exec(text)?.[1]).toBe(from);
-});
-
-test('letters of a word that mean something in patterns are only letters', () => {
-  const [pattern = ''] = lazily([{ type: 1, value: 'a.b(c' }]) ?? [];
-  expect(new RegExp(pattern).test('axb(c')).toBe(false);
-  expect(new RegExp(pattern).test('a.b(c')).toBe(true);
-});
-
-test('a pattern for the whole text is taken as it is', () => {
-  expect(lazily([{ type: 3, value: '^x' }])).toEqual(['^x']);
+  [
+    { type: 1, value: 'a.b(c' },
+    { type: 'word', text: 'a.b(c' },
+  ],
+  [
+    { type: 0, value: '<tool>' },
+    { type: 'word', text: '<tool>' },
+  ],
+  [
+    { type: 0, value: '<tool>', token: 7 },
+    { type: 'token', token: 7 },
+  ],
+  [
+    { type: 2, value: 'a+b' },
+    { type: 'pattern', source: 'a+b' },
+  ],
+])('the trigger %j is %j', (trigger, expected) => {
+  expect(lazily([trigger])).toEqual([expected]);
 });
 
 test.each([
