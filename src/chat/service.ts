@@ -8,13 +8,17 @@ import type { ChatTags } from './adapters/adapter.ts';
 import { type ChatPromptResult, chatPrompt } from './chat-prompt.ts';
 import { type Step, withEarlier } from './earlier-steps.ts';
 import type { Tool } from './messages.ts';
-import { answerGrammar, replyGrammar } from './reply-grammar.ts';
+import { answerGrammar, callableTools, replyGrammar } from './reply-grammar.ts';
 import { ReplyReader } from './reply-reader.ts';
 import type { ChatRequest } from './request.ts';
 import type { ChatTemplate } from './template.ts';
 import { thinkingTags } from './thinking-tags.ts';
 import { chooseTool, forcedCallRequest, forcedCalls, type Render } from './tool-steps.ts';
 import { toolFormatOf } from './tools/formats.ts';
+import { loosenedText, loosenedTools } from './tools/loosened.ts';
+
+/** Beyond this a client makes up names to fill the console. */
+const mostWarned = 200;
 
 export interface ChatParts {
   readonly text: TextService;
@@ -44,6 +48,7 @@ export interface ChatService {
 /** Chats on top of plain generation: conversation to prompt, and the model's text to thinking, answer and calls. */
 export function chatService(parts: ChatParts): ChatService {
   const { text } = parts;
+  const warned = new Set<string>();
 
   async function render(request: ChatRequest): Promise<ChatPromptResult> {
     const { conversation, toolChoice } = request;
@@ -77,6 +82,7 @@ export function chatService(parts: ChatParts): ChatService {
     };
     const offered = request.toolChoice.type === 'none' ? [] : request.conversation.tools;
     refuseUnknownTool(request);
+    warnOfLoosened(request);
     if (offered.length > 0 && !parts.templateTools && (await answerByCall())) return;
     const rendered = await render(request);
     for (const warning of rendered.warnings) parts.warn(warning);
@@ -93,6 +99,15 @@ export function chatService(parts: ChatParts): ChatService {
     const grammar = wanted === 'unspeakable' ? answerGrammar(request, thinking) : wanted;
     const generation = { ...plainGeneration(request, rendered, format?.name), grammar };
     for await (const event of reservation.generate(generation)) reader.read(event).forEach(sink);
+  }
+
+  /** Once for each: agents offer the same tools with each turn. */
+  function warnOfLoosened(request: ChatRequest): void {
+    for (const text of loosenedTools(callableTools(request)).map(loosenedText)) {
+      if (warned.size >= mostWarned || warned.has(text)) continue;
+      warned.add(text);
+      parts.warn(`Calls are not held to a part of a tool's schema that no grammar can follow: ${text}`);
+    }
   }
 
   /** For the two-step way, which asks about tools in words: the model is not shown any besides. */

@@ -142,9 +142,7 @@ function ruleBody(parts: readonly Part[], place: Place): string {
   for (;;) {
     try {
       const options = alternatives(kept);
-      const body = options
-        ? choice(options.map((option) => valueRule(option, place)))
-        : valueBody(kept, place);
+      const body = options ? choice(options.map((option) => valueRule(option, place))) : valueBody(kept, place);
       place.json.rules.check(body);
       return body;
     } catch (error) {

@@ -21,11 +21,7 @@ export interface Part extends Located {
  * equal lists whichever way they were written, so their keys together name a rule. What cannot be kept is handed to
  * `giveUp`, and left out where that returns.
  */
-export function expand(
-  document: unknown,
-  conjunction: Conjunction,
-  giveUp: (error: GrammarError) => void,
-): Part[] {
+export function expand(document: unknown, conjunction: Conjunction, giveUp: (error: GrammarError) => void): Part[] {
   const parts = new Map<string, Part>();
   const waiting = [...conjunction];
   const followed = new Set<string>();
@@ -58,7 +54,12 @@ export function expand(
   return [...parts.values()];
 }
 
-function referred(document: unknown, reference: unknown, place: Part, giveUp: (error: GrammarError) => void): Located[] {
+function referred(
+  document: unknown,
+  reference: unknown,
+  place: Part,
+  giveUp: (error: GrammarError) => void,
+): Located[] {
   try {
     return [resolveReference(document, reference, place)];
   } catch (error) {

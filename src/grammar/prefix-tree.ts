@@ -4,7 +4,7 @@ export interface Branch {
   /** None may begin with the whole of another. */
   readonly text: string;
   /** What follows it, in GBNF. */
-  readonly then: string;
+  readonly follows: string;
 }
 
 /**
@@ -13,10 +13,10 @@ export interface Branch {
  */
 export function prefixTree(branches: readonly Branch[]): string {
   const byFirst = new Map<string, Spelled[]>();
-  for (const { text, then } of branches) {
+  for (const { text, follows } of branches) {
     const letters = [...text];
     const first = letters[0] ?? '';
-    byFirst.set(first, [...(byFirst.get(first) ?? []), { letters, then }]);
+    byFirst.set(first, [...(byFirst.get(first) ?? []), { letters, follows }]);
   }
   const options = [...byFirst.values()].map(grown);
   return options.length === 1 ? (options[0] as string) : `( ${options.join(' | ')} )`;
@@ -24,19 +24,19 @@ export function prefixTree(branches: readonly Branch[]): string {
 
 interface Spelled {
   readonly letters: readonly string[];
-  readonly then: string;
+  readonly follows: string;
 }
 
 /** Texts that begin with the same letter. */
 function grown(texts: readonly Spelled[]): string {
   const [first, ...others] = texts as [Spelled, ...Spelled[]];
-  if (others.length === 0) return sequence(first.letters, first.then);
+  if (others.length === 0) return sequence(first.letters, first.follows);
   const differs = first.letters.findIndex((letter, index) => others.some(({ letters }) => letters[index] !== letter));
   const common = differs === -1 ? first.letters.length : differs;
-  const rests = texts.map(({ letters, then }) => ({ text: letters.slice(common).join(''), then }));
+  const rests = texts.map(({ letters, follows }) => ({ text: letters.slice(common).join(''), follows }));
   return sequence(first.letters.slice(0, common), prefixTree(rests));
 }
 
-function sequence(letters: readonly string[], then: string): string {
-  return letters.length === 0 ? then : `${literal(letters.join(''))} ${then}`;
+function sequence(letters: readonly string[], follows: string): string {
+  return letters.length === 0 ? follows : `${literal(letters.join(''))} ${follows}`;
 }

@@ -70,6 +70,23 @@ export function ignoredHeader(fields: readonly string[]): Headers {
   return fields.length > 0 ? { 'x-parley-ignored': fields.join(', ') } : {};
 }
 
+const longestList = 1000;
+
+/** A list of the client's own words for a header, whatever script they are in and however many they are. */
+export function headerList(entries: readonly string[]): string {
+  const told: string[] = [];
+  let length = 0;
+  for (const entry of entries) {
+    const plain = entry.replace(/[^\x20-\x7e]/g, '?');
+    const short = plain.length <= longestList / 4 ? plain : `${plain.slice(0, longestList / 4)}...`;
+    if (length + short.length > longestList) break;
+    length += short.length + 2;
+    told.push(short);
+  }
+  const left = entries.length - told.length;
+  return [...told, ...(left > 0 ? [`${left} more`] : [])].join(', ');
+}
+
 /** So is text that did not fit. */
 export function droppedHeader(droppedTokens: number): Headers {
   return droppedTokens > 0 ? { 'x-parley-dropped-tokens': String(droppedTokens) } : {};

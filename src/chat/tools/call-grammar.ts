@@ -84,7 +84,7 @@ const rulesOf = remembered(8, ({ format, tools, parallel, answer }: RulesInput) 
   const rule = (index: number) => `arguments-${index}`;
   const schemas = Object.fromEntries(tools.map((tool, index) => [rule(index), argumentsOf(tool)]));
   const call = prefixTree(
-    tools.map(({ name }, index) => ({ text: shape.open(name), then: `${rule(index)} ${literal(shape.close)}` })),
+    tools.map(({ name }, index) => ({ text: shape.open(name), follows: `${rule(index)} ${literal(shape.close)}` })),
   );
   const more = parallel ? `( ${literal(shape.between)} call )*` : '';
   const edge = (text: string) => (text === '' ? '' : literal(text));

@@ -181,10 +181,9 @@ describe.each(toolFormats.map((format) => ({ name: format.name, format })))('$na
   test('lets a plain answer through as it comes', () => {
     const reader = format.create({ tools, newId: () => '' });
     expect(reader.push('Blue,')).toEqual([{ type: 'text-delta', text: 'Blue,' }]);
-    expect([...reader.push(' I say. \n'), ...reader.finish(false)].map((event) => 'text' in event && event.text)).toEqual([
-      ' I say.',
-      ' \n',
-    ]);
+    expect(
+      [...reader.push(' I say. \n'), ...reader.finish(false)].map((event) => 'text' in event && event.text),
+    ).toEqual([' I say.', ' \n']);
   });
 
   test.skipIf(bare)('keeps the text before a call, without the space between', () => {

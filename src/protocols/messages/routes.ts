@@ -10,6 +10,7 @@ import { readFlag } from '../controls/fields.ts';
 import { type DialectParts, droppedHeader, noticeHeaders, streamReply } from '../dialect.ts';
 import { uncountedHeaders, withMedia } from '../media.ts';
 import { ticketFor } from '../ticket.ts';
+import { loosenedHeader } from '../tools.ts';
 import { decode } from './decode.ts';
 import { encodeStream, ping } from './encode.ts';
 import type { ReplyFacts } from './ending.ts';
@@ -58,7 +59,7 @@ async function answer(call: Call, parts: MessagesParts): Promise<Reply> {
   const request = await withMedia(asked, attachments, { ...parts, signal: call.signal });
   const { stop, maxTokens } = request.controls;
   const facts: ReplyFacts = { id: parts.newId('msg_'), model: parts.modelName(), stop, maxTokens };
-  const headers = replyHeaders(body, createFidelity, passed, parts);
+  const headers = { ...replyHeaders(body, createFidelity, passed, parts), ...loosenedHeader(request) };
   const ticket = ticketFor(call, body);
   const reply = parts.chat.reply(request, ticket);
   const events = warmUp ? withoutReply(reply) : reply;

@@ -3,12 +3,13 @@ import { openedThinking } from '../../chat/thinking-tags.ts';
 import type { GenerationEvent } from '../../core/events.ts';
 import type { EndpointFidelity } from '../../core/fidelity.ts';
 import type { JsonObject } from '../../http/body.ts';
-import { type Call, type Endpoint, json, type Reply } from '../../http/call.ts';
+import { type Call, type Endpoint, type Headers, json, type Reply } from '../../http/call.ts';
 import { ndjsonHeaders } from '../../http/ndjson.ts';
 import { opened } from '../../http/patience.ts';
 import { isObject, readFlag, readText } from '../controls/fields.ts';
 import { type DialectParts, droppedAtStart, droppedHeader, noticeHeaders } from '../dialect.ts';
 import { ticketFor } from '../ticket.ts';
+import { loosenedHeader } from '../tools.ts';
 import { type Completion, decodeChat, decodeCompletion, decodeContext, type Fields, fieldsOf } from './decode.ts';
 import { encodeStream } from './encode.ts';
 import { type ReplyFacts, timestamp } from './ending.ts';
@@ -55,6 +56,8 @@ interface Work {
   readonly fidelity: EndpointFidelity;
   readonly facts: ReplyFacts;
   readonly keepAliveMs: number | undefined;
+  /** What the request itself does not show. */
+  readonly notices?: Headers;
 }
 
 function workFor(sent: JsonObject, call: Call, parts: GenerationParts, kind: Pick<Work, 'shape' | 'fidelity'>): Work {
@@ -116,7 +119,8 @@ async function answerChat(sent: JsonObject, call: Call, parts: GenerationParts):
     const { memory, prompt } = await parts.chat.render(request);
     return renderedOnly(work, memory + prompt);
   }
-  return reply(parts.chat.reply(request, ticketFor(call, body)), work, parts);
+  const noted = { ...work, notices: loosenedHeader(request) };
+  return reply(parts.chat.reply(request, ticketFor(call, body)), noted, parts);
 }
 
 async function reply(events: AsyncIterable<GenerationEvent>, work: Work, parts: GenerationParts): Promise<Reply> {
@@ -124,7 +128,7 @@ async function reply(events: AsyncIterable<GenerationEvent>, work: Work, parts: 
   const over = (): void => {
     if (work.keepAliveMs !== undefined) parts.keepAlive?.(work.keepAliveMs);
   };
-  const notices = notice(work);
+  const notices = { ...notice(work), ...work.notices };
   if (readFlag(work.fields.body, 'stream', true)) {
     const begun = await opened(events, parts.startTimer).catch((error: unknown) => {
       over();

@@ -1,9 +1,10 @@
 import { refuseWithoutModel } from '../../../core/model-error.ts';
-import { jsonObject } from '../../../http/body.ts';
-import { type Call, type Endpoint, json, type Reply } from '../../../http/call.ts';
+import { type JsonObject, jsonObject } from '../../../http/body.ts';
+import { type Call, type Endpoint, type Headers, json, type Reply } from '../../../http/call.ts';
 import type { DialectParts } from '../../dialect.ts';
 import { uncountedHeaders } from '../../media.ts';
 import { ticketFor } from '../../ticket.ts';
+import { loosenedHeader } from '../../tools.ts';
 import { notices, streamed, whole } from '../answer.ts';
 import { type Envelope, envelopeHead } from '../envelope.ts';
 import { openaiFamily } from '../errors.ts';
@@ -41,7 +42,7 @@ async function answerChat(call: Call, parts: DialectParts): Promise<Reply> {
   const body = parts.applyDefaults(jsonObject(call.body, { empty: 'refuse' }));
   const question = await decodeChat(body, parts, call.signal);
   const ticket = ticketFor(call, body);
-  const shape = { call, ticket, promptField, notices: notices(body, chatFidelity, question.ignored) };
+  const shape = { call, ticket, promptField, notices: chatNotices(body, question) };
   const replies = parts.chat.replies(question.request, ticket, question.replies);
   if (question.stream) {
     const { offersTools } = question;
@@ -56,6 +57,10 @@ async function answerChat(call: Call, parts: DialectParts): Promise<Reply> {
     (generations) => encodeChatReply(generations, { envelope, legacyCalls, logprobs }),
     parts,
   );
+}
+
+function chatNotices(body: JsonObject, { request, ignored }: ChatQuestion): Headers {
+  return { ...notices(body, chatFidelity, ignored), ...loosenedHeader(request) };
 }
 
 function streamShape(question: ChatQuestion, parts: DialectParts) {
