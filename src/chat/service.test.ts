@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import type { GenerationEvent } from '../core/events.ts';
 import { fold } from '../core/fold.ts';
-import type { ChatAdapter } from './adapters/adapter.ts';
+import type { ChatAdapter, ChatTags } from './adapters/adapter.ts';
 import { builtInAdapters } from './adapters/named.ts';
 import type { ChatRequest } from './request.ts';
 import { chatService } from './service.ts';
@@ -13,7 +13,7 @@ const ticket = { genkey: '', client: 'test', signal: new AbortController().signa
 
 function chatWith(
   replies: Parameters<typeof scriptedText>[0],
-  options: { jinja?: boolean; tools?: boolean; template?: string } = {},
+  options: { jinja?: boolean; tools?: boolean; template?: string; silent?: ChatTags } = {},
 ) {
   const script = scriptedText(replies);
   const text = options.template ?? template;
@@ -22,6 +22,7 @@ function chatWith(
   const chat = chatService({
     text: script.service,
     tags: (builtInAdapters.ChatML as ChatAdapter).tags,
+    tagsWithoutThinking: options.silent,
     templateText: text,
     template: () => (options.jinja ? compileTemplate(text) : Promise.resolve(undefined)),
     templateTools: options.tools ?? false,

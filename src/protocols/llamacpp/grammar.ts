@@ -2,6 +2,7 @@ import { AppError } from '../../core/errors.ts';
 import type { Grammar } from '../../core/request.ts';
 import type { JsonObject } from '../../http/body.ts';
 import { isAbsent, isObject, readFlag } from '../controls/fields.ts';
+import { grammarOf } from '../output-schema.ts';
 
 const triggerTypes = { token: 0, word: 1, pattern: 2, wholePattern: 3 };
 
@@ -23,14 +24,7 @@ function fromSchema(
 ): Grammar {
   if (given) throw new AppError('invalid-field', { field: 'json_schema', expected: 'absent where there is a grammar' });
   if (!isObject(schema)) throw new AppError('invalid-field', { field: 'json_schema', expected: 'a JSON schema' });
-  try {
-    return { gbnf: schemaToGrammar(schema), retainState: false };
-  } catch (error) {
-    if (error instanceof AppError) throw error;
-    const reason = error instanceof Error ? error.message : String(error);
-    const expected = `a JSON schema that can be turned into a grammar (${reason})`;
-    throw new AppError('invalid-field', { field: 'json_schema', expected }, { cause: error });
-  }
+  return { gbnf: grammarOf(schema, 'json_schema', schemaToGrammar), retainState: false };
 }
 
 /** What has to appear in the text for the grammar to begin: what is matched belongs to what the grammar rules. */

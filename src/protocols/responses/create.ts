@@ -2,10 +2,11 @@ import { refuseWithoutModel } from '../../core/model-error.ts';
 import { type JsonObject, jsonObject } from '../../http/body.ts';
 import { type Call, type Headers, json, type Reply } from '../../http/call.ts';
 import { commentFrame, sseHeaders } from '../../http/sse.ts';
-import { droppedHeader, headerList, noticeHeaders, streamReply } from '../dialect.ts';
+import { droppedHeader, headerList, noticeHeaders, streamReply, withIgnored } from '../dialect.ts';
 import { uncountedHeaders, withMedia } from '../media.ts';
 import { ticketFor } from '../ticket.ts';
 import { loosenedHeader } from '../tools.ts';
+import { unheededThinking } from '../unheeded-thinking.ts';
 import type { BackgroundRuns } from './background.ts';
 import { type DecodedRequest, type DecodeParts, decode } from './decode.ts';
 import { encodeStream, encodeWhole, type Session } from './encode.ts';
@@ -26,7 +27,7 @@ export async function create(call: Call, parts: CreateParts): Promise<Reply> {
     contextSize: parts.text.contextSize(),
   });
   const headers = {
-    ...notices(body, decoded),
+    ...withIgnored(notices(body, decoded), await unheededThinking(body, request, parts.chat)),
     ...loosenedHeader(request),
     ...(droppedMessages > 0 ? { 'x-parley-dropped-messages': String(droppedMessages) } : {}),
   };

@@ -5,6 +5,7 @@ import type { DialectParts } from '../../dialect.ts';
 import { uncountedHeaders } from '../../media.ts';
 import { ticketFor } from '../../ticket.ts';
 import { loosenedHeader } from '../../tools.ts';
+import { unheededThinking } from '../../unheeded-thinking.ts';
 import { notices, streamed, whole } from '../answer.ts';
 import { type Envelope, envelopeHead } from '../envelope.ts';
 import { openaiFamily } from '../errors.ts';
@@ -42,7 +43,7 @@ async function answerChat(call: Call, parts: DialectParts): Promise<Reply> {
   const body = parts.applyDefaults(jsonObject(call.body, { empty: 'refuse' }));
   const question = await decodeChat(body, parts, call.signal);
   const ticket = ticketFor(call, body);
-  const shape = { call, ticket, promptField, notices: chatNotices(body, question) };
+  const shape = { call, ticket, promptField, notices: await chatNotices(body, question, parts) };
   const replies = parts.chat.replies(question.request, ticket, question.replies);
   if (question.stream) {
     const { offersTools } = question;
@@ -59,8 +60,13 @@ async function answerChat(call: Call, parts: DialectParts): Promise<Reply> {
   );
 }
 
-function chatNotices(body: JsonObject, { request, ignored }: ChatQuestion): Headers {
-  return { ...notices(body, chatFidelity, ignored), ...loosenedHeader(request) };
+async function chatNotices(
+  body: JsonObject,
+  { request, ignored }: ChatQuestion,
+  { chat }: DialectParts,
+): Promise<Headers> {
+  const places = [...ignored, ...(await unheededThinking(body, request, chat))];
+  return { ...notices(body, chatFidelity, places), ...loosenedHeader(request) };
 }
 
 function streamShape(question: ChatQuestion, parts: DialectParts) {
