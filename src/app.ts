@@ -2,6 +2,7 @@ import { randomInt } from 'node:crypto';
 import { readFileSync, statSync } from 'node:fs';
 import { stat } from 'node:fs/promises';
 import { hostname } from 'node:os';
+import { tagsWithoutThinking } from './chat/adapters/no-think.ts';
 import { type InstructText, replacePlaceholders } from './chat/placeholders.ts';
 import { type ChatService, chatService } from './chat/service.ts';
 import type { Settings } from './config/flags.ts';
@@ -132,6 +133,7 @@ function chatOn({ settings, format, warn }: AppParts, text: TextService): ChatSe
   return chatService({
     text,
     tags: format.adapter.adapter.tags,
+    tagsWithoutThinking: tagsWithoutThinking(format.adapter.adapter.tags, format.adapter.name),
     templateText: format.templateText,
     template: format.template,
     templateTools: format.templateTools,

@@ -21,7 +21,7 @@ export function replyGrammar(
   // Free text may turn into a call anywhere; otherwise the first token already decides.
   const lazy = !forced && answer === undefined;
   const grammar = callGrammar(format, {
-    tools: callable(request),
+    tools: callableTools(request),
     parallel: request.parallelToolCalls,
     before: lazy ? '' : thinkingRule(thinking),
     answer,
@@ -41,7 +41,9 @@ function isForced({ toolChoice }: ChatRequest): boolean {
   return toolChoice.type === 'required' || toolChoice.type === 'named';
 }
 
-function callable({ toolChoice, conversation }: ChatRequest): ChatRequest['conversation']['tools'] {
+/** The tools that this request lets the model call. */
+export function callableTools({ toolChoice, conversation }: ChatRequest): ChatRequest['conversation']['tools'] {
+  if (toolChoice.type === 'none') return [];
   if (toolChoice.type !== 'named') return conversation.tools;
   return conversation.tools.filter(({ name }) => name === toolChoice.name);
 }

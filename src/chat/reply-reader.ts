@@ -29,9 +29,9 @@ export class ReplyReader {
       case 'text-delta':
         return this.#withLogprobs(event, this.#text(event.text));
       case 'finish':
-        return [...this.#end(), this.#finish(event)];
+        return [...this.#end(event.reason !== 'stop'), this.#finish(event)];
       case 'error':
-        return [...this.#end(), event];
+        return [...this.#end(true), event];
       default:
         return [event];
     }
@@ -48,9 +48,9 @@ export class ReplyReader {
     return this.#counted(this.#tools.push(part.text));
   }
 
-  #end(): GenerationEvent[] {
+  #end(cut: boolean): GenerationEvent[] {
     const rest = this.#splitter.finish().flatMap((part) => this.#part(part));
-    return [...rest, ...this.#counted(this.#tools?.finish() ?? [])];
+    return [...rest, ...this.#counted(this.#tools?.finish(cut) ?? [])];
   }
 
   #counted(events: readonly GenerationEvent[]): GenerationEvent[] {

@@ -12,6 +12,15 @@ export type OutputFormat =
   | { readonly type: 'json' }
   | { readonly type: 'schema'; readonly schema: unknown };
 
+/** Whether the client wants an answer without thinking. What it tells the template comes before a level of effort. */
+export function refusesThinking(
+  { reasoning, templateVariables }: Pick<ChatRequest, 'reasoning' | 'templateVariables'>,
+  serverVariables: Readonly<Record<string, unknown>>,
+): boolean {
+  const told = templateVariables.enable_thinking ?? serverVariables.enable_thinking;
+  return told === undefined ? reasoning.effort === 'none' : told === false;
+}
+
 /** One turn of a chat to be answered, in words that no protocol owns; complete, as decoders fill in every default. */
 export interface ChatRequest {
   readonly conversation: Conversation;

@@ -1,8 +1,9 @@
 import { describe, expect, test } from 'vitest';
 import type { GenerationEvent } from '../core/events.ts';
 import { fold } from '../core/fold.ts';
-import type { ChatAdapter } from './adapters/adapter.ts';
+import type { ChatAdapter, ChatTags } from './adapters/adapter.ts';
 import { builtInAdapters } from './adapters/named.ts';
+import { tagsWithoutThinking } from './adapters/no-think.ts';
 import type { ChatRequest } from './request.ts';
 import { chatService } from './service.ts';
 import { compileTemplate } from './template.ts';
@@ -13,7 +14,7 @@ const ticket = { genkey: '', client: 'test', signal: new AbortController().signa
 
 function chatWith(
   replies: Parameters<typeof scriptedText>[0],
-  options: { jinja?: boolean; tools?: boolean; template?: string } = {},
+  options: { jinja?: boolean; tools?: boolean; template?: string; silent?: ChatTags } = {},
 ) {
   const script = scriptedText(replies);
   const text = options.template ?? template;
@@ -22,6 +23,7 @@ function chatWith(
   const chat = chatService({
     text: script.service,
     tags: (builtInAdapters.ChatML as ChatAdapter).tags,
+    tagsWithoutThinking: options.silent,
     templateText: text,
     template: () => (options.jinja ? compileTemplate(text) : Promise.resolve(undefined)),
     templateTools: options.tools ?? false,
@@ -144,7 +146,7 @@ describe('tools that the template carries', () => {
     const generation = await fold(chat.reply(ask({ output: { type: 'schema', schema } }), ticket));
     expect(generation).toMatchObject({ text: '{"sky":"blue"}', reason: 'stop' });
     expect(asked[0]?.grammar?.triggers).toBeUndefined();
-    for (const word of ['get_weather', 'get_time', 'sky']) expect(asked[0]?.grammar?.gbnf).toContain(word);
+    for (const word of ['weather', 'time', 'sky']) expect(asked[0]?.grammar?.gbnf).toContain(word);
   });
 
   test('calls that no grammar can spell are decided on apart, and the answer keeps its format', async () => {
@@ -226,6 +228,149 @@ describe('tools without the template', () => {
       toolCalls: [],
       reason: 'stop',
     });
+  });
+});
+
+describe('a call that the limit cuts off', () => {
+  const cutAt = (written: string): GenerationEvent[] =>
+    spoken(written).map((event) => (event.type === 'finish' ? { ...event, reason: 'length', cause: 'limit' } : event));
+  const forced = { tools: [weather, time], toolChoice: { type: 'named', name: 'get_weather' } } as const;
+  const ask = (written: string, options: Parameters<typeof chatWith>[1] = {}) =>
+    fold(chatWith([cutAt(written)], options).chat.reply(chatRequest('Weather?', forced), ticket));
+
+  test.each([
+    ['[{"type": "function", "function": {"name": "get_weather", "arguments": {"city": "Par', ['{"city": "Par']],
+    ['[{"type": "function", "function": {"name": "get_wea', ['']],
+    ['[', ['']],
+    [
+      '[{"type": "function", "function": {"name": "get_weather", "arguments": {"city": "Paris"}}}, {"type": "function", "function": {"name": "get_weather", "arguments": {"city": "Ro',
+      ['{"city":"Paris"}', '{"city": "Ro'],
+    ],
+  ])('in two steps, at %s, has the arguments so far', async (written, jsons) => {
+    const { text, toolCalls, reason } = await ask(written);
+    expect([text, toolCalls.map(({ json }) => json), reason]).toEqual(['', jsons, 'length']);
+    for (const { name, id } of toolCalls) expect([name, id]).toEqual(['get_weather', expect.stringMatching(/^call_/)]);
+  });
+
+  test('is none when the limit falls on the end of the list', async () => {
+    const written = '[{"type": "function", "function": {"name": "get_weather", "arguments": {"city": "Paris"}}}]';
+    expect(await ask(written)).toMatchObject({ toolCalls: [{ json: '{"city":"Paris"}' }], reason: 'tool-calls' });
+  });
+
+  test.each([
+    ['<tool_call>\n{"name": "get_weather", "arguments": {"city": "Par', '{"city": "Par'],
+    ['<tool_call>\n{"name": "get_weather", "argu', ''],
+    ['<tool_call>\n{"name": "get_weather", "arguments": {"city": "Paris"}}\n</tool', '{"city": "Paris"}'],
+  ])('in the words of the template, at %j, has them too', async (written, json) => {
+    const { text, toolCalls, reason } = await ask(written, { jinja: true, tools: true });
+    expect([text, toolCalls.map((call) => call.json), reason]).toEqual(['', [json], 'length']);
+  });
+
+  test('before its name is known it is still text', async () => {
+    const { text, toolCalls, reason } = await ask('<tool_call>\n{"name": "get_w', { jinja: true, tools: true });
+    expect([text, toolCalls, reason]).toEqual(['<tool_call>\n{"name": "get_w', [], 'length']);
+  });
+});
+
+describe('a schema that no grammar can follow', () => {
+  const price = {
+    name: 'pay',
+    parameters: { type: 'object', properties: { amount: { type: 'number', multipleOf: 0.01 } }, required: ['amount'] },
+  };
+  const written = '[{"type": "function", "function": {"name": "pay", "arguments": {"amount": 3}}}]';
+
+  test('does not keep its tool from being called, and the console tells it once', async () => {
+    const { chat, asked, warnings } = chatWith([written, written]);
+    const request = chatRequest('Pay 3', { tools: [price], toolChoice: { type: 'required' } });
+    for (const _ of [1, 2]) {
+      expect(await fold(chat.reply(request, ticket))).toMatchObject({
+        reason: 'tool-calls',
+        toolCalls: [{ name: 'pay' }],
+      });
+    }
+    expect(asked[0]?.grammar?.gbnf).toContain('amount');
+    expect(warnings).toEqual([expect.stringContaining('pay/properties/amount multipleOf')]);
+  });
+
+  test('is not looked at where no tool may be called', async () => {
+    const { chat, warnings } = chatWith(['No.']);
+    await fold(chat.reply(chatRequest('Hi', { tools: [price], toolChoice: { type: 'none' } }), ticket));
+    expect(warnings).toEqual([]);
+  });
+
+  test('is still refused where it is the form of the answer', async () => {
+    const { chat } = chatWith(['{}']);
+    const [event] = await collect(
+      chat.reply(chatRequest('Pay', { output: { type: 'schema', schema: price.parameters } }), ticket),
+    );
+    expect(event).toMatchObject({ type: 'error', error: { message: expect.stringContaining('#/properties/amount') } });
+  });
+});
+
+describe('a reply without thinking', () => {
+  const { tags } = builtInAdapters.ChatML as ChatAdapter;
+  const silent = tagsWithoutThinking(tags, 'ChatML') as ChatTags;
+  const off: [string, Partial<ChatRequest>][] = [
+    ['a variable of the template', { templateVariables: { enable_thinking: false } }],
+    ['a level of effort', { reasoning: { effort: 'none', separate: true } }],
+  ];
+
+  test.each(off)('asked for by %s, begins with thoughts that are closed', async (_, wish) => {
+    const { chat, asked } = chatWith(['Hello'], { silent });
+    const request = chatRequest('Hi', wish);
+    expect(await chat.thinksAnyway(request)).toBe(false);
+    expect(await fold(chat.reply(request, ticket))).toMatchObject({ reasoning: '', text: 'Hello' });
+    expect(asked[0]?.prompt).toMatch(/<\|im_start\|>assistant\n<think>\n\n<\/think>\n$/);
+  });
+
+  test.each(off)(
+    'asked for by %s where the format has no such form, is told to be ignored and held by its budget',
+    async (_, wish) => {
+      const { chat, asked } = chatWith(['Hello']);
+      const request = chatRequest('Hi', wish);
+      expect(await chat.thinksAnyway(request)).toBe(true);
+      await fold(chat.reply(request, ticket));
+      expect(asked[0]?.prompt).toMatch(/<\|im_start\|>assistant\n$/);
+      expect(asked[0]?.reasoning).toEqual({ type: 'share', share: 0 });
+    },
+  );
+
+  test.each(off)('asked for by %s, is left to a template that writes the prompt', async (_, wish) => {
+    const { chat, asked } = chatWith(['Hello'], { jinja: true, silent });
+    const request = chatRequest('Hi', wish);
+    expect(await chat.thinksAnyway(request)).toBe(false);
+    await fold(chat.reply(request, ticket));
+    expect(asked[0]?.prompt).not.toContain('<think>');
+  });
+
+  test("is the adapter's matter again where the template is not trusted with tools", async () => {
+    const wish = { templateVariables: { enable_thinking: false }, tools: [weather] };
+    expect(await chatWith([], { jinja: true }).chat.thinksAnyway(chatRequest('Hi', wish))).toBe(true);
+    expect(await chatWith([], { jinja: true, tools: true }).chat.thinksAnyway(chatRequest('Hi', wish))).toBe(false);
+  });
+
+  test('is not what a client gets that asks for thinking, or for nothing', async () => {
+    for (const wish of [
+      {},
+      { templateVariables: { enable_thinking: true }, reasoning: { effort: 'none', separate: true } },
+    ]) {
+      const { chat, asked } = chatWith(['Hello'], { silent });
+      expect(await chat.thinksAnyway(chatRequest('Hi', wish))).toBe(false);
+      await fold(chat.reply(chatRequest('Hi', wish), ticket));
+      expect(asked[0]?.prompt).not.toContain('<think>');
+      expect(asked[0]?.reasoning).toBeUndefined();
+    }
+  });
+
+  test('leaves earlier turns as they were', async () => {
+    const { chat, asked } = chatWith(['Hello'], { silent });
+    const request = chatRequest('Hi', { templateVariables: { enable_thinking: false } });
+    const turn = { role: 'assistant' as const, content: [{ type: 'text' as const, text: 'Yes?' }] };
+    const [question] = request.conversation.messages;
+    const messages = [question, turn, question] as ChatRequest['conversation']['messages'];
+    await fold(chat.reply({ ...request, conversation: { ...request.conversation, messages } }, ticket));
+    expect(asked[0]?.prompt.match(/<think>/g)).toHaveLength(1);
+    expect(asked[0]?.prompt).toContain('<|im_start|>assistant\nYes?<|im_end|>');
   });
 });
 

@@ -5,20 +5,26 @@ import { withReplySeed } from '../core/reply-seed.ts';
 import type { GenerationRequest, SharingTraits, Ticket } from '../core/request.ts';
 import type { Reservation, TextService } from '../core/text-service.ts';
 import type { ChatTags } from './adapters/adapter.ts';
-import { type ChatPromptResult, chatPrompt } from './chat-prompt.ts';
+import { type ChatPromptResult, chatPrompt, usesTemplate } from './chat-prompt.ts';
 import { type Step, withEarlier } from './earlier-steps.ts';
 import type { Tool } from './messages.ts';
-import { answerGrammar, replyGrammar } from './reply-grammar.ts';
+import { answerGrammar, callableTools, replyGrammar } from './reply-grammar.ts';
 import { ReplyReader } from './reply-reader.ts';
-import type { ChatRequest } from './request.ts';
+import { type ChatRequest, refusesThinking } from './request.ts';
 import type { ChatTemplate } from './template.ts';
 import { thinkingTags } from './thinking-tags.ts';
 import { chooseTool, forcedCallRequest, forcedCalls, type Render } from './tool-steps.ts';
 import { toolFormatOf } from './tools/formats.ts';
+import { loosenedText, loosenedTools } from './tools/loosened.ts';
+
+/** Beyond this a client makes up names to fill the console. */
+const mostWarned = 200;
 
 export interface ChatParts {
   readonly text: TextService;
   readonly tags: ChatTags;
+  /** The tags for a reply without thinking; undefined where the format has no such form. */
+  readonly tagsWithoutThinking: ChatTags | undefined;
   /** The text of the model's template, or of the one that replaces it. */
   readonly templateText: string | undefined;
   /** Undefined unless the server renders templates; compiled on first use. */
@@ -39,11 +45,14 @@ export interface ChatService {
   /** The prompt that the model would see. */
   render(request: ChatRequest): Promise<ChatPromptResult>;
   countTokens(request: ChatRequest): Promise<number>;
+  /** Whether the client's wish for a reply without thinking has no place in the prompt. */
+  thinksAnyway(request: ChatRequest): Promise<boolean>;
 }
 
 /** Chats on top of plain generation: conversation to prompt, and the model's text to thinking, answer and calls. */
 export function chatService(parts: ChatParts): ChatService {
   const { text } = parts;
+  const warned = new Set<string>();
 
   async function render(request: ChatRequest): Promise<ChatPromptResult> {
     const { conversation, toolChoice } = request;
@@ -52,6 +61,7 @@ export function chatService(parts: ChatParts): ChatService {
       { ...conversation, tools },
       {
         tags: parts.tags,
+        silentTags: isSilent(request) ? parts.tagsWithoutThinking : undefined,
         template: await parts.template(),
         templateTools: parts.templateTools,
         continueAssistantTurn: request.continueAssistantTurn,
@@ -66,6 +76,14 @@ export function chatService(parts: ChatParts): ChatService {
     );
   }
 
+  const isSilent = (request: ChatRequest): boolean => refusesThinking(request, parts.serverVariables);
+
+  async function thinksAnyway(request: ChatRequest): Promise<boolean> {
+    if (!isSilent(request) || parts.tagsWithoutThinking) return false;
+    const conversation = { ...request.conversation, tools: callableTools(request) };
+    return !usesTemplate(conversation, { template: await parts.template(), templateTools: parts.templateTools });
+  }
+
   async function answer(request: ChatRequest, reservation: Reservation, tell: (event: GenerationEvent) => void) {
     const earlier: Step[] = [];
     const sink = (event: GenerationEvent) => tell(withEarlier(event, earlier));
@@ -77,6 +95,7 @@ export function chatService(parts: ChatParts): ChatService {
     };
     const offered = request.toolChoice.type === 'none' ? [] : request.conversation.tools;
     refuseUnknownTool(request);
+    warnOfLoosened(request);
     if (offered.length > 0 && !parts.templateTools && (await answerByCall())) return;
     const rendered = await render(request);
     for (const warning of rendered.warnings) parts.warn(warning);
@@ -91,8 +110,23 @@ export function chatService(parts: ChatParts): ChatService {
     const wanted = replyGrammar(request, format?.name, thinking);
     if (wanted === 'unspeakable' && (await answerByCall())) return;
     const grammar = wanted === 'unspeakable' ? answerGrammar(request, thinking) : wanted;
-    const generation = { ...plainGeneration(request, rendered, format?.name), grammar };
+    const generation = { ...plainGeneration(request, rendered, format?.name), grammar, ...thinkingBudget(request) };
     for await (const event of reservation.generate(generation)) reader.read(event).forEach(sink);
+  }
+
+  /** No thinking is no tokens for it too: where the prompt cannot say it, what begins is ended at once. */
+  function thinkingBudget(request: ChatRequest): Pick<GenerationRequest, 'reasoning'> {
+    const none = { type: 'share', share: 0 } as const;
+    return { reasoning: request.controls.reasoning ?? (isSilent(request) ? none : undefined) };
+  }
+
+  /** Once for each: agents offer the same tools with each turn. */
+  function warnOfLoosened(request: ChatRequest): void {
+    for (const text of loosenedTools(callableTools(request)).map(loosenedText)) {
+      if (warned.size >= mostWarned || warned.has(text)) continue;
+      warned.add(text);
+      parts.warn(`Calls are not held to a part of a tool's schema that no grammar can follow: ${text}`);
+    }
   }
 
   /** For the two-step way, which asks about tools in words: the model is not shown any besides. */
@@ -140,6 +174,7 @@ export function chatService(parts: ChatParts): ChatService {
 
   return {
     render,
+    thinksAnyway,
     replies,
     reply: (request, ticket) => replies(request, ticket, 1)[0] as AsyncIterable<GenerationEvent>,
     countTokens: async (request) => {

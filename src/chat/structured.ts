@@ -14,7 +14,9 @@ export function structuredGrammar(output: OutputFormat, context: ThinkingContext
   const schema = answerSchema(output);
   if (schema === undefined) return undefined;
   const before = thinkingRule(context);
-  return before === '' ? schemaToGrammar(schema) : composeGrammar(`${before} answer`, { answer: schema });
+  return before === ''
+    ? schemaToGrammar(schema)
+    : composeGrammar(`${before} answer`, { answer: { schema, mode: 'strict' } }).grammar;
 }
 
 /** The schema of the answer; undefined where its form is free. */

@@ -7,12 +7,16 @@ import type { ChatPromptResult } from './chat-prompt.ts';
 import type { Step } from './earlier-steps.ts';
 import { type Conversation, type Message, type Tool, text, wordsOf } from './messages.ts';
 import type { ChatRequest } from './request.ts';
+import { callEvents, readCallList } from './tools/call-list.ts';
+import { callListGrammar } from './tools/call-list-grammar.ts';
 
 /**
  * Calls for models whose template is not trusted with tools, in two short generations: a decision (is a tool needed, and
  * which) and the call itself. Both are held to a grammar, so the second always gives arguments that fit the schema.
  */
 export type Render = (conversation: Conversation) => Promise<ChatPromptResult>;
+
+type Finish = Extract<GenerationEvent, { type: 'finish' }>;
 
 const decisionTokens = 300;
 const yes = ['yes', 'Yes', 'YES'];
@@ -64,7 +68,7 @@ export async function forcedCallRequest(request: ChatRequest, tool: Tool, render
     prompt,
     memory,
     sampling: { ...controls.sampling, temperature: Math.min(controls.sampling.temperature, 1) },
-    grammar: { gbnf: schemaToGrammar(callSchema(tool, request.parallelToolCalls)), retainState: false },
+    grammar: { gbnf: callListGrammar(tool, request.parallelToolCalls), retainState: false },
     logprobs: undefined,
     stop: [],
   };
@@ -80,35 +84,22 @@ export async function forcedCalls(
   let written = '';
   for await (const event of events) {
     if (event.type === 'text-delta') written += event.text;
-    else if (event.type === 'finish') {
-      const calls = readCalls(written).flatMap((call, index) => callEvents(call, index, tool, newId()));
-      // Cut off by its limit, the list cannot be read: then what there is comes as text, and the reason stays.
-      const text: GenerationEvent[] =
-        calls.length === 0 && written !== '' ? [{ type: 'text-delta', text: written }] : [];
-      const reason = calls.length > 0 && event.reason !== 'aborted' ? 'tool-calls' : event.reason;
-      // The grammar has no room for thoughts.
-      told.push(...calls, ...text, { ...event, reason, usage: { ...event.usage, reasoningTokens: 0 } });
-    } else told.push(event);
+    else if (event.type === 'finish') told.push(...ending(event, written, tool, newId));
+    else told.push(event);
   }
   return told;
 }
 
-function callEvents(call: unknown, index: number, tool: Tool, id: string): GenerationEvent[] {
-  const given = (call as { function?: { arguments?: unknown } } | null)?.function?.arguments ?? {};
-  return [
-    { type: 'tool-start', index, id, name: tool.name },
-    { type: 'tool-delta', index, json: JSON.stringify(given) },
-    { type: 'tool-end', index },
-  ];
-}
-
-function readCalls(written: string): readonly unknown[] {
-  try {
-    const calls: unknown = JSON.parse(written);
-    return Array.isArray(calls) ? calls : [calls];
-  } catch {
-    return [];
+function ending(finish: Finish, written: string, tool: Tool, newId: () => string): readonly GenerationEvent[] {
+  const { calls, whole } = readCallList(written);
+  // The grammar has no room for thoughts.
+  const last = { ...finish, usage: { ...finish.usage, reasoningTokens: 0 } };
+  if (whole) {
+    return [...callEvents(calls, tool, newId), finish.reason === 'aborted' ? last : { ...last, reason: 'tool-calls' }];
   }
+  if (finish.reason === 'stop') return written === '' ? [last] : [{ type: 'text-delta', text: written }, last];
+  // Cut off before its arguments, it is still a call of this tool: there is nothing else that it could have become.
+  return [...callEvents(calls.length > 0 ? calls : [''], tool, newId), last];
 }
 
 function asking(conversation: Conversation, question: string): Conversation {
@@ -166,24 +157,6 @@ function choiceSchema(names: readonly string[]): object {
     required: ['tool_name'],
     additionalProperties: false,
   };
-}
-
-function callSchema({ name, parameters }: Tool, parallel: boolean): object {
-  const call = {
-    type: 'object',
-    properties: {
-      type: { const: 'function' },
-      function: {
-        type: 'object',
-        properties: { name: { const: name }, arguments: parameters },
-        required: ['name', 'arguments'],
-        additionalProperties: false,
-      },
-    },
-    required: ['type', 'function'],
-    additionalProperties: false,
-  };
-  return { type: 'array', items: call, minItems: 1, ...(parallel ? {} : { maxItems: 1 }) };
 }
 
 function parseObject(written: string): Record<string, unknown> {

@@ -4,12 +4,13 @@ import { alternatives, expand, type Part } from './expand.ts';
 import { formats } from './formats.ts';
 import { choice, createRules, type Rules } from './gbnf.ts';
 import { booleanBody, type JsonRules, jsonRules, nullBody, type Whitespace } from './json.ts';
-import type { TypeName } from './keywords.ts';
+import { scalarType, type TypeName } from './keywords.ts';
 import { limits } from './limits.ts';
 import { type Conjunction, locate } from './located.ts';
+import { type GiveUp, type GrammarMode, type Loosened, noting, refuse, withoutDemand } from './loosening.ts';
 import { integerRange, numberRange } from './numbers.ts';
 import { objectBody } from './objects.ts';
-import { type Shape, shapeOf } from './shape.ts';
+import { type Shape, shapeOf, typesOf } from './shape.ts';
 import { stringBody } from './strings.ts';
 
 export interface GrammarOptions {
@@ -21,30 +22,57 @@ export interface GrammarOptions {
 /** The grammar of the values of a schema. Throws a GrammarError (an AppError) that names the keyword and the place. */
 export function schemaToGrammar(schema: unknown, options: GrammarOptions = {}): string {
   const rules = createRules();
-  return rules.text(converted(schema, 'schema', rules, options));
+  return rules.text(converted({ schema, mode: 'strict' }, 'schema', rules, options).body);
+}
+
+/** A schema within a larger grammar. It is a document of its own: references in it begin at its own root. */
+export interface EmbeddedSchema {
+  readonly schema: unknown;
+  readonly mode: GrammarMode;
+  /** The value is an object, whatever the schema says. */
+  readonly only?: 'object';
+}
+
+export interface ComposedGrammar {
+  readonly grammar: string;
+  /** By the name of the schema: what its part of the grammar does not keep. */
+  readonly loosened: ReadonlyMap<string, readonly Loosened[]>;
 }
 
 /**
  * A grammar around several schemas, each a rule under its name. `root` is the body of the root rule in GBNF and may use
- * these names, for example `"<call>" arguments "</call>"`.
+ * these names, for example `"<call>" arguments "</call>"`; so may the other `rules`, and each the names of all.
  */
 export function composeGrammar(
   root: string,
-  schemas: Readonly<Record<string, unknown>>,
-  options: GrammarOptions = {},
-): string {
-  const names = Object.keys(schemas);
+  schemas: Readonly<Record<string, EmbeddedSchema>>,
+  options: GrammarOptions & { readonly rules?: Readonly<Record<string, string>> } = {},
+): ComposedGrammar {
+  const others = Object.entries(options.rules ?? {});
+  const names = [...Object.keys(schemas), ...others.map(([name]) => name)];
   const wrong = names.find((name) => !/^[a-zA-Z][a-zA-Z0-9-]*$/.test(name) || name === 'root');
   if (wrong !== undefined) throw new RangeError(`${JSON.stringify(wrong)} cannot be the name of a rule`);
   const rules = createRules(names);
-  const bodies = names.map((name) => `${name} ::= ${converted(schemas[name], name, rules, options)}\n`);
-  return rules.text(root) + bodies.join('');
+  const loosened = new Map<string, readonly Loosened[]>();
+  const bodies = Object.entries(schemas).map(([name, embedded]) => {
+    const made = converted(embedded, name, rules, options);
+    if (made.loosened.length > 0) loosened.set(name, made.loosened);
+    return `${name} ::= ${made.body}\n`;
+  });
+  const texts = others.map(([name, body]) => `${name} ::= ${body}\n`);
+  return { grammar: rules.text(root) + [...texts, ...bodies].join(''), loosened };
 }
 
-function converted(schema: unknown, name: string, rules: Rules, options: GrammarOptions): string {
+function converted({ schema, mode, only }: EmbeddedSchema, name: string, rules: Rules, options: GrammarOptions) {
   const json = jsonRules(rules, options.whitespace ?? 'flexible');
   const order = options.propertyOrder ?? [];
-  return valueRule([locate(schema, '#')], { document: schema, name, json, order, depth: 0, unwritten: new Set() });
+  const { giveUp, notes } = mode === 'strict' ? { giveUp: refuse, notes: () => [] } : noting();
+  // What a schema falls back on must be there before the rules run out.
+  if (mode === 'loose') for (const rule of [json.value, json.integer]) rule();
+  rules.grant();
+  const unwritten = new Set<string>();
+  const body = rootRule(schema, { document: schema, name, json, order, depth: 0, unwritten, giveUp, only });
+  return { body, loosened: notes() };
 }
 
 interface Place {
@@ -55,13 +83,46 @@ interface Place {
   readonly depth: number;
   /** The rules being made in which nothing has been written yet: to meet one again would be to go in circles. */
   readonly unwritten: ReadonlySet<string>;
+  readonly giveUp: GiveUp;
+  /** The only type that the value may have here, beside what the schema says. */
+  readonly only: 'object' | undefined;
 }
 
+function rootRule(schema: unknown, place: Place): string {
+  try {
+    return valueRule([locate(schema, '#')], place);
+  } catch (error) {
+    return fallback(error, '#', place);
+  }
+}
+
+/** The rule of the values that a conjunction allows, or of all values where it cannot be had and need not. */
 function valueRule(conjunction: Conjunction, place: Place): string {
-  const { document, json, name } = place;
-  const parts = expand(document, conjunction);
+  try {
+    return exactRule(conjunction, place);
+  } catch (error) {
+    return fallback(error, conjunction[0]?.pointer, place);
+  }
+}
+
+function fallback(error: unknown, pointer: string | undefined, place: Place): string {
+  if (!(error instanceof GrammarError)) throw error;
+  place.giveUp(error, pointer);
+  return anything(place);
+}
+
+function anything({ json, only }: Place): string {
+  return only ? json[only]() : json.value();
+}
+
+function exactRule(conjunction: Conjunction, place: Place): string {
+  const { document, json, name, only } = place;
+  const parts = expand(document, conjunction, place.giveUp);
   const [first] = parts;
-  if (!first) return json.value();
+  if (!first) return anything(place);
+  const plain = parts.length === 1 && !only ? scalarType(first.schema) : undefined;
+  // By far the most schemas say nothing else, and need no rule of their own.
+  if (plain !== undefined) return anyOfType(plain, json);
   const key = parts
     .map((part) => part.key)
     .sort()
@@ -72,17 +133,55 @@ function valueRule(conjunction: Conjunction, place: Place): string {
     throw new GrammarError(`schemas are nested deeper than ${limits.depth}`, first.pointer);
   }
   const deeper = { ...place, depth: place.depth + 1, unwritten: new Set([...place.unwritten, key]) };
-  return json.rules.named(`${name} ${key}`, hint(first, name), () => {
-    const options = alternatives(parts);
-    return options ? choice(options.map((option) => valueRule(option, deeper))) : valueBody(parts, deeper);
-  });
+  return json.rules.named(`${name} ${only ?? ''} ${key}`, hint(first, name), () => ruleBody(parts, deeper));
+}
+
+/** Tried again without a demand that may be given up, until the rest can be kept. */
+function ruleBody(parts: readonly Part[], place: Place): string {
+  let kept = parts;
+  for (;;) {
+    try {
+      const options = alternatives(kept);
+      const body = options ? choice(options.map((option) => valueRule(option, place))) : valueBody(kept, place);
+      place.json.rules.check(body);
+      return body;
+    } catch (error) {
+      if (!(error instanceof GrammarError)) throw error;
+      place.giveUp(error, kept[0]?.pointer);
+      const looser = withoutDemand(kept, error);
+      if (!looser) return ofType(kept, place);
+      kept = looser;
+    }
+  }
+}
+
+/** Any value of the right type, where no more of the demands can be kept. */
+function ofType(parts: readonly Part[], place: Place): string {
+  const { json, only } = place;
+  try {
+    const types = only ? [only] : distinct(typesOf(parts));
+    return types.length === 0 ? anything(place) : choice(types.map((type) => anyOfType(type, json)));
+  } catch (error) {
+    if (error instanceof GrammarError) return anything(place);
+    throw error;
+  }
+}
+
+function anyOfType(type: TypeName, json: JsonRules): string {
+  if (type === 'boolean') return booleanBody;
+  return type === 'null' ? nullBody : json[type]();
+}
+
+/** An integer is a number too: where both are allowed, one of them says it all. */
+function distinct(types: ReadonlySet<TypeName>): readonly TypeName[] {
+  return [...types].filter((type) => type !== 'integer' || !types.has('number'));
 }
 
 function valueBody(parts: readonly Part[], place: Place): string {
-  const { json } = place;
-  const shape = shapeOf(parts, formats);
+  const { json, only } = place;
+  const shape = shapeOf(parts, formats, only);
   if (shape.values) return choice(shape.values.map((value) => json.exactly(value)));
-  const inside = { ...place, unwritten: new Set<string>() };
+  const inside = { ...place, unwritten: new Set<string>(), only: undefined };
   const rule = (conjunction: Conjunction) => valueRule(conjunction, inside);
   const bodies: Readonly<Record<TypeName, () => string>> = {
     object: () => objectBody(parts, place.order, json, rule),
@@ -93,8 +192,7 @@ function valueBody(parts: readonly Part[], place: Place): string {
     boolean: () => booleanBody,
     null: () => nullBody,
   };
-  const types = [...shape.types].filter((type) => type !== 'integer' || !shape.types.has('number'));
-  return choice(types.map((type) => bodies[type]()));
+  return choice(distinct(shape.types).map((type) => bodies[type]()));
 }
 
 function numberBody(parts: readonly Part[], { bounds }: Shape, type: 'number' | 'integer', json: JsonRules): string {

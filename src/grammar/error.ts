@@ -14,3 +14,10 @@ export class GrammarError extends AppError<'invalid-field'> {
     });
   }
 }
+
+/** The grammar has grown too large: the fault of no keyword, but of all that was asked for together. */
+export class GrammarLimitError extends GrammarError {
+  constructor(reason: string) {
+    super(reason, '#');
+  }
+}

@@ -1,5 +1,5 @@
-import { GrammarError } from './error.ts';
-import { limits } from './limits.ts';
+import { GrammarLimitError } from './error.ts';
+import { limits, togetherLimits } from './limits.ts';
 
 /** The rules of one grammar while it is being made. Bodies are GBNF text; equal bodies share a rule. */
 export interface Rules {
@@ -9,6 +9,10 @@ export interface Rules {
   shared(hint: string, body: string): string;
   /** `item` from `minimum` to `maximum` times; without a maximum as often as one likes. */
   repeat(item: string, minimum: number, maximum: number | undefined): string;
+  /** Throws where a body would make the grammar too long. */
+  check(body: string): void;
+  /** Another schema begins, which has the limits of one for itself, as far as those of all together allow. */
+  grant(): void;
   /** The whole grammar. `root` is the body of the root rule. */
   text(root: string): string;
 }
@@ -21,27 +25,36 @@ export function createRules(reserved: readonly string[] = []): Rules {
   const byKey = new Map<string, string>();
   const byBody = new Map<string, string>();
   const taken = new Set(['root', ...reserved]);
+  /** The first number that is free behind a name. */
+  const suffixes = new Map<string, number>();
   let repeated = 0;
   let length = 0;
+  let most = grown({ rules: 0, repeated: 0, length: 0 });
 
   function reserve(hint: string): string {
-    if (taken.size >= limits.rules) throw new GrammarError(`it needs more than ${limits.rules} rules`, '#');
+    if (taken.size >= most.rules) throw new GrammarLimitError(`it needs more than ${limits.rules} rules`);
     const stem = ruleName(hint);
     let name = stem;
-    for (let suffix = 2; taken.has(name); suffix += 1) name = `${stem}-${suffix}`;
+    let suffix = suffixes.get(stem) ?? 2;
+    for (; taken.has(name); suffix += 1) name = `${stem}-${suffix}`;
+    suffixes.set(stem, suffix);
     taken.add(name);
     return name;
   }
 
   function write(name: string, body: string): void {
-    length += body.length;
-    if (length > limits.grammarLength) throw new GrammarError('it makes a grammar that is too long', '#');
+    length += name.length + body.length;
     bodies.set(name, body);
   }
 
+  function check(body: string): void {
+    if (length + body.length > most.length) throw new GrammarLimitError('it makes a grammar that is too long');
+  }
+
   function counted(item: string, minimum: number, maximum: number | undefined): string {
-    repeated += maximum ?? minimum;
-    if (repeated > limits.totalRepetition) throw new GrammarError('it counts too far in too many places', '#');
+    const sum = repeated + (maximum ?? minimum);
+    if (sum > most.repeated) throw new GrammarLimitError('it counts too far in too many places');
+    repeated = sum;
     // The engine multiplies a count with the size of a group that it repeats, and gives up early; a name has size one.
     return quantified(item.startsWith('(') ? shared('item', item) : item, minimum, maximum);
   }
@@ -72,6 +85,7 @@ export function createRules(reserved: readonly string[] = []): Rules {
   function shared(hint: string, body: string): string {
     const known = byBody.get(body);
     if (known !== undefined) return known;
+    check(body);
     const name = reserve(hint);
     byBody.set(body, name);
     write(name, body);
@@ -88,6 +102,10 @@ export function createRules(reserved: readonly string[] = []): Rules {
       return name;
     },
     shared,
+    check,
+    grant() {
+      most = grown({ rules: taken.size, repeated, length });
+    },
     repeat(item, minimum, maximum) {
       if (maximum === undefined)
         return minimum < 2 ? counted(item, minimum, undefined) : `${exactly(item, minimum)} ${item}*`;
@@ -98,6 +116,21 @@ export function createRules(reserved: readonly string[] = []): Rules {
     text(root) {
       return [`root ::= ${root}`, ...[...bodies].map(([name, body]) => `${name} ::= ${body}`), ''].join('\n');
     },
+  };
+}
+
+interface Size {
+  readonly rules: number;
+  readonly repeated: number;
+  readonly length: number;
+}
+
+/** How large a grammar of this size may become with one schema more. */
+function grown({ rules, repeated, length }: Size): Size {
+  return {
+    rules: Math.min(rules + limits.rules, togetherLimits.rules),
+    repeated: Math.min(repeated + limits.totalRepetition, togetherLimits.totalRepetition),
+    length: Math.min(length + limits.grammarLength, togetherLimits.grammarLength),
   };
 }
 

@@ -27,12 +27,14 @@ export interface JsonRules {
   exactly(value: unknown): string;
 }
 
+/** As much white space as may stand in one place. */
+export const blankBody = '(" " | "\\n" [ \\t]{0,20})?';
 export const booleanBody = '("true" | "false")';
 export const nullBody = '"null"';
 const digit = '[0-9]';
 
 export function jsonRules(rules: Rules, whitespace: Whitespace): JsonRules {
-  const blank = () => (whitespace === 'none' ? '' : `${rules.shared('blank', '(" " | "\\n" [ \\t]{0,20})?')} `);
+  const blank = () => (whitespace === 'none' ? '' : `${rules.shared('blank', blankBody)} `);
   const json: JsonRules = {
     rules,
     blank,

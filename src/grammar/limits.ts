@@ -16,3 +16,10 @@ export const limits = {
   alternatives: 1000,
   grammarLength: 1_000_000,
 } as const;
+
+/** What the schemas of one grammar may have together, however many they are; each alone keeps to the limits above. */
+export const togetherLimits = {
+  rules: 20_000,
+  totalRepetition: 100_000,
+  grammarLength: 1_000_000,
+} as const;

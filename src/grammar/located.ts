@@ -55,7 +55,7 @@ function escapeSegment(segment: string | number): string {
   return String(segment).replaceAll('~', '~0').replaceAll('/', '~1');
 }
 
-function unescapeSegment(segment: string): string {
+export function unescapeSegment(segment: string): string {
   let text = segment;
   try {
     text = decodeURIComponent(segment);

@@ -273,9 +273,11 @@ describe.skipIf(missing !== undefined)('in the engine of llama.cpp', () => {
   });
 
   test('schemas can stand inside a larger text', () => {
-    const grammar = composeGrammar('"<call>" (first | second-one) "</call>"', {
-      first: { properties: { a: { type: 'integer' } }, required: ['a'] },
-      'second-one': { properties: { a: { type: 'string' } }, required: ['a'] },
+    const strict = (type: string) =>
+      ({ schema: { properties: { a: { type } }, required: ['a'] }, mode: 'strict' }) as const;
+    const { grammar } = composeGrammar('"<call>" (first | second-one) "</call>"', {
+      first: strict('integer'),
+      'second-one': strict('string'),
     });
     expect(engine.accepts(grammar, '<call>{"a": 1}</call>')).toBe(true);
     expect(engine.accepts(grammar, '<call>{"a": "x"}</call>')).toBe(true);

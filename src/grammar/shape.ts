@@ -21,20 +21,34 @@ export interface Counts {
   readonly maximum: number | undefined;
 }
 
-export function shapeOf(parts: readonly Part[], formats: Readonly<Record<string, string>>): Shape {
+export function shapeOf(
+  parts: readonly Part[],
+  formats: Readonly<Record<string, string>>,
+  only: TypeName | undefined,
+): Shape {
   const place = parts[0] as Part;
-  const types = parts.map(typesOf).reduce((all, some) => intersection(all, some));
+  const types = typesOf(parts, only);
   if (types.size === 0) throw new GrammarError('no type satisfies everything that is demanded', place.pointer, 'type');
   const shape = { bounds: boundsOf(parts), length: counts(parts, 'minLength', 'maxLength') };
   return { types, ...shape, pattern: patternOf(parts, formats), values: valuesOf(parts, types, shape) };
 }
 
-function typesOf(part: Part): ReadonlySet<TypeName> {
+/** The types that satisfy every part; with `only`, no other than that one. */
+export function typesOf(parts: readonly Part[], only?: TypeName): ReadonlySet<TypeName> {
+  const first = new Set(only === undefined ? typeNames : [only]);
+  return parts.map(typesOfPart).reduce((all, some) => intersection(all, some), first as ReadonlySet<TypeName>);
+}
+
+function typesOfPart(part: Part): ReadonlySet<TypeName> {
   const { type, multipleOf } = part.schema;
   if (multipleOf !== undefined && multipleOf !== 1) {
     throw new GrammarError('only multiples of 1 can be promised', part.pointer, 'multipleOf');
   }
-  if (type === undefined) return impliedTypes(part);
+  if (type === undefined) {
+    const listsValues = part.schema.enum !== undefined || part.schema.const !== undefined;
+    const implied = listsValues ? [] : impliedTypes(part.schema);
+    return wholeIfMultiple(new Set(implied.length === 0 ? typeNames : implied), multipleOf);
+  }
   const names = Array.isArray(type) ? type : [type];
   const unknown = names.find((name) => !typeNames.includes(name));
   if (unknown !== undefined || names.length === 0) {
@@ -43,12 +57,11 @@ function typesOf(part: Part): ReadonlySet<TypeName> {
   return wholeIfMultiple(new Set(names), multipleOf);
 }
 
-/** Without `type`, keywords tell what is meant: `properties` alone is about an object. */
-function impliedTypes({ schema }: Part): ReadonlySet<TypeName> {
-  const everything = new Set(typeNames);
-  if (schema.enum !== undefined || schema.const !== undefined) return everything;
-  const implied = typeNames.filter((name) => keywordsOfType[name]?.some((keyword) => schema[keyword] !== undefined));
-  return wholeIfMultiple(implied.length === 0 ? everything : new Set(implied), schema.multipleOf);
+/** Without `type`, values and keywords tell what is meant: `properties` alone is about an object. None: anything. */
+export function impliedTypes(schema: Part['schema']): readonly TypeName[] {
+  if (Array.isArray(schema.enum)) return [...new Set(schema.enum.map(typeOf))];
+  if (schema.const !== undefined) return [typeOf(schema.const)];
+  return typeNames.filter((name) => keywordsOfType[name]?.some((keyword) => schema[keyword] !== undefined));
 }
 
 function wholeIfMultiple(types: ReadonlySet<TypeName>, multipleOf: unknown): ReadonlySet<TypeName> {

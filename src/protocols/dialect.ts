@@ -11,7 +11,7 @@ import { standingNotices } from '../http/notices.ts';
 import type { Fetched } from '../http/outgoing.ts';
 import { type Opened, opened, patienceMs } from '../http/patience.ts';
 import type { StartTimer } from '../http/timers.ts';
-import { type ControlParts, decodeControls, effortShares, idleFields } from './controls/decode.ts';
+import { type ControlParts, decodeControls, effortShares, idleFields, withAdapterLength } from './controls/decode.ts';
 import type { CallTicket } from './ticket.ts';
 
 /** What every chat dialect is built on; each adds only its own way of saying things. */
@@ -33,6 +33,11 @@ export interface DialectParts {
 }
 
 export type FetchMedia = (url: string, signal: AbortSignal) => Promise<Fetched>;
+
+/** What a dialect of chats is built on for one request, which may bring an adapter of its own. */
+export function chatParts<Parts extends DialectParts>(parts: Parts, body: JsonObject): Parts {
+  return { ...parts, controlParts: () => withAdapterLength(body, parts.controlParts()) };
+}
 
 /** The native controls that a request may carry beside its own fields; the dialect puts its own over them. */
 export function dialectControls(body: JsonObject, parts: DialectParts): GenerationControls {
@@ -68,6 +73,30 @@ export function noticeHeaders(body: JsonObject, fidelity: EndpointFidelity): Hea
 
 export function ignoredHeader(fields: readonly string[]): Headers {
   return fields.length > 0 ? { 'x-parley-ignored': fields.join(', ') } : {};
+}
+
+const longestList = 1000;
+
+/** A list of the client's own words for a header, whatever script they are in and however many they are. */
+export function headerList(entries: readonly string[]): string {
+  const told: string[] = [];
+  let length = 0;
+  for (const entry of entries) {
+    const plain = entry.replace(/[^\x20-\x7e]/g, '?');
+    const short = plain.length <= longestList / 4 ? plain : `${plain.slice(0, longestList / 4)}...`;
+    if (length + short.length > longestList) break;
+    length += short.length + 2;
+    told.push(short);
+  }
+  const left = entries.length - told.length;
+  return [...told, ...(left > 0 ? [`${left} more`] : [])].join(', ');
+}
+
+/** The headers with more of what has no effect. */
+export function withIgnored(headers: Headers, fields: readonly string[]): Headers {
+  if (fields.length === 0) return headers;
+  const told = headers['x-parley-ignored'];
+  return { ...headers, 'x-parley-ignored': [...(told === undefined ? [] : [told]), ...fields].join(', ') };
 }
 
 /** So is text that did not fit. */

@@ -36,6 +36,7 @@ async function world() {
   const chat = chatService({
     text,
     tags,
+    tagsWithoutThinking: undefined,
     templateText: undefined,
     template: async () => undefined,
     templateTools: false,

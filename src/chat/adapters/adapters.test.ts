@@ -1,10 +1,10 @@
 import { describe, expect, test } from 'vitest';
-import { fallbackAdapter } from './adapter.ts';
+import { type ChatAdapter, chatAdapter, fallbackAdapter, type Guess } from './adapter.ts';
 import { guessAdapter } from './guess.ts';
 import { guessList } from './guess-list.ts';
 import { chooseAdapter, heuristicFailedLine, loadAdapter, type ReadFile } from './load.ts';
 import { builtInAdapters, builtInGuessLists, builtInNames } from './named.ts';
-import { guessListWithoutThinking } from './no-think.ts';
+import { guessListWithoutThinking, tagsWithoutThinking } from './no-think.ts';
 
 const noFiles: ReadFile = async () => undefined;
 
@@ -105,4 +105,47 @@ test('a model without a template, or with an unknown one, is spoken to in the Al
       consoleLine: heuristicFailedLine,
     });
   }
+});
+
+describe('tags for a reply without thinking', () => {
+  const tagsOf = (name: string) => (builtInAdapters[name] as ChatAdapter).tags;
+  const guessed = (name: string) => (guessList.find((guess) => guess.name === name) as Guess).adapter.tags;
+
+  test.each([
+    ['ChatML', '<|im_start|>assistant\n<think>\n\n</think>\n'],
+    ['DeepSeek', '<｜Assistant｜></think>'],
+    ['MiniMax', ']~b]ai\n<think>\nWe can answer immediately.\n</think>\n\n'],
+  ])('%s closes the thoughts of the turn that is to be written', (name, opening) => {
+    const tags = tagsOf(name);
+    expect(tagsWithoutThinking(tags, name)).toEqual({ ...tags, assistantGen: opening });
+  });
+
+  test('a format that was guessed is known by its name, and may change other tags as well', () => {
+    const tags = guessed('GLM-4.7');
+    const silent = tagsWithoutThinking(tags, 'GLM-4.7');
+    expect(silent).toEqual({ ...tags, userEnd: '/nothink', assistantGen: '<|assistant|>\n</think>' });
+  });
+
+  test.each(['Llama-3', 'Alpaca', 'Mistral-Tekken', 'Command-R'])('%s has no such form', (name) => {
+    expect(tagsWithoutThinking(tagsOf(name), name)).toBeUndefined();
+  });
+
+  test.each(['ChatML-NoThink', 'GLM-4-NoThink', 'Seed-OSS-NoThink', 'OpenAI-Harmony'])('%s is one already', (name) => {
+    const tags = tagsOf(name);
+    expect(tagsWithoutThinking(tags, name)).toBe(tags);
+  });
+
+  test('an adapter of a person counts by its tags', () => {
+    const { tags } = chatAdapter({ ...tagsOf('ChatML') });
+    expect(tagsWithoutThinking(tags, 'my-adapter.json')?.assistantGen).toContain('</think>');
+    expect(tagsWithoutThinking({ ...tags, userStart: 'U: ' }, 'my-adapter.json')).toBeUndefined();
+  });
+
+  test('every format of the list without thinking is one of them', () => {
+    for (const [index, { name, adapter }] of guessListWithoutThinking.entries()) {
+      const { tags } = (guessList[index] as Guess).adapter;
+      if (adapter.tags.assistantGen === tags.assistantGen) continue;
+      expect(tagsWithoutThinking(tags, name)?.assistantGen, name).toBe(adapter.tags.assistantGen);
+    }
+  });
 });

@@ -1,3 +1,4 @@
+import { thinkingTags } from '../thinking-tags.ts';
 import { type ChatTags, chatAdapter, type Guess } from './adapter.ts';
 import { guessList } from './guess-list.ts';
 
@@ -28,3 +29,26 @@ export const guessListWithoutThinking: readonly Guess[] = guessList.map((guess) 
   // None of the changed entries opens its last turn in a way of its own, so the changed start is that of all turns.
   return { ...guess, adapter: chatAdapter({ ...kept, ...change }) };
 });
+
+/**
+ * The tags for a reply without thinking, where the format knows a way. Only the turn that is to be written opens in
+ * another way: earlier ones are as they were, so that what the cache holds of them stays good.
+ */
+export function tagsWithoutThinking(tags: ChatTags, formatName: string | undefined): ChatTags | undefined {
+  if (closesThinking(tags.assistantGen)) return tags;
+  const named = guessList.find(({ name }) => name === formatName);
+  const change =
+    changes[
+      (named ?? guessList.find(({ adapter, name }) => changes[name] && sameTags(adapter.tags, tags)))?.name ?? ''
+    ];
+  if (change === undefined) return undefined;
+  return { ...tags, userEnd: change.userEnd ?? tags.userEnd, assistantGen: change.assistantStart ?? tags.assistantGen };
+}
+
+function closesThinking(opening: string): boolean {
+  return thinkingTags.some(({ ends }) => ends.some(({ text }) => opening.includes(text)));
+}
+
+function sameTags(one: ChatTags, other: ChatTags): boolean {
+  return (Object.keys(one) as (keyof ChatTags)[]).every((name) => one[name] === other[name]);
+}

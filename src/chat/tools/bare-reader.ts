@@ -31,10 +31,10 @@ export class BareReader implements ToolReader {
     return this.#writer.take();
   }
 
-  finish(): readonly ToolEvent[] {
+  finish(cut: boolean): readonly ToolEvent[] {
     if (this.#state === 'start') this.#body.push(this.#withoutOpening(this.#held));
     if (this.#state !== 'text') {
-      const { calls, leftover } = this.#body.end();
+      const { calls, leftover } = this.#body.end(cut);
       this.#writer.text(calls > 0 ? leftover : this.#held);
     }
     this.#writer.finish();

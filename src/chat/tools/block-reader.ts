@@ -50,12 +50,15 @@ export class BlockReader implements ToolReader {
     return this.#writer.take();
   }
 
-  finish(): readonly ToolEvent[] {
+  finish(cut: boolean): readonly ToolEvent[] {
     if (this.#block) {
-      this.#block.body.push(this.#block.finder.flush());
-      this.#closeBlock(this.#block, '');
+      // Half a tag is no part of the calls that it was to end.
+      const held = this.#block.finder.flush();
+      if (!cut) this.#block.body.push(held);
+      this.#closeBlock(this.#block, cut ? held : '', cut);
     } else {
-      this.#writer.text(this.#outside.flush());
+      const held = this.#outside.flush();
+      if (!cut || this.#writer.calls === 0) this.#writer.text(held);
     }
     this.#writer.finish();
     return this.#writer.take();
@@ -90,9 +93,9 @@ export class BlockReader implements ToolReader {
     this.#block = { opening, body, finder: new PhraseFinder(this.#format.inside) };
   }
 
-  #closeBlock({ opening, body }: Block, closing: string): void {
+  #closeBlock({ opening, body }: Block, closing: string, cut = false): void {
     this.#block = undefined;
-    const { calls, leftover } = body.end();
+    const { calls, leftover } = body.end(cut);
     if (calls === 0) this.#writer.text(opening + leftover + closing);
     else if (leftover !== '') this.#writer.text(leftover);
   }

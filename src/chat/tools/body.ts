@@ -5,6 +5,6 @@ export interface Body {
   push(text: string): void;
   /** For text inside arguments: gives back what comes after them. */
   pushArguments(text: string): string;
-  /** The block is over; gives back what did not become a call. */
-  end(): { readonly calls: number; readonly leftover: string };
+  /** The block is over, or `cut` off in its middle; gives back what did not become a call. */
+  end(cut: boolean): { readonly calls: number; readonly leftover: string };
 }

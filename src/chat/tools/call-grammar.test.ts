@@ -53,4 +53,69 @@ describe.skipIf('missing' in native)('in the engine', () => {
     expect(accepts('hermes', paris, { parallel: false })).toBe(true);
     expect(accepts('hermes', `${paris}\n${paris}`, { parallel: false })).toBe(false);
   });
+
+  describe('of many tools', () => {
+    const many = Array.from({ length: 150 }, (_, index) => ({
+      name: `tool_${index}`,
+      parameters: {
+        type: 'object',
+        properties: {
+          city: { enum: ['Paris', `city ${index}`] },
+          days: { type: 'integer', minimum: 1, maximum: index + 1 },
+        },
+        required: ['city'],
+      },
+    }));
+
+    test('each keeps to its own schema, though they share the names of their arguments', () => {
+      const own = (index: number, json: string) => accepts('hermes', call(`tool_${index}`, json), { tools: many });
+      expect(own(7, '{"city": "city 7", "days": 8}')).toBe(true);
+      expect(own(7, '{"city": "city 8"}')).toBe(false);
+      expect(own(7, '{"city": "Paris", "days": 9}')).toBe(false);
+      expect(own(149, '{"city": "city 149", "days": 150}')).toBe(true);
+      expect(own(150, '{"city": "Paris"}')).toBe(false);
+    });
+
+    test('the grammar stays within what the engine reads', () => {
+      const { gbnf } = callGrammar('hermes', { ...options, tools: many }) ?? { gbnf: '' };
+      expect(gbnf.length).toBeLessThan(200_000);
+      expect(!('missing' in native) && native.parses(gbnf)).toBe(true);
+    });
+  });
+
+  test.each(['we"ird', 'back\\slash', 'näme ☀', 'a b', '<tool_call>', 'x'.repeat(300)])(
+    'a tool may be called %j',
+    (name) => {
+      const tools = [
+        { ...weather, name },
+        { ...time, name: `${name}_2` },
+      ];
+      const odd = (called: string, json: string) =>
+        `<tool_call>\n{"name": ${JSON.stringify(called)}, "arguments": ${json}}\n</tool_call>`;
+      expect(accepts('hermes', odd(name, '{"city": "Paris"}'), { tools })).toBe(true);
+      expect(accepts('hermes', odd(`${name}_2`, '{}'), { tools })).toBe(true);
+      expect(accepts('hermes', odd(name, '{}'), { tools })).toBe(false);
+    },
+  );
+
+  test('a property may have the name of a rule', () => {
+    const tools = [
+      {
+        name: 'go',
+        parameters: { properties: { call: { enum: ['a'] }, root: { enum: ['b'] }, answer: { enum: ['c'] } } },
+      },
+    ];
+    expect(accepts('hermes', call('go', '{"call": "a", "root": "b", "answer": "c"}'), { tools, answer: {} })).toBe(
+      true,
+    );
+  });
+
+  test.each([[{}], [{ type: 'object' }], [{ type: 'string' }]])(
+    'with parameters %j the arguments are an object',
+    (parameters) => {
+      const tools = [{ name: 'go', parameters }];
+      expect(accepts('hermes', call('go', '{}'), { tools })).toBe(true);
+      expect(accepts('hermes', call('go', '"text"'), { tools })).toBe(false);
+    },
+  );
 });

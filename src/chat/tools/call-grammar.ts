@@ -1,7 +1,10 @@
 import type { GrammarTrigger } from '../../core/request.ts';
 import { composeGrammar } from '../../grammar/convert.ts';
 import { literal } from '../../grammar/gbnf.ts';
+import { prefixTree } from '../../grammar/prefix-tree.ts';
 import type { Tool } from '../messages.ts';
+import { remembered } from '../remembered.ts';
+import { argumentsOf } from './loosened.ts';
 
 /** How a call is spelled around its arguments; only formats whose arguments are JSON have a shape. */
 interface CallShape {
@@ -64,18 +67,33 @@ export function callGrammar(format: string, options: CallGrammarOptions): CallGr
   const { tools, parallel, before, answer } = options;
   const shape = shapes[format];
   if (!shape || tools.length === 0) return undefined;
-  const schemas = Object.fromEntries(tools.map(({ parameters }, index) => [`arguments-${index}`, parameters]));
-  const calls = tools.map(
-    ({ name }, index) => `${literal(shape.open(name))} arguments-${index} ${literal(shape.close)}`,
-  );
-  const call = `( ${calls.join(' | ')} )`;
-  const more = parallel ? `( ${literal(shape.between)} ${call} )*` : '';
-  const edge = (text: string) => (text === '' ? '' : literal(text));
-  const all = [edge(shape.first), call, more, edge(shape.last)].filter((part) => part !== '').join(' ');
-  const reply = answer === undefined ? all : `( ${all} | answer )`;
-  const named = answer === undefined ? schemas : { ...schemas, answer };
+  const { reply, rules } = rulesOf({ format, tools, parallel, answer });
   return {
-    gbnf: composeGrammar(`${before} ${reply}`.trim(), named),
+    gbnf: `root ::= ${`${before} ${reply}`.trim()}\n${rules}`,
     triggers: [{ type: 'word', text: shape.trigger }],
   };
 }
+
+interface RulesInput extends Omit<CallGrammarOptions, 'before'> {
+  readonly format: string;
+}
+
+/** The part that stays the same from turn to turn of a conversation, and that is large where the tools are many. */
+const rulesOf = remembered(8, ({ format, tools, parallel, answer }: RulesInput) => {
+  const shape = shapes[format] as CallShape;
+  const rule = (index: number) => `arguments-${index}`;
+  const schemas = Object.fromEntries(tools.map((tool, index) => [rule(index), argumentsOf(tool)]));
+  const call = prefixTree(
+    tools.map(({ name }, index) => ({ text: shape.open(name), follows: `${rule(index)} ${literal(shape.close)}` })),
+  );
+  const more = parallel ? `( ${literal(shape.between)} call )*` : '';
+  const edge = (text: string) => (text === '' ? '' : literal(text));
+  const all = [edge(shape.first), 'call', more, edge(shape.last)].filter((part) => part !== '').join(' ');
+  const { grammar } = composeGrammar(
+    '""',
+    { ...schemas, ...(answer === undefined ? {} : { answer: { schema: answer, mode: 'strict' } }) },
+    { rules: { call } },
+  );
+  const rules = grammar.slice(grammar.indexOf('\n') + 1);
+  return { reply: answer === undefined ? all : `( ${all} | answer )`, rules };
+});

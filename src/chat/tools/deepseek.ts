@@ -5,13 +5,16 @@ import { JsonBody } from './json-body.ts';
 /** V3 and R1 write a type before the name and a fence around the arguments, V3.1 neither. */
 const header = /^\s*(?:function<｜tool▁sep｜>)?\s*([^\s<`]+)(?:<｜tool▁sep｜>|\s*```json)\s*(?=\{)/;
 
+/** The type alone is no name. */
+const completed = (cut: string): string => (/^\s*function<｜tool▁sep｜>\s*$/.test(cut) ? cut : `${cut}{`);
+
 const format = blockFormat(
   {
     open: ['<｜tool▁call▁begin｜>'],
     close: ['<｜tool▁call▁end｜>'],
     dropped: ['<｜tool▁calls▁begin｜>', '<｜tool▁calls▁end｜>'],
   },
-  (writer) => new JsonBody(writer, { header }),
+  (writer) => new JsonBody(writer, { header, completed }),
 );
 
 /** `<｜tool▁call▁begin｜>function<｜tool▁sep｜>name`, a fence with the arguments, `<｜tool▁call▁end｜>`. */

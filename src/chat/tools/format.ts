@@ -6,8 +6,8 @@ export type ToolEvent = Extract<GenerationEvent, { type: 'text-delta' | 'tool-st
 
 export interface ToolReader {
   push(text: string): readonly ToolEvent[];
-  /** At the end of the reply, however it ended. */
-  finish(): readonly ToolEvent[];
+  /** At the end of the reply. What was `cut` off by a limit and had become a call by then ends in the middle of it. */
+  finish(cut: boolean): readonly ToolEvent[];
 }
 
 export interface ToolReaderOptions {

@@ -2,12 +2,14 @@ import { BlockReader, blockFormat } from './block-reader.ts';
 import type { ToolFormat } from './format.ts';
 import { JsonBody, type WholeCall } from './json-body.ts';
 
+const textMark = '<|"|>';
+
 /** Never matches: this is not JSON until the whole of it has been rewritten. */
 const header = /(?!)/;
 
 const format = blockFormat(
   { open: ['<|tool_call>'], close: ['<tool_call|>'], dropped: [] },
-  (writer) => new JsonBody(writer, { header, whole: readCall }),
+  (writer) => new JsonBody(writer, { header, whole: readCall, begun: readBeginning }),
 );
 
 /** Gemma 4: `<|tool_call>call:name{key:<|"|>text<|"|>,other:1}<tool_call|>`. */
@@ -27,10 +29,20 @@ function readCall(body: string): readonly WholeCall[] {
   }
 }
 
+/** Of a call that was cut off: its name, and its arguments as far as they go. */
+function readBeginning(body: string): WholeCall | undefined {
+  const found = /^\s*call:\s*([\w.-]+)\s*(\{[\s\S]*)$/.exec(body);
+  if (found?.[1] === undefined || found[2] === undefined) return undefined;
+  const given = found[2].replace(/<(?:\|(?:"\|?)?)?$/, '');
+  const open = given.split(textMark).length % 2 === 0;
+  const json = asJson(given);
+  return { name: found[1], json: open ? json.slice(0, -1) : json };
+}
+
 /** Texts stand between marks of their own, so every other part is free of them and its keys can be quoted. */
 function asJson(object: string): string {
   return object
-    .split('<|"|>')
+    .split(textMark)
     .map((part, index) => (index % 2 === 1 ? JSON.stringify(part) : quoteKeys(part)))
     .join('');
 }

@@ -5,6 +5,7 @@ import { TaggedBody, type TaggedBodyShape } from './tagged-body.ts';
 const shape: TaggedBodyShape = {
   header: /^\s*([\w.:-]+)\s*(?:\n|(?=<arg_key>))/,
   parameter: /^\s*<arg_key>\s*([\s\S]*?)\s*<\/arg_key>\s*<arg_value>([\s\S]*?)<\/arg_value>/,
+  begun: /^\s*<arg_key>\s*([\s\S]*?)\s*<\/arg_key>\s*<arg_value>([\s\S]*)$/,
   trimValue: (value) => value,
 };
 

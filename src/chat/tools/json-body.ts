@@ -9,6 +9,10 @@ export interface JsonBodyShape {
   readonly knownNames?: ReadonlySet<string>;
   /** Reads a block whose parts came in an order that could not be reported as they came. */
   readonly whole?: (body: string) => readonly WholeCall[];
+  /** What a header that was cut off behind the name would have become, for formats in which more than `{` may be missing. */
+  readonly completed?: (header: string) => string;
+  /** Reads the beginning of a body that is no JSON before all of it has been rewritten; its arguments are cut off too. */
+  readonly begun?: (body: string) => WholeCall | undefined;
 }
 
 export interface WholeCall {
@@ -60,10 +64,11 @@ export class JsonBody implements Body {
     return text.slice(length);
   }
 
-  end(): { calls: number; leftover: string } {
+  end(cut: boolean): { calls: number; leftover: string } {
     if (this.insideArguments) this.#closeCall();
     const left = this.#buffer;
     this.#buffer = '';
+    if (cut && this.#endsInHeader(left)) return { calls: this.#calls, leftover: '' };
     if (this.#calls > 0) return { calls: this.#calls, leftover: punctuation.test(left) ? '' : left };
     const whole = (this.#shape.whole?.(left) ?? []).filter(({ name }) => this.#isKnown(name));
     for (const { name, json } of whole) this.#writer.whole(name, json);
@@ -80,6 +85,20 @@ export class JsonBody implements Body {
     this.#calls += 1;
     this.#writer.start(name);
     return rest;
+  }
+
+  /** A call whose name is known, and of its arguments nothing. */
+  #endsInHeader(left: string): boolean {
+    const begun = this.#shape.begun?.(left);
+    const name = begun?.name ?? this.#shape.header.exec(this.#completed(left))?.[1];
+    if (name === undefined || !this.#isKnown(name)) return false;
+    this.#calls += 1;
+    this.#writer.whole(name, begun?.json ?? '');
+    return true;
+  }
+
+  #completed(left: string): string {
+    return this.#shape.completed?.(left) ?? `${left}{`;
   }
 
   #closeCall(): void {

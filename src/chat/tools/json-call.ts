@@ -4,7 +4,12 @@ import type { JsonBodyShape, WholeCall } from './json-body.ts';
 const header =
   /^(?:[\s,;[\]}`]|"(?:id|type|tool_call_id)"\s*:\s*"[^"]*")*\{\s*(?:"(?:id|type|tool_call_id)"\s*:\s*"[^"]*"\s*,\s*)*(?:"function"\s*:\s*\{\s*)?"(?:name|tool_name)"\s*:\s*"([^"\\]+)"\s*,\s*"(?:arguments|parameters)"\s*:\s*(?=\{)/;
 
-export const jsonCalls: JsonBodyShape = { header, whole: wholeCalls };
+export const jsonCalls: JsonBodyShape = { header, whole: wholeCalls, completed: completedCall };
+
+/** Behind the name there may be part of the next key. */
+export function completedCall(cut: string): string {
+  return `${cut.replace(/,\s*(?:"[a-z]*"?\s*:?\s*)?$/, '')}, "arguments": {`;
+}
 
 /** For arguments that stand before the name, or that are themselves a text of JSON. */
 function wholeCalls(body: string): readonly WholeCall[] {

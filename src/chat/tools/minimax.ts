@@ -5,6 +5,7 @@ import { TaggedBody, type TaggedBodyShape } from './tagged-body.ts';
 const shape: TaggedBodyShape = {
   header: /^\s*"?([^\s<>"]+)"?\s*>/,
   parameter: /^\s*<parameter name="?([^">]+)"?\s*>([\s\S]*?)<\/parameter>/,
+  begun: /^\s*<parameter name="?([^">]+)"?\s*>([\s\S]*)$/,
   trimValue: (value) => value,
 };
 

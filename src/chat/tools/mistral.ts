@@ -2,7 +2,7 @@ import { BlockReader, blockFormat } from './block-reader.ts';
 import type { CallWriter } from './call-writer.ts';
 import type { ToolFormat } from './format.ts';
 import { JsonBody } from './json-body.ts';
-import { jsonCalls } from './json-call.ts';
+import { completedCall, jsonCalls } from './json-call.ts';
 
 /** The newer manner names the tool in plain text, the older one writes a list; both follow the same tag. */
 const header = new RegExp(
@@ -10,8 +10,13 @@ const header = new RegExp(
 );
 
 const format = blockFormat({ open: ['[TOOL_CALLS]'], close: [], dropped: [] }, (writer: CallWriter) => {
-  return new JsonBody(writer, { ...jsonCalls, header });
+  return new JsonBody(writer, { ...jsonCalls, header, completed });
 });
+
+/** In plain text a name is known to be whole by the tag behind it. */
+function completed(cut: string): string {
+  return /\[ARGS\]\s*$/.test(cut) ? `${cut}{` : completedCall(cut);
+}
 
 /** `[TOOL_CALLS]name[ARGS]{…}`, and `[TOOL_CALLS][{"name": …, "arguments": {…}, "id": …}]` before Tekken v11. */
 export const mistral: ToolFormat = {

@@ -5,6 +5,7 @@ import { TaggedBody, type TaggedBodyShape } from './tagged-body.ts';
 const shape: TaggedBodyShape = {
   header: /^\s*([^\s<>]+)>/,
   parameter: /^\s*<parameter=([^>]+)>([\s\S]*?)<\/parameter>/,
+  begun: /^\s*<parameter=([^>]+)>([\s\S]*)$/,
   trimValue: (value) => value.replace(/^\n/, '').replace(/\n$/, ''),
 };
 

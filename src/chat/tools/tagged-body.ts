@@ -7,6 +7,8 @@ export interface TaggedBodyShape {
   readonly header: RegExp;
   /** Matches one whole parameter: its name, and its value. */
   readonly parameter: RegExp;
+  /** Matches a parameter of which the end is missing, in the same way. */
+  readonly begun: RegExp;
   /** What models put around a value for looks. */
   readonly trimValue: (value: string) => string;
 }
@@ -44,13 +46,22 @@ export class TaggedBody implements Body {
     return text;
   }
 
-  end(): { calls: number; leftover: string } {
+  end(cut: boolean): { calls: number; leftover: string } {
     // A call without parameters may have nothing behind its name but the end tag.
-    if (this.#name === undefined) this.push('\n');
-    if (this.#name === undefined) return { calls: 0, leftover: this.#buffer.slice(0, -1) };
+    if (this.#name === undefined && !cut) this.push('\n');
+    if (this.#name !== undefined && cut) return this.#cutOff();
+    if (this.#name === undefined) return { calls: 0, leftover: cut ? this.#buffer : this.#buffer.slice(0, -1) };
     this.#writer.json(this.#parameters === 0 ? '{}' : '}');
     this.#writer.end();
     return { calls: 1, leftover: this.#buffer.trim() };
+  }
+
+  /** What there is of a parameter is told, and neither it nor the arguments are closed. */
+  #cutOff(): { calls: number; leftover: string } {
+    const [, key, value = ''] = this.#shape.begun.exec(this.#buffer) ?? [];
+    if (key !== undefined) this.#writeBeginning(key, this.#shape.trimValue(value.replace(/<[^<>]*$/, '')));
+    this.#writer.end();
+    return { calls: 1, leftover: '' };
   }
 
   #readName(): boolean {
@@ -63,9 +74,19 @@ export class TaggedBody implements Body {
   }
 
   #writeParameter(key: string, value: string): void {
+    this.#writer.json(`${this.#opening(key)}${valueJson(value, this.#typeOf(key))}`);
+  }
+
+  #writeBeginning(key: string, value: string): void {
+    const type = this.#typeOf(key);
+    const bare = type !== undefined && type !== 'string';
+    this.#writer.json(`${this.#opening(key)}${bare ? value.trim() : JSON.stringify(value).slice(0, -1)}`);
+  }
+
+  #opening(key: string): string {
     const opening = this.#parameters === 0 ? '{' : ',';
     this.#parameters += 1;
-    this.#writer.json(`${opening}${JSON.stringify(key)}:${valueJson(value, this.#typeOf(key))}`);
+    return `${opening}${JSON.stringify(key)}:`;
   }
 
   #typeOf(key: string): unknown {

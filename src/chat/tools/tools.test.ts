@@ -10,16 +10,16 @@ const tools: readonly Tool[] = [
   { name: 'wait', parameters: {} },
 ];
 
-function events(format: ToolFormat, pieces: readonly string[]): readonly ToolEvent[] {
+function events(format: ToolFormat, pieces: readonly string[], cut = false): readonly ToolEvent[] {
   let number = 0;
   const reader = format.create({ tools, newId: () => `call_${++number}` });
-  return [...pieces.flatMap((piece) => reader.push(piece)), ...reader.finish()];
+  return [...pieces.flatMap((piece) => reader.push(piece)), ...reader.finish(cut)];
 }
 
-function read(format: ToolFormat, pieces: readonly string[]) {
+function read(format: ToolFormat, pieces: readonly string[], cut = false) {
   const calls: { name: string; json: string; ended: boolean }[] = [];
   let text = '';
-  for (const event of events(format, pieces)) {
+  for (const event of events(format, pieces, cut)) {
     if (event.type === 'text-delta') text += event.text;
     else if (event.type === 'tool-start') calls[event.index] = { name: event.name, json: '', ended: false };
     else {
@@ -30,6 +30,11 @@ function read(format: ToolFormat, pieces: readonly string[]) {
     }
   }
   return { text, calls: calls.map(({ name, json, ended }) => [name, parse(json), ended]) };
+}
+
+/** Without the spaces that models put between the parts. */
+function compact(json: unknown): string {
+  return typeof json === 'string' ? json.replace(/\s/g, '') : JSON.stringify(json);
 }
 
 function parse(json: string): unknown {
@@ -176,14 +181,30 @@ describe.each(toolFormats.map((format) => ({ name: format.name, format })))('$na
   test('lets a plain answer through as it comes', () => {
     const reader = format.create({ tools, newId: () => '' });
     expect(reader.push('Blue,')).toEqual([{ type: 'text-delta', text: 'Blue,' }]);
-    expect([...reader.push(' I say. \n'), ...reader.finish()].map((event) => 'text' in event && event.text)).toEqual([
-      ' I say.',
-      ' \n',
-    ]);
+    expect(
+      [...reader.push(' I say. \n'), ...reader.finish(false)].map((event) => 'text' in event && event.text),
+    ).toEqual([' I say.', ' \n']);
   });
 
   test.skipIf(bare)('keeps the text before a call, without the space between', () => {
     expect(read(format, ['Let me see.\n\n', one])).toEqual(look('Let me see.'));
+  });
+
+  test('has told a call as far as it goes wherever the limit cuts it off, and shows no half of it as text', () => {
+    for (let length = one.indexOf('look') + 'look'.length + 12; length < one.length; length += 1) {
+      const { text, calls } = read(format, [one.slice(0, length)], true);
+      expect([text, calls.map(([called]) => called)], one.slice(0, length)).toEqual(['', ['look']]);
+      expect('{"at":"sky"}'.startsWith(compact(calls[0]?.[1])), JSON.stringify(calls)).toBe(true);
+    }
+  });
+
+  test('loses nothing of a reply that is cut off before a call has its name', () => {
+    for (let length = 0; length <= one.indexOf('look') + 2; length += 1) {
+      const beginning = one.slice(0, length);
+      const { text, calls } = read(format, [`Hm.${beginning}`], true);
+      expect(calls).toEqual([]);
+      expect(text.startsWith('Hm.')).toBe(true);
+    }
   });
 
   test('does not care how the reply is cut', () => {
@@ -220,9 +241,10 @@ describe('calls in JSON', () => {
   });
 
   test('that are cut off by the limit end where they are', () => {
-    expect(read(hermes, ['<tool_call>{"name": "look", "arguments": {"at": "s']).calls).toEqual([
-      ['look', '{"at": "s', true],
-    ]);
+    expect(read(hermes, ['<tool_call>{"name": "look", "arguments": {"at": "s'], true)).toEqual({
+      text: '',
+      calls: [['look', '{"at": "s', true]],
+    });
   });
 
   test('may carry their arguments as a text of JSON', () => {

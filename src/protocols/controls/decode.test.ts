@@ -91,7 +91,7 @@ test('a schema that nothing can be made of is refused with the reason', () => {
     throw new Error('too deep');
   };
   expect(() => decode({ grammar: {} }, { schemaToGrammar })).toThrow(
-    'grammar must be GBNF or a JSON schema that can be turned into it (too deep).',
+    'grammar must be a JSON schema that can be turned into a grammar (too deep).',
   );
 });
 

@@ -1,6 +1,7 @@
 import { AppError } from '../../core/errors.ts';
 import type { EndTokens, GenerationControls, GenerationRequest, Grammar, ReasoningBudget } from '../../core/request.ts';
 import type { JsonObject } from '../../http/body.ts';
+import { grammarOf } from '../output-schema.ts';
 import { decodeBias } from './bias.ts';
 import { isAbsent, isObject, readFlag, readInteger, readNumber, readText, readTexts } from './fields.ts';
 import { type AdapterDefaults, decodeSampling } from './sampling.ts';
@@ -13,7 +14,7 @@ export interface ControlParts {
   readonly contextSize: number;
   /** Whether a second, negative prompt may steer the text. */
   readonly guidance: boolean;
-  readonly adapter: AdapterDefaults;
+  readonly adapter: AdapterDefaults & { readonly maxTokens?: number };
   /** Throws when the schema cannot be expressed. */
   readonly schemaToGrammar: (schema: unknown) => string;
 }
@@ -71,6 +72,12 @@ export function limitTokens(
   return parts.maxTokensLimit > 0 ? Math.min(wanted, parts.maxTokensLimit) : wanted;
 }
 
+/** For chats, in which the adapter of the request or of the server says how long a reply is that leaves it open. */
+export function withAdapterLength(body: JsonObject, parts: ControlParts): ControlParts {
+  const length = readInteger(requestAdapter(body).max_length, parts.adapter.maxTokens ?? 0);
+  return length > 0 ? { ...parts, defaultMaxTokens: Math.trunc(length) } : parts;
+}
+
 /** One stop text or a list; a text is taken as it is even when it looks like a JSON array, unlike the other lists. */
 export function decodeStop(body: JsonObject, field: string): readonly string[] {
   const value = body[field];
@@ -90,7 +97,7 @@ function requestAdapter(body: JsonObject): JsonObject {
 
 function decodeGrammar(body: JsonObject, schemaToGrammar: ControlParts['schemaToGrammar']): Grammar | undefined {
   const schema = isObject(body.grammar) ? body.grammar : schemaInText(readText(body, 'grammar'));
-  const gbnf = schema === undefined ? readText(body, 'grammar') : convert(schema, schemaToGrammar);
+  const gbnf = schema === undefined ? readText(body, 'grammar') : grammarOf(schema, 'grammar', schemaToGrammar);
   if (gbnf.trim() === '') return undefined;
   return { gbnf, retainState: readFlag(body, 'grammar_retain_state', false) };
 }
@@ -101,17 +108,6 @@ function schemaInText(text: string): unknown {
     return JSON.parse(text);
   } catch {
     return undefined;
-  }
-}
-
-function convert(schema: unknown, schemaToGrammar: ControlParts['schemaToGrammar']): string {
-  try {
-    return schemaToGrammar(schema);
-  } catch (error) {
-    if (error instanceof AppError) throw error;
-    const reason = error instanceof Error ? error.message : String(error);
-    const expected = `GBNF or a JSON schema that can be turned into it (${reason})`;
-    throw new AppError('invalid-field', { field: 'grammar', expected }, { cause: error });
   }
 }
 

@@ -61,5 +61,5 @@ test('a schema that nothing can be made of is refused with the reason, in whatev
     'json_schema must be a JSON schema that can be turned into a grammar (too deep).',
   );
   const own = new AppError('invalid-field', { field: 'json_schema.a', expected: 'less' });
-  expect(() => decodeGrammar({ json_schema: {} }, undefined, failing(own))).toThrow('json_schema.a must be less.');
+  expect(() => decodeGrammar({ json_schema: {} }, undefined, failing(own))).toThrow('json_schema must be less.');
 });

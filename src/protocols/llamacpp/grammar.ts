@@ -2,6 +2,7 @@ import { AppError } from '../../core/errors.ts';
 import type { Grammar } from '../../core/request.ts';
 import type { JsonObject } from '../../http/body.ts';
 import { isAbsent, isObject, readFlag } from '../controls/fields.ts';
+import { grammarOf } from '../output-schema.ts';
 import { decodeTriggers } from './triggers.ts';
 
 /** `given` is what `grammar` said; `json_schema` is the other way to say it, and both together contradict each other. */
@@ -22,12 +23,5 @@ function fromSchema(
 ): Grammar {
   if (given) throw new AppError('invalid-field', { field: 'json_schema', expected: 'absent where there is a grammar' });
   if (!isObject(schema)) throw new AppError('invalid-field', { field: 'json_schema', expected: 'a JSON schema' });
-  try {
-    return { gbnf: schemaToGrammar(schema), retainState: false };
-  } catch (error) {
-    if (error instanceof AppError) throw error;
-    const reason = error instanceof Error ? error.message : String(error);
-    const expected = `a JSON schema that can be turned into a grammar (${reason})`;
-    throw new AppError('invalid-field', { field: 'json_schema', expected }, { cause: error });
-  }
+  return { gbnf: grammarOf(schema, 'json_schema', schemaToGrammar), retainState: false };
 }

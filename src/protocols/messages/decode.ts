@@ -4,7 +4,7 @@ import type { GenerationControls } from '../../core/request.ts';
 import type { JsonObject } from '../../http/body.ts';
 import { limitTokens } from '../controls/decode.ts';
 import { isAbsent, limitedTexts, readText } from '../controls/fields.ts';
-import { type DialectParts, dialectControls } from '../dialect.ts';
+import { chatParts, type DialectParts, dialectControls } from '../dialect.ts';
 import { Attachments } from '../media.ts';
 import { decodeConversation } from './conversation.ts';
 import { optional, readCount, readFinite, readList, readString } from './readers.ts';
@@ -21,7 +21,8 @@ export interface Decoded {
   readonly passed: readonly string[];
 }
 
-export function decode(body: JsonObject, parts: DialectParts): Decoded {
+export function decode(body: JsonObject, own: DialectParts): Decoded {
+  const parts = chatParts(own, body);
   optional(body.model, 'model', readString);
   refuseStored(body);
   const passed: string[] = [];
@@ -39,7 +40,7 @@ export function decode(body: JsonObject, parts: DialectParts): Decoded {
     continueAssistantTurn: true,
     toolChoice,
     parallelToolCalls,
-    output: decodeOutput(body),
+    output: decodeOutput(body, parts.controlParts().schemaToGrammar),
     reasoning: { effort: thinking ? thinking.effort : nativeEffort(body), separate: true },
     templateVariables: thinking?.variables ?? {},
     memory: readText(body, 'memory'),

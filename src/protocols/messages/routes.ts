@@ -7,9 +7,11 @@ import { type Call, type Endpoint, type Headers, json, type Reply } from '../../
 import { standingComment } from '../../http/notices.ts';
 import { sseHeaders } from '../../http/sse.ts';
 import { readFlag } from '../controls/fields.ts';
-import { type DialectParts, droppedHeader, noticeHeaders, streamReply } from '../dialect.ts';
+import { type DialectParts, droppedHeader, noticeHeaders, streamReply, withIgnored } from '../dialect.ts';
 import { uncountedHeaders, withMedia } from '../media.ts';
 import { ticketFor } from '../ticket.ts';
+import { loosenedHeader } from '../tools.ts';
+import { unheededThinking } from '../unheeded-thinking.ts';
 import { decode } from './decode.ts';
 import { encodeStream, ping } from './encode.ts';
 import type { ReplyFacts } from './ending.ts';
@@ -58,7 +60,9 @@ async function answer(call: Call, parts: MessagesParts): Promise<Reply> {
   const request = await withMedia(asked, attachments, { ...parts, signal: call.signal });
   const { stop, maxTokens } = request.controls;
   const facts: ReplyFacts = { id: parts.newId('msg_'), model: parts.modelName(), stop, maxTokens };
-  const headers = replyHeaders(body, createFidelity, passed, parts);
+  const unheeded = await unheededThinking(body, request, parts.chat);
+  const told = withIgnored(replyHeaders(body, createFidelity, passed, parts), unheeded);
+  const headers = { ...told, ...loosenedHeader(request) };
   const ticket = ticketFor(call, body);
   const reply = parts.chat.reply(request, ticket);
   const events = warmUp ? withoutReply(reply) : reply;

@@ -2,6 +2,7 @@ import type { OutputFormat } from '../../chat/request.ts';
 import type { ReasoningBudget } from '../../core/request.ts';
 import type { JsonObject } from '../../http/body.ts';
 import { reasoningControl } from '../dialect.ts';
+import { type SchemaToGrammar, schemaOutput } from '../output-schema.ts';
 import { oneOf, optional, readCount, readObject } from './readers.ts';
 
 export interface ThinkingWishes {
@@ -37,13 +38,13 @@ function control(level: string | undefined, tokens: number | undefined): Omit<Th
 const readFormat = oneOf('json_schema');
 
 /** `output_format` is the older name. */
-export function decodeOutput(body: JsonObject): OutputFormat {
+export function decodeOutput(body: JsonObject, schemaToGrammar: SchemaToGrammar): OutputFormat {
   const older = optional(body.output_format, 'output_format', readObject);
   const format = optional(outputConfig(body).format, 'output_config.format', readObject) ?? older;
   if (!format) return { type: 'text' };
   const field = format === older ? 'output_format' : 'output_config.format';
   readFormat(format.type, `${field}.type`);
-  return { type: 'schema', schema: readObject(format.schema, `${field}.schema`) };
+  return schemaOutput(readObject(format.schema, `${field}.schema`), `${field}.schema`, schemaToGrammar);
 }
 
 function outputConfig(body: JsonObject): JsonObject {

@@ -2,13 +2,19 @@ import type { Tool } from '../../chat/messages.ts';
 import type { ToolChoice } from '../../chat/request.ts';
 import type { JsonObject } from '../../http/body.ts';
 import { isAbsent } from '../controls/fields.ts';
+import { refuseTwins } from '../tools.ts';
 import type { Pass } from './blocks.ts';
 import { clientTool } from './client-tools.ts';
 import { oneOf, optional, readBoolean, readList, readName, readObject, readString } from './readers.ts';
 
 export function decodeTools(body: JsonObject, pass: Pass): readonly Tool[] {
   const entries = optional(body.tools, 'tools', readList) ?? [];
-  return entries.flatMap((entry, index) => decodeTool(entry, `tools[${index}]`, pass));
+  const tools = entries.flatMap((entry, index) => decodeTool(entry, `tools[${index}]`, pass));
+  refuseTwins(
+    tools.map(({ name }) => name),
+    'tools',
+  );
+  return tools;
 }
 
 /** A tool that only the original service can run (web search, code execution) is left out, and the client is told. */

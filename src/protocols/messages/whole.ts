@@ -1,5 +1,6 @@
 import { AppError } from '../../core/errors.ts';
 import { type GenerationEvent, unreachable } from '../../core/events.ts';
+import { partialObject } from '../partial-json.ts';
 import { ending, type Finish, type ReplyFacts, type Start, usageOf } from './ending.ts';
 
 export interface WholeReply {
@@ -82,18 +83,9 @@ function messageOf(
   };
 }
 
+/** Of a call that was cut off there is what its arguments begin with; the reason of the end tells that it was. */
 function contentOf(block: ContentBlock): object {
   if (block.type !== 'tool_use') return block;
   const { type, id, name, json } = block;
-  return { type, id, name, input: inputOf(json) };
-}
-
-/** A call that was cut off has no arguments that could be used; the reason of the end tells that it was. */
-function inputOf(json: string): object {
-  try {
-    const input: unknown = JSON.parse(json);
-    return typeof input === 'object' && input !== null && !Array.isArray(input) ? input : {};
-  } catch {
-    return {};
-  }
+  return { type, id, name, input: partialObject(json) };
 }

@@ -3,6 +3,7 @@ import { AppError, asAppError } from '../../core/errors.ts';
 import type { GenerationEvent } from '../../core/events.ts';
 import type { GenerationRequest, Ticket } from '../../core/request.ts';
 import type { AbortOutcome, Performance, TextModel, TextService, TextState } from '../../core/text-service.ts';
+import { schemaToGrammar as convert } from '../../grammar/convert.ts';
 import type { Call, Reply } from '../../http/call.ts';
 import { router } from '../../http/router.ts';
 import { type NativeParts, nativeEndpoints } from './routes.ts';
@@ -350,6 +351,26 @@ test('a schema that cannot be converted is no success, and says why', async () =
   );
   expect(reply.status).toBe(200);
   expect(await jsonOf(reply)).toEqual({ result: '', success: false, error: 'no such type' });
+});
+
+test.each([
+  [{ schema: 5 }],
+  [{ schema: 'text' }],
+  [{ schema: null }],
+  [{ schema: [] }],
+  [{ schema: { type: 'text' } }],
+  [{ schema: { not: {} } }],
+  [{ schema: { $ref: '#/nowhere' } }],
+  [{ multipleOf: 0.5 }],
+])('%j is no schema that a grammar can follow', async (body) => {
+  const reply = await ask(
+    parts(fakeService({}).service, { schemaToGrammar: convert }),
+    'POST',
+    '/api/extra/json_to_grammar',
+    body,
+  );
+  expect(reply.status).toBe(200);
+  expect(await jsonOf(reply)).toEqual({ result: '', success: false, error: expect.stringContaining('schema must be') });
 });
 
 test('shutting down works from this machine and only where it was allowed', async () => {

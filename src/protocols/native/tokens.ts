@@ -1,7 +1,7 @@
 import type { TextService } from '../../core/text-service.ts';
 import { type JsonObject, jsonObject } from '../../http/body.ts';
 import { type Call, type Endpoint, json, type Reply } from '../../http/call.ts';
-import { isAbsent, isObject, readFlag, readText } from '../controls/fields.ts';
+import { isAbsent, readFlag, readText } from '../controls/fields.ts';
 import { nativeFamily } from './errors.ts';
 
 export interface TokenParts {
@@ -60,8 +60,9 @@ async function joinTokens(call: Call, service: TextService): Promise<Reply> {
 }
 
 function makeGrammar(call: Call, schemaToGrammar: TokenParts['schemaToGrammar']): Reply {
-  const schema = readInput(call, (body) => (isObject(body.schema) ? body.schema : body));
-  if (!schema) return json({ result: '', success: false }, 400);
+  const body = readInput(call, (sent) => sent);
+  if (!body) return json({ result: '', success: false }, 400);
+  const schema = Object.hasOwn(body, 'schema') ? body.schema : body;
   try {
     return json({ result: schemaToGrammar(schema), success: true });
   } catch (error) {

@@ -4,8 +4,9 @@ import { AppError } from '../../core/errors.ts';
 import type { GenerationControls, GenerationRequest } from '../../core/request.ts';
 import type { JsonObject } from '../../http/body.ts';
 import { isAbsent, isObject, readFlag, readText } from '../controls/fields.ts';
-import { type DialectParts, dialectControls } from '../dialect.ts';
+import { chatParts, type DialectParts, dialectControls } from '../dialect.ts';
 import { Attachments } from '../media.ts';
+import { schemaOutput } from '../output-schema.ts';
 import { renderGoTemplate, usesSuffix } from './go-template.ts';
 import { decodeImages, decodeMessages } from './messages.ts';
 import { optionControls, readOptions } from './options.ts';
@@ -24,12 +25,13 @@ export function fieldsOf(sent: JsonObject, parts: Pick<DialectParts, 'applyDefau
   return { body: parts.applyDefaults(sent), settings: parts.applyDefaults({ ...sent, ...options }) };
 }
 
-export function decodeChat({ body, settings }: Fields, parts: DialectParts): ChatRequest {
+export function decodeChat({ body, settings }: Fields, own: DialectParts): ChatRequest {
+  const parts = chatParts(own, settings);
   const { controls, thinking } = decodeShared({ body, settings }, parts);
   const attachments = newAttachments(parts);
   const messages = decodeMessages(body.messages, attachments);
   const media = attachments.inline();
-  return chatRequest(body, controls, thinking, { messages, media, tools: decodeTools(body.tools) });
+  return chatRequest(body, controls, thinking, { messages, media, tools: decodeTools(body.tools) }, parts);
 }
 
 /** Everything comes along in base64 here; an address is none. */
@@ -43,7 +45,8 @@ export type Completion =
   | { readonly type: 'plain'; readonly request: GenerationRequest; readonly returnsContext: boolean };
 
 /** `earlier` is the text of the `context` that the request carries. */
-export function decodeCompletion({ body, settings }: Fields, parts: DialectParts, earlier: string): Completion {
+export function decodeCompletion({ body, settings }: Fields, own: DialectParts, earlier: string): Completion {
+  const parts = readFlag(body, 'raw', false) ? own : chatParts(own, settings);
   const attachments = newAttachments(parts);
   const images = decodeImages(body.images, 'images', attachments);
   const media = attachments.inline();
@@ -67,7 +70,7 @@ export function decodeCompletion({ body, settings }: Fields, parts: DialectParts
   const { controls, thinking } = decodeShared({ body, settings }, parts);
   if (raw || template !== '') {
     const rendered = raw ? prompt : renderGoTemplate(template, { System: system, Prompt: prompt, Suffix: suffix });
-    const grammar = plainGrammar(decodeFormat(body), parts) ?? controls.grammar;
+    const grammar = plainGrammar(decodeFormat(body, parts), parts) ?? controls.grammar;
     // Without a place in the text the media stand in front of it.
     const own = { grammar, media, reasoning: thinking.budget };
     const request = { ...controls, ...own, prompt: earlier + rendered, memory: '' };
@@ -77,7 +80,7 @@ export function decodeCompletion({ body, settings }: Fields, parts: DialectParts
     ...(system === '' ? [] : [{ role: 'system' as const, content: text(system) }]),
     { role: 'user' as const, content: [...images, ...text(prompt)] },
   ];
-  const request = chatRequest(body, controls, thinking, { messages, media, tools: [] });
+  const request = chatRequest(body, controls, thinking, { messages, media, tools: [] }, parts);
   return { type: 'chat', request: { ...request, memory: earlier } };
 }
 
@@ -95,8 +98,9 @@ function chatRequest(
   controls: GenerationControls,
   thinking: Thinking,
   conversation: ChatRequest['conversation'],
+  parts: DialectParts,
 ): ChatRequest {
-  const output = decodeFormat(body);
+  const output = decodeFormat(body, parts);
   return {
     conversation,
     continueAssistantTurn: true,
@@ -143,10 +147,10 @@ function decodeLogprobs(body: JsonObject): number | undefined {
   return readFlag(body, 'logprobs', false) ? Number(top) : undefined;
 }
 
-function decodeFormat({ format }: JsonObject): OutputFormat {
+function decodeFormat({ format }: JsonObject, parts: DialectParts): OutputFormat {
   if (isAbsent(format) || format === '') return { type: 'text' };
   if (format === 'json') return { type: 'json' };
-  if (isObject(format)) return { type: 'schema', schema: format };
+  if (isObject(format)) return schemaOutput(format, 'format', parts.controlParts().schemaToGrammar);
   throw new AppError('invalid-field', { field: 'format', expected: '"json" or a JSON schema' });
 }
 

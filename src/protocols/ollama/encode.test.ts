@@ -99,7 +99,7 @@ test('a call comes whole in one line, its arguments as an object, and the reason
 });
 
 test.each([[[{ type: 'tool-end', index: 0 } as GenerationEvent]], [[]]])(
-  'a call that was cut off is shown as text, closed (%j) or not',
+  'a call that was cut off is left out with a warning, closed (%j) or not',
   async (end) => {
     const events: GenerationEvent[] = [
       startEvent(),
@@ -109,14 +109,52 @@ test.each([[[{ type: 'tool-end', index: 0 } as GenerationEvent]], [[]]])(
       finishEvent({ reason: 'length', timings }),
     ];
     const lines = await linesOf(events, chatShape);
-    expect(lines[0]).toContain('"content":"{\\"city\\":\\"Par"');
-    expect(lines[1]).toContain('"done_reason":"length"');
+    const warning = 'A call of f was cut off before its arguments were whole, so it is left out.';
+    expect(lines.map((line) => JSON.parse(line))).toMatchObject([
+      { message: { content: '' }, done: true, done_reason: 'length', warnings: [warning] },
+    ]);
     expect((await encodeWhole(play(events), chatShape, facts)).body).toMatchObject({
-      message: { content: '{"city":"Par' },
+      message: { role: 'assistant', content: '' },
       done_reason: 'length',
+      warnings: [warning],
     });
   },
 );
+
+test('a call before one that was cut off is still told', async () => {
+  const events: GenerationEvent[] = [
+    startEvent(),
+    { type: 'tool-start', index: 0, id: 'call_1', name: 'f' },
+    { type: 'tool-delta', index: 0, json: '{"city":"Paris"}' },
+    { type: 'tool-end', index: 0 },
+    { type: 'tool-start', index: 1, id: 'call_2', name: 'f' },
+    { type: 'tool-delta', index: 1, json: '{"ci' },
+    { type: 'tool-end', index: 1 },
+    finishEvent({ reason: 'length', timings }),
+  ];
+  const calls = [{ id: 'call_1', function: { index: 0, name: 'f', arguments: { city: 'Paris' } } }];
+  const lines = (await linesOf(events, chatShape)).map((line) => JSON.parse(line));
+  expect(lines[0].message.tool_calls).toEqual(calls);
+  expect(lines[1]).toMatchObject({ done: true, done_reason: 'length', message: { content: '' } });
+  const { body } = await encodeWhole(play(events), chatShape, facts);
+  expect(body).toMatchObject({ message: { content: '', tool_calls: calls }, done_reason: 'length' });
+});
+
+test('arguments that are no object, in a call that nothing cut off, are text', async () => {
+  const events: GenerationEvent[] = [
+    startEvent(),
+    { type: 'tool-start', index: 0, id: 'call_1', name: 'f' },
+    { type: 'tool-delta', index: 0, json: '{"city": Paris}' },
+    { type: 'tool-end', index: 0 },
+    finishEvent({ timings }),
+  ];
+  const [first] = await linesOf(events, chatShape);
+  expect(JSON.parse(first ?? '').message.content).toBe('{"city": Paris}');
+  expect((await encodeWhole(play(events), chatShape, facts)).body).toMatchObject({
+    message: { content: '{"city": Paris}' },
+    done_reason: 'stop',
+  });
+});
 
 test.each([
   ['stop', 'stop'],

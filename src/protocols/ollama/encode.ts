@@ -3,10 +3,12 @@ import { type GenerationEvent, type TokenLogprob, unreachable } from '../../core
 import type { ToolCall } from '../../core/fold.ts';
 import { spokenTokens } from '../spoken-tokens.ts';
 import {
+  cutOffWarning,
   doneReasons,
   encodeCall,
   encodeLogprobs,
   type Finish,
+  isCut,
   metrics,
   type ReplyFacts,
   timestamp,
@@ -36,11 +38,18 @@ export async function* encodeStream(
 
   function closeCall(index: number): string {
     const call = calls.get(index);
+    const whole = call && shape.calls && encodeCall(index, call);
+    if (!whole || !shape.calls) return '';
     calls.delete(index);
-    if (!call) return '';
-    const whole = shape.calls ? encodeCall(index, call) : undefined;
-    // A call that was cut off in its middle is no call: what there is of it is shown as the text that it is.
-    return piece(whole && shape.calls ? shape.calls(JSON.stringify([whole])) : shape.text(call.json));
+    return piece(shape.calls(JSON.stringify([whole])));
+  }
+
+  /** Calls that are not whole: text where something else was written in their place, or cut off by the limit. */
+  function leftCalls(cut: boolean): string {
+    const left = [...calls.values()];
+    calls.clear();
+    if (cut && left.length > 0) warnings.push(...left.map(cutOffWarning));
+    return cut ? '' : left.map(({ json }) => piece(shape.text(json))).join('');
   }
 
   async function lastLine(finish: Finish): Promise<string> {
@@ -88,6 +97,7 @@ export async function* encodeStream(
           break;
         case 'finish':
           for (const index of [...calls.keys()]) yield closeCall(index);
+          yield leftCalls(isCut(event.reason));
           yield await lastLine(event);
           return;
         case 'error':

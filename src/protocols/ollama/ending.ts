@@ -58,6 +58,15 @@ export function encodeCall(index: number, { id, name, json }: ToolCall): object 
   return given && { id, function: { index, name, arguments: given } };
 }
 
+/** Calls are whole here or not there: of one that its limit has cut off there is nothing but the warning. */
+export function cutOffWarning({ name }: ToolCall): string {
+  return `A call of ${name} was cut off before its arguments were whole, so it is left out.`;
+}
+
+export function isCut(reason: FinishReason): boolean {
+  return reason === 'length' || reason === 'aborted';
+}
+
 export function encodeLogprobs(tokens: readonly TokenLogprob[]): object[] {
   return tokens.map((token) => ({
     ...choice(token),

@@ -1,14 +1,17 @@
 import { mediumPlaceholder } from '../../chat/messages.ts';
+import type { ChatRequest } from '../../chat/request.ts';
 import { openedThinking } from '../../chat/thinking-tags.ts';
 import type { GenerationEvent } from '../../core/events.ts';
 import type { EndpointFidelity } from '../../core/fidelity.ts';
 import type { JsonObject } from '../../http/body.ts';
-import { type Call, type Endpoint, json, type Reply } from '../../http/call.ts';
+import { type Call, type Endpoint, type Headers, json, type Reply } from '../../http/call.ts';
 import { ndjsonHeaders } from '../../http/ndjson.ts';
 import { opened } from '../../http/patience.ts';
 import { readFlag, readText } from '../controls/fields.ts';
-import { type DialectParts, droppedAtStart, droppedHeader, noticeHeaders } from '../dialect.ts';
+import { type DialectParts, droppedAtStart, droppedHeader, noticeHeaders, withIgnored } from '../dialect.ts';
 import { ticketFor } from '../ticket.ts';
+import { loosenedHeader } from '../tools.ts';
+import { unheededThinking } from '../unheeded-thinking.ts';
 import { type Completion, decodeChat, decodeCompletion, decodeContext, type Fields, fieldsOf } from './decode.ts';
 import { encodeStream } from './encode.ts';
 import { type ReplyFacts, timestamp } from './ending.ts';
@@ -55,6 +58,9 @@ interface Work {
   readonly fidelity: EndpointFidelity;
   readonly facts: ReplyFacts;
   readonly keepAliveMs: number | undefined;
+  /** What is known of a chat only when it has been read. */
+  readonly unheeded?: readonly string[];
+  readonly loosened?: Headers;
 }
 
 function workFor(sent: JsonObject, call: Call, parts: GenerationParts, kind: Pick<Work, 'shape' | 'fidelity'>): Work {
@@ -91,7 +97,8 @@ async function answerGenerate(sent: JsonObject, call: Call, parts: GenerationPar
     completion.type === 'plain'
       ? parts.text.generate(completion.request, ticket)
       : parts.chat.reply(completion.request, ticket);
-  return reply(events, { ...work, facts: { ...work.facts, context } }, parts);
+  const noted = completion.type === 'chat' ? await withNotes(work, completion.request, parts) : work;
+  return reply(events, { ...noted, facts: { ...work.facts, context } }, parts);
 }
 
 /** The pictures of this request are gone by the next one, which may put its own in their places. */
@@ -116,7 +123,13 @@ async function answerChat(sent: JsonObject, call: Call, parts: GenerationParts):
     const { memory, prompt } = await parts.chat.render(request);
     return renderedOnly(work, memory + prompt);
   }
-  return reply(parts.chat.reply(request, ticketFor(call, body)), work, parts);
+  const noted = await withNotes(work, request, parts);
+  return reply(parts.chat.reply(request, ticketFor(call, body)), noted, parts);
+}
+
+async function withNotes(work: Work, request: ChatRequest, { chat }: GenerationParts): Promise<Work> {
+  const unheeded = await unheededThinking(work.fields.settings, request, chat);
+  return { ...work, unheeded, loosened: loosenedHeader(request) };
 }
 
 async function reply(events: AsyncIterable<GenerationEvent>, work: Work, parts: GenerationParts): Promise<Reply> {
@@ -124,7 +137,7 @@ async function reply(events: AsyncIterable<GenerationEvent>, work: Work, parts: 
   const over = (): void => {
     if (work.keepAliveMs !== undefined) parts.keepAlive?.(work.keepAliveMs);
   };
-  const notices = notice(work);
+  const notices = { ...withIgnored(notice(work), work.unheeded ?? []), ...work.loosened };
   if (readFlag(work.fields.body, 'stream', true)) {
     const begun = await opened(events, parts.startTimer).catch((error: unknown) => {
       over();

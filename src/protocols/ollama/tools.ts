@@ -1,13 +1,19 @@
 import type { Tool } from '../../chat/messages.ts';
 import { AppError } from '../../core/errors.ts';
 import { isAbsent, isObject } from '../controls/fields.ts';
+import { refuseTwins } from '../tools.ts';
 
 const noParameters = { type: 'object', properties: {} } as const;
 
 export function decodeTools(value: unknown): readonly Tool[] {
   if (isAbsent(value)) return [];
   if (!Array.isArray(value)) throw new AppError('invalid-field', { field: 'tools', expected: 'an array' });
-  return value.map((entry: unknown, index) => decodeTool(entry, `tools[${index}]`));
+  const tools = value.map((entry: unknown, index) => decodeTool(entry, `tools[${index}]`));
+  refuseTwins(
+    tools.map(({ name }) => name),
+    'tools',
+  );
+  return tools;
 }
 
 function decodeTool(entry: unknown, where: string): Tool {

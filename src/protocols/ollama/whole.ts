@@ -2,9 +2,11 @@ import type { GenerationEvent, TokenLogprob } from '../../core/events.ts';
 import { fold } from '../../core/fold.ts';
 import { spokenTokens } from '../spoken-tokens.ts';
 import {
+  cutOffWarning,
   doneReasons,
   encodeCall,
   encodeLogprobs,
+  isCut,
   metrics,
   type ReplyFacts,
   timestamp,
@@ -27,8 +29,11 @@ export async function encodeWhole(
   const generation = await fold(noted(events, tokens));
   const made = generation.toolCalls.map((call, index) => encodeCall(index, call));
   const calls = made.flatMap((call) => call ?? []);
-  const unreadable = generation.toolCalls.filter((_, index) => made[index] === undefined).map(({ json }) => json);
-  const { reasoning, warnings, usage, timings = unsaidFinish.timings, droppedTokens } = generation;
+  const left = generation.toolCalls.filter((_, index) => made[index] === undefined);
+  const cut = isCut(generation.reason);
+  const unreadable = cut ? [] : left.map(({ json }) => json);
+  const warnings = [...generation.warnings, ...(cut ? left.map(cutOffWarning) : [])];
+  const { reasoning, usage, timings = unsaidFinish.timings, droppedTokens } = generation;
   const context = facts.context && (await facts.context(generation));
   const now = facts.now();
   const body = {

@@ -2,9 +2,11 @@ import { refuseWithoutModel } from '../../core/model-error.ts';
 import { type JsonObject, jsonObject } from '../../http/body.ts';
 import { type Call, type Headers, json, type Reply } from '../../http/call.ts';
 import { commentFrame, sseHeaders } from '../../http/sse.ts';
-import { droppedHeader, noticeHeaders, streamReply } from '../dialect.ts';
+import { droppedHeader, headerList, noticeHeaders, streamReply, withIgnored } from '../dialect.ts';
 import { uncountedHeaders, withMedia } from '../media.ts';
 import { ticketFor } from '../ticket.ts';
+import { loosenedHeader } from '../tools.ts';
+import { unheededThinking } from '../unheeded-thinking.ts';
 import type { BackgroundRuns } from './background.ts';
 import { type DecodedRequest, type DecodeParts, decode } from './decode.ts';
 import { encodeStream, encodeWhole, type Session } from './encode.ts';
@@ -25,7 +27,8 @@ export async function create(call: Call, parts: CreateParts): Promise<Reply> {
     contextSize: parts.text.contextSize(),
   });
   const headers = {
-    ...notices(body, decoded),
+    ...withIgnored(notices(body, decoded), await unheededThinking(body, request, parts.chat)),
+    ...loosenedHeader(request),
     ...(droppedMessages > 0 ? { 'x-parley-dropped-messages': String(droppedMessages) } : {}),
   };
   const session = newSession(decoded, call, parts);
@@ -77,12 +80,7 @@ function newSession(decoded: DecodedRequest, call: Call, parts: DecodeParts): Se
 
 function notices(body: JsonObject, { skipped }: DecodedRequest): Headers {
   const fields = noticeHeaders(body, createFidelity)['x-parley-ignored'];
-  const told = [...(fields === undefined ? [] : [fields]), ...skipped].join(', ');
-  return told === '' ? {} : { 'x-parley-ignored': headerText(told) };
-}
-
-/** Kinds of items and tools are the client's own words, of any length and in any script. */
-function headerText(text: string): string {
-  const plain = text.replace(/[^\x20-\x7e]/g, '?');
-  return plain.length <= 1000 ? plain : `${plain.slice(0, 1000)}...`;
+  // Kinds of items and tools are the client's own words.
+  const told = headerList([...(fields === undefined ? [] : [fields]), ...skipped]);
+  return told === '' ? {} : { 'x-parley-ignored': told };
 }

@@ -6,7 +6,7 @@ import type { JsonObject } from '../../http/body.ts';
 import type { ResponseStore, StoredItem } from '../../store/responses.ts';
 import { decodeStop, limitTokens } from '../controls/decode.ts';
 import { clamp, isAbsent, readFlag, readInteger, readText } from '../controls/fields.ts';
-import { type DialectParts, dialectControls, reasoningControl } from '../dialect.ts';
+import { chatParts, type DialectParts, dialectControls, reasoningControl } from '../dialect.ts';
 import { Attachments } from '../media.ts';
 import { readConversation } from './conversation.ts';
 import {
@@ -44,7 +44,8 @@ export interface DecodedRequest {
   readonly skipped: readonly string[];
 }
 
-export function decode(body: JsonObject, parts: DecodeParts): DecodedRequest {
+export function decode(body: JsonObject, own: DecodeParts): DecodedRequest {
+  const parts = chatParts(own, body);
   refuseConversations(body);
   const previous = previousResponse(body, parts.store);
   const context = previous ? [...previous.context, ...previous.input, ...previous.output] : [];
@@ -59,7 +60,7 @@ export function decode(body: JsonObject, parts: DecodeParts): DecodedRequest {
   const instructions = optionalText(body, 'instructions');
   const include = decodeInclude(body);
   const reasoning = optionalObject(body, 'reasoning') ?? {};
-  const format = decodeFormat(body);
+  const format = decodeFormat(body, parts.controlParts().schemaToGrammar);
   const controls = decodeOwnControls(body, parts, include.logprobs);
   const { effort, budget } = decodeReasoning(body, reasoning);
   const parallel = optionalFlag(body, 'parallel_tool_calls') ?? true;

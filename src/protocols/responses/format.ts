@@ -1,5 +1,6 @@
 import type { OutputFormat } from '../../chat/request.ts';
 import type { JsonObject } from '../../http/body.ts';
+import { type SchemaToGrammar, schemaOutput } from '../output-schema.ts';
 import { invalid, optionalFlag, optionalObject, optionalText, optionalWord } from './fields.ts';
 
 /** What the answer must look like, and how the response object shows it again. */
@@ -9,7 +10,7 @@ export interface DecodedFormat {
   readonly verbosity: string;
 }
 
-export function decodeFormat(body: JsonObject): DecodedFormat {
+export function decodeFormat(body: JsonObject, schemaToGrammar: SchemaToGrammar): DecodedFormat {
   const wanted = optionalObject(body, 'text') ?? {};
   const verbosity = optionalText(wanted, 'verbosity', 'text') ?? 'medium';
   const format = optionalObject(wanted, 'format', 'text') ?? { type: 'text' };
@@ -24,7 +25,7 @@ export function decodeFormat(body: JsonObject): DecodedFormat {
       const description = optionalText(format, 'description', at) ?? null;
       const strict = optionalFlag(format, 'strict', at) ?? true;
       const echo = { type: 'json_schema', name, description, schema, strict };
-      return { output: { type: 'schema', schema }, echo, verbosity };
+      return { output: schemaOutput(schema, `${at}.schema`, schemaToGrammar), echo, verbosity };
     }
     default:
       return { output: { type: 'text' }, echo: { type: 'text' }, verbosity };

@@ -3,6 +3,7 @@ import type { ToolChoice } from '../../chat/request.ts';
 import { AppError } from '../../core/errors.ts';
 import type { JsonObject } from '../../http/body.ts';
 import { isAbsent, isObject } from '../controls/fields.ts';
+import { refuseTwins } from '../tools.ts';
 import {
   invalid,
   optionalFlag,
@@ -50,6 +51,7 @@ export function readTools(body: JsonObject): Toolbox {
   const offered = new Map<string, OfferedTool>();
   for (const { kind, name, namespace, description, parameters } of read) {
     const known = offered.has(name) && namespace !== undefined ? `${namespace}__${name}` : name;
+    refuseTwins([...offered.keys(), known], 'tools');
     const tool = { name: known, parameters, ...(description === undefined ? {} : { description }) };
     offered.set(known, { kind, name, namespace, tool });
   }

@@ -123,6 +123,7 @@ export function scriptedChat(script: Script, own: Partial<ChatService> = {}) {
     replies: (request, ticket, count) => Array.from({ length: count }, () => reply(request, ticket)),
     render: async () => ({ by: 'adapter', prompt: '', memory: '', stop: [], warnings: [] }),
     countTokens: async () => 42,
+    thinksAnyway: async () => false,
     ...own,
   };
   return { chat, asked };

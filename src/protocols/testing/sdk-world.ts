@@ -52,6 +52,7 @@ export async function sdkWorld(
   const chat = chatService({
     text,
     tags,
+    tagsWithoutThinking: undefined,
     templateText: template,
     template: async () => (template === undefined ? undefined : compileTemplate(template)),
     templateTools: template !== undefined,

@@ -1,6 +1,6 @@
 import { type FinishReason, type GenerationEvent, unreachable } from '../../../core/events.ts';
 import { dataFrame } from '../../../http/sse.ts';
-import { spokenTokens } from '../../spoken-tokens.ts';
+import { tokenPieces } from '../../spoken-tokens.ts';
 import { type ChunkShape, chunkNotes } from '../chunk-notes.ts';
 import { encodeLogprobs } from '../logprobs.ts';
 import type { ChoiceWriter } from '../stream.ts';
@@ -22,6 +22,8 @@ export interface ChoiceShape extends ChunkShape {
   readonly legacyCalls: boolean;
 }
 
+type WrittenEvent = Parameters<ChoiceWriter>[0];
+
 /**
  * The chunks of one reply. Identity (role, a call's id, type and name) is told once and never repeated: the official
  * client takes a repetition for another call.
@@ -31,7 +33,7 @@ export function chatChoice(shape: ChoiceShape): ChoiceWriter {
   const open = `${head}"choices":[{"index":${index},"delta":`;
   const close = ',"logprobs":null,"finish_reason":null}]';
   const notes = chunkNotes(shape);
-  const spoken = spokenTokens();
+  const pieces = tokenPieces();
   let begun = false;
 
   const chunk = (delta: string, event: GenerationEvent): string =>
@@ -44,14 +46,13 @@ export function chatChoice(shape: ChoiceShape): ChoiceWriter {
     return dataFrame(`${open}{"role":"assistant","content":""}${close}}`);
   };
 
-  function write(event: Parameters<ChoiceWriter>[0]): string {
+  function write(event: WrittenEvent): string {
     switch (event.type) {
       case 'start':
       case 'warning':
         notes.take(event);
         return '';
       case 'reasoning-delta':
-        spoken(event);
         return event.text === '' ? '' : chunk(`{"reasoning_content":${JSON.stringify(event.text)}}`, event);
       case 'text-delta':
         return text(event);
@@ -69,11 +70,10 @@ export function chatChoice(shape: ChoiceShape): ChoiceWriter {
   }
 
   function text(event: GenerationEvent & { type: 'text-delta' }): string {
-    const tokens = spoken(event);
     if (event.text === '') return '';
     const delta = `{"content":${JSON.stringify(event.text)}}`;
-    if (!tokens) return chunk(delta, event);
-    const logprobs = JSON.stringify(encodeLogprobs(tokens));
+    if (!event.logprobs) return chunk(delta, event);
+    const logprobs = JSON.stringify(encodeLogprobs(event.logprobs));
     return `data: ${open}${delta},"logprobs":${logprobs},"finish_reason":null}]${notes.middle(event)}}\n\n`;
   }
 
@@ -82,7 +82,11 @@ export function chatChoice(shape: ChoiceShape): ChoiceWriter {
     return dataFrame(`${open}{},"logprobs":null,"finish_reason":"${reason}"}]${notes.last(event)}}`);
   }
 
-  return (event) => begin() + write(event);
+  return (event) => {
+    const [only, ...more] = pieces(event);
+    if (!only) return begin();
+    return begin() + write(only) + more.map(write).join('');
+  };
 }
 
 function callStart({ index, id, name }: GenerationEvent & { type: 'tool-start' }, legacy: boolean): string {

@@ -1,7 +1,7 @@
 import type { ChatRequest } from '../../../chat/request.ts';
 import type { JsonObject } from '../../../http/body.ts';
 import { isAbsent, readText } from '../../controls/fields.ts';
-import type { DialectParts } from '../../dialect.ts';
+import { chatParts, type DialectParts } from '../../dialect.ts';
 import { Attachments, withMedia } from '../../media.ts';
 import { decodeCount, decodeOwnControls } from '../controls.ts';
 import { unsupportedField } from '../errors.ts';
@@ -31,7 +31,8 @@ const mostAlternatives = 20;
 /** For bodies that nobody waits for with a connection of their own. */
 const unhurried = new AbortController().signal;
 
-export async function decodeChat(body: JsonObject, parts: DialectParts, signal = unhurried): Promise<ChatQuestion> {
+export async function decodeChat(body: JsonObject, own: DialectParts, signal = unhurried): Promise<ChatQuestion> {
+  const parts = chatParts(own, body);
   refuseAudioReply(body);
   const attachments = new Attachments(parts.text.state(), { addresses: true });
   const messages = decodeMessages(body.messages, attachments);

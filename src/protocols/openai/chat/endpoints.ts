@@ -1,9 +1,11 @@
 import { refuseWithoutModel } from '../../../core/model-error.ts';
-import { jsonObject } from '../../../http/body.ts';
-import { type Call, type Endpoint, json, type Reply } from '../../../http/call.ts';
+import { type JsonObject, jsonObject } from '../../../http/body.ts';
+import { type Call, type Endpoint, type Headers, json, type Reply } from '../../../http/call.ts';
 import type { DialectParts } from '../../dialect.ts';
 import { uncountedHeaders } from '../../media.ts';
 import { ticketFor } from '../../ticket.ts';
+import { loosenedHeader } from '../../tools.ts';
+import { unheededThinking } from '../../unheeded-thinking.ts';
 import { notices, streamed, whole } from '../answer.ts';
 import { type Envelope, envelopeHead } from '../envelope.ts';
 import { openaiFamily } from '../errors.ts';
@@ -41,7 +43,7 @@ async function answerChat(call: Call, parts: DialectParts): Promise<Reply> {
   const body = parts.applyDefaults(jsonObject(call.body, { empty: 'refuse' }));
   const question = await decodeChat(body, parts, call.signal);
   const ticket = ticketFor(call, body);
-  const shape = { call, ticket, promptField, notices: notices(body, chatFidelity, question.ignored) };
+  const shape = { call, ticket, promptField, notices: await chatNotices(body, question, parts) };
   const replies = parts.chat.replies(question.request, ticket, question.replies);
   if (question.stream) {
     const { offersTools } = question;
@@ -56,6 +58,15 @@ async function answerChat(call: Call, parts: DialectParts): Promise<Reply> {
     (generations) => encodeChatReply(generations, { envelope, legacyCalls, logprobs }),
     parts,
   );
+}
+
+async function chatNotices(
+  body: JsonObject,
+  { request, ignored }: ChatQuestion,
+  { chat }: DialectParts,
+): Promise<Headers> {
+  const places = [...ignored, ...(await unheededThinking(body, request, chat))];
+  return { ...notices(body, chatFidelity, places), ...loosenedHeader(request) };
 }
 
 function streamShape(question: ChatQuestion, parts: DialectParts) {

@@ -2,6 +2,7 @@ import type { Tool } from '../../../chat/messages.ts';
 import type { ToolChoice } from '../../../chat/request.ts';
 import type { JsonObject } from '../../../http/body.ts';
 import { isAbsent, isObject } from '../../controls/fields.ts';
+import { refuseTwins } from '../../tools.ts';
 import { optionalFlag, optionalList, optionalObject, optionalText, requiredText, wrong } from '../fields.ts';
 
 export interface ToolUse {
@@ -26,6 +27,10 @@ export function decodeToolUse(body: JsonObject): ToolUse {
   const all = legacy
     ? functions.map((one, index) => decodeFunction(one, `functions[${index}]`))
     : found.flatMap((tool) => tool ?? []);
+  refuseTwins(
+    all.map(({ name }) => name),
+    legacy ? 'functions' : 'tools',
+  );
   const { tools, choice } = legacy ? legacyChoice(body, all) : decodeChoice(body, all);
   return {
     tools,

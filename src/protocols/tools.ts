@@ -1,0 +1,24 @@
+import { callableTools } from '../chat/reply-grammar.ts';
+import type { ChatRequest } from '../chat/request.ts';
+import { loosenedText, loosenedTools } from '../chat/tools/loosened.ts';
+import { AppError } from '../core/errors.ts';
+import type { Headers } from '../http/call.ts';
+import { headerList } from './dialect.ts';
+
+/** A name that two tools have would leave open which of them is called. */
+export function refuseTwins(names: readonly string[], field: string): void {
+  const seen = new Set<string>();
+  for (const name of names) {
+    if (seen.has(name)) {
+      const expected = `a list of tools with names of their own, but ${JSON.stringify(name)} is there twice`;
+      throw new AppError('invalid-field', { field, expected });
+    }
+    seen.add(name);
+  }
+}
+
+/** Where a schema of a tool asks for more than its calls can be held to: told in a header, and the call is made. */
+export function loosenedHeader(request: ChatRequest): Headers {
+  const loosened = loosenedTools(callableTools(request)).map(loosenedText);
+  return loosened.length > 0 ? { 'x-parley-loosened': headerList(loosened) } : {};
+}
