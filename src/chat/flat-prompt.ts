@@ -23,10 +23,12 @@ const callOpening = '[Made a function call';
 export function flatPrompt(conversation: Conversation, tags: ChatTags, options: FlatPromptOptions): ChatPrompt {
   const { messages, media, tools } = conversation;
   const continued = options.continueAssistantTurn && prefillOf(messages, media) !== undefined;
+  // An id says nothing where it cannot be mistaken, and to a small model its digits are noise.
+  const named = messages.some((one) => one.role === 'assistant' && (one.toolCalls?.length ?? 0) > 1);
   const turns = messages.map((message, index) => {
     const [start, end] = tagsOf(message, tags);
     const open = continued && index === messages.length - 1;
-    return start + turnText(message, conversation) + (open ? '' : end);
+    return start + turnText(message, media, named) + (open ? '' : end);
   });
   return {
     prompt: tags.chatStart + turns.join('') + (continued ? '' : tags.assistantGen),
@@ -50,10 +52,8 @@ function tagsOf(message: Message, tags: ChatTags): readonly [start: string, end:
   }
 }
 
-function turnText(message: Message, { messages, media }: Conversation): string {
+function turnText(message: Message, media: Conversation['media'], named: boolean): string {
   const content = flatContent(message.content, media);
-  // An id says nothing where it cannot be mistaken, and to a small model its digits are noise.
-  const named = messages.some((one) => one.role === 'assistant' && (one.toolCalls?.length ?? 0) > 1);
   if (message.role === 'tool') {
     const which = named && message.callId ? ` ${message.callId}` : '';
     return `\n[Received results of function call${which}]\n${content}`;

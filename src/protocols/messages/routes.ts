@@ -52,7 +52,7 @@ export function messagesEndpoints(parts: MessagesParts): Endpoint[] {
 }
 
 async function answer(call: Call, parts: MessagesParts): Promise<Reply> {
-  const body = parts.applyDefaults(jsonObject(call.body, { empty: 'refuse' }));
+  const body = parts.applyDefaults(await jsonObject(call.body, { empty: 'refuse', signal: call.signal }));
   const stream = readFlag(body, 'stream', false);
   const { request: asked, attachments, warmUp, passed } = decode(body, parts);
   const request = await withMedia(asked, attachments, { ...parts, signal: call.signal });
@@ -83,7 +83,7 @@ async function whole(events: AsyncIterable<GenerationEvent>, facts: ReplyFacts, 
 
 async function count(call: Call, parts: MessagesParts): Promise<Reply> {
   // The length of a reply that is never made must not matter, nor a wish for a summary.
-  const sent = jsonObject(call.body, { empty: 'refuse' });
+  const sent = await jsonObject(call.body, { empty: 'refuse', signal: call.signal });
   const body = parts.applyDefaults({ ...sent, max_tokens: undefined, compaction: undefined });
   const { request: asked, attachments, passed } = decode(body, parts);
   refuseWithoutModel(parts.text.state());

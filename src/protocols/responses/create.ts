@@ -17,7 +17,7 @@ export interface CreateParts extends DecodeParts {
 }
 
 export async function create(call: Call, parts: CreateParts): Promise<Reply> {
-  const body = parts.applyDefaults(jsonObject(call.body, { empty: 'refuse' }));
+  const body = parts.applyDefaults(await jsonObject(call.body, { empty: 'refuse', signal: call.signal }));
   const decoded = decode(body, parts);
   const asked = await withMedia(decoded.chat, decoded.attachments, { ...parts, signal: call.signal });
   const { request, droppedMessages } = await fitConversation(asked, {
@@ -49,7 +49,7 @@ export async function create(call: Call, parts: CreateParts): Promise<Reply> {
 }
 
 export async function countTokens(call: Call, parts: DecodeParts): Promise<Reply> {
-  const body = parts.applyDefaults(jsonObject(call.body, { empty: 'refuse' }));
+  const body = parts.applyDefaults(await jsonObject(call.body, { empty: 'refuse', signal: call.signal }));
   const decoded = decode(body, parts);
   refuseWithoutModel(parts.text.state());
   const request = await withMedia(decoded.chat, decoded.attachments, { ...parts, signal: call.signal });
