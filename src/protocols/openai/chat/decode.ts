@@ -1,4 +1,5 @@
 import type { ChatRequest } from '../../../chat/request.ts';
+import { inSlices } from '../../../core/slices.ts';
 import type { JsonObject } from '../../../http/body.ts';
 import { isAbsent, readText } from '../../controls/fields.ts';
 import type { DialectParts } from '../../dialect.ts';
@@ -34,7 +35,7 @@ const unhurried = new AbortController().signal;
 export async function decodeChat(body: JsonObject, parts: DialectParts, signal = unhurried): Promise<ChatQuestion> {
   refuseAudioReply(body);
   const attachments = new Attachments(parts.text.state(), { addresses: true });
-  const messages = decodeMessages(body.messages, attachments);
+  const messages = await inSlices(decodeMessages(body.messages, attachments), { signal });
   const use = decodeToolUse(body);
   const reasoning = decodeReasoning(body);
   const output = decodeOutput(body, parts.controlParts().schemaToGrammar);
