@@ -3,6 +3,7 @@ import type { GenerationEvent } from '../core/events.ts';
 import { fold } from '../core/fold.ts';
 import type { ChatAdapter } from './adapters/adapter.ts';
 import { builtInAdapters } from './adapters/named.ts';
+import { inlineTemplate } from './rendering/prompt-template.ts';
 import type { ChatRequest } from './request.ts';
 import { chatService } from './service.ts';
 import { compileTemplate } from './template.ts';
@@ -23,7 +24,7 @@ function chatWith(
     text: script.service,
     tags: (builtInAdapters.ChatML as ChatAdapter).tags,
     templateText: text,
-    template: () => (options.jinja ? compileTemplate(text) : Promise.resolve(undefined)),
+    template: () => (options.jinja ? compileTemplate(text).then(inlineTemplate) : Promise.resolve(undefined)),
     templateTools: options.tools ?? false,
     serverVariables: {},
     now: () => new Date(0),

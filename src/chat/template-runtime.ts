@@ -1,3 +1,4 @@
+import { EndlessTemplateError } from './endless-template.ts';
 import { fillGaps, listOperands } from './template-gaps.ts';
 import {
   Environment,
@@ -20,15 +21,24 @@ export interface TemplateLimits {
   readonly items: number;
 }
 
-export const defaultLimits: TemplateLimits = {
+/** For what is rendered where others wait for it. */
+export const inlineLimits: TemplateLimits = {
   steps: 2_000_000,
-  milliseconds: 2_000,
+  milliseconds: 250,
   characters: 16_000_000,
   items: 100_000,
 };
 
 /** White space around blocks is left out, as models were trained with it. */
 export const readingRules = { lstrip_blocks: true, trim_blocks: true } as const;
+
+/** For a thread of its own: a million messages, which is more than the largest body that is taken by default can hold. */
+export const threadLimits: TemplateLimits = {
+  steps: 1_000_000_000,
+  milliseconds: 30_000,
+  characters: 256_000_000,
+  items: 4_000_000,
+};
 
 export type Clock = () => number;
 export type Variables = Readonly<Record<string, unknown>>;
@@ -68,8 +78,9 @@ class BoundedInterpreter extends Interpreter {
   /** Every part of a template passes here, loops and macros included. */
   override evaluate(statement: Statement | undefined, environment: Scope): RuntimeValue {
     this.#steps += 1;
-    const late = this.#steps % 256 === 0 && this.#clock() > this.#deadline;
-    if (late || this.#steps > this.#limits.steps) throw new Error('the template does not come to an end');
+    // Often, as one step may walk through a long text.
+    const late = this.#steps % 16 === 0 && this.#clock() > this.#deadline;
+    if (late || this.#steps > this.#limits.steps) throw new EndlessTemplateError();
     for (const operand of listOperands(statement)) this.#walked.add(operand);
     const walked = statement !== undefined && this.#walked.has(statement);
     const result = fillGaps(super.evaluate(statement, environment), walked, this.#limits.items);
