@@ -4,6 +4,7 @@ import type { GenerationEvent } from '../core/events.ts';
 import { withReplySeed } from '../core/reply-seed.ts';
 import type { GenerationRequest, SharingTraits, Ticket } from '../core/request.ts';
 import type { Reservation, TextService } from '../core/text-service.ts';
+import { abortedUnstarted, emptyStart } from '../core/unstarted.ts';
 import type { ChatTags } from './adapters/adapter.ts';
 import { type ChatPromptResult, chatPrompt } from './chat-prompt.ts';
 import { type Step, withEarlier } from './earlier-steps.ts';
@@ -136,9 +137,17 @@ export function chatService(parts: ChatParts): ChatService {
     void (async () => {
       for (const [index, channel] of channels.entries()) {
         const one = { ...request, controls: withReplySeed(request.controls, index) };
-        await answer(one, reservation, signal, (event) => channel.push(event)).catch((error: unknown) =>
-          channel.push({ type: 'error', error: asAppError(error) }),
-        );
+        let begun = false;
+        const tell = (event: GenerationEvent): void => {
+          begun = true;
+          channel.push(event);
+        };
+        await answer(one, reservation, signal, tell).catch((error: unknown) => {
+          if (begun || !signal.aborted) return tell({ type: 'error', error: asAppError(error) });
+          // Gone while the prompt was written: the end is that of a request that is gone before its turn.
+          tell(emptyStart(one.controls.maxTokens, one.controls.sampling.seed));
+          tell(abortedUnstarted);
+        });
         channel.end();
       }
       reservation.release();

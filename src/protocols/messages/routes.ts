@@ -58,7 +58,7 @@ async function answer(call: Call, parts: MessagesParts): Promise<Reply> {
   const { request: asked, attachments, warmUp, passed } = await inSlices(decode(body, parts), { signal: call.signal });
   const request = await withMedia(asked, attachments, { ...parts, signal: call.signal });
   const { stop, maxTokens } = request.controls;
-  const facts: ReplyFacts = { id: parts.newId('msg_'), model: parts.modelName(), stop, maxTokens };
+  const facts: ReplyFacts = { id: parts.newId('msg_'), model: parts.modelName(), stop, maxTokens, warmUp };
   const headers = replyHeaders(body, createFidelity, passed, parts);
   const ticket = ticketFor(call, body);
   const reply = parts.chat.reply(request, ticket);
