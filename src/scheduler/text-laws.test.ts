@@ -90,7 +90,7 @@ function world(scripts: readonly Script[], capacity: number) {
     loading: { type: 'loading', name: 'fake', progress: 0 },
     failed: { type: 'failed', name: 'fake', reason: 'no memory' },
   };
-  const queue = new WatchedQueue({ capacity, waitingPlaces: () => 4 });
+  const queue = new WatchedQueue({ capacity, places: () => capacity + 4 });
   const service = textService({
     engine,
     queue,

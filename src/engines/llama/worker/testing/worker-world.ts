@@ -1,3 +1,4 @@
+import type { TokenizeOptions } from '../../../../core/text-engine.ts';
 import { plainRequest } from '../../../../run/request.ts';
 import type { FromWorker, Piece } from '../../messages.ts';
 import { beginGeneration, type ReadingRequests } from '../begin.ts';
@@ -9,7 +10,7 @@ import type { Loaded } from '../model.ts';
 import type { Workshop } from '../prepare.ts';
 import type { Projector } from '../projector.ts';
 import { Slot } from '../slot.ts';
-import type { TokenizeOptions, Vocabulary } from '../vocabulary.ts';
+import type { Vocabulary } from '../vocabulary.ts';
 
 const size = 128;
 const bos = 1;
