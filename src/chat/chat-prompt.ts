@@ -1,17 +1,20 @@
+import { inSlices } from '../core/slices.ts';
 import type { ChatTags } from './adapters/adapter.ts';
 import { type ChatPrompt, type FlatPromptOptions, flatPrompt } from './flat-prompt.ts';
-import { renderAll } from './lost-turns.ts';
 import type { Conversation } from './messages.ts';
-import type { ChatTemplate, TemplateInput } from './template.ts';
+import type { PromptTemplate } from './rendering/prompt-template.ts';
+import type { TemplateInput } from './template.ts';
 
 export interface ChatPromptOptions extends FlatPromptOptions, Omit<TemplateInput, 'conversation'> {
   readonly tags: ChatTags;
   /** Those for a reply without thinking, where the format has any; undefined where the reply may think. */
   readonly silentTags?: ChatTags | undefined;
   /** The model's own template, when the server renders templates. */
-  readonly template: ChatTemplate | undefined;
+  readonly template: PromptTemplate | undefined;
   /** Whether the template is trusted with tools too; otherwise such requests take the adapter. */
   readonly templateTools: boolean;
+  /** Whoever goes away ends the work. */
+  readonly signal?: AbortSignal;
 }
 
 export interface ChatPromptResult extends ChatPrompt {
@@ -20,19 +23,21 @@ export interface ChatPromptResult extends ChatPrompt {
 }
 
 /** The prompt of a chat: the model's template where it may and can be used, the adapter otherwise. */
-export function chatPrompt(conversation: Conversation, options: ChatPromptOptions): ChatPromptResult {
-  const { template, tags, silentTags } = options;
-  const byAdapter = (warnings: readonly string[]): ChatPromptResult => ({
+export async function chatPrompt(conversation: Conversation, options: ChatPromptOptions): Promise<ChatPromptResult> {
+  const { template, tags, silentTags, signal } = options;
+  const patience = signal ? { signal } : {};
+  const byAdapter = async (warnings: readonly string[]): Promise<ChatPromptResult> => ({
     by: 'adapter',
-    ...flatPrompt(conversation, silentTags ?? tags, options),
+    ...(await inSlices(flatPrompt(conversation, silentTags ?? tags, options), patience)),
     warnings,
   });
   if (template === undefined || !usesTemplate(conversation, options)) return byAdapter([]);
   try {
-    const { prompt, warnings } = renderAll(template, { ...options, conversation });
+    const { prompt, warnings } = await template.render({ ...options, conversation }, signal);
     const told = warnings.map((warning) => `The chat template says: ${warning}`);
     return { by: 'template', prompt, memory: options.memory ?? '', stop: options.stop, warnings: told };
   } catch (error) {
+    signal?.throwIfAborted();
     const reason = error instanceof Error ? error.message : String(error);
     return byAdapter([`The chat template failed, so the chat adapter is used instead: ${reason}`]);
   }

@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest';
+import { atOnce } from '../core/slices.ts';
 import { chatAdapter } from './adapters/adapter.ts';
 import { type FlatPromptOptions, flatPrompt } from './flat-prompt.ts';
 import { type Conversation, type Message, text } from './messages.ts';
@@ -21,11 +22,14 @@ const user: Message = { role: 'user', content: text('Hi') };
 const assistant: Message = { role: 'assistant', content: text('Hello') };
 
 function prompt(messages: readonly Message[], rest: Partial<Conversation> & Partial<FlatPromptOptions> = {}) {
-  return flatPrompt({ messages, media: rest.media ?? [], tools: rest.tools ?? [] }, tags, {
-    continueAssistantTurn: rest.continueAssistantTurn ?? true,
-    stop: rest.stop ?? [],
-    ...rest,
-  });
+  const conversation = { messages, media: rest.media ?? [], tools: rest.tools ?? [] };
+  return atOnce(
+    flatPrompt(conversation, tags, {
+      continueAssistantTurn: rest.continueAssistantTurn ?? true,
+      stop: rest.stop ?? [],
+      ...rest,
+    }),
+  );
 }
 
 test('each turn stands between its tags, and the reply is opened', () => {

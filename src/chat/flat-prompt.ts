@@ -1,3 +1,4 @@
+import type { Sliced } from '../core/slices.ts';
 import type { ChatTags } from './adapters/adapter.ts';
 import { type Conversation, flatContent, type Message, prefillOf, type Tool } from './messages.ts';
 
@@ -20,14 +21,22 @@ export interface ChatPrompt {
 const callOpening = '[Made a function call';
 
 /** A conversation as plain text between the tags of an adapter: for models whose own template is not rendered. */
-export function flatPrompt(conversation: Conversation, tags: ChatTags, options: FlatPromptOptions): ChatPrompt {
+export function* flatPrompt(
+  conversation: Conversation,
+  tags: ChatTags,
+  options: FlatPromptOptions,
+): Sliced<ChatPrompt> {
   const { messages, media, tools } = conversation;
   const continued = options.continueAssistantTurn && prefillOf(messages, media) !== undefined;
-  const turns = messages.map((message, index) => {
+  // An id says nothing where it cannot be mistaken, and to a small model its digits are noise.
+  const named = messages.some((one) => one.role === 'assistant' && (one.toolCalls?.length ?? 0) > 1);
+  const turns: string[] = [];
+  for (const [index, message] of messages.entries()) {
     const [start, end] = tagsOf(message, tags);
     const open = continued && index === messages.length - 1;
-    return start + turnText(message, conversation) + (open ? '' : end);
-  });
+    turns.push(start + turnText(message, media, named) + (open ? '' : end));
+    yield;
+  }
   return {
     prompt: tags.chatStart + turns.join('') + (continued ? '' : tags.assistantGen),
     memory: toolListing(tools, tags) + (options.memory ?? ''),
@@ -50,10 +59,8 @@ function tagsOf(message: Message, tags: ChatTags): readonly [start: string, end:
   }
 }
 
-function turnText(message: Message, { messages, media }: Conversation): string {
+function turnText(message: Message, media: Conversation['media'], named: boolean): string {
   const content = flatContent(message.content, media);
-  // An id says nothing where it cannot be mistaken, and to a small model its digits are noise.
-  const named = messages.some((one) => one.role === 'assistant' && (one.toolCalls?.length ?? 0) > 1);
   if (message.role === 'tool') {
     const which = named && message.callId ? ` ${message.callId}` : '';
     return `\n[Received results of function call${which}]\n${content}`;

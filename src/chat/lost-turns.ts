@@ -1,5 +1,6 @@
 import { type Content, type Conversation, flatContent, joinContent, type Message, text } from './messages.ts';
 import type { ChatTemplate, RenderedTemplate, TemplateInput } from './template.ts';
+import { TextFinder } from './text-finder.ts';
 
 export const foldedWarning = 'there is no place for a system turn, so it became part of a user turn';
 
@@ -18,7 +19,8 @@ export function renderAll(template: ChatTemplate, input: TemplateInput): Rendere
   const unwelcome = first.warnings.length > 0 ? textTurns(conversation, sideRoles) : lost;
   if (unwelcome.length === 0) return first;
   const second = template.render({ ...input, conversation: foldTurns(conversation, new Set(unwelcome)) });
-  if (lost.some((index) => !second.prompt.includes(textAt(conversation, index)))) {
+  const found = new TextFinder(second.prompt);
+  if (lost.some((index) => !found.has(textAt(conversation, index)))) {
     throw new Error('it leaves out a system turn');
   }
   if (lost.length === 0 && second.warnings.length >= first.warnings.length) return first;
@@ -42,18 +44,20 @@ function textAt({ messages, media }: Conversation, index: number): string {
 /** Turns whose text is not in the prompt. It may only be written in another way there, so a mark in its place decides. */
 function lostTurns(template: ChatTemplate, input: TemplateInput, prompt: string): readonly number[] {
   const { conversation } = input;
-  const missing = textTurns(conversation, losableRoles).filter(
-    (index) => !prompt.includes(textAt(conversation, index)),
-  );
+  const found = new TextFinder(prompt);
+  const missing = textTurns(conversation, losableRoles).filter((index) => !found.has(textAt(conversation, index)));
   if (missing.length === 0) return missing;
+  const unseen = new Set(missing);
   const messages = conversation.messages.map((message, index) =>
-    missing.includes(index) ? { ...message, content: text(mark(index)) } : message,
+    unseen.has(index) ? { ...message, content: text(mark(index)) } : message,
   );
   const marked = template.render({ ...input, conversation: { ...conversation, messages } }).prompt;
-  return missing.filter((index) => !marked.includes(mark(index)));
+  for (const [, index] of marked.matchAll(marks)) unseen.delete(Number(index));
+  return missing.filter((index) => unseen.has(index));
 }
 
 const mark = (index: number): string => `turn-${index}-of-this-chat`;
+const marks = /turn-(\d+)-of-this-chat/g;
 
 /** Into the user turn behind it or else before it, so that users and assistants still take turns. */
 export function foldTurns(conversation: Conversation, places: ReadonlySet<number>): Conversation {

@@ -71,13 +71,21 @@ export function wordsOf(content: Content): string {
 /** Several contents as one, the separator between texts; what stands for a medium has lines of its own. */
 export function joinContent(contents: readonly Content[], separator: string): Content {
   const joined: ContentPart[] = [];
+  let texts: string[] = [];
+  const endText = (): void => {
+    if (texts.length > 0) joined.push({ type: 'text', text: texts.join('') });
+    texts = [];
+  };
   for (const content of contents) {
     for (const [index, part] of content.entries()) {
-      const last = joined.at(-1);
-      if (last?.type !== 'text' || part.type !== 'text') joined.push(part);
-      else joined[joined.length - 1] = { type: 'text', text: last.text + (index === 0 ? separator : '') + part.text };
+      if (part.type !== 'text') {
+        endText();
+        joined.push(part);
+      } else if (texts.length > 0 && index === 0) texts.push(separator, part.text);
+      else texts.push(part.text);
     }
   }
+  endText();
   return joined;
 }
 

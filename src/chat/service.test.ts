@@ -4,6 +4,7 @@ import { fold } from '../core/fold.ts';
 import type { ChatAdapter, ChatTags } from './adapters/adapter.ts';
 import { builtInAdapters } from './adapters/named.ts';
 import { tagsWithoutThinking } from './adapters/no-think.ts';
+import { inlineTemplate } from './rendering/prompt-template.ts';
 import type { ChatRequest } from './request.ts';
 import { chatService } from './service.ts';
 import { compileTemplate } from './template.ts';
@@ -25,7 +26,7 @@ function chatWith(
     tags: (builtInAdapters.ChatML as ChatAdapter).tags,
     tagsWithoutThinking: options.silent,
     templateText: text,
-    template: () => (options.jinja ? compileTemplate(text) : Promise.resolve(undefined)),
+    template: () => (options.jinja ? compileTemplate(text).then(inlineTemplate) : Promise.resolve(undefined)),
     templateTools: options.tools ?? false,
     serverVariables: {},
     now: () => new Date(0),

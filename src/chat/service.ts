@@ -4,14 +4,15 @@ import type { GenerationEvent } from '../core/events.ts';
 import { withReplySeed } from '../core/reply-seed.ts';
 import type { GenerationRequest, SharingTraits, Ticket } from '../core/request.ts';
 import type { Reservation, TextService } from '../core/text-service.ts';
+import { abortedUnstarted, emptyStart } from '../core/unstarted.ts';
 import type { ChatTags } from './adapters/adapter.ts';
 import { type ChatPromptResult, chatPrompt, usesTemplate } from './chat-prompt.ts';
 import { type Step, withEarlier } from './earlier-steps.ts';
 import type { Tool } from './messages.ts';
+import type { PromptTemplate } from './rendering/prompt-template.ts';
 import { answerGrammar, callableTools, replyGrammar } from './reply-grammar.ts';
 import { ReplyReader } from './reply-reader.ts';
 import { type ChatRequest, refusesThinking } from './request.ts';
-import type { ChatTemplate } from './template.ts';
 import { thinkingTags } from './thinking-tags.ts';
 import { chooseTool, forcedCallRequest, forcedCalls, type Render } from './tool-steps.ts';
 import { toolFormatOf } from './tools/formats.ts';
@@ -28,7 +29,7 @@ export interface ChatParts {
   /** The text of the model's template, or of the one that replaces it. */
   readonly templateText: string | undefined;
   /** Undefined unless the server renders templates; compiled on first use. */
-  readonly template: () => Promise<ChatTemplate | undefined>;
+  readonly template: () => Promise<PromptTemplate | undefined>;
   readonly templateTools: boolean;
   readonly serverVariables: Readonly<Record<string, unknown>>;
   readonly now: () => Date;
@@ -43,8 +44,8 @@ export interface ChatService {
   /** Several answers to one request, one after the other in one place of the queue. */
   replies(request: ChatRequest, ticket: Ticket, count: number): AsyncIterable<GenerationEvent>[];
   /** The prompt that the model would see. */
-  render(request: ChatRequest): Promise<ChatPromptResult>;
-  countTokens(request: ChatRequest): Promise<number>;
+  render(request: ChatRequest, signal?: AbortSignal): Promise<ChatPromptResult>;
+  countTokens(request: ChatRequest, signal?: AbortSignal): Promise<number>;
   /** Whether the client's wish for a reply without thinking has no place in the prompt. */
   thinksAnyway(request: ChatRequest): Promise<boolean>;
 }
@@ -54,7 +55,7 @@ export function chatService(parts: ChatParts): ChatService {
   const { text } = parts;
   const warned = new Set<string>();
 
-  async function render(request: ChatRequest): Promise<ChatPromptResult> {
+  async function render(request: ChatRequest, signal?: AbortSignal): Promise<ChatPromptResult> {
     const { conversation, toolChoice } = request;
     const tools = toolChoice.type === 'none' ? [] : conversation.tools;
     return chatPrompt(
@@ -72,6 +73,7 @@ export function chatService(parts: ChatParts): ChatService {
         requestVariables: request.templateVariables,
         reasoningEffort: request.reasoning.effort,
         now: parts.now(),
+        ...(signal ? { signal } : {}),
       },
     );
   }
@@ -84,20 +86,26 @@ export function chatService(parts: ChatParts): ChatService {
     return !usesTemplate(conversation, { template: await parts.template(), templateTools: parts.templateTools });
   }
 
-  async function answer(request: ChatRequest, reservation: Reservation, tell: (event: GenerationEvent) => void) {
+  async function answer(
+    request: ChatRequest,
+    reservation: Reservation,
+    signal: AbortSignal,
+    tell: (event: GenerationEvent) => void,
+  ) {
     const earlier: Step[] = [];
     const sink = (event: GenerationEvent) => tell(withEarlier(event, earlier));
     const answerByCall = async () => {
-      const { tool, steps } = await chooseTool(request, questionPrompt(request), reservation);
+      const question = questionPrompt(request, signal);
+      const { tool, steps } = await chooseTool(request, question, reservation);
       earlier.push(...steps);
-      if (tool) await writeCall(request, tool, reservation, sink);
+      if (tool) await writeCall(request, tool, question, reservation, sink);
       return tool !== undefined;
     };
     const offered = request.toolChoice.type === 'none' ? [] : request.conversation.tools;
     refuseUnknownTool(request);
     warnOfLoosened(request);
     if (offered.length > 0 && !parts.templateTools && (await answerByCall())) return;
-    const rendered = await render(request);
+    const rendered = await render(request, signal);
     for (const warning of rendered.warnings) parts.warn(warning);
     const withTools = offered.length > 0 && rendered.by === 'template';
     const format = withTools ? toolFormatOf(parts.templateText) : undefined;
@@ -130,18 +138,19 @@ export function chatService(parts: ChatParts): ChatService {
   }
 
   /** For the two-step way, which asks about tools in words: the model is not shown any besides. */
-  function questionPrompt(request: ChatRequest): Render {
+  function questionPrompt(request: ChatRequest, signal: AbortSignal): Render {
     return async (conversation) =>
-      render({ ...request, conversation, toolChoice: { type: 'none' }, continueAssistantTurn: false });
+      render({ ...request, conversation, toolChoice: { type: 'none' }, continueAssistantTurn: false }, signal);
   }
 
   async function writeCall(
     request: ChatRequest,
     tool: Tool,
+    question: Render,
     reservation: Reservation,
     sink: (event: GenerationEvent) => void,
   ) {
-    const generation = await forcedCallRequest(request, tool, questionPrompt(request));
+    const generation = await forcedCallRequest(request, tool, question);
     for (const event of await forcedCalls(reservation.generate(generation), tool, parts.newCallId)) sink(event);
   }
 
@@ -162,9 +171,17 @@ export function chatService(parts: ChatParts): ChatService {
     void (async () => {
       for (const [index, channel] of channels.entries()) {
         const one = { ...request, controls: withReplySeed(request.controls, index) };
-        await answer(one, reservation, (event) => channel.push(event)).catch((error: unknown) =>
-          channel.push({ type: 'error', error: asAppError(error) }),
-        );
+        let begun = false;
+        const tell = (event: GenerationEvent): void => {
+          begun = true;
+          channel.push(event);
+        };
+        await answer(one, reservation, signal, tell).catch((error: unknown) => {
+          if (begun || !signal.aborted) return tell({ type: 'error', error: asAppError(error) });
+          // Gone while the prompt was written: the end is that of a request that is gone before its turn.
+          tell(emptyStart(one.controls.maxTokens, one.controls.sampling.seed));
+          tell(abortedUnstarted);
+        });
         channel.end();
       }
       reservation.release();
@@ -177,8 +194,8 @@ export function chatService(parts: ChatParts): ChatService {
     thinksAnyway,
     replies,
     reply: (request, ticket) => replies(request, ticket, 1)[0] as AsyncIterable<GenerationEvent>,
-    countTokens: async (request) => {
-      const { prompt, memory } = await render(request);
+    countTokens: async (request, signal) => {
+      const { prompt, memory } = await render(request, signal);
       return (await text.tokenize(memory + prompt, { addSpecial: true })).length;
     },
   };

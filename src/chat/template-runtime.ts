@@ -1,3 +1,4 @@
+import { EndlessTemplateError } from './endless-template.ts';
 import { fillGaps, listOperands } from './template-gaps.ts';
 import {
   Environment,
@@ -20,15 +21,24 @@ export interface TemplateLimits {
   readonly items: number;
 }
 
-export const defaultLimits: TemplateLimits = {
+/** For what is rendered where others wait for it. */
+export const inlineLimits: TemplateLimits = {
   steps: 2_000_000,
-  milliseconds: 2_000,
+  milliseconds: 250,
   characters: 16_000_000,
-  items: 100_000,
+  items: 10_000,
 };
 
 /** White space around blocks is left out, as models were trained with it. */
 export const readingRules = { lstrip_blocks: true, trim_blocks: true } as const;
+
+/** For a thread of its own: a million messages, which is more than the largest body that is taken by default can hold. */
+export const threadLimits: TemplateLimits = {
+  steps: 1_000_000_000,
+  milliseconds: 30_000,
+  characters: 256_000_000,
+  items: 4_000_000,
+};
 
 export type Clock = () => number;
 export type Variables = Readonly<Record<string, unknown>>;
@@ -56,6 +66,8 @@ class BoundedInterpreter extends Interpreter {
   readonly #deadline: number;
   /** Expressions whose value is about to be walked through. */
   readonly #walked = new WeakSet<Statement>();
+  /** Those that a loop walks through. */
+  readonly #looped = new WeakSet<Statement>();
   #steps = 0;
 
   constructor(environment: Scope, limits: TemplateLimits, clock: Clock) {
@@ -68,14 +80,20 @@ class BoundedInterpreter extends Interpreter {
   /** Every part of a template passes here, loops and macros included. */
   override evaluate(statement: Statement | undefined, environment: Scope): RuntimeValue {
     this.#steps += 1;
-    const late = this.#steps % 256 === 0 && this.#clock() > this.#deadline;
-    if (late || this.#steps > this.#limits.steps) throw new Error('the template does not come to an end');
-    for (const operand of listOperands(statement)) this.#walked.add(operand);
+    // Each time, as one step may walk through a long text or list.
+    if (this.#steps > this.#limits.steps || this.#clock() > this.#deadline) throw new EndlessTemplateError();
+    for (const operand of listOperands(statement)) {
+      this.#walked.add(operand);
+      if (statement?.type === 'For') this.#looped.add(operand);
+    }
     const walked = statement !== undefined && this.#walked.has(statement);
     const result = fillGaps(super.evaluate(statement, environment), walked, this.#limits.items);
     const { value } = result;
     if (typeof value === 'string' && value.length > this.#limits.characters) throw tooLarge('text');
-    if (Array.isArray(value) && value.length > this.#limits.items) throw tooLarge('list');
+    if (!Array.isArray(value)) return result;
+    if (value.length > this.#limits.items) throw tooLarge('list');
+    // A loop without a body takes its time too, and nothing of it would pass here.
+    if (statement !== undefined && this.#looped.has(statement)) this.#steps += value.length;
     return result;
   }
 }

@@ -2,8 +2,9 @@ import { describe, expect, test } from 'vitest';
 import { chatAdapter } from './adapters/adapter.ts';
 import { chatPrompt } from './chat-prompt.ts';
 import { type Message, text } from './messages.ts';
+import { inlineTemplate } from './rendering/prompt-template.ts';
 import { compileTemplate, type TemplateInput } from './template.ts';
-import { defaultLimits } from './template-runtime.ts';
+import { inlineLimits } from './template-runtime.ts';
 
 const user: Message = { role: 'user', content: text('Hi') };
 const tool = { name: 'look', description: 'Looks', parameters: { type: 'object' } };
@@ -191,7 +192,7 @@ describe('a template that runs away', () => {
     ],
     ['calls itself', '{% macro f() %}{{ f() }}{% endmacro %}{{ f() }}', /./],
   ])('is stopped when it %s', async (_, source, reason) => {
-    const template = await compileTemplate(source, { limits: { ...defaultLimits, steps: 50_000 } });
+    const template = await compileTemplate(source, { limits: { ...inlineLimits, steps: 50_000 } });
     expect(() => template.render(input([user]))).toThrow(reason);
   });
 
@@ -208,8 +209,8 @@ describe('the prompt of a chat', () => {
   const options = { ...input([user]), tags, stop: ['x'], template: undefined, templateTools: false };
 
   test('is the template where there is one', async () => {
-    const template = await compileTemplate(turns);
-    expect(chatPrompt({ messages: [user], media: [], tools: [] }, { ...options, template })).toEqual({
+    const template = inlineTemplate(await compileTemplate(turns));
+    expect(await chatPrompt({ messages: [user], media: [], tools: [] }, { ...options, template })).toEqual({
       by: 'template',
       prompt: '<user>Hi<reply>',
       memory: '',
@@ -219,15 +220,18 @@ describe('the prompt of a chat', () => {
   });
 
   test('is the adapter for tools unless templates are trusted with them', async () => {
-    const template = await compileTemplate('{{ tools[0].function.name }}');
+    const template = inlineTemplate(await compileTemplate('{{ tools[0].function.name }}'));
     const conversation = { messages: [user], media: [], tools: [tool] };
-    expect(chatPrompt(conversation, { ...options, template }).prompt).toBe('<U>Hi<A>');
-    expect(chatPrompt(conversation, { ...options, template, templateTools: true }).prompt).toBe('look');
+    expect((await chatPrompt(conversation, { ...options, template })).prompt).toBe('<U>Hi<A>');
+    expect((await chatPrompt(conversation, { ...options, template, templateTools: true })).prompt).toBe('look');
   });
 
   test('falls back to the adapter, and says so, when the template fails', async () => {
-    const template = await compileTemplate('{{ 1 | nosuchfilter }}');
-    const { by, prompt, warnings } = chatPrompt({ messages: [user], media: [], tools: [] }, { ...options, template });
+    const template = inlineTemplate(await compileTemplate('{{ 1 | nosuchfilter }}'));
+    const { by, prompt, warnings } = await chatPrompt(
+      { messages: [user], media: [], tools: [] },
+      { ...options, template },
+    );
     expect({ by, prompt }).toEqual({ by: 'adapter', prompt: '<U>Hi<A>' });
     expect(warnings).toEqual([expect.stringMatching(/^The chat template failed, so the chat adapter is used/)]);
   });

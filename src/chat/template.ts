@@ -33,8 +33,8 @@ export interface CompileOptions {
 /** Throws on a template that cannot be read. To be kept by whoever owns the model, as reading it is the slow part. */
 export async function compileTemplate(source: string, options: CompileOptions = {}): Promise<ChatTemplate> {
   // Loaded on first use: a server that renders no templates does not pay for the library at its start.
-  const { compile, defaultLimits } = await import('./template-runtime.ts');
-  const limits = options.limits ?? defaultLimits;
+  const { compile, inlineLimits } = await import('./template-runtime.ts');
+  const limits = options.limits ?? inlineLimits;
   const program = compile(source, options.clock ?? (() => performance.now()));
   const contentForm = probeContentForm(program, { ...limits, steps: Math.min(limits.steps, probeSteps) });
   return { render: (input) => render((variables) => program(variables, limits), contentForm, input) };

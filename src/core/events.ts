@@ -37,8 +37,8 @@ export interface TokenLogprob extends TokenChoice {
 }
 
 /**
- * What a generation does, in the order it happens. Exactly one `start` comes first and exactly one `finish` or
- * `error` comes last; a tool call's deltas lie between its `tool-start` and `tool-end`. A `warning` may come anywhere
+ * What a generation does, in the order it happens. Exactly one `start` comes first, unless an `error` is all that comes,
+ * and exactly one `finish` or `error` comes last; a tool call's deltas lie between its `tool-start` and `tool-end`. A `warning` may come anywhere
  * before the end.
  */
 export type GenerationEvent =

@@ -38,12 +38,52 @@ describe('parseJson', () => {
 });
 
 describe('jsonObject', () => {
-  test('an object is taken', () => expect(jsonObject(bytes('{"a":1}'), { empty: 'refuse' })).toEqual({ a: 1 }));
-  test.each(['', ' \r\n\t'])('an empty body "%s" is what the caller says it is', (text) => {
-    expect(jsonObject(bytes(text), { empty: 'object' })).toEqual({});
-    expect(() => jsonObject(bytes(text), { empty: 'refuse' })).toThrow('it is empty');
+  test('an object is taken', async () =>
+    expect(await jsonObject(bytes('{"a":1}'), { empty: 'refuse' })).toEqual({ a: 1 }));
+  test.each(['', ' \r\n\t'])('an empty body "%s" is what the caller says it is', async (text) => {
+    expect(await jsonObject(bytes(text), { empty: 'object' })).toEqual({});
+    await expect(jsonObject(bytes(text), { empty: 'refuse' })).rejects.toThrow('it is empty');
   });
-  test.each(['[]', 'null', '3', '"a"'])('%s is no object', (text) =>
-    expect(() => jsonObject(bytes(text), { empty: 'object' })).toThrow('body must be an object.'),
+  test.each(['[]', 'null', '3', '"a"'])('%s is no object', async (text) =>
+    expect(jsonObject(bytes(text), { empty: 'object' })).rejects.toThrow('body must be an object.'),
   );
+});
+
+describe('a body of megabytes', () => {
+  const filler = 'x'.repeat(1100 * 1024);
+  const large = (rest: string): Buffer => bytes(`{"filler":"${filler}",${rest}}`);
+
+  test('is read as a small one is', async () => {
+    const read = await jsonObject(large('"messages":[{"role":"user"}],"__proto__":1'), { empty: 'refuse' });
+    expect(Object.keys(read)).toEqual(['filler', 'messages', '__proto__']);
+    expect(read).toMatchObject({ filler, messages: [{ role: 'user' }] });
+  });
+
+  test('may begin with a byte order mark', async () => {
+    const marked = Buffer.concat([bytes('\ufeff'), large('"a":1')]);
+    expect(await jsonObject(marked, { empty: 'refuse' })).toMatchObject({ a: 1 });
+  });
+
+  test.each<[string, Buffer, string]>([
+    ['not UTF-8', Buffer.concat([large('"a":1'), Buffer.from([0xff])]), 'it is not UTF-8'],
+    ['blank', bytes(' '.repeat(1024 * 1024)), 'it is empty'],
+    ['cut off', large('"a":').subarray(0, -1), 'unexpected end of JSON input'],
+    ['a string without an end', large('"a":"'), 'a string has no end'],
+    ['too deep', large(`"a":${'['.repeat(129)}${']'.repeat(129)}`), 'it is nested deeper than 128 levels'],
+    ['not JSON inside', large('"a":tru'), 'unexpected token'],
+    ['a list', bytes(`["${filler}"]`), 'body must be an object.'],
+    ['a text', bytes(`"${filler}"`), 'body must be an object.'],
+  ])('that is %s is refused in a sentence', async (_name, body, reason) => {
+    const read = jsonObject(body, { empty: 'refuse' });
+    await expect(read).rejects.toThrow(expect.objectContaining({ status: 400 }));
+    await expect(read).rejects.toThrow(reason);
+  });
+
+  test('is not read on when its client is gone', async () => {
+    const numbers = `{"a":[${'1,'.repeat(3_000_000)}1]}`;
+    const gone = new AbortController();
+    const read = jsonObject(bytes(numbers), { empty: 'refuse', signal: gone.signal });
+    gone.abort(new Error('gone'));
+    await expect(read).rejects.toThrow('gone');
+  });
 });

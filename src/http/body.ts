@@ -1,5 +1,7 @@
 import { isUtf8 } from 'node:buffer';
 import { AppError } from '../core/errors.ts';
+import { inSlices } from '../core/slices.ts';
+import { closingQuote, LargeJsonError, parseLargeJson } from './large-json.ts';
 
 /** Deeper than any honest request; shallow enough that walking a parsed value recursively never ends a stack. */
 const deepest = 128;
@@ -8,11 +10,9 @@ export type JsonObject = Readonly<Record<string, unknown>>;
 
 /** Programs send JSON under any content type or none, so that only the bytes count. */
 export function parseJson(body: Uint8Array): unknown {
-  if (!isUtf8(body)) throw invalid('it is not UTF-8');
-  const bytes = Buffer.from(body.buffer, body.byteOffset, body.byteLength);
-  const start = bytes[0] === 0xef && bytes[1] === 0xbb && bytes[2] === 0xbf ? 3 : 0;
+  const bytes = readableBytes(body);
   if (isDeeperThan(bytes, deepest)) throw invalid(`it is nested deeper than ${deepest} levels`);
-  const text = bytes.toString('utf8', start);
+  const text = bytes.toString('utf8');
   try {
     return JSON.parse(text);
   } catch (error) {
@@ -20,12 +20,36 @@ export function parseJson(body: Uint8Array): unknown {
   }
 }
 
+/** From this size on others are let in while a body is parsed: what is smaller is done before anybody notices. */
+const largeBytes = 1024 * 1024;
+
 /** For endpoints whose body is a JSON object. What an empty body means is the endpoint's to say. */
-export function jsonObject(body: Uint8Array, { empty }: { readonly empty: 'object' | 'refuse' }): JsonObject {
+export async function jsonObject(
+  body: Uint8Array,
+  { empty, signal }: { readonly empty: 'object' | 'refuse'; readonly signal?: AbortSignal },
+): Promise<JsonObject> {
   if (empty === 'object' && isBlank(body)) return {};
-  const value = parseJson(body);
+  const value = body.length < largeBytes ? parseJson(body) : await parseInSlices(body, signal);
   if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value as JsonObject;
   throw new AppError('invalid-field', { field: 'body', expected: 'an object' });
+}
+
+async function parseInSlices(body: Uint8Array, signal: AbortSignal | undefined): Promise<unknown> {
+  const bytes = readableBytes(body);
+  try {
+    return await inSlices(parseLargeJson(bytes, deepest), signal ? { signal } : {});
+  } catch (error) {
+    if (error instanceof LargeJsonError) throw invalid(error.message, error);
+    if (error instanceof SyntaxError) throw invalid(isBlank(bytes) ? 'it is empty' : reasonOf(error), error);
+    throw error;
+  }
+}
+
+/** The bytes behind a byte order mark. */
+function readableBytes(body: Uint8Array): Buffer {
+  if (!isUtf8(body)) throw invalid('it is not UTF-8');
+  const start = body[0] === 0xef && body[1] === 0xbb && body[2] === 0xbf ? 3 : 0;
+  return Buffer.from(body.buffer, body.byteOffset + start, body.byteLength - start);
 }
 
 /**
@@ -44,15 +68,6 @@ function isDeeperThan(bytes: Buffer, limit: number): boolean {
     } else if (byte === 0x5d || byte === 0x7d) depth--;
   }
   return false;
-}
-
-function closingQuote(bytes: Buffer, from: number): number {
-  for (let quote = bytes.indexOf(0x22, from); quote !== -1; quote = bytes.indexOf(0x22, quote + 1)) {
-    let backslashes = 0;
-    while (quote - backslashes > from && bytes[quote - backslashes - 1] === 0x5c) backslashes++;
-    if (backslashes % 2 === 0) return quote;
-  }
-  return -1;
 }
 
 function isBlank(body: Uint8Array): boolean {

@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest';
 import { applyDefaults, requestDefaults, textDefaults } from '../config/gen-defaults.ts';
 import type { GenerationControls } from '../core/request.ts';
+import { atOnce } from '../core/slices.ts';
 import type { JsonObject } from '../http/body.ts';
 import { ResponseStore } from '../store/responses.ts';
 import { decodeOptions } from './llamacpp/decode.ts';
@@ -34,12 +35,13 @@ const dialects: Readonly<Record<string, Decode>> = {
   },
   Responses: async (body, apply) => {
     const parts = { ...dialectParts(), store: new ResponseStore() };
-    return decodeResponse(apply({ input: 'x', ...body }), parts).chat.controls;
+    return atOnce(decodeResponse(apply({ input: 'x', ...body }), parts)).chat.controls;
   },
-  Messages: async (body, apply) => decodeMessages(apply({ messages, ...body }), dialectParts()).request.controls,
+  Messages: async (body, apply) =>
+    atOnce(decodeMessages(apply({ messages, ...body }), dialectParts())).request.controls,
   Ollama: async (body, apply) => {
     const fields = fieldsOf({ model: 'm', messages, ...body }, { applyDefaults: apply });
-    return decodeOllamaChat(fields, dialectParts()).controls;
+    return atOnce(decodeOllamaChat(fields, dialectParts())).controls;
   },
   'llama.cpp': async (body, apply) => decodeOptions(apply(body), dialectParts()).controls,
 };

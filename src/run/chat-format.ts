@@ -1,15 +1,19 @@
 import { existsSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { type ChosenAdapter, chooseAdapter, loadAdapter } from '../chat/adapters/load.ts';
-import { type ChatTemplate, compileTemplate } from '../chat/template.ts';
+import { type PromptTemplate, promptTemplate } from '../chat/rendering/prompt-template.ts';
+import { threadRenderer } from '../chat/rendering/threads.ts';
+import { startWorkerThread } from '../chat/rendering/worker-thread.ts';
+import { compileTemplate } from '../chat/template.ts';
 import type { Settings } from '../config/flags.ts';
+import { systemTimer } from '../http/timers.ts';
 
 /** How chats are written for the loaded model: by its own template, or between the tags of an adapter. */
 export interface ChatFormat {
   readonly adapter: ChosenAdapter;
   readonly templateText: string | undefined;
   /** Undefined unless `--jinja` asks for it, or when the template cannot be read. */
-  readonly template: () => Promise<ChatTemplate | undefined>;
+  readonly template: () => Promise<PromptTemplate | undefined>;
   readonly templateTools: boolean;
 }
 
@@ -21,13 +25,16 @@ export async function loadChatFormat(
   const templateText = settings.jinjatemplate ? await chosenTemplate(settings.jinjatemplate) : modelTemplate;
   const loaded = await loadAdapter(settings.chatcompletionsadapter, readOptional);
   for (const warning of loaded.warnings) warn(warning);
-  let compiled: Promise<ChatTemplate | undefined> | undefined;
-  const compile = async (): Promise<ChatTemplate | undefined> => {
+  let compiled: Promise<PromptTemplate | undefined> | undefined;
+  const compile = async (): Promise<PromptTemplate | undefined> => {
     if (!settings.jinja || templateText === undefined) return undefined;
-    return compileTemplate(templateText).catch((error: unknown) => {
+    try {
+      const inline = await compileTemplate(templateText);
+      return promptTemplate(inline, threadRenderer(templateText, { start: startThread, startTimer: systemTimer }));
+    } catch (error) {
       warn(`The chat template cannot be used, so the chat adapter is: ${(error as Error).message}`);
       return undefined;
-    });
+    }
   };
   return {
     adapter: chooseAdapter(loaded, templateText),
@@ -51,6 +58,10 @@ async function chosenTemplate(path: string): Promise<string> {
   if (!fault) return text;
   const { line, column, near, reason } = fault;
   throw new Error(`--jinjatemplate: ${path} is no template: line ${line}, column ${column}, at ${near}: ${reason}.`);
+}
+
+function startThread() {
+  return startWorkerThread(new URL('../chat/rendering/main.js', import.meta.url));
 }
 
 async function readOptional(path: string): Promise<string | undefined> {

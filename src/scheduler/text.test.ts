@@ -107,7 +107,10 @@ test('a waiting request whose client goes away never reaches the engine', async 
   const third = fold(ask(service, 'third'));
   await later();
   gone.abort();
-  expect(await second).toMatchObject([{ type: 'finish', reason: 'aborted', usage: { completionTokens: 0 } }]);
+  expect(await second).toMatchObject([
+    { type: 'start' },
+    { type: 'finish', reason: 'aborted', usage: { completionTokens: 0 } },
+  ]);
   expect(service.performance().waiting).toBe(1);
   await finishAll();
   expect([(await first).text, (await third).text, engine.begun]).toEqual(['abc', 'abc', 2]);
@@ -116,7 +119,7 @@ test('a waiting request whose client goes away never reaches the engine', async 
 test('a client that is gone before it is served is not served', async () => {
   const { service, engine } = world();
   const events = await collect(ask(service, '', AbortSignal.abort()));
-  expect(events).toMatchObject([{ type: 'finish', reason: 'aborted' }]);
+  expect(events).toMatchObject([{ type: 'start' }, { type: 'finish', reason: 'aborted' }]);
   expect([engine.begun, service.performance().idle]).toEqual([0, true]);
 });
 

@@ -6,6 +6,7 @@ import { refuseWithoutModel } from '../core/model-error.ts';
 import type { GenerationRequest, SharingTraits, Ticket } from '../core/request.ts';
 import type { PromptProgress, RunningGeneration, TextEngine } from '../core/text-engine.ts';
 import type { AbortOutcome, Performance, Reservation, TextService } from '../core/text-service.ts';
+import { abortedUnstarted, emptyStart } from '../core/unstarted.ts';
 import type { Sharing } from './batching.ts';
 import { type Job, Jobs } from './jobs.ts';
 import { PerformanceLog } from './performance.ts';
@@ -126,6 +127,7 @@ export function textService({
     ended: () => void,
   ): AsyncIterable<GenerationEvent> {
     const channel = new Channel<GenerationEvent>(() => job.abort('unread'));
+    let begun = false;
     let over = false;
     job.text = '';
     job.logprobs.length = 0;
@@ -135,6 +137,9 @@ export function textService({
         job.text += next.text;
         if (next.logprobs) job.logprobs.push(...next.logprobs);
       }
+      // Whatever ended it: a reply without a failure has a beginning, which its dialect has to tell first.
+      if (!begun && next.type === 'finish') channel.push(emptyStart(request.maxTokens, request.sampling.seed));
+      begun ||= next.type === 'start';
       over = next.type === 'finish' || next.type === 'error';
       log.event(next);
       observer.event?.(next, job);
@@ -145,7 +150,7 @@ export function textService({
     };
     void Promise.race([turn.then(() => engine.settled()), aborted(stop.signal)])
       .then(() => {
-        if (stop.signal.aborted) return finishUnstarted(event);
+        if (stop.signal.aborted) return event(abortedUnstarted);
         refuseWithoutModel(engine.state());
         job.state = 'running';
         log.begin();
@@ -201,16 +206,6 @@ async function ready(engine: TextEngine): Promise<boolean> {
   // One that is being loaded and not worth waiting for: no tokens would be a lie.
   if (state.type === 'loading') refuseWithoutModel(state);
   return state.type === 'ready';
-}
-
-function finishUnstarted(event: (event: GenerationEvent) => void): void {
-  event({
-    type: 'finish',
-    reason: 'aborted',
-    cause: 'aborted',
-    usage: { promptTokens: 0, cachedTokens: 0, completionTokens: 0 },
-    timings: { initMs: 0, promptMs: 0, generationMs: 0, processedTokens: 0 },
-  });
 }
 
 function aborted(signal: AbortSignal): Promise<void> {

@@ -93,8 +93,8 @@ export function fakeEngine({ script, pace, contextSize = 2048 }: FakeEngineParts
     settled: () => (state.type === 'loading' ? new Promise((resolve) => whenSettled.push(resolve)) : Promise.resolve()),
     generate,
     tokenize: (text) => Promise.resolve(Array.from(text, (character) => character.codePointAt(0) ?? 0)),
-    detokenize: (tokens) => Promise.resolve(String.fromCodePoint(...tokens)),
-    pieces: (tokens) => Promise.resolve(tokens.map((token) => String.fromCodePoint(token))),
+    detokenize: (tokens) => Promise.resolve(tokens.map(character).join('')),
+    pieces: (tokens) => Promise.resolve(tokens.map(character)),
   };
 }
 
@@ -104,6 +104,11 @@ const reasons: Record<FinishCause, FinishReason> = {
   limit: 'length',
   aborted: 'aborted',
 };
+
+/** Its tokens are code points; other numbers have no text, as in a real vocabulary. */
+function character(token: number): string {
+  return token >= 0 && token <= 0x10ffff ? String.fromCodePoint(token) : '';
+}
 
 function countWords(text: string): number {
   return text.split(/\s+/).filter((word) => word !== '').length;

@@ -81,7 +81,7 @@ export function adminEndpoints({ access, states, text }: AdminParts): Endpoint[]
     handle: async (call) => {
       const present = mayAdminister(access, call.headers) ? states() : undefined;
       if (!present) return json(refused);
-      const place = exclusive ? placeOf(call, present.count) : 0;
+      const place = exclusive ? await placeOf(call, present.count) : 0;
       // Another model, or none, may be there when its turn has come.
       const work = async (): Promise<object | undefined> => {
         const now = states();
@@ -93,8 +93,8 @@ export function adminEndpoints({ access, states, text }: AdminParts): Endpoint[]
 }
 
 /** The number of a place that is not there means the first one: clients rely on it. */
-function placeOf({ body }: Call, count: number): number {
-  const { slot } = jsonObject(body, { empty: 'object' });
+async function placeOf({ body }: Call, count: number): Promise<number> {
+  const { slot } = await jsonObject(body, { empty: 'object' });
   const place = typeof slot === 'string' && slot.trim() !== '' ? Number(slot) : (slot ?? 0);
   if (!Number.isInteger(place)) throw new AppError('invalid-field', { field: 'slot', expected: 'a whole number' });
   return (place as number) >= 0 && (place as number) < count ? (place as number) : 0;

@@ -73,7 +73,7 @@ async function fillIn(call: Call, parts: DialectParts): Promise<Reply> {
 }
 
 async function complete(call: Call, parts: DialectParts, source: PromptSource): Promise<Reply> {
-  const body = parts.applyDefaults(jsonObject(call.body, { empty: 'refuse' }));
+  const body = parts.applyDefaults(await jsonObject(call.body, { empty: 'refuse', signal: call.signal }));
   const options = decodeOptions(body, parts);
   const bias = decodeLogitBias(body.logit_bias);
   const prompts = await source.prompts(body, options.controls.maxTokens);

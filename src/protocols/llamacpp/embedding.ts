@@ -33,7 +33,7 @@ function noEmbeddings(): Reply {
 
 /** A bare array, and each vector in an array of its own: that is where a vector for each token would stand. */
 async function answer(call: Call, embed: NonNullable<EmbeddingParts['embed']>): Promise<Reply> {
-  const body = jsonObject(call.body, { empty: 'refuse' });
+  const body = await jsonObject(call.body, { empty: 'refuse', signal: call.signal });
   const field = isAbsent(body.content) ? 'input' : 'content';
   const value = body[field];
   const texts = Array.isArray(value) ? value : [value];

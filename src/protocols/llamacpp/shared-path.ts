@@ -1,6 +1,6 @@
 import { asAppError } from '../../core/errors.ts';
 import { jsonObject } from '../../http/body.ts';
-import type { Endpoint } from '../../http/call.ts';
+import type { Call, Endpoint } from '../../http/call.ts';
 import { isAbsent } from '../controls/fields.ts';
 
 /** Fields that only clients of this dialect send, and those that only the others do. */
@@ -16,7 +16,7 @@ export function answeringBoth(others: Endpoint, ours: Endpoint): Endpoint {
     ...others,
     summary: `${others.summary} With the fields of the llama.cpp server it is another name for ${ours.path}.`,
     handle: async (call) => {
-      if (!speaksOurs(call.body)) return others.handle(call);
+      if (!(await speaksOurs(call))) return others.handle(call);
       try {
         return await ours.handle(call);
       } catch (thrown) {
@@ -28,11 +28,11 @@ export function answeringBoth(others: Endpoint, ours: Endpoint): Endpoint {
   };
 }
 
-function speaksOurs(body: Buffer): boolean {
+async function speaksOurs({ body, signal }: Call): Promise<boolean> {
   // A long body need not be read twice to know that it has none of our words.
   if (!own.some((name) => body.includes(`"${name}"`))) return false;
   try {
-    const object = jsonObject(body, { empty: 'refuse' });
+    const object = await jsonObject(body, { empty: 'refuse', signal });
     const has = (name: string): boolean => !isAbsent(object[name]);
     return own.some(has) && !foreign.some(has);
   } catch {

@@ -45,7 +45,7 @@ export function tokenEndpoints(parts: TokenParts): Endpoint[] {
 }
 
 async function tokenize(call: Call, text: TextService): Promise<Reply> {
-  const body = jsonObject(call.body, { empty: 'object' });
+  const body = await jsonObject(call.body, { empty: 'object', signal: call.signal });
   const pieces = isAbsent(body.content) ? [] : readPieces(body.content, 'content');
   const addSpecial = readFlag(body, 'add_special', false);
   const withPieces = readFlag(body, 'with_pieces', false);
@@ -80,7 +80,7 @@ async function withText(tokens: readonly number[], text: TextService): Promise<r
 }
 
 async function detokenize(call: Call, text: TextService): Promise<Reply> {
-  const body = jsonObject(call.body, { empty: 'object' });
+  const body = await jsonObject(call.body, { empty: 'object', signal: call.signal });
   const tokens = isAbsent(body.tokens) ? [] : body.tokens;
   if (!Array.isArray(tokens) || !tokens.every(isTokenId)) {
     throw new AppError('invalid-field', { field: 'tokens', expected: 'an array of token numbers' });
@@ -92,7 +92,7 @@ async function detokenize(call: Call, text: TextService): Promise<Reply> {
 }
 
 async function applyTemplate(call: Call, { chat, applyDefaults, readChat }: TokenParts): Promise<Reply> {
-  const body = applyDefaults(jsonObject(call.body, { empty: 'refuse' }));
+  const body = applyDefaults(await jsonObject(call.body, { empty: 'refuse', signal: call.signal }));
   const { prompt, memory } = await chat.render(await readChat(body));
   return json({ prompt: memory + prompt });
 }

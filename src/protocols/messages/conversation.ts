@@ -1,4 +1,5 @@
 import { type Content, joinContent, type Message, type ToolCallRecord, text } from '../../chat/messages.ts';
+import type { Sliced } from '../../core/slices.ts';
 import type { JsonObject } from '../../http/body.ts';
 import { type Block, blockContent, blockText, joinTexts, type Reading, readBlocks, resultContent } from './blocks.ts';
 import { oneOf, optional, readBoolean, readList, readName, readObject, readString, wrong } from './readers.ts';
@@ -10,23 +11,26 @@ interface Turn {
 }
 
 /** `system` and `messages` of the request as one conversation. */
-export function decodeConversation(body: JsonObject, reading: Reading): readonly Message[] {
+export function* decodeConversation(body: JsonObject, reading: Reading): Sliced<readonly Message[]> {
   const system = optional(body.system, 'system', (value) => systemTexts(readBlocks(value, 'system'), reading)) ?? [];
   const turns: Turn[] = [];
-  readList(body.messages, 'messages').forEach((entry, index) => {
+  for (const [index, entry] of readList(body.messages, 'messages').entries()) {
     const field = `messages[${index}]`;
     const message = readObject(entry, field);
     const role = readRole(message.role, `${field}.role`);
     const blocks = readBlocks(message.content, `${field}.content`);
     if (role !== 'system') addTurn(turns, role, blocks);
-    else if (turns.length === 0) system.push(...systemTexts(blocks, reading));
+    else if (turns.length === 0) for (const told of systemTexts(blocks, reading)) system.push(told);
     else addTurn(turns, 'user', [systemNote(blocks, field, reading)]);
-  });
+    yield;
+  }
   if (turns.length === 0) throw wrong('messages', 'an array with at least one message of the user or the assistant');
   const names = new Map<string, string>();
-  const spoken = turns.flatMap((turn) =>
-    turn.role === 'user' ? userTurn(turn, names, reading) : assistantTurn(turn, names, reading),
-  );
+  const spoken: Message[] = [];
+  for (const turn of turns) {
+    if (turn.role === 'assistant') spoken.push(yield* assistantTurn(turn, names, reading));
+    else for (const message of yield* userTurn(turn, names, reading)) spoken.push(message);
+  }
   const opening: Message[] = system.length > 0 ? [{ role: 'system', content: text(joinTexts(system)) }] : [];
   return [...opening, ...withoutEmptyEnd(spoken)];
 }
@@ -59,10 +63,14 @@ function systemNote(blocks: readonly Block[], field: string, reading: Reading): 
 }
 
 /** Results come first: a template expects them right behind the calls. */
-function userTurn({ messages }: Turn, names: ReadonlyMap<string, string>, reading: Reading): Message[] {
-  const blocks = messages.flat();
-  const results = blocks.filter(({ type }) => type === 'tool_result').map((block) => toolResult(block, names, reading));
-  const said = blocks.filter(({ type }) => type !== 'tool_result').map((block) => userContent(block, reading));
+function* userTurn({ messages }: Turn, names: ReadonlyMap<string, string>, reading: Reading): Sliced<Message[]> {
+  const results: Message[] = [];
+  const said: Content[] = [];
+  for (const block of messages.flat()) {
+    if (block.type === 'tool_result') results.push(toolResult(block, names, reading));
+    else said.push(userContent(block, reading));
+    yield;
+  }
   const content = joinContent(said, '\n');
   return content.length > 0 || results.length === 0 ? [...results, { role: 'user', content }] : results;
 }
@@ -83,21 +91,23 @@ function toolResult({ fields, field }: Block, names: ReadonlyMap<string, string>
 }
 
 /** Blocks of one message are pieces of one text; messages that follow each other are paragraphs. */
-function assistantTurn({ messages }: Turn, names: Map<string, string>, reading: Reading): Message[] {
+function* assistantTurn({ messages }: Turn, names: Map<string, string>, reading: Reading): Sliced<Message> {
   const blocks = messages.flat();
   const reasoning = joinTexts(blocks.filter(({ type }) => type === 'thinking').map(thinkingText));
   const toolCalls = blocks.filter(({ type }) => type === 'tool_use').map(toolCall);
   for (const { id, name } of toolCalls) names.set(id, name);
-  const said = messages.map((each) => each.flatMap((block) => assistantContent(block, reading)));
+  const said: Content[] = [];
+  for (const each of messages) {
+    said.push(each.flatMap((block) => assistantContent(block, reading)));
+    yield;
+  }
   const content = joinContent(said, '\n');
-  return [
-    {
-      role: 'assistant',
-      content,
-      ...(reasoning === '' ? {} : { reasoning }),
-      ...(toolCalls.length === 0 ? {} : { toolCalls }),
-    },
-  ];
+  return {
+    role: 'assistant',
+    content,
+    ...(reasoning === '' ? {} : { reasoning }),
+    ...(toolCalls.length === 0 ? {} : { toolCalls }),
+  };
 }
 
 /** Blocks of the assistant that are no text; those that nobody can read (they are encrypted) are dropped on purpose. */

@@ -1,11 +1,12 @@
 import { expect, test } from 'vitest';
 import type { Message } from '../../chat/messages.ts';
+import { atOnce } from '../../core/slices.ts';
 import type { JsonObject } from '../../http/body.ts';
 import { controlParts, dialectParts } from '../testing/doubles.ts';
 import { decode } from './decode.ts';
 
 const hello = [{ role: 'user', content: 'Hi' }];
-const read = (body: JsonObject) => decode({ messages: hello, max_tokens: 16, ...body }, dialectParts());
+const read = (body: JsonObject) => atOnce(decode({ messages: hello, max_tokens: 16, ...body }, dialectParts()));
 
 /** The conversation as a person reads it. */
 function told(body: JsonObject): string[] {
@@ -242,7 +243,7 @@ test.each<[unknown, number, boolean]>([
 
 test('the cap of the server holds for every length', () => {
   const parts = dialectParts({ controlParts: () => ({ ...controlParts, maxTokensLimit: 50 }) });
-  expect(decode({ messages: hello, max_tokens: 32_000 }, parts).request.controls.maxTokens).toBe(50);
+  expect(atOnce(decode({ messages: hello, max_tokens: 32_000 }, parts)).request.controls.maxTokens).toBe(50);
 });
 
 test('sampling fields, stop texts and the native controls beside them reach the generation', () => {

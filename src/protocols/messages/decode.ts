@@ -1,6 +1,7 @@
 import type { ChatRequest } from '../../chat/request.ts';
 import { AppError } from '../../core/errors.ts';
 import type { GenerationControls } from '../../core/request.ts';
+import type { Sliced } from '../../core/slices.ts';
 import type { JsonObject } from '../../http/body.ts';
 import { limitTokens } from '../controls/decode.ts';
 import { isAbsent, limitedTexts, readText } from '../controls/fields.ts';
@@ -21,7 +22,7 @@ export interface Decoded {
   readonly passed: readonly string[];
 }
 
-export function decode(body: JsonObject, own: DialectParts): Decoded {
+export function* decode(body: JsonObject, own: DialectParts): Sliced<Decoded> {
   const parts = chatParts(own, body);
   optional(body.model, 'model', readString);
   refuseStored(body);
@@ -33,7 +34,7 @@ export function decode(body: JsonObject, own: DialectParts): Decoded {
   const { choice: toolChoice, parallel: parallelToolCalls } = decodeToolChoice(body);
   const request: ChatRequest = {
     conversation: {
-      messages: decodeConversation(body, { pass, attachments }),
+      messages: yield* decodeConversation(body, { pass, attachments }),
       media: [],
       tools: decodeTools(body, pass),
     },

@@ -118,12 +118,36 @@ test('thinking, text and calls are blocks of their own, each closed before the n
   ]);
 });
 
-test('a reply without any text has no blocks', async () => {
+test('a reply that says nothing has one empty text', async () => {
   const lines = await transcript(startEvent(), text(''), thought(''), finishEvent());
-  expect(lines.map((line) => line.split(' ')[0])).toEqual(['message_start', 'ping', 'message_delta', 'message_stop']);
+  expect(lines.slice(2, -2)).toEqual([
+    'content_block_start {"index":0,"content_block":{"type":"text","text":""}}',
+    'content_block_stop {"index":0}',
+  ]);
   expect((await foldReply(play([startEvent(), text(''), finishEvent()]), facts)).message).toMatchObject({
-    content: [],
+    content: [{ type: 'text', text: '' }],
   });
+});
+
+test('a reply of thoughts alone is not given a text', async () => {
+  const lines = await transcript(startEvent(), thought('Hm'), finishEvent({ reason: 'length', cause: 'limit' }));
+  expect(lines.filter((line) => line.startsWith('content_block_start'))).toHaveLength(1);
+});
+
+test('the message begins first, also where it was stopped or failed before anything was known of it', async () => {
+  const names = async (...events: GenerationEvent[]) => (await transcript(...events)).map((line) => line.split(' ')[0]);
+  const empty = ['content_block_start', 'content_block_stop'];
+  const aborted = finishEvent({ reason: 'aborted', cause: 'aborted' });
+  expect(await names(aborted)).toEqual(['message_start', ...empty, 'message_delta', 'message_stop']);
+  const lost: GenerationEvent = { type: 'error', error: new AppError('engine-lost', { capability: 'text' }) };
+  expect(await names(lost)).toEqual(['message_start', 'error']);
+  expect(await names()).toEqual(['message_start', 'error']);
+});
+
+test('what is open is closed before a failure is told', async () => {
+  const lost: GenerationEvent = { type: 'error', error: new AppError('engine-lost', { capability: 'text' }) };
+  const lines = await transcript(startEvent(), text('Hel'), lost);
+  expect(lines.slice(-2).map((line) => line.split(' ')[0])).toEqual(['content_block_stop', 'error']);
 });
 
 test.each<[string, Parameters<typeof finishEvent>[0], string, string | null]>([
@@ -211,11 +235,13 @@ test('the whole reply holds its blocks in the order in which they came, and what
 
 test('a warm-up tells of the prompt and keeps its one token to itself', async () => {
   const events = [startEvent(), text('x'), ...call(0, '{}'), finishEvent({ reason: 'tool-calls' })];
-  expect((await foldReply(withoutReply(play(events)), { ...facts, maxTokens: 1 })).message).toMatchObject({
-    content: [],
-    stop_reason: 'max_tokens',
-    usage: { input_tokens: 4, output_tokens: 0 },
-  });
+  expect((await foldReply(withoutReply(play(events)), { ...facts, maxTokens: 1, warmUp: true })).message).toMatchObject(
+    {
+      content: [],
+      stop_reason: 'max_tokens',
+      usage: { input_tokens: 4, output_tokens: 0 },
+    },
+  );
 });
 
 const piece = fc.string({ maxLength: 6 });

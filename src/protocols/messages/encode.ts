@@ -1,5 +1,6 @@
 import { AppError, asAppError } from '../../core/errors.ts';
 import { type GenerationEvent, unreachable } from '../../core/events.ts';
+import { emptyStart } from '../../core/unstarted.ts';
 import { commentFrame, namedFrame } from '../../http/sse.ts';
 import { ending, type Finish, type ReplyFacts, type Start, usageOf } from './ending.ts';
 import { errorBody } from './errors.ts';
@@ -16,6 +17,13 @@ const messageStop = frame('message_stop', '');
 export async function* encodeStream(events: AsyncIterable<GenerationEvent>, facts: ReplyFacts): AsyncGenerator<string> {
   const blocks = new Blocks();
   let start: Start | undefined;
+  /** Clients keep a copy of the message and throw on whatever comes before it has begun. */
+  const begin = (): string => {
+    if (start) return '';
+    start = unknownStart;
+    return messageStart(unknownStart, facts);
+  };
+  const failure = (error: AppError): string => begin() + blocks.close() + errorFrame(error);
   try {
     for await (const event of events) {
       switch (event.type) {
@@ -43,21 +51,24 @@ export async function* encodeStream(events: AsyncIterable<GenerationEvent>, fact
           yield commentFrame(`warning: ${JSON.stringify(event.text)}`);
           break;
         case 'finish':
-          yield blocks.close() + messageDelta(event, start, facts) + messageStop;
+          yield begin() + blocks.end(facts) + messageDelta(event, start, facts) + messageStop;
           return;
         case 'error':
-          yield errorFrame(event.error);
+          yield failure(event.error);
           return;
         default:
           unreachable(event);
       }
     }
   } catch (error) {
-    yield errorFrame(asAppError(error));
+    yield failure(asAppError(error));
     return;
   }
-  yield errorFrame(new AppError('internal', { reason: 'the reply broke off' }));
+  yield failure(new AppError('internal', { reason: 'the reply broke off' }));
 }
+
+/** Of a reply that ended before anything was known of it. */
+const unknownStart = emptyStart(Number.POSITIVE_INFINITY, -1);
 
 type Kind = 'thinking' | 'text' | 'tool_use';
 
@@ -93,6 +104,12 @@ class Blocks {
   /** One more piece of the open block. */
   delta(piece: string): string {
     return `${this.#beforeDelta}${JSON.stringify(piece)}}}\n\n`;
+  }
+
+  /** A reply that said nothing still has a content: clients look at its first block. */
+  end({ warmUp }: ReplyFacts): string {
+    const said = this.#index >= 0 || warmUp === true;
+    return (said ? '' : this.#begin('text', '"text":""')) + this.close();
   }
 
   close(): string {

@@ -8,6 +8,8 @@ export interface ReplyFacts {
   readonly stop: readonly string[];
   /** The length that the request was granted before the context was looked at. */
   readonly maxTokens: number;
+  /** A prompt that is only read: its reply has no content at all. Every other reply has some, be it an empty text. */
+  readonly warmUp?: boolean;
 }
 
 export type Start = Extract<GenerationEvent, { type: 'start' }>;

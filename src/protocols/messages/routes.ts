@@ -2,6 +2,7 @@ import { AppError } from '../../core/errors.ts';
 import type { GenerationEvent } from '../../core/events.ts';
 import type { EndpointFidelity } from '../../core/fidelity.ts';
 import { refuseWithoutModel } from '../../core/model-error.ts';
+import { inSlices } from '../../core/slices.ts';
 import { type JsonObject, jsonObject } from '../../http/body.ts';
 import { type Call, type Endpoint, type Headers, json, type Reply } from '../../http/call.ts';
 import { standingComment } from '../../http/notices.ts';
@@ -54,12 +55,12 @@ export function messagesEndpoints(parts: MessagesParts): Endpoint[] {
 }
 
 async function answer(call: Call, parts: MessagesParts): Promise<Reply> {
-  const body = parts.applyDefaults(jsonObject(call.body, { empty: 'refuse' }));
+  const body = parts.applyDefaults(await jsonObject(call.body, { empty: 'refuse', signal: call.signal }));
   const stream = readFlag(body, 'stream', false);
-  const { request: asked, attachments, warmUp, passed } = decode(body, parts);
+  const { request: asked, attachments, warmUp, passed } = await inSlices(decode(body, parts), { signal: call.signal });
   const request = await withMedia(asked, attachments, { ...parts, signal: call.signal });
   const { stop, maxTokens } = request.controls;
-  const facts: ReplyFacts = { id: parts.newId('msg_'), model: parts.modelName(), stop, maxTokens };
+  const facts: ReplyFacts = { id: parts.newId('msg_'), model: parts.modelName(), stop, maxTokens, warmUp };
   const unheeded = await unheededThinking(body, request, parts.chat);
   const told = withIgnored(replyHeaders(body, createFidelity, passed, parts), unheeded);
   const headers = { ...told, ...loosenedHeader(request) };
@@ -87,9 +88,9 @@ async function whole(events: AsyncIterable<GenerationEvent>, facts: ReplyFacts, 
 
 async function count(call: Call, parts: MessagesParts): Promise<Reply> {
   // The length of a reply that is never made must not matter, nor a wish for a summary.
-  const sent = jsonObject(call.body, { empty: 'refuse' });
+  const sent = await jsonObject(call.body, { empty: 'refuse', signal: call.signal });
   const body = parts.applyDefaults({ ...sent, max_tokens: undefined, compaction: undefined });
-  const { request: asked, attachments, passed } = decode(body, parts);
+  const { request: asked, attachments, passed } = await inSlices(decode(body, parts), { signal: call.signal });
   refuseWithoutModel(parts.text.state());
   const request = await withMedia(asked, attachments, { ...parts, signal: call.signal });
   const inputTokens = await parts.chat.countTokens(request);

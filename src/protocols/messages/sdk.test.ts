@@ -220,3 +220,17 @@ test('a full queue, a wrong key and a wrong path are errors of their classes', a
   const open = await world(said('Hello'), { server: { guard: { password: 'secret' } } });
   expect((await open.client.messages.create(hello)).stop_reason).toBe('end_turn');
 });
+
+test('a stream that is stopped before it began is an empty message, not an exception', async () => {
+  const { client } = await world([finishEvent({ reason: 'aborted', cause: 'aborted' })]);
+  const message = await client.messages.stream(hello).finalMessage();
+  expect(message).toMatchObject({ content: [{ type: 'text', text: '' }], stop_reason: 'max_tokens' });
+});
+
+test('a reply that says nothing has a content, streamed and whole', async () => {
+  const silence = [...begun(), finishEvent()];
+  const { client } = await world([silence, silence]);
+  const streamed = await client.messages.stream(hello).finalMessage();
+  const whole = await client.messages.create(hello);
+  expect([streamed.content, whole.content]).toEqual([[{ type: 'text', text: '' }], [{ type: 'text', text: '' }]]);
+});

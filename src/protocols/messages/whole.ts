@@ -57,6 +57,8 @@ export async function foldReply(events: AsyncIterable<GenerationEvent>, facts: R
   return { message: messageOf(blocks, finish, start, facts), droppedTokens: start?.droppedTokens ?? 0, warnings };
 }
 
+const emptyText: ContentBlock = { type: 'text', text: '' };
+
 function addText(blocks: ContentBlock[], type: 'text' | 'thinking', piece: string): void {
   const last = blocks.at(-1);
   if (type === 'text') {
@@ -77,7 +79,7 @@ function messageOf(
     type: 'message',
     role: 'assistant',
     model: facts.model,
-    content: blocks.map(contentOf),
+    content: (blocks.length > 0 || facts.warmUp ? blocks : [emptyText]).map(contentOf),
     ...ending(finish, start, facts),
     usage: usageOf(finish.usage),
   };

@@ -50,7 +50,7 @@ export function generateEndpoints(parts: GenerateParts): Endpoint[] {
 }
 
 async function answerWhole(call: Call, parts: GenerateParts): Promise<Reply> {
-  const body = parts.applyDefaults(jsonObject(call.body, { empty: 'refuse' }));
+  const body = parts.applyDefaults(await jsonObject(call.body, { empty: 'refuse', signal: call.signal }));
   if (parts.service.state().type === 'none') return json(encodeEmptyReply(modelMissing()));
   const { request, ticket } = prepare(body, call, parts);
   const generation = fold(parts.service.generate(request, ticket));
@@ -68,7 +68,7 @@ async function answerWhole(call: Call, parts: GenerateParts): Promise<Reply> {
 }
 
 async function answerStream(call: Call, parts: GenerateParts): Promise<Reply> {
-  const body = parts.applyDefaults(jsonObject(call.body, { empty: 'refuse' }));
+  const body = parts.applyDefaults(await jsonObject(call.body, { empty: 'refuse', signal: call.signal }));
   if (parts.service.state().type === 'none') {
     return { status: 200, headers: sseHeaders, stream: encodeFailure(modelMissing()), keepAlive };
   }
@@ -85,7 +85,7 @@ async function answerStream(call: Call, parts: GenerateParts): Promise<Reply> {
 const legacyNames = { text: 'prompt', max: 'max_length', top_k: 'top_k' } as const;
 
 async function answerLegacy(call: Call, parts: GenerateParts): Promise<Reply> {
-  const sent = jsonObject(call.body, { empty: 'refuse' });
+  const sent = await jsonObject(call.body, { empty: 'refuse', signal: call.signal });
   if (parts.service.state().type === 'none') throw modelMissing();
   // Only what was really sent may stand in the way of a default.
   const known = Object.entries(legacyNames).filter(([name]) => Object.hasOwn(sent, name));

@@ -23,7 +23,7 @@ export function taskEndpoints(service: TextService): Endpoint[] {
   };
   const both = (path: string, summary: string, answer: (genkey: string) => Reply): Endpoint[] => [
     { ...guarded, method: 'GET', path, summary: `${summary} Only without a genkey.`, handle: () => answer('') },
-    { ...guarded, method: 'POST', path, summary, handle: (call) => answer(genkeyOf(call)) },
+    { ...guarded, method: 'POST', path, summary, handle: async (call) => answer(await genkeyOf(call)) },
   ];
   return [
     ...both('/api/extra/generate/check', 'The text so far of the running generation.', check),
@@ -33,7 +33,7 @@ export function taskEndpoints(service: TextService): Endpoint[] {
       method: 'POST',
       path: '/api/extra/abort',
       summary: 'Stop the running generation, or the one with this genkey.',
-      handle: (call) => json(abortReplies[service.abort(genkeyOf(call))]),
+      handle: async (call) => json(abortReplies[service.abort(await genkeyOf(call))]),
     },
   ];
 }
@@ -44,9 +44,9 @@ function standingFields(standing: Standing | undefined): object {
 }
 
 /** A body that is missing or broken asks about the only generation there is; clients send nothing at all here. */
-function genkeyOf(call: Call): string {
+async function genkeyOf(call: Call): Promise<string> {
   try {
-    const { genkey } = jsonObject(call.body, { empty: 'object' });
+    const { genkey } = await jsonObject(call.body, { empty: 'object', signal: call.signal });
     return typeof genkey === 'string' || typeof genkey === 'number' ? String(genkey) : '';
   } catch {
     return '';

@@ -34,7 +34,7 @@ export function tokenEndpoints(parts: TokenParts): Endpoint[] {
 }
 
 async function countTokens(call: Call, { service, renderChat }: TokenParts): Promise<Reply> {
-  const input = readInput(call, (body) => ({
+  const input = await readInput(call, (body) => ({
     prompt: readText(body, 'prompt'),
     addSpecial: readFlag(body, 'special', true),
     messages: Array.isArray(body.messages) ? body.messages : undefined,
@@ -50,7 +50,7 @@ async function countTokens(call: Call, { service, renderChat }: TokenParts): Pro
 }
 
 async function joinTokens(call: Call, service: TextService): Promise<Reply> {
-  const input = readInput(call, (body) => ({
+  const input = await readInput(call, (body) => ({
     ids: tokenIds(body.ids),
     renderSpecial: readFlag(body, 'special', true),
   }));
@@ -59,8 +59,8 @@ async function joinTokens(call: Call, service: TextService): Promise<Reply> {
   return json({ result, success: true });
 }
 
-function makeGrammar(call: Call, schemaToGrammar: TokenParts['schemaToGrammar']): Reply {
-  const body = readInput(call, (sent) => sent);
+async function makeGrammar(call: Call, schemaToGrammar: TokenParts['schemaToGrammar']): Promise<Reply> {
+  const body = await readInput(call, (sent) => sent);
   if (!body) return json({ result: '', success: false }, 400);
   const schema = Object.hasOwn(body, 'schema') ? body.schema : body;
   try {
@@ -72,9 +72,9 @@ function makeGrammar(call: Call, schemaToGrammar: TokenParts['schemaToGrammar'])
 }
 
 /** These endpoints say in their own words that the input is bad, whatever is wrong with it. */
-function readInput<Input>(call: Call, read: (body: JsonObject) => Input): Input | undefined {
+async function readInput<Input>(call: Call, read: (body: JsonObject) => Input): Promise<Input | undefined> {
   try {
-    return read(jsonObject(call.body, { empty: 'refuse' }));
+    return read(await jsonObject(call.body, { empty: 'refuse', signal: call.signal }));
   } catch {
     return undefined;
   }

@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
 import { text } from '../../chat/messages.ts';
+import { atOnce } from '../../core/slices.ts';
 import type { JsonObject } from '../../http/body.ts';
 import type { DialectParts } from '../dialect.ts';
 import { dialectParts } from '../testing/doubles.ts';
@@ -9,7 +10,7 @@ const messages = [{ role: 'user', content: 'Hi' }];
 
 function chat(body: JsonObject, own: Partial<DialectParts> = {}) {
   const parts = dialectParts(own);
-  return decodeChat(fieldsOf({ messages, ...body }, parts), parts);
+  return atOnce(decodeChat(fieldsOf({ messages, ...body }, parts), parts));
 }
 
 function completion(body: JsonObject, earlier = '') {

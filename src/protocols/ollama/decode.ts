@@ -2,6 +2,7 @@ import { text } from '../../chat/messages.ts';
 import type { ChatRequest, OutputFormat } from '../../chat/request.ts';
 import { AppError } from '../../core/errors.ts';
 import type { GenerationControls, GenerationRequest } from '../../core/request.ts';
+import type { Sliced } from '../../core/slices.ts';
 import type { JsonObject } from '../../http/body.ts';
 import { isAbsent, isObject, readFlag, readText } from '../controls/fields.ts';
 import { chatParts, type DialectParts, dialectControls } from '../dialect.ts';
@@ -25,11 +26,11 @@ export function fieldsOf(sent: JsonObject, parts: Pick<DialectParts, 'applyDefau
   return { body: parts.applyDefaults(sent), settings: parts.applyDefaults({ ...sent, ...options }) };
 }
 
-export function decodeChat({ body, settings }: Fields, own: DialectParts): ChatRequest {
+export function* decodeChat({ body, settings }: Fields, own: DialectParts): Sliced<ChatRequest> {
   const parts = chatParts(own, settings);
   const { controls, thinking } = decodeShared({ body, settings }, parts);
   const attachments = newAttachments(parts);
-  const messages = decodeMessages(body.messages, attachments);
+  const messages = yield* decodeMessages(body.messages, attachments);
   const media = attachments.inline();
   return chatRequest(body, controls, thinking, { messages, media, tools: decodeTools(body.tools) }, parts);
 }

@@ -64,6 +64,12 @@ export async function* encodeStream(
     return `${told.join(',')}}\n`;
   }
 
+  async function end(finish: Finish): Promise<string> {
+    const open = [...calls.keys()].map(closeCall).join('');
+    const left = leftCalls(isCut(finish.reason));
+    return open + left + (await lastLine(finish));
+  }
+
   try {
     for await (const event of events) {
       switch (event.type) {
@@ -92,13 +98,13 @@ export async function* encodeStream(
           if (call) call.json += event.json;
           break;
         }
-        case 'tool-end':
-          yield closeCall(event.index);
+        case 'tool-end': {
+          const line = closeCall(event.index);
+          if (line !== '') yield line;
           break;
+        }
         case 'finish':
-          for (const index of [...calls.keys()]) yield closeCall(index);
-          yield leftCalls(isCut(event.reason));
-          yield await lastLine(event);
+          yield await end(event);
           return;
         case 'error':
           yield errorLine(event.error);
@@ -107,7 +113,7 @@ export async function* encodeStream(
           unreachable(event);
       }
     }
-    yield await lastLine(unsaidFinish);
+    yield await end(unsaidFinish);
   } catch (error) {
     yield errorLine(asAppError(error));
   }

@@ -3,6 +3,7 @@ import type { ChatRequest } from '../../chat/request.ts';
 import { openedThinking } from '../../chat/thinking-tags.ts';
 import type { GenerationEvent } from '../../core/events.ts';
 import type { EndpointFidelity } from '../../core/fidelity.ts';
+import { inSlices } from '../../core/slices.ts';
 import type { JsonObject } from '../../http/body.ts';
 import { type Call, type Endpoint, type Headers, json, type Reply } from '../../http/call.ts';
 import { ndjsonHeaders } from '../../http/ndjson.ts';
@@ -117,7 +118,7 @@ async function answerChat(sent: JsonObject, call: Call, parts: GenerationParts):
   const work = workFor(sent, call, parts, { shape: chatShape, fidelity: chatFidelity });
   const { body } = work.fields;
   if (work.facts.model === '') return modelRequired;
-  const request = decodeChat(work.fields, parts);
+  const request = await inSlices(decodeChat(work.fields, parts), { signal: call.signal });
   if (request.conversation.messages.length === 0) return answerLoad(work, parts);
   if (readFlag(body, '_debug_render_only', false)) {
     const { memory, prompt } = await parts.chat.render(request);

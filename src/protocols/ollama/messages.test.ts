@@ -1,10 +1,11 @@
 import { expect, test } from 'vitest';
 import { text } from '../../chat/messages.ts';
+import { atOnce } from '../../core/slices.ts';
 import { blind, sighted } from '../testing/attachments.ts';
 import { decodeMessages as decode } from './messages.ts';
 import { decodeTools } from './tools.ts';
 
-const decodeMessages = (messages: unknown, attachments = blind()) => decode(messages, attachments);
+const decodeMessages = (messages: unknown, attachments = blind()) => atOnce(decode(messages, attachments));
 
 test('roles come in any case, and what a message leaves out is empty', () => {
   expect(

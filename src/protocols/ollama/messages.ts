@@ -1,22 +1,25 @@
 import { type Content, type Message, type ToolCallRecord, text } from '../../chat/messages.ts';
 import { AppError } from '../../core/errors.ts';
+import type { Sliced } from '../../core/slices.ts';
 import type { JsonObject } from '../../http/body.ts';
-import { isAbsent, isObject, readText } from '../controls/fields.ts';
+import { isAbsent, isObject } from '../controls/fields.ts';
 import type { Attachments } from '../media.ts';
 
 /** The conversation of a chat request. */
-export function decodeMessages(value: unknown, attachments: Attachments): readonly Message[] {
+export function* decodeMessages(value: unknown, attachments: Attachments): Sliced<readonly Message[]> {
   if (isAbsent(value)) return [];
   if (!Array.isArray(value)) throw new AppError('invalid-field', { field: 'messages', expected: 'an array' });
-  let unanswered: ToolCallRecord[] = [];
-  return value.map((entry: unknown, index) => {
-    const where = `messages[${index}]`;
-    const message = decodeMessage(entry, { where, index, attachments });
-    if (message.role === 'assistant') unanswered = [...(message.toolCalls ?? [])];
-    if (message.role !== 'tool' || message.callId !== undefined) return message;
-    const call = takeCall(unanswered, message.toolName);
-    return call ? { ...message, callId: call.id, toolName: message.toolName ?? call.name } : message;
-  });
+  let unanswered = new OpenCalls([]);
+  const messages: Message[] = [];
+  for (const [index, entry] of value.entries()) {
+    const message = decodeMessage(entry, { where: `messages[${index}]`, index, attachments });
+    if (message.role === 'assistant') unanswered = new OpenCalls(message.toolCalls ?? []);
+    const call =
+      message.role === 'tool' && message.callId === undefined ? unanswered.take(message.toolName) : undefined;
+    messages.push(call ? ({ toolName: call.name, ...message, callId: call.id } as Message) : message);
+    yield;
+  }
+  return messages;
 }
 
 /** Pictures in base64; clients put sounds here too, for models that hear. */
@@ -96,12 +99,53 @@ function argumentsText(value: unknown, field: string): string {
 }
 
 /** Results come without the id of their call here; they belong to the first open call of that name, or simply the first. */
-function takeCall(unanswered: ToolCallRecord[], toolName: string | undefined): ToolCallRecord | undefined {
-  const named = unanswered.findIndex(({ name }) => name === toolName);
-  if (named === -1 && toolName !== undefined) return undefined;
-  return unanswered.splice(Math.max(0, named), 1)[0];
+class OpenCalls {
+  readonly #open: Set<ToolCallRecord>;
+  /** Goes on from the last one that it gave: from the front it would walk over all that are gone, each time. */
+  readonly #inOrder: Iterator<ToolCallRecord>;
+  /** In their order; those that were taken as simply the first stand here still. */
+  readonly #byName = new Map<string, Iterator<ToolCallRecord>>();
+
+  constructor(calls: readonly ToolCallRecord[]) {
+    this.#open = new Set(calls);
+    this.#inOrder = this.#open.values();
+    for (const [name, own] of groupedByName(calls)) this.#byName.set(name, own.values());
+  }
+
+  take(toolName: string | undefined): ToolCallRecord | undefined {
+    const call = toolName === undefined ? this.#first() : this.#nextNamed(toolName);
+    if (call) this.#open.delete(call);
+    return call;
+  }
+
+  #first(): ToolCallRecord | undefined {
+    const step = this.#inOrder.next();
+    return step.done ? undefined : step.value;
+  }
+
+  #nextNamed(name: string): ToolCallRecord | undefined {
+    const own = this.#byName.get(name);
+    for (let step = own?.next(); step && !step.done; step = own?.next()) {
+      if (this.#open.has(step.value)) return step.value;
+    }
+    return undefined;
+  }
+}
+
+function groupedByName(calls: readonly ToolCallRecord[]): ReadonlyMap<string, readonly ToolCallRecord[]> {
+  const groups = new Map<string, ToolCallRecord[]>();
+  for (const call of calls) {
+    const own = groups.get(call.name);
+    if (own) own.push(call);
+    else groups.set(call.name, [call]);
+  }
+  return groups;
 }
 
 function textAt(object: JsonObject, name: string, where: string): string {
-  return readText({ [`${where}.${name}`]: object[name] }, `${where}.${name}`);
+  const value = object[name];
+  if (isAbsent(value)) return '';
+  if (typeof value !== 'string')
+    throw new AppError('invalid-field', { field: `${where}.${name}`, expected: 'a string' });
+  return value;
 }

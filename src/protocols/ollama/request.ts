@@ -17,6 +17,6 @@ export function withBody(
 ): (call: Call) => Promise<Reply> {
   return async (call) => {
     if (call.body.length === 0) return bodyMissing;
-    return answer(jsonObject(call.body, { empty: 'refuse' }), call);
+    return answer(await jsonObject(call.body, { empty: 'refuse', signal: call.signal }), call);
   };
 }

@@ -2,6 +2,7 @@ import { expect, test } from 'vitest';
 import type { Message } from '../../chat/messages.ts';
 import { text } from '../../chat/messages.ts';
 import { AppError } from '../../core/errors.ts';
+import { atOnce } from '../../core/slices.ts';
 import type { StoredItem } from '../../store/responses.ts';
 import { blind, sighted } from '../testing/attachments.ts';
 import { readConversation, sealed } from './conversation.ts';
@@ -16,8 +17,8 @@ function read(input: unknown, offered: readonly OfferedTool[] = [], attachments 
     ids += 1;
     return `${prefix}${ids}`;
   };
-  const found = readInput({ input }, { newId, storedItem: (id) => (id === stored.id ? stored : undefined) });
-  return { ...found, ...readConversation(found.items, offered, attachments) };
+  const found = atOnce(readInput({ input }, { newId, storedItem: (id) => (id === stored.id ? stored : undefined) }));
+  return { ...found, ...atOnce(readConversation(found.items, offered, attachments)) };
 }
 
 const user = (words: string): Message => ({ role: 'user', content: text(words) });

@@ -1,4 +1,5 @@
 import { type Content, joinContent, type Message, type ToolCallRecord, wordsOf } from '../../chat/messages.ts';
+import type { Sliced } from '../../core/slices.ts';
 import type { StoredItem } from '../../store/responses.ts';
 import { isAbsent, isObject } from '../controls/fields.ts';
 import type { Attachments } from '../media.ts';
@@ -26,11 +27,11 @@ const roles = new Map<unknown, 'system' | 'user'>([
   ['user', 'user'],
 ]);
 
-export function readConversation(
+export function* readConversation(
   items: readonly InputItem[],
   offered: readonly OfferedTool[],
   attachments: Attachments,
-): ReadConversation {
+): Sliced<ReadConversation> {
   const messages: Message[] = [];
   const skipped: string[] = [];
   const toolNames = new Map<string, string>();
@@ -53,6 +54,7 @@ export function readConversation(
   };
 
   for (const { item, at } of items) {
+    yield;
     switch (item.type) {
       case 'message': {
         const content = readContent(item.content, `${at}.content`, attachments);

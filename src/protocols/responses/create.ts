@@ -1,4 +1,5 @@
 import { refuseWithoutModel } from '../../core/model-error.ts';
+import { inSlices } from '../../core/slices.ts';
 import { type JsonObject, jsonObject } from '../../http/body.ts';
 import { type Call, type Headers, json, type Reply } from '../../http/call.ts';
 import { commentFrame, sseHeaders } from '../../http/sse.ts';
@@ -19,8 +20,8 @@ export interface CreateParts extends DecodeParts {
 }
 
 export async function create(call: Call, parts: CreateParts): Promise<Reply> {
-  const body = parts.applyDefaults(jsonObject(call.body, { empty: 'refuse' }));
-  const decoded = decode(body, parts);
+  const body = parts.applyDefaults(await jsonObject(call.body, { empty: 'refuse', signal: call.signal }));
+  const decoded = await inSlices(decode(body, parts), { signal: call.signal });
   const asked = await withMedia(decoded.chat, decoded.attachments, { ...parts, signal: call.signal });
   const { request, droppedMessages } = await fitConversation(asked, {
     chat: parts.chat,
@@ -52,8 +53,8 @@ export async function create(call: Call, parts: CreateParts): Promise<Reply> {
 }
 
 export async function countTokens(call: Call, parts: DecodeParts): Promise<Reply> {
-  const body = parts.applyDefaults(jsonObject(call.body, { empty: 'refuse' }));
-  const decoded = decode(body, parts);
+  const body = parts.applyDefaults(await jsonObject(call.body, { empty: 'refuse', signal: call.signal }));
+  const decoded = await inSlices(decode(body, parts), { signal: call.signal });
   refuseWithoutModel(parts.text.state());
   const request = await withMedia(decoded.chat, decoded.attachments, { ...parts, signal: call.signal });
   const inputTokens = await parts.chat.countTokens(request);

@@ -1,12 +1,13 @@
 import { describe, expect, test } from 'vitest';
 import type { GenerationControls } from '../../core/request.ts';
+import { atOnce } from '../../core/slices.ts';
 import type { JsonObject } from '../../http/body.ts';
 import { ResponseStore } from '../../store/responses.ts';
 import { dialectParts } from '../testing/doubles.ts';
 import { decode } from './decode.ts';
 
 function decoded(body: JsonObject, store = new ResponseStore()) {
-  return decode({ input: 'Hi', ...body }, { ...dialectParts(), store });
+  return atOnce(decode({ input: 'Hi', ...body }, { ...dialectParts(), store }));
 }
 
 describe('controls', () => {

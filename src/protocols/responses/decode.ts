@@ -2,6 +2,7 @@ import { text } from '../../chat/messages.ts';
 import type { ChatRequest } from '../../chat/request.ts';
 import { AppError } from '../../core/errors.ts';
 import type { GenerationControls } from '../../core/request.ts';
+import type { Sliced } from '../../core/slices.ts';
 import type { JsonObject } from '../../http/body.ts';
 import type { ResponseStore, StoredItem } from '../../store/responses.ts';
 import { decodeStop, limitTokens } from '../controls/decode.ts';
@@ -44,17 +45,17 @@ export interface DecodedRequest {
   readonly skipped: readonly string[];
 }
 
-export function decode(body: JsonObject, own: DecodeParts): DecodedRequest {
+export function* decode(body: JsonObject, own: DecodeParts): Sliced<DecodedRequest> {
   const parts = chatParts(own, body);
   refuseConversations(body);
   const previous = previousResponse(body, parts.store);
   const context = previous ? [...previous.context, ...previous.input, ...previous.output] : [];
-  const read = readInput(body, { newId: parts.newId, storedItem: (id) => parts.store.item(id) });
+  const read = yield* readInput(body, { newId: parts.newId, storedItem: (id) => parts.store.item(id) });
   const toolbox = readTools(body);
   const { offered, choice, echo: toolChoice } = chooseTools(body, toolbox);
   const attachments = new Attachments(parts.text.state(), { addresses: true });
   const earlier = context.map((item): InputItem => ({ item, at: 'previous_response_id' }));
-  const { messages, skipped } = readConversation([...earlier, ...read.items], offered, attachments);
+  const { messages, skipped } = yield* readConversation([...earlier, ...read.items], offered, attachments);
   if (messages.length === 0) throw invalid('input', 'a string or items that say something');
 
   const instructions = optionalText(body, 'instructions');

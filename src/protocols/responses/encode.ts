@@ -1,4 +1,4 @@
-import { AppError } from '../../core/errors.ts';
+import { AppError, asAppError } from '../../core/errors.ts';
 import type { GenerationEvent } from '../../core/events.ts';
 import type { StartTimer } from '../../http/timers.ts';
 import { failureObject } from './errors.ts';
@@ -46,37 +46,44 @@ export async function* encodeStream(
   const begun = unfinished(session, 'in_progress');
   let waiting = waits();
   yield waiting ? frames.createdQueued(queued) : frames.created(begun);
-  for await (const event of withSilences(events, silenceMs, startTimer)) {
-    if (event === undefined) {
-      waiting &&= waits();
-      yield waiting ? frames.queued(queued) : frames.inProgress(begun);
-      continue;
-    }
-    if (waiting) {
-      waiting = false;
-      yield frames.inProgress(begun);
-    }
-    switch (event.type) {
-      case 'start':
-      case 'warning':
-        break;
-      case 'finish':
-      case 'error': {
-        let last = '';
-        for (const change of output.finish(outcome(event))) last += frames.change(change);
-        yield last + frames.ended(ended(session, output, event));
-        return;
+  const last = (event: LastEvent): string => {
+    let text = '';
+    for (const change of output.finish(outcome(event))) text += frames.change(change);
+    return text + frames.ended(ended(session, output, event));
+  };
+  try {
+    for await (const event of withSilences(events, silenceMs, startTimer)) {
+      if (event === undefined) {
+        waiting &&= waits();
+        yield waiting ? frames.queued(queued) : frames.inProgress(begun);
+        continue;
       }
-      default: {
-        const changes = output.read(event);
-        if (changes.length === 0) break;
-        let text = '';
-        for (const change of changes) text += frames.change(change);
-        yield text;
+      if (waiting) {
+        waiting = false;
+        yield frames.inProgress(begun);
+      }
+      switch (event.type) {
+        case 'start':
+        case 'warning':
+          break;
+        case 'finish':
+        case 'error':
+          yield last(event);
+          return;
+        default: {
+          const changes = output.read(event);
+          if (changes.length === 0) break;
+          let text = '';
+          for (const change of changes) text += frames.change(change);
+          yield text;
+        }
       }
     }
+  } catch (error) {
+    yield last({ type: 'error', error: asAppError(error) });
+    return;
   }
-  yield frames.ended(ended(session, output, brokenOff()));
+  yield last(brokenOff());
 }
 
 export interface WholeAnswer {

@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest';
+import { atOnce } from '../../core/slices.ts';
 import type { JsonObject } from '../../http/body.ts';
 import { ResponseStore } from '../../store/responses.ts';
 import { dialectParts, finishEvent, scriptedChat, scriptedText, seeing, startEvent } from '../testing/doubles.ts';
@@ -182,7 +183,7 @@ for (const table of responsesFidelity) {
 }
 
 test('every field that a response shows again is explained', () => {
-  const { settings } = decode({ input: 'Hi' }, { ...dialectParts(), store: new ResponseStore() });
+  const { settings } = atOnce(decode({ input: 'Hi' }, { ...dialectParts(), store: new ResponseStore() }));
   const explained = new Set(createFidelity.fields.map(({ field }) => field.split('.')[0]));
   expect(Object.keys(settings).filter((field) => !explained.has(field))).toEqual([]);
 });

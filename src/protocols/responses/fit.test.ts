@@ -2,6 +2,7 @@ import { expect, test } from 'vitest';
 import type { Message } from '../../chat/messages.ts';
 import { flatContent, text } from '../../chat/messages.ts';
 import type { ChatRequest } from '../../chat/request.ts';
+import { atOnce } from '../../core/slices.ts';
 import { ResponseStore } from '../../store/responses.ts';
 import { dialectParts } from '../testing/doubles.ts';
 import { decode } from './decode.ts';
@@ -16,7 +17,7 @@ const words = ({ conversation }: ChatRequest): string[] =>
 
 function request(messages: readonly Message[], truncation = 'auto'): ChatRequest {
   const parts = { ...dialectParts(), store: new ResponseStore() };
-  const { chat } = decode({ input: 'Hi', truncation, max_output_tokens: 1000 }, parts);
+  const { chat } = atOnce(decode({ input: 'Hi', truncation, max_output_tokens: 1000 }, parts));
   return { ...chat, conversation: { ...chat.conversation, messages } };
 }
 

@@ -1,3 +1,4 @@
+import type { Sliced } from '../../core/slices.ts';
 import type { JsonObject } from '../../http/body.ts';
 import type { StoredItem } from '../../store/responses.ts';
 import { isAbsent, isObject } from '../controls/fields.ts';
@@ -31,7 +32,7 @@ const idPrefixes = new Map([
 ]);
 
 /** The input in its long form: a text is one message of the user, and every item has a type and an id. */
-export function readInput(body: JsonObject, parts: InputParts): ReadInput {
+export function* readInput(body: JsonObject, parts: InputParts): Sliced<ReadInput> {
   const { input } = body;
   if (typeof input === 'string') {
     const content = [{ type: 'input_text', text: input }];
@@ -40,15 +41,15 @@ export function readInput(body: JsonObject, parts: InputParts): ReadInput {
   }
   if (!Array.isArray(input)) throw invalid('input', 'a string or an array of items');
   const missing: string[] = [];
-  const items = input.flatMap((value: unknown, index): readonly InputItem[] => {
+  const items: InputItem[] = [];
+  for (const [index, value] of input.entries()) {
     const at = `input[${index}]`;
-    const item = longForm(value, at, parts.newId);
-    if (item.type !== 'item_reference') return [{ item, at }];
-    const found = parts.storedItem(requiredText(item, 'id', at));
-    if (found) return [{ item: found, at }];
-    missing.push(at);
-    return [];
-  });
+    const sent = longForm(value, at, parts.newId);
+    const item = sent.type === 'item_reference' ? parts.storedItem(requiredText(sent, 'id', at)) : sent;
+    if (item) items.push({ item, at });
+    else missing.push(at);
+    yield;
+  }
   return { items, missing };
 }
 

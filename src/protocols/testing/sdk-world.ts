@@ -1,4 +1,5 @@
 import { type ChatTags, chatAdapter } from '../../chat/adapters/adapter.ts';
+import { inlineTemplate } from '../../chat/rendering/prompt-template.ts';
 import { chatService } from '../../chat/service.ts';
 import { compileTemplate } from '../../chat/template.ts';
 import type { GenerationEvent } from '../../core/events.ts';
@@ -54,7 +55,7 @@ export async function sdkWorld(
     tags,
     tagsWithoutThinking: undefined,
     templateText: template,
-    template: async () => (template === undefined ? undefined : compileTemplate(template)),
+    template: async () => (template === undefined ? undefined : compileTemplate(template).then(inlineTemplate)),
     templateTools: template !== undefined,
     serverVariables: {},
     now: () => new Date(0),

@@ -2,17 +2,16 @@ import { performance } from 'node:perf_hooks';
 import type { CacheReport } from '../../../core/cache-report.ts';
 import { plainError } from '../../../core/errors.ts';
 import { openParent } from '../../host/parent.ts';
-import { closingMs, type FromWorker, type Piece, type ToWorker } from '../messages.ts';
+import { closingMs, type FromWorker, type ToWorker } from '../messages.ts';
+import { beginGeneration, type ReadingRequests } from './begin.ts';
 import type { CheckpointLimits } from './cache/checkpoints.ts';
 import { CacheDoctor } from './cache/doctor.ts';
 import { openKeeper } from './cache/open-keeper.ts';
 import { StatePlaces } from './cache/places.ts';
 import { GrammarShelf } from './grammar-shelf.ts';
-import { BatchLoop, errorPiece } from './loop.ts';
-import type { ReadMedium } from './medium.ts';
+import { BatchLoop } from './loop.ts';
 import { type Loaded, loadModel } from './model.ts';
-import { planGeneration, reuses, startGeneration, type Workshop } from './prepare.ts';
-import { readMedia } from './read-media.ts';
+import type { Workshop } from './prepare.ts';
 import { Slot } from './slot.ts';
 import { portionSize } from './steady.ts';
 import { UnexplainedFailure } from './weights.ts';
@@ -25,7 +24,7 @@ interface Serving {
   readonly loop: BatchLoop;
   readonly places: StatePlaces;
   /** Requests that have no slot yet, because something is being read for them. */
-  readonly reading: Map<number, { stop(): void }>;
+  readonly reading: ReadingRequests;
 }
 
 const parent = openParent<ToWorker, FromWorker>({
@@ -54,7 +53,7 @@ async function receive(message: ToWorker): Promise<void> {
   const { vocabulary } = workshop.loaded;
   switch (message.type) {
     case 'generate':
-      await begin(serving, message);
+      await beginGeneration({ ...serving, send }, message);
       return;
     case 'abort': {
       const reading = serving.reading.get(message.id);
@@ -99,68 +98,6 @@ async function answer(id: number, work: () => unknown): Promise<void> {
   } catch (error) {
     send({ type: 'refused', id, error: plainError(error) });
   }
-}
-
-type GenerateMessage = ToWorker & { type: 'generate' };
-
-/**
- * Reads what there is to read (media, a long prompt, a snapshot), in which others go on and this one may be stopped. Then it
- * takes its slot: sequences share tables of the library, so that must not meet a batch.
- */
-async function begin(serving: Serving, question: GenerateMessage): Promise<void> {
-  const { workshop, loop, reading } = serving;
-  const { id } = question;
-  const pieces: Piece[] = [];
-  /** Nobody waits any more: it was stopped, failed, or runs. */
-  let over = false;
-  const leave = (last: readonly Piece[]): void => {
-    if (over) return;
-    over = true;
-    reading.delete(id);
-    send({ type: 'step', pieces: last });
-  };
-  // Whatever is being read for it is read to its end, but whoever stopped it need not wait for that.
-  reading.set(id, { stop: () => leave(stoppedPieces(id)) });
-  try {
-    const media = await mediaOf(serving, question, () => over);
-    if (!media) return;
-    const planned = await planGeneration(workshop, { ...question, media }, pieces);
-    // A cache that fails is no reason to fail: the prompt is computed instead.
-    const served = media.length === 0 && reuses(workshop, question.request);
-    if (served && !over) await workshop.keeper?.bring(planned.plan.tokens).catch(() => undefined);
-    loop.beforeNextBatch(() => {
-      if (over) return;
-      try {
-        const generation = startGeneration(workshop, planned);
-        leave([generation.start(), ...pieces]);
-        loop.add(generation);
-      } catch (error) {
-        leave([...pieces, errorPiece(id, error)]);
-      }
-    });
-  } catch (error) {
-    leave([...pieces, errorPiece(id, error)]);
-  }
-}
-
-/** Undefined when it was stopped meanwhile. */
-async function mediaOf(
-  { workshop, loop }: Serving,
-  { request }: GenerateMessage,
-  stopped: () => boolean,
-): Promise<readonly ReadMedium[] | undefined> {
-  if (request.media.length === 0) return [];
-  return readMedia(workshop.loaded.projector, request.media, { exclusively: (work) => loop.between(work), stopped });
-}
-
-/** A generation that was stopped before there was one. */
-function stoppedPieces(id: number): Piece[] {
-  const usage = { promptTokens: 0, cachedTokens: 0, completionTokens: 0 };
-  const timings = { initMs: 0, promptMs: 0, generationMs: 0, processedTokens: 0 };
-  return [
-    { type: 'start', id, promptTokens: 0, cachedTokens: 0, maxTokens: 0, droppedTokens: 0 },
-    { type: 'finish', id, cause: 'aborted', usage, timings },
-  ];
 }
 
 /** What checkpoints may take of the main memory: all of them together, and those of a slot in any case. */

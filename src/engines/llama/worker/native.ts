@@ -236,6 +236,10 @@ function bind({ base, ggml, llama, backendFolder: folder, layout }: Libraries) {
       llama,
       'bool llama_vocab_is_control(void *vocab, int32 token)',
     ),
+    tokenAttributes: declare<(vocabulary: Pointer, token: number) => number>(
+      llama,
+      'int32 llama_vocab_get_attr(void *vocab, int32 token)',
+    ),
     isEndToken: declare<(vocabulary: Pointer, token: number) => boolean>(
       llama,
       'bool llama_vocab_is_eog(void *vocab, int32 token)',

@@ -41,6 +41,35 @@ describe('a vocabulary', () => {
     expect(tokens).toEqual(vocabulary.tokenize(book, { addSpecial: true }));
   });
 
+  test('a long text is the same tokens, whatever special tokens stand in it', () =>
+    fc.assert(
+      fc.asyncProperty(
+        fc.array(
+          fc.constantFrom('<|im_start|>', '<|im_end|>', '</s>', '<s>', '<|im', ' ', '\n', 'user', 'Hé', '🙂', '<'),
+          {
+            minLength: 40,
+            maxLength: 60,
+          },
+        ),
+        fc.boolean(),
+        async (words, addSpecial) => {
+          const text = words.join('').repeat(200);
+          const whole = vocabulary.tokenize(text, { addSpecial });
+          expect(Buffer.from((await vocabulary.tokenizeAside(text, { addSpecial })).buffer)).toEqual(
+            Buffer.from(whole.buffer, whole.byteOffset, whole.byteLength),
+          );
+        },
+      ),
+      { numRuns: 6 },
+    ));
+
+  test('a chat of very many turns is tokenized', async () => {
+    const turns = 50_000;
+    const tokens = await vocabulary.tokenizeAside('<|im_start|>a<|im_end|>'.repeat(turns), { addSpecial: false });
+    expect(tokens.length).toBeGreaterThanOrEqual(3 * turns);
+    expect(tokens.filter((token) => vocabulary.isControl(token))).toHaveLength(2 * turns);
+  });
+
   test('reads special tokens in a text, or leaves them letters', () => {
     expect(vocabulary.tokenize('<|im_end|>', { addSpecial: false })).toHaveLength(1);
     expect(vocabulary.tokenize('<|im_end|>', { addSpecial: false, parseSpecial: false }).length).toBeGreaterThan(1);

@@ -1,15 +1,30 @@
 import { isUtf8 } from 'node:buffer';
 import type { TokenizeOptions, TokenPiece } from '../../../core/text-engine.ts';
 import type { Native } from './native.ts';
+import { cutAtMarks, cuttingMarks, type SpecialText } from './special-marks.ts';
 import type { Pointer } from './structs.ts';
 
 const emptyBytes = new Uint8Array(0);
 /** Characters from which on a text is worth the way to another thread. */
 const longText = 32_768;
+/** Characters between two cuts: small enough that the special tokens in a piece cost little. */
+const pieceLength = 8192;
+/** Kinds of tokens, as the library numbers them. */
+const kinds = { unknown: 1, control: 8, userDefined: 16, stripsBefore: 128 } as const;
 
 function foundTokens(tokens: Int32Array, count: number): Int32Array {
   if (count < 0) throw new Error(`the tokenizer wants room for ${-count} tokens`);
   return tokens.slice(0, count);
+}
+
+function joined(lists: readonly ArrayLike<number>[]): Int32Array {
+  const all = new Int32Array(lists.reduce((length, list) => length + list.length, 0));
+  let length = 0;
+  for (const list of lists) {
+    all.set(list, length);
+    length += list.length;
+  }
+  return all;
 }
 
 /** The model's tokens and their bytes. A token can be part of a character, so text is made from bytes, not per token. */
@@ -25,6 +40,7 @@ export class Vocabulary {
   readonly #rendered: (Uint8Array | undefined)[] = [];
   readonly #scratch = new Uint8Array(1024);
   #texts: readonly string[] | undefined;
+  #marks: { readonly found: RegExp | undefined } | undefined;
 
   constructor(
     readonly native: Native,
@@ -60,9 +76,36 @@ export class Vocabulary {
   /** A book takes seconds, in which nobody else should stand still: it is read on another thread. */
   async tokenizeAside(text: string, options: TokenizeOptions): Promise<Int32Array> {
     if (text.length < longText) return this.tokenize(text, options);
+    const pieces = options.parseSpecial === false ? [text] : cutAtMarks(text, this.#cuttingMarks(), pieceLength);
+    if (pieces.length === 1) return this.#pieceAside(text, options);
+    const [first, last] = options.addSpecial ? this.tokenize('', options) : [];
+    const lists: ArrayLike<number>[] = [first === undefined ? [] : [first]];
+    for (const piece of pieces) lists.push(await this.#pieceAside(piece, { ...options, addSpecial: false }));
+    lists.push(last === undefined ? [] : [last]);
+    return joined(lists);
+  }
+
+  async #pieceAside(text: string, options: TokenizeOptions): Promise<Int32Array> {
     const { bytes, tokens, flags } = this.#tokenizing(text, options);
     const count = await this.native.tokenizeAside(this.pointer, bytes, bytes.length, tokens, tokens.length, ...flags);
     return foundTokens(tokens, count);
+  }
+
+  /** Looked for in the whole vocabulary, once, when the first long text comes. */
+  #cuttingMarks(): RegExp | undefined {
+    this.#marks ??= { found: cuttingMarks(this.#specials()) };
+    return this.#marks.found;
+  }
+
+  #specials(): readonly SpecialText[] {
+    const specials: SpecialText[] = [];
+    for (let token = 0; token < this.size; token += 1) {
+      const attributes = this.native.tokenAttributes(this.pointer, token);
+      if ((attributes & (kinds.unknown | kinds.control | kinds.userDefined)) === 0) continue;
+      const text = Buffer.from(this.bytes(token, true)).toString();
+      specials.push({ text, keepsBefore: (attributes & kinds.stripsBefore) === 0 });
+    }
+    return specials;
   }
 
   #tokenizing(text: string, { addSpecial, parseSpecial = true }: TokenizeOptions) {

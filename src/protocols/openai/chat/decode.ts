@@ -1,4 +1,5 @@
 import type { ChatRequest } from '../../../chat/request.ts';
+import { inSlices } from '../../../core/slices.ts';
 import type { JsonObject } from '../../../http/body.ts';
 import { isAbsent, readText } from '../../controls/fields.ts';
 import { chatParts, type DialectParts } from '../../dialect.ts';
@@ -35,7 +36,7 @@ export async function decodeChat(body: JsonObject, own: DialectParts, signal = u
   const parts = chatParts(own, body);
   refuseAudioReply(body);
   const attachments = new Attachments(parts.text.state(), { addresses: true });
-  const messages = decodeMessages(body.messages, attachments);
+  const messages = await inSlices(decodeMessages(body.messages, attachments), { signal });
   const use = decodeToolUse(body);
   const reasoning = decodeReasoning(body);
   const output = decodeOutput(body, parts.controlParts().schemaToGrammar);

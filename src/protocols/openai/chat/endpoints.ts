@@ -40,7 +40,7 @@ export function chatEndpoints(parts: DialectParts): Endpoint[] {
 }
 
 async function answerChat(call: Call, parts: DialectParts): Promise<Reply> {
-  const body = parts.applyDefaults(jsonObject(call.body, { empty: 'refuse' }));
+  const body = parts.applyDefaults(await jsonObject(call.body, { empty: 'refuse', signal: call.signal }));
   const question = await decodeChat(body, parts, call.signal);
   const ticket = ticketFor(call, body);
   const shape = { call, ticket, promptField, notices: await chatNotices(body, question, parts) };
@@ -88,7 +88,7 @@ function newEnvelope(object: string, { serviceTier }: ChatQuestion, parts: Diale
 }
 
 async function countTokens(call: Call, parts: DialectParts): Promise<Reply> {
-  const body = parts.applyDefaults(jsonObject(call.body, { empty: 'refuse' }));
+  const body = parts.applyDefaults(await jsonObject(call.body, { empty: 'refuse', signal: call.signal }));
   const { request, ignored } = await decodeChat(body, parts, call.signal);
   const tokens = await parts.chat.countTokens(request);
   refuseWithoutModel(parts.text.state());

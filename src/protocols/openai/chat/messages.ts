@@ -1,4 +1,5 @@
 import { type Content, type Message, type ToolCallRecord, text } from '../../../chat/messages.ts';
+import type { Sliced } from '../../../core/slices.ts';
 import type { JsonObject } from '../../../http/body.ts';
 import { isAbsent, isObject } from '../../controls/fields.ts';
 import type { Attachments } from '../../media.ts';
@@ -7,19 +8,24 @@ import { decodeContent } from './content.ts';
 
 type Assistant = Message & { role: 'assistant' };
 
-export function decodeMessages(value: unknown, attachments: Attachments): readonly Message[] {
+export function* decodeMessages(value: unknown, attachments: Attachments): Sliced<readonly Message[]> {
   if (!Array.isArray(value) || value.length === 0) throw wrong('messages', 'an array that is not empty');
   const messages: Message[] = [];
-  for (const [index, message] of value.entries()) {
+  const around: Surroundings = { called: new Map(), attachments };
+  for (const [index, entry] of value.entries()) {
     const path = `messages[${index}]`;
-    if (!isObject(message)) throw wrong(path, 'an object with role and content');
-    messages.push(decodeMessage(message, path, { earlier: messages, attachments }));
+    if (!isObject(entry)) throw wrong(path, 'an object with role and content');
+    const message = decodeMessage(entry, path, around);
+    if (message.role === 'assistant') noteCalls(message, around.called);
+    messages.push(message);
+    yield;
   }
   return messages;
 }
 
 interface Surroundings {
-  readonly earlier: readonly Message[];
+  /** The tool of each call so far by its id. Clients may use an id twice; the newest call is the one that is answered. */
+  readonly called: Map<string, string>;
   readonly attachments: Attachments;
 }
 
@@ -89,9 +95,15 @@ function namedCall(called: JsonObject, path: string): { readonly name: string; r
   return { name, json: optionalText(called, 'arguments', `${path}.arguments`) || '{}' };
 }
 
-function decodeResult(message: JsonObject, path: string, { earlier, attachments }: Surroundings): Message {
+function noteCalls({ toolCalls = [] }: Assistant, called: Map<string, string>): void {
+  // Of two calls in one message with the same id the first one counts.
+  for (const { id, name } of toolCalls.toReversed()) called.set(id, name);
+}
+
+function decodeResult(message: JsonObject, path: string, { called, attachments }: Surroundings): Message {
   const callId = optionalText(message, 'tool_call_id', `${path}.tool_call_id`);
-  const toolName = optionalText(message, 'name', `${path}.name`) ?? calledTool(callId, earlier);
+  const toolName =
+    optionalText(message, 'name', `${path}.name`) ?? (callId === undefined ? undefined : called.get(callId));
   const field = `${path}.content`;
   const sent = isAbsent(message.content) ? [] : decodeContent(message.content, field, attachments);
   return {
@@ -102,16 +114,6 @@ function decodeResult(message: JsonObject, path: string, { earlier, attachments 
     ...(callId === undefined ? {} : { callId }),
     ...(toolName === undefined ? {} : { toolName }),
   };
-}
-
-/** Clients may use an id twice; the newest call is the one that is answered. */
-function calledTool(callId: string | undefined, earlier: readonly Message[]): string | undefined {
-  if (callId === undefined) return undefined;
-  for (const message of earlier.toReversed()) {
-    const call = message.role === 'assistant' ? message.toolCalls?.find(({ id }) => id === callId) : undefined;
-    if (call) return call.name;
-  }
-  return undefined;
 }
 
 /** Names of speakers have no place in a prompt of today's templates; where one was sent, the client is told. */

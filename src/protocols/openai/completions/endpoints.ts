@@ -25,7 +25,7 @@ export function completionEndpoints(parts: CompletionParts): Endpoint[] {
 }
 
 async function answerCompletion(call: Call, parts: CompletionParts): Promise<Reply> {
-  const body = parts.applyDefaults(jsonObject(call.body, { empty: 'refuse' }));
+  const body = parts.applyDefaults(await jsonObject(call.body, { empty: 'refuse', signal: call.signal }));
   const question = await decodeCompletion(body, parts);
   const envelope: Envelope = {
     id: parts.newId('cmpl-'),

@@ -1,0 +1,92 @@
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { createApp } from './app.ts';
+import { settingsFrom } from './config/flags.ts';
+import { fakeEngine } from './engines/fake/engine.ts';
+import { ask, serve, type World } from './http/testing/world.ts';
+import { goodBodies, type MutatedRequest, mutatedRequest } from './protocols/testing/random-bodies.ts';
+import { loadChatFormat } from './run/chat-format.ts';
+
+/** The whole server with all of its dialects on a socket; only the model is not real. */
+async function world(): Promise<World> {
+  const settings = settingsFrom(new Map());
+  const engine = fakeEngine({
+    script: () => ({ pieces: ['Hel', 'lo'], end: 'end-token' }),
+    pace: (next) => setImmediate(next),
+  });
+  const { endpoints } = createApp({
+    settings,
+    engine,
+    format: await loadChatFormat(settings, undefined, () => undefined),
+    product: { name: 'parley', version: '0.0.0' },
+    observer: {},
+    warn: () => undefined,
+    onError: () => undefined,
+    shutdown: () => undefined,
+  });
+  return serve(endpoints, { maxRequestMegabytes: 32 });
+}
+
+const post = (place: World, path: string, body: string) =>
+  ask(place, { method: 'POST', path, body, headers: { 'content-type': 'application/json' } });
+
+type Body = Readonly<Record<string, never>>;
+
+/** Where each family writes its sentence; undefined where the form is not its own. */
+function sentence(path: string, body: Body): unknown {
+  const { error, type, detail } = body as Record<string, unknown> as {
+    error?: { message?: unknown; type?: unknown };
+    type?: unknown;
+    detail?: { msg?: unknown };
+  };
+  if (path.startsWith('/v1/messages')) return type === 'error' && error?.type ? error.message : undefined;
+  if (path === '/api/chat' || path === '/api/generate') return error;
+  if (path.startsWith('/api/'))
+    return 'success' in body || 'value' in body ? 'a helper says it in numbers' : detail?.msg;
+  return error?.message;
+}
+
+/** What is wrong with the answer to this request, if anything. */
+function wrongWith({ path }: MutatedRequest, status: number, type: string, text: string): string | undefined {
+  if (![200, 400, 404, 413].includes(status)) return `status ${status}`;
+  if (type.startsWith('text/event-stream')) return text.endsWith('\n\n') ? undefined : 'a frame without an end';
+  if (type.startsWith('application/x-ndjson')) {
+    const last = JSON.parse(text.trimEnd().split('\n').at(-1) ?? '') as { done?: boolean; error?: string };
+    return last.done || last.error ? undefined : 'lines without an end';
+  }
+  const body = JSON.parse(text) as Body;
+  if (status === 200) return undefined;
+  const told = sentence(path, body);
+  return typeof told === 'string' && told.length > 8 ? undefined : 'no sentence in the form of its family';
+}
+
+describe('whatever happened to a good request', () => {
+  test.each(Object.entries(goodBodies))('a good %s is answered', async (path, body) => {
+    const place = await world();
+    const { status, text } = await post(place, path, JSON.stringify(body));
+    expect([status, text]).toEqual([200, expect.any(String)]);
+    expect(place.errors).toEqual([]);
+  });
+
+  test('it is answered or refused in a sentence of its family, and the next one is served', async () => {
+    const place = await world();
+    const seen = new Map<number, number>();
+    await fc.assert(
+      fc.asyncProperty(mutatedRequest, async (request) => {
+        const { status, headers, text } = await post(place, request.path, request.body);
+        seen.set(status, (seen.get(status) ?? 0) + 1);
+        expect(wrongWith(request, status, headers['content-type'] ?? '', text)).toBeUndefined();
+        expect(place.errors.splice(0)).toEqual([]);
+        expect(({} as Record<string, unknown>).polluted).toBeUndefined();
+      }),
+      {
+        numRuns: Number(process.env.FUZZ_RUNS ?? 1500),
+        ...(process.env.FUZZ_SEED ? { seed: Number(process.env.FUZZ_SEED) } : {}),
+      },
+    );
+    expect(seen.get(200)).toBeGreaterThan(100);
+    expect(seen.get(400)).toBeGreaterThan(100);
+    const { status, text } = await post(place, '/api/v1/generate', JSON.stringify({ prompt: 'Once' }));
+    expect([status, JSON.parse(text)]).toMatchObject([200, { results: [{ text: 'Hello' }] }]);
+  });
+});

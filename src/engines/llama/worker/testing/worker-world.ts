@@ -1,0 +1,185 @@
+import type { TokenizeOptions } from '../../../../core/text-engine.ts';
+import { plainRequest } from '../../../../run/request.ts';
+import type { FromWorker, Piece } from '../../messages.ts';
+import { beginGeneration, type ReadingRequests } from '../begin.ts';
+import { CacheDoctor } from '../cache/doctor.ts';
+import type { SnapshotKeeper } from '../cache/keeper.ts';
+import type { Context } from '../context.ts';
+import { GrammarShelf } from '../grammar-shelf.ts';
+import { BatchLoop } from '../loop.ts';
+import type { Loaded } from '../model.ts';
+import type { Workshop } from '../prepare.ts';
+import type { Projector } from '../projector.ts';
+import { Slot } from '../slot.ts';
+import type { Vocabulary } from '../vocabulary.ts';
+
+const size = 128;
+const bos = 1;
+const end = 0;
+
+export interface WorldOptions {
+  readonly sequences?: number;
+  readonly contextSize?: number;
+  readonly reusePrompt?: boolean;
+  readonly addsBos?: boolean;
+  readonly projector?: Projector;
+  readonly keeper?: Partial<SnapshotKeeper>;
+  /** What the model wants after each token; a letter after the last one unless told otherwise. */
+  readonly logits?: (token: number) => Float32Array;
+}
+
+/**
+ * The worker without the library: each letter is a token, and the cache is a list. The loop, the slots and all that makes a
+ * generation are the real ones.
+ */
+export function workerWorld(options: WorldOptions = {}) {
+  const { sequences = 1, contextSize = 64, reusePrompt = true } = options;
+  const messages: FromWorker[] = [];
+  const reading: ReadingRequests = new Map();
+  const tokenizing: { readonly text: string; readonly go: () => void }[] = [];
+  const aside = { held: false };
+  const vocabulary = letters(options.addsBos ?? false, async (text) => {
+    if (aside.held) await new Promise<void>((go) => tokenizing.push({ text, go }));
+  });
+  const context = listContext(options.logits ?? nextLetter);
+  const loaded = {
+    vocabulary,
+    context,
+    contextSize,
+    projector: options.projector,
+    draft: undefined,
+    options: { reusePrompt, contextShift: false, draft: undefined },
+    info: { chatTemplate: null },
+  } as unknown as Loaded;
+  const slots = Array.from({ length: sequences }, (_, sequence) => new Slot(context, sequence, contextSize));
+  let time = 0;
+  const now = () => ++time;
+  const workshop: Workshop = {
+    loaded,
+    slots,
+    negative: undefined,
+    now,
+    grammars: new GrammarShelf(vocabulary),
+    breakers: undefined,
+    reasoning: 'unknown',
+    keeper: options.keeper as SnapshotKeeper | undefined,
+    doctor: new CacheDoctor((tokens) => vocabulary.detokenize(tokens, true), now),
+  };
+  const send = (message: FromWorker) => void messages.push(message);
+  const loop = new BatchLoop(context, slots, send, now);
+
+  /** As the worker does it: a request that is being read is stopped there, any other one in the loop. */
+  function abort(id: number): void {
+    const waiting = reading.get(id);
+    if (waiting) waiting.stop();
+    else loop.abort(id);
+  }
+
+  return {
+    slots,
+    workshop,
+    loop,
+    reading,
+    abort,
+    vocabulary,
+    begin: (id: number, prompt: string, changes: Partial<ReturnType<typeof plainRequest>> = {}, seed = 1) =>
+      beginGeneration(
+        { workshop, loop, reading, send },
+        { type: 'generate', id, request: plainRequest(prompt, 4, { overflow: 'refuse', ...changes }), seed },
+      ),
+    /** All that was told of one request. */
+    pieces: (id: number): readonly Piece[] =>
+      messages.flatMap((message) => (message.type === 'step' ? message.pieces.filter((piece) => piece.id === id) : [])),
+    text: (id: number): string =>
+      messages
+        .flatMap((message) => (message.type === 'step' ? message.pieces : []))
+        .map((piece) => (piece.id === id && piece.type === 'text' ? piece.text : ''))
+        .join(''),
+    /** Holds long readings back until they are let go. */
+    hold: () => {
+      aside.held = true;
+    },
+    letGo: () => {
+      aside.held = false;
+      for (const { go } of tokenizing.splice(0)) go();
+    },
+    /** Until nothing moves any more. */
+    settled: async () => {
+      for (let turn = 0; turn < 60; turn++) await new Promise((resolve) => setImmediate(resolve));
+    },
+  };
+}
+
+function letters(addsBos: boolean, before: (text: string) => Promise<void>): Vocabulary {
+  const tokenize = (text: string, { addSpecial }: TokenizeOptions) =>
+    Int32Array.from([
+      ...(addSpecial && addsBos ? [bos] : []),
+      ...Array.from(text, (letter) => (letter.codePointAt(0) ?? 0) % size),
+    ]);
+  const bytes = (token: number) => (token <= bos ? new Uint8Array(0) : Uint8Array.of(token));
+  return {
+    native: { grammarNew: () => null, lazyGrammarNew: () => null },
+    pointer: null,
+    size,
+    bos,
+    addsBos,
+    endTokens: [end],
+    isEnd: (token: number) => token === end,
+    isControl: () => false,
+    bytes,
+    tokenize,
+    tokenizeAside: async (text: string, options: TokenizeOptions) => {
+      await before(text);
+      return tokenize(text, options);
+    },
+    detokenize: (tokens: ArrayLike<number>) => Buffer.concat(Array.from(tokens, bytes)).toString(),
+    texts: () => Array.from({ length: size }, (_, token) => String.fromCharCode(token)),
+  } as unknown as Vocabulary;
+}
+
+/** Sure of the letter that follows in the alphabet. */
+function nextLetter(token: number): Float32Array {
+  const logits = new Float32Array(size).fill(-50);
+  logits[Math.min(size - 1, token + 1)] = 50;
+  return logits;
+}
+
+export function evenly(): Float32Array {
+  const logits = new Float32Array(size).fill(-50);
+  for (let token = 97; token < 123; token++) logits[token] = 1;
+  return logits;
+}
+
+function listContext(logits: (token: number) => Float32Array): Context {
+  let batch: number[] = [];
+  let computed: readonly number[] = [];
+  const decodeNow = () => {
+    computed = batch;
+    return 'ok' as const;
+  };
+  return {
+    memory: 'plain',
+    spare: 0,
+    canShift: false,
+    batchCapacity: 256,
+    get size() {
+      return batch.length;
+    },
+    get room() {
+      return 256 - batch.length;
+    },
+    add: (token: number) => batch.push(token) - 1,
+    clearBatch: () => {
+      batch = [];
+    },
+    decodeNow,
+    decode: async () => decodeNow(),
+    abortDecode: () => undefined,
+    logits: (place: number) => logits(computed[place] ?? 0),
+    reaches: () => true,
+    forget: () => true,
+    copy: () => undefined,
+    part: () => new Uint8Array(1),
+    restorePart: () => true,
+  } as unknown as Context;
+}

@@ -1,0 +1,165 @@
+import type { Sliced } from '../core/slices.ts';
+
+/**
+ * Reads a large JSON text piece by piece, so that others are let in between. One walk over the bytes finds where large
+ * lists and objects can be taken apart; then each piece goes to the ordinary parser. What comes out is what the ordinary
+ * parser would give for the whole, and whatever it would refuse is refused.
+ */
+export function* parseLargeJson(bytes: Buffer, deepest: number, pieceBytes = 64 * 1024): Sliced<unknown> {
+  const root = yield* findContainers(bytes, deepest, pieceBytes);
+  if (root === undefined) return JSON.parse(bytes.toString('utf8'));
+  return yield* readContainer(bytes, root);
+}
+
+/** Thrown with words that fit into the middle of a sentence. */
+export class LargeJsonError extends Error {}
+
+/** From just behind the opening bracket to the closing one. */
+interface Container {
+  readonly isList: boolean;
+  readonly start: number;
+  end: number;
+  /** Where a member begins that could be parted from what stands before it, in rising order. */
+  readonly cuts: number[];
+  /** Members that are taken apart themselves, in order. */
+  readonly large: Member[];
+  /** Where the newest member begins. */
+  memberStart: number;
+}
+
+interface Member {
+  readonly start: number;
+  readonly container: Container;
+}
+
+const quote = 0x22;
+const comma = 0x2c;
+const [listOpen, listClose, objectOpen, objectClose] = [0x5b, 0x5d, 0x7b, 0x7d];
+
+/** The outermost container with all large ones in it; undefined where the text is a single value. */
+function* findContainers(bytes: Buffer, deepest: number, pieceBytes: number): Sliced<Container | undefined> {
+  const open: Container[] = [];
+  let root: Container | undefined;
+  let rest = pieceBytes;
+  for (let index = 0; index < bytes.length; index++) {
+    if (index > rest) {
+      rest = index + pieceBytes;
+      yield;
+    }
+    const byte = bytes[index];
+    if (byte === quote) {
+      index = closingQuote(bytes, index + 1);
+      if (index === -1) throw new LargeJsonError('a string has no end');
+    } else if (byte === comma) {
+      const inner = open.at(-1);
+      if (inner) markMember(inner, index + 1, pieceBytes);
+    } else if (byte === listOpen || byte === objectOpen) {
+      if (open.length === deepest) throw new LargeJsonError(`it is nested deeper than ${deepest} levels`);
+      const start = index + 1;
+      open.push({ isList: byte === listOpen, start, end: start, cuts: [], large: [], memberStart: start });
+    } else if (byte === listClose || byte === objectClose) {
+      const closed = open.pop();
+      if (closed === undefined || closed.isList !== (byte === listClose)) throw unexpected(bytes, index);
+      closed.end = index;
+      const parent = open.at(-1);
+      if (parent === undefined) {
+        if (root) throw unexpected(bytes, index);
+        root = closed;
+      } else if (closed.end - closed.start > pieceBytes) {
+        parent.large.push({ start: parent.memberStart, container: closed });
+      }
+    }
+  }
+  if (open.length > 0) throw new LargeJsonError('unexpected end of JSON input');
+  if (root) {
+    refuseUnlessBlank(bytes, 0, root.start - 1);
+    refuseUnlessBlank(bytes, root.end + 1, bytes.length);
+  }
+  return root;
+}
+
+/** A member that follows a large one always begins a piece: the large one stands alone. */
+function markMember(container: Container, start: number, pieceBytes: number): void {
+  const lastCut = container.cuts.at(-1) ?? container.start;
+  const behindLarge = container.large.at(-1)?.start === container.memberStart;
+  if (behindLarge || start - lastCut >= pieceBytes) container.cuts.push(start);
+  container.memberStart = start;
+}
+
+function* readContainer(bytes: Buffer, container: Container): Sliced<unknown> {
+  const list: unknown[] = [];
+  const object: Record<string, unknown> = {};
+  const large = new Map(container.large.map((member) => [member.start, member.container]));
+  const starts = [...new Set([container.start, ...container.cuts, ...large.keys()])].sort((a, b) => a - b);
+  for (const [place, start] of starts.entries()) {
+    const next = starts[place + 1];
+    const end = next === undefined ? container.end : next - 1;
+    const inner = large.get(start);
+    if (inner) {
+      refuseUnlessBlank(bytes, inner.end + 1, end);
+      const key = container.isList ? undefined : keyBefore(bytes, start, inner.start - 1);
+      if (key === undefined) refuseUnlessBlank(bytes, start, inner.start - 1);
+      const value = yield* readContainer(bytes, inner);
+      if (key === undefined) list.push(value);
+      else put(object, key, value);
+    } else if (container.isList) {
+      for (const value of piece(bytes, start, end, starts.length > 1, '[]') as unknown[]) list.push(value);
+    } else {
+      const part = piece(bytes, start, end, starts.length > 1, '{}') as Record<string, unknown>;
+      for (const [key, value] of Object.entries(part)) put(object, key, value);
+    }
+    yield;
+  }
+  return container.isList ? list : object;
+}
+
+/** The members from here to there. Where a comma stands before or behind them, there must be some. */
+function piece(bytes: Buffer, start: number, end: number, needed: boolean, brackets: '[]' | '{}'): unknown {
+  const text = bytes.toString('utf8', start, end);
+  if (needed && text.trim() === '') throw unexpected(bytes, end);
+  try {
+    return JSON.parse(brackets.charAt(0) + text + brackets.charAt(1));
+  } catch (error) {
+    const [reason = ''] = String((error as Error).message).split(/,? (?:\.\.\.|in JSON|at position|"|is not valid)/);
+    throw new LargeJsonError(`${reason.charAt(0).toLowerCase()}${reason.slice(1)}, at or behind byte ${start}`);
+  }
+}
+
+function keyBefore(bytes: Buffer, start: number, end: number): string {
+  const text = bytes.toString('utf8', start, end).trim();
+  try {
+    const key: unknown = text.endsWith(':') ? JSON.parse(text.slice(0, -1)) : undefined;
+    if (typeof key === 'string') return key;
+  } catch {
+    // Told below.
+  }
+  throw unexpected(bytes, end);
+}
+
+/** As the parser does it: a key of any name is a property of the object itself. */
+function put(object: Record<string, unknown>, key: string, value: unknown): void {
+  if (key !== '__proto__') object[key] = value;
+  else Object.defineProperty(object, key, { value, writable: true, enumerable: true, configurable: true });
+}
+
+function refuseUnlessBlank(bytes: Buffer, start: number, end: number): void {
+  for (let index = start; index < end; index++) {
+    const byte = bytes[index];
+    if (byte !== 0x20 && byte !== 0x0a && byte !== 0x0d && byte !== 0x09) throw unexpected(bytes, index);
+  }
+}
+
+function unexpected(bytes: Buffer, index: number): LargeJsonError {
+  const found = bytes.toString('latin1', index, index + 1);
+  return new LargeJsonError(`unexpected ${JSON.stringify(found)} at byte ${index}`);
+}
+
+/** Strings are skipped from quote to quote by a native search: a body of megabytes is mostly long strings. */
+export function closingQuote(bytes: Buffer, from: number): number {
+  for (let end = bytes.indexOf(quote, from); end !== -1; end = bytes.indexOf(quote, end + 1)) {
+    let backslashes = 0;
+    while (end - backslashes > from && bytes[end - backslashes - 1] === 0x5c) backslashes++;
+    if (backslashes % 2 === 0) return end;
+  }
+  return -1;
+}

@@ -1,0 +1,115 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, describe, expect, test } from 'vitest';
+import { nativeClient, readFrames } from './client.ts';
+import { liveServers } from './server.ts';
+
+const startServer = liveServers();
+const folder = mkdtempSync(join(tmpdir(), 'parley-templates-'));
+afterAll(() => rmSync(folder, { recursive: true }));
+
+const chat = (length: number) =>
+  Array.from({ length }, (_, index) => ({ role: index % 2 ? 'assistant' : 'user', content: 'a' }));
+
+function templateFile(name: string, source: string): string {
+  const path = join(folder, name);
+  writeFileSync(path, source);
+  return path;
+}
+
+/** Asks for the health of the server again and again until the work is done, and tells how often it answered. */
+async function healthDuring(base: string, work: Promise<unknown>): Promise<number> {
+  let answered = 0;
+  let over = false;
+  void work.finally(() => {
+    over = true;
+  });
+  while (!over) {
+    const reply = await fetch(`${base}/health`);
+    expect(reply.status).toBe(200);
+    await reply.text();
+    answered++;
+    await new Promise((resolve) => setTimeout(resolve, 10));
+  }
+  return answered;
+}
+
+describe('a chat of 300,000 messages', () => {
+  const body = { max_tokens: 4, messages: chat(300_000) };
+
+  test.each([
+    ['/v1/chat/completions', body],
+    ['/v1/messages', body],
+    ['/v1/responses', { max_output_tokens: 4, input: body.messages }],
+    ['/api/chat', { model: 'x', messages: body.messages, stream: false }],
+  ])('to %s is refused for its length, and others are served meanwhile', async (path, sent) => {
+    const server = await startServer(['--quiet', '--parallelrequests', '2']);
+    const client = nativeClient(server.base);
+    const refused = client.post(path, sent);
+    const story = client.stream({ prompt: 'Once upon a time', max_length: 200 });
+    const answered = await healthDuring(server.base, Promise.all([refused, story]));
+    expect(answered).toBeGreaterThan(20);
+    const { status, text } = await refused;
+    expect([status, text]).toEqual([400, expect.stringMatching(/context|too long/)]);
+    const frames = readFrames((await story).answer.text);
+    expect(frames.length).toBeGreaterThan(20);
+    expect(frames.at(-1)?.data.finish_reason).toBeTruthy();
+    await server.stop();
+  });
+});
+
+describe('the template of a model', () => {
+  test('renders a long chat in a thread as it renders a short one', async () => {
+    const source = '{% for m in messages %}<{{ m.role }}>{{ m.content }}{% endfor %}<reply>';
+    const file = templateFile('plain.jinja', source);
+    const server = await startServer(['--quiet', '--jinja', '--jinjatemplate', file]);
+    const client = nativeClient(server.base);
+    for (const length of [2, 300, 302, 5000]) {
+      const { prompt } = (await client.post('/apply-template', { messages: [...chat(length), ...chat(1)] })).json() as {
+        prompt: string;
+      };
+      expect(prompt).toBe(`${'<user>a<assistant>a'.repeat(length / 2)}<user>a<reply>`);
+    }
+    await server.stop();
+  });
+
+  test('that never comes to an end is ended, and the chat is answered without it', async () => {
+    const endless = '{% for a in range(90000) %}{% for b in range(90000) %}{% set c = a %}{% endfor %}{% endfor %}x';
+    const server = await startServer(['--jinja', '--jinjatemplate', templateFile('endless.jinja', endless)]);
+    const client = nativeClient(server.base);
+    const answer = client.post('/v1/chat/completions', { max_tokens: 4, messages: chat(1) });
+    expect(await healthDuring(server.base, answer)).toBeGreaterThan(100);
+    expect((await answer).status).toBe(200);
+    expect(server.output()).toContain('the template does not come to an end');
+    await server.stop();
+  });
+
+  test('that wants all memory ends its thread, not the server', async () => {
+    const greedy =
+      "{% set ns = namespace(t='xxxxxxxx') %}{% for a in range(40) %}{% set ns.t = ns.t + ns.t %}{% endfor %}{{ ns.t }}";
+    const server = await startServer(['--jinja', '--jinjatemplate', templateFile('greedy.jinja', greedy)]);
+    const client = nativeClient(server.base);
+    expect((await client.post('/v1/chat/completions', { max_tokens: 4, messages: chat(1) })).status).toBe(200);
+    expect((await client.post('/v1/chat/completions', { max_tokens: 4, messages: chat(501) })).status).toBe(200);
+    expect(server.output()).toContain('The chat template failed');
+    await server.stop();
+  });
+
+  test('is given up when its client goes away', async () => {
+    const endless = '{% for a in range(90000) %}{% for b in range(90000) %}{% set c = a %}{% endfor %}{% endfor %}x';
+    const flags = ['--jinja', '--jinjatemplate', templateFile('endless-too.jinja', endless)];
+    const server = await startServer(flags);
+    const client = nativeClient(server.base);
+    const gone = new AbortController();
+    // As many as there are threads: were they not given up, nobody else could be rendered for half a minute.
+    const left = [1, 2, 3].map(() =>
+      client.post('/v1/chat/completions', { max_tokens: 4, messages: chat(501) }, { signal: gone.signal }),
+    );
+    await new Promise((resolve) => setTimeout(resolve, 1500));
+    gone.abort();
+    await Promise.allSettled(left);
+    expect((await client.generate({ prompt: 'Once upon a time' })).text).toMatch(/^, there was/);
+    await server.stop();
+  });
+});
