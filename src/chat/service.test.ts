@@ -3,10 +3,10 @@ import type { GenerationEvent } from '../core/events.ts';
 import { fold } from '../core/fold.ts';
 import type { ChatAdapter } from './adapters/adapter.ts';
 import { builtInAdapters } from './adapters/named.ts';
-import { inlineTemplate } from './rendering/prompt-template.ts';
 import type { ChatRequest } from './request.ts';
 import { chatService } from './service.ts';
 import { compileTemplate } from './template.ts';
+import { inlineTemplate } from './testing/inline-template.ts';
 import { chatRequest, scriptedText, spoken, time, weather } from './testing/scripted-text.ts';
 
 const template = `{% for m in messages %}<|im_start|>{{ m.role }}\n{{ m.content }}<|im_end|>\n{% endfor %}{% if tools %}<tool_call>{% endif %}<|im_start|>assistant\n`;
