@@ -4,7 +4,8 @@ import { createApp } from './app.ts';
 import { settingsFrom } from './config/flags.ts';
 import { fakeEngine } from './engines/fake/engine.ts';
 import { ask, serve, type World } from './http/testing/world.ts';
-import { goodBodies, type MutatedRequest, mutatedRequest } from './protocols/testing/random-bodies.ts';
+import { answerFault } from './protocols/testing/answer-fault.ts';
+import { goodBodies, mutatedRequest } from './protocols/testing/random-bodies.ts';
 import { loadChatFormat } from './run/chat-format.ts';
 
 /** The whole server with all of its dialects on a socket; only the model is not real. */
@@ -30,36 +31,6 @@ async function world(): Promise<World> {
 const post = (place: World, path: string, body: string) =>
   ask(place, { method: 'POST', path, body, headers: { 'content-type': 'application/json' } });
 
-type Body = Readonly<Record<string, never>>;
-
-/** Where each family writes its sentence; undefined where the form is not its own. */
-function sentence(path: string, body: Body): unknown {
-  const { error, type, detail } = body as Record<string, unknown> as {
-    error?: { message?: unknown; type?: unknown };
-    type?: unknown;
-    detail?: { msg?: unknown };
-  };
-  if (path.startsWith('/v1/messages')) return type === 'error' && error?.type ? error.message : undefined;
-  if (path === '/api/chat' || path === '/api/generate') return error;
-  if (path.startsWith('/api/'))
-    return 'success' in body || 'value' in body ? 'a helper says it in numbers' : detail?.msg;
-  return error?.message;
-}
-
-/** What is wrong with the answer to this request, if anything. */
-function wrongWith({ path }: MutatedRequest, status: number, type: string, text: string): string | undefined {
-  if (![200, 400, 404, 413].includes(status)) return `status ${status}`;
-  if (type.startsWith('text/event-stream')) return text.endsWith('\n\n') ? undefined : 'a frame without an end';
-  if (type.startsWith('application/x-ndjson')) {
-    const last = JSON.parse(text.trimEnd().split('\n').at(-1) ?? '') as { done?: boolean; error?: string };
-    return last.done || last.error ? undefined : 'lines without an end';
-  }
-  const body = JSON.parse(text) as Body;
-  if (status === 200) return undefined;
-  const told = sentence(path, body);
-  return typeof told === 'string' && told.length > 8 ? undefined : 'no sentence in the form of its family';
-}
-
 describe('whatever happened to a good request', () => {
   test.each(Object.entries(goodBodies))('a good %s is answered', async (path, body) => {
     const place = await world();
@@ -75,7 +46,7 @@ describe('whatever happened to a good request', () => {
       fc.asyncProperty(mutatedRequest, async (request) => {
         const { status, headers, text } = await post(place, request.path, request.body);
         seen.set(status, (seen.get(status) ?? 0) + 1);
-        expect(wrongWith(request, status, headers['content-type'] ?? '', text)).toBeUndefined();
+        expect(answerFault(request.path, { status, type: headers['content-type'] ?? '', text })).toBeUndefined();
         expect(place.errors.splice(0)).toEqual([]);
         expect(({} as Record<string, unknown>).polluted).toBeUndefined();
       }),

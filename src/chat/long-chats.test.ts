@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { atOnce } from '../core/slices.ts';
+import { atOnce } from '../core/testing/at-once.ts';
 import { chatAdapter } from './adapters/adapter.ts';
 import { flatPrompt } from './flat-prompt.ts';
 import { foldTurns, renderAll } from './lost-turns.ts';

@@ -3,9 +3,9 @@ import { describe, expect, test } from 'vitest';
 import { chatAdapter } from './adapters/adapter.ts';
 import { chatPrompt } from './chat-prompt.ts';
 import { type Message, text } from './messages.ts';
-import { inlineTemplate } from './rendering/prompt-template.ts';
 import { compileTemplate } from './template.ts';
 import { inlineLimits } from './template-runtime.ts';
+import { inlineTemplate } from './testing/inline-template.ts';
 
 /** A template comes with a model that somebody else made: whatever it holds, a chat is answered and nothing else happens. */
 const names = fc.constantFrom(

@@ -4,10 +4,10 @@ import { fold } from '../core/fold.ts';
 import type { ChatAdapter, ChatTags } from './adapters/adapter.ts';
 import { builtInAdapters } from './adapters/named.ts';
 import { tagsWithoutThinking } from './adapters/no-think.ts';
-import { inlineTemplate } from './rendering/prompt-template.ts';
 import type { ChatRequest } from './request.ts';
 import { chatService } from './service.ts';
 import { compileTemplate } from './template.ts';
+import { inlineTemplate } from './testing/inline-template.ts';
 import { chatRequest, scriptedText, spoken, time, weather } from './testing/scripted-text.ts';
 
 const template = `{% for m in messages %}<|im_start|>{{ m.role }}\n{{ m.content }}<|im_end|>\n{% endfor %}{% if tools %}<tool_call>{% endif %}<|im_start|>assistant\n`;

@@ -2,9 +2,9 @@ import { describe, expect, test } from 'vitest';
 import { chatAdapter } from './adapters/adapter.ts';
 import { chatPrompt } from './chat-prompt.ts';
 import { type Message, text } from './messages.ts';
-import { inlineTemplate } from './rendering/prompt-template.ts';
 import { compileTemplate, type TemplateInput } from './template.ts';
 import { inlineLimits } from './template-runtime.ts';
+import { inlineTemplate } from './testing/inline-template.ts';
 
 const user: Message = { role: 'user', content: text('Hi') };
 const tool = { name: 'look', description: 'Looks', parameters: { type: 'object' } };

@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { atOnce, inSlices, type Sliced } from './slices.ts';
+import { inSlices, type Sliced } from './slices.ts';
+import { atOnce } from './testing/at-once.ts';
 
 function* counting(steps: number, done: number[] = []): Sliced<number> {
   for (let step = 0; step < steps; step++) {

@@ -14,13 +14,6 @@ export interface SliceOptions {
 /** Longer than the decoding of any ordinary request, and too short to be seen in a stream. */
 const sliceMs = 8;
 
-export function atOnce<Result>(work: Sliced<Result>): Result {
-  for (;;) {
-    const step = work.next();
-    if (step.done) return step.value;
-  }
-}
-
 /** Lets the event loop in whenever a slice of time is over. Throws the reason of the signal once that has fired. */
 export async function inSlices<Result>(work: Sliced<Result>, options: SliceOptions = {}): Promise<Result> {
   const { signal, clock = now, pause = othersFirst } = options;

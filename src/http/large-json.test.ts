@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { atOnce } from '../core/slices.ts';
+import { atOnce } from '../core/testing/at-once.ts';
 import { LargeJsonError, parseLargeJson } from './large-json.ts';
 
 /** Pieces of a few bytes, so that a small text is taken apart everywhere. */

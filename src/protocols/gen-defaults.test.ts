@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { applyDefaults, requestDefaults, textDefaults } from '../config/gen-defaults.ts';
 import type { GenerationControls } from '../core/request.ts';
-import { atOnce } from '../core/slices.ts';
+import { atOnce } from '../core/testing/at-once.ts';
 import type { JsonObject } from '../http/body.ts';
 import { ResponseStore } from '../store/responses.ts';
 import { decodeOptions } from './llamacpp/decode.ts';

@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import type { Message } from '../chat/messages.ts';
-import { atOnce, type Sliced } from '../core/slices.ts';
+import type { Sliced } from '../core/slices.ts';
+import { atOnce } from '../core/testing/at-once.ts';
 import { ResponseStore } from '../store/responses.ts';
 import { decodeConversation } from './messages/conversation.ts';
 import { decodeMessages as decodeOllama } from './ollama/messages.ts';

@@ -1,5 +1,7 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
+import { answerFault } from '../../src/protocols/testing/answer-fault.ts';
+import { mutatedRequest } from '../../src/protocols/testing/random-bodies.ts';
 import { type Answer, nativeClient, readFrames } from '../live/client.ts';
 import { liveServers } from '../live/server.ts';
 import { type FuzzCase, fuzzCase } from './bodies.ts';
@@ -37,6 +39,40 @@ test('whatever is sent, each answer is in a documented form and the engine lives
   expect(statuses.get(200)).toBeGreaterThan(requests / 3);
   expect(statuses.get(400)).toBeGreaterThan(requests / 20);
   expect(server.worker()).toBe(worker);
+  const { text } = await client.generate({ prompt: 'Once upon a time' });
+  expect(text).toMatch(/^, there was/);
+}, 240_000);
+
+test('whatever happened to a good request of any dialect, the answer is in its form and the engine lives', async () => {
+  const server = await startServer([
+    '--genlimit',
+    '4',
+    '--quiet',
+    '--contextsize',
+    '512',
+    '--multiuser',
+    '32',
+    '--jinja',
+  ]);
+  const client = nativeClient(server.base);
+  const worker = server.worker();
+  const seed = Number(process.env.FUZZ_SEED ?? 20_260_202);
+  const cases = fc.sample(mutatedRequest, { numRuns: 800, seed });
+  const failures: object[] = [];
+  const work = async (): Promise<void> => {
+    for (let sent = cases.pop(); sent && failures.length < 5; sent = cases.pop()) {
+      const { status, headers, text } = await client.call('POST', sent.path, sent.body);
+      // What the engine itself cannot do is a sentence of its own.
+      const engine = status === 500 && text.includes('could not do this');
+      const wrong = engine
+        ? undefined
+        : answerFault(sent.path, { status, type: headers.get('content-type') ?? '', text });
+      if (wrong) failures.push({ wrong, ...shown(sent), status, answer: text.slice(0, 300) });
+      if (server.worker() !== worker) failures.push({ wrong: 'the engine died', ...shown(sent) });
+    }
+  };
+  await Promise.all(Array.from({ length: atOnce }, work));
+  expect(failures).toEqual([]);
   const { text } = await client.generate({ prompt: 'Once upon a time' });
   expect(text).toMatch(/^, there was/);
 }, 240_000);

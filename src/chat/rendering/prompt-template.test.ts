@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { EndlessTemplateError } from '../endless-template.ts';
 import { type Message, text } from '../messages.ts';
 import type { ChatTemplate, RenderedTemplate, TemplateInput } from '../template.ts';
-import { inlineTemplate, promptTemplate } from './prompt-template.ts';
+import { promptTemplate } from './prompt-template.ts';
 
 const rendered = (prompt: string): RenderedTemplate => ({ prompt, warnings: [] });
 
@@ -71,10 +71,5 @@ describe('a template', () => {
     });
     await expect(ask(1)).rejects.toThrow('no such filter');
     expect(elsewhere).toEqual([]);
-  });
-
-  test('alone renders whatever it is given', async () => {
-    const template = inlineTemplate({ render: () => rendered('here') });
-    expect(await template.render(conversation(1000))).toEqual(rendered('here'));
   });
 });

@@ -34,8 +34,3 @@ export function promptTemplate(inline: ChatTemplate, elsewhere: RenderElsewhere)
     },
   };
 }
-
-/** For programs that have nobody to keep waiting. */
-export function inlineTemplate(template: ChatTemplate): PromptTemplate {
-  return { render: async (input) => renderAll(template, input) };
-}

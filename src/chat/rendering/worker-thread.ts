@@ -1,9 +1,13 @@
+import { totalmem } from 'node:os';
 import { Worker } from 'node:worker_threads';
 import type { FromThread } from './messages.ts';
 import type { RenderThread } from './threads.ts';
 
-/** Enough for the longest conversation that a body can hold; a template that wants more ends its thread and nothing else. */
-const memoryMegabytes = 4096;
+/**
+ * Enough for the longest conversation that a body can hold, but never more than a quarter of the machine; a template that
+ * wants more ends its thread and nothing else.
+ */
+const memoryMegabytes = Math.min(4096, Math.floor(totalmem() / 4 / 2 ** 20));
 
 /** A thread of this process that runs the given file. */
 export function startWorkerThread(entry: URL): RenderThread {

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import type { Message } from '../../chat/messages.ts';
-import { atOnce } from '../../core/slices.ts';
+import { atOnce } from '../../core/testing/at-once.ts';
 import type { JsonObject } from '../../http/body.ts';
 import { controlParts, dialectParts } from '../testing/doubles.ts';
 import { decode } from './decode.ts';

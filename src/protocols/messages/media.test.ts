@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { atOnce } from '../../core/slices.ts';
+import { atOnce } from '../../core/testing/at-once.ts';
 import type { JsonObject } from '../../http/body.ts';
 import { dialectParts, scriptedText, seeing } from '../testing/doubles.ts';
 import { decode } from './decode.ts';

@@ -93,7 +93,7 @@ async function count(call: Call, parts: MessagesParts): Promise<Reply> {
   const { request: asked, attachments, passed } = await inSlices(decode(body, parts), { signal: call.signal });
   refuseWithoutModel(parts.text.state());
   const request = await withMedia(asked, attachments, { ...parts, signal: call.signal });
-  const inputTokens = await parts.chat.countTokens(request);
+  const inputTokens = await parts.chat.countTokens(request, call.signal);
   const headers = { ...replyHeaders(sent, countFidelity, passed, parts), ...uncountedHeaders(request) };
   return json({ input_tokens: inputTokens }, 200, headers);
 }

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { text } from '../../chat/messages.ts';
-import { atOnce } from '../../core/slices.ts';
+import { atOnce } from '../../core/testing/at-once.ts';
 import type { JsonObject } from '../../http/body.ts';
 import type { DialectParts } from '../dialect.ts';
 import { dialectParts } from '../testing/doubles.ts';

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { text } from '../../chat/messages.ts';
-import { atOnce } from '../../core/slices.ts';
+import { atOnce } from '../../core/testing/at-once.ts';
 import { blind, sighted } from '../testing/attachments.ts';
 import { decodeMessages as decode } from './messages.ts';
 import { decodeTools } from './tools.ts';

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import type { Message } from '../../chat/messages.ts';
 import { text } from '../../chat/messages.ts';
 import { AppError } from '../../core/errors.ts';
-import { atOnce } from '../../core/slices.ts';
+import { atOnce } from '../../core/testing/at-once.ts';
 import type { StoredItem } from '../../store/responses.ts';
 import { blind, sighted } from '../testing/attachments.ts';
 import { readConversation, sealed } from './conversation.ts';

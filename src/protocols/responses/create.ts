@@ -57,7 +57,7 @@ export async function countTokens(call: Call, parts: DecodeParts): Promise<Reply
   const decoded = await inSlices(decode(body, parts), { signal: call.signal });
   refuseWithoutModel(parts.text.state());
   const request = await withMedia(decoded.chat, decoded.attachments, { ...parts, signal: call.signal });
-  const inputTokens = await parts.chat.countTokens(request);
+  const inputTokens = await parts.chat.countTokens(request, call.signal);
   const headers = { ...notices(body, decoded), ...uncountedHeaders(request) };
   return json({ object: 'response.input_tokens', input_tokens: inputTokens }, 200, headers);
 }

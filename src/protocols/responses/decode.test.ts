@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import type { GenerationControls } from '../../core/request.ts';
-import { atOnce } from '../../core/slices.ts';
+import { atOnce } from '../../core/testing/at-once.ts';
 import type { JsonObject } from '../../http/body.ts';
 import { ResponseStore } from '../../store/responses.ts';
 import { dialectParts } from '../testing/doubles.ts';

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import type { Message } from '../../chat/messages.ts';
 import { flatContent, text } from '../../chat/messages.ts';
 import type { ChatRequest } from '../../chat/request.ts';
-import { atOnce } from '../../core/slices.ts';
+import { atOnce } from '../../core/testing/at-once.ts';
 import { ResponseStore } from '../../store/responses.ts';
 import { dialectParts } from '../testing/doubles.ts';
 import { decode } from './decode.ts';

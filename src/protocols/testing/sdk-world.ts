@@ -1,7 +1,7 @@
 import { type ChatTags, chatAdapter } from '../../chat/adapters/adapter.ts';
-import { inlineTemplate } from '../../chat/rendering/prompt-template.ts';
 import { chatService } from '../../chat/service.ts';
 import { compileTemplate } from '../../chat/template.ts';
+import { inlineTemplate } from '../../chat/testing/inline-template.ts';
 import type { GenerationEvent } from '../../core/events.ts';
 import type { TextService } from '../../core/text-service.ts';
 import type { Endpoint } from '../../http/call.ts';

@@ -90,7 +90,7 @@ function newEnvelope(object: string, { serviceTier }: ChatQuestion, parts: Diale
 async function countTokens(call: Call, parts: DialectParts): Promise<Reply> {
   const body = parts.applyDefaults(await jsonObject(call.body, { empty: 'refuse', signal: call.signal }));
   const { request, ignored } = await decodeChat(body, parts, call.signal);
-  const tokens = await parts.chat.countTokens(request);
+  const tokens = await parts.chat.countTokens(request, call.signal);
   refuseWithoutModel(parts.text.state());
   const headers = { ...notices(body, inputTokensFidelity, ignored), ...uncountedHeaders(request) };
   return json({ object: 'response.input_tokens', input_tokens: tokens }, 200, headers);

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import type { Message } from '../../../chat/messages.ts';
 import { AppError } from '../../../core/errors.ts';
 import type { Medium } from '../../../core/request.ts';
-import { atOnce } from '../../../core/slices.ts';
+import { atOnce } from '../../../core/testing/at-once.ts';
 import type { Attachments } from '../../media.ts';
 import { blind, sighted } from '../../testing/attachments.ts';
 import { decodeMessages as decode, hasSpeakerNames } from './messages.ts';
