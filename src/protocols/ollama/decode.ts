@@ -2,9 +2,11 @@ import { text } from '../../chat/messages.ts';
 import type { ChatRequest, OutputFormat } from '../../chat/request.ts';
 import { AppError } from '../../core/errors.ts';
 import type { GenerationControls, GenerationRequest } from '../../core/request.ts';
+import type { FillMarks } from '../../core/text-service.ts';
 import type { JsonObject } from '../../http/body.ts';
 import { isAbsent, isObject, readFlag, readText } from '../controls/fields.ts';
 import { type DialectParts, dialectControls } from '../dialect.ts';
+import { gapPrompt } from '../fill-marks.ts';
 import { Attachments } from '../media.ts';
 import { renderGoTemplate, usesSuffix } from './go-template.ts';
 import { decodeImages, decodeMessages } from './messages.ts';
@@ -42,8 +44,17 @@ export type Completion =
   | { readonly type: 'chat'; readonly request: ChatRequest }
   | { readonly type: 'plain'; readonly request: GenerationRequest; readonly returnsContext: boolean };
 
-/** `earlier` is the text of the `context` that the request carries. */
-export function decodeCompletion({ body, settings }: Fields, parts: DialectParts, earlier: string): Completion {
+/** Whether the gap before `suffix` is to be marked as the model knows it, because no template of the client does that. */
+export function hasGap(body: JsonObject): boolean {
+  return readText(body, 'suffix') !== '' && readText(body, 'template') === '' && !readFlag(body, 'raw', false);
+}
+
+/** `earlier` is the text of the `context` that the request carries; `marks` are there where it has a gap. */
+export function decodeCompletion(
+  { body, settings }: Fields,
+  parts: DialectParts,
+  { earlier, marks }: { readonly earlier: string; readonly marks?: FillMarks | undefined },
+): Completion {
   const attachments = newAttachments(parts);
   const images = decodeImages(body.images, 'images', attachments);
   const media = attachments.inline();
@@ -58,15 +69,16 @@ export function decodeCompletion({ body, settings }: Fields, parts: DialectParts
       instead: 'a raw prompt already holds all of them',
     });
   }
-  if (suffix !== '' && (raw || !usesSuffix(template))) {
+  if (suffix !== '' && !marks && (raw || !usesSuffix(template))) {
     throw new AppError('unsupported', {
       feature: 'suffix',
-      instead: 'the model cannot insert; a template with .Suffix and the marks of the model can be sent along',
+      instead: 'leave out raw, or send a template with .Suffix along',
     });
   }
   const { controls, thinking } = decodeShared({ body, settings }, parts);
-  if (raw || template !== '') {
-    const rendered = raw ? prompt : renderGoTemplate(template, { System: system, Prompt: prompt, Suffix: suffix });
+  if (raw || template !== '' || marks) {
+    const values = { System: system, Prompt: prompt, Suffix: suffix };
+    const rendered = marks ? gapPrompt(marks, prompt, suffix) : raw ? prompt : renderGoTemplate(template, values);
     const grammar = plainGrammar(decodeFormat(body), parts) ?? controls.grammar;
     // Without a place in the text the media stand in front of it.
     const own = { grammar, media, reasoning: thinking.budget };
