@@ -2,6 +2,16 @@ import type { GenerationEvent, TokenLogprob } from './events.ts';
 import type { GenerationRequest, SharingTraits, Standing, Ticket } from './request.ts';
 import type { TokenizeOptions, TokenPiece } from './text-engine.ts';
 
+/** The special tokens that tell a model where a gap in a text is, as they are spelled. */
+export interface FillMarks {
+  readonly prefix: string;
+  readonly suffix: string;
+  readonly middle: string;
+  /** In front of the name of a project, and of a file. */
+  readonly repository?: string | undefined;
+  readonly file?: string | undefined;
+}
+
 export interface TextModel {
   /** File name without its ending, as clients show it. */
   readonly name: string;
@@ -18,6 +28,8 @@ export interface TextModel {
   readonly chatTemplate: string | undefined;
   /** The texts of the tokens that begin and end a text; empty where there is none. */
   readonly specialTokens: { readonly bos: string; readonly eos: string };
+  /** Undefined where its file names none. */
+  readonly fillMarks?: FillMarks | undefined;
   /** Kinds of media that a loaded projector lets the model take in. */
   readonly inputs: { readonly image: boolean; readonly audio: boolean };
 }
@@ -57,9 +69,11 @@ export interface Performance {
   readonly idleSeconds: number;
 }
 
-/** A place in the queue for several generations in a row: nobody else comes in between. */
+/** A place in the queue for several generations in a row: nobody else comes in between, unless it lets them. */
 export interface Reservation {
   generate(request: GenerationRequest): AsyncIterable<GenerationEvent>;
+  /** Between two generations: those who wait go first, and the next one begins when its turn has come again. */
+  pass(): void;
   release(): void;
 }
 
@@ -72,6 +86,8 @@ export interface TextService {
   generate(request: GenerationRequest, ticket: Ticket): AsyncIterable<GenerationEvent>;
   /** Takes a place, or throws `busy` at once. Whoever reserves must release, however it ends. */
   reserve(ticket: Ticket, traits: SharingTraits): Reservation;
+  /** How many such generations could begin now without anybody's waiting for it. */
+  room(traits: SharingTraits): number;
   /**
    * Does work on the engine that must not meet a generation: it takes its turn in the queue, or throws `busy` at once. A
    * client that goes away meanwhile ends the wait, and the work is never begun.
