@@ -102,12 +102,12 @@ const options: Readonly<Record<string, Proof>> = {
   grammar_lazy: {
     beside: lazy,
     send: { grammar_lazy: true },
-    asks: request({ grammar: { lazyPatterns: ['[\\s\\S]*?(x[\\s\\S]*)'] } }),
+    asks: request({ grammar: { triggers: [{ type: 'word', text: 'x' }] } }),
   },
   grammar_triggers: {
     beside: { ...lazy, grammar_lazy: true },
     send: { grammar_triggers: [{ type: 3, value: 'y' }] },
-    asks: request({ grammar: { lazyPatterns: ['y'] } }),
+    asks: request({ grammar: { triggers: [{ type: 'pattern', source: '^(?:y)$' }] } }),
   },
   stop: { send: { stop: ['x'] }, asks: request({ stop: ['x'] }) },
   stream: { send: { stream: true }, tells: /^data: .*"stop":false/ },

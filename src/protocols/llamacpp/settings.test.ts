@@ -21,7 +21,7 @@ test('what somebody wrote is told only to whoever wrote it', () => {
   const controls = {
     ...plainControls,
     stop: ['secret'],
-    grammar: { gbnf: 'secret', retainState: false, lazyPatterns: ['x'] },
+    grammar: { gbnf: 'secret', retainState: false, triggers: [{ type: 'word', text: 'x' }] as const },
     logitBias: [[5, 1]] as const,
     sampling: { ...plainControls.sampling, dryBreakers: ['secret'] },
   };
