@@ -147,7 +147,7 @@ describe('tools that the template carries', () => {
     const generation = await fold(chat.reply(ask({ output: { type: 'schema', schema } }), ticket));
     expect(generation).toMatchObject({ text: '{"sky":"blue"}', reason: 'stop' });
     expect(asked[0]?.grammar?.triggers).toBeUndefined();
-    for (const word of ['weather', 'time', 'sky']) expect(asked[0]?.grammar?.gbnf).toContain(word);
+    for (const word of ['get_weather', 'get_time', 'sky']) expect(asked[0]?.grammar?.gbnf).toContain(word);
   });
 
   test('calls that no grammar can spell are decided on apart, and the answer keeps its format', async () => {

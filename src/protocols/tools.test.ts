@@ -198,6 +198,11 @@ test('a thousand tools are enough', () => {
   expect(() => refuseNames(names, 'tools')).toThrow('tools must be a list of at most 1000 tools.');
 });
 
+test('a name may be long, but no text', () => {
+  expect(() => refuseNames(['x'.repeat(256)], 'tools')).not.toThrow();
+  expect(() => refuseNames(['x'.repeat(257)], 'tools')).toThrow('names of at most 256 characters, unlike xxx');
+});
+
 test('names are compared as they are', () => {
   expect(() => refuseNames(['a', 'A', 'a ', '__proto__', 'constructor'], 'tools')).not.toThrow();
   expect(() => refuseNames(['__proto__', '__proto__'], 'tools')).toThrow('"__proto__" is there twice');
