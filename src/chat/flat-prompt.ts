@@ -83,7 +83,7 @@ function toolListing(tools: readonly Tool[], tags: ChatTags): string {
   return `${tags.systemStart}Available Tools:\n${JSON.stringify(listing)}\n${tags.systemEnd}`;
 }
 
-function propertyTypes(parameters: Tool['parameters']): Readonly<Record<string, unknown>> {
+export function propertyTypes(parameters: Tool['parameters']): Readonly<Record<string, unknown>> {
   const properties = parameters.properties;
   if (typeof properties !== 'object' || properties === null) return {};
   return Object.fromEntries(

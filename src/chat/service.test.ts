@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest';
+import { AppError } from '../core/errors.ts';
 import type { GenerationEvent } from '../core/events.ts';
 import { fold } from '../core/fold.ts';
 import type { ChatAdapter, ChatTags } from './adapters/adapter.ts';
@@ -147,7 +148,7 @@ describe('tools that the template carries', () => {
     const generation = await fold(chat.reply(ask({ output: { type: 'schema', schema } }), ticket));
     expect(generation).toMatchObject({ text: '{"sky":"blue"}', reason: 'stop' });
     expect(asked[0]?.grammar?.triggers).toBeUndefined();
-    for (const word of ['weather', 'time', 'sky']) expect(asked[0]?.grammar?.gbnf).toContain(word);
+    for (const word of ['get_weather', 'get_time', 'sky']) expect(asked[0]?.grammar?.gbnf).toContain(word);
   });
 
   test('calls that no grammar can spell are decided on apart, and the answer keeps its format', async () => {
@@ -270,6 +271,48 @@ describe('a call that the limit cuts off', () => {
   test('before its name is known it is still text', async () => {
     const { text, toolCalls, reason } = await ask('<tool_call>\n{"name": "get_w', { jinja: true, tools: true });
     expect([text, toolCalls, reason]).toEqual(['<tool_call>\n{"name": "get_w', [], 'length']);
+  });
+});
+
+describe('tools that a small context has no room for', () => {
+  const tooLong: GenerationEvent[] = [
+    { type: 'error', error: new AppError('context-overflow', { promptTokens: 5000, contextSize: 2048 }) },
+  ];
+  const ask = (changes: Partial<ChatRequest> = {}) => chatRequest('Weather?', { tools: [weather, time], ...changes });
+  const yes = JSON.stringify({ reasoning: 'r', final_decision: 'yes', tool_name: 'get_weather' });
+  const no = JSON.stringify({ reasoning: 'r', final_decision: 'no', tool_name: 'null' });
+  const written = '[{"type": "function", "function": {"name": "get_weather", "arguments": {"city": "Paris"}}}]';
+
+  test('are decided on by their names alone, and called by the types of their parameters', async () => {
+    const { chat, asked } = chatWith([tooLong, yes, tooLong, written]);
+    expect(await fold(chat.reply(ask(), ticket))).toMatchObject({
+      reason: 'tool-calls',
+      toolCalls: [{ name: 'get_weather' }],
+    });
+    const prompts = asked.map(({ prompt }) => prompt);
+    expect(prompts.map((prompt) => prompt.includes('- get_weather: The weather in a city'))).toEqual([
+      true,
+      false,
+      false,
+      false,
+    ]);
+    expect(prompts[2]).toContain('"required":["city"]');
+    expect(prompts[3]).toContain('{"city":"string"}');
+    expect(prompts[3]).not.toContain('required');
+    expect(asked[3]?.grammar).toEqual(asked[2]?.grammar);
+  });
+
+  test('are not listed beside an answer in words', async () => {
+    const { chat, asked } = chatWith([no, tooLong, 'It is sunny.']);
+    expect((await fold(chat.reply(ask(), ticket))).text).toBe('It is sunny.');
+    expect(asked.slice(1).map(({ memory }) => memory.includes('Available Tools'))).toEqual([true, false]);
+    expect(asked[2]?.prompt).toBe(asked[1]?.prompt);
+  });
+
+  test('are an error when even their names do not fit', async () => {
+    const { chat, asked } = chatWith([tooLong, tooLong]);
+    await expect(fold(chat.reply(ask(), ticket))).rejects.toThrow('5000 tokens');
+    expect(asked).toHaveLength(2);
   });
 });
 

@@ -8,13 +8,14 @@ import { abortedUnstarted, emptyStart } from '../core/unstarted.ts';
 import type { ChatTags } from './adapters/adapter.ts';
 import { type ChatPromptResult, chatPrompt, usesTemplate } from './chat-prompt.ts';
 import { type Step, withEarlier } from './earlier-steps.ts';
+import { firstThatFits } from './first-that-fits.ts';
 import type { Tool } from './messages.ts';
 import type { PromptTemplate } from './rendering/prompt-template.ts';
 import { answerGrammar, callableTools, replyGrammar } from './reply-grammar.ts';
 import { ReplyReader } from './reply-reader.ts';
 import { type ChatRequest, refusesThinking } from './request.ts';
 import { thinkingTags } from './thinking-tags.ts';
-import { chooseTool, forcedCallRequest, forcedCalls, type Render } from './tool-steps.ts';
+import { chooseTool, forcedCallRequests, forcedCalls, type Render } from './tool-steps.ts';
 import { toolFormatOf } from './tools/formats.ts';
 import { loosenedText, loosenedTools } from './tools/loosened.ts';
 
@@ -119,7 +120,16 @@ export function chatService(parts: ChatParts): ChatService {
     if (wanted === 'unspeakable' && (await answerByCall())) return;
     const grammar = wanted === 'unspeakable' ? answerGrammar(request, thinking) : wanted;
     const generation = { ...plainGeneration(request, rendered, format?.name), grammar, ...thinkingBudget(request) };
-    for await (const event of reservation.generate(generation)) reader.read(event).forEach(sink);
+    const whole = async () => reservation.generate(generation);
+    const events =
+      offered.length > 0 && rendered.by === 'adapter' ? firstThatFits([whole, withoutListing]) : await whole();
+    for await (const event of events) reader.read(event).forEach(sink);
+
+    /** The tools are listed to help an answer in words; where they do not fit, it does without. */
+    async function withoutListing() {
+      const { memory } = await render({ ...request, toolChoice: { type: 'none' } });
+      return reservation.generate({ ...generation, memory });
+    }
   }
 
   /** No thinking is no tokens for it too: where the prompt cannot say it, what begins is ended at once. */
@@ -150,8 +160,9 @@ export function chatService(parts: ChatParts): ChatService {
     reservation: Reservation,
     sink: (event: GenerationEvent) => void,
   ) {
-    const generation = await forcedCallRequest(request, tool, question);
-    for (const event of await forcedCalls(reservation.generate(generation), tool, parts.newCallId)) sink(event);
+    const requests = forcedCallRequests(request, tool, question);
+    const events = firstThatFits(requests.map((made) => async () => reservation.generate(await made())));
+    for (const event of await forcedCalls(events, tool, parts.newCallId)) sink(event);
   }
 
   function plainGeneration(

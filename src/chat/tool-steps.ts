@@ -5,6 +5,8 @@ import type { Reservation } from '../core/text-service.ts';
 import { schemaToGrammar } from '../grammar/convert.ts';
 import type { ChatPromptResult } from './chat-prompt.ts';
 import type { Step } from './earlier-steps.ts';
+import { firstThatFits } from './first-that-fits.ts';
+import { propertyTypes } from './flat-prompt.ts';
 import { type Conversation, type Message, type Tool, text, wordsOf } from './messages.ts';
 import type { ChatRequest } from './request.ts';
 import { callEvents, readCallList } from './tools/call-list.ts';
@@ -36,21 +38,24 @@ export async function chooseTool(request: ChatRequest, render: Render, reservati
   const required = toolChoice.type === 'required';
   if (required && tools.length === 1) return { tool: tools[0], steps: [] };
   const names = tools.map(({ name }) => name);
-  const question = required ? whichTool(tools) : whetherTool(conversation);
-  const { prompt, memory } = await render(asking(conversation, question));
-  const decision = await fold(
-    reservation.generate({
+  const bareTools = tools.map(({ name, parameters }) => ({ name, parameters }));
+  const gbnf = schemaToGrammar(required ? choiceSchema(names) : decisionSchema(names));
+  const decide = async (listed: readonly Tool[]) => {
+    const question = required ? whichTool(listed) : whetherTool({ ...conversation, tools: listed });
+    const { prompt, memory } = await render(asking(conversation, question));
+    return reservation.generate({
       ...request.controls,
       media: conversation.media,
       prompt,
       memory,
       maxTokens: decisionTokens,
       sampling: { ...request.controls.sampling, temperature: 0.1, topK: 1, repetitionPenalty: 1 },
-      grammar: { gbnf: schemaToGrammar(required ? choiceSchema(names) : decisionSchema(names)), retainState: false },
+      grammar: { gbnf, retainState: false },
       logprobs: undefined,
       stop: [],
-    }),
-  );
+    });
+  };
+  const decision = await fold(firstThatFits([() => decide(tools), () => decide(bareTools)]));
   const said = parseObject(decision.text);
   const name = String(said.tool_name ?? 'null');
   const declined = !required && !yes.includes(String(said.final_decision));
@@ -58,10 +63,27 @@ export async function chooseTool(request: ChatRequest, render: Render, reservati
   return { tool: declined ? undefined : named, steps: [decision] };
 }
 
-/** The request whose reply is the call: a list, so that a model may make the same call with several arguments. */
-export async function forcedCallRequest(request: ChatRequest, tool: Tool, render: Render): Promise<GenerationRequest> {
+/** The requests whose reply is the call, with the schema at length and in short. */
+export function forcedCallRequests(
+  request: ChatRequest,
+  tool: Tool,
+  render: Render,
+): readonly (() => Promise<GenerationRequest>)[] {
+  const schemas = [
+    `Its parameters as a JSON schema: ${JSON.stringify(tool.parameters)}`,
+    `Its parameters and their types: ${JSON.stringify(propertyTypes(tool.parameters))}`,
+  ];
+  return schemas.map((schema) => () => forcedCallRequest(request, tool, schema, render));
+}
+
+async function forcedCallRequest(
+  request: ChatRequest,
+  tool: Tool,
+  schema: string,
+  render: Render,
+): Promise<GenerationRequest> {
   const { controls, conversation } = request;
-  const { prompt, memory } = await render(asking(conversation, writeCall(tool)));
+  const { prompt, memory } = await render(asking(conversation, writeCall(tool, schema)));
   return {
     ...controls,
     media: conversation.media,
@@ -125,10 +147,10 @@ function whichTool(tools: readonly Tool[]): string {
   return `Tools that can be called:\n${listing(tools)}\nWhich of them serves the user's request best? Reply with JSON that holds its name.`;
 }
 
-function writeCall(tool: Tool): string {
+function writeCall(tool: Tool, schema: string): string {
   return [
     `Call the tool ${tool.name}${tool.description ? ` (${tool.description})` : ''} for the user's request.`,
-    `Its parameters as a JSON schema: ${JSON.stringify(tool.parameters)}`,
+    schema,
     'Reply only with a JSON list that holds the call, its arguments filled in from the conversation.',
   ].join('\n');
 }

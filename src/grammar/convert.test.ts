@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { AppError } from '../core/errors.ts';
 import { composeGrammar, schemaToGrammar } from './convert.ts';
 import { GrammarError } from './error.ts';
-import { literal, ruleName } from './gbnf.ts';
+import { literal, ruleName, stepsOf } from './gbnf.ts';
 
 function refusal(schema: unknown): GrammarError {
   try {
@@ -181,3 +181,12 @@ test('a composed grammar refuses names that are none', () => {
   expect(() => composeGrammar('a_b', { a_b: { schema: {}, mode: 'strict' } })).toThrow(RangeError);
   expect(() => composeGrammar('root', { root: { schema: {}, mode: 'strict' } })).toThrow(RangeError);
 });
+
+test.each([
+  ['"abc"', 3],
+  ['"a\\n\\"b"', 4],
+  ['[a-z"\\]]', 1],
+  ['one two-3', 2],
+  ['"a" (one | [0-9])*', 5],
+  ['', 0],
+])('%s makes %d steps', (body, steps) => expect(stepsOf(body)).toBe(steps));

@@ -29,6 +29,7 @@ export function createRules(reserved: readonly string[] = []): Rules {
   const suffixes = new Map<string, number>();
   let repeated = 0;
   let length = 0;
+  let steps = 0;
   let most = grown({ rules: 0, repeated: 0, length: 0 });
 
   function reserve(hint: string): string {
@@ -43,12 +44,14 @@ export function createRules(reserved: readonly string[] = []): Rules {
   }
 
   function write(name: string, body: string): void {
-    length += name.length + body.length;
+    length += name.length + body.length + separators;
+    steps += stepsOf(body);
     bodies.set(name, body);
   }
 
   function check(body: string): void {
-    if (length + body.length > most.length) throw new GrammarLimitError('it makes a grammar that is too long');
+    const tooLong = length + body.length > most.length || steps + stepsOf(body) > togetherLimits.steps;
+    if (tooLong) throw new GrammarLimitError('it makes a grammar that is too long');
   }
 
   function counted(item: string, minimum: number, maximum: number | undefined): string {
@@ -117,6 +120,33 @@ export function createRules(reserved: readonly string[] = []): Rules {
       return [`root ::= ${root}`, ...[...bodies].map(([name, body]) => `${name} ::= ${body}`), ''].join('\n');
     },
   };
+}
+
+/** Between the name of a rule and its body, and behind it. */
+const separators = ' ::= \n'.length;
+
+const nameCharacters = new Set('abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-');
+
+/** About how many steps the engine makes of a body, but for counts, which it writes out. */
+export function stepsOf(body: string): number {
+  let steps = 0;
+  let within: 'text' | 'class' | 'name' | undefined;
+  for (let index = 0; index < body.length; index += 1) {
+    const character = body.charAt(index);
+    if (within === 'text' || within === 'class') {
+      const ends = character === (within === 'text' ? '"' : ']');
+      if (character === '\\') index += 1;
+      if (ends) within = undefined;
+      else if (within === 'text') steps += 1;
+    } else if (nameCharacters.has(character)) {
+      if (within === undefined) steps += 1;
+      within = 'name';
+    } else {
+      within = character === '"' ? 'text' : character === '[' ? 'class' : undefined;
+      if ('[|*+?{'.includes(character)) steps += 1;
+    }
+  }
+  return steps;
 }
 
 interface Size {

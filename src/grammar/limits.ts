@@ -17,9 +17,14 @@ export const limits = {
   grammarLength: 1_000_000,
 } as const;
 
-/** What the schemas of one grammar may have together, however many they are; each alone keeps to the limits above. */
+/**
+ * What the schemas of one grammar may have together, however many they are; each alone keeps to the limits above. With the
+ * names of the tools this stays below what the engine takes at all.
+ */
 export const togetherLimits = {
   rules: 20_000,
-  totalRepetition: 100_000,
-  grammarLength: 1_000_000,
+  totalRepetition: 80_000,
+  grammarLength: 900_000,
+  /** Characters, references and choices of the rules as they are written. */
+  steps: 300_000,
 } as const;

@@ -10,6 +10,7 @@ import { generateEndpoints } from './native/generate.ts';
 import { generationEndpoints as ollamaEndpoints } from './ollama/generation.ts';
 import { chatEndpoints } from './openai/chat/endpoints.ts';
 import { completionEndpoints } from './openai/completions/endpoints.ts';
+import { partialObject } from './partial-json.ts';
 import { responsesEndpoints } from './responses/routes.ts';
 import { callOf, controlParts, dialectParts, scriptedChat, scriptedText } from './testing/doubles.ts';
 import { fails, playReply, type RandomReply, randomReply, randomText } from './testing/random-replies.ts';
@@ -208,13 +209,8 @@ const messages: Dialect = {
   whole: (body: object) => body,
 };
 
-function parsed(json: string): unknown {
-  try {
-    return JSON.parse(json);
-  } catch {
-    return {};
-  }
-}
+/** As clients do it: of a call that was cut off, what is there so far. */
+const parsed = (json: string): unknown => partialObject(json);
 
 const terminals = ['response.completed', 'response.incomplete', 'response.failed'];
 

@@ -13,7 +13,7 @@ import { ollamaParts } from './ollama/testing/parts.ts';
 import { openaiEndpoints } from './openai/routes.ts';
 import { responsesEndpoints } from './responses/routes.ts';
 import { callOf, controlParts, dialectParts, finishEvent, scriptedChat, startEvent } from './testing/doubles.ts';
-import { refuseTwins } from './tools.ts';
+import { refuseNames } from './tools.ts';
 
 interface World {
   readonly thinksAnyway?: boolean;
@@ -192,9 +192,20 @@ test('members of namespaces are told apart from tools of the same name, but not 
   expect((await ask([member, space('a'), space('a')])).status).toBe(400);
 });
 
+test('a thousand tools are enough', () => {
+  const names = Array.from({ length: 1001 }, (_, index) => `tool_${index}`);
+  expect(() => refuseNames(names.slice(1), 'tools')).not.toThrow();
+  expect(() => refuseNames(names, 'tools')).toThrow('tools must be a list of at most 1000 tools.');
+});
+
+test('a name may be long, but no text', () => {
+  expect(() => refuseNames(['x'.repeat(256)], 'tools')).not.toThrow();
+  expect(() => refuseNames(['x'.repeat(257)], 'tools')).toThrow('names of at most 256 characters, unlike xxx');
+});
+
 test('names are compared as they are', () => {
-  expect(() => refuseTwins(['a', 'A', 'a ', '__proto__', 'constructor'], 'tools')).not.toThrow();
-  expect(() => refuseTwins(['__proto__', '__proto__'], 'tools')).toThrow('"__proto__" is there twice');
+  expect(() => refuseNames(['a', 'A', 'a ', '__proto__', 'constructor'], 'tools')).not.toThrow();
+  expect(() => refuseNames(['__proto__', '__proto__'], 'tools')).toThrow('"__proto__" is there twice');
 });
 
 describe('a list in a header', () => {

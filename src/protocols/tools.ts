@@ -5,16 +5,24 @@ import { AppError } from '../core/errors.ts';
 import type { Headers } from '../http/call.ts';
 import { headerList } from './dialect.ts';
 
+/** As many as a grammar can choose between, and names that it can hold. */
+const mostTools = 1000;
+const longestName = 256;
+
 /** A name that two tools have would leave open which of them is called. */
-export function refuseTwins(names: readonly string[], field: string): void {
-  const seen = new Set<string>();
-  for (const name of names) {
-    if (seen.has(name)) {
-      const expected = `a list of tools with names of their own, but ${JSON.stringify(name)} is there twice`;
-      throw new AppError('invalid-field', { field, expected });
-    }
-    seen.add(name);
+export function refuseNames(names: readonly string[], field: string): void {
+  if (names.length > mostTools) {
+    throw new AppError('invalid-field', { field, expected: `a list of at most ${mostTools} tools` });
   }
+  const long = names.find((name) => name.length > longestName);
+  if (long !== undefined) {
+    const expected = `a list of tools with names of at most ${longestName} characters, unlike ${long.slice(0, 40)}…`;
+    throw new AppError('invalid-field', { field, expected });
+  }
+  const twin = names.find((name, index) => names.indexOf(name) !== index);
+  if (twin === undefined) return;
+  const expected = `a list of tools with names of their own, but ${JSON.stringify(twin)} is there twice`;
+  throw new AppError('invalid-field', { field, expected });
 }
 
 /** Where a schema of a tool asks for more than its calls can be held to: told in a header, and the call is made. */

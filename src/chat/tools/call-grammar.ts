@@ -1,7 +1,6 @@
 import type { GrammarTrigger } from '../../core/request.ts';
 import { composeGrammar } from '../../grammar/convert.ts';
 import { literal } from '../../grammar/gbnf.ts';
-import { prefixTree } from '../../grammar/prefix-tree.ts';
 import type { Tool } from '../messages.ts';
 import { remembered } from '../remembered.ts';
 import { argumentsOf } from './loosened.ts';
@@ -83,9 +82,9 @@ const rulesOf = remembered(8, ({ format, tools, parallel, answer }: RulesInput) 
   const shape = shapes[format] as CallShape;
   const rule = (index: number) => `arguments-${index}`;
   const schemas = Object.fromEntries(tools.map((tool, index) => [rule(index), argumentsOf(tool)]));
-  const call = prefixTree(
-    tools.map(({ name }, index) => ({ text: shape.open(name), follows: `${rule(index)} ${literal(shape.close)}` })),
-  );
+  const call = tools
+    .map(({ name }, index) => `${literal(shape.open(name))} ${rule(index)} ${literal(shape.close)}`)
+    .join(' | ');
   const more = parallel ? `( ${literal(shape.between)} call )*` : '';
   const edge = (text: string) => (text === '' ? '' : literal(text));
   const all = [edge(shape.first), 'call', more, edge(shape.last)].filter((part) => part !== '').join(' ');

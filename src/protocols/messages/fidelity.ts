@@ -1,4 +1,5 @@
 import type { EndpointFidelity, FieldFidelity, Handling } from '../../core/fidelity.ts';
+import { loosenedNote, silenceNote } from '../fidelity/notes.ts';
 
 const row =
   (handling: Handling) =>
@@ -44,12 +45,12 @@ const prompt: readonly FieldFidelity[] = [
   approximated('system', 'A text or text blocks, one under the other; the billing line of coding agents is left out.'),
   approximated(
     'tools',
-    'Custom tools, and bash, text_editor and memory with a description of our own. Tools that only the original service runs are left out, and x-parley-ignored names them. strict makes no difference (calls follow the schema wherever the call format of the model allows it); defer_loading, input_examples, allowed_callers and eager_input_streaming have no effect: every tool is offered from the start.',
+    `Custom tools, and bash, text_editor and memory with a description of our own. Tools that only the original service runs are left out, and x-parley-ignored names them. strict makes no difference (calls follow the schema wherever the call format of the model allows it); defer_loading, input_examples, allowed_callers and eager_input_streaming have no effect: every tool is offered from the start. ${loosenedNote}`,
   ),
   honoured('tool_choice', 'auto, any, tool and none, with disable_parallel_tool_use.'),
   approximated(
     'thinking',
-    'disabled: off, as far as the model can; enabled: on, with budget_tokens as the limit; adaptive and between_tools: as the model does by itself. display has no effect: thinking is always shown. No effect on models that do not think.',
+    `disabled: off, as far as the model can; enabled: on, with budget_tokens as the limit; adaptive and between_tools: as the model does by itself. display has no effect: thinking is always shown. No effect on models that do not think. ${silenceNote}`,
   ),
   approximated(
     'output_config.effort',

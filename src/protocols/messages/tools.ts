@@ -2,7 +2,7 @@ import type { Tool } from '../../chat/messages.ts';
 import type { ToolChoice } from '../../chat/request.ts';
 import type { JsonObject } from '../../http/body.ts';
 import { isAbsent } from '../controls/fields.ts';
-import { refuseTwins } from '../tools.ts';
+import { refuseNames } from '../tools.ts';
 import type { Pass } from './blocks.ts';
 import { clientTool } from './client-tools.ts';
 import { oneOf, optional, readBoolean, readList, readName, readObject, readString } from './readers.ts';
@@ -10,7 +10,7 @@ import { oneOf, optional, readBoolean, readList, readName, readObject, readStrin
 export function decodeTools(body: JsonObject, pass: Pass): readonly Tool[] {
   const entries = optional(body.tools, 'tools', readList) ?? [];
   const tools = entries.flatMap((entry, index) => decodeTool(entry, `tools[${index}]`, pass));
-  refuseTwins(
+  refuseNames(
     tools.map(({ name }) => name),
     'tools',
   );

@@ -52,7 +52,11 @@ const fields: readonly FieldFidelity[] = [
   { field: 'ban_eos_token', handling: 'honoured' },
   { field: 'use_default_badwordsids', handling: 'honoured', note: 'another name of ban_eos_token, which wins' },
   { field: 'logprobs', handling: 'honoured', note: 'ten alternatives; streams leave them for last_logprobs' },
-  { field: 'adapter', handling: 'honoured', note: 'defaults of temperature, top_k, top_p and min_p' },
+  {
+    field: 'adapter',
+    handling: 'honoured',
+    note: 'defaults of temperature, top_k, top_p and min_p; in chats of max_length too',
+  },
   { field: 'reasoning_effort', handling: 'honoured', note: 'where the vocabulary has tags for thinking' },
   { field: 'thinking_budget_tokens', handling: 'honoured', note: 'where reasoning_effort sets no budget' },
   ...samplers,

@@ -1,4 +1,5 @@
 import type { EndpointFidelity, FieldFidelity, Handling } from '../../core/fidelity.ts';
+import { loosenedNote, silenceNote } from '../fidelity/notes.ts';
 import { optionFidelity } from './options.ts';
 
 const dialect = 'Ollama';
@@ -25,7 +26,10 @@ const shared: readonly FieldFidelity[] = [
   honoured('stream', 'true unless said otherwise.'),
   honoured('format', '"json" or a JSON schema; thinking before the answer stays free.'),
   keepAlive,
-  approximated('think', 'false, true, or a level that sets a share of the reply; "max" sets no limit.'),
+  approximated(
+    'think',
+    `false, true, or a level that sets a share of the reply; "max" sets no limit. false: ${silenceNote}`,
+  ),
   honoured('logprobs'),
   honoured('top_logprobs', '0 to 20.'),
   approximated(
@@ -69,7 +73,7 @@ export const chatFidelity: EndpointFidelity = {
     honoured('messages[].tool_calls', 'Arguments as an object or as JSON text.'),
     honoured('messages[].tool_name'),
     honoured('messages[].tool_call_id', 'Where it is left out, the result goes to the open call of that name.'),
-    honoured('tools'),
+    approximated('tools', `${loosenedNote} Of a call that its limit cuts off there is a warning and nothing else.`),
     ...shared,
   ],
 };

@@ -1,7 +1,7 @@
 import type { Tool } from '../../chat/messages.ts';
 import { AppError } from '../../core/errors.ts';
 import { isAbsent, isObject } from '../controls/fields.ts';
-import { refuseTwins } from '../tools.ts';
+import { refuseNames } from '../tools.ts';
 
 const noParameters = { type: 'object', properties: {} } as const;
 
@@ -9,7 +9,7 @@ export function decodeTools(value: unknown): readonly Tool[] {
   if (isAbsent(value)) return [];
   if (!Array.isArray(value)) throw new AppError('invalid-field', { field: 'tools', expected: 'an array' });
   const tools = value.map((entry: unknown, index) => decodeTool(entry, `tools[${index}]`));
-  refuseTwins(
+  refuseNames(
     tools.map(({ name }) => name),
     'tools',
   );

@@ -1,4 +1,5 @@
 import type { EndpointFidelity, FieldFidelity, Handling } from '../../core/fidelity.ts';
+import { loosenedNote, silenceNote } from '../fidelity/notes.ts';
 
 const dialect = 'OpenAI';
 
@@ -77,20 +78,26 @@ export const chatFidelity: EndpointFidelity = {
     honoured('prompt_logprobs', `${promptFigures} Not beside tools.`),
     honoured(
       'response_format',
-      'Held to by a grammar, after any thinking; beside tools a reply is calls or such an answer.',
+      'Held to by a grammar, after any thinking; beside tools a reply is calls or such an answer. A schema that no grammar can follow is refused, with the place in it.',
     ),
     honoured('json_schema', 'A schema for the reply, where response_format is not sent.'),
     approximated(
       'tools',
-      'Custom tools are offered as functions with one argument, input; tools that only a provider can run are left out.',
+      `Custom tools are offered as functions with one argument, input; tools that only a provider can run are left out. ${loosenedNote}`,
     ),
     honoured('tool_choice'),
     honoured('parallel_tool_calls'),
     honoured('functions'),
     honoured('function_call'),
-    approximated('reasoning_effort', 'A budget for thinking and a variable of the template; unknown tiers are medium.'),
+    approximated(
+      'reasoning_effort',
+      `A budget for thinking and a variable of the template; unknown tiers are medium. none: ${silenceNote}`,
+    ),
     approximated('reasoning', 'effort, max_tokens and enabled are read.'),
-    honoured('chat_template_kwargs', 'Where the template of the model is used (--jinja).'),
+    honoured(
+      'chat_template_kwargs',
+      `Where the template of the model is used (--jinja). enable_thinking: false counts without it too. ${silenceNote}`,
+    ),
     honoured('reasoning_format'),
     honoured('encapsulate_thinking'),
     honoured('thinking_budget_tokens'),

@@ -1,4 +1,5 @@
 import type { EndpointFidelity, FieldFidelity } from '../../core/fidelity.ts';
+import { loosenedNote, silenceNote } from '../fidelity/notes.ts';
 
 const dialect = 'OpenAI Responses';
 
@@ -64,7 +65,7 @@ const own: readonly FieldFidelity[] = [
     handling: 'approximated',
     note:
       'Functions, custom tools (their grammar is told to the model, not enforced) and namespaces of both. ' +
-      'Built-in tools such as web_search are left out and named in x-parley-ignored.',
+      `Built-in tools such as web_search are left out and named in x-parley-ignored. ${loosenedNote}`,
   },
   {
     field: 'tool_choice',
@@ -78,7 +79,7 @@ const own: readonly FieldFidelity[] = [
   {
     field: 'reasoning.effort',
     handling: 'approximated',
-    note: 'Told to the chat template, and a share of the reply as limit; "none" turns thinking off.',
+    note: `Told to the chat template, and a share of the reply as limit. "none": ${silenceNote}`,
   },
   { field: 'reasoning.summary', handling: 'approximated', note: 'The thinking itself is always told as the summary.' },
   { field: 'reasoning.generate_summary', handling: 'ignored' },
@@ -121,7 +122,11 @@ const borrowed: readonly FieldFidelity[] = [
   { field: 'stop', handling: 'honoured', note: 'Not of this dialect; as in chat completions.' },
   { field: 'reasoning_effort', handling: 'approximated', note: 'Where reasoning.effort is not sent.' },
   { field: 'thinking_budget_tokens', handling: 'honoured', note: 'A limit in tokens; beats the effort.' },
-  { field: 'chat_template_kwargs', handling: 'honoured', note: "Variables for the model's chat template." },
+  {
+    field: 'chat_template_kwargs',
+    handling: 'honoured',
+    note: "Variables for the model's chat template; enable_thinking: false counts without it too.",
+  },
   {
     field: 'continue_assistant_turn',
     handling: 'honoured',

@@ -3,7 +3,7 @@ import type { ToolChoice } from '../../chat/request.ts';
 import { AppError } from '../../core/errors.ts';
 import type { JsonObject } from '../../http/body.ts';
 import { isAbsent, isObject } from '../controls/fields.ts';
-import { refuseTwins } from '../tools.ts';
+import { refuseNames } from '../tools.ts';
 import {
   invalid,
   optionalFlag,
@@ -49,12 +49,14 @@ export function readTools(body: JsonObject): Toolbox {
     readTool(value, `tools[${index}]`, (kind) => skipped.push(kind)),
   );
   const offered = new Map<string, OfferedTool>();
+  const names: string[] = [];
   for (const { kind, name, namespace, description, parameters } of read) {
     const known = offered.has(name) && namespace !== undefined ? `${namespace}__${name}` : name;
-    refuseTwins([...offered.keys(), known], 'tools');
+    names.push(known);
     const tool = { name: known, parameters, ...(description === undefined ? {} : { description }) };
     offered.set(known, { kind, name, namespace, tool });
   }
+  refuseNames(names, 'tools');
   return {
     offered: [...offered.values()],
     echo: read.flatMap(({ echo }) => (echo === undefined ? [] : [echo])),

@@ -2,7 +2,7 @@ import type { Tool } from '../../../chat/messages.ts';
 import type { ToolChoice } from '../../../chat/request.ts';
 import type { JsonObject } from '../../../http/body.ts';
 import { isAbsent, isObject } from '../../controls/fields.ts';
-import { refuseTwins } from '../../tools.ts';
+import { refuseNames } from '../../tools.ts';
 import { optionalFlag, optionalList, optionalObject, optionalText, requiredText, wrong } from '../fields.ts';
 
 export interface ToolUse {
@@ -27,7 +27,7 @@ export function decodeToolUse(body: JsonObject): ToolUse {
   const all = legacy
     ? functions.map((one, index) => decodeFunction(one, `functions[${index}]`))
     : found.flatMap((tool) => tool ?? []);
-  refuseTwins(
+  refuseNames(
     all.map(({ name }) => name),
     legacy ? 'functions' : 'tools',
   );
