@@ -36,10 +36,23 @@ export interface TokenLogprob extends TokenChoice {
   readonly top: readonly TokenChoice[];
 }
 
+/** One token of a prompt, as the model read it, and how likely the model found it by itself, whatever the samplers. */
+export interface PromptToken extends Omit<TokenChoice, 'logprob'> {
+  /** Null for the very first: nothing stands before it. */
+  readonly logprob: number | null;
+  /** How many are at least as likely, itself included: 1 is the likeliest. Null for the very first. */
+  readonly rank: number | null;
+  /** The likeliest in its place, best first. */
+  readonly top: readonly TokenChoice[];
+  /** False for what was put in front of the prompt: the token that begins a text, the memory. */
+  readonly inPrompt: boolean;
+}
+
 /**
  * What a generation does, in the order it happens. Exactly one `start` comes first, unless an `error` is all that comes,
- * and exactly one `finish` or `error` comes last; a tool call's deltas lie between its `tool-start` and `tool-end`. A `warning` may come anywhere
- * before the end.
+ * and exactly one `finish` or `error` comes last; a tool call's deltas lie between its `tool-start` and `tool-end`. A
+ * `warning` may come anywhere before the end. The figures of the prompt come before the first of the text, in as many
+ * pieces as it was read in.
  */
 export type GenerationEvent =
   | {
@@ -53,6 +66,7 @@ export type GenerationEvent =
       /** Where the prompt parted from what was kept of its chat. */
       readonly miss?: CacheMiss;
     }
+  | { readonly type: 'prompt-logprobs'; readonly tokens: readonly PromptToken[] }
   | { readonly type: 'reasoning-delta'; readonly text: string; readonly logprobs?: readonly TokenLogprob[] }
   | { readonly type: 'text-delta'; readonly text: string; readonly logprobs?: readonly TokenLogprob[] }
   | { readonly type: 'tool-start'; readonly index: number; readonly id: string; readonly name: string }

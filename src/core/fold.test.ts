@@ -57,3 +57,19 @@ test('what did not fit, the times and the figures of thinking are kept', async (
   );
   expect(generation).toMatchObject({ droppedTokens: 4, timings, logprobs: figures(2), reasoningLogprobs: figures(1) });
 });
+
+test('joins the figures of the prompt, in whatever portions they came', async () => {
+  const token = (text: string, logprob: number | null) => {
+    return { token: 1, text, bytes: [], logprob, rank: null, top: [], inPrompt: true };
+  };
+  const generation = await fold(
+    play(
+      { type: 'prompt-logprobs', tokens: [token('a', null), token('b', -1)] },
+      { type: 'prompt-logprobs', tokens: [token('c', -2)] },
+      { type: 'text-delta', text: 'd' },
+      { type: 'finish', reason: 'length', cause: 'limit', usage, timings },
+    ),
+  );
+  expect(generation.promptLogprobs.map(({ text }) => text)).toEqual(['a', 'b', 'c']);
+  expect([generation.text, generation.logprobs]).toEqual(['d', []]);
+});

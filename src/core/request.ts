@@ -36,10 +36,13 @@ export type ReasoningBudget =
  */
 export interface GenerationRequest {
   readonly prompt: string;
+  /** The prompt as the tokens that the client sent: they are taken as they are, with nothing put in front of them. */
+  readonly promptTokens?: readonly number[] | undefined;
   /** Put in front of the prompt, and kept when the prompt must be shortened. */
   readonly memory: string;
   /** Each stands where its placeholder does in the prompt, or in front of everything where there is none. */
   readonly media: readonly Medium[];
+  /** With 0 the prompt is read, and nothing is written. */
   readonly maxTokens: number;
   /** The context that this request may use; the server's own size where the client asked for more or nothing. */
   readonly maxContext: number | undefined;
@@ -62,13 +65,15 @@ export interface GenerationRequest {
   readonly renderSpecial: boolean | 'inner';
   /** How many alternatives to report for each token; `undefined` reports nothing. */
   readonly logprobs: number | undefined;
+  /** As many alternatives are reported for each token of the prompt, which is then computed anew and never shortened. */
+  readonly promptLogprobs?: number | undefined;
   readonly reasoning: ReasoningBudget | undefined;
   /** Compute all of the prompt, whatever the cache holds of it. */
   readonly freshPrompt?: boolean;
 }
 
 /** How a text is generated, beside the text that is to be continued. */
-export type GenerationControls = Omit<GenerationRequest, 'prompt' | 'memory'>;
+export type GenerationControls = Omit<GenerationRequest, 'prompt' | 'promptTokens' | 'memory'>;
 
 /** What decides whether a request can share the engine with others. */
 export type SharingTraits = Pick<

@@ -81,6 +81,7 @@ export function createMetrics(parts: MetricsParts): Metrics {
         case 'reasoning-delta':
           stepped();
           return;
+        case 'prompt-logprobs':
         case 'tool-start':
         case 'tool-delta':
         case 'tool-end':

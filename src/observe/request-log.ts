@@ -111,6 +111,7 @@ export class RequestLog {
         this.#told.add(event.error);
         this.#line(job, `Request failed: ${printable(event.error.message, 1000)}`);
         return;
+      case 'prompt-logprobs':
       case 'tool-start':
       case 'tool-delta':
       case 'tool-end':

@@ -271,6 +271,8 @@ function toEvent(piece: Exclude<Piece, { type: 'prompt-progress' }>, seed: numbe
       const { id: _, ...start } = piece;
       return { ...start, seed };
     }
+    case 'prompt-logprobs':
+      return { type: 'prompt-logprobs', tokens: piece.tokens };
     case 'warning':
       return { type: 'warning', code: piece.code, text: piece.text };
     case 'finish': {

@@ -1,6 +1,6 @@
 import type { CacheMiss } from '../../core/cache-report.ts';
 import type { PlainError } from '../../core/errors.ts';
-import type { FinishCause, Timings, TokenLogprob, Usage } from '../../core/events.ts';
+import type { FinishCause, PromptToken, Timings, TokenLogprob, Usage } from '../../core/events.ts';
 import type { GenerationRequest } from '../../core/request.ts';
 import type { LoadedModel, LoadOptions } from './load-options.ts';
 
@@ -57,6 +57,7 @@ export type Piece =
       readonly miss?: CacheMiss;
     }
   | { readonly type: 'prompt-progress'; readonly id: number; readonly done: number; readonly total: number }
+  | { readonly type: 'prompt-logprobs'; readonly id: number; readonly tokens: readonly PromptToken[] }
   | { readonly type: 'warning'; readonly id: number; readonly code: string; readonly text: string }
   | { readonly type: 'text'; readonly id: number; readonly text: string; readonly logprobs?: readonly TokenLogprob[] }
   | {

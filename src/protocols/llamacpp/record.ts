@@ -50,6 +50,7 @@ export class CompletionRecord {
       case 'tool-start':
       case 'tool-delta':
       case 'tool-end':
+      case 'prompt-logprobs':
         return;
       default:
         unreachable(event);

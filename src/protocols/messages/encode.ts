@@ -46,6 +46,8 @@ export async function* encodeStream(events: AsyncIterable<GenerationEvent>, fact
         case 'tool-end':
           yield blocks.close();
           break;
+        case 'prompt-logprobs':
+          break;
         case 'warning':
           // No event of this dialect could carry it; a comment is seen by people and skipped by clients.
           yield commentFrame(`warning: ${JSON.stringify(event.text)}`);

@@ -40,6 +40,7 @@ export async function foldReply(events: AsyncIterable<GenerationEvent>, facts: R
         break;
       }
       case 'tool-end':
+      case 'prompt-logprobs':
         break;
       case 'warning':
         warnings.push(event.code);

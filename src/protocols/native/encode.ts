@@ -27,6 +27,7 @@ export async function* encodeStream(events: AsyncIterable<GenerationEvent>): Asy
           if (event.text !== '') yield messageFrame(`{"token": ${quote(event.text)}, "finish_reason": null}`);
           break;
         case 'start':
+        case 'prompt-logprobs':
         // Tools are never offered to the model here, so it has none to call.
         case 'tool-start':
         case 'tool-delta':

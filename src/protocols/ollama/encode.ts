@@ -74,6 +74,7 @@ export async function* encodeStream(
     for await (const event of events) {
       switch (event.type) {
         case 'start':
+        case 'prompt-logprobs':
           break;
         case 'warning':
           warnings.push(event.text);

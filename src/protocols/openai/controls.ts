@@ -31,7 +31,8 @@ function nativeBody(body: JsonObject): JsonObject {
   return rest;
 }
 
-function askedTokens(body: JsonObject): number | undefined {
+/** How long a reply the client wants; undefined where it leaves that to the server. */
+export function askedTokens(body: JsonObject): number | undefined {
   const names = ['max_completion_tokens', 'max_tokens', 'n_predict'];
   return names.map((name) => optionalInteger(body, name)).find((value) => value !== undefined);
 }

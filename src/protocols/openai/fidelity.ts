@@ -13,6 +13,9 @@ const refused = as('refused');
 
 const afterSampling = 'The figures are those after the samplers: a token without rivals has 0.';
 
+const promptFigures =
+  'Of every token that the model read, by the model alone; up to 20 alternatives. Not in streams, and not with pictures or sound.';
+
 const generation: readonly FieldFidelity[] = [
   approximated('model', 'Any name is accepted; the loaded model answers, and the reply carries its name.'),
   honoured('stream'),
@@ -71,6 +74,7 @@ export const chatFidelity: EndpointFidelity = {
     honoured('max_completion_tokens', 'Wins over max_tokens.'),
     approximated('logprobs', afterSampling),
     honoured('top_logprobs', 'Up to 20; fewer where the samplers leave fewer.'),
+    honoured('prompt_logprobs', `${promptFigures} Not beside tools.`),
     honoured(
       'response_format',
       'Held to by a grammar, after any thinking; beside tools a reply is calls or such an answer.',
@@ -116,9 +120,9 @@ export const completionFidelity: EndpointFidelity = {
   dialect,
   endpoint: 'POST /v1/completions',
   fields: [
-    approximated(
+    honoured(
       'prompt',
-      'Texts as they are. Token numbers are turned into their text first, and the engine puts the token that begins a text in front of it.',
+      'Up to 128 texts or lists of token numbers. Numbers are taken as they are: nothing is put before.',
     ),
     honoured('images', `Of the native API: base64, for every prompt. ${projector}`),
     honoured('audio', `As images. ${projector}`),
@@ -126,7 +130,11 @@ export const completionFidelity: EndpointFidelity = {
     honoured('max_completion_tokens', 'Wins over max_tokens.'),
     honoured('n', 'Up to 128, generated one after the other. With a seed each has its own, counted up from it.'),
     honoured('best_of', 'Up to 128. Not in streams.'),
-    approximated('echo', 'Refused together with logprobs, as the figures of prompt tokens are not known.'),
+    honoured(
+      'echo',
+      'With logprobs the prompt has figures too: those of the model alone, and null for its first token.',
+    ),
+    honoured('prompt_logprobs', promptFigures),
     refused('suffix', 'Filling in the middle is not there yet.'),
     approximated('logprobs', `Up to 20; true means 5. ${afterSampling}`),
     honoured('reasoning_effort', 'As a budget for thinking, which stays in the text.'),

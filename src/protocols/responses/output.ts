@@ -50,6 +50,8 @@ export class OutputItems {
 
   read(event: GenerationPart): readonly Change[] {
     switch (event.type) {
+      case 'prompt-logprobs':
+        return nothing;
       case 'reasoning-delta':
         this.#spoken(event);
         return event.text === '' ? nothing : this.#grow('reasoning', event.text, noLogprobs);

@@ -10,6 +10,7 @@ import type { Piece } from '../messages.ts';
 import type { DecodeResult } from './context.ts';
 import type { RequestGrammar } from './grammar.ts';
 import type { OutputText } from './output-text.ts';
+import type { PromptScores } from './prompt-scores.ts';
 import type { Slot } from './slot.ts';
 import { TextHistory } from './text-history.ts';
 import type { Vocabulary } from './vocabulary.ts';
@@ -33,6 +34,8 @@ export interface GenerationParts {
   readonly miss: CacheMiss | undefined;
   readonly maxTokens: number;
   readonly droppedTokens: number;
+  /** Tells how likely each token of the prompt is; undefined where nobody asks. */
+  readonly scores: PromptScores | undefined;
   /** Guesses the next tokens; undefined where nothing is guessed. */
   readonly draft: ((tokens: Int32Array, length: number, most: number) => Int32Array) | undefined;
   readonly startedAt: number;
@@ -104,8 +107,9 @@ export class Generation {
   }
 
   /** Puts its next tokens into the batch. */
-  fill(room: number): void {
-    const { slot, negative, now } = this.parts;
+  fill(limit: number): void {
+    const { slot, negative, scores, now } = this.parts;
+    const room = scores && this.readingPrompt ? Math.min(limit, scores.rowsAtOnce) : limit;
     this.#firstDecodeAt ??= now();
     if (!negative) {
       if (slot.remaining === 1) this.#guess(room - 1);
@@ -125,7 +129,10 @@ export class Generation {
 
   /** The batch was computed: chooses a token where the logits for one are there. */
   advance(pieces: Piece[]): void {
-    const { slot, negative, promptTokens, cachedTokens } = this.parts;
+    const { slot, negative, promptTokens, cachedTokens, maxTokens } = this.parts;
+    // The next batch overwrites the logits.
+    const scored = this.parts.scores?.read(slot) ?? [];
+    if (scored.length > 0) pieces.push({ type: 'prompt-logprobs', id: this.id, tokens: scored });
     slot.settle();
     negative?.settle();
     const place = this.#placeOfLogits();
@@ -139,7 +146,8 @@ export class Generation {
       pieces.push({ type: 'prompt-progress', id: this.id, done, total: promptTokens - cachedTokens });
     } else {
       this.#firstTokenAt ??= this.parts.now();
-      this.#chooseAll(place, pieces);
+      if (maxTokens === 0) this.#finish('limit', pieces);
+      else this.#chooseAll(place, pieces);
     }
   }
 

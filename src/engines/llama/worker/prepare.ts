@@ -14,7 +14,8 @@ import { markTokens, mentionAll, placeMedia } from './media-prompt.ts';
 import { findSpans, type MediumSpan, type ReadMedium } from './medium.ts';
 import type { Loaded } from './model.ts';
 import { OutputText } from './output-text.ts';
-import { type PromptPlan, planPrompt } from './prompt.ts';
+import { type MarkedTokens, type PromptPlan, planPrompt } from './prompt.ts';
+import { PromptScores } from './prompt-scores.ts';
 import { withFamilyPrefix } from './prompt-text.ts';
 import { findReasoning, type ReasoningSetup } from './reasoning-tags.ts';
 import { commonPrefix, planReuse } from './reuse.ts';
@@ -71,6 +72,7 @@ export async function planGeneration(
     warn('bans-dropped', `${bans.dropped} of the banned strings are beyond the limit and have no effect.`);
   const negativeTokens = await negativePrompt(workshop, request);
   if (negativeTokens && media.length > 0) throw guidedMedia();
+  if (request.promptLogprobs !== undefined && media.length > 0) throw scoredMedia();
   const plan = await promptPlan(loaded, request, media, negativeTokens?.length ?? 0);
   if (plan.dropped > 0) {
     warn(
@@ -126,6 +128,8 @@ function begin({
     const start = plan.tokens[0] === vocabulary.bos ? 1 : 0;
     negative.begin(Int32Array.from([...negativeTokens, ...plan.tokens.subarray(start)]), 0);
   }
+  const scores = promptScores(workshop, request, plan);
+  if (scores) slot.scored = plan.tokens.length - 1;
   const sampler = new Sampler(request.sampling, {
     vocabularySize: vocabulary.size,
     contextSize: loaded.contextSize,
@@ -158,6 +162,7 @@ function begin({
     miss,
     maxTokens: plan.maxTokens,
     droppedTokens: plan.dropped,
+    scores,
     draft: drafter(loaded, request, slot.sequence),
     startedAt,
     now,
@@ -174,29 +179,60 @@ async function promptPlan(
   media: readonly ReadMedium[],
   negativeLength: number,
 ): Promise<PromptPlan> {
-  const text = withFamilyPrefix(info.chatTemplate, mentionAll(request, media));
   const tokens = async (part: string) =>
     part === '' ? new Int32Array(0) : vocabulary.tokenizeAside(part, { addSpecial: false });
+  const sent = request.promptTokens && sentTokens(request, request.promptTokens, vocabulary);
+  const said = sent ? { prompt: '', memory: request.memory } : request;
+  const text = sent ? mentionAll(said, media) : withFamilyPrefix(info.chatTemplate, mentionAll(said, media));
   const { prompt, memory } =
     media.length > 0 ? placeMedia(text, media) : { prompt: [text.prompt], memory: [text.memory] };
   const limit = Math.min(request.maxContext ?? contextSize, contextSize);
   const plan = planPrompt(
     {
-      prompt: await markTokens(prompt, tokens),
+      prompt: sent ?? (await markTokens(prompt, tokens)),
       memory: await markTokens(memory, tokens),
       negativeLength,
-      bos: vocabulary.addsBos ? vocabulary.bos : undefined,
+      bos: vocabulary.addsBos && !(sent && text.memory === '') ? vocabulary.bos : undefined,
     },
     {
       contextSize: Math.min(contextSize, Math.max(smallestContext, limit)),
       maxTokens: request.maxTokens,
-      overflow: request.overflow,
+      // Figures of a text that was shortened would be those of another text.
+      overflow: request.promptLogprobs === undefined ? request.overflow : 'refuse',
     },
   );
+  // The opening marks of a family are no part of what was asked about.
+  const marks = text.prompt.endsWith(request.prompt) ? text.prompt.slice(0, -request.prompt.length || undefined) : '';
+  const front = plan.front + (await tokens(marks)).length;
   // Something must be computed to have logits at all, also after an empty prompt.
   return (plan.tokens.at(-1) ?? -1) >= 0
-    ? plan
-    : { ...plan, tokens: Int32Array.of(...plan.tokens, firstToken(vocabulary)) };
+    ? { ...plan, front }
+    : { ...plan, tokens: Int32Array.of(...plan.tokens, firstToken(vocabulary)), front: front + 1 };
+}
+
+/** The prompt as the client sent it, token by token; a token that begins a text can only stand before everything. */
+function sentTokens({ memory }: GenerationRequest, sent: readonly number[], vocabulary: Vocabulary): MarkedTokens {
+  if (!sent.every((token) => Number.isInteger(token) && token >= 0 && token < vocabulary.size)) {
+    const expected = `made of token numbers of this model, which are whole and below ${vocabulary.size}`;
+    throw new AppError('invalid-field', { field: 'prompt', expected });
+  }
+  const behindMemory = memory !== '' && sent[0] === vocabulary.bos;
+  return { tokens: Int32Array.from(behindMemory ? sent.slice(1) : sent), media: [] };
+}
+
+function promptScores(
+  { loaded: { vocabulary } }: Workshop,
+  { promptLogprobs: alternatives }: GenerationRequest,
+  { tokens, front }: PromptPlan,
+): PromptScores | undefined {
+  return alternatives === undefined ? undefined : new PromptScores({ vocabulary, tokens, front, alternatives });
+}
+
+function scoredMedia(): AppError {
+  return new AppError('unsupported', {
+    feature: 'Figures of the prompt together with pictures or sound',
+    instead: 'leave out one of them',
+  });
 }
 
 function guidedMedia(): AppError {
@@ -211,8 +247,9 @@ function firstToken(vocabulary: Vocabulary): number {
 }
 
 /** Whether the cache may serve this request. */
-export function reuses({ loaded }: Workshop, { freshPrompt }: GenerationRequest): boolean {
-  return loaded.options.reusePrompt && !freshPrompt;
+export function reuses({ loaded }: Workshop, { freshPrompt, promptLogprobs }: GenerationRequest): boolean {
+  // Only what is computed has figures.
+  return loaded.options.reusePrompt && !freshPrompt && promptLogprobs === undefined;
 }
 
 /** Moves what the slot holds where that serves the prompt, and returns how much of it can stay. */

@@ -113,3 +113,38 @@ test.each([
 ])('a reply of %i in a context of %i after a prompt of %i becomes %i', (max, context, prompt, expected) => {
   expect(clampReply(max, context, prompt)).toBe(expected);
 });
+
+describe('a reply of no length', () => {
+  test.each(['trim', 'refuse'] as const)('stays one (%s)', (overflow) => {
+    const plan = planPrompt({ ...plain, prompt: text(numbers(10)) }, { contextSize: 100, maxTokens: 0, overflow });
+    expect(plan).toMatchObject({ maxTokens: 0, dropped: 0 });
+  });
+
+  test('leaves the whole context to the prompt', () => {
+    const parts = { ...plain, prompt: text(numbers(99)), bos: 7 };
+    const plan = planPrompt(parts, { contextSize: 100, maxTokens: 0, overflow: 'refuse' });
+    expect(plan.tokens.length).toBe(100);
+  });
+
+  test('does not make a prompt fit that has no room at all', () => {
+    const parts = { ...plain, prompt: text(numbers(100)), bos: 7 };
+    expect(() => planPrompt(parts, { contextSize: 100, maxTokens: 0, overflow: 'refuse' })).toThrow();
+  });
+});
+
+describe('what stands in front of the prompt', () => {
+  const front = (own: object, overflow: 'trim' | 'refuse', count = 10) =>
+    planPrompt({ ...plain, prompt: text(numbers(count)), ...own }, { contextSize: 100, maxTokens: 20, overflow }).front;
+
+  test.each(['trim', 'refuse'] as const)('is counted (%s)', (overflow) => {
+    expect(front({}, overflow)).toBe(0);
+    expect(front({ bos: 7 }, overflow)).toBe(1);
+    expect(front({ bos: 7, memory: text(numbers(5)) }, overflow)).toBe(6);
+    expect(front({ memory: text(numbers(5)) }, overflow)).toBe(5);
+  });
+
+  test('is what is left of it where the text had to be shortened', () => {
+    expect(front({ bos: 7 }, 'trim', 500)).toBe(1);
+    expect(front({ bos: 7, memory: text(numbers(5)) }, 'trim', 500)).toBe(6);
+  });
+});

@@ -22,6 +22,8 @@ export interface PromptLimits {
 
 export interface PromptPlan {
   readonly tokens: Int32Array;
+  /** How many of them stand in front of the prompt itself. */
+  readonly front: number;
   readonly maxTokens: number;
   /** Tokens of the prompt and of the memory that had to go. */
   readonly dropped: number;
@@ -48,7 +50,7 @@ function trimToFit({ prompt, memory, negativeLength, bos }: PromptParts, limits:
     if (excess > 0) kept = cutFront(prompt, promptLength - kept.length + excess);
   }
   const dropped = promptLength - kept.length + (memoryLength - remembered.length);
-  return { tokens: join(bos, remembered, kept), maxTokens, dropped };
+  return { tokens: join(bos, remembered, kept), front: start + remembered.length, maxTokens, dropped };
 }
 
 /** The tokens without the first `count`; a cut inside a picture moves to its end. */
@@ -61,17 +63,18 @@ function cutFront({ tokens, media }: MarkedTokens, count: number): Int32Array {
 function refuseOverflow({ prompt, memory, negativeLength, bos }: PromptParts, limits: PromptLimits): PromptPlan {
   const tokens = join(bos, memory.tokens, prompt.tokens);
   const room = limits.contextSize - tokens.length - negativeLength;
-  if (room < 1) {
+  if (room < Math.min(1, limits.maxTokens)) {
     throw new AppError('context-overflow', { promptTokens: tokens.length, contextSize: limits.contextSize });
   }
-  return { tokens, maxTokens: Math.min(limits.maxTokens, room), dropped: 0 };
+  const front = tokens.length - prompt.tokens.length;
+  return { tokens, front, maxTokens: Math.min(limits.maxTokens, room), dropped: 0 };
 }
 
 /** A reply takes at most 65 % of the context, or 80 % when the prompt is short. */
 export function clampReply(maxTokens: number, contextSize: number, promptTokens: number): number {
   const share = promptTokens < 0.25 * contextSize ? 0.2 : 0.35;
   const reserved = Math.max(Math.min(contextSize - 4, 16), Math.floor(contextSize * share));
-  return Math.max(1, Math.min(maxTokens, contextSize - reserved));
+  return Math.min(maxTokens, Math.max(1, contextSize - reserved));
 }
 
 function join(bos: number | undefined, memory: Int32Array, prompt: Int32Array): Int32Array {

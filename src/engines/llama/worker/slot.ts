@@ -27,12 +27,16 @@ export class Slot {
   place: number | undefined;
   /** Tokens at the end that are only guessed: their logits are wanted too, to see how far the guess is right. */
   guessed = 0;
+  /** The rows before this one give logits too, each for the token behind it: the prompt is to be scored. */
+  scored = 0;
   /** A generation is at work here. */
   busy = false;
   /** When its last use began or ended, to find the one that can best be given up. */
   usedAt = 0;
   #media: readonly MediumSpan[] = [];
   #inBatch = 0;
+  /** Where its rows begin in the batch. */
+  #firstPlace = 0;
   readonly #checkpoints: Checkpoints;
   /** Where reading the prompt stops for a checkpoint; undefined for a text that gets none. */
   #cuts: readonly number[] | undefined;
@@ -163,6 +167,7 @@ export class Slot {
     this.#media = media;
     this.length = tokens.length;
     this.asked = tokens.length;
+    this.scored = 0;
     this.#cuts = undefined;
     this.forgetFrom(this.#reusable(computed));
   }
@@ -189,8 +194,9 @@ export class Slot {
     const shift = this.#position(this.computed) - this.computed;
     this.place = undefined;
     for (let index = this.computed; index < this.computed + count; index += 1) {
-      const wanted = index >= last - this.guessed;
+      const wanted = index >= last - this.guessed || index < this.scored;
       const place = this.context.add(this.tokens[index] as number, index + shift, this.sequence, wanted);
+      if (index === this.computed) this.#firstPlace = place;
       if (index === last) this.place = place;
     }
     this.#inBatch = count;
@@ -204,6 +210,12 @@ export class Slot {
     const cut = this.#cuts?.find((index) => index > computed);
     if (cut === undefined) return Math.min(limit, end - computed);
     return portionOf(Math.min(end, cut) - computed, limit);
+  }
+
+  /** The rows to be scored in the batch that was computed and is not settled yet: from, to, and where the first is. */
+  get scoredRows(): { readonly from: number; readonly end: number; readonly place: number } {
+    const end = Math.min(this.computed + this.#inBatch, this.scored);
+    return { from: this.computed, end: Math.max(this.computed, end), place: this.#firstPlace };
   }
 
   /** Computes the picture or sound that is next; settled or rolled back like a batch. */

@@ -61,6 +61,8 @@ export function chatChoice(shape: ChoiceShape): ChoiceWriter {
       case 'tool-delta':
         return event.json === '' || isUntellable(event.index) ? '' : chunk(callPiece(event, legacyCalls), event);
       case 'tool-end':
+      // Told only with a whole reply.
+      case 'prompt-logprobs':
         return '';
       case 'finish':
         return finish(event);

@@ -1,4 +1,5 @@
 import type { ChatRequest } from '../../../chat/request.ts';
+import type { GenerationControls } from '../../../core/request.ts';
 import { inSlices } from '../../../core/slices.ts';
 import type { JsonObject } from '../../../http/body.ts';
 import { isAbsent, readText } from '../../controls/fields.ts';
@@ -7,6 +8,7 @@ import { Attachments, withMedia } from '../../media.ts';
 import { decodeCount, decodeOwnControls } from '../controls.ts';
 import { unsupportedField } from '../errors.ts';
 import { optionalFlag, optionalInteger, optionalList, optionalObject, wrong } from '../fields.ts';
+import { decodePromptLogprobs } from '../prompt-logprobs.ts';
 import { decodeMessages, hasSpeakerNames } from './messages.ts';
 import { decodeOutput } from './output.ts';
 import { decodeReasoning } from './reasoning.ts';
@@ -51,7 +53,12 @@ export async function decodeChat(body: JsonObject, own: DialectParts, signal = u
     reasoning: { effort: reasoning.effort, separate: reasoning.separate },
     templateVariables: optionalObject(body, 'chat_template_kwargs') ?? {},
     memory: readText(body, 'memory'),
-    controls: { ...controls, logprobs: alternatives(body), reasoning: reasoning.budget },
+    controls: {
+      ...controls,
+      ...scored(body, use.tools.length),
+      logprobs: alternatives(body),
+      reasoning: reasoning.budget,
+    },
   };
   return {
     request: await withMedia(request, attachments, { ...parts, signal }),
@@ -64,6 +71,14 @@ export async function decodeChat(body: JsonObject, own: DialectParts, signal = u
     serviceTier: !isAbsent(body.service_tier),
     ignored: [...use.skipped, ...(hasSpeakerNames(body.messages) ? ['messages[].name'] : [])],
   };
+}
+
+/** Where tools are offered the prompt may be a question about them, which nobody asked to see. */
+function scored(body: JsonObject, tools: number): Pick<GenerationControls, 'promptLogprobs'> {
+  const promptLogprobs = decodePromptLogprobs(body, optionalFlag(body, 'stream') ?? false);
+  if (promptLogprobs === undefined) return {};
+  if (tools > 0) throw unsupportedField('prompt_logprobs', 'it does not go with tools');
+  return { promptLogprobs };
 }
 
 function alternatives(body: JsonObject): number | undefined {

@@ -50,12 +50,13 @@ async function answerChat(call: Call, parts: DialectParts): Promise<Reply> {
     return streamed(replies, { ...shape, stream: streamShape(question, parts), offersTools }, parts);
   }
   const envelope = newEnvelope('chat.completion', question, parts);
+  const { promptLogprobs } = question.request.controls;
   const logprobs = question.request.controls.logprobs !== undefined;
   const { legacyCalls } = question;
   return whole(
     replies,
     shape,
-    (generations) => encodeChatReply(generations, { envelope, legacyCalls, logprobs }),
+    (generations) => encodeChatReply(generations, { envelope, legacyCalls, logprobs, promptLogprobs }),
     parts,
   );
 }

@@ -1,6 +1,7 @@
 import type { Generation } from '../../../core/fold.ts';
 import { type Envelope, envelopeFields } from '../envelope.ts';
 import { encodeLogprobs } from '../logprobs.ts';
+import { promptFigures } from '../prompt-logprobs.ts';
 import { encodeTimings, encodeUsage } from '../usage.ts';
 import { finishReason } from './choice.ts';
 
@@ -8,6 +9,7 @@ export interface ReplyShape {
   readonly envelope: Envelope;
   readonly legacyCalls: boolean;
   readonly logprobs: boolean;
+  readonly promptLogprobs?: number | undefined;
 }
 
 export function encodeChatReply(generations: readonly Generation[], shape: ReplyShape): object {
@@ -22,6 +24,8 @@ export function encodeChatReply(generations: readonly Generation[], shape: Reply
     })),
     usage: encodeUsage(generations, generations.length),
     timings: encodeTimings(generations, generations.length),
+    // All replies have the same prompt.
+    ...promptFigures(generations[0]?.promptLogprobs, shape.promptLogprobs),
     ...(warnings.length > 0 ? { warnings } : {}),
   };
 }

@@ -1,9 +1,9 @@
-import { type FinishReason, type GenerationEvent, unreachable } from '../../../core/events.ts';
+import { type FinishReason, type GenerationEvent, type PromptToken, unreachable } from '../../../core/events.ts';
 import { dataFrame } from '../../../http/sse.ts';
 import { spokenTokens } from '../../spoken-tokens.ts';
 import { type ChunkShape, chunkNotes } from '../chunk-notes.ts';
 import type { ChoiceWriter } from '../stream.ts';
-import { characters, encodeLegacyLogprobs } from './logprobs.ts';
+import { characters, echoedTokens, encodeLegacyLogprobs } from './logprobs.ts';
 
 /** Text that somebody stopped is handed out as if it had reached its limit: it is not whole, and there is no other word. */
 export const finishReasons: Record<FinishReason, string> = {
@@ -16,15 +16,18 @@ export const finishReasons: Record<FinishReason, string> = {
 export interface ChoiceShape extends ChunkShape {
   /** The prompt, where the client wants it in front of the reply. */
   readonly echo: string;
+  /** How many alternatives stand beside each token; undefined tells no figures. */
+  readonly logprobs: number | undefined;
 }
 
 export function completionChoice(shape: ChoiceShape): ChoiceWriter {
-  const { head, index, echo } = shape;
+  const { head, index, echo, logprobs: count } = shape;
   const open = `${head}"choices":[{"index":${index},"text":`;
   const notes = chunkNotes(shape);
   const spoken = spokenTokens();
   let offset = characters(echo);
-  let begun = false;
+  const prompt: PromptToken[] = [];
+  let begun = echo === '';
 
   function text(event: GenerationEvent & { type: 'text-delta' | 'reasoning-delta' }): string {
     const tokens = spoken(event);
@@ -49,6 +52,9 @@ export function completionChoice(shape: ChoiceShape): ChoiceWriter {
       case 'text-delta':
       case 'reasoning-delta':
         return text(event);
+      case 'prompt-logprobs':
+        prompt.push(...event.tokens);
+        return '';
       // Tools are never offered to the model here, so it has none to call.
       case 'tool-start':
       case 'tool-delta':
@@ -61,13 +67,19 @@ export function completionChoice(shape: ChoiceShape): ChoiceWriter {
     }
   }
 
-  return (event) => {
-    const first = begun || echo === '' ? '' : dataFrame(echoChunk(open, echo));
+  /** The prompt goes in front of the reply, and with its figures it has to wait for the last of them. */
+  function echoed(type: GenerationEvent['type']): string {
+    if (begun || (count !== undefined && beforeReply.has(type))) return '';
     begun = true;
-    return first + write(event);
-  };
+    const figures = count === undefined ? 'null' : JSON.stringify(scoredEcho(prompt, echo, count));
+    return dataFrame(`${open}${JSON.stringify(echo)},"logprobs":${figures},"finish_reason":null}]}`);
+  }
+
+  return (event) => echoed(event.type) + write(event);
 }
 
-function echoChunk(open: string, echo: string): string {
-  return `${open}${JSON.stringify(echo)},"logprobs":null,"finish_reason":null}]}`;
+const beforeReply: ReadonlySet<GenerationEvent['type']> = new Set(['start', 'warning', 'prompt-logprobs']);
+
+function scoredEcho(prompt: readonly PromptToken[], echo: string, count: number): object {
+  return encodeLegacyLogprobs([], 0, echoedTokens(prompt, echo, count));
 }

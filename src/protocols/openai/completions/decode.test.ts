@@ -20,7 +20,7 @@ test.each<[string, unknown, readonly string[]]>([
   ['tokens', [72, 105], ['Hi']],
   ['several lists of tokens', [[72], [105]], ['H', 'i']],
   ['both kinds', [[72], 'x'], ['H', 'x']],
-  ['tokens that begin a text', [1, 72, 105], ['Hi']],
+  ['tokens that begin a text', [1, 72, 105], ['\u0001Hi']],
   ['placeholders', '{{[INPUT]}}Hi', ['### Hi']],
 ])('the prompt may be %s', async (_, prompt, expected) => {
   expect((await decode({ prompt })).requests.map((request) => request.prompt)).toEqual(expected);
@@ -32,7 +32,7 @@ test('placeholders stay where the client wants them to', async () => {
 });
 
 test.each<[object, Partial<CompletionQuestion>]>([
-  [{}, { replies: 1, candidates: 1, logprobs: false, echoes: [''], echoOnly: false, stream: false }],
+  [{}, { replies: 1, candidates: 1, logprobs: undefined, echoes: [''], countOnly: false, stream: false }],
   [{ n: 2 }, { replies: 2, candidates: 2 }],
   [
     { n: 2, best_of: 4 },
@@ -42,10 +42,10 @@ test.each<[object, Partial<CompletionQuestion>]>([
     { n: 2, best_of: 1 },
     { replies: 2, candidates: 2 },
   ],
-  [{ echo: true }, { echoes: ['Once'], echoOnly: false }],
-  [{ echo: true, max_tokens: 0 }, { echoOnly: true }],
-  [{ logprobs: 0 }, { logprobs: true }],
-  [{ logprobs: false }, { logprobs: false }],
+  [{ echo: true }, { echoes: ['Once'], countOnly: false }],
+  [{ echo: true, max_tokens: 0 }, { countOnly: true }],
+  [{ logprobs: 0 }, { logprobs: 0 }],
+  [{ logprobs: false }, { logprobs: undefined }],
   [
     { stream: true, n: 2, best_of: 2, stream_options: { include_usage: true } },
     { stream: true, includeUsage: true },
@@ -81,7 +81,6 @@ test.each<[object, string]>([
   [{ prompt: [1.5] }, 'prompt must be made of token numbers'],
   [{ prompt: Array.from({ length: 129 }, () => 'x') }, 'prompt must be an array of at most 128 prompts.'],
   [{ suffix: 'end' }, 'suffix is not possible'],
-  [{ echo: true, logprobs: 1 }, 'echo is not possible'],
   [{ n: 3, best_of: 2 }, 'best_of must be at least as large as n.'],
   [{ best_of: 2, stream: true }, 'best_of must be left out of streams'],
   [{ logprobs: -1 }, 'logprobs must be a whole number that is not negative.'],
@@ -89,4 +88,52 @@ test.each<[object, string]>([
   [{ echo: 'yes' }, 'echo must be true or false.'],
 ])('%o is refused', async (body, sentence) => {
   await expect(decode(body)).rejects.toThrow(sentence);
+});
+
+test('tokens are handed on as they are', async () => {
+  const { requests } = await decode({ prompt: [[1, 72], 'x', [105]] });
+  expect(requests.map(({ promptTokens }) => promptTokens)).toEqual([[1, 72], undefined, [105]]);
+});
+
+test('what looks like a placeholder in the text of tokens is none', async () => {
+  const marked = [...'{{[INPUT]}}'].map((character) => character.codePointAt(0));
+  const { requests } = await decode({ prompt: marked });
+  expect(requests[0]?.prompt).toBe('{{[INPUT]}}');
+});
+
+test.each<[object, number | undefined]>([
+  [{}, undefined],
+  [{ echo: true }, undefined],
+  [{ logprobs: 3 }, undefined],
+  [{ echo: true, logprobs: 3 }, 3],
+  [{ echo: true, logprobs: 0, stream: true }, 0],
+  [{ prompt_logprobs: 2 }, 2],
+  [{ echo: true, logprobs: 1, prompt_logprobs: 4 }, 4],
+  [{ echo: true, logprobs: 5, prompt_logprobs: 4 }, 5],
+])('%o has the prompt scored with %o alternatives', async (body, expected) => {
+  const { requests } = await decode(body);
+  expect(requests[0]?.promptLogprobs).toBe(expected);
+});
+
+test.each<[object, number | 'default', boolean]>([
+  [{ max_tokens: 0 }, 0, true],
+  [{ max_completion_tokens: 0 }, 0, true],
+  [{ n_predict: 0 }, 0, true],
+  [{ max_completion_tokens: 0, max_tokens: 9 }, 0, true],
+  [{ max_tokens: 0, echo: true }, 0, true],
+  [{ max_tokens: 0, echo: true, logprobs: 0 }, 0, false],
+  [{ max_tokens: 0, prompt_logprobs: 0 }, 0, false],
+  [{ max_tokens: -1 }, 'default', false],
+  [{}, 'default', false],
+  [{ max_tokens: 1, echo: true, logprobs: 1 }, 1, false],
+])('%o: a reply of %o, and only counted: %o', async (body, length, countOnly) => {
+  const question = await decode(body);
+  const expected = length === 'default' ? (await decode({})).requests[0]?.maxTokens : length;
+  expect([question.requests[0]?.maxTokens, question.countOnly]).toEqual([expected, countOnly]);
+});
+
+test('an echo with figures is the text that the model read', async () => {
+  const prompt = '{{[INPUT]}}Hi';
+  expect((await decode({ prompt, echo: true })).echoes).toEqual([prompt]);
+  expect((await decode({ prompt, echo: true, logprobs: 0 })).echoes).toEqual(['### Hi']);
 });

@@ -4,9 +4,10 @@ import type { JsonObject } from '../../../http/body.ts';
 import { isAbsent, readFlag, readText } from '../../controls/fields.ts';
 import type { DialectParts } from '../../dialect.ts';
 import { nativeMedia } from '../../media.ts';
-import { decodeCount, decodeOwnControls } from '../controls.ts';
+import { askedTokens, decodeCount, decodeOwnControls } from '../controls.ts';
 import { unsupportedField } from '../errors.ts';
 import { optionalFlag, optionalInteger, optionalObject, optionalText, wrong } from '../fields.ts';
+import { decodePromptLogprobs } from '../prompt-logprobs.ts';
 import { decodePrompts } from './prompt.ts';
 
 export interface CompletionParts extends DialectParts {
@@ -22,9 +23,12 @@ export interface CompletionQuestion {
   readonly replies: number;
   /** How many are generated for each prompt; the best of them are handed out. */
   readonly candidates: number;
-  /** Nothing is to be generated: the prompts are the replies. */
-  readonly echoOnly: boolean;
-  readonly logprobs: boolean;
+  /** Nothing is to be written, and nothing to be known of the prompts but their lengths. */
+  readonly countOnly: boolean;
+  /** How many alternatives stand beside each token; undefined tells no figures. */
+  readonly logprobs: number | undefined;
+  /** The same for the tokens of the prompts, in a field of their own. */
+  readonly promptLogprobs: number | undefined;
   readonly stream: boolean;
   readonly includeUsage: boolean;
   readonly timingsPerToken: boolean;
@@ -42,10 +46,11 @@ export async function decodeCompletion(body: JsonObject, parts: CompletionParts)
   const controls = await decodeOwnControls(body, parts);
   const echo = optionalFlag(body, 'echo') ?? false;
   const logprobs = alternatives(body);
-  if (echo && logprobs !== undefined) {
-    throw unsupportedField('echo', 'the figures of prompt tokens are not known, so it does not go with logprobs');
-  }
   const stream = optionalFlag(body, 'stream') ?? false;
+  const promptLogprobs = decodePromptLogprobs(body, stream);
+  // An echo with figures is a prompt with figures.
+  const scored = scoredWith(promptLogprobs, echo ? logprobs : undefined);
+  const silent = askedTokens(body) === 0;
   const replies = decodeCount(body, 'n');
   const candidates = decodeCandidates(body, replies, stream);
   // The best can only be told by their figures.
@@ -54,17 +59,31 @@ export async function decodeCompletion(body: JsonObject, parts: CompletionParts)
   const memory = readText(body, 'memory');
   const media = nativeMedia(body, parts.text.state());
   const replaces = readFlag(body, 'replace_instruct_placeholders', true);
+  const requests = prompts.map(({ text, tokens }) => {
+    const texts = { prompt: text, memory, stop: controls.stop };
+    const written = replaces && !tokens ? parts.replacePlaceholders(texts) : texts;
+    return {
+      ...controls,
+      ...written,
+      ...(tokens && { promptTokens: tokens }),
+      ...(silent && { maxTokens: 0 }),
+      ...(scored !== undefined && { promptLogprobs: scored }),
+      media,
+      stop: written.stop.filter((stop) => stop !== ''),
+      logprobs: counted,
+    };
+  });
   return {
-    requests: prompts.map((prompt) => {
-      const texts = { prompt, memory, stop: controls.stop };
-      const written = replaces ? parts.replacePlaceholders(texts) : texts;
-      return { ...controls, ...written, media, stop: written.stop.filter((stop) => stop !== ''), logprobs: counted };
-    }),
-    echoes: prompts.map((prompt) => (echo ? prompt : '')),
+    requests,
+    // Figures belong to the text that the model read.
+    echoes: prompts.map(({ text }, index) =>
+      echo ? ((scored === undefined ? undefined : requests[index]?.prompt) ?? text) : '',
+    ),
     replies,
     candidates,
-    echoOnly: echo && optionalInteger(body, 'max_tokens') === 0,
-    logprobs: logprobs !== undefined,
+    countOnly: silent && scored === undefined,
+    logprobs,
+    promptLogprobs,
     stream,
     includeUsage: optionalFlag(streamOptions, 'include_usage') ?? false,
     timingsPerToken: optionalFlag(body, 'timings_per_token') ?? false,
@@ -78,6 +97,11 @@ function alternatives(body: JsonObject): number | undefined {
   const count = optionalInteger(body, 'logprobs') ?? 0;
   if (count < 0) throw wrong('logprobs', 'a whole number that is not negative');
   return Math.min(count, mostAlternatives);
+}
+
+function scoredWith(...counts: readonly (number | undefined)[]): number | undefined {
+  const asked = counts.filter((count) => count !== undefined);
+  return asked.length === 0 ? undefined : Math.max(...asked);
 }
 
 function decodeCandidates(body: JsonObject, replies: number, stream: boolean): number {

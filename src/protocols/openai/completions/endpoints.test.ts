@@ -1,4 +1,4 @@
-import { expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { AppError } from '../../../core/errors.ts';
 import type { GenerationEvent } from '../../../core/events.ts';
 import type { Reservation, TextService } from '../../../core/text-service.ts';
@@ -214,4 +214,89 @@ test('pictures of the native family go along with every prompt', async () => {
   const { asked } = await post([start, finish], { images: ['AAAA'] }, own);
   expect(asked[0]?.request.media).toEqual([{ kind: 'image', base64: 'AAAA' }]);
   await expect(post([start, finish], { images: ['AAAA'] })).rejects.toThrow('--mmproj');
+});
+
+describe('an echo with figures', () => {
+  const asked = (words: string, logprob: number | null, own: object = {}) => {
+    const { top: _, ...choice } = token(words, 0);
+    return { ...choice, logprob, rank: logprob === null ? null : 1, top: [], inPrompt: true, ...own };
+  };
+  const scored = {
+    type: 'prompt-logprobs' as const,
+    tokens: [asked('<s>', null, { inPrompt: false }), asked('On', -4), asked('ce', -0.25)],
+  };
+  const silent = finishEvent({ reason: 'length', timings });
+
+  test('stands in front of the reply', async () => {
+    const script = [start, scored, counted(' upon', -0.5), finish];
+    const { reply, asked: requests } = await post(script, { echo: true, logprobs: 1, max_tokens: 1 });
+    const [choice] = bodyOf(reply).choices;
+    expect(choice.text).toBe('Once upon');
+    expect(choice.logprobs).toMatchObject({
+      tokens: ['On', 'ce', ' upon'],
+      token_logprobs: [null, -0.25, -0.5],
+      top_logprobs: [null, { ce: -0.25 }, { ' upon': -0.5 }],
+      text_offset: [0, 2, 4],
+    });
+    expect(requests[0]?.request).toMatchObject({ promptLogprobs: 1, logprobs: 1, maxTokens: 1 });
+  });
+
+  test('is the whole reply where none is wanted, and the engine is asked all the same', async () => {
+    const { reply, asked: requests } = await post([start, scored, silent], { echo: true, logprobs: 0, max_tokens: 0 });
+    const [choice] = bodyOf(reply).choices;
+    expect([choice.text, choice.finish_reason]).toEqual(['Once', 'length']);
+    expect(choice.logprobs.token_logprobs).toEqual([null, -0.25]);
+    expect(requests[0]?.request).toMatchObject({ maxTokens: 0 });
+  });
+
+  test('comes in one piece of a stream, however the prompt was read', async () => {
+    const parts = scored.tokens.map((one): GenerationEvent => ({ type: 'prompt-logprobs', tokens: [one] }));
+    const script = [start, ...parts, counted(' upon', -0.5), finish];
+    const { reply } = await post(script, { echo: true, logprobs: 0, stream: true });
+    const frames = (await streamOf(reply)).split('\n\n').filter((frame) => frame.startsWith('data: {'));
+    const choices = frames.map((frame) => JSON.parse(frame.slice(6)).choices[0]);
+    expect(choices.map(({ text: words }) => words)).toEqual(['Once', ' upon', '']);
+    expect(choices[0].logprobs).toMatchObject({ tokens: ['On', 'ce'], token_logprobs: [null, -0.25], content: [] });
+    expect(choices[1].logprobs).toMatchObject({ tokens: [' upon'], text_offset: [4] });
+  });
+
+  test('comes in a stream that says nothing more, too', async () => {
+    const body = { echo: true, logprobs: 0, stream: true, max_tokens: 0 };
+    const { reply } = await post([start, scored, silent], body);
+    const first = (await streamOf(reply)).split('\n\n')[0] ?? '';
+    expect(JSON.parse(first.slice(6)).choices[0]).toMatchObject({ text: 'Once', logprobs: { tokens: ['On', 'ce'] } });
+  });
+
+  test('is computed once for all replies to a prompt', async () => {
+    const asks: (number | undefined)[] = [];
+    const reserve = (): Reservation => ({
+      generate: ({ promptLogprobs }) => {
+        asks.push(promptLogprobs);
+        return play([start, ...(promptLogprobs === undefined ? [] : [scored]), counted('!', -1), finish]);
+      },
+      release: () => {},
+    });
+    const { reply } = await post([], { echo: true, logprobs: 2, n: 2, prompt: ['Once', 'Once'] }, { reserve });
+    expect(asks).toEqual([2, undefined, 2, undefined]);
+    const told = bodyOf(reply).choices.map((choice: { logprobs: { tokens: string[] } }) => choice.logprobs.tokens);
+    expect(told).toEqual(Array.from({ length: 4 }, () => ['On', 'ce', '!']));
+  });
+
+  test('may come with the figures of every token that the model read', async () => {
+    const { reply } = await post([start, scored, finish], { prompt_logprobs: 0 });
+    const [choice] = bodyOf(reply).choices;
+    expect(choice.text).toBe('');
+    expect(choice.logprobs).toBeNull();
+    expect(choice.prompt_logprobs).toEqual([
+      null,
+      { 2: { logprob: -4, rank: 1, decoded_token: 'On' } },
+      { 2: { logprob: -0.25, rank: 1, decoded_token: 'ce' } },
+    ]);
+  });
+});
+
+test('a reply of no length is empty, and nobody is asked for it', async () => {
+  const { reply, asked } = await post([start, text('never'), finish], { max_tokens: 0 });
+  expect(bodyOf(reply).choices).toMatchObject([{ text: '', finish_reason: 'length' }]);
+  expect(asked).toEqual([]);
 });

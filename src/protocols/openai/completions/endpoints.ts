@@ -1,4 +1,5 @@
 import { withReplySeed } from '../../../core/reply-seed.ts';
+import type { GenerationRequest } from '../../../core/request.ts';
 import { jsonObject } from '../../../http/body.ts';
 import type { Call, Endpoint, Reply } from '../../../http/call.ts';
 import { generateAll } from '../../generate-all.ts';
@@ -36,11 +37,11 @@ async function answerCompletion(call: Call, parts: CompletionParts): Promise<Rep
   };
   const ticket = ticketFor(call, body);
   const shape = { call, ticket, promptField, notices: notices(body, completionFidelity, []) };
-  const { requests, replies, candidates, echoOnly } = question;
+  const { requests, replies, candidates } = question;
   const wanted = requests.flatMap((request) =>
-    Array.from({ length: candidates }, (_, reply) => withReplySeed(request, reply)),
+    Array.from({ length: candidates }, (_, reply) => withReplySeed(scoredOnce(request, reply, question), reply)),
   );
-  const runs = echoOnly
+  const runs = question.countOnly
     ? wanted.map((request) => countOnly(parts.text, request))
     : generateAll(parts.text, wanted, ticket);
   if (!question.stream) {
@@ -51,12 +52,17 @@ async function answerCompletion(call: Call, parts: CompletionParts): Promise<Rep
 }
 
 function streamShape(question: CompletionQuestion, head: string, parts: CompletionParts) {
-  const { includeUsage, timingsPerToken, echoes, replies } = question;
-  const choice = { head, includeUsage, timingsPerToken, now: parts.now };
+  const { includeUsage, timingsPerToken, echoes, replies, logprobs } = question;
+  const choice = { head, includeUsage, timingsPerToken, logprobs, now: parts.now };
   return {
     head,
     includeUsage,
     promptField,
     choice: (index: number) => completionChoice({ ...choice, index, echo: echoes[Math.floor(index / replies)] ?? '' }),
   };
+}
+
+/** A prompt has the same figures for every reply; in a stream each reply tells them where it begins. */
+function scoredOnce(request: GenerationRequest, reply: number, { stream }: CompletionQuestion): GenerationRequest {
+  return reply === 0 || stream ? request : { ...request, promptLogprobs: undefined };
 }

@@ -3,45 +3,47 @@ import type { JsonObject } from '../../../http/body.ts';
 import { wrong } from '../fields.ts';
 
 type Tokens = readonly number[];
-type Words = Pick<TextService, 'tokenize' | 'detokenize' | 'state'>;
+type Words = Pick<TextService, 'detokenize' | 'state'>;
 
 const mostPrompts = 128;
 const expected = 'a string, an array of strings, an array of token numbers, or an array of such arrays';
 
+export interface SentPrompt {
+  readonly text: string;
+  /** As they were sent; undefined for a prompt that was sent as text. */
+  readonly tokens: Tokens | undefined;
+}
+
 /** Each prompt gets a group of replies of its own. Only an explicit null asks for text out of nothing. */
-export async function decodePrompts(body: JsonObject, text: Words): Promise<readonly string[]> {
+export async function decodePrompts(body: JsonObject, text: Words): Promise<readonly SentPrompt[]> {
   const { prompt } = body;
-  if (prompt === null) return [''];
-  if (typeof prompt === 'string') return [prompt];
+  if (prompt === null) return [words('')];
+  if (typeof prompt === 'string') return [words(prompt)];
   if (!Array.isArray(prompt) || prompt.length === 0) throw wrong('prompt', expected);
   const tokens = asTokens(prompt);
-  if (tokens) return [await tokenText(tokens, text)];
+  if (tokens) return [await spelled(tokens, text)];
   if (prompt.length > mostPrompts) throw wrong('prompt', `an array of at most ${mostPrompts} prompts`);
   return Promise.all(prompt.map((one) => readOne(one, text)));
 }
 
-async function readOne(prompt: unknown, text: Words): Promise<string> {
-  if (typeof prompt === 'string') return prompt;
+const words = (text: string): SentPrompt => ({ text, tokens: undefined });
+
+async function readOne(prompt: unknown, text: Words): Promise<SentPrompt> {
+  if (typeof prompt === 'string') return words(prompt);
   const tokens = Array.isArray(prompt) ? asTokens(prompt) : undefined;
   if (!tokens) throw wrong('prompt', expected);
-  return tokenText(tokens, text);
+  return spelled(tokens, text);
 }
 
 function asTokens(prompt: readonly unknown[]): Tokens | undefined {
   return prompt.length > 0 && prompt.every((token) => typeof token === 'number') ? (prompt as Tokens) : undefined;
 }
 
-/**
- * Engines take text, which they turn back into the same tokens, special ones included. They put the token that begins a
- * text themselves, so that one in front is taken off.
- */
-async function tokenText(tokens: Tokens, text: Words): Promise<string> {
+async function spelled(tokens: Tokens, text: Words): Promise<SentPrompt> {
   const state = text.state();
   const size = state.type === 'ready' ? state.model.vocabularySize : Number.POSITIVE_INFINITY;
   if (!tokens.every((token) => Number.isInteger(token) && token >= 0 && token < size)) {
     throw wrong('prompt', `made of token numbers of this model, which are whole and below ${size}`);
   }
-  const beginning = (await text.tokenize('', { addSpecial: true }))[0];
-  const rest = tokens[0] === beginning ? tokens.slice(1) : tokens;
-  return text.detokenize(rest, { renderSpecial: true });
+  return { text: await text.detokenize(tokens, { renderSpecial: true }), tokens };
 }

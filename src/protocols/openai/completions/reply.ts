@@ -1,24 +1,29 @@
 import type { TokenLogprob } from '../../../core/events.ts';
 import type { Generation } from '../../../core/fold.ts';
 import { type Envelope, envelopeFields } from '../envelope.ts';
+import { promptFigures } from '../prompt-logprobs.ts';
 import { encodeTimings, encodeUsage } from '../usage.ts';
 import { finishReasons } from './choice.ts';
 import type { CompletionQuestion } from './decode.ts';
-import { encodeLegacyLogprobs } from './logprobs.ts';
+import { echoedTokens, encodeLegacyLogprobs } from './logprobs.ts';
 
 export function encodeCompletionReply(
   generations: readonly Generation[],
-  question: Pick<CompletionQuestion, 'echoes' | 'replies' | 'candidates' | 'logprobs'>,
+  question: Pick<CompletionQuestion, 'echoes' | 'replies' | 'candidates' | 'logprobs' | 'promptLogprobs'>,
   envelope: Envelope,
 ): object {
-  const { echoes, replies, candidates, logprobs } = question;
+  const { echoes, replies, candidates, logprobs, promptLogprobs } = question;
   const warnings = [...new Set(generations.flatMap(({ warnings }) => warnings))];
   const choices = echoes.flatMap((echo, prompt) => {
     const group = generations.slice(prompt * candidates, (prompt + 1) * candidates);
+    // Only the first has the figures of the prompt, which are the same for all.
+    const scored = group[0]?.promptLogprobs ?? [];
+    const echoed = echo === '' || logprobs === undefined ? [] : echoedTokens(scored, echo, logprobs);
     return best(group, replies).map((generation) => ({
       text: echo + generation.reasoning + generation.text,
-      logprobs: logprobs ? encodeLegacyLogprobs(tokensOf(generation), 0) : null,
+      logprobs: logprobs === undefined ? null : encodeLegacyLogprobs(tokensOf(generation), 0, echoed),
       finish_reason: finishReasons[generation.reason],
+      ...promptFigures(scored, promptLogprobs),
     }));
   });
   return {

@@ -1,0 +1,147 @@
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import type { PromptToken, TokenLogprob } from '../../../core/events.ts';
+import { characters, echoedTokens, encodeLegacyLogprobs } from './logprobs.ts';
+
+interface Legacy {
+  readonly content: readonly object[];
+  readonly tokens: readonly string[];
+  readonly token_ids: readonly number[];
+  readonly token_logprobs: readonly (number | null)[];
+  readonly top_logprobs: readonly (Readonly<Record<string, number>> | null)[];
+  readonly text_offset: readonly number[];
+}
+
+const encode = (...args: Parameters<typeof encodeLegacyLogprobs>) => encodeLegacyLogprobs(...args) as Legacy;
+const choice = (bytes: readonly number[], logprob: number, token = 7) => ({
+  token,
+  text: Buffer.from(bytes).toString(),
+  bytes,
+  logprob,
+});
+const of = (bytes: readonly number[], logprob = -1): TokenLogprob => ({ ...choice(bytes, logprob), top: [] });
+const said = (text: string, logprob = -1) => of([...Buffer.from(text)], logprob);
+const asked = (text: string, own: Partial<PromptToken> = {}): PromptToken => ({
+  ...said(text),
+  rank: 1,
+  inPrompt: true,
+  ...own,
+});
+
+describe('places', () => {
+  test('are counted in characters, from where the tokens begin', () => {
+    expect(encode([said('né'), said(' 😀'), said('!')], 10).text_offset).toEqual([10, 12, 14]);
+  });
+
+  test('of the parts of a character are where it stands', () => {
+    const smile = [...Buffer.from('😀')];
+    const tokens = [said('a'), of(smile.slice(0, 2)), of(smile.slice(2)), said('b')];
+    expect(encode(tokens, 0).text_offset).toEqual([0, 1, 1, 2]);
+  });
+
+  test('stay inside the text although it begins with the end of a character', () => {
+    expect(encode([of([0x98]), said('b')], 0).text_offset).toEqual([0, 0]);
+  });
+
+  test('find each token again, wherever a text is cut', () => {
+    fc.assert(
+      fc.property(fc.string({ unit: 'grapheme' }), fc.array(fc.integer({ min: 1, max: 6 })), (text, sizes) => {
+        const bytes = [...Buffer.from(text)];
+        const tokens: TokenLogprob[] = [];
+        for (let at = 0, turn = 0; at < bytes.length; turn += 1) {
+          const size = sizes[turn] ?? bytes.length;
+          tokens.push(of(bytes.slice(at, at + size)));
+          at += size;
+        }
+        const { text_offset: offsets, tokens: spelled } = encode(tokens, 0);
+        for (const [index, token] of spelled.entries()) {
+          if (token.startsWith('bytes:')) continue;
+          const place = offsets[index] as number;
+          expect([...text].slice(place, place + characters(token)).join('')).toBe(token);
+        }
+      }),
+    );
+  });
+});
+
+describe('tokens', () => {
+  test('that are no whole characters are told by their bytes, as no two may look the same', () => {
+    const first = { ...of([0xe2, 0x80], -0.5), top: [choice([0xe2, 0x80], -0.5), choice([0xe2, 0x81], -2)] };
+    const { tokens, top_logprobs: top } = encode([first], 0);
+    expect(tokens).toEqual(['bytes:\\xe2\\x80']);
+    expect(top).toEqual([{ 'bytes:\\xe2\\x80': -0.5, 'bytes:\\xe2\\x81': -2 }]);
+  });
+
+  test('that really are the mark for unreadable text stay it', () => {
+    expect(encode([said('\ufffd')], 0).tokens).toEqual(['\ufffd']);
+  });
+
+  test('stand among their alternatives, also when others were likelier', () => {
+    const token = { ...said('c', -3), top: [choice([97], -0.1), choice([98], -2.5)] };
+    expect(encode([token], 0).top_logprobs).toEqual([{ a: -0.1, b: -2.5, c: -3 }]);
+    expect(encode([said('c', -3)], 0).top_logprobs).toEqual([{ c: -3 }]);
+  });
+
+  test('that cannot come have a number all the same', () => {
+    expect(encode([said('c', Number.NEGATIVE_INFINITY)], 0).token_logprobs).toEqual([-9999]);
+  });
+});
+
+describe('an echoed prompt', () => {
+  const echo = (tokens: readonly PromptToken[], text: string, count = 5) => echoedTokens(tokens, text, count);
+
+  test('comes before the reply, and its first token has no figures', () => {
+    const prompt = echo([asked('On', { logprob: null }), asked('ce', { logprob: -2 })], 'Once');
+    const { content, ...lists } = encode([said(' upon', -0.5)], 0, prompt);
+    expect(lists).toEqual({
+      tokens: ['On', 'ce', ' upon'],
+      token_ids: [7, 7, 7],
+      token_logprobs: [null, -2, -0.5],
+      top_logprobs: [null, { ce: -2 }, { ' upon': -0.5 }],
+      text_offset: [0, 2, 4],
+    });
+    // Chats know no figures of prompts, and their clients no null.
+    expect(content).toHaveLength(1);
+  });
+
+  test('has no figures for its first token either where the engine put one before it', () => {
+    const tokens = [asked('<s>', { inPrompt: false, logprob: null }), asked('On'), asked('ce')];
+    expect(echo(tokens, 'Once').map(({ text, logprob }) => [text, logprob])).toEqual([
+      ['On', null],
+      ['ce', -1],
+    ]);
+  });
+
+  test('is told without the memory before it', () => {
+    const tokens = [asked('Notes.', { inPrompt: false }), asked('Once')];
+    expect(echo(tokens, 'Once').map(({ text }) => text)).toEqual(['Once']);
+  });
+
+  test('loses the space that a tokenizer puts before every text', () => {
+    expect(echo([asked(' Once'), asked(' upon')], 'Once upon').map(({ text, bytes }) => [text, bytes.length])).toEqual([
+      ['Once', 4],
+      [' upon', 5],
+    ]);
+    expect(echo([asked(' '), asked(' Once')], ' Once').map(({ text }) => text)).toEqual(['', ' Once']);
+  });
+
+  test('keeps a space that is its own', () => {
+    expect(echo([asked(' Once')], ' Once').map(({ text }) => text)).toEqual([' Once']);
+  });
+
+  test('may begin with part of a character', () => {
+    const smile = [...Buffer.from('😀')];
+    const parts = smile.map((byte) => ({ ...asked('x'), ...choice([byte], -1) }));
+    expect(echo(parts, '😀').map(({ bytes }) => bytes)).toEqual(smile.map((byte) => [byte]));
+  });
+
+  test('has as many alternatives as were asked for, however many are known', () => {
+    const top = [choice([97], -1), choice([98], -2), choice([99], -3)];
+    expect(echo([asked('x', { top }), asked('y', { top })], 'xy', 1).map((token) => token.top.length)).toEqual([1, 1]);
+  });
+
+  test('of nothing has no tokens', () => {
+    expect(echo([], '')).toEqual([]);
+    expect(echo([asked('<s>', { inPrompt: false })], '')).toEqual([]);
+  });
+});

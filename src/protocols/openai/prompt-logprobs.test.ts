@@ -1,0 +1,67 @@
+import { describe, expect, test } from 'vitest';
+import type { PromptToken } from '../../core/events.ts';
+import { decodePromptLogprobs, promptFigures } from './prompt-logprobs.ts';
+
+const choice = (token: number, text: string, logprob: number) => ({ token, text, bytes: [], logprob });
+const first: PromptToken = { ...choice(1, '<s>', 0), logprob: null, rank: null, top: [], inPrompt: false };
+const second: PromptToken = {
+  ...choice(42, 'fox', -2),
+  rank: 5,
+  top: [choice(7, 'dog', -0.5), choice(8, 'cat', -1.5)],
+  inPrompt: true,
+};
+
+describe('what is asked', () => {
+  test.each([
+    [{}, undefined],
+    [{ prompt_logprobs: null }, undefined],
+    [{ prompt_logprobs: 0 }, 0],
+    [{ prompt_logprobs: 20 }, 20],
+  ])('%o asks for %o', (body, expected) => {
+    expect(decodePromptLogprobs(body, false)).toBe(expected);
+  });
+
+  test.each([-1, 21, 1.5, 'many', true])('%o is refused', (value) => {
+    expect(() => decodePromptLogprobs({ prompt_logprobs: value }, false)).toThrow('prompt_logprobs');
+  });
+
+  test('a stream has no place for it', () => {
+    expect(() => decodePromptLogprobs({ prompt_logprobs: 1 }, true)).toThrow('prompt_logprobs');
+    expect(decodePromptLogprobs({}, true)).toBeUndefined();
+  });
+});
+
+describe('what is told', () => {
+  test('nothing where nobody asked', () => {
+    expect(promptFigures([first, second])).toEqual({});
+  });
+
+  test('every token that the model read, by numbers, with null for the first', () => {
+    expect(promptFigures([first, second], 2)).toEqual({
+      prompt_logprobs: [
+        null,
+        {
+          7: { logprob: -0.5, rank: 1, decoded_token: 'dog' },
+          8: { logprob: -1.5, rank: 2, decoded_token: 'cat' },
+          42: { logprob: -2, rank: 5, decoded_token: 'fox' },
+        },
+      ],
+    });
+  });
+
+  test('as many alternatives as were asked for, and always the token itself', () => {
+    const [, told] = (promptFigures([first, second], 1) as { prompt_logprobs: object[] }).prompt_logprobs;
+    expect(Object.keys(told ?? {})).toEqual(['7', '42']);
+    const [, bare] = (promptFigures([first, second], 0) as { prompt_logprobs: object[] }).prompt_logprobs;
+    expect(Object.keys(bare ?? {})).toEqual(['42']);
+  });
+
+  test('a token that is one of the likeliest once', () => {
+    const likely = { ...second, ...choice(8, 'cat', -1.5), rank: 2 };
+    const [told] = (promptFigures([likely], 2) as { prompt_logprobs: object[] }).prompt_logprobs;
+    expect(told).toEqual({
+      7: { logprob: -0.5, rank: 1, decoded_token: 'dog' },
+      8: { logprob: -1.5, rank: 2, decoded_token: 'cat' },
+    });
+  });
+});

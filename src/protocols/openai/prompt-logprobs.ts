@@ -1,0 +1,33 @@
+import type { PromptToken } from '../../core/events.ts';
+import type { JsonObject } from '../../http/body.ts';
+import { optionalInteger, wrong } from './fields.ts';
+import { finite } from './logprobs.ts';
+
+const mostAlternatives = 20;
+
+/** How many alternatives a client wants to know for each token of its prompt; undefined where it does not ask. */
+export function decodePromptLogprobs(body: JsonObject, stream: boolean): number | undefined {
+  const count = optionalInteger(body, 'prompt_logprobs');
+  if (count === undefined) return undefined;
+  if (count < 0 || count > mostAlternatives) {
+    throw wrong('prompt_logprobs', `a whole number from 0 to ${mostAlternatives}`);
+  }
+  if (stream) throw wrong('prompt_logprobs', 'left out of streams: it is told with a whole reply');
+  return count;
+}
+
+/** The field of a reply, where it was asked for. */
+export function promptFigures(tokens: readonly PromptToken[] = [], count?: number): object {
+  return count === undefined ? {} : { prompt_logprobs: tokens.map((token) => figuresOf(token, count)) };
+}
+
+/** By the number of the token; the one that stands in the prompt is always among them, and the very first has nothing. */
+function figuresOf({ token, text, logprob, rank, top }: PromptToken, count: number): object | null {
+  if (logprob === null) return null;
+  const alternatives = top.slice(0, count).map((one, index) => [one.token, figure(one.text, one.logprob, index + 1)]);
+  return Object.fromEntries([...alternatives, [token, figure(text, logprob, rank)]]);
+}
+
+function figure(text: string, logprob: number, rank: number | null): object {
+  return { logprob: finite(logprob), rank, decoded_token: text };
+}

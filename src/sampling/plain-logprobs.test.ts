@@ -1,0 +1,63 @@
+import fc from 'fast-check';
+import { expect, test } from 'vitest';
+import { plainLogprobs } from './plain-logprobs.ts';
+
+/** The definition, as slow and plain as it is. */
+function naive(logits: readonly number[], token: number) {
+  const total = logits.reduce((sum, logit) => sum + Math.exp(logit), 0);
+  const logprob = (index: number) => Math.log(Math.exp(logits[index] as number) / total);
+  const order = [...logits.keys()].sort((a, b) => (logits[b] as number) - (logits[a] as number) || a - b);
+  const likelier = logits.filter((logit) => logit > (logits[token] as number)).length;
+  return { logprob: logprob(token), rank: likelier + 1, order, at: logprob };
+}
+
+const rows = fc.array(fc.float({ min: -20, max: 20, noNaN: true }), { minLength: 1, maxLength: 60 });
+
+test('the figures are those of the plain distribution', () => {
+  fc.assert(
+    fc.property(rows, fc.nat(), fc.nat(25), (logits, pick, count) => {
+      const token = pick % logits.length;
+      const expected = naive([...Float32Array.from(logits)], token);
+      const found = plainLogprobs(Float32Array.from(logits), token, count);
+      expect(found.logprob).toBeCloseTo(expected.logprob, 9);
+      expect(found.rank).toBe(expected.rank);
+      expect(found.top.map((one) => one.token)).toEqual(expected.order.slice(0, count));
+      for (const { token: id, logprob } of found.top) expect(logprob).toBeCloseTo(expected.at(id), 9);
+    }),
+  );
+});
+
+test('the probabilities of all tokens add up to one', () => {
+  fc.assert(
+    fc.property(rows, (logits) => {
+      const { top } = plainLogprobs(Float32Array.from(logits), 0, logits.length);
+      expect(top.reduce((sum, { logprob }) => sum + Math.exp(logprob), 0)).toBeCloseTo(1, 6);
+    }),
+  );
+});
+
+test('logits far beyond what an exponential can hold do no harm', () => {
+  const { logprob, top } = plainLogprobs(Float32Array.of(5000, 4999, -5000), 1, 2);
+  expect(logprob).toBeCloseTo(Math.log(Math.exp(-1) / (1 + Math.exp(-1))), 9);
+  expect(top.map(({ token }) => token)).toEqual([0, 1]);
+});
+
+test('a token that cannot come has no likelihood at all, and the last rank', () => {
+  const impossible = Number.NEGATIVE_INFINITY;
+  expect(plainLogprobs(Float32Array.of(1, impossible, 2), 1, 3)).toMatchObject({ logprob: impossible, rank: 3 });
+});
+
+test('without alternatives only the token itself is told', () => {
+  expect(plainLogprobs(Float32Array.of(0, 0), 1, 0)).toEqual({ logprob: Math.log(0.5), rank: 1, top: [] });
+});
+
+test('of equally likely tokens the one with the lower number comes first', () => {
+  const { top } = plainLogprobs(Float32Array.of(1, 3, 3, 3, 2), 0, 2);
+  expect(top.map(({ token }) => token)).toEqual([1, 2]);
+});
+
+test('the row itself stays as it is: others may read it too', () => {
+  const logits = Float32Array.of(3, 1, 2);
+  plainLogprobs(logits, 0, 3);
+  expect([...logits]).toEqual([3, 1, 2]);
+});
