@@ -168,7 +168,8 @@ function begin({
     now,
     ended: () => {
       if (grammar) workshop.grammars.giveBack(grammar);
-      void workshop.keeper?.ended(slot);
+      // What could not be kept is computed again.
+      workshop.keeper?.ended(slot).catch(() => undefined);
     },
   });
 }

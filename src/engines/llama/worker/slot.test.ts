@@ -351,3 +351,45 @@ test.each(['plain', 'window', 'state'] as const)(
     );
   },
 );
+
+describe('a state that no piece of memory can hold', () => {
+  const tooLarge = () => {
+    throw new RangeError('Invalid typed array length: 5368709120');
+  };
+
+  test('is not kept, and nothing else is wrong', () => {
+    const { context, decode } = fakeMemory();
+    const slot = new Slot(Object.assign(context, { state: tooLarge }), 0, 16);
+    slot.begin(tokens(1, 2, 3), 0);
+    slot.fill(3);
+    decode();
+    slot.settle();
+    expect(slot.snapshot()).toBeUndefined();
+    expect(slot.computed).toBe(3);
+  });
+
+  test('is computed anew by the slot that wanted a copy', () => {
+    const { context, decode } = fakeMemory({ kind: 'window' });
+    const other = new Slot(Object.assign(context, { state: tooLarge }), 0, 16);
+    other.begin(tokens(1, 2, 3), 0);
+    other.fill(3);
+    decode();
+    other.settle();
+    const slot = new Slot(fakeMemory({ kind: 'window' }).context, 1, 16);
+    slot.copyFrom(other, 2);
+    expect([slot.computed, slot.length]).toEqual([0, 0]);
+  });
+
+  test('does not hide another failure', () => {
+    const broken = () => {
+      throw new Error('the library is gone');
+    };
+    const { context, decode } = fakeMemory();
+    const slot = new Slot(Object.assign(context, { state: broken }), 0, 16);
+    slot.begin(tokens(1, 2), 0);
+    slot.fill(2);
+    decode();
+    slot.settle();
+    expect(() => slot.snapshot()).toThrow('the library is gone');
+  });
+});

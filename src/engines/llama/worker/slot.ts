@@ -115,7 +115,8 @@ export class Slot {
       context.copy(other.sequence, sequence);
       return true;
     }
-    if (context.restore(sequence, context.state(other.sequence))) return true;
+    const state = other.#state();
+    if (state && context.restore(sequence, state)) return true;
     context.forget(sequence, 0);
     this.length = 0;
     return false;
@@ -124,8 +125,18 @@ export class Slot {
   /** Its computed tokens and their state; undefined with pictures or sounds, which could not be told apart later. */
   snapshot(): Snapshot | undefined {
     if (!this.#isKeepable) return undefined;
-    const checkpoints = this.#checkpoints.all;
-    return { tokens: this.cached.slice(), state: this.context.state(this.sequence), checkpoints };
+    const state = this.#state();
+    return state && { tokens: this.cached.slice(), state, checkpoints: this.#checkpoints.all };
+  }
+
+  /** Undefined where it is larger than one piece of memory can be (4 GiB with Node 20), or than there is. */
+  #state(): Uint8Array | undefined {
+    try {
+      return this.context.state(this.sequence);
+    } catch (error) {
+      if (error instanceof RangeError) return undefined;
+      throw error;
+    }
   }
 
   /** What `snapshot` would give; nothing where it would give nothing. */

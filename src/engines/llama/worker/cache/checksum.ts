@@ -1,9 +1,10 @@
 import { createHash } from 'node:crypto';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 
-const pieceBytes = 4 * 2 ** 20;
+/** So much is hashed, or read, before others get their turn. */
+export const pieceBytes = 4 * 2 ** 20;
 
-/** The SHA-256 of all parts together, in hex. States are large: others get their turn after each few milliseconds. */
+/** The SHA-256 of all parts together, in hex. States are large, and others go on meanwhile. */
 export async function checksum(parts: readonly Uint8Array[]): Promise<string> {
   const hash = createHash('sha256');
   for (const part of parts) {

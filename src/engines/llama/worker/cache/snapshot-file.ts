@@ -1,6 +1,7 @@
-import { open } from 'node:fs/promises';
+import { createHash } from 'node:crypto';
+import { type FileHandle, open } from 'node:fs/promises';
 import type { Checkpoint } from './checkpoints.ts';
-import { checksum } from './checksum.ts';
+import { pieceBytes } from './checksum.ts';
 import type { Snapshot, SnapshotEntry } from './snapshot.ts';
 
 /** What stands in a file before its states. */
@@ -53,34 +54,66 @@ export async function readOutline(path: string, fingerprint: string): Promise<Ou
   }
 }
 
-/** Reads the whole file; undefined where it is damaged. */
-export async function readSnapshot(path: string, { tokens, checkpoints }: Outline): Promise<Snapshot | undefined> {
+/**
+ * Reads the whole file; undefined where it is damaged. The system hands out at most two gigabytes at a time, and states can
+ * be larger: they are read in pieces, and the checksum of all grows with them.
+ */
+export async function readSnapshot(
+  path: string,
+  { tokens, checkpoints }: Outline,
+  allocate = (bytes: number) => new Uint8Array(bytes),
+): Promise<Snapshot | undefined> {
   const file = await open(path, 'r');
   try {
-    const content = await file.readFile();
-    const bodyStart = headerBytes + tokens.length * 4 + checkpoints.length * 8;
-    if (content.length < bodyStart || !(await isSound(content))) return undefined;
-    return { tokens, ...statesOf(content, bodyStart, checkpoints) };
+    const { size } = await file.stat();
+    const header = Buffer.alloc(headerBytes);
+    const front = Buffer.alloc(tokens.length * 4 + checkpoints.length * 8);
+    if (size < headerBytes + front.length) return undefined;
+    await readPieces(file, header, 0);
+    await readPieces(file, front, headerBytes);
+    const sizes = stateSizes(size - headerBytes - front.length, front.subarray(tokens.length * 4));
+    if (!sizes) return undefined;
+    const hash = createHash('sha256').update(front);
+    const states: Uint8Array[] = [];
+    let position = headerBytes + front.length;
+    for (const bytes of sizes) {
+      const state = allocate(bytes);
+      if (!(await readPieces(file, state, position, (piece) => hash.update(piece)))) return undefined;
+      states.push(state);
+      position += bytes;
+    }
+    if (hash.digest('hex') !== header.toString('latin1', magic.length + 64, magic.length + 128)) return undefined;
+    const [state, ...others] = states as [Uint8Array, ...Uint8Array[]];
+    return { tokens, state, checkpoints: checkpoints.map((index, place) => checkpointAt(index, others[place])) };
   } finally {
     await file.close();
   }
 }
 
-/** The state and those of the checkpoints; their sizes stand in the table right before. */
-function statesOf(content: Buffer, start: number, places: readonly number[]): Omit<Snapshot, 'tokens'> {
-  const checkpoints: Checkpoint[] = [];
-  let end = content.length;
-  for (let place = places.length - 1; place >= 0; place -= 1) {
-    const size = content.readUInt32LE(start - 8 * (places.length - place) + 4);
-    checkpoints.unshift({ index: places[place] as number, state: content.subarray(end - size, end) });
-    end -= size;
-  }
-  return { state: content.subarray(start, end), checkpoints };
+const checkpointAt = (index: number, state = new Uint8Array(0)): Checkpoint => ({ index, state });
+
+/** How large the state and those of the checkpoints are; undefined where the table claims more than there is. */
+function stateSizes(bytes: number, table: Buffer): readonly number[] | undefined {
+  const others = Array.from({ length: table.length / 8 }, (_, place) => table.readUInt32LE(8 * place + 4));
+  const own = others.reduce((left, size) => left - size, bytes);
+  return own < 0 ? undefined : [own, ...others];
 }
 
-async function isSound(content: Buffer): Promise<boolean> {
-  const said = content.toString('latin1', magic.length + 64, magic.length + 128);
-  return (await checksum([content.subarray(headerBytes)])) === said;
+/** Fills a part of memory from a place in the file on, and shows each piece; false where the file ends before. */
+async function readPieces(
+  file: FileHandle,
+  into: Uint8Array,
+  position: number,
+  seen?: (piece: Uint8Array) => void,
+): Promise<boolean> {
+  for (let start = 0; start < into.length; ) {
+    const piece = into.subarray(start, Math.min(start + pieceBytes, into.length));
+    const { bytesRead } = await file.read(piece, 0, piece.length, position + start);
+    if (bytesRead === 0) return false;
+    seen?.(piece.subarray(0, bytesRead));
+    start += bytesRead;
+  }
+  return true;
 }
 
 function bytesOf(list: Int32Array | Uint32Array): Buffer {
