@@ -188,8 +188,10 @@ test('token numbers come where they are asked for', async () => {
   );
 });
 
-test('a prompt that is only to be read shows nothing of the token that this takes', async () => {
-  const { parts, asked } = scripted(script);
+test('a prompt that is only to be read is, and nothing is written', async () => {
+  const usage = { promptTokens: 7, cachedTokens: 3, completionTokens: 0 };
+  const timings = { initMs: 0, promptMs: 4, generationMs: 0, processedTokens: 4 };
+  const { parts, asked } = scripted([startEvent(), finishEvent({ reason: 'length', cause: 'limit', usage, timings })]);
   expect(await bodyOf(await ask(parts, complete({ prompt: 'warm', n_predict: 0 })))).toMatchObject({
     content: '',
     tokens_predicted: 0,
@@ -198,7 +200,7 @@ test('a prompt that is only to be read shows nothing of the token that this take
     tokens_cached: 7,
     timings: { predicted_n: 0, predicted_ms: 0, prompt_n: 4 },
   });
-  expect(asked[0]?.request.maxTokens).toBe(1);
+  expect(asked[0]?.request.maxTokens).toBe(0);
 });
 
 test('progress and timings of a stream are told where they are asked for', async () => {

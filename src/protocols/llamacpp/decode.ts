@@ -18,8 +18,6 @@ export interface OutputOptions extends SettingsView {
   readonly progress: boolean;
   /** Only these fields of the last object; `a/b` is what stands in `a` under `b`. */
   readonly fields: readonly string[];
-  /** The prompt is only read into the cache: whatever was generated to get there is not shown. */
-  readonly evaluateOnly: boolean;
 }
 
 /** Ends a text earlier than its length: what editors want of a completion in the middle of code. */
@@ -108,7 +106,6 @@ export function decodeOptions(body: JsonObject, parts: DialectParts): Completion
       returnTokens,
       progress: readFlag(body, 'return_progress', false),
       fields: decodeFields(body.response_fields),
-      evaluateOnly: length === 0,
     },
     earlyStop: {
       leastIndent: Math.max(0, optionalInteger(body, 'n_indent') ?? 0),
@@ -122,10 +119,10 @@ function lengthField(body: JsonObject): string {
   return ['n_predict', 'max_tokens', 'max_completion_tokens'].find((name) => !isAbsent(body[name])) ?? 'n_predict';
 }
 
-/** One token has to be made for the prompt to be read at all; less than 0 means as much as the server gives. */
+/** With 0 the prompt is only read into the cache; less than 0 means as much as the server gives. */
 function decodeLength(asked: number | undefined, otherwise: number, parts: DialectParts): number {
   if (asked === undefined) return otherwise;
-  return asked === 0 ? 1 : limitTokens(asked, parts.controlParts());
+  return asked === 0 ? 0 : limitTokens(asked, parts.controlParts());
 }
 
 /** `logprobs` is a number here, and a switch in the native family. */

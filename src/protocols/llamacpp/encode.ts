@@ -65,7 +65,7 @@ class ChunkWriter {
     const { output } = this.view;
     if (event.type === 'start') return output.progress ? this.#piece('', undefined, event.cachedTokens) : undefined;
     if (event.type !== 'text-delta' && event.type !== 'reasoning-delta') return undefined;
-    if (output.evaluateOnly || (event.text === '' && event.logprobs === undefined)) return undefined;
+    if (event.text === '' && event.logprobs === undefined) return undefined;
     const first = this.#firstAt === undefined;
     this.#firstAt ??= this.view.now();
     return this.#piece(event.text, event.logprobs, first && output.progress ? this.record.promptTokens : undefined);
@@ -113,12 +113,11 @@ class ChunkWriter {
 export function finalBody(record: CompletionRecord, view: ReplyView): object {
   const { controls, output } = view;
   const { finish } = record;
-  const hidden = output.evaluateOnly;
-  const predicted = hidden ? 0 : record.predicted;
+  const { predicted } = record;
   const body = {
     index: view.index,
-    content: hidden ? '' : record.text,
-    tokens: output.returnTokens && !hidden ? record.probabilities.map(({ token }) => token) : [],
+    content: record.text,
+    tokens: output.returnTokens ? record.probabilities.map(({ token }) => token) : [],
     id_slot: 0,
     stop: true,
     model: view.model,
@@ -126,18 +125,13 @@ export function finalBody(record: CompletionRecord, view: ReplyView): object {
     tokens_evaluated: record.promptTokens,
     generation_settings: { ...ownSettingsBody(controls, output), seed: spokenSeed(record.seed) },
     prompt: view.prompt,
-    has_new_line: record.newLine && !hidden,
+    has_new_line: record.newLine,
     truncated: record.droppedTokens > 0,
-    stop_type: stopTypes[hidden ? 'limit' : (finish?.cause ?? 'aborted')],
-    stopping_word: hidden ? '' : (finish?.stopText ?? ''),
+    stop_type: stopTypes[finish?.cause ?? 'aborted'],
+    stopping_word: finish?.stopText ?? '',
     tokens_cached: record.promptTokens + Math.max(0, predicted - 1),
-    timings: finish
-      ? timingsBody(
-          { ...finish.usage, completionTokens: predicted },
-          hidden ? { ...finish.timings, generationMs: 0 } : finish.timings,
-        )
-      : {},
-    ...(output.alternatives > 0 && !output.stream && !hidden
+    timings: finish ? timingsBody({ ...finish.usage, completionTokens: predicted }, finish.timings) : {},
+    ...(output.alternatives > 0 && !output.stream
       ? { completion_probabilities: probabilities(record.probabilities, output) }
       : {}),
     ...(record.warnings.length > 0 ? { warnings: record.warnings } : {}),

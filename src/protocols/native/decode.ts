@@ -2,7 +2,7 @@ import type { GenerationRequest } from '../../core/request.ts';
 import type { TextState } from '../../core/text-service.ts';
 import type { JsonObject } from '../../http/body.ts';
 import { type ControlParts, decodeControls } from '../controls/decode.ts';
-import { readFlag, readText } from '../controls/fields.ts';
+import { readFlag, readInteger, readText } from '../controls/fields.ts';
 import { nativeMedia } from '../media.ts';
 
 export interface PromptTexts {
@@ -22,7 +22,13 @@ export function decode(body: JsonObject, parts: DecodeParts): GenerationRequest 
   const controls = decodeControls(body, parts);
   const media = nativeMedia(body, parts.state);
   const texts = { prompt: readText(body, 'prompt'), memory: readText(body, 'memory'), stop: controls.stop };
-  return { ...controls, media, ...withPlaceholders(body, texts, parts.replacePlaceholders) };
+  const maxTokens = writesNothing(body) ? 0 : controls.maxTokens;
+  return { ...controls, maxTokens, media, ...withPlaceholders(body, texts, parts.replacePlaceholders) };
+}
+
+/** Only a length that is left out, or is no number, means the default of the server. */
+function writesNothing({ max_length: length }: JsonObject): boolean {
+  return readInteger(length, 1) <= 0;
 }
 
 function withPlaceholders(

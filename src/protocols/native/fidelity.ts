@@ -29,7 +29,11 @@ const projector = 'Refused where the loaded model has no projector for it (--mmp
 const fields: readonly FieldFidelity[] = [
   ...each('honoured', ['prompt', 'memory']),
   { field: 'max_context_length', handling: 'honoured', note: 'more than the server has counts as what it has' },
-  { field: 'max_length', handling: 'honoured', note: 'at most 65 % of the context, 80 % after a short prompt' },
+  {
+    field: 'max_length',
+    handling: 'honoured',
+    note: 'at most 65 % of the context, 80 % after a short prompt; 0 and less write nothing',
+  },
   { field: 'genkey', handling: 'honoured', note: 'a text or a number' },
   {
     field: 'stop_sequence',

@@ -133,5 +133,3 @@ describe('a snapshot of more than two gigabytes', () => {
     expect(statSync(path).blocks).toBeLessThan(1000);
   }, 60_000);
 });
-
-

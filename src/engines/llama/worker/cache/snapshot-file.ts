@@ -61,7 +61,7 @@ export async function readOutline(path: string, fingerprint: string): Promise<Ou
 export async function readSnapshot(
   path: string,
   { tokens, checkpoints }: Outline,
-  allocate = (bytes: number) => new Uint8Array(bytes),
+  allocate: (bytes: number) => Uint8Array = (bytes) => new Uint8Array(bytes),
 ): Promise<Snapshot | undefined> {
   const file = await open(path, 'r');
   try {
@@ -90,7 +90,7 @@ export async function readSnapshot(
   }
 }
 
-const checkpointAt = (index: number, state = new Uint8Array(0)): Checkpoint => ({ index, state });
+const checkpointAt = (index: number, state: Uint8Array = new Uint8Array(0)): Checkpoint => ({ index, state });
 
 /** How large the state and those of the checkpoints are; undefined where the table claims more than there is. */
 function stateSizes(bytes: number, table: Buffer): readonly number[] | undefined {
