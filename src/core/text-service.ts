@@ -2,6 +2,16 @@ import type { GenerationEvent, TokenLogprob } from './events.ts';
 import type { GenerationRequest, SharingTraits, Standing, Ticket } from './request.ts';
 import type { TokenizeOptions, TokenPiece } from './text-engine.ts';
 
+/** The special tokens that tell a model where a gap in a text is, as they are spelled. */
+export interface FillMarks {
+  readonly prefix: string;
+  readonly suffix: string;
+  readonly middle: string;
+  /** In front of the name of a project, and of a file. */
+  readonly repository?: string | undefined;
+  readonly file?: string | undefined;
+}
+
 export interface TextModel {
   /** File name without its ending, as clients show it. */
   readonly name: string;
@@ -18,6 +28,8 @@ export interface TextModel {
   readonly chatTemplate: string | undefined;
   /** The texts of the tokens that begin and end a text; empty where there is none. */
   readonly specialTokens: { readonly bos: string; readonly eos: string };
+  /** Undefined where its file names none. */
+  readonly fillMarks?: FillMarks | undefined;
   /** Kinds of media that a loaded projector lets the model take in. */
   readonly inputs: { readonly image: boolean; readonly audio: boolean };
 }

@@ -306,6 +306,7 @@ function textModel(options: LoadOptions, loaded: LoadedModel): TextModel {
     vocabularyType: loaded.vocabularyType,
     embeddingLength: loaded.embeddingLength,
     specialTokens: loaded.specialTokens,
+    fillMarks: loaded.fillMarks,
     inputs: loaded.inputs,
   };
 }

@@ -1,3 +1,5 @@
+import type { FillMarks } from '../../core/text-service.ts';
+
 /** What a package of the engine computes with beside the processor. */
 export type GpuBuild = 'cuda' | 'cuda-ext' | 'vulkan' | 'metal' | 'none';
 
@@ -112,6 +114,7 @@ export interface LoadedModel {
   readonly gpuLayers: number;
   readonly devices: readonly string[];
   readonly cpuVariant: string;
+  readonly fillMarks?: FillMarks | undefined;
   readonly inputs: { readonly image: boolean; readonly audio: boolean };
   readonly notes: readonly string[];
 }

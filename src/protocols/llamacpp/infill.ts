@@ -1,9 +1,9 @@
 import { AppError } from '../../core/errors.ts';
-import type { TextService } from '../../core/text-service.ts';
+import type { FillMarks, TextService } from '../../core/text-service.ts';
 import type { JsonObject } from '../../http/body.ts';
 import { isAbsent, isObject, readText } from '../controls/fields.ts';
+import { gapPrompt } from '../fill-marks.ts';
 import { requiredText } from './fields.ts';
-import type { Marks } from './fill-marks.ts';
 
 interface ExtraFile {
   readonly name: string;
@@ -20,7 +20,7 @@ const separatorWithoutMark = '\n\n--- snippet ---\n\n';
 export async function infillPrompt(
   body: JsonObject,
   maxTokens: number,
-  { marks, text }: { readonly marks: Marks; readonly text: TextService },
+  { marks, text }: { readonly marks: FillMarks; readonly text: TextService },
 ): Promise<string> {
   const prefix = requiredText(body, 'input_prefix');
   const suffix = requiredText(body, 'input_suffix');
@@ -38,10 +38,10 @@ export async function infillPrompt(
   ]);
   const project = marks.repository === undefined ? '' : `${marks.repository}myproject\n`;
   const file = marks.repository !== undefined && marks.file !== undefined ? `${marks.file}filename\n` : '';
-  return `${project}${extra}${file}${marks.prefix}${before}${marks.suffix}${behind}${marks.middle}${beginning}`;
+  return `${project}${extra}${file}${gapPrompt(marks, before, behind)}${beginning}`;
 }
 
-function extraText(files: readonly ExtraFile[], { file }: Marks): string {
+function extraText(files: readonly ExtraFile[], { file }: FillMarks): string {
   return files
     .map(({ name, text }) => (file === undefined ? `${separatorWithoutMark}${text}` : `${file}${name}\n${text}\n`))
     .join('');

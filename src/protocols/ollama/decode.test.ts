@@ -4,7 +4,7 @@ import { atOnce } from '../../core/testing/at-once.ts';
 import type { JsonObject } from '../../http/body.ts';
 import type { DialectParts } from '../dialect.ts';
 import { dialectParts } from '../testing/doubles.ts';
-import { decodeChat, decodeCompletion, fieldsOf } from './decode.ts';
+import { decodeChat, decodeCompletion, fieldsOf, hasGap } from './decode.ts';
 
 const messages = [{ role: 'user', content: 'Hi' }];
 
@@ -15,7 +15,7 @@ function chat(body: JsonObject, own: Partial<DialectParts> = {}) {
 
 function completion(body: JsonObject, earlier = '') {
   const parts = dialectParts();
-  return decodeCompletion(fieldsOf({ prompt: 'Hi', ...body }, parts), parts, earlier);
+  return decodeCompletion(fieldsOf({ prompt: 'Hi', ...body }, parts), parts, { earlier });
 }
 
 test.each([
@@ -189,10 +189,31 @@ test('a template makes the prompt, with a suffix too where it has a place for on
 });
 
 test.each([
-  [{ suffix: 'end' }, /suffix is not possible/],
+  [{ suffix: 'end', template: '{{ .Prompt }}' }, /suffix is not possible/],
   [{ suffix: 'end', raw: true }, /suffix is not possible/],
   [{ raw: true, system: 'x' }, /raw with template, system or context is not possible/],
   [{ raw: true, template: 'x' }, /raw with template, system or context is not possible/],
   [{ images: ['aGk='] }, /Image input \(images\[0\]\) is not possible/],
   [{ images: 'aGk=' }, /images must be an array of base64 strings/],
 ])('%j is refused clearly', (body, sentence) => expect(() => completion(body)).toThrow(sentence));
+
+test('a gap is marked as the model knows it, and the rest of a plain prompt stays', () => {
+  const parts = dialectParts();
+  const fields = fieldsOf({ prompt: 'Hi', suffix: 'end', format: 'json' }, parts);
+  const marks = { prefix: '<P>', suffix: '<S>', middle: '<M>' };
+  expect(decodeCompletion(fields, parts, { earlier: 'before ', marks })).toMatchObject({
+    type: 'plain',
+    returnsContext: true,
+    request: { prompt: 'before <P>Hi<S>end<M>', memory: '', grammar: { gbnf: 'root ::= type' } },
+  });
+});
+
+test.each([
+  [{}, false],
+  [{ suffix: '' }, false],
+  [{ suffix: 'end' }, true],
+  [{ suffix: 'end', template: 'x' }, false],
+  [{ suffix: 'end', raw: true }, false],
+])('%j has a gap that the model must mark: %j', (body, expected) => {
+  expect(hasGap(body)).toBe(expected);
+});

@@ -3,9 +3,11 @@ import type { ChatRequest, OutputFormat } from '../../chat/request.ts';
 import { AppError } from '../../core/errors.ts';
 import type { GenerationControls, GenerationRequest } from '../../core/request.ts';
 import type { Sliced } from '../../core/slices.ts';
+import type { FillMarks } from '../../core/text-service.ts';
 import type { JsonObject } from '../../http/body.ts';
 import { isAbsent, isObject, readFlag, readText } from '../controls/fields.ts';
 import { chatParts, type DialectParts, dialectControls } from '../dialect.ts';
+import { gapPrompt } from '../fill-marks.ts';
 import { Attachments } from '../media.ts';
 import { schemaOutput } from '../output-schema.ts';
 import { renderGoTemplate, usesSuffix } from './go-template.ts';
@@ -45,8 +47,17 @@ export type Completion =
   | { readonly type: 'chat'; readonly request: ChatRequest }
   | { readonly type: 'plain'; readonly request: GenerationRequest; readonly returnsContext: boolean };
 
-/** `earlier` is the text of the `context` that the request carries. */
-export function decodeCompletion({ body, settings }: Fields, own: DialectParts, earlier: string): Completion {
+/** Whether the gap before `suffix` is to be marked as the model knows it, because no template of the client does that. */
+export function hasGap(body: JsonObject): boolean {
+  return readText(body, 'suffix') !== '' && readText(body, 'template') === '' && !readFlag(body, 'raw', false);
+}
+
+/** `earlier` is the text of the `context` that the request carries; `marks` are there where it has a gap. */
+export function decodeCompletion(
+  { body, settings }: Fields,
+  own: DialectParts,
+  { earlier, marks }: { readonly earlier: string; readonly marks?: FillMarks | undefined },
+): Completion {
   const parts = readFlag(body, 'raw', false) ? own : chatParts(own, settings);
   const attachments = newAttachments(parts);
   const images = decodeImages(body.images, 'images', attachments);
@@ -62,15 +73,16 @@ export function decodeCompletion({ body, settings }: Fields, own: DialectParts, 
       instead: 'a raw prompt already holds all of them',
     });
   }
-  if (suffix !== '' && (raw || !usesSuffix(template))) {
+  if (suffix !== '' && !marks && (raw || !usesSuffix(template))) {
     throw new AppError('unsupported', {
       feature: 'suffix',
-      instead: 'the model cannot insert; a template with .Suffix and the marks of the model can be sent along',
+      instead: 'leave out raw, or send a template with .Suffix along',
     });
   }
   const { controls, thinking } = decodeShared({ body, settings }, parts);
-  if (raw || template !== '') {
-    const rendered = raw ? prompt : renderGoTemplate(template, { System: system, Prompt: prompt, Suffix: suffix });
+  if (raw || template !== '' || marks) {
+    const values = { System: system, Prompt: prompt, Suffix: suffix };
+    const rendered = marks ? gapPrompt(marks, prompt, suffix) : raw ? prompt : renderGoTemplate(template, values);
     const grammar = plainGrammar(decodeFormat(body, parts), parts) ?? controls.grammar;
     // Without a place in the text the media stand in front of it.
     const own = { grammar, media, reasoning: thinking.budget };

@@ -43,7 +43,7 @@ export const generateFidelity: EndpointFidelity = {
   fields: [
     honoured('model', anyName),
     honoured('prompt', 'An empty one loads the model, or with keep_alive 0 unloads it.'),
-    approximated('suffix', 'Only with a template that has .Suffix; refused otherwise.'),
+    honoured('suffix', 'With models that have marks for a gap, or a template that has .Suffix; refused otherwise.'),
     honoured('images', images),
     honoured('system'),
     approximated('template', 'Fields, if, else and end; a template that does more is refused.'),

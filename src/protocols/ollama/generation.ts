@@ -3,6 +3,7 @@ import type { ChatRequest } from '../../chat/request.ts';
 import { openedThinking } from '../../chat/thinking-tags.ts';
 import type { GenerationEvent } from '../../core/events.ts';
 import type { EndpointFidelity } from '../../core/fidelity.ts';
+import { refuseWithoutModel } from '../../core/model-error.ts';
 import { inSlices } from '../../core/slices.ts';
 import type { JsonObject } from '../../http/body.ts';
 import { type Call, type Endpoint, type Headers, json, type Reply } from '../../http/call.ts';
@@ -10,13 +11,22 @@ import { ndjsonHeaders } from '../../http/ndjson.ts';
 import { opened } from '../../http/patience.ts';
 import { readFlag, readText } from '../controls/fields.ts';
 import { type DialectParts, droppedAtStart, droppedHeader, noticeHeaders, withIgnored } from '../dialect.ts';
+import { findMarks } from '../fill-marks.ts';
 import { ticketFor } from '../ticket.ts';
 import { loosenedHeader } from '../tools.ts';
 import { unheededThinking } from '../unheeded-thinking.ts';
-import { type Completion, decodeChat, decodeCompletion, decodeContext, type Fields, fieldsOf } from './decode.ts';
+import {
+  type Completion,
+  decodeChat,
+  decodeCompletion,
+  decodeContext,
+  type Fields,
+  fieldsOf,
+  hasGap,
+} from './decode.ts';
 import { encodeStream } from './encode.ts';
 import { type ReplyFacts, timestamp } from './ending.ts';
-import { jsonHeaders, modelNotFound, ollamaFamily } from './errors.ts';
+import { jsonHeaders, modelNotFound, ollamaFamily, refusal } from './errors.ts';
 import { chatFidelity, generateFidelity } from './fidelity.ts';
 import { decodeKeepAlive } from './keep-alive.ts';
 import { loadedModel } from './loading.ts';
@@ -77,7 +87,9 @@ async function answerGenerate(sent: JsonObject, call: Call, parts: GenerationPar
   if (readText(body, 'prompt') === '' && !showsSomething(body)) return answerLoad(work, parts);
   const tokens = decodeContext(body);
   const earlier = tokens.length === 0 ? '' : await parts.text.detokenize(tokens, { renderSpecial: true });
-  const completion = decodeCompletion(work.fields, parts, earlier);
+  const gap = hasGap(body) ? await findMarks(parts.text) : undefined;
+  if (gap?.type === 'missing') return cannotInsert(work, parts);
+  const completion = decodeCompletion(work.fields, parts, { earlier, marks: gap?.marks });
   const prompt = async (): Promise<string> => {
     if (completion.type === 'plain') return completion.request.prompt;
     const rendered = await parts.chat.render(completion.request);
@@ -100,6 +112,12 @@ async function answerGenerate(sent: JsonObject, call: Call, parts: GenerationPar
       : parts.chat.reply(completion.request, ticket);
   const noted = completion.type === 'chat' ? await withNotes(work, completion.request, parts) : work;
   return reply(events, { ...noted, facts: { ...work.facts, context } }, parts);
+}
+
+/** In the words of this dialect, unless there is no model that could be meant. */
+function cannotInsert({ facts }: Work, { text }: GenerationParts): Reply {
+  refuseWithoutModel(text.state());
+  return refusal(400, `${facts.model} does not support insert`);
 }
 
 /** The pictures of this request are gone by the next one, which may put its own in their places. */

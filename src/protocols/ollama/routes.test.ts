@@ -339,3 +339,25 @@ test('chats take pictures', async () => {
   await ask(parts, 'POST', '/api/chat', { model: 'm', messages, stream: false });
   expect(chat.asked[0]?.request.conversation.media).toEqual([picture]);
 });
+
+test('a text behind the gap goes to the model between its marks', async () => {
+  const known = ['<fim_prefix>', '<fim_suffix>', '<fim_middle>'];
+  const tokenize = async (words: string) => (known.includes(words) ? [1] : [1, 2]);
+  const { text, asked } = scriptedText(hello, { tokenize });
+  const parts = { ...ollamaParts().parts, text };
+  const reply = await ask(parts, 'POST', '/api/generate', { model: 'm', prompt: 'a(', suffix: ')', stream: false });
+  expect(await jsonOf(reply)).toMatchObject({ response: 'Hello', done: true });
+  expect(asked[0]?.request.prompt).toBe('<fim_prefix>a(<fim_suffix>)<fim_middle>');
+});
+
+test('a model without such marks says so in the words of this dialect', async () => {
+  const reply = await ask(ollamaParts().parts, 'POST', '/api/generate', { model: 'm', prompt: 'a(', suffix: ')' });
+  expect([reply.status, await jsonOf(reply)]).toEqual([400, { error: 'm does not support insert' }]);
+});
+
+test('without a model a gap is not the reason', async () => {
+  const parts = { ...ollamaParts().parts, text: noModel() };
+  const reply = await ask(parts, 'POST', '/api/generate', { model: 'm', prompt: 'a(', suffix: ')' });
+  expect(reply.status).not.toBe(400);
+  expect(await textOf(reply)).not.toContain('insert');
+});

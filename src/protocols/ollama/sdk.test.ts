@@ -155,7 +155,7 @@ test('failures reach the user as sentences', async () => {
   await expect(client.generate({ model: 'm', prompt: 'x', images: ['aGk='] })).rejects.toThrow(
     'Image input (images[0])',
   );
-  await expect(client.generate({ model: 'm', prompt: 'x', suffix: 'y' })).rejects.toThrow('suffix is not possible');
+  await expect(client.generate({ model: 'm', prompt: 'x', suffix: 'y' })).rejects.toThrow('does not support insert');
 });
 
 test('a busy server and an engine that is lost in the middle are told', async () => {

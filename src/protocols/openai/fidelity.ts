@@ -139,7 +139,10 @@ export const completionFidelity: EndpointFidelity = {
       'With logprobs the prompt has figures too: those of the model alone, and null for its first token.',
     ),
     honoured('prompt_logprobs', promptFigures),
-    refused('suffix', 'Filling in the middle is not there yet.'),
+    honoured(
+      'suffix',
+      'With models that have marks for a gap; others refuse it. Not with token numbers, nor with echo and logprobs.',
+    ),
     approximated('logprobs', `Up to 20; true means 5. ${afterSampling}`),
     honoured('reasoning_effort', 'As a budget for thinking, which stays in the text.'),
     honoured('thinking_budget_tokens'),

@@ -6,6 +6,7 @@ import { withCopiedLetGo } from './copied-weights.ts';
 import { withSize } from './description.ts';
 import type { DraftModel } from './draft/model.ts';
 import { draftBytes, openDraft } from './draft/open.ts';
+import { fillMarks } from './fill-marks.ts';
 import { layersThatFit } from './gpu-fit.ts';
 import { type Engine, openEngine } from './library.ts';
 import type { Native } from './native.ts';
@@ -221,6 +222,7 @@ function describe({ native, cpuVariant }: Engine, model: Pointer, found: Found):
     description: withSize(said, parameters),
     chatTemplate: native.modelTemplate(model, null),
     specialTokens: found.vocabulary.specialTokens,
+    fillMarks: fillMarks(found.vocabulary),
     layers,
     gpuLayers: Math.min(found.gpuLayers, layers + 1),
     devices: found.gpus.map((device) => `${native.deviceName(device)}: ${native.deviceDescription(device)}`),

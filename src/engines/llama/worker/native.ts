@@ -231,6 +231,11 @@ function bind({ base, ggml, llama, backendFolder: folder, layout }: Libraries) {
     tokenBos: declare<(vocabulary: Pointer) => number>(llama, 'int32 llama_vocab_bos(void *vocab)'),
     tokenEos: declare<(vocabulary: Pointer) => number>(llama, 'int32 llama_vocab_eos(void *vocab)'),
     tokenEot: declare<(vocabulary: Pointer) => number>(llama, 'int32 llama_vocab_eot(void *vocab)'),
+    tokenGapPrefix: declare<(vocabulary: Pointer) => number>(llama, 'int32 llama_vocab_fim_pre(void *vocab)'),
+    tokenGapSuffix: declare<(vocabulary: Pointer) => number>(llama, 'int32 llama_vocab_fim_suf(void *vocab)'),
+    tokenGapMiddle: declare<(vocabulary: Pointer) => number>(llama, 'int32 llama_vocab_fim_mid(void *vocab)'),
+    tokenRepository: declare<(vocabulary: Pointer) => number>(llama, 'int32 llama_vocab_fim_rep(void *vocab)'),
+    tokenFile: declare<(vocabulary: Pointer) => number>(llama, 'int32 llama_vocab_fim_sep(void *vocab)'),
     addsBos: declare<(vocabulary: Pointer) => boolean>(llama, 'bool llama_vocab_get_add_bos(void *vocab)'),
     isControlToken: declare<(vocabulary: Pointer, token: number) => boolean>(
       llama,

@@ -5,10 +5,10 @@ import { isAbsent, readFlag, readText } from '../../controls/fields.ts';
 import type { DialectParts } from '../../dialect.ts';
 import { nativeMedia } from '../../media.ts';
 import { askedTokens, decodeCount, decodeOwnControls } from '../controls.ts';
-import { unsupportedField } from '../errors.ts';
-import { optionalFlag, optionalInteger, optionalObject, optionalText, wrong } from '../fields.ts';
+import { optionalFlag, optionalInteger, optionalObject, wrong } from '../fields.ts';
 import { decodePromptLogprobs } from '../prompt-logprobs.ts';
 import { decodePrompts } from './prompt.ts';
+import { gapFiller } from './suffix.ts';
 
 export interface CompletionParts extends DialectParts {
   /** Marks that stand for the tags of whatever model is loaded become these tags. */
@@ -39,9 +39,6 @@ const mostAlternatives = 20;
 const usualAlternatives = 5;
 
 export async function decodeCompletion(body: JsonObject, parts: CompletionParts): Promise<CompletionQuestion> {
-  if (optionalText(body, 'suffix')) {
-    throw unsupportedField('suffix', 'filling in the middle is not there yet; send only the text before the gap');
-  }
   const prompts = await decodePrompts(body, parts.text);
   const controls = await decodeOwnControls(body, parts);
   const echo = optionalFlag(body, 'echo') ?? false;
@@ -51,6 +48,7 @@ export async function decodeCompletion(body: JsonObject, parts: CompletionParts)
   // An echo with figures is a prompt with figures.
   const scored = scoredWith(promptLogprobs, echo ? logprobs : undefined);
   const silent = askedTokens(body) === 0;
+  const asPrompt = await gapFiller(body, { prompts, scoredEcho: echo && logprobs !== undefined }, parts);
   const replies = decodeCount(body, 'n');
   const candidates = decodeCandidates(body, replies, stream);
   // The best can only be told by their figures.
@@ -60,7 +58,7 @@ export async function decodeCompletion(body: JsonObject, parts: CompletionParts)
   const media = nativeMedia(body, parts.text.state());
   const replaces = readFlag(body, 'replace_instruct_placeholders', true);
   const requests = prompts.map(({ text, tokens }) => {
-    const texts = { prompt: text, memory, stop: controls.stop };
+    const texts = { prompt: asPrompt(text), memory, stop: controls.stop };
     const written = replaces && !tokens ? parts.replacePlaceholders(texts) : texts;
     return {
       ...controls,

@@ -1,17 +1,8 @@
-import type { TextService } from '../../core/text-service.ts';
+import type { FillMarks, TextService, TextState } from '../core/text-service.ts';
 
-/** The special tokens that tell a model where the gap is. */
-export interface Marks {
-  readonly prefix: string;
-  readonly suffix: string;
-  readonly middle: string;
-  readonly repository: string | undefined;
-  readonly file: string | undefined;
-}
+type Triple = Pick<FillMarks, 'prefix' | 'suffix' | 'middle'>;
 
-type Triple = Pick<Marks, 'prefix' | 'suffix' | 'middle'>;
-
-/** As the families of models spell them. */
+/** As the families of models spell them, for files that do not name them. */
 const spellings: readonly Triple[] = [
   { prefix: '<|fim_prefix|>', suffix: '<|fim_suffix|>', middle: '<|fim_middle|>' },
   { prefix: '<fim_prefix>', suffix: '<fim_suffix>', middle: '<fim_middle>' },
@@ -26,11 +17,30 @@ const files = ['<|file_sep|>', '<|file_separator|>', '<file_sep>', '<file-sep>']
 const roles = ['prefix', 'suffix', 'middle'] as const;
 
 export type MarkSearch =
-  | { readonly type: 'found'; readonly marks: Marks }
+  | { readonly type: 'found'; readonly marks: FillMarks }
   | { readonly type: 'missing'; readonly sentence: string };
 
+/** The marks that the file of the model names, or else those that its vocabulary has. */
+export async function findMarks(text: Pick<TextService, 'state' | 'tokenize'>): Promise<MarkSearch> {
+  const named = marksOf(text.state());
+  if (named) return { type: 'found', marks: named };
+  // The search waits for a model that is being loaded.
+  const search = await searchVocabulary(text);
+  const loaded = marksOf(text.state());
+  return loaded ? { type: 'found', marks: loaded } : search;
+}
+
+/** The text with a gap, as a prompt whose reply is what belongs into the gap. */
+export function gapPrompt({ prefix, suffix, middle }: Triple, before: string, behind: string): string {
+  return `${prefix}${before}${suffix}${behind}${middle}`;
+}
+
+function marksOf(state: TextState): FillMarks | undefined {
+  return state.type === 'ready' ? state.model.fillMarks : undefined;
+}
+
 /** A vocabulary has a mark when it reads the whole mark as one token. */
-export async function findMarks(text: TextService): Promise<MarkSearch> {
+async function searchVocabulary(text: Pick<TextService, 'tokenize'>): Promise<MarkSearch> {
   const all = [...spellings.flatMap((spelling) => roles.map((role) => spelling[role])), ...repositories, ...files];
   const tokens = await Promise.all(all.map((mark) => text.tokenize(mark, { addSpecial: false })));
   const there = new Set(all.filter((_, index) => tokens[index]?.length === 1));
