@@ -41,7 +41,7 @@ export interface ChatParts {
 export interface ChatService {
   /** Takes the request in, or throws `busy` at once; the events of a generation follow. */
   reply(request: ChatRequest, ticket: Ticket): AsyncIterable<GenerationEvent>;
-  /** Several answers to one request, one after the other in one place of the queue. */
+  /** Several answers to one request, one after the other; between them others have their turns. */
   replies(request: ChatRequest, ticket: Ticket, count: number): AsyncIterable<GenerationEvent>[];
   /** The prompt that the model would see. */
   render(request: ChatRequest, signal?: AbortSignal): Promise<ChatPromptResult>;
@@ -183,6 +183,7 @@ export function chatService(parts: ChatParts): ChatService {
           tell(abortedUnstarted);
         });
         channel.end();
+        if (index + 1 < count) reservation.pass();
       }
       reservation.release();
     })();

@@ -69,9 +69,11 @@ export interface Performance {
   readonly idleSeconds: number;
 }
 
-/** A place in the queue for several generations in a row: nobody else comes in between. */
+/** A place in the queue for several generations in a row: nobody else comes in between, unless it lets them. */
 export interface Reservation {
   generate(request: GenerationRequest): AsyncIterable<GenerationEvent>;
+  /** Between two generations: those who wait go first, and the next one begins when its turn has come again. */
+  pass(): void;
   release(): void;
 }
 
@@ -84,6 +86,8 @@ export interface TextService {
   generate(request: GenerationRequest, ticket: Ticket): AsyncIterable<GenerationEvent>;
   /** Takes a place, or throws `busy` at once. Whoever reserves must release, however it ends. */
   reserve(ticket: Ticket, traits: SharingTraits): Reservation;
+  /** How many such generations could begin now without anybody's waiting for it. */
+  room(traits: SharingTraits): number;
   /**
    * Does work on the engine that must not meet a generation: it takes its turn in the queue, or throws `busy` at once. A
    * client that goes away meanwhile ends the wait, and the work is never begun.

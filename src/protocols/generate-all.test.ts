@@ -1,5 +1,6 @@
-import { expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { AppError } from '../core/errors.ts';
+import type { FinishReason } from '../core/events.ts';
 import { fold } from '../core/fold.ts';
 import type { GenerationRequest, SharingTraits } from '../core/request.ts';
 import { generateAll } from './generate-all.ts';
@@ -20,6 +21,7 @@ function place() {
           if (prompt === 'broken') throw new AppError('engine-lost', { capability: 'text' });
           return play([startEvent(), { type: 'text-delta', text: prompt }, finishEvent()]);
         },
+        pass: () => undefined,
         release: () => {
           notes.released += 1;
         },
@@ -62,4 +64,103 @@ test('the one with media speaks for all when it comes to sharing the engine', ()
   const { text, notes } = place();
   generateAll(text, [request('a'), request('b', [{ kind: 'image', base64: 'AAAA' }])], ticket);
   expect(notes.traits).toMatchObject([{ media: [{ kind: 'image' }] }]);
+});
+
+/** Places for so many at once; each generation ends when the test says so. */
+function hall(capacity: number) {
+  const running: string[] = [];
+  const ends = new Map<string, (reason?: FinishReason) => void>();
+  const notes = { places: 0, passed: 0, released: 0, aborted: false };
+  const { text } = scriptedText([], {
+    room: () => capacity - notes.places + notes.released,
+    reserve: ({ signal }) => {
+      notes.places += 1;
+      signal.addEventListener('abort', () => {
+        notes.aborted = true;
+        for (const end of ends.values()) end('aborted');
+      });
+      return {
+        async *generate({ prompt }) {
+          running.push(prompt);
+          yield startEvent();
+          const reason = signal.aborted
+            ? 'aborted'
+            : await new Promise<FinishReason>((resolve) => ends.set(prompt, (why = 'stop') => resolve(why)));
+          yield { type: 'text-delta', text: prompt };
+          yield finishEvent({ reason });
+        },
+        pass: () => {
+          notes.passed += 1;
+        },
+        release: () => {
+          notes.released += 1;
+        },
+      };
+    },
+  });
+  return { text, notes, running, end: (prompt: string, reason?: FinishReason) => ends.get(prompt)?.(reason) };
+}
+
+const settled = () => new Promise((resolve) => setImmediate(resolve));
+const four = ['a', 'b', 'c', 'd'].map((prompt) => request(prompt));
+
+describe('several prompts', () => {
+  test('run beside each other where places are free', async () => {
+    const { text, running, end, notes } = hall(3);
+    const all = generateAll(text, four, ticket);
+    await settled();
+    expect(running).toEqual(['a', 'b', 'c']);
+    end('b');
+    await settled();
+    expect(running).toEqual(['a', 'b', 'c', 'd']);
+    for (const prompt of ['a', 'c', 'd']) end(prompt);
+    expect(await Promise.all(all.map(async (events) => (await fold(events)).text))).toEqual(['a', 'b', 'c', 'd']);
+    expect([notes.places, notes.released]).toEqual([3, 3]);
+  });
+
+  test('let others go first after each of them, but not after the last', async () => {
+    const { text, end, notes } = hall(1);
+    const all = generateAll(text, four, ticket);
+    for (const { prompt } of four) {
+      await settled();
+      end(prompt);
+    }
+    await Promise.all(all.map(fold));
+    expect([notes.places, notes.passed, notes.released]).toEqual([1, 3, 1]);
+  });
+
+  test('take more places as they become free', async () => {
+    const { text, running, end, notes } = hall(2);
+    notes.places = 1;
+    generateAll(text, four, ticket);
+    await settled();
+    expect(running).toEqual(['a']);
+    notes.released = 1;
+    end('a');
+    await settled();
+    expect(running).toEqual(['a', 'b', 'c']);
+  });
+
+  test('are all stopped when somebody stops one of them by its key', async () => {
+    const { text, end, notes } = hall(2);
+    const all = generateAll(text, four, ticket);
+    await settled();
+    end('b', 'aborted');
+    const reasons = await Promise.all(all.map(async (events) => (await fold(events)).reason));
+    expect(reasons).toEqual(['aborted', 'aborted', 'aborted', 'aborted']);
+    expect([notes.aborted, notes.released]).toEqual([true, notes.places]);
+  });
+
+  test('tell only of one place where they stand', () => {
+    const standings: unknown[] = [];
+    const { text } = scriptedText([startEvent()], { room: () => 1 });
+    const reserve: typeof text.reserve = (own, traits) => {
+      standings.push(own.placed);
+      return text.reserve(own, traits);
+    };
+    const placed = () => undefined;
+    generateAll({ ...text, reserve }, four, { ...ticket, placed });
+    expect(standings.filter((one) => one === placed)).toHaveLength(1);
+    expect(standings.length).toBeGreaterThan(1);
+  });
 });

@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { AppError } from '../core/errors.ts';
 import { type Place, Queue } from './queue.ts';
 
@@ -203,4 +203,87 @@ test('a client that has been served before is not kept out by strangers who keep
     if (await begun(strangers[0] as Place)) strangers.shift()?.leave();
   }
   expect(await begun(mine)).toBe(true);
+});
+
+describe('whoever has several things to do', () => {
+  test('goes on at once where nobody waits', async () => {
+    const queue = new Queue({ capacity: 1, places: () => 9 });
+    const many = queue.enter({ client: 'many' });
+    void many.again();
+    expect([await begun(many), queue.running, queue.waiting]).toEqual([true, 1, 0]);
+  });
+
+  test('lets others have their turns in between', async () => {
+    const queue = new Queue({ capacity: 1, places: () => 9 });
+    const many = queue.enter({ client: 'many' });
+    const one = queue.enter({ client: 'one' });
+    void many.again();
+    expect([await begun(one), await begun(many)]).toEqual([true, false]);
+    expect(many.standing()).toMatchObject({ position: 1 });
+    one.leave();
+    expect(await begun(many)).toBe(true);
+    expect(many.standing()).toBeUndefined();
+  });
+
+  test('takes turns with another request of the same client', async () => {
+    const queue = new Queue({ capacity: 1, places: () => 9 });
+    const many = queue.enter({ client: 'same' });
+    const other = queue.enter({ client: 'same' });
+    void many.again();
+    expect([await begun(other), await begun(many)]).toEqual([true, false]);
+  });
+
+  test('is never refused its next turn, and takes no place from anybody', async () => {
+    const queue = new Queue({ capacity: 1, places: () => 3 });
+    const many = queue.enter({ client: 'many' });
+    const one = queue.enter({ client: 'one' });
+    void many.again();
+    const two = queue.enter({ client: 'two' });
+    expect(() => queue.enter({ client: 'three' })).toThrow(AppError);
+    expect([await begun(one), await begun(many)]).toEqual([true, false]);
+    one.leave();
+    expect([await begun(many), await begun(two)]).toEqual([true, false]);
+    many.leave();
+    expect(await begun(two)).toBe(true);
+  });
+
+  test('may leave while it waits for its next turn', async () => {
+    const queue = new Queue({ capacity: 1, places: () => 9 });
+    const many = queue.enter({ client: 'many' });
+    const one = queue.enter({ client: 'one' });
+    void many.again();
+    many.leave();
+    one.leave();
+    expect([queue.running, queue.waiting]).toEqual([0, 0]);
+  });
+
+  test('still waits for its first turn when it passes on what it never had', async () => {
+    const queue = new Queue({ capacity: 1, places: () => 9 });
+    queue.enter({ client: 'one' });
+    const many = queue.enter({ client: 'many' });
+    void many.again();
+    expect(await begun(many)).toBe(false);
+  });
+});
+
+describe('the room for more', () => {
+  test.each([
+    [0, 3, 1],
+    [1, 2, 0],
+    [3, 0, 0],
+  ])('with %i at work is %i for those who share, and %i for one alone', (working, shared, alone) => {
+    const queue = new Queue({ capacity: 3, places: () => 9 });
+    for (let count = 0; count < working; count += 1) queue.enter();
+    expect([queue.room(), queue.room({ alone: true })]).toEqual([shared, alone]);
+  });
+
+  test('is none beside one who works alone, or while somebody waits', () => {
+    const queue = new Queue({ capacity: 3, places: () => 9 });
+    queue.enter({ alone: true });
+    expect(queue.room()).toBe(0);
+    const waiting = new Queue({ capacity: 3, places: () => 9 });
+    waiting.enter();
+    waiting.enter({ alone: true });
+    expect(waiting.room()).toBe(0);
+  });
 });

@@ -10,6 +10,8 @@ export interface Place {
   readonly turn: Promise<void>;
   /** Where it stands, as things are; undefined unless it waits. */
   standing(): Standing | undefined;
+  /** Lets those who wait go first, and resolves when its next turn has come. */
+  again(): Promise<void>;
   leave(): void;
 }
 
@@ -31,7 +33,7 @@ export interface Applicant {
 
 interface Entry extends Waiting {
   readonly kind: WorkKind;
-  readonly begin: () => void;
+  begin: () => void;
   startedAt: number | undefined;
 }
 
@@ -69,17 +71,42 @@ export class Queue {
     this.#refuseWithoutRoom(applicant.client ?? '');
     this.#expected.arrived(applicant.client ?? '');
     let begin: Entry['begin'] = () => {};
-    const turn = new Promise<void>((resolve) => {
+    let turn = new Promise<void>((resolve) => {
       begin = resolve;
     });
     const entry = entryOf(applicant, begin);
     this.#waiting.push(entry);
     this.#admit();
     return {
-      turn,
+      get turn() {
+        return turn;
+      },
       standing: () => (this.#waiting.includes(entry) ? this.#standing(entry, this.#waiting) : undefined),
+      again: () => {
+        if (this.#waiting.length > 0 && this.#running.delete(entry)) turn = this.#again(entry);
+        return turn;
+      },
       leave: () => this.#leave(entry),
     };
+  }
+
+  /** How many could begin now without anybody's waiting for it. */
+  room({ alone = false }: Applicant = {}): number {
+    if (this.#waiting.length > 0) return 0;
+    const running = [...this.#running];
+    if (!mayBegin({ alone }, running, this.options.capacity)) return 0;
+    return alone ? 1 : this.options.capacity - running.length;
+  }
+
+  #again(entry: Entry): Promise<void> {
+    this.#note(entry);
+    entry.startedAt = undefined;
+    const turn = new Promise<void>((resolve) => {
+      entry.begin = resolve;
+    });
+    this.#waiting.push(entry);
+    this.#admit();
+    return turn;
   }
 
   #refuseWithoutRoom(client: string): void {
@@ -142,11 +169,14 @@ export class Queue {
 
   #leave(entry: Entry): void {
     if (!this.#remove(entry)) return;
-    if (entry.startedAt !== undefined) {
-      const seconds = (this.#now() - entry.startedAt) / 1000;
-      this.#meanSeconds.set(entry.kind, 0.7 * this.#mean(entry.kind) + 0.3 * seconds);
-    }
+    this.#note(entry);
     this.#admit();
+  }
+
+  #note({ startedAt, kind }: Entry): void {
+    if (startedAt === undefined) return;
+    const seconds = (this.#now() - startedAt) / 1000;
+    this.#meanSeconds.set(kind, 0.7 * this.#mean(kind) + 0.3 * seconds);
   }
 
   #now(): number {

@@ -107,6 +107,10 @@ export function textService({
     if (ticket.signal.aborted) leave();
     return {
       generate: (request, ended = () => {}) => run(request, { job, stop, turn: place.turn }, ended),
+      pass: () => {
+        void place.again();
+        if (place.standing()) job.state = 'waiting';
+      },
       release: () => {
         job.state = 'done';
         ticket.signal.removeEventListener('abort', leave);
@@ -178,6 +182,7 @@ export function textService({
   return {
     generate,
     reserve,
+    room: (traits) => queue.room({ alone: sharing(traits).type === 'alone' }),
     exclusively,
     abort,
     standing: (genkey) => (genkey === '' ? undefined : jobs.visible(genkey, queue.waiting)?.standing()),

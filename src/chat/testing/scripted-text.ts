@@ -15,6 +15,7 @@ export function scriptedText(replies: readonly (string | readonly GenerationEven
       asked.push(request);
       return play(typeof reply === 'string' ? spoken(reply) : reply);
     },
+    pass: () => undefined,
     release: () => {
       released += 1;
     },
@@ -22,6 +23,7 @@ export function scriptedText(replies: readonly (string | readonly GenerationEven
   const service: TextService = {
     generate: (request) => reservation.generate(request),
     reserve: () => reservation,
+    room: () => 0,
     tokenize: async (words) => words.split(/\s+/).map((_, index) => index),
     detokenize: async () => '',
     pieces: async () => [],

@@ -163,7 +163,7 @@ test('a stream that the client ends in the middle ends the generation', async ()
       reserve: ({ signal }) => {
         signals.push(signal);
         signal.addEventListener('abort', () => ended.open());
-        return { generate: () => endless(), release: () => undefined };
+        return { generate: () => endless(), pass: () => undefined, release: () => undefined };
       },
     },
   });

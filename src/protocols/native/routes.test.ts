@@ -68,6 +68,7 @@ function fakeService(own: Partial<TextService> & { readonly events?: readonly Ge
     reserve: () => {
       throw new Error('the native API reserves nothing');
     },
+    room: () => 0,
     tokenize: async (text, { addSpecial }) => [
       ...(addSpecial ? [1] : []),
       ...Array.from(text, (each) => each.charCodeAt(0)),

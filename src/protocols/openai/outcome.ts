@@ -2,16 +2,14 @@ import type { GenerationEvent } from '../../core/events.ts';
 import { fold, type Generation } from '../../core/fold.ts';
 import { spokenTokens } from '../spoken-tokens.ts';
 
-/** The replies come one after the other; when one fails, those that nobody will read are stopped. */
+/** All replies are whole, or the first failure is that of all: then those that nobody will read are stopped. */
 export async function collectAll(replies: readonly AsyncIterable<GenerationEvent>[]): Promise<readonly Generation[]> {
-  const generations: Generation[] = [];
   try {
-    for (const events of replies) generations.push(await fold(shown(events)));
+    return await Promise.all(replies.map((events) => fold(shown(events))));
   } catch (error) {
-    await replies.at(-1)?.[Symbol.asyncIterator]().return?.();
+    await Promise.all(replies.map((events) => events[Symbol.asyncIterator]().return?.()));
     throw error;
   }
-  return generations;
 }
 
 /** Pieces without text only carry figures, which go where their text is. */

@@ -1,6 +1,7 @@
 import { type AppError, asAppError } from '../../core/errors.ts';
 import type { GenerationEvent } from '../../core/events.ts';
 import { dataFrame } from '../../http/sse.ts';
+import { mergedReplies } from '../merged-replies.ts';
 import { errorBody, locate } from './errors.ts';
 import { type Ending, encodeTimings, encodeUsage, unfinished } from './usage.ts';
 
@@ -19,34 +20,30 @@ export interface StreamShape {
 
 const done = dataFrame('[DONE]');
 
-/** The replies one after the other, then the figures where they were asked for, and the mark that ends every stream. */
+/** The replies as they come, then the figures where they were asked for, and the mark that ends every stream. */
 export async function* encodeStream(
   replies: readonly AsyncIterable<GenerationEvent>[],
   shape: StreamShape,
 ): AsyncGenerator<string> {
-  const endings: Ending[] = [];
   const failure = (error: AppError): string =>
     dataFrame(JSON.stringify(errorBody(locate(error, shape.promptField)))) + done;
+  const writers = replies.map((_, index) => shape.choice(index));
+  const endings: Ending[] = replies.map(() => unfinished);
   try {
-    for (const [index, events] of replies.entries()) {
-      const write = shape.choice(index);
-      let ending: Ending | undefined;
-      for await (const event of events) {
-        if (event.type === 'error') {
-          yield failure(event.error);
-          return;
-        }
-        if (event.type === 'finish') ending = event;
-        const frames = write(event);
-        if (frames !== '') yield frames;
+    for await (const [index, event] of mergedReplies(replies)) {
+      if (event.type === 'error') {
+        yield failure(event.error);
+        return;
       }
-      if (!ending) yield write(abandoned);
-      endings.push(ending ?? unfinished);
+      if (event.type === 'finish') endings[index] = event;
+      const frames = writers[index]?.(event) ?? '';
+      if (frames !== '') yield frames;
     }
   } catch (error) {
     yield failure(asAppError(error));
     return;
   }
+  for (const [index, write] of writers.entries()) if (endings[index] === unfinished) yield write(abandoned);
   if (shape.includeUsage) yield usageFrame(endings, shape);
   yield done;
 }

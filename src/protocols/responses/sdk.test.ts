@@ -211,6 +211,7 @@ test('a client that leaves in the middle stops the generation, and nothing is st
         stopped.open();
         yield finishEvent({ reason: 'aborted', cause: 'aborted' });
       },
+      pass: () => undefined,
       release: () => undefined,
     }),
   });
@@ -231,6 +232,7 @@ test('a response in the background is polled, and can be cancelled', async () =>
         await new Promise<void>((resolve) => signal.addEventListener('abort', () => resolve()));
         yield finishEvent({ reason: 'aborted', cause: 'aborted' });
       },
+      pass: () => undefined,
       release: () => undefined,
     }),
   });

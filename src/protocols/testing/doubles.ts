@@ -86,7 +86,12 @@ export function scriptedText(script: Script, own: Partial<TextService> = {}) {
   };
   const text: TextService = {
     generate,
-    reserve: (ticket) => ({ generate: (request) => generate(request, ticket), release: () => undefined }),
+    reserve: (ticket) => ({
+      generate: (request) => generate(request, ticket),
+      pass: () => undefined,
+      release: () => undefined,
+    }),
+    room: () => 0,
     tokenize: async (words, { addSpecial }) => [
       ...(addSpecial ? [1] : []),
       ...Array.from(words, (each) => each.codePointAt(0) ?? 0),

@@ -129,14 +129,14 @@ test('who asks with functions is answered with one function call', async () => {
   ]);
 });
 
-test('several replies come one after the other, each with its role and end, and the prompt counts once', async () => {
+test('several replies come as they are made, each with its role and end, and the prompt counts once', async () => {
   const body = { n: 2, stream: true, stream_options: { include_usage: true } };
   const streamed = await streamOf(await post([start, text('A'), finish], body));
-  expect(
-    streamed.startsWith(
-      role() + delta('{"content":"A"}') + end('stop', '') + role(1) + delta('{"content":"A"}', 1) + end('stop', '', 1),
-    ),
-  ).toBe(true);
+  const frames = streamed.split(/(?<=\n\n)/);
+  for (const index of [0, 1]) {
+    const own = frames.filter((frame) => frame.includes(`"choices":[{"index":${index}`)).join('');
+    expect(own).toBe(role(index) + delta('{"content":"A"}', index) + end('stop', '', index));
+  }
   expect(streamed).toContain(`[],${usage(10)},`);
 });
 
@@ -373,4 +373,18 @@ test('a picture is fetched by its address, and goes along with every reply', asy
   expect(await endpoints.find('POST', count)?.handle(callOf(count, body))).toMatchObject({
     headers: { 'x-parley-warnings': 'media-not-counted' },
   });
+});
+
+test('the figures of the prompt stand beside the replies, once for all', async () => {
+  const choice = { token: 9, text: 'Hi', bytes: [], logprob: -0.5 };
+  const first = { ...choice, logprob: null, rank: null, top: [], inPrompt: false };
+  const second = { ...choice, rank: 2, top: [{ ...choice, token: 8, text: 'Yo', logprob: -0.25 }], inPrompt: true };
+  const scored: GenerationEvent = { type: 'prompt-logprobs', tokens: [first, second] };
+  const body = bodyOf(await post([start, scored, text('A'), finish], { prompt_logprobs: 1, n: 2 }));
+  expect(body.choices).toHaveLength(2);
+  expect(body.prompt_logprobs).toEqual([
+    null,
+    { 8: { logprob: -0.25, rank: 1, decoded_token: 'Yo' }, 9: { logprob: -0.5, rank: 2, decoded_token: 'Hi' } },
+  ]);
+  expect(bodyOf(await post([start, scored, text('A'), finish], {}))).not.toHaveProperty('prompt_logprobs');
 });

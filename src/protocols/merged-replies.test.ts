@@ -1,0 +1,78 @@
+import { expect, test } from 'vitest';
+import { Channel } from '../core/channel.ts';
+import { AppError } from '../core/errors.ts';
+import type { GenerationEvent } from '../core/events.ts';
+import { mergedReplies } from './merged-replies.ts';
+import { finishEvent, play } from './testing/doubles.ts';
+
+const say = (text: string): GenerationEvent => ({ type: 'text-delta', text });
+const finish = finishEvent();
+const settled = () => new Promise((resolve) => setImmediate(resolve));
+
+async function listed(replies: readonly AsyncIterable<GenerationEvent>[]): Promise<string[]> {
+  const seen: string[] = [];
+  for await (const [index, event] of mergedReplies(replies)) {
+    seen.push(`${index} ${event.type === 'text-delta' ? event.text : event.type}`);
+  }
+  return seen;
+}
+
+test('no replies are no events', async () => {
+  expect(await listed([])).toEqual([]);
+});
+
+test('one reply is itself', async () => {
+  expect(await listed([play([say('a'), finish])])).toEqual(['0 a', '0 finish']);
+});
+
+test('one reply is read no faster than it is taken', async () => {
+  let made = 0;
+  async function* endless(): AsyncGenerator<GenerationEvent> {
+    for (;;) yield say(String(made++));
+  }
+  for await (const [, event] of mergedReplies([endless()])) {
+    await settled();
+    if (event.type === 'text-delta' && event.text === '2') break;
+  }
+  expect(made).toBe(3);
+});
+
+test('the events of several come in the order in which they happen', async () => {
+  const [one, two] = [new Channel<GenerationEvent>(), new Channel<GenerationEvent>()];
+  const seen = listed([one, two]);
+  for (const [channel, text] of [
+    [two, 'a'],
+    [one, 'b'],
+    [two, 'c'],
+    [one, 'd'],
+  ] as const) {
+    channel.push(say(text));
+    await settled();
+  }
+  two.end();
+  one.end();
+  expect(await seen).toEqual(['1 a', '0 b', '1 c', '0 d']);
+});
+
+test('a reply that ends early does not end the others', async () => {
+  expect(await listed([play([]), play([say('a'), finish]), play([say('b')])])).toEqual(
+    expect.arrayContaining(['1 a', '1 finish', '2 b']),
+  );
+});
+
+test('a reply that breaks says so in its place', async () => {
+  async function* broken(): AsyncGenerator<GenerationEvent> {
+    yield say('a');
+    throw new AppError('engine-lost', { capability: 'text' });
+  }
+  expect(await listed([broken(), play([finish])])).toEqual(expect.arrayContaining(['0 a', '0 error', '1 finish']));
+});
+
+test.each([1, 2, 3])('whoever stops reading stops all %i of them', async (count) => {
+  let stopped = 0;
+  const replies = Array.from({ length: count }, () => new Channel<GenerationEvent>(() => (stopped += 1)));
+  replies[0]?.push(say('a'));
+  for await (const _ of mergedReplies(replies)) break;
+  await settled();
+  expect(stopped).toBe(count);
+});
