@@ -1,0 +1,119 @@
+import type OpenAI from 'openai';
+import { describe, expect, test } from 'vitest';
+import { liveClients } from './live-clients.ts';
+
+const model = 'any';
+const openings = ['Once upon a time', 'The little fox', 'One day, a girl', 'Tom had a'];
+const asked = { model, max_tokens: 12, temperature: 0 };
+
+type Chunk = OpenAI.Completion;
+
+/** The text of each choice in a stream, and the order in which the choices spoke. */
+async function streamed(stream: AsyncIterable<Chunk>) {
+  const texts: string[] = [];
+  const reasons: (string | null)[] = [];
+  const order: number[] = [];
+  let usage: OpenAI.CompletionUsage | undefined;
+  for await (const chunk of stream) {
+    usage = chunk.usage ?? usage;
+    for (const { index, text, finish_reason } of chunk.choices) {
+      texts[index] = (texts[index] ?? '') + text;
+      reasons[index] = finish_reason;
+      order.push(index);
+    }
+  }
+  return { texts, reasons, order, usage };
+}
+
+/** How often another choice speaks than the one before. */
+const turns = (order: readonly number[]) => order.filter((one, place) => place > 0 && one !== order[place - 1]).length;
+
+describe.each([
+  ['one after the other', []],
+  ['beside each other', ['--parallelrequests', '3']],
+])('several prompts in one request, %s', (way, flags) => {
+  const live = liveClients(flags);
+
+  async function alone(prompt: string): Promise<string> {
+    const reply = await live.openai.completions.create({ ...asked, prompt });
+    return reply.choices[0]?.text ?? '';
+  }
+
+  test('have their own texts, in their order, and one usage', async () => {
+    const expected: string[] = [];
+    let tokens = 0;
+    for (const prompt of openings) {
+      const reply = await live.openai.completions.create({ ...asked, prompt });
+      expected.push(reply.choices[0]?.text ?? '');
+      tokens += reply.usage?.prompt_tokens ?? 0;
+    }
+    const { choices, usage } = await live.openai.completions.create({ ...asked, prompt: openings });
+    expect(choices.map(({ index }) => index)).toEqual([0, 1, 2, 3]);
+    expect(choices.map(({ text }) => text)).toEqual(expected);
+    expect(usage).toMatchObject({ prompt_tokens: tokens, completion_tokens: 48, total_tokens: tokens + 48 });
+  });
+
+  test('may be lists of token numbers', async () => {
+    const lists = [
+      [262, 500, 700],
+      [300, 400],
+    ];
+    const { choices } = await live.openai.completions.create({ ...asked, prompt: lists, echo: true });
+    expect(choices).toHaveLength(2);
+    const [single] = (await live.openai.completions.create({ ...asked, prompt: lists[1] as number[], echo: true }))
+      .choices;
+    expect(choices[1]?.text).toBe(single?.text);
+  });
+
+  test('stream with their numbers', async () => {
+    const { choices } = await live.openai.completions.create({ ...asked, prompt: openings });
+    const options = { stream: true as const, stream_options: { include_usage: true } };
+    const stream = await live.openai.completions.create({ ...asked, ...options, prompt: openings });
+    const { texts, reasons, order, usage } = await streamed(stream);
+    expect(texts).toEqual(choices.map(({ text }) => text));
+    expect(reasons).toEqual(['length', 'length', 'length', 'length']);
+    expect(usage?.completion_tokens).toBe(48);
+    if (way === 'beside each other') expect(turns(order)).toBeGreaterThan(openings.length);
+    else expect(turns(order)).toBe(openings.length - 1);
+  });
+
+  test('have as many replies each as were asked for, and the best of more', async () => {
+    const sampled = { ...asked, temperature: 1, seed: 5, prompt: openings.slice(0, 2) };
+    const two = await live.openai.completions.create({ ...sampled, n: 2 });
+    expect(two.choices.map(({ index }) => index)).toEqual([0, 1, 2, 3]);
+    const best = await live.openai.completions.create({ ...sampled, n: 1, best_of: 3, echo: true });
+    expect(best.choices.map(({ text }, place) => text.startsWith(openings[place] as string))).toEqual([true, true]);
+    expect(best.usage?.completion_tokens).toBe(6 * 12);
+  });
+
+  test('fail as one where one of them cannot be served', async () => {
+    const prompt = [openings[0] as string, 'word '.repeat(20_000)];
+    await expect(live.openai.completions.create({ ...asked, prompt })).rejects.toMatchObject({ status: 400 });
+    expect(await alone(openings[0] as string)).not.toBe('');
+  });
+
+  test('are all stopped when their client goes away', async () => {
+    const gone = new AbortController();
+    const endless = { model, max_tokens: 4000, temperature: 0, ban_eos_token: true };
+    const stream = await live.openai.completions.create(
+      { ...endless, prompt: openings, stream: true },
+      { signal: gone.signal },
+    );
+    for await (const _ of stream) break;
+    gone.abort();
+    // Four replies of that length would take minutes.
+    expect(await alone(openings[1] as string)).not.toBe('');
+  });
+
+  test('leave turns to others in between', async () => {
+    const finished: string[] = [];
+    const many = live.openai.completions
+      .create({ ...asked, max_tokens: 24, prompt: Array.from({ length: 6 }, () => openings[0] as string) })
+      .then(() => finished.push('many'));
+    const one = live.openai.completions
+      .create({ ...asked, prompt: openings[2] as string })
+      .then(() => finished.push('one'));
+    await Promise.all([many, one]);
+    expect(finished).toEqual(['one', 'many']);
+  });
+});
