@@ -1,3 +1,4 @@
+import { sumOfExponentials } from './exponential.ts';
 import type { Alternative, PickedLogprobs } from './logprobs.ts';
 
 export interface PlainLogprobs extends PickedLogprobs {
@@ -14,15 +15,14 @@ export function plainLogprobs(logits: Float32Array, token: number, count: number
   const best = new BestFew(count);
   let highest = Number.NEGATIVE_INFINITY;
   let likelier = 0;
+  let { border } = best;
   for (let index = 0; index < logits.length; index += 1) {
     const logit = logits[index] as number;
     if (logit > highest) highest = logit;
     if (logit > own) likelier += 1;
-    if (logit > best.border) best.add(index, logit);
+    if (logit > border) border = best.add(index, logit);
   }
-  let total = 0;
-  for (let index = 0; index < logits.length; index += 1) total += Math.exp((logits[index] as number) - highest);
-  const logTotal = highest + Math.log(total);
+  const logTotal = highest + Math.log(sumOfExponentials(logits, highest));
   const top: Alternative[] = best.found.map(({ token: id, logit }) => ({ token: id, logprob: logit - logTotal }));
   return { logprob: own - logTotal, rank: likelier + 1, top };
 }
@@ -36,12 +36,14 @@ class BestFew {
     this.border = count > 0 ? Number.NEGATIVE_INFINITY : Number.POSITIVE_INFINITY;
   }
 
-  add(token: number, logit: number): void {
+  /** Returns what the next one must be above. */
+  add(token: number, logit: number): number {
     const { found, count } = this;
     let place = found.length;
     while (place > 0 && (found[place - 1] as { logit: number }).logit < logit) place -= 1;
     found.splice(place, 0, { token, logit });
     if (found.length > count) found.pop();
     if (found.length === count) this.border = (found.at(-1) as { logit: number }).logit;
+    return this.border;
   }
 }

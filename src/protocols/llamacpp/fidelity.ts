@@ -10,7 +10,7 @@ const options: readonly FieldFidelity[] = [
   {
     field: 'n_predict',
     handling: 'approximated',
-    note: 'less than 0 gives the server’s default length; 0 makes one token to read the prompt and does not show it',
+    note: 'less than 0 gives the server’s default length; 0 reads the prompt and writes nothing',
   },
   ...each('approximated', ['max_tokens', 'max_completion_tokens'], 'other names of n_predict, which wins'),
   ...each('ignored', ['n_keep', 'n_discard'], 'a prompt that is too long is refused, or loses its beginning'),
@@ -62,7 +62,7 @@ const options: readonly FieldFidelity[] = [
   {
     field: 'n_cmpl',
     handling: 'honoured',
-    note: 'one after the other; with a seed each has its own, counted up from it',
+    note: 'beside each other where there is room; with a seed each has its own, counted up from it',
   },
   { field: 'n', handling: 'honoured', note: 'another name of n_cmpl' },
   { field: 'cache_prompt', handling: 'honoured', note: 'with false the whole prompt is computed again' },

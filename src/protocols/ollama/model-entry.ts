@@ -64,7 +64,8 @@ export function capabilities({ model, template = '' }: KnownModel): readonly str
   const thinks = thinkingTags.some(({ start }) => template.includes(start));
   const { image = false, audio = false } = model?.inputs ?? {};
   const senses = [...(image ? ['vision'] : []), ...(audio ? ['audio'] : [])];
-  return ['completion', 'tools', ...senses, ...(thinks ? ['thinking'] : [])];
+  const inserts = model?.fillMarks ? ['insert'] : [];
+  return ['completion', 'tools', ...inserts, ...senses, ...(thinks ? ['thinking'] : [])];
 }
 
 const emptyArray: readonly never[] = [];

@@ -232,3 +232,13 @@ test('a model with a projector says what it sees and hears', async () => {
   const capabilities = ['completion', 'tools', 'vision', 'audio', 'thinking'];
   expect((await ask(parts, 'GET', '/api/tags')).value).toMatchObject({ models: [{ capabilities }] });
 });
+
+test('a model whose file names marks for a gap can insert', async () => {
+  const fillMarks = { prefix: '<P>', suffix: '<S>', middle: '<M>' };
+  const { parts } = ollamaParts(
+    [],
+    withState(() => ({ type: 'ready', model: { ...model, fillMarks } })),
+  );
+  const capabilities = ['completion', 'tools', 'insert', 'thinking'];
+  expect((await ask(parts, 'GET', '/api/tags')).value).toMatchObject({ models: [{ capabilities }] });
+});

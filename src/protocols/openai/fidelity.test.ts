@@ -1,7 +1,7 @@
 import { expect } from 'vitest';
 import type { EndpointFidelity } from '../../core/fidelity.ts';
 import type { JsonObject } from '../../http/body.ts';
-import { dialectParts, finishEvent, scriptedChat, scriptedText, seeing, startEvent } from '../testing/doubles.ts';
+import { dialectParts, finishEvent, readyState, scriptedChat, scriptedText, startEvent } from '../testing/doubles.ts';
 import { asking, type Proof, proveFidelity } from '../testing/fidelity-proof.ts';
 import { openaiFidelity } from './fidelity.ts';
 import { openaiEndpoints } from './routes.ts';
@@ -13,10 +13,18 @@ const token = {
   bytes: [72],
   top: [{ token: 73, text: 'I', logprob: -1, bytes: [73] }],
 };
-const script = [startEvent(), { type: 'text-delta', text: 'H', logprobs: [token] } as const, finishEvent()];
+const scored = { ...token, rank: 1, inPrompt: true };
+const script = [
+  startEvent(),
+  { type: 'prompt-logprobs', tokens: [scored] } as const,
+  { type: 'text-delta', text: 'H', logprobs: [token] } as const,
+  finishEvent(),
+];
 
 function world() {
-  const { text, asked } = scriptedText(script, { state: () => seeing() });
+  const fillMarks = { prefix: '<P>', suffix: '<S>', middle: '<M>' };
+  const inputs = { image: true, audio: true };
+  const { text, asked } = scriptedText(script, { state: () => readyState({ inputs, fillMarks }) });
   const counted: { request: object }[] = [];
   const { chat, asked: chats } = scriptedChat(script, {
     countTokens: async (request) => {
@@ -76,6 +84,12 @@ const generation = (controls: Controls): Readonly<Record<string, Proof>> => ({
   genkey: { send: { genkey: 'K1' }, asks: { ticket: { genkey: 'K1' } } },
   cache_prompt: { send: { cache_prompt: false }, asks: controls({ freshPrompt: true }) },
   logprobs: { send: { logprobs: true }, tells: /"logprobs":\{/ },
+  prompt_logprobs: {
+    send: { prompt_logprobs: 2 },
+    asks: controls({ promptLogprobs: 2 }),
+    tells: /"prompt_logprobs":\[\{"72":/,
+    refuses: [{ prompt_logprobs: 2, stream: true }, { prompt_logprobs: 21 }],
+  },
 });
 
 const reasoning = (effort: string | undefined, budget: object): object =>
@@ -148,12 +162,20 @@ const chatProofs: Readonly<Record<string, Proof>> = {
 
 const completionProofs: Readonly<Record<string, Proof>> = {
   ...generation(request),
-  prompt: { send: { prompt: [65, 66] }, asks: request({ prompt: 'AB' }) },
+  prompt: { send: { prompt: [65, 66] }, asks: request({ prompt: 'AB', promptTokens: [65, 66] }) },
   images: { send: { images: [png] }, asks: request({ media: [{ kind: 'image', base64: png }] }) },
   audio: { send: { audio: [wav] }, asks: request({ media: [{ kind: 'audio', base64: wav }] }) },
   n: { send: { n: 2 }, tells: /"index":1/ },
   best_of: { send: { best_of: 3 }, asks: request({ logprobs: 0 }) },
   echo: { send: { echo: true }, tells: /"text":"HiH"/ },
+  suffix: {
+    send: { suffix: 'end' },
+    asks: request({ prompt: '<P>Hi<S>end<M>' }),
+    refuses: [
+      { suffix: 'end', prompt: [65] },
+      { suffix: 'end', echo: true, logprobs: 0 },
+    ],
+  },
   reasoning_effort: { send: { reasoning_effort: 'low' }, asks: request({ reasoning: low }) },
   thinking_budget_tokens: { send: { thinking_budget_tokens: 9 }, asks: request({ reasoning: nine }) },
 };

@@ -132,7 +132,10 @@ export const completionFidelity: EndpointFidelity = {
       '0 writes nothing, less means the default of the server; too much is cut to what there is room for.',
     ),
     honoured('max_completion_tokens', 'Wins over max_tokens.'),
-    honoured('n', 'Up to 128, generated one after the other. With a seed each has its own, counted up from it.'),
+    honoured(
+      'n',
+      'Up to 128, beside each other where there is room. With a seed each has its own, counted up from it.',
+    ),
     honoured('best_of', 'Up to 128. Not in streams.'),
     honoured(
       'echo',
