@@ -88,7 +88,7 @@ const generation = (controls: Controls): Readonly<Record<string, Proof>> => ({
     send: { prompt_logprobs: 2 },
     asks: controls({ promptLogprobs: 2 }),
     tells: /"prompt_logprobs":\[\{"72":/,
-    refuses: [{ prompt_logprobs: 2, stream: true }, { prompt_logprobs: 21 }],
+    refuses: [{ prompt_logprobs: 2, stream: true }],
   },
 });
 

@@ -1,5 +1,6 @@
 import type { PromptToken } from '../../core/events.ts';
 import type { JsonObject } from '../../http/body.ts';
+import { unsupportedField } from './errors.ts';
 import { optionalInteger, wrong } from './fields.ts';
 import { finite } from './logprobs.ts';
 
@@ -12,7 +13,7 @@ export function decodePromptLogprobs(body: JsonObject, stream: boolean): number 
   if (count < 0 || count > mostAlternatives) {
     throw wrong('prompt_logprobs', `a whole number from 0 to ${mostAlternatives}`);
   }
-  if (stream) throw wrong('prompt_logprobs', 'left out of streams: it is told with a whole reply');
+  if (stream) throw unsupportedField('prompt_logprobs', 'a stream has no place for it; ask for a whole reply');
   return count;
 }
 

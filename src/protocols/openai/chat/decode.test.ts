@@ -182,7 +182,7 @@ test.each<[object, string]>([
   [{ top_logprobs: 5 }, 'logprobs must be true where top_logprobs is sent.'],
   [{ logprobs: true, top_logprobs: -1 }, 'top_logprobs must be a whole number from 0 to 20.'],
   [{ prompt_logprobs: 21 }, 'prompt_logprobs must be a whole number from 0 to 20.'],
-  [{ prompt_logprobs: 1, stream: true }, 'prompt_logprobs must be left out of streams'],
+  [{ prompt_logprobs: 1, stream: true }, 'prompt_logprobs is not possible: a stream has no place for it'],
   [
     { prompt_logprobs: 1, tools: [{ type: 'function', function: { name: 'f' } }] },
     'prompt_logprobs is not possible: it does not go with tools.',
