@@ -1,5 +1,5 @@
 import type { EndpointFidelity, FieldFidelity, Handling } from '../../core/fidelity.ts';
-import { loosenedNote, silenceNote } from '../fidelity/notes.ts';
+import { loosenedNote, silenceNote } from '../fidelity-notes.ts';
 
 const dialect = 'OpenAI';
 
