@@ -19,6 +19,7 @@ const allowed: Readonly<Record<string, readonly string[] | 'anything'>> = {
   http: ['core'],
   protocols: ['core', 'chat', 'config', 'gguf', 'grammar', 'http', 'patterns', 'store'],
   store: ['core'],
+  registry: ['core'],
   observe: ['core', 'config'],
   run: 'anything',
 };
