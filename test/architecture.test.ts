@@ -20,6 +20,7 @@ const allowed: Readonly<Record<string, readonly string[] | 'anything'>> = {
   protocols: ['core', 'chat', 'config', 'gguf', 'grammar', 'http', 'patterns', 'store'],
   store: ['core'],
   registry: ['core'],
+  library: ['core', 'gguf'],
   observe: ['core', 'config'],
   run: 'anything',
 };
