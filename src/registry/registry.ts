@@ -114,6 +114,18 @@ export class Registry<All extends Kinds> {
     this.#find(kind, name ?? this.usual(kind))?.keepFor(milliseconds);
   }
 
+  /** One more thing can be had; a name that is known already stays what it is. */
+  add(recipe: AnyRecipe<All>): void {
+    if (this.has(recipe.kind, recipe.name)) return;
+    this.#enter({ recipes: [...this.#recipes(), recipe], usual: this.#usual });
+  }
+
+  /** Resolves when it is gone; it cannot be had any more from now on. */
+  remove(kind: keyof All & string, name: string): Promise<void> {
+    const recipes = this.#recipes().filter((recipe) => recipe.kind !== kind || recipe.name !== name);
+    return this.replace({ recipes, usual: this.#usual });
+  }
+
   /**
    * Other things can be had from now on. What is not among them any more ends its work and goes; what is there under the same
    * recipe stays as it is.
@@ -146,6 +158,10 @@ export class Registry<All extends Kinds> {
         ),
     );
     this.#usual = usual;
+  }
+
+  #recipes(): readonly AnyRecipe<All>[] {
+    return this.#kept.map(({ recipe }) => recipe as unknown as AnyRecipe<All>);
   }
 
   #find(kind: string, name: string | undefined): Keeping<All[keyof All]> | undefined {

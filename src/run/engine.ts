@@ -25,6 +25,8 @@ export function displayName(path: string): string {
 }
 
 export interface TextEngineProcess extends TextEngine {
+  /** The process that holds the model, where there is one. */
+  readonly pid?: number | undefined;
   start(): void;
   stop(): Promise<void>;
 }

@@ -8,7 +8,7 @@ import type { TextEngineProcess } from './engine.ts';
 
 export interface Serving {
   readonly app: App;
-  readonly engine: TextEngineProcess;
+  readonly engine: Pick<TextEngineProcess, 'start' | 'settled' | 'state'>;
   readonly settings: Settings;
   readonly terminal: Terminal;
   readonly exit: (code: number) => void;
