@@ -82,11 +82,11 @@ describe('a plain chat', () => {
     expect(bad.released()).toBe(1);
   });
 
-  test('several answers come one after the other from one place', async () => {
-    const { chat, released } = chatWith(['one', 'two']);
-    const replies = chat.replies(chatRequest('Hi'), ticket, 2);
-    expect(await Promise.all(replies.map(async (reply) => (await fold(reply)).text))).toEqual(['one', 'two']);
-    expect(released()).toBe(1);
+  test('several answers come one after the other from one place, and others have their turns in between', async () => {
+    const { chat, released, passed } = chatWith(['one', 'two', 'three']);
+    const replies = chat.replies(chatRequest('Hi'), ticket, 3);
+    expect(await Promise.all(replies.map(async (reply) => (await fold(reply)).text))).toEqual(['one', 'two', 'three']);
+    expect([released(), passed()]).toEqual([1, 2]);
   });
 
   test('under a fixed seed each of several answers has its own', async () => {

@@ -486,3 +486,86 @@ describe('whoever watches is told why a request ends early', () => {
     expect(causes).toEqual(['#1 key']);
   });
 });
+
+describe('several generations in one place', () => {
+  const reserve = (service: TextService, client: string) =>
+    service.reserve({ genkey: client, client, signal: new AbortController().signal }, plainRequest('', 1));
+
+  test('follow each other at once where nobody waits', async () => {
+    const { service, engine, finishAll } = world();
+    const place = reserve(service, 'many');
+    for (const count of [1, 2]) {
+      const reply = fold(place.generate(plainRequest('Hello', 10)));
+      await finishAll();
+      expect((await reply).text).toBe('abc');
+      expect(engine.begun).toBe(count);
+      place.pass();
+    }
+    place.release();
+  });
+
+  test('let others go first in between where they are told to', async () => {
+    const { service, finishAll } = world();
+    const order: string[] = [];
+    const note = (name: string) => () => void order.push(name);
+    const place = reserve(service, 'many');
+    const first = fold(place.generate(plainRequest('Hello', 10))).then(note('first'));
+    const other = fold(ask(service, 'other')).then(note('other'));
+    await finishAll();
+    await first;
+    place.pass();
+    expect(service.standing('many')).toMatchObject({ position: 1 });
+    const second = fold(place.generate(plainRequest('Hello', 10))).then(note('second'));
+    await finishAll();
+    await Promise.all([other, second]);
+    expect(order).toEqual(['first', 'other', 'second']);
+    place.release();
+  });
+
+  test('stay together where they are not', async () => {
+    const { service, finishAll } = world();
+    const order: string[] = [];
+    const place = reserve(service, 'many');
+    const other = fold(ask(service, 'other')).then(() => order.push('other'));
+    for (const name of ['first', 'second']) {
+      const reply = fold(place.generate(plainRequest('Hello', 10))).then(() => order.push(name));
+      await finishAll();
+      await reply;
+    }
+    place.release();
+    await finishAll();
+    await other;
+    expect(order).toEqual(['first', 'second', 'other']);
+  });
+
+  test('may be stopped by their key while they wait for another turn', async () => {
+    const { service, step, finishAll } = world();
+    const place = reserve(service, 'many');
+    const first = fold(place.generate(plainRequest('Hello', 10)));
+    const other = fold(ask(service, 'other'));
+    await step();
+    await step();
+    await step();
+    await step();
+    await first;
+    place.pass();
+    const second = fold(place.generate(plainRequest('Hello', 10)));
+    expect(service.abort('many')).toBe('pending');
+    expect((await second).reason).toBe('aborted');
+    place.release();
+    await finishAll();
+    expect((await other).text).toBe('abc');
+  });
+});
+
+test('the room for more is what nobody works in or waits for', () => {
+  const { service } = world(undefined, { capacity: 3 });
+  const traits = plainRequest('', 1);
+  expect(service.room(traits)).toBe(3);
+  ask(service, 'one');
+  expect(service.room(traits)).toBe(2);
+  const { service: single } = world();
+  expect(single.room(traits)).toBe(1);
+  ask(single, 'one');
+  expect(single.room(traits)).toBe(0);
+});

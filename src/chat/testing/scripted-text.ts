@@ -9,13 +9,16 @@ import type { ChatRequest } from '../request.ts';
 export function scriptedText(replies: readonly (string | readonly GenerationEvent[])[]) {
   const asked: GenerationRequest[] = [];
   let released = 0;
+  let passed = 0;
   const reservation: Reservation = {
     generate(request) {
       const reply = replies[asked.length] ?? '';
       asked.push(request);
       return play(typeof reply === 'string' ? spoken(reply) : reply);
     },
-    pass: () => undefined,
+    pass: () => {
+      passed += 1;
+    },
     release: () => {
       released += 1;
     },
@@ -38,7 +41,7 @@ export function scriptedText(replies: readonly (string | readonly GenerationEven
       throw new Error('not part of the script');
     },
   };
-  return { service, asked, released: () => released };
+  return { service, asked, released: () => released, passed: () => passed };
 }
 
 /** A reply in pieces of three characters, as a model might write it. */

@@ -34,6 +34,9 @@ const escapes: Readonly<Record<string, string>> = {
   '-': '-',
 };
 const hexadecimal: Readonly<Record<string, number>> = { x: 2, u: 4, U: 8 };
+const comment = /#[^\r\n]*/y;
+const decimal = /\d+/y;
+const ruleName = /[a-zA-Z0-9-]+/y;
 /** More than anybody writes; `a*****…` would otherwise be a tower of repetitions. */
 const mostQuantifiers = 8;
 
@@ -197,12 +200,12 @@ class GbnfParser {
   }
 
   #number(): number | undefined {
-    const digits = this.#match(/\d+/y);
+    const digits = this.#match(decimal);
     return digits === '' ? undefined : Math.min(Number(digits), Number.MAX_SAFE_INTEGER);
   }
 
   #name(): string {
-    return this.#match(/[a-zA-Z0-9-]+/y);
+    return this.#match(ruleName);
   }
 
   #character(): number {
@@ -229,8 +232,12 @@ class GbnfParser {
 
   /** Blanks and comments. */
   #space(newlines: boolean): void {
-    const blanks = newlines ? /[ \t\r\n]+/y : /[ \t]+/y;
-    while (this.#match(blanks) !== '' || this.#match(/#[^\r\n]*/y) !== '');
+    for (;;) {
+      const code = this.source.charCodeAt(this.#at);
+      if (code === 0x23) this.#match(comment);
+      else if (code === 0x20 || code === 0x09 || (newlines && (code === 0x0a || code === 0x0d))) this.#at += 1;
+      else return;
+    }
   }
 
   #match(spelling: RegExp): string {

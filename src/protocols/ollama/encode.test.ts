@@ -121,6 +121,24 @@ test.each([[[{ type: 'tool-end', index: 0 } as GenerationEvent]], [[]]])(
   },
 );
 
+test.each([
+  ['length', []],
+  ['stop', [{ id: 'call_1', function: { index: 0, name: 'f', arguments: {} } }]],
+] as const)('a call without a word of arguments, in a reply that ends by %s', async (reason, calls) => {
+  const events: GenerationEvent[] = [
+    startEvent(),
+    { type: 'tool-start', index: 0, id: 'call_1', name: 'f' },
+    { type: 'tool-end', index: 0 },
+    finishEvent({ reason, timings }),
+  ];
+  const lines = (await linesOf(events, chatShape)).map((line) => JSON.parse(line));
+  expect(lines.flatMap(({ message }) => message.tool_calls ?? [])).toEqual(calls);
+  const { body } = (await encodeWhole(play(events), chatShape, facts)) as {
+    body: { message: { tool_calls?: unknown[] } };
+  };
+  expect(body.message.tool_calls ?? []).toEqual(calls);
+});
+
 test('a call before one that was cut off is still told', async () => {
   const events: GenerationEvent[] = [
     startEvent(),

@@ -36,9 +36,9 @@ export async function* encodeStream(
   const warnings: string[] = [];
   const reply = { reasoning: '', text: '' };
 
-  function closeCall(index: number): string {
+  function closeCall(index: number, cut: boolean): string {
     const call = calls.get(index);
-    const whole = call && shape.calls && encodeCall(index, call);
+    const whole = call && shape.calls && encodeCall(index, call, cut);
     if (!whole || !shape.calls) return '';
     calls.delete(index);
     return piece(shape.calls(JSON.stringify([whole])));
@@ -65,8 +65,9 @@ export async function* encodeStream(
   }
 
   async function end(finish: Finish): Promise<string> {
-    const open = [...calls.keys()].map(closeCall).join('');
-    const left = leftCalls(isCut(finish.reason));
+    const cut = isCut(finish.reason);
+    const open = [...calls.keys()].map((index) => closeCall(index, cut)).join('');
+    const left = leftCalls(cut);
     return open + left + (await lastLine(finish));
   }
 
@@ -100,7 +101,8 @@ export async function* encodeStream(
           break;
         }
         case 'tool-end': {
-          const line = closeCall(event.index);
+          // Whether anything was cut off is known at the end only.
+          const line = closeCall(event.index, true);
           if (line !== '') yield line;
           break;
         }

@@ -52,9 +52,12 @@ export const unsaidFinish: Finish = {
   timings: { initMs: 0, promptMs: 0, generationMs: 0, processedTokens: 0 },
 };
 
-/** A call in the form of this dialect, or undefined when its arguments are not the object that clients rely on. */
-export function encodeCall(index: number, { id, name, json }: ToolCall): object | undefined {
-  const given = parsedObject(json);
+/**
+ * A call in the form of this dialect, or undefined when its arguments are not the object that clients rely on. No text at
+ * all is a call without arguments, unless it may have been `cut` off before them.
+ */
+export function encodeCall(index: number, { id, name, json }: ToolCall, cut: boolean): object | undefined {
+  const given = cut && json.trim() === '' ? undefined : parsedObject(json);
   return given && { id, function: { index, name, arguments: given } };
 }
 

@@ -27,10 +27,10 @@ export async function encodeWhole(
 ): Promise<WholeReply> {
   const tokens: TokenLogprob[] = [];
   const generation = await fold(noted(events, tokens));
-  const made = generation.toolCalls.map((call, index) => encodeCall(index, call));
+  const cut = isCut(generation.reason);
+  const made = generation.toolCalls.map((call, index) => encodeCall(index, call, cut));
   const calls = made.flatMap((call) => call ?? []);
   const left = generation.toolCalls.filter((_, index) => made[index] === undefined);
-  const cut = isCut(generation.reason);
   const unreadable = cut ? [] : left.map(({ json }) => json);
   const warnings = [...generation.warnings, ...(cut ? left.map(cutOffWarning) : [])];
   const { reasoning, usage, timings = unsaidFinish.timings, droppedTokens } = generation;

@@ -1,0 +1,59 @@
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { type Characters, complement, includes, onlyOne, overlaps, single, union, without } from './characters.ts';
+
+const last = 0x10ffff;
+const code = fc.oneof(fc.integer({ min: 0, max: 30 }), fc.constantFrom(0, 0x7f, 0x80, 0xffff, 0x10000, last));
+const range = fc.tuple(code, code).map(([a, b]): [number, number] => [Math.min(a, b), Math.max(a, b)]);
+const set = fc.array(range, { maxLength: 5 }).map((ranges): Characters => union(ranges));
+const has = (ranges: Characters, value: number) => ranges.some(([from, to]) => from <= value && value <= to);
+
+describe('a set of characters', () => {
+  test('has the characters of all that it was made of, in ranges that lie apart and in order', () => {
+    fc.assert(
+      fc.property(fc.array(range, { maxLength: 6 }), code, (ranges, one) => {
+        const made = union(...ranges.map((each): Characters => [each]));
+        expect(includes(made, one)).toBe(has(ranges, one));
+        made.forEach(([from], index) => {
+          const before = made[index - 1];
+          if (before) expect(from).toBeGreaterThan(before[1] + 1);
+        });
+      }),
+    );
+  });
+
+  test('and what is not in it are all characters, and no character is in both', () => {
+    fc.assert(
+      fc.property(set, code, (one, value) => {
+        expect(includes(complement(one), value)).toBe(!includes(one, value));
+        expect(complement(complement(one))).toEqual(one);
+        expect(union(one, complement(one))).toEqual([[0, last]]);
+      }),
+    );
+  });
+
+  test('without another has what only it has', () => {
+    fc.assert(
+      fc.property(set, set, code, (one, other, value) => {
+        expect(includes(without(one, other), value)).toBe(includes(one, value) && !includes(other, value));
+      }),
+    );
+  });
+
+  test('overlaps a range where it has any character of it', () => {
+    fc.assert(
+      fc.property(set, range, (one, [lowest, highest]) => {
+        const common = without(one, complement([[lowest, highest]]));
+        expect(overlaps(one, lowest, highest)).toBe(common.length > 0);
+      }),
+    );
+  });
+
+  test('of one character names it', () => {
+    expect(onlyOne(single('é'))).toBe('é');
+    expect(onlyOne(single('😀'))).toBe('😀');
+    expect(onlyOne([[97, 98]])).toBeUndefined();
+    expect(onlyOne([])).toBeUndefined();
+    expect(onlyOne([...single('a'), ...single('c')])).toBeUndefined();
+  });
+});
