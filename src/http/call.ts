@@ -62,8 +62,8 @@ export interface Endpoint {
   readonly queued: boolean;
   /** What HEAD is answered with, where it asks for something that is not there; 200 otherwise. */
   readonly probeStatus?: number;
-  /** Also takes a body of several parts, within these limits. */
-  readonly form?: FormLimits;
+  /** Also takes a body of several parts, within the usual limits or these. */
+  readonly form?: Partial<FormLimits>;
   readonly summary: string;
   readonly family: Family;
   readonly handle: (call: Call) => Reply | Promise<Reply>;

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { afterAll, describe, expect, test } from 'vitest';
 import { type Call, json } from './call.ts';
-import { type FormLimits, usualFormLimits } from './form.ts';
+import type { FormLimits } from './form.ts';
 import { ask, endpoint, latch, serve, wire } from './testing/world.ts';
 import { removeLeftovers, uploadFolder } from './upload-folder.ts';
 
@@ -18,7 +18,7 @@ const file = (name: string, fileName: string, content: string, type = 'audio/wav
 const form = (...parts: string[]) => `${parts.join('')}--${boundary}--\r\n`;
 
 /** Shows what came, with the content of the files, and keeps their paths. */
-function showing(limits: FormLimits = usualFormLimits) {
+function showing(limits: Partial<FormLimits> = {}) {
   const paths: string[] = [];
   const shown = endpoint(
     (call: Call) => {
@@ -108,7 +108,7 @@ describe('a form', () => {
         }
         return { status: 200, stream: stream() };
       },
-      { form: usualFormLimits },
+      { form: {} },
     );
     const world = await serve([streaming]);
     const answer = ask(world, { method: 'POST', path: '/work', headers, body: form(file('file', 'f', 'content')) });
@@ -123,7 +123,7 @@ describe('a form', () => {
 describe('a form that is wrong', () => {
   const uploads = () => readdirSync(tmpdir()).filter((name) => name.startsWith(`parley-upload-${process.pid}-`));
   const refused = async (body: string | Buffer, limits: Partial<FormLimits> = {}, megabytes = 32) => {
-    const { endpoint: shown } = showing({ ...usualFormLimits, ...limits });
+    const { endpoint: shown } = showing(limits);
     const world = await serve([shown], { maxRequestMegabytes: megabytes });
     const answer = await ask(world, { method: 'POST', path: '/work', headers, body });
     expect(uploads()).toEqual([]);

@@ -29,7 +29,7 @@ export interface FormLimits {
   readonly fieldBytes: number;
 }
 
-export const usualFormLimits: FormLimits = { files: 16, fields: 256, fieldBytes: 4 * 2 ** 20 };
+const usualLimits: FormLimits = { files: 16, fields: 256, fieldBytes: 4 * 2 ** 20 };
 
 export type ReadForm =
   | { readonly type: 'form'; readonly form: Form; readonly remove: () => Promise<void> }
@@ -43,7 +43,8 @@ export interface FormReading {
   readonly bytes: number;
   readonly stallMilliseconds: number;
   readonly startTimer: StartTimer;
-  readonly limits: FormLimits;
+  /** Where they differ from the usual ones. */
+  readonly limits: Partial<FormLimits>;
   /** Where files are put; a fresh folder of the system's own place for such things unless given. */
   readonly folder?: () => Promise<string>;
   readonly begin?: () => void;
@@ -72,7 +73,8 @@ export async function readForm(request: IncomingMessage, reading: FormReading): 
 type Parts = Exclude<ReadForm, { type: 'form' }> | { readonly type: 'form'; readonly form: Form };
 
 async function readParts(request: IncomingMessage, reading: FormReading, folder: string): Promise<ReadForm> {
-  const { bytes, stallMilliseconds, startTimer, limits, begin } = reading;
+  const { bytes, stallMilliseconds, startTimer, begin } = reading;
+  const limits = { ...usualLimits, ...reading.limits };
   const parser = busboy({
     headers: request.headers,
     defParamCharset: 'utf8',
