@@ -177,7 +177,10 @@ function chatOn({ settings, format }: RoomParts, { warn }: Shared, text: TextSer
   return chatService({
     text,
     tags: format.adapter.adapter.tags,
-    tagsWithoutThinking: tagsWithoutThinking(format.adapter.adapter.tags, format.adapter.name),
+    tagsWithoutThinking: tagsWithoutThinking(format.adapter.adapter.tags, {
+      name: format.adapter.name,
+      template: format.templateText,
+    }),
     templateText: format.templateText,
     template: format.template,
     templateTools: format.templateTools,

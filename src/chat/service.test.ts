@@ -353,7 +353,7 @@ describe('a schema that no grammar can follow', () => {
 
 describe('a reply without thinking', () => {
   const { tags } = builtInAdapters.ChatML as ChatAdapter;
-  const silent = tagsWithoutThinking(tags, 'ChatML') as ChatTags;
+  const silent = tagsWithoutThinking(tags, { name: 'ChatML', template: '<think>' }) as ChatTags;
   const off: [string, Partial<ChatRequest>][] = [
     ['a variable of the template', { templateVariables: { enable_thinking: false } }],
     ['a level of effort', { reasoning: { effort: 'none', separate: true } }],

@@ -4,4 +4,4 @@ export const loosenedNote =
 
 /** Said of every way to ask for a reply without thinking. */
 export const silenceNote =
-  'No thinking: by the template, or by the adapter where its format has such a form; where it has none, named in x-parley-ignored.';
+  'No thinking: by the template, or by the adapter where the model thinks and its format has such a form; otherwise named in x-parley-ignored.';

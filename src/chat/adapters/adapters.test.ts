@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { type ChatAdapter, chatAdapter, fallbackAdapter, type Guess } from './adapter.ts';
+import { type ChatAdapter, type ChatTags, chatAdapter, fallbackAdapter, type Guess } from './adapter.ts';
 import { guessAdapter } from './guess.ts';
 import { guessList } from './guess-list.ts';
 import { chooseAdapter, heuristicFailedLine, loadAdapter, type ReadFile } from './load.ts';
@@ -108,6 +108,8 @@ test('a model without a template, or with an unknown one, is spoken to in the Al
 });
 
 describe('tags for a reply without thinking', () => {
+  const silent = (tags: ChatTags, name: string, template: string | undefined = '… <think> …') =>
+    tagsWithoutThinking(tags, { name, template });
   const tagsOf = (name: string) => (builtInAdapters[name] as ChatAdapter).tags;
   const guessed = (name: string) => (guessList.find((guess) => guess.name === name) as Guess).adapter.tags;
 
@@ -117,35 +119,46 @@ describe('tags for a reply without thinking', () => {
     ['MiniMax', ']~b]ai\n<think>\nWe can answer immediately.\n</think>\n\n'],
   ])('%s closes the thoughts of the turn that is to be written', (name, opening) => {
     const tags = tagsOf(name);
-    expect(tagsWithoutThinking(tags, name)).toEqual({ ...tags, assistantGen: opening });
+    expect(silent(tags, name)).toEqual({ ...tags, assistantGen: opening });
   });
 
   test('a format that was guessed is known by its name, and may change other tags as well', () => {
     const tags = guessed('GLM-4.7');
-    const silent = tagsWithoutThinking(tags, 'GLM-4.7');
-    expect(silent).toEqual({ ...tags, userEnd: '/nothink', assistantGen: '<|assistant|>\n</think>' });
+    expect(silent(tags, 'GLM-4.7')).toEqual({ ...tags, userEnd: '/nothink', assistantGen: '<|assistant|>\n</think>' });
   });
 
   test.each(['Llama-3', 'Alpaca', 'Mistral-Tekken', 'Command-R'])('%s has no such form', (name) => {
-    expect(tagsWithoutThinking(tagsOf(name), name)).toBeUndefined();
+    expect(silent(tagsOf(name), name)).toBeUndefined();
   });
 
   test.each(['ChatML-NoThink', 'GLM-4-NoThink', 'Seed-OSS-NoThink', 'OpenAI-Harmony'])('%s is one already', (name) => {
     const tags = tagsOf(name);
-    expect(tagsWithoutThinking(tags, name)).toBe(tags);
+    expect(silent(tags, name)).toBe(tags);
   });
+
+  test.each([undefined, '', '{{ messages }}<|im_start|>assistant'])(
+    'a model whose template is %j does not think, and would not know what closed thoughts are',
+    (template) => expect(silent(tagsOf('ChatML'), 'ChatML', template ?? '')).toBeUndefined(),
+  );
+
+  test.each(['</think>', '[THINK]', '<|channel|>analysis<|message|>'])(
+    'a template with %s speaks of thinking',
+    (tag) => {
+      expect(silent(tagsOf('ChatML'), 'ChatML', `x ${tag} y`)).toBeDefined();
+    },
+  );
 
   test('an adapter of a person counts by its tags', () => {
     const { tags } = chatAdapter({ ...tagsOf('ChatML') });
-    expect(tagsWithoutThinking(tags, 'my-adapter.json')?.assistantGen).toContain('</think>');
-    expect(tagsWithoutThinking({ ...tags, userStart: 'U: ' }, 'my-adapter.json')).toBeUndefined();
+    expect(silent(tags, 'my-adapter.json')?.assistantGen).toContain('</think>');
+    expect(silent({ ...tags, userStart: 'U: ' }, 'my-adapter.json')).toBeUndefined();
   });
 
   test('every format of the list without thinking is one of them', () => {
     for (const [index, { name, adapter }] of guessListWithoutThinking.entries()) {
       const { tags } = (guessList[index] as Guess).adapter;
       if (adapter.tags.assistantGen === tags.assistantGen) continue;
-      expect(tagsWithoutThinking(tags, name)?.assistantGen, name).toBe(adapter.tags.assistantGen);
+      expect(silent(tags, name)?.assistantGen, name).toBe(adapter.tags.assistantGen);
     }
   });
 });

@@ -30,19 +30,31 @@ export const guessListWithoutThinking: readonly Guess[] = guessList.map((guess) 
   return { ...guess, adapter: chatAdapter({ ...kept, ...change }) };
 });
 
+export interface KnownFormat {
+  /** The name of the format, where it was recognised. */
+  readonly name: string | undefined;
+  /** The model's own template: where it does not speak of thinking the model was never taught closed thoughts. */
+  readonly template: string | undefined;
+}
+
 /**
- * The tags for a reply without thinking, where the format knows a way. Only the turn that is to be written opens in
- * another way: earlier ones are as they were, so that what the cache holds of them stays good.
+ * The tags for a reply without thinking, where the model thinks and the format knows a way. Only the turn that is to be
+ * written opens in another way: earlier ones are as they were, so that what the cache holds of them stays good.
  */
-export function tagsWithoutThinking(tags: ChatTags, formatName: string | undefined): ChatTags | undefined {
+export function tagsWithoutThinking(tags: ChatTags, { name: formatName, template }: KnownFormat): ChatTags | undefined {
   if (closesThinking(tags.assistantGen)) return tags;
+  if (!speaksOfThinking(template ?? '')) return undefined;
   const named = guessList.find(({ name }) => name === formatName);
-  const change =
-    changes[
-      (named ?? guessList.find(({ adapter, name }) => changes[name] && sameTags(adapter.tags, tags)))?.name ?? ''
-    ];
+  const alike = guessList.find(({ adapter, name }) => changes[name] && sameTags(adapter.tags, tags));
+  const change = changes[(named ?? alike)?.name ?? ''];
   if (change === undefined) return undefined;
   return { ...tags, userEnd: change.userEnd ?? tags.userEnd, assistantGen: change.assistantStart ?? tags.assistantGen };
+}
+
+function speaksOfThinking(template: string): boolean {
+  return thinkingTags.some(({ start, ends }) =>
+    [start, ...ends.map(({ text }) => text)].some((tag) => template.includes(tag)),
+  );
 }
 
 function closesThinking(opening: string): boolean {
