@@ -9,6 +9,7 @@ import type { ModelsView } from '../core/models-view.ts';
 import { alwaysThere } from '../core/text-source.ts';
 import { readModelFile } from '../engines/llama/model-file.ts';
 import { noTextEngine } from '../engines/none.ts';
+import { systemTimer } from '../http/timers.ts';
 import type { Terminal } from '../observe/terminal.ts';
 import type { Room as MemoryRoom } from '../registry/eviction.ts';
 import type { Registry } from '../registry/registry.ts';
@@ -23,7 +24,7 @@ import {
 } from './admin-options.ts';
 import { displayName, modelPath } from './engine.ts';
 import { House, type Offer } from './house.ts';
-import { keptText, type TextKinds } from './kept-text.ts';
+import { keptText, type Patience, type TextKinds } from './kept-text.ts';
 import { type PreparedModel, prepareModel } from './prepared-model.ts';
 import type { Room } from './rooms.ts';
 
@@ -44,13 +45,17 @@ export function roomParts(model: PreparedModel, registry: Registry<TextKinds>): 
     name,
     settings,
     format,
-    source: keptText(registry, model),
+    source: keptText(registry, model, patienceOf(settings)),
     resting: {
       restAfter: (milliseconds) => registry.keepFor('text', name, milliseconds),
       expiresAt: () => entry()?.expiresAt ?? Number.POSITIVE_INFINITY,
       loaded: () => entry()?.resident ?? false,
     },
   };
+}
+
+function patienceOf({ routermode, reqtimeout }: Settings): Patience | undefined {
+  return routermode ? { seconds: reqtimeout, startTimer: systemTimer } : undefined;
 }
 
 /** A server whose model can be swapped (`--admin`), or that has several by name (`--routermode`). */
