@@ -13,18 +13,11 @@ import { systemTimer } from '../http/timers.ts';
 import type { Terminal } from '../observe/terminal.ts';
 import type { Room as MemoryRoom } from '../registry/eviction.ts';
 import type { Registry } from '../registry/registry.ts';
-import {
-  adminFiles,
-  adminTarget,
-  initialModel,
-  listedFile,
-  offeredNames,
-  optionName,
-  unloadModel,
-} from './admin-options.ts';
+import { adminFiles, adminTarget, initialModel, listedFile, optionName, unloadModel } from './admin-options.ts';
 import { displayName, modelPath } from './engine.ts';
 import { House, type Offer } from './house.ts';
 import { keptText, type Patience, type TextKinds } from './kept-text.ts';
+import { offeredNames } from './offered-names.ts';
 import { type PreparedModel, prepareModel } from './prepared-model.ts';
 import type { Room } from './rooms.ts';
 
