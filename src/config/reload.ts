@@ -25,6 +25,7 @@ const standing: readonly FlagKey[] = [
   'admindir',
   'adminunloadtimeout',
   'routermode',
+  'reqtimeout',
   'autoswapmode',
   'maxmodels',
   'allowedorigins',

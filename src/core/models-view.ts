@@ -1,9 +1,13 @@
+import type { TextModel } from './text-service.ts';
+
 /** A model that can be asked for by name, whether it is in memory or not. */
 export interface ListedModel {
   readonly name: string;
   readonly state: 'unloaded' | 'loading' | 'ready' | 'failed' | 'leaving';
   /** Its file, where it is known. */
   readonly path?: string | undefined;
+  /** What was seen of it when it was last in memory. */
+  readonly known?: TextModel | undefined;
   /** What it takes in memory, or is expected to. */
   readonly bytes?: number | undefined;
   /** Milliseconds since 1970 when it goes unless it is used; infinite for never. */

@@ -1,9 +1,10 @@
 import { AppError } from '../core/errors.ts';
+import { findExactly, findNamed } from '../core/model-names.ts';
 import type { ListedModel, ModelsView } from '../core/models-view.ts';
 import type { Call, Endpoint } from '../http/call.ts';
 import type { Registry } from '../registry/registry.ts';
 import type { TextKinds } from './kept-text.ts';
-import { namedModel, sameName } from './named-model.ts';
+import { namedModel } from './named-model.ts';
 import type { PreparedModel } from './prepared-model.ts';
 import type { Entered, Room } from './rooms.ts';
 
@@ -67,10 +68,19 @@ export class House {
     const entry = (name: string, path: string | undefined): ListedModel => {
       const found = listed.find((one) => one.name === name);
       const { state, bytes, expiresAt = Number.POSITIVE_INFINITY } = found ?? {};
-      return { name, state: state?.type ?? 'unloaded', path, bytes, expiresAt };
+      const prepared = this.#rooms.get(name)?.model;
+      const seen = prepared?.known();
+      return {
+        name,
+        state: state?.type ?? 'unloaded',
+        path: prepared?.file?.path ?? path,
+        known: seen?.type === 'ready' ? seen.model : undefined,
+        bytes,
+        expiresAt,
+      };
     };
     const { name, file } = this.#present.model;
-    const others = this.#known.filter(({ names }) => !names.some((one) => sameName(one, name)));
+    const others = this.#known.filter(({ names }) => names[0] !== name);
     const first = file ? [entry(name, file.path)] : [];
     return [...first, ...others.map(({ names, path }) => entry(names[0] ?? '', path))];
   }
@@ -117,13 +127,13 @@ export class House {
   }
 
   async #named(name: string): Promise<Occupied> {
-    const known = [...this.#rooms.values()].find(({ model }) => sameName(model.name, name));
+    const known = findExactly([...this.#rooms.values()], answersTo, name);
     if (known) return known;
     await this.look();
-    const offer = this.#known.find(({ names }) => names.some((one) => sameName(one, name)));
-    if (!offer) throw new AppError('model-not-found', { model: name });
-    const own = [...this.#rooms.values()].find(({ model }) => offer.names.some((one) => sameName(one, model.name)));
+    const offer = findNamed(this.#known, ({ names }) => names, name);
+    const own = offer ? this.#rooms.get(offer.names[0] ?? '') : findNamed([...this.#rooms.values()], answersTo, name);
     if (own) return own;
+    if (!offer) throw new AppError('model-not-found', { model: name });
     const model = await offer.prepare();
     // Somebody else may have asked for it meanwhile.
     const there = this.#rooms.get(model.name);
@@ -137,6 +147,12 @@ export class House {
     this.#rooms.set(model.name, occupied);
     return occupied;
   }
+}
+
+/** Its own name, and the one that the lists show in its place. */
+function answersTo({ model }: Occupied): readonly string[] {
+  const { hordemodelname } = model.settings;
+  return hordemodelname === '' ? [model.name] : [model.name, hordemodelname, `debug-${hordemodelname}`];
 }
 
 function enter(occupied: Occupied): Entered {

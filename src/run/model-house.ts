@@ -1,5 +1,6 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { freemem } from 'node:os';
+import { join } from 'node:path';
 import type { App, RoomParts } from '../app.ts';
 import type { Settings } from '../config/flags.ts';
 import { type Running, reloadSettings } from '../config/reload.ts';
@@ -8,13 +9,15 @@ import type { ModelsView } from '../core/models-view.ts';
 import { alwaysThere } from '../core/text-source.ts';
 import { readModelFile } from '../engines/llama/model-file.ts';
 import { noTextEngine } from '../engines/none.ts';
+import { systemTimer } from '../http/timers.ts';
 import type { Terminal } from '../observe/terminal.ts';
 import type { Room as MemoryRoom } from '../registry/eviction.ts';
 import type { Registry } from '../registry/registry.ts';
 import { adminFiles, adminTarget, initialModel, listedFile, optionName, unloadModel } from './admin-options.ts';
 import { displayName, modelPath } from './engine.ts';
 import { House, type Offer } from './house.ts';
-import { keptText, type TextKinds } from './kept-text.ts';
+import { keptText, type Patience, type TextKinds } from './kept-text.ts';
+import { offeredNames } from './offered-names.ts';
 import { type PreparedModel, prepareModel } from './prepared-model.ts';
 import type { Room } from './rooms.ts';
 
@@ -35,13 +38,17 @@ export function roomParts(model: PreparedModel, registry: Registry<TextKinds>): 
     name,
     settings,
     format,
-    source: keptText(registry, model),
+    source: keptText(registry, model, patienceOf(settings)),
     resting: {
       restAfter: (milliseconds) => registry.keepFor('text', name, milliseconds),
       expiresAt: () => entry()?.expiresAt ?? Number.POSITIVE_INFINITY,
       loaded: () => entry()?.resident ?? false,
     },
   };
+}
+
+function patienceOf({ routermode, reqtimeout }: Settings): Patience | undefined {
+  return routermode ? { seconds: reqtimeout, startTimer: systemTimer } : undefined;
 }
 
 /** A server whose model can be swapped (`--admin`), or that has several by name (`--routermode`). */
@@ -56,7 +63,7 @@ export function createHouse({
   const folder = settings.admindir || '.';
   const say = (line: string) => terminal.line(line);
 
-  async function prepared(option: string, base: string | undefined): Promise<PreparedModel> {
+  async function prepared(option: string, base: string | undefined, name?: string): Promise<PreparedModel> {
     const target = await adminTarget(folder, option);
     if (!target) throw new AppError('model-not-found', { model: option });
     if (target.type === 'initial') return first;
@@ -69,15 +76,15 @@ export function createHouse({
       const reason = loaded.problems.map(({ sentence }) => sentence).join(' ');
       throw new AppError('model-load-failed', { model: option, reason });
     }
-    return prepareOption(option, loaded, terminal);
+    return prepareOption(option, loaded, terminal, name);
   }
 
   async function offers(): Promise<readonly Offer[]> {
     const files = await adminFiles(folder);
-    return files.map((file) => ({
-      names: [optionName(file), file],
-      path: undefined,
-      prepare: () => prepared(file, undefined),
+    return offeredNames(files).map(({ file, names }) => ({
+      names,
+      path: /\.gguf$/i.test(file) ? join(folder, file) : undefined,
+      prepare: () => prepared(file, undefined, names[0]),
     }));
   }
 
@@ -141,10 +148,11 @@ async function prepareOption(
   option: string,
   { settings, given }: { readonly settings: Settings; readonly given: Running['given'] },
   terminal: Terminal,
+  offered: string | undefined,
 ): Promise<PreparedModel> {
   const path = modelPath(settings);
   if (path === undefined) return prepareModel({ name: option, settings, given, file: undefined }, terminal);
-  const name = /\.gguf$/i.test(option) ? displayName(path) : optionName(option);
+  const name = offered ?? (/\.gguf$/i.test(option) ? displayName(path) : optionName(option));
   try {
     return await prepareModel({ name, settings, given, file: await readModelFile(path) }, terminal);
   } catch (error) {

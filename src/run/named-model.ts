@@ -1,6 +1,8 @@
 import { isBlankBody, jsonObject } from '../http/body.ts';
 import type { Call } from '../http/call.ts';
 
+export { sameName } from '../core/model-names.ts';
+
 /** The model that a request names, in whatever dialect; nothing where it names none, or is no request of that kind. */
 export async function namedModel({ method, body, signal }: Call): Promise<string | undefined> {
   if (method !== 'POST' || isBlankBody(body)) return undefined;
@@ -12,17 +14,4 @@ export async function namedModel({ method, body, signal }: Call): Promise<string
     // What is wrong with it is said by whoever reads it.
     return undefined;
   }
-}
-
-/** Names of models are compared without regard to case, ending and the tag that means no tag. */
-export function sameName(left: string, right: string): boolean {
-  return plain(left) === plain(right);
-}
-
-function plain(name: string): string {
-  return name
-    .toLowerCase()
-    .replace(/:latest$/, '')
-    .replace(/\.(gguf|kcpps|kcppt)$/, '')
-    .replace(/^koboldcpp\//, '');
 }

@@ -40,7 +40,9 @@ export async function prepareModel(wanted: Wanted, terminal: Terminal): Promise<
   const format = await loadChatFormat(settings, file?.chatTemplate, (text) => terminal.line(text));
   const observer = consoleObserver(wanted, format, terminal);
   let known: TextState | undefined;
-  const make = (proven: boolean) => createTextEngine(settings, given, file, { observer, proven });
+  // Where models are asked for by name, a reply names the one that answered as it was asked for.
+  const shown = settings.routermode ? name : undefined;
+  const make = (proven: boolean) => createTextEngine(settings, given, file, { observer, proven, name: shown });
   const planned = make(false);
   return {
     ...wanted,
