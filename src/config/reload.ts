@@ -72,7 +72,7 @@ export function reloadSettings(
     // An empty value of a later file says nothing: it does not undo what an earlier one said.
     for (const [key, value] of parsed.values) if (inUse(key, value)) layer.set(key, value);
   }
-  if (target.type === 'model') layer.set('model', [target.path]);
+  if (target.type === 'model') layer.set('model', [target.path]).delete('nomodel');
   if (target.type === 'unload') layer.set('nomodel', true);
   for (const key of standing) {
     if (initial.given.has(key) || inUse(key, initial.settings[key])) layer.set(key, initial.settings[key]);

@@ -14,15 +14,23 @@ export async function namedModel({ method, body, signal }: Call): Promise<string
   }
 }
 
-/** Names of models are compared without regard to case, ending and the tag that means no tag. */
-export function sameName(left: string, right: string): boolean {
+/** Names of models are compared without regard to case and the tag that means no tag. */
+export function equalName(left: string, right: string): boolean {
   return plain(left) === plain(right);
+}
+
+/** The same, and without regard to the ending of a file. */
+export function sameName(left: string, right: string): boolean {
+  return withoutEnding(left) === withoutEnding(right);
+}
+
+function withoutEnding(name: string): string {
+  return plain(name).replace(/\.(gguf|kcpps|kcppt)$/, '');
 }
 
 function plain(name: string): string {
   return name
     .toLowerCase()
     .replace(/:latest$/, '')
-    .replace(/\.(gguf|kcpps|kcppt)$/, '')
     .replace(/^koboldcpp\//, '');
 }
