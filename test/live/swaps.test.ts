@@ -98,7 +98,7 @@ describe('--routermode with room for one model', () => {
     },
     'Ollama generate': async (model = '') => {
       const options = { num_predict: 4 };
-      return (await ollamaClient(live.base).generate({ model, prompt: 'Once', options })).response;
+      return (await ollamaClient(live.base).generate({ model, prompt: 'Once', options })).response ?? '';
     },
     'the native API': async (model) => {
       const named = model === undefined ? {} : { model };
