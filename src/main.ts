@@ -137,7 +137,7 @@ async function run(
     terminal,
     quiet,
     several: settings.parallelrequests > 1,
-    contextSize: () => source.contextSize(),
+    contextSize: () => (house ? roomParts(house.present, registry).source : source).contextSize(),
     now: () => new Date(),
   });
   const later = (milliseconds: number, action: () => void) => void setTimeout(action, milliseconds).unref();

@@ -1,4 +1,5 @@
 import { readConfigFile } from './config-file.ts';
+import type { FlagValue } from './flag.ts';
 import { type FlagKey, inUse, type Layer, type Settings } from './flags.ts';
 import { type Loaded, laterNotes, type Sources, settled, usedKeys } from './load.ts';
 import { missing, type Problem } from './problem.ts';
@@ -71,9 +72,9 @@ export function reloadSettings(
     problems.push(...parsed.problems);
     notes.push(...parsed.notes);
     // An empty value of a later file says nothing: it does not undo what an earlier one said.
-    for (const [key, value] of parsed.values) if (inUse(key, value)) layer.set(key, value);
+    for (const [key, value] of parsed.values) if (!isEmpty(value)) layer.set(key, value);
   }
-  if (target.type === 'model') layer.set('model', [target.path]);
+  if (target.type === 'model') layer.set('model', [target.path]).delete('nomodel');
   if (target.type === 'unload') layer.set('nomodel', true);
   for (const key of standing) {
     if (initial.given.has(key) || inUse(key, initial.settings[key])) layer.set(key, initial.settings[key]);
@@ -81,6 +82,11 @@ export function reloadSettings(
   }
   const given = new Set(usedKeys(layer));
   return settled({ layer, given, notes: [...notes, ...laterNotes(layer)], problems }, sources);
+}
+
+function isEmpty(value: FlagValue): boolean {
+  if (value === null || value === '') return true;
+  return typeof value === 'object' && Object.keys(value).length === 0;
 }
 
 function read(path: string, allowOnready: boolean, { readFile }: Pick<Sources, 'readFile'>) {

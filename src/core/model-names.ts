@@ -8,7 +8,12 @@ export function modelId(name: string): string {
   return `koboldcpp/${plainName(name)}`;
 }
 
-/** Names of models are compared without regard to case, ending and the tag that means no tag. */
+/** Names of models are compared without regard to case and the tag that means no tag. */
+export function equalName(left: string, right: string): boolean {
+  return bare(left) === bare(right);
+}
+
+/** The same, and without regard to the ending of a file. */
 export function sameName(left: string, right: string): boolean {
   return withoutEnding(left) === withoutEnding(right);
 }
@@ -29,7 +34,7 @@ export function findExactly<Value>(
   namesOf: (value: Value) => readonly string[],
   asked: string,
 ): Value | undefined {
-  return values.find((one) => namesOf(one).some((name) => bare(name) === bare(asked)));
+  return values.find((one) => namesOf(one).some((name) => equalName(name, asked)));
 }
 
 function withoutEnding(name: string): string {

@@ -1,136 +1,93 @@
 import { describe, expect, test } from 'vitest';
 import type { TextState } from '../core/text-service.ts';
-import { fakeEngine } from '../engines/fake/engine.ts';
-import { handTimer } from '../http/testing/world.ts';
-import type { LifeState } from '../registry/life.ts';
+import type { LifeState, Recipe } from '../registry/life.ts';
 import { Registry } from '../registry/registry.ts';
+import { quiet } from '../registry/testing/house.ts';
 import { keptText, type TextKinds } from './kept-text.ts';
-import { TextLife } from './text-life.ts';
+import type { PreparedModel } from './prepared-model.ts';
+import type { TextLife } from './text-life.ts';
 
-const loading: TextState = { type: 'loading', name: 'mini', progress: 0.5 };
+const ready = { type: 'ready', model: { name: 'm', contextSize: 700 } } as TextState;
 
-/** A model that comes when the test says so. */
-function world({ seconds }: { seconds?: number } = {}) {
-  const engine = fakeEngine({ script: () => ({ pieces: [] }), pace: (next) => next(), contextSize: 512 });
-  const ready = engine.state();
-  engine.become(loading);
+/** One model that is kept, ready as soon as it is asked for unless it is said to fail. */
+function world(broken?: string) {
   let known: TextState | undefined;
-  const timer = { restart: () => undefined, cancel: () => undefined };
-  const registry = new Registry<TextKinds>(
-    {
-      recipes: [
-        {
-          name: 'mini',
-          kind: 'text',
-          need: async () => 1,
-          make: () =>
-            new TextLife(engine, (state) => {
-              known = state;
-            }),
-        },
-      ],
-      usual: { text: 'mini' },
+  const engine = { state: () => ready, contextSize: () => 650 };
+  const life = {
+    engine,
+    start: () => undefined,
+    stop: async () => undefined,
+    settled: async () => {
+      known = ready;
     },
+    state: (): LifeState => (broken === undefined ? { type: 'ready' } : { type: 'failed', reason: broken }),
+  } as unknown as TextLife;
+  const recipe: Recipe<'text', TextLife> = { name: 'm', kind: 'text', need: async () => 1, make: () => life };
+  const registry = new Registry<TextKinds>(
+    { recipes: [recipe], usual: {} },
     {
-      room: () => ({ bytes: 10, count: 10 }),
-      startTimer: () => timer,
+      room: () => ({ bytes: 10, count: 1 }),
+      startTimer: () => ({ cancel: () => undefined }),
       now: () => 0,
       usualKeepMs: () => Number.POSITIVE_INFINITY,
     },
   );
-  const time = handTimer();
-  const source = keptText(
-    registry,
-    { name: 'mini', contextSize: () => 2048, known: () => known },
-    seconds === undefined ? undefined : { seconds, startTimer: time.startTimer },
-  );
-  const state = (): LifeState['type'] | undefined => registry.state('text', 'mini')?.type as LifeState['type'];
-  return { source, engine, ready, registry, time, state };
+  const model = { name: 'm', contextSize: () => 600, known: () => known } as unknown as PreparedModel;
+  return { registry, engine, source: keptText(registry, model) };
 }
 
-const later = () => new Promise((resolve) => setImmediate(resolve));
-
-describe('a model that was never loaded', () => {
-  test('sleeps until somebody asks for it, and has the context that its file promises', () => {
+describe('a model that was never there', () => {
+  test('is on its way as far as anybody can tell, with the context that its file lets expect', () => {
     const { source } = world();
-    expect(source.state()).toEqual({ type: 'loading', name: 'mini', progress: 0, asleep: true });
-    expect(source.contextSize()).toBe(2048);
-    expect(source.peek()).toBeUndefined();
+    expect(source.state()).toEqual({ type: 'loading', name: 'm', progress: 0, asleep: true });
+    expect([source.peek(), source.contextSize()]).toEqual([undefined, 600]);
   });
 
-  test('is loaded for the first who uses it, and no longer sleeps meanwhile', async () => {
-    const { source, engine, ready } = world();
-    const use = source.use();
-    await later();
-    expect(source.state()).toEqual(loading);
-    engine.become(ready);
-    const { release } = await use;
-    expect(source.state()).toEqual(ready);
-    release();
-  });
-
-  test('looks as ready as before once it was there and is let go', async () => {
-    const { source, engine, ready, registry } = world();
-    engine.become(ready);
-    (await source.use()).release();
-    await registry.unload('text', 'mini');
-    expect(source.peek()).toBeUndefined();
-    expect(source.state()).toEqual(ready);
+  test('is not loaded by a look', async () => {
+    const { source, registry } = world();
+    source.state();
+    source.peek();
+    source.contextSize();
+    await quiet();
+    expect(registry.state('text', 'm')).toEqual({ type: 'unloaded' });
   });
 });
 
-describe('whoever waits for a model', () => {
-  test('is told after the time of --reqtimeout that it did not come, in words that name both', async () => {
-    const { source, time } = world({ seconds: 7 });
-    const use = source.use();
-    const refused = expect(use).rejects.toMatchObject({
-      code: 'model-late',
-      status: 504,
-      message: 'mini was not loaded within 7 s (--reqtimeout). Please try again later.',
-    });
-    await later();
-    time.pass(7000);
-    await refused;
-  });
+test('whoever uses it has its engine, which stays until the last one releases it', async () => {
+  const { source, registry, engine } = world();
+  const [first, second] = await Promise.all([source.use(), source.use()]);
+  expect([first.engine === engine, second.engine === engine, source.peek() === engine]).toEqual([true, true, true]);
+  expect([source.state(), source.contextSize()]).toEqual([ready, 650]);
+  const gone = registry.unload('text', 'm');
+  first.release();
+  await quiet();
+  expect(source.peek()).toBe(engine);
+  second.release();
+  await gone;
+  expect(source.peek()).toBeUndefined();
+});
 
-  test('does not end the load: who comes later finds it', async () => {
-    const { source, engine, ready, time, state } = world({ seconds: 7 });
-    const refused = expect(source.use()).rejects.toMatchObject({ code: 'model-late' });
-    await later();
-    time.pass(7000);
-    await refused;
-    expect(state()).toBe('loading');
-    engine.become(ready);
-    const { release } = await source.use();
-    release();
-  });
+test('one that was let go is as ready as before, with the context that it had', async () => {
+  const { source, registry } = world();
+  (await source.use()).release();
+  await registry.unload('text', 'm');
+  expect([source.peek(), source.state(), source.contextSize()]).toEqual([undefined, ready, 700]);
+});
 
-  test('is not refused when it came in time, however long it is used', async () => {
-    const { source, engine, ready, time } = world({ seconds: 7 });
-    const use = source.use();
-    await later();
-    engine.become(ready);
-    const { release } = await use;
-    expect(time.waiting()).toEqual([]);
-    release();
-  });
+test('one that cannot be loaded is said with its reason, to who wants it and who looks', async () => {
+  const { source } = world('too large');
+  await expect(source.use()).rejects.toMatchObject({ code: 'model-load-failed', details: { reason: 'too large' } });
+  expect(source.state()).toEqual({ type: 'failed', name: 'm', reason: 'too large' });
+});
 
-  test('who goes away first is not told that it is late', async () => {
-    const { source } = world({ seconds: 7 });
-    const client = new AbortController();
-    const use = source.use(client.signal);
-    const gone = expect(use).rejects.toThrow('gone');
-    await later();
-    client.abort(new Error('gone'));
-    await gone;
-  });
+test('one that cannot be had any more is refused by name', async () => {
+  const { source, registry } = world();
+  await registry.remove('text', 'm');
+  await expect(source.use()).rejects.toMatchObject({ code: 'model-not-found', details: { model: 'm' } });
+});
 
-  test('waits as long as it takes where no time is set', async () => {
-    const { source, engine, ready, time } = world();
-    const use = source.use();
-    await later();
-    expect(time.waiting()).toEqual([]);
-    engine.become(ready);
-    (await use).release();
-  });
+test('who has gone already does not begin to wait', async () => {
+  const { source, registry } = world();
+  await expect(source.use(AbortSignal.abort(new Error('gone')))).rejects.toThrow('gone');
+  expect(registry.state('text', 'm')).toEqual({ type: 'unloaded' });
 });

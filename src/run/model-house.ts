@@ -13,11 +13,10 @@ import { systemTimer } from '../http/timers.ts';
 import type { Terminal } from '../observe/terminal.ts';
 import type { Room as MemoryRoom } from '../registry/eviction.ts';
 import type { Registry } from '../registry/registry.ts';
-import { adminFiles, adminTarget, initialModel, listedFile, optionName, unloadModel } from './admin-options.ts';
-import { displayName, modelPath } from './engine.ts';
+import { adminFiles, adminTarget, initialModel, listedFile, optionNames, unloadModel } from './admin-options.ts';
+import { modelPath } from './engine.ts';
 import { House, type Offer } from './house.ts';
 import { keptText, type Patience, type TextKinds } from './kept-text.ts';
-import { offeredNames } from './offered-names.ts';
 import { type PreparedModel, prepareModel } from './prepared-model.ts';
 import type { Room } from './rooms.ts';
 
@@ -63,7 +62,7 @@ export function createHouse({
   const folder = settings.admindir || '.';
   const say = (line: string) => terminal.line(line);
 
-  async function prepared(option: string, base: string | undefined, name?: string): Promise<PreparedModel> {
+  async function prepared(option: string, base: string | undefined): Promise<PreparedModel> {
     const target = await adminTarget(folder, option);
     if (!target) throw new AppError('model-not-found', { model: option });
     if (target.type === 'initial') return first;
@@ -76,15 +75,17 @@ export function createHouse({
       const reason = loaded.problems.map(({ sentence }) => sentence).join(' ');
       throw new AppError('model-load-failed', { model: option, reason });
     }
-    return prepareOption(option, loaded, terminal, name);
+    const name = optionNames(await adminFiles(folder)).get(option) ?? option;
+    return prepareOption(name, loaded, terminal);
   }
 
   async function offers(): Promise<readonly Offer[]> {
     const files = await adminFiles(folder);
-    return offeredNames(files).map(({ file, names }) => ({
-      names,
+    const names = optionNames(files);
+    return files.map((file) => ({
+      names: [names.get(file) ?? file, file],
       path: /\.gguf$/i.test(file) ? join(folder, file) : undefined,
-      prepare: () => prepared(file, undefined, names[0]),
+      prepare: () => prepared(file, undefined),
     }));
   }
 
@@ -95,11 +96,20 @@ export function createHouse({
       const model = await prepared(option, path);
       say(`Switching to ${option} as soon as all that was asked of ${house.present.name} is answered.`);
       // The answer goes out first.
-      setImmediate(() => void house.swapTo(model).then(() => say(`Serving ${house.present.name} now.`)));
+      setImmediate(() => void swap(option, model));
       return true;
     } catch (error) {
       say(`${option} is not switched to: ${(error as Error).message}`);
       return false;
+    }
+  }
+
+  async function swap(option: string, model: PreparedModel): Promise<void> {
+    try {
+      await house.swapTo(model);
+      say(house.present.file ? `Serving ${house.present.name} now.` : 'Serving no model now.');
+    } catch (error) {
+      say(`${option} is not switched to: ${(error as Error).message}`);
     }
   }
 
@@ -145,14 +155,12 @@ function lazily(app: () => App): Room {
 }
 
 async function prepareOption(
-  option: string,
+  name: string,
   { settings, given }: { readonly settings: Settings; readonly given: Running['given'] },
   terminal: Terminal,
-  offered: string | undefined,
 ): Promise<PreparedModel> {
   const path = modelPath(settings);
-  if (path === undefined) return prepareModel({ name: option, settings, given, file: undefined }, terminal);
-  const name = offered ?? (/\.gguf$/i.test(option) ? displayName(path) : optionName(option));
+  if (path === undefined) return prepareModel({ name, settings, given, file: undefined }, terminal);
   try {
     return await prepareModel({ name, settings, given, file: await readModelFile(path) }, terminal);
   } catch (error) {
