@@ -1,5 +1,5 @@
 import type { LoadOptions } from '../src/engines/llama/load-options.ts';
-import { type Loaded, loadModel } from '../src/engines/llama/worker/model.ts';
+import { type Loaded, loadModel } from '../src/engines/llama/worker/load/model.ts';
 import { openLlama } from './llama-library.ts';
 
 /**

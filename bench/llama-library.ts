@@ -1,7 +1,7 @@
 import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import koffi from 'koffi';
-import type { Pointer } from '../src/engines/llama/worker/structs.ts';
+import type { Pointer } from '../src/engines/llama/worker/native/structs.ts';
 
 /** The few calls of the library that only the benches need. */
 export function openLlama(folder: string) {

@@ -2,6 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { createApp } from './app.ts';
 import { settingsFrom } from './config/flags.ts';
+import { alwaysThere } from './core/text-source.ts';
 import { fakeEngine } from './engines/fake/engine.ts';
 import { ask, serve, type World } from './http/testing/world.ts';
 import { answerFault } from './protocols/testing/answer-fault.ts';
@@ -17,7 +18,7 @@ async function world(): Promise<World> {
   });
   const { endpoints } = createApp({
     settings,
-    engine,
+    source: alwaysThere(engine),
     format: await loadChatFormat(settings, undefined, () => undefined),
     product: { name: 'parley', version: '0.0.0' },
     observer: {},

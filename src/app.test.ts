@@ -4,6 +4,7 @@ import { chooseAdapter, loadAdapter } from './chat/adapters/load.ts';
 import { defaultSettings, type Settings } from './config/flags.ts';
 import { asAppError } from './core/errors.ts';
 import type { TextState } from './core/text-service.ts';
+import { alwaysThere } from './core/text-source.ts';
 import { fakeEngine } from './engines/fake/engine.ts';
 import { noTextEngine } from './engines/none.ts';
 import type { Call, Endpoint, Reply } from './http/call.ts';
@@ -17,7 +18,7 @@ async function appOf(state: TextState, own: Partial<Settings> = {}): Promise<App
   const adapter = chooseAdapter(await loadAdapter('ChatML', async () => undefined), undefined);
   return createApp({
     settings: { ...defaultSettings, ...own },
-    engine: state.type === 'none' ? noTextEngine(4096) : engine,
+    source: alwaysThere(state.type === 'none' ? noTextEngine(4096) : engine),
     format: { adapter, templateText: undefined, template: async () => undefined, templateTools: false },
     product: { name: 'Parley', version: '1.2.3' },
     observer: {},

@@ -9,9 +9,10 @@ import type { Settings } from './config/flags.ts';
 import { applyDefaults, requestDefaults, textDefaults } from './config/gen-defaults.ts';
 import { emptyCacheReport } from './core/cache-report.ts';
 import { AppError } from './core/errors.ts';
+import type { ModelsView } from './core/models-view.ts';
 import type { Refused } from './core/refused.ts';
-import type { TextEngine } from './core/text-engine.ts';
 import type { TextService } from './core/text-service.ts';
+import type { TextSource } from './core/text-source.ts';
 import { fidelityByPage } from './fidelity.ts';
 import { readGguf } from './gguf/read.ts';
 import { schemaToGrammar } from './grammar/convert.ts';
@@ -38,19 +39,31 @@ import { openaiEndpoints } from './protocols/openai/routes.ts';
 import { pagesEndpoints } from './protocols/pages/routes.ts';
 import { responsesEndpoints } from './protocols/responses/routes.ts';
 import type { ChatFormat } from './run/chat-format.ts';
+import { dispatched, type Room, type RoomChooser } from './run/rooms.ts';
 import { type BatchingSettings, sharingOf } from './scheduler/batching.ts';
+import { Desk } from './scheduler/desk.ts';
 import { together } from './scheduler/observers.ts';
 import { Queue } from './scheduler/queue.ts';
 import { queuePlaces } from './scheduler/queue-size.ts';
 import { type TextObserver, textService } from './scheduler/text.ts';
 import { ResponseStore } from './store/responses.ts';
 
-export interface AppParts {
+/** What depends on the model that is served: everything else is shared by all of them. */
+export interface RoomParts {
+  /** By which it is asked for and its lane is known; empty for the only one. */
+  readonly name?: string;
   readonly settings: Settings;
-  readonly engine: TextEngine;
-  /** How long the model stays in memory after its last use, where the engine can let go of it. */
+  readonly source: TextSource;
+  /** How long the model stays in memory after its last use, where the source can let go of it. */
   readonly resting?: Resting;
   readonly format: ChatFormat;
+}
+
+export interface AppParts extends RoomParts {
+  /** Who answers a call, where there are several models or one may be swapped; the first room unless told otherwise. */
+  readonly choose?: RoomChooser;
+  /** What can be loaded and swapped, where that is possible. */
+  readonly models?: ModelsView;
   readonly product: { readonly name: string; readonly version: string };
   readonly observer: TextObserver;
   readonly warn: (text: string) => void;
@@ -66,33 +79,64 @@ export interface Resting {
   loaded(): boolean;
 }
 
-export interface App {
-  readonly text: TextService;
-  readonly chat: ChatService;
-  readonly endpoints: readonly Endpoint[];
+export interface App extends Room {
   readonly server: HttpServer;
+  /** Those of the first room alone, where calls may be answered by others too. */
+  readonly ownEndpoints: readonly Endpoint[];
+  /** Another model's room at the same desk. */
+  readonly open: (parts: RoomParts) => Room;
 }
 
 /** Puts the parts together. Nothing else in the program knows more than its own part and the types between them. */
 export function createApp(parts: AppParts): App {
-  const { settings, engine } = parts;
+  const { settings } = parts;
   const places = queuePlaces({
     multiuser: settings.multiuser,
     parallelRequests: settings.parallelrequests,
     otherModels: false,
   });
-  const watch = watchers(parts, () => text);
-  const text: TextService = textService({
-    engine,
-    queue: new Queue({ capacity: Math.max(1, settings.parallelrequests), places: () => places }),
+  const capacities = new Map<string, number>();
+  const queue = new Queue({ capacity: (lane) => capacities.get(lane) ?? 1, places: () => places });
+  const shared: Shared = {
+    ...parts,
+    desk: new Desk(queue, () => performance.now()),
+    watch: watchers(parts, () => first.text),
+    store: new ResponseStore(),
+    capacities,
+  };
+  const first = openRoom(parts, shared);
+  const endpoints = parts.choose ? dispatched(first, parts.choose) : first.endpoints;
+  return {
+    ...first,
+    endpoints,
+    ownEndpoints: first.endpoints,
+    server: httpServer(parts, endpoints),
+    open: (room) => openRoom(room, shared),
+  };
+}
+
+/** What all rooms share. */
+interface Shared extends Omit<AppParts, keyof RoomParts> {
+  readonly desk: Desk;
+  readonly watch: Watchers;
+  readonly store: ResponseStore;
+  readonly capacities: Map<string, number>;
+}
+
+function openRoom(room: RoomParts, shared: Shared): Room {
+  const { name = '', settings, source } = room;
+  const { desk, watch, observer, capacities } = shared;
+  capacities.set(name, Math.max(1, settings.parallelrequests));
+  const text = textService({
+    source,
+    desk,
+    lane: name,
     sharing: (traits) => sharingOf(traits, batchingSettings(settings)),
-    now: () => performance.now(),
     randomSeed: () => randomInt(1, 1_000_000),
-    observer: together([parts.observer, watch.metrics, watch.slots]),
+    observer: together([observer, watch.metrics, watch.slots]),
   });
-  const chat = chatOn(parts, text);
-  const endpoints = allEndpoints(parts, text, chat, watch);
-  return { text, chat, endpoints, server: httpServer(parts, endpoints) };
+  const chat = chatOn(room, shared, text);
+  return { name, text, chat, endpoints: allEndpoints(room, shared, text, chat) };
 }
 
 interface Watchers {
@@ -101,11 +145,11 @@ interface Watchers {
   readonly startedAt: number;
 }
 
-function watchers({ settings, engine, product }: AppParts, text: () => TextService): Watchers {
+function watchers({ settings, source, product }: AppParts, text: () => TextService): Watchers {
   const startedAt = Date.now();
   const metrics = createMetrics({
     performance: () => text().performance(),
-    state: () => engine.state(),
+    state: () => source.state(),
     startedAt,
     version: product.version,
   });
@@ -129,7 +173,7 @@ function batchingSettings(settings: Settings): BatchingSettings {
   };
 }
 
-function chatOn({ settings, format, warn }: AppParts, text: TextService): ChatService {
+function chatOn({ settings, format }: RoomParts, { warn }: Shared, text: TextService): ChatService {
   return chatService({
     text,
     tags: format.adapter.adapter.tags,
@@ -148,10 +192,10 @@ function chatOn({ settings, format, warn }: AppParts, text: TextService): ChatSe
 }
 
 function allEndpoints(
-  { settings, engine, format, product, resting, shutdown, warn }: AppParts,
+  { settings, source, format, resting }: RoomParts,
+  { product, shutdown, warn, watch, store, models }: Shared,
   text: TextService,
   chat: ChatService,
-  watch: Watchers,
 ): Endpoint[] {
   const defaults = requestDefaults(settings);
   const ownDefaults = textDefaults(defaults);
@@ -177,6 +221,7 @@ function allEndpoints(
     applyDefaults: (body) => applyDefaults(body, ownDefaults, settings.gendefaultsoverwrite),
     overflow: settings.contextoverflow,
     modelName: name,
+    models,
     now: () => Date.now(),
     newId: randomId,
     startTimer: systemTimer,
@@ -203,6 +248,7 @@ function allEndpoints(
         guidance: settings.enableguidance,
         jinja: settings.jinja,
         admin: adminLevel(admin),
+        router: models?.byName ?? false,
       }),
       counters: () => ({ images: 0, speech: 0, transcriptions: 0 }),
       advertised: { maxLength: settings.hordegenlen, maxContext: settings.hordemaxctx },
@@ -211,7 +257,7 @@ function allEndpoints(
       ...(settings.singleinstance ? { shutdown } : {}),
     }),
     ...openaiEndpoints({ ...dialect, replacePlaceholders: instruct }),
-    ...responsesEndpoints({ ...dialect, store: new ResponseStore() }),
+    ...responsesEndpoints({ ...dialect, store }),
     ...messagesEndpoints(dialect),
     ...ollamaEndpoints({
       ...dialect,
@@ -228,9 +274,10 @@ function allEndpoints(
       loras: (settings.lora ?? []).map((path) => ({ path, scale: settings.loramult })),
       readChat: async (body) => (await decodeChat(body, dialect)).request,
       chatTemplate: format.templateText,
+      router: models?.byName ?? false,
     }),
-    cacheEndpoint(async () => (await engine.cacheReport?.()) ?? emptyCacheReport),
-    ...adminEndpoints({ access: admin, states: () => engine.states, text }),
+    cacheEndpoint(async () => (await source.peek()?.cacheReport?.()) ?? emptyCacheReport),
+    ...adminEndpoints({ access: admin, states: () => source.peek()?.states, text, swap: models?.swap }),
     fidelityEndpoint(Object.values(fidelityByPage).flat()),
     ...pagesEndpoints({ product, endpoints: () => endpoints }).map((endpoint) =>
       endpoint.path === '/' ? answeringProbes(endpoint) : endpoint,

@@ -1,31 +1,31 @@
 #!/usr/bin/env node
 import { appendFileSync, existsSync, readFileSync, writeFileSync } from 'node:fs';
-import { constants, setPriority } from 'node:os';
+import { constants, homedir, setPriority } from 'node:os';
 import { resolve } from 'node:path';
-import { createApp } from './app.ts';
+import { type App, createApp } from './app.ts';
 import { writeConfigFile } from './config/config-file.ts';
 import { readDiskCache } from './config/disk-cache.ts';
 import type { FlagKey, Settings } from './config/flags.ts';
 import { helpText } from './config/help.ts';
 import { loadSettings } from './config/load.ts';
-import { lossLine } from './engines/host/engine-state.ts';
+import type { TextSource } from './core/text-source.ts';
 import { tryFolder } from './engines/llama/cache-folder.ts';
-import type { LlamaObserver } from './engines/llama/host.ts';
 import type { ModelFile } from './engines/llama/model-file.ts';
 import { readModelFile } from './engines/llama/model-file.ts';
-import { RestingEngine } from './engines/resting.ts';
 import { systemTimer } from './http/timers.ts';
 import { welcome } from './observe/banner.ts';
-import { contextFact } from './observe/context-fact.ts';
-import { LoadLog } from './observe/load-log.ts';
 import { printable } from './observe/printable.ts';
 import { RefusalLog } from './observe/refusal-log.ts';
 import { Repeats } from './observe/repeats.ts';
 import { RequestLog } from './observe/request-log.ts';
 import { streamOutput } from './observe/stream-output.ts';
 import { Terminal } from './observe/terminal.ts';
-import { loadChatFormat } from './run/chat-format.ts';
-import { createTextEngine, displayName, modelPath } from './run/engine.ts';
+import type { LeaveReason } from './registry/life.ts';
+import { Registry, type RegistryObserver } from './registry/registry.ts';
+import { displayName, modelPath, type TextEngineProcess } from './run/engine.ts';
+import type { TextKinds } from './run/kept-text.ts';
+import { createHouse, memoryRoom, roomParts } from './run/model-house.ts';
+import { prepareModel } from './run/prepared-model.ts';
 import { ReachedOutput } from './run/reached-output.ts';
 import { serve } from './run/serve.ts';
 import { launcherVariable, Stops } from './run/stops.ts';
@@ -37,8 +37,6 @@ const stops = new Stops(process, (code) => process.exit(code));
 // It is for this process alone, and not for those that it starts.
 delete process.env[launcherVariable];
 
-const adviceForLosses =
-  'If this goes on: --debugmode shows what llama.cpp says; a smaller --contextsize or fewer --gpulayers need less memory; --cpubuild names another build.';
 const product = { name: 'Parley', version: packageVersion() };
 
 await main(process.argv.slice(2)).catch((error: unknown) => {
@@ -47,6 +45,10 @@ await main(process.argv.slice(2)).catch((error: unknown) => {
 });
 
 async function main(words: readonly string[]): Promise<void> {
+  if (words[0] === 'models' || words[0] === 'pull') {
+    process.exitCode = await libraryCommand(words[0], words.slice(1));
+    return;
+  }
   const loaded = loadSettings({
     arguments: words,
     environment: process.env,
@@ -61,6 +63,29 @@ async function main(words: readonly string[]): Promise<void> {
   const output = new ReachedOutput(process.stdout);
   if (await inform(settings)) process.exitCode = await output.settled(console.error);
   else await run(settings, given, notes, output);
+}
+
+/** `parley models` and `parley pull`: what is on this machine, and fetching more. */
+async function libraryCommand(command: 'models' | 'pull', words: readonly string[]): Promise<number> {
+  const terminal = new Terminal(streamOutput(process.stdout, { moving: true }));
+  const { knownPlaces, ownFolder } = await import('./library/places.ts');
+  const surroundings = { home: homedir(), platform: process.platform, environment: process.env };
+  if (command === 'models') {
+    const { modelsCommand } = await import('./run/models-command.ts');
+    return modelsCommand({ words, places: knownPlaces(surroundings), terminal });
+  }
+  const { pullCommand } = await import('./run/pull-command.ts');
+  const stop = new AbortController();
+  stops.handle(() => stop.abort(new Error('it was stopped; the same command goes on from there')));
+  return pullCommand({
+    words,
+    folder: ownFolder(surroundings),
+    environment: process.env,
+    terminal,
+    fetch,
+    signal: stop.signal,
+    now: () => performance.now(),
+  });
 }
 
 /** The modes that only tell or write something; false where none of them is asked for. */
@@ -92,45 +117,27 @@ async function run(
   const path = modelPath(settings);
   const file = path === undefined ? undefined : await modelFile(path);
   if (file && settings.diskcache !== '') await checkDiskCache(settings.diskcache);
-  const format = await loadChatFormat(settings, file?.chatTemplate, (text) => terminal.line(text));
-  const { adapter } = format;
-  const loadLog = new LoadLog(terminal, path === undefined ? '' : displayName(path), () => performance.now());
-  let proven = false;
-  const observer: LlamaObserver = {
-    starting: () => loadLog.started(),
-    progress: (fraction) => loadLog.progress(fraction),
-    loaded: (model) => {
-      proven = true;
-      const place = model.gpuLayers > 0 ? `${model.gpuLayers} of ${model.layers + 1} layers on the GPU` : 'on the CPU';
-      const context = contextFact({
-        wanted: settings.contextsize,
-        given: given.has('contextsize'),
-        trained: model.trainedContext,
-        actual: model.contextSize,
-      });
-      const facts = [model.description, context, place, `CPU build ${model.cpuVariant}`];
-      loadLog.done(facts);
-      for (const note of model.notes) terminal.line(note);
-      if (adapter.consoleLine) terminal.line(adapter.consoleLine);
+  const name = path === undefined ? '' : displayName(path);
+  const model = await prepareModel({ name, settings, given, file }, terminal);
+  const registry: Registry<TextKinds> = new Registry<TextKinds>(
+    { recipes: file ? [model.recipe] : [], usual: file ? { text: name } : {} },
+    {
+      room: () => memoryRoom(settings, () => registry),
+      startTimer: systemTimer,
+      now: () => Date.now(),
+      usualKeepMs: () =>
+        settings.adminunloadtimeout > 0 ? settings.adminunloadtimeout * 1000 : Number.POSITIVE_INFINITY,
+      observer: leavingLines(terminal),
     },
-    failed: (reason) => loadLog.failed(reason),
-    lost: (loss) => terminal.line(lossLine('text', loss, adviceForLosses)),
-    note: (text) => terminal.line(text),
-    ...(settings.debugmode === 1 ? { line: (line: string) => terminal.line(`llama.cpp: ${line}`) } : {}),
-  };
-  const engine = new RestingEngine({
-    create: () => createTextEngine(settings, given, file, { observer, proven }),
-    startTimer: systemTimer,
-    now: () => Date.now(),
-    onRest: () =>
-      terminal.line('The text model was not needed for a while and is unloaded; the next request loads it again.'),
-  });
+  );
+  const parts = roomParts(model, registry);
+  const { source } = parts;
   const quiet = settings.quiet || settings.debugmode === -1 || scripted || settings.cli;
   const requestLog = new RequestLog({
     terminal,
     quiet,
     several: settings.parallelrequests > 1,
-    contextSize: () => engine.contextSize(),
+    contextSize: () => (house ? roomParts(house.present, registry).source : source).contextSize(),
     now: () => new Date(),
   });
   const later = (milliseconds: number, action: () => void) => void setTimeout(action, milliseconds).unref();
@@ -141,18 +148,16 @@ async function run(
     isTold: (error) => requestLog.isTold(error),
   });
   const exit = async (code: number) => {
-    await engine.stop();
+    await registry.close();
     process.exit(code);
   };
-  const app = createApp({
-    settings,
-    engine,
-    resting: {
-      restAfter: (time) => engine.restAfter(time),
-      expiresAt: () => engine.expiresAt,
-      loaded: () => engine.loaded,
-    },
-    format,
+  const house =
+    served && (settings.admin || settings.routermode)
+      ? createHouse({ initial: { settings, given }, first: model, registry, terminal, app: () => app })
+      : undefined;
+  const app: App = createApp({
+    ...parts,
+    ...(house ? { choose: (call, endpoint) => house.choose(call, endpoint), models: house.view } : {}),
     product,
     observer: scripted || settings.cli ? {} : requestLog,
     warn: (text) => terminal.line(text),
@@ -169,13 +174,13 @@ async function run(
   }
   stops.handle(stop);
 
-  if (path !== undefined) loadLog.begin(path);
+  const engine = startable(source);
   if (served) return serve({ app, engine, settings, terminal, exit: (code) => void exit(code) });
 
   engine.start();
   await engine.settled();
   if (engine.state().type !== 'ready') return exit(engine.state().type === 'none' ? 2 : 3);
-  const maxTokens = Math.min(settings.defaultgenamt, Math.floor(engine.contextSize() / 2));
+  const maxTokens = Math.min(settings.defaultgenamt, Math.floor(source.contextSize() / 2));
   if (scripted) {
     const { oneShot } = await import('./run/one-shot.ts');
     await oneShot(app.text, settings.prompt, maxTokens, output);
@@ -183,7 +188,7 @@ async function run(
     const { terminalChat } = await import('./run/terminal-chat.ts');
     await terminalChat({
       text: app.text,
-      tags: adapter.adapter.tags,
+      tags: model.format.adapter.adapter.tags,
       maxTokens,
       input: process.stdin,
       output: process.stdout,
@@ -199,6 +204,35 @@ async function run(
     }
   }
   await exit(await output.settled(console.error));
+}
+
+/** The model of the command line as something to be started and waited for. */
+function startable(source: TextSource): Pick<TextEngineProcess, 'start' | 'settled' | 'state'> {
+  let started: Promise<void> = Promise.resolve();
+  return {
+    start: () => {
+      // How it failed stands in its state.
+      started = source.use().then(
+        ({ release }) => release(),
+        () => undefined,
+      );
+    },
+    settled: () => started,
+    state: () => source.state(),
+  };
+}
+
+function leavingLines(terminal: Terminal): RegistryObserver {
+  const reasons: Partial<Record<LeaveReason, string>> = {
+    idle: 'was not needed for a while and is unloaded; the next request loads it again.',
+    room: 'is unloaded to make room; the next request for it loads it again.',
+  };
+  return {
+    left: (name, why) => {
+      const reason = reasons[why];
+      if (reason) terminal.line(`${name} ${reason}`);
+    },
+  };
 }
 
 /** A model that cannot be one ends the program here, before anything is started for it. */

@@ -59,6 +59,21 @@ export function loadSettings(sources: Sources): Loaded {
     return { type: 'settings', settings: settingsFrom(layer), given, notes };
   }
 
+  return settled({ layer, given, notes, problems: found }, sources);
+}
+
+export interface Unsettled {
+  readonly layer: Layer;
+  readonly given: ReadonlySet<FlagKey>;
+  readonly notes: readonly string[];
+  readonly problems: readonly Problem[];
+}
+
+/** What was said, with the rules between flags applied and everything that it names looked for. */
+export function settled(
+  { layer, given, notes, problems: found }: Unsettled,
+  sources: Pick<Sources, 'environment' | 'exists'>,
+): Loaded {
   const ruled = applyRules(settingsFrom(layer));
   const placed = placeDiskCache(ruled.settings, sources.environment);
   const checked = checkFiles(placed.settings, sources.exists);
@@ -136,12 +151,12 @@ function overrideNotes(file: Layer, explicit: Layer): string[] {
   return replaced.map((key) => `Overriding Config Value: ${key}`);
 }
 
-function laterNotes(layer: Layer): string[] {
+export function laterNotes(layer: Layer): string[] {
   const later = usedKeys(layer).filter((key) => flagOf(key).availability === 'later');
   return later.map((key) => `not available yet: ${flagOf(key).names[0]}`);
 }
 
-const usedKeys = (layer: Layer): FlagKey[] => [...layer.keys()].filter((key) => used(layer, key));
+export const usedKeys = (layer: Layer): FlagKey[] => [...layer.keys()].filter((key) => used(layer, key));
 
 function used(layer: Layer, key: FlagKey): boolean {
   const value = layer.get(key);

@@ -79,6 +79,11 @@ const catalogue = {
     status: 503,
     sentence: ({ model, reason }: { model: string; reason: string }) => `${model} could not be loaded: ${reason}`,
   },
+  'model-late': {
+    status: 504,
+    sentence: ({ model, seconds }: { model: string; seconds: number }) =>
+      `${model} was not loaded within ${seconds} s (--reqtimeout). Please try again later.`,
+  },
   'engine-lost': {
     status: 500,
     sentence: ({ capability }: { capability: string }) =>

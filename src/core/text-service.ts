@@ -40,6 +40,8 @@ export type TextState =
       readonly type: 'loading';
       readonly name: string;
       readonly progress: number;
+      /** Nothing is being loaded: it comes when somebody asks for it. */
+      readonly asleep?: boolean;
       /** It was lost and does not come back soon: nobody is asked to wait for it. */
       readonly trouble?: { readonly reason: string; readonly retryAfterSeconds: number };
     }

@@ -23,13 +23,17 @@ export function parseJson(body: Uint8Array): unknown {
 /** From this size on others are let in while a body is parsed: what is smaller is done before anybody notices. */
 const largeBytes = 1024 * 1024;
 
+/** A body may be asked for twice: by who finds out which model is meant, and by who answers. Nobody changes it. */
+const parsed = new WeakMap<Uint8Array, object>();
+
 /** For endpoints whose body is a JSON object. What an empty body means is the endpoint's to say. */
 export async function jsonObject(
   body: Uint8Array,
   { empty, signal }: { readonly empty: 'object' | 'refuse'; readonly signal?: AbortSignal },
 ): Promise<JsonObject> {
-  if (empty === 'object' && isBlank(body)) return {};
-  const value = body.length < largeBytes ? parseJson(body) : await parseInSlices(body, signal);
+  if (empty === 'object' && isBlankBody(body)) return {};
+  const value = parsed.get(body) ?? (body.length < largeBytes ? parseJson(body) : await parseInSlices(body, signal));
+  if (typeof value === 'object' && value !== null) parsed.set(body, value);
   if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value as JsonObject;
   throw new AppError('invalid-field', { field: 'body', expected: 'an object' });
 }
@@ -40,7 +44,7 @@ async function parseInSlices(body: Uint8Array, signal: AbortSignal | undefined):
     return await inSlices(parseLargeJson(bytes, deepest), signal ? { signal } : {});
   } catch (error) {
     if (error instanceof LargeJsonError) throw invalid(error.message, error);
-    if (error instanceof SyntaxError) throw invalid(isBlank(bytes) ? 'it is empty' : reasonOf(error), error);
+    if (error instanceof SyntaxError) throw invalid(isBlankBody(bytes) ? 'it is empty' : reasonOf(error), error);
     throw error;
   }
 }
@@ -70,7 +74,7 @@ function isDeeperThan(bytes: Buffer, limit: number): boolean {
   return false;
 }
 
-function isBlank(body: Uint8Array): boolean {
+export function isBlankBody(body: Uint8Array): boolean {
   return body.every((byte) => byte === 0x20 || byte === 0x0a || byte === 0x0d || byte === 0x09);
 }
 

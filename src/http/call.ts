@@ -1,5 +1,6 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import type { AppError } from '../core/errors.ts';
+import type { Form, FormLimits } from './form.ts';
 
 /** One request as a handler sees it: its body is read and bounded, its target split, its client known. */
 export interface Call {
@@ -8,6 +9,8 @@ export interface Call {
   readonly query: URLSearchParams;
   readonly headers: IncomingHttpHeaders;
   readonly body: Buffer;
+  /** The parts of a body that has several, where the endpoint takes such; `body` is empty then. */
+  readonly form?: Form;
   /** Aborts when the client goes away, in whatever phase, over TLS too. */
   readonly signal: AbortSignal;
   readonly remoteAddress: string;
@@ -20,8 +23,8 @@ export type Reply =
   | {
       readonly status: number;
       readonly headers?: Headers;
-      /** Whole frames or lines: a filler may be written between any two of them. */
-      readonly stream: AsyncIterable<string>;
+      /** Whole frames or lines, or pieces of a file: a filler may be written between any two texts. */
+      readonly stream: AsyncIterable<string | Uint8Array>;
       readonly keepAlive?: KeepAlive;
       readonly asides?: Asides;
     };
@@ -59,6 +62,8 @@ export interface Endpoint {
   readonly queued: boolean;
   /** What HEAD is answered with, where it asks for something that is not there; 200 otherwise. */
   readonly probeStatus?: number;
+  /** Also takes a body of several parts, within the usual limits or these. */
+  readonly form?: Partial<FormLimits>;
   readonly summary: string;
   readonly family: Family;
   readonly handle: (call: Call) => Reply | Promise<Reply>;

@@ -2,6 +2,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { AppError, asAppError } from '../core/errors.ts';
 import type { Refused } from '../core/refused.ts';
 import type { Call, Endpoint, Reply } from './call.ts';
+import { isForm, readForm } from './form.ts';
 import { plainAddress } from './host-name.ts';
 import { type JudgeParts, judge } from './judge.ts';
 import { readBody } from './read-body.ts';
@@ -28,6 +29,8 @@ export interface Incoming {
 interface Answer {
   readonly reply: Reply;
   readonly linger: boolean;
+  /** What is to be done when the answer is out, or nobody is there to take it. */
+  readonly afterwards?: () => Promise<void>;
 }
 
 /**
@@ -39,8 +42,8 @@ export async function exchange(parts: ExchangeParts, incoming: Incoming): Promis
   const method = request.method ?? '';
   const path = plainPath(request.url ?? '');
   try {
-    const { reply, linger } = await answer(parts, incoming, method, path);
-    await send(parts, { request, response, signal, linger }, reply);
+    const { reply, linger, afterwards } = await answer(parts, incoming, method, path);
+    await send(parts, { request, response, signal, linger }, reply).finally(afterwards);
   } catch (error) {
     if (signal.aborted) return;
     parts.onError(error, { method, path });
@@ -65,29 +68,31 @@ async function answer(parts: ExchangeParts, incoming: Incoming, method: string, 
 
   const { endpoint } = verdict;
   let held = expectsContinue;
-  const read = await readBody(request, {
-    bytes: parts.maxRequestMegabytes * 1024 * 1024,
-    stallMilliseconds: parts.stallMilliseconds,
-    startTimer: parts.startTimer,
-    begin: () => {
-      if (held) response.writeContinue();
-      held = false;
-    },
-  });
+  const begin = (): void => {
+    if (held) response.writeContinue();
+    held = false;
+  };
+  const { stallMilliseconds, startTimer } = parts;
+  const bounds = { bytes: parts.maxRequestMegabytes * 1024 * 1024, stallMilliseconds, startTimer, begin };
+  const read =
+    endpoint.form && isForm(request)
+      ? await readForm(request, { ...bounds, limits: endpoint.form })
+      : await readBody(request, bounds);
+  const authorized = parts.guard.authorized(headers);
+  const common = { method, path, query: queryOf(target), headers, signal, remoteAddress, authorized };
   switch (read.type) {
-    case 'whole': {
-      const authorized = parts.guard.authorized(headers);
-      const call = {
-        method,
-        path,
-        query: queryOf(target),
-        headers,
-        body: read.body,
-        signal,
-        remoteAddress,
-        authorized,
-      };
-      return { reply: await handle(parts, endpoint, call, tell), linger: false };
+    case 'whole':
+      return { reply: await handle(parts, endpoint, { ...common, body: read.body }, tell), linger: false };
+    case 'form': {
+      const { form, remove: afterwards } = read;
+      const reply = await handle(parts, endpoint, { ...common, body: nothing, form }, tell);
+      return { reply, linger: false, afterwards };
+    }
+    case 'broken': {
+      const error = new AppError('request-broken', { reason: read.reason });
+      const reply = endpoint.family.errorReply(error);
+      tell(error, reply);
+      return { reply, linger: true };
     }
     case 'too-large': {
       const error = new AppError('payload-too-large', { limitMegabytes: parts.maxRequestMegabytes });
@@ -101,6 +106,8 @@ async function answer(parts: ExchangeParts, incoming: Incoming, method: string, 
       throw new AppError('request-broken', { reason: 'the connection ended in its middle' });
   }
 }
+
+const nothing = Buffer.alloc(0);
 
 async function handle(
   parts: ExchangeParts,

@@ -49,7 +49,7 @@ test.each([
   expect(reply.keepAlive).toEqual({ milliseconds: 15_000, filler: `${' '.repeat(2047)}\n` });
   settle(late);
   const pieces: string[] = [];
-  for await (const piece of reply.stream) pieces.push(piece);
+  for await (const piece of reply.stream) pieces.push(String(piece));
   expect(pieces).toEqual([`${' '.repeat(2047)}\n`, last]);
 });
 

@@ -18,10 +18,15 @@ import { isAddressMissing, listenOn } from './listen.ts';
 import { rateLimit } from './rate-limit.ts';
 import { refusal } from './refusal.ts';
 import { router } from './router.ts';
+import type { SocketEndpoint } from './socket.ts';
 import { type StartTimer, systemTimer } from './timers.ts';
+import { createUpgrades } from './upgrade.ts';
+import { removeLeftovers } from './upload-folder.ts';
 
 export interface HttpServerOptions {
   readonly endpoints: readonly Endpoint[];
+  /** Where clients may open connections for messages. */
+  readonly sockets?: readonly SocketEndpoint[];
   readonly port: number;
   /** Unless given: this machine only, by both of its loopback addresses. */
   readonly host?: string | undefined;
@@ -54,6 +59,9 @@ const stallMilliseconds = 60_000;
 const lingerMilliseconds = 30_000;
 /** Longer than clients keep idle connections in their pools, so that none is closed just when it is used again. */
 const keepAliveMilliseconds = 75_000;
+const pingMilliseconds = 30_000;
+/** A few pictures; whoever lets more than this wait is not there. */
+const mostWaitingBytes = 64 * 2 ** 20;
 
 export function createHttpServer(options: HttpServerOptions): HttpServer {
   const connections = createConnections();
@@ -70,6 +78,17 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
     onError: options.onError,
     onRefused: options.onRefused,
   };
+
+  const upgrades = createUpgrades({
+    endpoints: options.sockets ?? [],
+    guard: parts.guard,
+    mostMessageBytes: parts.maxRequestMegabytes * 1024 * 1024,
+    mostWaitingBytes,
+    pingMilliseconds,
+    startTimer: parts.startTimer,
+    onError: (error) => options.onError(error, { method: 'GET', path: 'a socket' }),
+    refuse: endRaw,
+  });
 
   const take =
     (expectsContinue: boolean) =>
@@ -94,6 +113,9 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
       .on('connection', connections.add)
       .on('request', take(false))
       .on('checkContinue', take(true))
+      .on('upgrade', (request: IncomingMessage, socket: Duplex, head: Buffer) =>
+        upgrades.take(server, request, socket, head),
+      )
       .on('connect', (_request: IncomingMessage, socket: Duplex) => endRaw(socket, notATunnel))
       .on('clientError', (error: NodeJS.ErrnoException, socket: Duplex) => {
         if (!socket.writable || connections.answering(socket)) socket.destroy();
@@ -106,6 +128,7 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
 
   return {
     async listen() {
+      if (options.endpoints.some(({ form }) => form)) void removeLeftovers();
       const host = options.host || 'localhost';
       if (host !== 'localhost') return { port: await open(host, options.port), addresses: [host] };
       const port = await open('127.0.0.1', options.port);

@@ -6,7 +6,7 @@ import type { StartTimer } from './timers.ts';
 const get = 'GET /work HTTP/1.1\r\nhost: localhost\r\n\r\n';
 
 async function play(
-  stream: AsyncIterable<string>,
+  stream: AsyncIterable<string | Uint8Array>,
   more: {
     readonly keepAlive?: KeepAlive;
     readonly asides?: Asides;
@@ -53,6 +53,37 @@ describe('a stream', () => {
     gate.open();
     await one.until('0\r\n\r\n');
     expect(chunks(one)).toEqual(['abc', 'd']);
+  });
+
+  test('keeps texts and bytes in order', async () => {
+    async function* mixed() {
+      yield 'text ';
+      yield Buffer.from('bytes ');
+      yield Buffer.from('more ');
+      yield 'end';
+    }
+    const one = await play(mixed());
+    await one.until('0\r\n\r\n');
+    expect(chunks(one).join('')).toBe('text bytes more end');
+  });
+
+  test('of bytes waits for a client that does not read', async () => {
+    let made = 0;
+    async function* endless() {
+      for (;;) {
+        made += 1;
+        yield Buffer.alloc(65_536);
+      }
+    }
+    const one = await play(endless());
+    await one.until('text/event-stream');
+    one.socket.pause();
+    let before = -1;
+    while (before !== made) {
+      before = made;
+      for (let round = 0; round < 50; round += 1) await new Promise((resolve) => setImmediate(resolve));
+    }
+    expect(made).toBeLessThan(2000);
   });
 
   test('keeps letters whole', async () => {

@@ -27,7 +27,7 @@ export interface StreamOptions {
  */
 export function writeStream(
   response: ServerResponse,
-  stream: AsyncIterable<string>,
+  stream: AsyncIterable<string | Uint8Array>,
   options: StreamOptions,
 ): Promise<void> {
   const { signal, keepAlive, asides, startTimer = systemTimer } = options;
@@ -58,9 +58,9 @@ export function writeStream(
       leave(() => reject(error));
     };
 
-    const write = (text: string): void => {
+    const write = (piece: string | Uint8Array): void => {
       silence?.restart();
-      if (response.write(text)) return;
+      if (response.write(piece)) return;
       blocked = true;
       response.once('drain', () => {
         blocked = false;
@@ -74,7 +74,7 @@ export function writeStream(
       pending = '';
       write(text);
     };
-    const take = ({ done, value }: IteratorResult<string>): void => {
+    const take = ({ done, value }: IteratorResult<string | Uint8Array>): void => {
       pulling = false;
       if (over) return;
       if (done) {
@@ -82,6 +82,12 @@ export function writeStream(
         aside?.cancel();
         response.end(pending, () => leave(resolve));
         pending = '';
+        return;
+      }
+      if (typeof value !== 'string') {
+        flush();
+        write(value);
+        pull();
         return;
       }
       pending += value;

@@ -3,6 +3,7 @@ import type { ChatService } from '../chat/service.ts';
 import { AppError } from '../core/errors.ts';
 import type { GenerationEvent } from '../core/events.ts';
 import { type EndpointFidelity, ignoredFields } from '../core/fidelity.ts';
+import type { ModelsView } from '../core/models-view.ts';
 import type { GenerationControls, ReasoningBudget, Standing } from '../core/request.ts';
 import type { TextService } from '../core/text-service.ts';
 import type { JsonObject } from '../http/body.ts';
@@ -24,6 +25,8 @@ export interface DialectParts {
   readonly applyDefaults: (body: JsonObject) => JsonObject;
   readonly overflow: 'trim' | 'refuse';
   readonly modelName: () => string;
+  /** All models, where there are several by name or one can be swapped. */
+  readonly models?: ModelsView | undefined;
   /** Milliseconds since 1970. */
   readonly now: () => number;
   readonly newId: (prefix: string) => string;

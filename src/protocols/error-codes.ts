@@ -9,5 +9,6 @@ export const errorCodes: Partial<Record<ErrorCode, string>> = {
   'rate-limited': 'server_busy',
   'model-missing': 'model_not_loaded',
   'model-load-failed': 'model_not_loaded',
+  'model-late': 'model_not_loaded',
   'model-not-found': 'model_not_found',
 };

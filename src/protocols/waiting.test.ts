@@ -4,10 +4,12 @@ import { expect, test } from 'vitest';
 import { turns } from '../chat/adapters/adapter.ts';
 import { chatService } from '../chat/service.ts';
 import { fold } from '../core/fold.ts';
+import { alwaysThere } from '../core/text-source.ts';
 import { fakeEngine } from '../engines/fake/engine.ts';
 import type { Endpoint } from '../http/call.ts';
 import { handTimer, serve } from '../http/testing/world.ts';
 import { plainRequest } from '../run/request.ts';
+import { Desk } from '../scheduler/desk.ts';
 import { Queue } from '../scheduler/queue.ts';
 import { textService } from '../scheduler/text.ts';
 import { ResponseStore } from '../store/responses.ts';
@@ -32,7 +34,7 @@ async function world() {
     pace: (go) => steps.push(go),
   });
   const queue = new Queue({ capacity: 1, places: () => 10, now: () => 0 });
-  const text = textService({ engine, queue, now: () => 0, randomSeed: () => 1 });
+  const text = textService({ source: alwaysThere(engine), desk: new Desk(queue, () => 0), randomSeed: () => 1 });
   const chat = chatService({
     text,
     tags,

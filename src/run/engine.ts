@@ -25,6 +25,8 @@ export function displayName(path: string): string {
 }
 
 export interface TextEngineProcess extends TextEngine {
+  /** The process that holds the model, where there is one. */
+  readonly pid?: number | undefined;
   start(): void;
   stop(): Promise<void>;
 }
@@ -33,12 +35,16 @@ export function createTextEngine(
   settings: Settings,
   given: ReadonlySet<FlagKey>,
   file: ModelFile | undefined,
-  { observer, proven }: { readonly observer: LlamaObserver; readonly proven: boolean },
+  {
+    observer,
+    proven,
+    name,
+  }: { readonly observer: LlamaObserver; readonly proven: boolean; readonly name?: string | undefined },
 ): TextEngineProcess {
   if (!file) return noTextEngine(settings.contextsize);
   const options = loadOptions(settings, {
     model: file.path,
-    name: displayName(file.path),
+    name: name ?? displayName(file.path),
     shape: file.shape,
     threads: threadCount(settings.threads, processors()),
     contextSizeGiven: given.has('contextsize'),

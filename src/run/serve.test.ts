@@ -62,6 +62,21 @@ describe('a server', () => {
     expect(written()).toContain('Inactive Modules: TextGeneration');
   });
 
+  test('in autoswap mode is ready at once, with a model that the first request loads', async () => {
+    const state: TextState = { type: 'loading', name: 'm', progress: 0, asleep: true };
+    const { running, happened, written } = world({ autoswapmode: true }, { state });
+    await running;
+    expect(happened).toEqual(['listening']);
+    expect(written()).toContain('Active Modules: TextGeneration');
+    expect(written()).toContain('Please connect to custom endpoint');
+  });
+
+  test('in autoswap mode without a model says what is missing', async () => {
+    const { running, written } = world({ autoswapmode: true }, { state: { type: 'none' } });
+    await running;
+    expect(written()).toContain('Inactive Modules: TextGeneration');
+  });
+
   test('whose model cannot be loaded closes the port and ends with code 3, without a word of being ready', async () => {
     const { running, happened, written } = world({}, { state: { type: 'failed', name: 'm', reason: 'no memory' } });
     await running;

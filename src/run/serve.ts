@@ -8,21 +8,24 @@ import type { TextEngineProcess } from './engine.ts';
 
 export interface Serving {
   readonly app: App;
-  readonly engine: TextEngineProcess;
+  readonly engine: Pick<TextEngineProcess, 'start' | 'settled' | 'state'>;
   readonly settings: Settings;
   readonly terminal: Terminal;
   readonly exit: (code: number) => void;
   readonly wait?: (milliseconds: number) => Promise<void>;
 }
 
-/** Opens the port at once, loads the model behind it, and says when everything is ready. */
+/** Opens the port at once, loads the model behind it unless that is left to the first request, and says when all is ready. */
 export async function serve(serving: Serving): Promise<void> {
   const { app, engine, settings, terminal, exit } = serving;
   const { port } = await listen(serving);
   const addresses: Addresses = { scheme: settings.ssl ? 'https' : 'http', port, host: settings.host };
   terminal.line(`Listening on ${baseUrl(addresses)}`);
-  engine.start();
-  await engine.settled();
+  // In autoswap mode the first request loads what it needs.
+  if (!settings.autoswapmode) {
+    engine.start();
+    await engine.settled();
+  }
   const state = engine.state();
   if (state.type === 'failed') {
     await app.server.close();
@@ -30,8 +33,8 @@ export async function serve(serving: Serving): Promise<void> {
     return;
   }
   // It was stopped before it was loaded.
-  if (state.type === 'loading') return;
-  for (const line of readyLines(addresses, settings, state.type === 'ready')) terminal.line(line);
+  if (state.type === 'loading' && !state.asleep) return;
+  for (const line of readyLines(addresses, settings, state.type !== 'none')) terminal.line(line);
   if (settings.launch) openBrowser(baseUrl(addresses), terminal);
   if (settings.onready) runOnReady(settings.onready, terminal);
 }

@@ -287,3 +287,97 @@ describe('the room for more', () => {
     expect(waiting.room()).toBe(0);
   });
 });
+
+describe('lanes', () => {
+  const lanes = (capacity: number | ((lane: string) => number) = 1, places = 10) =>
+    new Queue({ capacity, places: () => places });
+
+  test('do not wait for each other', async () => {
+    const queue = lanes();
+    const [a, a2, b, b2] = ['a', 'a', 'b', 'b'].map((lane) => queue.enter({ lane })) as [Place, Place, Place, Place];
+    expect([await begun(a), await begun(a2), await begun(b), await begun(b2)]).toEqual([true, false, true, false]);
+    b.leave();
+    expect([await begun(a2), await begun(b2)]).toEqual([false, true]);
+  });
+
+  test('have each a capacity of their own', async () => {
+    const queue = lanes((lane) => (lane === 'wide' ? 2 : 1));
+    const places = ['wide', 'wide', 'wide', 'narrow', 'narrow'].map((lane) => queue.enter({ lane }));
+    expect(await Promise.all(places.map(begun))).toEqual([true, true, false, true, false]);
+    expect([queue.room({ lane: 'wide' }), queue.room({ lane: 'narrow' }), queue.room({ lane: 'new' })]).toEqual([
+      0, 0, 1,
+    ]);
+  });
+
+  test('share the places', () => {
+    const queue = lanes(1, 3);
+    for (const lane of ['a', 'b', 'c']) queue.enter({ lane });
+    expect(() => queue.enter({ lane: 'd' })).toThrow(AppError);
+    expect([queue.running, queue.waiting]).toEqual([3, 0]);
+  });
+
+  test('what must be alone is alone in its lane, beside others', async () => {
+    const queue = lanes(2);
+    const [a, lone, b] = [
+      queue.enter({ lane: 'a' }),
+      queue.enter({ lane: 'a', alone: true }),
+      queue.enter({ lane: 'b' }),
+    ];
+    expect([await begun(lone), await begun(b)]).toEqual([false, true]);
+    a.leave();
+    expect(await begun(lone)).toBe(true);
+    expect([queue.room({ lane: 'a' }), queue.room({ lane: 'b' })]).toEqual([0, 1]);
+  });
+
+  test('have each their own order and their own wait', () => {
+    const queue = lanes();
+    const places = ['a', 'a', 'a', 'b', 'b'].map((lane) => queue.enter({ lane }));
+    expect(places.map((place) => place.standing()?.position)).toEqual([undefined, 1, 2, undefined, 1]);
+    expect(['a', 'b', 'c'].map((lane) => queue.estimateSeconds({ lane }))).toEqual([15, 10, 0]);
+  });
+
+  test('let a client take its turn in each of them', async () => {
+    const queue = lanes();
+    const first = queue.enter({ client: 'x', lane: 'a' });
+    const crowd = [1, 2].map(() => queue.enter({ client: 'crowd', lane: 'a' }));
+    const other = queue.enter({ client: 'x', lane: 'b' });
+    const again = queue.enter({ client: 'x', lane: 'a' });
+    expect(await begun(other)).toBe(true);
+    first.leave();
+    expect(await begun(crowd[0] as Place)).toBe(true);
+    crowd[0]?.leave();
+    expect([await begun(again), await begun(crowd[1] as Place)]).toEqual([true, false]);
+  });
+
+  test('who has several things to do goes on at once where only other lanes wait', async () => {
+    const queue = lanes();
+    const many = queue.enter({ lane: 'a' });
+    queue.enter({ lane: 'b' });
+    queue.enter({ lane: 'b' });
+    void many.again();
+    expect([await begun(many), queue.running, queue.waiting]).toEqual([true, 2, 1]);
+  });
+
+  test('whatever comes and goes, each lane is as busy as it would be alone', () => {
+    const lane = fc.constantFrom('a', 'b', 'c');
+    const steps = fc.array(fc.oneof(lane, fc.nat(30)), { maxLength: 80 });
+    const capacities: Record<string, number> = { a: 1, b: 2, c: 3 };
+    fc.assert(
+      fc.property(steps, (actions) => {
+        const queue = new Queue({ capacity: (name) => capacities[name] ?? 1, places: () => 1000 });
+        const present: { readonly lane: string; readonly place: Place }[] = [];
+        for (const action of actions) {
+          if (typeof action === 'string') present.push({ lane: action, place: queue.enter({ lane: action }) });
+          else present.splice(action % Math.max(1, present.length), 1)[0]?.place.leave();
+          for (const name of ['a', 'b', 'c']) {
+            const all = present.filter((one) => one.lane === name);
+            const waiting = all.filter(({ place }) => place.standing() !== undefined).length;
+            expect(waiting).toBe(Math.max(0, all.length - (capacities[name] ?? 1)));
+          }
+        }
+        for (const { place } of present) place.leave();
+        expect([queue.running, queue.waiting]).toEqual([0, 0]);
+      }),
+    );
+  });
+});

@@ -16,8 +16,8 @@ export interface Place {
 }
 
 export interface QueueOptions {
-  /** How many may work at once, of those that can share the engine. */
-  readonly capacity: number;
+  /** How many may work at once in a lane, of those that can share its engine. */
+  readonly capacity: number | ((lane: string) => number);
   /** How many are taken in at once, those that work included. */
   readonly places: () => number;
   /** Milliseconds of a clock that never goes back. */
@@ -29,10 +29,13 @@ export interface Applicant {
   readonly client?: string;
   readonly alone?: boolean;
   readonly kind?: WorkKind;
+  /** Work of different lanes does not wait for each other: each has an engine of its own. */
+  readonly lane?: string;
 }
 
 interface Entry extends Waiting {
   readonly kind: WorkKind;
+  readonly lane: string;
   begin: () => void;
   startedAt: number | undefined;
 }
@@ -45,7 +48,8 @@ interface Entry extends Waiting {
 export class Queue {
   readonly #running = new Set<Entry>();
   readonly #waiting: Entry[] = [];
-  #ring: Ring = [];
+  /** The clients that wait for each lane. */
+  readonly #rings = new Map<string, Ring>();
   readonly #expected = new ExpectedClients();
   /** A moving mean of how long each kind of work takes. */
   readonly #meanSeconds = new Map<WorkKind, number>();
@@ -83,7 +87,7 @@ export class Queue {
       },
       standing: () => (this.#waiting.includes(entry) ? this.#standing(entry, this.#waiting) : undefined),
       again: () => {
-        if (this.#waiting.length > 0 && this.#running.delete(entry)) turn = this.#again(entry);
+        if (this.#waitingIn(entry.lane).length > 0 && this.#running.delete(entry)) turn = this.#again(entry);
         return turn;
       },
       leave: () => this.#leave(entry),
@@ -91,11 +95,11 @@ export class Queue {
   }
 
   /** How many could begin now without anybody's waiting for it. */
-  room({ alone = false }: Applicant = {}): number {
-    if (this.#waiting.length > 0) return 0;
-    const running = [...this.#running];
-    if (!mayBegin({ alone }, running, this.options.capacity)) return 0;
-    return alone ? 1 : this.options.capacity - running.length;
+  room({ alone = false, lane = '' }: Applicant = {}): number {
+    if (this.#waitingIn(lane).length > 0) return 0;
+    const running = this.#runningIn(lane);
+    if (!mayBegin({ alone }, running, this.#capacity(lane))) return 0;
+    return alone ? 1 : this.#capacity(lane) - running.length;
   }
 
   #again(entry: Entry): Promise<void> {
@@ -123,11 +127,15 @@ export class Queue {
   }
 
   #standing(entry: Entry, waiting: readonly Entry[]): Standing {
-    const order = servingOrder(this.#ring, waiting);
+    const { lane } = entry;
+    const order = servingOrder(
+      this.#ring(lane),
+      waiting.filter((one) => one.lane === lane),
+    );
     const position = order.indexOf(entry) + 1;
-    const running = [...this.#running].map((one) => this.#foreseen(one));
+    const running = this.#runningIn(lane).map((one) => this.#foreseen(one));
     const before = order.slice(0, position).map((one) => this.#foreseen(one));
-    const seconds = secondsUntilLast(before, running, this.options.capacity);
+    const seconds = secondsUntilLast(before, running, this.#capacity(lane));
     return { position, estimateSeconds: seconds === 0 ? 0 : Math.max(1, Math.round(seconds)) };
   }
 
@@ -147,13 +155,17 @@ export class Queue {
   }
 
   #admit(): void {
-    this.#ring = seated(this.#ring, this.#waiting);
+    for (const lane of new Set(this.#waiting.map((entry) => entry.lane))) this.#admitIn(lane);
+  }
+
+  #admitIn(lane: string): void {
+    this.#seat(lane);
     for (;;) {
-      const next = nextTurn(this.#ring, this.#waiting);
-      if (!next || !mayBegin(next.entry, [...this.#running], this.options.capacity)) return;
+      const next = nextTurn(this.#ring(lane), this.#waitingIn(lane));
+      if (!next || !mayBegin(next.entry, this.#runningIn(lane), this.#capacity(lane))) return;
       this.#waiting.splice(this.#waiting.indexOf(next.entry), 1);
       this.#running.add(next.entry);
-      this.#ring = next.ring;
+      this.#rings.set(lane, next.ring);
       next.entry.startedAt = this.#now();
       next.entry.begin();
     }
@@ -163,8 +175,32 @@ export class Queue {
     const place = this.#waiting.indexOf(entry);
     if (place === -1) return this.#running.delete(entry);
     this.#waiting.splice(place, 1);
-    this.#ring = seated(this.#ring, this.#waiting);
+    this.#seat(entry.lane);
     return true;
+  }
+
+  /** A lane that nobody waits for is forgotten. */
+  #seat(lane: string): void {
+    const ring = seated(this.#ring(lane), this.#waitingIn(lane));
+    if (ring.length === 0) this.#rings.delete(lane);
+    else this.#rings.set(lane, ring);
+  }
+
+  #ring(lane: string): Ring {
+    return this.#rings.get(lane) ?? [];
+  }
+
+  #waitingIn(lane: string): readonly Entry[] {
+    return this.#waiting.filter((entry) => entry.lane === lane);
+  }
+
+  #runningIn(lane: string): readonly Entry[] {
+    return [...this.#running].filter((entry) => entry.lane === lane);
+  }
+
+  #capacity(lane: string): number {
+    const { capacity } = this.options;
+    return typeof capacity === 'number' ? capacity : capacity(lane);
   }
 
   #leave(entry: Entry): void {
@@ -184,6 +220,9 @@ export class Queue {
   }
 }
 
-function entryOf({ client = '', alone = false, kind = 'text' }: Applicant, begin: Entry['begin'] = () => {}): Entry {
-  return { client, alone, kind, cost: workKinds[kind].cost, begin, startedAt: undefined };
+function entryOf(
+  { client = '', alone = false, kind = 'text', lane = '' }: Applicant,
+  begin: Entry['begin'] = () => {},
+): Entry {
+  return { client, alone, kind, lane, cost: workKinds[kind].cost, begin, startedAt: undefined };
 }

@@ -7,8 +7,10 @@ import { chatRequest, time, weather } from '../chat/testing/scripted-text.ts';
 import type { GenerationEvent } from '../core/events.ts';
 import type { Ticket } from '../core/request.ts';
 import type { TextState } from '../core/text-service.ts';
+import { alwaysThere } from '../core/text-source.ts';
 import { fakeEngine, type Script } from '../engines/fake/engine.ts';
 import { plainRequest } from '../run/request.ts';
+import { Desk } from './desk.ts';
 import { type Applicant, type Place, Queue } from './queue.ts';
 import { textService } from './text.ts';
 
@@ -92,10 +94,9 @@ function world(scripts: readonly Script[], capacity: number) {
   };
   const queue = new WatchedQueue({ capacity, places: () => capacity + 4 });
   const service = textService({
-    engine,
-    queue,
+    source: alwaysThere(engine),
+    desk: new Desk(queue, () => 0),
     ...(capacity > 1 && { sharing: () => ({ type: 'shared' }) }),
-    now: () => 0,
     randomSeed: () => 77,
   });
   let ids = 0;

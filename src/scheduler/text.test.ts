@@ -5,8 +5,10 @@ import type { GenerationEvent } from '../core/events.ts';
 import { fold } from '../core/fold.ts';
 import type { Standing } from '../core/request.ts';
 import type { TextService } from '../core/text-service.ts';
+import { alwaysThere } from '../core/text-source.ts';
 import { fakeEngine, type Script } from '../engines/fake/engine.ts';
 import { plainRequest } from '../run/request.ts';
+import { Desk } from './desk.ts';
 import { Queue } from './queue.ts';
 import { type TextObserver, textService } from './text.ts';
 
@@ -27,10 +29,9 @@ function world(
     pace: (next) => waiting.push(next),
   });
   const service = textService({
-    engine,
-    queue: new Queue({ capacity, places: () => places }),
+    source: alwaysThere(engine),
+    desk: new Desk(new Queue({ capacity, places: () => places }), () => 0),
     ...(capacity > 1 && { sharing: () => ({ type: 'shared' }) }),
-    now: () => 0,
     randomSeed: () => 77,
     observer,
   });
@@ -392,9 +393,8 @@ test('whoever watches is told how long each had to wait', async () => {
   let now = 0;
   const engine = fakeEngine({ script: () => ({ pieces: ['a'] }), pace: (next) => setImmediate(next) });
   const service = textService({
-    engine,
-    queue: new Queue({ capacity: 1, places: () => 10 }),
-    now: () => now,
+    source: alwaysThere(engine),
+    desk: new Desk(new Queue({ capacity: 1, places: () => 10 }), () => now),
     randomSeed: () => 77,
     observer: { turnCame: (waited) => waits.push(waited), event: ({ type }) => (now += type === 'finish' ? 3000 : 0) },
   });

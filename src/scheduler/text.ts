@@ -5,12 +5,13 @@ import type { GenerationEvent } from '../core/events.ts';
 import { refuseWithoutModel } from '../core/model-error.ts';
 import type { GenerationRequest, SharingTraits, Ticket } from '../core/request.ts';
 import type { PromptProgress, RunningGeneration, TextEngine } from '../core/text-engine.ts';
-import type { AbortOutcome, Performance, Reservation, TextService } from '../core/text-service.ts';
+import type { AbortOutcome, Performance, Reservation, TextService, TextState } from '../core/text-service.ts';
+import type { TextSource, TextUse } from '../core/text-source.ts';
 import { abortedUnstarted, emptyStart } from '../core/unstarted.ts';
 import type { Sharing } from './batching.ts';
-import { type Job, Jobs } from './jobs.ts';
-import { PerformanceLog } from './performance.ts';
-import type { Applicant, Place, Queue } from './queue.ts';
+import type { Desk } from './desk.ts';
+import type { Job } from './jobs.ts';
+import type { Applicant, Place } from './queue.ts';
 
 /** Whoever watches the work (the console); none of it may fail or wait. */
 export interface TextObserver {
@@ -26,11 +27,12 @@ export interface TextObserver {
 }
 
 export interface TextParts {
-  readonly engine: TextEngine;
-  readonly queue: Queue;
+  readonly source: TextSource;
+  readonly desk: Desk;
+  /** Those in one lane share one engine; each lane has its own capacity. */
+  readonly lane?: string;
   /** Whether a request may run beside others; alone unless told otherwise. */
   readonly sharing?: (traits: SharingTraits) => Sharing;
-  readonly now: () => number;
   /** A fresh seed for requests that leave it open; positive. */
   readonly randomSeed: () => number;
   readonly observer?: TextObserver;
@@ -49,20 +51,18 @@ interface OwnReservation extends Reservation {
 
 /** The text side of the server: takes requests in, lets them run in turn, and keeps what others may ask about them. */
 export function textService({
-  engine,
-  queue,
+  source,
+  desk,
+  lane = '',
   sharing = alone,
-  now,
   randomSeed,
   observer = {},
 }: TextParts): TextService {
-  const jobs = new Jobs();
-  let number = 0;
-  const log = new PerformanceLog(now);
+  const { queue, jobs, log, now } = desk;
 
   function enter({ client, placed }: Ticket, work: Applicant): Place {
     const enteredAt = now();
-    const place = queue.enter({ ...work, client });
+    const place = queue.enter({ ...work, lane, client });
     placed?.(place.standing);
     void place.turn.then(() => observer.turnCame?.(now() - enteredAt));
     return place;
@@ -93,7 +93,7 @@ export function textService({
     const leave = () => abort('client-gone');
     const job: Job = {
       genkey: ticket.genkey,
-      number: ++number,
+      number: desk.nextNumber(),
       shared: shared.type === 'shared',
       state: 'waiting',
       text: '',
@@ -150,24 +150,58 @@ export function textService({
       channel.push(next);
       if (!over) return;
       channel.end();
+      use?.release();
       ended();
     };
-    void Promise.race([turn.then(() => engine.settled()), aborted(stop.signal)])
-      .then(() => {
-        if (stop.signal.aborted) return event(abortedUnstarted);
-        refuseWithoutModel(engine.state());
-        job.state = 'running';
-        log.begin();
-        observer.begun?.(request, job);
-        const seed = request.sampling.seed > 0 ? request.sampling.seed : randomSeed();
-        const running: RunningGeneration = engine.generate(request, seed, {
-          event,
-          promptProgress: (progress) => observer.promptProgress?.(progress),
-        });
-        stop.signal.addEventListener('abort', () => running.abort(), { once: true });
+    let use: TextUse | undefined;
+    const begin = (): void => {
+      if (stop.signal.aborted || !use) {
+        event(abortedUnstarted);
+        return;
+      }
+      const { engine } = use;
+      refuseWithoutModel(engine.state());
+      job.state = 'running';
+      log.begin();
+      observer.begun?.(request, job);
+      const seed = request.sampling.seed > 0 ? request.sampling.seed : randomSeed();
+      const running: RunningGeneration = engine.generate(request, seed, {
+        event,
+        promptProgress: (progress) => observer.promptProgress?.(progress),
+      });
+      stop.signal.addEventListener('abort', () => running.abort(), { once: true });
+    };
+    void Promise.race([turn, aborted(stop.signal)])
+      .then(async () => {
+        if (!stop.signal.aborted) use = await usedUntil(stop.signal);
+        begin();
       })
       .catch((error: unknown) => event({ type: 'error', error: asAppError(error) }));
     return channel;
+  }
+
+  /** Undefined when it was stopped before it was there; then nothing is in use. */
+  async function usedUntil(signal: AbortSignal): Promise<TextUse | undefined> {
+    try {
+      return await source.use(signal);
+    } catch (error) {
+      if (signal.aborted) return undefined;
+      throw error;
+    }
+  }
+
+  /** For a question beside the queue; undefined where there is no model to ask. */
+  async function asked<Answer>(question: (engine: TextEngine) => Promise<Answer>, without: Answer): Promise<Answer> {
+    if (isAbsent(source.state())) return without;
+    const { engine, release } = await source.use();
+    try {
+      const state = engine.state();
+      // One that is being loaded and not worth waiting for: no tokens would be a lie.
+      if (state.type === 'loading') refuseWithoutModel(state);
+      return state.type === 'ready' ? await question(engine) : without;
+    } finally {
+      release();
+    }
   }
 
   function abort(genkey: string): AbortOutcome {
@@ -182,7 +216,7 @@ export function textService({
   return {
     generate,
     reserve,
-    room: (traits) => queue.room({ alone: sharing(traits).type === 'alone' }),
+    room: (traits) => queue.room({ alone: sharing(traits).type === 'alone', lane }),
     exclusively,
     abort,
     standing: (genkey) => (genkey === '' ? undefined : jobs.visible(genkey, queue.waiting)?.standing()),
@@ -191,11 +225,11 @@ export function textService({
       const found = jobs.visible(genkey, queue.waiting)?.logprobs;
       return found && found.length > 0 ? found : undefined;
     },
-    tokenize: async (text, options) => ((await ready(engine)) ? engine.tokenize(text, options) : []),
-    detokenize: async (tokens, options) => ((await ready(engine)) ? engine.detokenize(tokens, options) : ''),
-    pieces: async (tokens) => ((await ready(engine)) ? engine.pieces(tokens) : []),
-    state: () => engine.state(),
-    contextSize: () => engine.contextSize(),
+    tokenize: (text, options) => asked((engine) => engine.tokenize(text, options), []),
+    detokenize: (tokens, options) => asked((engine) => engine.detokenize(tokens, options), ''),
+    pieces: (tokens) => asked((engine) => engine.pieces(tokens), []),
+    state: () => source.state(),
+    contextSize: () => source.contextSize(),
     performance: (): Performance => {
       const { waiting, running } = queue;
       return log.report({ waiting, running, estimateSeconds: queue.estimateSeconds() });
@@ -205,12 +239,8 @@ export function textService({
 
 const alone = (): Sharing => ({ type: 'alone', reason: undefined });
 
-async function ready(engine: TextEngine): Promise<boolean> {
-  await engine.settled();
-  const state = engine.state();
-  // One that is being loaded and not worth waiting for: no tokens would be a lie.
-  if (state.type === 'loading') refuseWithoutModel(state);
-  return state.type === 'ready';
+function isAbsent({ type }: TextState): boolean {
+  return type === 'none' || type === 'failed';
 }
 
 function aborted(signal: AbortSignal): Promise<void> {

@@ -1,7 +1,7 @@
 import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import koffi from 'koffi';
-import { Slot } from '../../src/engines/llama/worker/slot.ts';
+import { Slot } from '../../src/engines/llama/worker/memory/slot.ts';
 import { loadEmbedded } from '../../src/engines/llama/worker/testing/embedded.ts';
 
 export interface Reference {

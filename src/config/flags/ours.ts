@@ -82,4 +82,15 @@ export const ourFlags = {
     availability: 'ready',
     help: 'Keep computed texts of 256 tokens and more in this folder, so that they survive a restart. The size (such as 500M or 20GiB; 20G unless given) bounds what all snapshots in the folder take together, also those of other models; over it the ones not used for longest go. They hold what people wrote, readable for your account only; the folder may be emptied at any time, and ~/ at its beginning is your home.',
   },
+  maxmodels: {
+    names: ['--maxmodels'],
+    type: 'integer',
+    default: 0,
+    min: 0,
+    max: 64,
+    defaultText: 'as many as the memory holds',
+    metavar: 'COUNT',
+    availability: 'ready',
+    help: 'How many models may be in memory at once in --routermode. The one that was not needed for longest makes room.',
+  },
 } as const satisfies FlagTable;

@@ -1,8 +1,9 @@
-import { expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { AppError } from '../../core/errors.ts';
+import type { ModelSwap } from '../../core/models-view.ts';
 import type { SavedStates } from '../../core/saved-states.ts';
 import type { TextService } from '../../core/text-service.ts';
-import type { Call } from '../../http/call.ts';
+import type { Call, Endpoint } from '../../http/call.ts';
 import { type AdminAccess, adminLevel } from './access.ts';
 import { adminEndpoints } from './routes.ts';
 
@@ -162,4 +163,102 @@ test('clients are told whether it is open, and whether with a key', () => {
   expect(adminLevel(open)).toBe(1);
   expect(adminLevel({ enabled: true, password: 'key' })).toBe(2);
   expect(adminLevel({ enabled: false, password: 'key' })).toBe(0);
+});
+
+describe('switching to something else', () => {
+  function swaps(access: AdminAccess = open, known: readonly string[] = ['a.kcpps', 'b.gguf']) {
+    const log: unknown[] = [];
+    const swap: ModelSwap = {
+      options: async () => known,
+      reload: async (option, base) => {
+        log.push([option, base]);
+        return known.includes(option);
+      },
+    };
+    return { log, ask: asker(adminEndpoints({ access, states: memory, ...line(), swap })) };
+  }
+
+  const asker =
+    (endpoints: readonly Endpoint[]) =>
+    async (name: string, body: string | object = '', authorization?: string): Promise<unknown> => {
+      const text = typeof body === 'string' ? body : JSON.stringify(body);
+      const headers = authorization === undefined ? {} : { authorization };
+      const call = { body: Buffer.from(text), headers, remoteAddress: '::1' } as unknown as Call;
+      const reply = await endpoints.find(({ path }) => path === `/api/admin/${name}`)?.handle(call);
+      if (!reply || !('body' in reply)) throw new Error('no reply');
+      expect(reply.status).toBe(200);
+      return JSON.parse(String(reply.body));
+    };
+
+  test('the options are listed as they are', async () => {
+    expect(await swaps().ask('list_options')).toEqual(['a.kcpps', 'b.gguf']);
+    expect(await swaps(open, []).ask('list_options')).toEqual([]);
+  });
+
+  test('one of them is switched to; another is not', async () => {
+    const { ask, log } = swaps();
+    expect(await ask('reload_config', { filename: 'a.kcpps' })).toEqual({ success: true });
+    expect(await ask('reload_config', { filename: 'c.gguf' })).toEqual({ success: false });
+    expect(log).toEqual([
+      ['a.kcpps', undefined],
+      ['c.gguf', undefined],
+    ]);
+  });
+
+  test.each([
+    [{ baseconfig: 'base' }, 'base'],
+    [{ overrideconfig: 'base' }, 'base'],
+    [{ baseconfig: 'base', overrideconfig: 'older' }, 'base'],
+    [{ baseconfig: '' }, undefined],
+    [{ baseconfig: null }, undefined],
+  ])('%j is passed on as the base %j', async (fields, base) => {
+    const { ask, log } = swaps();
+    await ask('reload_config', { filename: 'a.kcpps', ...fields });
+    expect(log).toEqual([['a.kcpps', base]]);
+  });
+
+  test.each([
+    {},
+    '',
+    { filename: 7 },
+    { filename: null },
+    { filename: ['a.kcpps'] },
+    { filename: 'a.kcpps', baseconfig: 7 },
+    { filename: 'a.kcpps', overrideconfig: {} },
+  ])('%j asks for nothing', async (body) => {
+    const { ask, log } = swaps();
+    expect(await ask('reload_config', body)).toEqual({ success: false });
+    expect(log).toEqual([]);
+  });
+
+  test.each(['no JSON', '[]', '7', '{'])('%j is told as what it is', async (body) => {
+    await expect(swaps().ask('reload_config', body)).rejects.toBeInstanceOf(AppError);
+  });
+
+  test('a wrong key, or none, lists nothing and changes nothing', async () => {
+    const { ask, log } = swaps({ enabled: true, password: 'key' });
+    for (const sent of [undefined, 'Bearer other', 'Bearer ', 'key', 'Basic key']) {
+      expect(await ask('list_options', '', sent)).toEqual([]);
+      expect(await ask('reload_config', { filename: 'a.kcpps' }, sent)).toEqual({ success: false });
+    }
+    expect(log).toEqual([]);
+    expect(await ask('list_options', '', 'Bearer key')).toEqual(['a.kcpps', 'b.gguf']);
+    expect(await ask('reload_config', { filename: 'a.kcpps' }, 'Bearer key')).toEqual({ success: true });
+  });
+
+  test('where administration is closed, or nothing can be swapped, it is refused', async () => {
+    const closed = swaps({ enabled: false, password: undefined });
+    const fixed = asker(adminEndpoints({ access: open, states: memory, ...line() }));
+    for (const ask of [closed.ask, fixed]) {
+      expect(await ask('list_options')).toEqual([]);
+      expect(await ask('reload_config', { filename: 'a.kcpps' })).toEqual({ success: false });
+    }
+    expect(closed.log).toEqual([]);
+  });
+
+  test('neither takes a place in the queue: a swap must not wait behind what it waits for', () => {
+    const endpoints = adminEndpoints({ access: open, states: memory, ...line() });
+    const queued = endpoints.filter(({ path }) => /list_options|reload_config/.test(path)).map((one) => one.queued);
+    expect(queued).toEqual([false, false]);
+  });
 });

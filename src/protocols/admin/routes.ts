@@ -1,4 +1,5 @@
 import { AppError } from '../../core/errors.ts';
+import type { ModelSwap } from '../../core/models-view.ts';
 import type { SavedStates, StateFigures } from '../../core/saved-states.ts';
 import type { TextService } from '../../core/text-service.ts';
 import { jsonObject } from '../../http/body.ts';
@@ -12,6 +13,8 @@ export interface AdminParts {
   /** Undefined while no model is there whose state could be saved. */
   readonly states: () => SavedStates | undefined;
   readonly text: Pick<TextService, 'exclusively'>;
+  /** There where what is served can be swapped. */
+  readonly swap?: ModelSwap | undefined;
 }
 
 interface StateRoute {
@@ -68,7 +71,45 @@ const stateRoutes: readonly StateRoute[] = [
   },
 ];
 
-export function adminEndpoints({ access, states, text }: AdminParts): Endpoint[] {
+export function adminEndpoints(parts: AdminParts): Endpoint[] {
+  return [...stateEndpoints(parts), ...swapEndpoints(parts)];
+}
+
+/** What can be served instead of what is, and the change to it. Refusals are answers too. */
+function swapEndpoints({ access, swap }: AdminParts): Endpoint[] {
+  const common = {
+    match: 'ending',
+    access: access.password === undefined ? 'guarded' : 'open',
+    queued: false,
+    family: adminFamily,
+  } as const;
+  const allowed = ({ headers }: Call): ModelSwap | undefined => (mayAdminister(access, headers) ? swap : undefined);
+  return [
+    {
+      ...common,
+      method: 'GET',
+      path: '/api/admin/list_options',
+      summary: 'The configs and models that the server can be switched to.',
+      handle: async (call) => json((await allowed(call)?.options()) ?? []),
+    },
+    {
+      ...common,
+      method: 'POST',
+      path: '/api/admin/reload_config',
+      summary: 'Switch to another config or model, back to the first one, or to none.',
+      handle: async (call) => {
+        const { filename, baseconfig, overrideconfig } = await jsonObject(call.body, { empty: 'object' });
+        const base = baseconfig ?? overrideconfig;
+        if (typeof filename !== 'string' || (base !== undefined && base !== null && typeof base !== 'string')) {
+          return json({ success: false });
+        }
+        return json({ success: (await allowed(call)?.reload(filename, base || undefined)) ?? false });
+      },
+    },
+  ];
+}
+
+function stateEndpoints({ access, states, text }: AdminParts): Endpoint[] {
   return stateRoutes.map(({ name, summary, refused, exclusive, answer }) => ({
     method: 'POST',
     match: 'ending',

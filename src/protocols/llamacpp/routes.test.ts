@@ -29,6 +29,7 @@ const request = { ...plainControls, prompt: 'a secret', memory: '' };
 test.each<[TextState, number, object]>([
   [{ type: 'ready', model }, 200, { status: 'ok' }],
   [{ type: 'none' }, 200, { status: 'ok' }],
+  [{ type: 'loading', name: 'mini', progress: 0, asleep: true }, 200, { status: 'ok' }],
   [
     { type: 'loading', name: 'mini', progress: 0.5 },
     503,

@@ -50,14 +50,14 @@ export function statusEndpoints(parts: StatusParts): Endpoint[] {
   ];
 }
 
-/** A server that was started without a text model is as well as it was meant to be. */
+/** A server that was started without a text model is as well as it was meant to be; so is one whose model sleeps. */
 function healthReply(state: TextState): Reply {
   switch (state.type) {
     case 'ready':
     case 'none':
       return json({ status: 'ok' });
     case 'loading':
-      return json(errorBody(503, 'Loading model'), 503);
+      return state.asleep ? json({ status: 'ok' }) : json(errorBody(503, 'Loading model'), 503);
     case 'failed':
       return json(errorBody(500, `${state.name} could not be loaded: ${state.reason}`), 500);
   }

@@ -150,6 +150,12 @@ test('times and speeds follow from the figures per token', async () => {
   });
 });
 
+test('a model that waits for its first request is there, and nothing is being loaded', async () => {
+  const asleep = parts({ ...loading, progress: 0, asleep: true } as TextState);
+  expect(await get(asleep, '/api/extra/perf')).toMatchObject({ loading: null });
+  expect(await get(asleep, '/api/extra/version')).toMatchObject({ llm: true });
+});
+
 test('a model that could not be loaded is told with its reason', async () => {
   const failed: TextState = { type: 'failed', name: 'mini', reason: 'the file is cut off' };
   expect(await get(parts(failed), '/api/extra/perf')).toMatchObject({

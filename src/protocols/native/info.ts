@@ -157,7 +157,7 @@ function performanceBody(figures: Performance, state: TextState, counters: Count
     uptime: figures.uptimeSeconds,
     idletime: figures.idleSeconds,
     quiet,
-    loading: state.type === 'loading' ? { name: state.name, progress: state.progress } : null,
+    loading: state.type === 'loading' && !state.asleep ? { name: state.name, progress: state.progress } : null,
     ...(state.type === 'failed' ? { failed: { name: state.name, reason: state.reason } } : {}),
   };
 }

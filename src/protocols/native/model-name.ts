@@ -1,3 +1,4 @@
+import { modelId } from '../../core/model-names.ts';
 import type { TextState } from '../../core/text-service.ts';
 
 export interface Naming {
@@ -15,5 +16,5 @@ export function modelName(state: TextState, { hordeModelName, altered }: Naming)
   if (state.type === 'none' || state.type === 'failed') return noModelName;
   const shown = hordeModelName === '' ? '' : `${altered ? 'debug-' : ''}${hordeModelName}`;
   const file = state.type === 'ready' ? state.model.name : state.name;
-  return `koboldcpp/${(shown || file).replace(/[^\p{L}\p{N}_.-]/gu, '')}`;
+  return modelId(shown || file);
 }

@@ -12,7 +12,7 @@ export interface ModelFile {
   readonly modifiedAt: number;
 }
 
-/** A model and what is known of it: nothing of its file when that cannot be read, nothing at all while it loads. */
+/** A model and what is known of it: nothing of its file when that cannot be read, and while it loads only that. */
 export interface KnownModel {
   readonly name: string;
   readonly model: TextModel | undefined;
@@ -23,22 +23,32 @@ export interface KnownModel {
 
 /** One entry of the lists of models. */
 export function modelEntry(known: KnownModel): object {
-  const { model } = known;
   return {
     name: `${known.name}:latest`,
     model: `${known.name}:latest`,
-    ...(model ? { size: model.sizeBytes } : { size: 0 }),
+    size: sizeOf(known),
     digest: identifier(known),
     details: modelDetails(known),
     capabilities: capabilities(known),
   };
 }
 
+/** That of its weights; a file tells it before they are read. */
+function sizeOf({ model, file }: KnownModel): number {
+  return model?.sizeBytes ?? file?.header.tensors.reduce((sum, { bytes }) => sum + bytes, 0) ?? 0;
+}
+
+function parametersOf({ model, file }: KnownModel): number | undefined {
+  return model?.parameters ?? file?.header.tensors.reduce((sum, { elements }) => sum + elements, 0);
+}
+
 export function modifiedAt({ file }: KnownModel): string {
   return timestamp(file?.modifiedAt ?? 0);
 }
 
-export function modelDetails({ model, file }: KnownModel): object {
+export function modelDetails(known: KnownModel): object {
+  const { model, file } = known;
+  const parameters = parametersOf(known);
   const header = file?.header;
   const family = header?.architecture ?? '';
   const width = header && numberOf(header, `${family}.embedding_length`);
@@ -47,7 +57,7 @@ export function modelDetails({ model, file }: KnownModel): object {
     format: 'gguf',
     family,
     families: family === '' ? [] : [family],
-    parameter_size: model ? parameterSize(model.parameters) : '',
+    parameter_size: parameters === undefined ? '' : parameterSize(parameters),
     quantization_level: header ? quantizationOf(header) : '',
     ...(model ? { context_length: usableContext(model) } : {}),
     ...(width === undefined ? {} : { embedding_length: width }),
@@ -74,15 +84,16 @@ const emptyArray: readonly never[] = [];
  * The metadata of the file. The template has a field of its own, and long lists (the vocabulary) are empty unless the
  * file was read with all of them.
  */
-export function modelInfo({ name, model, file }: KnownModel): Readonly<Record<string, unknown>> {
+export function modelInfo(known: KnownModel): Readonly<Record<string, unknown>> {
+  const { name, model, file } = known;
   if (!file) return model ? { 'general.basename': name, 'general.parameter_count': model.parameters } : {};
   const { header } = file;
   const info: Record<string, unknown> = { 'general.basename': textOf(header, 'general.name') ?? name };
   for (const [key, { value }] of header.metadata) {
     if (key !== 'tokenizer.chat_template') info[key] = plainValue(value);
   }
+  info['general.parameter_count'] = parametersOf(known);
   if (!model) return info;
-  info['general.parameter_count'] = model.parameters;
   // What the model was trained for; a file that does not say it is known only to whoever has loaded it.
   info[`${header.architecture}.context_length`] ??= model.trainedContext;
   return info;
@@ -95,8 +106,8 @@ function plainValue(value: GgufValue): unknown {
 }
 
 /** Stays the same as long as the model does; to hash gigabytes for a list would be too much. */
-function identifier({ name, model, file }: KnownModel): string {
-  const facts = [name, model?.sizeBytes ?? 0, file?.modifiedAt ?? 0].join('\n');
+function identifier(known: KnownModel): string {
+  const facts = [known.name, sizeOf(known), known.file?.modifiedAt ?? 0].join('\n');
   return createHash('sha256').update(facts).digest('hex');
 }
 

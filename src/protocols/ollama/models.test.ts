@@ -1,5 +1,6 @@
-import { expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { asAppError } from '../../core/errors.ts';
+import type { ListedModel } from '../../core/models-view.ts';
 import type { TextService } from '../../core/text-service.ts';
 import type { Call } from '../../http/call.ts';
 import { router } from '../../http/router.ts';
@@ -241,4 +242,112 @@ test('a model whose file names marks for a gap can insert', async () => {
   );
   const capabilities = ['completion', 'tools', 'insert', 'thinking'];
   expect((await ask(parts, 'GET', '/api/tags')).value).toMatchObject({ models: [{ capabilities }] });
+});
+
+describe('where requests choose their model by its name', () => {
+  const listed = (name: string, own: Partial<ListedModel> = {}): ListedModel => ({
+    name,
+    state: 'unloaded',
+    expiresAt: Number.POSITIVE_INFINITY,
+    ...own,
+  });
+  const present = listed('mini', { state: 'ready', known: model, path: model.path, expiresAt: Date.UTC(2026, 0, 2) });
+  const big = listed('big', { path: '/models/big.gguf' });
+  const config = listed('settings');
+
+  function several(list: readonly ListedModel[], own: Partial<OllamaParts> = {}) {
+    const read: string[] = [];
+    const { parts, askedText } = ollamaParts([], {
+      models: { list: () => list, swap: undefined, byName: true },
+      modelFile: async (path, { longArrays }) => {
+        read.push(longArrays ? `${path} whole` : path);
+        if (path.includes('gone')) throw new Error('no such file');
+        return file;
+      },
+      ...own,
+    });
+    return { parts, askedText, read };
+  }
+
+  test('all are listed, with what their files say of those that were never loaded', async () => {
+    const { value } = await ask(several([present, big, config]).parts, 'GET', '/api/tags');
+    expect(value).toMatchObject({
+      models: [
+        {
+          name: 'koboldcpp/mini:latest',
+          size: 4_912_898_304,
+          details: { parameter_size: '8.0B', context_length: 4096 },
+        },
+        {
+          name: 'koboldcpp/big:latest',
+          modified_at: '2026-11-01T00:00:00.000Z',
+          size: 34,
+          details: { family: 'llama', parameter_size: '32', quantization_level: 'Q4_K_M' },
+        },
+        { name: 'koboldcpp/settings:latest', size: 0, details: { family: '', parameter_size: '' } },
+      ],
+    });
+  });
+
+  test('a list that is asked for again reads no file again', async () => {
+    const { parts, read } = several([present, big]);
+    const endpoint = router(ollamaEndpoints(parts)).find('GET', '/api/tags');
+    await endpoint?.handle(callOf('/api/tags', ''));
+    await endpoint?.handle(callOf('/api/tags', ''));
+    expect(read).toEqual(['/models/mini.gguf', '/models/big.gguf']);
+  });
+
+  test('a file that is gone leaves its entry without facts', async () => {
+    const { value } = await ask(several([listed('gone', { path: '/gone.gguf' })]).parts, 'GET', '/api/tags');
+    expect(value.models).toMatchObject([{ size: 0, modified_at: '1970-01-01T00:00:00.000Z' }]);
+  });
+
+  test('those in memory run, each with its size and when it goes', async () => {
+    const other = listed('other', { state: 'leaving', known: { ...model, sizeBytes: 5, contextSize: 512 } });
+    const list = [present, other, big, listed('coming', { state: 'loading' }), listed('broken', { state: 'failed' })];
+    const { value } = await ask(several(list, { gpuBytes: () => 77 }).parts, 'GET', '/api/ps');
+    expect(value.models).toMatchObject([
+      { name: 'koboldcpp/mini:latest', size_vram: 77, expires_at: '2026-01-02T00:00:00.000Z', context_length: 4096 },
+      {
+        name: 'koboldcpp/other:latest',
+        size: 5,
+        size_vram: 0,
+        expires_at: '2300-01-01T00:00:00.000Z',
+        context_length: 512,
+      },
+    ]);
+    expect(value.models).toHaveLength(2);
+  });
+
+  test('one that was never loaded is shown from its file, and is not loaded for it', async () => {
+    const { parts, askedText } = several([present, big]);
+    const { value } = await ask(parts, 'POST', '/api/show', { model: 'big:latest' });
+    expect(value).toMatchObject({
+      modelfile: 'FROM koboldcpp/big\n',
+      parameters: '',
+      template: 'x',
+      license: 'apache-2.0',
+      model_info: { 'general.parameter_count': 32, 'llama.context_length': 8192 },
+      capabilities: ['completion', 'tools'],
+    });
+    expect(askedText).toEqual([]);
+  });
+
+  test('all of a file is read where all is wanted', async () => {
+    const { parts, read } = several([present, big]);
+    await ask(parts, 'POST', '/api/show', { model: 'big', verbose: true });
+    expect(read).toEqual(['/models/big.gguf whole']);
+  });
+
+  test('the present one is shown with the template that its chats are written with', async () => {
+    const { parts } = several([present, big], { chatTemplate: 'own' });
+    expect((await ask(parts, 'POST', '/api/show', { model: 'mini' })).value).toMatchObject({ template: 'own' });
+    expect((await ask(parts, 'POST', '/api/show', { model: 'big' })).value).toMatchObject({ template: 'x' });
+  });
+
+  test('nothing is shown under a name that nobody has', async () => {
+    expect(await ask(several([present, big]).parts, 'POST', '/api/show', { model: 'maxi' })).toMatchObject({
+      status: 404,
+    });
+  });
 });

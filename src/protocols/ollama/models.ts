@@ -1,12 +1,14 @@
-import type { TextModel, TextService } from '../../core/text-service.ts';
+import type { TextModel } from '../../core/text-service.ts';
 import { textOf } from '../../gguf/types.ts';
 import type { JsonObject } from '../../http/body.ts';
 import { type Call, type Endpoint, json, type Reply } from '../../http/call.ts';
 import { readFlag } from '../controls/fields.ts';
-import { noticeHeaders } from '../dialect.ts';
+import { type DialectParts, noticeHeaders } from '../dialect.ts';
+import { findModel, modelsByName, type NamedModel } from '../listed-models.ts';
 import { timestamp } from './ending.ts';
 import { jsonHeaders, modelNotFound, ollamaFamily } from './errors.ts';
 import { showFidelity } from './fidelity.ts';
+import { FileFacts } from './file-facts.ts';
 import { loadedModel } from './loading.ts';
 import {
   capabilities,
@@ -23,9 +25,7 @@ import { modelRequired, namedModel, withBody } from './request.ts';
 /** The level of the API that apps test for; not the version of this program. */
 const ollamaVersion = '0.31.0';
 
-export interface ModelParts {
-  readonly text: TextService;
-  readonly modelName: () => string;
+export interface ModelParts extends Pick<DialectParts, 'text' | 'modelName' | 'now' | 'models'> {
   /** Reads the head of a model file; long arrays are kept only where all of it is wanted. */
   readonly modelFile: (path: string, options: { readonly longArrays: boolean }) => Promise<ModelFile>;
   /** Whether the model lies in memory; without this it does once it is ready. One that was let go still looks ready. */
@@ -42,6 +42,7 @@ export interface ModelParts {
 const never = Date.UTC(2300, 0, 1);
 
 export function modelEndpoints(parts: ModelParts): Endpoint[] {
+  const facts = new FileFacts({ read: (path) => parts.modelFile(path, { longArrays: false }), now: parts.now });
   const open = { method: 'GET', match: 'ending', access: 'open', queued: false, family: ollamaFamily } as const;
   const files = new WeakMap<TextModel, Promise<ModelFile | undefined>>();
   const fileOf = (model: TextModel): Promise<ModelFile | undefined> => {
@@ -56,14 +57,14 @@ export function modelEndpoints(parts: ModelParts): Endpoint[] {
       summary: 'The level of the Ollama API that is spoken here.',
       handle: () => json({ version: ollamaVersion }, 200, jsonHeaders),
     },
-    { ...open, path: '/api/tags', summary: 'The models that can be used.', handle: () => tags(parts, fileOf) },
-    { ...open, path: '/api/ps', summary: 'The models in memory.', handle: () => running(parts, fileOf) },
+    { ...open, path: '/api/tags', summary: 'The models that can be used.', handle: () => tags(parts, fileOf, facts) },
+    { ...open, path: '/api/ps', summary: 'The models in memory.', handle: () => running(parts, fileOf, facts) },
     {
       ...open,
       method: 'POST',
       path: '/api/show',
       summary: 'All about a model: template, metadata, what it can do.',
-      handle: withBody((body, call) => show(body, call, parts, fileOf)),
+      handle: withBody((body, call) => show(body, call, parts, { fileOf, facts })),
     },
     {
       ...open,
@@ -86,46 +87,96 @@ async function knownModel(model: TextModel | undefined, parts: ModelParts, fileO
   };
 }
 
-async function tags(parts: ModelParts, fileOf: FileOf): Promise<Reply> {
-  const state = parts.text.state();
-  const list = (known: KnownModel): Reply => {
-    const { name, model, ...rest } = modelEntry(known) as { name: string; model: string };
-    return json({ models: [{ name, model, modified_at: modifiedAt(known), ...rest }] }, 200, jsonHeaders);
-  };
-  if (state.type === 'loading') return list(await knownModel(undefined, parts, fileOf));
-  if (state.type !== 'ready') return json({ models: [] }, 200, jsonHeaders);
-  return list(await knownModel(state.model, parts, fileOf));
+/** One of several by its name, which may never have been in memory: then its file speaks for it. */
+async function namedKnown(
+  { id, present, path, known }: NamedModel,
+  { chatTemplate }: ModelParts,
+  factsOf: (path: string) => Promise<ModelFile | undefined>,
+): Promise<KnownModel> {
+  const file = path === undefined ? undefined : await factsOf(path);
+  const own = known?.chatTemplate ?? (file && textOf(file.header, 'tokenizer.chat_template'));
+  return { name: id, model: known, template: (present ? chatTemplate : undefined) ?? own, file };
 }
 
-async function running(parts: ModelParts, fileOf: FileOf): Promise<Reply> {
+async function tags(parts: ModelParts, fileOf: FileOf, facts: FileFacts): Promise<Reply> {
+  const list = (models: readonly KnownModel[]): Reply => json({ models: models.map(tagEntry) }, 200, jsonHeaders);
+  const named = modelsByName(parts);
+  if (named) return list(await Promise.all(named.map((one) => namedKnown(one, parts, (path) => facts.of(path)))));
+  const state = parts.text.state();
+  if (state.type === 'loading') return list([await knownModel(undefined, parts, fileOf)]);
+  return list(state.type === 'ready' ? [await knownModel(state.model, parts, fileOf)] : []);
+}
+
+function tagEntry(known: KnownModel): object {
+  const { name, model, ...rest } = modelEntry(known) as { name: string; model: string };
+  return { name, model, modified_at: modifiedAt(known), ...rest };
+}
+
+async function running(parts: ModelParts, fileOf: FileOf, facts: FileFacts): Promise<Reply> {
   const { text, loaded, expiresAt, gpuBytes } = parts;
+  const named = modelsByName(parts);
+  if (named) {
+    const resident = named.filter(({ state }) => state === 'ready' || state === 'leaving');
+    const entries = resident.map(async (one) =>
+      runningEntry(
+        await namedKnown(one, parts, (path) => facts.of(path)),
+        one.expiresAt,
+        one.present ? gpuBytes?.() : 0,
+      ),
+    );
+    return json({ models: await Promise.all(entries) }, 200, jsonHeaders);
+  }
   const state = text.state();
   if (state.type !== 'ready' || loaded?.() === false) return json({ models: [] }, 200, jsonHeaders);
-  const { model } = state;
-  const entry = {
-    ...modelEntry(await knownModel(model, parts, fileOf)),
-    expires_at: timestamp(Math.min(expiresAt?.() ?? never, never)),
-    size_vram: gpuBytes?.() ?? 0,
-    context_length: usableContext(model),
-  };
+  const entry = runningEntry(await knownModel(state.model, parts, fileOf), expiresAt?.() ?? never, gpuBytes?.());
   return json({ models: [entry] }, 200, jsonHeaders);
 }
 
-async function show(body: JsonObject, { headers }: Call, parts: ModelParts, fileOf: FileOf): Promise<Reply> {
+function runningEntry(known: KnownModel, expiresAt: number, gpuBytes = 0): object {
+  return {
+    ...modelEntry(known),
+    expires_at: timestamp(Math.min(expiresAt, never)),
+    size_vram: gpuBytes,
+    ...(known.model ? { context_length: usableContext(known.model) } : {}),
+  };
+}
+
+interface Sources {
+  readonly fileOf: FileOf;
+  readonly facts: FileFacts;
+}
+
+/** Undefined where nobody of that name is there. Of several nothing is loaded to be shown; the only one is waited for. */
+async function shownModel(
+  asked: string,
+  verbose: boolean,
+  parts: ModelParts,
+  { fileOf, facts }: Sources,
+): Promise<KnownModel | undefined> {
+  const named = modelsByName(parts);
+  if (named) {
+    const found = findModel(named, asked);
+    const whole = (path: string) => parts.modelFile(path, { longArrays: true }).catch(() => undefined);
+    return found && namedKnown(found, parts, verbose ? whole : (path) => facts.of(path));
+  }
+  if (parts.text.state().type === 'none') return undefined;
+  const model = await loadedModel(parts.text);
+  return knownModel(model, parts, verbose ? () => readFile(model, parts, true) : fileOf);
+}
+
+async function show(body: JsonObject, { headers }: Call, parts: ModelParts, sources: Sources): Promise<Reply> {
   const asked = namedModel(body);
   if (asked === '') return modelRequired;
-  if (parts.text.state().type === 'none') return modelNotFound(asked);
-  const model = await loadedModel(parts.text);
-  const verbose = readFlag(body, 'verbose', false);
-  const known = await knownModel(model, parts, verbose ? () => readFile(model, parts, true) : fileOf);
-  const { file } = known;
+  const known = await shownModel(asked, readFlag(body, 'verbose', false), parts, sources);
+  if (!known) return modelNotFound(asked);
+  const { file, model } = known;
   const license = file && textOf(file.header, 'general.license');
   // This app shows the base name, and knows its models by the names that it asked for.
   const shownName = String(headers['user-agent']).startsWith('GitHubCopilotChat/') ? { 'general.basename': asked } : {};
   const reply = {
     ...(license === undefined ? {} : { license }),
     modelfile: `FROM ${known.name}\n`,
-    parameters: `${'num_ctx'.padEnd(31)}${usableContext(model)}`,
+    parameters: model ? `${'num_ctx'.padEnd(31)}${usableContext(model)}` : '',
     template: known.template ?? '',
     details: modelDetails(known),
     model_info: { ...modelInfo(known), ...shownName },

@@ -1,5 +1,6 @@
-import { expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import type { AppError } from '../../core/errors.ts';
+import type { ListedModel, ModelsView } from '../../core/models-view.ts';
 import type { TextModel, TextState } from '../../core/text-service.ts';
 import type { Reply } from '../../http/call.ts';
 import { router } from '../../http/router.ts';
@@ -22,9 +23,9 @@ const model: TextModel = {
   inputs: { image: false, audio: false },
 };
 
-async function get(path: string, state: TextState, name = 'koboldcpp/mini'): Promise<Reply> {
+async function get(path: string, state: TextState, name = 'koboldcpp/mini', models?: ModelsView): Promise<Reply> {
   const { text } = scriptedText([], { state: () => state });
-  const parts = dialectParts({ text, modelName: () => name, now: () => 1_700_000_000_900 });
+  const parts = dialectParts({ text, modelName: () => name, now: () => 1_700_000_000_900, models });
   const endpoint = router(modelsEndpoints(parts)).find('GET', path);
   if (!endpoint) throw new Error(`no ${path}`);
   try {
@@ -107,4 +108,74 @@ test('a model that takes more than text says so', async () => {
   const inputs = { image: true, audio: false };
   const reply = await get('/v1/models', { type: 'ready', model: { ...model, inputs } });
   expect(bodyOf(reply)).toMatchObject({ models: [{ capabilities: ['completion', 'multimodal'] }] });
+});
+
+describe('where requests choose their model by its name', () => {
+  const listed = (name: string, state: ListedModel['state'], known?: TextModel): ListedModel => ({
+    name,
+    state,
+    known,
+    expiresAt: Number.POSITIVE_INFINITY,
+  });
+  const several: readonly ListedModel[] = [
+    listed('mini', 'ready', model),
+    listed('big', 'loading'),
+    listed('My config', 'unloaded', { ...model, name: 'My config', contextSize: 512 }),
+    listed('broken', 'failed'),
+    listed('going', 'leaving'),
+  ];
+  const view = (list: readonly ListedModel[], byName = true): ModelsView => ({
+    list: () => list,
+    swap: undefined,
+    byName,
+  });
+  const ready: TextState = { type: 'ready', model };
+  const ids = (body: unknown) => (body as { data: { id: string }[] }).data.map(({ id }) => id);
+
+  test('all are listed with how they stand, the present one first', async () => {
+    const body = bodyOf(await get('/v1/models', ready, 'koboldcpp/mini', view(several)));
+    expect(body).toMatchObject({
+      data: [
+        entry,
+        { id: 'koboldcpp/big', status: { value: 'loading' }, meta: null },
+        { id: 'koboldcpp/Myconfig', status: { value: 'unloaded' }, context_length: 512 },
+        { id: 'koboldcpp/broken', status: { value: 'failed' }, meta: null },
+        { id: 'koboldcpp/going', status: { value: 'unloaded' } },
+      ],
+      first_id: 'koboldcpp/mini',
+      last_id: 'koboldcpp/going',
+      models: [{ name: 'koboldcpp/mini' }, { name: 'koboldcpp/Myconfig' }],
+    });
+  });
+
+  test('each is found by its id', async () => {
+    const list = view(several);
+    for (const id of ids(bodyOf(await get('/v1/models', ready, 'koboldcpp/mini', list)))) {
+      const paths = [`/v1/models/${id}`, `/models/${encodeURIComponent(id)}`, `/v1/models/${id.split('/')[1]}`];
+      for (const path of paths) expect(bodyOf(await get(path, ready, 'koboldcpp/mini', list))).toMatchObject({ id });
+    }
+    expect(await get('/v1/models/nobody', ready, 'koboldcpp/mini', list)).toMatchObject({ status: 404 });
+  });
+
+  test('one that was let go is told as unloaded, although it looks ready to whoever asks for it', async () => {
+    const list = view([listed('mini', 'unloaded', model)]);
+    expect(bodyOf(await get('/v1/models', ready, 'koboldcpp/mini', list))).toMatchObject({
+      data: [{ id: 'koboldcpp/mini', status: { value: 'unloaded' }, context_length: 4096 }],
+    });
+  });
+
+  test('a server without a model of its own lists those that it can load', async () => {
+    const body = bodyOf(await get('/v1/models', { type: 'none' }, 'inactive', view([listed('big', 'unloaded')])));
+    expect(ids(body)).toEqual(['koboldcpp/big']);
+  });
+
+  test('and where there is none at all the list says so with one entry', async () => {
+    const body = bodyOf(await get('/v1/models', { type: 'none' }, 'inactive', view([])));
+    expect(ids(body)).toEqual(['inactive']);
+  });
+
+  test('a server that can only be swapped lists the one that it has', async () => {
+    const body = bodyOf(await get('/v1/models', ready, 'koboldcpp/mini', view(several, false)));
+    expect(ids(body)).toEqual(['koboldcpp/mini']);
+  });
 });

@@ -1,10 +1,12 @@
 import { AppError } from '../../core/errors.ts';
+import type { ListedModel } from '../../core/models-view.ts';
 import type { TextModel, TextState } from '../../core/text-service.ts';
 import { type Call, type Endpoint, json, type Reply } from '../../http/call.ts';
 import type { DialectParts } from '../dialect.ts';
+import { modelsByName } from '../listed-models.ts';
 import { openaiFamily } from './errors.ts';
 
-export type ModelsParts = Pick<DialectParts, 'text' | 'modelName' | 'now'>;
+export type ModelsParts = Pick<DialectParts, 'text' | 'modelName' | 'now' | 'models'>;
 
 const statuses: Record<TextState['type'], string> = {
   ready: 'loaded',
@@ -13,17 +15,26 @@ const statuses: Record<TextState['type'], string> = {
   failed: 'unloaded',
 };
 
+/** One that makes room is still answered for, once it has come back. */
+const namedStatuses: Record<ListedModel['state'], string> = {
+  ready: 'loaded',
+  loading: 'loading',
+  unloaded: 'unloaded',
+  leaving: 'unloaded',
+  failed: 'failed',
+};
+
 const listPath = '/v1/models';
 
 /** The short paths must match whole: as endings they would catch the model lists of other families. */
-export function modelsEndpoints({ text, modelName, now }: ModelsParts): Endpoint[] {
+export function modelsEndpoints(parts: ModelsParts): Endpoint[] {
   const open = { method: 'GET', access: 'open', queued: false, family: openaiFamily } as const;
   // Clients keep lists and compare them: the age of a model must not change from one look to the next.
-  const created = Math.floor(now() / 1000);
-  const list = () => json(modelList({ id: modelName(), created, state: text.state() }));
-  const one = (call: Call) => oneModel(call, { id: modelName(), created, state: text.state() });
+  const created = Math.floor(parts.now() / 1000);
+  const list = () => json(modelList(shownModels(parts, created)));
+  const one = (call: Call) => oneModel(call, shownModels(parts, created));
   return [
-    { ...open, match: 'ending', path: listPath, summary: 'The text model.', handle: list },
+    { ...open, match: 'ending', path: listPath, summary: 'The text models.', handle: list },
     { ...open, match: 'exact', path: '/models', summary: 'Another name for /v1/models.', handle: list },
     { ...open, match: 'prefix', path: `${listPath}/`, summary: 'One model by its id.', handle: one },
     { ...open, match: 'prefix', path: '/models/', summary: 'Another name for /v1/models/.', handle: one },
@@ -33,26 +44,37 @@ export function modelsEndpoints({ text, modelName, now }: ModelsParts): Endpoint
 interface Shown {
   readonly id: string;
   readonly created: number;
-  readonly state: TextState;
+  readonly status: string;
+  readonly model: TextModel | undefined;
+}
+
+/** Without any model the list keeps one entry that says so, as clients of the native family expect. */
+function shownModels(parts: ModelsParts, created: number): readonly Shown[] {
+  const named = modelsByName(parts) ?? [];
+  if (named.length > 0) {
+    return named.map(({ id, state, known }) => ({ id, created, status: namedStatuses[state], model: known }));
+  }
+  const state = parts.text.state();
+  const model = state.type === 'ready' ? state.model : undefined;
+  return [{ id: parts.modelName(), created, status: statuses[state.type], model }];
 }
 
 /**
  * One body for three kinds of clients: what the OpenAI API, the Anthropic API and llama.cpp's server put there does not
- * collide. Without a model the list keeps one entry that says so, as clients of the native family expect.
+ * collide.
  */
-function modelList(shown: Shown): object {
-  const { id } = shown;
+function modelList(shown: readonly Shown[]): object {
   return {
     object: 'list',
-    data: [modelEntry(shown)],
+    data: shown.map(modelEntry),
     has_more: false,
-    first_id: id,
-    last_id: id,
-    models: shown.state.type === 'ready' ? [tagEntry(shown, shown.state.model)] : [],
+    first_id: shown[0]?.id,
+    last_id: shown.at(-1)?.id,
+    models: shown.flatMap((one) => (one.model ? [tagEntry(one, one.model)] : [])),
   };
 }
 
-function modelEntry({ id, created, state }: Shown): object {
+function modelEntry({ id, created, status, model }: Shown): object {
   return {
     id,
     object: 'model',
@@ -63,10 +85,10 @@ function modelEntry({ id, created, state }: Shown): object {
     created_at: timestamp(created),
     permission: [],
     root: 'koboldcpp',
-    status: { value: statuses[state.type] },
+    status: { value: status },
     aliases: [],
     tags: [],
-    ...(state.type === 'ready' ? measures(state.model) : { meta: null }),
+    ...(model ? measures(model) : { meta: null }),
   };
 }
 
@@ -106,10 +128,11 @@ function tagEntry({ id, created }: Shown, { sizeBytes, description, inputs }: Te
 }
 
 /** The id may hold slashes, which some clients encode and others do not; without its first part it is known too. */
-function oneModel({ path }: Call, shown: Shown): Reply {
+function oneModel({ path }: Call, shown: readonly Shown[]): Reply {
   const asked = decoded(path.slice(path.indexOf('/models/') + '/models/'.length));
-  if (asked !== shown.id && asked !== bareName(shown.id)) throw new AppError('model-not-found', { model: asked });
-  return json(modelEntry(shown));
+  const found = shown.find(({ id }) => asked === id || asked === bareName(id));
+  if (!found) throw new AppError('model-not-found', { model: asked });
+  return json(modelEntry(found));
 }
 
 function decoded(text: string): string {

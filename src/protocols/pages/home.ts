@@ -11,7 +11,7 @@ export interface Product {
 export function homeBody(product: Product, endpoints: readonly Endpoint[]): Markup {
   return html`<header>
 <h1>${product.name}</h1>
-<p>Version ${product.version} · <a href="api">All endpoints</a></p>
+<p>Version ${product.version} · <a href="api">All endpoints</a> · <a href="docs/configuration.md">All flags</a></p>
 </header>
 <main>
 <section aria-labelledby="model-title">

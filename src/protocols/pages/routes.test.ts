@@ -115,3 +115,13 @@ test('only what the tag itself made goes into a page as it is', () => {
     '<p title="&#34;">&#60;b&#62;<i>1</i></p>',
   );
 });
+
+test('the manual is served as it was written, and nothing else of the program is', async () => {
+  const manual = router(pages()).find('GET', '/docs/configuration.md');
+  const ask = async (path: string) => manual?.handle({ method: 'GET', path, headers: {} } as Call);
+  const page = await ask('/docs/configuration.md');
+  expect(page).toMatchObject({ status: 200, headers: { 'content-type': 'text/plain; charset=utf-8' } });
+  for (const path of ['/docs/nothing.md', '/docs/../package.json', '/docs/%2e%2e/package.json']) {
+    expect(await ask(path)).toMatchObject({ status: 404 });
+  }
+});

@@ -1,4 +1,7 @@
-import type { Endpoint, Reply } from '../../http/call.ts';
+import { fileURLToPath } from 'node:url';
+import { AppError } from '../../core/errors.ts';
+import type { Call, Endpoint, Reply } from '../../http/call.ts';
+import { fileReply } from '../../http/static-files.ts';
 import { apiListBody } from './api-list.ts';
 import { pagesFamily } from './errors.ts';
 import { homeBody, type Product } from './home.ts';
@@ -22,12 +25,21 @@ export function pagesEndpoints({ product, endpoints }: PagesParts): Endpoint[] {
     page('exact', '/lcpp', 'The start page under its second name.', home),
     page('exact', '/api', 'This list of endpoints.', api),
     page('exact', '/docs', 'This list under another name.', api),
+    page('prefix', '/docs/', 'The manual that comes along, such as /docs/configuration.md.', manual),
     page('exact', '/v1', 'A note for people who open the base address of the OpenAI API.', () => baseAddressNote),
     page('ending', '/api', 'Leads to /api.', () => toApi),
     page('ending', '/api/v1', 'Leads to /api.', () => toApi),
     page('ending', '/app.js', 'The script of the start page.', () => asset('text/javascript', script)),
     page('ending', '/app.css', 'The look of the pages.', () => asset('text/css', style)),
   ];
+}
+
+const manualFolder = fileURLToPath(new URL('../../../docs', import.meta.url));
+
+/** The pages of the manual as they were written: they can be read without being rendered. */
+async function manual({ method, path, headers }: Call): Promise<Reply> {
+  const reply = await fileReply({ folder: manualFolder }, { path: path.slice('/docs/'.length), headers });
+  return reply ?? pagesFamily.errorReply(new AppError('not-found', { method, path }));
 }
 
 function page(match: Endpoint['match'], path: string, summary: string, handle: Endpoint['handle']): Endpoint {

@@ -1,6 +1,8 @@
 import type { GenerationRequest } from '../../core/request.ts';
 import type { TextService } from '../../core/text-service.ts';
+import { alwaysThere } from '../../core/text-source.ts';
 import { type FakeEngine, fakeEngine, type Script } from '../../engines/fake/engine.ts';
+import { Desk } from '../../scheduler/desk.ts';
 import { Queue } from '../../scheduler/queue.ts';
 import { textService } from '../../scheduler/text.ts';
 
@@ -25,5 +27,9 @@ export function fakeService(
     contextSize,
   });
   const queue = new Queue({ capacity: 1, places: () => 10 });
-  return { text: textService({ engine, queue, now: () => 0, randomSeed: () => 1 }), engine, asked };
+  return {
+    text: textService({ source: alwaysThere(engine), desk: new Desk(queue, () => 0), randomSeed: () => 1 }),
+    engine,
+    asked,
+  };
 }

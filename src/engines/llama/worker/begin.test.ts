@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import type { Medium } from '../../../core/request.ts';
 import type { Piece } from '../messages.ts';
-import type { Projector } from './projector.ts';
+import type { Projector } from './media/projector.ts';
 import { chunk, readImage } from './testing/media.ts';
 import { evenly, workerWorld } from './testing/worker-world.ts';
 

@@ -1,8 +1,8 @@
 import type { FromWorker, Piece, ToWorker } from '../messages.ts';
 import { type BatchLoop, errorPiece } from './loop.ts';
-import type { ReadMedium } from './medium.ts';
+import type { ReadMedium } from './media/medium.ts';
+import { readMedia } from './media/read-media.ts';
 import { planGeneration, reuses, startGeneration, type Workshop } from './prepare.ts';
-import { readMedia } from './read-media.ts';
 
 /** Requests that have no slot yet, because something is being read for them. */
 export type ReadingRequests = Map<number, { stop(): void }>;

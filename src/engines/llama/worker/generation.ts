@@ -7,13 +7,13 @@ import { logprobsOf } from '../../../sampling/logprobs.ts';
 import type { ReasoningBudget } from '../../../sampling/reasoning-budget.ts';
 import { noToken, type Sampler } from '../../../sampling/sampler.ts';
 import type { Piece } from '../messages.ts';
-import type { DecodeResult } from './context.ts';
-import type { RequestGrammar } from './grammar.ts';
-import type { OutputText } from './output-text.ts';
-import type { PromptScores } from './prompt-scores.ts';
-import type { Slot } from './slot.ts';
-import { TextHistory } from './text-history.ts';
-import type { Vocabulary } from './vocabulary.ts';
+import type { RequestGrammar } from './grammar/grammar.ts';
+import type { DecodeResult } from './memory/context.ts';
+import type { PromptScores } from './memory/prompt-scores.ts';
+import type { Slot } from './memory/slot.ts';
+import type { OutputText } from './text/output-text.ts';
+import { TextHistory } from './text/text-history.ts';
+import type { Vocabulary } from './text/vocabulary.ts';
 
 /** Everything that one request needs while it runs, made beforehand by `prepareGeneration`. */
 export interface GenerationParts {

@@ -1,10 +1,10 @@
 import { expect, test } from 'vitest';
 import type { AppError } from '../../../core/errors.ts';
 import type { FromWorker, Piece } from '../messages.ts';
-import type { Context, DecodeResult } from './context.ts';
 import type { Generation } from './generation.ts';
 import { BatchLoop } from './loop.ts';
-import type { Slot } from './slot.ts';
+import type { Context, DecodeResult } from './memory/context.ts';
+import type { Slot } from './memory/slot.ts';
 
 const capacity = 100;
 

@@ -2,11 +2,11 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { AppError, asAppError, plainError } from '../../../core/errors.ts';
 import type { FromWorker, Piece } from '../messages.ts';
 import { bridges } from './bridges.ts';
-import { nextChunk } from './chunk.ts';
-import type { Context, DecodeResult } from './context.ts';
 import type { Generation } from './generation.ts';
+import { nextChunk } from './memory/chunk.ts';
+import type { Context, DecodeResult } from './memory/context.ts';
+import type { Slot } from './memory/slot.ts';
 import { nextReader } from './reading-order.ts';
-import type { Slot } from './slot.ts';
 
 /** A batch this small is computed sooner than another thread could take it over. */
 const smallBatch = 63;

@@ -4,17 +4,17 @@ import { plainError } from '../../../core/errors.ts';
 import { openParent } from '../../host/parent.ts';
 import { closingMs, type FromWorker, type ToWorker } from '../messages.ts';
 import { beginGeneration, type ReadingRequests } from './begin.ts';
-import type { CheckpointLimits } from './cache/checkpoints.ts';
 import { CacheDoctor } from './cache/doctor.ts';
 import { openKeeper } from './cache/open-keeper.ts';
 import { StatePlaces } from './cache/places.ts';
-import { GrammarShelf } from './grammar-shelf.ts';
+import { GrammarShelf } from './grammar/grammar-shelf.ts';
+import { type Loaded, loadModel } from './load/model.ts';
 import { BatchLoop } from './loop.ts';
-import { type Loaded, loadModel } from './model.ts';
+import type { CheckpointLimits } from './memory/checkpoints.ts';
+import { Slot } from './memory/slot.ts';
+import { portionSize } from './memory/steady.ts';
+import { UnexplainedFailure } from './native/weights.ts';
 import type { Workshop } from './prepare.ts';
-import { Slot } from './slot.ts';
-import { portionSize } from './steady.ts';
-import { UnexplainedFailure } from './weights.ts';
 
 /** The engine's own process: it loads one model and serves it until its channel closes. */
 let serving: Serving | undefined;

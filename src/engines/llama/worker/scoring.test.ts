@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import type { PromptToken } from '../../../core/events.ts';
 import type { Medium } from '../../../core/request.ts';
-import type { Projector } from './projector.ts';
+import type { Projector } from './media/projector.ts';
 import { chunk, readImage } from './testing/media.ts';
 import { workerWorld } from './testing/worker-world.ts';
 

@@ -14,9 +14,9 @@ import {
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, test } from 'vitest';
+import type { Snapshot } from '../memory/snapshot.ts';
 import { snapshot } from '../testing/snapshot.ts';
 import { DiskStore, type DiskStoreOptions } from './disk-store.ts';
-import type { Snapshot } from './snapshot.ts';
 
 const root = mkdtempSync(join(tmpdir(), 'parley-cache-'));
 afterAll(() => rmSync(root, { recursive: true, force: true }));

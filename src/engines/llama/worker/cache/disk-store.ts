@@ -3,10 +3,10 @@ import { readdir, rename, rm, stat, utimes, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { StoreHealth } from '../../../../core/cache-report.ts';
 import { makeFolder, privately } from '../../cache-folder.ts';
+import { overLimit, type Snapshot, type SnapshotEntry, type SnapshotStore } from '../memory/snapshot.ts';
 import { checksum } from './checksum.ts';
 import { Failures } from './failures.ts';
 import { isLeftOver, isPartName, isSnapshotName, type Processes, partName, snapshotName } from './file-names.ts';
-import { overLimit, type Snapshot, type SnapshotEntry, type SnapshotStore } from './snapshot.ts';
 import { bodyOf, headerOf, type Outline, readOutline, readSnapshot, type SnapshotBody } from './snapshot-file.ts';
 
 export interface DiskStoreOptions {

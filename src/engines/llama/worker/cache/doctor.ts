@@ -1,6 +1,6 @@
 import type { CacheMiss } from '../../../../core/cache-report.ts';
-import { commonPrefix } from '../reuse.ts';
-import { isSameChat, type KeptText } from '../same-chat.ts';
+import { commonPrefix } from '../memory/reuse.ts';
+import { isSameChat, type KeptText } from '../memory/same-chat.ts';
 
 const shownTokens = 12;
 const remembered = 20;

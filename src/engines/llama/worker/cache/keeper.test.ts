@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest';
-import type { Slot } from '../slot.ts';
+import type { Slot } from '../memory/slot.ts';
+import type { Snapshot, SnapshotStore } from '../memory/snapshot.ts';
 import { SnapshotKeeper } from './keeper.ts';
 import { MemoryStore } from './memory-store.ts';
-import type { Snapshot, SnapshotStore } from './snapshot.ts';
 
 const range = (from: number, to: number) => Int32Array.from({ length: to - from }, (_, index) => from + index);
 const snapshotOf = (tokens: Int32Array): Snapshot => ({ tokens, state: Uint8Array.from(tokens), checkpoints: [] });

@@ -1,8 +1,8 @@
 import type { CacheReport, SnapshotFigures } from '../../../../core/cache-report.ts';
-import { commonPrefix } from '../reuse.ts';
-import { isSameChat } from '../same-chat.ts';
-import type { Slot } from '../slot.ts';
-import { chooseSlot } from '../slot-choice.ts';
+import { commonPrefix } from '../memory/reuse.ts';
+import { isSameChat } from '../memory/same-chat.ts';
+import type { Slot } from '../memory/slot.ts';
+import { chooseSlot } from '../memory/slot-choice.ts';
 import {
   type Coverage,
   chooseSnapshot,
@@ -13,7 +13,7 @@ import {
   superseded,
   usualCoverage,
   wholly,
-} from './snapshot.ts';
+} from '../memory/snapshot.ts';
 
 export interface KeeperParts {
   readonly slots: readonly Slot[];

@@ -5,7 +5,7 @@ import {
   type SnapshotEntry,
   type SnapshotStore,
   snapshotBytes,
-} from './snapshot.ts';
+} from '../memory/snapshot.ts';
 
 export interface MemoryLimits {
   readonly count: number;

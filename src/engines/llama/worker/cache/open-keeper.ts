@@ -1,5 +1,5 @@
-import type { Loaded } from '../model.ts';
-import type { Slot } from '../slot.ts';
+import type { Loaded } from '../load/model.ts';
+import type { Slot } from '../memory/slot.ts';
 import { DiskStore } from './disk-store.ts';
 import { isAlive } from './file-names.ts';
 import { computerName, fingerprint } from './fingerprint.ts';

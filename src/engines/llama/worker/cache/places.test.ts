@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
+import type { Snapshot } from '../memory/snapshot.ts';
 import { StatePlaces } from './places.ts';
-import type { Snapshot } from './snapshot.ts';
 
 const snapshot = (...tokens: number[]): Snapshot => ({
   tokens: Int32Array.from(tokens),

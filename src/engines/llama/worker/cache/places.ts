@@ -1,8 +1,8 @@
 import type { StateFigures, StatesReport } from '../../../../core/saved-states.ts';
 import type { StatesAction } from '../../messages.ts';
-import type { Slot } from '../slot.ts';
-import { chooseSlot } from '../slot-choice.ts';
-import { type Snapshot, snapshotBytes } from './snapshot.ts';
+import type { Slot } from '../memory/slot.ts';
+import { chooseSlot } from '../memory/slot-choice.ts';
+import { type Snapshot, snapshotBytes } from '../memory/snapshot.ts';
 
 const empty: StateFigures = { tokens: 0, bytes: 0 };
 

@@ -3,9 +3,9 @@ import { appendFileSync, mkdtempSync, readFileSync, rmSync, statSync, truncateSy
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, test } from 'vitest';
+import type { Snapshot } from '../memory/snapshot.ts';
 import { snapshot } from '../testing/snapshot.ts';
 import { checksum } from './checksum.ts';
-import type { Snapshot } from './snapshot.ts';
 import { bodyOf, headerOf, readOutline, readSnapshot } from './snapshot-file.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'parley-snapshot-'));

@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto';
 import { type FileHandle, open } from 'node:fs/promises';
-import type { Checkpoint } from './checkpoints.ts';
+import type { Checkpoint } from '../memory/checkpoints.ts';
+import type { Snapshot, SnapshotEntry } from '../memory/snapshot.ts';
 import { pieceBytes } from './checksum.ts';
-import type { Snapshot, SnapshotEntry } from './snapshot.ts';
 
 /** What stands in a file before its states. */
 export type Outline = Pick<SnapshotEntry, 'tokens' | 'checkpoints'>;

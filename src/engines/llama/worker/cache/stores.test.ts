@@ -2,10 +2,10 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, test } from 'vitest';
+import type { SnapshotStore } from '../memory/snapshot.ts';
 import { snapshot } from '../testing/snapshot.ts';
 import { DiskStore } from './disk-store.ts';
 import { MemoryStore } from './memory-store.ts';
-import type { SnapshotStore } from './snapshot.ts';
 
 const folders: string[] = [];
 const folder = () => {

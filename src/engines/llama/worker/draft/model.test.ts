@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import type { DecodeResult } from '../context.ts';
+import type { DecodeResult } from '../memory/context.ts';
 import { DraftModel } from './model.ts';
 
 const size = 20;

@@ -1,5 +1,5 @@
-import type { Context } from '../context.ts';
-import { commonPrefix } from '../reuse.ts';
+import type { Context } from '../memory/context.ts';
+import { commonPrefix } from '../memory/reuse.ts';
 
 export interface DraftModelParts {
   /** How many texts it can follow at the same time. */

@@ -1,4 +1,4 @@
-import type { Vocabulary } from '../vocabulary.ts';
+import type { Vocabulary } from '../text/vocabulary.ts';
 
 /** Tokens with these texts, numbered in their order; the last one ends a text. */
 export function letterVocabulary(

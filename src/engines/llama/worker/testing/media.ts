@@ -1,4 +1,4 @@
-import type { MediumChunk, ReadMedium } from '../medium.ts';
+import type { MediumChunk, ReadMedium } from '../media/medium.ts';
 
 /** Its ids count down from the first. */
 export function chunk(firstId: number, length: number, positions = length): MediumChunk {

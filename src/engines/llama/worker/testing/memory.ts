@@ -1,4 +1,4 @@
-import type { Context, MemoryKind } from '../context.ts';
+import type { Context, MemoryKind } from '../memory/context.ts';
 
 interface Row {
   readonly token: number;

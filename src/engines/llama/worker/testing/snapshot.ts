@@ -1,4 +1,4 @@
-import type { Snapshot } from '../cache/snapshot.ts';
+import type { Snapshot } from '../memory/snapshot.ts';
 
 /** Tells itself apart by its first token, which is all over its state as well. */
 export function snapshot(first: number, bytes = 100): Snapshot {

@@ -1,0 +1,165 @@
+import { describe, expect, test } from 'vitest';
+import { defaultSettings, type FlagKey, type Settings } from './flags.ts';
+import type { Loaded } from './load.ts';
+import { type ReloadTarget, reloadSettings } from './reload.ts';
+
+interface World {
+  readonly files?: Readonly<Record<string, object | string>>;
+  readonly initial?: Partial<Settings>;
+  readonly base?: string;
+  readonly missing?: readonly string[];
+}
+
+function reload(target: ReloadTarget, { files = {}, initial = {}, base, missing = [] }: World = {}): Loaded {
+  const running = {
+    settings: { ...defaultSettings, ...initial },
+    given: new Set(Object.keys(initial) as FlagKey[]),
+  };
+  return reloadSettings(target, base, running, {
+    environment: {},
+    exists: (path) => !missing.includes(path),
+    readFile: (path) => {
+      const found = files[path];
+      if (found === undefined) throw new Error('no such file');
+      return typeof found === 'string' ? found : JSON.stringify(found);
+    },
+  });
+}
+
+function accepted(loaded: Loaded): Extract<Loaded, { type: 'settings' }> {
+  if (loaded.type !== 'settings') throw new Error(loaded.problems.map(({ sentence }) => sentence).join('\n'));
+  return loaded;
+}
+
+function sentences(loaded: Loaded): string {
+  if (loaded.type !== 'refused') throw new Error('not refused');
+  return loaded.problems.map(({ sentence }) => sentence).join('\n');
+}
+
+const config: ReloadTarget = { type: 'config', path: 'x' };
+const model: ReloadTarget = { type: 'model', path: '/m.gguf' };
+
+describe('what is served next', () => {
+  test('is by default what a server serves that was told nothing, and not what this one was told', () => {
+    const { settings } = accepted(reload(config, { files: { x: {} }, initial: { contextsize: 512, genlimit: 9 } }));
+    expect(settings).toMatchObject({ contextsize: defaultSettings.contextsize, genlimit: defaultSettings.genlimit });
+  });
+
+  test('is what the base says, and over it what the file says', () => {
+    const files = { base: { contextsize: 512, genlimit: 5 }, x: { contextsize: 1024 } };
+    const { settings, given } = accepted(reload(config, { files, base: 'base' }));
+    expect(settings).toMatchObject({ contextsize: 1024, genlimit: 5 });
+    expect([...given].toSorted()).toEqual(['contextsize', 'genlimit']);
+  });
+
+  test('is not undone by an empty value of the file', () => {
+    const base = { contextsize: 512, lora: ['/l'], chatcompletionsadapter: 'chatml' };
+    const x = { contextsize: null, lora: [], chatcompletionsadapter: '' };
+    const { settings } = accepted(reload(config, { files: { base, x }, base: 'base' }));
+    expect(settings).toMatchObject({ contextsize: 512, lora: ['/l'], chatcompletionsadapter: 'chatml' });
+  });
+
+  test('is what the file says, be it the default: it was said', () => {
+    const base = { contextsize: 512, quiet: true, genlimit: 5 };
+    const x = { contextsize: defaultSettings.contextsize, quiet: false, genlimit: 0 };
+    expect(accepted(reload(config, { files: { base, x }, base: 'base' })).settings).toMatchObject(x);
+  });
+
+  test('is a model alone, with what the base says and no word of another model', () => {
+    expect(accepted(reload(model)).settings.model).toEqual(['/m.gguf']);
+    const files = { base: { model: '/other.gguf', contextsize: 512, nomodel: true } };
+    const { settings } = accepted(reload(model, { files, base: 'base' }));
+    expect(settings).toMatchObject({ model: ['/m.gguf'], contextsize: 512, nomodel: false });
+  });
+
+  test('is none, whatever the base says', () => {
+    const { settings } = accepted(reload({ type: 'unload' }, { files: { base: { model: '/b' } }, base: 'base' }));
+    expect([settings.nomodel, settings.model]).toEqual([true, defaultSettings.model]);
+  });
+
+  test('is what was served first, to the letter', () => {
+    const initial = { contextsize: 512, model: ['/first.gguf'] };
+    const { settings, given } = accepted(reload({ type: 'initial' }, { initial, base: 'unread' }));
+    expect(settings).toEqual({ ...defaultSettings, ...initial });
+    expect([...given]).toEqual(['contextsize', 'model']);
+  });
+});
+
+describe('what belongs to the server', () => {
+  const kept: Partial<Settings> = {
+    port: 6001,
+    host: '127.0.0.1',
+    password: 'mine',
+    admin: true,
+    adminpassword: 'also mine',
+    admindir: '/mine',
+    routermode: true,
+    maxmodels: 2,
+    multiuser: 3,
+    ratelimit: 4,
+    maxrequestsize: 5,
+  };
+  const other = {
+    port: 7001,
+    host: '0.0.0.0',
+    password: 'theirs',
+    admin: false,
+    adminpassword: 'theirs',
+    admindir: '/theirs',
+    routermode: false,
+    maxmodels: 9,
+    multiuser: 9,
+    ratelimit: 9,
+    maxrequestsize: 9,
+  };
+
+  test('no config changes, where the server was told', () => {
+    const files = { x: other, base: other };
+    expect(accepted(reload(config, { files, base: 'base', initial: kept })).settings).toMatchObject(kept);
+  });
+
+  test('no config changes, where the server was told nothing', () => {
+    const changed = { ...other, admin: true, routermode: true };
+    const { settings } = accepted(reload(config, { files: { x: changed } }));
+    for (const key of Object.keys(kept) as FlagKey[]) expect([key, settings[key]]).toEqual([key, defaultSettings[key]]);
+  });
+
+  test('stays with a bare model and with none', () => {
+    expect(accepted(reload(model, { initial: kept })).settings).toMatchObject(kept);
+    expect(accepted(reload({ type: 'unload' }, { initial: kept })).settings).toMatchObject(kept);
+  });
+});
+
+describe('what cannot be served is refused in sentences', () => {
+  test('a file that is not there', () => {
+    expect(sentences(reload(config))).toBe('The config file x cannot be read: no such file.');
+  });
+
+  test('a base that is not there', () => {
+    expect(sentences(reload(model, { base: 'base' }))).toContain('The config file base cannot be read');
+  });
+
+  test.each(['{ "contextsize": ', 'nonsense', '[]', '7', ''])('a file that holds %j', (x) => {
+    expect(sentences(reload(config, { files: { x } }))).toMatch(/\.$/);
+  });
+
+  test.each([
+    ['contextsize', 'many'],
+    ['contextsize', -1],
+    ['genlimit', {}],
+  ])('a file whose %s is %j', (key, value) => {
+    expect(sentences(reload(config, { files: { x: { [key]: value } } }))).toContain(key);
+  });
+
+  test('all that is wrong at once, in both files', () => {
+    const files = { base: { contextsize: 'many' }, x: { genlimit: 'few' } };
+    const text = sentences(reload(config, { files, base: 'base' }));
+    expect(text).toContain('contextsize');
+    expect(text).toContain('genlimit');
+  });
+
+  test('a model that is not where the config says', () => {
+    const world = { files: { x: { model_param: '/gone.gguf' } }, missing: ['/gone.gguf'] };
+    expect(sentences(reload(config, world))).toContain('/gone.gguf does not exist');
+  });
+});

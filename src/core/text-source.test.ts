@@ -1,0 +1,59 @@
+import { describe, expect, test } from 'vitest';
+import type { TextEngine } from './text-engine.ts';
+import { alwaysThere } from './text-source.ts';
+
+function world() {
+  let settle: () => void = () => undefined;
+  const settled = new Promise<void>((resolve) => {
+    settle = resolve;
+  });
+  const state = { type: 'none' } as const;
+  const engine = { settled: () => settled, state: () => state, contextSize: () => 77 } as unknown as TextEngine;
+  return { engine, settle, source: alwaysThere(engine) };
+}
+
+async function isOver(work: Promise<unknown>): Promise<boolean> {
+  return Promise.race([work.then(() => true), new Promise<boolean>((resolve) => setImmediate(resolve, false))]);
+}
+
+describe('one engine for life', () => {
+  test('can be looked at before it is there', () => {
+    const { source, engine } = world();
+    expect([source.peek(), source.state(), source.contextSize()]).toEqual([engine, { type: 'none' }, 77]);
+  });
+
+  test('is waited for by who uses it', async () => {
+    const { source, engine, settle } = world();
+    const use = source.use();
+    expect(await isOver(use)).toBe(false);
+    settle();
+    expect((await use).engine).toBe(engine);
+  });
+
+  test('is still there when it is released, however often', async () => {
+    const { source, engine, settle } = world();
+    settle();
+    const { release } = await source.use();
+    release();
+    release();
+    expect((await source.use()).engine).toBe(engine);
+  });
+
+  test('is not waited for any longer by who has gone, before or meanwhile', async () => {
+    const { source } = world();
+    await expect(source.use(AbortSignal.abort(new Error('before')))).rejects.toThrow('before');
+    const client = new AbortController();
+    const use = source.use(client.signal);
+    client.abort(new Error('meanwhile'));
+    await expect(use).rejects.toThrow('meanwhile');
+  });
+
+  test('stays with who goes later: that is for the work to notice', async () => {
+    const { source, engine, settle } = world();
+    const client = new AbortController();
+    settle();
+    const use = await source.use(client.signal);
+    client.abort();
+    expect(use.engine).toBe(engine);
+  });
+});

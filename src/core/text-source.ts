@@ -1,0 +1,42 @@
+import type { TextEngine } from './text-engine.ts';
+import type { TextState } from './text-service.ts';
+
+/** An engine that is there until it is released. */
+export interface TextUse {
+  readonly engine: TextEngine;
+  release(): void;
+}
+
+/**
+ * Where the engine of a model is to be had. It may have to be loaded first, perhaps in place of another one, and it stays as
+ * long as somebody uses it.
+ */
+export interface TextSource {
+  /** Resolves when it is there; rejects with the reason why it cannot be, or that of the signal. */
+  use(signal?: AbortSignal): Promise<TextUse>;
+  /** For a look that loads nothing. */
+  peek(): TextEngine | undefined;
+  /** A model that was let go is as ready as before: whoever wants it gets it. */
+  state(): TextState;
+  contextSize(): number;
+}
+
+/** One engine for life. */
+export function alwaysThere(engine: TextEngine): TextSource {
+  return {
+    use: async (signal) => {
+      await Promise.race([engine.settled(), ...(signal ? [goneAway(signal)] : [])]);
+      return { engine, release: () => undefined };
+    },
+    peek: () => engine,
+    state: () => engine.state(),
+    contextSize: () => engine.contextSize(),
+  };
+}
+
+function goneAway(signal: AbortSignal): Promise<never> {
+  return new Promise((_, reject) => {
+    if (signal.aborted) reject(signal.reason);
+    else signal.addEventListener('abort', () => reject(signal.reason), { once: true });
+  });
+}

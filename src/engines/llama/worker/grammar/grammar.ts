@@ -1,0 +1,85 @@
+import { AppError } from '../../../../core/errors.ts';
+import type { Grammar, GrammarTrigger } from '../../../../core/request.ts';
+import type { GrammarMachine } from '../../../../grammar/recogniser/machine.ts';
+import { type Standing, startOf } from '../../../../grammar/recogniser/walk.ts';
+import type { Candidates } from '../../../../sampling/candidates.ts';
+import type { GrammarFilter } from '../../../../sampling/sampler.ts';
+import { type GrammarVocabulary, TokenGrammar } from './token-grammar.ts';
+import { TriggerWatch } from './trigger-watch.ts';
+
+/**
+ * The grammar of one request. It sees the candidates of each step and is told the token that was taken; after a rewind it
+ * starts again where the request began, and is told the text that is left.
+ */
+export class RequestGrammar implements GrammarFilter {
+  /** Reads along until the grammar begins; undefined once it has. */
+  #watch: TriggerWatch | undefined;
+  #text: TokenGrammar;
+  /** Where this request began, which an earlier one may have left in the middle. */
+  #beginning: { readonly standing: Standing; readonly waits: boolean };
+
+  constructor(
+    private readonly machine: GrammarMachine,
+    private readonly vocabulary: GrammarVocabulary,
+    readonly grammar: Grammar,
+  ) {
+    const { triggers } = grammar;
+    for (const trigger of triggers ?? []) this.#refuseMisfit(trigger);
+    this.#beginning = { standing: startOf(machine), waits: triggers !== undefined };
+    this.#text = new TokenGrammar(machine, vocabulary);
+    this.#restart();
+  }
+
+  keepAllowed(candidates: Candidates): void {
+    if (!this.#watch) this.#text.keepAllowed(candidates);
+  }
+
+  /** A request begins, in whatever state the last one left the grammar. */
+  begin(): void {
+    this.#beginning = { standing: this.#text.standing, waits: this.#watch !== undefined };
+  }
+
+  /**
+   * False where the text has come to a trigger but does not fit the grammar from there: then it goes on freely, and what
+   * comes next may still be a trigger. A token that is forced on the text and that the grammar does not know, or an end
+   * token that did not end it, is no part of what the grammar rules.
+   */
+  accept(token: number): boolean {
+    if (this.vocabulary.isEnd(token)) return true;
+    if (!this.#watch) {
+      this.#text.accept(token);
+      return true;
+    }
+    const overdue = this.#watch.push(token, this.vocabulary.bytes(token, true));
+    if (!overdue) return true;
+    const text = new TokenGrammar(this.machine, this.vocabulary);
+    const fits = overdue.every((part) => ('token' in part ? text.accept(part.token) : text.acceptBytes(part.bytes)));
+    this.#watch = fits ? undefined : new TriggerWatch(this.grammar.triggers ?? []);
+    if (fits) this.#text = text;
+    return fits;
+  }
+
+  replay(tokens: Int32Array): void {
+    this.#restart();
+    for (const token of tokens) this.accept(token);
+  }
+
+  #restart(): void {
+    const { standing, waits } = this.#beginning;
+    this.#watch = waits ? new TriggerWatch(this.grammar.triggers ?? []) : undefined;
+    this.#text = new TokenGrammar(this.machine, this.vocabulary, standing);
+  }
+
+  /** What is known beforehand to fail is refused; of a pattern nobody knows what it will find. */
+  #refuseMisfit(trigger: GrammarTrigger): void {
+    if (trigger.type === 'pattern') return;
+    const text = new TokenGrammar(this.machine, this.vocabulary);
+    const fits = trigger.type === 'token' ? text.accept(trigger.token) : text.acceptBytes(Buffer.from(trigger.text));
+    if (fits) return;
+    const spoken = trigger.type === 'token' ? `token ${trigger.token}` : JSON.stringify(trigger.text);
+    throw new AppError('invalid-field', {
+      field: 'grammar_triggers',
+      expected: `something with which the grammar can begin, which ${spoken} is not`,
+    });
+  }
+}

@@ -1,0 +1,31 @@
+import { describe, expect, test } from 'vitest';
+import type { BuildFiles } from '../../gpu-builds.ts';
+import type { GpuBuild } from '../../load-options.ts';
+import { chosenBuild } from './library.ts';
+
+const installed = (...builds: GpuBuild[]): Map<GpuBuild, BuildFiles> =>
+  new Map(builds.map((build) => [build, { folder: `/packages/${build}` }]));
+
+describe('the build that is opened', () => {
+  test('is the best that is installed', () => {
+    expect(chosenBuild({ backend: 'auto', failedGpuBuilds: [] }, installed('none', 'vulkan'))).toEqual({
+      build: 'vulkan',
+      files: { folder: '/packages/vulkan' },
+    });
+  });
+
+  test('is another one when that has failed', () => {
+    expect(chosenBuild({ backend: 'auto', failedGpuBuilds: ['vulkan'] }, installed('none', 'vulkan')).build).toBe(
+      'none',
+    );
+  });
+
+  test.each([
+    ['cuda', /-cuda\)\. Install one with: npm install @node-llama-cpp\/\S+-cuda@\d/],
+    ['vulkan', /-vulkan\)\. Install one with: npm install @node-llama-cpp\/\S+-vulkan@\d/],
+    ['auto', /Install one with: npm install @node-llama-cpp\/[a-z]+-[a-z0-9]+@\d/],
+    ['cpu', /Install one with: npm install @node-llama-cpp\/[a-z]+-[a-z0-9]+@\d/],
+  ] as const)('with none for %s the package to install is named', (backend, sentence) => {
+    expect(() => chosenBuild({ backend, failedGpuBuilds: [] }, installed())).toThrow(sentence);
+  });
+});

@@ -1,0 +1,233 @@
+import type { Watch } from '../../../host/vital-signs.ts';
+import { contextSizeFor } from '../../context-size.ts';
+import { cacheTypes, type LoadedModel, type LoadOptions } from '../../load-options.ts';
+import type { DraftModel } from '../draft/model.ts';
+import { draftBytes, openDraft } from '../draft/open.ts';
+import { openProjector, projectorBytes } from '../media/open-projector.ts';
+import type { Projector } from '../media/projector.ts';
+import { Context } from '../memory/context.ts';
+import { steadyNotes } from '../memory/steady.ts';
+import { withCopiedLetGo } from '../native/copied-weights.ts';
+import type { Native } from '../native/native.ts';
+import { openProcessMemory } from '../native/native-memory.ts';
+import type { ContextParams, Pointer } from '../native/structs.ts';
+import { makeThreadpools } from '../native/threadpool.ts';
+import { type ProcessMemory, withUntouchedGivenBack } from '../native/untouched-memory.ts';
+import { gpuDevices, loadWeights, UnexplainedFailure } from '../native/weights.ts';
+import { fillMarks } from '../text/fill-marks.ts';
+import { Vocabulary } from '../text/vocabulary.ts';
+import { withSize } from './description.ts';
+import { layersThatFit } from './gpu-fit.ts';
+import { type Engine, openEngine } from './library.ts';
+import { stretchedRopeBase } from './rope.ts';
+import { watchedEngine } from './watched-engine.ts';
+
+export interface Loaded {
+  readonly native: Native;
+  readonly vocabulary: Vocabulary;
+  readonly context: Context;
+  readonly projector: Projector | undefined;
+  /** The small model that guesses for this one. */
+  readonly draft: DraftModel | undefined;
+  readonly options: LoadOptions;
+  /** What one sequence may hold. */
+  readonly contextSize: number;
+  readonly info: LoadedModel;
+}
+
+export async function loadModel(
+  options: LoadOptions,
+  progress: (fraction: number) => void,
+  watch?: Watch,
+): Promise<Loaded> {
+  const opened = openEngine(options);
+  const engine = watch ? watchedEngine(opened, watch, () => performance.now()) : opened;
+  const { native } = engine;
+  const notes: string[] = [];
+  const gpus = gpuDevices(native, options);
+  const gpuLayers = gpus.length === 0 ? 0 : chooseLayers(native, options, gpus);
+  if (gpus.length === 0 && wantedGpu(options)) {
+    notes.push(`No usable GPU was found: all layers stay on the CPU (${wantedGpu(options)} has no effect).`);
+  }
+  if (options.projector && options.backend === 'cuda') {
+    notes.push('With --mmproj another library is used, which has no CUDA: --usecuda has no effect.');
+  }
+  const memory = sparedMemory(native, options);
+  const model = await withCopiedLetGo(memory, () => loadWeights(native, options, gpus, gpuLayers, progress));
+  if (!native.modelHasDecoder(model)) {
+    throw new Error('this is an embedding model (it has no decoder); it cannot generate text');
+  }
+  const trainedContext = options.trainedContextOverride || native.modelTrainedContext(model);
+  const contextSize = contextSizeFor(options, trainedContext);
+  const vocabulary = new Vocabulary(native, native.modelVocabulary(model), options);
+  const params = contextParams(native, model, options, contextSize, trainedContext, notes);
+  const width = native.modelInputWidth(model);
+  const projector = await openProjector(engine.media, { options, model, gpus, width, contextSize, params });
+  if (projector === null) throw new UnexplainedFailure();
+  const context = withUntouchedGivenBack(memory, () => new Context(native, model, params, vocabulary.size, projector));
+  const threadpools = makeThreadpools(native, options.threads, options.batchThreads);
+  threadpools.attach(context.pointer);
+  addLoras(native, model, context, options);
+  warmUp(context, vocabulary);
+  const canRewind = context.memory !== 'state';
+  notes.push(...steadyNotes(options, { gpuLayers, savesAll: context.savesAll }));
+  const draft = await openDraft({ native, options, vocabulary, contextSize, threadpools, memory, canRewind, notes });
+  const inputs = projector?.inputs ?? { image: false, audio: false };
+  const info = describe(engine, model, { contextSize, trainedContext, gpuLayers, gpus, notes, vocabulary, inputs });
+  return { native, vocabulary, context, projector, draft, options, contextSize, info };
+}
+
+/** The flag by which somebody asked for a GPU. */
+function wantedGpu({ gpuLayers, backend }: LoadOptions): string | undefined {
+  if (gpuLayers === 0) return undefined;
+  if (backend === 'cuda' || backend === 'vulkan') return `--use${backend}`;
+  return gpuLayers === 'auto' ? undefined : `--gpulayers ${gpuLayers}`;
+}
+
+/**
+ * Where pages may be given back until they are needed. A graphics driver has threads and pinned pages of its
+ * own, so not beside one; and who wants to have the model in memory for certain wants its cache there too.
+ */
+function sparedMemory(native: Native, { loadMode }: LoadOptions): ProcessMemory | undefined {
+  const anyGpu = gpuDevices(native, { backend: 'auto', gpuLayers: 'auto', devices: [] }).length > 0;
+  return anyGpu || loadMode.includes('mlock') ? undefined : openProcessMemory();
+}
+
+function chooseLayers(native: Native, options: LoadOptions, gpus: readonly Pointer[]): number {
+  if (options.gpuLayers !== 'auto') return options.gpuLayers;
+  const freeBytes = gpus.reduce((sum, device) => {
+    const free: [number | null] = [null];
+    native.deviceMemory(device, free, [null]);
+    return sum + Number(free[0] ?? 0);
+  }, 0);
+  const { layers, sizeBytes, cacheBytesPerToken } = options.shape;
+  return layersThatFit({
+    modelBytes: sizeBytes,
+    layers,
+    cacheBytes: options.offloadCache ? cacheBytesPerToken * options.contextSize : 0,
+    freeBytes,
+    marginBytes: options.memoryMarginMegabytes * 2 ** 20 + projectorBytes(options) + draftBytes(options),
+  });
+}
+
+function contextParams(
+  native: Native,
+  model: Pointer,
+  options: LoadOptions,
+  contextSize: number,
+  trainedContext: number,
+  notes: string[],
+): ContextParams {
+  const sequences = options.sequences + (options.guidance ? 1 : 0);
+  const type = cacheTypes[options.cacheType];
+  const quantised = !['f16', 'bf16'].includes(options.cacheType);
+  if (quantised && !options.flashAttention) {
+    notes.push('Without flash attention only the keys of the cache are quantised, not the values.');
+  }
+  // Each sequence must be able to add a token to a batch.
+  const batchSize = Math.min(Math.max(options.batchSize, sequences), contextSize);
+  return {
+    ...native.contextDefaults(),
+    n_ctx: contextSize * sequences,
+    n_batch: batchSize,
+    n_ubatch: Math.min(options.microBatchSize, batchSize),
+    n_seq_max: sequences,
+    // One output for each sequence, and one for each guess behind it.
+    n_outputs_max_per_seq: 1 + (options.draft?.amount ?? 0),
+    n_threads: options.threads,
+    n_threads_batch: options.batchThreads,
+    flash_attn_type: options.flashAttention ? -1 : 0,
+    type_k: type,
+    type_v: quantised && !options.flashAttention ? cacheTypes.f16 : type,
+    offload_kqv: options.offloadCache,
+    no_perf: true,
+    swa_full: options.fullSlidingWindow,
+    // Cells of its own for each sequence: attention then adds up in the same order as it would alone, so that a text does
+    // not depend on who else is being served, and nobody pays for the length of others.
+    kv_unified: false,
+    ...rope(native, model, options, contextSize, trainedContext, notes),
+  };
+}
+
+function rope(
+  native: Native,
+  model: Pointer,
+  options: LoadOptions,
+  contextSize: number,
+  trainedContext: number,
+  notes: string[],
+): { rope_freq_base: number; rope_freq_scale: number } {
+  if (options.rope.scale > 0) return { rope_freq_base: options.rope.base, rope_freq_scale: options.rope.scale };
+  if (contextSize <= trainedContext) return { rope_freq_base: 0, rope_freq_scale: 0 };
+  const architecture = metadata(native, model, 'general.architecture');
+  const base = Number(metadata(native, model, `${architecture}.rope.freq_base`)) || 10_000;
+  const stretched = stretchedRopeBase(base, trainedContext, contextSize);
+  notes.push(
+    `The context of ${contextSize} is beyond the ${trainedContext} of the training: RoPE base raised to ${Math.round(stretched)}.`,
+  );
+  return { rope_freq_base: stretched, rope_freq_scale: 0 };
+}
+
+function addLoras(native: Native, model: Pointer, context: Context, options: LoadOptions): void {
+  if (options.lora.length === 0) return;
+  const adapters = options.lora.map(({ path }) => {
+    const adapter = native.loraNew(model, path);
+    if (!adapter) throw new Error(`the LoRA ${path} could not be loaded (is it made for this model?)`);
+    return adapter;
+  });
+  const scales = Float32Array.from(options.lora, ({ scale }) => scale);
+  if (native.loraSet(context.pointer, adapters, adapters.length, scales) !== 0) {
+    throw new Error('the LoRA could not be applied to this model');
+  }
+}
+
+/** One decode touches every weight, so that the first request is not the one that waits, and a bad CPU build dies now. */
+function warmUp(context: Context, vocabulary: Vocabulary): void {
+  context.clearBatch();
+  context.add(Math.max(0, vocabulary.bos), 0, 0, true);
+  if (context.decodeNow() === 'failed') throw new Error('the first decode failed');
+  context.forget(0, 0);
+}
+
+function metadata(native: Native, model: Pointer, key: string): string {
+  const buffer = new Uint8Array(512);
+  const length = native.modelMetadata(model, key, buffer, buffer.length);
+  return length > 0 ? Buffer.from(buffer.subarray(0, length)).toString() : '';
+}
+
+interface Found {
+  readonly contextSize: number;
+  readonly trainedContext: number;
+  readonly gpuLayers: number;
+  readonly gpus: readonly Pointer[];
+  readonly notes: readonly string[];
+  readonly vocabulary: Vocabulary;
+  readonly inputs: LoadedModel['inputs'];
+}
+
+function describe({ native, cpuVariant }: Engine, model: Pointer, found: Found): LoadedModel {
+  const buffer = new Uint8Array(256);
+  const length = native.modelDescription(model, buffer, buffer.length);
+  const said = Buffer.from(buffer.subarray(0, Math.max(0, length))).toString();
+  const parameters = Number(native.modelParameters(model));
+  const layers = native.modelLayers(model);
+  return {
+    contextSize: found.contextSize,
+    trainedContext: found.trainedContext,
+    vocabularySize: found.vocabulary.size,
+    vocabularyType: native.vocabularyType(found.vocabulary.pointer),
+    embeddingLength: native.modelWidth(model),
+    parameters,
+    sizeBytes: Number(native.modelSize(model)),
+    description: withSize(said, parameters),
+    chatTemplate: native.modelTemplate(model, null),
+    specialTokens: found.vocabulary.specialTokens,
+    fillMarks: fillMarks(found.vocabulary),
+    layers,
+    gpuLayers: Math.min(found.gpuLayers, layers + 1),
+    devices: found.gpus.map((device) => `${native.deviceName(device)}: ${native.deviceDescription(device)}`),
+    cpuVariant,
+    inputs: found.inputs,
+    notes: found.notes,
+  };
+}

@@ -1,0 +1,84 @@
+import { beforeAll, expect, test } from 'vitest';
+import type { Loaded } from '../load/model.ts';
+import { loadEmbedded } from '../testing/embedded.ts';
+import { Slot } from './slot.ts';
+
+/**
+ * On the real library: whether a text was read in one go or taken up again makes no difference, bit for bit, as long as the
+ * same tokens are computed together. What differs between two texts is then the rounding of other portions, and nothing else.
+ */
+let loaded: Loaded;
+let prompt: Int32Array;
+beforeAll(async () => {
+  loaded = await loadEmbedded({ contextsize: 1024, parallelrequests: 2 });
+  const text = 'The old clock in the hall had stopped, and nobody could say when that had been. '.repeat(12);
+  prompt = loaded.vocabulary.tokenize(text, { addSpecial: true }).slice(0, 150);
+});
+
+const slotOf = (sequence = 0, portion?: number) => new Slot(loaded.context, sequence, 1024, undefined, portion);
+
+/** The logits after the last token, read in batches of up to `limit`. */
+function read(slot: Slot, limit = 512): Float32Array {
+  while (slot.remaining > 0) {
+    loaded.context.clearBatch();
+    slot.fill(limit);
+    expect(loaded.context.decodeNow()).toBe('ok');
+    slot.settle();
+  }
+  return loaded.context.logits(slot.place as number).slice();
+}
+
+function from(slot: Slot, tokens: Int32Array, computed: number, limit?: number): Float32Array {
+  slot.begin(tokens, computed);
+  return read(slot, limit);
+}
+
+/** Read up to a place, and then the rest in a batch of its own. */
+function inTwo(slot: Slot, place: number): Float32Array {
+  from(slot, prompt.subarray(0, place), 0);
+  return from(slot, prompt, place);
+}
+
+test.each([149, 128, 100])('a text that is taken up at token %i is what the same two batches make of it', (place) => {
+  const slot = slotOf();
+  const direct = inTwo(slot, place);
+  // The rest of another text stood behind that place before.
+  from(slot, Int32Array.from([...prompt.subarray(0, place), 5, 6, 7, 8, 9, 10, 11]), place);
+  expect(from(slot, prompt, place)).toEqual(direct);
+});
+
+test('so is one that was put aside and put back, in the same sequence or in another', () => {
+  const direct = inTwo(slotOf(), 128);
+  const slot = slotOf();
+  from(slot, prompt.subarray(0, 128), 0);
+  slot.finish();
+  const snapshot = slot.snapshot();
+  if (!snapshot) throw new Error('there is no snapshot');
+  from(slot, prompt.subarray(20, 90), 0);
+  for (const place of [slot, slotOf(1)]) {
+    expect(place.restore(snapshot)).toBe(true);
+    expect(from(place, prompt, 128)).toEqual(direct);
+  }
+});
+
+test('and one that was copied from another sequence', () => {
+  const direct = inTwo(slotOf(), 128);
+  const slot = slotOf();
+  from(slot, prompt.subarray(0, 128), 0);
+  const other = slotOf(1);
+  other.copyFrom(slot, 128);
+  expect(from(other, prompt, 128)).toEqual(direct);
+});
+
+test('with steady portions the whole text is the same, whatever room there is and whatever was there', () => {
+  const direct = from(slotOf(0, 64), prompt, 0);
+  const slot = slotOf(1, 64);
+  expect(from(slot, prompt, 0, 7)).toEqual(direct);
+  for (const token of [5, 6, 7]) {
+    slot.append(token);
+    read(slot);
+  }
+  slot.finish();
+  expect(slot.computed).toBe(128);
+  expect(from(slot, prompt, slot.reach(prompt.length - 1))).toEqual(direct);
+});

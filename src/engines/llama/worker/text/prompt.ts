@@ -1,0 +1,87 @@
+import { AppError } from '../../../../core/errors.ts';
+
+export interface MarkedTokens {
+  readonly tokens: Int32Array;
+  /** Where pictures and sounds are: they stay whole, or go. */
+  readonly media: readonly { readonly start: number; readonly end: number }[];
+}
+
+export interface PromptParts {
+  /** Tokens without a beginning-of-text token; `bos` says which one goes in front, if any. */
+  readonly prompt: MarkedTokens;
+  readonly memory: MarkedTokens;
+  readonly negativeLength: number;
+  readonly bos: number | undefined;
+}
+
+export interface PromptLimits {
+  readonly contextSize: number;
+  readonly maxTokens: number;
+  readonly overflow: 'trim' | 'refuse';
+}
+
+export interface PromptPlan {
+  readonly tokens: Int32Array;
+  /** How many of them stand in front of the prompt itself. */
+  readonly front: number;
+  readonly maxTokens: number;
+  /** Tokens of the prompt and of the memory that had to go. */
+  readonly dropped: number;
+}
+
+/** Makes prompt and reply fit into the context together: `trim` loses the oldest text, `refuse` says so instead. */
+export function planPrompt(parts: PromptParts, limits: PromptLimits): PromptPlan {
+  return limits.overflow === 'trim' ? trimToFit(parts, limits) : refuseOverflow(parts, limits);
+}
+
+function trimToFit({ prompt, memory, negativeLength, bos }: PromptParts, limits: PromptLimits): PromptPlan {
+  const context = limits.contextSize;
+  const start = bos === undefined ? 0 : 1;
+  const [promptLength, memoryLength] = [prompt.tokens.length, memory.tokens.length];
+  // With pictures or sound the prompt does not count as a short one, however many tokens it has.
+  const hasMedia = prompt.media.length + memory.media.length > 0;
+  const promptTokens = hasMedia ? context : start + promptLength + memoryLength;
+  const maxTokens = clampReply(limits.maxTokens, context, promptTokens);
+  let kept = cutFront(prompt, start + promptLength + maxTokens - context);
+  let remembered = memory.tokens;
+  if (memoryLength > 0 || negativeLength > 0) {
+    remembered = cutFront(memory, start + memoryLength + maxTokens + 4 - context);
+    const excess = start + remembered.length + negativeLength + 1 + kept.length + maxTokens - context;
+    if (excess > 0) kept = cutFront(prompt, promptLength - kept.length + excess);
+  }
+  const dropped = promptLength - kept.length + (memoryLength - remembered.length);
+  return { tokens: join(bos, remembered, kept), front: start + remembered.length, maxTokens, dropped };
+}
+
+/** The tokens without the first `count`; a cut inside a picture moves to its end. */
+function cutFront({ tokens, media }: MarkedTokens, count: number): Int32Array {
+  const cut = Math.min(tokens.length, Math.max(0, count));
+  const inside = media.find(({ start, end }) => start < cut && cut < end);
+  return tokens.subarray(inside?.end ?? cut);
+}
+
+function refuseOverflow({ prompt, memory, negativeLength, bos }: PromptParts, limits: PromptLimits): PromptPlan {
+  const tokens = join(bos, memory.tokens, prompt.tokens);
+  const room = limits.contextSize - tokens.length - negativeLength;
+  if (room < Math.min(1, limits.maxTokens)) {
+    throw new AppError('context-overflow', { promptTokens: tokens.length, contextSize: limits.contextSize });
+  }
+  const front = tokens.length - prompt.tokens.length;
+  return { tokens, front, maxTokens: Math.min(limits.maxTokens, room), dropped: 0 };
+}
+
+/** A reply takes at most 65 % of the context, or 80 % when the prompt is short. */
+export function clampReply(maxTokens: number, contextSize: number, promptTokens: number): number {
+  const share = promptTokens < 0.25 * contextSize ? 0.2 : 0.35;
+  const reserved = Math.max(Math.min(contextSize - 4, 16), Math.floor(contextSize * share));
+  return Math.min(maxTokens, Math.max(1, contextSize - reserved));
+}
+
+function join(bos: number | undefined, memory: Int32Array, prompt: Int32Array): Int32Array {
+  const start = bos === undefined ? 0 : 1;
+  const tokens = new Int32Array(start + memory.length + prompt.length);
+  if (bos !== undefined) tokens[0] = bos;
+  tokens.set(memory, start);
+  tokens.set(prompt, start + memory.length);
+  return tokens;
+}

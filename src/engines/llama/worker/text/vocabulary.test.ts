@@ -1,0 +1,185 @@
+import fc from 'fast-check';
+import { beforeAll, describe, expect, test } from 'vitest';
+import { Candidates } from '../../../../sampling/candidates.ts';
+import type { RequestGrammar } from '../grammar/grammar.ts';
+import { GrammarShelf } from '../grammar/grammar-shelf.ts';
+import type { Loaded } from '../load/model.ts';
+import { loadEmbedded } from '../testing/embedded.ts';
+import { findReasoning } from './reasoning-tags.ts';
+import type { Vocabulary } from './vocabulary.ts';
+
+let loaded: Loaded;
+let vocabulary: Vocabulary;
+beforeAll(async () => {
+  loaded = await loadEmbedded();
+  vocabulary = loaded.vocabulary;
+});
+
+describe('a vocabulary', () => {
+  test('turns any text into tokens and back', () => {
+    const text = fc.oneof(fc.string({ unit: 'grapheme' }), fc.string({ unit: 'binary' }), fc.string());
+    fc.assert(
+      fc.property(text, (given) => {
+        // What is half a character cannot be written in UTF-8, and control characters of the model are not letters.
+        const whole = Buffer.from(given).toString();
+        const tokens = vocabulary.tokenize(whole, { addSpecial: false, parseSpecial: false });
+        expect(vocabulary.detokenize(tokens, true)).toBe(whole);
+      }),
+    );
+  });
+
+  test('reads a book on another thread: the same tokens, and others have their turn meanwhile', async () => {
+    const book = 'The bear went home. Then it slept; '.repeat(4000);
+    let turns = 0;
+    const count = () => {
+      turns += 1;
+      setImmediate(count).unref();
+    };
+    setImmediate(count).unref();
+    const tokens = await vocabulary.tokenizeAside(book, { addSpecial: true });
+    expect(turns).toBeGreaterThan(1);
+    expect(tokens).toEqual(vocabulary.tokenize(book, { addSpecial: true }));
+  });
+
+  test('a long text is the same tokens, whatever special tokens stand in it', () =>
+    fc.assert(
+      fc.asyncProperty(
+        fc.array(
+          fc.constantFrom('<|im_start|>', '<|im_end|>', '</s>', '<s>', '<|im', ' ', '\n', 'user', 'Hé', '🙂', '<'),
+          {
+            minLength: 40,
+            maxLength: 60,
+          },
+        ),
+        fc.boolean(),
+        async (words, addSpecial) => {
+          const text = words.join('').repeat(200);
+          const whole = vocabulary.tokenize(text, { addSpecial });
+          expect(Buffer.from((await vocabulary.tokenizeAside(text, { addSpecial })).buffer)).toEqual(
+            Buffer.from(whole.buffer, whole.byteOffset, whole.byteLength),
+          );
+        },
+      ),
+      { numRuns: 6 },
+    ));
+
+  test('a chat of very many turns is tokenized', async () => {
+    const turns = 50_000;
+    const tokens = await vocabulary.tokenizeAside('<|im_start|>a<|im_end|>'.repeat(turns), { addSpecial: false });
+    expect(tokens.length).toBeGreaterThanOrEqual(3 * turns);
+    expect(tokens.filter((token) => vocabulary.isControl(token))).toHaveLength(2 * turns);
+  });
+
+  test('reads special tokens in a text, or leaves them letters', () => {
+    expect(vocabulary.tokenize('<|im_end|>', { addSpecial: false })).toHaveLength(1);
+    expect(vocabulary.tokenize('<|im_end|>', { addSpecial: false, parseSpecial: false }).length).toBeGreaterThan(1);
+  });
+
+  test('shows special tokens only when asked to', () => {
+    const tokens = vocabulary.tokenize('Hi<|im_end|>', { addSpecial: false });
+    expect(vocabulary.detokenize(tokens, false)).toBe('Hi');
+    expect(vocabulary.detokenize(tokens, true)).toBe('Hi<|im_end|>');
+  });
+
+  test('tells each token by itself, in bytes where it is only a part of a character', () => {
+    const [end = -1] = vocabulary.tokenize('<|im_end|>', { addSpecial: false });
+    expect(vocabulary.piece(end)).toBe('<|im_end|>');
+    const text = 'Hi ꙮ';
+    const pieces = Array.from(vocabulary.tokenize(text, { addSpecial: false }), (token) => vocabulary.piece(token));
+    expect(pieces.some((piece) => typeof piece !== 'string')).toBe(true);
+    expect(Buffer.concat(pieces.map((piece) => Buffer.from(piece as string))).toString()).toBe(text);
+    expect(vocabulary.piece(-1)).toBe('');
+    expect(vocabulary.piece(vocabulary.size)).toBe('');
+  });
+
+  test('tells the texts around a text', () => {
+    const { bos, eos } = vocabulary.specialTokens;
+    expect(eos).not.toBe('');
+    for (const text of [bos, eos].filter((each) => each !== '')) {
+      expect(vocabulary.tokenize(text, { addSpecial: false })).toHaveLength(1);
+    }
+  });
+
+  test('knows its end tokens', () => {
+    const [end = -1] = vocabulary.tokenize('<|im_end|>', { addSpecial: false });
+    expect(vocabulary.isEnd(end)).toBe(true);
+    expect(vocabulary.endTokens).toContain(end);
+    expect(vocabulary.isEnd(vocabulary.tokenize('a', { addSpecial: false })[0] ?? -1)).toBe(false);
+  });
+
+  test('numbers that are no tokens are silent', () => {
+    for (const token of [-1, vocabulary.size, 2 ** 31 - 1]) expect(vocabulary.bytes(token, true)).toHaveLength(0);
+  });
+
+  test('has as many texts as tokens', () => {
+    expect(vocabulary.texts()).toHaveLength(vocabulary.size);
+    expect(vocabulary.texts()).toBe(vocabulary.texts());
+  });
+
+  test('without the tags of thinking there is nothing to budget', () => {
+    const plain = { tokenize: (text: string) => Int32Array.from(Buffer.from(text)) } as unknown as Vocabulary;
+    expect(findReasoning(plain)).toBeUndefined();
+  });
+});
+
+describe('a grammar over the tokens of a model', () => {
+  /** The texts that may come next, of those given. */
+  function allowed(grammar: RequestGrammar, texts: readonly string[]): readonly string[] {
+    const ids = texts.map((text) => vocabulary.tokenize(text, { addSpecial: false, parseSpecial: false })[0] as number);
+    const candidates = new Candidates(vocabulary.size);
+    ids.forEach((id, index) => {
+      candidates.ids[index] = id;
+      candidates.logits[index] = 1 + index;
+    });
+    candidates.size = ids.length;
+    grammar.keepAllowed(candidates);
+    const kept = [...candidates.ids.subarray(0, candidates.size)];
+    expect([...candidates.logits.subarray(0, candidates.size)]).toEqual(kept.map((id) => 1 + ids.indexOf(id)));
+    return kept.map((id) => texts[ids.indexOf(id)] as string);
+  }
+  const make = (gbnf: string, retainState = false) => new GrammarShelf(vocabulary).take({ gbnf, retainState });
+  const take = (grammar: RequestGrammar, text: string) => {
+    for (const token of vocabulary.tokenize(text, { addSpecial: false, parseSpecial: false })) grammar.accept(token);
+  };
+
+  test('lets through what fits, goes on with what was taken, and starts again when told', () => {
+    const grammar = make('root ::= "a" "b" | "c"');
+    expect(allowed(grammar, ['a', 'b', 'c', 'd'])).toEqual(['a', 'c']);
+    take(grammar, 'a');
+    expect(allowed(grammar, ['a', 'b', 'c'])).toEqual(['b']);
+    grammar.replay(vocabulary.tokenize('', { addSpecial: false }));
+    expect(allowed(grammar, ['a', 'b', 'c'])).toEqual(['a', 'c']);
+  });
+
+  test('starts again from the state that it was kept in, as often as it is told', () => {
+    const grammar = make('root ::= "a" ("b" "c" | "d") "e"', true);
+    grammar.begin();
+    take(grammar, 'a');
+    grammar.begin();
+    for (const again of ['b', 'd']) {
+      take(grammar, again);
+      grammar.replay(new Int32Array(0));
+      expect(allowed(grammar, ['a', 'b', 'd', 'e'])).toEqual(['b', 'd']);
+    }
+    grammar.replay(vocabulary.tokenize('b', { addSpecial: false, parseSpecial: false }));
+    expect(allowed(grammar, ['a', 'b', 'c', 'd'])).toEqual(['c']);
+  });
+
+  test('takes no notice of end tokens that did not end the text', () => {
+    const grammar = make('root ::= "a" "b"');
+    const [end] = vocabulary.endTokens;
+    const [letter] = vocabulary.tokenize('a', { addSpecial: false, parseSpecial: false });
+    grammar.replay(Int32Array.of(end as number, letter as number));
+    expect(allowed(grammar, ['a', 'b'])).toEqual(['b']);
+  });
+
+  test('may leave nothing, and takes more candidates than before', () => {
+    const grammar = make('root ::= [0-9]+');
+    expect(allowed(grammar, ['a', 'b'])).toEqual([]);
+    expect(allowed(grammar, ['a', '1', 'b', '2', 'c', '3'])).toEqual(['1', '2', '3']);
+  });
+
+  test.each(['root ::= (', 'other ::= "a"', 'root ::= missing'])('refuses %j in words', (gbnf) => {
+    expect(() => make(gbnf)).toThrow(expect.objectContaining({ code: 'invalid-field' }));
+  });
+});

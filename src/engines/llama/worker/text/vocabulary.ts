@@ -1,0 +1,153 @@
+import { isUtf8 } from 'node:buffer';
+import type { TokenizeOptions, TokenPiece } from '../../../../core/text-engine.ts';
+import type { Native } from '../native/native.ts';
+import type { Pointer } from '../native/structs.ts';
+import { cutAtMarks, cuttingMarks, type SpecialText } from './special-marks.ts';
+
+const emptyBytes = new Uint8Array(0);
+/** Characters from which on a text is worth the way to another thread. */
+const longText = 32_768;
+/** Characters between two cuts: small enough that the special tokens in a piece cost little. */
+const pieceLength = 8192;
+/** Kinds of tokens, as the library numbers them. */
+const kinds = { unknown: 1, control: 8, userDefined: 16, stripsBefore: 128 } as const;
+
+function foundTokens(tokens: Int32Array, count: number): Int32Array {
+  if (count < 0) throw new Error(`the tokenizer wants room for ${-count} tokens`);
+  return tokens.slice(0, count);
+}
+
+function joined(lists: readonly ArrayLike<number>[]): Int32Array {
+  const all = new Int32Array(lists.reduce((length, list) => length + list.length, 0));
+  let length = 0;
+  for (const list of lists) {
+    all.set(list, length);
+    length += list.length;
+  }
+  return all;
+}
+
+/** The model's tokens and their bytes. A token can be part of a character, so text is made from bytes, not per token. */
+export class Vocabulary {
+  readonly size: number;
+  readonly bos: number;
+  /** The texts of the tokens that begin and end a text; empty where there is none. */
+  readonly specialTokens: { readonly bos: string; readonly eos: string };
+  readonly endTokens: readonly number[];
+  readonly addsBos: boolean;
+  readonly #isEnd: Uint8Array;
+  readonly #plain: (Uint8Array | undefined)[] = [];
+  readonly #rendered: (Uint8Array | undefined)[] = [];
+  readonly #scratch = new Uint8Array(1024);
+  #texts: readonly string[] | undefined;
+  #marks: { readonly found: RegExp | undefined } | undefined;
+
+  constructor(
+    readonly native: Native,
+    readonly pointer: Pointer,
+    options: { readonly addBos: boolean },
+  ) {
+    this.size = native.vocabularySize(pointer);
+    this.bos = native.tokenBos(pointer);
+    this.addsBos = options.addBos && this.bos >= 0 && native.addsBos(pointer);
+    this.#isEnd = new Uint8Array(this.size);
+    for (let token = 0; token < this.size; token += 1) if (native.isEndToken(pointer, token)) this.#isEnd[token] = 1;
+    for (const token of [native.tokenEos(pointer), native.tokenEot(pointer)]) if (token >= 0) this.#isEnd[token] = 1;
+    const text = (token: number) => Buffer.from(this.bytes(token, true)).toString();
+    this.specialTokens = { bos: text(this.bos), eos: text(native.tokenEos(pointer)) };
+    this.endTokens = [...this.#isEnd.keys()].filter((token) => this.#isEnd[token] === 1);
+  }
+
+  isEnd(token: number): boolean {
+    return this.#isEnd[token] === 1;
+  }
+
+  /** Tokens that are no text: in chats they stand around the turns. */
+  isControl(token: number): boolean {
+    return token >= 0 && this.native.isControlToken(this.pointer, token);
+  }
+
+  tokenize(text: string, options: TokenizeOptions): Int32Array {
+    const { bytes, tokens, flags } = this.#tokenizing(text, options);
+    const count = this.native.tokenize(this.pointer, bytes, bytes.length, tokens, tokens.length, ...flags);
+    return foundTokens(tokens, count);
+  }
+
+  /** A book takes seconds, in which nobody else should stand still: it is read on another thread. */
+  async tokenizeAside(text: string, options: TokenizeOptions): Promise<Int32Array> {
+    if (text.length < longText) return this.tokenize(text, options);
+    const pieces = options.parseSpecial === false ? [text] : cutAtMarks(text, this.#cuttingMarks(), pieceLength);
+    if (pieces.length === 1) return this.#pieceAside(text, options);
+    const [first, last] = options.addSpecial ? this.tokenize('', options) : [];
+    const lists: ArrayLike<number>[] = [first === undefined ? [] : [first]];
+    for (const piece of pieces) lists.push(await this.#pieceAside(piece, { ...options, addSpecial: false }));
+    lists.push(last === undefined ? [] : [last]);
+    return joined(lists);
+  }
+
+  async #pieceAside(text: string, options: TokenizeOptions): Promise<Int32Array> {
+    const { bytes, tokens, flags } = this.#tokenizing(text, options);
+    const count = await this.native.tokenizeAside(this.pointer, bytes, bytes.length, tokens, tokens.length, ...flags);
+    return foundTokens(tokens, count);
+  }
+
+  /** Looked for in the whole vocabulary, once, when the first long text comes. */
+  #cuttingMarks(): RegExp | undefined {
+    this.#marks ??= { found: cuttingMarks(this.#specials()) };
+    return this.#marks.found;
+  }
+
+  #specials(): readonly SpecialText[] {
+    const specials: SpecialText[] = [];
+    for (let token = 0; token < this.size; token += 1) {
+      const attributes = this.native.tokenAttributes(this.pointer, token);
+      if ((attributes & (kinds.unknown | kinds.control | kinds.userDefined)) === 0) continue;
+      const text = Buffer.from(this.bytes(token, true)).toString();
+      specials.push({ text, keepsBefore: (attributes & kinds.stripsBefore) === 0 });
+    }
+    return specials;
+  }
+
+  #tokenizing(text: string, { addSpecial, parseSpecial = true }: TokenizeOptions) {
+    const bytes = Buffer.from(text);
+    // One token a byte is the worst case, besides what the model adds around the text.
+    const tokens = new Int32Array(bytes.length + 8);
+    const flags: [boolean, boolean] = [addSpecial && this.addsBos, parseSpecial];
+    return { bytes, tokens, flags };
+  }
+
+  /** The bytes that a token stands for; control tokens are silent unless `renderSpecial`. */
+  bytes(token: number, renderSpecial: boolean): Uint8Array {
+    if (token < 0 || token >= this.size) return emptyBytes;
+    const cache = renderSpecial ? this.#rendered : this.#plain;
+    const known = cache[token];
+    if (known) return known;
+    const made = this.#read(token, renderSpecial);
+    cache[token] = made;
+    return made;
+  }
+
+  /** A token by itself: its text, special or not, or its bytes where they are only a part of a character. */
+  piece(token: number): TokenPiece {
+    const bytes = Buffer.from(this.bytes(token, true));
+    return isUtf8(bytes) ? bytes.toString() : [...bytes];
+  }
+
+  detokenize(tokens: ArrayLike<number>, renderSpecial: boolean): string {
+    return Buffer.concat(Array.from(tokens, (token) => this.bytes(token, renderSpecial))).toString();
+  }
+
+  /** The text of every token, for searches over the whole vocabulary. Made on first use: it takes some milliseconds. */
+  texts(): readonly string[] {
+    this.#texts ??= Array.from({ length: this.size }, (_, token) => Buffer.from(this.bytes(token, true)).toString());
+    return this.#texts;
+  }
+
+  #read(token: number, special: boolean): Uint8Array {
+    const length = this.native.tokenPiece(this.pointer, token, this.#scratch, this.#scratch.length, 0, special);
+    if (length >= 0) return this.#scratch.slice(0, length);
+    const larger = new Uint8Array(-length);
+    this.native.tokenPiece(this.pointer, token, larger, larger.length, 0, special);
+    return larger;
+  }
+}

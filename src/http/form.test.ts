@@ -1,0 +1,201 @@
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { afterAll, describe, expect, test } from 'vitest';
+import { type Call, json } from './call.ts';
+import type { FormLimits } from './form.ts';
+import { ask, endpoint, latch, serve, wire } from './testing/world.ts';
+import { removeLeftovers, uploadFolder } from './upload-folder.ts';
+
+const boundary = 'a-boundary';
+const headers = { 'content-type': `multipart/form-data; boundary=${boundary}` };
+
+/** One part as clients write it. */
+const field = (name: string, value: string) =>
+  `--${boundary}\r\ncontent-disposition: form-data; name="${name}"\r\n\r\n${value}\r\n`;
+const file = (name: string, fileName: string, content: string, type = 'audio/wav') =>
+  `--${boundary}\r\ncontent-disposition: form-data; name="${name}"; filename="${fileName}"\r\ncontent-type: ${type}\r\n\r\n${content}\r\n`;
+const form = (...parts: string[]) => `${parts.join('')}--${boundary}--\r\n`;
+
+/** Shows what came, with the content of the files, and keeps their paths. */
+function showing(limits: Partial<FormLimits> = {}) {
+  const paths: string[] = [];
+  const shown = endpoint(
+    (call: Call) => {
+      paths.push(...(call.form?.files.map(({ path }) => path) ?? []));
+      return json({
+        fields: call.form && Object.fromEntries(call.form.fields),
+        files: call.form?.files.map(({ path, ...rest }) => ({ ...rest, content: readFileSync(path, 'utf8') })),
+        body: call.body.toString(),
+      });
+    },
+    { form: limits },
+  );
+  return { endpoint: shown, paths };
+}
+
+/** Removal follows the answer: the folder is there for a moment more. */
+const gone = async (path: string): Promise<void> => {
+  while (existsSync(path)) await new Promise((resolve) => setImmediate(resolve));
+};
+
+describe('a form', () => {
+  test('gives its fields in order and its files as files, and nothing is left of them', async () => {
+    const { endpoint: shown, paths } = showing();
+    const world = await serve([shown]);
+    const body = form(
+      field('model', 'whisper'),
+      field('tag', 'a'),
+      field('tag', 'ü'),
+      file('file', 'talk.wav', 'RIFF…'),
+    );
+    const answer = await ask(world, { method: 'POST', path: '/work', headers, body });
+    expect(JSON.parse(answer.text)).toEqual({
+      fields: { model: ['whisper'], tag: ['a', 'ü'] },
+      files: [{ field: 'file', name: 'talk.wav', contentType: 'audio/wav', bytes: 7, content: 'RIFF…' }],
+      body: '',
+    });
+    expect(paths).toHaveLength(1);
+    await gone(dirname(paths[0] as string));
+  });
+
+  test.each([
+    ['../../etc/passwd', 'passwd'],
+    ['C:\\\\Users\\\\x\\\\talk.wav', 'talk.wav'],
+    ['grüße.wav', 'grüße.wav'],
+  ])('a file that is called %s has a harmless name', async (sent, expected) => {
+    const { endpoint: shown } = showing();
+    const world = await serve([shown]);
+    const answer = await ask(world, { method: 'POST', path: '/work', headers, body: form(file('file', sent, 'x')) });
+    expect(JSON.parse(answer.text).files[0].name).toBe(expected);
+  });
+
+  test('an endpoint for forms takes other bodies as ever', async () => {
+    const { endpoint: shown } = showing();
+    const world = await serve([shown]);
+    const answer = await ask(world, { method: 'POST', path: '/work', body: '{"a":1}' });
+    expect(JSON.parse(answer.text)).toEqual({ body: '{"a":1}' });
+  });
+
+  test('an endpoint that takes none gets the body as it is', async () => {
+    const world = await serve([
+      endpoint((call) => json({ body: call.body.toString(), form: call.form !== undefined })),
+    ]);
+    const answer = await ask(world, { method: 'POST', path: '/work', headers, body: form(field('a', 'b')) });
+    expect(JSON.parse(answer.text)).toEqual({ body: form(field('a', 'b')), form: false });
+  });
+
+  test('a file of several megabytes arrives whole', async () => {
+    const { endpoint: shown } = showing();
+    const world = await serve([shown]);
+    const content = 'abcdefgh'.repeat(500_000);
+    const answer = await ask(world, { method: 'POST', path: '/work', headers, body: form(file('file', 'f', content)) });
+    const [only] = JSON.parse(answer.text).files;
+    expect(only.bytes).toBe(4_000_000);
+    expect(only.content === content).toBe(true);
+  });
+
+  test('files are there until a stream has ended', async () => {
+    const go = latch();
+    let path = '';
+    const streaming = endpoint(
+      (call) => {
+        path = call.form?.files[0]?.path ?? '';
+        async function* stream() {
+          yield 'first ';
+          await go.promise;
+          yield readFileSync(path, 'utf8');
+        }
+        return { status: 200, stream: stream() };
+      },
+      { form: {} },
+    );
+    const world = await serve([streaming]);
+    const answer = ask(world, { method: 'POST', path: '/work', headers, body: form(file('file', 'f', 'content')) });
+    while (path === '') await new Promise((resolve) => setImmediate(resolve));
+    expect(existsSync(path)).toBe(true);
+    go.open();
+    expect((await answer).text).toBe('first content');
+    await gone(dirname(path));
+  });
+});
+
+describe('a form that is wrong', () => {
+  const uploads = () => readdirSync(tmpdir()).filter((name) => name.startsWith(`parley-upload-${process.pid}-`));
+  const refused = async (body: string | Buffer, limits: Partial<FormLimits> = {}, megabytes = 32) => {
+    const { endpoint: shown } = showing(limits);
+    const world = await serve([shown], { maxRequestMegabytes: megabytes });
+    const answer = await ask(world, { method: 'POST', path: '/work', headers, body });
+    expect(uploads()).toEqual([]);
+    expect(world.errors).toEqual([]);
+    return { status: answer.status, ...(JSON.parse(answer.text) as { family: string; sentence: string }) };
+  };
+
+  test('too many files', async () => {
+    const body = form(file('a', 'a', 'x'), file('b', 'b', 'x'));
+    expect(await refused(body, { files: 1 })).toMatchObject({ status: 400, sentence: /more than 1 files/ as never });
+  });
+
+  test('too many fields', async () => {
+    expect((await refused(form(field('a', '1'), field('b', '2')), { fields: 1 })).sentence).toContain(
+      'more than 1 fields',
+    );
+  });
+
+  test('a field that is too long', async () => {
+    const answer = await refused(form(field('prompt', 'x'.repeat(100))), { fieldBytes: 10 });
+    expect(answer.sentence).toContain('prompt is longer than 10 bytes');
+  });
+
+  test('one that ends in the middle', async () => {
+    const answer = await refused(file('file', 'f', 'content').slice(0, -4));
+    expect(answer).toMatchObject({ status: 400, family: 'request-broken' });
+  });
+
+  test('more than the cap, declared or not', async () => {
+    const answer = await refused(form(file('file', 'f', 'x'.repeat(2 * 2 ** 20))), {}, 1);
+    expect(answer).toMatchObject({ status: 413, family: 'payload-too-large' });
+  });
+
+  test('no boundary', async () => {
+    const { endpoint: shown } = showing();
+    const world = await serve([shown]);
+    const answer = await ask(world, {
+      method: 'POST',
+      path: '/work',
+      headers: { 'content-type': 'multipart/form-data' },
+      body: 'x',
+    });
+    expect(answer.status).toBe(400);
+    expect(uploads()).toEqual([]);
+  });
+
+  test('a client that goes away in the middle leaves nothing', async () => {
+    const { endpoint: shown } = showing();
+    const world = await serve([shown]);
+    const client = wire(world);
+    client.send(
+      `POST /work HTTP/1.1\r\nhost: localhost\r\ncontent-type: ${headers['content-type']}\r\ncontent-length: 100000\r\n\r\n${file('file', 'f', 'content')}`,
+    );
+    while (uploads().length === 0) await new Promise((resolve) => setImmediate(resolve));
+    client.socket.destroy();
+    while (uploads().length > 0) await new Promise((resolve) => setImmediate(resolve));
+  });
+});
+
+describe('what hard-ended servers left', () => {
+  const parent = mkdtempSync(join(tmpdir(), 'parley-leftovers-'));
+  afterAll(() => rmSync(parent, { recursive: true }));
+
+  test('is removed; what belongs to a living one, or to somebody else, stays', async () => {
+    const mine = await uploadFolder(parent, 11);
+    const dead = await uploadFolder(parent, 12);
+    const other = mkdtempSync(join(parent, 'other-12-'));
+    await removeLeftovers(parent, (pid) => pid === 11);
+    expect([mine, dead, other].map((path) => existsSync(path))).toEqual([true, false, true]);
+  });
+
+  test('a place that cannot be read is no failure', async () => {
+    await expect(removeLeftovers(join(parent, 'nowhere'))).resolves.toBeUndefined();
+  });
+});

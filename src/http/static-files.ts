@@ -1,0 +1,125 @@
+import { createReadStream } from 'node:fs';
+import { realpath, stat } from 'node:fs/promises';
+import type { IncomingHttpHeaders } from 'node:http';
+import { extname, join, resolve, sep } from 'node:path';
+import type { Headers, Reply } from './call.ts';
+
+const contentTypes: Readonly<Record<string, string>> = {
+  '.html': 'text/html; charset=utf-8',
+  '.js': 'text/javascript; charset=utf-8',
+  '.css': 'text/css; charset=utf-8',
+  '.json': 'application/json',
+  '.svg': 'image/svg+xml',
+  '.png': 'image/png',
+  '.jpg': 'image/jpeg',
+  '.webp': 'image/webp',
+  '.gif': 'image/gif',
+  '.ico': 'image/x-icon',
+  '.woff2': 'font/woff2',
+  '.wasm': 'application/wasm',
+  '.txt': 'text/plain; charset=utf-8',
+  // Shown rather than downloaded.
+  '.md': 'text/plain; charset=utf-8',
+  '.wav': 'audio/wav',
+  '.mp3': 'audio/mpeg',
+  '.ogg': 'audio/ogg',
+  '.flac': 'audio/flac',
+  '.webmanifest': 'application/manifest+json',
+};
+
+export interface FileRequest {
+  /** Below the folder, as the address has it. */
+  readonly path: string;
+  readonly headers: IncomingHttpHeaders;
+}
+
+export interface StaticOptions {
+  readonly folder: string;
+  /** How long a client may use a file without asking again; files are asked about each time unless told otherwise. */
+  readonly cacheControl?: (path: string) => string;
+}
+
+/**
+ * Files of one folder, and of no other place: a path that leads out of it, also through a link, is not found. A client that
+ * has the file already is told so, and one that wants a piece of it gets the piece.
+ */
+export async function fileReply(options: StaticOptions, { path, headers }: FileRequest): Promise<Reply | undefined> {
+  const file = await inside(options.folder, path);
+  if (!file) return undefined;
+  const etag = `"${file.bytes.toString(36)}-${Math.trunc(file.modifiedAt).toString(36)}"`;
+  const common: Headers = {
+    'content-type': contentTypes[extname(file.path).toLowerCase()] ?? 'application/octet-stream',
+    'cache-control': options.cacheControl?.(path) ?? 'no-cache',
+    'accept-ranges': 'bytes',
+    'x-content-type-options': 'nosniff',
+    etag,
+  };
+  if (knows(headers['if-none-match'], etag)) return { status: 304, headers: common, body: '' };
+  const wanted = rangeOf(headers, etag, file.bytes);
+  if (wanted === 'impossible') {
+    return { status: 416, headers: { ...common, 'content-range': `bytes */${file.bytes}` }, body: '' };
+  }
+  const { first, last } = wanted ?? { first: 0, last: file.bytes - 1 };
+  const length = last - first + 1;
+  const sized = { ...common, 'content-length': String(length) };
+  if (length <= 0) return { status: 200, headers: common, body: '' };
+  const stream = piecesOf(file.path, first, last);
+  if (!wanted) return { status: 200, headers: sized, stream };
+  return { status: 206, headers: { ...sized, 'content-range': `bytes ${first}-${last}/${file.bytes}` }, stream };
+}
+
+/** Opened when the first piece is wanted: a client that is gone by then costs nothing. */
+async function* piecesOf(path: string, start: number, end: number): AsyncIterable<Uint8Array> {
+  yield* createReadStream(path, { start, end, highWaterMark: 256 * 1024 });
+}
+
+interface FoundFile {
+  readonly path: string;
+  readonly bytes: number;
+  readonly modifiedAt: number;
+}
+
+async function inside(folder: string, path: string): Promise<FoundFile | undefined> {
+  const name = decoded(path);
+  if (name === undefined || name.includes('\0')) return undefined;
+  try {
+    const root = await realpath(folder);
+    const found = await realpath(resolve(join(root, name)));
+    if (found !== root && !found.startsWith(root + sep)) return undefined;
+    const facts = await stat(found);
+    return facts.isFile() ? { path: found, bytes: facts.size, modifiedAt: facts.mtimeMs } : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+function decoded(path: string): string | undefined {
+  try {
+    return decodeURIComponent(path);
+  } catch {
+    return undefined;
+  }
+}
+
+function knows(header: string | undefined, etag: string): boolean {
+  if (header === undefined) return false;
+  return header.split(',').some((one) => one.trim() === '*' || one.trim().replace(/^W\//, '') === etag);
+}
+
+interface Piece {
+  readonly first: number;
+  readonly last: number;
+}
+
+/** One piece; several at once are answered with the whole, as anybody may. */
+function rangeOf(headers: IncomingHttpHeaders, etag: string, bytes: number): Piece | 'impossible' | undefined {
+  const condition = headers['if-range'];
+  if (condition !== undefined && condition !== etag) return undefined;
+  const match = /^bytes=(\d*)-(\d*)$/.exec(headers.range ?? '');
+  const [, from = '', to = ''] = match ?? [];
+  if (!match || (from === '' && to === '')) return undefined;
+  const first = from === '' ? Math.max(0, bytes - Number(to)) : Number(from);
+  const last = from === '' || to === '' ? bytes - 1 : Math.min(Number(to), bytes - 1);
+  if (from !== '' && to !== '' && Number(to) < Number(from)) return undefined;
+  return first >= bytes || last < first ? 'impossible' : { first, last };
+}

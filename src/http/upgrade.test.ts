@@ -1,0 +1,213 @@
+import { describe, expect, onTestFinished, test } from 'vitest';
+import { WebSocket } from 'ws';
+import type { LiveSocket, SocketCall, SocketEndpoint } from './socket.ts';
+import { testTls } from './testing/certificate.ts';
+import { echo, family, handTimer, latch, serve, type World, wire } from './testing/world.ts';
+
+const socketAt = (open: SocketEndpoint['open'], more: Partial<SocketEndpoint> = {}): SocketEndpoint => ({
+  match: 'ending',
+  path: '/ws',
+  access: 'guarded',
+  summary: '',
+  family,
+  open,
+  ...more,
+});
+
+/** Answers each message with itself. */
+const echoing = socketAt((_, socket) => socket.onMessage((message) => socket.send(message)));
+
+function connectTo(world: World, path = '/ws', headers: Record<string, string> = {}, tls = false) {
+  const address = `${tls ? 'wss' : 'ws'}://127.0.0.1:${world.port}${path}`;
+  const client = new WebSocket(address, {
+    headers,
+    ...(tls && { ca: testTls.certificate, rejectUnauthorized: false }),
+  });
+  onTestFinished(() => client.terminate());
+  const messages: (string | Buffer)[] = [];
+  const waiting: ((message: string | Buffer) => void)[] = [];
+  client.on('message', (data: Buffer, binary: boolean) => {
+    const message = binary ? data : data.toString();
+    const next = waiting.shift();
+    if (next) next(message);
+    else messages.push(message);
+  });
+  const closed = new Promise<number>((resolve) => client.on('close', (code) => resolve(code)));
+  const refused = new Promise<number>((resolve) =>
+    client.on('unexpected-response', (_, reply) => resolve(reply.statusCode ?? 0)),
+  );
+  client.on('error', () => undefined);
+  return {
+    client,
+    closed,
+    refused,
+    opened: new Promise<void>((resolve) => client.on('open', () => resolve())),
+    next: () =>
+      new Promise<string | Buffer>((resolve) => {
+        const message = messages.shift();
+        if (message === undefined) waiting.push(resolve);
+        else resolve(message);
+      }),
+  };
+}
+
+describe('a connection for messages', () => {
+  test('carries texts and bytes both ways', async () => {
+    const world = await serve([], { sockets: [echoing] });
+    const { client, opened, next } = connectTo(world);
+    await opened;
+    client.send('Grüße');
+    expect(await next()).toBe('Grüße');
+    client.send(Buffer.from([1, 2, 255]));
+    expect(await next()).toEqual(Buffer.from([1, 2, 255]));
+  });
+
+  test('knows its path, its query and its client', async () => {
+    const seen = latch<SocketCall>();
+    const world = await serve([], { sockets: [socketAt((call) => seen.open(call))] });
+    connectTo(world, '/prefix/ws?clientId=7');
+    const call = await seen.promise;
+    expect([call.path, call.query.get('clientId'), call.remoteAddress]).toEqual(['/prefix/ws', '7', '127.0.0.1']);
+  });
+
+  test('works over TLS', async () => {
+    const world = await serve([], { sockets: [echoing], tls: testTls });
+    const { client, opened, next } = connectTo(world, '/ws', {}, true);
+    await opened;
+    client.send('safe');
+    expect(await next()).toBe('safe');
+  });
+
+  test('its end is known here, whoever ends it', async () => {
+    const sockets: LiveSocket[] = [];
+    const world = await serve([], { sockets: [socketAt((_, socket) => void sockets.push(socket))] });
+    const first = connectTo(world);
+    await first.opened;
+    first.client.terminate();
+    await ended(sockets[0] as LiveSocket);
+    const second = connectTo(world);
+    await second.opened;
+    sockets[1]?.close(4000, 'enough');
+    expect(await second.closed).toBe(4000);
+    await ended(sockets[1] as LiveSocket);
+    expect(() => sockets[1]?.send('too late')).not.toThrow();
+  });
+
+  test('a server that closes ends it', async () => {
+    const world = await serve([], { sockets: [echoing] });
+    const { opened, closed } = connectTo(world);
+    await opened;
+    await world.close();
+    expect(await closed).toBe(1006);
+  });
+
+  test('what its endpoint throws ends it and nothing else', async () => {
+    const world = await serve([echo], {
+      sockets: [
+        socketAt((call, socket) => {
+          if (call.query.has('now')) throw new Error('at once');
+          socket.onMessage(() => {
+            throw new Error('later');
+          });
+        }),
+      ],
+    });
+    expect(await connectTo(world, '/ws?now=1').closed).toBe(1011);
+    const second = connectTo(world);
+    await second.opened;
+    second.client.send('x');
+    expect(await second.closed).toBe(1011);
+    expect(world.errors.map((error) => (error as Error).message)).toEqual(['at once', 'later']);
+  });
+
+  test('a message past the cap ends it', async () => {
+    const world = await serve([], { sockets: [echoing], maxRequestMegabytes: 1 });
+    const { client, opened, closed } = connectTo(world);
+    await opened;
+    client.send(Buffer.alloc(2 * 2 ** 20));
+    expect(await closed).toBe(1009);
+  });
+
+  test('one that answers no ping until the next is taken for gone', async () => {
+    const { startTimer, pass } = handTimer();
+    const sockets: LiveSocket[] = [];
+    const world = await serve([], { sockets: [socketAt((_, socket) => void sockets.push(socket))], startTimer });
+    const { client, opened } = connectTo(world);
+    await opened;
+    const pinged = new Promise((resolve) => client.on('ping', resolve));
+    pass(30_000);
+    await pinged;
+    // The socket underneath falls silent: no pong gets out any more.
+    client.pause();
+    const silent = new WebSocket(`ws://127.0.0.1:${world.port}/ws`, { autoPong: false });
+    onTestFinished(() => silent.terminate());
+    await new Promise((resolve) => silent.on('open', resolve));
+    const asked = new Promise((resolve) => silent.on('ping', resolve));
+    pass(30_000);
+    await asked;
+    pass(30_000);
+    await ended(sockets[1] as LiveSocket);
+  });
+});
+
+describe('who may open one', () => {
+  test.each([
+    ['a page of another site', { origin: 'https://evil.example' }, {}, 403],
+    ['a name that is not ours', { host: 'rebound.example' }, {}, 421],
+    ['somebody without the key', {}, { guard: { password: 'key' } }, 401],
+  ])('not %s', async (_, headers, options, status) => {
+    let opened = false;
+    const world = await serve([], {
+      sockets: [
+        socketAt(() => {
+          opened = true;
+        }),
+      ],
+      ...options,
+    });
+    expect(await connectTo(world, '/ws', headers).refused).toBe(status);
+    expect(opened).toBe(false);
+  });
+
+  test('somebody with the key, and a page of our own', async () => {
+    const world = await serve([], { sockets: [echoing], guard: { password: 'key' } });
+    await connectTo(world, '/ws', { authorization: 'Bearer key', origin: 'https://evil.example' }).opened;
+    const own = await serve([], { sockets: [echoing] });
+    await connectTo(own, '/ws', { origin: `http://127.0.0.1:${own.port}` }).opened;
+  });
+
+  test('nobody where there is none', async () => {
+    const world = await serve([echo], { sockets: [echoing] });
+    expect(await connectTo(world, '/other').refused).toBe(404);
+  });
+});
+
+describe('a request that would rather speak another protocol', () => {
+  const ask = (body: string) =>
+    `POST /work HTTP/1.1\r\nhost: localhost\r\nconnection: Upgrade, HTTP2-Settings\r\nupgrade: h2c\r\nhttp2-settings: AAMAAABkAAQ\r\ncontent-length: ${body.length}\r\n\r\n${body}`;
+
+  test('is answered as the plain request that it also is', async () => {
+    const world = await serve([echo], { sockets: [echoing] });
+    const client = wire(world).send(ask('hello'));
+    await client.until('"body":"hello"');
+    expect(client.received).toMatch(/^HTTP\/1\.1 200/);
+  });
+
+  test('also where its body comes later, and another request follows on the connection', async () => {
+    const world = await serve([echo]);
+    const whole = ask('0123456789');
+    const client = wire(world).send(whole.slice(0, -5));
+    await new Promise((resolve) => setImmediate(resolve));
+    client.send(whole.slice(-5));
+    await client.until('"body":"0123456789"');
+    client.send('POST /work HTTP/1.1\r\nhost: localhost\r\ncontent-length: 4\r\n\r\nnext');
+    await client.until('"body":"next"');
+  });
+});
+
+function ended({ signal }: LiveSocket): Promise<void> {
+  return new Promise((resolve) => {
+    if (signal.aborted) resolve();
+    else signal.addEventListener('abort', () => resolve(), { once: true });
+  });
+}

@@ -1,0 +1,83 @@
+import type { IncomingMessage, Server } from 'node:http';
+import type { Duplex } from 'node:stream';
+import { TLSSocket } from 'node:tls';
+import { type WebSocket, WebSocketServer } from 'ws';
+import { AppError } from '../core/errors.ts';
+import type { Endpoint, Reply } from './call.ts';
+import type { Guard } from './guard.ts';
+import { plainAddress } from './host-name.ts';
+import { errorRefusal } from './refusal.ts';
+import { plainPath, queryOf, type Router, router } from './router.ts';
+import { type LiveSocketParts, liveSocket, type SocketEndpoint } from './socket.ts';
+
+export interface UpgradeParts extends LiveSocketParts {
+  readonly endpoints: readonly SocketEndpoint[];
+  readonly guard: Guard;
+  readonly mostMessageBytes: number;
+  /** Writes a refusal on a socket that has no response object, and ends it. */
+  readonly refuse: (socket: Duplex, reply: Reply) => void;
+}
+
+export interface Upgrades {
+  /** For the `upgrade` event of a server. */
+  take(server: Server, request: IncomingMessage, socket: Duplex, head: Buffer): void;
+}
+
+/**
+ * WebSockets, behind the same guard as all else: a page that somebody merely visits cannot open one. Other protocols that a
+ * client would rather speak (`h2c`, which some send with their first request) are not spoken here: those requests go on as
+ * the plain requests that they also are.
+ */
+export function createUpgrades(parts: UpgradeParts): Upgrades {
+  const { endpoints, guard, refuse, mostMessageBytes } = parts;
+  const routes: Router<SocketRoute> = router(endpoints.map(asRoute));
+  const sockets = new WebSocketServer({ noServer: true, maxPayload: mostMessageBytes, perMessageDeflate: false });
+
+  return {
+    take(server, request, socket, head) {
+      if (!/^websocket$/i.test(request.headers.upgrade ?? '')) return plainly(server, request, socket, head);
+      const path = plainPath(request.url ?? '');
+      const found = routes.find('GET', path);
+      const error = found ? refusalFor(guard, request, found) : new AppError('not-found', { method: 'GET', path });
+      if (error) return refuse(socket, found ? found.family.errorReply(error) : errorRefusal(error));
+      const endpoint = found?.socket as SocketEndpoint;
+      sockets.handleUpgrade(request, socket, head, (opened: WebSocket) => {
+        try {
+          const { headers, url = '' } = request;
+          const remoteAddress = plainAddress(request.socket.remoteAddress);
+          endpoint.open({ path, query: queryOf(url), headers, remoteAddress }, liveSocket(opened, parts));
+        } catch (error) {
+          parts.onError(error);
+          opened.close(1011, 'something unexpected went wrong');
+        }
+      });
+    },
+  };
+}
+
+/** The guard and the router know endpoints; to them this is one that is asked for by GET. */
+interface SocketRoute extends Endpoint {
+  readonly socket: SocketEndpoint;
+}
+
+function asRoute(socket: SocketEndpoint): SocketRoute {
+  const { match, path, access, summary, family } = socket;
+  const handle = (): Reply => errorRefusal(new AppError('not-found', { method: 'GET', path }));
+  return { method: 'GET', match, path, access, queued: false, summary, family, handle, socket };
+}
+
+function refusalFor(guard: Guard, { headers }: IncomingMessage, route: SocketRoute): AppError | undefined {
+  return guard.refuseHost(headers, route) ?? guard.refuseOrigin(headers, route) ?? guard.refuseKey(headers, route);
+}
+
+/** Hands the request to the server once more, as if the client had never asked for another protocol. */
+function plainly(server: Server, request: IncomingMessage, socket: Duplex, head: Buffer): void {
+  const { method, url, httpVersion, rawHeaders } = request;
+  const lines = [`${method} ${url} HTTP/${httpVersion}`];
+  for (let index = 0; index < rawHeaders.length; index += 2) {
+    const name = rawHeaders[index] ?? '';
+    if (!/^(upgrade|connection|http2-settings)$/i.test(name)) lines.push(`${name}: ${rawHeaders[index + 1]}`);
+  }
+  socket.unshift(Buffer.concat([Buffer.from(`${lines.join('\r\n')}\r\n\r\n`, 'latin1'), head]));
+  server.emit(socket instanceof TLSSocket ? 'secureConnection' : 'connection', socket);
+}

@@ -1,0 +1,142 @@
+import { mkdir, open, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
+import { dirname } from 'node:path';
+import { type Expected, fileHash } from './checksum.ts';
+
+export interface Wanted {
+  readonly url: string;
+  /** Where it is to lie when it is whole and right; until then a part lies beside it. */
+  readonly target: string;
+  readonly expected?: Expected | undefined;
+  readonly headers?: Readonly<Record<string, string>>;
+}
+
+export interface DownloadParts {
+  readonly fetch: typeof fetch;
+  /** Bytes that are here, and how many there will be where the other side says so. */
+  readonly progress: (done: number, total: number | undefined) => void;
+  readonly signal?: AbortSignal;
+  /** How often a connection that broke off is taken up again before we give up. */
+  readonly attempts?: number;
+  readonly wait?: (milliseconds: number) => Promise<void>;
+}
+
+export class DownloadError extends Error {
+  override readonly name = 'DownloadError';
+}
+
+/**
+ * Fetches a file. What broke off is taken up where it ended, in this run or a later one, unless it has changed over there.
+ * The file gets its name only when it is whole and its hash is right; with a wrong one nothing is left of it.
+ */
+export async function download(wanted: Wanted, parts: DownloadParts): Promise<void> {
+  const part = `${wanted.target}.part`;
+  await mkdir(dirname(wanted.target), { recursive: true });
+  const attempts = parts.attempts ?? 5;
+  for (let attempt = 1; ; attempt += 1) {
+    const outcome = await fetchRest(wanted, part, parts);
+    if (outcome.type === 'whole') break;
+    parts.signal?.throwIfAborted();
+    if (attempt >= attempts) {
+      throw new DownloadError(`${outcome.reason}; what is here is kept, and the same command goes on from there`);
+    }
+    await (parts.wait ?? pause)(1000 * 2 ** (attempt - 1));
+  }
+  await check(wanted, part);
+  await rename(part, wanted.target);
+  await rm(markOf(part), { force: true });
+}
+
+type Outcome = { readonly type: 'whole' } | { readonly type: 'broken'; readonly reason: string };
+
+async function fetchRest({ url, headers }: Wanted, part: string, parts: DownloadParts): Promise<Outcome> {
+  const have = await sizeOf(part);
+  const mark = have > 0 ? await readFile(markOf(part), 'utf8').catch(() => '') : '';
+  // Without a mark of the version nobody knows whether what comes next belongs to what is here.
+  const resume: Record<string, string> = mark === '' ? {} : { range: `bytes=${have}-`, 'if-range': mark };
+  let response: Response;
+  try {
+    response = await parts.fetch(url, {
+      headers: { ...headers, ...resume },
+      redirect: 'follow',
+      ...(parts.signal && { signal: parts.signal }),
+    });
+  } catch (error) {
+    return { type: 'broken', reason: `${new URL(url).host} could not be reached (${causeOf(error)})` };
+  }
+  if (response.status === 416 && mark !== '') {
+    await response.body?.cancel();
+    return { type: 'whole' };
+  }
+  if (!response.ok) {
+    await response.body?.cancel();
+    const reason = `${new URL(url).host} answered ${response.status}${response.statusText ? ` ${response.statusText}` : ''}`;
+    if (response.status >= 500 || response.status === 429) return { type: 'broken', reason };
+    throw new DownloadError(explain(response.status, reason));
+  }
+  const from = response.status === 206 ? have : 0;
+  return receive(response, part, from, parts);
+}
+
+async function receive(response: Response, part: string, from: number, parts: DownloadParts): Promise<Outcome> {
+  const length = Number(response.headers.get('content-length') ?? Number.NaN);
+  const total = Number.isNaN(length) ? undefined : from + length;
+  const etag = response.headers.get('etag') ?? '';
+  await writeFile(markOf(part), etag.startsWith('W/') ? '' : etag);
+  const file = await open(part, from > 0 ? 'r+' : 'w');
+  let done = from;
+  try {
+    await file.truncate(from);
+    for await (const piece of response.body ?? []) {
+      await file.write(piece as Uint8Array, 0, (piece as Uint8Array).length, done);
+      done += (piece as Uint8Array).length;
+      parts.progress(done, total);
+    }
+  } catch (error) {
+    if (isDiskError(error)) throw new DownloadError(`it could not be written: ${(error as Error).message}`);
+    return { type: 'broken', reason: `the connection broke off (${causeOf(error)})` };
+  } finally {
+    await file.close();
+  }
+  return total === undefined || done >= total
+    ? { type: 'whole' }
+    : { type: 'broken', reason: `the connection ended after ${done} of ${total} bytes` };
+}
+
+async function check({ expected, target }: Wanted, part: string): Promise<void> {
+  if (!expected) return;
+  const digest = await fileHash(part, expected.algorithm);
+  if (digest.equals(expected.digest)) return;
+  await rm(part, { force: true });
+  await rm(markOf(part), { force: true });
+  throw new DownloadError(
+    `the ${expected.algorithm} of what came is ${digest.toString('hex')}, not ${expected.digest.toString('hex')}; nothing of it is kept (${target})`,
+  );
+}
+
+/** The version, by the other side's word, that the part belongs to. */
+const markOf = (part: string): string => `${part}.etag`;
+
+async function sizeOf(path: string): Promise<number> {
+  return stat(path).then(
+    ({ size }) => size,
+    () => 0,
+  );
+}
+
+function explain(status: number, reason: string): string {
+  if (status === 401 || status === 403) return `${reason}: it wants a key; set HF_TOKEN for models that need one`;
+  return status === 404 ? `${reason}: there is no such file` : reason;
+}
+
+function causeOf(error: unknown): string {
+  const { cause, message } = error as Error;
+  return cause instanceof Error ? cause.message : message;
+}
+
+function isDiskError(error: unknown): boolean {
+  return ['ENOSPC', 'EACCES', 'EIO', 'EROFS', 'EDQUOT', 'EFBIG'].includes((error as NodeJS.ErrnoException).code ?? '');
+}
+
+function pause(milliseconds: number): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, milliseconds));
+}

@@ -1,0 +1,164 @@
+import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { afterAll, describe, expect, test } from 'vitest';
+import { findModels } from './find-models.ts';
+import { meantModel } from './model-facts.ts';
+import { modelName, weightsOf } from './ollama-store.ts';
+import { knownPlaces, type Layout, ownFolder, type Place } from './places.ts';
+
+const root = mkdtempSync(join(tmpdir(), 'parley-library-'));
+afterAll(() => rmSync(root, { recursive: true }));
+
+/** A folder with these files in it. */
+function folderWith(files: Readonly<Record<string, string>>): string {
+  const folder = mkdtempSync(join(root, 'place-'));
+  for (const [name, content] of Object.entries(files)) {
+    mkdirSync(dirname(join(folder, name)), { recursive: true });
+    writeFileSync(join(folder, name), content);
+  }
+  return folder;
+}
+const place = (folder: string, layout: Layout = 'files', program = 'Somebody'): Place => ({ program, folder, layout });
+const names = async (...places: Place[]) => (await findModels(places)).map(({ name }) => name);
+const digest = 'ab'.repeat(32);
+const manifest = (hash: string) =>
+  JSON.stringify({
+    layers: [
+      { mediaType: 'application/vnd.ollama.image.template', digest: `sha256:${'00'.repeat(32)}` },
+      { mediaType: 'application/vnd.ollama.image.model', digest: `sha256:${hash}` },
+    ],
+  });
+
+describe('files with their own names', () => {
+  test('are found in folders of any depth, by their endings', async () => {
+    const folder = folderWith({
+      'a.gguf': 'x',
+      'owner/repo/B.GGUF': 'x',
+      'owner/readme.md': 'x',
+      '.hidden/c.gguf': 'x',
+    });
+    expect(await names(place(folder))).toEqual(['a', 'B']);
+  });
+
+  test('a split model counts once, by its first part; projectors and empty files do not count', async () => {
+    const folder = folderWith({
+      'big-00001-of-00003.gguf': 'x',
+      'big-00002-of-00003.gguf': 'x',
+      'big-00003-of-00003.gguf': 'x',
+      'mmproj-model.gguf': 'x',
+      'vision.mmproj-f16.gguf': 'x',
+      'empty.gguf': '',
+    });
+    expect(await names(place(folder))).toEqual(['big-00001-of-00003']);
+  });
+
+  test('a place that is not there has none', async () => {
+    expect(await names(place(join(root, 'nowhere')))).toEqual([]);
+  });
+
+  test('a file that several places show counts once', async () => {
+    const folder = folderWith({ 'a.gguf': 'x' });
+    const other = folderWith({});
+    symlinkSync(join(folder, 'a.gguf'), join(other, 'alias.gguf'));
+    symlinkSync(join(folder, 'gone.gguf'), join(other, 'broken.gguf'));
+    expect(await names(place(folder), place(other), place(folder))).toEqual(['a']);
+  });
+});
+
+describe("Ollama's store", () => {
+  test('gives names through its manifests, with the hash of the weights', async () => {
+    const folder = folderWith({
+      'manifests/registry.ollama.ai/library/llama3.2/latest': manifest(digest),
+      'manifests/registry.ollama.ai/library/qwen/0.5b': manifest('cd'.repeat(32)),
+      [`blobs/sha256-${digest}`]: 'weights',
+    });
+    // The second one's weights are not there.
+    expect(await findModels([place(folder, 'ollama', 'Ollama')])).toEqual([
+      { name: 'llama3.2', path: join(folder, 'blobs', `sha256-${digest}`), program: 'Ollama', sha256: digest },
+    ]);
+  });
+
+  test.each([
+    ['registry.ollama.ai/library/llama3.2/latest', 'llama3.2'],
+    ['registry.ollama.ai/library/llama3.2/1b', 'llama3.2:1b'],
+    ['registry.ollama.ai/somebody/thing/q4', 'somebody/thing:q4'],
+    ['hf.co/owner/repo/Q4_K_M', 'hf.co/owner/repo:Q4_K_M'],
+  ])('%s is %s', (path, expected) => {
+    expect(modelName(join(...path.split('/')))).toBe(expected);
+  });
+
+  test.each([
+    '',
+    'not json',
+    '{}',
+    '{"layers":[]}',
+    '{"layers":[{"mediaType":"application/vnd.ollama.image.model"}]}',
+    manifest('../../etc'),
+  ])('a manifest like %j names no weights', (text) => {
+    expect(weightsOf(text)).toBeUndefined();
+  });
+});
+
+test("the hub's cache gives the names of its repositories, and the hash that its files are named by", async () => {
+  const folder = folderWith({
+    [`models--owner--some-model/blobs/${digest}`]: 'weights',
+    'other/snapshots/r/x.gguf': 'x',
+  });
+  const snapshot = join(folder, 'models--owner--some-model', 'snapshots', 'abc');
+  mkdirSync(snapshot, { recursive: true });
+  symlinkSync(join('..', '..', 'blobs', digest), join(snapshot, 'model-q4.gguf'));
+  expect(await findModels([place(folder, 'hugging-face', 'Hugging Face')])).toEqual([
+    {
+      name: 'owner/some-model/model-q4',
+      path: join(snapshot, 'model-q4.gguf'),
+      program: 'Hugging Face',
+      sha256: digest,
+    },
+  ]);
+});
+
+describe('where to look', () => {
+  const linux = { home: '/home/p', platform: 'linux', environment: {} };
+
+  test('our own folder comes first and can be moved', () => {
+    expect(knownPlaces(linux)[0]).toEqual({
+      program: 'Parley',
+      folder: '/home/p/.local/share/parley/models',
+      layout: 'files',
+    });
+    expect(ownFolder({ ...linux, environment: { PARLEY_HOME: '/data' } })).toBe('/data/models');
+    expect(ownFolder({ ...linux, platform: 'darwin' })).toBe('/home/p/Library/Application Support/Parley/models');
+  });
+
+  test('the variables of the other programs count', () => {
+    const environment = { OLLAMA_MODELS: '/o', HF_HOME: '/hf', LLAMA_CACHE: '/l' };
+    const folders = knownPlaces({ ...linux, environment }).map(({ folder }) => folder);
+    expect(folders).toEqual(expect.arrayContaining(['/o', join('/hf', 'hub'), '/l']));
+    expect(folders).not.toContain('/usr/share/ollama/.ollama/models');
+  });
+
+  test('every program that people come from is among them', () => {
+    const programs = new Set(knownPlaces(linux).map(({ program }) => program));
+    expect([...programs]).toEqual(
+      expect.arrayContaining(['Parley', 'LM Studio', 'Ollama', 'Hugging Face', 'llama.cpp', 'Jan', 'KoboldCpp']),
+    );
+  });
+});
+
+describe('which model is meant', () => {
+  const files = ['owner/some/model-q4', 'llama3.2:1b', 'tiny', 'other/tiny'].map((name) => ({
+    name,
+    path: name,
+    program: '',
+  }));
+  test.each([
+    ['tiny', ['tiny']],
+    ['TINY.gguf', ['tiny']],
+    ['model-q4', ['owner/some/model-q4']],
+    ['llama3.2', ['llama3.2:1b']],
+    ['nothing', []],
+  ])('%s is %j', (asked, expected) => {
+    expect(meantModel(files, asked).map(({ name }) => name)).toEqual(expected);
+  });
+});

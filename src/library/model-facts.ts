@@ -1,0 +1,49 @@
+import { readGguf } from '../gguf/read.ts';
+import { numberOf, textOf } from '../gguf/types.ts';
+import type { FoundFile } from './found-file.ts';
+
+/** A found file with what its header tells, or why it is no model. */
+export type ModelFacts = FoundFile &
+  (
+    | {
+        readonly type: 'model';
+        readonly bytes: number;
+        readonly parameters: number;
+        readonly architecture: string;
+        /** The type that most of the weights have. */
+        readonly weights: string;
+        readonly context: number | undefined;
+        readonly title: string | undefined;
+      }
+    | { readonly type: 'damaged'; readonly reason: string }
+  );
+
+export async function modelFacts(file: FoundFile): Promise<ModelFacts> {
+  try {
+    const header = await readGguf(file.path);
+    const byType = new Map<string, number>();
+    for (const { type, bytes } of header.tensors) byType.set(type, (byType.get(type) ?? 0) + bytes);
+    const [largest] = [...byType].sort(([, a], [, b]) => b - a);
+    return {
+      ...file,
+      type: 'model',
+      bytes: header.fileSize,
+      parameters: header.tensors.reduce((sum, { elements }) => sum + elements, 0),
+      architecture: header.architecture,
+      weights: largest?.[0] ?? 'none',
+      context: numberOf(header, `${header.architecture}.context_length`),
+      title: textOf(header, 'general.name'),
+    };
+  } catch (error) {
+    return { ...file, type: 'damaged', reason: (error as Error).message };
+  }
+}
+
+/** Which found model somebody means: by its whole name, or by an ending of its name or path that only one has. */
+export function meantModel(files: readonly FoundFile[], asked: string): readonly FoundFile[] {
+  const plain = (text: string): string => text.toLowerCase().replace(/\.gguf$/, '');
+  const wanted = plain(asked);
+  const exact = files.filter(({ name }) => plain(name) === wanted);
+  if (exact.length > 0) return exact;
+  return files.filter(({ name }) => plain(name).endsWith(`/${wanted}`) || plain(name).split(':')[0] === wanted);
+}

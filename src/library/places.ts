@@ -1,0 +1,72 @@
+import { join } from 'node:path';
+
+/** How a program lays out the models that it keeps. */
+export type Layout =
+  /** Files with their own names, in folders of any depth. */
+  | 'files'
+  /** Files named by their hash, and manifests beside them that say which is which. */
+  | 'ollama'
+  /** `models--owner--name/snapshots/revision/file`. */
+  | 'hugging-face';
+
+/** A folder where somebody may already have models. */
+export interface Place {
+  readonly program: string;
+  readonly folder: string;
+  readonly layout: Layout;
+}
+
+export interface Surroundings {
+  readonly home: string;
+  readonly platform: string;
+  readonly environment: Readonly<Record<string, string | undefined>>;
+}
+
+/** Where Parley keeps what it fetched itself. */
+export function ownFolder({ home, platform, environment }: Surroundings): string {
+  const named = environment.PARLEY_HOME;
+  if (named) return join(named, 'models');
+  return join(dataFolder(home, platform, environment), platform === 'linux' ? 'parley' : 'Parley', 'models');
+}
+
+/** Our own place first, then those of the programs that people come from. Not all of them exist on any one machine. */
+export function knownPlaces(surroundings: Surroundings): readonly Place[] {
+  const { home, platform, environment } = surroundings;
+  const data = dataFolder(home, platform, environment);
+  const config = platform === 'linux' ? environment.XDG_CONFIG_HOME || join(home, '.config') : data;
+  const cache = environment.XDG_CACHE_HOME || join(home, '.cache');
+  const hub = environment.HF_HUB_CACHE || join(environment.HF_HOME || join(cache, 'huggingface'), 'hub');
+  const files = (program: string, ...folders: string[]): Place[] =>
+    folders.map((folder) => ({ program, folder, layout: 'files' as const }));
+  return [
+    ...files('Parley', ownFolder(surroundings)),
+    ...files('LM Studio', join(home, '.lmstudio', 'models'), join(cache, 'lm-studio', 'models')),
+    ...ollamaFolders(surroundings).map((folder) => ({ program: 'Ollama', folder, layout: 'ollama' as const })),
+    { program: 'Hugging Face', folder: hub, layout: 'hugging-face' },
+    ...files(
+      'llama.cpp',
+      environment.LLAMA_CACHE || join(platform === 'darwin' ? join(home, 'Library', 'Caches') : cache, 'llama.cpp'),
+    ),
+    ...files(
+      'Jan',
+      join(data, 'Jan', 'data', 'llamacpp', 'models'),
+      join(config, 'Jan', 'data', 'models'),
+      join(home, 'jan', 'models'),
+    ),
+    ...files('GPT4All', join(data, 'nomic.ai', 'GPT4All')),
+    ...files('KoboldCpp', join(home, 'koboldcpp'), join(home, 'KoboldCpp'), join(home, 'koboldcpp', 'models')),
+  ];
+}
+
+function dataFolder(home: string, platform: string, environment: Surroundings['environment']): string {
+  if (platform === 'darwin') return join(home, 'Library', 'Application Support');
+  if (platform === 'win32') return environment.APPDATA || join(home, 'AppData', 'Roaming');
+  return environment.XDG_DATA_HOME || join(home, '.local', 'share');
+}
+
+/** Its service on Linux runs under an account of its own. */
+function ollamaFolders({ home, platform, environment }: Surroundings): readonly string[] {
+  if (environment.OLLAMA_MODELS) return [environment.OLLAMA_MODELS];
+  const own = join(home, '.ollama', 'models');
+  return platform === 'linux' ? [own, '/usr/share/ollama/.ollama/models'] : [own];
+}

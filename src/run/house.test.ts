@@ -1,0 +1,401 @@
+import { describe, expect, test } from 'vitest';
+import { defaultSettings } from '../config/flags.ts';
+import { AppError } from '../core/errors.ts';
+import type { Call } from '../http/call.ts';
+import type { Life, LifeState, Recipe } from '../registry/life.ts';
+import { Registry } from '../registry/registry.ts';
+import { quiet } from '../registry/testing/house.ts';
+import { House, type Offer } from './house.ts';
+import type { TextKinds } from './kept-text.ts';
+import type { PreparedModel } from './prepared-model.ts';
+import type { Entered, Room } from './rooms.ts';
+
+interface Fake {
+  /** Why it cannot be loaded, as long as this stands. */
+  broken?: string;
+  /** Where its file is, if not where its name says. */
+  path?: string;
+  nickname?: string;
+  /** No file at all: a server without a model. */
+  none?: boolean;
+  /** Its room cannot be furnished. */
+  unfit?: string;
+}
+
+const working = { queued: true };
+const looking = { queued: false };
+
+/** A house of fakes; `files` are offered by name, where there are any. */
+function world(first: string, files?: Record<string, Fake>) {
+  const log: string[] = [];
+  const fakes: Record<string, Fake> = { ...files };
+  const model = (name: string, fake: Fake = fakes[name] ?? {}): PreparedModel => {
+    const path = fake.path ?? `/models/${name}.gguf`;
+    const settings = { ...defaultSettings, hordemodelname: fake.nickname ?? '' };
+    const file = fake.none ? undefined : { path, shape: {}, chatTemplate: undefined };
+    const known = () => undefined;
+    return {
+      name,
+      settings,
+      given: new Set(),
+      file,
+      known,
+      recipe: recipe(name, fake, log),
+    } as unknown as PreparedModel;
+  };
+  const initial = model(first);
+  const registry: Registry<TextKinds> = new Registry<TextKinds>(
+    { recipes: initial.file ? [initial.recipe] : [], usual: {} },
+    {
+      room: () => ({ bytes: Number.POSITIVE_INFINITY, count: Number.POSITIVE_INFINITY }),
+      startTimer: () => ({ cancel: () => undefined }),
+      now: () => 0,
+      usualKeepMs: () => Number.POSITIVE_INFINITY,
+    },
+  );
+  const openRoom = ({ name }: PreparedModel): Room => {
+    const unfit = fakes[name]?.unfit;
+    if (unfit) throw new Error(unfit);
+    log.push(`open ${name}`);
+    return { name } as Room;
+  };
+  let holding: Promise<void> | undefined;
+  const offers = async (): Promise<readonly Offer[]> =>
+    Object.keys(files ?? {}).map((name) => ({
+      names: [name, `${name}.gguf`],
+      path: undefined,
+      prepare: async () => {
+        log.push(`prepare ${name}`);
+        await holding;
+        return model(name);
+      },
+    }));
+  const house = new House(
+    { model: initial, room: { name: first } as Room },
+    { registry, openRoom, say: (line) => log.push(`say ${line}`), ...(files ? { offers } : {}) },
+  );
+  const ask = (name?: string, endpoint = working, signal = new AbortController().signal): Promise<Entered> => {
+    const body = Buffer.from(name === undefined ? '{}' : JSON.stringify({ model: name }));
+    return house.choose({ method: 'POST', body, signal } as unknown as Call, endpoint);
+  };
+  return {
+    house,
+    registry,
+    log,
+    fakes,
+    model,
+    ask,
+    asked: async (name?: string, endpoint = working) => {
+      const { room, leave } = await ask(name, endpoint);
+      leave();
+      return room.name;
+    },
+    /** Preparing takes until this is called. */
+    hold: () => {
+      let release: () => void = () => undefined;
+      holding = new Promise((resolve) => {
+        release = resolve;
+      });
+      return release;
+    },
+  };
+}
+
+function recipe(name: string, fake: Fake, log: string[]): Recipe<'text', never> {
+  const make = (): Life => {
+    log.push(`load ${name}`);
+    const broken = fake.broken;
+    return {
+      start: () => undefined,
+      stop: async () => void log.push(`stop ${name}`),
+      settled: () => Promise.resolve(),
+      state: (): LifeState => (broken === undefined ? { type: 'ready' } : { type: 'failed', reason: broken }),
+    };
+  };
+  return { name, kind: 'text', need: async () => 1, make: make as () => never };
+}
+
+/** Whether it has come to an end, after all that can happen by itself. */
+async function ended(work: Promise<unknown>): Promise<boolean> {
+  let over = false;
+  const note = () => {
+    over = true;
+  };
+  work.then(note, note);
+  await quiet();
+  return over;
+}
+
+describe('choosing', () => {
+  test('without names there is one room, whatever a request names', async () => {
+    const { asked } = world('first');
+    expect([await asked(), await asked('first'), await asked('nonsense')]).toEqual(['first', 'first', 'first']);
+  });
+
+  test('who names nobody gets the present one; who names somebody gets that one', async () => {
+    const { asked } = world('first', { other: {} });
+    expect([await asked(), await asked('first'), await asked('other')]).toEqual(['first', 'first', 'other']);
+  });
+
+  test.each(['OTHER', 'other:latest', 'koboldcpp/other', ' other ', 'other.gguf'])('%j is other', async (name) => {
+    expect(await world('first', { other: {} }).asked(name)).toBe('other');
+  });
+
+  test('a name that nobody has is refused by name', async () => {
+    const { ask } = world('first', { other: {} });
+    const error = await ask('nobody').catch((thrown: unknown) => thrown);
+    expect(error).toMatchObject({ code: 'model-not-found', details: { model: 'nobody' } });
+  });
+
+  test('a name that is somebody’s in full goes before one that is only alike', async () => {
+    const { asked } = world('first', { 'a.kcpps': {}, a: {} });
+    expect([await asked('a'), await asked('a.kcpps'), await asked('a.gguf')]).toEqual(['a', 'a.kcpps', 'a']);
+  });
+
+  test('a model is also known by its file, or its name in the horde, unless somebody has that name', async () => {
+    const { asked } = world('config', { config: { path: '/models/weights.gguf', nickname: 'Fancy' }, other: {} });
+    expect([await asked('weights'), await asked('koboldcpp/fancy')]).toEqual(['config', 'config']);
+    const taken = world('config', { config: { path: '/models/other.gguf' }, other: {} });
+    expect(await taken.asked('other')).toBe('other');
+  });
+
+  test('a room is opened once, and again only for another model', async () => {
+    const { asked, log } = world('first', { a: {}, b: {} });
+    for (const name of ['a', 'b', 'a', 'b']) await asked(name);
+    expect(log).toEqual(['prepare a', 'open a', 'prepare b', 'open b']);
+  });
+
+  test('two who ask at the same time for what is not there have it prepared once', async () => {
+    const { ask, log, hold } = world('first', { other: {} });
+    const release = hold();
+    const both = [ask('other'), ask('other.gguf')];
+    await quiet();
+    release();
+    const rooms = (await Promise.all(both)).map(({ room }) => room);
+    expect(rooms[0]).toBe(rooms[1]);
+    expect(log).toEqual(['prepare other', 'open other']);
+  });
+
+  test('what cannot be prepared is said to all who asked, and tried again for the next', async () => {
+    const { house, ask, asked, fakes } = world('first', { other: { unfit: 'no room' } });
+    await expect(ask('other')).rejects.toThrow('no room');
+    fakes.other = {};
+    expect(await asked('other')).toBe('other');
+    expect(house.present.name).toBe('first');
+  });
+
+  test('who looks and names somebody sees that one; a name that nobody has is left to the endpoint', async () => {
+    const { asked } = world('first', { other: {} });
+    expect([await asked('other', looking), await asked('nobody', looking), await asked(undefined, looking)]).toEqual([
+      'other',
+      'first',
+      'first',
+    ]);
+  });
+});
+
+describe('a swap', () => {
+  test('brings the new one and lets the old one go', async () => {
+    const { house, asked, model, log, registry } = world('old');
+    await registry.load('text', 'old');
+    await house.swapTo(model('new'));
+    expect([await asked(), house.present.name]).toEqual(['new', 'new']);
+    expect(log).toEqual(['load old', 'open new', 'stop old', 'load new']);
+    expect(registry.list().map(({ name }) => name)).toEqual(['new']);
+  });
+
+  test('lets those who are inside finish first', async () => {
+    const { house, ask, model, log } = world('old');
+    const inside = [await ask(), await ask()];
+    const swap = house.swapTo(model('new'));
+    expect(await ended(swap)).toBe(false);
+    inside[0]?.leave();
+    inside[0]?.leave();
+    expect(await ended(swap)).toBe(false);
+    expect(log).not.toContain('load new');
+    inside[1]?.leave();
+    await swap;
+    expect(log).toContain('load new');
+  });
+
+  test('keeps newcomers at the door, who find the new one', async () => {
+    const { house, ask, model } = world('old');
+    const inside = await ask();
+    const swap = house.swapTo(model('new'));
+    const newcomer = ask();
+    expect(await ended(newcomer)).toBe(false);
+    inside.leave();
+    await swap;
+    expect((await newcomer).room.name).toBe('new');
+  });
+
+  test('does not keep who only looks', async () => {
+    const { house, ask, asked, model } = world('old');
+    const inside = await ask();
+    const swap = house.swapTo(model('new'));
+    expect(await asked(undefined, looking)).toBe('old');
+    inside.leave();
+    await swap;
+    expect(await asked(undefined, looking)).toBe('new');
+  });
+
+  test('a newcomer who goes away waits no longer, and nothing is lost by it', async () => {
+    const { house, ask, asked, model } = world('old');
+    const inside = await ask();
+    const swap = house.swapTo(model('new'));
+    const gone = new AbortController();
+    const newcomer = ask(undefined, working, gone.signal);
+    gone.abort(new Error('gone'));
+    await expect(newcomer).rejects.toThrow('gone');
+    await expect(ask(undefined, working, AbortSignal.abort(new Error('before')))).rejects.toThrow('before');
+    inside.leave();
+    await swap;
+    expect(await asked()).toBe('new');
+  });
+
+  test('one that cannot be loaded is told with its reason, and the old one is there again', async () => {
+    const { house, asked, model, log, registry } = world('old');
+    await house.swapTo(model('new', { broken: 'too large' }));
+    expect([await asked(), house.present.name]).toEqual(['old', 'old']);
+    expect(log.filter((line) => line.startsWith('say'))).toEqual([
+      expect.stringMatching(/^say new could not be loaded: .*too large.*Going back to old\.$/),
+    ]);
+    expect(registry.list()).toMatchObject([{ name: 'old', state: { type: 'ready' } }]);
+  });
+
+  test('where the old one cannot be had again either, both are told, and it is tried again for the next', async () => {
+    const old: Fake = {};
+    const { house, model, log, registry, asked } = world('first', undefined);
+    await house.swapTo(model('old', old));
+    old.broken = 'lost';
+    await house.swapTo(model('new', { broken: 'too large' }));
+    expect(log.at(-1)).toMatch(/^say old could not be loaded again: .*lost/);
+    old.broken = undefined as unknown as string;
+    expect(await asked()).toBe('old');
+    await registry.load('text', 'old');
+    expect(registry.state('text', 'old')).toEqual({ type: 'ready' });
+  });
+
+  test('a room that cannot be furnished leaves all as it was', async () => {
+    const { house, asked, model, fakes, log } = world('old');
+    fakes.new = { unfit: 'no story' };
+    await expect(house.swapTo(model('new'))).rejects.toThrow('no story');
+    expect([await asked(), house.present.name]).toEqual(['old', 'old']);
+    expect(log).toEqual([]);
+    await house.swapTo(model('other'));
+    expect(await asked()).toBe('other');
+  });
+
+  test('comes after the one before it', async () => {
+    const { house, ask, asked, model, log } = world('old');
+    const inside = await ask();
+    const swaps = ['a', 'b', 'c'].map((name) => house.swapTo(model(name)));
+    inside.leave();
+    await Promise.all(swaps);
+    expect(await asked()).toBe('c');
+    expect(log.filter((line) => line.startsWith('load'))).toEqual(['load a', 'load b', 'load c']);
+  });
+
+  test('to the same name reads it anew', async () => {
+    const { house, asked, model, log, registry } = world('same');
+    await registry.load('text', 'same');
+    const again = model('same');
+    await house.swapTo(again);
+    expect([await asked(), house.present === again]).toEqual(['same', true]);
+    expect(log).toEqual(['load same', 'open same', 'stop same', 'load same']);
+  });
+
+  test('to no model at all, and back', async () => {
+    const { house, asked, model, registry } = world('old');
+    const before = house.present;
+    await house.swapTo(model('none', { none: true }));
+    expect([await asked(), house.list(), registry.list()]).toEqual(['none', [], []]);
+    await house.swapTo(before);
+    expect([await asked(), registry.list().length]).toEqual(['old', 1]);
+  });
+});
+
+describe('a swap beside others that are known by name', () => {
+  test('keeps who names the old or the new one at the door, and nobody else', async () => {
+    const { house, ask, asked, model } = world('old', { old: {}, new: {}, other: {} });
+    const inside = await ask();
+    const swap = house.swapTo(model('new'));
+    const waiting = [ask('old'), ask('new'), ask('new.gguf')];
+    for (const one of waiting) expect(await ended(one)).toBe(false);
+    expect(await asked('other')).toBe('other');
+    inside.leave();
+    await swap;
+    expect((await Promise.all(waiting)).map(({ room }) => room.name)).toEqual(['old', 'new', 'new']);
+  });
+
+  test('whoever waited for the old one, which cannot be asked for by name, is told that it is gone', async () => {
+    const { house, ask, model } = world('old', { new: {} });
+    const inside = await ask();
+    const swap = house.swapTo(model('new'));
+    const late = ask('old').catch((thrown: AppError) => thrown.code);
+    inside.leave();
+    await swap;
+    expect(await late).toBe('model-not-found');
+  });
+
+  test('to one that was asked for by name before takes its place, with its own settings', async () => {
+    const { house, ask, model, registry } = world('old', { new: {} });
+    const guest = await ask('new');
+    await registry.load('text', 'new');
+    const again = model('new');
+    const swap = house.swapTo(again);
+    expect(await ended(swap)).toBe(false);
+    guest.leave();
+    await swap;
+    expect(house.present).toBe(again);
+    expect((await ask('new')).room).not.toBe(guest.room);
+    expect(registry.list()).toMatchObject([{ name: 'new', state: { type: 'ready' } }]);
+  });
+
+  test('that fails does not take a namesake along', async () => {
+    const { house, asked, model, registry } = world('old', { new: {} });
+    await asked('new');
+    await house.swapTo(model('new', { broken: 'too large' }));
+    expect([await asked(), await asked('new')]).toEqual(['old', 'new']);
+    await registry.load('text', 'new');
+    expect(registry.state('text', 'new')).toEqual({ type: 'ready' });
+  });
+
+  test('somebody who was being prepared meanwhile finds the room of the swap', async () => {
+    const { house, ask, model, hold, log } = world('old', { new: {} });
+    const release = hold();
+    const early = ask('new');
+    await quiet();
+    await house.swapTo(model('new'));
+    release();
+    expect((await early).room.name).toBe('new');
+    expect(log.filter((line) => line === 'open new')).toHaveLength(1);
+  });
+});
+
+describe('the list', () => {
+  test('has the present one first, then what is offered, each once', async () => {
+    const { house, registry } = world('b', { a: {}, b: {}, c: {} });
+    await house.look();
+    await registry.load('text', 'b');
+    expect(house.list().map(({ name, state }) => `${name} ${state}`)).toEqual(['b ready', 'a unloaded', 'c unloaded']);
+  });
+
+  test('has only the present one where nothing is known by name', async () => {
+    const { house } = world('first');
+    await house.look();
+    expect(house.list()).toEqual([
+      {
+        name: 'first',
+        state: 'unloaded',
+        path: '/models/first.gguf',
+        bytes: undefined,
+        expiresAt: Number.POSITIVE_INFINITY,
+      },
+    ]);
+  });
+});
+
+test('what is refused is an error of the core, which each dialect says in its own way', async () => {
+  await expect(world('first', {}).ask('x')).rejects.toBeInstanceOf(AppError);
+});

@@ -1,0 +1,136 @@
+import { describe, expect, test } from 'vitest';
+import type { TextState } from '../core/text-service.ts';
+import { fakeEngine } from '../engines/fake/engine.ts';
+import { handTimer } from '../http/testing/world.ts';
+import type { LifeState } from '../registry/life.ts';
+import { Registry } from '../registry/registry.ts';
+import { keptText, type TextKinds } from './kept-text.ts';
+import { TextLife } from './text-life.ts';
+
+const loading: TextState = { type: 'loading', name: 'mini', progress: 0.5 };
+
+/** A model that comes when the test says so. */
+function world({ seconds }: { seconds?: number } = {}) {
+  const engine = fakeEngine({ script: () => ({ pieces: [] }), pace: (next) => next(), contextSize: 512 });
+  const ready = engine.state();
+  engine.become(loading);
+  let known: TextState | undefined;
+  const timer = { restart: () => undefined, cancel: () => undefined };
+  const registry = new Registry<TextKinds>(
+    {
+      recipes: [
+        {
+          name: 'mini',
+          kind: 'text',
+          need: async () => 1,
+          make: () =>
+            new TextLife(engine, (state) => {
+              known = state;
+            }),
+        },
+      ],
+      usual: { text: 'mini' },
+    },
+    {
+      room: () => ({ bytes: 10, count: 10 }),
+      startTimer: () => timer,
+      now: () => 0,
+      usualKeepMs: () => Number.POSITIVE_INFINITY,
+    },
+  );
+  const time = handTimer();
+  const source = keptText(
+    registry,
+    { name: 'mini', contextSize: () => 2048, known: () => known },
+    seconds === undefined ? undefined : { seconds, startTimer: time.startTimer },
+  );
+  const state = (): LifeState['type'] | undefined => registry.state('text', 'mini')?.type as LifeState['type'];
+  return { source, engine, ready, registry, time, state };
+}
+
+const later = () => new Promise((resolve) => setImmediate(resolve));
+
+describe('a model that was never loaded', () => {
+  test('sleeps until somebody asks for it, and has the context that its file promises', () => {
+    const { source } = world();
+    expect(source.state()).toEqual({ type: 'loading', name: 'mini', progress: 0, asleep: true });
+    expect(source.contextSize()).toBe(2048);
+    expect(source.peek()).toBeUndefined();
+  });
+
+  test('is loaded for the first who uses it, and no longer sleeps meanwhile', async () => {
+    const { source, engine, ready } = world();
+    const use = source.use();
+    await later();
+    expect(source.state()).toEqual(loading);
+    engine.become(ready);
+    const { release } = await use;
+    expect(source.state()).toEqual(ready);
+    release();
+  });
+
+  test('looks as ready as before once it was there and is let go', async () => {
+    const { source, engine, ready, registry } = world();
+    engine.become(ready);
+    (await source.use()).release();
+    await registry.unload('text', 'mini');
+    expect(source.peek()).toBeUndefined();
+    expect(source.state()).toEqual(ready);
+  });
+});
+
+describe('whoever waits for a model', () => {
+  test('is told after the time of --reqtimeout that it did not come, in words that name both', async () => {
+    const { source, time } = world({ seconds: 7 });
+    const use = source.use();
+    const refused = expect(use).rejects.toMatchObject({
+      code: 'model-late',
+      status: 504,
+      message: 'mini was not loaded within 7 s (--reqtimeout). Please try again later.',
+    });
+    await later();
+    time.pass(7000);
+    await refused;
+  });
+
+  test('does not end the load: who comes later finds it', async () => {
+    const { source, engine, ready, time, state } = world({ seconds: 7 });
+    const refused = expect(source.use()).rejects.toMatchObject({ code: 'model-late' });
+    await later();
+    time.pass(7000);
+    await refused;
+    expect(state()).toBe('loading');
+    engine.become(ready);
+    const { release } = await source.use();
+    release();
+  });
+
+  test('is not refused when it came in time, however long it is used', async () => {
+    const { source, engine, ready, time } = world({ seconds: 7 });
+    const use = source.use();
+    await later();
+    engine.become(ready);
+    const { release } = await use;
+    expect(time.waiting()).toEqual([]);
+    release();
+  });
+
+  test('who goes away first is not told that it is late', async () => {
+    const { source } = world({ seconds: 7 });
+    const client = new AbortController();
+    const use = source.use(client.signal);
+    const gone = expect(use).rejects.toThrow('gone');
+    await later();
+    client.abort(new Error('gone'));
+    await gone;
+  });
+
+  test('waits as long as it takes where no time is set', async () => {
+    const { source, engine, ready, time } = world();
+    const use = source.use();
+    await later();
+    expect(time.waiting()).toEqual([]);
+    engine.become(ready);
+    (await use).release();
+  });
+});

@@ -1,0 +1,186 @@
+import { existsSync, readFileSync } from 'node:fs';
+import { freemem } from 'node:os';
+import { join } from 'node:path';
+import type { App, RoomParts } from '../app.ts';
+import type { Settings } from '../config/flags.ts';
+import { type Running, reloadSettings } from '../config/reload.ts';
+import { AppError } from '../core/errors.ts';
+import type { ModelsView } from '../core/models-view.ts';
+import { alwaysThere } from '../core/text-source.ts';
+import { readModelFile } from '../engines/llama/model-file.ts';
+import { noTextEngine } from '../engines/none.ts';
+import { systemTimer } from '../http/timers.ts';
+import type { Terminal } from '../observe/terminal.ts';
+import type { Room as MemoryRoom } from '../registry/eviction.ts';
+import type { Registry } from '../registry/registry.ts';
+import { adminFiles, adminTarget, initialModel, listedFile, optionNames, unloadModel } from './admin-options.ts';
+import { modelPath } from './engine.ts';
+import { House, type Offer } from './house.ts';
+import { keptText, type Patience, type TextKinds } from './kept-text.ts';
+import { type PreparedModel, prepareModel } from './prepared-model.ts';
+import type { Room } from './rooms.ts';
+
+export interface ModelHouseParts {
+  readonly initial: Running;
+  readonly first: PreparedModel;
+  readonly registry: Registry<TextKinds>;
+  readonly terminal: Terminal;
+  readonly app: () => App;
+}
+
+/** What depends on a model, for its room. */
+export function roomParts(model: PreparedModel, registry: Registry<TextKinds>): RoomParts {
+  const { name, settings, format, file } = model;
+  if (!file) return { name, settings, format, source: alwaysThere(noTextEngine(settings.contextsize)) };
+  const entry = () => registry.list().find((one) => one.name === name);
+  return {
+    name,
+    settings,
+    format,
+    source: keptText(registry, model, patienceOf(settings)),
+    resting: {
+      restAfter: (milliseconds) => registry.keepFor('text', name, milliseconds),
+      expiresAt: () => entry()?.expiresAt ?? Number.POSITIVE_INFINITY,
+      loaded: () => entry()?.resident ?? false,
+    },
+  };
+}
+
+function patienceOf({ routermode, reqtimeout }: Settings): Patience | undefined {
+  return routermode ? { seconds: reqtimeout, startTimer: systemTimer } : undefined;
+}
+
+/** A server whose model can be swapped (`--admin`), or that has several by name (`--routermode`). */
+export function createHouse({
+  initial,
+  first,
+  registry,
+  terminal,
+  app,
+}: ModelHouseParts): House & { view: ModelsView } {
+  const { settings } = initial;
+  const folder = settings.admindir || '.';
+  const say = (line: string) => terminal.line(line);
+
+  async function prepared(option: string, base: string | undefined): Promise<PreparedModel> {
+    const target = await adminTarget(folder, option);
+    if (!target) throw new AppError('model-not-found', { model: option });
+    if (target.type === 'initial') return first;
+    const loaded = reloadSettings(target, base ?? (settings.baseconfig || undefined), initial, {
+      readFile: (path) => readFileSync(path, 'utf8'),
+      environment: process.env,
+      exists: existsSync,
+    });
+    if (loaded.type === 'refused') {
+      const reason = loaded.problems.map(({ sentence }) => sentence).join(' ');
+      throw new AppError('model-load-failed', { model: option, reason });
+    }
+    const name = optionNames(await adminFiles(folder)).get(option) ?? option;
+    return prepareOption(name, loaded, terminal);
+  }
+
+  async function offers(): Promise<readonly Offer[]> {
+    const files = await adminFiles(folder);
+    const names = optionNames(files);
+    return files.map((file) => ({
+      names: [names.get(file) ?? file, file],
+      path: /\.gguf$/i.test(file) ? join(folder, file) : undefined,
+      prepare: () => prepared(file, undefined),
+    }));
+  }
+
+  async function reload(option: string, base: string | undefined): Promise<boolean> {
+    const path = base === undefined ? undefined : await listedFile(folder, base);
+    if (base !== undefined && path === undefined) return false;
+    try {
+      const model = await prepared(option, path);
+      say(`Switching to ${option} as soon as all that was asked of ${house.present.name} is answered.`);
+      // The answer goes out first.
+      setImmediate(() => void swap(option, model));
+      return true;
+    } catch (error) {
+      say(`${option} is not switched to: ${(error as Error).message}`);
+      return false;
+    }
+  }
+
+  async function swap(option: string, model: PreparedModel): Promise<void> {
+    try {
+      await house.swapTo(model);
+      say(house.present.file ? `Serving ${house.present.name} now.` : 'Serving no model now.');
+    } catch (error) {
+      say(`${option} is not switched to: ${(error as Error).message}`);
+    }
+  }
+
+  const options = async () => [...(await adminFiles(folder)), initialModel, unloadModel];
+  const openRoom = (model: PreparedModel): Room => app().open(roomParts(model, registry));
+  const house: House & { view: ModelsView } = Object.assign(
+    new House(
+      { model: first, room: lazily(() => app()) },
+      { registry, openRoom, say, ...(settings.routermode ? { offers } : {}) },
+    ),
+    {
+      view: {
+        byName: settings.routermode,
+        swap: { options, reload },
+        list: () => {
+          // The folder is looked at beside it; who asks again sees what has come.
+          void house.look();
+          return house.list();
+        },
+      },
+    },
+  );
+  void house.look();
+  return house;
+}
+
+/** The first room is made together with the app, which needs the house. */
+function lazily(app: () => App): Room {
+  return {
+    get name() {
+      return app().name;
+    },
+    get text() {
+      return app().text;
+    },
+    get chat() {
+      return app().chat;
+    },
+    get endpoints() {
+      return app().ownEndpoints;
+    },
+  };
+}
+
+async function prepareOption(
+  name: string,
+  { settings, given }: { readonly settings: Settings; readonly given: Running['given'] },
+  terminal: Terminal,
+): Promise<PreparedModel> {
+  const path = modelPath(settings);
+  if (path === undefined) return prepareModel({ name, settings, given, file: undefined }, terminal);
+  try {
+    return await prepareModel({ name, settings, given, file: await readModelFile(path) }, terminal);
+  } catch (error) {
+    throw new AppError('model-load-failed', { model: name, reason: (error as Error).message }, { cause: error });
+  }
+}
+
+/** What models may take: all that is free, and all that they have. */
+export function memoryRoom(settings: Settings, registry: () => Registry<TextKinds>): MemoryRoom {
+  // The only model of a server may be larger than the memory: its file is mapped, and slow is better than nothing.
+  if (!settings.routermode) return { bytes: Number.POSITIVE_INFINITY, count: Number.POSITIVE_INFINITY };
+  const held = registry()
+    .list()
+    .reduce((sum, { resident, bytes = 0 }) => sum + (resident ? bytes : 0), 0);
+  return { bytes: availableBytes() + held, count: settings.maxmodels || Number.POSITIVE_INFINITY };
+}
+
+/** What programs can still have; Linux counts what it would give back, others only what is unused. */
+function availableBytes(): number {
+  if (process.platform !== 'linux') return freemem();
+  const kilobytes = /^MemAvailable:\s+(\d+) kB$/m.exec(readFileSync('/proc/meminfo', 'utf8'))?.[1];
+  return kilobytes === undefined ? freemem() : Number(kilobytes) * 1024;
+}

@@ -1,0 +1,133 @@
+import { copyFileSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { writeGguf } from '../gguf/write.ts';
+import type { Place } from '../library/places.ts';
+import { Terminal } from '../observe/terminal.ts';
+import { modelsCommand } from './models-command.ts';
+import { pullCommand } from './pull-command.ts';
+
+const root = mkdtempSync(join(tmpdir(), 'parley-models-'));
+const folder = join(root, 'models');
+const places: Place[] = [{ program: 'LM Studio', folder, layout: 'files' }];
+beforeAll(async () => {
+  mkdirSync(join(folder, 'two'), { recursive: true });
+  await writeGguf(join(folder, 'small.gguf'), {
+    metadata: {
+      'general.architecture': { type: 'string', value: 'llama' },
+      'llama.context_length': { type: 'uint32', value: 8192 },
+    },
+    tensors: [{ name: 'w', shape: [2_000_000], type: 'F32', data: new Float32Array(2_000_000) }],
+  });
+  copyFileSync(join(folder, 'small.gguf'), join(folder, 'two', 'copy.gguf'));
+  writeFileSync(join(folder, 'broken.gguf'), 'GGUF?');
+});
+afterAll(() => rmSync(root, { recursive: true }));
+
+function terminal() {
+  let text = '';
+  const write = (piece: string): void => {
+    text += piece;
+  };
+  const output = { interactive: false, columns: 80, write };
+  return { terminal: new Terminal(output), text: () => text };
+}
+
+async function run(...words: string[]) {
+  const screen = terminal();
+  const code = await modelsCommand({ words, places, terminal: screen.terminal });
+  return { code, text: screen.text() };
+}
+
+describe('parley models', () => {
+  test('lists what is there, with what matters when choosing, and damaged files as such', async () => {
+    const { code, text } = await run();
+    expect(code).toBe(0);
+    expect(text).toMatch(/^NAME +SIZE +WEIGHTS +TYPE +CONTEXT +FROM$/m);
+    expect(text).toMatch(/^small +8 MB +2 M +F32 +8,192 +LM Studio$/m);
+    expect(text).toMatch(/^broken +damaged: /m);
+  });
+
+  test('says where it has looked when there is nothing', async () => {
+    const screen = terminal();
+    await modelsCommand({
+      words: [],
+      places: [{ program: 'Jan', folder: join(root, 'none'), layout: 'files' }],
+      terminal: screen.terminal,
+    });
+    expect(screen.text()).toMatch(/No models were found in the folders of Jan\.\n.*parley pull/);
+  });
+
+  test('for scripts it is JSON', async () => {
+    const { text } = await run('--json');
+    expect(JSON.parse(text)).toHaveLength(3);
+  });
+
+  test('shows, verifies and finds one by name or by path', async () => {
+    expect((await run('show', 'small')).text).toContain('Architecture:');
+    expect((await run('path', 'copy')).text.trim()).toBe(join(folder, 'two', 'copy.gguf'));
+    expect((await run('verify', join(folder, 'small.gguf'))).text).toMatch(/whole, 8 MB, sha256 [0-9a-f]{64}$/m);
+  });
+
+  test.each([['show'], ['verify']])('%s of a damaged file fails with its reason', async (action) => {
+    const { code, text } = await run(action, 'broken');
+    expect(code).toBe(3);
+    expect(text).toContain('broken.gguf: ');
+  });
+
+  test.each([[['show', 'nothing']], [['show']], [['dance']], [['list', 'x']], [['path', 'a', 'b']]])(
+    '%j fails with what to do',
+    async (words) => {
+      const { code, text } = await run(...words);
+      expect(code).toBe(2);
+      expect(text).toContain('parley models');
+    },
+  );
+});
+
+describe('parley pull', () => {
+  const pull = async (words: string[], fetched: typeof fetch = fetch) => {
+    const screen = terminal();
+    const code = await pullCommand({
+      words,
+      folder: join(root, 'pulled'),
+      environment: {},
+      terminal: screen.terminal,
+      fetch: fetched,
+      findPackage: () => Promise.reject(new Error('npm does not know it')),
+      now: () => 0,
+    });
+    return { code, text: screen.text() };
+  };
+
+  test.each([
+    [[]],
+    [['nonsense']],
+    [['a/b/c.gguf', '--sha256', 'short']],
+    [['a/b/c.gguf', '--what']],
+    [['a/b/c.gguf', 'd']],
+    [['a/b/c.gguf', '--to']],
+  ])('%j is explained', async (words) => {
+    const { code, text } = await pull(words);
+    expect(code).toBe(2);
+    expect(text).toContain('parley pull SOURCE');
+  });
+
+  test('a failure is told in one sentence', async () => {
+    const { code, text } = await pull(['npm:nothing']);
+    expect(code).toBe(3);
+    expect(text).toBe('npm:nothing could not be fetched: npm does not know it\n');
+  });
+
+  test('what was fetched is named, with how to start it', async () => {
+    const bytes = readFileSync(join(folder, 'small.gguf'));
+    const { code, text } = await pull(
+      ['owner/name/new.gguf'],
+      async () => new Response(bytes, { headers: { 'content-length': String(bytes.length) } }),
+    );
+    expect(code).toBe(0);
+    expect(text).toContain('100% (8 of 8 MB)');
+    expect(text).toContain(`Start it with: parley --model "${join(root, 'pulled', 'new.gguf')}"`);
+  });
+});

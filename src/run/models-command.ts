@@ -1,0 +1,128 @@
+import { stat } from 'node:fs/promises';
+import { describeGguf } from '../gguf/describe.ts';
+import { readGguf } from '../gguf/read.ts';
+import { fileHash } from '../library/checksum.ts';
+import { findModels } from '../library/find-models.ts';
+import type { FoundFile } from '../library/found-file.ts';
+import { type ModelFacts, meantModel, modelFacts } from '../library/model-facts.ts';
+import type { Place } from '../library/places.ts';
+import { progressBar, type Terminal } from '../observe/terminal.ts';
+
+export interface ModelsCommand {
+  readonly words: readonly string[];
+  readonly places: readonly Place[];
+  readonly terminal: Terminal;
+}
+
+const usage = `parley models                 the models on this machine, also those that other programs fetched
+parley models --json          the same for scripts
+parley models show NAME       what is in one
+parley models verify NAME     whether it is whole, and its SHA-256
+parley models path NAME       where it lies: parley --model "$(parley models path NAME)"
+NAME is a name of the list, or the path of a file.`;
+
+/** `parley models`: resolves to the exit code. */
+export async function modelsCommand({ words, places, terminal }: ModelsCommand): Promise<number> {
+  const [action = 'list', asked, ...rest] = words;
+  const known = { show, verify, path: showPath } as const;
+  if (action === 'list' || action === '--json') {
+    if (words.length > 1) return wrong(terminal);
+    const facts = await Promise.all((await findModels(places)).map(modelFacts));
+    if (action === '--json') terminal.line(JSON.stringify(facts, undefined, 2));
+    else for (const line of listLines(facts, places)) terminal.line(line);
+    return 0;
+  }
+  if (!Object.hasOwn(known, action) || asked === undefined || rest.length > 0) return wrong(terminal);
+  const file = await meant(asked, places, terminal);
+  return file ? known[action as keyof typeof known](file, terminal) : 2;
+}
+
+function wrong(terminal: Terminal): number {
+  terminal.line(usage);
+  return 2;
+}
+
+async function meant(asked: string, places: readonly Place[], terminal: Terminal): Promise<FoundFile | undefined> {
+  const own = await stat(asked).catch(() => undefined);
+  if (own?.isFile()) return { name: asked, path: asked, program: '' };
+  const found = meantModel(await findModels(places), asked);
+  if (found.length === 1) return found[0];
+  if (found.length === 0) terminal.line(`There is no model ${asked} here; parley models lists those that there are.`);
+  else terminal.line(`${asked} may be any of these: ${found.map(({ path }) => path).join(', ')}`);
+  return undefined;
+}
+
+async function show({ path }: FoundFile, terminal: Terminal): Promise<number> {
+  try {
+    terminal.line(describeGguf(await readGguf(path)));
+    return 0;
+  } catch (error) {
+    terminal.line(`${path}: ${(error as Error).message}`);
+    return 3;
+  }
+}
+
+async function showPath({ path }: FoundFile, terminal: Terminal): Promise<number> {
+  terminal.line(path);
+  return 0;
+}
+
+async function verify(file: FoundFile, terminal: Terminal): Promise<number> {
+  const facts = await modelFacts(file);
+  if (facts.type === 'damaged') {
+    terminal.line(`${file.path}: ${facts.reason}`);
+    return 3;
+  }
+  const digest = await fileHash(file.path, 'sha256', (bytes) =>
+    terminal.status(`Reading ${file.name} ${progressBar(bytes / facts.bytes)}`),
+  );
+  const hash = digest.toString('hex');
+  terminal.line(`${file.path}: whole, ${size(facts.bytes)}, sha256 ${hash}`);
+  if (file.sha256 === undefined) return 0;
+  if (file.sha256 === hash) {
+    terminal.line(`That is the hash under which ${file.program} keeps it.`);
+    return 0;
+  }
+  terminal.line(`It should be ${file.sha256}: the file has changed since ${file.program} fetched it.`);
+  return 3;
+}
+
+export function listLines(facts: readonly ModelFacts[], places: readonly Place[]): readonly string[] {
+  if (facts.length === 0) {
+    const programs = [...new Set(places.map(({ program }) => program))];
+    return [
+      `No models were found in the folders of ${programs.join(', ')}.`,
+      'parley pull owner/name/file.gguf fetches one; any GGUF file can be given with --model FILE.',
+    ];
+  }
+  const rows = facts.map((one) =>
+    one.type === 'model'
+      ? [one.name, size(one.bytes), count(one.parameters), one.weights, context(one.context), one.program]
+      : [one.name, `damaged: ${one.reason}`, '', '', '', one.program],
+  );
+  const heads = ['NAME', 'SIZE', 'WEIGHTS', 'TYPE', 'CONTEXT', 'FROM'];
+  const widths = heads.map((head, column) =>
+    Math.max(
+      head.length,
+      ...rows.filter(([, second]) => !second?.startsWith('damaged')).map((row) => row[column]?.length ?? 0),
+    ),
+  );
+  const line = (row: readonly string[]): string =>
+    row
+      .map((cell, column) => cell.padEnd(widths[column] ?? 0))
+      .join('  ')
+      .trimEnd();
+  return [line(heads), ...rows.map(line)];
+}
+
+function size(bytes: number): string {
+  return bytes >= 1e9 ? `${(bytes / 1e9).toFixed(1)} GB` : `${(bytes / 1e6).toFixed(0)} MB`;
+}
+
+function count(parameters: number): string {
+  return parameters >= 1e9 ? `${(parameters / 1e9).toFixed(1)} B` : `${(parameters / 1e6).toFixed(0)} M`;
+}
+
+function context(tokens: number | undefined): string {
+  return tokens === undefined ? '' : tokens.toLocaleString('en-US');
+}

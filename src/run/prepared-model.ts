@@ -1,0 +1,93 @@
+import type { FlagKey, Settings } from '../config/flags.ts';
+import type { TextState } from '../core/text-service.ts';
+import { lossLine } from '../engines/host/engine-state.ts';
+import type { LlamaObserver } from '../engines/llama/host.ts';
+import { memoryNeed } from '../engines/llama/memory-need.ts';
+import type { ModelFile } from '../engines/llama/model-file.ts';
+import { contextFact } from '../observe/context-fact.ts';
+import { LoadLog } from '../observe/load-log.ts';
+import type { Terminal } from '../observe/terminal.ts';
+import type { Recipe } from '../registry/life.ts';
+import { type ChatFormat, loadChatFormat } from './chat-format.ts';
+import { createTextEngine } from './engine.ts';
+import { TextLife } from './text-life.ts';
+
+const adviceForLosses =
+  'If this goes on: --debugmode shows what llama.cpp says; a smaller --contextsize or fewer --gpulayers need less memory; --cpubuild names another build.';
+
+/** What somebody wants to have served: settings, and which of them were said. */
+export interface Wanted {
+  readonly name: string;
+  readonly settings: Settings;
+  readonly given: ReadonlySet<FlagKey>;
+  /** Undefined for a server without a text model. */
+  readonly file: ModelFile | undefined;
+}
+
+/** A model that is known by its file, with all that depends on it, before any of its weights are read. */
+export interface PreparedModel extends Wanted {
+  readonly format: ChatFormat;
+  readonly recipe: Recipe<'text', TextLife>;
+  /** The context that it will have, by its file. */
+  readonly contextSize: () => number;
+  /** What was seen of it when it was last there. */
+  readonly known: () => TextState | undefined;
+}
+
+/** Throws one sentence where the chat format that is wanted cannot be had. */
+export async function prepareModel(wanted: Wanted, terminal: Terminal): Promise<PreparedModel> {
+  const { name, settings, given, file } = wanted;
+  const format = await loadChatFormat(settings, file?.chatTemplate, (text) => terminal.line(text));
+  const observer = consoleObserver(wanted, format, terminal);
+  let known: TextState | undefined;
+  // Where models are asked for by name, a reply names the one that answered as it was asked for.
+  const shown = settings.routermode ? name : undefined;
+  const make = (proven: boolean) => createTextEngine(settings, given, file, { observer, proven, name: shown });
+  const planned = make(false);
+  return {
+    ...wanted,
+    format,
+    contextSize: () => planned.contextSize(),
+    known: () => known,
+    recipe: {
+      name,
+      kind: 'text',
+      need: async () => (file ? memoryNeed(file.shape, planned.contextSize(), settings.parallelrequests) : 0),
+      make: () =>
+        new TextLife(make(known !== undefined), (state) => {
+          known = state;
+        }),
+    },
+  };
+}
+
+function consoleObserver(
+  { name, settings, given, file }: Wanted,
+  format: ChatFormat,
+  terminal: Terminal,
+): LlamaObserver {
+  const log = new LoadLog(terminal, name, () => performance.now());
+  return {
+    starting: () => {
+      if (file) log.begin(file.path);
+      log.started();
+    },
+    progress: (fraction) => log.progress(fraction),
+    loaded: (model) => {
+      const place = model.gpuLayers > 0 ? `${model.gpuLayers} of ${model.layers + 1} layers on the GPU` : 'on the CPU';
+      const context = contextFact({
+        wanted: settings.contextsize,
+        given: given.has('contextsize'),
+        trained: model.trainedContext,
+        actual: model.contextSize,
+      });
+      log.done([model.description, context, place, `CPU build ${model.cpuVariant}`]);
+      for (const note of model.notes) terminal.line(note);
+      if (format.adapter.consoleLine) terminal.line(format.adapter.consoleLine);
+    },
+    failed: (reason) => log.failed(reason),
+    lost: (loss) => terminal.line(lossLine('text', loss, adviceForLosses)),
+    note: (text) => terminal.line(text),
+    ...(settings.debugmode === 1 ? { line: (line: string) => terminal.line(`llama.cpp: ${line}`) } : {}),
+  };
+}

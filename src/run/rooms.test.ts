@@ -1,0 +1,165 @@
+import { describe, expect, test } from 'vitest';
+import type { Call, Endpoint, Reply } from '../http/call.ts';
+import { dispatched, type Room } from './rooms.ts';
+
+const call = { method: 'POST', path: '/say' } as Call;
+
+function endpoint(handle: Endpoint['handle'], more: Partial<Endpoint> = {}): Endpoint {
+  const family = { name: 'test', title: 'Test', errorReply: () => ({ status: 500, body: '' }) };
+  const common = { method: 'POST', match: 'exact', path: '/say', access: 'open', queued: true, summary: '' } as const;
+  return { ...common, family, ...more, handle };
+}
+
+const room = (name: string, endpoints: readonly Endpoint[]) => ({ name, endpoints }) as unknown as Room;
+const saying = (text: string) => () => ({ status: 200, body: text });
+
+/** One room, whose handler is given, and a count of those who left it. */
+function single(handle: Endpoint['handle']) {
+  const only = room('only', [endpoint(handle)]);
+  let left = 0;
+  const leave = () => {
+    left += 1;
+  };
+  const [one] = dispatched(only, async () => ({ room: only, leave }));
+  return { ask: async () => (one as Endpoint).handle(call), left: () => left };
+}
+
+async function streamOf(reply: Reply) {
+  if (!('stream' in reply)) throw new Error('no stream');
+  return reply.stream[Symbol.asyncIterator]();
+}
+
+describe('a call is answered', () => {
+  test('by the handler of the room that was chosen, on every path', async () => {
+    const paths = ['/say', '/sing'];
+    const [a, b] = ['a', 'b'].map((name) =>
+      room(
+        name,
+        paths.map((path) => endpoint(saying(`${name}${path}`), { path })),
+      ),
+    ) as [Room, Room];
+    let chosen = a;
+    const endpoints = dispatched(a, async () => ({ room: chosen, leave: () => undefined }));
+    const answers = async () => Promise.all(endpoints.map(async (one) => (await one.handle(call)) as { body: string }));
+    expect((await answers()).map(({ body }) => body)).toEqual(['a/say', 'a/sing']);
+    chosen = b;
+    expect((await answers()).map(({ body }) => body)).toEqual(['b/say', 'b/sing']);
+  });
+
+  test('by method and path together: the same path by another method is another handler', async () => {
+    const both = (name: string) =>
+      room(name, [
+        endpoint(saying(`${name} tells`), { method: 'GET' }),
+        endpoint(saying(`${name} takes`), { method: 'POST' }),
+      ]);
+    const [first, second] = [both('first'), both('second')];
+    const [get, post] = dispatched(first, async () => ({ room: second, leave: () => undefined }));
+    expect(await get?.handle(call)).toMatchObject({ body: 'second tells' });
+    expect(await post?.handle(call)).toMatchObject({ body: 'second takes' });
+  });
+
+  test('by the first room where the chosen one has no such path', async () => {
+    const first = room('first', [endpoint(saying('first'))]);
+    const [one] = dispatched(first, async () => ({ room: room('bare', []), leave: () => undefined }));
+    expect(await one?.handle(call)).toMatchObject({ body: 'first' });
+  });
+
+  test('with all that is said of the endpoint as it was, and the chooser told of it', async () => {
+    const first = room('first', [endpoint(saying(''), { queued: false, summary: 'Looks.' })]);
+    const seen: unknown[] = [];
+    const [one] = dispatched(first, async (asked, { queued }) => {
+      seen.push(asked, queued);
+      return { room: first, leave: () => undefined };
+    });
+    expect(one).toMatchObject({ method: 'POST', path: '/say', queued: false, summary: 'Looks.' });
+    await one?.handle(call);
+    expect(seen).toEqual([call, false]);
+  });
+
+  test('with the error of the chooser where nobody is meant', async () => {
+    const first = room('first', [endpoint(saying(''))]);
+    const [one] = dispatched(first, () => Promise.reject(new Error('nobody')));
+    await expect(one?.handle(call)).rejects.toThrow('nobody');
+  });
+});
+
+describe('whoever entered leaves exactly once', () => {
+  test('after a whole reply', async () => {
+    const { ask, left } = single(saying('done'));
+    expect(await ask()).toMatchObject({ body: 'done' });
+    expect(left()).toBe(1);
+  });
+
+  test('when the handler throws, at once or later', async () => {
+    const now = single(() => {
+      throw new Error('now');
+    });
+    await expect(now.ask()).rejects.toThrow('now');
+    const later = single(() => Promise.reject(new Error('later')));
+    await expect(later.ask()).rejects.toThrow('later');
+    expect([now.left(), later.left()]).toEqual([1, 1]);
+  });
+
+  test('at the end of a stream, not before, and not again when it is asked once more', async () => {
+    const { ask, left } = single(() => ({ status: 200, stream: pieces('a', 'b') }));
+    const iterator = await streamOf(await ask());
+    expect(await iterator.next()).toEqual({ done: false, value: 'a' });
+    expect(await iterator.next()).toEqual({ done: false, value: 'b' });
+    expect(left()).toBe(0);
+    expect((await iterator.next()).done).toBe(true);
+    expect(left()).toBe(1);
+  });
+
+  test('when a stream fails in its middle, and the failure is passed on', async () => {
+    const { ask, left } = single(() => ({ status: 200, stream: failing('a') }));
+    const iterator = await streamOf(await ask());
+    await iterator.next();
+    await expect(iterator.next()).rejects.toThrow('broken');
+    expect(left()).toBe(1);
+  });
+
+  test('when the client goes away in the middle, and the source hears of it', async () => {
+    let closed = false;
+    async function* stream() {
+      try {
+        yield 'a';
+        yield 'b';
+      } finally {
+        closed = true;
+      }
+    }
+    const { ask, left } = single(() => ({ status: 200, stream: stream() }));
+    const iterator = await streamOf(await ask());
+    await iterator.next();
+    expect(await iterator.return?.()).toMatchObject({ done: true });
+    expect([closed, left()]).toEqual([true, 1]);
+  });
+
+  test('when the client is gone before the stream was begun', async () => {
+    const { ask, left } = single(() => ({ status: 200, stream: pieces('a') }));
+    await (await streamOf(await ask())).return?.();
+    expect(left()).toBe(1);
+  });
+
+  test('when a source that cannot be told of it is left', async () => {
+    const stream = { [Symbol.asyncIterator]: () => ({ next: async () => ({ done: false as const, value: 'a' }) }) };
+    const { ask, left } = single(() => ({ status: 200, stream }));
+    expect(await (await streamOf(await ask())).return?.()).toEqual({ done: true, value: undefined });
+    expect(left()).toBe(1);
+  });
+});
+
+test('what goes beside a stream stays beside it', async () => {
+  const keepAlive = { milliseconds: 5, filler: ':\n' };
+  const { ask } = single(() => ({ status: 201, headers: { a: 'b' }, keepAlive, stream: pieces() }));
+  expect(await ask()).toMatchObject({ status: 201, headers: { a: 'b' }, keepAlive });
+});
+
+async function* pieces(...texts: string[]) {
+  yield* texts;
+}
+
+async function* failing(...texts: string[]) {
+  yield* texts;
+  throw new Error('broken');
+}

@@ -1,0 +1,352 @@
+import {
+  copyFileSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { writeRandomModel } from '../../bench/random-model.ts';
+import { anthropicClient, ollamaClient, openaiClient } from '../sdk/clients.ts';
+import { type NativeClient, nativeClient, openRequest } from './client.ts';
+import { embeddedModel, type LiveServer, liveServers } from './server.ts';
+
+const startServer = liveServers();
+const folder = mkdtempSync(join(tmpdir(), 'parley-swaps-'));
+const outside = mkdtempSync(join(tmpdir(), 'parley-outside-'));
+afterAll(() => {
+  for (const path of [folder, outside]) rmSync(path, { recursive: true });
+});
+
+const inFolder = (name: string, content: string | object) =>
+  writeFileSync(join(folder, name), typeof content === 'string' ? content : JSON.stringify(content));
+
+beforeAll(async () => {
+  copyFileSync(embeddedModel, join(folder, 'copy.gguf'));
+  symlinkSync('copy.gguf', join(folder, 'linked.gguf'));
+  mkdirSync(join(folder, 'deeper'));
+  copyFileSync(embeddedModel, join(folder, 'deeper', 'below.gguf'));
+  const small = { layers: 2, width: 64, heads: 4, kvHeads: 4, feedForward: 128, vocabulary: 2000 };
+  await writeRandomModel(join(folder, 'nonsense.gguf'), { ...small, contextLength: 512, byteTokens: 'text' });
+  inFolder('small.kcpps', { model_param: join(folder, 'copy.gguf'), contextsize: 512, genlimit: 5, threads: 1 });
+  inFolder('plain.kcpps', { model_param: join(folder, 'nonsense.gguf'), contextsize: 256, jinja: true, threads: 1 });
+  inFolder('base.kcpps', { contextsize: 768, genlimit: 3, threads: 1 });
+  inFolder('wrong.kcpps', { contextsize: 'many', threads: 1 });
+  inFolder('broken.kcpps', '{ "contextsize": ');
+  inFolder('lost.kcpps', { model_param: join(folder, 'nowhere.gguf') });
+  inFolder('damaged.gguf', readFileSync(embeddedModel).subarray(0, 3000).toString('latin1'));
+  // Its head is whole, and what it promises is not there.
+  writeFileSync(join(folder, 'cut.gguf'), readFileSync(embeddedModel).subarray(0, -100_000));
+  // Whole, and of a kind that no engine knows.
+  const strange = readFileSync(embeddedModel);
+  strange.write('lxama', strange.indexOf('llama', strange.indexOf('general.architecture')));
+  writeFileSync(join(folder, 'strange.gguf'), strange);
+  copyFileSync(embeddedModel, join(outside, 'secret.gguf'));
+  symlinkSync(join(outside, 'secret.gguf'), join(folder, 'escape.gguf'));
+});
+
+const server = (flags: readonly string[]) => startServer(['--admindir', folder, '--contextsize', '1024', ...flags]);
+
+async function reload(client: NativeClient, filename: unknown, more: object = {}): Promise<boolean> {
+  const answer = await client.post('/api/admin/reload_config', { filename, ...more });
+  expect(answer.status).toBe(200);
+  return (answer.json() as { success: boolean }).success;
+}
+
+const contextOf = async (client: NativeClient) =>
+  ((await client.get('/api/extra/true_max_context_length')).json() as { value: number }).value;
+
+/** Switches, and waits until the server has. */
+async function swapped(live: LiveServer, client: NativeClient, filename: string, more: object = {}): Promise<void> {
+  const before = countOf(live, ' now.');
+  expect(await reload(client, filename, more)).toBe(true);
+  while (countOf(live, ' now.') === before) await client.get('/ping');
+}
+
+const countOf = (live: LiveServer, text: string) => live.output().split(text).length - 1;
+
+const say = { role: 'user' as const, content: 'Say hello.' };
+
+describe('--routermode with room for one model', () => {
+  let live: LiveServer;
+  beforeAll(async () => {
+    live = await server(['--routermode', '--maxmodels', '1']);
+  });
+  afterAll(() => live.stop());
+
+  const dialects: Record<string, (model: string | undefined) => Promise<string>> = {
+    'chat completions': async (model = '') => {
+      const reply = await openaiClient(live.base).chat.completions.create({ model, messages: [say], max_tokens: 4 });
+      return `${reply.choices[0]?.message.content}`;
+    },
+    completions: async (model = '') => {
+      const reply = await openaiClient(live.base).completions.create({ model, prompt: 'Once', max_tokens: 4 });
+      return `${reply.choices[0]?.text}`;
+    },
+    responses: async (model = '') => {
+      const reply = await openaiClient(live.base).responses.create({ model, input: 'Hello', max_output_tokens: 16 });
+      return reply.output_text;
+    },
+    messages: async (model = '') => {
+      const reply = await anthropicClient(live.base).messages.create({ model, messages: [say], max_tokens: 4 });
+      return reply.content.map((block) => ('text' in block ? block.text : '')).join('');
+    },
+    'Ollama chat': async (model = '') => {
+      const options = { num_predict: 4 };
+      return (await ollamaClient(live.base).chat({ model, messages: [say], options })).message.content ?? '';
+    },
+    'Ollama generate': async (model = '') => {
+      const options = { num_predict: 4 };
+      return (await ollamaClient(live.base).generate({ model, prompt: 'Once', options })).response ?? '';
+    },
+    'the native API': async (model) => {
+      const named = model === undefined ? {} : { model };
+      return (await nativeClient(live.base).generate({ prompt: 'Once', max_length: 4, ...named })).text;
+    },
+  };
+
+  test.each(Object.keys(dialects))('%s loads the model that is named, and the first where none is', async (name) => {
+    const ask = dialects[name] as (model?: string) => Promise<string>;
+    expect(await ask('copy')).not.toBe('');
+    expect(live.output()).toContain('parley-mini is unloaded to make room');
+    // Ollama itself wants a name, and says so in other words on each path.
+    if (name.startsWith('Ollama')) await expect(ask(undefined)).rejects.toThrow(/model is required|model '' not found/);
+    else expect(await ask(undefined)).not.toBe('');
+    expect(await ask('small:latest')).not.toBe('');
+  });
+
+  test('a name that nobody has is 404 in the words of each dialect', async () => {
+    for (const ask of Object.values(dialects)) {
+      const error = await ask('nobody').catch((thrown: unknown) => thrown);
+      expect(String((error as Error).message)).toMatch(/nobody/);
+      const status =
+        (error as { status?: number; status_code?: number }).status ?? (error as { status_code?: number }).status_code;
+      if (status !== undefined) expect(status).toBe(404);
+    }
+  });
+
+  test('the limits of the config that is named hold, and only there', async () => {
+    const client = nativeClient(live.base);
+    expect((await client.generate({ prompt: 'Once', max_length: 20, model: 'small' })).completion_tokens).toBe(5);
+    expect((await client.generate({ prompt: 'Once', max_length: 20, ban_eos_token: true })).completion_tokens).toBe(20);
+  });
+
+  test.each([
+    ['damaged', 'damaged'],
+    ['cut', 'cut'],
+    ['wrong', 'contextsize'],
+    ['broken', 'broken'],
+    ['lost', 'nowhere.gguf'],
+  ])('%s.* is refused with its reason, and the others still answer', async (name, reason) => {
+    const client = nativeClient(live.base);
+    const answer = await client.post('/v1/chat/completions', { model: name, messages: [say], max_tokens: 2 });
+    expect(answer.status).toBeGreaterThanOrEqual(400);
+    expect(answer.text).toContain(reason);
+    expect((await client.generate({ prompt: 'Once', max_length: 2 })).completion_tokens).toBeGreaterThan(0);
+  });
+
+  test.each(['escape', '../secret', `${outside}/secret.gguf`, 'deeper/../copy', '..'])(
+    '%s leads nowhere',
+    async (model) => {
+      const answer = await nativeClient(live.base).post('/v1/completions', { model, prompt: 'Once', max_tokens: 2 });
+      expect([answer.status, answer.text]).toEqual([404, expect.stringContaining('model_not_found')]);
+    },
+  );
+
+  test('models one folder deeper and links inside are there', async () => {
+    const client = nativeClient(live.base);
+    for (const model of ['below', 'deeper/below.gguf', 'linked']) {
+      expect((await client.generate({ prompt: 'Once', max_length: 2, model })).text).not.toBe('');
+    }
+  });
+
+  test('tokens are counted by the model that is named', async () => {
+    const client = nativeClient(live.base);
+    const count = async (model?: string) =>
+      (await client.post('/tokenize', { content: 'Once upon a time', ...(model ? { model } : {}) })).json();
+    const [first, other, again] = [await count(), await count('nonsense'), await count('copy')];
+    expect(other).not.toEqual(first);
+    expect(again).toEqual(first);
+  });
+});
+
+describe('--routermode with room for two', () => {
+  test('two models answer at the same time, each in its own format and by its own limits', async () => {
+    const live = await server(['--routermode', '--maxmodels', '2']);
+    const client = nativeClient(live.base);
+    await client.generate({ prompt: 'Once', max_length: 1, model: 'plain' });
+    const path = '/api/extra/generate/stream';
+    const long = { prompt: 'Once', max_length: 400, ban_eos_token: true };
+    const stream = openRequest(live.base, path, { ...long, model: 'parley-mini' });
+    await stream.begun;
+    // The long one still runs: this one did not wait for it.
+    const beside = await client.generate({ prompt: 'Once', max_length: 3, ban_eos_token: true, model: 'plain' });
+    expect(beside.completion_tokens).toBe(3);
+    expect((await client.performance()).idle).toBe(0);
+    stream.hangUp();
+    const written = async (model: string) =>
+      ((await client.post('/apply-template', { model, messages: [say] })).json() as { prompt: string }).prompt;
+    expect(await written('plain')).toContain('user: Say hello.\n');
+    expect(await written('parley-mini')).toContain('<|im_start|>user\nSay hello.');
+    const reply = await client.post('/v1/completions', { model: 'plain', prompt: 'Once', max_tokens: 2 });
+    expect(reply.json()).toMatchObject({ model: 'koboldcpp/plain' });
+    expect(live.output()).not.toContain('to make room');
+    await live.stop();
+  });
+});
+
+describe('--admin', () => {
+  let live: LiveServer;
+  let client: NativeClient;
+  beforeAll(async () => {
+    live = await server(['--admin', '--multiuser', '20']);
+    client = nativeClient(live.base);
+  });
+  afterAll(() => live.stop());
+
+  test('the options are the files of the folder, the first model, and none', async () => {
+    const options = (await client.get('/api/admin/list_options')).json() as string[];
+    expect(options).toEqual(expect.arrayContaining(['small.kcpps', 'deeper/below.gguf', 'linked.gguf']));
+    expect(options.slice(-2)).toEqual(['initial_model', 'unload_model']);
+    expect(options).not.toContain('escape.gguf');
+  });
+
+  test('a config, a model over a base, none, and the first again', async () => {
+    await swapped(live, client, 'small.kcpps');
+    expect(await contextOf(client)).toBe(512);
+    expect((await client.generate({ prompt: 'Once', max_length: 20 })).completion_tokens).toBe(5);
+    expect(live.output()).toContain('CtxLimit:6/512');
+    await swapped(live, client, 'copy.gguf', { baseconfig: 'base.kcpps' });
+    expect(await contextOf(client)).toBe(768);
+    expect((await client.generate({ prompt: 'Once', max_length: 20 })).completion_tokens).toBe(3);
+    await swapped(live, client, 'unload_model');
+    expect((await client.post('/api/v1/generate', { prompt: 'Once' })).text).toContain('No text model is loaded');
+    expect(live.worker()).toBeUndefined();
+    await swapped(live, client, 'initial_model');
+    expect(await contextOf(client)).toBe(1024);
+    expect((await client.generate({ prompt: 'Once', max_length: 2 })).text).not.toBe('');
+  });
+
+  test('under load nothing is lost: each is answered in its dialect, the later ones by the new model', async () => {
+    const [openai, anthropic, ollama] = [openaiClient(live.base), anthropicClient(live.base), ollamaClient(live.base)];
+    const model = 'any';
+    const early = [
+      client.stream({ prompt: 'Once', max_length: 60, ban_eos_token: true }).then(({ frames }) => frames.length),
+      collected(openai.chat.completions.create({ model, messages: [say], max_tokens: 30, stream: true })),
+      collected(anthropic.messages.create({ model, messages: [say], max_tokens: 30, stream: true })),
+      collected(ollama.chat({ model, messages: [say], stream: true, options: { num_predict: 30 } })),
+      openai.responses
+        .create({ model, input: 'Hello', max_output_tokens: 20 })
+        .then(({ output_text: text }) => text.length),
+      client
+        .generate({ prompt: 'Twice', max_length: 60, ban_eos_token: true })
+        .then((reply) => reply.completion_tokens),
+    ];
+    await client.performanceWhere(({ queue = 0, idle }) => idle === 0 && queue >= 4);
+    const before = countOf(live, ' now.');
+    expect(await reload(client, 'small.kcpps')).toBe(true);
+    const late = await client.generate({ prompt: 'Once', max_length: 60, ban_eos_token: true });
+    expect(late.completion_tokens).toBe(5);
+    const pieces = await Promise.all(early);
+    for (const count of pieces) expect(count).toBeGreaterThan(0);
+    expect(pieces[5]).toBe(60);
+    expect(countOf(live, ' now.')).toBe(before + 1);
+    await swapped(live, client, 'initial_model');
+  });
+
+  test('unloading lets a stream that runs come to its end', async () => {
+    const streamed = client.stream({ prompt: 'Once', max_length: 80, ban_eos_token: true });
+    await client.performanceWhere(({ idle }) => idle === 0);
+    await swapped(live, client, 'unload_model');
+    const { frames } = await streamed;
+    expect(frames.at(-1)?.data.finish_reason).toBe('length');
+    await swapped(live, client, 'initial_model');
+  });
+
+  test('a client that goes away while it waits for a swap, or in a stream, holds nothing up', async () => {
+    const stream = openRequest(live.base, '/api/extra/generate/stream', {
+      prompt: 'Once',
+      max_length: 900,
+      ban_eos_token: true,
+    });
+    await stream.begun;
+    expect(await reload(client, 'small.kcpps')).toBe(true);
+    const waiting = openRequest(live.base, '/api/v1/generate', { prompt: 'Once' });
+    await client.get('/ping');
+    waiting.hangUp();
+    stream.hangUp();
+    expect((await client.generate({ prompt: 'Once', max_length: 20, ban_eos_token: true })).completion_tokens).toBe(5);
+    await swapped(live, client, 'initial_model');
+  });
+
+  test.each([
+    'nowhere.gguf',
+    'wrong.kcpps',
+    'broken.kcpps',
+    'lost.kcpps',
+    'damaged.gguf',
+    'cut.gguf',
+    'escape.gguf',
+    '../secret.gguf',
+    `${outside}/secret.gguf`,
+    '',
+    7,
+    null,
+    ['small.kcpps'],
+  ])('%j is not switched to, and the old one still answers', async (filename) => {
+    expect(await reload(client, filename)).toBe(false);
+    expect((await client.generate({ prompt: 'Once', max_length: 2 })).completion_tokens).toBeGreaterThan(0);
+  });
+
+  test('a base that is not in the folder is refused too', async () => {
+    expect(await reload(client, 'copy.gguf', { baseconfig: '../base.kcpps' })).toBe(false);
+    expect(await reload(client, 'copy.gguf', { baseconfig: 5 })).toBe(false);
+  });
+
+  test('a model that only loading finds out about is told, and the old one comes back', async () => {
+    expect(await reload(client, 'strange.gguf')).toBe(true);
+    await live.says('Going back to parley-mini');
+    expect((await client.generate({ prompt: 'Once', max_length: 2 })).completion_tokens).toBeGreaterThan(0);
+    expect(await contextOf(client)).toBe(1024);
+  });
+
+  test('many swaps leave no process, file or memory behind', async () => {
+    const swap = async () => {
+      for (const name of ['small.kcpps', 'initial_model']) {
+        await swapped(live, client, name);
+        await client.generate({ prompt: 'Once', max_length: 1 });
+      }
+    };
+    for (let round = 0; round < 3; round += 1) await swap();
+    const before = figuresOf(live.pid);
+    for (let round = 0; round < 7; round += 1) await swap();
+    const after = figuresOf(live.pid);
+    expect(after.children).toBe(1);
+    expect(after.files - before.files).toBeLessThanOrEqual(2);
+    expect(after.threads - before.threads).toBeLessThanOrEqual(1);
+    expect(after.megabytes - before.megabytes).toBeLessThan(40);
+  });
+});
+
+async function collected(stream: Promise<AsyncIterable<unknown>>): Promise<number> {
+  let count = 0;
+  for await (const _ of await stream) count += 1;
+  return count;
+}
+
+function figuresOf(pid: number) {
+  const status = readFileSync(`/proc/${pid}/status`, 'utf8');
+  const fact = (name: string) => Number(new RegExp(`^${name}:\\s+(\\d+)`, 'm').exec(status)?.[1]);
+  const children = readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').trim().split(/\s+/).filter(Boolean);
+  return {
+    files: readdirSync(`/proc/${pid}/fd`).length,
+    threads: fact('Threads'),
+    megabytes: fact('VmRSS') / 1024,
+    children: children.length,
+  };
+}
