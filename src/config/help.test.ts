@@ -26,6 +26,10 @@ test('a flag stands beside its text, with its limits and default', () => {
   );
 });
 
+test('the commands beside the server are named', () => {
+  expect(helpText(60)).toMatch(/^ +parley models .*\n +parley pull SOURCE /m);
+});
+
 test('long names stand on their own line', () => {
   expect(helpText(100)).toContain('  --gpulayers, --gpu-layers, --n-gpu-layers, -ngl [LAYERS]\n');
 });

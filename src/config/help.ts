@@ -15,7 +15,10 @@ export function helpText(width: number): string {
   return `${[usage, ...groups, wrap(closing, columns).join('\n')].join('\n\n')}\n`;
 }
 
-const usage = 'Usage: parley [model.gguf] [port] [flags]\n       parley --config settings.kcpps [flags]';
+const usage = `Usage: parley [model.gguf] [port] [flags]
+       parley --config settings.kcpps [flags]
+       parley models             the models on this machine
+       parley pull SOURCE        fetch another one`;
 const closing =
   'A value may follow its flag or an equals sign. Old flags of KoboldCpp are understood and reported. ' +
   'docs/configuration.md tells more.';
