@@ -21,7 +21,8 @@ function modelShape(header: GgufHeader): ModelShape {
   const layers = fact('block_count') ?? 0;
   const heads = fact('attention.head_count') ?? 1;
   const keyValueHeads = fact('attention.head_count_kv') ?? heads;
-  const headSize = (fact('embedding_length') ?? 0) / heads;
+  // A recurrent model has no heads, and no cache that grows with the text.
+  const headSize = heads > 0 ? (fact('embedding_length') ?? 0) / heads : 0;
   const keys = fact('attention.key_length') ?? headSize;
   const values = fact('attention.value_length') ?? headSize;
   const sizeBytes = header.tensors.reduce((sum, { bytes }) => sum + bytes, 0);
