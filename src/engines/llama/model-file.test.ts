@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { afterAll, describe, expect, test } from 'vitest';
 import type { GgufEntry } from '../../gguf/types.ts';
 import { writeGguf } from '../../gguf/write.ts';
+import { embeddedModel } from '../../run/engine.ts';
 import { readModelFile } from './model-file.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'parley-model-file-'));
@@ -71,10 +72,20 @@ describe('what is known of a model before its weights are read', () => {
     expect((await read('qwen', figures)).chatTemplate).toBeUndefined();
   });
 
+  test('of the embedded model too', async () => {
+    const { path, shape, chatTemplate } = await readModelFile(embeddedModel);
+    expect(path).toBe(embeddedModel);
+    expect(shape).toMatchObject({ architecture: expect.any(String), trainedContext: expect.any(Number) });
+    for (const figure of [shape.layers, shape.trainedContext, shape.sizeBytes, shape.cacheBytesPerToken]) {
+      expect(figure).toBeGreaterThan(0);
+    }
+    expect(chatTemplate).toContain('messages');
+  });
+
   test('a file that is no model is refused with a sentence', async () => {
     const path = join(folder, 'text.gguf');
     writeFileSync(path, 'hello');
-    await expect(readModelFile(path)).rejects.toThrow(/./);
-    await expect(readModelFile(join(folder, 'nowhere.gguf'))).rejects.toMatchObject({ code: 'ENOENT' });
+    await expect(readModelFile(path)).rejects.toThrow('This is no GGUF file');
+    await expect(readModelFile(join(folder, 'nowhere.gguf'))).rejects.toThrow('ENOENT');
   });
 });
