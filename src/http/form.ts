@@ -2,7 +2,6 @@ import { createWriteStream } from 'node:fs';
 import type { IncomingMessage } from 'node:http';
 import { join } from 'node:path';
 import { finished } from 'node:stream/promises';
-import busboy from 'busboy';
 import type { StartTimer } from './timers.ts';
 import { removeUploads, uploadFolder } from './upload-folder.ts';
 
@@ -75,6 +74,8 @@ type Parts = Exclude<ReadForm, { type: 'form' }> | { readonly type: 'form'; read
 async function readParts(request: IncomingMessage, reading: FormReading, folder: string): Promise<ReadForm> {
   const { bytes, stallMilliseconds, startTimer, begin } = reading;
   const limits = { ...usualLimits, ...reading.limits };
+  // Loaded by the first who needs it: most servers never do.
+  const { default: busboy } = await import('busboy');
   const parser = busboy({
     headers: request.headers,
     defParamCharset: 'utf8',

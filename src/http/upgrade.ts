@@ -1,7 +1,7 @@
 import type { IncomingMessage, Server } from 'node:http';
 import type { Duplex } from 'node:stream';
 import { TLSSocket } from 'node:tls';
-import { type WebSocket, WebSocketServer } from 'ws';
+import type { WebSocket, WebSocketServer } from 'ws';
 import { AppError } from '../core/errors.ts';
 import type { Endpoint, Reply } from './call.ts';
 import type { Guard } from './guard.ts';
@@ -31,17 +31,24 @@ export interface Upgrades {
 export function createUpgrades(parts: UpgradeParts): Upgrades {
   const { endpoints, guard, refuse, mostMessageBytes } = parts;
   const routes: Router<SocketRoute> = router(endpoints.map(asRoute));
-  const sockets = new WebSocketServer({ noServer: true, maxPayload: mostMessageBytes, perMessageDeflate: false });
+  let sockets: Promise<WebSocketServer> | undefined;
+  // Loaded by the first who needs it: most servers never do.
+  const opening = async (): Promise<WebSocketServer> => {
+    const { WebSocketServer: Server } = await import('ws');
+    return new Server({ noServer: true, maxPayload: mostMessageBytes, perMessageDeflate: false });
+  };
 
   return {
-    take(server, request, socket, head) {
-      if (!/^websocket$/i.test(request.headers.upgrade ?? '')) return plainly(server, request, socket, head);
+    take(listener, request, socket, head) {
+      if (!/^websocket$/i.test(request.headers.upgrade ?? '')) return plainly(listener, request, socket, head);
       const path = plainPath(request.url ?? '');
       const found = routes.find('GET', path);
       const error = found ? refusalFor(guard, request, found) : new AppError('not-found', { method: 'GET', path });
       if (error) return refuse(socket, found ? found.family.errorReply(error) : errorRefusal(error));
       const endpoint = found?.socket as SocketEndpoint;
-      sockets.handleUpgrade(request, socket, head, (opened: WebSocket) => {
+      sockets ??= opening();
+      void sockets.then((server) => server.handleUpgrade(request, socket, head, (opened) => begin(opened)));
+      function begin(opened: WebSocket): void {
         try {
           const { headers, url = '' } = request;
           const remoteAddress = plainAddress(request.socket.remoteAddress);
@@ -50,7 +57,7 @@ export function createUpgrades(parts: UpgradeParts): Upgrades {
           parts.onError(error);
           opened.close(1011, 'something unexpected went wrong');
         }
-      });
+      }
     },
   };
 }
