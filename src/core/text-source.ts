@@ -1,3 +1,4 @@
+import { orGone } from './or-gone.ts';
 import type { TextEngine } from './text-engine.ts';
 import type { TextState } from './text-service.ts';
 
@@ -25,18 +26,11 @@ export interface TextSource {
 export function alwaysThere(engine: TextEngine): TextSource {
   return {
     use: async (signal) => {
-      await Promise.race([engine.settled(), ...(signal ? [goneAway(signal)] : [])]);
+      await orGone(engine.settled(), signal);
       return { engine, release: () => undefined };
     },
     peek: () => engine,
     state: () => engine.state(),
     contextSize: () => engine.contextSize(),
   };
-}
-
-function goneAway(signal: AbortSignal): Promise<never> {
-  return new Promise((_, reject) => {
-    if (signal.aborted) reject(signal.reason);
-    else signal.addEventListener('abort', () => reject(signal.reason), { once: true });
-  });
 }

@@ -1,4 +1,5 @@
 import { AppError } from '../core/errors.ts';
+import { orGone } from '../core/or-gone.ts';
 import { evict, type Room } from './eviction.ts';
 import { Keeping, type KeptParts } from './keeping.ts';
 import type { EntryState, LeaveReason, Life, Listed, Recipe, Use } from './life.ts';
@@ -89,7 +90,7 @@ export class Registry<All extends Kinds> {
     // One that comes back by itself after a crash is waited for without anybody else having to wait.
     const use = kept.open ? kept.take() : await this.#claim(kept, signal);
     try {
-      await leftAlone(kept.settled(), signal);
+      await orGone(kept.settled(), signal);
       const state = kept.state();
       if (state.type === 'failed') throw loadFailed(kept.recipe.name, state.reason);
       return use as Use<All[Kind]>;
@@ -234,15 +235,6 @@ export class Registry<All extends Kinds> {
     await kept.enter();
     this.parts.observer?.loaded?.(kept.recipe.name);
   }
-}
-
-function leftAlone(work: Promise<void>, signal: AbortSignal | undefined): Promise<void> {
-  if (!signal) return work;
-  return new Promise((resolve, reject) => {
-    const gone = () => reject(signal.reason);
-    signal.addEventListener('abort', gone, { once: true });
-    work.then(resolve, reject).finally(() => signal.removeEventListener('abort', gone));
-  });
 }
 
 function loadFailed(model: string, reason: string): AppError {

@@ -1,5 +1,6 @@
 import { AppError } from '../core/errors.ts';
-import type { ListedModel, ModelsView } from '../core/models-view.ts';
+import type { ListedModel } from '../core/models-view.ts';
+import { orGone } from '../core/or-gone.ts';
 import type { Call, Endpoint } from '../http/call.ts';
 import type { Registry } from '../registry/registry.ts';
 import { displayName } from './engine.ts';
@@ -22,7 +23,6 @@ export interface HouseParts {
   /** Offers by name (`--routermode`), asked anew each time: files come and go. */
   readonly offers?: () => Promise<readonly Offer[]>;
   readonly say: (line: string) => void;
-  readonly swap?: ModelsView['swap'];
 }
 
 /** While it lasts, nobody comes in to those who take part. */
@@ -65,7 +65,7 @@ export class House {
     // Who only looks is answered at once, by what is there.
     if (!endpoint.queued) return this.#lookIn(name, call.signal);
     if (name !== undefined) return this.#named(name, call.signal);
-    while (this.#swap) await orGone(this.#swap.over, call.signal);
+    while (this.#swap) await orGone(this.#swapOver(), call.signal);
     return enter(this.#present);
   }
 
@@ -153,19 +153,19 @@ export class House {
   }
 
   async #named(name: string, signal: AbortSignal): Promise<Entered> {
-    while (this.#isSwapped(name)) await orGone(this.#swap?.over, signal);
+    while (this.#isSwapped(name)) await orGone(this.#swapOver(), signal);
     const known = this.#roomOf(name);
     if (known) return enter(known);
     const offer = await this.#offerOf(name);
     const own = offer?.names[0] ?? this.#nicknamed(name)?.model.name;
     if (own === undefined) throw new AppError('model-not-found', { model: name });
-    while (this.#isSwapped(own)) await orGone(this.#swap?.over, signal);
+    while (this.#isSwapped(own)) await orGone(this.#swapOver(), signal);
     const there = this.#roomOf(own);
     if (there) return enter(there);
     // It has been swapped for another one meanwhile.
     if (!offer) throw new AppError('model-not-found', { model: name });
     const model = await this.#prepare(own, offer);
-    while (this.#isSwapped(model.name)) await orGone(this.#swap?.over, signal);
+    while (this.#isSwapped(model.name)) await orGone(this.#swapOver(), signal);
     // Somebody else may have asked for it meanwhile.
     return enter(this.#roomOf(model.name) ?? this.#opened(model));
   }
@@ -187,6 +187,11 @@ export class House {
     const preparing = this.#preparing.get(name) ?? offer.prepare().finally(() => this.#preparing.delete(name));
     this.#preparing.set(name, preparing);
     return preparing;
+  }
+
+  /** However it ends. */
+  #swapOver(): Promise<void> {
+    return Promise.resolve(this.#swap?.over).catch(() => undefined);
   }
 
   #isSwapped(name: string): boolean {
@@ -231,16 +236,5 @@ function empty(occupied: Occupied): Promise<void> {
   if (occupied.guests === 0) return Promise.resolve();
   return new Promise((resolve) => {
     occupied.emptied = resolve;
-  });
-}
-
-function orGone(work: Promise<void> | undefined, signal: AbortSignal): Promise<void> {
-  return new Promise((resolve, reject) => {
-    const gone = () => reject(signal.reason);
-    if (signal.aborted) return gone();
-    signal.addEventListener('abort', gone, { once: true });
-    void Promise.resolve(work)
-      .then(resolve, resolve)
-      .finally(() => signal.removeEventListener('abort', gone));
   });
 }
