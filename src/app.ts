@@ -10,6 +10,7 @@ import { applyDefaults, requestDefaults, textDefaults } from './config/gen-defau
 import { emptyCacheReport } from './core/cache-report.ts';
 import { AppError } from './core/errors.ts';
 import type { ModelsView } from './core/models-view.ts';
+import type { OtherServices } from './core/other-services.ts';
 import type { Refused } from './core/refused.ts';
 import type { TextService } from './core/text-service.ts';
 import type { TextSource } from './core/text-source.ts';
@@ -43,8 +44,10 @@ import { dispatched, type Room, type RoomChooser } from './run/rooms.ts';
 import { type BatchingSettings, sharingOf } from './scheduler/batching.ts';
 import { Desk } from './scheduler/desk.ts';
 import { together } from './scheduler/observers.ts';
+import { otherServices, type Sources } from './scheduler/other-services.ts';
 import { Queue } from './scheduler/queue.ts';
 import { queuePlaces } from './scheduler/queue-size.ts';
+import { usualCapacity } from './scheduler/tasks.ts';
 import { type TextObserver, textService } from './scheduler/text.ts';
 import { ResponseStore } from './store/responses.ts';
 
@@ -57,11 +60,15 @@ export interface RoomParts {
   /** How long the model stays in memory after its last use, where the source can let go of it. */
   readonly resting?: Resting;
   readonly format: ChatFormat;
+  /** For what the server can do beside text. */
+  readonly others?: Sources;
 }
 
 export interface AppParts extends RoomParts {
   /** Who answers a call, where there are several models or one may be swapped; the first room unless told otherwise. */
   readonly choose?: RoomChooser;
+  /** Whether something else than text is loaded. */
+  readonly hasOthers?: () => boolean;
   /** What can be loaded and swapped, where that is possible. */
   readonly models?: ModelsView;
   readonly product: { readonly name: string; readonly version: string };
@@ -90,13 +97,14 @@ export interface App extends Room {
 /** Puts the parts together. Nothing else in the program knows more than its own part and the types between them. */
 export function createApp(parts: AppParts): App {
   const { settings } = parts;
-  const places = queuePlaces({
-    multiuser: settings.multiuser,
-    parallelRequests: settings.parallelrequests,
-    otherModels: false,
-  });
+  const places = () =>
+    queuePlaces({
+      multiuser: settings.multiuser,
+      parallelRequests: settings.parallelrequests,
+      otherModels: parts.hasOthers?.() ?? false,
+    });
   const capacities = new Map<string, number>();
-  const queue = new Queue({ capacity: (lane) => capacities.get(lane) ?? 1, places: () => places });
+  const queue = new Queue({ capacity: (lane) => capacities.get(lane) ?? usualCapacity(lane), places });
   const shared: Shared = {
     ...parts,
     desk: new Desk(queue, () => performance.now()),
@@ -136,7 +144,8 @@ function openRoom(room: RoomParts, shared: Shared): Room {
     observer: together([observer, watch.metrics, watch.slots]),
   });
   const chat = chatOn(room, shared, text);
-  return { name, text, chat, endpoints: allEndpoints(room, shared, text, chat) };
+  const others = otherServices(desk, room.others ?? {});
+  return { name, text, chat, endpoints: allEndpoints(room, shared, { text, chat, others }) };
 }
 
 interface Watchers {
@@ -191,11 +200,16 @@ function chatOn({ settings, format }: RoomParts, { warn }: Shared, text: TextSer
   });
 }
 
+interface Services {
+  readonly text: TextService;
+  readonly chat: ChatService;
+  readonly others: OtherServices;
+}
+
 function allEndpoints(
   { settings, source, format, resting }: RoomParts,
-  { product, shutdown, warn, watch, store, models }: Shared,
-  text: TextService,
-  chat: ChatService,
+  { product, shutdown, warn, watch, store, models, desk }: Shared,
+  { text, chat, others }: Services,
 ): Endpoint[] {
   const defaults = requestDefaults(settings);
   const ownDefaults = textDefaults(defaults);
@@ -217,6 +231,7 @@ function allEndpoints(
   const dialect: DialectParts = {
     text,
     chat,
+    others,
     controlParts,
     applyDefaults: (body) => applyDefaults(body, ownDefaults, settings.gendefaultsoverwrite),
     overflow: settings.contextoverflow,
@@ -249,8 +264,15 @@ function allEndpoints(
         jinja: settings.jinja,
         admin: adminLevel(admin),
         router: models?.byName ?? false,
+        transcribe: Boolean(others.transcription),
+        tts: Boolean(others.speech),
+        embeddings: Boolean(others.embedding),
       }),
-      counters: () => ({ images: 0, speech: 0, transcriptions: 0 }),
+      counters: () => ({
+        images: desk.count('image').done,
+        speech: desk.count('speech').done,
+        transcriptions: desk.count('transcription').done,
+      }),
       advertised: { maxLength: settings.hordegenlen, maxContext: settings.hordemaxctx },
       quiet: settings.quiet && settings.debugmode !== 1,
       ...preloadStory(settings),

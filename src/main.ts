@@ -23,8 +23,9 @@ import { Terminal } from './observe/terminal.ts';
 import type { LeaveReason } from './registry/life.ts';
 import { Registry, type RegistryObserver } from './registry/registry.ts';
 import { displayName, modelPath, type TextEngineProcess } from './run/engine.ts';
-import type { TextKinds } from './run/kept-text.ts';
+import type { ModelKinds } from './run/kinds.ts';
 import { createHouse, memoryRoom, roomParts } from './run/model-house.ts';
+import { givenModels } from './run/other-models.ts';
 import { prepareModel } from './run/prepared-model.ts';
 import { ReachedOutput } from './run/reached-output.ts';
 import { serve } from './run/serve.ts';
@@ -119,7 +120,7 @@ async function run(
   if (file && settings.diskcache !== '') await checkDiskCache(settings.diskcache);
   const name = path === undefined ? '' : displayName(path);
   const model = await prepareModel({ name, settings, given, file }, terminal);
-  const registry: Registry<TextKinds> = new Registry<TextKinds>(
+  const registry: Registry<ModelKinds> = new Registry<ModelKinds>(
     { recipes: file ? [model.recipe] : [], usual: file ? { text: name } : {} },
     {
       room: () => memoryRoom(settings, () => registry),
@@ -157,6 +158,7 @@ async function run(
       : undefined;
   const app: App = createApp({
     ...parts,
+    hasOthers: () => registry.list().some(({ kind, resident }) => kind !== 'text' && resident),
     ...(house ? { choose: (call, endpoint) => house.choose(call, endpoint), models: house.view } : {}),
     product,
     observer: scripted || settings.cli ? {} : requestLog,
@@ -175,7 +177,13 @@ async function run(
   stops.handle(stop);
 
   const engine = startable(source);
-  if (served) return serve({ app, engine, settings, terminal, exit: (code) => void exit(code) });
+  if (served) {
+    const others = givenModels(model.others).map(({ recipe: { kind, name: other } }) => ({
+      name: other,
+      load: () => registry.load(kind, other),
+    }));
+    return serve({ app, engine, others, settings, terminal, exit: (code) => void exit(code) });
+  }
 
   engine.start();
   await engine.settled();

@@ -84,6 +84,10 @@ const catalogue = {
     sentence: ({ model, seconds }: { model: string; seconds: number }) =>
       `${model} was not loaded within ${seconds} s (--reqtimeout). Please try again later.`,
   },
+  stopped: {
+    status: 409,
+    sentence: (_: Record<never, never>) => 'The request was stopped before it was done.',
+  },
   'engine-lost': {
     status: 500,
     sentence: ({ capability }: { capability: string }) =>

@@ -4,6 +4,7 @@ import { AppError } from '../core/errors.ts';
 import type { GenerationEvent } from '../core/events.ts';
 import { type EndpointFidelity, ignoredFields } from '../core/fidelity.ts';
 import type { ModelsView } from '../core/models-view.ts';
+import type { OtherServices } from '../core/other-services.ts';
 import type { GenerationControls, ReasoningBudget, Standing } from '../core/request.ts';
 import type { TextService } from '../core/text-service.ts';
 import type { JsonObject } from '../http/body.ts';
@@ -19,6 +20,8 @@ import type { CallTicket } from './ticket.ts';
 export interface DialectParts {
   readonly text: TextService;
   readonly chat: ChatService;
+  /** What the server can do beside text. */
+  readonly others?: OtherServices;
   /** Read anew for each request: the context size is known only once the model is. */
   readonly controlParts: () => ControlParts;
   /** `--gendefaults`: to be applied to the body before anything is read from it. */

@@ -1,12 +1,16 @@
 import { array, assert, boolean, constantFrom, integer, property, record, uniqueArray } from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { evict, type Resident, type Room } from './eviction.ts';
+import { evict as evictFor, type Newcomer, type Resident, type Room } from './eviction.ts';
 
-const resident = (name: string, bytes: number, lastUsed: number, more: Partial<Resident> = {}): Resident => ({
-  name,
+const evict = (all: readonly Resident[], newcomer: number | Newcomer, space: Room) =>
+  evictFor(all, typeof newcomer === 'number' ? { bytes: newcomer } : newcomer, space);
+
+const resident = (id: string, bytes: number, lastUsed: number, more: Partial<Resident> = {}): Resident => ({
+  id,
   bytes,
   lastUsed,
   pinned: false,
+  besides: false,
   busy: false,
   ...more,
 });
@@ -47,6 +51,17 @@ describe('who has to go', () => {
     expect(evict([resident('a', 1, 1)], 1, room(100, 0))).toBe('cannot');
   });
 
+  test("one that counts for nobody comes in beside as many as there may be, and takes nobody's number", () => {
+    const full = [resident('a', 1, 1), resident('b', 1, 2)];
+    expect(evict(full, { bytes: 1, besides: true }, room(100, 2))).toEqual([]);
+    expect(evict([resident('a', 1, 1), resident('small', 1, 2, { besides: true })], 1, room(100, 2))).toEqual([]);
+  });
+
+  test('one that counts for nobody still needs its memory', () => {
+    expect(evict([resident('a', 8, 1)], { bytes: 5, besides: true }, room(10, 1))).toEqual(['a']);
+    expect(evict([resident('small', 8, 1, { besides: true })], 5, room(10))).toEqual(['small']);
+  });
+
   test('what is larger than all the room cannot be had', () => {
     expect(evict([resident('a', 1, 1)], 11, room(10))).toBe('cannot');
   });
@@ -55,19 +70,20 @@ describe('who has to go', () => {
 describe('laws', () => {
   const residents = uniqueArray(
     record({
-      name: constantFrom(...'abcdefghij'),
+      id: constantFrom(...'abcdefghij'),
       bytes: integer({ min: 0, max: 20 }),
       lastUsed: integer({ min: 0, max: 50 }),
       pinned: boolean(),
+      besides: boolean(),
       busy: boolean(),
     }),
-    { selector: ({ name }) => name },
+    { selector: ({ id }) => id },
   );
   const need = integer({ min: 0, max: 40 });
   const rooms = record({ bytes: integer({ min: 0, max: 60 }), count: integer({ min: 0, max: 6 }) });
-  const left = (all: readonly Resident[], gone: readonly string[]) => all.filter(({ name }) => !gone.includes(name));
+  const left = (all: readonly Resident[], gone: readonly string[]) => all.filter(({ id }) => !gone.includes(id));
   const fits = (all: readonly Resident[], bytes: number, { bytes: most, count }: Room) =>
-    all.length < count && all.reduce((sum, one) => sum + one.bytes, bytes) <= most;
+    all.filter(({ besides }) => !besides).length < count && all.reduce((sum, one) => sum + one.bytes, bytes) <= most;
 
   test('afterwards it fits, no pinned one has gone, and each who went was needed for it', () => {
     assert(
@@ -75,13 +91,13 @@ describe('laws', () => {
         const gone = evict(all, bytes, space);
         if (gone === 'cannot') return;
         expect(fits(left(all, gone), bytes, space)).toBe(true);
-        expect(all.filter(({ name }) => gone.includes(name)).some(({ pinned }) => pinned)).toBe(false);
-        for (const name of gone) {
+        expect(all.filter(({ id }) => gone.includes(id)).some(({ pinned }) => pinned)).toBe(false);
+        for (const id of gone) {
           expect(
             fits(
               left(
                 all,
-                gone.filter((other) => other !== name),
+                gone.filter((other) => other !== id),
               ),
               bytes,
               space,

@@ -1,11 +1,14 @@
 /** A model in memory, as far as it matters to who has to go. */
 export interface Resident {
-  readonly name: string;
+  /** No two have the same. */
+  readonly id: string;
   readonly bytes: number;
   /** Milliseconds of a clock that never goes back. */
   readonly lastUsed: number;
   /** Stays, whatever comes. */
   readonly pinned: boolean;
+  /** Small beside the others and of another kind: it takes memory, but is not one of the `count`. */
+  readonly besides: boolean;
   /** Somebody is being served by it: it can go only when that is over. */
   readonly busy: boolean;
 }
@@ -17,16 +20,23 @@ export interface Room {
   readonly count: number;
 }
 
+/** What is to come. */
+export interface Newcomer {
+  readonly bytes: number;
+  readonly besides?: boolean;
+}
+
 /**
  * Who has to go so that one more fits: those without work before those with, and among them whoever was not needed for
  * longest. Nobody goes in vain: each who is named is needed for it. `cannot` where it would not fit beside the pinned
  * ones even if all others went.
  */
-export function evict(residents: readonly Resident[], wantedBytes: number, room: Room): readonly string[] | 'cannot' {
+export function evict(residents: readonly Resident[], newcomer: Newcomer, room: Room): readonly string[] | 'cannot' {
   const order = residents.filter(({ pinned }) => !pinned).sort(byWhoGoesFirst);
   const fits = (gone: readonly Resident[]): boolean => {
     const left = residents.filter((resident) => !gone.includes(resident));
-    return left.length < room.count && sum(left) + wantedBytes <= room.bytes;
+    const counted = left.filter(({ besides }) => !besides).length;
+    return (newcomer.besides || counted < room.count) && sum(left) + newcomer.bytes <= room.bytes;
   };
   const gone: Resident[] = [];
   for (const next of order) {
@@ -39,7 +49,7 @@ export function evict(residents: readonly Resident[], wantedBytes: number, room:
     const fewer = gone.filter((resident) => resident !== spared);
     if (fits(fewer)) gone.splice(gone.indexOf(spared), 1);
   }
-  return gone.map(({ name }) => name);
+  return gone.map(({ id }) => id);
 }
 
 function byWhoGoesFirst(a: Resident, b: Resident): number {

@@ -33,7 +33,12 @@ export class Keeping<Loaded extends Life> {
     private readonly parts: KeptParts,
     private readonly onLeft: (why: LeaveReason) => void,
   ) {
-    this.#keepMs = parts.usualKeepMs();
+    this.#keepMs = this.#usualKeepMs();
+  }
+
+  /** No two have the same, though names may be those of several kinds. */
+  get id(): string {
+    return `${this.recipe.kind} ${this.recipe.name}`;
   }
 
   get life(): Loaded | undefined {
@@ -71,8 +76,9 @@ export class Keeping<Loaded extends Life> {
   }
 
   asResident(): Resident {
-    const { name, pinned = false } = this.recipe;
-    return { name, bytes: this.#bytes() ?? 0, lastUsed: this.#lastUsed, pinned, busy: this.#uses > 0 };
+    const { pinned = false, besides = false } = this.recipe;
+    const bytes = this.#bytes() ?? 0;
+    return { id: this.id, bytes, lastUsed: this.#lastUsed, pinned, besides, busy: this.#uses > 0 };
   }
 
   async need(): Promise<number> {
@@ -129,7 +135,7 @@ export class Keeping<Loaded extends Life> {
     this.#timer?.cancel();
     this.#lastUsed = this.parts.now();
     // Somebody who comes after a wish to let go at once wants it to stay: the wish is overtaken.
-    if (this.#keepMs === 0) this.#keepMs = this.parts.usualKeepMs();
+    if (this.#keepMs === 0) this.#keepMs = this.#usualKeepMs();
     let released = false;
     return {
       name: this.recipe.name,
@@ -178,9 +184,13 @@ export class Keeping<Loaded extends Life> {
     await life.stop();
     if (this.#life === life) this.#life = undefined;
     // The wish was about this load: the next one stays as long as is usual.
-    this.#keepMs = this.parts.usualKeepMs();
+    this.#keepMs = this.#usualKeepMs();
     this.#leaving = undefined;
     this.onLeft(why);
+  }
+
+  #usualKeepMs(): number {
+    return Math.min(this.recipe.keepMs ?? Number.POSITIVE_INFINITY, this.parts.usualKeepMs());
   }
 
   #bytes(): number | undefined {

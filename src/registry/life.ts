@@ -33,6 +33,10 @@ export interface Recipe<Kind extends string, Loaded extends Life> {
   readonly kind: Kind;
   /** Never makes room for another one. */
   readonly pinned?: boolean;
+  /** Small, and no model of its own to those who count them (`--maxmodels`). */
+  readonly besides?: boolean;
+  /** How long it stays after its last use at most, where nobody says otherwise. */
+  readonly keepMs?: number;
   /** What it will take, as far as its file tells. Throws one clear sentence for a file that cannot be read. */
   need(): Promise<number>;
   make(): Loaded;

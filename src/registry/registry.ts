@@ -225,12 +225,16 @@ export class Registry<All extends Kinds> {
     const others = this.#kept.filter((other) => other !== kept && other.resident);
     const gone = evict(
       others.map((other) => other.asResident()),
-      need,
+      { bytes: need, besides: kept.recipe.besides ?? false },
       this.parts.room(),
     );
     if (gone === 'cannot') throw tooLarge(kept.recipe.name, need, this.parts.room());
-    this.parts.observer?.loading?.(kept.recipe.name, gone);
-    await Promise.all(others.filter(({ recipe }) => gone.includes(recipe.name)).map((other) => other.leave('room')));
+    const leaving = others.filter(({ id }) => gone.includes(id));
+    this.parts.observer?.loading?.(
+      kept.recipe.name,
+      leaving.map(({ recipe }) => recipe.name),
+    );
+    await Promise.all(leaving.map((other) => other.leave('room')));
     if (this.#closed) throw loadFailed(kept.recipe.name, 'the server is ending');
     await kept.enter();
     this.parts.observer?.loaded?.(kept.recipe.name);

@@ -6,7 +6,7 @@ import type { Life, LifeState, Recipe } from '../registry/life.ts';
 import { Registry } from '../registry/registry.ts';
 import { quiet } from '../registry/testing/house.ts';
 import { House, type Offer } from './house.ts';
-import type { TextKinds } from './kept-text.ts';
+import type { ModelKinds } from './kinds.ts';
 import type { PreparedModel } from './prepared-model.ts';
 import type { Entered, Room } from './rooms.ts';
 
@@ -41,10 +41,11 @@ function world(first: string, files?: Record<string, Fake>) {
       file,
       known,
       recipe: recipe(name, fake, log),
+      others: {},
     } as unknown as PreparedModel;
   };
   const initial = model(first);
-  const registry: Registry<TextKinds> = new Registry<TextKinds>(
+  const registry: Registry<ModelKinds> = new Registry<ModelKinds>(
     { recipes: initial.file ? [initial.recipe] : [], usual: {} },
     {
       room: () => ({ bytes: Number.POSITIVE_INFINITY, count: Number.POSITIVE_INFINITY }),

@@ -4,8 +4,9 @@ import { orGone } from '../core/or-gone.ts';
 import type { Call, Endpoint } from '../http/call.ts';
 import type { Registry } from '../registry/registry.ts';
 import { displayName } from './engine.ts';
-import type { TextKinds } from './kept-text.ts';
+import type { ModelKinds } from './kinds.ts';
 import { equalName, namedModel, sameName } from './named-model.ts';
+import { recipesOf } from './other-models.ts';
 import type { PreparedModel } from './prepared-model.ts';
 import type { Entered, Room } from './rooms.ts';
 
@@ -18,7 +19,7 @@ export interface Offer {
 }
 
 export interface HouseParts {
-  readonly registry: Registry<TextKinds>;
+  readonly registry: Registry<ModelKinds>;
   readonly openRoom: (model: PreparedModel) => Room;
   /** Offers by name (`--routermode`), asked anew each time: files come and go. */
   readonly offers?: () => Promise<readonly Offer[]>;
@@ -71,7 +72,7 @@ export class House {
 
   /** The present one first. */
   list(): readonly ListedModel[] {
-    const listed = this.parts.registry.list();
+    const listed = this.parts.registry.list().filter(({ kind }) => kind === 'text');
     const entry = (name: string, path: string | undefined): ListedModel => {
       const found = listed.find((one) => one.name === name);
       const { state, bytes, expiresAt = Number.POSITIVE_INFINITY } = found ?? {};
@@ -119,12 +120,22 @@ export class House {
     if (error === undefined) {
       this.#rooms.delete(before.model.name);
       this.#present = this.#furnish(model, room);
+      await this.#dismissOthers(before.model);
       return;
     }
     await registry.remove('text', model.name);
     say(`${model.name} could not be loaded: ${error}. Going back to ${before.model.name}.`);
     const again = await this.#load(before.model);
     if (again !== undefined) say(`${before.model.name} could not be loaded again: ${again}`);
+  }
+
+  /** What stood beside a model that is gone goes too, unless another one has it. */
+  async #dismissOthers({ others }: PreparedModel): Promise<void> {
+    const wanted = [...this.#rooms.values()].flatMap(({ model }) => recipesOf(model.others));
+    const isWanted = ({ kind, name }: { readonly kind: string; readonly name: string }) =>
+      wanted.some((one) => one.kind === kind && one.name === name);
+    const gone = recipesOf(others).filter((recipe) => !isWanted(recipe));
+    await Promise.all(gone.map(({ kind, name }) => this.parts.registry.remove(kind, name)));
   }
 
   /** One that was asked for by name has other settings than the one that takes its name now. */

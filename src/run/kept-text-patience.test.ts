@@ -4,7 +4,8 @@ import { fakeEngine } from '../engines/fake/engine.ts';
 import { handTimer } from '../http/testing/world.ts';
 import type { LifeState } from '../registry/life.ts';
 import { Registry } from '../registry/registry.ts';
-import { keptText, type TextKinds } from './kept-text.ts';
+import { keptText } from './kept-text.ts';
+import type { ModelKinds } from './kinds.ts';
 import { TextLife } from './text-life.ts';
 
 const loading: TextState = { type: 'loading', name: 'mini', progress: 0.5 };
@@ -16,7 +17,7 @@ function world({ seconds }: { seconds?: number } = {}) {
   engine.become(loading);
   let known: TextState | undefined;
   const timer = { restart: () => undefined, cancel: () => undefined };
-  const registry = new Registry<TextKinds>(
+  const registry = new Registry<ModelKinds>(
     {
       recipes: [
         {

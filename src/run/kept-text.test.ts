@@ -3,7 +3,8 @@ import type { TextState } from '../core/text-service.ts';
 import type { LifeState, Recipe } from '../registry/life.ts';
 import { Registry } from '../registry/registry.ts';
 import { quiet } from '../registry/testing/house.ts';
-import { keptText, type TextKinds } from './kept-text.ts';
+import { keptText } from './kept-text.ts';
+import type { ModelKinds } from './kinds.ts';
 import type { PreparedModel } from './prepared-model.ts';
 import type { TextLife } from './text-life.ts';
 
@@ -23,7 +24,7 @@ function world(broken?: string) {
     state: (): LifeState => (broken === undefined ? { type: 'ready' } : { type: 'failed', reason: broken }),
   } as unknown as TextLife;
   const recipe: Recipe<'text', TextLife> = { name: 'm', kind: 'text', need: async () => 1, make: () => life };
-  const registry = new Registry<TextKinds>(
+  const registry = new Registry<ModelKinds>(
     { recipes: [recipe], usual: {} },
     {
       room: () => ({ bytes: 10, count: 1 }),

@@ -1,22 +1,13 @@
-import { AppError } from '../core/errors.ts';
 import type { TextState } from '../core/text-service.ts';
 import type { TextSource } from '../core/text-source.ts';
-import type { StartTimer } from '../http/timers.ts';
 import type { Registry } from '../registry/registry.ts';
+import { inTime, type Patience } from './in-time.ts';
+import type { ModelKinds } from './kinds.ts';
 import type { PreparedModel } from './prepared-model.ts';
-import type { TextLife } from './text-life.ts';
-
-export type TextKinds = { readonly text: TextLife };
-
-/** How long a request waits for its model; the load itself goes on for those who come later. */
-export interface Patience {
-  readonly seconds: number;
-  readonly startTimer: StartTimer;
-}
 
 /** A model of the registry as the place where its engine is to be had. */
 export function keptText(
-  registry: Registry<TextKinds>,
+  registry: Registry<ModelKinds>,
   { name, contextSize, known }: Pick<PreparedModel, 'name' | 'contextSize' | 'known'>,
   patience?: Patience,
 ): TextSource {
@@ -41,21 +32,4 @@ export function keptText(
       return present()?.contextSize() ?? (state?.type === 'ready' ? state.model.contextSize : contextSize());
     },
   };
-}
-
-async function inTime<Value>(
-  model: string,
-  patience: Patience | undefined,
-  signal: AbortSignal | undefined,
-  work: (signal: AbortSignal | undefined) => Promise<Value>,
-): Promise<Value> {
-  if (!patience) return work(signal);
-  const { seconds, startTimer } = patience;
-  const late = new AbortController();
-  const timer = startTimer(seconds * 1000, () => late.abort(new AppError('model-late', { model, seconds })));
-  try {
-    return await work(signal ? AbortSignal.any([signal, late.signal]) : late.signal);
-  } finally {
-    timer.cancel();
-  }
 }

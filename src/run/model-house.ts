@@ -16,28 +16,34 @@ import type { Registry } from '../registry/registry.ts';
 import { adminFiles, adminTarget, initialModel, listedFile, optionNames, unloadModel } from './admin-options.ts';
 import { modelPath } from './engine.ts';
 import { House, type Offer } from './house.ts';
-import { keptText, type Patience, type TextKinds } from './kept-text.ts';
+import type { Patience } from './in-time.ts';
+import { keptText } from './kept-text.ts';
+import type { ModelKinds } from './kinds.ts';
+import { otherSources } from './other-models.ts';
 import { type PreparedModel, prepareModel } from './prepared-model.ts';
 import type { Room } from './rooms.ts';
 
 export interface ModelHouseParts {
   readonly initial: Running;
   readonly first: PreparedModel;
-  readonly registry: Registry<TextKinds>;
+  readonly registry: Registry<ModelKinds>;
   readonly terminal: Terminal;
   readonly app: () => App;
 }
 
 /** What depends on a model, for its room. */
-export function roomParts(model: PreparedModel, registry: Registry<TextKinds>): RoomParts {
+export function roomParts(model: PreparedModel, registry: Registry<ModelKinds>): RoomParts {
   const { name, settings, format, file } = model;
-  if (!file) return { name, settings, format, source: alwaysThere(noTextEngine(settings.contextsize)) };
-  const entry = () => registry.list().find((one) => one.name === name);
+  const patience = patienceOf(settings);
+  const others = otherSources(registry, model.others, patience);
+  if (!file) return { name, settings, format, others, source: alwaysThere(noTextEngine(settings.contextsize)) };
+  const entry = () => registry.list().find((one) => one.kind === 'text' && one.name === name);
   return {
     name,
     settings,
     format,
-    source: keptText(registry, model, patienceOf(settings)),
+    others,
+    source: keptText(registry, model, patience),
     resting: {
       restAfter: (milliseconds) => registry.keepFor('text', name, milliseconds),
       expiresAt: () => entry()?.expiresAt ?? Number.POSITIVE_INFINITY,
@@ -169,7 +175,7 @@ async function prepareOption(
 }
 
 /** What models may take: all that is free, and all that they have. */
-export function memoryRoom(settings: Settings, registry: () => Registry<TextKinds>): MemoryRoom {
+export function memoryRoom(settings: Settings, registry: () => Registry<ModelKinds>): MemoryRoom {
   // The only model of a server may be larger than the memory: its file is mapped, and slow is better than nothing.
   if (!settings.routermode) return { bytes: Number.POSITIVE_INFINITY, count: Number.POSITIVE_INFINITY };
   const held = registry()

@@ -10,6 +10,7 @@ import type { Terminal } from '../observe/terminal.ts';
 import type { Recipe } from '../registry/life.ts';
 import { type ChatFormat, loadChatFormat } from './chat-format.ts';
 import { createTextEngine } from './engine.ts';
+import { type OtherModels, otherModels } from './other-models.ts';
 import { TextLife } from './text-life.ts';
 
 const adviceForLosses =
@@ -27,6 +28,8 @@ export interface Wanted {
 /** A model that is known by its file, with all that depends on it, before any of its weights are read. */
 export interface PreparedModel extends Wanted {
   readonly format: ChatFormat;
+  /** What stands beside it: for embeddings, speech and transcription. */
+  readonly others: OtherModels;
   readonly recipe: Recipe<'text', TextLife>;
   /** The context that it will have, by its file. */
   readonly contextSize: () => number;
@@ -47,6 +50,7 @@ export async function prepareModel(wanted: Wanted, terminal: Terminal): Promise<
   return {
     ...wanted,
     format,
+    others: otherModels(settings, { terminal }),
     contextSize: () => planned.contextSize(),
     known: () => known,
     recipe: {

@@ -2,6 +2,7 @@ import { spawn } from 'node:child_process';
 import { setTimeout as systemWait } from 'node:timers/promises';
 import type { App } from '../app.ts';
 import type { Settings } from '../config/flags.ts';
+import { AppError } from '../core/errors.ts';
 import { type Addresses, baseUrl, readyLines } from '../observe/banner.ts';
 import type { Terminal } from '../observe/terminal.ts';
 import type { TextEngineProcess } from './engine.ts';
@@ -9,6 +10,8 @@ import type { TextEngineProcess } from './engine.ts';
 export interface Serving {
   readonly app: App;
   readonly engine: Pick<TextEngineProcess, 'start' | 'settled' | 'state'>;
+  /** What else the command line names: it is loaded once the text model is there. */
+  readonly others?: readonly { readonly name: string; load(): Promise<void> }[];
   readonly settings: Settings;
   readonly terminal: Terminal;
   readonly exit: (code: number) => void;
@@ -34,9 +37,27 @@ export async function serve(serving: Serving): Promise<void> {
   }
   // It was stopped before it was loaded.
   if (state.type === 'loading' && !state.asleep) return;
+  if (!settings.autoswapmode && !(await loadOthers(serving))) {
+    await app.server.close();
+    exit(3);
+    return;
+  }
   for (const line of readyLines(addresses, settings, state.type !== 'none')) terminal.line(line);
   if (settings.launch) openBrowser(baseUrl(addresses), terminal);
   if (settings.onready) runOnReady(settings.onready, terminal);
+}
+
+/** False where one of them cannot be had. */
+async function loadOthers({ others = [], terminal }: Serving): Promise<boolean> {
+  for (const { name, load } of others) {
+    try {
+      await load();
+    } catch (error) {
+      terminal.line(error instanceof AppError ? error.message : `${name} could not be loaded: ${String(error)}`);
+      return false;
+    }
+  }
+  return true;
 }
 
 /** With `--singleinstance` an older instance on the port is asked to go, and is given a moment to do so. */

@@ -1,7 +1,7 @@
-import { readFileSync } from 'node:fs';
 import type { TextState } from '../core/text-service.ts';
 import type { Life, LifeState } from '../registry/life.ts';
 import type { TextEngineProcess } from './engine.ts';
+import { residentBytes } from './resident-bytes.ts';
 
 /** A text engine as something that can be kept by name. */
 export class TextLife implements Life {
@@ -31,15 +31,7 @@ export class TextLife implements Life {
     if (state.type === 'ready') this.remember(state);
   }
 
-  /** What its process holds; only Linux tells. */
   bytes(): number | undefined {
-    const { pid } = this.engine;
-    if (process.platform !== 'linux' || pid === undefined || this.engine.state().type !== 'ready') return undefined;
-    try {
-      const kilobytes = /^VmRSS:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1];
-      return kilobytes === undefined ? undefined : Number(kilobytes) * 1024;
-    } catch {
-      return undefined;
-    }
+    return this.engine.state().type === 'ready' ? residentBytes(this.engine.pid) : undefined;
   }
 }

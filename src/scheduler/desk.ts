@@ -1,12 +1,14 @@
 import { Jobs } from './jobs.ts';
 import { PerformanceLog } from './performance.ts';
 import type { Queue } from './queue.ts';
+import type { WorkKind } from './work.ts';
 
 /** What all work shares, whatever serves it: the queue, the requests by their keys, and the figures of the last ones. */
 export class Desk {
   readonly jobs = new Jobs();
   readonly log: PerformanceLog;
   #number = 0;
+  readonly #finished = new Map<WorkKind, Finished>();
 
   constructor(
     readonly queue: Queue,
@@ -20,4 +22,20 @@ export class Desk {
     this.#number += 1;
     return this.#number;
   }
+
+  /** A piece of work came to its end, well or not. Texts are counted by the log. */
+  finished(kind: WorkKind, well: boolean): void {
+    const { done, failed } = this.count(kind);
+    this.#finished.set(kind, well ? { done: done + 1, failed } : { done, failed: failed + 1 });
+  }
+
+  count(kind: WorkKind): Finished {
+    return this.#finished.get(kind) ?? { done: 0, failed: 0 };
+  }
+}
+
+export interface Finished {
+  readonly done: number;
+  /** Those that were stopped included. */
+  readonly failed: number;
 }

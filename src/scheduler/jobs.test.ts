@@ -4,6 +4,7 @@ import { type Job, type JobState, Jobs } from './jobs.ts';
 const job = (genkey: string, text: string, state: JobState = 'done'): Job => ({
   genkey,
   number: 1,
+  kind: 'text',
   shared: false,
   text,
   state,

@@ -1,6 +1,7 @@
 import type { AbortCause } from '../core/abort-cause.ts';
 import type { TokenLogprob } from '../core/events.ts';
 import type { Standing } from '../core/request.ts';
+import type { WorkKind } from './work.ts';
 
 export type JobState = 'waiting' | 'running' | 'done';
 
@@ -9,6 +10,7 @@ export interface Job {
   readonly genkey: string;
   /** Its place among all requests since the start, by which people tell them apart. */
   readonly number: number;
+  readonly kind: WorkKind;
   /** Whether it may run together with others. */
   readonly shared: boolean;
   state: JobState;

@@ -7,6 +7,7 @@ import type { TextObserver } from './text.ts';
 const job: Job = {
   genkey: '',
   number: 1,
+  kind: 'text',
   shared: false,
   state: 'running',
   text: '',

@@ -94,6 +94,7 @@ export function textService({
     const job: Job = {
       genkey: ticket.genkey,
       number: desk.nextNumber(),
+      kind: 'text',
       shared: shared.type === 'shared',
       state: 'waiting',
       text: '',

@@ -1,12 +1,15 @@
 /**
  * The kinds of work that stand in the one queue. `cost` is how much of its client's turn a piece of work takes, a text being
- * 1; the guess stands for how long it takes until some of it was seen. Other engines (pictures, speech, embeddings) add
- * their line here.
+ * 1; the guess stands for how long it takes until some of it was seen.
  */
 export const workKinds = {
   text: { cost: 1, firstGuessSeconds: 5 },
   /** Copying a state to its place or back. Never free: else a row of them would keep everybody out. */
   state: { cost: 0.25, firstGuessSeconds: 0.5 },
+  embedding: { cost: 0.1, firstGuessSeconds: 0.2 },
+  speech: { cost: 0.5, firstGuessSeconds: 2 },
+  transcription: { cost: 1, firstGuessSeconds: 5 },
+  image: { cost: 2, firstGuessSeconds: 20 },
 } as const;
 
 export type WorkKind = keyof typeof workKinds;

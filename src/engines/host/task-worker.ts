@@ -1,0 +1,118 @@
+import { type PlainError, plainError } from '../../core/errors.ts';
+import type { Attachments } from './attachments.ts';
+import { openParent, type Parent } from './parent.ts';
+import { closingMs, type FromTaskWorker, type ToTaskWorker } from './task-messages.ts';
+import type { Watch } from './vital-signs.ts';
+
+/** What an engine is once it is loaded. */
+export interface LoadedTasks<Facts, Task, Event> {
+  readonly facts: Facts;
+  /** How many may run at once; one unless told otherwise. */
+  readonly atOnce?: number;
+  /** Resolves when it is done; an `AppError` that it throws reaches the client as it is. */
+  run(task: Task, attachments: Attachments, tools: TaskTools<Event>): Promise<void>;
+  close?(): Promise<void> | void;
+}
+
+export interface TaskTools<Event> {
+  tell(event: Event, attachments?: Attachments): void;
+  /** To be looked at between two steps: nobody wants the rest. */
+  readonly signal: AbortSignal;
+  /** Whatever keeps this thread busy for longer than a moment goes through it, with the time that it may take at most. */
+  readonly watch: Pick<Watch, 'here' | 'aside'>;
+}
+
+export interface LoadTools {
+  progress(fraction: number): void;
+  note(text: string): void;
+}
+
+/** The main part of a worker process: called once, with how to load. */
+export function serveTasks<Options, Facts, Task, Event>(
+  load: (options: Options, tools: LoadTools) => Promise<LoadedTasks<Facts, Task, Event>>,
+): void {
+  let loaded: LoadedTasks<Facts, Task, Event> | undefined;
+  const waiting: { readonly id: number; readonly task: Task; readonly attachments: Attachments }[] = [];
+  const running = new Map<number, AbortController>();
+
+  const parent: Parent<FromTaskWorker<Facts, Event>> = openParent<
+    ToTaskWorker<Options, Task>,
+    FromTaskWorker<Facts, Event>
+  >({
+    message: (message, attachments) => {
+      switch (message.type) {
+        case 'load':
+          void begin(message.options);
+          return;
+        case 'begin':
+          waiting.push({ id: message.id, task: message.task, attachments });
+          beginNext();
+          return;
+        case 'abort':
+          abort(message.id);
+      }
+    },
+    closed: () => {
+      for (const stop of running.values()) stop.abort();
+      return Promise.resolve(loaded?.close?.());
+    },
+  });
+
+  async function begin(options: Options): Promise<void> {
+    try {
+      loaded = await load(options, {
+        progress: (fraction) => parent.send({ type: 'progress', fraction }),
+        note: (text) => parent.send({ type: 'note', text }),
+      });
+      parent.watch.serving(closingMs);
+      parent.send({ type: 'loaded', facts: loaded.facts });
+    } catch (error) {
+      const reason = error instanceof Error ? error.message : String(error);
+      parent.send({ type: 'load-failed', reason }, [], () => process.exit(1));
+    }
+  }
+
+  function abort(id: number): void {
+    const place = waiting.findIndex((one) => one.id === id);
+    if (place !== -1) {
+      waiting.splice(place, 1);
+      parent.send({ type: 'ended', id });
+    }
+    running.get(id)?.abort();
+  }
+
+  function beginNext(): void {
+    if (!loaded || running.size >= (loaded.atOnce ?? 1)) return;
+    const next = waiting.shift();
+    if (!next) return;
+    void run(loaded, next);
+    beginNext();
+  }
+
+  async function run(
+    engine: LoadedTasks<Facts, Task, Event>,
+    { id, task, attachments }: (typeof waiting)[number],
+  ): Promise<void> {
+    const stop = new AbortController();
+    running.set(id, stop);
+    const error = await outcome(
+      engine.run(task, attachments, {
+        tell: (told, bytes = []) => parent.send({ type: 'told', id, told }, bytes),
+        signal: stop.signal,
+        watch: parent.watch,
+      }),
+    );
+    running.delete(id);
+    parent.send(error && !stop.signal.aborted ? { type: 'failed', id, error } : { type: 'ended', id });
+    beginNext();
+  }
+}
+
+async function outcome(work: Promise<void>): Promise<PlainError | undefined> {
+  try {
+    await work;
+    return undefined;
+  } catch (error) {
+    return plainError(error);
+  }
+}

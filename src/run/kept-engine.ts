@@ -1,0 +1,25 @@
+import type { EngineSource, SourceState } from '../core/engine-source.ts';
+import type { Registry } from '../registry/registry.ts';
+import { inTime, type Patience } from './in-time.ts';
+import type { ModelKinds, OtherEngines, OtherKind } from './kinds.ts';
+
+/** A model of the registry as the place where its engine is to be had. */
+export function keptEngine<Kind extends OtherKind>(
+  registry: Registry<ModelKinds>,
+  kind: Kind,
+  name: string,
+  patience?: Patience,
+): EngineSource<OtherEngines[Kind]> {
+  return {
+    name,
+    use: async (signal) => {
+      const { loaded, release } = await inTime(name, patience, signal, (until) => registry.use(kind, name, until));
+      return { engine: loaded.engine as unknown as OtherEngines[Kind], release };
+    },
+    peek: () => registry.peek(kind, name)?.engine as unknown as OtherEngines[Kind] | undefined,
+    state: (): SourceState => {
+      const state = registry.state(kind, name) ?? { type: 'unloaded' };
+      return state.type === 'leaving' ? { type: 'unloaded' } : state;
+    },
+  };
+}

@@ -1,0 +1,19 @@
+import type { EmbeddingEngine } from '../core/embedding.ts';
+import type { SpeechEngine } from '../core/speech.ts';
+import type { TranscriptionEngine } from '../core/transcription.ts';
+import type { EngineLife, HostedEngine } from './engine-life.ts';
+import type { TextLife } from './text-life.ts';
+
+/** All kinds of engines beside that for text, by what they can be asked. */
+export interface OtherEngines {
+  readonly embedding: EmbeddingEngine;
+  readonly speech: SpeechEngine;
+  readonly transcription: TranscriptionEngine;
+}
+
+export type OtherKind = keyof OtherEngines;
+
+/** What the registry keeps. */
+export type ModelKinds = { readonly text: TextLife } & {
+  readonly [Kind in OtherKind]: EngineLife<OtherEngines[Kind] & HostedEngine>;
+};

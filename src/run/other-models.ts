@@ -1,0 +1,58 @@
+import type { Settings } from '../config/flags.ts';
+import type { EngineSource } from '../core/engine-source.ts';
+import type { Voice } from '../core/speech.ts';
+import type { Terminal } from '../observe/terminal.ts';
+import type { Recipe } from '../registry/life.ts';
+import type { Registry } from '../registry/registry.ts';
+import type { Sources } from '../scheduler/other-services.ts';
+import type { Patience } from './in-time.ts';
+import { keptEngine } from './kept-engine.ts';
+import type { ModelKinds, OtherEngines, OtherKind } from './kinds.ts';
+
+/** A model of another kind than text, by its file or built in. */
+export interface OtherModel<Kind extends OtherKind> {
+  readonly recipe: Recipe<Kind, ModelKinds[Kind]>;
+  /** Named by a flag: then it is loaded at the start, and the program ends where it cannot be. */
+  readonly given: boolean;
+}
+
+export interface OtherModels {
+  readonly embedding?: OtherModel<'embedding'>;
+  readonly speech?: OtherModel<'speech'> & { readonly voices: () => Promise<readonly Voice[]> };
+  readonly transcription?: OtherModel<'transcription'>;
+}
+
+export interface OtherModelTools {
+  readonly terminal: Terminal;
+}
+
+/** What the settings name, or else what is built in; nothing is loaded for it. */
+export function otherModels(_settings: Settings, _tools: OtherModelTools): OtherModels {
+  return {};
+}
+
+/** Where the engines of a room are to be had. The registry learns of them, if it does not know them yet. */
+export function otherSources(
+  registry: Registry<ModelKinds>,
+  { embedding, speech, transcription }: OtherModels,
+  patience?: Patience,
+): Sources {
+  const kept = <Kind extends OtherKind>({ recipe }: OtherModel<Kind>): EngineSource<OtherEngines[Kind]> => {
+    registry.add(recipe as Parameters<typeof registry.add>[0]);
+    return keptEngine(registry, recipe.kind, recipe.name, patience);
+  };
+  return {
+    ...(embedding ? { embedding: kept(embedding) } : {}),
+    ...(speech ? { speech: { ...kept(speech), voices: speech.voices } } : {}),
+    ...(transcription ? { transcription: kept(transcription) } : {}),
+  };
+}
+
+/** Those that a flag names. */
+export function givenModels(models: OtherModels): readonly OtherModel<OtherKind>[] {
+  return Object.values(models).filter(({ given }: OtherModel<OtherKind>) => given);
+}
+
+export function recipesOf(models: OtherModels): readonly OtherModel<OtherKind>['recipe'][] {
+  return Object.values(models).map(({ recipe }: OtherModel<OtherKind>) => recipe);
+}

@@ -1,0 +1,147 @@
+import { Channel } from '../core/channel.ts';
+import type { EngineSource } from '../core/engine-source.ts';
+import { AppError } from '../core/errors.ts';
+import { orGone } from '../core/or-gone.ts';
+import type { Ticket } from '../core/request.ts';
+import type { Desk } from './desk.ts';
+import type { Job } from './jobs.ts';
+import type { WorkKind } from './work.ts';
+
+type TaskKind = Exclude<WorkKind, 'text' | 'state'>;
+
+export interface TaskParts<Engine> {
+  readonly desk: Desk;
+  readonly kind: TaskKind;
+  readonly source: EngineSource<Engine>;
+  readonly observer?: TaskObserver;
+}
+
+/** Whoever watches the work (the console, the figures); none of it may fail or wait. */
+export interface TaskObserver {
+  begun?(job: TaskJob): void;
+  /** Once for each that has begun; the error where it failed, and `stopped` where somebody stopped it. */
+  ended?(job: TaskJob, milliseconds: number, error: AppError | undefined): void;
+}
+
+export type TaskJob = Pick<Job, 'number' | 'kind' | 'genkey'>;
+
+/** No name of a model begins like this. */
+const taskLane = '\u0000task';
+
+/** How many of a kind run at once, of those that one engine does: the others have their engine to themselves. */
+const atOnce: Partial<Record<TaskKind, number>> = { embedding: 8 };
+
+/** How many may run at once in a lane that nobody has set. */
+export function usualCapacity(lane: string): number {
+  const [first, kind] = lane.split(' ');
+  return first === taskLane ? (atOnce[kind as TaskKind] ?? 1) : 1;
+}
+
+/** What a task has while it runs. */
+export interface TaskSeat<Engine> {
+  readonly engine: Engine;
+  /** Fires when nobody wants the result any more. */
+  readonly signal: AbortSignal;
+  /** What it has written so far, for those who look at it by its key. */
+  wrote(text: string): void;
+}
+
+type Item<Event> = { readonly event: Event } | { readonly error: unknown };
+
+/**
+ * Work of one kind for one engine, at the common desk: it takes its turn among all others, can be seen and stopped by its key,
+ * and stops when its client goes away. The place is taken, or refused, at once.
+ */
+export function tasks<Engine>({ desk, kind, source, observer = {} }: TaskParts<Engine>) {
+  const lane = `${taskLane} ${kind} ${source.name}`;
+
+  function stream<Event>(ticket: Ticket, work: (seat: TaskSeat<Engine>) => AsyncIterable<Event>): AsyncIterable<Event> {
+    const place = desk.queue.enter({ client: ticket.client, kind, lane });
+    ticket.placed?.(place.standing);
+    const stop = new AbortController();
+    const abort = (): void => stop.abort(new AppError('stopped', {}));
+    const leave = (): void => stop.abort(ticket.signal.reason);
+    const job: Job = {
+      genkey: ticket.genkey,
+      number: desk.nextNumber(),
+      kind,
+      shared: true,
+      state: 'waiting',
+      text: '',
+      logprobs: [],
+      standing: place.standing,
+      abort,
+    };
+    desk.jobs.add(job);
+    ticket.signal.addEventListener('abort', leave, { once: true });
+    if (ticket.signal.aborted) leave();
+    const items = new Channel<Item<Event>>(abort);
+    void run(work, { job, signal: stop.signal, turn: place.turn }, items).finally(() => {
+      job.state = 'done';
+      ticket.signal.removeEventListener('abort', leave);
+      place.leave();
+      items.end();
+    });
+    return unpacked(items);
+  }
+
+  /** Never rejects: whatever goes wrong is the last item. */
+  async function run<Event>(
+    work: (seat: TaskSeat<Engine>) => AsyncIterable<Event>,
+    { job, signal, turn }: { readonly job: Job; readonly signal: AbortSignal; readonly turn: Promise<void> },
+    items: Channel<Item<Event>>,
+  ): Promise<void> {
+    let begunAt: number | undefined;
+    let error: unknown;
+    try {
+      await orGone(turn, signal);
+      const { engine, release } = await source.use(signal);
+      try {
+        signal.throwIfAborted();
+        begunAt = desk.now();
+        job.state = 'running';
+        observer.begun?.(job);
+        const seat: TaskSeat<Engine> = {
+          engine,
+          signal,
+          wrote: (text) => {
+            job.text = text;
+          },
+        };
+        for await (const event of work(seat)) items.push({ event });
+        signal.throwIfAborted();
+      } finally {
+        release();
+      }
+    } catch (thrown) {
+      error = thrown;
+      items.push({ error: thrown });
+    }
+    if (begunAt === undefined) return;
+    desk.finished(kind, error === undefined);
+    observer.ended?.(job, desk.now() - begunAt, error === undefined ? undefined : failureOf(error));
+  }
+
+  return {
+    stream,
+    /** For work that has one result. */
+    async once<Result>(ticket: Ticket, work: (seat: TaskSeat<Engine>) => Promise<Result>): Promise<Result> {
+      const results = stream(ticket, async function* (seat) {
+        yield await work(seat);
+      });
+      for await (const result of results) return result;
+      throw new AppError('stopped', {});
+    },
+  };
+}
+
+function failureOf(error: unknown): AppError {
+  return error instanceof AppError ? error : new AppError('stopped', {});
+}
+
+async function* unpacked<Event>(items: Channel<Item<Event>>): AsyncGenerator<Event> {
+  for await (const item of items) {
+    if ('error' in item) throw item.error;
+    yield item.event;
+  }
+}

@@ -1,0 +1,20 @@
+import type { TranscriptionEngine, TranscriptionService } from '../core/transcription.ts';
+import { type TaskParts, tasks } from './tasks.ts';
+
+export function transcriptionService(parts: Omit<TaskParts<TranscriptionEngine>, 'kind'>): TranscriptionService {
+  const { stream } = tasks({ ...parts, kind: 'transcription' });
+  return {
+    name: parts.source.name,
+    transcribe: (request, ticket) =>
+      stream(ticket, async function* ({ engine, signal, wrote }) {
+        let text = '';
+        for await (const event of engine.transcribe(request, signal)) {
+          if (event.type === 'segment') {
+            text += event.segment.text;
+            wrote(text);
+          }
+          yield event;
+        }
+      }),
+  };
+}
