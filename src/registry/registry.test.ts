@@ -230,6 +230,19 @@ describe('going away while waiting', () => {
 });
 
 describe('staying and going', () => {
+  test('a recipe may say that it stays for less long than is usual, and never makes it longer', async () => {
+    const { registry, pass } = house({ short: { keepMs: 50 }, long: { keepMs: 500 } }, { keepMs: 100 });
+    await registry.load('text', 'short');
+    await registry.load('text', 'long');
+    await pass(50);
+    expect([registry.state('text', 'short')?.type, registry.state('text', 'long')?.type]).toEqual([
+      'unloaded',
+      'ready',
+    ]);
+    await pass(50);
+    expect(registry.state('text', 'long')?.type).toBe('unloaded');
+  });
+
   test('what nobody needs goes after its time, and comes back', async () => {
     const { registry, log, pass } = house({ a: {} }, { keepMs: 100 });
     (await registry.use('text', 'a')).release();

@@ -83,13 +83,17 @@ export class TaskEngine<Options, Facts, Task, Event> {
 
   /** Begins at once, or as soon as the engine is there. Whoever stops reading stops it; so does the signal, with its reason. */
   run(task: Task, signal: AbortSignal, attachments: Attachments = []): AsyncIterable<Told<Event>> {
-    const items = new Channel<Item<Event>>(() => work.abort());
+    // What is refused ends before there is anything to be stopped.
+    let work: { abort(): void } | undefined;
+    const stop = (): void => work?.abort();
+    const items = new Channel<Item<Event>>(stop);
+    signal.addEventListener('abort', stop, { once: true });
     const end = (last: Item<Event>): void => {
       signal.removeEventListener('abort', stop);
       items.push(last);
       items.end();
     };
-    const work = this.#process.undertake({
+    work = this.#process.undertake({
       fingerprint: () => fingerprint({ task, attachments: attachments.map(digest) }),
       begin: (id) => {
         this.#running.set(id, (item) => (item === 'ended' || 'error' in item ? end(item) : items.push(item)));
@@ -102,9 +106,7 @@ export class TaskEngine<Options, Facts, Task, Event> {
         end({ error });
       },
     });
-    const stop = (): void => work.abort();
     if (signal.aborted) stop();
-    else signal.addEventListener('abort', stop, { once: true });
     return unpacked(items, signal);
   }
 

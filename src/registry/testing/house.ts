@@ -51,6 +51,8 @@ export interface FakeModel {
   readonly bytes?: number;
   readonly measured?: number;
   readonly pinned?: boolean;
+  readonly besides?: boolean;
+  readonly keepMs?: number;
   /** Whether it is ready by itself; otherwise the test says when. */
   readonly manual?: boolean;
   readonly broken?: string;
@@ -69,6 +71,8 @@ export function house(
     name,
     kind: 'text',
     ...(model.pinned && { pinned: true }),
+    ...(model.besides && { besides: true }),
+    ...(model.keepMs !== undefined && { keepMs: model.keepMs }),
     need: async () => {
       if (model.broken) throw new Error(model.broken);
       return model.bytes ?? 10;

@@ -1,0 +1,189 @@
+import { describe, expect, test } from 'vitest';
+import { AppError, plainError } from '../../core/errors.ts';
+import { TaskEngine, type Told } from './task-engine.ts';
+import type { FromTaskWorker, ToTaskWorker } from './task-messages.ts';
+import { fakeWorkers } from './testing/workers.ts';
+
+type To = ToTaskWorker<{ readonly model: string }, { readonly say: string }>;
+type From = FromTaskWorker<{ readonly voices: number }, { readonly part: number }>;
+
+function world() {
+  const fakes = fakeWorkers<To, From>();
+  const seen: string[] = [];
+  const engine = new TaskEngine<{ model: string }, { voices: number }, { say: string }, { part: number }>({
+    capability: 'speech',
+    entry: 'worker.js',
+    options: { model: 'm' },
+    spawn: fakes.spawn,
+    startTimer: fakes.startTimer,
+    observer: {
+      progress: (fraction) => seen.push(`progress ${fraction}`),
+      loaded: ({ voices }) => seen.push(`${voices} voices`),
+      note: (text) => seen.push(text),
+      failed: (reason) => seen.push(`failed: ${reason}`),
+    },
+  });
+  const load = () => fakes.worker().say({ type: 'loaded', facts: { voices: 3 } });
+  const stop = new AbortController();
+  return {
+    engine,
+    fakes,
+    seen,
+    load,
+    stop,
+    run: (say: string, attachments: readonly Uint8Array[] = []) => engine.run({ say }, stop.signal, attachments),
+    id: () =>
+      fakes
+        .worker()
+        .sent.flatMap((message) => (message.type === 'begin' ? [message.id] : []))
+        .at(-1) ?? 0,
+    sent: () => fakes.worker().sent.map(({ type }) => type),
+  };
+}
+
+async function all(told: AsyncIterable<Told<{ part: number }>>): Promise<string> {
+  const parts: string[] = [];
+  try {
+    for await (const { event, attachments } of told) parts.push(`${event.part}/${attachments.length}`);
+    return [...parts, 'end'].join(' ');
+  } catch (error) {
+    return [...parts, error instanceof AppError ? error.code : String(error)].join(' ');
+  }
+}
+
+describe('loading', () => {
+  test('says what to load, tells how far it is, and knows the facts then', async () => {
+    const { engine, fakes, seen, load } = world();
+    engine.start();
+    expect(fakes.worker().sent).toEqual([{ type: 'load', options: { model: 'm' } }]);
+    fakes.worker().say({ type: 'progress', fraction: 0.5 });
+    expect(engine.state()).toEqual({ type: 'starting', progress: 0.5 });
+    expect(engine.facts()).toBeUndefined();
+    fakes.worker().say({ type: 'note', text: 'a remark' });
+    load();
+    expect(engine.state()).toEqual({ type: 'ready' });
+    expect(engine.facts()).toEqual({ voices: 3 });
+    expect(seen).toEqual(['progress 0.5', 'a remark', '3 voices']);
+  });
+
+  test('that fails has the reason of the worker, and all who wait have it too', async () => {
+    const { engine, fakes, run, seen } = world();
+    const waiting = all(run('hello'));
+    fakes.worker().say({ type: 'load-failed', reason: 'no such voice' });
+    fakes.worker().exit({ code: 1, signal: null });
+    expect(await waiting).toBe('engine-failed');
+    expect(engine.state()).toEqual({ type: 'failed', reason: 'no such voice' });
+    expect(seen).toEqual(['failed: no such voice']);
+  });
+});
+
+describe('a task', () => {
+  test('starts the engine, waits for it, and tells what it tells', async () => {
+    const { fakes, run, load, id, sent } = world();
+    const told = all(run('hello', [new Uint8Array(4)]));
+    expect(sent()).toEqual(['load']);
+    load();
+    expect(fakes.worker().sent.at(-1)).toEqual({ type: 'begin', id: id(), task: { say: 'hello' } });
+    expect(fakes.worker().attached.at(-1)?.[0]?.byteLength).toBe(4);
+    fakes.worker().say({ type: 'told', id: id(), told: { part: 1 } }, [new Uint8Array(2)]);
+    fakes.worker().say({ type: 'told', id: id(), told: { part: 2 } });
+    fakes.worker().say({ type: 'ended', id: id() });
+    expect(await told).toBe('1/1 2/0 end');
+  });
+
+  test('that fails says why', async () => {
+    const { fakes, run, load, id } = world();
+    const told = all(run('hello'));
+    load();
+    const error = plainError(new AppError('invalid-field', { field: 'voice', expected: 'a voice' }));
+    fakes.worker().say({ type: 'failed', id: id(), error });
+    expect(await told).toBe('invalid-field');
+  });
+
+  test('that its client leaves is stopped, and ends with the reason of the client', async () => {
+    const { fakes, run, load, id, stop, sent } = world();
+    const told = all(run('hello'));
+    load();
+    fakes.worker().say({ type: 'told', id: id(), told: { part: 1 } });
+    stop.abort(new Error('gone'));
+    expect(sent()).toEqual(['load', 'begin', 'abort']);
+    fakes.worker().say({ type: 'ended', id: id() });
+    expect(await told).toBe('1/0 Error: gone');
+  });
+
+  test('whose reader stops is stopped', async () => {
+    const { fakes, run, load, id, sent } = world();
+    const reading = (async () => {
+      for await (const _ of run('hello')) break;
+    })();
+    load();
+    fakes.worker().say({ type: 'told', id: id(), told: { part: 1 } });
+    await reading;
+    expect(sent()).toEqual(['load', 'begin', 'abort']);
+  });
+
+  test('that was stopped before the engine was there is never begun', async () => {
+    const { run, load, stop, sent } = world();
+    const told = all(run('hello'));
+    stop.abort(new Error('gone'));
+    load();
+    expect(await told).toBe('Error: gone');
+    expect(sent()).toEqual(['load']);
+  });
+
+  test('that comes with a client that is gone is never begun', async () => {
+    const { run, load, stop, sent } = world();
+    stop.abort(new Error('gone'));
+    const told = all(run('hello'));
+    load();
+    expect(await told).toBe('Error: gone');
+    expect(sent()).toEqual(['load']);
+  });
+
+  test('is lost with its process, and the next one is served by the new process', async () => {
+    const { fakes, run, load, id } = world();
+    const told = all(run('hello'));
+    load();
+    fakes.worker().exit();
+    expect(await told).toBe('engine-lost');
+    const next = all(run('again'));
+    load();
+    fakes.worker().say({ type: 'ended', id: id() });
+    expect(await next).toBe('end');
+    expect(fakes.workers.length).toBe(2);
+  });
+
+  test('that ends its process twice is refused from then on; another one with other bytes is not', async () => {
+    const { fakes, run, load, id } = world();
+    const poison = [Uint8Array.of(1, 2)];
+    for (let time = 0; time < 2; time += 1) {
+      const told = all(run('hello', poison));
+      if (time === 0) load();
+      fakes.worker().exit();
+      expect(await told).toBe('engine-lost');
+      fakes.advance(60_000);
+      load();
+    }
+    expect(await all(run('hello', poison))).toBe('request-ends-engine');
+    const other = all(run('hello', [Uint8Array.of(1, 3)]));
+    fakes.worker().say({ type: 'ended', id: id() });
+    expect(await other).toBe('end');
+  });
+
+  test('told of one that nobody knows is passed over', () => {
+    const { fakes, engine, load } = world();
+    engine.start();
+    load();
+    fakes.worker().say({ type: 'told', id: 99, told: { part: 1 } });
+    fakes.worker().say({ type: 'ended', id: 99 });
+    expect(engine.state().type).toBe('ready');
+  });
+});
+
+test('stopping lets nobody wait', async () => {
+  const { engine, run, load } = world();
+  const told = all(run('hello'));
+  load();
+  await engine.stop();
+  expect(await told).toBe('engine-down');
+});

@@ -1,0 +1,305 @@
+import { describe, expect, test } from 'vitest';
+import { Aborted } from '../core/abort-cause.ts';
+import type { EngineSource } from '../core/engine-source.ts';
+import { AppError } from '../core/errors.ts';
+import type { Ticket } from '../core/request.ts';
+import { Desk } from './desk.ts';
+import { Queue } from './queue.ts';
+import { type TaskSeat, tasks, usualCapacity } from './tasks.ts';
+
+/** An engine that does nothing but have a name. */
+interface Bell {
+  readonly sound: string;
+}
+
+function world({ places = 10, broken = '' }: { places?: number; broken?: string } = {}) {
+  let now = 0;
+  const queue = new Queue({ capacity: usualCapacity, places: () => places, now: () => now });
+  const desk = new Desk(queue, () => now);
+  const log: string[] = [];
+  const source: EngineSource<Bell> = {
+    name: 'bell',
+    use: async (signal) => {
+      signal?.throwIfAborted();
+      if (broken) throw new AppError('model-load-failed', { model: 'bell', reason: broken });
+      log.push('used');
+      return { engine: { sound: 'ding' }, release: () => log.push('released') };
+    },
+    peek: () => undefined,
+    state: () => ({ type: 'unloaded' }),
+  };
+  const observer = {
+    begun: () => log.push('begun'),
+    ended: (_: unknown, milliseconds: number, error: AppError | undefined) =>
+      log.push(`ended after ${milliseconds}${error ? ` with ${error.code}` : ''}`),
+  };
+  return {
+    desk,
+    queue,
+    log,
+    speech: tasks({ desk, kind: 'speech', source, observer }),
+    embedding: tasks({ desk, kind: 'embedding', source, observer }),
+    pass: (milliseconds: number) => {
+      now += milliseconds;
+    },
+  };
+}
+
+function ticket(genkey = '', client = genkey): Ticket & { readonly leave: () => void } {
+  const control = new AbortController();
+  return { genkey, client, signal: control.signal, leave: () => control.abort(new Aborted('client-gone')) };
+}
+
+/** Work that goes on until it is told how it ends. */
+function held<Value>() {
+  let end: (value: Value) => void = () => {};
+  let fail: (error: unknown) => void = () => {};
+  const result = new Promise<Value>((resolve, reject) => {
+    end = resolve;
+    fail = reject;
+  });
+  return { result, end, fail };
+}
+
+const codeOf = (work: Promise<unknown>): Promise<string> =>
+  work.then(
+    (value) => `value ${String(value)}`,
+    (error: unknown) => (error instanceof AppError ? error.code : String(error)),
+  );
+const settle = () => new Promise<void>((resolve) => setImmediate(resolve));
+
+describe('work with one result', () => {
+  test('gets the engine when its turn has come, and gives it back', async () => {
+    const { speech, log, pass } = world();
+    const result = await speech.once(ticket(), async ({ engine }) => {
+      pass(30);
+      return engine.sound;
+    });
+    expect(result).toBe('ding');
+    expect(log).toEqual(['used', 'begun', 'released', 'ended after 30']);
+  });
+
+  test('fails with the error of the engine, which is free again', async () => {
+    const { speech, log, queue } = world();
+    const error = new AppError('engine-failed', { capability: 'speech', reason: 'hoarse' });
+    expect(await codeOf(speech.once(ticket(), () => Promise.reject(error)))).toBe('engine-failed');
+    await settle();
+    expect(log).toEqual(['used', 'begun', 'released', 'ended after 0 with engine-failed']);
+    expect([queue.running, queue.waiting]).toEqual([0, 0]);
+  });
+
+  test('fails where the engine cannot be had, and nothing has begun', async () => {
+    const { speech, log, queue, desk } = world({ broken: 'no such file' });
+    expect(await codeOf(speech.once(ticket(), async () => 'never'))).toBe('model-load-failed');
+    await settle();
+    expect(log).toEqual([]);
+    expect(queue.running).toBe(0);
+    expect(desk.count('speech')).toEqual({ done: 0, failed: 0 });
+  });
+
+  test('is refused at once where there is no place', async () => {
+    const { speech } = world({ places: 1 });
+    const first = held<string>();
+    const running = speech.once(ticket('a'), () => first.result);
+    expect(() => speech.stream(ticket('b'), async function* () {})).toThrow('busy');
+    first.end('done');
+    expect(await running).toBe('done');
+  });
+});
+
+describe('work that tells as it goes', () => {
+  test('comes in order, to its end', async () => {
+    const { speech } = world();
+    const told: number[] = [];
+    for await (const step of speech.stream(ticket(), async function* () {
+      yield 1;
+      yield 2;
+    })) {
+      told.push(step);
+    }
+    expect(told).toEqual([1, 2]);
+  });
+
+  test('what came before a failure is told before it', async () => {
+    const { speech } = world();
+    const told: unknown[] = [];
+    const work = (async () => {
+      for await (const step of speech.stream(ticket(), async function* () {
+        yield 1;
+        throw new AppError('engine-lost', { capability: 'speech' });
+      })) {
+        told.push(step);
+      }
+    })();
+    expect(await codeOf(work)).toBe('engine-lost');
+    expect(told).toEqual([1]);
+  });
+
+  test('takes its place when it is asked for, not when somebody begins to read', async () => {
+    const { speech, queue } = world();
+    speech.stream(ticket(), async function* () {
+      await new Promise(() => {});
+      yield 1;
+    });
+    expect(queue.running).toBe(1);
+  });
+
+  test('ends although nobody reads it', async () => {
+    const { speech, queue, log } = world();
+    speech.stream(ticket(), async function* () {
+      yield 1;
+    });
+    await settle();
+    expect(queue.running).toBe(0);
+    expect(log.at(-1)).toBe('ended after 0');
+  });
+
+  test('a reader that stops in the middle stops the work', async () => {
+    const { speech, log } = world();
+    let stopped = false;
+    for await (const _ of speech.stream(ticket(), async function* ({ signal }) {
+      yield 1;
+      await new Promise<void>((resolve) => signal.addEventListener('abort', () => resolve()));
+      stopped = true;
+    })) {
+      break;
+    }
+    await settle();
+    expect(stopped).toBe(true);
+    expect(log.at(-1)).toBe('ended after 0 with stopped');
+  });
+});
+
+describe('turns', () => {
+  test('one engine does one after the other', async () => {
+    const { speech, log } = world();
+    const [first, second] = [held<string>(), held<string>()];
+    const running = speech.once(ticket('a'), () => first.result);
+    const waiting = speech.once(ticket('b'), () => second.result);
+    await settle();
+    expect(log.filter((line) => line === 'begun').length).toBe(1);
+    first.end('one');
+    await running;
+    await settle();
+    expect(log.filter((line) => line === 'begun').length).toBe(2);
+    second.end('two');
+    expect(await waiting).toBe('two');
+  });
+
+  test('embeddings share their engine', async () => {
+    const { embedding, log } = world();
+    const never = new Promise<never>(() => {});
+    for (let index = 0; index < 9; index += 1) void embedding.once(ticket(`client ${index}`), () => never);
+    await settle();
+    expect(log.filter((line) => line === 'begun').length).toBe(8);
+  });
+
+  test('kinds do not wait for each other, but fill the same places', async () => {
+    const { speech, embedding, queue } = world({ places: 2 });
+    const never = new Promise<never>(() => {});
+    void speech.once(ticket('a'), () => never);
+    void embedding.once(ticket('b'), () => never);
+    await settle();
+    expect(queue.running).toBe(2);
+    expect(await codeOf(speech.once(ticket('c'), () => never))).toBe('busy');
+  });
+
+  test('a model whose name looks like a lane of tasks has its own capacity', () => {
+    expect([usualCapacity('embedding bell'), usualCapacity('')]).toEqual([1, 1]);
+  });
+
+  test('who waits is told where it stands', async () => {
+    const { speech } = world();
+    const first = held<string>();
+    void speech.once(ticket('a'), () => first.result);
+    let standing: (() => unknown) | undefined;
+    void speech.once({ ...ticket('b'), placed: (own) => (standing = own) }, async () => '');
+    expect(standing?.()).toMatchObject({ position: 1 });
+    first.end('');
+    await settle();
+    expect(standing?.()).toBeUndefined();
+  });
+});
+
+describe('being stopped', () => {
+  const endless = ({ signal }: TaskSeat<Bell>) =>
+    new Promise<never>((_, reject) => signal.addEventListener('abort', () => reject(signal.reason)));
+
+  test('by its key, while it runs', async () => {
+    const { speech, desk } = world();
+    const work = codeOf(speech.once(ticket('mine'), endless));
+    await settle();
+    for (const job of desk.jobs.meant('mine', 0)) job.abort('key');
+    expect(await work).toBe('stopped');
+  });
+
+  test('by its key, while it waits: it never begins', async () => {
+    const { speech, desk, log } = world();
+    const first = held<string>();
+    const running = speech.once(ticket('a'), () => first.result);
+    const waiting = codeOf(speech.once(ticket('mine'), endless));
+    for (const job of desk.jobs.meant('mine', 1)) job.abort('key');
+    expect(await waiting).toBe('stopped');
+    first.end('');
+    await running;
+    await settle();
+    expect(log.filter((line) => line === 'begun').length).toBe(1);
+  });
+
+  test('by the client that goes away', async () => {
+    const { speech, queue } = world();
+    const mine = ticket('mine');
+    const work = codeOf(speech.once(mine, endless));
+    await settle();
+    mine.leave();
+    expect(await work).toContain('client-gone');
+    await settle();
+    expect(queue.running).toBe(0);
+  });
+
+  test('by a client that was gone before it came', async () => {
+    const { speech, log } = world();
+    const mine = ticket('mine');
+    mine.leave();
+    expect(await codeOf(speech.once(mine, endless))).toContain('client-gone');
+    expect(log).toEqual([]);
+  });
+
+  test('a result that comes in spite of it is none', async () => {
+    const { speech, desk } = world();
+    const slow = held<string>();
+    const work = codeOf(speech.once(ticket('mine'), () => slow.result));
+    await settle();
+    for (const job of desk.jobs.meant('mine', 0)) job.abort('key');
+    slow.end('half');
+    expect(await work).not.toBe('value undefined');
+  });
+});
+
+describe('what others see of it', () => {
+  test('its text so far, by its key', async () => {
+    const { speech, desk } = world();
+    const more = held<void>();
+    const work = speech.once(ticket('mine'), async ({ wrote }) => {
+      wrote('so far');
+      await more.result;
+    });
+    await settle();
+    expect(desk.jobs.visible('mine', 0)).toMatchObject({ text: 'so far', state: 'running', kind: 'speech' });
+    more.end();
+    await work;
+    await settle();
+    expect(desk.jobs.visible('mine', 0)?.state).toBe('done');
+  });
+
+  test('how many were done and how many were not', async () => {
+    const { speech, embedding, desk } = world();
+    await speech.once(ticket(), async () => '');
+    await codeOf(speech.once(ticket(), () => Promise.reject(new Error('no'))));
+    await embedding.once(ticket(), async () => '');
+    await settle();
+    expect(desk.count('speech')).toEqual({ done: 1, failed: 1 });
+    expect(desk.count('embedding')).toEqual({ done: 1, failed: 0 });
+    expect(desk.count('image')).toEqual({ done: 0, failed: 0 });
+  });
+});

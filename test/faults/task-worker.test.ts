@@ -1,0 +1,152 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import { afterAll, expect, test } from 'vitest';
+import type { AppError } from '../../src/core/errors.ts';
+import { spawnChild } from '../../src/engines/host/child.ts';
+import { TaskEngine } from '../../src/engines/host/task-engine.ts';
+import { systemTimer } from '../../src/http/timers.ts';
+import { program } from '../live/server.ts';
+
+interface Options {
+  readonly refuse?: string;
+  readonly atOnce?: number;
+}
+interface Task {
+  readonly parts?: number;
+  readonly die?: boolean;
+  readonly fail?: string;
+  readonly endless?: boolean;
+}
+
+const folder = mkdtempSync(join(tmpdir(), 'parley-tasks-'));
+const built = (name: string) => pathToFileURL(join(dirname(program), name)).href;
+const entry = join(folder, 'worker.mjs');
+writeFileSync(
+  entry,
+  `
+import { serveTasks } from '${built('engines/host/task-worker.js')}';
+import { AppError } from '${built('core/errors.js')}';
+serveTasks(async ({ refuse, atOnce }, { progress }) => {
+  progress(0.5);
+  if (refuse) throw new Error(refuse);
+  let running = 0;
+  return {
+    facts: { loaded: true },
+    ...(atOnce ? { atOnce } : {}),
+    async run({ parts = 0, die, fail, endless }, attachments, { tell, signal }) {
+      running += 1;
+      try {
+        if (die) process.kill(process.pid, 'SIGKILL');
+        if (fail) throw new AppError('engine-failed', { capability: 'test', reason: fail });
+        for (let part = 0; part < parts; part += 1) {
+          tell({ part, running }, [Buffer.concat([Buffer.from(String(part)), ...attachments])]);
+          await new Promise((resolve) => setTimeout(resolve, 5));
+        }
+        if (endless) {
+          tell({ part: -1, running });
+          await new Promise((resolve) => signal.addEventListener('abort', resolve));
+        }
+      } finally {
+        running -= 1;
+      }
+    },
+  };
+});
+`,
+);
+
+type Engine = TaskEngine<
+  Options,
+  { readonly loaded: boolean },
+  Task,
+  { readonly part: number; readonly running: number }
+>;
+const engines: Engine[] = [];
+afterAll(async () => {
+  await Promise.all(engines.map((engine) => engine.stop()));
+  rmSync(folder, { recursive: true });
+});
+
+function engine(options: Options = {}): Engine {
+  const made: Engine = new TaskEngine({
+    capability: 'test',
+    entry,
+    options,
+    spawn: spawnChild,
+    startTimer: systemTimer,
+  });
+  engines.push(made);
+  return made;
+}
+
+const forever = new AbortController().signal;
+
+async function told(own: Engine, task: Task, signal = forever, attachments: readonly Uint8Array[] = []) {
+  const parts: { part: number; running: number; bytes: string }[] = [];
+  for await (const { event, attachments: bytes } of own.run(task, signal, attachments)) {
+    parts.push({ ...event, bytes: bytes.map((one) => Buffer.from(one).toString()).join() });
+  }
+  return parts;
+}
+
+const codeOf = (work: Promise<unknown>) => work.then(String, (error: AppError) => error.code ?? error.message);
+
+test('a task tells what it tells, bytes and all, and ends', async () => {
+  const own = engine();
+  const parts = await told(own, { parts: 3 }, forever, [Buffer.from('!')]);
+  expect(parts.map(({ bytes }) => bytes)).toEqual(['0!', '1!', '2!']);
+  expect(own.facts()).toEqual({ loaded: true });
+});
+
+test('one that cannot be loaded says so in its own words', async () => {
+  const own = engine({ refuse: 'the file is empty' });
+  expect(await codeOf(told(own, {}))).toBe('engine-failed');
+  expect(own.state()).toEqual({ type: 'failed', reason: 'the file is empty' });
+});
+
+test('tasks run one after the other, unless the engine says how many may run at once', async () => {
+  const single = engine();
+  const one = await Promise.all([told(single, { parts: 4 }), told(single, { parts: 4 })]);
+  expect(Math.max(...one.flat().map(({ running }) => running))).toBe(1);
+  const double = engine({ atOnce: 2 });
+  const two = await Promise.all([told(double, { parts: 20 }), told(double, { parts: 20 })]);
+  expect(Math.max(...two.flat().map(({ running }) => running))).toBe(2);
+});
+
+test('a failure is the answer of its task alone', async () => {
+  const own = engine();
+  expect(await codeOf(told(own, { fail: 'no voice' }))).toBe('engine-failed');
+  expect((await told(own, { parts: 1 })).length).toBe(1);
+});
+
+test('one that runs for ever ends when its client leaves, and the next is served', async () => {
+  const own = engine();
+  const stop = new AbortController();
+  const running = own.run({ endless: true }, stop.signal)[Symbol.asyncIterator]();
+  expect((await running.next()).value?.event.part).toBe(-1);
+  const waiting = told(own, { parts: 1 });
+  stop.abort(new Error('gone'));
+  await expect(running.next()).rejects.toThrow('gone');
+  expect((await waiting).length).toBe(1);
+});
+
+test('one that waits in the worker ends too when its client leaves', async () => {
+  const own = engine();
+  const first = new AbortController();
+  const running = own.run({ endless: true }, first.signal)[Symbol.asyncIterator]();
+  await running.next();
+  const second = new AbortController();
+  const waiting = codeOf(told(own, { parts: 1 }, second.signal));
+  second.abort(new Error('gone'));
+  expect(await waiting).toBe('gone');
+  first.abort(new Error('over'));
+  await expect(running.next()).rejects.toThrow('over');
+});
+
+test('one that kills its process fails alone, and the engine comes back', async () => {
+  const own = engine();
+  expect(await codeOf(told(own, { die: true }))).toBe('engine-lost');
+  expect((await told(own, { parts: 2 })).length).toBe(2);
+});
