@@ -13,6 +13,7 @@ import { tryFolder } from './engines/llama/cache-folder.ts';
 import type { ModelFile } from './engines/llama/model-file.ts';
 import { readModelFile } from './engines/llama/model-file.ts';
 import { systemTimer } from './http/timers.ts';
+import { ownFolder } from './library/places.ts';
 import { welcome } from './observe/banner.ts';
 import { printable } from './observe/printable.ts';
 import { RefusalLog } from './observe/refusal-log.ts';
@@ -46,7 +47,7 @@ await main(process.argv.slice(2)).catch((error: unknown) => {
 });
 
 async function main(words: readonly string[]): Promise<void> {
-  if (words[0] === 'models' || words[0] === 'pull') {
+  if (words[0] === 'models' || words[0] === 'pull' || words[0] === 'pack') {
     process.exitCode = await libraryCommand(words[0], words.slice(1));
     return;
   }
@@ -66,27 +67,24 @@ async function main(words: readonly string[]): Promise<void> {
   else await run(settings, given, notes, output);
 }
 
-/** `parley models` and `parley pull`: what is on this machine, and fetching more. */
-async function libraryCommand(command: 'models' | 'pull', words: readonly string[]): Promise<number> {
+/** `parley models`, `parley pull` and `parley pack`: what is on this machine, and fetching more. */
+async function libraryCommand(command: 'models' | 'pull' | 'pack', words: readonly string[]): Promise<number> {
   const terminal = new Terminal(streamOutput(process.stdout, { moving: true }));
-  const { knownPlaces, ownFolder } = await import('./library/places.ts');
+  const { knownPlaces } = await import('./library/places.ts');
   const surroundings = { home: homedir(), platform: process.platform, environment: process.env };
   if (command === 'models') {
     const { modelsCommand } = await import('./run/models-command.ts');
     return modelsCommand({ words, places: knownPlaces(surroundings), terminal });
   }
-  const { pullCommand } = await import('./run/pull-command.ts');
   const stop = new AbortController();
   stops.handle(() => stop.abort(new Error('it was stopped; the same command goes on from there')));
-  return pullCommand({
-    words,
-    folder: ownFolder(surroundings),
-    environment: process.env,
-    terminal,
-    fetch,
-    signal: stop.signal,
-    now: () => performance.now(),
-  });
+  const parts = { words, terminal, fetch, signal: stop.signal, now: () => performance.now() };
+  if (command === 'pack') {
+    const { packCommand } = await import('./run/pack-command.ts');
+    return packCommand({ ...parts, folder: ownFolder(surroundings, 'packs') });
+  }
+  const { pullCommand } = await import('./run/pull-command.ts');
+  return pullCommand({ ...parts, folder: ownFolder(surroundings), environment: process.env });
 }
 
 /** The modes that only tell or write something; false where none of them is asked for. */
@@ -115,6 +113,7 @@ async function run(
   for (const line of scripted ? notes : [...welcome(product.version), ...notes]) terminal.line(line);
   if (settings.highpriority) raisePriority(terminal);
 
+  findPacks();
   const path = modelPath(settings);
   const file = path === undefined ? undefined : await modelFile(path);
   if (file && settings.diskcache !== '') await checkDiskCache(settings.diskcache);
@@ -212,6 +211,12 @@ async function run(
     }
   }
   await exit(await output.settled(console.error));
+}
+
+/** Engines look there for what was fetched for them; a folder that the person names wins. */
+function findPacks(): void {
+  const folder = ownFolder({ home: homedir(), platform: process.platform, environment: process.env }, 'packs');
+  if (existsSync(folder)) process.env.PARLEY_PACKS = folder;
 }
 
 /** The model of the command line as something to be started and waited for. */

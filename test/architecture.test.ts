@@ -21,6 +21,7 @@ const allowed: Readonly<Record<string, readonly string[] | 'anything'>> = {
   store: ['core'],
   registry: ['core'],
   library: ['core', 'gguf'],
+  packs: ['library'],
   observe: ['core', 'config'],
   run: 'anything',
 };

@@ -18,7 +18,8 @@ export function helpText(width: number): string {
 const usage = `Usage: parley [model.gguf] [port] [flags]
        parley --config settings.kcpps [flags]
        parley models             the models on this machine
-       parley pull SOURCE        fetch another one`;
+       parley pull SOURCE        fetch another one
+       parley pack add NAME      fetch an engine that few need; parley pack list shows them`;
 const closing =
   'A value may follow its flag or an equals sign. Old flags of KoboldCpp are understood and reported. ' +
   'docs/configuration.md tells more.';

@@ -22,11 +22,15 @@ export interface Surroundings {
   readonly environment: Readonly<Record<string, string | undefined>>;
 }
 
-/** Where Parley keeps what it fetched itself. */
-export function ownFolder({ home, platform, environment }: Surroundings): string {
+/** Where Parley keeps what it fetched or made itself, by what it is. */
+export function ownFolder(
+  { home, platform, environment }: Surroundings,
+  what: 'models' | 'packs' | 'made' | 'output' = 'models',
+): string {
+  if (what === 'packs' && environment.PARLEY_PACKS) return environment.PARLEY_PACKS;
   const named = environment.PARLEY_HOME;
-  if (named) return join(named, 'models');
-  return join(dataFolder(home, platform, environment), platform === 'linux' ? 'parley' : 'Parley', 'models');
+  if (named) return join(named, what);
+  return join(dataFolder(home, platform, environment), platform === 'linux' ? 'parley' : 'Parley', what);
 }
 
 /** Our own place first, then those of the programs that people come from. Not all of them exist on any one machine. */

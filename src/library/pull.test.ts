@@ -4,12 +4,12 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { gzipSync } from 'node:zlib';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { writeGguf } from '../gguf/write.ts';
 import { readIntegrity, readSha256 } from './checksum.ts';
 import { type PullParts, pull } from './pull.ts';
 import { hubAddress, readSource, type Source } from './source.ts';
+import { packed } from './testing/archive.ts';
 
 const root = mkdtempSync(join(tmpdir(), 'parley-pull-'));
 afterAll(() => rmSync(root, { recursive: true }));
@@ -214,18 +214,6 @@ describe('checking', () => {
 });
 
 describe('a model in a package', () => {
-  /** A gzipped tar archive as npm packs them. */
-  function packed(files: Readonly<Record<string, Buffer>>): Buffer {
-    const blocks = Object.entries(files).flatMap(([name, content]) => {
-      const head = Buffer.alloc(512);
-      head.write(name.slice(0, 100), 0);
-      head.write(`${content.length.toString(8).padStart(11, '0')}\0`, 124);
-      head.write('0', 156);
-      head.write('ustar', 257);
-      return [head, content, Buffer.alloc((512 - (content.length % 512)) % 512)];
-    });
-    return gzipSync(Buffer.concat([...blocks, Buffer.alloc(1024)]));
-  }
   async function registry(files: Readonly<Record<string, Buffer>>, integrity?: string) {
     const archive = packed(files);
     const { address } = await hub((request, response) => serveFile(request, response, archive));

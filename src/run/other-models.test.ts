@@ -66,7 +66,10 @@ test('who waits for longer than its patience is told so', async () => {
   const slow = { ...never, recipe: { ...never.recipe, need: () => new Promise<number>(() => {}) } };
   const patience = {
     seconds: 5,
-    startTimer: (_: number, late: () => void) => (late(), { cancel: () => undefined, restart: () => undefined }),
+    startTimer: (_: number, late: () => void) => {
+      late();
+      return { cancel: () => undefined, restart: () => undefined };
+    },
   };
   const error = await otherSources(registry(), { embedding: slow }, patience)
     .embedding?.use()

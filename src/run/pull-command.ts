@@ -1,9 +1,9 @@
-import { execFile } from 'node:child_process';
-import { promisify } from 'node:util';
 import { type Expected, readSha256 } from '../library/checksum.ts';
 import { type PullParts, pull } from '../library/pull.ts';
 import { readSource } from '../library/source.ts';
-import { progressBar, type Terminal } from '../observe/terminal.ts';
+import { progressOf } from '../observe/download-bar.ts';
+import type { Terminal } from '../observe/terminal.ts';
+import { askNpm } from './npm-package.ts';
 
 export interface PullCommand {
   readonly words: readonly string[];
@@ -40,7 +40,7 @@ export async function pullCommand(command: PullCommand): Promise<number> {
     terminal.line(usage);
     return 2;
   }
-  const bar = new Bar(terminal, command.now);
+  const bar = progressOf(terminal, command.now);
   try {
     const path = await pull(
       source,
@@ -52,7 +52,7 @@ export async function pullCommand(command: PullCommand): Promise<number> {
       },
       {
         fetch: command.fetch,
-        progress: (done, total) => bar.show(done, total),
+        progress: bar.show,
         findPackage: command.findPackage ?? askNpm,
         ...(command.signal && { signal: command.signal }),
       },
@@ -85,44 +85,4 @@ function readWishes({ words, folder }: PullCommand): Wishes | undefined {
     else source = word;
   }
   return source === undefined ? undefined : { source, expected, folder: target };
-}
-
-/** The person's own npm knows the registry, its address and its key. */
-async function askNpm(specifier: string): Promise<{ tarball: string; integrity: string }> {
-  const npm = process.platform === 'win32' ? 'npm.cmd' : 'npm';
-  const options = { shell: process.platform === 'win32', maxBuffer: 2 ** 24 };
-  const { stdout } = await promisify(execFile)(npm, ['view', specifier, 'dist', '--json'], options).catch(() => {
-    throw new Error(`npm does not know ${specifier}`);
-  });
-  const answer = JSON.parse(stdout || 'null') as unknown;
-  const dist = (Array.isArray(answer) ? answer.at(-1) : answer) as { tarball?: string; integrity?: string } | null;
-  if (!dist?.tarball || !dist.integrity) throw new Error(`npm does not know ${specifier}`);
-  return { tarball: dist.tarball, integrity: dist.integrity };
-}
-
-/** How much is here: a bar on a terminal, a line for each tenth in a log file. */
-class Bar {
-  #startedAt: number | undefined;
-  #startedWith = 0;
-  #tenth = 0;
-
-  constructor(
-    private readonly terminal: Terminal,
-    private readonly now: () => number,
-  ) {}
-
-  show(done: number, total: number | undefined): void {
-    if (this.#startedAt === undefined) {
-      this.#startedAt = this.now();
-      this.#startedWith = done;
-    }
-    const seconds = (this.now() - this.#startedAt) / 1000;
-    const speed = seconds > 1 ? `, ${((done - this.#startedWith) / 1e6 / seconds).toFixed(1)} MB/s` : '';
-    const amount = `${(done / 1e6).toFixed(0)}${total === undefined ? '' : ` of ${(total / 1e6).toFixed(0)}`} MB${speed}`;
-    this.terminal.status(total === undefined ? amount : `${progressBar(done / total)} ${amount}`);
-    const tenth = total === undefined ? 0 : Math.floor((done / total) * 10);
-    if (tenth <= this.#tenth) return;
-    this.#tenth = tenth;
-    if (!this.terminal.interactive) this.terminal.line(`${tenth * 10}% (${amount})`);
-  }
 }

@@ -128,7 +128,7 @@ export const memoryFlags = {
     holds: 'file',
     metavar: 'FILE',
     availability: 'ready',
-    help: 'Projector that lets the text model see pictures or hear sound; needs the package @qvac/fabric 0.15.0.',
+    help: 'Projector that lets the text model see pictures or hear sound; needs the pack vision (parley pack add vision).',
   },
   mmprojcpu: {
     names: ['--mmprojcpu', '--no-mmproj-offload'],

@@ -60,10 +60,13 @@ function fallbackLibrary(packageFolderPath: string | undefined): string | undefi
   return ['libggml-cuda.so', 'ggml-cuda.dll'].map((file) => join(folder, 'fallback', file)).find(existsSync);
 }
 
+/** Beside this program, or among the packs that were fetched for it. */
 function packageFolder(name: string): string | undefined {
   try {
     return join(dirname(createRequire(import.meta.url).resolve(name)), '..');
   } catch {
-    return undefined;
+    const { PARLEY_PACKS: packs } = process.env;
+    const folder = packs ? join(packs, 'node_modules', name) : '';
+    return existsSync(join(folder, 'package.json')) ? folder : undefined;
   }
 }

@@ -21,7 +21,7 @@ describe('the build that is opened', () => {
   });
 
   test.each([
-    ['cuda', /-cuda\)\. Install one with: npm install @node-llama-cpp\/\S+-cuda@\d/],
+    ['cuda', /-cuda\)\. Install one with: parley pack add cuda$/],
     ['vulkan', /-vulkan\)\. Install one with: npm install @node-llama-cpp\/\S+-vulkan@\d/],
     ['auto', /Install one with: npm install @node-llama-cpp\/[a-z]+-[a-z0-9]+@\d/],
     ['cpu', /Install one with: npm install @node-llama-cpp\/[a-z]+-[a-z0-9]+@\d/],

@@ -61,8 +61,9 @@ export function chosenBuild(
   const wanted = gpuBuilds(backend).flatMap((one) => packagesFor(one, process.platform, process.arch));
   const names = [...new Set(wanted)];
   const best = backend === 'auto' ? packagesFor('none', process.platform, process.arch)[0] : names[0];
+  const how = backend === 'cuda' ? 'parley pack add cuda' : `npm install ${best}@${engineVersion}`;
   throw new Error(
-    `none of the engine packages for this system is installed (${names.join(', ')}). Install one with: npm install ${best}@${engineVersion}`,
+    `none of the engine packages for this system is installed (${names.join(', ')}). Install one with: ${how}`,
   );
 }
 

@@ -16,8 +16,8 @@ function pack(version: string, system = `${process.platform}-${process.arch}`): 
 }
 
 test('without the package the reason says what to run', () => {
-  expect(() => mediaLibraryFolder({}, none)).toThrow('npm install @qvac/fabric@0.15.0');
-  expect(() => mediaLibraryFolder({ PARLEY_PACKS: join(packs, 'nowhere') }, none)).toThrow('npm install');
+  expect(() => mediaLibraryFolder({}, none)).toThrow('@qvac/fabric; fetch it with: parley pack add vision');
+  expect(() => mediaLibraryFolder({ PARLEY_PACKS: join(packs, 'nowhere') }, none)).toThrow('parley pack add vision');
 });
 
 test('the folder that PARLEY_PACKS names is looked into', () => {

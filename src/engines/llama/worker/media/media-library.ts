@@ -7,7 +7,7 @@ const packageVersion = '0.15.0';
 
 /**
  * The package that can read pictures and sound is large and few need it, so it is no dependency: it is looked for among
- * the installed packages, and in the folder that `PARLEY_PACKS` names.
+ * the installed packages, and among the packs, whose folder the server names.
  */
 export function mediaLibraryFolder(
   { PARLEY_PACKS: packs }: NodeJS.ProcessEnv,
@@ -17,7 +17,7 @@ export function mediaLibraryFolder(
   const found = [installed(), named].filter(
     (folder): folder is string => folder !== undefined && existsSync(join(folder, 'package.json')),
   );
-  const install = `install it with: npm install ${packageName}@${packageVersion}`;
+  const install = 'fetch it with: parley pack add vision';
   const [first] = found;
   if (first === undefined) throw new Error(`pictures and sound (--mmproj) need the package ${packageName}; ${install}`);
   const folder = found.find((one) => versionOf(one) === packageVersion);

@@ -1,0 +1,35 @@
+import { expect, test } from 'vitest';
+import { engineVersion } from '../engines/llama/gpu-builds.ts';
+import { readIntegrity } from '../library/checksum.ts';
+import { packs, systemOf } from './catalogue.ts';
+
+const packages = packs.flatMap((pack) => Object.values(pack.packages).flat());
+
+test('every package has one version and a hash of its own, of full length', () => {
+  const hashes = new Map<string, string>();
+  for (const { name, version, integrity, megabytes } of packages) {
+    expect(version).toMatch(/^\d+\.\d+\.\d+$/);
+    expect(readIntegrity(integrity)?.digest.length).toBe(64);
+    expect(megabytes).toBeGreaterThan(0);
+    expect(hashes.get(integrity) ?? name).toBe(name);
+    hashes.set(integrity, name);
+  }
+});
+
+test('builds of llama.cpp are those that this program was made for', () => {
+  const builds = packages.filter(({ name }) => name.startsWith('@node-llama-cpp/'));
+  expect(builds.length).toBeGreaterThan(0);
+  expect(new Set(builds.map(({ version }) => version))).toEqual(new Set([engineVersion]));
+});
+
+test('names are plain, no two are the same, and each says what it brings', () => {
+  expect(new Set(packs.map(({ name }) => name)).size).toBe(packs.length);
+  for (const { name, brings } of packs) {
+    expect(name).toMatch(/^[a-z-]+$/);
+    expect(brings).toMatch(/^[A-Z].*\.$/);
+  }
+});
+
+test('a system is its platform and its processor', () => {
+  expect(systemOf({ platform: 'linux', arch: 'arm64' })).toBe('linux-arm64');
+});

@@ -1,0 +1,64 @@
+import { createReadStream, createWriteStream } from 'node:fs';
+import { chmod, mkdir, rename, rm } from 'node:fs/promises';
+import { dirname, join, normalize, sep } from 'node:path';
+import { Readable } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
+import { createGunzip } from 'node:zlib';
+import { readIntegrity } from '../library/checksum.ts';
+import { DownloadError, type DownloadParts, download } from '../library/download.ts';
+import { readTar } from '../library/tar.ts';
+import type { PackPackage } from './catalogue.ts';
+import { installedVersion, packageFolder } from './folder.ts';
+
+export interface InstallParts extends DownloadParts {
+  /** Where a package lies, by the word of the registry that the person uses; what it must hash to we know ourselves. */
+  readonly findPackage: (specifier: string) => Promise<{ readonly tarball: string }>;
+}
+
+/** Fetches a package and puts it in its place, whole or not at all. Resolves to false where it was there already. */
+export async function installPackage(wanted: PackPackage, folder: string, parts: InstallParts): Promise<boolean> {
+  const { name, version, integrity } = wanted;
+  if (installedVersion(folder, name) === version) return false;
+  const expected = readIntegrity(integrity);
+  if (!expected) throw new Error(`${name} has no hash that it could be checked by`);
+  const { tarball } = await parts.findPackage(`${name}@${version}`);
+  const plain = `${name}-${version}`.replace(/[^\w.-]+/g, '-');
+  const archive = join(folder, `${plain}.tgz`);
+  await download({ url: tarball, target: archive, expected }, parts);
+  const unpacked = join(folder, `${plain}.unpacked`);
+  try {
+    await rm(unpacked, { recursive: true, force: true });
+    await unpack(archive, unpacked);
+    const target = packageFolder(folder, name);
+    await rm(target, { recursive: true, force: true });
+    await mkdir(dirname(target), { recursive: true });
+    await rename(unpacked, target);
+  } finally {
+    await rm(archive, { force: true });
+    await rm(unpacked, { recursive: true, force: true });
+  }
+  return true;
+}
+
+/** Resolves to whether there was anything to remove. */
+export async function removePackage({ name }: PackPackage, folder: string): Promise<boolean> {
+  const there = installedVersion(folder, name) !== undefined;
+  await rm(packageFolder(folder, name), { recursive: true, force: true });
+  return there;
+}
+
+/** All files of an npm package, which lie in one folder in its archive. */
+async function unpack(archive: string, target: string): Promise<void> {
+  const bytes = Readable.from(createReadStream(archive)).pipe(createGunzip());
+  for await (const { name, content } of readTar(bytes)) {
+    const path = normalize(name.replace(/^[^/]+\//, ''));
+    if (path.startsWith('..') || path.startsWith(sep) || path.includes(`${sep}..${sep}`) || /^[A-Za-z]:/.test(path)) {
+      throw new DownloadError(`the package has a file outside of its folder (${name})`);
+    }
+    const file = join(target, path);
+    await mkdir(dirname(file), { recursive: true });
+    await pipeline(content, createWriteStream(file));
+    // Registries drop the right to run; a program among them needs it, and it harms no other file.
+    await chmod(file, 0o755);
+  }
+}
