@@ -14,6 +14,7 @@ import type { Terminal } from '../observe/terminal.ts';
 import type { Room as MemoryRoom } from '../registry/eviction.ts';
 import type { Registry } from '../registry/registry.ts';
 import { adminFiles, adminTarget, initialModel, listedFile, optionNames, unloadModel } from './admin-options.ts';
+import type { Arrival } from './arriving.ts';
 import { modelPath } from './engine.ts';
 import { House, type Offer } from './house.ts';
 import type { Patience } from './in-time.ts';
@@ -32,7 +33,7 @@ export interface ModelHouseParts {
 }
 
 /** What depends on a model, for its room. */
-export function roomParts(model: PreparedModel, registry: Registry<ModelKinds>): RoomParts {
+export function roomParts(model: PreparedModel, registry: Registry<ModelKinds>, arrival?: Arrival): RoomParts {
   const { name, settings, format, file } = model;
   const patience = patienceOf(settings);
   const others = otherSources(registry, model.others, patience);
@@ -43,7 +44,7 @@ export function roomParts(model: PreparedModel, registry: Registry<ModelKinds>):
     settings,
     format,
     others,
-    source: keptText(registry, model, patience),
+    source: keptText(registry, model, { patience, arrival }),
     resting: {
       restAfter: (milliseconds) => registry.keepFor('text', name, milliseconds),
       expiresAt: () => entry()?.expiresAt ?? Number.POSITIVE_INFINITY,
@@ -120,11 +121,12 @@ export function createHouse({
   }
 
   const options = async () => [...(await adminFiles(folder)), initialModel, unloadModel];
-  const openRoom = (model: PreparedModel): Room => app().open(roomParts(model, registry));
+  const openRoom = (model: PreparedModel, arrival?: Arrival): Room => app().open(roomParts(model, registry, arrival));
+  const patience = { seconds: settings.reqtimeout, startTimer: systemTimer };
   const house: House & { view: ModelsView } = Object.assign(
     new House(
       { model: first, room: lazily(() => app()) },
-      { registry, openRoom, say, ...(settings.routermode ? { offers } : {}) },
+      { registry, openRoom, say, patience, ...(settings.routermode ? { offers } : {}) },
     ),
     {
       view: {
