@@ -371,7 +371,7 @@ describe('a swap', () => {
     const { house, asked, model, registry } = world('old');
     const before = house.present;
     await house.swapTo(model('none', { none: true }));
-    expect([await asked(), house.list(), registry.list()]).toEqual(['none', [], []]);
+    expect([await asked(), await house.list(), registry.list()]).toEqual(['none', [], []]);
     await house.swapTo(before);
     expect([await asked(), registry.list().length]).toEqual(['old', 1]);
   });
@@ -488,15 +488,25 @@ describe('a swap beside others that are known by name', () => {
 describe('the list', () => {
   test('has the present one first, then what is offered, each once', async () => {
     const { house, registry } = world('b', { a: {}, b: {}, c: {} });
-    await house.look();
     await registry.load('text', 'b');
-    expect(house.list().map(({ name, state }) => `${name} ${state}`)).toEqual(['b ready', 'a unloaded', 'c unloaded']);
+    const states = (await house.list()).map(({ name, state }) => `${name} ${state}`);
+    expect(states).toEqual(['b ready', 'a unloaded', 'c unloaded']);
+  });
+
+  test('has what has come and lacks what has gone since the last one, at the first look', async () => {
+    const files: Record<string, Fake> = { a: {} };
+    const { house } = world('first', files);
+    const names = async () => (await house.list()).map(({ name }) => name);
+    expect(await names()).toEqual(['first', 'a']);
+    files.b = {};
+    expect(await names()).toEqual(['first', 'a', 'b']);
+    delete files.a;
+    expect(await names()).toEqual(['first', 'b']);
   });
 
   test('has only the present one where nothing is known by name', async () => {
     const { house } = world('first');
-    await house.look();
-    expect(house.list()).toEqual([
+    expect(await house.list()).toEqual([
       {
         name: 'first',
         state: 'unloaded',

@@ -58,7 +58,6 @@ export class House {
   #present: Occupied;
   #swap: Swap | undefined;
   readonly #preparing = new Map<string, Promise<PreparedModel>>();
-  #known: readonly Offer[] = [];
 
   constructor(
     initial: { readonly model: PreparedModel; readonly room: Room },
@@ -81,7 +80,8 @@ export class House {
   }
 
   /** The present one first. */
-  list(): readonly ListedModel[] {
+  async list(): Promise<readonly ListedModel[]> {
+    const offers = await this.#offers();
     const listed = this.parts.registry.list().filter(({ kind }) => kind === 'text');
     const entry = (name: string, path: string | undefined): ListedModel => {
       const found = listed.find((one) => one.name === name);
@@ -98,14 +98,9 @@ export class House {
       };
     };
     const { name, file } = this.#present.model;
-    const others = this.#known.filter(({ names }) => !equalName(names[0] ?? '', name));
+    const others = offers.filter(({ names }) => !equalName(names[0] ?? '', name));
     const first = file ? [entry(name, file.path)] : [];
     return [...first, ...others.map(({ names, path }) => entry(names[0] ?? '', path))];
-  }
-
-  /** Looks at what there is, so that the next list tells it. */
-  async look(): Promise<void> {
-    if (this.parts.offers) this.#known = await this.parts.offers();
   }
 
   /** One after the other. Resolves when the new one is there, or the old one is again. */
@@ -219,9 +214,13 @@ export class House {
   }
 
   async #offerOf(name: string): Promise<Offer | undefined> {
-    await this.look();
-    const by = (same: typeof sameName) => this.#known.find(({ names }) => names.some((one) => same(one, name)));
+    const offers = await this.#offers();
+    const by = (same: typeof sameName) => offers.find(({ names }) => names.some((one) => same(one, name)));
     return by(equalName) ?? by(sameName);
+  }
+
+  async #offers(): Promise<readonly Offer[]> {
+    return (await this.parts.offers?.()) ?? [];
   }
 
   /** Once for all who ask for it at the same time. */

@@ -59,6 +59,11 @@ describe('a server that loads models by name', () => {
       ['koboldcpp/secondone:latest', expect.any(Number)],
       ['koboldcpp/short:latest', 512],
     ]);
+    const ids = async () => (await ask(server, '/v1/models')).value.data.map(({ id }: { id: string }) => id);
+    copyFileSync(embeddedModel, join(folder, 'third.gguf'));
+    expect(await ids()).toContain('koboldcpp/third');
+    rmSync(join(folder, 'third.gguf'));
+    expect(await ids()).not.toContain('koboldcpp/third');
     expect(await ask(server, '/v1/chat/completions', chat('nobody'))).toMatchObject({ status: 404 });
     expect(await ask(server, '/api/show', { model: 'nobody' })).toMatchObject({ status: 404 });
     await server.stop();
