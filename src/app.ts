@@ -53,7 +53,7 @@ import { ResponseStore } from './store/responses.ts';
 
 /** What depends on the model that is served: everything else is shared by all of them. */
 export interface RoomParts {
-  /** By which it is asked for and its lane is known; empty for the only one. */
+  /** By which it is asked for; empty for the only one. */
   readonly name?: string;
   readonly settings: Settings;
   readonly source: TextSource;
@@ -134,11 +134,13 @@ interface Shared extends Omit<AppParts, keyof RoomParts> {
 function openRoom(room: RoomParts, shared: Shared): Room {
   const { name = '', settings, source } = room;
   const { desk, watch, observer, capacities } = shared;
-  capacities.set(name, Math.max(1, settings.parallelrequests));
+  // One that comes and one that goes may have the same name, and must not wait for each other.
+  const lane = `${name}\u0000${capacities.size}`;
+  capacities.set(lane, Math.max(1, settings.parallelrequests));
   const text = textService({
     source,
     desk,
-    lane: name,
+    lane,
     sharing: (traits) => sharingOf(traits, batchingSettings(settings)),
     randomSeed: () => randomInt(1, 1_000_000),
     observer: together([observer, watch.metrics, watch.slots]),

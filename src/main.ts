@@ -25,7 +25,7 @@ import type { LeaveReason } from './registry/life.ts';
 import { Registry, type RegistryObserver } from './registry/registry.ts';
 import { displayName, modelPath, type TextEngineProcess } from './run/engine.ts';
 import type { ModelKinds } from './run/kinds.ts';
-import { createHouse, memoryRoom, roomParts } from './run/model-house.ts';
+import { createHouse, type Door, memoryRoom, roomParts } from './run/model-house.ts';
 import { givenModels } from './run/other-models.ts';
 import { prepareModel } from './run/prepared-model.ts';
 import { ReachedOutput } from './run/reached-output.ts';
@@ -151,24 +151,26 @@ async function run(
     await registry.close();
     process.exit(code);
   };
-  const house =
+  const build = (door: Partial<Door> = {}): App =>
+    createApp({
+      ...parts,
+      ...door,
+      hasOthers: () => registry.list().some(({ kind, resident }) => kind !== 'text' && resident),
+      product,
+      observer: scripted || settings.cli ? {} : requestLog,
+      warn: (text) => terminal.line(text),
+      onError: (error, { method, path: where }) => {
+        terminal.line(`${method} ${printable(where)} failed: ${error instanceof Error ? error.stack : String(error)}`);
+      },
+      onRefused: (refused) => refusalLog.refused(refused),
+      // Its own answer goes out first.
+      shutdown: () => setTimeout(() => stop('another instance takes over'), 1000),
+    });
+  const initial = { settings, given };
+  const { app, house } =
     served && (settings.admin || settings.routermode)
-      ? createHouse({ initial: { settings, given }, first: model, registry, terminal, app: () => app })
-      : undefined;
-  const app: App = createApp({
-    ...parts,
-    hasOthers: () => registry.list().some(({ kind, resident }) => kind !== 'text' && resident),
-    ...(house ? { choose: (call, endpoint) => house.choose(call, endpoint), models: house.view } : {}),
-    product,
-    observer: scripted || settings.cli ? {} : requestLog,
-    warn: (text) => terminal.line(text),
-    onError: (error, { method, path: where }) => {
-      terminal.line(`${method} ${printable(where)} failed: ${error instanceof Error ? error.stack : String(error)}`);
-    },
-    onRefused: (refused) => refusalLog.refused(refused),
-    // Its own answer goes out first.
-    shutdown: () => setTimeout(() => stop('another instance takes over'), 1000),
-  });
+      ? createHouse({ initial, first: model, registry, terminal, build })
+      : { app: build(), house: undefined };
   function stop(why: string): void {
     if (served) terminal.line(`Stopping: ${why}. A second signal ends at once.`);
     void app.server.close().then(() => exit(0));

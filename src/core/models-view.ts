@@ -23,8 +23,8 @@ export interface ModelSwap {
 
 /** All models that a server with several of them knows. */
 export interface ModelsView {
-  /** The one that answers who names none comes first. */
-  readonly list: () => readonly ListedModel[];
+  /** As things are now; the one that answers who names none comes first. */
+  readonly list: () => Promise<readonly ListedModel[]>;
   readonly swap: ModelSwap | undefined;
   /** Whether requests choose their model by its name. */
   readonly byName: boolean;

@@ -84,12 +84,22 @@ export type SharingTraits = Pick<
   readonly tools?: boolean;
 };
 
-/** Where somebody stands who waits: 1 is next. */
-export interface Standing {
+/** A place among those who wait for their turn: 1 is next. */
+export interface QueuePosition {
   readonly position: number;
   /** How long until its turn comes, as far as one can tell. */
   readonly estimateSeconds: number;
 }
+
+/** What somebody waits for: first for its turn, and then for the model, where that is not in memory. */
+export type Standing =
+  | ({ readonly type: 'queued' } & QueuePosition)
+  | {
+      readonly type: 'loading';
+      readonly model: string;
+      /** From 0 to 1. */
+      readonly progress: number;
+    };
 
 /** Who asks, beside what is asked: decides the place in the queue and who may look at or stop the request. */
 export interface Ticket {
@@ -97,6 +107,6 @@ export interface Ticket {
   /** Those with the same name share their turns. */
   readonly client: string;
   readonly signal: AbortSignal;
-  /** Called once, when the request has a place in the queue: by asking it may be known where it stands, while it waits. */
+  /** Called once, when the request has a place in the queue: by asking it may be known what it waits for, while it does. */
   readonly placed?: (standing: () => Standing | undefined) => void;
 }

@@ -1,5 +1,5 @@
 import type { GenerationEvent, TokenLogprob } from './events.ts';
-import type { GenerationRequest, SharingTraits, Standing, Ticket } from './request.ts';
+import type { GenerationRequest, QueuePosition, SharingTraits, Ticket } from './request.ts';
 import type { TokenizeOptions, TokenPiece } from './text-engine.ts';
 
 /** The special tokens that tell a model where a gap in a text is, as they are spelled. */
@@ -103,7 +103,7 @@ export interface TextService {
   /** The text so far of the request with this key, or without a key of the only one. */
   check(genkey: string): string;
   /** Where the request with this key stands in the queue; undefined unless it waits there. */
-  standing(genkey: string): Standing | undefined;
+  standing(genkey: string): QueuePosition | undefined;
   /** Stops all that run with this key, or where none does all that wait with it; without a key the only one. */
   abort(genkey: string): AbortOutcome;
   lastLogprobs(genkey: string): readonly TokenLogprob[] | undefined;

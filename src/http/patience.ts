@@ -59,25 +59,28 @@ export interface Opened {
 
 /**
  * Waits for the first event, so that what is refused before any text keeps its own status instead of hiding in a stream
- * that began well. A long queue ends the wait, and sooner where the stream has room to tell how long it is (`waits`): then
- * the stream begins, and an error is its last frame.
+ * that began well. A long wait ends that, and sooner where the stream has room to tell what it is for (`waits`): then the
+ * stream begins, and an error is its last frame.
  */
 export async function opened(
   events: AsyncIterable<GenerationEvent>,
   startTimer: StartTimer,
-  waits: () => boolean = () => false,
+  waits?: () => boolean,
 ): Promise<Opened> {
   const iterator = events[Symbol.asyncIterator]();
   const first = iterator.next();
-  // A place in the queue is taken at once or never: nobody who does not wait now will wait later.
-  const soon = await within(first, startTimer, (wake) =>
-    waits() ? startTimer(noticeMs, () => waits() && wake()) : undefined,
-  );
+  const soon = await within(first, startTimer, waits && ((wake) => whenWaiting(waits, wake, startTimer)));
   if (soon && !soon.done && soon.value.type === 'error') {
     await iterator.return?.();
     throw soon.value.error;
   }
   return { events: resumed(iterator, first), first: soon?.done ? undefined : soon?.value };
+}
+
+/** Looks again and again: a request whose turn comes at once may then have to wait for its model. */
+function whenWaiting(waits: () => boolean, wake: () => void, startTimer: StartTimer): Timer {
+  const timer = startTimer(noticeMs, () => (waits() ? wake() : timer.restart()));
+  return timer;
 }
 
 /** Hands the steps through as they are: this lies on the path of every token. */

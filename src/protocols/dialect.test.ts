@@ -7,8 +7,8 @@ import { noticeHeaders, reasoningControl, streamReply } from './dialect.ts';
 import { finishEvent, play, startEvent } from './testing/doubles.ts';
 
 const patient: StartTimer = () => ({ restart: () => undefined, cancel: () => undefined });
-const impatient: StartTimer = (_, passed) => {
-  passed();
+const impatient: StartTimer = (milliseconds, passed) => {
+  if (milliseconds === 15_000) passed();
   return patient(0, passed);
 };
 
@@ -46,7 +46,7 @@ test('fields without effect are named, and so are those that need another', () =
 });
 
 describe('a request that has to wait for its turn', () => {
-  const standing = { position: 2, estimateSeconds: 8 };
+  const standing = { type: 'queued' as const, position: 2, estimateSeconds: 8 };
   function world(waits: () => boolean) {
     const time = handTimer();
     const turn = latch();
@@ -75,15 +75,26 @@ describe('a request that has to wait for its turn', () => {
     const { time, turn, reply } = world(() => waiting);
     waiting = false;
     time.pass(1000);
-    expect(time.waiting()).toEqual([15_000]);
     turn.open();
     expect(await reply).not.toHaveProperty('asides');
     expect(time.waiting()).toEqual([]);
   });
 
-  test('looks at no clock but the usual one when there is no queue', async () => {
+  test('begins its stream too when the wait comes later, as that for a model does', async () => {
+    let waiting = false;
+    const { time, reply } = world(() => waiting);
+    for (let seconds = 0; seconds < 3; seconds += 1) time.pass(1000);
+    waiting = true;
+    time.pass(1000);
+    expect(await reply).toHaveProperty('asides');
+  });
+
+  test('keeps its status as long as ever when there is nothing to wait for', async () => {
     const { time, turn, reply } = world(() => false);
-    expect(time.waiting()).toEqual([15_000]);
+    for (let seconds = 0; seconds < 14; seconds += 1) time.pass(1000);
+    expect(time.waiting()).toEqual([15_000, 1000]);
+    time.pass(15_000);
+    expect(await reply).not.toHaveProperty('asides');
     turn.open();
     await reply;
   });

@@ -119,7 +119,7 @@ export interface StreamOptions {
   readonly headers: Headers;
   /** Written when nothing else was for a while, so that no proxy gives the connection up. */
   readonly filler: string;
-  /** How a client that waits is told where it stands; a comment unless the dialect has something better. */
+  /** How a client that waits is told what for; a comment unless the dialect has something better. */
   readonly notice?: (standing: Standing) => string;
   readonly ticket: Pick<CallTicket, 'standing'>;
   readonly startTimer: StartTimer;
@@ -127,7 +127,7 @@ export interface StreamOptions {
 
 /**
  * Waits for the first event, so that a refusal keeps its status, and then streams what the dialect makes of them. A request
- * that has to wait for its turn begins its stream after a moment, and tells in it where it stands.
+ * that has to wait for its turn or its model begins its stream after a moment, and tells in it where it stands.
  */
 export async function streamReply(
   events: AsyncIterable<GenerationEvent>,

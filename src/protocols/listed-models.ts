@@ -12,10 +12,15 @@ export interface NamedModel extends ListedModel {
 }
 
 /** All models that can be asked for by name, the present one first; undefined where names choose nothing. */
-export function modelsByName({ text, modelName, models }: ListedParts): readonly NamedModel[] | undefined {
+export async function modelsByName({
+  text,
+  modelName,
+  models,
+}: ListedParts): Promise<readonly NamedModel[] | undefined> {
   if (!models?.byName) return undefined;
+  const listed = await models.list();
   const state = text.state();
-  return models.list().map((model, place) => {
+  return listed.map((model, place) => {
     const present = place === 0 && state.type !== 'none';
     // One that failed has no name any more as far as the server is concerned; in a list it needs its own.
     const own = present && state.type !== 'failed' ? modelName() : undefined;

@@ -29,6 +29,6 @@ test('a ticket knows where it stands once it has a place', () => {
   expect([ticket.genkey, ticket.standing()]).toEqual(['k', undefined]);
   // Services hand on a ticket of their own, with another signal.
   const own: Ticket = { ...ticket, signal: AbortSignal.abort() };
-  own.placed?.(() => ({ position: 1, estimateSeconds: 4 }));
-  expect(ticket.standing()).toEqual({ position: 1, estimateSeconds: 4 });
+  own.placed?.(() => ({ type: 'queued', position: 1, estimateSeconds: 4 }));
+  expect(ticket.standing()).toEqual({ type: 'queued', position: 1, estimateSeconds: 4 });
 });

@@ -5,7 +5,7 @@ import type { Call } from '../http/call.ts';
 import { sentKey } from '../http/sent-key.ts';
 import { decodeGenkey } from './controls/decode.ts';
 
-/** The ticket of one call, which also tells where it stands once it has a place in the queue. */
+/** The ticket of one call, which also tells what it waits for once it has a place in the queue. */
 export interface CallTicket extends Ticket {
   readonly placed: NonNullable<Ticket['placed']>;
   /** Undefined unless it waits. */

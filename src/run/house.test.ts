@@ -1,10 +1,12 @@
-import { describe, expect, test } from 'vitest';
+import { describe, expect, test, vi } from 'vitest';
 import { defaultSettings } from '../config/flags.ts';
 import { AppError } from '../core/errors.ts';
 import type { Call } from '../http/call.ts';
+import { handTimer, latch } from '../http/testing/world.ts';
 import type { Life, LifeState, Recipe } from '../registry/life.ts';
 import { Registry } from '../registry/registry.ts';
 import { quiet } from '../registry/testing/house.ts';
+import type { Arrival } from './arriving.ts';
 import { House, type Offer } from './house.ts';
 import type { ModelKinds } from './kinds.ts';
 import type { PreparedModel } from './prepared-model.ts';
@@ -54,12 +56,16 @@ function world(first: string, files?: Record<string, Fake>) {
       usualKeepMs: () => Number.POSITIVE_INFINITY,
     },
   );
-  const openRoom = ({ name }: PreparedModel): Room => {
+  const arrivals = new Map<string, Arrival>();
+  const openRoom = ({ name }: PreparedModel, arrival?: Arrival): Room => {
     const unfit = fakes[name]?.unfit;
     if (unfit) throw new Error(unfit);
     log.push(`open ${name}`);
+    if (arrival) arrivals.set(name, arrival);
     return { name } as Room;
   };
+  const time = handTimer();
+  const patience = { seconds: 7, startTimer: time.startTimer };
   let holding: Promise<void> | undefined;
   const offers = async (): Promise<readonly Offer[]> =>
     Object.keys(files ?? {}).map((name) => ({
@@ -73,7 +79,7 @@ function world(first: string, files?: Record<string, Fake>) {
     }));
   const house = new House(
     { model: initial, room: { name: first } as Room },
-    { registry, openRoom, say: (line) => log.push(`say ${line}`), ...(files ? { offers } : {}) },
+    { registry, openRoom, say: (line) => log.push(`say ${line}`), patience, ...(files ? { offers } : {}) },
   );
   const ask = (name?: string, endpoint = working, signal = new AbortController().signal): Promise<Entered> => {
     const body = Buffer.from(name === undefined ? '{}' : JSON.stringify({ model: name }));
@@ -86,6 +92,9 @@ function world(first: string, files?: Record<string, Fake>) {
     fakes,
     model,
     ask,
+    time,
+    /** What those wait for who are in the room of one that comes. */
+    arrival: (name: string) => arrivals.get(name) as Arrival,
     asked: async (name?: string, endpoint = working) => {
       const { room, leave } = await ask(name, endpoint);
       leave();
@@ -219,15 +228,65 @@ describe('a swap', () => {
     expect(log).toContain('load new');
   });
 
-  test('keeps newcomers at the door, who find the new one', async () => {
-    const { house, ask, model } = world('old');
+  test('has newcomers wait in the room of the new one until that is there', async () => {
+    const { house, ask, model, arrival, log } = world('old');
     const inside = await ask();
     const swap = house.swapTo(model('new'));
-    const newcomer = ask();
-    expect(await ended(newcomer)).toBe(false);
+    const newcomer = await ask();
+    expect([newcomer.room.name, house.present.name]).toEqual(['new', 'old']);
+    const there = arrival('new').over(undefined);
+    expect([await ended(there), arrival('new').begun(), log.includes('load new')]).toEqual([false, false, false]);
     inside.leave();
     await swap;
-    expect((await newcomer).room.name).toBe('new');
+    await there;
+    expect([arrival('new').begun(), newcomer.givenUp?.()]).toEqual([true, false]);
+    expect((await ask()).room).toBe(newcomer.room);
+  });
+
+  test('is the last one only when those have left who waited for it', async () => {
+    const { house, ask, model } = world('old');
+    const inside = await ask();
+    const first = house.swapTo(model('new'));
+    const newcomer = await ask();
+    inside.leave();
+    await first;
+    const second = house.swapTo(model('newer'));
+    expect(await ended(second)).toBe(false);
+    newcomer.leave();
+    await second;
+    expect(house.present.name).toBe('newer');
+  });
+
+  test('that fails tells those who waited for it why, and sends them elsewhere', async () => {
+    const { house, ask, model, arrival } = world('old');
+    const inside = await ask();
+    const swap = house.swapTo(model('new', { broken: 'too large' }));
+    const newcomer = await ask();
+    const there = arrival('new').over(undefined);
+    inside.leave();
+    await expect(there).rejects.toMatchObject({
+      code: 'model-load-failed',
+      message: expect.stringContaining('too large'),
+    });
+    expect(newcomer.givenUp?.()).toBe(true);
+    // The old one is on its way back: whoever comes now waits for it at the door.
+    const late = ask();
+    await swap;
+    expect((await late).room.name).toBe('old');
+    expect((await late).givenUp?.()).toBe(false);
+  });
+
+  test('that breaks off in its middle leaves nobody waiting', async () => {
+    const { house, ask, asked, model, arrival, registry } = world('old');
+    const inside = await ask();
+    const swap = house.swapTo(model('new'));
+    const newcomer = await ask();
+    const there = arrival('new').over(undefined);
+    vi.spyOn(registry, 'remove').mockRejectedValueOnce(new Error('stuck'));
+    inside.leave();
+    await expect(swap).rejects.toThrow('stuck');
+    await expect(there).rejects.toMatchObject({ code: 'internal' });
+    expect([newcomer.givenUp?.(), await asked()]).toEqual([true, 'old']);
   });
 
   test('does not keep who only looks', async () => {
@@ -241,14 +300,16 @@ describe('a swap', () => {
   });
 
   test('a newcomer who goes away waits no longer, and nothing is lost by it', async () => {
-    const { house, ask, asked, model } = world('old');
+    const { house, ask, asked, model, arrival } = world('old');
     const inside = await ask();
     const swap = house.swapTo(model('new'));
     const gone = new AbortController();
-    const newcomer = ask(undefined, working, gone.signal);
+    const newcomer = await ask(undefined, working, gone.signal);
+    const there = arrival('new').over(gone.signal);
     gone.abort(new Error('gone'));
-    await expect(newcomer).rejects.toThrow('gone');
-    await expect(ask(undefined, working, AbortSignal.abort(new Error('before')))).rejects.toThrow('before');
+    await expect(there).rejects.toThrow('gone');
+    await expect(arrival('new').over(AbortSignal.abort(new Error('before')))).rejects.toThrow('before');
+    newcomer.leave();
     inside.leave();
     await swap;
     expect(await asked()).toBe('new');
@@ -310,23 +371,73 @@ describe('a swap', () => {
     const { house, asked, model, registry } = world('old');
     const before = house.present;
     await house.swapTo(model('none', { none: true }));
-    expect([await asked(), house.list(), registry.list()]).toEqual(['none', [], []]);
+    expect([await asked(), await house.list(), registry.list()]).toEqual(['none', [], []]);
     await house.swapTo(before);
     expect([await asked(), registry.list().length]).toEqual(['old', 1]);
   });
 });
 
 describe('a swap beside others that are known by name', () => {
-  test('keeps who names the old or the new one at the door, and nobody else', async () => {
+  test('keeps who names the old one at the door, and nobody else', async () => {
     const { house, ask, asked, model } = world('old', { old: {}, new: {}, other: {} });
     const inside = await ask();
     const swap = house.swapTo(model('new'));
-    const waiting = [ask('old'), ask('new'), ask('new.gguf')];
-    for (const one of waiting) expect(await ended(one)).toBe(false);
-    expect(await asked('other')).toBe('other');
+    const waiting = ask('old');
+    expect(await ended(waiting)).toBe(false);
+    expect([await asked('new'), await asked('new.gguf'), await asked('other')]).toEqual(['new', 'new', 'other']);
     inside.leave();
     await swap;
-    expect((await Promise.all(waiting)).map(({ room }) => room.name)).toEqual(['old', 'new', 'new']);
+    expect((await waiting).room.name).toBe('old');
+  });
+
+  test('to the same name has those who name it wait for the new one', async () => {
+    const { house, ask, model, arrival } = world('same', { same: {} });
+    const inside = await ask('same');
+    const swap = house.swapTo(model('same'));
+    const newcomer = await ask('same');
+    expect(newcomer.room).not.toBe(inside.room);
+    expect(arrival('same').begun()).toBe(false);
+    inside.leave();
+    await swap;
+    expect((await ask('same')).room).toBe(newcomer.room);
+  });
+
+  test('that lasts longer than --reqtimeout is too late for those at the door', async () => {
+    const { house, ask, asked, model, time } = world('old', { old: {}, new: {} });
+    const inside = await ask();
+    const swap = house.swapTo(model('new'));
+    const refused = expect(ask('old')).rejects.toMatchObject({
+      code: 'model-late',
+      status: 504,
+      details: { model: 'old', seconds: 7 },
+    });
+    await quiet();
+    time.pass(7000);
+    await refused;
+    inside.leave();
+    await swap;
+    expect([await asked('old'), time.waiting()]).toEqual(['old', []]);
+  });
+
+  test('that goes back is too late after --reqtimeout, too', async () => {
+    const { house, ask, model, time, registry } = world('old', { new: {} });
+    const inside = await ask();
+    const held = latch();
+    const swap = house.swapTo(model('new', { broken: 'too large' }));
+    const load = registry.load.bind(registry);
+    vi.spyOn(registry, 'load').mockImplementation(async (kind, name) => {
+      if (name === 'old') await held.promise;
+      return load(kind, name);
+    });
+    inside.leave();
+    await quiet();
+    const refused = expect(ask()).rejects.toMatchObject({ code: 'model-late', details: { model: 'old' } });
+    await quiet();
+    time.pass(7000);
+    await refused;
+    held.open();
+    await swap;
+    expect(house.present.name).toBe('old');
   });
 
   test('whoever waited for the old one, which cannot be asked for by name, is told that it is gone', async () => {
@@ -377,15 +488,25 @@ describe('a swap beside others that are known by name', () => {
 describe('the list', () => {
   test('has the present one first, then what is offered, each once', async () => {
     const { house, registry } = world('b', { a: {}, b: {}, c: {} });
-    await house.look();
     await registry.load('text', 'b');
-    expect(house.list().map(({ name, state }) => `${name} ${state}`)).toEqual(['b ready', 'a unloaded', 'c unloaded']);
+    const states = (await house.list()).map(({ name, state }) => `${name} ${state}`);
+    expect(states).toEqual(['b ready', 'a unloaded', 'c unloaded']);
+  });
+
+  test('has what has come and lacks what has gone since the last one, at the first look', async () => {
+    const files: Record<string, Fake> = { a: {} };
+    const { house } = world('first', files);
+    const names = async () => (await house.list()).map(({ name }) => name);
+    expect(await names()).toEqual(['first', 'a']);
+    files.b = {};
+    expect(await names()).toEqual(['first', 'a', 'b']);
+    delete files.a;
+    expect(await names()).toEqual(['first', 'b']);
   });
 
   test('has only the present one where nothing is known by name', async () => {
     const { house } = world('first');
-    await house.look();
-    expect(house.list()).toEqual([
+    expect(await house.list()).toEqual([
       {
         name: 'first',
         state: 'unloaded',

@@ -1,9 +1,11 @@
-import { AppError } from '../core/errors.ts';
+import { AppError, asAppError } from '../core/errors.ts';
 import type { ListedModel } from '../core/models-view.ts';
 import { orGone } from '../core/or-gone.ts';
 import type { Call, Endpoint } from '../http/call.ts';
 import type { Registry } from '../registry/registry.ts';
+import { type Arrival, Arriving } from './arriving.ts';
 import { displayName } from './engine.ts';
+import { inTime, type Patience } from './in-time.ts';
 import type { ModelKinds } from './kinds.ts';
 import { equalName, namedModel, sameName } from './named-model.ts';
 import { recipesOf } from './other-models.ts';
@@ -20,15 +22,20 @@ export interface Offer {
 
 export interface HouseParts {
   readonly registry: Registry<ModelKinds>;
-  readonly openRoom: (model: PreparedModel) => Room;
+  /** The room of a model that is still to come has to wait for its arrival. */
+  readonly openRoom: (model: PreparedModel, arrival?: Arrival) => Room;
   /** Offers by name (`--routermode`), asked anew each time: files come and go. */
   readonly offers?: () => Promise<readonly Offer[]>;
+  /** How long somebody waits for a swap. */
+  readonly patience?: Patience;
   readonly say: (line: string) => void;
 }
 
-/** While it lasts, nobody comes in to those who take part. */
+/** While it lasts, nobody comes in to the one that goes. */
 interface Swap {
   readonly names: readonly string[];
+  /** The one that comes may be entered already: its guests wait inside. */
+  coming: Occupied | undefined;
   readonly over: Promise<void>;
 }
 
@@ -37,18 +44,20 @@ interface Occupied {
   readonly room: Room;
   guests: number;
   emptied: (() => void) | undefined;
+  /** Its model could not be had: whoever is inside has to go elsewhere. */
+  givenUp: boolean;
 }
 
 /**
  * All models under one roof. Each has a room of its own; calls enter the one that they name, or the present one. A swap lets
- * those who are in finish, keeps newcomers waiting at the door meanwhile, and goes back where the new one cannot be loaded.
+ * those who are in finish, has newcomers wait in the new room meanwhile, where a stream can tell how far the model is, and goes
+ * back where that cannot be loaded.
  */
 export class House {
   readonly #rooms = new Map<string, Occupied>();
   #present: Occupied;
   #swap: Swap | undefined;
   readonly #preparing = new Map<string, Promise<PreparedModel>>();
-  #known: readonly Offer[] = [];
 
   constructor(
     initial: { readonly model: PreparedModel; readonly room: Room },
@@ -65,13 +74,14 @@ export class House {
     const name = this.parts.offers ? await namedModel(call) : undefined;
     // Who only looks is answered at once, by what is there.
     if (!endpoint.queued) return this.#lookIn(name, call.signal);
-    if (name !== undefined) return this.#named(name, call.signal);
-    while (this.#swap) await orGone(this.#swapOver(), call.signal);
-    return enter(this.#present);
+    return inTime(name ?? this.present.name, this.parts.patience, call.signal, (signal) =>
+      name === undefined ? this.#unnamed(signal) : this.#named(name, signal),
+    );
   }
 
   /** The present one first. */
-  list(): readonly ListedModel[] {
+  async list(): Promise<readonly ListedModel[]> {
+    const offers = await this.#offers();
     const listed = this.parts.registry.list().filter(({ kind }) => kind === 'text');
     const entry = (name: string, path: string | undefined): ListedModel => {
       const found = listed.find((one) => one.name === name);
@@ -88,45 +98,59 @@ export class House {
       };
     };
     const { name, file } = this.#present.model;
-    const others = this.#known.filter(({ names }) => !equalName(names[0] ?? '', name));
+    const others = offers.filter(({ names }) => !equalName(names[0] ?? '', name));
     const first = file ? [entry(name, file.path)] : [];
     return [...first, ...others.map(({ names, path }) => entry(names[0] ?? '', path))];
-  }
-
-  /** Looks at what there is, so that the next list tells it. */
-  async look(): Promise<void> {
-    if (this.parts.offers) this.#known = await this.parts.offers();
   }
 
   /** One after the other. Resolves when the new one is there, or the old one is again. */
   async swapTo(model: PreparedModel): Promise<void> {
     while (this.#swap) await this.#swap.over;
-    const work = this.#exchange(model).finally(() => {
-      this.#swap = undefined;
-    });
-    this.#swap = { names: [this.present.name, model.name], over: work.catch(() => undefined) };
+    const arriving = new Arriving(model.name, this.parts.patience);
+    const coming = occupied(model, this.parts.openRoom(model, arriving));
+    const work = this.#exchange(coming, arriving)
+      .catch((error: unknown) => {
+        this.#giveUp(coming, arriving, asAppError(error));
+        throw error;
+      })
+      .finally(() => {
+        this.#swap = undefined;
+      });
+    this.#swap = { names: [this.present.name, model.name], coming, over: work.catch(() => undefined) };
     await work;
   }
 
-  async #exchange(model: PreparedModel): Promise<void> {
+  async #exchange(coming: Occupied, arriving: Arriving): Promise<void> {
     const { registry, say } = this.parts;
+    const { model } = coming;
     const before = this.#present;
-    const room = this.parts.openRoom(model);
     await empty(before);
     const namesake = this.#rooms.get(model.name);
     if (namesake && namesake !== before) await this.#close(namesake);
     await registry.remove('text', before.model.name);
+    arriving.begin();
     const error = await this.#load(model);
     if (error === undefined) {
       this.#rooms.delete(before.model.name);
-      this.#present = this.#furnish(model, room);
+      this.#rooms.set(model.name, coming);
+      this.#present = coming;
+      arriving.end();
       await this.#dismissOthers(before.model);
       return;
     }
+    this.#giveUp(coming, arriving, error);
     await registry.remove('text', model.name);
-    say(`${model.name} could not be loaded: ${error}. Going back to ${before.model.name}.`);
+    say(`${model.name} could not be loaded: ${error.message}. Going back to ${before.model.name}.`);
     const again = await this.#load(before.model);
-    if (again !== undefined) say(`${before.model.name} could not be loaded again: ${again}`);
+    if (again !== undefined) say(`${before.model.name} could not be loaded again: ${again.message}`);
+  }
+
+  /** Those who wait for it are answered by the one that stays, where nothing was said to them yet. */
+  #giveUp(coming: Occupied, arriving: Arriving, error: AppError): void {
+    if (this.#present === coming) return;
+    coming.givenUp = true;
+    if (this.#swap) this.#swap.coming = undefined;
+    arriving.end(error);
   }
 
   /** What stood beside a model that is gone goes too, unless another one has it. */
@@ -139,20 +163,17 @@ export class House {
   }
 
   /** One that was asked for by name has other settings than the one that takes its name now. */
-  async #close(occupied: Occupied): Promise<void> {
-    await empty(occupied);
-    this.#rooms.delete(occupied.model.name);
-    await this.parts.registry.remove('text', occupied.model.name);
+  async #close(closed: Occupied): Promise<void> {
+    await empty(closed);
+    this.#rooms.delete(closed.model.name);
+    await this.parts.registry.remove('text', closed.model.name);
   }
 
   /** The reason why it cannot be there; undefined when it is. */
-  async #load({ file, recipe, name }: PreparedModel): Promise<string | undefined> {
+  async #load({ file, recipe, name }: PreparedModel): Promise<AppError | undefined> {
     if (!file) return undefined;
     this.parts.registry.add(recipe);
-    return this.parts.registry.load('text', name).then(
-      () => undefined,
-      (thrown: unknown) => (thrown instanceof AppError ? thrown.message : String(thrown)),
-    );
+    return this.parts.registry.load('text', name).then(() => undefined, asAppError);
   }
 
   /** A name that nobody has is the endpoint's to speak of. */
@@ -163,22 +184,27 @@ export class House {
     return (await this.#offerOf(name)) ? this.#named(name, signal) : enter(this.#present);
   }
 
-  async #named(name: string, signal: AbortSignal): Promise<Entered> {
-    while (this.#isSwapped(name)) await orGone(this.#swapOver(), signal);
-    const known = this.#roomOf(name);
+  async #unnamed(signal: AbortSignal | undefined): Promise<Entered> {
+    while (this.#swap && !this.#swap.coming) await this.#swapOver(signal);
+    return enter(this.#swap?.coming ?? this.#present);
+  }
+
+  async #named(name: string, signal: AbortSignal | undefined): Promise<Entered> {
+    while (this.#leaves(name)) await this.#swapOver(signal);
+    const known = this.#open(name);
     if (known) return enter(known);
     const offer = await this.#offerOf(name);
     const own = offer?.names[0] ?? this.#nicknamed(name)?.model.name;
     if (own === undefined) throw new AppError('model-not-found', { model: name });
-    while (this.#isSwapped(own)) await orGone(this.#swapOver(), signal);
-    const there = this.#roomOf(own);
+    while (this.#leaves(own)) await this.#swapOver(signal);
+    const there = this.#open(own);
     if (there) return enter(there);
     // It has been swapped for another one meanwhile.
     if (!offer) throw new AppError('model-not-found', { model: name });
     const model = await this.#prepare(own, offer);
-    while (this.#isSwapped(model.name)) await orGone(this.#swapOver(), signal);
+    while (this.#leaves(model.name)) await this.#swapOver(signal);
     // Somebody else may have asked for it meanwhile.
-    return enter(this.#roomOf(model.name) ?? this.#opened(model));
+    return enter(this.#open(model.name) ?? this.#opened(model));
   }
 
   #opened(model: PreparedModel): Occupied {
@@ -188,9 +214,13 @@ export class House {
   }
 
   async #offerOf(name: string): Promise<Offer | undefined> {
-    await this.look();
-    const by = (same: typeof sameName) => this.#known.find(({ names }) => names.some((one) => same(one, name)));
+    const offers = await this.#offers();
+    const by = (same: typeof sameName) => offers.find(({ names }) => names.some((one) => same(one, name)));
     return by(equalName) ?? by(sameName);
+  }
+
+  async #offers(): Promise<readonly Offer[]> {
+    return (await this.parts.offers?.()) ?? [];
   }
 
   /** Once for all who ask for it at the same time. */
@@ -200,13 +230,25 @@ export class House {
     return preparing;
   }
 
-  /** However it ends. */
-  #swapOver(): Promise<void> {
-    return Promise.resolve(this.#swap?.over).catch(() => undefined);
+  /** However it ends. What was true before may not be after it: whoever waits has to look again. */
+  #swapOver(signal: AbortSignal | undefined): Promise<void> {
+    return orGone(this.#swap?.over ?? Promise.resolve(), signal);
   }
 
-  #isSwapped(name: string): boolean {
-    return this.#swap?.names.some((one) => equalName(one, name)) ?? false;
+  /** Whether a swap closes the room of this name, and brings none that has it. */
+  #leaves(name: string): boolean {
+    const isSwapped = this.#swap?.names.some((one) => equalName(one, name)) ?? false;
+    return isSwapped && !this.#coming(name);
+  }
+
+  /** Where whoever wants to work finds it. */
+  #open(name: string): Occupied | undefined {
+    return this.#coming(name) ?? this.#roomOf(name);
+  }
+
+  #coming(name: string): Occupied | undefined {
+    const coming = this.#swap?.coming;
+    return coming && equalName(coming.model.name, name) ? coming : undefined;
   }
 
   #roomOf(name: string): Occupied | undefined {
@@ -223,29 +265,34 @@ export class House {
   }
 
   #furnish(model: PreparedModel, room: Room): Occupied {
-    const occupied: Occupied = { model, room, guests: 0, emptied: undefined };
-    this.#rooms.set(model.name, occupied);
-    return occupied;
+    const furnished = occupied(model, room);
+    this.#rooms.set(model.name, furnished);
+    return furnished;
   }
 }
 
-function enter(occupied: Occupied): Entered {
-  occupied.guests += 1;
+function occupied(model: PreparedModel, room: Room): Occupied {
+  return { model, room, guests: 0, emptied: undefined, givenUp: false };
+}
+
+function enter(entered: Occupied): Entered {
+  entered.guests += 1;
   let left = false;
   return {
-    room: occupied.room,
+    room: entered.room,
+    givenUp: () => entered.givenUp,
     leave: () => {
       if (left) return;
       left = true;
-      occupied.guests -= 1;
-      if (occupied.guests === 0) occupied.emptied?.();
+      entered.guests -= 1;
+      if (entered.guests === 0) entered.emptied?.();
     },
   };
 }
 
-function empty(occupied: Occupied): Promise<void> {
-  if (occupied.guests === 0) return Promise.resolve();
+function empty(left: Occupied): Promise<void> {
+  if (left.guests === 0) return Promise.resolve();
   return new Promise((resolve) => {
-    occupied.emptied = resolve;
+    left.emptied = resolve;
   });
 }

@@ -1,9 +1,11 @@
 import { describe, expect, test } from 'vitest';
+import { AppError } from '../core/errors.ts';
 import type { TextState } from '../core/text-service.ts';
 import { fakeEngine } from '../engines/fake/engine.ts';
 import { handTimer } from '../http/testing/world.ts';
 import type { LifeState } from '../registry/life.ts';
 import { Registry } from '../registry/registry.ts';
+import { type Arrival, Arriving } from './arriving.ts';
 import { keptText } from './kept-text.ts';
 import type { ModelKinds } from './kinds.ts';
 import { TextLife } from './text-life.ts';
@@ -11,7 +13,7 @@ import { TextLife } from './text-life.ts';
 const loading: TextState = { type: 'loading', name: 'mini', progress: 0.5 };
 
 /** A model that comes when the test says so. */
-function world({ seconds }: { seconds?: number } = {}) {
+function world({ seconds, arrival }: { seconds?: number; arrival?: Arrival } = {}) {
   const engine = fakeEngine({ script: () => ({ pieces: [] }), pace: (next) => next(), contextSize: 512 });
   const ready = engine.state();
   engine.become(loading);
@@ -43,7 +45,7 @@ function world({ seconds }: { seconds?: number } = {}) {
   const source = keptText(
     registry,
     { name: 'mini', contextSize: () => 2048, known: () => known },
-    seconds === undefined ? undefined : { seconds, startTimer: time.startTimer },
+    { ...(seconds === undefined ? {} : { patience: { seconds, startTimer: time.startTimer } }), arrival },
   );
   const state = (): LifeState['type'] | undefined => registry.state('text', 'mini')?.type as LifeState['type'];
   return { source, engine, ready, registry, time, state };
@@ -134,4 +136,62 @@ describe('whoever waits for a model', () => {
     engine.become(ready);
     (await use).release();
   });
+});
+
+describe('a model that takes the place of another', () => {
+  test('is not looked for before the other one has gone, who may have its name', async () => {
+    const arriving = new Arriving('mini');
+    const { source, registry, engine, ready } = world({ arrival: arriving });
+    engine.become(ready);
+    await registry.load('text', 'mini');
+    expect([source.peek(), source.contextSize()]).toEqual([undefined, 512]);
+    arriving.begin();
+    expect(source.peek()).toBe(engine);
+  });
+
+  test('is loaded for those who wait when it is there, and tells its progress until then', async () => {
+    const arriving = new Arriving('mini');
+    const { source, engine, ready, registry, state } = world({ arrival: arriving });
+    const use = source.use();
+    await later();
+    expect([state(), source.state()]).toEqual(['unloaded', { type: 'loading', name: 'mini', progress: 0 }]);
+    arriving.begin();
+    const load = registry.load('text', 'mini');
+    await later();
+    expect(source.state()).toEqual(loading);
+    engine.become(ready);
+    await load;
+    arriving.end();
+    expect((await use).engine).toBe(engine);
+  });
+
+  test('fails all who wait for it, then and later, with its reason', async () => {
+    const arriving = new Arriving('mini');
+    const { source, state } = world({ arrival: arriving });
+    const reason = new AppError('model-load-failed', { model: 'mini', reason: 'no memory' });
+    const uses = [source.use(), source.use()].map((use) => expect(use).rejects.toBe(reason));
+    arriving.end(reason);
+    await Promise.all(uses);
+    await expect(source.use()).rejects.toBe(reason);
+    expect(state()).toBe('unloaded');
+  });
+
+  test.each([
+    ['the swap', { door: 7 }],
+    ['the model', { seconds: 7 }],
+    ['both', { door: 7, seconds: 7 }],
+  ])(
+    'is late after the time that there is for %s',
+    async (_, { door, seconds }: { door?: number; seconds?: number }) => {
+      const clock = handTimer();
+      const patience = door === undefined ? undefined : { seconds: door, startTimer: clock.startTimer };
+      const { source, time } = world({ ...(seconds && { seconds }), arrival: new Arriving('mini', patience) });
+      const refused = expect(source.use()).rejects.toMatchObject({ code: 'model-late', details: { model: 'mini' } });
+      await later();
+      clock.pass(7000);
+      time.pass(7000);
+      await refused;
+      expect([...clock.waiting(), ...time.waiting()]).toEqual([]);
+    },
+  );
 });

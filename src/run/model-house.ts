@@ -1,11 +1,10 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { freemem } from 'node:os';
 import { join } from 'node:path';
-import type { App, RoomParts } from '../app.ts';
+import type { App, AppParts, RoomParts } from '../app.ts';
 import type { Settings } from '../config/flags.ts';
 import { type Running, reloadSettings } from '../config/reload.ts';
 import { AppError } from '../core/errors.ts';
-import type { ModelsView } from '../core/models-view.ts';
 import { alwaysThere } from '../core/text-source.ts';
 import { readModelFile } from '../engines/llama/model-file.ts';
 import { noTextEngine } from '../engines/none.ts';
@@ -14,6 +13,7 @@ import type { Terminal } from '../observe/terminal.ts';
 import type { Room as MemoryRoom } from '../registry/eviction.ts';
 import type { Registry } from '../registry/registry.ts';
 import { adminFiles, adminTarget, initialModel, listedFile, optionNames, unloadModel } from './admin-options.ts';
+import type { Arrival } from './arriving.ts';
 import { modelPath } from './engine.ts';
 import { House, type Offer } from './house.ts';
 import type { Patience } from './in-time.ts';
@@ -28,11 +28,15 @@ export interface ModelHouseParts {
   readonly first: PreparedModel;
   readonly registry: Registry<ModelKinds>;
   readonly terminal: Terminal;
-  readonly app: () => App;
+  /** Makes the app of this house; nothing is asked of its door before it is open. */
+  readonly build: (door: Door) => App;
 }
 
+/** Where calls come in, and what is told of those who live there. */
+export type Door = Required<Pick<AppParts, 'choose' | 'models'>>;
+
 /** What depends on a model, for its room. */
-export function roomParts(model: PreparedModel, registry: Registry<ModelKinds>): RoomParts {
+export function roomParts(model: PreparedModel, registry: Registry<ModelKinds>, arrival?: Arrival): RoomParts {
   const { name, settings, format, file } = model;
   const patience = patienceOf(settings);
   const others = otherSources(registry, model.others, patience);
@@ -43,7 +47,7 @@ export function roomParts(model: PreparedModel, registry: Registry<ModelKinds>):
     settings,
     format,
     others,
-    source: keptText(registry, model, patience),
+    source: keptText(registry, model, { patience, arrival }),
     resting: {
       restAfter: (milliseconds) => registry.keepFor('text', name, milliseconds),
       expiresAt: () => entry()?.expiresAt ?? Number.POSITIVE_INFINITY,
@@ -57,13 +61,10 @@ function patienceOf({ routermode, reqtimeout }: Settings): Patience | undefined 
 }
 
 /** A server whose model can be swapped (`--admin`), or that has several by name (`--routermode`). */
-export function createHouse({
-  initial,
-  first,
-  registry,
-  terminal,
-  app,
-}: ModelHouseParts): House & { view: ModelsView } {
+export function createHouse({ initial, first, registry, terminal, build }: ModelHouseParts): {
+  readonly house: House;
+  readonly app: App;
+} {
   const { settings } = initial;
   const folder = settings.admindir || '.';
   const say = (line: string) => terminal.line(line);
@@ -120,44 +121,17 @@ export function createHouse({
   }
 
   const options = async () => [...(await adminFiles(folder)), initialModel, unloadModel];
-  const openRoom = (model: PreparedModel): Room => app().open(roomParts(model, registry));
-  const house: House & { view: ModelsView } = Object.assign(
-    new House(
-      { model: first, room: lazily(() => app()) },
-      { registry, openRoom, say, ...(settings.routermode ? { offers } : {}) },
-    ),
-    {
-      view: {
-        byName: settings.routermode,
-        swap: { options, reload },
-        list: () => {
-          // The folder is looked at beside it; who asks again sees what has come.
-          void house.look();
-          return house.list();
-        },
-      },
-    },
+  const openRoom = (model: PreparedModel, arrival?: Arrival): Room => app.open(roomParts(model, registry, arrival));
+  const patience = { seconds: settings.reqtimeout, startTimer: systemTimer };
+  const app = build({
+    choose: (call, endpoint) => house.choose(call, endpoint),
+    models: { byName: settings.routermode, swap: { options, reload }, list: () => house.list() },
+  });
+  const house = new House(
+    { model: first, room: { ...app, endpoints: app.ownEndpoints } },
+    { registry, openRoom, say, patience, ...(settings.routermode ? { offers } : {}) },
   );
-  void house.look();
-  return house;
-}
-
-/** The first room is made together with the app, which needs the house. */
-function lazily(app: () => App): Room {
-  return {
-    get name() {
-      return app().name;
-    },
-    get text() {
-      return app().text;
-    },
-    get chat() {
-      return app().chat;
-    },
-    get endpoints() {
-      return app().ownEndpoints;
-    },
-  };
+  return { house, app };
 }
 
 async function prepareOption(

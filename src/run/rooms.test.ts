@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import type { Call, Endpoint, Reply } from '../http/call.ts';
 import { dispatched, type Room } from './rooms.ts';
 
-const call = { method: 'POST', path: '/say' } as Call;
+const call = { method: 'POST', path: '/say', signal: new AbortController().signal } as Call;
 
 function endpoint(handle: Endpoint['handle'], more: Partial<Endpoint> = {}): Endpoint {
   const family = { name: 'test', title: 'Test', errorReply: () => ({ status: 500, body: '' }) };
@@ -163,3 +163,90 @@ async function* failing(...texts: string[]) {
   yield* texts;
   throw new Error('broken');
 }
+
+describe('a room that is given up', () => {
+  const old = room('old', [endpoint(saying('old'))]);
+  const refusal = new Error('it could not be loaded');
+
+  /** First the room of one that comes, whose model then cannot be had, and the old one after that. */
+  function world(handle: Endpoint['handle'], signal = new AbortController().signal) {
+    const coming = room('coming', [endpoint(handle)]);
+    const log: string[] = [];
+    let givenUp = false;
+    const [one] = dispatched(old, async () => {
+      const entered = givenUp ? old : coming;
+      log.push(`into ${entered.name}`);
+      return {
+        room: entered,
+        leave: () => void log.push(`out of ${entered.name}`),
+        givenUp: () => givenUp && entered === coming,
+      };
+    });
+    return {
+      log,
+      giveUp: () => {
+        givenUp = true;
+      },
+      ask: async () => (one as Endpoint).handle({ ...call, signal }),
+    };
+  }
+
+  test.each<[string, () => Reply]>([
+    [
+      'fail',
+      () => {
+        throw refusal;
+      },
+    ],
+    ['are refused', () => ({ status: 503, body: 'not loaded' })],
+  ])('those in it who %s are answered by the other', async (_, fail) => {
+    const { ask, giveUp, log } = world(() => {
+      giveUp();
+      return fail();
+    });
+    expect(await ask()).toMatchObject({ status: 200, body: 'old' });
+    expect(log).toEqual(['into coming', 'out of coming', 'into old', 'out of old']);
+  });
+
+  test('has nothing to do with what was answered', async () => {
+    const { ask, giveUp, log } = world(() => {
+      giveUp();
+      return { status: 200, body: 'counted without a model' };
+    });
+    expect(await ask()).toMatchObject({ body: 'counted without a model' });
+    expect(log).toEqual(['into coming', 'out of coming']);
+  });
+
+  test('has nothing to do with what was wrong before', async () => {
+    const { ask, log } = world(() => {
+      throw refusal;
+    });
+    await expect(ask()).rejects.toBe(refusal);
+    expect(log).toEqual(['into coming', 'out of coming']);
+  });
+
+  test('cannot take back a stream that has begun: it ends as it does', async () => {
+    async function* stream() {
+      yield 'loading';
+      giveUp();
+      yield 'failed';
+    }
+    const { ask, giveUp, log } = world(() => ({ status: 200, stream: stream() }));
+    const pieces: unknown[] = [];
+    const iterator = await streamOf(await ask());
+    for (let step = await iterator.next(); !step.done; step = await iterator.next()) pieces.push(step.value);
+    expect(pieces).toEqual(['loading', 'failed']);
+    expect(log).toEqual(['into coming', 'out of coming']);
+  });
+
+  test('is of no use to a client that has gone', async () => {
+    const gone = new AbortController();
+    const { ask, giveUp, log } = world(() => {
+      giveUp();
+      gone.abort();
+      throw refusal;
+    }, gone.signal);
+    await expect(ask()).rejects.toBe(refusal);
+    expect(log).toEqual(['into coming', 'out of coming']);
+  });
+});

@@ -14,6 +14,8 @@ export interface Room {
 export interface Entered {
   readonly room: Room;
   leave(): void;
+  /** Whether its model could not be had, and another one is to be asked. */
+  givenUp?(): boolean;
 }
 
 /** Throws, in words of the core, where nobody of the name that was asked for is there. */
@@ -33,15 +35,19 @@ export function dispatched(first: Room, choose: RoomChooser): Endpoint[] {
   return first.endpoints.map((endpoint) => ({
     ...endpoint,
     handle: async (call) => {
-      const { room, leave } = await choose(call, endpoint);
-      try {
-        const reply = await (handlersOf(room).get(keyOf(endpoint)) ?? endpoint.handle)(call);
-        if ('stream' in reply) return { ...reply, stream: leaving(reply.stream, leave) };
-        leave();
-        return reply;
-      } catch (error) {
-        leave();
-        throw error;
+      for (;;) {
+        const { room, leave, givenUp } = await choose(call, endpoint);
+        // Nothing has been said yet: the same can be asked of another one.
+        const elsewhere = () => !call.signal.aborted && (givenUp?.() ?? false);
+        try {
+          const reply = await (handlersOf(room).get(keyOf(endpoint)) ?? endpoint.handle)(call);
+          if ('stream' in reply) return { ...reply, stream: leaving(reply.stream, leave) };
+          leave();
+          if (reply.status < 400 || !elsewhere()) return reply;
+        } catch (error) {
+          leave();
+          if (!elsewhere()) throw error;
+        }
       }
     },
   }));

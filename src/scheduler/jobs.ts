@@ -1,6 +1,6 @@
 import type { AbortCause } from '../core/abort-cause.ts';
 import type { TokenLogprob } from '../core/events.ts';
-import type { Standing } from '../core/request.ts';
+import type { QueuePosition } from '../core/request.ts';
 import type { WorkKind } from './work.ts';
 
 export type JobState = 'waiting' | 'running' | 'done';
@@ -17,7 +17,7 @@ export interface Job {
   text: string;
   readonly logprobs: TokenLogprob[];
   /** Undefined unless it waits in the queue. */
-  standing(): Standing | undefined;
+  standing(): QueuePosition | undefined;
   abort(by: AbortCause): void;
 }
 

@@ -1,5 +1,5 @@
 import { AppError } from '../core/errors.ts';
-import type { Standing } from '../core/request.ts';
+import type { QueuePosition } from '../core/request.ts';
 import { ExpectedClients } from './expected-clients.ts';
 import { type ForeseenWork, secondsLeft, secondsUntilFirstEnds, secondsUntilLast } from './forecast.ts';
 import { isTakenIn, mayBegin, nextTurn, type Ring, seated, servingOrder, type Waiting } from './policy.ts';
@@ -9,7 +9,7 @@ import { type WorkKind, workKinds } from './work.ts';
 export interface Place {
   readonly turn: Promise<void>;
   /** Where it stands, as things are; undefined unless it waits. */
-  standing(): Standing | undefined;
+  standing(): QueuePosition | undefined;
   /** Lets those who wait go first, and resolves when its next turn has come. */
   again(): Promise<void>;
   leave(): void;
@@ -126,7 +126,7 @@ export class Queue {
     throw new AppError('busy', { retryAfterSeconds });
   }
 
-  #standing(entry: Entry, waiting: readonly Entry[]): Standing {
+  #standing(entry: Entry, waiting: readonly Entry[]): QueuePosition {
     const { lane } = entry;
     const order = servingOrder(
       this.#ring(lane),

@@ -5,6 +5,7 @@ import { orGone } from '../core/or-gone.ts';
 import type { Ticket } from '../core/request.ts';
 import type { Desk } from './desk.ts';
 import type { Job } from './jobs.ts';
+import { queued } from './standing.ts';
 import type { WorkKind } from './work.ts';
 
 type TaskKind = Exclude<WorkKind, 'text' | 'state'>;
@@ -57,7 +58,7 @@ export function tasks<Engine>({ desk, kind, source, observer = {} }: TaskParts<E
 
   function stream<Event>(ticket: Ticket, work: (seat: TaskSeat<Engine>) => AsyncIterable<Event>): AsyncIterable<Event> {
     const place = desk.queue.enter({ client: ticket.client, kind, lane });
-    ticket.placed?.(place.standing);
+    ticket.placed?.(() => queued(place.standing()));
     const stop = new AbortController();
     const abort = (): void => stop.abort(new AppError('stopped', {}));
     const leave = (): void => stop.abort(ticket.signal.reason);

@@ -4,7 +4,7 @@ import type { AppError } from '../core/errors.ts';
 import type { GenerationEvent } from '../core/events.ts';
 import { fold } from '../core/fold.ts';
 import type { Standing } from '../core/request.ts';
-import type { TextService } from '../core/text-service.ts';
+import type { TextService, TextState } from '../core/text-service.ts';
 import { alwaysThere } from '../core/text-source.ts';
 import { fakeEngine, type Script } from '../engines/fake/engine.ts';
 import { plainRequest } from '../run/request.ts';
@@ -313,7 +313,7 @@ test('a request that waits knows where it stands, and so does whoever has its ke
   );
   await step();
   const waiting = { position: 1, estimateSeconds: expect.any(Number) };
-  expect(standings.map((standing) => standing())).toEqual([undefined, waiting]);
+  expect(standings.map((standing) => standing())).toEqual([undefined, { type: 'queued', ...waiting }]);
   expect([service.standing('second'), service.standing('first'), service.standing('')]).toEqual([
     waiting,
     undefined,
@@ -323,6 +323,133 @@ test('a request that waits knows where it stands, and so does whoever has its ke
   await Promise.all(replies);
   expect([standings[1]?.(), service.standing('second')]).toEqual([undefined, undefined]);
 });
+
+describe('a request whose turn has come before its model', () => {
+  const loading = (progress: number): TextState => ({ type: 'loading', name: 'mini', progress });
+  function placed() {
+    let standing: () => Standing | undefined = () => undefined;
+    const stop = new AbortController();
+    const ticket = {
+      genkey: 'k',
+      client: '',
+      signal: stop.signal,
+      placed: (own: typeof standing) => {
+        standing = own;
+      },
+    };
+    return { stop, ticket, standing: () => standing() };
+  }
+
+  test('knows how far the model is, and no more once that is there', async () => {
+    const { service, engine, finishAll } = world();
+    const ready = engine.state();
+    const { ticket, standing } = placed();
+    engine.become(loading(0));
+    const reply = fold(service.generate(plainRequest('Hello', 10), ticket));
+    await later();
+    expect(standing()).toEqual({ type: 'loading', model: 'mini', progress: 0 });
+    engine.become(loading(0.5));
+    expect(standing()).toEqual({ type: 'loading', model: 'mini', progress: 0.5 });
+    // It has no place among those who wait: nobody is in front of it.
+    expect(service.standing('k')).toBeUndefined();
+    engine.become(ready);
+    await later();
+    expect(standing()).toBeUndefined();
+    await finishAll();
+    expect(await reply).toMatchObject({ text: 'abc' });
+    expect(standing()).toBeUndefined();
+  });
+
+  test('stands in the queue first, and before the model after that', async () => {
+    const { service, engine, finishAll } = world();
+    const ready = engine.state();
+    const first = fold(ask(service, 'first'));
+    const { ticket, standing } = placed();
+    const second = fold(service.generate(plainRequest('Hello', 10), ticket));
+    await later();
+    engine.become(loading(0.25));
+    expect(standing()).toMatchObject({ type: 'queued', position: 1 });
+    await finishAll();
+    await first;
+    expect(standing()).toEqual({ type: 'loading', model: 'mini', progress: 0.25 });
+    engine.become(ready);
+    await finishAll();
+    expect(await second).toMatchObject({ text: 'abc' });
+  });
+
+  test.each<[string, TextState]>([
+    ['fails', { type: 'failed', name: 'mini', reason: 'no memory' }],
+    ['is not worth waiting for', { ...loading(0), trouble: { reason: 'gone', retryAfterSeconds: 9 } } as TextState],
+  ])('waits for nothing any more when that %s', async (_, state) => {
+    const engine = fakeEngine({ script: () => ({ pieces: [] }), pace: () => undefined });
+    let settle: () => void = () => undefined;
+    const settled = new Promise<void>((resolve) => {
+      settle = resolve;
+    });
+    const service = textService({
+      source: alwaysThere({ ...engine, settled: () => settled }),
+      desk: new Desk(new Queue({ capacity: 1, places: () => 10 }), () => 0),
+      randomSeed: () => 1,
+    });
+    const { ticket, standing } = placed();
+    engine.become(loading(0));
+    const reply = collect(service.generate(plainRequest('Hello', 10), ticket));
+    await later();
+    expect(standing()).toMatchObject({ type: 'loading' });
+    engine.become(state);
+    settle();
+    expect(await reply).toMatchObject([{ type: 'error' }]);
+    expect(standing()).toBeUndefined();
+  });
+
+  test('waits for nothing any more when it is stopped', async () => {
+    const { service, engine } = world();
+    const { ticket, standing, stop } = placed();
+    engine.become(loading(0));
+    const reply = fold(service.generate(plainRequest('Hello', 10), ticket));
+    await later();
+    stop.abort();
+    expect(await reply).toMatchObject({ text: '', reason: 'aborted' });
+    expect(standing()).toBeUndefined();
+  });
+
+  test.each<[string, TextState, object | undefined]>([
+    ['was let go and is as good as there', fakeReady('kept'), { type: 'loading', model: 'kept', progress: 0 }],
+    ['failed before', { type: 'failed', name: 'mini', reason: '' }, { type: 'loading', model: 'mini', progress: 0 }],
+    ['is none at all', { type: 'none' }, undefined],
+  ])('waits for one that %s', async (_, state, expected) => {
+    const service = textService({
+      source: {
+        use: () => new Promise(() => undefined),
+        peek: () => undefined,
+        state: () => state,
+        contextSize: () => 1,
+      },
+      desk: new Desk(new Queue({ capacity: 1, places: () => 10 }), () => 0),
+      randomSeed: () => 1,
+    });
+    const { ticket, standing } = placed();
+    service.generate(plainRequest('Hello', 10), ticket);
+    await later();
+    expect(standing()).toEqual(expected);
+  });
+
+  test('is not there yet while its prompt is being written: a reservation wants no engine', async () => {
+    const { service, engine } = world();
+    const { ticket, standing } = placed();
+    engine.become(loading(0));
+    const reservation = service.reserve(ticket, plainRequest('Hello', 10));
+    await later();
+    expect(standing()).toBeUndefined();
+    void fold(reservation.generate(plainRequest('Hello', 10)));
+    expect(standing()).toMatchObject({ type: 'loading' });
+  });
+});
+
+function fakeReady(name: string): TextState {
+  const state = fakeEngine({ script: () => ({ pieces: [] }), pace: () => undefined }).state();
+  return state.type === 'ready' ? { ...state, model: { ...state.model, name } } : state;
+}
 
 test('those of one client share their turns, whatever their keys', async () => {
   const { service, step } = world();

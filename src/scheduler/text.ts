@@ -12,6 +12,7 @@ import type { Sharing } from './batching.ts';
 import type { Desk } from './desk.ts';
 import type { Job } from './jobs.ts';
 import type { Applicant, Place } from './queue.ts';
+import { loading, queued } from './standing.ts';
 
 /** Whoever watches the work (the console); none of it may fail or wait. */
 export interface TextObserver {
@@ -42,7 +43,9 @@ export interface TextParts {
 interface Seat {
   readonly job: Job;
   readonly stop: AbortController;
-  readonly turn: Promise<void>;
+  readonly place: Place;
+  /** It wants the engine, and does not have it yet. */
+  wantsEngine: boolean;
 }
 
 interface OwnReservation extends Reservation {
@@ -60,16 +63,16 @@ export function textService({
 }: TextParts): TextService {
   const { queue, jobs, log, now } = desk;
 
-  function enter({ client, placed }: Ticket, work: Applicant): Place {
+  function enter({ client }: Ticket, work: Applicant): Place {
     const enteredAt = now();
     const place = queue.enter({ ...work, lane, client });
-    placed?.(place.standing);
     void place.turn.then(() => observer.turnCame?.(now() - enteredAt));
     return place;
   }
 
   async function exclusively<Result>(ticket: Ticket, work: () => Promise<Result>): Promise<Result> {
-    const { turn, leave } = enter(ticket, { alone: true, kind: 'state' });
+    const { turn, leave, standing } = enter(ticket, { alone: true, kind: 'state' });
+    ticket.placed?.(() => queued(standing()));
     try {
       await Promise.race([turn, aborted(ticket.signal)]);
       ticket.signal.throwIfAborted();
@@ -102,12 +105,14 @@ export function textService({
       standing,
       abort,
     };
+    const seat: Seat = { job, stop, place, wantsEngine: false };
+    ticket.placed?.(() => queued(standing()) ?? (seat.wantsEngine ? loading(source.state()) : undefined));
     jobs.add(job);
     if (shared.type === 'alone' && shared.reason) observer.sharingRefused?.(shared.reason, job);
     ticket.signal.addEventListener('abort', leave, { once: true });
     if (ticket.signal.aborted) leave();
     return {
-      generate: (request, ended = () => {}) => run(request, { job, stop, turn: place.turn }, ended),
+      generate: (request, ended = () => {}) => run(request, seat, ended),
       pass: () => {
         void place.again();
         if (place.standing()) job.state = 'waiting';
@@ -126,16 +131,14 @@ export function textService({
     return once(request, release);
   }
 
-  function run(
-    request: GenerationRequest,
-    { job, stop, turn }: Seat,
-    ended: () => void,
-  ): AsyncIterable<GenerationEvent> {
+  function run(request: GenerationRequest, seat: Seat, ended: () => void): AsyncIterable<GenerationEvent> {
+    const { job, stop, place } = seat;
     const channel = new Channel<GenerationEvent>(() => job.abort('unread'));
     let begun = false;
     let over = false;
     job.text = '';
     job.logprobs.length = 0;
+    seat.wantsEngine = true;
     const event = (next: GenerationEvent): void => {
       if (over) return;
       if (next.type === 'text-delta') {
@@ -172,11 +175,14 @@ export function textService({
       });
       stop.signal.addEventListener('abort', () => running.abort(), { once: true });
     };
-    void Promise.race([turn, aborted(stop.signal)])
+    void Promise.race([place.turn, aborted(stop.signal)])
       .then(async () => {
         if (!stop.signal.aborted) use = await usedUntil(stop.signal);
-        begin();
       })
+      .finally(() => {
+        seat.wantsEngine = false;
+      })
+      .then(begin)
       .catch((error: unknown) => event({ type: 'error', error: asAppError(error) }));
     return channel;
   }

@@ -2,6 +2,7 @@ import { copyFileSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, test } from 'vitest';
+import { anthropicClient, openaiClient } from '../sdk/clients.ts';
 import { embeddedModel, type LiveServer, liveServers } from './server.ts';
 
 const startServer = liveServers();
@@ -58,6 +59,11 @@ describe('a server that loads models by name', () => {
       ['koboldcpp/secondone:latest', expect.any(Number)],
       ['koboldcpp/short:latest', 512],
     ]);
+    const ids = async () => (await ask(server, '/v1/models')).value.data.map(({ id }: { id: string }) => id);
+    copyFileSync(embeddedModel, join(folder, 'third.gguf'));
+    expect(await ids()).toContain('koboldcpp/third');
+    rmSync(join(folder, 'third.gguf'));
+    expect(await ids()).not.toContain('koboldcpp/third');
     expect(await ask(server, '/v1/chat/completions', chat('nobody'))).toMatchObject({ status: 404 });
     expect(await ask(server, '/api/show', { model: 'nobody' })).toMatchObject({ status: 404 });
     await server.stop();
@@ -90,4 +96,63 @@ describe('a server that loads nothing at the start', () => {
     });
     await server.stop();
   });
+
+  const say = { role: 'user' as const, content: 'Hi' };
+  type Ask = (base: string, watched: typeof fetch) => Promise<string>;
+  const dialects: Record<string, Ask> = {
+    'the chat completions of OpenAI': async (baseURL, watched) => {
+      const client = openaiClient(baseURL).withOptions({ fetch: watched });
+      const stream = client.chat.completions.stream({ model: 'short', messages: [say], max_tokens: 4 });
+      return (await stream.finalChatCompletion()).choices[0]?.message.content ?? '';
+    },
+    'the messages of Anthropic': async (baseURL, watched) => {
+      const client = anthropicClient(baseURL).withOptions({ fetch: watched });
+      return client.messages.stream({ model: 'short', messages: [say], max_tokens: 4 }).finalText();
+    },
+  };
+
+  test.each(Object.entries(dialects))('%s tell in their stream how far the model is', async (_, ask) => {
+    const server = await start();
+    let received = '';
+    const watched: typeof fetch = async (...request) => {
+      const reply = await fetch(...request);
+      const copy = reply.clone().body?.pipeThrough(new TextDecoderStream());
+      void (async () => {
+        for await (const piece of copy ?? []) received += piece;
+      })();
+      return reply;
+    };
+    const reply = ask(server.base, watched);
+    const worker = await until(() => server.worker());
+    // Its load takes as long as the test wants it to.
+    process.kill(worker, 'SIGSTOP');
+    await until(() => received.includes('\n\n') || undefined);
+    process.kill(worker, 'SIGCONT');
+    expect(await reply).not.toBe('');
+    expect(received).toMatch(/^: loading short, \d+ %\n\n/);
+    await server.stop();
+  });
+
+  test('a model that cannot be loaded while the stream waits is told in its last frame', async () => {
+    const server = await start();
+    const body = JSON.stringify({ ...chat('short'), stream: true });
+    const reply = fetch(`${server.base}/v1/chat/completions`, { method: 'POST', body });
+    const worker = await until(() => server.worker());
+    process.kill(worker, 'SIGSTOP');
+    const { status } = await reply;
+    process.kill(worker, 'SIGKILL');
+    expect(status).toBe(200);
+    const text = await (await reply).text();
+    expect(text).toMatch(/^: loading short, \d+ %\n\n/);
+    expect(text).toMatch(/^data: {"error":{"message":"[^"]*short/m);
+    await server.stop();
+  });
 });
+
+async function until<Value>(found: () => Value | undefined): Promise<Value> {
+  for (;;) {
+    const value = found();
+    if (value !== undefined) return value;
+    await new Promise((resolve) => setImmediate(resolve));
+  }
+}

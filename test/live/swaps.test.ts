@@ -259,6 +259,39 @@ describe('--admin', () => {
     await swapped(live, client, 'initial_model');
   });
 
+  /** A long stream, and a swap that has to wait for its end. */
+  async function swapBehindStream(filename: string) {
+    const long = { prompt: 'Once', max_length: 900, ban_eos_token: true };
+    const stream = openRequest(live.base, '/api/extra/generate/stream', long);
+    await stream.begun;
+    expect(await reload(client, filename)).toBe(true);
+    return stream;
+  }
+
+  test('a stream that comes meanwhile tells that the new model is to be loaded', async () => {
+    const running = await swapBehindStream('small.kcpps');
+    const body = JSON.stringify({ model: 'any', messages: [say], max_tokens: 20, stream: true });
+    // Its head comes after a second, and the model is not even begun then.
+    const reply = await fetch(`${live.base}/v1/chat/completions`, { method: 'POST', body });
+    running.hangUp();
+    const text = await reply.text();
+    expect([reply.status, text]).toEqual([200, expect.stringMatching(/^: loading small, 0 %\n\n/)]);
+    expect(text.trimEnd().endsWith('data: [DONE]')).toBe(true);
+    await swapped(live, client, 'initial_model');
+  });
+
+  test('where the new model cannot be loaded, a stream that has begun says so, and others are answered by the old', async () => {
+    const running = await swapBehindStream('strange.gguf');
+    const body = JSON.stringify({ model: 'any', messages: [say], max_tokens: 4, stream: true });
+    const streamed = fetch(`${live.base}/v1/chat/completions`, { method: 'POST', body });
+    const whole = client.generate({ prompt: 'Once', max_length: 2 });
+    const reply = await streamed;
+    running.hangUp();
+    expect(await reply.text()).toMatch(/^data: {"error":{"message":"strange could not be loaded/m);
+    expect((await whole).completion_tokens).toBeGreaterThan(0);
+    expect(await contextOf(client)).toBe(1024);
+  });
+
   test('unloading lets a stream that runs come to its end', async () => {
     const streamed = client.stream({ prompt: 'Once', max_length: 80, ban_eos_token: true });
     await client.performanceWhere(({ idle }) => idle === 0);

@@ -52,7 +52,7 @@ export const adminFlags = {
     min: 1,
     metavar: 'SECONDS',
     availability: 'ready',
-    help: 'How long a request may wait for its model to be loaded in --routermode before it gets an error.',
+    help: 'How long a request may wait for its model to be loaded in --routermode, or for a swap of models, before it gets an error.',
   },
   autoswapmode: {
     names: ['--autoswapmode'],

@@ -1,4 +1,4 @@
-import type { Standing } from '../../core/request.ts';
+import type { QueuePosition } from '../../core/request.ts';
 import type { AbortOutcome, TextService } from '../../core/text-service.ts';
 import { jsonObject } from '../../http/body.ts';
 import { type Call, type Endpoint, json, type Reply } from '../../http/call.ts';
@@ -39,7 +39,7 @@ export function taskEndpoints(service: TextService): Endpoint[] {
 }
 
 /** Only while it waits: its text is empty for as long.  */
-function standingFields(standing: Standing | undefined): object {
+function standingFields(standing: QueuePosition | undefined): object {
   return standing ? { queue_position: standing.position, queue_estimate: standing.estimateSeconds } : {};
 }
 

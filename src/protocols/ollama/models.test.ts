@@ -258,7 +258,7 @@ describe('where requests choose their model by its name', () => {
   function several(list: readonly ListedModel[], own: Partial<OllamaParts> = {}) {
     const read: string[] = [];
     const { parts, askedText } = ollamaParts([], {
-      models: { list: () => list, swap: undefined, byName: true },
+      models: { list: async () => list, swap: undefined, byName: true },
       modelFile: async (path, { longArrays }) => {
         read.push(longArrays ? `${path} whole` : path);
         if (path.includes('gone')) throw new Error('no such file');

@@ -100,7 +100,7 @@ async function namedKnown(
 
 async function tags(parts: ModelParts, fileOf: FileOf, facts: FileFacts): Promise<Reply> {
   const list = (models: readonly KnownModel[]): Reply => json({ models: models.map(tagEntry) }, 200, jsonHeaders);
-  const named = modelsByName(parts);
+  const named = await modelsByName(parts);
   if (named) return list(await Promise.all(named.map((one) => namedKnown(one, parts, (path) => facts.of(path)))));
   const state = parts.text.state();
   if (state.type === 'loading') return list([await knownModel(undefined, parts, fileOf)]);
@@ -114,7 +114,7 @@ function tagEntry(known: KnownModel): object {
 
 async function running(parts: ModelParts, fileOf: FileOf, facts: FileFacts): Promise<Reply> {
   const { text, loaded, expiresAt, gpuBytes } = parts;
-  const named = modelsByName(parts);
+  const named = await modelsByName(parts);
   if (named) {
     const resident = named.filter(({ state }) => state === 'ready' || state === 'leaving');
     const entries = resident.map(async (one) =>
@@ -153,7 +153,7 @@ async function shownModel(
   parts: ModelParts,
   { fileOf, facts }: Sources,
 ): Promise<KnownModel | undefined> {
-  const named = modelsByName(parts);
+  const named = await modelsByName(parts);
   if (named) {
     const found = findModel(named, asked);
     const whole = (path: string) => parts.modelFile(path, { longArrays: true }).catch(() => undefined);

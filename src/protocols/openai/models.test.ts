@@ -125,7 +125,7 @@ describe('where requests choose their model by its name', () => {
     listed('going', 'leaving'),
   ];
   const view = (list: readonly ListedModel[], byName = true): ModelsView => ({
-    list: () => list,
+    list: async () => list,
     swap: undefined,
     byName,
   });

@@ -31,8 +31,8 @@ export function modelsEndpoints(parts: ModelsParts): Endpoint[] {
   const open = { method: 'GET', access: 'open', queued: false, family: openaiFamily } as const;
   // Clients keep lists and compare them: the age of a model must not change from one look to the next.
   const created = Math.floor(parts.now() / 1000);
-  const list = () => json(modelList(shownModels(parts, created)));
-  const one = (call: Call) => oneModel(call, shownModels(parts, created));
+  const list = async () => json(modelList(await shownModels(parts, created)));
+  const one = async (call: Call) => oneModel(call, await shownModels(parts, created));
   return [
     { ...open, match: 'ending', path: listPath, summary: 'The text models.', handle: list },
     { ...open, match: 'exact', path: '/models', summary: 'Another name for /v1/models.', handle: list },
@@ -49,8 +49,8 @@ interface Shown {
 }
 
 /** Without any model the list keeps one entry that says so, as clients of the native family expect. */
-function shownModels(parts: ModelsParts, created: number): readonly Shown[] {
-  const named = modelsByName(parts) ?? [];
+async function shownModels(parts: ModelsParts, created: number): Promise<readonly Shown[]> {
+  const named = (await modelsByName(parts)) ?? [];
   if (named.length > 0) {
     return named.map(({ id, state, known }) => ({ id, created, status: namedStatuses[state], model: known }));
   }

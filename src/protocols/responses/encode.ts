@@ -31,7 +31,7 @@ const silenceMs = 30_000;
 
 export interface StreamParts {
   readonly startTimer: StartTimer;
-  /** Whether its turn has not come yet. */
+  /** Whether its turn has not come yet, or its model is not there. */
   readonly waits: () => boolean;
 }
 
