@@ -4,9 +4,11 @@ import type { GenerationControls } from '../core/request.ts';
 import { atOnce } from '../core/testing/at-once.ts';
 import type { JsonObject } from '../http/body.ts';
 import { ResponseStore } from '../store/responses.ts';
+import { readFields } from './fields/table.ts';
 import { decodeOptions } from './llamacpp/decode.ts';
 import { decode as decodeMessages } from './messages/decode.ts';
 import { decode as decodeNative } from './native/decode.ts';
+import { generateFields } from './native/fields.ts';
 import { decodeChat as decodeOllamaChat, fieldsOf } from './ollama/decode.ts';
 import { decodeChat as decodeOpenaiChat } from './openai/chat/decode.ts';
 import { decodeCompletion } from './openai/completions/decode.ts';
@@ -22,7 +24,8 @@ const messages = [{ role: 'user', content: 'Hi' }];
 const dialects: Readonly<Record<string, Decode>> = {
   native: async (body, apply) => {
     const replacePlaceholders = <Texts>(texts: Texts): Texts => texts;
-    return decodeNative(apply({ prompt: 'x', ...body }), { ...controlParts, replacePlaceholders, state: readyState() });
+    const fields = readFields(generateFields, apply({ prompt: 'x', ...body }));
+    return decodeNative(fields, { ...controlParts, replacePlaceholders, state: readyState() });
   },
   'OpenAI chat': async (body, apply) => {
     const { request } = await decodeOpenaiChat(apply({ messages, ...body }), dialectParts());

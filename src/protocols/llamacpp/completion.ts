@@ -6,6 +6,7 @@ import type { GenerationRequest, Ticket } from '../../core/request.ts';
 import { type JsonObject, jsonObject } from '../../http/body.ts';
 import { type Call, type Endpoint, type Headers, json, type Reply } from '../../http/call.ts';
 import { commentFrame, sseHeaders } from '../../http/sse.ts';
+import { readGenkey } from '../controls/table.ts';
 import { type DialectParts, droppedHeader, noticeHeaders, streamReply } from '../dialect.ts';
 import { findMarks } from '../fill-marks.ts';
 import { generateAll } from '../generate-all.ts';
@@ -92,7 +93,7 @@ async function complete(call: Call, parts: DialectParts, source: PromptSource): 
     ({ prompt }, index): ReplyView => ({ index, model, prompt, controls, output: options.output, now: parts.now }),
   );
   const run: Run = { requests, views, options, stop: new AbortController() };
-  const ticket = ticketFor(call, body);
+  const ticket = ticketFor(call, readGenkey(body.genkey, 'genkey'));
   const ownTicket = { ...ticket, signal: AbortSignal.any([ticket.signal, run.stop.signal]) };
   const headers = noticeHeaders(body, source.fidelity);
   if (options.output.stream) return answerStream(run, ownTicket, parts, headers);

@@ -2,8 +2,9 @@ import { AppError } from '../../core/errors.ts';
 import type { GenerationControls } from '../../core/request.ts';
 import type { Sampling } from '../../core/sampling-fields.ts';
 import type { JsonObject } from '../../http/body.ts';
-import { decodeStop, limitTokens } from '../controls/decode.ts';
+import { limitTokens } from '../controls/decode.ts';
 import { isAbsent, readFlag } from '../controls/fields.ts';
+import { readStop } from '../controls/table.ts';
 import { type DialectParts, dialectControls } from '../dialect.ts';
 import { optionalInteger, optionalNumber } from './fields.ts';
 import { decodeGrammar } from './grammar.ts';
@@ -92,7 +93,7 @@ export function decodeOptions(body: JsonObject, parts: DialectParts): Completion
       ...controls,
       maxTokens: decodeLength(length, controls.maxTokens, parts),
       sampling: decodeSampling(body, controls.sampling, contextSize),
-      stop: isAbsent(body.stop) ? controls.stop : decodeStop(body, 'stop'),
+      stop: isAbsent(body.stop) ? controls.stop : readStop(body.stop, 'stop'),
       grammar: decodeGrammar(body, controls.grammar, schemaToGrammar),
       endTokens: readFlag(body, 'ignore_eos', false) ? 'ban' : controls.endTokens,
       // The numbers of the tokens come with their probabilities.

@@ -5,8 +5,9 @@ import type { GenerationControls } from '../../core/request.ts';
 import type { Sliced } from '../../core/slices.ts';
 import type { JsonObject } from '../../http/body.ts';
 import type { ResponseStore, StoredItem } from '../../store/responses.ts';
-import { decodeStop, limitTokens } from '../controls/decode.ts';
+import { limitTokens } from '../controls/decode.ts';
 import { clamp, isAbsent, readFlag, readInteger, readText } from '../controls/fields.ts';
+import { readStop } from '../controls/table.ts';
 import { chatParts, type DialectParts, dialectControls, reasoningControl } from '../dialect.ts';
 import { Attachments } from '../media.ts';
 import { readConversation } from './conversation.ts';
@@ -153,7 +154,7 @@ function decodeOwnControls(body: JsonObject, parts: DecodeParts, logprobs: boole
     ...controls,
     maxTokens: maxTokens === undefined ? controls.maxTokens : limitTokens(maxTokens, parts.controlParts()),
     overflow: truncation === undefined ? controls.overflow : truncation === 'auto' ? 'trim' : 'refuse',
-    stop: isAbsent(body.stop) ? controls.stop : decodeStop(body, 'stop'),
+    stop: isAbsent(body.stop) ? controls.stop : readStop(body.stop, 'stop'),
     logprobs: logprobs ? topLogprobs(body) : controls.logprobs,
   };
 }
