@@ -12,14 +12,8 @@ import { standingNotices } from '../http/notices.ts';
 import type { Fetched } from '../http/outgoing.ts';
 import { type Opened, opened, patienceMs } from '../http/patience.ts';
 import type { StartTimer } from '../http/timers.ts';
-import {
-  type ControlParts,
-  decodeControls,
-  effortShares,
-  idleFields,
-  readControls,
-  withAdapterLength,
-} from './controls/decode.ts';
+import { type ControlParts, decodeControls, effortShares, idleFields, withAdapterLength } from './controls/decode.ts';
+import type { Controls } from './controls/table.ts';
 import type { CallTicket } from './ticket.ts';
 
 /** What every chat dialect is built on; each adds only its own way of saying things. */
@@ -51,8 +45,8 @@ export function chatParts<Parts extends DialectParts>(parts: Parts, body: JsonOb
 }
 
 /** The native controls that a request may carry beside its own fields; the dialect puts its own over them. */
-export function dialectControls(body: JsonObject, parts: DialectParts): GenerationControls {
-  return { ...decodeControls(readControls(body), parts.controlParts()), overflow: parts.overflow };
+export function dialectControls(controls: Controls, parts: DialectParts): GenerationControls {
+  return { ...decodeControls(controls, parts.controlParts()), overflow: parts.overflow };
 }
 
 /**

@@ -6,6 +6,7 @@ import type { JsonObject } from '../http/body.ts';
 import { ResponseStore } from '../store/responses.ts';
 import { readFields } from './fields/table.ts';
 import { decodeOptions } from './llamacpp/decode.ts';
+import { optionFields } from './llamacpp/fields.ts';
 import { decode as decodeMessages } from './messages/decode.ts';
 import { decode as decodeNative } from './native/decode.ts';
 import { generateFields } from './native/fields.ts';
@@ -46,7 +47,8 @@ const dialects: Readonly<Record<string, Decode>> = {
     const fields = fieldsOf({ model: 'm', messages, ...body }, { applyDefaults: apply });
     return atOnce(decodeOllamaChat(fields, dialectParts())).controls;
   },
-  'llama.cpp': async (body, apply) => decodeOptions(apply(body), dialectParts()).controls,
+  'llama.cpp': async (body, apply) =>
+    decodeOptions(readFields(optionFields, apply(body)), apply(body), dialectParts()).controls,
 };
 
 interface Case {

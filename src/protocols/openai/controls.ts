@@ -1,7 +1,7 @@
 import type { GenerationControls } from '../../core/request.ts';
 import type { Sampling } from '../../core/sampling-fields.ts';
 import type { JsonObject } from '../../http/body.ts';
-import { limitTokens } from '../controls/decode.ts';
+import { limitTokens, readControls } from '../controls/decode.ts';
 import { type DialectParts, dialectControls } from '../dialect.ts';
 import { clamp } from '../fields/readers.ts';
 import { tokenBiases } from './bias.ts';
@@ -15,7 +15,7 @@ export async function decodeOwnControls(
 ): Promise<GenerationControls> {
   const asked = askedTokens(fields);
   const logitBias = await tokenBiases(fields.logit_bias, parts.text.tokenize);
-  const native = dialectControls(nativeBody(body), parts);
+  const native = dialectControls(readControls(nativeBody(body)), parts);
   return {
     ...native,
     maxTokens: asked === undefined ? native.maxTokens : limitTokens(asked, parts.controlParts()),
