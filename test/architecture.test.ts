@@ -27,7 +27,7 @@ const allowed: Readonly<Record<string, readonly string[] | 'anything'>> = {
 };
 
 /** Ground that dialects share without being one: what every dialect is given, and the fields that many of them read. */
-const commonGround = ['protocols', 'protocols/controls'];
+const commonGround = ['protocols', 'protocols/controls', 'protocols/fields'];
 const engineGround = ['engines', 'engines/host'];
 
 interface SourceFile {

@@ -14,6 +14,7 @@ import type { Fetched } from '../http/outgoing.ts';
 import { type Opened, opened, patienceMs } from '../http/patience.ts';
 import type { StartTimer } from '../http/timers.ts';
 import { type ControlParts, decodeControls, effortShares, idleFields, withAdapterLength } from './controls/decode.ts';
+import type { Controls } from './controls/table.ts';
 import type { CallTicket } from './ticket.ts';
 
 /** What every chat dialect is built on; each adds only its own way of saying things. */
@@ -42,12 +43,13 @@ export type FetchMedia = (url: string, signal: AbortSignal) => Promise<Fetched>;
 
 /** What a dialect of chats is built on for one request, which may bring an adapter of its own. */
 export function chatParts<Parts extends DialectParts>(parts: Parts, body: JsonObject): Parts {
-  return { ...parts, controlParts: () => withAdapterLength(body, parts.controlParts()) };
+  const withLength = withAdapterLength(body);
+  return { ...parts, controlParts: () => withLength(parts.controlParts()) };
 }
 
 /** The native controls that a request may carry beside its own fields; the dialect puts its own over them. */
-export function dialectControls(body: JsonObject, parts: DialectParts): GenerationControls {
-  return { ...decodeControls(body, parts.controlParts()), overflow: parts.overflow };
+export function dialectControls(controls: Controls, parts: DialectParts): GenerationControls {
+  return { ...decodeControls(controls, parts.controlParts()), overflow: parts.overflow };
 }
 
 /**

@@ -4,9 +4,12 @@ import type { GenerationControls } from '../core/request.ts';
 import { atOnce } from '../core/testing/at-once.ts';
 import type { JsonObject } from '../http/body.ts';
 import { ResponseStore } from '../store/responses.ts';
+import { readFields } from './fields/table.ts';
 import { decodeOptions } from './llamacpp/decode.ts';
+import { optionFields } from './llamacpp/fields.ts';
 import { decode as decodeMessages } from './messages/decode.ts';
 import { decode as decodeNative } from './native/decode.ts';
+import { generateFields } from './native/fields.ts';
 import { decodeChat as decodeOllamaChat, fieldsOf } from './ollama/decode.ts';
 import { decodeChat as decodeOpenaiChat } from './openai/chat/decode.ts';
 import { decodeCompletion } from './openai/completions/decode.ts';
@@ -22,7 +25,8 @@ const messages = [{ role: 'user', content: 'Hi' }];
 const dialects: Readonly<Record<string, Decode>> = {
   native: async (body, apply) => {
     const replacePlaceholders = <Texts>(texts: Texts): Texts => texts;
-    return decodeNative(apply({ prompt: 'x', ...body }), { ...controlParts, replacePlaceholders, state: readyState() });
+    const fields = readFields(generateFields, apply({ prompt: 'x', ...body }));
+    return decodeNative(fields, { ...controlParts, replacePlaceholders, state: readyState() });
   },
   'OpenAI chat': async (body, apply) => {
     const { request } = await decodeOpenaiChat(apply({ messages, ...body }), dialectParts());
@@ -43,7 +47,8 @@ const dialects: Readonly<Record<string, Decode>> = {
     const fields = fieldsOf({ model: 'm', messages, ...body }, { applyDefaults: apply });
     return atOnce(decodeOllamaChat(fields, dialectParts())).controls;
   },
-  'llama.cpp': async (body, apply) => decodeOptions(apply(body), dialectParts()).controls,
+  'llama.cpp': async (body, apply) =>
+    decodeOptions(readFields(optionFields, apply(body)), apply(body), dialectParts()).controls,
 };
 
 interface Case {

@@ -5,7 +5,7 @@ import { atOnce } from '../core/testing/at-once.ts';
 import { ResponseStore } from '../store/responses.ts';
 import { decodeConversation } from './messages/conversation.ts';
 import { decodeMessages as decodeOllama } from './ollama/messages.ts';
-import { decodeMessages as decodeOpenai } from './openai/chat/messages.ts';
+import { decodeMessages as decodeOpenai, readMessages } from './openai/chat/messages.ts';
 import { readConversation } from './responses/conversation.ts';
 import { readInput } from './responses/input.ts';
 import { blind } from './testing/attachments.ts';
@@ -26,7 +26,7 @@ function* readResponses(input: unknown): Sliced<readonly Message[]> {
 }
 
 const decoders: Record<string, (messages: unknown) => Sliced<readonly Message[]>> = {
-  openai: (messages) => decodeOpenai(messages, blind()),
+  openai: (messages) => decodeOpenai(readMessages(messages, 'messages'), blind()),
   ollama: (messages) => decodeOllama(messages, blind()),
   messages: (messages) => decodeConversation({ messages }, { pass: () => undefined, attachments: blind() }),
   responses: readResponses,

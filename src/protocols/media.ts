@@ -1,14 +1,14 @@
 import type { Content, ContentPart } from '../chat/messages.ts';
 import type { ChatRequest } from '../chat/request.ts';
 import { readToolResult } from '../chat/tool-result.ts';
-import { AppError } from '../core/errors.ts';
+import type { AppError } from '../core/errors.ts';
 import type { Medium } from '../core/request.ts';
 import type { TextModel, TextState } from '../core/text-service.ts';
-import type { JsonObject } from '../http/body.ts';
 import type { Headers } from '../http/call.ts';
 import { fetchRemote } from '../http/outgoing.ts';
-import { readTexts } from './controls/fields.ts';
 import { type FetchMedia, refuseMedia } from './dialect.ts';
+import { looseTexts } from './fields/loose.ts';
+import { orElse, wrong } from './fields/readers.ts';
 import { contradicts, inlineMedium, type SentMedium } from './inline-medium.ts';
 
 /** As many of each kind as the native API keeps. */
@@ -90,15 +90,19 @@ export function mediaInputs(state: TextState): TextModel['inputs'] {
   return state.type === 'ready' ? state.model.inputs : { image: true, audio: true };
 }
 
-const nativeFields = { images: 'image', audio: 'audio' } as const;
+/** Pictures or sounds of the native family, in base64. The last ones count where there are too many: a story grows at its end. */
+export const readNativeMedia = orElse((value, path) => anyTexts(value, path).slice(-mostMedia), []);
+const anyTexts = looseTexts(Number.POSITIVE_INFINITY);
 
-/** The media of the native family, in base64. The last ones count where there are too many: a story grows at its end. */
-export function nativeMedia(body: JsonObject, state: TextState): readonly Medium[] {
+export interface NativeMedia {
+  readonly images: readonly string[];
+  readonly audio: readonly string[];
+}
+
+export function nativeMedia({ images, audio }: NativeMedia, state: TextState): readonly Medium[] {
   const attachments = new Attachments(state, { addresses: false });
-  for (const [field, kind] of Object.entries(nativeFields)) {
-    const sent = readTexts(body, field, Number.POSITIVE_INFINITY).slice(-mostMedia);
-    for (const data of sent) attachments.add({ kind, data, field });
-  }
+  for (const data of images) attachments.add({ kind: 'image', data, field: 'images' });
+  for (const data of audio) attachments.add({ kind: 'audio', data, field: 'audio' });
   return attachments.inline();
 }
 
@@ -137,8 +141,4 @@ function fetchedMedium({ kind, field }: RemoteMedium, fetched: Awaited<ReturnTyp
   if (bytes.length === 0) throw refused('is empty');
   if (contentType && contradicts(contentType, kind)) throw refused(`holds ${contentType.slice(0, 100)}`);
   return { kind, base64: bytes.toString('base64'), ...(contentType ? { format: contentType } : {}) };
-}
-
-function wrong(field: string, expected: string): AppError {
-  return new AppError('invalid-field', { field, expected });
 }

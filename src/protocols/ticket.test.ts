@@ -25,7 +25,7 @@ test('the name of a client does not give its key away', () => {
 });
 
 test('a ticket knows where it stands once it has a place', () => {
-  const ticket = ticketFor(callOf('/x', {}), { genkey: 'k' });
+  const ticket = ticketFor(callOf('/x', {}), 'k');
   expect([ticket.genkey, ticket.standing()]).toEqual(['k', undefined]);
   // Services hand on a ticket of their own, with another signal.
   const own: Ticket = { ...ticket, signal: AbortSignal.abort() };

@@ -1,9 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { Standing, Ticket } from '../core/request.ts';
-import type { JsonObject } from '../http/body.ts';
 import type { Call } from '../http/call.ts';
 import { sentKey } from '../http/sent-key.ts';
-import { decodeGenkey } from './controls/decode.ts';
 
 /** The ticket of one call, which also tells what it waits for once it has a place in the queue. */
 export interface CallTicket extends Ticket {
@@ -12,8 +10,7 @@ export interface CallTicket extends Ticket {
   standing(): Standing | undefined;
 }
 
-export function ticketFor(call: Call, body: JsonObject): CallTicket {
-  const genkey = decodeGenkey(body);
+export function ticketFor(call: Call, genkey: string): CallTicket {
   let standing: () => Standing | undefined = () => undefined;
   return {
     genkey,

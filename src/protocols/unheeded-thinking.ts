@@ -1,7 +1,7 @@
 import type { ChatRequest } from '../chat/request.ts';
 import type { ChatService } from '../chat/service.ts';
 import type { JsonObject } from '../http/body.ts';
-import { isObject } from './controls/fields.ts';
+import { isObject } from './fields/readers.ts';
 
 /** Where the families let a client say that it wants no thinking. */
 const places: readonly (readonly string[])[] = [

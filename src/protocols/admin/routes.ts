@@ -128,7 +128,7 @@ function stateEndpoints({ access, states, text }: AdminParts): Endpoint[] {
         const now = states();
         return now && answer(now, place);
       };
-      return json((await (exclusive ? text.exclusively(ticketFor(call, {}), work) : work())) ?? refused);
+      return json((await (exclusive ? text.exclusively(ticketFor(call, ''), work) : work())) ?? refused);
     },
   }));
 }

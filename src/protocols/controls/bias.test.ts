@@ -1,6 +1,12 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { decodeBias } from './bias.ts';
+import { joinBiases } from './bias.ts';
+import { readControls } from './decode.ts';
+
+function decodeBias(body: object) {
+  const controls = readControls({ ...body });
+  return joinBiases(controls.logit_bias, controls.custom_token_bans);
+}
 
 test.each([
   [{}, []],

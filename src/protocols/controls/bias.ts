@@ -1,49 +1,39 @@
-import { AppError } from '../../core/errors.ts';
 import type { GenerationRequest } from '../../core/request.ts';
-import type { JsonObject } from '../../http/body.ts';
-import { clamp, isAbsent, isObject, readNumber, readText } from './fields.ts';
+import { looseNumber } from '../fields/loose.ts';
+import { clamp, isObject, type Read, readText, wrong } from '../fields/readers.ts';
 
 const limits = { entries: 512, bans: 10_000, bias: 100 };
 
+type Bias = readonly [token: number, bias: number];
+
 /** `logit_bias` and `custom_token_bans` say the same in two ways; a ban wins over a bias for the same token. */
-export function decodeBias(body: JsonObject): GenerationRequest['logitBias'] {
-  return [...new Map([...biases(body.logit_bias), ...bans(readText(body, 'custom_token_bans'))])];
+export function joinBiases(...lists: readonly (readonly Bias[])[]): GenerationRequest['logitBias'] {
+  return [...new Map(lists.flat())];
 }
 
-function* biases(value: unknown): Generator<[number, number]> {
-  if (isAbsent(value)) return;
+export const readBiases: Read<readonly Bias[]> = (value, path) => {
+  const refusal = () => wrong(path, 'an object from token numbers to numbers');
   if (!isObject(value)) throw refusal();
-  for (const [key, entry] of Object.entries(value).slice(0, limits.entries)) {
+  const entries = Object.entries(value).slice(0, limits.entries);
+  return entries.flatMap(([key, entry]): readonly Bias[] => {
     const token = tokenId(key);
-    const bias = readNumber(entry, Number.NaN);
+    const bias = looseNumber(entry, path);
     if (token === undefined || Number.isNaN(bias)) throw refusal();
-    if (token >= 0) yield [token, clamp(bias, -limits.bias, limits.bias)];
-  }
-}
+    return token >= 0 ? [[token, clamp(bias, -limits.bias, limits.bias)]] : [];
+  });
+};
 
-function* bans(list: string): Generator<[number, number]> {
-  const entries = list.split(',', limits.bans + 1);
-  if (entries.length > limits.bans) {
-    const expected = `at most ${limits.bans} token numbers`;
-    throw new AppError('invalid-field', { field: 'custom_token_bans', expected });
-  }
-  for (const entry of entries) {
-    if (entry.trim() === '') continue;
+export const readBans: Read<readonly Bias[]> = (value, path) => {
+  const entries = readText(value, path).split(',', limits.bans + 1);
+  if (entries.length > limits.bans) throw wrong(path, `at most ${limits.bans} token numbers`);
+  return entries.flatMap((entry): readonly Bias[] => {
+    if (entry.trim() === '') return [];
     const token = tokenId(entry);
-    if (token === undefined) {
-      throw new AppError('invalid-field', {
-        field: 'custom_token_bans',
-        expected: 'token numbers with commas between',
-      });
-    }
-    if (token >= 0) yield [token, -limits.bias];
-  }
-}
+    if (token === undefined) throw wrong(path, 'token numbers with commas between');
+    return token >= 0 ? [[token, -limits.bias]] : [];
+  });
+};
 
 function tokenId(text: string): number | undefined {
   return /^\s*[+-]?\d{1,9}\s*$/.test(text) ? Number(text) : undefined;
-}
-
-function refusal(): AppError {
-  return new AppError('invalid-field', { field: 'logit_bias', expected: 'an object from token numbers to numbers' });
 }

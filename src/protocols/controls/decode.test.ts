@@ -1,8 +1,10 @@
 import { expect, test } from 'vitest';
 import { controlParts } from '../testing/doubles.ts';
-import { decodeControls, decodeGenkey, decodeStop, idleFields, limitTokens } from './decode.ts';
+import { decodeControls, idleFields, limitTokens, readControls } from './decode.ts';
+import { readGenkey, readStop } from './table.ts';
 
-const decode = (body: object, own: object = {}) => decodeControls({ ...body }, { ...controlParts, ...own });
+const decode = (body: object, own: object = {}) =>
+  decodeControls(readControls({ ...body }), { ...controlParts, ...own });
 
 test.each([
   [0, {}, 2048],
@@ -36,14 +38,13 @@ test.each([
     ['a', '', 'b'],
     ['a', 'b'],
   ],
-  [null, []],
   [Array.from({ length: 300 }, () => 'x'), Array.from({ length: 256 }, () => 'x')],
 ])('the stop %j is %j', (stop, expected) => {
-  expect(decodeStop({ stop }, 'stop')).toEqual(expected);
+  expect(readStop(stop, 'stop')).toEqual(expected);
 });
 
 test('a stop that is no text is refused by its name', () => {
-  expect(() => decodeStop({ stop: [1] }, 'stop')).toThrow('stop must be an array of strings.');
+  expect(() => readStop([1], 'stop')).toThrow('stop must be an array of strings.');
   expect(() => decode({ stop_sequence: { a: 1 } })).toThrow('stop_sequence must be');
 });
 
@@ -115,10 +116,10 @@ test.each([
 });
 
 test('a key is a text, or a number that is as good as one', () => {
-  expect(decodeGenkey({ genkey: 'K1' })).toBe('K1');
-  expect(decodeGenkey({ genkey: 17 })).toBe('17');
-  expect(decodeGenkey({})).toBe('');
-  expect(() => decodeGenkey({ genkey: {} })).toThrow('genkey must be a string.');
+  expect(readGenkey('K1', 'genkey')).toBe('K1');
+  expect(readGenkey(17, 'genkey')).toBe('17');
+  expect(readGenkey(undefined, 'genkey')).toBe('');
+  expect(() => readGenkey({}, 'genkey')).toThrow('genkey must be a string.');
 });
 
 test('the rest of the native fields', () => {

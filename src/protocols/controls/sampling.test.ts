@@ -1,7 +1,11 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { defaultSamplerOrder, type SamplingName, samplingFields } from '../../core/sampling-fields.ts';
-import { decodeSampling } from './sampling.ts';
+import { readControls } from './decode.ts';
+import { type AdapterDefaults, decodeSampling as decodeRead } from './sampling.ts';
+
+const decodeSampling = (body: object, adapter: object, loaded: AdapterDefaults) =>
+  decodeRead(readControls({ ...body, adapter }), loaded);
 
 const names = Object.keys(samplingFields) as SamplingName[];
 

@@ -1,75 +1,54 @@
-import { AppError } from '../../core/errors.ts';
 import {
   defaultSamplerOrder,
   type Sampling,
   type SamplingField,
   type SamplingName,
-  samplerStages,
   samplingFields,
 } from '../../core/sampling-fields.ts';
-import type { JsonObject } from '../../http/body.ts';
-import { clamp, isAbsent, readInteger, readNumber, readTexts } from './fields.ts';
+import { clamp } from '../fields/readers.ts';
+import type { Controls } from './table.ts';
 
 /** The controls for which a chat adapter, of the request or of the server, may carry its own default. */
-const adapterControls = ['temperature', 'topK', 'topP', 'minP'] as const satisfies readonly SamplingName[];
-export type AdapterDefaults = { readonly [Name in (typeof adapterControls)[number]]?: number };
+const adapterControls = { temperature: 'temperature', topK: 'top_k', topP: 'top_p', minP: 'min_p' } as const;
+export type AdapterDefaults = { readonly [Name in keyof typeof adapterControls]?: number };
 
-const breakers = { count: 128, bytes: 40 };
-const unsigned = { min: -1, max: 2 ** 32 - 1 };
-
-/** `adapter` is the object of the request, `loaded` that of the server; the first that has a value gives the default. */
-export function decodeSampling(body: JsonObject, adapter: JsonObject, loaded: AdapterDefaults): Sampling {
+/** The first that has a value gives the default: the adapter of the request, that of the server, the table. */
+export function decodeSampling(controls: Controls, loaded: AdapterDefaults): Sampling {
   const defaults: Partial<Record<SamplingName, number>> = {};
-  for (const name of adapterControls) {
-    const field = samplingFields[name];
-    defaults[name] = readControl(adapter, field, loaded[name] ?? field.default);
+  for (const name of Object.keys(adapterControls) as (keyof typeof adapterControls)[]) {
+    const fallback = loaded[name] ?? samplingFields[name].default;
+    defaults[name] = inRange(controls.adapter[adapterControls[name]], samplingFields[name], fallback);
   }
   const values = {} as { [Name in SamplingName]: number };
   for (const name of Object.keys(samplingFields) as SamplingName[]) {
     const field = samplingFields[name];
-    values[name] = readControl(body, field, defaults[name] ?? field.default);
+    values[name] = inRange(firstPresent(controls, name), field, defaults[name] ?? field.default);
   }
   return {
     ...values,
-    repetitionPenalty: decodeRepetitionPenalty(body),
+    repetitionPenalty: decodeRepetitionPenalty(controls),
     repetitionSlope: values.repetitionSlope > 0 && values.repetitionSlope <= 1 ? values.repetitionSlope : 1,
-    seed: readInteger(firstPresent(body, samplingFields.seed.wire), samplingFields.seed.default, unsigned),
-    order: decodeOrder(body),
-    dryBreakers: readTexts(body, 'dry_sequence_breakers', breakers.count).map(cutToBytes),
+    order: controls.sampler_order ?? defaultSamplerOrder,
+    dryBreakers: controls.dry_sequence_breakers,
   };
 }
 
-function readControl(body: JsonObject, field: SamplingField, fallback: number): number {
-  const read = field.type === 'integer' ? readInteger : readNumber;
-  return clamp(read(firstPresent(body, field.wire), fallback), field.min, field.max);
+function inRange(value: number | undefined, { min, max }: SamplingField, fallback: number): number {
+  return clamp(numberOr(value, fallback), min, max);
 }
 
-function firstPresent(body: JsonObject, names: readonly string[]): unknown {
-  for (const name of names) if (!isAbsent(body[name])) return body[name];
+function firstPresent(controls: Controls, name: SamplingName): number | undefined {
+  for (const field of samplingFields[name].wire) if (controls[field] !== undefined) return controls[field];
   return undefined;
 }
 
 /** The one control whose aliases do not shadow each other: the strongest counts, and an absent one counts as off. */
-function decodeRepetitionPenalty(body: JsonObject): number {
+function decodeRepetitionPenalty(controls: Controls): number {
   const { wire, default: off } = samplingFields.repetitionPenalty;
-  return Math.max(...wire.map((name) => readNumber(body[name], off)));
+  return Math.max(...wire.map((name) => numberOr(controls[name], off)));
 }
 
-function decodeOrder(body: JsonObject): Sampling['order'] {
-  const order = body.sampler_order;
-  if (isAbsent(order)) return defaultSamplerOrder;
-  if (!Array.isArray(order)) {
-    throw new AppError('invalid-field', { field: 'sampler_order', expected: 'an array of sampler numbers' });
-  }
-  if (order.length === 0 || order.length > samplerStages.length) return defaultSamplerOrder;
-  return order.flatMap((stage) => samplerStages[readInteger(stage, -1)] ?? []);
-}
-
-function cutToBytes(text: string): string {
-  const bytes = Buffer.from(text);
-  if (bytes.length <= breakers.bytes) return text;
-  let end = breakers.bytes;
-  // A character is kept whole or not at all: 10xxxxxx goes on with the character before it.
-  while (end > 0 && ((bytes[end] ?? 0) & 0xc0) === 0x80) end -= 1;
-  return bytes.toString('utf8', 0, end);
+/** What was sent and is no number counts as little as what was not sent. */
+function numberOr(value: number | undefined, fallback: number): number {
+  return value === undefined || Number.isNaN(value) ? fallback : value;
 }

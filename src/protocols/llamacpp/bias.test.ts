@@ -1,8 +1,9 @@
 import { expect, test } from 'vitest';
+import { orElse } from '../fields/readers.ts';
 import { scriptedText } from '../testing/doubles.ts';
-import { decodeLogitBias, resolveBias } from './bias.ts';
+import { readLogitBias, resolveBias } from './bias.ts';
 
-const resolve = (value: unknown) => resolveBias(decodeLogitBias(value), scriptedText([]).text);
+const resolve = (value: unknown) => resolveBias(orElse(readLogitBias, [])(value, 'logit_bias'), scriptedText([]).text);
 
 test.each([
   [null, { logitBias: [], bannedTokens: [] }],
@@ -45,6 +46,6 @@ test.each([
 test.each(['x', 5, [5], [[5]], [[5, 1, 2]], [[5, true]], [[5, '1']], [[1.5, 1]], [[null, 1]], { 5: 'x' }, { 5: true }])(
   '%j is refused',
   (value) => {
-    expect(() => decodeLogitBias(value)).toThrow('logit_bias must be pairs of a token number or a text');
+    expect(() => readLogitBias(value, 'logit_bias')).toThrow('logit_bias must be pairs of a token number or a text');
   },
 );

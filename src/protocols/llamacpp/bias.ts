@@ -1,7 +1,8 @@
-import { AppError } from '../../core/errors.ts';
+import type { AppError } from '../../core/errors.ts';
 import type { GenerationControls } from '../../core/request.ts';
 import type { TextService } from '../../core/text-service.ts';
-import { isAbsent, isObject, limitedTexts } from '../controls/fields.ts';
+import { limitedTexts } from '../fields/loose.ts';
+import { isObject, type Read, wrong } from '../fields/readers.ts';
 
 const limits = { entries: 10_000, texts: 512 };
 
@@ -14,26 +15,25 @@ interface Bias {
 type BiasControls = Pick<GenerationControls, 'logitBias' | 'bannedTokens'>;
 
 /** `logit_bias` of this dialect: an array of pairs, or an object whose keys are numbers or texts. */
-export function decodeLogitBias(value: unknown): readonly Bias[] {
-  if (isAbsent(value)) return [];
+export const readLogitBias: Read<readonly Bias[]> = (value, path) => {
   const pairs = isObject(value) ? Object.entries(value).map(([key, entry]) => [targetOf(key), entry]) : value;
-  if (!Array.isArray(pairs)) throw refusal();
+  if (!Array.isArray(pairs)) throw refusal(path);
   return limited(
+    path,
     pairs.map((pair) => {
-      if (!Array.isArray(pair) || pair.length !== 2) throw refusal();
-      return bias(pair[0], pair[1]);
+      if (!Array.isArray(pair) || pair.length !== 2) throw refusal(path);
+      return bias(pair[0], pair[1], path);
     }),
   );
-}
+};
 
 /** Each is added at every token of the reply, and each text is a question to the tokenizer. */
-function limited(biases: readonly Bias[]): readonly Bias[] {
+function limited(path: string, biases: readonly Bias[]): readonly Bias[] {
   const texts = biases.flatMap(({ target }) => (typeof target === 'string' ? [target] : []));
   if (biases.length > limits.entries || texts.length > limits.texts) {
-    const expected = `at most ${limits.entries} pairs, ${limits.texts} of them with a text`;
-    throw new AppError('invalid-field', { field: 'logit_bias', expected });
+    throw wrong(path, `at most ${limits.entries} pairs, ${limits.texts} of them with a text`);
   }
-  limitedTexts('logit_bias', texts);
+  limitedTexts(path, texts);
   return biases;
 }
 
@@ -59,15 +59,12 @@ function targetOf(key: string): number | string {
   return /^\d{1,9}$/.test(key) ? Number(key) : key;
 }
 
-function bias(target: unknown, value: unknown): Bias {
+function bias(target: unknown, value: unknown, path: string): Bias {
   const named = typeof target === 'string' || (typeof target === 'number' && Number.isInteger(target));
-  if (!named || !(value === false || typeof value === 'number')) throw refusal();
+  if (!named || !(value === false || typeof value === 'number')) throw refusal(path);
   return { target, value };
 }
 
-function refusal(): AppError {
-  return new AppError('invalid-field', {
-    field: 'logit_bias',
-    expected: 'pairs of a token number or a text with a number or false',
-  });
+function refusal(path: string): AppError {
+  return wrong(path, 'pairs of a token number or a text with a number or false');
 }

@@ -7,25 +7,32 @@ import { type JsonObject, jsonObject } from '../../http/body.ts';
 import { type Call, type Endpoint, type Headers, json, type Reply } from '../../http/call.ts';
 import { commentFrame, sseHeaders } from '../../http/sse.ts';
 import { type DialectParts, droppedHeader, noticeHeaders, streamReply } from '../dialect.ts';
+import { readFields } from '../fields/table.ts';
 import { findMarks } from '../fill-marks.ts';
 import { generateAll } from '../generate-all.ts';
 import { type CallTicket, ticketFor } from '../ticket.ts';
-import { decodeLogitBias, resolveBias } from './bias.ts';
+import { resolveBias } from './bias.ts';
 import { type CompletionOptions, decodeOptions } from './decode.ts';
 import { stopEarly } from './early-stop.ts';
 import { encodeStream, finalBody, type ReplyView } from './encode.ts';
 import { errorBody, llamacppFamily } from './errors.ts';
-import { completionFidelity, infillFidelity } from './fidelity.ts';
+import { completionFidelity, gapFields, infillFidelity, optionFields, promptFields } from './fields.ts';
 import { infillPrompt } from './infill.ts';
 import { decodePrompts, promptText } from './prompts.ts';
 import { type CompletionRecord, recordOf } from './record.ts';
 
 type WrittenPrompt = Pick<GenerationRequest, 'prompt' | 'media'>;
 
-/** How an endpoint makes its prompts; the list tells whether the reply is one too. */
+interface Written {
+  readonly prompts: readonly WrittenPrompt[];
+  /** Several prompts in a list have their replies in one too. */
+  readonly list: boolean;
+}
+
+/** How an endpoint makes its prompts. */
 interface PromptSource {
   readonly fidelity: EndpointFidelity;
-  readonly prompts: (body: JsonObject, maxTokens: number) => Promise<readonly WrittenPrompt[]>;
+  readonly prompts: (body: JsonObject, maxTokens: number) => Promise<Written>;
 }
 
 /** The path must match whole: as an ending it would catch the completions of other families. */
@@ -33,13 +40,14 @@ export function completionEndpoints(parts: DialectParts): Endpoint[] {
   const post = { method: 'POST', access: 'guarded', queued: true, family: llamacppFamily } as const;
   const completion: PromptSource = {
     fidelity: completionFidelity,
-    prompts: (body) =>
-      Promise.all(
-        decodePrompts(body.prompt, parts.text.state()).map(async ({ pieces, media }) => ({
-          prompt: await promptText(pieces, parts.text),
-          media,
-        })),
-      ),
+    prompts: async (body) => {
+      const { prompt } = readFields(promptFields, body);
+      const written = decodePrompts(prompt, parts.text.state()).map(async ({ pieces, media }) => ({
+        prompt: await promptText(pieces, parts.text),
+        media,
+      }));
+      return { prompts: await Promise.all(written), list: Array.isArray(prompt) };
+    },
   };
   return [
     {
@@ -68,15 +76,19 @@ async function fillIn(call: Call, parts: DialectParts): Promise<Reply> {
   const { marks } = search;
   return complete(call, parts, {
     fidelity: infillFidelity,
-    prompts: async (body, maxTokens) => [{ prompt: await infillPrompt(body, maxTokens, { marks, text }), media: [] }],
+    prompts: async (body, maxTokens) => {
+      const prompt = await infillPrompt(readFields(gapFields, body), maxTokens, { marks, text });
+      return { prompts: [{ prompt, media: [] }], list: false };
+    },
   });
 }
 
 async function complete(call: Call, parts: DialectParts, source: PromptSource): Promise<Reply> {
   const body = parts.applyDefaults(await jsonObject(call.body, { empty: 'refuse', signal: call.signal }));
-  const options = decodeOptions(body, parts);
-  const bias = decodeLogitBias(body.logit_bias);
-  const prompts = await source.prompts(body, options.controls.maxTokens);
+  const fields = readFields(optionFields, body);
+  const options = decodeOptions(fields, body, parts);
+  const bias = fields.logit_bias;
+  const { prompts, list } = await source.prompts(body, options.controls.maxTokens);
   refuseEarlyStopOfMany(options, prompts.length * options.count);
   // What the request forbids or likes by text can be known only with the model's tokens.
   const controls =
@@ -92,11 +104,11 @@ async function complete(call: Call, parts: DialectParts, source: PromptSource): 
     ({ prompt }, index): ReplyView => ({ index, model, prompt, controls, output: options.output, now: parts.now }),
   );
   const run: Run = { requests, views, options, stop: new AbortController() };
-  const ticket = ticketFor(call, body);
+  const ticket = ticketFor(call, fields.genkey);
   const ownTicket = { ...ticket, signal: AbortSignal.any([ticket.signal, run.stop.signal]) };
   const headers = noticeHeaders(body, source.fidelity);
   if (options.output.stream) return answerStream(run, ownTicket, parts, headers);
-  return answerWhole(run, ownTicket, parts, { headers, list: Array.isArray(body.prompt) && requests.length > 1 });
+  return answerWhole(run, ownTicket, parts, { headers, list: list && requests.length > 1 });
 }
 
 interface Run {

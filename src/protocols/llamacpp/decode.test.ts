@@ -1,10 +1,16 @@
 import { expect, test } from 'vitest';
 import type { GenerationControls } from '../../core/request.ts';
 import { defaultSampling } from '../../core/sampling-fields.ts';
+import type { JsonObject } from '../../http/body.ts';
+import { optional } from '../fields/readers.ts';
+import { readFields } from '../fields/table.ts';
 import { dialectParts, readyState, scriptedText, seeing } from '../testing/doubles.ts';
-import { decodeOptions } from './decode.ts';
+import { decodeOptions as decode } from './decode.ts';
+import { optionFields } from './fields.ts';
 import { decodePrompts, promptText } from './prompts.ts';
-import { withSamplers } from './samplers.ts';
+import { readSamplers, withSamplers as withNamed } from './samplers.ts';
+
+const decodeOptions = (body: JsonObject) => decode(readFields(optionFields, body), body, dialectParts());
 
 test.each<[object, Partial<GenerationControls>]>([
   [{}, { maxTokens: 2048, stop: [], grammar: undefined, endTokens: 'stop', logprobs: undefined, overflow: 'refuse' }],
@@ -42,7 +48,7 @@ test.each<[object, Partial<GenerationControls>]>([
     },
   ],
 ])('%j is read as %j', (body, expected) => {
-  expect(decodeOptions(body as never, dialectParts()).controls).toMatchObject(expected);
+  expect(decodeOptions(body as never).controls).toMatchObject(expected);
 });
 
 test.each<[object, object]>([
@@ -66,7 +72,7 @@ test.each<[object, object]>([
     { dryMultiplier: 0.8, dryRange: -1 },
   ],
 ])('the samplers of %j are %j', (body, expected) => {
-  expect(decodeOptions(body as never, dialectParts()).controls.sampling).toMatchObject(expected);
+  expect(decodeOptions(body as never).controls.sampling).toMatchObject(expected);
 });
 
 const all = { ...defaultSampling, dryMultiplier: 0.8, xtcProbability: 0.5, minP: 0.1, nSigma: 1, adaptiveTarget: 0.4 };
@@ -85,7 +91,7 @@ test.each<[unknown, object]>([
   ],
   [[], { order: [], dryMultiplier: 0 }],
 ])('the list %j leaves only what it names', (samplers, expected) => {
-  expect(withSamplers(all, samplers)).toMatchObject(expected);
+  expect(withNamed(all, optional(readSamplers)(samplers, 'samplers'))).toMatchObject(expected);
 });
 
 test.each<[unknown, unknown]>([

@@ -1,14 +1,28 @@
-import { AppError } from '../../core/errors.ts';
 import { jsonObject } from '../../http/body.ts';
 import { type Call, type Endpoint, json, type Reply } from '../../http/call.ts';
-import { isAbsent } from '../controls/fields.ts';
+import { optional, orElse, type Read, wrong } from '../fields/readers.ts';
+import { readFields } from '../fields/table.ts';
 import { errorBody, llamacppFamily } from './errors.ts';
-import { optionalInteger } from './fields.ts';
+import { readTruncated } from './truncated.ts';
 
 export interface EmbeddingParts {
   /** One vector for each text, as the model gives it; absent while there is no embeddings model. */
   readonly embed?: (texts: readonly string[], signal: AbortSignal) => Promise<readonly (readonly number[])[]>;
 }
+
+const readTexts: Read<readonly string[]> = (value, path) => {
+  const texts = Array.isArray(value) ? value : [value];
+  if (texts.length > 0 && texts.every((text) => typeof text === 'string')) return texts;
+  throw wrong(path, 'a string or an array of strings');
+};
+
+const notYet = { handling: 'refused', note: 'no embeddings model can be loaded yet' } as const;
+
+export const embeddingFields = {
+  content: { ...notYet, read: optional(readTexts) },
+  input: { ...notYet, read: optional(readTexts) },
+  embd_normalize: { ...notYet, read: orElse(readTruncated, 2) },
+};
 
 export function embeddingEndpoints({ embed }: EmbeddingParts): Endpoint[] {
   const post = { method: 'POST', match: 'ending', access: 'guarded', family: llamacppFamily } as const;
@@ -34,13 +48,8 @@ function noEmbeddings(): Reply {
 /** A bare array, and each vector in an array of its own: that is where a vector for each token would stand. */
 async function answer(call: Call, embed: NonNullable<EmbeddingParts['embed']>): Promise<Reply> {
   const body = await jsonObject(call.body, { empty: 'refuse', signal: call.signal });
-  const field = isAbsent(body.content) ? 'input' : 'content';
-  const value = body[field];
-  const texts = Array.isArray(value) ? value : [value];
-  if (texts.length === 0 || !texts.every((text) => typeof text === 'string')) {
-    throw new AppError('invalid-field', { field, expected: 'a string or an array of strings' });
-  }
-  const norm = optionalInteger(body, 'embd_normalize') ?? 2;
+  const { content, input, embd_normalize: norm } = readFields(embeddingFields, body);
+  const texts = content ?? readTexts(input, 'input');
   const vectors = await embed(texts, call.signal);
   return json(vectors.map((vector, index) => ({ index, embedding: [normalised(vector, norm)] })));
 }

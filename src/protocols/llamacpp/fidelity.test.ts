@@ -4,7 +4,7 @@ import type { EndpointFidelity } from '../../core/fidelity.ts';
 import type { JsonObject } from '../../http/body.ts';
 import { dialectParts, finishEvent, scriptedChat, scriptedText, seeing, startEvent } from '../testing/doubles.ts';
 import { asking, type Proof, proveFidelity } from '../testing/fidelity-proof.ts';
-import { llamacppFidelity } from './fidelity.ts';
+import { llamacppFidelity } from './fields.ts';
 import { llamacppEndpoints } from './routes.ts';
 import { llamacppParts, plainControls } from './testing/world.ts';
 
@@ -68,6 +68,7 @@ const lazy = { grammar: gbnf, grammar_triggers: [{ type: 1, value: 'x' }] };
 
 /** What both ways of asking for a text share; the samplers prove themselves. */
 const options: Readonly<Record<string, Proof>> = {
+  genkey: { send: { genkey: 'K1' }, asks: { ticket: { genkey: 'K1' } } },
   n_predict: { send: { n_predict: 9 }, asks: request({ maxTokens: 9 }) },
   max_tokens: { send: { max_tokens: 9 }, asks: request({ maxTokens: 9 }) },
   max_completion_tokens: { send: { max_completion_tokens: 9 }, asks: request({ maxTokens: 9 }) },

@@ -1,26 +1,168 @@
 import { AppError } from '../../core/errors.ts';
-import type { JsonObject } from '../../http/body.ts';
-import { isAbsent } from '../controls/fields.ts';
+import type { EndpointFidelity } from '../../core/fidelity.ts';
+import { asControls, readGenkey, readStop } from '../controls/table.ts';
+import { looseFlag } from '../fields/loose.ts';
+import {
+  anyValue,
+  isAbsent,
+  optional,
+  optionalNumber,
+  orElse,
+  type Read,
+  reader,
+  readNumber,
+  readText,
+  wrong,
+} from '../fields/readers.ts';
+import { approximated, aside, each, type Fields, fidelityOf, honoured, ignored, refused } from '../fields/table.ts';
+import { readLogitBias } from './bias.ts';
+import { embeddingFields } from './embedding.ts';
+import { readExtraFiles } from './infill.ts';
+import { readSamplers } from './samplers.ts';
+import { detokenizeFields, tokenizeFields } from './tokens.ts';
+import { readTruncated } from './truncated.ts';
 
-/** Unlike the controls of the native family, this one takes a number only as a number; null means absent. */
-export function optionalNumber(body: JsonObject, field: string): number | undefined {
-  const value = body[field];
-  if (isAbsent(value)) return undefined;
-  if (typeof value !== 'number') throw new AppError('invalid-field', { field, expected: 'a number' });
-  return value;
-}
+const dialect = 'llama.cpp server';
 
-export function optionalInteger(body: JsonObject, field: string): number | undefined {
-  const value = optionalNumber(body, field);
-  return value === undefined ? undefined : Math.trunc(value);
-}
+const mostReplies = 32;
 
-export function requiredText(body: JsonObject, field: string): string {
-  const value = body[field];
-  if (typeof value !== 'string') throw new AppError('invalid-field', { field, expected: 'a string' });
-  return value;
-}
+const readReplies: Read<number> = (value, path) => {
+  const count = readTruncated(value, path);
+  if (count < 1 || count > mostReplies) throw wrong(path, `a number from 1 to ${mostReplies}`);
+  return count;
+};
 
-export function isTokenId(value: unknown): value is number {
-  return typeof value === 'number' && Number.isInteger(value) && value >= 0 && value < 2 ** 31;
-}
+/** A number here, and a switch in the native family. */
+const readAlternatives: Read<number> = (value, path) => {
+  if (typeof value === 'boolean') return value ? 10 : 0;
+  return readTruncated(value, path);
+};
+
+const refuseLora: Read<void> = (value) => {
+  if (isAbsent(value) || (Array.isArray(value) && value.length === 0)) return;
+  throw new AppError('unsupported', {
+    feature: 'lora in a request',
+    instead: 'adapters are chosen at the start of the server, with --lora FILE and --loramult FACTOR',
+  });
+};
+
+const readTexts = reader<readonly string[]>(
+  'an array of strings',
+  (value) => Array.isArray(value) && value.every((entry) => typeof entry === 'string'),
+);
+
+/** This dialect takes a number only as a number; the names of the native family beside it stay lenient. */
+const strict = { check: optionalNumber };
+const off = orElse(looseFlag, false);
+
+/** What both ways of asking for a text share. */
+export const optionFields = {
+  n_predict: approximated(
+    optional(readTruncated),
+    'less than 0 gives the server’s default length; 0 reads the prompt and writes nothing',
+  ),
+  ...each(
+    ['max_tokens', 'max_completion_tokens'],
+    approximated(optional(readTruncated), 'other names of n_predict, which wins'),
+  ),
+  ...each(['n_keep', 'n_discard'], ignored('a prompt that is too long is refused, or loses its beginning')),
+  n_indent: honoured(orElse(readTruncated, 0), 'refused where several replies are asked for'),
+  t_max_predict_ms: honoured(orElse(readNumber, 0), 'refused where several replies are asked for'),
+  t_max_prompt_ms: ignored(),
+  ...asControls({ temperature: '', top_k: '', top_p: '', min_p: '', typical_p: '' }, strict),
+  ...asControls({ typ_p: 'another name of typical_p' }, strict),
+  ...asControls(
+    {
+      top_n_sigma: '',
+      xtc_probability: '',
+      xtc_threshold: '',
+      dynatemp_range: '',
+      dynatemp_exponent: '',
+      repeat_penalty: '',
+      presence_penalty: '',
+      frequency_penalty: '',
+    },
+    strict,
+  ),
+  repeat_last_n: honoured(optional(readTruncated), '-1 is the whole context, 0 switches the penalties off'),
+  ...asControls({ dry_multiplier: '', dry_base: '', dry_allowed_length: '' }, strict),
+  ...asControls({ dry_sequence_breakers: '' }),
+  dry_penalty_last_n: honoured(optionalNumber, '-1 is the whole context, 0 switches DRY off'),
+  ...asControls({ mirostat: '', mirostat_tau: '', mirostat_eta: '', adaptive_target: '', adaptive_decay: '' }, strict),
+  seed: honoured(optional(readTruncated), '-1 draws one; texts differ from those of llama.cpp for the same seed'),
+  samplers: approximated(
+    optional(readSamplers),
+    'the named ones run in this order, but dry is always first, xtc last, min_p with top_p; unknown names do nothing',
+  ),
+  min_keep: ignored(),
+  ignore_eos: honoured(off),
+  logit_bias: honoured(orElse(readLogitBias, []), 'pairs or an object; tokens by number or text, false forbids'),
+  ...asControls({ grammar: 'only one of the two' }),
+  json_schema: honoured(anyValue, 'only one of the two'),
+  grammar_lazy: honoured(off),
+  grammar_triggers: approximated(
+    anyValue,
+    'at most 64; patterns without look-around and back-references; a token without its number is looked for as text',
+  ),
+  preserved_tokens: ignored(),
+  stop: honoured(optional(readStop)),
+  stream: honoured(off),
+  n_probs: approximated(
+    optional(readAlternatives),
+    'always after sampling, and never less likely than one in ten thousand',
+  ),
+  logprobs: approximated(optional(readAlternatives), 'another name of n_probs'),
+  post_sampling_probs: honoured(off, 'changes the names; the values are such in any case'),
+  return_tokens: honoured(off),
+  response_fields: honoured(orElse(readTexts, []), 'of the last object, each under its full path'),
+  timings_per_token: approximated(off, 'measured outside of the engine until the last object'),
+  return_progress: approximated(off, 'tells the beginning and the end of the prompt'),
+  ...each(['verbose', 'sse_ping_interval', 'id_slot', 'n_cache_reuse', 'backend_sampling'], ignored()),
+  n_cmpl: honoured(
+    optional(readReplies),
+    'beside each other where there is room; with a seed each has its own, counted up from it',
+  ),
+  n: honoured(optional(readReplies), 'another name of n_cmpl'),
+  ...asControls({ cache_prompt: 'with false the whole prompt is computed again' }),
+  genkey: honoured(readGenkey, 'the key by which the native API can look at it and stop it'),
+  lora: refused('adapters are given at the start of the server', refuseLora),
+  model: ignored(),
+};
+
+export type OptionFields = Fields<typeof optionFields>;
+
+export const promptFields = {
+  prompt: approximated(
+    anyValue,
+    'texts are honoured; token numbers are turned into their text, which the model reads anew',
+  ),
+  multimodal_data: aside(
+    'honoured',
+    'inside of prompt, beside a prompt_string with <__media__> once for each; refused without --mmproj',
+  ),
+};
+
+export const gapFields = {
+  ...each(['input_prefix', 'input_suffix'], honoured(readText, 'cut to the part around the gap')),
+  input_extra: honoured(orElse(readExtraFiles, [])),
+  prompt: honoured(orElse(readText, ''), 'a text'),
+};
+
+/** Read as the body of a chat completion. */
+const templateFields = {
+  messages: aside('honoured'),
+  tools: aside('honoured', 'where the template is trusted with them'),
+  chat_template_kwargs: aside('honoured', 'where the model’s template is used'),
+};
+
+export const completionFidelity = fidelityOf(dialect, 'POST /completion', { ...promptFields, ...optionFields });
+export const infillFidelity = fidelityOf(dialect, 'POST /infill', { ...gapFields, ...optionFields });
+
+export const llamacppFidelity: readonly EndpointFidelity[] = [
+  completionFidelity,
+  infillFidelity,
+  fidelityOf(dialect, 'POST /tokenize', tokenizeFields),
+  fidelityOf(dialect, 'POST /detokenize', detokenizeFields),
+  fidelityOf(dialect, 'POST /apply-template', templateFields),
+  fidelityOf(dialect, 'POST /embedding', embeddingFields),
+];

@@ -1,6 +1,14 @@
 import { expect, test } from 'vitest';
 import { AppError } from '../../core/errors.ts';
-import { decodeGrammar } from './grammar.ts';
+import type { Grammar } from '../../core/request.ts';
+import type { JsonObject } from '../../http/body.ts';
+import { readFields } from '../fields/table.ts';
+import type { SchemaToGrammar } from '../output-schema.ts';
+import { optionFields } from './fields.ts';
+import { decodeGrammar as decode } from './grammar.ts';
+
+const decodeGrammar = (body: JsonObject, given: Grammar | undefined, convert: SchemaToGrammar) =>
+  decode(readFields(optionFields, body), given, convert);
 
 const given = { gbnf: 'root ::= "a"', retainState: false };
 const convert = (schema: unknown) => `root ::= ${Object.keys(schema as object).join(' ')}`;

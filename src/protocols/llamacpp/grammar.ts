@@ -1,27 +1,23 @@
-import { AppError } from '../../core/errors.ts';
 import type { Grammar } from '../../core/request.ts';
-import type { JsonObject } from '../../http/body.ts';
-import { isAbsent, isObject, readFlag } from '../controls/fields.ts';
-import { grammarOf } from '../output-schema.ts';
+import { isAbsent, isObject, wrong } from '../fields/readers.ts';
+import { grammarOf, type SchemaToGrammar } from '../output-schema.ts';
+import type { OptionFields } from './fields.ts';
 import { decodeTriggers } from './triggers.ts';
 
 /** `given` is what `grammar` said; `json_schema` is the other way to say it, and both together contradict each other. */
 export function decodeGrammar(
-  body: JsonObject,
+  fields: Pick<OptionFields, 'json_schema' | 'grammar_lazy' | 'grammar_triggers'>,
   given: Grammar | undefined,
-  schemaToGrammar: (schema: unknown) => string,
+  schemaToGrammar: SchemaToGrammar,
 ): Grammar | undefined {
-  const grammar = isAbsent(body.json_schema) ? given : fromSchema(body.json_schema, given, schemaToGrammar);
-  if (!grammar || !readFlag(body, 'grammar_lazy', false)) return grammar;
-  return { ...grammar, triggers: decodeTriggers(body.grammar_triggers) };
+  const schema = fields.json_schema;
+  const grammar = isAbsent(schema) ? given : fromSchema(schema, given, schemaToGrammar);
+  if (!grammar || !fields.grammar_lazy) return grammar;
+  return { ...grammar, triggers: decodeTriggers(fields.grammar_triggers) };
 }
 
-function fromSchema(
-  schema: unknown,
-  given: Grammar | undefined,
-  schemaToGrammar: (schema: unknown) => string,
-): Grammar {
-  if (given) throw new AppError('invalid-field', { field: 'json_schema', expected: 'absent where there is a grammar' });
-  if (!isObject(schema)) throw new AppError('invalid-field', { field: 'json_schema', expected: 'a JSON schema' });
+function fromSchema(schema: unknown, given: Grammar | undefined, schemaToGrammar: SchemaToGrammar): Grammar {
+  if (given) throw wrong('json_schema', 'absent where there is a grammar');
+  if (!isObject(schema)) throw wrong('json_schema', 'a JSON schema');
   return { gbnf: grammarOf(schema, 'json_schema', schemaToGrammar), retainState: false };
 }

@@ -1,9 +1,8 @@
-import { AppError } from '../../core/errors.ts';
 import type { FillMarks, TextService } from '../../core/text-service.ts';
-import type { JsonObject } from '../../http/body.ts';
-import { isAbsent, isObject, readText } from '../controls/fields.ts';
+import { isAbsent, isObject, type Read, wrong } from '../fields/readers.ts';
+import type { Fields } from '../fields/table.ts';
 import { gapPrompt } from '../fill-marks.ts';
-import { requiredText } from './fields.ts';
+import type { gapFields } from './fields.ts';
 
 interface ExtraFile {
   readonly name: string;
@@ -18,14 +17,11 @@ const separatorWithoutMark = '\n\n--- snippet ---\n\n';
 
 /** The prompt for the gap between `input_prefix` and `input_suffix`; `prompt` is what already stands in the gap. */
 export async function infillPrompt(
-  body: JsonObject,
+  fields: Fields<typeof gapFields>,
   maxTokens: number,
   { marks, text }: { readonly marks: FillMarks; readonly text: TextService },
 ): Promise<string> {
-  const prefix = requiredText(body, 'input_prefix');
-  const suffix = requiredText(body, 'input_suffix');
-  const beginning = readText(body, 'prompt');
-  const files = extraFiles(body.input_extra);
+  const { input_prefix: prefix, input_suffix: suffix, prompt: beginning, input_extra: files } = fields;
   const context = text.contextSize();
   const window = Math.min(widestWindow, Math.floor(context / 2));
   // A reply of the default length would leave no room for other files; no token is shorter than a byte.
@@ -47,15 +43,15 @@ function extraText(files: readonly ExtraFile[], { file }: FillMarks): string {
     .join('');
 }
 
-function extraFiles(value: unknown): readonly ExtraFile[] {
-  if (isAbsent(value)) return [];
+export const readExtraFiles: Read<readonly ExtraFile[]> = (value, path) => {
+  const refusal = () => wrong(path, 'an array of {"filename", "text"}');
   if (!Array.isArray(value)) throw refusal();
   return value.map((entry) => {
     if (!isObject(entry) || typeof entry.text !== 'string') throw refusal();
     if (!isAbsent(entry.filename) && typeof entry.filename !== 'string') throw refusal();
     return { name: entry.filename ?? 'tmp', text: entry.text };
   });
-}
+};
 
 async function lastTokens(words: string, count: number, text: TextService): Promise<string> {
   return cut(words, count, text, (tokens) => tokens.slice(Math.max(0, tokens.length - count)));
@@ -75,8 +71,4 @@ async function cut(
   if (Buffer.byteLength(words) <= count) return words;
   const tokens = await text.tokenize(words, { addSpecial: false });
   return tokens.length <= count ? words : text.detokenize(keep(tokens), { renderSpecial: true });
-}
-
-function refusal(): AppError {
-  return new AppError('invalid-field', { field: 'input_extra', expected: 'an array of {"filename", "text"}' });
 }

@@ -1,10 +1,8 @@
 import { mediumPlaceholder } from '../../chat/messages.ts';
-import { AppError } from '../../core/errors.ts';
 import type { Medium } from '../../core/request.ts';
 import type { TextService, TextState } from '../../core/text-service.ts';
-import { isAbsent, isObject } from '../controls/fields.ts';
+import { isAbsent, isObject, isTokenId, type Read, wrong } from '../fields/readers.ts';
 import { Attachments } from '../media.ts';
-import { isTokenId } from './fields.ts';
 
 /** One prompt as it was sent: texts and token numbers in their order. */
 export type PromptPieces = readonly (string | number)[];
@@ -25,16 +23,16 @@ export const mediaMarker = '<__media__>';
 export function decodePrompts(value: unknown, state: TextState): readonly SentPrompt[] {
   const one = (entry: unknown): SentPrompt => onePrompt(entry, state);
   if (!Array.isArray(value)) return [one(value)];
-  if (value.length === 0) throw refusal('something: the list is empty');
+  if (value.length === 0) throw wrong('prompt', 'something: the list is empty');
   return value.some((entry) => typeof entry === 'number') ? [one(value)] : value.map(one);
 }
 
 /** Pieces of a text that may hold token numbers between its words. */
-export function readPieces(value: unknown, field: string): PromptPieces {
+export const readPieces: Read<PromptPieces> = (value, path) => {
   if (typeof value === 'string') return [value];
   if (Array.isArray(value) && value.every((entry) => typeof entry === 'string' || isTokenId(entry))) return value;
-  throw new AppError('invalid-field', { field, expected: 'a text, or an array of texts and token numbers' });
-}
+  throw wrong(path, 'a text, or an array of texts and token numbers');
+};
 
 /** The engine reads text and puts the first token there itself, so that a first token in the list is left out. */
 export async function promptText(pieces: PromptPieces, text: TextService): Promise<string> {
@@ -59,7 +57,7 @@ function decodeMedia(value: unknown, state: TextState): readonly Medium[] {
   const field = 'multimodal_data';
   if (isAbsent(value)) return [];
   if (!Array.isArray(value) || !value.every((entry) => typeof entry === 'string')) {
-    throw new AppError('invalid-field', { field, expected: 'an array of base64 strings' });
+    throw wrong(field, 'an array of base64 strings');
   }
   const attachments = new Attachments(state, { addresses: false });
   for (const [index, data] of value.entries()) attachments.add({ kind: undefined, data, field: `${field}[${index}]` });
@@ -73,10 +71,8 @@ function withPlaces(pieces: PromptPieces, media: readonly Medium[]): PromptPiece
     typeof piece === 'number' ? piece : piece.replaceAll(mediaMarker, () => mediumPlaceholder(media, next++).trim()),
   );
   if (next === media.length) return placed;
-  throw new AppError('invalid-field', {
-    field: 'prompt_string',
-    expected: `a text with the mark ${mediaMarker} once for each of the ${media.length} media, and it has ${next}`,
-  });
+  const expected = `a text with the mark ${mediaMarker} once for each of the ${media.length} media, and it has ${next}`;
+  throw wrong('prompt_string', expected);
 }
 
 /** Neighbouring token numbers belong together: a character may be spread over several of them. */
@@ -89,8 +85,4 @@ function runs(pieces: PromptPieces): readonly (string | readonly number[])[] {
     else found.push([piece]);
   }
   return found;
-}
-
-function refusal(expected: string): AppError {
-  return new AppError('invalid-field', { field: 'prompt', expected });
 }

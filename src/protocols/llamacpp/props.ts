@@ -1,5 +1,6 @@
 import { basename } from 'node:path';
 import type { TextState } from '../../core/text-service.ts';
+import { readControls } from '../controls/decode.ts';
 import { type DialectParts, dialectControls } from '../dialect.ts';
 import { mediaMarker } from './prompts.ts';
 import { settingsBody } from './settings.ts';
@@ -23,7 +24,7 @@ export function propsBody(parts: PropsParts): object {
   const contextSize = parts.text.contextSize();
   return {
     default_generation_settings: {
-      params: settingsBody(dialectControls(parts.applyDefaults({}), parts)),
+      params: settingsBody(dialectControls(readControls(parts.applyDefaults({})), parts)),
       n_ctx: contextSize,
     },
     total_slots: parts.slots.count,

@@ -1,7 +1,11 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { defaultSampling } from '../../core/sampling-fields.ts';
-import { samplerNames, withSamplers } from './samplers.ts';
+import { defaultSampling, type Sampling } from '../../core/sampling-fields.ts';
+import { optional } from '../fields/readers.ts';
+import { readSamplers, samplerNames, withSamplers as withNamed } from './samplers.ts';
+
+const withSamplers = (sampling: Sampling, value: unknown) =>
+  withNamed(sampling, optional(readSamplers)(value, 'samplers'));
 
 const lively = { ...defaultSampling, dryMultiplier: 1, nSigma: 2, minP: 0.1, xtcProbability: 0.5, adaptiveTarget: 0.4 };
 

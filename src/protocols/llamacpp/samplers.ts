@@ -1,6 +1,5 @@
-import { AppError } from '../../core/errors.ts';
 import type { SamplerStage, Sampling } from '../../core/sampling-fields.ts';
-import { isAbsent } from '../controls/fields.ts';
+import { type Read, wrong } from '../fields/readers.ts';
 
 interface SamplerName {
   readonly letter: string;
@@ -31,9 +30,8 @@ const known: readonly SamplerName[] = [
 ];
 
 /** The samplers that a request names, in its order and no others; a name that nobody knows is passed over. */
-export function withSamplers(sampling: Sampling, value: unknown): Sampling {
-  if (isAbsent(value)) return sampling;
-  const named = namedSamplers(value);
+export function withSamplers(sampling: Sampling, named: readonly SamplerName[] | undefined): Sampling {
+  if (named === undefined) return sampling;
   const off = known.filter((sampler) => !named.includes(sampler)).map((sampler) => sampler.off);
   const order = [...new Set(named.flatMap(({ stage }) => stage ?? []))];
   return Object.assign({ ...sampling }, ...off, { order });
@@ -53,10 +51,10 @@ const stageNames: Partial<Record<SamplerStage, readonly string[]>> = {
   temperature: ['temperature', 'top_n_sigma'],
 };
 
-function namedSamplers(value: unknown): readonly SamplerName[] {
+export const readSamplers: Read<readonly SamplerName[]> = (value, path) => {
   if (typeof value === 'string') return [...value].flatMap((one) => known.find(({ letter }) => letter === one) ?? []);
   if (Array.isArray(value) && value.every((entry) => typeof entry === 'string')) {
     return value.flatMap((one) => known.find(({ names }) => names.includes(one)) ?? []);
   }
-  throw new AppError('invalid-field', { field: 'samplers', expected: 'an array of names, or a text of letters' });
-}
+  throw wrong(path, 'an array of names, or a text of letters');
+};

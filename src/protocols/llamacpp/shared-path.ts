@@ -1,7 +1,7 @@
 import { asAppError } from '../../core/errors.ts';
 import { jsonObject } from '../../http/body.ts';
 import type { Call, Endpoint } from '../../http/call.ts';
-import { isAbsent } from '../controls/fields.ts';
+import { isAbsent } from '../fields/readers.ts';
 
 /** Fields that only clients of this dialect send, and those that only the others do. */
 const own = ['n_predict', 'cache_prompt', 'id_slot', 'n_probs', 'return_tokens'];

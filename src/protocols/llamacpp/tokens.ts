@@ -1,14 +1,14 @@
 import type { ChatRequest } from '../../chat/request.ts';
 import type { ChatService } from '../../chat/service.ts';
-import { AppError } from '../../core/errors.ts';
 import { refuseWithoutModel } from '../../core/model-error.ts';
 import type { TokenizeOptions } from '../../core/text-engine.ts';
 import type { TextService } from '../../core/text-service.ts';
 import { type JsonObject, jsonObject } from '../../http/body.ts';
 import { type Call, type Endpoint, json, type Reply } from '../../http/call.ts';
-import { isAbsent, readFlag } from '../controls/fields.ts';
+import { looseFlag } from '../fields/loose.ts';
+import { isTokenId, orElse, reader } from '../fields/readers.ts';
+import { honoured, readFields } from '../fields/table.ts';
 import { llamacppFamily } from './errors.ts';
-import { isTokenId } from './fields.ts';
 import { type PromptPieces, readPieces } from './prompts.ts';
 
 export interface TokenParts {
@@ -18,6 +18,20 @@ export interface TokenParts {
   /** Reads the body of a chat completion. */
   readonly readChat: (body: JsonObject) => ChatRequest | Promise<ChatRequest>;
 }
+
+export const tokenizeFields = {
+  content: honoured(orElse(readPieces, [])),
+  add_special: honoured(orElse(looseFlag, false)),
+  parse_special: honoured(orElse(looseFlag, true)),
+  with_pieces: honoured(orElse(looseFlag, false), 'a token that is a part of a character comes as its bytes'),
+};
+
+const readTokens = reader<readonly number[]>(
+  'an array of token numbers',
+  (value) => Array.isArray(value) && value.every(isTokenId),
+);
+
+export const detokenizeFields = { tokens: honoured(orElse(readTokens, [])) };
 
 /** None of these waits in the queue. */
 export function tokenEndpoints(parts: TokenParts): Endpoint[] {
@@ -46,14 +60,12 @@ export function tokenEndpoints(parts: TokenParts): Endpoint[] {
 
 async function tokenize(call: Call, text: TextService): Promise<Reply> {
   const body = await jsonObject(call.body, { empty: 'object', signal: call.signal });
-  const pieces = isAbsent(body.content) ? [] : readPieces(body.content, 'content');
-  const addSpecial = readFlag(body, 'add_special', false);
-  const withPieces = readFlag(body, 'with_pieces', false);
-  const parseSpecial = readFlag(body, 'parse_special', true);
-  const tokens = await tokensOf(pieces, { addSpecial, parseSpecial }, text);
+  const fields = readFields(tokenizeFields, body);
+  const options = { addSpecial: fields.add_special, parseSpecial: fields.parse_special };
+  const tokens = await tokensOf(fields.content, options, text);
   // Only now, because the tokenizer waits for a model that is being loaded.
   refuseWithoutModel(text.state());
-  return json({ tokens: withPieces ? await withText(tokens, text) : tokens });
+  return json({ tokens: fields.with_pieces ? await withText(tokens, text) : tokens });
 }
 
 /** Only the first text of a list is one that begins, and numbers stay as they are. */
@@ -81,10 +93,7 @@ async function withText(tokens: readonly number[], text: TextService): Promise<r
 
 async function detokenize(call: Call, text: TextService): Promise<Reply> {
   const body = await jsonObject(call.body, { empty: 'object', signal: call.signal });
-  const tokens = isAbsent(body.tokens) ? [] : body.tokens;
-  if (!Array.isArray(tokens) || !tokens.every(isTokenId)) {
-    throw new AppError('invalid-field', { field: 'tokens', expected: 'an array of token numbers' });
-  }
+  const { tokens } = readFields(detokenizeFields, body);
   const content = await text.detokenize(tokens, { renderSpecial: true });
   // Only now, because the tokenizer waits for a model that is being loaded.
   refuseWithoutModel(text.state());

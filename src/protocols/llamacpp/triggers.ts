@@ -1,9 +1,9 @@
-import { AppError } from '../../core/errors.ts';
+import type { AppError } from '../../core/errors.ts';
 import type { GrammarTrigger } from '../../core/request.ts';
 import type { JsonObject } from '../../http/body.ts';
 import { PatternError } from '../../patterns/parse.ts';
 import { compilePattern } from '../../patterns/program.ts';
-import { isObject } from '../controls/fields.ts';
+import { isObject, wrong } from '../fields/readers.ts';
 
 const types = { token: 0, word: 1, pattern: 2, wholePattern: 3 };
 const limits = { count: 64, characters: 10_000, word: 900 };
@@ -54,5 +54,5 @@ function checked(pattern: string, spoken: string): string {
 }
 
 function refusal(expected: string): AppError {
-  return new AppError('invalid-field', { field: 'grammar_triggers', expected });
+  return wrong('grammar_triggers', expected);
 }

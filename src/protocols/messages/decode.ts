@@ -3,7 +3,7 @@ import { AppError } from '../../core/errors.ts';
 import type { GenerationControls } from '../../core/request.ts';
 import type { Sliced } from '../../core/slices.ts';
 import type { JsonObject } from '../../http/body.ts';
-import { limitTokens } from '../controls/decode.ts';
+import { limitTokens, readControls } from '../controls/decode.ts';
 import { isAbsent, limitedTexts, readText } from '../controls/fields.ts';
 import { chatParts, type DialectParts, dialectControls } from '../dialect.ts';
 import { Attachments } from '../media.ts';
@@ -68,7 +68,7 @@ function refuseStored(body: JsonObject): void {
 /** `temperature`, `top_p` and `top_k` have their native names; here they are only held to their types. */
 function decodeOwnControls(body: JsonObject, maxTokens: number | undefined, parts: DialectParts): GenerationControls {
   for (const field of ['temperature', 'top_p', 'top_k']) optional(body[field], field, readFinite);
-  const native = dialectControls(body, parts);
+  const native = dialectControls(readControls(body), parts);
   const stop = optional(body.stop_sequences, 'stop_sequences', readList)?.map((entry, index) =>
     readString(entry, `stop_sequences[${index}]`),
   );

@@ -8,6 +8,7 @@ import { type Call, type Endpoint, type Headers, json, type Reply } from '../../
 import { standingComment } from '../../http/notices.ts';
 import { sseHeaders } from '../../http/sse.ts';
 import { readFlag } from '../controls/fields.ts';
+import { readGenkey } from '../controls/table.ts';
 import { type DialectParts, droppedHeader, noticeHeaders, streamReply, withIgnored } from '../dialect.ts';
 import { uncountedHeaders, withMedia } from '../media.ts';
 import { ticketFor } from '../ticket.ts';
@@ -64,7 +65,7 @@ async function answer(call: Call, parts: MessagesParts): Promise<Reply> {
   const unheeded = await unheededThinking(body, request, parts.chat);
   const told = withIgnored(replyHeaders(body, createFidelity, passed, parts), unheeded);
   const headers = { ...told, ...loosenedHeader(request) };
-  const ticket = ticketFor(call, body);
+  const ticket = ticketFor(call, readGenkey(body.genkey, 'genkey'));
   const reply = parts.chat.reply(request, ticket);
   const events = warmUp ? withoutReply(reply) : reply;
   if (!stream) return whole(events, facts, headers);

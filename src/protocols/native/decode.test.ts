@@ -4,9 +4,12 @@ import { AppError } from '../../core/errors.ts';
 import type { GenerationRequest } from '../../core/request.ts';
 import { defaultSamplerOrder, type Sampling } from '../../core/sampling-fields.ts';
 import { schemaToGrammar } from '../../grammar/convert.ts';
-import { decodeGenkey } from '../controls/decode.ts';
+import type { JsonObject } from '../../http/body.ts';
+import { readGenkey } from '../controls/table.ts';
+import { readFields } from '../fields/table.ts';
 import { readyState, seeing } from '../testing/doubles.ts';
-import { type DecodeParts, decode } from './decode.ts';
+import { type DecodeParts, decode as decodeFields } from './decode.ts';
+import { generateFields } from './fields.ts';
 
 const parts: DecodeParts = {
   defaultMaxTokens: 2048,
@@ -18,6 +21,8 @@ const parts: DecodeParts = {
   schemaToGrammar: (schema) => `root ::= ${JSON.stringify(schema)}`,
   state: readyState(),
 };
+
+const decode = (body: JsonObject, server: DecodeParts) => decodeFields(readFields(generateFields, body), server);
 
 test('an empty body is a complete request with the documented defaults', () => {
   expect(decode({}, parts)).toEqual<GenerationRequest>({ ...defaultControls, prompt: '', memory: '' });
@@ -224,8 +229,8 @@ test('placeholders are replaced unless the request says otherwise, and stops tha
 });
 
 test('a key may be a number; nothing else but text is one', () => {
-  expect([decodeGenkey({ genkey: 7 }), decodeGenkey({ genkey: null }), decodeGenkey({})]).toEqual(['7', '', '']);
-  expect(() => decodeGenkey({ genkey: {} })).toThrow('genkey must be a string.');
+  expect([7, null, undefined].map((key) => readGenkey(key, 'genkey'))).toEqual(['7', '', '']);
+  expect(() => readGenkey({}, 'genkey')).toThrow('genkey must be a string.');
 });
 
 describe('pictures and sounds', () => {

@@ -1,9 +1,9 @@
 import type { GenerationRequest } from '../../core/request.ts';
 import type { TextState } from '../../core/text-service.ts';
-import type { JsonObject } from '../../http/body.ts';
 import { type ControlParts, decodeControls } from '../controls/decode.ts';
-import { readFlag, readInteger, readText } from '../controls/fields.ts';
+import type { Fields } from '../fields/table.ts';
 import { nativeMedia } from '../media.ts';
+import type { generateFields } from './fields.ts';
 
 export interface PromptTexts {
   readonly prompt: string;
@@ -18,25 +18,26 @@ export interface DecodeParts extends ControlParts {
   readonly state: TextState;
 }
 
-export function decode(body: JsonObject, parts: DecodeParts): GenerationRequest {
-  const controls = decodeControls(body, parts);
-  const media = nativeMedia(body, parts.state);
-  const texts = { prompt: readText(body, 'prompt'), memory: readText(body, 'memory'), stop: controls.stop };
-  const maxTokens = writesNothing(body) ? 0 : controls.maxTokens;
-  return { ...controls, maxTokens, media, ...withPlaceholders(body, texts, parts.replacePlaceholders) };
+type GenerateFields = Fields<typeof generateFields>;
+
+export function decode(fields: GenerateFields, parts: DecodeParts): GenerationRequest {
+  const controls = decodeControls(fields, parts);
+  const media = nativeMedia(fields, parts.state);
+  const maxTokens = writesNothing(fields) ? 0 : controls.maxTokens;
+  return { ...controls, maxTokens, media, ...withPlaceholders(fields, controls.stop, parts.replacePlaceholders) };
 }
 
 /** Only a length that is left out, or is no number, means the default of the server. */
-function writesNothing({ max_length: length }: JsonObject): boolean {
-  return readInteger(length, 1) <= 0;
+function writesNothing({ max_length: length }: GenerateFields): boolean {
+  return length !== undefined && length <= 0;
 }
 
 function withPlaceholders(
-  body: JsonObject,
-  texts: PromptTexts,
+  { prompt, memory, replace_instruct_placeholders: replaces }: GenerateFields,
+  stop: readonly string[],
   replacePlaceholders: DecodeParts['replacePlaceholders'],
 ): PromptTexts {
-  if (!readFlag(body, 'replace_instruct_placeholders', true)) return texts;
-  const replaced = replacePlaceholders(texts);
+  if (!replaces) return { prompt, memory, stop };
+  const replaced = replacePlaceholders({ prompt, memory, stop });
   return { ...replaced, stop: replaced.stop.filter((text) => text !== '') };
 }

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { samplingFields } from '../../core/sampling-fields.ts';
 import { controlParts, finishEvent, scriptedText, seeing, startEvent } from '../testing/doubles.ts';
 import { asking, type Proof, proveFidelity } from '../testing/fidelity-proof.ts';
-import { nativeFidelity } from './fidelity.ts';
+import { nativeFidelity } from './fields.ts';
 import { generateEndpoints } from './generate.ts';
 
 function world() {
@@ -69,6 +69,7 @@ const proofs: Readonly<Record<string, Proof>> = {
     send: { negative_prompt: 'bad' },
     asks: request({ guidance: { negativePrompt: 'bad', scale: 2 } }),
   },
+  cache_prompt: { send: { cache_prompt: false }, asks: request({ freshPrompt: true }) },
   guidance_scale: {
     beside: { negative_prompt: 'bad' },
     send: { guidance_scale: 2 },

@@ -10,10 +10,12 @@ import { commentFrame, sseHeaders } from '../../http/sse.ts';
 import type { StartTimer } from '../../http/timers.ts';
 import { type ControlParts, idleFields } from '../controls/decode.ts';
 import { droppedHeader, ignoredHeader, streamReply } from '../dialect.ts';
+import { readFields } from '../fields/table.ts';
 import { type CallTicket, ticketFor } from '../ticket.ts';
 import { type DecodeParts, decode } from './decode.ts';
 import { encodeEmptyReply, encodeFailure, encodeReply, encodeStream } from './encode.ts';
 import { nativeFamily } from './errors.ts';
+import { generateFields } from './fields.ts';
 
 export interface GenerateParts {
   readonly service: TextService;
@@ -100,8 +102,9 @@ function prepare(
   call: Call,
   { service, controlParts, replacePlaceholders }: GenerateParts,
 ): { readonly request: GenerationRequest; readonly ticket: CallTicket } {
-  const request = decode(body, { ...controlParts(), replacePlaceholders, state: service.state() });
-  return { request, ticket: ticketFor(call, body) };
+  const fields = readFields(generateFields, body);
+  const request = decode(fields, { ...controlParts(), replacePlaceholders, state: service.state() });
+  return { request, ticket: ticketFor(call, fields.genkey) };
 }
 
 function modelMissing(): AppError {

@@ -1,7 +1,9 @@
 import type { TextService } from '../../core/text-service.ts';
 import { type JsonObject, jsonObject } from '../../http/body.ts';
 import { type Call, type Endpoint, json, type Reply } from '../../http/call.ts';
-import { isAbsent, readFlag, readText } from '../controls/fields.ts';
+import { looseFlag } from '../fields/loose.ts';
+import { isAbsent, isTokenId, orElse, readText } from '../fields/readers.ts';
+import { honoured, readFields } from '../fields/table.ts';
 import { nativeFamily } from './errors.ts';
 
 export interface TokenParts {
@@ -11,6 +13,17 @@ export interface TokenParts {
 }
 
 const mostIds = 65_535;
+
+const countFields = {
+  prompt: honoured(orElse(readText, '')),
+  special: honoured(orElse(looseFlag, true)),
+  messages: honoured((value) => (Array.isArray(value) ? (value as readonly unknown[]) : undefined)),
+};
+
+const joinFields = {
+  ids: honoured(tokenIds),
+  special: honoured(orElse(looseFlag, true)),
+};
 
 export function tokenEndpoints(parts: TokenParts): Endpoint[] {
   const helper = { method: 'POST', match: 'ending', access: 'guarded', queued: false, family: nativeFamily } as const;
@@ -34,14 +47,10 @@ export function tokenEndpoints(parts: TokenParts): Endpoint[] {
 }
 
 async function countTokens(call: Call, { service, renderChat }: TokenParts): Promise<Reply> {
-  const input = await readInput(call, (body) => ({
-    prompt: readText(body, 'prompt'),
-    addSpecial: readFlag(body, 'special', true),
-    messages: Array.isArray(body.messages) ? body.messages : undefined,
-  }));
+  const input = await readInput(call, (body) => readFields(countFields, body));
   const refused = json({ value: -1 }, 400);
   if (!input) return refused;
-  const { addSpecial, messages } = input;
+  const { special: addSpecial, messages } = input;
   const chat = input.prompt === '' && messages !== undefined;
   if (chat && !renderChat) return refused;
   const prompt = chat && renderChat ? await renderChat(messages) : input.prompt;
@@ -50,12 +59,9 @@ async function countTokens(call: Call, { service, renderChat }: TokenParts): Pro
 }
 
 async function joinTokens(call: Call, service: TextService): Promise<Reply> {
-  const input = await readInput(call, (body) => ({
-    ids: tokenIds(body.ids),
-    renderSpecial: readFlag(body, 'special', true),
-  }));
+  const input = await readInput(call, (body) => readFields(joinFields, body));
   if (!input?.ids) return json({ result: '', success: false }, 400);
-  const result = await service.detokenize(input.ids, { renderSpecial: input.renderSpecial });
+  const result = await service.detokenize(input.ids, { renderSpecial: input.special });
   return json({ result, success: true });
 }
 
@@ -84,8 +90,4 @@ function tokenIds(value: unknown): readonly number[] | undefined {
   if (isAbsent(value)) return [];
   const fits = Array.isArray(value) && value.length <= mostIds && value.every(isTokenId);
   return fits ? value : undefined;
-}
-
-function isTokenId(value: unknown): boolean {
-  return typeof value === 'number' && Number.isInteger(value) && value >= 0 && value < 2 ** 31;
 }

@@ -5,6 +5,7 @@ import type { GenerationControls, GenerationRequest } from '../../core/request.t
 import type { Sliced } from '../../core/slices.ts';
 import type { FillMarks } from '../../core/text-service.ts';
 import type { JsonObject } from '../../http/body.ts';
+import { readControls } from '../controls/decode.ts';
 import { isAbsent, isObject, readFlag, readText } from '../controls/fields.ts';
 import { chatParts, type DialectParts, dialectControls } from '../dialect.ts';
 import { gapPrompt } from '../fill-marks.ts';
@@ -135,7 +136,7 @@ function decodeShared(
   { body, settings }: Fields,
   parts: DialectParts,
 ): { readonly controls: GenerationControls; readonly thinking: Thinking } {
-  const base = dialectControls(settings, parts);
+  const base = dialectControls(readControls(settings), parts);
   const controls: GenerationControls = {
     ...optionControls(settings, base, parts.controlParts()),
     overflow: decodeOverflow(body, base.overflow),

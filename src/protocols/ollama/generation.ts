@@ -10,6 +10,7 @@ import { type Call, type Endpoint, type Headers, json, type Reply } from '../../
 import { ndjsonHeaders } from '../../http/ndjson.ts';
 import { opened } from '../../http/patience.ts';
 import { readFlag, readText } from '../controls/fields.ts';
+import { readGenkey } from '../controls/table.ts';
 import { type DialectParts, droppedAtStart, droppedHeader, noticeHeaders, withIgnored } from '../dialect.ts';
 import { findMarks } from '../fill-marks.ts';
 import { ticketFor } from '../ticket.ts';
@@ -96,7 +97,7 @@ async function answerGenerate(sent: JsonObject, call: Call, parts: GenerationPar
     return rendered.memory + rendered.prompt;
   };
   if (readFlag(body, '_debug_render_only', false)) return renderedOnly(work, await prompt());
-  const ticket = ticketFor(call, body);
+  const ticket = ticketFor(call, readGenkey(body.genkey, 'genkey'));
   if (completion.type === 'plain' && !completion.returnsContext) {
     return reply(parts.text.generate(completion.request, ticket), work, parts);
   }
@@ -143,7 +144,7 @@ async function answerChat(sent: JsonObject, call: Call, parts: GenerationParts):
     return renderedOnly(work, memory + prompt);
   }
   const noted = await withNotes(work, request, parts);
-  return reply(parts.chat.reply(request, ticketFor(call, body)), noted, parts);
+  return reply(parts.chat.reply(request, ticketFor(call, readGenkey(body.genkey, 'genkey'))), noted, parts);
 }
 
 async function withNotes(work: Work, request: ChatRequest, { chat }: GenerationParts): Promise<Work> {

@@ -3,8 +3,9 @@ import type { FieldFidelity, Handling } from '../../core/fidelity.ts';
 import type { GenerationControls } from '../../core/request.ts';
 import { type Sampling, type SamplingName, samplingFields } from '../../core/sampling-fields.ts';
 import type { JsonObject } from '../../http/body.ts';
-import { type ControlParts, decodeStop, limitTokens } from '../controls/decode.ts';
+import { type ControlParts, limitTokens } from '../controls/decode.ts';
 import { clamp, isAbsent, isObject, readInteger, readNumber } from '../controls/fields.ts';
+import { readStop } from '../controls/table.ts';
 
 type OptionType = 'number' | 'integer' | 'flag' | 'texts';
 
@@ -110,7 +111,7 @@ export function optionControls(
     maxTokens: isAbsent(settings.num_predict) ? base.maxTokens : replyLength(settings.num_predict, parts),
     maxContext,
     sampling: ownSampling(settings, base.sampling, maxContext ?? parts.contextSize),
-    stop: isAbsent(settings.stop) ? base.stop : decodeStop(settings, 'stop'),
+    stop: isAbsent(settings.stop) ? base.stop : readStop(settings.stop, 'stop'),
   };
 }
 

@@ -1,4 +1,5 @@
 import { expect } from 'vitest';
+import type { InstructText } from '../../chat/placeholders.ts';
 import type { EndpointFidelity } from '../../core/fidelity.ts';
 import type { JsonObject } from '../../http/body.ts';
 import { dialectParts, finishEvent, readyState, scriptedChat, scriptedText, startEvent } from '../testing/doubles.ts';
@@ -32,7 +33,11 @@ function world() {
       return 42;
     },
   });
-  const parts = { ...dialectParts({ text, chat }), replacePlaceholders: <Texts>(texts: Texts): Texts => texts };
+  const replacePlaceholders = ({ prompt, ...rest }: InstructText) => ({
+    ...rest,
+    prompt: prompt.replace('{{[INPUT]}}', 'User:'),
+  });
+  const parts = { ...dialectParts({ text, chat }), replacePlaceholders };
   return {
     endpoints: openaiEndpoints(parts),
     get asked() {
@@ -107,6 +112,10 @@ const chatProofs: Readonly<Record<string, Proof>> = {
     send: parts({ type: 'text', text: 'Other' }),
     asks: request({ conversation: { messages: [{ content: [{ type: 'text', text: 'Other' }] }] } }),
   },
+  'messages[].content[]: refusal': {
+    send: parts({ type: 'refusal', refusal: 'No' }),
+    asks: request({ conversation: { messages: [{ content: [{ type: 'text', text: 'No' }] }] } }),
+  },
   'messages[].content[]: image_url': {
     send: parts({ type: 'image_url', image_url: { url: `data:image/png;base64,${png}` } }),
     asks: media('image', png),
@@ -126,6 +135,7 @@ const chatProofs: Readonly<Record<string, Proof>> = {
     asks: media('image', png),
   },
   'messages[].name': { send: { messages: [{ ...user, name: 'Ann' }] } },
+  memory: { send: { memory: 'M' }, asks: request({ memory: 'M' }) },
   n: { send: { n: 2 }, tells: /"index":1/ },
   top_logprobs: { beside: { logprobs: true }, send: { top_logprobs: 3 }, asks: request({ controls: { logprobs: 3 } }) },
   response_format: { send: { response_format: { type: 'json_object' } }, asks: request({ output: { type: 'json' } }) },
@@ -165,7 +175,13 @@ const completionProofs: Readonly<Record<string, Proof>> = {
   prompt: { send: { prompt: [65, 66] }, asks: request({ prompt: 'AB', promptTokens: [65, 66] }) },
   images: { send: { images: [png] }, asks: request({ media: [{ kind: 'image', base64: png }] }) },
   audio: { send: { audio: [wav] }, asks: request({ media: [{ kind: 'audio', base64: wav }] }) },
+  memory: { send: { memory: 'M' }, asks: request({ memory: 'M' }) },
   n: { send: { n: 2 }, tells: /"index":1/ },
+  replace_instruct_placeholders: {
+    beside: { prompt: '{{[INPUT]}}Hi' },
+    send: { replace_instruct_placeholders: false },
+    asks: request({ prompt: '{{[INPUT]}}Hi' }),
+  },
   best_of: { send: { best_of: 3 }, asks: request({ logprobs: 0 }) },
   echo: { send: { echo: true }, tells: /"text":"HiH"/ },
   suffix: {

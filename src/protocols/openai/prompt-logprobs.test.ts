@@ -1,6 +1,9 @@
 import { describe, expect, test } from 'vitest';
 import type { PromptToken } from '../../core/events.ts';
-import { decodePromptLogprobs, promptFigures } from './prompt-logprobs.ts';
+import { decodePromptLogprobs as decode, promptFigures, readPromptLogprobs } from './prompt-logprobs.ts';
+
+const decodePromptLogprobs = (body: { readonly prompt_logprobs?: unknown }, stream: boolean) =>
+  decode({ prompt_logprobs: readPromptLogprobs(body.prompt_logprobs, 'prompt_logprobs'), stream });
 
 const choice = (token: number, text: string, logprob: number) => ({ token, text, bytes: [], logprob });
 const first: PromptToken = { ...choice(1, '<s>', 0), logprob: null, rank: null, top: [], inPrompt: false };

@@ -1,20 +1,19 @@
 import type { PromptToken } from '../../core/events.ts';
-import type { JsonObject } from '../../http/body.ts';
+import { optional, wholeBetween } from '../fields/readers.ts';
 import { unsupportedField } from './errors.ts';
-import { optionalInteger, wrong } from './fields.ts';
 import { finite } from './logprobs.ts';
 
-const mostAlternatives = 20;
-
 /** How many alternatives a client wants to know for each token of its prompt; undefined where it does not ask. */
-export function decodePromptLogprobs(body: JsonObject, stream: boolean): number | undefined {
-  const count = optionalInteger(body, 'prompt_logprobs');
-  if (count === undefined) return undefined;
-  if (count < 0 || count > mostAlternatives) {
-    throw wrong('prompt_logprobs', `a whole number from 0 to ${mostAlternatives}`);
-  }
-  if (stream) throw unsupportedField('prompt_logprobs', 'a stream has no place for it; ask for a whole reply');
-  return count;
+export const readPromptLogprobs = optional(wholeBetween(0, 20));
+
+interface Asked {
+  readonly prompt_logprobs: number | undefined;
+  readonly stream: boolean;
+}
+
+export function decodePromptLogprobs({ prompt_logprobs: count, stream }: Asked): number | undefined {
+  if (count === undefined || !stream) return count;
+  throw unsupportedField('prompt_logprobs', 'a stream has no place for it; ask for a whole reply');
 }
 
 /** The field of a reply, where it was asked for. */

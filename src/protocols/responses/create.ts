@@ -3,6 +3,7 @@ import { inSlices } from '../../core/slices.ts';
 import { type JsonObject, jsonObject } from '../../http/body.ts';
 import { type Call, type Headers, json, type Reply } from '../../http/call.ts';
 import { commentFrame, sseHeaders } from '../../http/sse.ts';
+import { readGenkey } from '../controls/table.ts';
 import { droppedHeader, headerList, noticeHeaders, streamReply, withIgnored } from '../dialect.ts';
 import { uncountedHeaders, withMedia } from '../media.ts';
 import { ticketFor } from '../ticket.ts';
@@ -33,7 +34,7 @@ export async function create(call: Call, parts: CreateParts): Promise<Reply> {
     ...(droppedMessages > 0 ? { 'x-parley-dropped-messages': String(droppedMessages) } : {}),
   };
   const session = newSession(decoded, call, parts);
-  const ticket = ticketFor(call, body);
+  const ticket = ticketFor(call, readGenkey(body.genkey, 'genkey'));
   if (decoded.settings.background) {
     const begin = (signal: AbortSignal) => parts.chat.reply(request, { ...ticket, signal });
     return json(parts.background.start({ ...decoded, session, begin }), 200, headers);

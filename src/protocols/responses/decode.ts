@@ -5,8 +5,9 @@ import type { GenerationControls } from '../../core/request.ts';
 import type { Sliced } from '../../core/slices.ts';
 import type { JsonObject } from '../../http/body.ts';
 import type { ResponseStore, StoredItem } from '../../store/responses.ts';
-import { decodeStop, limitTokens } from '../controls/decode.ts';
+import { limitTokens, readControls } from '../controls/decode.ts';
 import { clamp, isAbsent, readFlag, readInteger, readText } from '../controls/fields.ts';
+import { readStop } from '../controls/table.ts';
 import { chatParts, type DialectParts, dialectControls, reasoningControl } from '../dialect.ts';
 import { Attachments } from '../media.ts';
 import { readConversation } from './conversation.ts';
@@ -146,14 +147,14 @@ function previousResponse(body: JsonObject, store: ResponseStore) {
 function decodeOwnControls(body: JsonObject, parts: DecodeParts, logprobs: boolean): GenerationControls {
   // These have their native names; here they are only held to their types.
   for (const field of ['temperature', 'top_p', 'presence_penalty', 'frequency_penalty']) optionalNumber(body, field);
-  const controls = dialectControls(body, parts);
+  const controls = dialectControls(readControls(body), parts);
   const maxTokens = optionalInteger(body, 'max_output_tokens');
   const truncation = optionalWord(body, 'truncation', ['disabled', 'auto']);
   return {
     ...controls,
     maxTokens: maxTokens === undefined ? controls.maxTokens : limitTokens(maxTokens, parts.controlParts()),
     overflow: truncation === undefined ? controls.overflow : truncation === 'auto' ? 'trim' : 'refuse',
-    stop: isAbsent(body.stop) ? controls.stop : decodeStop(body, 'stop'),
+    stop: isAbsent(body.stop) ? controls.stop : readStop(body.stop, 'stop'),
     logprobs: logprobs ? topLogprobs(body) : controls.logprobs,
   };
 }

@@ -1,10 +1,11 @@
 import { isUtf8 } from 'node:buffer';
 import { type Content, text } from '../../../chat/messages.ts';
-import { isObject } from '../../controls/fields.ts';
+import { isObject, optionalObject, optionalText, readAt, readName, wrong } from '../../fields/readers.ts';
+import type { Said } from '../../fields/table.ts';
 import { dataUrlKind } from '../../inline-medium.ts';
 import type { Attachments } from '../../media.ts';
 import { unsupportedField } from '../errors.ts';
-import { optionalObject, optionalText, requiredText, wrong } from '../fields.ts';
+import { projector } from '../fields.ts';
 
 /** A text, or a list of parts whose texts are joined with nothing between. */
 export function decodeContent(value: unknown, path: string, attachments: Attachments): Content {
@@ -16,56 +17,70 @@ export function decodeContent(value: unknown, path: string, attachments: Attachm
 type Part = Readonly<Record<string, unknown>>;
 type PartReader = (part: Part, path: string, attachments: Attachments) => Content;
 
-const readers: Readonly<Record<string, PartReader>> = {
-  text: (part, path) => text(optionalText(part, 'text', `${path}.text`) ?? ''),
-  refusal: (part, path) => text(optionalText(part, 'refusal', `${path}.refusal`) ?? ''),
-  image_url: imageUrl,
-  // A form of the native family, which holds the picture itself.
-  image: (part, path, attachments) => {
-    const format = optionalText(part, 'mime_type', `${path}.mime_type`);
-    const field = `${path}.data`;
-    return [attachments.add({ kind: 'image', data: requiredText(part, 'data', field), field, format })];
+/** What a message may be made of. */
+export const partKinds: Readonly<Record<string, Said & { readonly read: PartReader }>> = {
+  text: { handling: 'honoured', read: (part, path) => text(readAt(part, 'text', path, optionalText) ?? '') },
+  refusal: { handling: 'honoured', read: (part, path) => text(readAt(part, 'refusal', path, optionalText) ?? '') },
+  image_url: {
+    handling: 'approximated',
+    read: imageUrl,
+    note: `A data URL, bare base64, or an address on the public internet (10 MB, 10 seconds, at most 16); detail has no effect. ${projector}`,
   },
-  input_audio: inputAudio,
-  file: readFile,
+  // A form of the native family, which holds the picture itself.
+  image: { handling: 'honoured', read: image, note: `Base64 in data. ${projector}` },
+  input_audio: { handling: 'honoured', read: inputAudio, note: `Base64 or a data URL. ${projector}` },
+  file: {
+    handling: 'approximated',
+    read: readFile,
+    note: 'Text files and pictures as data URLs in file_data; all others are refused.',
+  },
 };
 
 function decodePart(part: unknown, path: string, attachments: Attachments): Content {
   if (typeof part === 'string') return text(part);
   if (!isObject(part)) throw wrong(path, 'a content part');
-  const type = requiredText(part, 'type', `${path}.type`);
-  const read = Object.hasOwn(readers, type) ? readers[type] : undefined;
-  if (!read)
+  const type = readAt(part, 'type', path, readName);
+  const kind = Object.hasOwn(partKinds, type) ? partKinds[type] : undefined;
+  if (!kind)
     throw unsupportedField(
       `${path}.type`,
       'text, pictures and sounds are what this server can read',
       'unsupported_value',
     );
-  return read(part, path, attachments);
+  return kind.read(part, path, attachments);
 }
 
 const dataUrl = /^data:([^;,]*)(?:;[^;,=]+=[^;,]*)*;base64,/;
 
+function image(part: Part, path: string, attachments: Attachments): Content {
+  const format = readAt(part, 'mime_type', path, optionalText);
+  const data = readAt(part, 'data', path, readName);
+  return [attachments.add({ kind: 'image', data, field: `${path}.data`, format })];
+}
+
 /** An object with the address, or the address alone: some clients leave the object out. */
 function imageUrl(part: Part, path: string, attachments: Attachments): Content {
-  const short = typeof part.image_url === 'string';
-  const field = short ? `${path}.image_url` : `${path}.image_url.url`;
-  const holder = short ? { url: part.image_url } : (optionalObject(part, 'image_url', `${path}.image_url`) ?? {});
-  return [attachments.add({ kind: 'image', data: requiredText(holder, 'url', field), field })];
+  const field = `${path}.image_url`;
+  if (typeof part.image_url === 'string') {
+    return [attachments.add({ kind: 'image', data: readName(part.image_url, field), field })];
+  }
+  const data = readAt(optionalObject(part.image_url, field) ?? {}, 'url', field, readName);
+  return [attachments.add({ kind: 'image', data, field: `${field}.url` })];
 }
 
 function inputAudio(part: Part, path: string, attachments: Attachments): Content {
-  const audio = optionalObject(part, 'input_audio', `${path}.input_audio`) ?? {};
-  const format = optionalText(audio, 'format', `${path}.input_audio.format`);
-  const field = `${path}.input_audio.data`;
-  return [attachments.add({ kind: 'audio', data: requiredText(audio, 'data', field), field, format })];
+  const place = `${path}.input_audio`;
+  const audio = optionalObject(part.input_audio, place) ?? {};
+  const format = readAt(audio, 'format', place, optionalText);
+  const data = readAt(audio, 'data', place, readName);
+  return [attachments.add({ kind: 'audio', data, field: `${place}.data`, format })];
 }
 
 /** A text file is as good as its text, and a picture is one in a file too; others would have to be understood first. */
 function readFile(part: Part, path: string, attachments: Attachments): Content {
-  const file = optionalObject(part, 'file', `${path}.file`) ?? {};
+  const file = readAt(part, 'file', path, optionalObject) ?? {};
   const field = `${path}.file.file_data`;
-  const data = optionalText(file, 'file_data', field) ?? '';
+  const data = optionalText(file.file_data, field) ?? '';
   const kind = dataUrlKind(data);
   if (kind) return [attachments.add({ kind, data, field })];
   const header = dataUrl.exec(data);

@@ -24,6 +24,7 @@ test('a bare request gets every default', async () => {
     replies: 1,
     stream: false,
     includeUsage: false,
+    genkey: '',
     timingsPerToken: false,
     legacyCalls: false,
     offersTools: false,

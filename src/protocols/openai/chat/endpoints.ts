@@ -42,7 +42,7 @@ export function chatEndpoints(parts: DialectParts): Endpoint[] {
 async function answerChat(call: Call, parts: DialectParts): Promise<Reply> {
   const body = parts.applyDefaults(await jsonObject(call.body, { empty: 'refuse', signal: call.signal }));
   const question = await decodeChat(body, parts, call.signal);
-  const ticket = ticketFor(call, body);
+  const ticket = ticketFor(call, question.genkey);
   const shape = { call, ticket, promptField, notices: await chatNotices(body, question, parts) };
   const replies = parts.chat.replies(question.request, ticket, question.replies);
   if (question.stream) {

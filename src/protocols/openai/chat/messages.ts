@@ -1,18 +1,31 @@
 import { type Content, type Message, type ToolCallRecord, text } from '../../../chat/messages.ts';
 import type { Sliced } from '../../../core/slices.ts';
 import type { JsonObject } from '../../../http/body.ts';
-import { isAbsent, isObject } from '../../controls/fields.ts';
+import {
+  isAbsent,
+  isObject,
+  optionalList,
+  optionalObject,
+  optionalText,
+  readAt,
+  reader,
+  readName,
+  wrong,
+} from '../../fields/readers.ts';
 import type { Attachments } from '../../media.ts';
-import { optionalList, optionalObject, optionalText, requiredText, wrong } from '../fields.ts';
 import { decodeContent } from './content.ts';
 
 type Assistant = Message & { role: 'assistant' };
 
-export function* decodeMessages(value: unknown, attachments: Attachments): Sliced<readonly Message[]> {
-  if (!Array.isArray(value) || value.length === 0) throw wrong('messages', 'an array that is not empty');
+export const readMessages = reader<readonly unknown[]>(
+  'an array that is not empty',
+  (value) => Array.isArray(value) && value.length > 0,
+);
+
+export function* decodeMessages(list: readonly unknown[], attachments: Attachments): Sliced<readonly Message[]> {
   const messages: Message[] = [];
   const around: Surroundings = { called: new Map(), attachments };
-  for (const [index, entry] of value.entries()) {
+  for (const [index, entry] of list.entries()) {
     const path = `messages[${index}]`;
     if (!isObject(entry)) throw wrong(path, 'an object with role and content');
     const message = decodeMessage(entry, path, around);
@@ -30,7 +43,7 @@ interface Surroundings {
 }
 
 function decodeMessage(message: JsonObject, path: string, around: Surroundings): Message {
-  const role = requiredText(message, 'role', `${path}.role`);
+  const role = readAt(message, 'role', path, readName);
   const content = () => decodeContent(message.content, `${path}.content`, around.attachments);
   switch (role) {
     case 'system':
@@ -52,9 +65,8 @@ function decodeMessage(message: JsonObject, path: string, around: Surroundings):
 function decodeAssistant(message: JsonObject, path: string, { attachments }: Surroundings): Assistant {
   const toolCalls = [...decodeCalls(message, path), ...legacyCall(message, path)];
   const reasoning =
-    optionalText(message, 'reasoning_content', `${path}.reasoning_content`) ??
-    optionalText(message, 'reasoning', `${path}.reasoning`);
-  const refusal = optionalText(message, 'refusal', `${path}.refusal`);
+    readAt(message, 'reasoning_content', path, optionalText) ?? readAt(message, 'reasoning', path, optionalText);
+  const refusal = readAt(message, 'refusal', path, optionalText);
   const silent = isAbsent(message.content);
   if (silent && toolCalls.length === 0 && !reasoning && !refusal) {
     throw wrong(`${path}.content`, 'given where there are no tool_calls');
@@ -68,31 +80,31 @@ function decodeAssistant(message: JsonObject, path: string, { attachments }: Sur
 }
 
 function decodeCalls(message: JsonObject, path: string): readonly ToolCallRecord[] {
-  const calls = optionalList(message, 'tool_calls', `${path}.tool_calls`) ?? [];
+  const calls = readAt(message, 'tool_calls', path, optionalList) ?? [];
   return calls.map((call, index) => {
     const place = `${path}.tool_calls[${index}]`;
     if (!isObject(call)) throw wrong(place, 'an object with id and function');
-    const id = optionalText(call, 'id', `${place}.id`) ?? '';
-    const custom = optionalObject(call, 'custom', `${place}.custom`);
+    const id = readAt(call, 'id', place, optionalText) ?? '';
+    const custom = readAt(call, 'custom', place, optionalObject);
     if (custom) {
-      const input = optionalText(custom, 'input', `${place}.custom.input`) ?? '';
-      return { id, name: requiredText(custom, 'name', `${place}.custom.name`), json: JSON.stringify({ input }) };
+      const input = readAt(custom, 'input', `${place}.custom`, optionalText) ?? '';
+      return { id, name: readAt(custom, 'name', `${place}.custom`, readName), json: JSON.stringify({ input }) };
     }
-    const called = optionalObject(call, 'function', `${place}.function`) ?? {};
+    const called = readAt(call, 'function', place, optionalObject) ?? {};
     return { id, ...namedCall(called, `${place}.function`) };
   });
 }
 
 function legacyCall(message: JsonObject, path: string): readonly ToolCallRecord[] {
-  const called = optionalObject(message, 'function_call', `${path}.function_call`);
+  const called = readAt(message, 'function_call', path, optionalObject);
   return called ? [{ id: '', ...namedCall(called, `${path}.function_call`) }] : [];
 }
 
 /** Arguments are JSON text; some clients send them as the object itself. */
 function namedCall(called: JsonObject, path: string): { readonly name: string; readonly json: string } {
-  const name = requiredText(called, 'name', `${path}.name`);
+  const name = readAt(called, 'name', path, readName);
   if (isObject(called.arguments)) return { name, json: JSON.stringify(called.arguments) };
-  return { name, json: optionalText(called, 'arguments', `${path}.arguments`) || '{}' };
+  return { name, json: readAt(called, 'arguments', path, optionalText) || '{}' };
 }
 
 function noteCalls({ toolCalls = [] }: Assistant, called: Map<string, string>): void {
@@ -101,9 +113,9 @@ function noteCalls({ toolCalls = [] }: Assistant, called: Map<string, string>): 
 }
 
 function decodeResult(message: JsonObject, path: string, { called, attachments }: Surroundings): Message {
-  const callId = optionalText(message, 'tool_call_id', `${path}.tool_call_id`);
+  const callId = readAt(message, 'tool_call_id', path, optionalText);
   const toolName =
-    optionalText(message, 'name', `${path}.name`) ?? (callId === undefined ? undefined : called.get(callId));
+    readAt(message, 'name', path, optionalText) ?? (callId === undefined ? undefined : called.get(callId));
   const field = `${path}.content`;
   const sent = isAbsent(message.content) ? [] : decodeContent(message.content, field, attachments);
   return {
@@ -117,10 +129,9 @@ function decodeResult(message: JsonObject, path: string, { called, attachments }
 }
 
 /** Names of speakers have no place in a prompt of today's templates; where one was sent, the client is told. */
-export function hasSpeakerNames(value: unknown): boolean {
+export function hasSpeakerNames(messages: readonly unknown[]): boolean {
   const spoken = ['system', 'developer', 'user', 'assistant'];
-  return (
-    Array.isArray(value) &&
-    value.some((message) => isObject(message) && spoken.includes(String(message.role)) && !isAbsent(message.name))
+  return messages.some(
+    (message) => isObject(message) && spoken.includes(String(message.role)) && !isAbsent(message.name),
   );
 }

@@ -1,19 +1,20 @@
 import type { OutputFormat } from '../../../chat/request.ts';
-import type { JsonObject } from '../../../http/body.ts';
-import { isAbsent, isObject } from '../../controls/fields.ts';
+import { isAbsent, isObject, optionalObject, readAt, wrong } from '../../fields/readers.ts';
 import { type SchemaToGrammar, schemaOutput } from '../../output-schema.ts';
-import { optionalObject, wrong } from '../fields.ts';
+import type { ChatFields } from './fields.ts';
 
-export function decodeOutput(body: JsonObject, schemaToGrammar: SchemaToGrammar): OutputFormat {
-  const format = optionalObject(body, 'response_format');
-  if (!format) return isAbsent(body.json_schema) ? { type: 'text' } : given(body.json_schema, 'json_schema');
+export function decodeOutput(
+  { response_format: format, json_schema: schema }: Pick<ChatFields, 'response_format' | 'json_schema'>,
+  schemaToGrammar: SchemaToGrammar,
+): OutputFormat {
+  if (!format) return isAbsent(schema) ? { type: 'text' } : given(schema, 'json_schema');
   switch (format.type) {
     case 'text':
       return { type: 'text' };
     case 'json_object':
       return isAbsent(format.schema) ? { type: 'json' } : given(format.schema, 'response_format.schema');
     case 'json_schema': {
-      const named = optionalObject(format, 'json_schema', 'response_format.json_schema') ?? {};
+      const named = readAt(format, 'json_schema', 'response_format', optionalObject) ?? {};
       // Without a schema any JSON will do.
       return given(named.schema ?? {}, 'response_format.json_schema.schema');
     }
@@ -21,8 +22,8 @@ export function decodeOutput(body: JsonObject, schemaToGrammar: SchemaToGrammar)
       throw wrong('response_format.type', '"text", "json_object" or "json_schema"');
   }
 
-  function given(schema: unknown, field: string): OutputFormat {
-    if (!isObject(schema) && typeof schema !== 'boolean') throw wrong(field, 'a JSON schema');
-    return schemaOutput(schema, field, schemaToGrammar);
+  function given(sent: unknown, field: string): OutputFormat {
+    if (!isObject(sent) && typeof sent !== 'boolean') throw wrong(field, 'a JSON schema');
+    return schemaOutput(sent, field, schemaToGrammar);
   }
 }

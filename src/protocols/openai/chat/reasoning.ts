@@ -1,8 +1,7 @@
 import type { ReasoningBudget } from '../../../core/request.ts';
-import type { JsonObject } from '../../../http/body.ts';
-import { isAbsent } from '../../controls/fields.ts';
 import { reasoningControl } from '../../dialect.ts';
-import { optionalFlag, optionalInteger, optionalObject, optionalText, wrong } from '../fields.ts';
+import { wrong } from '../../fields/readers.ts';
+import type { ChatFields } from './fields.ts';
 
 export interface Reasoning {
   readonly effort: string | undefined;
@@ -14,19 +13,11 @@ export interface Reasoning {
 const tiers: ReadonlySet<string> = new Set(['none', 'minimal', 'low', 'medium', 'high', 'xhigh', 'max']);
 const otherTiers: Readonly<Record<string, string>> = { off: 'none', ultra: 'max', highest: 'max', lowest: 'minimal' };
 
-export function decodeReasoning(body: JsonObject): Reasoning {
-  const nested = optionalObject(body, 'reasoning') ?? {};
-  const effort = optionalText(body, 'reasoning_effort') ?? nestedEffort(nested);
-  const tokens =
-    optionalInteger(body, 'thinking_budget_tokens') ??
-    optionalInteger(body, 'reasoning_budget_tokens') ??
-    optionalInteger(nested, 'max_tokens');
-  return { ...reasoningControl(nearestTier(effort), tokens), separate: separates(body) };
-}
-
-function nestedEffort(nested: JsonObject): string | undefined {
-  const effort = optionalText(nested, 'effort', 'reasoning.effort');
-  return effort ?? (optionalFlag(nested, 'enabled') === false ? 'none' : undefined);
+export function decodeReasoning(fields: ChatFields): Reasoning {
+  const { reasoning } = fields;
+  const effort = fields.reasoning_effort ?? reasoning.effort ?? (reasoning.enabled === false ? 'none' : undefined);
+  const tokens = fields.thinking_budget_tokens ?? fields.reasoning_budget_tokens ?? reasoning.max_tokens;
+  return { ...reasoningControl(nearestTier(effort), tokens), separate: separates(fields) };
 }
 
 /** A tier that nobody knows is a wish for thinking of no particular strength, not a reason to refuse. */
@@ -43,12 +34,12 @@ const formats: Readonly<Record<string, boolean>> = {
 };
 
 /** The page of llama.cpp, known by its wish for timings, relies on the thinking being told apart. */
-function separates(body: JsonObject): boolean {
-  const format = optionalText(body, 'reasoning_format');
+function separates(fields: ChatFields): boolean {
+  const format = fields.reasoning_format;
   if (format !== undefined) {
     const separate = Object.hasOwn(formats, format) ? formats[format] : undefined;
     if (separate === undefined) throw wrong('reasoning_format', '"auto", "deepseek" or "none"');
     if (!separate) return false;
   }
-  return !isAbsent(body.timings_per_token) || (optionalFlag(body, 'encapsulate_thinking') ?? true);
+  return fields.timings_per_token !== undefined || fields.encapsulate_thinking;
 }

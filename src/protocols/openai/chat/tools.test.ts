@@ -1,5 +1,10 @@
 import { expect, test } from 'vitest';
-import { decodeToolUse, type ToolUse } from './tools.ts';
+import type { JsonObject } from '../../../http/body.ts';
+import { readFields } from '../../fields/table.ts';
+import { chatFields } from './fields.ts';
+import { decodeToolUse as decode, type ToolUse } from './tools.ts';
+
+const decodeToolUse = (body: JsonObject) => decode(readFields(chatFields, { messages: [{}], ...body }));
 
 const add = { type: 'function', function: { name: 'add', parameters: { type: 'object', properties: { a: {} } } } };
 const tell = { type: 'function', function: { name: 'tell', description: 'Tells.', strict: true } };

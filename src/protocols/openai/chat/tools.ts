@@ -1,9 +1,18 @@
 import type { Tool } from '../../../chat/messages.ts';
 import type { ToolChoice } from '../../../chat/request.ts';
 import type { JsonObject } from '../../../http/body.ts';
-import { isAbsent, isObject } from '../../controls/fields.ts';
+import {
+  isAbsent,
+  isObject,
+  optionalList,
+  optionalObject,
+  optionalText,
+  readAt,
+  readName,
+  wrong,
+} from '../../fields/readers.ts';
 import { refuseNames } from '../../tools.ts';
-import { optionalFlag, optionalList, optionalObject, optionalText, requiredText, wrong } from '../fields.ts';
+import type { ChatFields } from './fields.ts';
 
 export interface ToolUse {
   readonly tools: readonly Tool[];
@@ -19,9 +28,10 @@ const noParameters = { type: 'object', properties: {} } as const;
 /** A tool that takes free text becomes one that takes it as its only argument. */
 const freeText = { type: 'object', properties: { input: { type: 'string' } }, required: ['input'] } as const;
 
-export function decodeToolUse(body: JsonObject): ToolUse {
-  const listed = optionalList(body, 'tools') ?? [];
-  const functions = optionalList(body, 'functions') ?? [];
+type ToolFields = Pick<ChatFields, 'tools' | 'tool_choice' | 'functions' | 'function_call' | 'parallel_tool_calls'>;
+
+export function decodeToolUse(fields: ToolFields): ToolUse {
+  const { tools: listed, functions } = fields;
   const legacy = listed.length === 0 && functions.length > 0;
   const found = listed.map((tool, index) => decodeTool(tool, `tools[${index}]`));
   const all = legacy
@@ -31,12 +41,12 @@ export function decodeToolUse(body: JsonObject): ToolUse {
     all.map(({ name }) => name),
     legacy ? 'functions' : 'tools',
   );
-  const { tools, choice } = legacy ? legacyChoice(body, all) : decodeChoice(body, all);
+  const { tools, choice } = legacy ? legacyChoice(fields.function_call, all) : decodeChoice(fields.tool_choice, all);
   return {
     tools,
     choice,
     // The old form of the answer has room for one call.
-    parallel: !legacy && (optionalFlag(body, 'parallel_tool_calls') ?? true),
+    parallel: !legacy && fields.parallel_tool_calls,
     legacy,
     skipped: found.flatMap((tool, index) => (tool ? [] : [`tools[${index}]`])),
   };
@@ -44,7 +54,7 @@ export function decodeToolUse(body: JsonObject): ToolUse {
 
 function decodeTool(tool: unknown, path: string): Tool | undefined {
   if (!isObject(tool)) throw wrong(path, 'an object with type and function');
-  const type = optionalText(tool, 'type', `${path}.type`) ?? 'function';
+  const type = readAt(tool, 'type', path, optionalText) ?? 'function';
   if (type === 'function') return decodeFunction(tool.function, `${path}.function`);
   if (type === 'custom') return { ...decodeFunction(tool.custom, `${path}.custom`), parameters: freeText };
   // Tools that only a provider can run (web search and the like).
@@ -53,11 +63,11 @@ function decodeTool(tool: unknown, path: string): Tool | undefined {
 
 function decodeFunction(value: unknown, path: string): Tool {
   if (!isObject(value)) throw wrong(path, 'an object with a name');
-  const description = optionalText(value, 'description', `${path}.description`);
+  const description = readAt(value, 'description', path, optionalText);
   return {
-    name: requiredText(value, 'name', `${path}.name`),
+    name: readAt(value, 'name', path, readName),
     ...(description ? { description } : {}),
-    parameters: optionalObject(value, 'parameters', `${path}.parameters`) ?? noParameters,
+    parameters: readAt(value, 'parameters', path, optionalObject) ?? noParameters,
   };
 }
 
@@ -72,8 +82,7 @@ const modes: Readonly<Record<string, ToolChoice>> = {
   required: { type: 'required' },
 };
 
-function decodeChoice(body: JsonObject, tools: readonly Tool[]): Chosen {
-  const choice = body.tool_choice;
+function decodeChoice(choice: unknown, tools: readonly Tool[]): Chosen {
   if (isAbsent(choice)) return { tools, choice: { type: tools.length > 0 ? 'auto' : 'none' } };
   if (typeof choice === 'string') return { tools, choice: decodeMode(choice, 'tool_choice', tools) };
   if (!isObject(choice)) throw wrongChoice('tool_choice');
@@ -90,22 +99,23 @@ function decodeMode(mode: string, path: string, tools: readonly Tool[]): ToolCho
 
 function decodeAllowed(choice: JsonObject, tools: readonly Tool[]): Chosen {
   const path = 'tool_choice.allowed_tools';
-  const allowed = optionalObject(choice, 'allowed_tools', path) ?? {};
-  const listed = optionalList(allowed, 'tools', `${path}.tools`) ?? [];
+  const allowed = optionalObject(choice.allowed_tools, path) ?? {};
+  const listed = readAt(allowed, 'tools', path, optionalList) ?? [];
   const names = listed.map((entry, index) => {
     const place = `${path}.tools[${index}]`;
     if (!isObject(entry)) throw wrong(place, 'an object that names a tool');
     return knownName(nameOf(entry, place), place, tools);
   });
   const left = tools.filter(({ name }) => names.includes(name));
-  const mode = requiredText(allowed, 'mode', `${path}.mode`);
+  const mode = readAt(allowed, 'mode', path, readName);
   return { tools: left, choice: decodeMode(mode, `${path}.mode`, left) };
 }
 
 /** `{type, function: {name}}`; the flat form of a neighbouring API is understood too. */
 function nameOf(entry: JsonObject, path: string): string {
-  const inner = optionalObject(entry, entry.type === 'custom' ? 'custom' : 'function', `${path}.function`) ?? entry;
-  return requiredText(inner, 'name', `${path}.function.name`);
+  const kind = entry.type === 'custom' ? 'custom' : 'function';
+  const inner = readAt(entry, kind, path, optionalObject) ?? entry;
+  return readAt(inner, 'name', `${path}.${kind}`, readName);
 }
 
 function knownName(name: string, path: string, tools: readonly Tool[]): string {
@@ -113,12 +123,11 @@ function knownName(name: string, path: string, tools: readonly Tool[]): string {
   throw wrong(path, `one of the tools of the request, and ${name} is not`);
 }
 
-function legacyChoice(body: JsonObject, tools: readonly Tool[]): Chosen {
-  const choice = body.function_call;
+function legacyChoice(choice: unknown, tools: readonly Tool[]): Chosen {
   if (isAbsent(choice) || choice === 'auto') return { tools, choice: { type: 'auto' } };
   if (choice === 'none') return { tools, choice: { type: 'none' } };
   if (!isObject(choice)) throw wrong('function_call', '"none", "auto" or an object with a name');
-  const name = knownName(requiredText(choice, 'name', 'function_call.name'), 'function_call', tools);
+  const name = knownName(readAt(choice, 'name', 'function_call', readName), 'function_call', tools);
   return { tools, choice: { type: 'named', name } };
 }
 

@@ -1,13 +1,14 @@
 import type { InstructText } from '../../../chat/placeholders.ts';
 import type { GenerationRequest } from '../../../core/request.ts';
 import type { JsonObject } from '../../../http/body.ts';
-import { isAbsent, readFlag, readText } from '../../controls/fields.ts';
 import type { DialectParts } from '../../dialect.ts';
+import { wrong } from '../../fields/readers.ts';
+import { readFields } from '../../fields/table.ts';
 import { nativeMedia } from '../../media.ts';
-import { askedTokens, decodeCount, decodeOwnControls } from '../controls.ts';
-import { optionalFlag, optionalInteger, optionalObject, wrong } from '../fields.ts';
+import { askedTokens, decodeOwnControls } from '../controls.ts';
 import { decodePromptLogprobs } from '../prompt-logprobs.ts';
-import { decodePrompts } from './prompt.ts';
+import { type CompletionFields, completionFields } from './fields.ts';
+import { spellPrompts } from './prompt.ts';
 import { gapFiller } from './suffix.ts';
 
 export interface CompletionParts extends DialectParts {
@@ -32,34 +33,27 @@ export interface CompletionQuestion {
   readonly stream: boolean;
   readonly includeUsage: boolean;
   readonly timingsPerToken: boolean;
+  readonly genkey: string;
 }
 
-const mostAlternatives = 20;
-/** What a bare `true` asks for: as many as this dialect ever knew. */
-const usualAlternatives = 5;
-
 export async function decodeCompletion(body: JsonObject, parts: CompletionParts): Promise<CompletionQuestion> {
-  const prompts = await decodePrompts(body, parts.text);
-  const controls = await decodeOwnControls(body, parts);
-  const echo = optionalFlag(body, 'echo') ?? false;
-  const logprobs = alternatives(body);
-  const stream = optionalFlag(body, 'stream') ?? false;
-  const promptLogprobs = decodePromptLogprobs(body, stream);
+  const fields = readFields(completionFields, body);
+  const { echo, logprobs, stream, memory, n: replies } = fields;
+  const prompts = await spellPrompts(fields.prompt, parts.text);
+  const controls = await decodeOwnControls(fields, body, parts);
+  const promptLogprobs = decodePromptLogprobs(fields);
   // An echo with figures is a prompt with figures.
   const scored = scoredWith(promptLogprobs, echo ? logprobs : undefined);
-  const silent = askedTokens(body) === 0;
-  const asPrompt = await gapFiller(body, { prompts, scoredEcho: echo && logprobs !== undefined }, parts);
-  const replies = decodeCount(body, 'n');
-  const candidates = decodeCandidates(body, replies, stream);
+  const silent = askedTokens(fields) === 0;
+  const asPrompt = await gapFiller(fields.suffix, { prompts, scoredEcho: echo && logprobs !== undefined }, parts);
+  const candidates = decodeCandidates(fields);
   // The best can only be told by their figures.
   const counted = logprobs ?? (candidates > replies ? 0 : undefined);
-  const streamOptions = optionalObject(body, 'stream_options') ?? {};
-  const memory = readText(body, 'memory');
-  const media = nativeMedia(body, parts.text.state());
-  const replaces = readFlag(body, 'replace_instruct_placeholders', true);
+  const media = nativeMedia(fields, parts.text.state());
   const requests = prompts.map(({ text, tokens }) => {
     const texts = { prompt: asPrompt(text), memory, stop: controls.stop };
-    const written = replaces && !tokens ? parts.replacePlaceholders(texts) : texts;
+    const replaces = fields.replace_instruct_placeholders && !tokens;
+    const written = replaces ? parts.replacePlaceholders(texts) : texts;
     return {
       ...controls,
       ...written,
@@ -83,18 +77,10 @@ export async function decodeCompletion(body: JsonObject, parts: CompletionParts)
     logprobs,
     promptLogprobs,
     stream,
-    includeUsage: optionalFlag(streamOptions, 'include_usage') ?? false,
-    timingsPerToken: optionalFlag(body, 'timings_per_token') ?? false,
+    includeUsage: fields.stream_options.include_usage,
+    timingsPerToken: fields.timings_per_token ?? false,
+    genkey: fields.genkey,
   };
-}
-
-function alternatives(body: JsonObject): number | undefined {
-  const { logprobs } = body;
-  if (isAbsent(logprobs) || logprobs === false) return undefined;
-  if (logprobs === true) return usualAlternatives;
-  const count = optionalInteger(body, 'logprobs') ?? 0;
-  if (count < 0) throw wrong('logprobs', 'a whole number that is not negative');
-  return Math.min(count, mostAlternatives);
 }
 
 function scoredWith(...counts: readonly (number | undefined)[]): number | undefined {
@@ -102,10 +88,8 @@ function scoredWith(...counts: readonly (number | undefined)[]): number | undefi
   return asked.length === 0 ? undefined : Math.max(...asked);
 }
 
-function decodeCandidates(body: JsonObject, replies: number, stream: boolean): number {
-  if (isAbsent(body.best_of)) return replies;
-  const candidates = decodeCount(body, 'best_of');
-  // Clients send 1 for "not used" beside any n.
+/** Clients send 1 for "not used" beside any n. */
+function decodeCandidates({ best_of: candidates, n: replies, stream }: CompletionFields): number {
   if (candidates === 1) return replies;
   if (candidates < replies) throw wrong('best_of', 'at least as large as n');
   if (stream && candidates > replies) throw wrong('best_of', 'left out of streams: the best is known only at the end');

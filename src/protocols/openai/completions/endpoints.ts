@@ -35,7 +35,7 @@ async function answerCompletion(call: Call, parts: CompletionParts): Promise<Rep
     model: parts.modelName(),
     serviceTier: false,
   };
-  const ticket = ticketFor(call, body);
+  const ticket = ticketFor(call, question.genkey);
   const shape = { call, ticket, promptField, notices: notices(body, completionFidelity, []) };
   const { requests, replies, candidates } = question;
   const wanted = requests.flatMap((request) =>

@@ -1,6 +1,5 @@
 import type { TextService } from '../../../core/text-service.ts';
-import type { JsonObject } from '../../../http/body.ts';
-import { wrong } from '../fields.ts';
+import { type Read, wrong } from '../../fields/readers.ts';
 
 type Tokens = readonly number[];
 type Words = Pick<TextService, 'detokenize' | 'state'>;
@@ -15,24 +14,24 @@ export interface SentPrompt {
 }
 
 /** Each prompt gets a group of replies of its own. Only an explicit null asks for text out of nothing. */
-export async function decodePrompts(body: JsonObject, text: Words): Promise<readonly SentPrompt[]> {
-  const { prompt } = body;
-  if (prompt === null) return [words('')];
-  if (typeof prompt === 'string') return [words(prompt)];
-  if (!Array.isArray(prompt) || prompt.length === 0) throw wrong('prompt', expected);
-  const tokens = asTokens(prompt);
-  if (tokens) return [await spelled(tokens, text)];
-  if (prompt.length > mostPrompts) throw wrong('prompt', `an array of at most ${mostPrompts} prompts`);
-  return Promise.all(prompt.map((one) => readOne(one, text)));
-}
+export const readPrompts: Read<readonly (string | Tokens)[]> = (value, path) => {
+  if (value === null) return [''];
+  if (typeof value === 'string') return [value];
+  if (!Array.isArray(value) || value.length === 0) throw wrong(path, expected);
+  const tokens = asTokens(value);
+  if (tokens) return [tokens];
+  if (value.length > mostPrompts) throw wrong(path, `an array of at most ${mostPrompts} prompts`);
+  return value.map((one) => {
+    const words = typeof one === 'string' ? one : Array.isArray(one) ? asTokens(one) : undefined;
+    if (words === undefined) throw wrong(path, expected);
+    return words;
+  });
+};
 
-const words = (text: string): SentPrompt => ({ text, tokens: undefined });
-
-async function readOne(prompt: unknown, text: Words): Promise<SentPrompt> {
-  if (typeof prompt === 'string') return words(prompt);
-  const tokens = Array.isArray(prompt) ? asTokens(prompt) : undefined;
-  if (!tokens) throw wrong('prompt', expected);
-  return spelled(tokens, text);
+export function spellPrompts(prompts: readonly (string | Tokens)[], text: Words): Promise<readonly SentPrompt[]> {
+  return Promise.all(
+    prompts.map((prompt) => (typeof prompt === 'string' ? { text: prompt, tokens: undefined } : spelled(prompt, text))),
+  );
 }
 
 function asTokens(prompt: readonly unknown[]): Tokens | undefined {

@@ -1,9 +1,7 @@
 import { refuseWithoutModel } from '../../../core/model-error.ts';
-import type { JsonObject } from '../../../http/body.ts';
 import type { DialectParts } from '../../dialect.ts';
 import { findMarks, gapPrompt } from '../../fill-marks.ts';
 import { unsupportedField } from '../errors.ts';
-import { optionalText } from '../fields.ts';
 import type { SentPrompt } from './prompt.ts';
 
 interface Beside {
@@ -14,11 +12,10 @@ interface Beside {
 
 /** What makes prompts of the texts before a gap, where the request has a text behind it. */
 export async function gapFiller(
-  body: JsonObject,
+  behind: string | undefined,
   { prompts, scoredEcho }: Beside,
   { text }: Pick<DialectParts, 'text'>,
 ): Promise<(before: string) => string> {
-  const behind = optionalText(body, 'suffix');
   if (!behind) return (before) => before;
   if (scoredEcho) throw unsupportedField('suffix', 'it does not go with echo and logprobs');
   if (prompts.some(({ tokens }) => tokens))

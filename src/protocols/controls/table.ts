@@ -1,0 +1,132 @@
+import { type SamplingName, samplingFields } from '../../core/sampling-fields.ts';
+import { looseFlag, looseNumber, looseTexts, looseWhole, looseWholeWithin } from '../fields/loose.ts';
+import { objectOf, optional, orElse, type Read, readText } from '../fields/readers.ts';
+import { type Fields, honoured, type ReadRow, type Said } from '../fields/table.ts';
+import { readBans, readBiases } from './bias.ts';
+import { readGrammarText } from './grammar.ts';
+import { readOrder } from './order.ts';
+
+const limits = { stop: 256, bans: 768, breakers: 128, breakerBytes: 40 };
+
+/** One stop text or a list; a text is taken as it is even when it looks like a JSON array, unlike the other lists. */
+export const readStop: Read<readonly string[]> = (value, path) =>
+  stopList(typeof value === 'string' ? [value] : value, path);
+const stopList = looseTexts(limits.stop);
+
+/** A number is as good a key as its digits; anything else would be a key that nobody can name again. */
+export const readGenkey: Read<string> = orElse(
+  (value, path) => (typeof value === 'number' ? String(value) : readText(value, path)),
+  '',
+);
+
+/** Levels of other servers are many; what is no text is none of them. */
+const readEffort: Read<string | undefined> = (value) => (typeof value === 'string' ? value : undefined);
+
+const readBreakers = looseTexts(limits.breakers);
+const readBanned = looseTexts(limits.bans);
+
+/** What an adapter may set; the samplers among them are defaults, which the request itself can override. */
+const readAdapter = objectOf({
+  temperature: optional(looseNumber),
+  top_k: optional(looseWhole),
+  top_p: optional(looseNumber),
+  min_p: optional(looseNumber),
+  max_length: optional(looseWhole),
+});
+
+type SamplerField = (typeof samplingFields)[SamplingName]['wire'][number];
+const unsigned = looseWholeWithin(-1, 2 ** 32 - 1);
+
+/** Sampling fields that need more words than the table of the samplers has. */
+const samplerNotes: Readonly<Record<string, string>> = {
+  rep_pen: 'the strongest of its three names counts',
+  repetition_penalty: 'the strongest of its three names counts',
+  repeat_penalty: 'the strongest of its three names counts',
+  rep_pen_range: 'less than 1 counts as 1',
+  rep_pen_slope: 'outside of 0 to 1 it counts as 1',
+  sampler_seed: '0 or less draws one, which /api/extra/perf tells',
+  adaptive_target: 'without min_p and top_p, min_p becomes 0.002',
+  frequency_penalty: 'ours: taken off for each time a token was seen',
+};
+
+/** Every name of every sampler, from the one table of them. */
+const samplerFields = Object.fromEntries(
+  Object.entries(samplingFields).flatMap(([name, { wire, type }]) => {
+    const read = name === 'seed' ? unsigned : type === 'integer' ? looseWhole : looseNumber;
+    return wire.map((field, index) => {
+      const note = samplerNotes[field] ?? (index > 0 ? `another name of ${wire[0]}` : undefined);
+      return [field, honoured(optional(read), note)];
+    });
+  }),
+) as { readonly [Field in SamplerField]: ReadRow<number | undefined> };
+
+const together =
+  'a text and a scale other than 1 together, which are refused unless started with --enableguidance; one alone has no effect and is named in x-parley-ignored';
+
+/**
+ * The controls of the native API, which requests of every family may carry beside their own fields (writers' clients in
+ * chat mode do).
+ */
+export const controlFields = {
+  max_context_length: honoured(optional(looseWhole), 'more than the server has counts as what it has'),
+  max_length: honoured(
+    optional(looseWhole),
+    'at most 65 % of the context, 80 % after a short prompt; 0 and less write nothing',
+  ),
+  stop_sequence: honoured(
+    orElse(readStop, []),
+    'one text or a list; the first 256 count, with 50,000 characters together',
+  ),
+  trim_stop: honoured(orElse(looseFlag, true)),
+  render_special: honoured(orElse(looseFlag, false)),
+  bypass_eos: honoured(orElse(looseFlag, false)),
+  ban_eos_token: honoured(optional(looseFlag)),
+  use_default_badwordsids: honoured(orElse(looseFlag, false), 'another name of ban_eos_token, which wins'),
+  logprobs: honoured(orElse(looseFlag, false), 'ten alternatives; streams leave them for last_logprobs'),
+  adapter: honoured(readAdapter, 'defaults of temperature, top_k, top_p and min_p; in chats of max_length too'),
+  reasoning_effort: honoured(readEffort, 'where the vocabulary has tags for thinking'),
+  thinking_budget_tokens: honoured(orElse(looseWhole, -1), 'where reasoning_effort sets no budget'),
+  ...samplerFields,
+  sampler_order: honoured(optional(readOrder), 'one to seven numbers; otherwise the default order'),
+  dry_sequence_breakers: honoured(
+    orElse((value, path) => readBreakers(value, path).map(cutToBytes), []),
+    'the first 128; each up to 40 bytes',
+  ),
+  logit_bias: honoured(orElse(readBiases, []), 'an object; the first 512; from -100 to 100'),
+  custom_token_bans: honoured(orElse(readBans, [])),
+  banned_tokens: honoured(optional(readBanned), 'texts; the first 768, with 50,000 characters together'),
+  banned_strings: honoured(orElse(readBanned, []), 'another name of banned_tokens, which wins'),
+  grammar: honoured(
+    optional(readGrammarText),
+    'GBNF or a JSON schema; one that is wrong is refused, with its line and column',
+  ),
+  grammar_retain_state: honoured(orElse(looseFlag, false)),
+  negative_prompt: honoured(orElse(readText, ''), together),
+  guidance_scale: honoured(orElse(looseNumber, 1), together),
+  cache_prompt: honoured(orElse(looseFlag, true), 'with false the whole prompt is computed again'),
+};
+
+export type Controls = Fields<typeof controlFields>;
+
+/**
+ * Rows for controls that a dialect knows by their native names: they are read with all the others, by their own table.
+ * `check` holds them to the stricter types of the dialect.
+ */
+export function asControls(
+  rows: Readonly<Partial<Record<keyof Controls, string>>>,
+  { handling = 'honoured', check }: Partial<Pick<Said, 'handling'>> & { readonly check?: Read<unknown> } = {},
+): Readonly<Record<never, never>> {
+  const entries = Object.entries(rows);
+  return Object.fromEntries(
+    entries.map(([name, note]) => [name, { handling, ...(note && { note }), ...(check && { check }) }]),
+  );
+}
+
+function cutToBytes(text: string): string {
+  const bytes = Buffer.from(text);
+  if (bytes.length <= limits.breakerBytes) return text;
+  let end = limits.breakerBytes;
+  // A character is kept whole or not at all: 10xxxxxx goes on with the character before it.
+  while (end > 0 && ((bytes[end] ?? 0) & 0xc0) === 0x80) end -= 1;
+  return bytes.toString('utf8', 0, end);
+}

@@ -1,0 +1,114 @@
+import { AppError } from '../../core/errors.ts';
+import type { JsonObject } from '../../http/body.ts';
+
+/**
+ * Reads one value of a request, or refuses it by the path at which it stands (`messages[3].content[0].text`). These are
+ * strict: clients of typed dialects want to be told of a wrong type. `loose.ts` has those that forgive.
+ */
+export type Read<Value> = (value: unknown, path: string) => Value;
+
+/** The plainest kind: a value that is of a type, or is refused. */
+export function reader<Value>(expected: string, is: (value: unknown) => boolean): Read<Value> {
+  return (value, path) => {
+    if (!is(value)) throw wrong(path, expected);
+    return value as Value;
+  };
+}
+
+export const readText = reader<string>('a string', (value) => typeof value === 'string');
+export const readName: Read<string> = (value, path) => {
+  if (isAbsent(value) || value === '') throw wrong(path, 'a string that is not empty');
+  return readText(value, path);
+};
+export const readFlag = reader<boolean>('true or false', (value) => typeof value === 'boolean');
+export const readNumber = reader<number>('a number', (value) => typeof value === 'number');
+/** Programs without integers write `1024.0`, which is the same number in JSON. */
+export const readWhole: Read<number> = (value, path) => wholeNumber(readNumber(value, path), path);
+export const readCount = reader<number>(
+  'a whole number, 0 or more',
+  (value) => Number.isInteger(value) && Number(value) >= 0,
+);
+const wholeNumber = reader<number>('a whole number', Number.isInteger);
+export const readObject = reader<JsonObject>('an object', isObject);
+export const readList = reader<readonly unknown[]>('an array', Array.isArray);
+
+/** For what other fields, or the server, decide how to read. */
+export const anyValue: Read<unknown> = (value) => value;
+
+export function oneOf<const Word extends string>(...words: readonly [Word, ...Word[]]): Read<Word> {
+  return reader(`one of ${words.join(', ')}`, (value) => (words as readonly unknown[]).includes(value));
+}
+
+export function wholeBetween(least: number, most: number): Read<number> {
+  const fits = (value: unknown): boolean => Number.isInteger(value) && Number(value) >= least && Number(value) <= most;
+  return reader(`a whole number from ${least} to ${most}`, fits);
+}
+
+export function listOf<Value>(read: Read<Value>): Read<readonly Value[]> {
+  return (value, path) => readList(value, path).map((entry, index) => read(entry, `${path}[${index}]`));
+}
+
+type Members<Readers> = { readonly [Name in keyof Readers]: Readers[Name] extends Read<infer Value> ? Value : never };
+
+/** An object by the readers of its members; left out it is as good as empty. */
+export function objectOf<const Readers extends Readonly<Record<string, Read<unknown>>>>(
+  members: Readers,
+): Read<Members<Readers>> {
+  return (value, path) => {
+    const holder = isAbsent(value) ? {} : readObject(value, path);
+    const found: Record<string, unknown> = {};
+    for (const name of Object.keys(members)) found[name] = members[name]?.(holder[name], `${path}.${name}`);
+    return found as Members<Readers>;
+  };
+}
+
+/** Null means the same as nothing in every field that may be left out. */
+export function optional<Value>(read: Read<Value>): Read<Value | undefined> {
+  return (value, path) => (isAbsent(value) ? undefined : read(value, path));
+}
+
+/** What counts where the field is left out, and where a loose reader found no number in it. */
+export function orElse<Value>(read: Read<Value>, fallback: Value): Read<Value> {
+  return (value, path) => {
+    if (isAbsent(value)) return fallback;
+    const found = read(value, path);
+    return Number.isNaN(found) ? fallback : found;
+  };
+}
+
+/** One member of an object that stands at `path` itself. */
+export function readAt<Value>(holder: JsonObject, name: string, path: string, read: Read<Value>): Value {
+  return read(holder[name], pathTo(path, name));
+}
+
+export function pathTo(path: string, name: string): string {
+  return path === '' ? name : `${path}.${name}`;
+}
+
+export const optionalText = optional(readText);
+export const optionalName = optional(readName);
+export const optionalFlag = optional(readFlag);
+export const optionalNumber = optional(readNumber);
+export const optionalWhole = optional(readWhole);
+export const optionalObject = optional(readObject);
+export const optionalList = optional(readList);
+
+export function wrong(path: string, expected: string): AppError<'invalid-field'> {
+  return new AppError('invalid-field', { field: path, expected });
+}
+
+export function isAbsent(value: unknown): value is null | undefined {
+  return value === undefined || value === null;
+}
+
+export function isObject(value: unknown): value is JsonObject {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+export function isTokenId(value: unknown): value is number {
+  return typeof value === 'number' && Number.isInteger(value) && value >= 0 && value < 2 ** 31;
+}
+
+export function clamp(value: number, min = Number.NEGATIVE_INFINITY, max = Number.POSITIVE_INFINITY): number {
+  return Math.min(Math.max(value, min), max);
+}

@@ -1,0 +1,132 @@
+import type { EndpointFidelity, FieldFidelity, Handling } from '../../core/fidelity.ts';
+import type { JsonObject } from '../../http/body.ts';
+import { isAbsent, pathTo, type Read, readObject } from './readers.ts';
+
+/**
+ * The fields of an endpoint, each declared once: how it is read and what becomes of it. The decoder gets the record that
+ * `readFields` makes of it, the documentation and the headers what `fidelityOf` does.
+ */
+export interface Table {
+  readonly [field: string]: Row;
+}
+
+export interface Said {
+  readonly handling: Handling;
+  readonly note?: string;
+}
+
+/** `read` gives the value a place in the record; `check` only looks at it, for fields that somebody else reads or nobody. */
+interface Row extends Partial<Said> {
+  readonly read?: Read<unknown>;
+  readonly check?: Read<unknown>;
+  /** An object with a table of its own, which is documented instead of it. */
+  readonly inside?: Table;
+}
+
+export interface ReadRow<Value> extends Row {
+  readonly read: Read<Value>;
+}
+
+/** What was read: exactly the fields that have a reader. */
+export type Fields<Declared> = {
+  readonly [Name in keyof Declared as Declared[Name] extends ReadRow<unknown> ? Name : never]: Declared[Name] extends {
+    readonly read: Read<infer Value>;
+  }
+    ? Value
+    : never;
+};
+
+export function honoured<Value>(read: Read<Value>, note?: string): ReadRow<Value> {
+  return { handling: 'honoured', read, ...told(note) };
+}
+
+export function approximated<Value>(read: Read<Value>, note: string): ReadRow<Value> {
+  return { handling: 'approximated', read, note };
+}
+
+/**
+ * Has no place in the record: somebody else reads it, nobody does, or to look at it is all. `check` holds it to its type, or
+ * throws where it asks for what is not there.
+ */
+export function aside(handling: Handling, note?: string, check?: Read<unknown>): Said & { readonly read?: never } {
+  return { handling, ...told(note), ...(check && { check }) };
+}
+
+/** Accepted without effect. */
+export function ignored(note?: string, check?: Read<unknown>) {
+  return aside('ignored', note, check);
+}
+
+/** Without a check it is the whole endpoint that refuses. */
+export function refused(note: string, check?: Read<unknown>) {
+  return aside('refused', note, check);
+}
+
+/** Without effect on the reply, which only shows it again. */
+export function shownAgain<Value>(read: Read<Value>, note: string): ReadRow<Value> {
+  return { handling: 'ignored', read, note };
+}
+
+/** An object whose members are fields of their own; left out it is as good as empty. */
+export function group<const Inside extends Table>(inside: Inside): ReadRow<Fields<Inside>> {
+  return { inside, read: (value, path) => readFields(inside, isAbsent(value) ? {} : readObject(value, path), path) };
+}
+
+/** Each of these names with the same row. */
+export function each<const Name extends string, Entry extends Row>(
+  names: readonly Name[],
+  row: Entry,
+): { readonly [Field in Name]: Entry } {
+  return Object.fromEntries(names.map((name) => [name, row])) as { readonly [Field in Name]: Entry };
+}
+
+/** Something inside of a field or beside all of them: never the name of a field, as nothing reads it for the table. */
+export type Place = `${string}${'[' | '(' | ' '}${string}`;
+
+/** What is said of places that the reader of a field looks into. */
+export function places(rows: Readonly<Record<Place, Said>>): Readonly<Record<never, never>> {
+  return rows;
+}
+
+/** The kinds of parts that can stand at one place, from the table of their readers. */
+export function kindsAt(
+  place: Place,
+  kinds: Readonly<Record<string, Said & { readonly read: unknown }>>,
+): Readonly<Record<never, never>> {
+  return Object.fromEntries(
+    Object.entries(kinds).map(([kind, { handling, note }]) => [`${place}: ${kind}`, { handling, ...told(note) }]),
+  );
+}
+
+/** What the body holds, by the names of the wire. A field that is in no table is not in there. */
+export function readFields<const Declared extends Table>(
+  table: Declared,
+  body: JsonObject,
+  path = '',
+): Fields<Declared> {
+  const found: Record<string, unknown> = {};
+  for (const name of Object.keys(table)) {
+    const { read, check } = table[name] as Row;
+    const value = Object.hasOwn(body, name) ? body[name] : undefined;
+    if (read) found[name] = read(value, pathTo(path, name));
+    else check?.(value, pathTo(path, name));
+  }
+  return found as Fields<Declared>;
+}
+
+/** What the tables say, for the documentation, `GET /api/extra/fidelity` and the header that names ignored fields. */
+export function fidelityOf(dialect: string, endpoint: string, table: Table): EndpointFidelity {
+  return { dialect, endpoint, fields: rowsOf(table) };
+}
+
+function rowsOf(table: Table, path = ''): readonly FieldFidelity[] {
+  return Object.entries(table).flatMap(([name, { handling, note, inside }]) => {
+    const field = pathTo(path, name);
+    if (inside) return rowsOf(inside, field);
+    return handling === undefined ? [] : [{ field, handling, ...told(note) }];
+  });
+}
+
+function told(note: string | undefined): { readonly note?: string } {
+  return note === undefined ? {} : { note };
+}

@@ -1,0 +1,114 @@
+import { loosenedNote, silenceNote } from '../../fidelity-notes.ts';
+import {
+  anyValue,
+  isAbsent,
+  objectOf,
+  optionalFlag,
+  optionalList,
+  optionalObject,
+  optionalText,
+  optionalWhole,
+  orElse,
+  type Read,
+  readFlag,
+  readList,
+  readText,
+} from '../../fields/readers.ts';
+import { approximated, aside, type Fields, honoured, ignored, kindsAt, places } from '../../fields/table.ts';
+import { unsupportedField } from '../errors.ts';
+import { afterSampling, generationFields, promptFigures, readReplies } from '../fields.ts';
+import { readPromptLogprobs } from '../prompt-logprobs.ts';
+import { partKinds } from './content.ts';
+import { readMessages } from './messages.ts';
+
+/** What decides about the prompt: the same for an answer and for counting its tokens. */
+export const promptFields = {
+  messages: honoured(readMessages, 'Every role; a last assistant turn is continued.'),
+  ...kindsAt('messages[].content[]', partKinds),
+  ...places({
+    'messages[].content[]: other kinds': {
+      handling: 'refused',
+      note: 'What the model was not shown cannot be answered.',
+    },
+    'messages[].content of tools': {
+      handling: 'approximated',
+      note: 'Pictures and sounds inside of the JSON of a tool server are shown to the model instead of their base64.',
+    },
+    'messages[].name': {
+      handling: 'ignored',
+      note: 'Honoured for results of tools; other speakers have no name in the prompt.',
+    },
+  }),
+  tools: approximated(
+    orElse(readList, []),
+    `Custom tools are offered as functions with one argument, input; tools that only a provider can run are left out. ${loosenedNote}`,
+  ),
+  tool_choice: honoured(anyValue),
+  functions: honoured(orElse(readList, [])),
+  function_call: honoured(anyValue),
+  reasoning_effort: approximated(
+    optionalText,
+    `A budget for thinking and a variable of the template; unknown tiers are medium. none: ${silenceNote}`,
+  ),
+  reasoning: approximated(
+    objectOf({ effort: optionalText, max_tokens: optionalWhole, enabled: optionalFlag }),
+    'effort, max_tokens and enabled are read.',
+  ),
+  chat_template_kwargs: honoured(
+    optionalObject,
+    `Where the template of the model is used (--jinja). enable_thinking: false counts without it too. ${silenceNote}`,
+  ),
+  continue_assistant_turn: honoured(orElse(readFlag, true)),
+  continue_final_message: honoured(optionalFlag),
+  add_generation_prompt: honoured(optionalFlag, 'true answers a last assistant turn instead of continuing it.'),
+  memory: honoured(orElse(readText, ''), 'Put in front of the prompt, as in the native API.'),
+};
+
+const refuseAudio: Read<void> = (value, path) => {
+  if (optionalList(value, path)?.includes('audio')) {
+    throw unsupportedField(path, 'replies of this model are text', 'unsupported_value');
+  }
+};
+
+export const chatFields = {
+  ...promptFields,
+  ...generationFields,
+  max_tokens: honoured(
+    optionalWhole,
+    '0 and less mean the default of the server; too much is cut to what there is room for.',
+  ),
+  n: honoured(
+    readReplies,
+    'Up to 128, generated one after the other. With a seed each has its own, counted up from it.',
+  ),
+  logprobs: approximated(orElse(readFlag, false), afterSampling),
+  top_logprobs: honoured(optionalWhole, 'Up to 20; fewer where the samplers leave fewer.'),
+  prompt_logprobs: honoured(readPromptLogprobs, `${promptFigures} Not beside tools.`),
+  response_format: honoured(
+    optionalObject,
+    'Held to by a grammar, after any thinking; beside tools a reply is calls or such an answer. A schema that no grammar can follow is refused, with the place in it.',
+  ),
+  json_schema: honoured(anyValue, 'A schema for the reply, where response_format is not sent.'),
+  parallel_tool_calls: honoured(orElse(readFlag, true)),
+  reasoning_format: honoured(optionalText),
+  encapsulate_thinking: honoured(orElse(readFlag, true)),
+  thinking_budget_tokens: honoured(optionalWhole),
+  reasoning_budget_tokens: honoured(optionalWhole),
+  modalities: aside('honoured', 'Text; audio is refused.', refuseAudio),
+  service_tier: approximated((value) => !isAbsent(value), 'Told back as default.'),
+  audio: ignored(),
+  images: ignored('Pictures stand in the messages here.'),
+  metadata: ignored(),
+  store: ignored(),
+  safety_identifier: ignored(),
+  prompt_cache_key: ignored(),
+  prompt_cache_options: ignored(),
+  prompt_cache_retention: ignored(),
+  prediction: ignored(),
+  verbosity: ignored(),
+  web_search_options: ignored(),
+  moderation: ignored(),
+  reasoning_control: ignored(),
+};
+
+export type ChatFields = Fields<typeof chatFields>;
