@@ -71,6 +71,8 @@ export interface AppParts extends RoomParts {
   readonly hasOthers?: () => boolean;
   /** What can be loaded and swapped, where that is possible. */
   readonly models?: ModelsView;
+  /** Those of the model that answers whoever names none, where it may be another than the first. */
+  readonly presentSettings?: () => Settings;
   readonly product: { readonly name: string; readonly version: string };
   readonly observer: TextObserver;
   readonly warn: (text: string) => void;
@@ -96,19 +98,17 @@ export interface App extends Room {
 
 /** Puts the parts together. Nothing else in the program knows more than its own part and the types between them. */
 export function createApp(parts: AppParts): App {
-  const { settings } = parts;
-  const places = () =>
-    queuePlaces({
-      multiuser: settings.multiuser,
-      parallelRequests: settings.parallelrequests,
-      otherModels: parts.hasOthers?.() ?? false,
-    });
+  const places = () => {
+    const { multiuser, parallelrequests } = parts.presentSettings?.() ?? parts.settings;
+    const otherModels = parts.hasOthers?.() ?? false;
+    return queuePlaces({ multiuser, parallelRequests: parallelrequests, otherModels });
+  };
   const capacities = new Map<string, number>();
   const queue = new Queue({ capacity: (lane) => capacities.get(lane) ?? usualCapacity(lane), places });
   const shared: Shared = {
     ...parts,
     desk: new Desk(queue, () => performance.now()),
-    watch: watchers(parts, () => first.text),
+    watch: watchers(parts),
     store: new ResponseStore(),
     capacities,
   };
@@ -137,34 +137,28 @@ function openRoom(room: RoomParts, shared: Shared): Room {
   // One that comes and one that goes may have the same name, and must not wait for each other.
   const lane = `${name}\u0000${capacities.size}`;
   capacities.set(lane, Math.max(1, settings.parallelrequests));
-  const text = textService({
+  const slots = new SlotWatch(Math.max(1, settings.parallelrequests));
+  const text: TextService = textService({
     source,
     desk,
     lane,
     sharing: (traits) => sharingOf(traits, batchingSettings(settings)),
     randomSeed: () => randomInt(1, 1_000_000),
-    observer: together([observer, watch.metrics, watch.slots]),
+    observer: together([observer, watch.metrics.watch(name, () => text), slots]),
   });
   const chat = chatOn(room, shared, text);
   const others = otherServices(desk, room.others ?? {});
-  return { name, text, chat, endpoints: allEndpoints(room, shared, { text, chat, others }) };
+  return { name, text, chat, endpoints: allEndpoints(room, shared, { text, chat, others, slots }) };
 }
 
 interface Watchers {
-  readonly slots: SlotWatch;
   readonly metrics: Metrics;
   readonly startedAt: number;
 }
 
-function watchers({ settings, source, product }: AppParts, text: () => TextService): Watchers {
+function watchers({ product, models }: AppParts): Watchers {
   const startedAt = Date.now();
-  const metrics = createMetrics({
-    performance: () => text().performance(),
-    state: () => source.state(),
-    startedAt,
-    version: product.version,
-  });
-  return { slots: new SlotWatch(Math.max(1, settings.parallelrequests)), metrics, startedAt };
+  return { metrics: createMetrics({ startedAt, version: product.version, models: models?.list }), startedAt };
 }
 
 async function describeModelFile(path: string, { longArrays }: { readonly longArrays: boolean }) {
@@ -206,12 +200,13 @@ interface Services {
   readonly text: TextService;
   readonly chat: ChatService;
   readonly others: OtherServices;
+  readonly slots: SlotWatch;
 }
 
 function allEndpoints(
   { settings, source, format, resting }: RoomParts,
   { product, shutdown, warn, watch, store, models, desk }: Shared,
-  { text, chat, others }: Services,
+  { text, chat, others, slots }: Services,
 ): Endpoint[] {
   const defaults = requestDefaults(settings);
   const ownDefaults = textDefaults(defaults);
@@ -292,8 +287,8 @@ function allEndpoints(
     ...llamacppEndpoints({
       ...dialect,
       product,
-      slots: watch.slots,
-      metrics: watch.metrics,
+      slots,
+      metrics: { exposition: () => watch.metrics.exposition(text) },
       startedAt: watch.startedAt,
       loras: (settings.lora ?? []).map((path) => ({ path, scale: settings.loramult })),
       readChat: async (body) => (await decodeChat(body, dialect)).request,

@@ -137,7 +137,6 @@ async function run(
     terminal,
     quiet,
     several: settings.parallelrequests > 1,
-    contextSize: () => (house ? roomParts(house.present, registry).source : source).contextSize(),
     now: () => new Date(),
   });
   const later = (milliseconds: number, action: () => void) => void setTimeout(action, milliseconds).unref();
@@ -167,10 +166,10 @@ async function run(
       shutdown: () => setTimeout(() => stop('another instance takes over'), 1000),
     });
   const initial = { settings, given };
-  const { app, house } =
+  const app =
     served && (settings.admin || settings.routermode)
       ? createHouse({ initial, first: model, registry, terminal, build })
-      : { app: build(), house: undefined };
+      : build();
   function stop(why: string): void {
     if (served) terminal.line(`Stopping: ${why}. A second signal ends at once.`);
     void app.server.close().then(() => exit(0));

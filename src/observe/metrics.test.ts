@@ -1,9 +1,10 @@
-import { expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { AppError } from '../core/errors.ts';
 import type { GenerationEvent } from '../core/events.ts';
+import type { ListedModel } from '../core/models-view.ts';
 import type { GenerationRequest } from '../core/request.ts';
-import type { Performance } from '../core/text-service.ts';
-import { createMetrics } from './metrics.ts';
+import type { Performance, TextState } from '../core/text-service.ts';
+import { createMetrics, type ModelMetrics } from './metrics.ts';
 
 const request = {} as GenerationRequest;
 const start: GenerationEvent = {
@@ -23,7 +24,7 @@ const finish: GenerationEvent = {
 };
 const word: GenerationEvent = { type: 'text-delta', text: 'x' };
 
-function world() {
+function world(models?: Pick<ListedModel, 'name' | 'state'>[]) {
   const performance = {
     waiting: 2,
     estimateSeconds: 12,
@@ -31,21 +32,24 @@ function world() {
     draftAccepted: 1,
     draftRejected: 2,
   } as Performance;
-  const metrics = createMetrics({
-    performance: () => performance,
-    state: () => ({ type: 'none' }),
-    startedAt: 1000,
-    version: '1.2.3',
-  });
-  const lines = async () => (await metrics.exposition()).text.split('\n');
-  return { metrics, lines };
+  const text = { performance: () => performance, state: (): TextState => ({ type: 'none' }) };
+  const all = createMetrics({ startedAt: 1000, version: '1.2.3', models: models && (async () => models) });
+  const exposition = () => all.exposition(text);
+  const lines = async () => (await exposition()).text.split('\n');
+  const watch = (model: string) => all.watch(model, () => text);
+  return { metrics: watch('mini'), watch, exposition, lines };
+}
+
+/** One generation from its beginning to its end. */
+function generate(metrics: ModelMetrics, { words = 3 } = {}) {
+  const job = {};
+  metrics.begun(request, job);
+  for (const event of [start, ...Array.from({ length: words }, () => word), finish]) metrics.event(event, job);
 }
 
 test('a generation is counted under the names that boards for llama.cpp know', async () => {
   const { metrics, lines } = world();
-  const job = {};
-  metrics.begun(request, job);
-  for (const event of [start, word, word, word, finish]) metrics.event(event, job);
+  generate(metrics);
   expect(await lines()).toEqual(
     expect.arrayContaining([
       '# TYPE llamacpp:prompt_tokens_total counter',
@@ -104,10 +108,10 @@ test('two at once share their steps', async () => {
 });
 
 test('one server knows nothing of another', async () => {
-  const { metrics } = world();
+  const { metrics, exposition } = world();
   metrics.event(finish, {});
   expect(await world().lines()).toContain('llamacpp:tokens_predicted_total 0');
-  expect((await metrics.exposition()).contentType).toContain('version=0.0.4');
+  expect((await exposition()).contentType).toContain('version=0.0.4');
 });
 
 test('it tells how long work waited for its turn, and how long it would wait now', async () => {
@@ -122,4 +126,117 @@ test('it tells how long work waited for its turn, and how long it would wait now
       'parley_queue_estimate_seconds 12',
     ]),
   );
+});
+
+describe('with several models', () => {
+  const two = (): Pick<ListedModel, 'name' | 'state'>[] => [
+    { name: 'a', state: 'ready' },
+    { name: 'b', state: 'unloaded' },
+  ];
+
+  test('each figure of a model says whose it is', async () => {
+    const { watch, lines } = world(two());
+    const [a, b] = [watch('a'), watch('b')];
+    generate(a);
+    generate(b);
+    generate(b, { words: 1 });
+    const told = await lines();
+    expect(told).toEqual(
+      expect.arrayContaining([
+        'llamacpp:prompt_tokens_total{model="a"} 4',
+        'llamacpp:prompt_tokens_total{model="b"} 8',
+        'llamacpp:tokens_predicted_total{model="b"} 6',
+        'llamacpp:n_decode_total{model="a"} 4',
+        'llamacpp:n_decode_total{model="b"} 6',
+        'llamacpp:n_tokens_max{model="b"} 13',
+        'llamacpp:requests_processing{model="a"} 0',
+        'llamacpp:prompt_tokens_seconds{model="a"} 8',
+        'parley_requests_total{model="b",outcome="stop"} 2',
+        'parley_dropped_tokens_total{model="b"} 4',
+        'parley_generation_duration_seconds_sum{model="a"} 2',
+        'parley_prompt_duration_seconds_count{model="b"} 2',
+      ]),
+    );
+    expect(told.filter((line) => /^llamacpp:prompt_tokens_total /.test(line))).toEqual([]);
+  });
+
+  test('what belongs to the queue and the server has no model', async () => {
+    const { watch, lines } = world(two());
+    watch('a').turnCame(7000);
+    watch('b').turnCame(1000);
+    expect(await lines()).toEqual(
+      expect.arrayContaining([
+        'llamacpp:requests_deferred 2',
+        'parley_queue_wait_seconds_sum 8',
+        'parley_queue_estimate_seconds 12',
+        'parley_uptime_seconds 9',
+        'parley_info{version="1.2.3"} 1',
+      ]),
+    );
+  });
+
+  test('those that run beside each other do not share their steps', async () => {
+    const { watch, lines } = world(two());
+    const [a, b] = [watch('a'), watch('b')];
+    const [first, second] = [{}, {}];
+    a.begun(request, first);
+    b.begun(request, second);
+    for (const _ of [1, 2]) {
+      a.event(word, first);
+      b.event(word, second);
+    }
+    expect(await lines()).toEqual(
+      expect.arrayContaining([
+        'llamacpp:n_decode_total{model="a"} 2',
+        'llamacpp:n_busy_slots_per_decode{model="b"} 1',
+        'llamacpp:requests_processing{model="a"} 1',
+      ]),
+    );
+  });
+
+  test('a failure is that of its model', async () => {
+    const { watch, lines } = world(two());
+    watch('b').event({ type: 'error', error: new AppError('engine-lost', { capability: 'text' }) }, {});
+    expect(await lines()).toEqual(
+      expect.arrayContaining([
+        'parley_requests_total{model="b",outcome="error"} 1',
+        'parley_errors_total{model="b",code="engine-lost"} 1',
+      ]),
+    );
+  });
+
+  test('those are ready that are in memory, and those that are gone are not told', async () => {
+    const models = two();
+    const { lines } = world(models);
+    const ready = async () => (await lines()).filter((line) => line.startsWith('parley_model_ready'));
+    expect(await ready()).toEqual(['parley_model_ready{model="a"} 1', 'parley_model_ready{model="b"} 0']);
+    models.splice(0, 2, { name: 'b', state: 'ready' });
+    expect(await ready()).toEqual(['parley_model_ready{model="b"} 1']);
+  });
+
+  test('one that was not asked yet has its figures, all of them 0', async () => {
+    const { watch, lines } = world(two());
+    watch('b');
+    expect(await lines()).toEqual(
+      expect.arrayContaining([
+        'llamacpp:prompt_tokens_total{model="b"} 0',
+        'llamacpp:n_tokens_max{model="b"} 0',
+        'llamacpp:predicted_tokens_seconds{model="b"} 0',
+        'parley_generation_duration_seconds_count{model="b"} 0',
+      ]),
+    );
+  });
+
+  test('one that comes back under its name goes on where it stopped', async () => {
+    const { watch, lines } = world(two());
+    generate(watch('a'));
+    generate(watch('a'));
+    expect(await lines()).toEqual(
+      expect.arrayContaining([
+        'llamacpp:prompt_tokens_total{model="a"} 8',
+        'llamacpp:n_decode_total{model="a"} 8',
+        'llamacpp:n_tokens_max{model="a"} 13',
+      ]),
+    );
+  });
 });

@@ -1,27 +1,33 @@
-import { Counter, Gauge, Histogram, Registry } from 'prom-client';
+import { type Counter, Registry } from 'prom-client';
 import { type GenerationEvent, unreachable } from '../core/events.ts';
+import type { ListedModel } from '../core/models-view.ts';
 import type { GenerationRequest } from '../core/request.ts';
 import type { Performance, TextState } from '../core/text-service.ts';
+import { type MetricFamilies, metricFamilies, type ServerFacts } from './metric-families.ts';
 
-export interface MetricsParts {
-  /** Read when somebody looks, and at the end of each generation. */
-  readonly performance: () => Performance;
-  readonly state: () => TextState;
-  /** Milliseconds since 1970. */
-  readonly startedAt: number;
-  readonly version: string;
+export interface MetricsParts extends ServerFacts {
+  /** All models where there may be several: then each figure of a model says whose it is. */
+  readonly models?: (() => Promise<readonly Pick<ListedModel, 'name' | 'state'>[]>) | undefined;
 }
 
+/** What is looked at for the figures that are not counted. */
+export type MeasuredText = {
+  readonly performance: () => Performance;
+  readonly state: () => TextState;
+};
+
 export interface Metrics {
+  /** Counts what a model does; its draft figures are read at the end of each generation. */
+  watch(model: string, text: () => Pick<MeasuredText, 'performance'>): ModelMetrics;
+  /** The Prometheus text of this moment, with its content type; the queue is that of the model that answers. */
+  exposition(text: MeasuredText): Promise<{ readonly contentType: string; readonly text: string }>;
+}
+
+export interface ModelMetrics {
   turnCame(waited: number): void;
   begun(request: GenerationRequest, job: object): void;
   event(event: GenerationEvent, job: object): void;
-  /** The Prometheus text of this moment, with its content type. */
-  exposition(): Promise<{ readonly contentType: string; readonly text: string }>;
 }
-
-/** From a quick word to a long story on a slow machine. */
-const secondBuckets = [0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300, 600];
 
 /**
  * The figures that llama.cpp's server tells under their usual names, so that existing boards show them, and ours beside
@@ -29,173 +35,150 @@ const secondBuckets = [0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300, 60
  */
 export function createMetrics(parts: MetricsParts): Metrics {
   const registry = new Registry();
-  const llama = llamaMetrics(registry);
-  const own = ownMetrics(registry, parts);
-  const running = new Set<object>();
-  /** The engine does not tell its steps; a token of one of k generations at once stands for 1/k of a step. */
-  let steps = 0;
-  let sequences = 0;
+  const labelNames = parts.models ? ['model'] : [];
+  const all = metricFamilies(registry, labelNames, parts);
+  const counts = new Map<string, ModelCount>();
 
-  function stepped(): void {
-    steps += 1 / Math.max(1, running.size);
-    sequences += 1;
-  }
-
-  function finished(event: GenerationEvent & { type: 'finish' }): void {
-    const { usage, timings } = event;
-    const { draftAccepted, draftRejected } = parts.performance();
-    llama.promptTokens.inc(timings.processedTokens);
-    llama.cachedTokens.inc(usage.cachedTokens);
-    llama.promptSeconds.inc(timings.promptMs / 1000);
-    llama.predictedTokens.inc(usage.completionTokens);
-    llama.predictedSeconds.inc(timings.generationMs / 1000);
-    if (timings.processedTokens > 0) stepped();
-    llama.longest.reach(usage.promptTokens + usage.completionTokens);
-    llama.draftTokens.inc(draftAccepted + draftRejected);
-    llama.acceptedTokens.inc(draftAccepted);
-    llama.promptSpeed.set(perSecond(timings.processedTokens, timings.promptMs));
-    llama.predictedSpeed.set(perSecond(usage.completionTokens, timings.generationMs));
-    own.requests.inc({ outcome: event.reason });
-    own.promptDuration.observe((timings.initMs + timings.promptMs) / 1000);
-    own.duration.observe((timings.initMs + timings.promptMs + timings.generationMs) / 1000);
+  async function setReady({ state }: MeasuredText): Promise<void> {
+    const { modelReady } = all.own;
+    if (!parts.models) return modelReady.set(state().type === 'ready' ? 1 : 0);
+    const models = await parts.models();
+    // Those that are gone are not told any more.
+    modelReady.reset();
+    for (const { name, state: own } of models) modelReady.set({ model: name }, own === 'ready' ? 1 : 0);
   }
 
   return {
-    turnCame: (waited) => own.waited.observe(waited / 1000),
-    begun: (_, job) => void running.add(job),
-    event(event, job) {
-      switch (event.type) {
-        case 'finish':
-          finished(event);
-          running.delete(job);
-          return;
-        case 'error':
-          running.delete(job);
-          own.requests.inc({ outcome: 'error' });
-          own.errors.inc({ code: event.error.code });
-          return;
-        case 'start':
-          own.droppedTokens.inc(event.droppedTokens ?? 0);
-          return;
-        case 'text-delta':
-        case 'reasoning-delta':
-          stepped();
-          return;
-        case 'prompt-logprobs':
-        case 'tool-start':
-        case 'tool-delta':
-        case 'tool-end':
-        case 'warning':
-          return;
-        default:
-          unreachable(event);
-      }
+    watch(model, text) {
+      // A model that comes back under its name goes on counting where it stopped.
+      const count = counts.get(model) ?? new ModelCount(all, parts.models ? { model } : {});
+      counts.set(model, count);
+      return {
+        turnCame: (waited) => all.own.waited.observe(waited / 1000),
+        begun: (_, job) => count.begun(job),
+        event: (event, job) => count.event(event, job, text),
+      };
     },
-    async exposition() {
-      const { waiting, estimateSeconds, uptimeSeconds } = parts.performance();
-      llama.processing.set(running.size);
-      llama.deferred.set(waiting);
-      llama.decodes.reach(Math.round(steps));
-      llama.busySlots.set(steps > 0 ? sequences / steps : 0);
-      own.estimate.set(estimateSeconds);
-      own.uptime.set(uptimeSeconds);
-      own.modelReady.set(parts.state().type === 'ready' ? 1 : 0);
-      own.memory.set(process.memoryUsage.rss());
+    async exposition(text) {
+      const { waiting, estimateSeconds, uptimeSeconds } = text.performance();
+      for (const count of counts.values()) count.tell();
+      all.llama.deferred.set(waiting);
+      all.own.estimate.set(estimateSeconds);
+      all.own.uptime.set(uptimeSeconds);
+      all.own.memory.set(process.memoryUsage.rss());
+      await setReady(text);
       return { contentType: registry.contentType, text: await registry.metrics() };
     },
   };
 }
 
-function llamaMetrics(registry: Registry) {
-  const make = { registers: [registry] };
-  const counter = (name: string, help: string) => new Counter({ ...make, name: `llamacpp:${name}`, help });
-  const gauge = (name: string, help: string) => new Gauge({ ...make, name: `llamacpp:${name}`, help });
-  return {
-    promptTokens: counter('prompt_tokens_total', 'Prompt tokens that were computed.'),
-    cachedTokens: counter('prompt_tokens_cached_total', 'Prompt tokens that came from the cache.'),
-    promptSeconds: counter('prompt_seconds_total', 'Time spent on prompts.'),
-    predictedTokens: counter('tokens_predicted_total', 'Tokens generated.'),
-    predictedSeconds: counter('tokens_predicted_seconds_total', 'Time spent on generating.'),
-    decodes: highWater(counter('n_decode_total', 'Steps of the engine, estimated from the pieces of text.')),
-    busySlots: gauge('n_busy_slots_per_decode', 'Generations in each step of the engine, on average; estimated.'),
-    longest: highWater(counter('n_tokens_max', 'The longest prompt with its reply so far, in tokens.')),
-    draftTokens: counter('spec_decode_num_draft_tokens_total', 'Tokens that a draft model proposed.'),
-    acceptedTokens: counter('spec_decode_num_accepted_tokens_total', 'Proposed tokens that were taken.'),
-    promptSpeed: gauge('prompt_tokens_seconds', 'Prompt tokens a second in the last generation.'),
-    predictedSpeed: gauge('predicted_tokens_seconds', 'Generated tokens a second in the last generation.'),
-    processing: gauge('requests_processing', 'Generations that run now.'),
-    deferred: gauge('requests_deferred', 'Requests that wait for their turn.'),
-  };
-}
+type Labels = Readonly<Record<string, string>>;
 
-function ownMetrics(registry: Registry, { startedAt, version }: MetricsParts) {
-  const make = { registers: [registry] };
-  const seconds = { ...make, buckets: secondBuckets };
-  new Gauge({ ...make, name: 'parley_info', help: 'The version of the server.', labelNames: ['version'] }).set(
-    { version },
-    1,
-  );
-  new Gauge({ ...make, name: 'process_start_time_seconds', help: 'When the server began, in seconds since 1970.' }).set(
-    startedAt / 1000,
-  );
-  return {
-    requests: new Counter({
-      ...make,
-      name: 'parley_requests_total',
-      help: 'Generations that ended, by how.',
-      labelNames: ['outcome'],
-    }),
-    errors: new Counter({
-      ...make,
-      name: 'parley_errors_total',
-      help: 'Generations that failed, by what went wrong.',
-      labelNames: ['code'],
-    }),
-    droppedTokens: new Counter({
-      ...make,
-      name: 'parley_dropped_tokens_total',
-      help: 'Prompt tokens that did not fit into the context.',
-    }),
-    waited: new Histogram({
-      ...seconds,
-      name: 'parley_queue_wait_seconds',
-      help: 'From the admission of work to its turn.',
-    }),
-    promptDuration: new Histogram({
-      ...seconds,
-      name: 'parley_prompt_duration_seconds',
-      help: 'From the turn of a request to its first token.',
-    }),
-    duration: new Histogram({
-      ...seconds,
-      name: 'parley_generation_duration_seconds',
-      help: 'From the turn of a request to its last token.',
-    }),
-    estimate: new Gauge({
-      ...make,
-      name: 'parley_queue_estimate_seconds',
-      help: 'How long a request that came now would wait for its turn.',
-    }),
-    uptime: new Gauge({ ...make, name: 'parley_uptime_seconds', help: 'How long the server has been up.' }),
-    modelReady: new Gauge({ ...make, name: 'parley_model_ready', help: '1 when the text model is loaded.' }),
-    memory: new Gauge({
-      ...make,
-      name: 'process_resident_memory_bytes',
-      help: 'Memory of the server itself; the model lives in a process of its own.',
-    }),
-  };
+/** The figures of one model. */
+class ModelCount {
+  readonly #running = new Set<object>();
+  /** The engine does not tell its steps; a token of one of k generations at once stands for 1/k of a step. */
+  #steps = 0;
+  #sequences = 0;
+  readonly #decodes: HighWater;
+  readonly #longest: HighWater;
+
+  constructor(
+    private readonly all: MetricFamilies,
+    private readonly labels: Labels,
+  ) {
+    const { llama, own } = all;
+    this.#decodes = new HighWater(llama.decodes, labels);
+    this.#longest = new HighWater(llama.longest, labels);
+    // All are there from the beginning: a board that finds none of them shows nothing.
+    for (const counter of [...llama.totals, own.droppedTokens]) counter.inc(labels, 0);
+    for (const speed of [llama.promptSpeed, llama.predictedSpeed]) speed.set(labels, 0);
+    for (const durations of [own.promptDuration, own.duration]) durations.zero(labels);
+  }
+
+  begun(job: object): void {
+    this.#running.add(job);
+  }
+
+  event(event: GenerationEvent, job: object, text: () => Pick<MeasuredText, 'performance'>): void {
+    const { own } = this.all;
+    switch (event.type) {
+      case 'finish':
+        this.#finished(event, text().performance());
+        this.#running.delete(job);
+        return;
+      case 'error':
+        this.#running.delete(job);
+        own.requests.inc({ ...this.labels, outcome: 'error' });
+        own.errors.inc({ ...this.labels, code: event.error.code });
+        return;
+      case 'start':
+        own.droppedTokens.inc(this.labels, event.droppedTokens ?? 0);
+        return;
+      case 'text-delta':
+      case 'reasoning-delta':
+        this.#stepped();
+        return;
+      case 'prompt-logprobs':
+      case 'tool-start':
+      case 'tool-delta':
+      case 'tool-end':
+      case 'warning':
+        return;
+      default:
+        unreachable(event);
+    }
+  }
+
+  /** Sets what is known only when somebody looks. */
+  tell(): void {
+    const { llama } = this.all;
+    llama.processing.set(this.labels, this.#running.size);
+    llama.busySlots.set(this.labels, this.#steps > 0 ? this.#sequences / this.#steps : 0);
+    this.#decodes.reach(Math.round(this.#steps));
+  }
+
+  #stepped(): void {
+    this.#steps += 1 / Math.max(1, this.#running.size);
+    this.#sequences += 1;
+  }
+
+  #finished(event: GenerationEvent & { type: 'finish' }, performance: Performance): void {
+    const { usage, timings } = event;
+    const { labels } = this;
+    const { llama, own } = this.all;
+    const { draftAccepted, draftRejected } = performance;
+    llama.promptTokens.inc(labels, timings.processedTokens);
+    llama.cachedTokens.inc(labels, usage.cachedTokens);
+    llama.promptSeconds.inc(labels, timings.promptMs / 1000);
+    llama.predictedTokens.inc(labels, usage.completionTokens);
+    llama.predictedSeconds.inc(labels, timings.generationMs / 1000);
+    if (timings.processedTokens > 0) this.#stepped();
+    this.#longest.reach(usage.promptTokens + usage.completionTokens);
+    llama.draftTokens.inc(labels, draftAccepted + draftRejected);
+    llama.acceptedTokens.inc(labels, draftAccepted);
+    llama.promptSpeed.set(labels, perSecond(timings.processedTokens, timings.promptMs));
+    llama.predictedSpeed.set(labels, perSecond(usage.completionTokens, timings.generationMs));
+    own.requests.inc({ ...labels, outcome: event.reason });
+    own.promptDuration.observe(labels, (timings.initMs + timings.promptMs) / 1000);
+    own.duration.observe(labels, (timings.initMs + timings.promptMs + timings.generationMs) / 1000);
+  }
 }
 
 /** A counter that never falls and knows only the highest value; scrapers expect a counter under this name. */
-function highWater(counter: Counter): { reach(value: number): void } {
-  let highest = 0;
-  return {
-    reach(value) {
-      if (value <= highest) return;
-      counter.inc(value - highest);
-      highest = value;
-    },
-  };
+class HighWater {
+  #highest = 0;
+
+  constructor(
+    private readonly counter: Counter,
+    private readonly labels: Labels,
+  ) {}
+
+  reach(value: number): void {
+    if (value <= this.#highest) return;
+    this.counter.inc(this.labels, value - this.#highest);
+    this.#highest = value;
+  }
 }
 
 function perSecond(tokens: number, milliseconds: number): number {

@@ -22,7 +22,7 @@ function world({ quiet = false, several = false, interactive = false } = {}) {
   const time = { now: new Date(2026, 0, 2, 3, 4, 5).getTime() };
   const terminal = new Terminal({ interactive, columns: 80, write: (text) => (written += text) });
   const now = () => new Date(time.now);
-  const log = new RequestLog({ terminal, quiet, several, contextSize: () => 2048, now });
+  const log = new RequestLog({ terminal, quiet, several, now });
   return { log, time, written: () => written, lines: () => written.trim().split('\n') };
 }
 
@@ -43,7 +43,7 @@ const start = (maxTokens: number): GenerationEvent => ({
 
 function play(options: Parameters<typeof world>[0], played = job(), asked: GenerationRequest = request) {
   const { log, lines } = world(options);
-  log.begun(asked, played);
+  log.begun(asked, played, 2048);
   log.event(start(20), played);
   log.event({ type: 'text-delta', text: 'Hi there' }, played);
   log.event(finish, played);
@@ -72,8 +72,8 @@ test('where several may run, each line says by a number which request it belongs
 test('those that ran together have a line of their own kind, each with its own length', () => {
   const { log, lines } = world({ quiet: true, several: true });
   const [first, second] = [job({ number: 1, shared: true }), job({ number: 2, shared: true })];
-  log.begun(request, first);
-  log.begun(request, second);
+  log.begun(request, first, 2048);
+  log.begun(request, second, 2048);
   log.event(start(20), first);
   log.event(start(99), second);
   log.event(finish, first);
@@ -106,7 +106,7 @@ describe('an early end', () => {
   ])('by %s is told with its reason, running or waiting', (by, sentence) => {
     const { log, lines } = world({ quiet: true });
     const [running, waiting] = [job({ number: 7 }), job({ number: 8 })];
-    log.begun(request, running);
+    log.begun(request, running, 2048);
     log.aborted(running, by);
     log.aborted(waiting, by);
     expect(lines()).toEqual([`(Generation stopped: ${sentence})`, `#8 left the queue: ${sentence}`]);
@@ -142,7 +142,7 @@ test('neither a prompt, a reply, a stop text nor a warning gives the terminal or
   const { log, written } = world({});
   const evil = '\u001b[2J\u009b31m\u202e';
   const played = job({ text: `Hi${evil}\nthere` });
-  log.begun({ ...request, prompt: `Hello${evil}` }, played);
+  log.begun({ ...request, prompt: `Hello${evil}` }, played, 2048);
   log.event({ type: 'warning', code: 'x', text: `careful${evil}` }, played);
   log.event({ ...finish, stopText: evil }, played);
   expect(written().replaceAll('\n', '')).not.toMatch(/[\p{Cc}\u202e]/u);
@@ -171,7 +171,7 @@ describe('on a terminal', () => {
   test('a line moves along, but not with every token', () => {
     const { log, time, written } = world({ interactive: true, quiet: true });
     const played = job();
-    log.begun(request, played);
+    log.begun(request, played, 2048);
     log.promptProgress({ done: 10, total: 30 });
     log.event(start(20), played);
     for (let token = 0; token < 9; token += 1) {

@@ -14,7 +14,6 @@ export interface RequestLogOptions {
   readonly quiet: boolean;
   /** Several may run at once: each line says by its number which request it belongs to. */
   readonly several: boolean;
-  readonly contextSize: () => number;
   readonly now: () => Date;
 }
 
@@ -65,9 +64,9 @@ export class RequestLog {
     this.options.terminal.line(`Batching disabled due to ${reason} (#${number})`);
   }
 
-  begun(request: GenerationRequest, job: Watched): void {
+  begun(request: GenerationRequest, job: Watched, contextSize: number): void {
     this.#tokens = 0;
-    this.#begun.set(job, { contextSize: request.maxContext ?? this.options.contextSize(), maxTokens: 0 });
+    this.#begun.set(job, { contextSize: request.maxContext ?? contextSize, maxTokens: 0 });
     if (this.options.quiet) return;
     const { prompt, memory, maxTokens, stop } = request;
     const shown = { prompt: shorten(prompt), ...(memory && { memory: shorten(memory) }), max_length: maxTokens, stop };

@@ -33,7 +33,7 @@ export interface ModelHouseParts {
 }
 
 /** Where calls come in, and what is told of those who live there. */
-export type Door = Required<Pick<AppParts, 'choose' | 'models'>>;
+export type Door = Required<Pick<AppParts, 'choose' | 'models' | 'presentSettings'>>;
 
 /** What depends on a model, for its room. */
 export function roomParts(model: PreparedModel, registry: Registry<ModelKinds>, arrival?: Arrival): RoomParts {
@@ -61,10 +61,7 @@ function patienceOf({ routermode, reqtimeout }: Settings): Patience | undefined 
 }
 
 /** A server whose model can be swapped (`--admin`), or that has several by name (`--routermode`). */
-export function createHouse({ initial, first, registry, terminal, build }: ModelHouseParts): {
-  readonly house: House;
-  readonly app: App;
-} {
+export function createHouse({ initial, first, registry, terminal, build }: ModelHouseParts): App {
   const { settings } = initial;
   const folder = settings.admindir || '.';
   const say = (line: string) => terminal.line(line);
@@ -125,13 +122,14 @@ export function createHouse({ initial, first, registry, terminal, build }: Model
   const patience = { seconds: settings.reqtimeout, startTimer: systemTimer };
   const app = build({
     choose: (call, endpoint) => house.choose(call, endpoint),
+    presentSettings: () => house.present.settings,
     models: { byName: settings.routermode, swap: { options, reload }, list: () => house.list() },
   });
-  const house = new House(
+  const house: House = new House(
     { model: first, room: { ...app, endpoints: app.ownEndpoints } },
     { registry, openRoom, say, patience, ...(settings.routermode ? { offers } : {}) },
   );
-  return { house, app };
+  return app;
 }
 
 async function prepareOption(

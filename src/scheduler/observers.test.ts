@@ -32,7 +32,7 @@ test('everything is told to all of them, in order, with all that belongs to it',
   const all = together([note('a'), {}, note('b')]) as Required<TextObserver>;
   all.turnCame(5);
   all.sharingRefused('media', job);
-  all.begun(request, job);
+  all.begun(request, job, 512);
   all.promptProgress({ done: 1, total: 2 });
   all.event(event, job);
   all.aborted(job, 'key');
@@ -40,7 +40,7 @@ test('everything is told to all of them, in order, with all that belongs to it',
   const told = [
     ['turnCame', 5],
     ['sharingRefused', 'media', job],
-    ['begun', request, job],
+    ['begun', request, job, 512],
     ['promptProgress', { done: 1, total: 2 }],
     ['event', event, job],
     ['aborted', job, 'key'],

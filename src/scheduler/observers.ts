@@ -9,8 +9,8 @@ export function together(observers: readonly TextObserver[]): TextObserver {
     sharingRefused: (reason, job) => {
       for (const one of observers) one.sharingRefused?.(reason, job);
     },
-    begun: (request, job) => {
-      for (const one of observers) one.begun?.(request, job);
+    begun: (request, job, contextSize) => {
+      for (const one of observers) one.begun?.(request, job, contextSize);
     },
     promptProgress: (progress) => {
       for (const one of observers) one.promptProgress?.(progress);

@@ -324,6 +324,17 @@ test('a request that waits knows where it stands, and so does whoever has its ke
   expect([standings[1]?.(), service.standing('second')]).toEqual([undefined, undefined]);
 });
 
+test('the wait of a newcomer is that for the same engine, whatever others do', async () => {
+  const desk = new Desk(new Queue({ capacity: 1, places: () => 10 }), () => 0);
+  const engine = fakeEngine({ script: () => ({ pieces: ['a'] }), pace: () => undefined });
+  const [busy, idle] = ['busy', 'idle'].map((lane) =>
+    textService({ source: alwaysThere(engine), desk, lane, randomSeed: () => 1 }),
+  ) as [TextService, TextService];
+  void fold(ask(busy));
+  await later();
+  expect([busy.performance().estimateSeconds, idle.performance().estimateSeconds]).toEqual([5, 0]);
+});
+
 describe('a request whose turn has come before its model', () => {
   const loading = (progress: number): TextState => ({ type: 'loading', name: 'mini', progress });
   function placed() {

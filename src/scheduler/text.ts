@@ -19,7 +19,7 @@ export interface TextObserver {
   /** Work of any kind may begin, after so many milliseconds in the queue. */
   turnCame?(waited: number): void;
   sharingRefused?(reason: string, job: Job): void;
-  begun?(request: GenerationRequest, job: Job): void;
+  begun?(request: GenerationRequest, job: Job, contextSize: number): void;
   promptProgress?(progress: PromptProgress): void;
   event?(event: GenerationEvent, job: Job): void;
   /** It is to end before its time; its last event follows, unless the server ends first. */
@@ -167,7 +167,7 @@ export function textService({
       refuseWithoutModel(engine.state());
       job.state = 'running';
       log.begin();
-      observer.begun?.(request, job);
+      observer.begun?.(request, job, engine.contextSize());
       const seed = request.sampling.seed > 0 ? request.sampling.seed : randomSeed();
       const running: RunningGeneration = engine.generate(request, seed, {
         event,
@@ -239,7 +239,7 @@ export function textService({
     contextSize: () => source.contextSize(),
     performance: (): Performance => {
       const { waiting, running } = queue;
-      return log.report({ waiting, running, estimateSeconds: queue.estimateSeconds() });
+      return log.report({ waiting, running, estimateSeconds: queue.estimateSeconds({ lane }) });
     },
   };
 }

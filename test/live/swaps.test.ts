@@ -221,6 +221,10 @@ describe('--admin', () => {
     expect(await contextOf(client)).toBe(512);
     expect((await client.generate({ prompt: 'Once', max_length: 20 })).completion_tokens).toBe(5);
     expect(live.output()).toContain('CtxLimit:6/512');
+    const figures = (await client.get('/metrics')).text;
+    expect(figures).toContain('llamacpp:tokens_predicted_total{model="small"} 5\n');
+    expect(figures.match(/^parley_model_ready.*$/gm)).toEqual(['parley_model_ready{model="small"} 1']);
+    expect((await client.get('/slots')).json()).toMatchObject([{ n_ctx: 512 }]);
     await swapped(live, client, 'copy.gguf', { baseconfig: 'base.kcpps' });
     expect(await contextOf(client)).toBe(768);
     expect((await client.generate({ prompt: 'Once', max_length: 20 })).completion_tokens).toBe(3);
