@@ -43,11 +43,11 @@ import type { ChatFormat } from './run/chat-format.ts';
 import { dispatched, type Room, type RoomChooser } from './run/rooms.ts';
 import { type BatchingSettings, sharingOf } from './scheduler/batching.ts';
 import { Desk } from './scheduler/desk.ts';
-import { together } from './scheduler/observers.ts';
+import { eachTask, together } from './scheduler/observers.ts';
 import { otherServices, type Sources } from './scheduler/other-services.ts';
 import { Queue } from './scheduler/queue.ts';
 import { queuePlaces } from './scheduler/queue-size.ts';
-import { usualCapacity } from './scheduler/tasks.ts';
+import { type TaskObserver, usualCapacity } from './scheduler/tasks.ts';
 import { type TextObserver, textService } from './scheduler/text.ts';
 import { ResponseStore } from './store/responses.ts';
 
@@ -75,6 +75,7 @@ export interface AppParts extends RoomParts {
   readonly presentSettings?: () => Settings;
   readonly product: { readonly name: string; readonly version: string };
   readonly observer: TextObserver;
+  readonly taskObserver?: TaskObserver;
   readonly warn: (text: string) => void;
   readonly onError: (error: unknown, where: { readonly method: string; readonly path: string }) => void;
   readonly onRefused?: (refused: Refused) => void;
@@ -147,7 +148,7 @@ function openRoom(room: RoomParts, shared: Shared): Room {
     observer: together([observer, watch.metrics.watch(name, () => text), slots]),
   });
   const chat = chatOn(room, shared, text);
-  const others = otherServices(desk, room.others ?? {});
+  const others = otherServices(desk, room.others ?? {}, eachTask([watch.metrics.tasks, shared.taskObserver ?? {}]));
   return { name, text, chat, endpoints: allEndpoints(room, shared, { text, chat, others, slots }) };
 }
 

@@ -20,6 +20,7 @@ import { RefusalLog } from './observe/refusal-log.ts';
 import { Repeats } from './observe/repeats.ts';
 import { RequestLog } from './observe/request-log.ts';
 import { streamOutput } from './observe/stream-output.ts';
+import { TaskLog } from './observe/task-log.ts';
 import { Terminal } from './observe/terminal.ts';
 import type { LeaveReason } from './registry/life.ts';
 import { Registry, type RegistryObserver } from './registry/registry.ts';
@@ -157,6 +158,7 @@ async function run(
       hasOthers: () => registry.list().some(({ kind, resident }) => kind !== 'text' && resident),
       product,
       observer: scripted || settings.cli ? {} : requestLog,
+      taskObserver: new TaskLog(terminal),
       warn: (text) => terminal.line(text),
       onError: (error, { method, path: where }) => {
         terminal.line(`${method} ${printable(where)} failed: ${error instanceof Error ? error.stack : String(error)}`);

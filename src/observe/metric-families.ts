@@ -13,7 +13,11 @@ const secondBuckets = [0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300, 60
 
 /** All that is told, by name; what belongs to a model has these labels. */
 export function metricFamilies(registry: Registry, labelNames: readonly string[], facts: ServerFacts) {
-  return { llama: llamaMetrics(registry, labelNames), own: ownMetrics(registry, labelNames, facts) };
+  return {
+    llama: llamaMetrics(registry, labelNames),
+    own: ownMetrics(registry, labelNames, facts),
+    tasks: taskMetrics(registry),
+  };
 }
 
 function llamaMetrics(registry: Registry, labelNames: readonly string[]) {
@@ -43,6 +47,26 @@ function llamaMetrics(registry: Registry, labelNames: readonly string[]) {
       name: 'llamacpp:requests_deferred',
       help: 'Requests that wait for their turn.',
     }),
+  };
+}
+
+/** Embeddings, speech, transcriptions: all that is no text. */
+function taskMetrics(registry: Registry) {
+  const make = { registers: [registry], labelNames: ['kind'] };
+  return {
+    total: new Counter({
+      ...make,
+      name: 'parley_tasks_total',
+      help: 'Tasks beside text that ended, by their kind and how.',
+      labelNames: ['kind', 'outcome'],
+    }),
+    duration: new Histogram({
+      ...make,
+      name: 'parley_task_duration_seconds',
+      help: 'From the turn of a task to its end.',
+      buckets: secondBuckets,
+    }),
+    running: new Gauge({ ...make, name: 'parley_tasks_running', help: 'Tasks beside text that run now.' }),
   };
 }
 

@@ -37,7 +37,7 @@ function world(models?: Pick<ListedModel, 'name' | 'state'>[]) {
   const exposition = () => all.exposition(text);
   const lines = async () => (await exposition()).text.split('\n');
   const watch = (model: string) => all.watch(model, () => text);
-  return { metrics: watch('mini'), watch, exposition, lines };
+  return { metrics: watch('mini'), tasks: all.tasks, watch, exposition, lines };
 }
 
 /** One generation from its beginning to its end. */
@@ -239,4 +239,22 @@ describe('with several models', () => {
       ]),
     );
   });
+});
+
+test('work beside text is counted by its kind, how it ended and how long it took', async () => {
+  const { tasks, lines } = world();
+  const job = { kind: 'speech' };
+  tasks.begun(job);
+  tasks.begun(job);
+  expect(await lines()).toContain('parley_tasks_running{kind="speech"} 2');
+  tasks.ended(job, 2000, undefined);
+  tasks.ended(job, 100, new AppError('stopped', {}));
+  tasks.begun({ kind: 'embedding' });
+  tasks.ended({ kind: 'embedding' }, 10, new AppError('engine-lost', { capability: 'embedding' }));
+  const all = await lines();
+  expect(all).toContain('parley_tasks_running{kind="speech"} 0');
+  expect(all).toContain('parley_tasks_total{kind="speech",outcome="done"} 1');
+  expect(all).toContain('parley_tasks_total{kind="speech",outcome="stopped"} 1');
+  expect(all).toContain('parley_tasks_total{kind="embedding",outcome="failed"} 1');
+  expect(all).toContain('parley_task_duration_seconds_sum{kind="speech"} 2.1');
 });

@@ -1,4 +1,5 @@
 import { type Counter, Registry } from 'prom-client';
+import type { AppError } from '../core/errors.ts';
 import { type GenerationEvent, unreachable } from '../core/events.ts';
 import type { ListedModel } from '../core/models-view.ts';
 import type { GenerationRequest } from '../core/request.ts';
@@ -19,8 +20,16 @@ export type MeasuredText = {
 export interface Metrics {
   /** Counts what a model does; its draft figures are read at the end of each generation. */
   watch(model: string, text: () => Pick<MeasuredText, 'performance'>): ModelMetrics;
+  /** Counts what is done beside text. */
+  readonly tasks: TaskMetrics;
   /** The Prometheus text of this moment, with its content type; the queue is that of the model that answers. */
   exposition(text: MeasuredText): Promise<{ readonly contentType: string; readonly text: string }>;
+}
+
+export interface TaskMetrics {
+  turnCame(waited: number): void;
+  begun(job: { readonly kind: string }): void;
+  ended(job: { readonly kind: string }, milliseconds: number, error: AppError | undefined): void;
 }
 
 export interface ModelMetrics {
@@ -59,6 +68,15 @@ export function createMetrics(parts: MetricsParts): Metrics {
         event: (event, job) => count.event(event, job, text),
       };
     },
+    tasks: {
+      turnCame: (waited) => all.own.waited.observe(waited / 1000),
+      begun: ({ kind }) => all.tasks.running.inc({ kind }),
+      ended: ({ kind }, milliseconds, error) => {
+        all.tasks.running.dec({ kind });
+        all.tasks.total.inc({ kind, outcome: outcomeOf(error) });
+        all.tasks.duration.observe({ kind }, milliseconds / 1000);
+      },
+    },
     async exposition(text) {
       const { waiting, estimateSeconds, uptimeSeconds } = text.performance();
       for (const count of counts.values()) count.tell();
@@ -70,6 +88,11 @@ export function createMetrics(parts: MetricsParts): Metrics {
       return { contentType: registry.contentType, text: await registry.metrics() };
     },
   };
+}
+
+function outcomeOf(error: AppError | undefined): string {
+  if (!error) return 'done';
+  return error.code === 'stopped' ? 'stopped' : 'failed';
 }
 
 type Labels = Readonly<Record<string, string>>;

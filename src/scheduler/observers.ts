@@ -1,3 +1,4 @@
+import type { TaskObserver } from './tasks.ts';
 import type { TextObserver } from './text.ts';
 
 /** One observer that tells everything to all of them, in order. */
@@ -23,6 +24,21 @@ export function together(observers: readonly TextObserver[]): TextObserver {
     },
     abortAsked: (genkey, deferred) => {
       for (const one of observers) one.abortAsked?.(genkey, deferred);
+    },
+  };
+}
+
+/** The same for work beside text. */
+export function eachTask(observers: readonly TaskObserver[]): TaskObserver {
+  return {
+    turnCame: (waited) => {
+      for (const one of observers) one.turnCame?.(waited);
+    },
+    begun: (job) => {
+      for (const one of observers) one.begun?.(job);
+    },
+    ended: (job, milliseconds, error) => {
+      for (const one of observers) one.ended?.(job, milliseconds, error);
     },
   };
 }

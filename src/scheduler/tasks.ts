@@ -19,6 +19,8 @@ export interface TaskParts<Engine> {
 
 /** Whoever watches the work (the console, the figures); none of it may fail or wait. */
 export interface TaskObserver {
+  /** It may begin, after so many milliseconds in the queue. */
+  turnCame?(waited: number): void;
   begun?(job: TaskJob): void;
   /** Once for each that has begun; the error where it failed, and `stopped` where somebody stopped it. */
   ended?(job: TaskJob, milliseconds: number, error: AppError | undefined): void;
@@ -57,7 +59,9 @@ export function tasks<Engine>({ desk, kind, source, observer = {} }: TaskParts<E
   const lane = `${taskLane} ${kind} ${source.name}`;
 
   function stream<Event>(ticket: Ticket, work: (seat: TaskSeat<Engine>) => AsyncIterable<Event>): AsyncIterable<Event> {
+    const enteredAt = desk.now();
     const place = desk.queue.enter({ client: ticket.client, kind, lane });
+    void place.turn.then(() => observer.turnCame?.(desk.now() - enteredAt));
     ticket.placed?.(() => queued(place.standing()));
     const stop = new AbortController();
     const abort = (): void => stop.abort(new AppError('stopped', {}));
