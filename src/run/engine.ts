@@ -8,9 +8,9 @@ import type { TextEngine } from '../core/text-engine.ts';
 import { spawnChild } from '../engines/host/child.ts';
 import { installedBuilds } from '../engines/llama/gpu-builds.ts';
 import { LlamaHost, type LlamaObserver } from '../engines/llama/host.ts';
+import type { LoadOptions } from '../engines/llama/load-options.ts';
 import type { ModelFile } from '../engines/llama/model-file.ts';
 import { loadOptions } from '../engines/llama/placement.ts';
-import { noTextEngine } from '../engines/none.ts';
 
 /** The model that comes with Parley, so that it works the minute it is installed. */
 export const embeddedModel = fileURLToPath(new URL('../../models/parley-mini.gguf', import.meta.url));
@@ -31,24 +31,26 @@ export interface TextEngineProcess extends TextEngine {
   stop(): Promise<void>;
 }
 
-export function createTextEngine(
+/** How a model is to be loaded. Throws one clear sentence for settings that do not fit its file. */
+export function textLoadOptions(
   settings: Settings,
   given: ReadonlySet<FlagKey>,
-  file: ModelFile | undefined,
-  {
-    observer,
-    proven,
+  { path, shape }: Pick<ModelFile, 'path' | 'shape'>,
+  name = displayName(path),
+): LoadOptions {
+  return loadOptions(settings, {
+    model: path,
     name,
-  }: { readonly observer: LlamaObserver; readonly proven: boolean; readonly name?: string | undefined },
-): TextEngineProcess {
-  if (!file) return noTextEngine(settings.contextsize);
-  const options = loadOptions(settings, {
-    model: file.path,
-    name: name ?? displayName(file.path),
-    shape: file.shape,
+    shape,
     threads: threadCount(settings.threads, processors()),
     contextSizeGiven: given.has('contextsize'),
   });
+}
+
+export function createTextEngine(
+  options: LoadOptions,
+  { observer, proven }: { readonly observer: LlamaObserver; readonly proven: boolean },
+): TextEngineProcess {
   return new LlamaHost(options, {
     spawn: spawnChild,
     workerEntry: fileURLToPath(new URL('../engines/llama/worker/main.js', import.meta.url)),

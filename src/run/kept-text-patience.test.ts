@@ -44,7 +44,7 @@ function world({ seconds, arrival }: { seconds?: number; arrival?: Arrival } = {
   const time = handTimer();
   const source = keptText(
     registry,
-    { name: 'mini', contextSize: () => 2048, known: () => known },
+    { name: 'mini', contextSize: 2048, known: () => known },
     { ...(seconds === undefined ? {} : { patience: { seconds, startTimer: time.startTimer } }), arrival },
   );
   const state = (): LifeState['type'] | undefined => registry.state('text', 'mini')?.type as LifeState['type'];

@@ -33,7 +33,7 @@ function world(broken?: string) {
       usualKeepMs: () => Number.POSITIVE_INFINITY,
     },
   );
-  const model = { name: 'm', contextSize: () => 600, known: () => known } as unknown as PreparedModel;
+  const model = { name: 'm', contextSize: 600, known: () => known } as unknown as PreparedModel;
   return { registry, engine, source: keptText(registry, model) };
 }
 

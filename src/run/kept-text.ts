@@ -35,7 +35,7 @@ export function keptText(
     },
     contextSize: () => {
       const state = known();
-      return present()?.contextSize() ?? (state?.type === 'ready' ? state.model.contextSize : contextSize());
+      return present()?.contextSize() ?? (state?.type === 'ready' ? state.model.contextSize : contextSize);
     },
   };
 }

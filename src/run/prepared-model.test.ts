@@ -23,7 +23,34 @@ describe('a model that is prepared', () => {
   });
 
   test('knows the context that it will have', async () => {
-    expect((await prepared({ contextsize: 512 })).contextSize()).toBe(512);
+    expect((await prepared({ contextsize: 512 })).contextSize).toBe(512);
+  });
+
+  test.each<[string, Partial<Settings>, Partial<Settings>, number]>([
+    ['the default is no more than it was trained for', {}, { contextsize: 1_000_000 }, 2048],
+    ['what somebody asked for is kept', { contextsize: 5000 }, {}, 5000],
+    ['the length that it was trained for can be said', { overridenativecontext: 300 }, { contextsize: 8192 }, 300],
+    ['its file can be overruled', { overridekv: 'llama.context_length=int:700' }, { contextsize: 8192 }, 700],
+  ])('has the context that its engine will have: %s', async (_, given, defaults, expected) => {
+    const file = await readModelFile(embeddedModel);
+    const settings = { ...defaultSettings, ...defaults, ...given };
+    const wanted = { name: 'mini', settings, given: new Set(Object.keys(given) as FlagKey[]), file };
+    const { contextSize, recipe } = await prepareModel(wanted, terminal);
+    expect(contextSize).toBe(expected);
+    expect(recipe.make().engine.contextSize()).toBe(contextSize);
+  });
+
+  test('has the context that was asked for where there is no model', async () => {
+    const settings = { ...defaultSettings, contextsize: 777 };
+    const { contextSize, recipe } = await prepareModel(
+      { name: '', settings, given: new Set(), file: undefined },
+      terminal,
+    );
+    expect([contextSize, recipe.make().engine.contextSize()]).toEqual([777, 777]);
+  });
+
+  test('is refused where its settings do not fit its file, before an engine is made', async () => {
+    await expect(prepared({ overridekv: 'nonsense' })).rejects.toThrow(/overridekv/);
   });
 
   test('needs more memory for a longer context, and for each that shares it', async () => {

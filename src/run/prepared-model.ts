@@ -1,15 +1,17 @@
 import type { FlagKey, Settings } from '../config/flags.ts';
 import type { TextState } from '../core/text-service.ts';
 import { lossLine } from '../engines/host/engine-state.ts';
+import { expectedContextSize } from '../engines/llama/context-size.ts';
 import type { LlamaObserver } from '../engines/llama/host.ts';
 import { memoryNeed } from '../engines/llama/memory-need.ts';
 import type { ModelFile } from '../engines/llama/model-file.ts';
+import { noTextEngine } from '../engines/none.ts';
 import { contextFact } from '../observe/context-fact.ts';
 import { LoadLog } from '../observe/load-log.ts';
 import type { Terminal } from '../observe/terminal.ts';
 import type { Recipe } from '../registry/life.ts';
 import { type ChatFormat, loadChatFormat } from './chat-format.ts';
-import { createTextEngine } from './engine.ts';
+import { createTextEngine, textLoadOptions } from './engine.ts';
 import { type OtherModels, otherModels } from './other-models.ts';
 import { TextLife } from './text-life.ts';
 
@@ -32,7 +34,7 @@ export interface PreparedModel extends Wanted {
   readonly others: OtherModels;
   readonly recipe: Recipe<'text', TextLife>;
   /** The context that it will have, by its file. */
-  readonly contextSize: () => number;
+  readonly contextSize: number;
   /** What was seen of it when it was last there. */
   readonly known: () => TextState | undefined;
 }
@@ -45,18 +47,20 @@ export async function prepareModel(wanted: Wanted, terminal: Terminal): Promise<
   let known: TextState | undefined;
   // Where models are asked for by name, a reply names the one that answered as it was asked for.
   const shown = settings.routermode ? name : undefined;
-  const make = (proven: boolean) => createTextEngine(settings, given, file, { observer, proven, name: shown });
-  const planned = make(false);
+  const options = file && textLoadOptions(settings, given, file, shown);
+  const contextSize = options ? expectedContextSize(options) : settings.contextsize;
+  const make = (proven: boolean) =>
+    options ? createTextEngine(options, { observer, proven }) : noTextEngine(contextSize);
   return {
     ...wanted,
     format,
     others: otherModels(settings, { terminal }),
-    contextSize: () => planned.contextSize(),
+    contextSize,
     known: () => known,
     recipe: {
       name,
       kind: 'text',
-      need: async () => (file ? memoryNeed(file.shape, planned.contextSize(), settings.parallelrequests) : 0),
+      need: async () => (file ? memoryNeed(file.shape, contextSize, settings.parallelrequests) : 0),
       make: () =>
         new TextLife(make(known !== undefined), (state) => {
           known = state;
