@@ -1,4 +1,4 @@
-import { Counter, Gauge, Histogram, type Registry } from 'prom-client';
+import { Counter, type Figure, Gauge, Histogram } from './figures.ts';
 
 export interface ServerFacts {
   /** Milliseconds since 1970. */
@@ -11,19 +11,30 @@ export type MetricFamilies = ReturnType<typeof metricFamilies>;
 /** From a quick word to a long story on a slow machine. */
 const secondBuckets = [0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300, 600];
 
-/** All that is told, by name; what belongs to a model has these labels. */
-export function metricFamilies(registry: Registry, labelNames: readonly string[], facts: ServerFacts) {
-  return {
-    llama: llamaMetrics(registry, labelNames),
-    own: ownMetrics(registry, labelNames, facts),
-    tasks: taskMetrics(registry),
+/** All that is told, by name. */
+export function metricFamilies(facts: ServerFacts) {
+  const all: Figure[] = [];
+  const told = <Kind extends Figure>(figure: Kind): Kind => {
+    all.push(figure);
+    return figure;
   };
+  const make: Make = {
+    counter: (name, help) => told(new Counter({ name, help })),
+    gauge: (name, help) => told(new Gauge({ name, help })),
+    seconds: (name, help) => told(new Histogram({ name, help }, secondBuckets)),
+  };
+  return { llama: llamaMetrics(make), own: ownMetrics(make, facts), tasks: taskMetrics(make), all };
 }
 
-function llamaMetrics(registry: Registry, labelNames: readonly string[]) {
-  const make = { registers: [registry], labelNames };
-  const counter = (name: string, help: string) => new Counter({ ...make, name: `llamacpp:${name}`, help });
-  const gauge = (name: string, help: string) => new Gauge({ ...make, name: `llamacpp:${name}`, help });
+interface Make {
+  readonly counter: (name: string, help: string) => Counter;
+  readonly gauge: (name: string, help: string) => Gauge;
+  readonly seconds: (name: string, help: string) => Histogram;
+}
+
+function llamaMetrics(make: Make) {
+  const counter = (name: string, help: string) => make.counter(`llamacpp:${name}`, help);
+  const gauge = (name: string, help: string) => make.gauge(`llamacpp:${name}`, help);
   const totals = {
     promptTokens: counter('prompt_tokens_total', 'Prompt tokens that were computed.'),
     cachedTokens: counter('prompt_tokens_cached_total', 'Prompt tokens that came from the cache.'),
@@ -42,96 +53,37 @@ function llamaMetrics(registry: Registry, labelNames: readonly string[]) {
     promptSpeed: gauge('prompt_tokens_seconds', 'Prompt tokens a second in the last generation.'),
     predictedSpeed: gauge('predicted_tokens_seconds', 'Generated tokens a second in the last generation.'),
     processing: gauge('requests_processing', 'Generations that run now.'),
-    deferred: new Gauge({
-      registers: [registry],
-      name: 'llamacpp:requests_deferred',
-      help: 'Requests that wait for their turn.',
-    }),
+    deferred: gauge('requests_deferred', 'Requests that wait for their turn.'),
   };
 }
 
 /** Embeddings, speech, transcriptions: all that is no text. */
-function taskMetrics(registry: Registry) {
-  const make = { registers: [registry], labelNames: ['kind'] };
+function taskMetrics({ counter, gauge, seconds }: Make) {
   return {
-    total: new Counter({
-      ...make,
-      name: 'parley_tasks_total',
-      help: 'Tasks beside text that ended, by their kind and how.',
-      labelNames: ['kind', 'outcome'],
-    }),
-    duration: new Histogram({
-      ...make,
-      name: 'parley_task_duration_seconds',
-      help: 'From the turn of a task to its end.',
-      buckets: secondBuckets,
-    }),
-    running: new Gauge({ ...make, name: 'parley_tasks_running', help: 'Tasks beside text that run now.' }),
+    total: counter('parley_tasks_total', 'Tasks beside text that ended, by their kind and how.'),
+    duration: seconds('parley_task_duration_seconds', 'From the turn of a task to its end.'),
+    running: gauge('parley_tasks_running', 'Tasks beside text that run now.'),
   };
 }
 
-function ownMetrics(registry: Registry, labelNames: readonly string[], { startedAt, version }: ServerFacts) {
-  const make = { registers: [registry] };
-  const seconds = { ...make, buckets: secondBuckets };
-  new Gauge({ ...make, name: 'parley_info', help: 'The version of the server.', labelNames: ['version'] }).set(
-    { version },
-    1,
-  );
-  new Gauge({ ...make, name: 'process_start_time_seconds', help: 'When the server began, in seconds since 1970.' }).set(
-    startedAt / 1000,
-  );
+function ownMetrics({ counter, gauge, seconds }: Make, { startedAt, version }: ServerFacts) {
+  gauge('parley_info', 'The version of the server.').set({ version }, 1);
+  gauge('process_start_time_seconds', 'When the server began, in seconds since 1970.').set({}, startedAt / 1000);
+  const waited = seconds('parley_queue_wait_seconds', 'From the admission of work to its turn.');
+  waited.begin({});
   return {
-    requests: new Counter({
-      ...make,
-      name: 'parley_requests_total',
-      help: 'Generations that ended, by how.',
-      labelNames: [...labelNames, 'outcome'],
-    }),
-    errors: new Counter({
-      ...make,
-      name: 'parley_errors_total',
-      help: 'Generations that failed, by what went wrong.',
-      labelNames: [...labelNames, 'code'],
-    }),
-    droppedTokens: new Counter({
-      ...make,
-      labelNames,
-      name: 'parley_dropped_tokens_total',
-      help: 'Prompt tokens that did not fit into the context.',
-    }),
-    waited: new Histogram({
-      ...seconds,
-      name: 'parley_queue_wait_seconds',
-      help: 'From the admission of work to its turn.',
-    }),
-    promptDuration: new Histogram({
-      ...seconds,
-      labelNames,
-      name: 'parley_prompt_duration_seconds',
-      help: 'From the turn of a request to its first token.',
-    }),
-    duration: new Histogram({
-      ...seconds,
-      labelNames,
-      name: 'parley_generation_duration_seconds',
-      help: 'From the turn of a request to its last token.',
-    }),
-    estimate: new Gauge({
-      ...make,
-      name: 'parley_queue_estimate_seconds',
-      help: 'How long a request that came now would wait for its turn.',
-    }),
-    uptime: new Gauge({ ...make, name: 'parley_uptime_seconds', help: 'How long the server has been up.' }),
-    modelReady: new Gauge({
-      ...make,
-      labelNames,
-      name: 'parley_model_ready',
-      help: '1 when the text model is loaded.',
-    }),
-    memory: new Gauge({
-      ...make,
-      name: 'process_resident_memory_bytes',
-      help: 'Memory of the server itself; the model lives in a process of its own.',
-    }),
+    requests: counter('parley_requests_total', 'Generations that ended, by how.'),
+    errors: counter('parley_errors_total', 'Generations that failed, by what went wrong.'),
+    droppedTokens: counter('parley_dropped_tokens_total', 'Prompt tokens that did not fit into the context.'),
+    waited,
+    promptDuration: seconds('parley_prompt_duration_seconds', 'From the turn of a request to its first token.'),
+    duration: seconds('parley_generation_duration_seconds', 'From the turn of a request to its last token.'),
+    estimate: gauge('parley_queue_estimate_seconds', 'How long a request that came now would wait for its turn.'),
+    uptime: gauge('parley_uptime_seconds', 'How long the server has been up.'),
+    modelReady: gauge('parley_model_ready', '1 when the text model is loaded.'),
+    memory: gauge(
+      'process_resident_memory_bytes',
+      'Memory of the server itself; the model lives in a process of its own.',
+    ),
   };
 }

@@ -1,9 +1,9 @@
-import { type Counter, Registry } from 'prom-client';
 import type { AppError } from '../core/errors.ts';
 import { type GenerationEvent, unreachable } from '../core/events.ts';
 import type { ListedModel } from '../core/models-view.ts';
 import type { GenerationRequest } from '../core/request.ts';
 import type { Performance, TextState } from '../core/text-service.ts';
+import { type Counter, exposition, expositionType, type Labels } from './figures.ts';
 import { type MetricFamilies, metricFamilies, type ServerFacts } from './metric-families.ts';
 
 export interface MetricsParts extends ServerFacts {
@@ -43,17 +43,15 @@ export interface ModelMetrics {
  * them. Everything comes from the events of the generations; nothing here may fail or wait.
  */
 export function createMetrics(parts: MetricsParts): Metrics {
-  const registry = new Registry();
-  const labelNames = parts.models ? ['model'] : [];
-  const all = metricFamilies(registry, labelNames, parts);
+  const all = metricFamilies(parts);
   const counts = new Map<string, ModelCount>();
 
   async function setReady({ state }: MeasuredText): Promise<void> {
     const { modelReady } = all.own;
-    if (!parts.models) return modelReady.set(state().type === 'ready' ? 1 : 0);
+    if (!parts.models) return modelReady.set({}, state().type === 'ready' ? 1 : 0);
     const models = await parts.models();
     // Those that are gone are not told any more.
-    modelReady.reset();
+    modelReady.forget();
     for (const { name, state: own } of models) modelReady.set({ model: name }, own === 'ready' ? 1 : 0);
   }
 
@@ -63,29 +61,29 @@ export function createMetrics(parts: MetricsParts): Metrics {
       const count = counts.get(model) ?? new ModelCount(all, parts.models ? { model } : {});
       counts.set(model, count);
       return {
-        turnCame: (waited) => all.own.waited.observe(waited / 1000),
+        turnCame: (waited) => all.own.waited.observe({}, waited / 1000),
         begun: (_, job) => count.begun(job),
         event: (event, job) => count.event(event, job, text),
       };
     },
     tasks: {
-      turnCame: (waited) => all.own.waited.observe(waited / 1000),
-      begun: ({ kind }) => all.tasks.running.inc({ kind }),
+      turnCame: (waited) => all.own.waited.observe({}, waited / 1000),
+      begun: ({ kind }) => all.tasks.running.change({ kind }, 1),
       ended: ({ kind }, milliseconds, error) => {
-        all.tasks.running.dec({ kind });
-        all.tasks.total.inc({ kind, outcome: outcomeOf(error) });
+        all.tasks.running.change({ kind }, -1);
+        all.tasks.total.increase({ kind, outcome: outcomeOf(error) });
         all.tasks.duration.observe({ kind }, milliseconds / 1000);
       },
     },
     async exposition(text) {
       const { waiting, estimateSeconds, uptimeSeconds } = text.performance();
       for (const count of counts.values()) count.tell();
-      all.llama.deferred.set(waiting);
-      all.own.estimate.set(estimateSeconds);
-      all.own.uptime.set(uptimeSeconds);
-      all.own.memory.set(process.memoryUsage.rss());
+      all.llama.deferred.set({}, waiting);
+      all.own.estimate.set({}, estimateSeconds);
+      all.own.uptime.set({}, uptimeSeconds);
+      all.own.memory.set({}, process.memoryUsage.rss());
       await setReady(text);
-      return { contentType: registry.contentType, text: await registry.metrics() };
+      return { contentType: expositionType, text: exposition(all.all) };
     },
   };
 }
@@ -94,8 +92,6 @@ function outcomeOf(error: AppError | undefined): string {
   if (!error) return 'done';
   return error.code === 'stopped' ? 'stopped' : 'failed';
 }
-
-type Labels = Readonly<Record<string, string>>;
 
 /** The figures of one model. */
 class ModelCount {
@@ -114,9 +110,9 @@ class ModelCount {
     this.#decodes = new HighWater(llama.decodes, labels);
     this.#longest = new HighWater(llama.longest, labels);
     // All are there from the beginning: a board that finds none of them shows nothing.
-    for (const counter of [...llama.totals, own.droppedTokens]) counter.inc(labels, 0);
+    for (const counter of [...llama.totals, own.droppedTokens]) counter.increase(labels, 0);
     for (const speed of [llama.promptSpeed, llama.predictedSpeed]) speed.set(labels, 0);
-    for (const durations of [own.promptDuration, own.duration]) durations.zero(labels);
+    for (const durations of [own.promptDuration, own.duration]) durations.begin(labels);
   }
 
   begun(job: object): void {
@@ -132,11 +128,11 @@ class ModelCount {
         return;
       case 'error':
         this.#running.delete(job);
-        own.requests.inc({ ...this.labels, outcome: 'error' });
-        own.errors.inc({ ...this.labels, code: event.error.code });
+        own.requests.increase({ ...this.labels, outcome: 'error' });
+        own.errors.increase({ ...this.labels, code: event.error.code });
         return;
       case 'start':
-        own.droppedTokens.inc(this.labels, event.droppedTokens ?? 0);
+        own.droppedTokens.increase(this.labels, event.droppedTokens ?? 0);
         return;
       case 'text-delta':
       case 'reasoning-delta':
@@ -171,18 +167,18 @@ class ModelCount {
     const { labels } = this;
     const { llama, own } = this.all;
     const { draftAccepted, draftRejected } = performance;
-    llama.promptTokens.inc(labels, timings.processedTokens);
-    llama.cachedTokens.inc(labels, usage.cachedTokens);
-    llama.promptSeconds.inc(labels, timings.promptMs / 1000);
-    llama.predictedTokens.inc(labels, usage.completionTokens);
-    llama.predictedSeconds.inc(labels, timings.generationMs / 1000);
+    llama.promptTokens.increase(labels, timings.processedTokens);
+    llama.cachedTokens.increase(labels, usage.cachedTokens);
+    llama.promptSeconds.increase(labels, timings.promptMs / 1000);
+    llama.predictedTokens.increase(labels, usage.completionTokens);
+    llama.predictedSeconds.increase(labels, timings.generationMs / 1000);
     if (timings.processedTokens > 0) this.#stepped();
     this.#longest.reach(usage.promptTokens + usage.completionTokens);
-    llama.draftTokens.inc(labels, draftAccepted + draftRejected);
-    llama.acceptedTokens.inc(labels, draftAccepted);
+    llama.draftTokens.increase(labels, draftAccepted + draftRejected);
+    llama.acceptedTokens.increase(labels, draftAccepted);
     llama.promptSpeed.set(labels, perSecond(timings.processedTokens, timings.promptMs));
     llama.predictedSpeed.set(labels, perSecond(usage.completionTokens, timings.generationMs));
-    own.requests.inc({ ...labels, outcome: event.reason });
+    own.requests.increase({ ...labels, outcome: event.reason });
     own.promptDuration.observe(labels, (timings.initMs + timings.promptMs) / 1000);
     own.duration.observe(labels, (timings.initMs + timings.promptMs + timings.generationMs) / 1000);
   }
@@ -199,7 +195,7 @@ class HighWater {
 
   reach(value: number): void {
     if (value <= this.#highest) return;
-    this.counter.inc(this.labels, value - this.#highest);
+    this.counter.increase(this.labels, value - this.#highest);
     this.#highest = value;
   }
 }
