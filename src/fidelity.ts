@@ -1,6 +1,6 @@
 import type { EndpointFidelity } from './core/fidelity.ts';
 import { llamacppFidelity } from './protocols/llamacpp/fields.ts';
-import { messagesFidelity } from './protocols/messages/fidelity.ts';
+import { messagesFidelity } from './protocols/messages/fields.ts';
 import { nativeFidelity } from './protocols/native/fields.ts';
 import { ollamaFidelity } from './protocols/ollama/fields.ts';
 import { openaiFidelity } from './protocols/openai/fidelity.ts';
