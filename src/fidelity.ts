@@ -1,10 +1,10 @@
 import type { EndpointFidelity } from './core/fidelity.ts';
 import { llamacppFidelity } from './protocols/llamacpp/fields.ts';
-import { messagesFidelity } from './protocols/messages/fidelity.ts';
+import { messagesFidelity } from './protocols/messages/fields.ts';
 import { nativeFidelity } from './protocols/native/fields.ts';
-import { ollamaFidelity } from './protocols/ollama/fidelity.ts';
+import { ollamaFidelity } from './protocols/ollama/fields.ts';
 import { openaiFidelity } from './protocols/openai/fidelity.ts';
-import { responsesFidelity } from './protocols/responses/fidelity.ts';
+import { responsesFidelity } from './protocols/responses/fields.ts';
 
 /** What every dialect does with every field, by the page under docs/apis/ that tells it. */
 export const fidelityByPage: Readonly<Record<string, readonly EndpointFidelity[]>> = {

@@ -10,7 +10,8 @@ import { optionFields } from './llamacpp/fields.ts';
 import { decode as decodeMessages } from './messages/decode.ts';
 import { decode as decodeNative } from './native/decode.ts';
 import { generateFields } from './native/fields.ts';
-import { decodeChat as decodeOllamaChat, fieldsOf } from './ollama/decode.ts';
+import { decodeChat as decodeOllamaChat, readRequest } from './ollama/decode.ts';
+import { chatFields } from './ollama/fields.ts';
 import { decodeChat as decodeOpenaiChat } from './openai/chat/decode.ts';
 import { decodeCompletion } from './openai/completions/decode.ts';
 import { decode as decodeResponse } from './responses/decode.ts';
@@ -44,7 +45,7 @@ const dialects: Readonly<Record<string, Decode>> = {
   Messages: async (body, apply) =>
     atOnce(decodeMessages(apply({ messages, ...body }), dialectParts())).request.controls,
   Ollama: async (body, apply) => {
-    const fields = fieldsOf({ model: 'm', messages, ...body }, { applyDefaults: apply });
+    const fields = readRequest(chatFields, { model: 'm', messages, ...body }, { applyDefaults: apply });
     return atOnce(decodeOllamaChat(fields, dialectParts())).controls;
   },
   'llama.cpp': async (body, apply) =>

@@ -3,6 +3,7 @@ import type { Message } from '../chat/messages.ts';
 import type { Sliced } from '../core/slices.ts';
 import { atOnce } from '../core/testing/at-once.ts';
 import { ResponseStore } from '../store/responses.ts';
+import { readList } from './fields/readers.ts';
 import { decodeConversation } from './messages/conversation.ts';
 import { decodeMessages as decodeOllama } from './ollama/messages.ts';
 import { decodeMessages as decodeOpenai, readMessages } from './openai/chat/messages.ts';
@@ -28,7 +29,8 @@ function* readResponses(input: unknown): Sliced<readonly Message[]> {
 const decoders: Record<string, (messages: unknown) => Sliced<readonly Message[]>> = {
   openai: (messages) => decodeOpenai(readMessages(messages, 'messages'), blind()),
   ollama: (messages) => decodeOllama(messages, blind()),
-  messages: (messages) => decodeConversation({ messages }, { pass: () => undefined, attachments: blind() }),
+  messages: (messages) =>
+    decodeConversation({ messages: readList(messages, 'messages') }, { pass: () => undefined, attachments: blind() }),
   responses: readResponses,
 };
 

@@ -20,7 +20,7 @@ export const readGenkey: Read<string> = orElse(
 );
 
 /** Levels of other servers are many; what is no text is none of them. */
-const readEffort: Read<string | undefined> = (value) => (typeof value === 'string' ? value : undefined);
+export const readEffort: Read<string | undefined> = (value) => (typeof value === 'string' ? value : undefined);
 
 const readBreakers = looseTexts(limits.breakers);
 const readBanned = looseTexts(limits.bans);

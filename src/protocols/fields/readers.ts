@@ -39,6 +39,11 @@ export function oneOf<const Word extends string>(...words: readonly [Word, ...Wo
   return reader(`one of ${words.join(', ')}`, (value) => (words as readonly unknown[]).includes(value));
 }
 
+/** The same in dialects that quote their words. */
+export function word<const Word extends string>(...words: readonly [Word, ...Word[]]): Read<Word> {
+  return reader(words.map((one) => `"${one}"`).join(' or '), (value) => (words as readonly unknown[]).includes(value));
+}
+
 export function wholeBetween(least: number, most: number): Read<number> {
   const fits = (value: unknown): boolean => Number.isInteger(value) && Number(value) >= least && Number(value) <= most;
   return reader(`a whole number from ${least} to ${most}`, fits);

@@ -1,8 +1,19 @@
 import { type Content, joinContent, text, wordsOf } from '../../chat/messages.ts';
 import { AppError } from '../../core/errors.ts';
 import type { JsonObject } from '../../http/body.ts';
+import {
+  isAbsent,
+  oneOf,
+  optionalText,
+  type Read,
+  readAt,
+  readList,
+  readObject,
+  readText,
+  wrong,
+} from '../fields/readers.ts';
+import type { Said } from '../fields/table.ts';
 import type { Attachments } from '../media.ts';
-import { oneOf, optional, type Read, readList, readObject, readString, wrong } from './readers.ts';
 
 export interface Block {
   readonly type: string;
@@ -23,7 +34,7 @@ export function readBlocks(content: unknown, field: string): readonly Block[] {
 
 const readBlock: Read<Block> = (value, field) => {
   const fields = readObject(value, field);
-  return { type: readString(fields.type, `${field}.type`), fields, field };
+  return { type: readAt(fields, 'type', field, readText), fields, field };
 };
 
 /** What a request is read into, beside its text. */
@@ -35,20 +46,39 @@ export interface Reading {
 type BlockReader = (block: Block, reading: Reading) => Content;
 
 /** The blocks that say or show something wherever they stand. */
-const readers = new Map<string, BlockReader>([
-  ['text', ({ fields, field }) => text(readString(fields.text, `${field}.text`))],
-  ['image', image],
-  ['document', document],
-  ['search_result', searchResult],
-  // An earlier part of the conversation, summed up by whoever served it.
-  ['compaction', ({ fields, field }) => text(optional(fields.content, `${field}.content`, readString) ?? '')],
-  ['tool_reference', ({ fields, field }) => text(`Tool found: ${readString(fields.tool_name, `${field}.tool_name`)}`)],
-]);
+export const blockKinds: Readonly<Record<string, Said & { readonly read: BlockReader }>> = {
+  text: { handling: 'honoured', read: ({ fields, field }) => text(readAt(fields, 'text', field, readText)) },
+  image: {
+    handling: 'honoured',
+    read: image,
+    note: 'Sources base64 and url (on the public internet; 10 MB, 10 seconds, at most 16); file ids are refused, and so is every picture where the loaded model has no projector (--mmproj). Not in the count of tokens, which then says so in x-parley-warnings.',
+  },
+  document: {
+    handling: 'approximated',
+    read: document,
+    note: 'Sources text and content are put in as text with title and context; citations are not made. PDF, URL and file sources are refused.',
+  },
+  search_result: {
+    handling: 'approximated',
+    read: searchResult,
+    note: 'As text with its title and source; citations are not made.',
+  },
+  compaction: {
+    handling: 'honoured',
+    read: ({ fields, field }) => text(readAt(fields, 'content', field, optionalText) ?? ''),
+    note: 'An earlier part of the conversation, summed up by whoever served it: as text.',
+  },
+  tool_reference: {
+    handling: 'approximated',
+    read: ({ fields, field }) => text(`Tool found: ${readAt(fields, 'tool_name', field, readText)}`),
+    note: 'The name of the tool, as text.',
+  },
+};
 
 /** What a block says; blocks of kinds that nobody here knows are passed over, as their clients expect. */
 export function blockContent(block: Block, reading: Reading): Content {
-  const read = readers.get(block.type);
-  if (read) return read(block, reading);
+  const kind = Object.hasOwn(blockKinds, block.type) ? blockKinds[block.type] : undefined;
+  if (kind) return kind.read(block, reading);
   reading.pass(block.field);
   return [];
 }
@@ -74,7 +104,7 @@ function blocksContent(content: unknown, field: string, reading: Reading): Conte
 /** What a tool gave back: nothing, a text, or blocks. */
 export function resultContent(content: unknown, field: string, reading: Reading): Content {
   if (typeof content === 'string') return reading.attachments.toolResult(content, field);
-  return optional(content, field, (value) => blocksContent(value, field, reading)) ?? [];
+  return isAbsent(content) ? [] : blocksContent(content, field, reading);
 }
 
 /** A file id means a store that is not here. */
@@ -83,12 +113,12 @@ function image({ fields, field }: Block, { attachments }: Reading): Content {
   const source = readObject(fields.source, place);
   switch (readImageSource(source.type, `${place}.type`)) {
     case 'base64': {
-      const format = optional(source.media_type, `${place}.media_type`, readString);
-      const data = readString(source.data, `${place}.data`);
+      const format = readAt(source, 'media_type', place, optionalText);
+      const data = readAt(source, 'data', place, readText);
       return [attachments.add({ kind: 'image', data, field: `${place}.data`, format })];
     }
     case 'url':
-      return [attachments.add({ kind: 'image', data: readString(source.url, `${place}.url`), field: `${place}.url` })];
+      return [attachments.add({ kind: 'image', data: readAt(source, 'url', place, readText), field: `${place}.url` })];
     case 'file':
       throw new AppError('unsupported', {
         feature: `An image by its file id (${place})`,
@@ -100,17 +130,17 @@ function image({ fields, field }: Block, { attachments }: Reading): Content {
 const readImageSource = oneOf('base64', 'url', 'file');
 
 function document({ fields, field }: Block, reading: Reading): Content {
-  const source = readObject(fields.source, `${field}.source`);
-  const type = readString(source.type, `${field}.source.type`);
-  const title = optional(fields.title, `${field}.title`, readString);
-  const context = optional(fields.context, `${field}.context`, readString);
+  const source = readAt(fields, 'source', field, readObject);
+  const type = readAt(source, 'type', `${field}.source`, readText);
+  const title = readAt(fields, 'title', field, optionalText);
+  const context = readAt(fields, 'context', field, optionalText);
   const told = [...(title ? [`Title: ${title}`] : []), ...(context ? [`Context: ${context}`] : [])];
   const inside = documentSource(type, source, `${field}.source`, reading);
   return between(['<document>', ...told], inside, '</document>');
 }
 
 function documentSource(type: string, source: JsonObject, field: string, reading: Reading): Content {
-  if (type === 'text') return text(readString(source.data, `${field}.data`));
+  if (type === 'text') return text(readAt(source, 'data', field, readText));
   if (type === 'content') return blocksContent(source.content, `${field}.content`, reading);
   throw new AppError('unsupported', {
     feature: `A document that is no text (${field})`,
@@ -119,9 +149,9 @@ function documentSource(type: string, source: JsonObject, field: string, reading
 }
 
 function searchResult({ fields, field }: Block, reading: Reading): Content {
-  const title = readString(fields.title, `${field}.title`);
-  const source = readString(fields.source, `${field}.source`);
-  readList(fields.content, `${field}.content`);
+  const title = readAt(fields, 'title', field, readText);
+  const source = readAt(fields, 'source', field, readText);
+  readAt(fields, 'content', field, readList);
   const found = blocksContent(fields.content, `${field}.content`, reading);
   return between(['<search_result>', `Title: ${title}`, `Source: ${source}`], found, '</search_result>');
 }

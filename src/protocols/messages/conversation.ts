@@ -1,8 +1,17 @@
 import { type Content, joinContent, type Message, type ToolCallRecord, text } from '../../chat/messages.ts';
 import type { Sliced } from '../../core/slices.ts';
-import type { JsonObject } from '../../http/body.ts';
+import {
+  isAbsent,
+  oneOf,
+  optionalFlag,
+  optionalObject,
+  readAt,
+  readName,
+  readObject,
+  readText,
+  wrong,
+} from '../fields/readers.ts';
 import { type Block, blockContent, blockText, joinTexts, type Reading, readBlocks, resultContent } from './blocks.ts';
-import { oneOf, optional, readBoolean, readList, readName, readObject, readString, wrong } from './readers.ts';
 
 /** One turn with everything that was said in it; wire messages of the same side that follow each other are one turn. */
 interface Turn {
@@ -10,14 +19,19 @@ interface Turn {
   readonly messages: Block[][];
 }
 
+interface Spoken {
+  readonly system?: unknown;
+  readonly messages: readonly unknown[];
+}
+
 /** `system` and `messages` of the request as one conversation. */
-export function* decodeConversation(body: JsonObject, reading: Reading): Sliced<readonly Message[]> {
-  const system = optional(body.system, 'system', (value) => systemTexts(readBlocks(value, 'system'), reading)) ?? [];
+export function* decodeConversation(fields: Spoken, reading: Reading): Sliced<readonly Message[]> {
+  const system = isAbsent(fields.system) ? [] : systemTexts(readBlocks(fields.system, 'system'), reading);
   const turns: Turn[] = [];
-  for (const [index, entry] of readList(body.messages, 'messages').entries()) {
+  for (const [index, entry] of fields.messages.entries()) {
     const field = `messages[${index}]`;
     const message = readObject(entry, field);
-    const role = readRole(message.role, `${field}.role`);
+    const role = readAt(message, 'role', field, readRole);
     const blocks = readBlocks(message.content, `${field}.content`);
     if (role !== 'system') addTurn(turns, role, blocks);
     else if (turns.length === 0) for (const told of systemTexts(blocks, reading)) system.push(told);
@@ -82,8 +96,8 @@ function userContent(block: Block, reading: Reading): Content {
 
 /** Templates have no place for the mark of a failure, so the text says it. */
 function toolResult({ fields, field }: Block, names: ReadonlyMap<string, string>, reading: Reading): Message {
-  const callId = readString(fields.tool_use_id, `${field}.tool_use_id`);
-  const failed = optional(fields.is_error, `${field}.is_error`, readBoolean) ?? false;
+  const callId = readAt(fields, 'tool_use_id', field, readText);
+  const failed = readAt(fields, 'is_error', field, optionalFlag) ?? false;
   const result = resultContent(fields.content, `${field}.content`, reading);
   const toolName = names.get(callId);
   const content = failed ? joinContent([text('Error: '), result], '') : result;
@@ -119,14 +133,14 @@ function assistantContent(block: Block, reading: Reading): Content {
 }
 
 function thinkingText({ fields, field }: Block): string {
-  return readString(fields.thinking, `${field}.thinking`);
+  return readAt(fields, 'thinking', field, readText);
 }
 
 function toolCall({ fields, field }: Block): ToolCallRecord {
-  const input = optional(fields.input, `${field}.input`, readObject) ?? {};
+  const input = readAt(fields, 'input', field, optionalObject) ?? {};
   return {
-    id: readString(fields.id, `${field}.id`),
-    name: readName(fields.name, `${field}.name`),
+    id: readAt(fields, 'id', field, readText),
+    name: readAt(fields, 'name', field, readName),
     json: JSON.stringify(input),
   };
 }

@@ -2,7 +2,7 @@ import { expect } from 'vitest';
 import type { JsonObject } from '../../http/body.ts';
 import { dialectParts, finishEvent, scriptedChat, scriptedText, seeing, startEvent } from '../testing/doubles.ts';
 import { asking, type Proof, proveFidelity } from '../testing/fidelity-proof.ts';
-import { messagesFidelity } from './fidelity.ts';
+import { messagesFidelity } from './fields.ts';
 import { messagesEndpoints } from './routes.ts';
 
 const script = [startEvent(), { type: 'text-delta', text: 'Hello' } as const, finishEvent()];
@@ -68,6 +68,14 @@ const proofs: Readonly<Record<string, Proof>> = {
   'messages[].content[]: search_result': {
     send: sends({ type: 'search_result', title: 'T', source: 'S', content: [{ type: 'text', text: 'found' }] }),
     asks: conversation(words(/T[\s\S]*S[\s\S]*found/)),
+  },
+  'messages[].content[]: compaction': {
+    send: sends({ type: 'compaction', content: 'We greeted.' }),
+    asks: conversation(words('We greeted.')),
+  },
+  'messages[].content[]: tool_reference': {
+    send: sends({ type: 'tool_reference', tool_name: 'f' }),
+    asks: conversation(words('Tool found: f')),
   },
   'messages[].content[]: tool_use': {
     send: { messages: [user, calling, { role: 'user', content: [{ type: 'tool_result', tool_use_id: 'c' }] }] },

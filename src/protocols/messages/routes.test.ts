@@ -15,7 +15,7 @@ import {
   startEvent,
 } from '../testing/doubles.ts';
 import { messagesFamily } from './errors.ts';
-import { createFidelity, messagesFidelity } from './fidelity.ts';
+import { createFidelity, messagesFidelity } from './fields.ts';
 import { messagesEndpoints } from './routes.ts';
 
 const hello = { model: 'any', max_tokens: 100, messages: [{ role: 'user', content: 'Hi' }] };

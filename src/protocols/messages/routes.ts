@@ -7,8 +7,6 @@ import { type JsonObject, jsonObject } from '../../http/body.ts';
 import { type Call, type Endpoint, type Headers, json, type Reply } from '../../http/call.ts';
 import { standingComment } from '../../http/notices.ts';
 import { sseHeaders } from '../../http/sse.ts';
-import { readFlag } from '../controls/fields.ts';
-import { readGenkey } from '../controls/table.ts';
 import { type DialectParts, droppedHeader, noticeHeaders, streamReply, withIgnored } from '../dialect.ts';
 import { uncountedHeaders, withMedia } from '../media.ts';
 import { ticketFor } from '../ticket.ts';
@@ -18,7 +16,7 @@ import { decode } from './decode.ts';
 import { encodeStream, ping } from './encode.ts';
 import type { ReplyFacts } from './ending.ts';
 import { messagesFamily } from './errors.ts';
-import { countFidelity, createFidelity } from './fidelity.ts';
+import { countFidelity, createFidelity } from './fields.ts';
 import { withoutReply } from './warm-up.ts';
 import { foldReply } from './whole.ts';
 
@@ -57,15 +55,15 @@ export function messagesEndpoints(parts: MessagesParts): Endpoint[] {
 
 async function answer(call: Call, parts: MessagesParts): Promise<Reply> {
   const body = parts.applyDefaults(await jsonObject(call.body, { empty: 'refuse', signal: call.signal }));
-  const stream = readFlag(body, 'stream', false);
-  const { request: asked, attachments, warmUp, passed } = await inSlices(decode(body, parts), { signal: call.signal });
+  const decoded = await inSlices(decode(body, parts), { signal: call.signal });
+  const { request: asked, attachments, stream, genkey, warmUp, passed } = decoded;
   const request = await withMedia(asked, attachments, { ...parts, signal: call.signal });
   const { stop, maxTokens } = request.controls;
   const facts: ReplyFacts = { id: parts.newId('msg_'), model: parts.modelName(), stop, maxTokens, warmUp };
   const unheeded = await unheededThinking(body, request, parts.chat);
   const told = withIgnored(replyHeaders(body, createFidelity, passed, parts), unheeded);
   const headers = { ...told, ...loosenedHeader(request) };
-  const ticket = ticketFor(call, readGenkey(body.genkey, 'genkey'));
+  const ticket = ticketFor(call, genkey);
   const reply = parts.chat.reply(request, ticket);
   const events = warmUp ? withoutReply(reply) : reply;
   if (!stream) return whole(events, facts, headers);
@@ -90,7 +88,7 @@ async function whole(events: AsyncIterable<GenerationEvent>, facts: ReplyFacts, 
 async function count(call: Call, parts: MessagesParts): Promise<Reply> {
   // The length of a reply that is never made must not matter, nor a wish for a summary.
   const sent = await jsonObject(call.body, { empty: 'refuse', signal: call.signal });
-  const body = parts.applyDefaults({ ...sent, max_tokens: undefined, compaction: undefined });
+  const body = parts.applyDefaults({ ...sent, max_tokens: undefined, compaction: undefined, stream: undefined });
   const { request: asked, attachments, passed } = await inSlices(decode(body, parts), { signal: call.signal });
   refuseWithoutModel(parts.text.state());
   const request = await withMedia(asked, attachments, { ...parts, signal: call.signal });

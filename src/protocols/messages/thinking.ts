@@ -1,9 +1,9 @@
 import type { OutputFormat } from '../../chat/request.ts';
 import type { ReasoningBudget } from '../../core/request.ts';
-import type { JsonObject } from '../../http/body.ts';
 import { reasoningControl } from '../dialect.ts';
+import { oneOf, optional, readAt, readCount, readObject } from '../fields/readers.ts';
 import { type SchemaToGrammar, schemaOutput } from '../output-schema.ts';
-import { oneOf, optional, readCount, readObject } from './readers.ts';
+import type { CreateFields } from './fields.ts';
 
 export interface ThinkingWishes {
   readonly effort: string | undefined;
@@ -13,18 +13,17 @@ export interface ThinkingWishes {
 }
 
 const readThinking = oneOf('enabled', 'adaptive', 'between_tools', 'disabled');
-const readEffort = oneOf('low', 'medium', 'high', 'xhigh', 'max');
+const optionalCount = optional(readCount);
 
 /**
  * Undefined where the request says nothing about it. Whether the model can think at all does not matter: clients ask for
  * it with every model.
  */
-export function decodeThinking(body: JsonObject): ThinkingWishes | undefined {
-  const thinking = optional(body.thinking, 'thinking', readObject);
-  const type = thinking && readThinking(thinking.type, 'thinking.type');
-  const level = optional(outputConfig(body).effort, 'output_config.effort', readEffort);
+export function decodeThinking({ thinking, output_config }: CreateFields): ThinkingWishes | undefined {
+  const type = thinking && readAt(thinking, 'type', 'thinking', readThinking);
+  const level = output_config.effort;
   if (type === 'disabled') return { ...reasoningControl('none', undefined), variables: {} };
-  const tokens = optional(thinking?.budget_tokens, 'thinking.budget_tokens', readCount);
+  const tokens = optionalCount(thinking?.budget_tokens, 'thinking.budget_tokens');
   if (type === 'enabled') return { ...control(level, tokens), variables: { enable_thinking: true } };
   return level === undefined ? undefined : { ...control(level, undefined), variables: {} };
 }
@@ -38,15 +37,13 @@ function control(level: string | undefined, tokens: number | undefined): Omit<Th
 const readFormat = oneOf('json_schema');
 
 /** `output_format` is the older name. */
-export function decodeOutput(body: JsonObject, schemaToGrammar: SchemaToGrammar): OutputFormat {
-  const older = optional(body.output_format, 'output_format', readObject);
-  const format = optional(outputConfig(body).format, 'output_config.format', readObject) ?? older;
+export function decodeOutput(
+  { output_config: { format: today }, output_format: older }: CreateFields,
+  schemaToGrammar: SchemaToGrammar,
+): OutputFormat {
+  const format = today ?? older;
   if (!format) return { type: 'text' };
-  const field = format === older ? 'output_format' : 'output_config.format';
-  readFormat(format.type, `${field}.type`);
-  return schemaOutput(readObject(format.schema, `${field}.schema`), `${field}.schema`, schemaToGrammar);
-}
-
-function outputConfig(body: JsonObject): JsonObject {
-  return optional(body.output_config, 'output_config', readObject) ?? {};
+  const field = today ? 'output_config.format' : 'output_format';
+  readAt(format, 'type', field, readFormat);
+  return schemaOutput(readAt(format, 'schema', field, readObject), `${field}.schema`, schemaToGrammar);
 }

@@ -3,19 +3,21 @@ import { text } from '../../chat/messages.ts';
 import { atOnce } from '../../core/testing/at-once.ts';
 import type { JsonObject } from '../../http/body.ts';
 import type { DialectParts } from '../dialect.ts';
+import { readFields } from '../fields/table.ts';
 import { dialectParts } from '../testing/doubles.ts';
-import { decodeChat, decodeCompletion, fieldsOf, hasGap } from './decode.ts';
+import { decodeChat, decodeCompletion, hasGap, readRequest } from './decode.ts';
+import { chatFields, generateFields } from './fields.ts';
 
 const messages = [{ role: 'user', content: 'Hi' }];
 
 function chat(body: JsonObject, own: Partial<DialectParts> = {}) {
   const parts = dialectParts(own);
-  return atOnce(decodeChat(fieldsOf({ messages, ...body }, parts), parts));
+  return atOnce(decodeChat(readRequest(chatFields, { messages, ...body }, parts), parts));
 }
 
 function completion(body: JsonObject, earlier = '') {
   const parts = dialectParts();
-  return decodeCompletion(fieldsOf({ prompt: 'Hi', ...body }, parts), parts, { earlier });
+  return decodeCompletion(readRequest(generateFields, { prompt: 'Hi', ...body }, parts), parts, { earlier });
 }
 
 test.each([
@@ -199,7 +201,7 @@ test.each([
 
 test('a gap is marked as the model knows it, and the rest of a plain prompt stays', () => {
   const parts = dialectParts();
-  const fields = fieldsOf({ prompt: 'Hi', suffix: 'end', format: 'json' }, parts);
+  const fields = readRequest(generateFields, { prompt: 'Hi', suffix: 'end', format: 'json' }, parts);
   const marks = { prefix: '<P>', suffix: '<S>', middle: '<M>' };
   expect(decodeCompletion(fields, parts, { earlier: 'before ', marks })).toMatchObject({
     type: 'plain',
@@ -215,5 +217,5 @@ test.each([
   [{ suffix: 'end', template: 'x' }, false],
   [{ suffix: 'end', raw: true }, false],
 ])('%j has a gap that the model must mark: %j', (body, expected) => {
-  expect(hasGap(body)).toBe(expected);
+  expect(hasGap(readFields(generateFields, body))).toBe(expected);
 });

@@ -6,36 +6,42 @@ import type { Sliced } from '../../core/slices.ts';
 import type { FillMarks } from '../../core/text-service.ts';
 import type { JsonObject } from '../../http/body.ts';
 import { readControls } from '../controls/decode.ts';
-import { isAbsent, isObject, readFlag, readText } from '../controls/fields.ts';
 import { chatParts, type DialectParts, dialectControls } from '../dialect.ts';
+import { type Fields, readFields, type Table } from '../fields/table.ts';
 import { gapPrompt } from '../fill-marks.ts';
 import { Attachments } from '../media.ts';
 import { schemaOutput } from '../output-schema.ts';
+import type { ChatFields, GenerateFields } from './fields.ts';
 import { renderGoTemplate, usesSuffix } from './go-template.ts';
 import { decodeImages, decodeMessages } from './messages.ts';
-import { optionControls, readOptions } from './options.ts';
+import { optionControls, readOptions, settingFields } from './options.ts';
 import { decodeThink, type Thinking } from './think.ts';
 import { decodeTools } from './tools.ts';
 
 /** A request in two views: its own fields, and every control, with those of `options` over those beside it. */
-export interface Fields {
-  readonly body: JsonObject;
+export interface Request<Own> {
+  readonly own: Own;
   readonly settings: JsonObject;
 }
 
 /** The server's defaults count for the options too, so they come after the options are laid flat. */
-export function fieldsOf(sent: JsonObject, parts: Pick<DialectParts, 'applyDefaults'>): Fields {
-  const options = readOptions(sent);
-  return { body: parts.applyDefaults(sent), settings: parts.applyDefaults({ ...sent, ...options }) };
+export function readRequest<const Declared extends Table>(
+  table: Declared,
+  sent: JsonObject,
+  parts: Pick<DialectParts, 'applyDefaults'>,
+): Request<Fields<Declared>> {
+  const options = readOptions(sent.options, 'options');
+  const settings = parts.applyDefaults({ ...sent, ...options });
+  return { own: readFields(table, parts.applyDefaults(sent)), settings };
 }
 
-export function* decodeChat({ body, settings }: Fields, own: DialectParts): Sliced<ChatRequest> {
-  const parts = chatParts(own, settings);
-  const { controls, thinking } = decodeShared({ body, settings }, parts);
+export function* decodeChat({ own, settings }: Request<ChatFields>, server: DialectParts): Sliced<ChatRequest> {
+  const parts = chatParts(server, settings);
+  const { controls, thinking } = decodeShared({ own, settings }, parts);
   const attachments = newAttachments(parts);
-  const messages = yield* decodeMessages(body.messages, attachments);
+  const messages = yield* decodeMessages(own.messages, attachments);
   const media = attachments.inline();
-  return chatRequest(body, controls, thinking, { messages, media, tools: decodeTools(body.tools) }, parts);
+  return chatRequest(own, controls, thinking, { messages, media, tools: decodeTools(own.tools) }, parts);
 }
 
 /** Everything comes along in base64 here; an address is none. */
@@ -49,25 +55,21 @@ export type Completion =
   | { readonly type: 'plain'; readonly request: GenerationRequest; readonly returnsContext: boolean };
 
 /** Whether the gap before `suffix` is to be marked as the model knows it, because no template of the client does that. */
-export function hasGap(body: JsonObject): boolean {
-  return readText(body, 'suffix') !== '' && readText(body, 'template') === '' && !readFlag(body, 'raw', false);
+export function hasGap({ suffix, template, raw }: Pick<GenerateFields, 'suffix' | 'template' | 'raw'>): boolean {
+  return suffix !== '' && template === '' && !raw;
 }
 
 /** `earlier` is the text of the `context` that the request carries; `marks` are there where it has a gap. */
 export function decodeCompletion(
-  { body, settings }: Fields,
-  own: DialectParts,
+  { own, settings }: Request<GenerateFields>,
+  server: DialectParts,
   { earlier, marks }: { readonly earlier: string; readonly marks?: FillMarks | undefined },
 ): Completion {
-  const parts = readFlag(body, 'raw', false) ? own : chatParts(own, settings);
+  const { prompt, system, suffix, template, raw } = own;
+  const parts = raw ? server : chatParts(server, settings);
   const attachments = newAttachments(parts);
-  const images = decodeImages(body.images, 'images', attachments);
+  const images = decodeImages(own.images, 'images', attachments);
   const media = attachments.inline();
-  const prompt = readText(body, 'prompt');
-  const system = readText(body, 'system');
-  const suffix = readText(body, 'suffix');
-  const template = readText(body, 'template');
-  const raw = readFlag(body, 'raw', false);
   if (raw && (system !== '' || template !== '' || earlier !== '')) {
     throw new AppError('unsupported', {
       feature: 'raw with template, system or context',
@@ -80,41 +82,34 @@ export function decodeCompletion(
       instead: 'leave out raw, or send a template with .Suffix along',
     });
   }
-  const { controls, thinking } = decodeShared({ body, settings }, parts);
+  const { controls, thinking } = decodeShared({ own, settings }, parts);
   if (raw || template !== '' || marks) {
     const values = { System: system, Prompt: prompt, Suffix: suffix };
     const rendered = marks ? gapPrompt(marks, prompt, suffix) : raw ? prompt : renderGoTemplate(template, values);
-    const grammar = plainGrammar(decodeFormat(body, parts), parts) ?? controls.grammar;
+    const grammar = plainGrammar(decodeFormat(own, parts), parts) ?? controls.grammar;
     // Without a place in the text the media stand in front of it.
-    const own = { grammar, media, reasoning: thinking.budget };
-    const request = { ...controls, ...own, prompt: earlier + rendered, memory: '' };
+    const plain = { grammar, media, reasoning: thinking.budget };
+    const request = { ...controls, ...plain, prompt: earlier + rendered, memory: '' };
     return { type: 'plain', request, returnsContext: !raw };
   }
   const messages = [
     ...(system === '' ? [] : [{ role: 'system' as const, content: text(system) }]),
     { role: 'user' as const, content: [...images, ...text(prompt)] },
   ];
-  const request = chatRequest(body, controls, thinking, { messages, media, tools: [] }, parts);
+  const request = chatRequest(own, controls, thinking, { messages, media, tools: [] }, parts);
   return { type: 'chat', request: { ...request, memory: earlier } };
 }
 
-/** The token numbers of an earlier reply. */
-export function decodeContext({ context }: JsonObject): readonly number[] {
-  if (isAbsent(context)) return [];
-  if (!Array.isArray(context) || !context.every((token) => Number.isInteger(token) && token >= 0)) {
-    throw new AppError('invalid-field', { field: 'context', expected: 'an array of token numbers' });
-  }
-  return context;
-}
+type SharedFields = Pick<ChatFields, keyof ChatFields & keyof GenerateFields>;
 
 function chatRequest(
-  body: JsonObject,
+  own: SharedFields,
   controls: GenerationControls,
   thinking: Thinking,
   conversation: ChatRequest['conversation'],
   parts: DialectParts,
 ): ChatRequest {
-  const output = decodeFormat(body, parts);
+  const output = decodeFormat(own, parts);
   return {
     conversation,
     continueAssistantTurn: true,
@@ -133,39 +128,23 @@ function chatRequest(
 }
 
 function decodeShared(
-  { body, settings }: Fields,
+  { own, settings }: Request<SharedFields>,
   parts: DialectParts,
 ): { readonly controls: GenerationControls; readonly thinking: Thinking } {
   const base = dialectControls(readControls(settings), parts);
+  const options = readFields(settingFields, settings);
   const controls: GenerationControls = {
-    ...optionControls(settings, base, parts.controlParts()),
-    overflow: decodeOverflow(body, base.overflow),
-    logprobs: decodeLogprobs(body),
+    ...optionControls(options, base, parts.controlParts()),
+    overflow: own.truncate === undefined ? base.overflow : own.truncate ? 'trim' : 'refuse',
+    logprobs: own.logprobs ? own.top_logprobs : undefined,
   };
-  return { controls, thinking: decodeThink(body, settings, base.reasoning) };
+  return { controls, thinking: decodeThink(own.think, options, base.reasoning) };
 }
 
-function decodeOverflow(body: JsonObject, fallback: GenerationControls['overflow']): GenerationControls['overflow'] {
-  if (isAbsent(body.truncate)) return fallback;
-  return readFlag(body, 'truncate', true) ? 'trim' : 'refuse';
-}
-
-const mostAlternatives = 20;
-
-function decodeLogprobs(body: JsonObject): number | undefined {
-  const { top_logprobs: top = 0 } = body;
-  if (!isAbsent(top) && !(Number.isInteger(top) && Number(top) >= 0 && Number(top) <= mostAlternatives)) {
-    const expected = `a whole number from 0 to ${mostAlternatives}`;
-    throw new AppError('invalid-field', { field: 'top_logprobs', expected });
-  }
-  return readFlag(body, 'logprobs', false) ? Number(top) : undefined;
-}
-
-function decodeFormat({ format }: JsonObject, parts: DialectParts): OutputFormat {
-  if (isAbsent(format) || format === '') return { type: 'text' };
+function decodeFormat({ format }: SharedFields, parts: DialectParts): OutputFormat {
+  if (format === undefined) return { type: 'text' };
   if (format === 'json') return { type: 'json' };
-  if (isObject(format)) return schemaOutput(format, 'format', parts.controlParts().schemaToGrammar);
-  throw new AppError('invalid-field', { field: 'format', expected: '"json" or a JSON schema' });
+  return schemaOutput(format, 'format', parts.controlParts().schemaToGrammar);
 }
 
 /** A prompt without a template has no thinking to leave room for. */

@@ -1,8 +1,10 @@
 import type { JsonObject } from '../../http/body.ts';
 import type { Endpoint, Reply } from '../../http/call.ts';
-import { isAbsent, readText } from '../controls/fields.ts';
+import { isAbsent, orElse, readAt, readText } from '../fields/readers.ts';
 import { ollamaFamily, refusal } from './errors.ts';
 import { modelRequired, withBody } from './request.ts';
+
+const anyText = orElse(readText, '');
 
 /** Both endpoints read their requests and then say that no model for it is there. */
 export function embeddingEndpoints(): Endpoint[] {
@@ -29,11 +31,11 @@ function embed(body: JsonObject): Reply {
 }
 
 function embedOne(body: JsonObject): Reply {
-  readText(body, 'prompt');
+  readAt(body, 'prompt', '', anyText);
   return withoutModel(body);
 }
 
 function withoutModel(body: JsonObject): Reply {
-  if (readText(body, 'model') === '') return modelRequired;
+  if (readAt(body, 'model', '', anyText) === '') return modelRequired;
   return refusal(503, 'No embeddings model can be loaded yet.', { 'x-should-retry': 'false' });
 }

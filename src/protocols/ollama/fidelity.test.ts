@@ -3,7 +3,7 @@ import type { EndpointFidelity } from '../../core/fidelity.ts';
 import type { JsonObject } from '../../http/body.ts';
 import { dialectParts, finishEvent, scriptedChat, scriptedText, seeing, startEvent } from '../testing/doubles.ts';
 import { asking, type Proof, proveFidelity, samplerProof } from '../testing/fidelity-proof.ts';
-import { ollamaFidelity } from './fidelity.ts';
+import { ollamaFidelity } from './fields.ts';
 import { ollamaEndpoints } from './routes.ts';
 import { file, header } from './testing/parts.ts';
 
@@ -54,6 +54,7 @@ const ownOptions: Readonly<Record<string, Proof>> = {
 const flags = ['penalize_newline', 'use_mmap', 'use_mlock', 'low_vram', 'numa', 'f16_kv', 'vocab_only', 'logits_all'];
 
 const shared = (endpoint: EndpointFidelity): Readonly<Record<string, Proof>> => ({
+  genkey: { send: { genkey: 'K1' }, asks: { ticket: { genkey: 'K1' } } },
   stream: { send: { stream: false }, hides: /"done":false/ },
   format: { send: { format: 'json' }, asks: request({ output: { type: 'json' } }) },
   keep_alive: { send: { keep_alive: '5m' }, asks: { kept: 300_000 } },

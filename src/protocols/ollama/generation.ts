@@ -9,27 +9,23 @@ import type { JsonObject } from '../../http/body.ts';
 import { type Call, type Endpoint, type Headers, json, type Reply } from '../../http/call.ts';
 import { ndjsonHeaders } from '../../http/ndjson.ts';
 import { opened } from '../../http/patience.ts';
-import { readFlag, readText } from '../controls/fields.ts';
-import { readGenkey } from '../controls/table.ts';
 import { type DialectParts, droppedAtStart, droppedHeader, noticeHeaders, withIgnored } from '../dialect.ts';
 import { findMarks } from '../fill-marks.ts';
 import { ticketFor } from '../ticket.ts';
 import { loosenedHeader } from '../tools.ts';
 import { unheededThinking } from '../unheeded-thinking.ts';
-import {
-  type Completion,
-  decodeChat,
-  decodeCompletion,
-  decodeContext,
-  type Fields,
-  fieldsOf,
-  hasGap,
-} from './decode.ts';
+import { type Completion, decodeChat, decodeCompletion, hasGap, type Request, readRequest } from './decode.ts';
 import { encodeStream } from './encode.ts';
 import { type ReplyFacts, timestamp } from './ending.ts';
 import { jsonHeaders, modelNotFound, ollamaFamily, refusal } from './errors.ts';
-import { chatFidelity, generateFidelity } from './fidelity.ts';
-import { decodeKeepAlive } from './keep-alive.ts';
+import {
+  type ChatFields,
+  chatFidelity,
+  chatFields,
+  type GenerateFields,
+  generateFidelity,
+  generateFields,
+} from './fields.ts';
 import { loadedModel } from './loading.ts';
 import { modelRequired, withBody } from './request.ts';
 import { chatShape, completionShape, type Shape } from './shape.ts';
@@ -65,39 +61,39 @@ export function generationEndpoints(parts: GenerationParts): Endpoint[] {
 interface Work {
   readonly call: Call;
   readonly sent: JsonObject;
-  readonly fields: Fields;
+  readonly request: Request<ChatFields | GenerateFields>;
   readonly shape: Shape;
   readonly fidelity: EndpointFidelity;
   readonly facts: ReplyFacts;
-  readonly keepAliveMs: number | undefined;
   /** What is known of a chat only when it has been read. */
   readonly unheeded?: readonly string[];
   readonly loosened?: Headers;
 }
 
-function workFor(sent: JsonObject, call: Call, parts: GenerationParts, kind: Pick<Work, 'shape' | 'fidelity'>): Work {
-  const fields = fieldsOf(sent, parts);
-  const facts = { model: readText(fields.body, 'model'), now: parts.now, startedAt: parts.now() };
-  return { call, sent, fields, facts, keepAliveMs: decodeKeepAlive(fields.body.keep_alive), ...kind };
+type Kind = Pick<Work, 'shape' | 'fidelity'>;
+
+function workFor(sent: JsonObject, call: Call, request: Work['request'], { now }: GenerationParts, kind: Kind): Work {
+  return { call, sent, request, facts: { model: request.own.model, now, startedAt: now() }, ...kind };
 }
 
 async function answerGenerate(sent: JsonObject, call: Call, parts: GenerationParts): Promise<Reply> {
-  const work = workFor(sent, call, parts, { shape: completionShape, fidelity: generateFidelity });
-  const { body } = work.fields;
-  if (work.facts.model === '') return modelNotFound('');
-  if (readText(body, 'prompt') === '' && !showsSomething(body)) return answerLoad(work, parts);
-  const tokens = decodeContext(body);
-  const earlier = tokens.length === 0 ? '' : await parts.text.detokenize(tokens, { renderSpecial: true });
-  const gap = hasGap(body) ? await findMarks(parts.text) : undefined;
+  const request = readRequest(generateFields, sent, parts);
+  const { own } = request;
+  const work = workFor(sent, call, request, parts, { shape: completionShape, fidelity: generateFidelity });
+  if (own.model === '') return modelNotFound('');
+  // A picture alone is a prompt too.
+  if (own.prompt === '' && own.images.length === 0) return answerLoad(work, parts);
+  const earlier = own.context.length === 0 ? '' : await parts.text.detokenize(own.context, { renderSpecial: true });
+  const gap = hasGap(own) ? await findMarks(parts.text) : undefined;
   if (gap?.type === 'missing') return cannotInsert(work, parts);
-  const completion = decodeCompletion(work.fields, parts, { earlier, marks: gap?.marks });
+  const completion = decodeCompletion(request, parts, { earlier, marks: gap?.marks });
   const prompt = async (): Promise<string> => {
     if (completion.type === 'plain') return completion.request.prompt;
     const rendered = await parts.chat.render(completion.request);
     return rendered.memory + rendered.prompt;
   };
-  if (readFlag(body, '_debug_render_only', false)) return renderedOnly(work, await prompt());
-  const ticket = ticketFor(call, readGenkey(body.genkey, 'genkey'));
+  if (own._debug_render_only) return renderedOnly(work, await prompt());
+  const ticket = ticketFor(call, own.genkey);
   if (completion.type === 'plain' && !completion.returnsContext) {
     return reply(parts.text.generate(completion.request, ticket), work, parts);
   }
@@ -128,45 +124,41 @@ function withoutPlaces(prompt: string, completion: Completion): string {
   return media.reduce((text, _, index) => text.replace(mediumPlaceholder(media, index), ''), prompt);
 }
 
-/** A picture alone is a prompt too. */
-function showsSomething({ images }: JsonObject): boolean {
-  return Array.isArray(images) && images.length > 0;
-}
-
 async function answerChat(sent: JsonObject, call: Call, parts: GenerationParts): Promise<Reply> {
-  const work = workFor(sent, call, parts, { shape: chatShape, fidelity: chatFidelity });
-  const { body } = work.fields;
-  if (work.facts.model === '') return modelRequired;
-  const request = await inSlices(decodeChat(work.fields, parts), { signal: call.signal });
+  const asked = readRequest(chatFields, sent, parts);
+  const work = workFor(sent, call, asked, parts, { shape: chatShape, fidelity: chatFidelity });
+  if (asked.own.model === '') return modelRequired;
+  const request = await inSlices(decodeChat(asked, parts), { signal: call.signal });
   if (request.conversation.messages.length === 0) return answerLoad(work, parts);
-  if (readFlag(body, '_debug_render_only', false)) {
+  if (asked.own._debug_render_only) {
     const { memory, prompt } = await parts.chat.render(request);
     return renderedOnly(work, memory + prompt);
   }
   const noted = await withNotes(work, request, parts);
-  return reply(parts.chat.reply(request, ticketFor(call, readGenkey(body.genkey, 'genkey'))), noted, parts);
+  return reply(parts.chat.reply(request, ticketFor(call, asked.own.genkey)), noted, parts);
 }
 
 async function withNotes(work: Work, request: ChatRequest, { chat }: GenerationParts): Promise<Work> {
-  const unheeded = await unheededThinking(work.fields.settings, request, chat);
+  const unheeded = await unheededThinking(work.request.settings, request, chat);
   return { ...work, unheeded, loosened: loosenedHeader(request) };
 }
 
 async function reply(events: AsyncIterable<GenerationEvent>, work: Work, parts: GenerationParts): Promise<Reply> {
   const { shape, facts } = work;
+  const { keep_alive: keepAliveMs, stream } = work.request.own;
   const over = (): void => {
-    if (work.keepAliveMs !== undefined) parts.keepAlive?.(work.keepAliveMs);
+    if (keepAliveMs !== undefined) parts.keepAlive?.(keepAliveMs);
   };
   const notices = { ...withIgnored(notice(work), work.unheeded ?? []), ...work.loosened };
-  if (readFlag(work.fields.body, 'stream', true)) {
+  if (stream) {
     const begun = await opened(events, parts.startTimer).catch((error: unknown) => {
       over();
       throw error;
     });
-    const stream = encodeStream(begun.events, shape, facts);
+    const lines = encodeStream(begun.events, shape, facts);
     const headers = { ...ndjsonHeaders, ...notices, ...droppedAtStart(begun) };
     // No filler between the lines: clients of this dialect read every line as JSON, an empty one as a broken one.
-    return { status: 200, headers, stream: ending(stream, over) };
+    return { status: 200, headers, stream: ending(lines, over) };
   }
   try {
     const { body, droppedTokens } = await encodeWhole(events, shape, facts);
@@ -197,7 +189,8 @@ function ending(stream: AsyncGenerator<string>, over: () => void): AsyncIterable
 
 /** A request without anything to answer only brings the model into memory, or out of it. Never a stream. */
 async function answerLoad(work: Work, parts: GenerationParts): Promise<Reply> {
-  const { facts, keepAliveMs, shape } = work;
+  const { facts, shape } = work;
+  const keepAliveMs = work.request.own.keep_alive;
   if (keepAliveMs !== 0) await loadedModel(parts.text);
   if (keepAliveMs !== undefined) parts.keepAlive?.(keepAliveMs);
   const body = {

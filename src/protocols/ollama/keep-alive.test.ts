@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
-import { decodeKeepAlive } from './keep-alive.ts';
+import { optional } from '../fields/readers.ts';
+import { readKeepAlive } from './keep-alive.ts';
 
 test.each([
   [undefined, undefined],
@@ -19,8 +20,10 @@ test.each([
   [-1, Number.POSITIVE_INFINITY],
   ['-1', Number.POSITIVE_INFINITY],
   ['-1m', Number.POSITIVE_INFINITY],
-])('keep_alive %j means %j milliseconds', (value, expected) => expect(decodeKeepAlive(value)).toBe(expected));
+])('keep_alive %j means %j milliseconds', (value, expected) =>
+  expect(optional(readKeepAlive)(value, 'keep_alive')).toBe(expected),
+);
 
 test.each(['soon', '5 minutes', '5x', 'm', {}, true, []])('keep_alive %j is refused', (value) =>
-  expect(() => decodeKeepAlive(value)).toThrow(/keep_alive must be a duration/),
+  expect(() => readKeepAlive(value, 'keep_alive')).toThrow(/keep_alive must be a duration/),
 );

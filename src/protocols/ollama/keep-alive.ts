@@ -1,5 +1,4 @@
-import { AppError } from '../../core/errors.ts';
-import { isAbsent } from '../controls/fields.ts';
+import { type Read, wrong } from '../fields/readers.ts';
 
 const unitMilliseconds: Readonly<Record<string, number>> = {
   ns: 1e-6,
@@ -18,15 +17,12 @@ const step = /(\d+(?:\.\d+)?)(ns|us|µs|ms|s|m|h)/g;
  * How long the model is to stay loaded after this request, in milliseconds: nothing where the client does not care,
  * infinity for every negative time. A plain number is in seconds, also as a text, because some apps keep it in one.
  */
-export function decodeKeepAlive(value: unknown): number | undefined {
-  if (isAbsent(value) || value === '') return undefined;
+export const readKeepAlive: Read<number | undefined> = (value, path) => {
+  if (value === '') return undefined;
   const milliseconds = typeof value === 'string' ? fromText(value.trim()) : fromNumber(value);
-  if (Number.isNaN(milliseconds)) {
-    const expected = 'a duration such as "5m" or "1h30m", or a number of seconds';
-    throw new AppError('invalid-field', { field: 'keep_alive', expected });
-  }
+  if (Number.isNaN(milliseconds)) throw wrong(path, 'a duration such as "5m" or "1h30m", or a number of seconds');
   return milliseconds < 0 ? Number.POSITIVE_INFINITY : milliseconds;
-}
+};
 
 function fromNumber(value: unknown): number {
   return typeof value === 'number' ? value * 1000 : Number.NaN;

@@ -3,10 +3,10 @@ import type { TextService } from '../../core/text-service.ts';
 import type { JsonObject } from '../../http/body.ts';
 import { type Call, type Endpoint, type Headers, json, type Reply } from '../../http/call.ts';
 import { line, ndjsonHeaders } from '../../http/ndjson.ts';
-import { readFlag, readText } from '../controls/fields.ts';
 import { noticeHeaders } from '../dialect.ts';
+import { readFields } from '../fields/table.ts';
 import { jsonHeaders, modelNotFound, ollamaFamily, refusal } from './errors.ts';
-import { pullFidelity } from './fidelity.ts';
+import { copyFields, createFields, deleteFields, pullFidelity, pullFields, pushFields } from './fields.ts';
 import { modelRequired, namedModel, withBody } from './request.ts';
 
 export interface ManagementParts {
@@ -28,26 +28,28 @@ export function managementEndpoints(parts: ManagementParts): Endpoint[] {
       ...guarded,
       path: '/api/push',
       summary: 'Not there: always answers 400.',
-      handle: withBody((body) => (namedModel(body) === '' ? modelRequired : refuse('Push'))),
+      handle: withBody((body) => (namedModel(readFields(pushFields, body)) === '' ? modelRequired : refuse('Push'))),
     },
     {
       ...guarded,
       path: '/api/create',
       summary: 'Not there: always answers 400.',
-      handle: withBody((body) => (namedModel(body) === '' ? modelRequired : refuse('Create'))),
+      handle: withBody((body) =>
+        namedModel(readFields(createFields, body)) === '' ? modelRequired : refuse('Create'),
+      ),
     },
     {
       ...guarded,
       path: '/api/copy',
       summary: 'Not there: answers 400, or 404 for a model that is not loaded.',
-      handle: withBody((body) => change(readText(body, 'source'), 'Copy', parts)),
+      handle: withBody((body) => change(readFields(copyFields, body).source, 'Copy', parts)),
     },
     {
       ...guarded,
       method: 'DELETE',
       path: '/api/delete',
       summary: 'Not there: answers 400, or 404 for a model that is not loaded.',
-      handle: withBody((body) => change(namedModel(body), 'Delete', parts)),
+      handle: withBody((body) => change(namedModel(readFields(deleteFields, body)), 'Delete', parts)),
     },
     {
       ...guarded,
@@ -81,9 +83,10 @@ function change(name: string, feature: string, { modelName }: ManagementParts): 
  * as there is a model, and the lines say which one that is.
  */
 function pull(body: JsonObject, { text, modelName }: ManagementParts): Reply {
-  const name = namedModel(body);
+  const fields = readFields(pullFields, body);
+  const name = namedModel(fields);
   if (name === '') return modelRequired;
-  const stream = readFlag(body, 'stream', true);
+  const { stream } = fields;
   const notices = noticeHeaders(body, pullFidelity);
   const state = text.state().type;
   if (state === 'none' || state === 'failed') {

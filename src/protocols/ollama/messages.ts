@@ -1,17 +1,24 @@
 import { type Content, type Message, type ToolCallRecord, text } from '../../chat/messages.ts';
-import { AppError } from '../../core/errors.ts';
 import type { Sliced } from '../../core/slices.ts';
-import type { JsonObject } from '../../http/body.ts';
-import { isAbsent, isObject } from '../controls/fields.ts';
+import {
+  isAbsent,
+  isObject,
+  optionalList,
+  orElse,
+  readAt,
+  reader,
+  readObject,
+  readText,
+  wrong,
+} from '../fields/readers.ts';
 import type { Attachments } from '../media.ts';
 
 /** The conversation of a chat request. */
 export function* decodeMessages(value: unknown, attachments: Attachments): Sliced<readonly Message[]> {
-  if (isAbsent(value)) return [];
-  if (!Array.isArray(value)) throw new AppError('invalid-field', { field: 'messages', expected: 'an array' });
+  const list = optionalList(value, 'messages') ?? [];
   let unanswered = new OpenCalls([]);
   const messages: Message[] = [];
-  for (const [index, entry] of value.entries()) {
+  for (const [index, entry] of list.entries()) {
     const message = decodeMessage(entry, { where: `messages[${index}]`, index, attachments });
     if (message.role === 'assistant') unanswered = new OpenCalls(message.toolCalls ?? []);
     const call =
@@ -23,13 +30,17 @@ export function* decodeMessages(value: unknown, attachments: Attachments): Slice
 }
 
 /** Pictures in base64; clients put sounds here too, for models that hear. */
-export function decodeImages(value: unknown, field: string, attachments: Attachments): Content {
-  if (isAbsent(value)) return [];
-  if (!Array.isArray(value) || !value.every((entry) => typeof entry === 'string')) {
-    throw new AppError('invalid-field', { field, expected: 'an array of base64 strings' });
-  }
-  return value.map((data, index) => attachments.add({ kind: undefined, data, field: `${field}[${index}]` }));
+export const readImages = reader<readonly string[]>(
+  'an array of base64 strings',
+  (value) => Array.isArray(value) && value.every((entry) => typeof entry === 'string'),
+);
+
+export function decodeImages(images: readonly string[], field: string, attachments: Attachments): Content {
+  return images.map((data, index) => attachments.add({ kind: undefined, data, field: `${field}[${index}]` }));
 }
+
+const anyText = orElse(readText, '');
+const anyImages = orElse(readImages, []);
 
 interface Place {
   readonly where: string;
@@ -38,21 +49,22 @@ interface Place {
 }
 
 function decodeMessage(entry: unknown, { where, index, attachments }: Place): Message {
-  if (!isObject(entry)) throw new AppError('invalid-field', { field: where, expected: 'an object' });
-  const images = decodeImages(entry.images, `${where}.images`, attachments);
-  const words = textAt(entry, 'content', where);
+  const sent = readObject(entry, where);
+  const textAt = (name: string): string => readAt(sent, name, where, anyText);
+  const images = decodeImages(readAt(sent, 'images', where, anyImages), `${where}.images`, attachments);
+  const words = textAt('content');
   // What a message shows comes before what it says of it.
   const content = [...images, ...text(words)];
-  const role = textAt(entry, 'role', where).toLowerCase();
+  const role = textAt('role').toLowerCase();
   switch (role) {
     case '':
-      throw new AppError('invalid-field', { field: `${where}.role`, expected: 'system, user, assistant or tool' });
+      throw wrong(`${where}.role`, 'system, user, assistant or tool');
     case 'system':
     case 'user':
       return { role, content };
     case 'assistant': {
-      const reasoning = textAt(entry, 'thinking', where);
-      const toolCalls = decodeCalls(entry.tool_calls, `${where}.tool_calls`, index);
+      const reasoning = textAt('thinking');
+      const toolCalls = decodeCalls(sent.tool_calls, `${where}.tool_calls`, index);
       return {
         role,
         content,
@@ -61,8 +73,8 @@ function decodeMessage(entry: unknown, { where, index, attachments }: Place): Me
       };
     }
     case 'tool': {
-      const callId = textAt(entry, 'tool_call_id', where);
-      const toolName = textAt(entry, 'tool_name', where) || textAt(entry, 'name', where);
+      const callId = textAt('tool_call_id');
+      const toolName = textAt('tool_name') || textAt('name');
       return {
         role,
         content: [...images, ...attachments.toolResult(words, `${where}.content`)],
@@ -76,16 +88,14 @@ function decodeMessage(entry: unknown, { where, index, attachments }: Place): Me
 }
 
 function decodeCalls(value: unknown, where: string, message: number): ToolCallRecord[] {
-  if (isAbsent(value)) return [];
-  if (!Array.isArray(value)) throw new AppError('invalid-field', { field: where, expected: 'an array' });
-  return value.map((call: unknown, index) => {
+  return (optionalList(value, where) ?? []).map((call, index) => {
     const field = `${where}[${index}].function`;
     const target = isObject(call) ? call.function : undefined;
-    if (!isObject(call) || !isObject(target)) throw new AppError('invalid-field', { field, expected: 'an object' });
-    const name = textAt(target, 'name', field);
-    if (name === '') throw new AppError('invalid-field', { field: `${field}.name`, expected: 'a name' });
+    if (!isObject(call) || !isObject(target)) throw wrong(field, 'an object');
+    const name = readAt(target, 'name', field, anyText);
+    if (name === '') throw wrong(`${field}.name`, 'a name');
     // A made-up id depends on the place alone: the same history must give the same prompt, or no cache would help.
-    const id = textAt(call, 'id', `${where}[${index}]`) || `call_${message}_${index}`;
+    const id = readAt(call, 'id', `${where}[${index}]`, anyText) || `call_${message}_${index}`;
     return { id, name, json: argumentsText(target.arguments, `${field}.arguments`) };
   });
 }
@@ -95,7 +105,7 @@ function argumentsText(value: unknown, field: string): string {
   if (isAbsent(value)) return '{}';
   if (isObject(value)) return JSON.stringify(value);
   if (typeof value === 'string') return value === '' ? '{}' : value;
-  throw new AppError('invalid-field', { field, expected: 'an object' });
+  throw wrong(field, 'an object');
 }
 
 /** Results come without the id of their call here; they belong to the first open call of that name, or simply the first. */
@@ -140,12 +150,4 @@ function groupedByName(calls: readonly ToolCallRecord[]): ReadonlyMap<string, re
     else groups.set(call.name, [call]);
   }
   return groups;
-}
-
-function textAt(object: JsonObject, name: string, where: string): string {
-  const value = object[name];
-  if (isAbsent(value)) return '';
-  if (typeof value !== 'string')
-    throw new AppError('invalid-field', { field: `${where}.${name}`, expected: 'a string' });
-  return value;
 }

@@ -2,12 +2,12 @@ import type { TextModel } from '../../core/text-service.ts';
 import { textOf } from '../../gguf/types.ts';
 import type { JsonObject } from '../../http/body.ts';
 import { type Call, type Endpoint, json, type Reply } from '../../http/call.ts';
-import { readFlag } from '../controls/fields.ts';
 import { type DialectParts, noticeHeaders } from '../dialect.ts';
+import { readFields } from '../fields/table.ts';
 import { findModel, modelsByName, type NamedModel } from '../listed-models.ts';
 import { timestamp } from './ending.ts';
 import { jsonHeaders, modelNotFound, ollamaFamily } from './errors.ts';
-import { showFidelity } from './fidelity.ts';
+import { showFidelity, showFields } from './fields.ts';
 import { FileFacts } from './file-facts.ts';
 import { loadedModel } from './loading.ts';
 import {
@@ -165,9 +165,10 @@ async function shownModel(
 }
 
 async function show(body: JsonObject, { headers }: Call, parts: ModelParts, sources: Sources): Promise<Reply> {
-  const asked = namedModel(body);
+  const fields = readFields(showFields, body);
+  const asked = namedModel(fields);
   if (asked === '') return modelRequired;
-  const known = await shownModel(asked, readFlag(body, 'verbose', false), parts, sources);
+  const known = await shownModel(asked, fields.verbose, parts, sources);
   if (!known) return modelNotFound(asked);
   const { file, model } = known;
   const license = file && textOf(file.header, 'general.license');

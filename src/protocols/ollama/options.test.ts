@@ -1,10 +1,15 @@
 import { expect, test } from 'vitest';
 import { defaultControls } from '../../core/default-controls.ts';
+import type { JsonObject } from '../../http/body.ts';
+import { readFields } from '../fields/table.ts';
 import { controlParts } from '../testing/doubles.ts';
-import { optionControls, optionFidelity, readOptions } from './options.ts';
+import { chatFidelity } from './fields.ts';
+import { optionControls, readOptions as readAt, settingFields } from './options.ts';
+
+const readOptions = (body: JsonObject) => readAt(body.options, 'options');
 
 const base = { ...defaultControls, maxTokens: 2048 };
-const control = (settings: object) => optionControls({ ...settings }, base, controlParts);
+const control = (settings: object) => optionControls(readFields(settingFields, { ...settings }), base, controlParts);
 
 test('no options are none, and null among them is nothing said', () => {
   expect(readOptions({})).toEqual({});
@@ -30,7 +35,7 @@ test.each([
 });
 
 test('every option is told in the table of fields', () => {
-  const names = optionFidelity.map(({ field }) => field);
+  const names = chatFidelity.fields.map(({ field }) => field);
   for (const name of ['temperature', 'num_predict', 'num_ctx', 'stop', 'num_gpu'])
     expect(names).toContain(`options.${name}`);
 });

@@ -1,41 +1,56 @@
-import { AppError } from '../../core/errors.ts';
-import type { FieldFidelity, Handling } from '../../core/fidelity.ts';
 import type { GenerationControls } from '../../core/request.ts';
-import { type Sampling, type SamplingName, samplingFields } from '../../core/sampling-fields.ts';
+import { type Sampling, type SamplingField, type SamplingName, samplingFields } from '../../core/sampling-fields.ts';
 import type { JsonObject } from '../../http/body.ts';
 import { type ControlParts, limitTokens } from '../controls/decode.ts';
-import { clamp, isAbsent, isObject, readInteger, readNumber } from '../controls/fields.ts';
 import { readStop } from '../controls/table.ts';
+import { looseNumber, looseWhole, looseWholeWithin } from '../fields/loose.ts';
+import {
+  clamp,
+  isAbsent,
+  optional,
+  orElse,
+  type Read,
+  reader,
+  readFlag,
+  readNumber,
+  readObject,
+  readText,
+} from '../fields/readers.ts';
+import { type Fields, honoured, ignored, type Table } from '../fields/table.ts';
 
-type OptionType = 'number' | 'integer' | 'flag' | 'texts';
-
-interface Option {
-  readonly type: OptionType;
-  readonly handling: Handling;
-  readonly note?: string;
-  /** The sampling control that it sets. */
-  readonly control?: SamplingName;
+/**
+ * In `options` a value is held to its type (`check`); beside them, where other families put the same names and the server
+ * its defaults, it is read like every native control (`read`).
+ */
+function option<Value>(check: Read<unknown>, read: Read<Value>, note?: string) {
+  return { ...honoured(optional(read), note), check };
 }
 
-const sets = (control: SamplingName, note?: string): Option => ({
-  type: samplingFields[control].type,
-  handling: 'honoured',
-  control,
-  ...(note === undefined ? {} : { note }),
-});
-const without = (type: OptionType, note: string): Option => ({ type, handling: 'ignored', note });
+/** 0 is a seed like any other in this dialect, while the engine draws a fresh one for it. */
+const seedForZero = 2 ** 31 - 1;
+const looseSeed = looseWholeWithin(-1, 2 ** 32 - 1);
+
+/** An option that sets a sampling control. */
+function sets(control: SamplingName, note?: string) {
+  const loose = samplingFields[control].type === 'integer' ? looseWhole : looseNumber;
+  return { ...option(readNumber, control === 'seed' ? looseSeed : loose, note), control };
+}
+
+const readTexts = reader<unknown>(
+  'a string or an array of strings',
+  (value) => typeof value === 'string' || (Array.isArray(value) && value.every((entry) => typeof entry === 'string')),
+);
 
 const atStart = 'Chosen when the server starts.';
 const noShift = 'The context is never shifted: a reply ends when it is full.';
 
-/** Every key of `options`; what is not here is passed over, or is a native control. */
-const optionTable: Readonly<Record<string, Option>> = {
-  num_predict: {
-    type: 'integer',
-    handling: 'honoured',
-    note: '-1 and 0 mean the default length of the server, -2 as much as the context holds.',
-  },
-  num_ctx: { type: 'integer', handling: 'honoured', note: 'At most the context that the server has.' },
+const effectiveFields = {
+  num_predict: option(
+    readNumber,
+    looseWhole,
+    '-1 and 0 mean the default length of the server, -2 as much as the context holds.',
+  ),
+  num_ctx: option(readNumber, looseWhole, 'At most the context that the server has.'),
   seed: sets('seed', 'A negative number draws a fresh one.'),
   temperature: sets('temperature'),
   top_k: sets('topK'),
@@ -50,75 +65,65 @@ const optionTable: Readonly<Record<string, Option>> = {
   mirostat: sets('mirostat'),
   mirostat_tau: sets('mirostatTau'),
   mirostat_eta: sets('mirostatEta'),
-  stop: { type: 'texts', handling: 'honoured', note: 'A list or one text.' },
-  num_keep: without('integer', noShift),
-  penalize_newline: without('flag', 'Line breaks are tokens like any other.'),
-  num_gpu: without('integer', atStart),
-  num_thread: without('integer', atStart),
-  num_batch: without('integer', atStart),
-  main_gpu: without('integer', atStart),
-  use_mmap: without('flag', atStart),
-  use_mlock: without('flag', atStart),
-  low_vram: without('flag', atStart),
-  numa: without('flag', atStart),
-  f16_kv: without('flag', atStart),
-  vocab_only: without('flag', atStart),
-  logits_all: without('flag', atStart),
-  embedding_only: without('flag', atStart),
-  draft_num_predict: without('integer', atStart),
+  stop: option(readTexts, readStop, 'A list or one text.'),
 };
 
-const expectations: Readonly<Record<OptionType, string>> = {
-  number: 'a number',
-  integer: 'a number',
-  flag: 'true or false',
-  texts: 'a string or an array of strings',
+/** Every key of `options`; what is not here is passed over, or is a native control. */
+export const optionFields = {
+  ...effectiveFields,
+  num_keep: ignored(noShift, readNumber),
+  penalize_newline: ignored('Line breaks are tokens like any other.', readFlag),
+  num_gpu: ignored(atStart, readNumber),
+  num_thread: ignored(atStart, readNumber),
+  num_batch: ignored(atStart, readNumber),
+  main_gpu: ignored(atStart, readNumber),
+  use_mmap: ignored(atStart, readFlag),
+  use_mlock: ignored(atStart, readFlag),
+  low_vram: ignored(atStart, readFlag),
+  numa: ignored(atStart, readFlag),
+  f16_kv: ignored(atStart, readFlag),
+  vocab_only: ignored(atStart, readFlag),
+  logits_all: ignored(atStart, readFlag),
+  embedding_only: ignored(atStart, readFlag),
+  draft_num_predict: ignored(atStart, readNumber),
 };
-
-export const optionFidelity: readonly FieldFidelity[] = Object.entries(optionTable).map(
-  ([name, { handling, note }]) => ({
-    field: `options.${name}`,
-    handling,
-    ...(note === undefined ? {} : { note }),
-  }),
-);
 
 /** The options of a request; a known one of the wrong type is named, an unknown one is nobody's business here. */
-export function readOptions(body: JsonObject): JsonObject {
-  if (isAbsent(body.options)) return {};
-  if (!isObject(body.options)) throw new AppError('invalid-field', { field: 'options', expected: 'an object' });
-  const given = Object.entries(body.options).filter(([, value]) => !isAbsent(value));
-  for (const [name, value] of given) {
-    const type = Object.hasOwn(optionTable, name) ? optionTable[name]?.type : undefined;
-    if (type !== undefined && !isOfType(value, type)) {
-      throw new AppError('invalid-field', { field: `options.${name}`, expected: expectations[type] });
-    }
+export const readOptions: Read<JsonObject> = (value, path) => {
+  if (isAbsent(value)) return {};
+  const given = Object.entries(readObject(value, path)).filter(([, entry]) => !isAbsent(entry));
+  const known: Table = optionFields;
+  for (const [name, entry] of given) {
+    if (Object.hasOwn(known, name)) known[name]?.check?.(entry, `${path}.${name}`);
   }
   return Object.fromEntries(given);
-}
+};
+
+/** What is read from the options and from what stands beside them, laid flat. */
+export const settingFields = {
+  ...effectiveFields,
+  reasoning_effort: honoured(orElse(readText, '')),
+  thinking_budget_tokens: honoured(orElse(looseWhole, -1)),
+};
+
+export type Settings = Fields<typeof settingFields>;
 
 /** What this dialect calls by names of its own, put over the controls that every family shares. */
-export function optionControls(
-  settings: JsonObject,
-  base: GenerationControls,
-  parts: ControlParts,
-): GenerationControls {
-  const maxContext = isAbsent(settings.num_ctx)
-    ? base.maxContext
-    : smaller(readInteger(settings.num_ctx, 0), parts.contextSize);
+export function optionControls(settings: Settings, base: GenerationControls, parts: ControlParts): GenerationControls {
+  const { num_ctx: context, num_predict: length } = settings;
+  const maxContext = context === undefined ? base.maxContext : smaller(context, parts.contextSize);
   return {
     ...base,
-    maxTokens: isAbsent(settings.num_predict) ? base.maxTokens : replyLength(settings.num_predict, parts),
+    maxTokens: length === undefined ? base.maxTokens : replyLength(length || 0, parts),
     maxContext,
     sampling: ownSampling(settings, base.sampling, maxContext ?? parts.contextSize),
-    stop: isAbsent(settings.stop) ? base.stop : readStop(settings.stop, 'stop'),
+    stop: settings.stop ?? base.stop,
   };
 }
 
 const fillContext = -2;
 
-function replyLength(value: unknown, parts: ControlParts): number {
-  const asked = readInteger(value, 0);
+function replyLength(asked: number, parts: ControlParts): number {
   return limitTokens(asked === fillContext ? parts.contextSize : asked, parts);
 }
 
@@ -126,30 +131,27 @@ function smaller(asked: number, contextSize: number): number | undefined {
   return asked > 0 && asked < contextSize ? asked : undefined;
 }
 
-const seedRange = { min: -1, max: 2 ** 32 - 1 };
-/** 0 is a seed like any other in this dialect, while the engine draws a fresh one for it. */
-const seedForZero = 2 ** 31 - 1;
+const samplerNames = Object.entries(effectiveFields).flatMap(([name, row]) =>
+  'control' in row ? [{ name: name as SamplerOption, control: row.control }] : [],
+);
+type SamplerOption = {
+  [Name in keyof typeof effectiveFields]: (typeof effectiveFields)[Name] extends { control: unknown } ? Name : never;
+}[keyof typeof effectiveFields];
 
-function ownSampling(settings: JsonObject, base: Sampling, contextSize: number): Sampling {
+function ownSampling(settings: Settings, base: Sampling, contextSize: number): Sampling {
   const own: Partial<Record<SamplingName, number>> = {};
-  for (const [name, { control }] of Object.entries(optionTable)) {
-    if (control === undefined || isAbsent(settings[name])) continue;
-    const { type, min, max } = samplingFields[control] as { type: string; min?: number; max?: number };
-    const read = type === 'integer' ? readInteger : readNumber;
-    own[control] = clamp(read(settings[name], base[control]), min, max);
+  for (const { name, control } of samplerNames) {
+    const value = settings[name];
+    if (value === undefined) continue;
+    const { min, max }: SamplingField = samplingFields[control];
+    own[control] = clamp(Number.isNaN(value) ? base[control] : value, min, max);
   }
-  if (own.seed !== undefined) own.seed = readInteger(settings.seed, base.seed, seedRange) || seedForZero;
-  return { ...base, ...own, ...lookback(settings, contextSize) };
+  if (own.seed === 0) own.seed = seedForZero;
+  return { ...base, ...own, ...lookback(settings.repeat_last_n, contextSize) };
 }
 
-function lookback(settings: JsonObject, contextSize: number): Partial<Sampling> {
-  const asked = readInteger(settings.repeat_last_n, 1);
+function lookback(asked: number | undefined, contextSize: number): Partial<Sampling> {
+  if (asked === undefined) return {};
   if (asked < 0) return { repetitionRange: contextSize };
   return asked === 0 ? { repetitionPenalty: 1, presencePenalty: 0, frequencyPenalty: 0 } : {};
-}
-
-function isOfType(value: unknown, type: OptionType): boolean {
-  if (type === 'flag') return typeof value === 'boolean';
-  if (type !== 'texts') return typeof value === 'number';
-  return typeof value === 'string' || (Array.isArray(value) && value.every((entry) => typeof entry === 'string'));
 }

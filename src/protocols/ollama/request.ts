@@ -1,11 +1,15 @@
 import { type JsonObject, jsonObject } from '../../http/body.ts';
 import type { Call, Reply } from '../../http/call.ts';
-import { isAbsent, readText } from '../controls/fields.ts';
 import { refusal } from './errors.ts';
 
 /** Old clients call the model by another field. */
-export function namedModel(body: JsonObject): string {
-  return readText(body, isAbsent(body.model) ? 'name' : 'model');
+export function namedModel({ model, name }: NamedModel): string {
+  return model ?? name ?? '';
+}
+
+interface NamedModel {
+  readonly model: string | undefined;
+  readonly name?: string | undefined;
 }
 
 export const modelRequired: Reply = refusal(400, 'model is required');

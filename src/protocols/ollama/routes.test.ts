@@ -5,7 +5,7 @@ import type { TextState } from '../../core/text-service.ts';
 import type { Call, Reply } from '../../http/call.ts';
 import { type Route, router } from '../../http/router.ts';
 import { callOf, finishEvent, scriptedChat, scriptedText, seeing, startEvent } from '../testing/doubles.ts';
-import { ollamaFidelity } from './fidelity.ts';
+import { ollamaFidelity } from './fields.ts';
 import { type OllamaParts, ollamaEndpoints } from './routes.ts';
 import { ollamaParts } from './testing/parts.ts';
 

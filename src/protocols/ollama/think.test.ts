@@ -1,5 +1,12 @@
 import { expect, test } from 'vitest';
-import { decodeThink } from './think.ts';
+import type { ReasoningBudget } from '../../core/request.ts';
+import { optional } from '../fields/readers.ts';
+import { readFields } from '../fields/table.ts';
+import { settingFields } from './options.ts';
+import { decodeThink as decode, readThink } from './think.ts';
+
+const decodeThink = (body: { readonly think?: unknown }, settings: object, native: ReasoningBudget | undefined) =>
+  decode(optional(readThink)(body.think, 'think'), readFields(settingFields, { ...settings }), native);
 
 const native = { type: 'tokens', tokens: 5 } as const;
 

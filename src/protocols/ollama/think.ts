@@ -1,8 +1,7 @@
-import { AppError } from '../../core/errors.ts';
 import type { ReasoningBudget } from '../../core/request.ts';
-import type { JsonObject } from '../../http/body.ts';
-import { isAbsent, readInteger, readText } from '../controls/fields.ts';
 import { reasoningControl } from '../dialect.ts';
+import { reader } from '../fields/readers.ts';
+import type { Settings } from './options.ts';
 
 export interface Thinking {
   readonly effort: string | undefined;
@@ -11,25 +10,27 @@ export interface Thinking {
   readonly variables: Readonly<Record<string, unknown>>;
 }
 
-const levels: readonly unknown[] = ['low', 'medium', 'high', 'max'];
+const levels: readonly unknown[] = [true, false, 'low', 'medium', 'high', 'max'];
+
+export const readThink = reader<boolean | string>('true, false, "low", "medium", "high" or "max"', (value) =>
+  levels.includes(value),
+);
+
+type ThinkingSettings = Pick<Settings, 'reasoning_effort' | 'thinking_budget_tokens'>;
 
 /** `think` over the controls of the native API, which count where it is left out. */
-export function decodeThink(body: JsonObject, settings: JsonObject, native: ReasoningBudget | undefined): Thinking {
-  const { think } = body;
-  if (isAbsent(think)) {
-    return { effort: readText(settings, 'reasoning_effort') || undefined, budget: native, variables: {} };
-  }
+export function decodeThink(
+  think: boolean | string | undefined,
+  settings: ThinkingSettings,
+  native: ReasoningBudget | undefined,
+): Thinking {
+  if (think === undefined) return { effort: settings.reasoning_effort || undefined, budget: native, variables: {} };
   if (think === false) return { ...reasoningControl('none', undefined), variables: { enable_thinking: false } };
-  if (think !== true && !levels.includes(think)) {
-    throw new AppError('invalid-field', { field: 'think', expected: 'true, false, "low", "medium", "high" or "max"' });
-  }
-  const tokens = readInteger(settings.thinking_budget_tokens, -1);
   const effort = think === true ? saidAmount(settings) : String(think);
-  return { ...reasoningControl(effort, tokens), variables: { enable_thinking: true } };
+  return { ...reasoningControl(effort, settings.thinking_budget_tokens), variables: { enable_thinking: true } };
 }
 
 /** How much, where `think` says only that there is to be some. */
-function saidAmount(settings: JsonObject): string | undefined {
-  const effort = readText(settings, 'reasoning_effort');
+function saidAmount({ reasoning_effort: effort }: ThinkingSettings): string | undefined {
   return effort === '' || effort === 'none' ? undefined : effort;
 }

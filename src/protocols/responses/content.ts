@@ -2,14 +2,13 @@ import { isUtf8 } from 'node:buffer';
 import { type Content, text } from '../../chat/messages.ts';
 import { AppError } from '../../core/errors.ts';
 import type { JsonObject } from '../../http/body.ts';
-import { isAbsent, isObject } from '../controls/fields.ts';
+import { isAbsent, isObject, optionalText, readAt, readText, wrong } from '../fields/readers.ts';
 import { dataUrlKind } from '../inline-medium.ts';
 import type { Attachments } from '../media.ts';
-import { invalid, optionalText, requiredText } from './fields.ts';
 
 type PartReader = (part: JsonObject, at: string, attachments: Attachments) => Content;
 
-const textPart: PartReader = (part, at) => text(requiredText(part, 'text', at));
+const textPart: PartReader = (part, at) => text(readAt(part, 'text', at, readText));
 
 /** What each kind of part says to the model. Clients use the kinds of text for one another, so none is refused. */
 const partReaders = new Map<unknown, PartReader>([
@@ -18,7 +17,7 @@ const partReaders = new Map<unknown, PartReader>([
   ['text', textPart],
   ['summary_text', textPart],
   ['reasoning_text', textPart],
-  ['refusal', (part, at) => text(requiredText(part, 'refusal', at))],
+  ['refusal', (part, at) => text(readAt(part, 'refusal', at, readText))],
   ['input_file', filePart],
   ['input_image', imagePart],
   ['input_audio', audioPart],
@@ -28,12 +27,12 @@ const partReaders = new Map<unknown, PartReader>([
 export function readContent(value: unknown, at: string, attachments: Attachments): Content {
   if (isAbsent(value)) return [];
   if (typeof value === 'string') return text(value);
-  if (!Array.isArray(value)) throw invalid(at, 'a string or an array of content parts');
+  if (!Array.isArray(value)) throw wrong(at, 'a string or an array of content parts');
   return value.flatMap((part, index): Content => {
     const place = `${at}[${index}]`;
-    if (!isObject(part)) throw invalid(place, 'an object');
+    if (!isObject(part)) throw wrong(place, 'an object');
     const read = partReaders.get(part.type);
-    if (!read) throw invalid(`${place}.type`, `one of ${[...partReaders.keys()].join(', ')}`);
+    if (!read) throw wrong(`${place}.type`, `one of ${[...partReaders.keys()].join(', ')}`);
     return read(part, place, attachments);
   });
 }
@@ -47,22 +46,22 @@ function imagePart(part: JsonObject, at: string, attachments: Attachments): Cont
     ? { holder: part.image_url, name: 'url' }
     : { holder: part, name: 'image_url' };
   const place = isObject(part.image_url) ? `${at}.image_url` : at;
-  const data = requiredText(inner.holder, inner.name, place);
+  const data = readAt(inner.holder, inner.name, place, readText);
   return [attachments.add({ kind: 'image', data, field: `${place}.${inner.name}` })];
 }
 
 function audioPart(part: JsonObject, at: string, attachments: Attachments): Content {
   const place = `${at}.input_audio`;
-  if (!isObject(part.input_audio)) throw invalid(place, 'an object with data and format');
-  const format = optionalText(part.input_audio, 'format', place);
-  const data = requiredText(part.input_audio, 'data', place);
+  if (!isObject(part.input_audio)) throw wrong(place, 'an object with data and format');
+  const format = readAt(part.input_audio, 'format', place, optionalText);
+  const data = readAt(part.input_audio, 'data', place, readText);
   return [attachments.add({ kind: 'audio', data, field: `${place}.data`, format })];
 }
 
 /** A file whose text came along is read to the model, and a picture shown; anything else would have to be guessed at. */
 function filePart(part: JsonObject, at: string, attachments: Attachments): Content {
-  const data = optionalText(part, 'file_data', at);
-  const name = optionalText(part, 'filename', at);
+  const data = readAt(part, 'file_data', at, optionalText);
+  const name = readAt(part, 'filename', at, optionalText);
   if (data === undefined) throw refuseFile('File', at, 'only files that are sent along in file_data can be read');
   const kind = dataUrlKind(data);
   if (kind) return [attachments.add({ kind, data, field: `${at}.file_data` })];

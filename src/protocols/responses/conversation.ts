@@ -1,10 +1,9 @@
 import { type Content, joinContent, type Message, type ToolCallRecord, wordsOf } from '../../chat/messages.ts';
 import type { Sliced } from '../../core/slices.ts';
 import type { StoredItem } from '../../store/responses.ts';
-import { isAbsent, isObject } from '../controls/fields.ts';
+import { isAbsent, isObject, optionalText, readAt, readText, wrong } from '../fields/readers.ts';
 import type { Attachments } from '../media.ts';
 import { readContent } from './content.ts';
-import { invalid, optionalText, requiredText } from './fields.ts';
 import type { InputItem } from './input.ts';
 import { customArguments, knownName, type OfferedTool } from './tools.ts';
 
@@ -47,8 +46,8 @@ export function* readConversation(
     messages.push(message);
   };
   const call = (item: StoredItem, at: string, json: string): void => {
-    const id = requiredText(item, 'call_id', at);
-    const name = knownName(offered, requiredText(item, 'name', at), optionalText(item, 'namespace', at));
+    const id = readAt(item, 'call_id', at, readText);
+    const name = knownName(offered, readAt(item, 'name', at, readText), readAt(item, 'namespace', at, optionalText));
     toolNames.set(id, name);
     own().calls.push({ id, name, json });
   };
@@ -61,7 +60,7 @@ export function* readConversation(
         const role = roles.get(item.role);
         if (role) others({ role, content });
         else if (item.role === 'assistant') own().contents.push(content);
-        else throw invalid(`${at}.role`, '"user", "assistant", "system" or "developer"');
+        else throw wrong(`${at}.role`, '"user", "assistant", "system" or "developer"');
         break;
       }
       case 'reasoning':
@@ -71,11 +70,11 @@ export function* readConversation(
         call(item, at, argumentsText(item, at));
         break;
       case 'custom_tool_call':
-        call(item, at, customArguments(requiredText(item, 'input', at)));
+        call(item, at, customArguments(readAt(item, 'input', at, readText)));
         break;
       case 'function_call_output':
       case 'custom_tool_call_output': {
-        const callId = requiredText(item, 'call_id', at);
+        const callId = readAt(item, 'call_id', at, readText);
         const toolName = toolNames.get(callId);
         const content = outputContent(item, at, attachments);
         others({ role: 'tool', content, callId, ...(toolName === undefined ? {} : { toolName }) });
@@ -101,12 +100,12 @@ function turnMessage({ reasoning, contents, calls }: Turn): Message {
 
 /** A few clients send the arguments as the object that the text stands for. */
 function argumentsText(item: StoredItem, at: string): string {
-  return isObject(item.arguments) ? JSON.stringify(item.arguments) : requiredText(item, 'arguments', at);
+  return isObject(item.arguments) ? JSON.stringify(item.arguments) : readAt(item, 'arguments', at, readText);
 }
 
 function outputContent(item: StoredItem, at: string, attachments: Attachments): Content {
   const field = `${at}.output`;
-  if (isAbsent(item.output)) throw invalid(field, 'a string or an array of content parts');
+  if (isAbsent(item.output)) throw wrong(field, 'a string or an array of content parts');
   if (typeof item.output === 'string') return attachments.toolResult(item.output, field);
   return readContent(item.output, field, attachments);
 }
@@ -117,7 +116,7 @@ function reasoningText(item: StoredItem, at: string, attachments: Attachments): 
     readContent(item[field], `${at}.${field}`, attachments)
       .map((part) => wordsOf([part]))
       .join('\n\n');
-  return parts('content') || parts('summary') || unsealed(optionalText(item, 'encrypted_content', at) ?? '');
+  return parts('content') || parts('summary') || unsealed(readAt(item, 'encrypted_content', at, optionalText) ?? '');
 }
 
 /** Marks the thinking that this server handed out; what others sealed cannot be read. */

@@ -3,7 +3,6 @@ import { inSlices } from '../../core/slices.ts';
 import { type JsonObject, jsonObject } from '../../http/body.ts';
 import { type Call, type Headers, json, type Reply } from '../../http/call.ts';
 import { commentFrame, sseHeaders } from '../../http/sse.ts';
-import { readGenkey } from '../controls/table.ts';
 import { droppedHeader, headerList, noticeHeaders, streamReply, withIgnored } from '../dialect.ts';
 import { uncountedHeaders, withMedia } from '../media.ts';
 import { ticketFor } from '../ticket.ts';
@@ -12,7 +11,7 @@ import { unheededThinking } from '../unheeded-thinking.ts';
 import type { BackgroundRuns } from './background.ts';
 import { type DecodedRequest, type DecodeParts, decode } from './decode.ts';
 import { encodeStream, encodeWhole, type Session } from './encode.ts';
-import { createFidelity } from './fidelity.ts';
+import { createFidelity } from './fields.ts';
 import { fitConversation } from './fit.ts';
 import type { ResponseObject } from './response.ts';
 
@@ -34,7 +33,7 @@ export async function create(call: Call, parts: CreateParts): Promise<Reply> {
     ...(droppedMessages > 0 ? { 'x-parley-dropped-messages': String(droppedMessages) } : {}),
   };
   const session = newSession(decoded, call, parts);
-  const ticket = ticketFor(call, readGenkey(body.genkey, 'genkey'));
+  const ticket = ticketFor(call, decoded.genkey);
   if (decoded.settings.background) {
     const begin = (signal: AbortSignal) => parts.chat.reply(request, { ...ticket, signal });
     return json(parts.background.start({ ...decoded, session, begin }), 200, headers);

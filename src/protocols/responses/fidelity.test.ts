@@ -5,7 +5,7 @@ import { ResponseStore } from '../../store/responses.ts';
 import { dialectParts, finishEvent, scriptedChat, scriptedText, seeing, startEvent } from '../testing/doubles.ts';
 import { asking, type Proof, proveFidelity } from '../testing/fidelity-proof.ts';
 import { decode } from './decode.ts';
-import { createFidelity, responsesFidelity } from './fidelity.ts';
+import { createFidelity, responsesFidelity } from './fields.ts';
 import { responsesEndpoints } from './routes.ts';
 
 const token = {

@@ -1,8 +1,9 @@
 import type { Sliced } from '../../core/slices.ts';
 import type { JsonObject } from '../../http/body.ts';
 import type { StoredItem } from '../../store/responses.ts';
-import { isAbsent, isObject } from '../controls/fields.ts';
-import { invalid, requiredText } from './fields.ts';
+import { isAbsent, isObject, readAt, readText, wrong } from '../fields/readers.ts';
+
+import type { CreateFields } from './fields.ts';
 
 /** An item of the request, and where it stood in it: what is wrong with it is told by that name. */
 export interface InputItem {
@@ -32,20 +33,19 @@ const idPrefixes = new Map([
 ]);
 
 /** The input in its long form: a text is one message of the user, and every item has a type and an id. */
-export function* readInput(body: JsonObject, parts: InputParts): Sliced<ReadInput> {
-  const { input } = body;
+export function* readInput({ input }: Pick<CreateFields, 'input'>, parts: InputParts): Sliced<ReadInput> {
   if (typeof input === 'string') {
     const content = [{ type: 'input_text', text: input }];
     const item = { id: parts.newId('msg_'), type: 'message', status: 'completed', role: 'user', content };
     return { items: [{ item, at: 'input' }], missing: [] };
   }
-  if (!Array.isArray(input)) throw invalid('input', 'a string or an array of items');
+  if (!Array.isArray(input)) throw wrong('input', 'a string or an array of items');
   const missing: string[] = [];
   const items: InputItem[] = [];
   for (const [index, value] of input.entries()) {
     const at = `input[${index}]`;
     const sent = longForm(value, at, parts.newId);
-    const item = sent.type === 'item_reference' ? parts.storedItem(requiredText(sent, 'id', at)) : sent;
+    const item = sent.type === 'item_reference' ? parts.storedItem(readAt(sent, 'id', at, readText)) : sent;
     if (item) items.push({ item, at });
     else missing.push(at);
     yield;
@@ -54,7 +54,7 @@ export function* readInput(body: JsonObject, parts: InputParts): Sliced<ReadInpu
 }
 
 function longForm(value: unknown, at: string, newId: InputParts['newId']): StoredItem {
-  if (!isObject(value)) throw invalid(at, 'an object');
+  if (!isObject(value)) throw wrong(at, 'an object');
   const type = typeOf(value, at);
   const id = typeof value.id === 'string' && value.id !== '' ? value.id : newId(idPrefixes.get(type) ?? 'item_');
   const { content } = value;
@@ -66,10 +66,10 @@ function longForm(value: unknown, at: string, newId: InputParts['newId']): Store
 /** Short messages have no type, and some clients leave it out of references. */
 function typeOf(value: JsonObject, at: string): string {
   if (typeof value.type === 'string') return value.type;
-  if (!isAbsent(value.type)) throw invalid(`${at}.type`, 'a string');
+  if (!isAbsent(value.type)) throw wrong(`${at}.type`, 'a string');
   if (!isAbsent(value.role)) return 'message';
   if (typeof value.id === 'string' && Object.keys(value).every((key) => key === 'id' || key === 'type')) {
     return 'item_reference';
   }
-  throw invalid(at, 'an item with a type, or a message with a role');
+  throw wrong(at, 'an item with a type, or a message with a role');
 }

@@ -1,14 +1,15 @@
 import { AppError } from '../../core/errors.ts';
 import { type EndpointFidelity, ignoredFields } from '../../core/fidelity.ts';
+import type { JsonObject } from '../../http/body.ts';
 import { type Call, type Headers, json, type Reply } from '../../http/call.ts';
 import { patienceMs } from '../../http/patience.ts';
 import { commentFrame, sseHeaders } from '../../http/sse.ts';
 import type { ResponseStore, StoredItem, StoredResponse } from '../../store/responses.ts';
-import { clamp, readInteger } from '../controls/fields.ts';
 import { ignoredHeader } from '../dialect.ts';
+import { wrong } from '../fields/readers.ts';
+import { type Fields, readFields } from '../fields/table.ts';
 import type { BackgroundRuns } from './background.ts';
-import { inputItemsFidelity, retrieveFidelity } from './fidelity.ts';
-import { invalid } from './fields.ts';
+import { inputItemsFidelity, inputItemsFields, retrieveFidelity, retrieveFields } from './fields.ts';
 import { replay } from './replay.ts';
 import type { ResponseObject } from './response.ts';
 
@@ -26,17 +27,17 @@ interface Target {
 export function retrieve(call: Call, parts: StoredParts): Reply {
   const target = targetOf(call);
   const stored = storedOf(target, parts);
+  const query = Object.fromEntries(call.query);
   if (target.action === 'input_items') {
-    return json(inputItems(call.query, stored.input), 200, notices(call.query, inputItemsFidelity));
+    const fields = readFields(inputItemsFields, query);
+    return json(inputItems(fields, stored.input), 200, notices(query, inputItemsFidelity));
   }
   if (target.action !== undefined) throw notFound(call);
   const response = stored.response as ResponseObject;
-  const headers = notices(call.query, retrieveFidelity);
-  if (!isTrue(call.query.get('stream'))) return json(response, 200, headers);
-  if (call.query.has('starting_after')) {
-    const instead = 'a stored answer is told anew, with other numbers than when it was made';
-    throw new AppError('unsupported', { feature: 'starting_after', instead });
-  }
+  const headers = notices(query, retrieveFidelity);
+  const { stream, starting_after: refusal } = readFields(retrieveFields, query);
+  if (!stream) return json(response, 200, headers);
+  if (refusal) throw refusal;
   const finished = async (): Promise<ResponseObject | undefined> => {
     await parts.background.finished(target.id);
     return parts.store.get(target.id)?.response as ResponseObject | undefined;
@@ -58,7 +59,7 @@ export async function cancel(call: Call, parts: StoredParts): Promise<Reply> {
   const target = targetOf(call);
   if (target.action !== 'cancel') throw notFound(call);
   const stored = storedOf(target, parts);
-  if (stored.response.background !== true) throw invalid('response_id', 'that of a response in the background');
+  if (stored.response.background !== true) throw wrong('response_id', 'that of a response in the background');
   await parts.background.cancel(target.id);
   return json(parts.store.get(target.id)?.response ?? stored.response);
 }
@@ -86,23 +87,15 @@ function decoded(id: string): string {
   }
 }
 
-function notices(query: URLSearchParams, table: EndpointFidelity): Headers {
-  return ignoredHeader(ignoredFields(Object.fromEntries(query), table));
-}
-
-function isTrue(value: string | null): boolean {
-  return value === 'true' || value === '1';
+function notices(query: JsonObject, table: EndpointFidelity): Headers {
+  return ignoredHeader(ignoredFields(query, table));
 }
 
 /** The newest first unless asked otherwise; `after` is the last item of the page before. */
-function inputItems(query: URLSearchParams, input: readonly StoredItem[]): object {
-  const order = query.get('order') ?? 'desc';
-  if (order !== 'asc' && order !== 'desc') throw invalid('order', '"asc" or "desc"');
+function inputItems({ order, after, limit }: Fields<typeof inputItemsFields>, input: readonly StoredItem[]): object {
   const items = order === 'asc' ? input : input.toReversed();
-  const after = query.get('after');
-  const start = after === null ? 0 : items.findIndex(({ id }) => id === after) + 1;
-  if (after !== null && start === 0) throw invalid('after', 'the id of an input item of this response');
-  const limit = clamp(readInteger(query.get('limit'), 20), 1, 100);
+  const start = after === undefined ? 0 : items.findIndex(({ id }) => id === after) + 1;
+  if (after !== undefined && start === 0) throw wrong('after', 'the id of an input item of this response');
   const data = items.slice(start, start + limit);
   return {
     object: 'list',

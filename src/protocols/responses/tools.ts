@@ -2,17 +2,21 @@ import type { Tool } from '../../chat/messages.ts';
 import type { ToolChoice } from '../../chat/request.ts';
 import { AppError } from '../../core/errors.ts';
 import type { JsonObject } from '../../http/body.ts';
-import { isAbsent, isObject } from '../controls/fields.ts';
-import { refuseNames } from '../tools.ts';
 import {
-  invalid,
+  isAbsent,
+  isObject,
+  optional,
   optionalFlag,
   optionalList,
   optionalObject,
   optionalText,
-  optionalWord,
-  requiredText,
-} from './fields.ts';
+  readAt,
+  readText,
+  word,
+  wrong,
+} from '../fields/readers.ts';
+import { refuseNames } from '../tools.ts';
+import type { CreateFields } from './fields.ts';
 
 /** A tool that the model is offered, and how a call of it is told to the client. */
 export interface OfferedTool {
@@ -43,11 +47,9 @@ interface ReadTool extends Omit<OfferedTool, 'tool'> {
   readonly echo?: object;
 }
 
-export function readTools(body: JsonObject): Toolbox {
+export function readTools({ tools }: Pick<CreateFields, 'tools'>): Toolbox {
   const skipped: string[] = [];
-  const read = (optionalList(body, 'tools') ?? []).flatMap((value, index) =>
-    readTool(value, `tools[${index}]`, (kind) => skipped.push(kind)),
-  );
+  const read = tools.flatMap((value, index) => readTool(value, `tools[${index}]`, (kind) => skipped.push(kind)));
   const offered = new Map<string, OfferedTool>();
   const names: string[] = [];
   for (const { kind, name, namespace, description, parameters } of read) {
@@ -65,7 +67,7 @@ export function readTools(body: JsonObject): Toolbox {
 }
 
 function readTool(value: unknown, at: string, skip: (kind: string) => void): readonly ReadTool[] {
-  if (!isObject(value)) throw invalid(at, 'an object');
+  if (!isObject(value)) throw wrong(at, 'an object');
   switch (value.type) {
     case 'function':
       return [readFunction(value, at)];
@@ -74,16 +76,16 @@ function readTool(value: unknown, at: string, skip: (kind: string) => void): rea
     case 'namespace':
       return readNamespace(value, at, skip);
     default:
-      skip(requiredText(value, 'type', at));
+      skip(readAt(value, 'type', at, readText));
       return [];
   }
 }
 
 function readFunction(value: JsonObject, at: string): ReadTool & { readonly echo: object } {
-  const name = requiredText(value, 'name', at);
-  const description = optionalText(value, 'description', at);
-  const parameters = optionalObject(value, 'parameters', at);
-  const strict = optionalFlag(value, 'strict', at) ?? true;
+  const name = readAt(value, 'name', at, readText);
+  const description = readAt(value, 'description', at, optionalText);
+  const parameters = readAt(value, 'parameters', at, optionalObject);
+  const strict = readAt(value, 'strict', at, optionalFlag) ?? true;
   const echo = { type: 'function', name, description: description ?? null, parameters: parameters ?? null, strict };
   const shape = parameters ?? { type: 'object', properties: {} };
   return { kind: 'function', name, namespace: undefined, description, parameters: shape, echo };
@@ -94,12 +96,15 @@ const inputField = 'input';
 const oneText = { type: 'object', properties: { [inputField]: { type: 'string' } }, required: [inputField] };
 
 function readCustom(value: JsonObject, at: string): ReadTool {
-  const format = optionalObject(value, 'format', at);
-  const syntax = format === undefined ? undefined : optionalText(format, 'definition', `${at}.format`);
-  const described = [optionalText(value, 'description', at), syntax && `The input follows this grammar:\n${syntax}`];
+  const format = readAt(value, 'format', at, optionalObject);
+  const syntax = format === undefined ? undefined : readAt(format, 'definition', `${at}.format`, optionalText);
+  const described = [
+    readAt(value, 'description', at, optionalText),
+    syntax && `The input follows this grammar:\n${syntax}`,
+  ];
   return {
     kind: 'custom',
-    name: requiredText(value, 'name', at),
+    name: readAt(value, 'name', at, readText),
     namespace: undefined,
     description: described.filter(Boolean).join('\n\n') || undefined,
     parameters: oneText,
@@ -121,8 +126,8 @@ export function customInput(json: string): string | undefined {
 }
 
 function readNamespace(value: JsonObject, at: string, skip: (kind: string) => void): readonly ReadTool[] {
-  const namespace = requiredText(value, 'name', at);
-  return (optionalList(value, 'tools', at) ?? []).flatMap((member, index) =>
+  const namespace = readAt(value, 'name', at, readText);
+  return (readAt(value, 'tools', at, optionalList) ?? []).flatMap((member, index) =>
     readTool(member, `${at}.tools[${index}]`, skip).map(({ echo: _, ...tool }) => ({ ...tool, namespace })),
   );
 }
@@ -132,18 +137,21 @@ export function knownName(offered: readonly OfferedTool[], name: string, namespa
   return offered.find((tool) => tool.name === name && tool.namespace === namespace)?.tool.name ?? name;
 }
 
-const modes = ['auto', 'none', 'required'] as const;
+const readMode = word('auto', 'none', 'required');
+const optionalMode = optional(readMode);
 
-export function chooseTools(body: JsonObject, { offered }: Toolbox): ChosenTools {
-  const wanted = body.tool_choice;
+export function chooseTools(
+  { tool_choice: wanted }: Pick<CreateFields, 'tool_choice'>,
+  { offered }: Toolbox,
+): ChosenTools {
   if (isAbsent(wanted)) return { offered, choice: { type: 'auto' }, echo: 'auto' };
   if (typeof wanted === 'string') {
-    const type = optionalWord(body, 'tool_choice', modes) ?? 'auto';
+    const type = readMode(wanted, 'tool_choice');
     return { offered, choice: { type }, echo: type };
   }
-  if (!isObject(wanted)) throw invalid('tool_choice', 'a string or an object');
+  if (!isObject(wanted)) throw wrong('tool_choice', 'a string or an object');
   if (wanted.type === 'allowed_tools') {
-    const type = optionalWord(wanted, 'mode', modes, 'tool_choice') ?? 'auto';
+    const type = readAt(wanted, 'mode', 'tool_choice', optionalMode) ?? 'auto';
     return { offered: allowed(wanted, offered), choice: { type }, echo: wanted };
   }
   if (wanted.type !== 'function' && wanted.type !== 'custom') {
@@ -152,15 +160,19 @@ export function chooseTools(body: JsonObject, { offered }: Toolbox): ChosenTools
       instead: 'this server has no built-in tools, so that only a function or a custom tool can be forced',
     });
   }
-  const name = knownName(offered, requiredText(wanted, 'name', 'tool_choice'), optionalText(wanted, 'namespace'));
+  const name = knownName(
+    offered,
+    readAt(wanted, 'name', 'tool_choice', readText),
+    readAt(wanted, 'namespace', 'tool_choice', optionalText),
+  );
   return { offered, choice: { type: 'named', name }, echo: wanted };
 }
 
 function allowed(wanted: JsonObject, offered: readonly OfferedTool[]): readonly OfferedTool[] {
-  const names = (optionalList(wanted, 'tools', 'tool_choice') ?? []).map((tool, index) => {
+  const names = (readAt(wanted, 'tools', 'tool_choice', optionalList) ?? []).map((tool, index) => {
     const at = `tool_choice.tools[${index}]`;
-    if (!isObject(tool)) throw invalid(at, 'an object');
-    return optionalText(tool, 'name', at);
+    if (!isObject(tool)) throw wrong(at, 'an object');
+    return readAt(tool, 'name', at, optionalText);
   });
   return offered.filter(({ name }) => names.includes(name));
 }
