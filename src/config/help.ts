@@ -19,7 +19,7 @@ const usage = `Usage: parley [model.gguf] [port] [flags]
        parley --config settings.kcpps [flags]
        parley models             the models on this machine
        parley pull SOURCE        fetch another one
-       parley pack add NAME      fetch an engine that few need; parley pack list shows them`;
+       parley pack add NAME      fetch an engine (pack list)`;
 const closing =
   'A value may follow its flag or an equals sign. Old flags of KoboldCpp are understood and reported. ' +
   'docs/configuration.md tells more.';
