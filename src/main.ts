@@ -2,11 +2,9 @@
 import { appendFileSync, existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { constants, homedir, setPriority } from 'node:os';
 import { resolve } from 'node:path';
-import { type App, createApp } from './app.ts';
-import { writeConfigFile } from './config/config-file.ts';
+import type { App } from './app.ts';
 import { readDiskCache } from './config/disk-cache.ts';
 import type { FlagKey, Settings } from './config/flags.ts';
-import { helpText } from './config/help.ts';
 import { loadSettings } from './config/load.ts';
 import type { TextSource } from './core/text-source.ts';
 import { tryFolder } from './engines/llama/cache-folder.ts';
@@ -26,10 +24,12 @@ import type { LeaveReason } from './registry/life.ts';
 import { Registry, type RegistryObserver } from './registry/registry.ts';
 import { displayName, modelPath, type TextEngineProcess } from './run/engine.ts';
 import type { ModelKinds } from './run/kinds.ts';
-import { createHouse, type Door, memoryRoom, roomParts } from './run/model-house.ts';
+import { memoryRoom } from './run/memory-room.ts';
+import type { Door } from './run/model-house.ts';
 import { givenModels } from './run/other-models.ts';
 import { prepareModel } from './run/prepared-model.ts';
 import { ReachedOutput } from './run/reached-output.ts';
+import { roomParts } from './run/room-parts.ts';
 import { serve } from './run/serve.ts';
 import { launcherVariable, Stops } from './run/stops.ts';
 
@@ -90,13 +90,12 @@ async function libraryCommand(command: 'models' | 'pull' | 'pack', words: readon
 
 /** The modes that only tell or write something; false where none of them is asked for. */
 async function inform(settings: Settings): Promise<boolean> {
-  if (settings.help) console.log(helpText(process.stdout.columns ?? 100));
+  if (settings.help) await help();
   else if (settings.version) console.log(product.version);
   else if (settings.analyze) await analyze(settings.analyze);
-  else if (settings.exportconfig) exportConfig(settings.exportconfig, '.kcpps', writeConfigFile(settings, 'config'));
-  else if (settings.exporttemplate) {
-    exportConfig(settings.exporttemplate, '.kcppt', writeConfigFile(settings, 'template'));
-  } else return false;
+  else if (settings.exportconfig) await exportConfig(settings.exportconfig, '.kcpps', settings);
+  else if (settings.exporttemplate) await exportConfig(settings.exporttemplate, '.kcppt', settings);
+  else return false;
   return true;
 }
 
@@ -133,6 +132,10 @@ async function run(
   );
   const parts = roomParts(model, registry);
   const { source } = parts;
+  const engine = startable(source);
+  // The model comes in beside the rest of the program. An older instance has to go first: there may be no room for both.
+  if (!settings.autoswapmode && !settings.singleinstance) engine.start();
+  const { createApp } = await import('./app.ts');
   const quiet = settings.quiet || settings.debugmode === -1 || scripted || settings.cli;
   const requestLog = new RequestLog({
     terminal,
@@ -168,17 +171,16 @@ async function run(
       shutdown: () => setTimeout(() => stop('another instance takes over'), 1000),
     });
   const initial = { settings, given };
-  const app =
-    served && (settings.admin || settings.routermode)
-      ? createHouse({ initial, first: model, registry, terminal, build })
-      : build();
+  const housed = served && (settings.admin || settings.routermode);
+  const app = housed
+    ? (await import('./run/model-house.ts')).createHouse({ initial, first: model, registry, terminal, build })
+    : build();
   function stop(why: string): void {
     if (served) terminal.line(`Stopping: ${why}. A second signal ends at once.`);
     void app.server.close().then(() => exit(0));
   }
   stops.handle(stop);
 
-  const engine = startable(source);
   if (served) {
     const others = givenModels(model.others).map(({ recipe: { kind, name: other } }) => ({
       name: other,
@@ -224,16 +226,16 @@ function findPacks(): void {
 
 /** The model of the command line as something to be started and waited for. */
 function startable(source: TextSource): Pick<TextEngineProcess, 'start' | 'settled' | 'state'> {
-  let started: Promise<void> = Promise.resolve();
+  let started: Promise<void> | undefined;
   return {
     start: () => {
       // How it failed stands in its state.
-      started = source.use().then(
+      started ??= source.use().then(
         ({ release }) => release(),
         () => undefined,
       );
     },
-    settled: () => started,
+    settled: async () => started,
     state: () => source.state(),
   };
 }
@@ -274,6 +276,11 @@ async function checkDiskCache(text: string): Promise<void> {
   }
 }
 
+async function help(): Promise<void> {
+  const { helpText } = await import('./config/help.ts');
+  console.log(helpText(process.stdout.columns ?? 100));
+}
+
 async function analyze(path: string): Promise<void> {
   const [{ readGguf }, { describeGguf }] = await Promise.all([import('./gguf/read.ts'), import('./gguf/describe.ts')]);
   try {
@@ -284,9 +291,10 @@ async function analyze(path: string): Promise<void> {
   }
 }
 
-function exportConfig(name: string, ending: string, text: string): void {
+async function exportConfig(name: string, ending: '.kcpps' | '.kcppt', settings: Settings): Promise<void> {
+  const { writeConfigFile } = await import('./config/config-file.ts');
   const path = name.endsWith(ending) ? name : `${name}${ending}`;
-  writeFileSync(path, text);
+  writeFileSync(path, writeConfigFile(settings, ending === '.kcpps' ? 'config' : 'template'));
   console.log(`Written: ${path}`);
 }
 

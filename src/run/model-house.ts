@@ -1,26 +1,20 @@
 import { existsSync, readFileSync } from 'node:fs';
-import { freemem } from 'node:os';
 import { join } from 'node:path';
-import type { App, AppParts, RoomParts } from '../app.ts';
+import type { App, AppParts } from '../app.ts';
 import type { Settings } from '../config/flags.ts';
 import { type Running, reloadSettings } from '../config/reload.ts';
 import { AppError } from '../core/errors.ts';
-import { alwaysThere } from '../core/text-source.ts';
 import { readModelFile } from '../engines/llama/model-file.ts';
-import { noTextEngine } from '../engines/none.ts';
 import { systemTimer } from '../http/timers.ts';
 import type { Terminal } from '../observe/terminal.ts';
-import type { Room as MemoryRoom } from '../registry/eviction.ts';
 import type { Registry } from '../registry/registry.ts';
 import { adminFiles, adminTarget, initialModel, listedFile, optionNames, unloadModel } from './admin-options.ts';
 import type { Arrival } from './arriving.ts';
 import { modelPath } from './engine.ts';
 import { House, type Offer } from './house.ts';
-import type { Patience } from './in-time.ts';
-import { keptText } from './kept-text.ts';
 import type { ModelKinds } from './kinds.ts';
-import { otherSources } from './other-models.ts';
 import { type PreparedModel, prepareModel } from './prepared-model.ts';
+import { roomParts } from './room-parts.ts';
 import type { Room } from './rooms.ts';
 
 export interface ModelHouseParts {
@@ -34,31 +28,6 @@ export interface ModelHouseParts {
 
 /** Where calls come in, and what is told of those who live there. */
 export type Door = Required<Pick<AppParts, 'choose' | 'models' | 'presentSettings'>>;
-
-/** What depends on a model, for its room. */
-export function roomParts(model: PreparedModel, registry: Registry<ModelKinds>, arrival?: Arrival): RoomParts {
-  const { name, settings, format, file } = model;
-  const patience = patienceOf(settings);
-  const others = otherSources(registry, model.others, patience);
-  if (!file) return { name, settings, format, others, source: alwaysThere(noTextEngine(settings.contextsize)) };
-  const entry = () => registry.list().find((one) => one.kind === 'text' && one.name === name);
-  return {
-    name,
-    settings,
-    format,
-    others,
-    source: keptText(registry, model, { patience, arrival }),
-    resting: {
-      restAfter: (milliseconds) => registry.keepFor('text', name, milliseconds),
-      expiresAt: () => entry()?.expiresAt ?? Number.POSITIVE_INFINITY,
-      loaded: () => entry()?.resident ?? false,
-    },
-  };
-}
-
-function patienceOf({ routermode, reqtimeout }: Settings): Patience | undefined {
-  return routermode ? { seconds: reqtimeout, startTimer: systemTimer } : undefined;
-}
 
 /** A server whose model can be swapped (`--admin`), or that has several by name (`--routermode`). */
 export function createHouse({ initial, first, registry, terminal, build }: ModelHouseParts): App {
@@ -144,21 +113,4 @@ async function prepareOption(
   } catch (error) {
     throw new AppError('model-load-failed', { model: name, reason: (error as Error).message }, { cause: error });
   }
-}
-
-/** What models may take: all that is free, and all that they have. */
-export function memoryRoom(settings: Settings, registry: () => Registry<ModelKinds>): MemoryRoom {
-  // The only model of a server may be larger than the memory: its file is mapped, and slow is better than nothing.
-  if (!settings.routermode) return { bytes: Number.POSITIVE_INFINITY, count: Number.POSITIVE_INFINITY };
-  const held = registry()
-    .list()
-    .reduce((sum, { resident, bytes = 0 }) => sum + (resident ? bytes : 0), 0);
-  return { bytes: availableBytes() + held, count: settings.maxmodels || Number.POSITIVE_INFINITY };
-}
-
-/** What programs can still have; Linux counts what it would give back, others only what is unused. */
-function availableBytes(): number {
-  if (process.platform !== 'linux') return freemem();
-  const kilobytes = /^MemAvailable:\s+(\d+) kB$/m.exec(readFileSync('/proc/meminfo', 'utf8'))?.[1];
-  return kilobytes === undefined ? freemem() : Number(kilobytes) * 1024;
 }

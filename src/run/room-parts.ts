@@ -1,0 +1,37 @@
+import type { RoomParts } from '../app.ts';
+import type { Settings } from '../config/flags.ts';
+import { alwaysThere } from '../core/text-source.ts';
+import { noTextEngine } from '../engines/none.ts';
+import { systemTimer } from '../http/timers.ts';
+import type { Registry } from '../registry/registry.ts';
+import type { Arrival } from './arriving.ts';
+import type { Patience } from './in-time.ts';
+import { keptText } from './kept-text.ts';
+import type { ModelKinds } from './kinds.ts';
+import { otherSources } from './other-models.ts';
+import type { PreparedModel } from './prepared-model.ts';
+
+/** What depends on a model, for its room. */
+export function roomParts(model: PreparedModel, registry: Registry<ModelKinds>, arrival?: Arrival): RoomParts {
+  const { name, settings, format, file } = model;
+  const patience = patienceOf(settings);
+  const others = otherSources(registry, model.others, patience);
+  if (!file) return { name, settings, format, others, source: alwaysThere(noTextEngine(settings.contextsize)) };
+  const entry = () => registry.list().find((one) => one.kind === 'text' && one.name === name);
+  return {
+    name,
+    settings,
+    format,
+    others,
+    source: keptText(registry, model, { patience, arrival }),
+    resting: {
+      restAfter: (milliseconds) => registry.keepFor('text', name, milliseconds),
+      expiresAt: () => entry()?.expiresAt ?? Number.POSITIVE_INFINITY,
+      loaded: () => entry()?.resident ?? false,
+    },
+  };
+}
+
+function patienceOf({ routermode, reqtimeout }: Settings): Patience | undefined {
+  return routermode ? { seconds: reqtimeout, startTimer: systemTimer } : undefined;
+}
