@@ -29,19 +29,22 @@ export class Cursor {
 
   /** The next `length` bytes, valid until the next read. */
   async take(length: number, what: string): Promise<Buffer> {
-    if (!this.has(length)) await this.#fill(length, what);
-    return this.takeNow(length);
-  }
-
-  /** Whether the bytes are in memory already; then `takeNow` needs no waiting. */
-  has(length: number): boolean {
-    return this.#at + length <= this.#buffer.length;
-  }
-
-  takeNow(length: number): Buffer {
+    if (!this.#has(length)) await this.#fill(length, what);
     const bytes = this.#buffer.subarray(this.#at, this.#at + length);
     this.#at += length;
     return bytes;
+  }
+
+  /** Passes over so many texts at most, as far as they are in memory, and tells how many they were. */
+  passTexts(most: number): number {
+    let passed = 0;
+    while (passed < most && this.#has(8)) {
+      const length = this.#buffer.readUInt32LE(this.#at) + this.#buffer.readUInt32LE(this.#at + 4) * 2 ** 32;
+      if (!this.#has(8 + length)) break;
+      this.#at += 8 + length;
+      passed += 1;
+    }
+    return passed;
   }
 
   skip(length: number, what: string): void {
@@ -62,6 +65,10 @@ export class Cursor {
     const length = await this.count(what);
     if (length > longest) throw new GgufError(`The file is damaged: ${what} claims ${length} bytes.`);
     return (await this.take(length, what)).toString('utf8');
+  }
+
+  #has(length: number): boolean {
+    return this.#at + length <= this.#buffer.length;
   }
 
   #need(length: number, what: string): void {

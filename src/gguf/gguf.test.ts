@@ -86,6 +86,31 @@ test('of long arrays only the first entries are kept, and the length', async () 
   expect([textOf(read, 'llama.block_count'), numberOf(read, 'missing')]).toEqual([undefined, undefined]);
 });
 
+test('texts that are passed over are passed over exactly, wherever the pieces of the file that are read at once end', async () => {
+  // Pieces of 256 KiB: some texts are cut by their ends, some are longer than one, and lengths are cut, too.
+  const lengths = fc.oneof(fc.nat(40), fc.integer({ min: 262_110, max: 262_150 }), fc.constantFrom(0, 600_000));
+  const texts = fc.array(lengths, { maxLength: 12 });
+  const keep = fc.constantFrom(0, 1, 3, Number.POSITIVE_INFINITY);
+  await fc.assert(
+    fc.asyncProperty(texts, keep, fc.nat(20), async (sizes, arrayEntries, before) => {
+      const values = sizes.map((size, index) => String(index % 10).repeat(size));
+      const entries: Record<string, GgufEntry> = {
+        'general.architecture': { type: 'string', value: 'llama' },
+        'some.text': { type: 'string', value: 'x'.repeat(before) },
+        'some.texts': arrayEntry('string', values),
+        'nested.texts': arrayEntry('array', [{ type: 'string', length: values.length, values }]),
+        'behind.them': { type: 'uint32', value: 12_345 },
+      };
+      writeFileSync(path, header(entries));
+      const read = await readGguf(path, { arrayEntries });
+      const kept = values.slice(0, Math.min(values.length, arrayEntries));
+      expect(read.metadata.get('some.texts')?.value).toEqual({ type: 'string', length: values.length, values: kept });
+      expect(numberOf(read, 'behind.them')).toBe(12_345);
+    }),
+    { numRuns: 40 },
+  );
+});
+
 test('version 2 and another alignment are read too', async () => {
   const aligned = {
     ...content,

@@ -44,19 +44,16 @@ async function readArray(cursor: Cursor, what: string, keep: number, depth: numb
   const kept = Math.min(keep, length);
   for (let index = 0; index < kept; index += 1) values.push(await readValue(cursor, type, what, keep, depth + 1));
   if (width > 0) cursor.skip((length - kept) * width, what);
-  else for (let index = kept; index < length; index += 1) await stepOver(cursor, type, what, depth + 1);
+  else if (type === 'string') await stepOverTexts(cursor, length - kept, what);
+  else for (let index = kept; index < length; index += 1) await readArray(cursor, what, 0, depth + 1);
   return { type, length, values };
 }
 
-async function stepOver(cursor: Cursor, type: ValueType, what: string, depth: number): Promise<void> {
-  if (type === 'array') {
-    await readArray(cursor, what, 0, depth);
-    return;
+/** Vocabularies have hundreds of thousands of texts: those that are in memory are passed over in one go. */
+async function stepOverTexts(cursor: Cursor, count: number, what: string): Promise<void> {
+  for (let left = count - cursor.passTexts(count); left > 0; left -= 1 + cursor.passTexts(left - 1)) {
+    cursor.skip(await cursor.count(what), what);
   }
-  // Vocabularies have hundreds of thousands of texts: no waiting while they are in memory.
-  const length = Number((cursor.has(8) ? cursor.takeNow(8) : await cursor.take(8, what)).readBigUInt64LE());
-  if (cursor.has(length)) cursor.takeNow(length);
-  else cursor.skip(length, what);
 }
 
 function decode(bytes: Buffer, type: ValueType, what: string): GgufValue {
