@@ -5,7 +5,6 @@ import type { AppError } from '../core/errors.ts';
 import type { Medium } from '../core/request.ts';
 import type { TextModel, TextState } from '../core/text-service.ts';
 import type { Headers } from '../http/call.ts';
-import { fetchRemote } from '../http/outgoing.ts';
 import { type FetchMedia, refuseMedia } from './dialect.ts';
 import { looseTexts } from './fields/loose.ts';
 import { orElse, wrong } from './fields/readers.ts';
@@ -73,7 +72,7 @@ export class Attachments {
   }
 
   async all(fetchMedia: FetchMedia | undefined, signal: AbortSignal): Promise<readonly Medium[]> {
-    const fetch = fetchMedia ?? ((url, stop) => fetchRemote(url, { signal: stop }));
+    const fetch = fetchMedia ?? fetchFromAfar;
     // A conversation shows the same picture again and again.
     const urls = [...new Set(this.#remote().map(({ url }) => url))];
     const found = new Map(await Promise.all(urls.map(async (url) => [url, await fetch(url, signal)] as const)));
@@ -84,6 +83,12 @@ export class Attachments {
     return this.#media.flatMap((medium) => ('url' in medium ? [medium] : []));
   }
 }
+
+/** Few clients name a picture by its address: what that needs is loaded by the first who does. */
+const fetchFromAfar: FetchMedia = async (url, signal) => {
+  const { fetchRemote } = await import('../http/outgoing.ts');
+  return fetchRemote(url, { signal });
+};
 
 /** What the loaded model can take. Before there is one nobody knows; then whoever runs the request will say it. */
 export function mediaInputs(state: TextState): TextModel['inputs'] {
