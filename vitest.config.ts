@@ -1,5 +1,7 @@
 import { defineConfig } from 'vitest/config';
 
+/** Tests of the repository itself, which start no server. */
+const serverless = ['test/architecture.test.ts', 'test/bundle.test.ts', 'test/lock-file.test.ts'];
 const patience = { testTimeout: 60_000, hookTimeout: 60_000 };
 
 /** Tests that start servers want the machine for themselves: one file after another, when the fast ones are done. */
@@ -9,7 +11,7 @@ export default defineConfig({
       {
         test: {
           name: 'unit',
-          include: ['src/**/*.test.ts', 'test/architecture.test.ts', 'test/lock-file.test.ts', 'bench/**/*.test.ts'],
+          include: ['src/**/*.test.ts', 'bench/**/*.test.ts', ...serverless],
           sequence: { groupOrder: 0 },
           ...patience,
         },
@@ -18,7 +20,7 @@ export default defineConfig({
         test: {
           name: 'live',
           include: ['test/**/*.test.ts'],
-          exclude: ['test/architecture.test.ts', 'test/lock-file.test.ts'],
+          exclude: serverless,
           sequence: { groupOrder: 1 },
           maxWorkers: 1,
           ...patience,

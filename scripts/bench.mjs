@@ -13,7 +13,7 @@ const run = (file, ...rest) => {
   if (status !== 0) process.exit(status ?? 1);
 };
 if (given < 0) {
-  build();
+  await build();
   words.push('--server', path('dist/main.js'));
 }
 run('node_modules/typescript/bin/tsc', '-p', 'tsconfig.bench.json');

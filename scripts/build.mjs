@@ -1,18 +1,26 @@
 import { spawnSync } from 'node:child_process';
 import { chmodSync, rmSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
 import { ensureInstalled, root } from './set-up.mjs';
 
-/** Compiles src/ to dist/. */
-export function build() {
+/** The modules one by one, as they come from the compiler. */
+export const compiled = new URL('.cache/compiled/', root);
+
+/** Compiles src/, and joins what comes of it in dist/. */
+export async function build() {
   ensureInstalled();
-  rmSync(new URL('dist', root), { recursive: true, force: true });
-  const compiler = new URL('node_modules/typescript/bin/tsc', root).pathname;
+  const dist = new URL('dist/', root);
+  for (const folder of [compiled, dist]) rmSync(folder, { recursive: true, force: true });
+  const compiler = fileURLToPath(new URL('node_modules/typescript/bin/tsc', root));
   const { status } = spawnSync(process.execPath, [compiler, '-p', 'tsconfig.build.json'], {
     cwd: root,
     stdio: 'inherit',
   });
   if (status !== 0) process.exit(status ?? 1);
-  chmodSync(new URL('dist/main.js', root), 0o755);
+  // It may have been installed only now.
+  const { bundle } = await import('./bundle.mjs');
+  await bundle(fileURLToPath(compiled), fileURLToPath(dist));
+  chmodSync(new URL('main.js', dist), 0o755);
 }
 
-if (process.argv[1] === new URL(import.meta.url).pathname) build();
+if (process.argv[1] === fileURLToPath(import.meta.url)) await build();

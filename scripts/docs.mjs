@@ -1,11 +1,11 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
-import { build } from './build.mjs';
+import { build, compiled } from './build.mjs';
 import { root } from './set-up.mjs';
 
 // Writes the pages under docs/ that come from tables in the code.
-build();
-const load = (module) => import(new URL(`dist/${module}`, root));
+await build();
+const load = (module) => import(new URL(module, compiled));
 const [{ configurationDocument }, { fidelityByPage }, { fillFields }] = await Promise.all([
   load('config/document.js'),
   load('fidelity.js'),

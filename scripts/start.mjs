@@ -10,7 +10,7 @@ const started = whenAncestorsGo(process.env.npm_execpath !== undefined);
 const entry = fileURLToPath(new URL('dist/main.js', root));
 if (!existsSync(entry) || newestChange('src') > newestChange('dist')) {
   console.log('Building Parley …');
-  build();
+  await build();
 }
 const server = spawn(process.execPath, [entry, ...process.argv.slice(2)], {
   stdio: ['inherit', 'inherit', 'inherit', 'ipc'],

@@ -4,7 +4,7 @@ import { build } from './build.mjs';
 import { root } from './set-up.mjs';
 
 // Everything that must hold before a change lands: types, lint, and all tests (or those whose paths are given).
-build();
+await build();
 const tool = (name) => fileURLToPath(new URL(`node_modules/${name}`, root));
 const paths = process.argv.slice(2);
 const steps = [

@@ -15,6 +15,8 @@ const headers = pageHeaders({
 const icon =
   "data:image/svg+xml,%3Csvg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 32 32'%3E%3Cpath fill='%232f7d6b' d='M4 6h24v16H16l-7 6v-6H4z'/%3E%3C/svg%3E";
 
+const ownScript: Markup = { markup: '<script src="app.js" defer></script>' };
+
 export interface Page {
   readonly title: string;
   readonly body: Markup;
@@ -33,7 +35,7 @@ export function pageReply({ title, body, script = false, status = 200 }: Page): 
 <title>${title}</title>
 <link rel="icon" href="${icon}">
 <link rel="stylesheet" href="app.css">
-${script ? html`<script src="app.js" defer></script>` : ''}
+${script ? ownScript : ''}
 </head>
 <body>
 ${body}
