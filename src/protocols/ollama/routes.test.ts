@@ -5,7 +5,6 @@ import type { TextState } from '../../core/text-service.ts';
 import type { Call, Reply } from '../../http/call.ts';
 import { type Route, router } from '../../http/router.ts';
 import { callOf, finishEvent, scriptedChat, scriptedText, seeing, startEvent } from '../testing/doubles.ts';
-import { ollamaFidelity } from './fields.ts';
 import { type OllamaParts, ollamaEndpoints } from './routes.ts';
 import { ollamaParts } from './testing/parts.ts';
 
@@ -285,13 +284,6 @@ test('without a model a pull fails as it does for a name that nobody knows', asy
     '{"status":"pulling manifest"}\n{"error":"pull model manifest: file does not exist"}\n',
   );
   expect(await ask(parts, 'POST', '/api/pull', { model: 'x', stream: false })).toMatchObject({ status: 404 });
-});
-
-test('every field of the tables is told once', () => {
-  for (const { endpoint, fields } of ollamaFidelity) {
-    const names = fields.map(({ field }) => field);
-    expect(new Set(names).size, endpoint).toBe(names.length);
-  }
 });
 
 const sighted = (own: Partial<OllamaParts> = {}) => {
