@@ -286,6 +286,18 @@ test('without a model a pull fails as it does for a name that nobody knows', asy
   expect(await ask(parts, 'POST', '/api/pull', { model: 'x', stream: false })).toMatchObject({ status: 404 });
 });
 
+test.each([
+  [{ model: 'm', system: 5 }, 'system must be a string.'],
+  [{ model: 'm', stream: 'maybe' }, 'stream must be true or false.'],
+  [{ model: 'm', prompt: 'Hi', stream: 'maybe' }, 'stream must be true or false.'],
+])('%j is refused before anything is loaded or written', async (body, error) => {
+  const { parts, askedText, askedChat } = ollamaParts(hello);
+  const reply = await ask(parts, 'POST', '/api/generate', body);
+  expect(reply.status).toBe(400);
+  expect('body' in reply && JSON.parse(String(reply.body))).toEqual({ error });
+  expect([...askedText, ...askedChat]).toEqual([]);
+});
+
 const sighted = (own: Partial<OllamaParts> = {}) => {
   const chat = scriptedChat(hello, {
     render: async () => ({ by: 'adapter', prompt: 'P\n(Attached Image 1)\nQ', memory: '', stop: [], warnings: [] }),
