@@ -187,6 +187,26 @@ function findCircle(edges: ReadonlyMap<string, ReadonlySet<string>>): string | u
   return undefined;
 }
 
+/** A body is an object like any other to the language; that its fields are read through tables is for us to keep. */
+describe('dialects', () => {
+  const byHand = /\bbody(?:\.(?!ts\b|length\b|includes\b)\w+|\[)|\} = body\b/g;
+  const dialects = product.filter(({ path }) =>
+    /^protocols\/(native|openai|responses|messages|ollama|llamacpp)\//.test(path),
+  );
+
+  test('read the fields of a body through their tables, and none by hand', () => {
+    const found = dialects.flatMap(({ path, text }) =>
+      [...text.replace(/call\.body\b/g, '').matchAll(byHand)].map(([match]) => `${path}: ${match}`),
+    );
+    // The one body that may be the value itself.
+    expect(found).toEqual(['protocols/native/tokens.ts: body.schema']);
+  });
+
+  test('are all looked at', () => {
+    expect(new Set(dialects.map(({ path }) => partOf(path))).size).toBe(6);
+  });
+});
+
 describe('files', () => {
   test('are short', () => {
     const sources = files.filter(({ path }) => !path.endsWith('.test.ts'));

@@ -5,6 +5,7 @@ import {
   anyValue,
   clamp,
   isTokenId,
+  listOf,
   objectOf,
   oneOf,
   optional,
@@ -22,6 +23,7 @@ import {
   readText,
   readWhole,
   wholeBetween,
+  word,
 } from './readers.ts';
 
 const path = 'messages[3].content[0].text';
@@ -37,6 +39,7 @@ describe('a reader gives back what fits', () => {
     ['an object', readObject, { a: 1 }],
     ['a list', readList, [1]],
     ['a word', oneOf('a', 'b'), 'b'],
+    ['a quoted word', word('a', 'b'), 'a'],
     ['a number in a range', wholeBetween(1, 3), 3],
     ['anything', anyValue, { a: [1] }],
   ])('%s', (_, read, value) => {
@@ -64,6 +67,7 @@ describe('a reader refuses what does not, by its path', () => {
     [readList, {}, 'an array'],
     [oneOf('a', 'b'), 'c', 'one of a, b'],
     [oneOf('a', 'b'), undefined, 'one of a, b'],
+    [word('a', 'b'), 'c', '"a" or "b"'],
     [wholeBetween(1, 3), 0, 'a whole number from 1 to 3'],
     [wholeBetween(1, 3), 4, 'a whole number from 1 to 3'],
     [wholeBetween(1, 3), 1.5, 'a whole number from 1 to 3'],
@@ -103,6 +107,13 @@ describe('a field that may be left out', () => {
   test('has its default also where a loose reader found no number', () => {
     expect(orElse(() => Number.NaN, 5)('many', path)).toBe(5);
   });
+});
+
+test('an entry of a list is refused by its place in it', () => {
+  expect(listOf(readText)(['a', ''], 'stop_sequences')).toEqual(['a', '']);
+  expect(() => listOf(readText)(['a', 5], 'stop_sequences')).toThrow('stop_sequences[1] must be a string.');
+  expect(() => listOf(readText)('a', 'stop_sequences')).toThrow('stop_sequences must be an array.');
+  expect(() => listOf(listOf(readText))([['a'], ['b', 5]], 'x')).toThrow('x[1][1] must be a string.');
 });
 
 describe('members of an object', () => {

@@ -29,10 +29,10 @@ const table = {
   stream: honoured(orElse(readFlag, false)),
   effort: approximated(optionalText, 'Roughly.'),
   user: ignored(),
-  seed: ignored('For later.', (value, path) => value === undefined || readWhole(value, path)),
+  seed: ignored('For later.', readWhole),
   model: aside('approximated', 'Chosen before.'),
-  thread: refused('Nothing is kept.', (value, path) => {
-    if (value !== undefined) throw wrong(path, 'left out');
+  thread: refused('Nothing is kept.', (_, path) => {
+    throw wrong(path, 'left out');
   }),
   options: group({
     num_ctx: honoured(orElse(looseWhole, 7), 'At most what there is.'),
@@ -61,6 +61,10 @@ describe('a body becomes a record', () => {
     expectTypeOf<Read['stream']>().toEqualTypeOf<boolean>();
     expectTypeOf<Read['effort']>().toEqualTypeOf<string | undefined>();
     expectTypeOf<Read['options']>().toEqualTypeOf<{ readonly num_ctx: number }>();
+  });
+
+  test('what is only looked at may be left out, also by null', () => {
+    expect(() => readFields(table, { prompt: 'Hi', seed: null, thread: null })).not.toThrow();
   });
 
   test('an object that is left out is as good as an empty one', () => {

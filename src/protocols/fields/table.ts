@@ -15,7 +15,7 @@ export interface Said {
   readonly note?: string;
 }
 
-/** `read` gives the value a place in the record; `check` only looks at it, for fields that somebody else reads or nobody. */
+/** `read` gives the value a place in the record; `check` only looks at one that was sent, for fields that others read or nobody. */
 interface Row extends Partial<Said> {
   readonly read?: Read<unknown>;
   readonly check?: Read<unknown>;
@@ -45,8 +45,8 @@ export function approximated<Value>(read: Read<Value>, note: string): ReadRow<Va
 }
 
 /**
- * Has no place in the record: somebody else reads it, nobody does, or to look at it is all. `check` holds it to its type, or
- * throws where it asks for what is not there.
+ * Has no place in the record: somebody else reads it, nobody does, or to look at it is all. `check` looks at it
+ * where it is sent: it holds it to its type, or throws because it asks for what is not there.
  */
 export function aside(handling: Handling, note?: string, check?: Read<unknown>): Said & { readonly read?: never } {
   return { handling, ...told(note), ...(check && { check }) };
@@ -105,13 +105,31 @@ export function readFields<const Declared extends Table>(
   path = '',
 ): Fields<Declared> {
   const found: Record<string, unknown> = {};
-  for (const name of Object.keys(table)) {
-    const { read, check } = table[name] as Row;
+  for (const { name, read, check } of looksOf(table)) {
     const value = Object.hasOwn(body, name) ? body[name] : undefined;
     if (read) found[name] = read(value, pathTo(path, name));
-    else check?.(value, pathTo(path, name));
+    else if (!isAbsent(value)) check?.(value, pathTo(path, name));
   }
   return found as Fields<Declared>;
+}
+
+interface Look {
+  readonly name: string;
+  readonly read: Read<unknown> | undefined;
+  readonly check: Read<unknown> | undefined;
+}
+
+/** Tables are read for every request, and most of their rows want nothing of it. */
+const looks = new WeakMap<Table, readonly Look[]>();
+
+function looksOf(table: Table): readonly Look[] {
+  const known = looks.get(table);
+  if (known) return known;
+  const found = Object.entries(table)
+    .filter(([, { read, check }]) => read !== undefined || check !== undefined)
+    .map(([name, { read, check }]) => ({ name, read, check }));
+  looks.set(table, found);
+  return found;
 }
 
 /** What the tables say, for the documentation, `GET /api/extra/fidelity` and the header that names ignored fields. */

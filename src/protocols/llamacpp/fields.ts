@@ -4,7 +4,6 @@ import { asControls, readGenkey, readStop } from '../controls/table.ts';
 import { looseFlag } from '../fields/loose.ts';
 import {
   anyValue,
-  isAbsent,
   optional,
   optionalNumber,
   orElse,
@@ -39,7 +38,7 @@ const readAlternatives: Read<number> = (value, path) => {
 };
 
 const refuseLora: Read<void> = (value) => {
-  if (isAbsent(value) || (Array.isArray(value) && value.length === 0)) return;
+  if (Array.isArray(value) && value.length === 0) return;
   throw new AppError('unsupported', {
     feature: 'lora in a request',
     instead: 'adapters are chosen at the start of the server, with --lora FILE and --loramult FACTOR',
@@ -52,7 +51,7 @@ const readTexts = reader<readonly string[]>(
 );
 
 /** This dialect takes a number only as a number; the names of the native family beside it stay lenient. */
-const strict = { check: optionalNumber };
+const strict = { check: readNumber };
 const off = orElse(looseFlag, false);
 
 /** What both ways of asking for a text share. */

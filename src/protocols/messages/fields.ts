@@ -5,17 +5,15 @@ import { loosenedNote, silenceNote } from '../fidelity-notes.ts';
 import { limitedTexts, looseFlag } from '../fields/loose.ts';
 import {
   anyValue,
-  isAbsent,
   listOf,
   oneOf,
   optional,
-  optionalNumber,
   optionalObject,
-  optionalText,
   orElse,
   type Read,
   readCount,
   readList,
+  readNumber,
   readText,
   wrong,
 } from '../fields/readers.ts';
@@ -47,9 +45,9 @@ const readStops: Read<readonly string[]> = (value, path) => {
 
 /** What these ask for is not an answer to the messages that were sent, so going on without them would be wrong. */
 const refuse =
-  (instead: string): Read<void> =>
-  (value, feature) => {
-    if (!isAbsent(value)) throw new AppError('unsupported', { feature, instead });
+  (instead: string): Read<never> =>
+  (_, feature) => {
+    throw new AppError('unsupported', { feature, instead });
   };
 
 const thread = refused(
@@ -60,7 +58,7 @@ const thread = refused(
 /** What decides about the prompt: the same for an answer and for counting its tokens. */
 const promptFields = {
   // Whoever has several models has chosen one by it already.
-  model: aside('honoured', 'Any name is accepted; the loaded model answers, and the reply names it.', optionalText),
+  model: aside('honoured', 'Any name is accepted; the loaded model answers, and the reply names it.', readText),
   messages: honoured(
     readList,
     'Messages of the same role that follow each other are one turn. An empty list is refused.',
@@ -130,7 +128,7 @@ export const createFields = {
   // Only held to their types here.
   ...asControls(
     { temperature: 'Values above 1 are possible. The default is that of the server.', top_p: '', top_k: '' },
-    { check: optionalNumber },
+    { check: readNumber },
   ),
   stop_sequences: honoured(
     optional(readStops),

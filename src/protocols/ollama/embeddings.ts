@@ -1,10 +1,10 @@
 import type { JsonObject } from '../../http/body.ts';
 import type { Endpoint, Reply } from '../../http/call.ts';
-import { isAbsent, orElse, readAt, readText } from '../fields/readers.ts';
+import { isAbsent } from '../fields/readers.ts';
+import { readFields } from '../fields/table.ts';
 import { ollamaFamily, refusal } from './errors.ts';
+import { embeddingsFields, embedFields } from './fields.ts';
 import { modelRequired, withBody } from './request.ts';
-
-const anyText = orElse(readText, '');
 
 /** Both endpoints read their requests and then say that no model for it is there. */
 export function embeddingEndpoints(): Endpoint[] {
@@ -21,21 +21,20 @@ export function embeddingEndpoints(): Endpoint[] {
 }
 
 function embed(body: JsonObject): Reply {
-  const { input } = body;
+  const { input, model } = readFields(embedFields, body);
   const valid =
     isAbsent(input) ||
     typeof input === 'string' ||
     (Array.isArray(input) && input.every((entry) => typeof entry === 'string'));
   if (!valid) return refusal(400, 'invalid input type');
-  return withoutModel(body);
+  return withoutModel(model);
 }
 
 function embedOne(body: JsonObject): Reply {
-  readAt(body, 'prompt', '', anyText);
-  return withoutModel(body);
+  return withoutModel(readFields(embeddingsFields, body).model);
 }
 
-function withoutModel(body: JsonObject): Reply {
-  if (readAt(body, 'model', '', anyText) === '') return modelRequired;
+function withoutModel(model: string): Reply {
+  if (model === '') return modelRequired;
   return refusal(503, 'No embeddings model can be loaded yet.', { 'x-should-retry': 'false' });
 }

@@ -111,6 +111,18 @@ export type ChatFields = Fields<typeof chatFields>;
 
 const noEmbeddings = refused('No embeddings model can be loaded yet.');
 
+/** Read all the same: a request that is wrong in itself is told that first. */
+export const embedFields = {
+  model: { ...noEmbeddings, read: text },
+  input: { ...noEmbeddings, read: anyValue },
+  ...each(['truncate', 'dimensions', 'keep_alive', 'options'], noEmbeddings),
+};
+export const embeddingsFields = {
+  model: { ...noEmbeddings, read: text },
+  prompt: { ...noEmbeddings, read: text },
+  ...each(['options', 'keep_alive'], noEmbeddings),
+};
+
 export const showFields = {
   model: honoured(optionalText, 'Every name shows the loaded model.'),
   name: honoured(optionalText, 'The old name of model.'),
@@ -146,12 +158,8 @@ export const pullFidelity = fidelityOf(dialect, 'POST /api/pull', pullFields);
 export const ollamaFidelity: readonly EndpointFidelity[] = [
   generateFidelity,
   chatFidelity,
-  fidelityOf(
-    dialect,
-    'POST /api/embed',
-    each(['model', 'input', 'truncate', 'dimensions', 'keep_alive', 'options'], noEmbeddings),
-  ),
-  fidelityOf(dialect, 'POST /api/embeddings', each(['model', 'prompt', 'options', 'keep_alive'], noEmbeddings)),
+  fidelityOf(dialect, 'POST /api/embed', embedFields),
+  fidelityOf(dialect, 'POST /api/embeddings', embeddingsFields),
   showFidelity,
   pullFidelity,
   fidelityOf(dialect, 'POST /api/push', pushFields),

@@ -5,7 +5,6 @@ import type { TextState } from '../../core/text-service.ts';
 import type { Call, Reply } from '../../http/call.ts';
 import { type Route, router } from '../../http/router.ts';
 import { callOf, finishEvent, scriptedChat, scriptedText, seeing, startEvent } from '../testing/doubles.ts';
-import { ollamaFidelity } from './fields.ts';
 import { type OllamaParts, ollamaEndpoints } from './routes.ts';
 import { ollamaParts } from './testing/parts.ts';
 
@@ -287,11 +286,16 @@ test('without a model a pull fails as it does for a name that nobody knows', asy
   expect(await ask(parts, 'POST', '/api/pull', { model: 'x', stream: false })).toMatchObject({ status: 404 });
 });
 
-test('every field of the tables is told once', () => {
-  for (const { endpoint, fields } of ollamaFidelity) {
-    const names = fields.map(({ field }) => field);
-    expect(new Set(names).size, endpoint).toBe(names.length);
-  }
+test.each([
+  [{ model: 'm', system: 5 }, 'system must be a string.'],
+  [{ model: 'm', stream: 'maybe' }, 'stream must be true or false.'],
+  [{ model: 'm', prompt: 'Hi', stream: 'maybe' }, 'stream must be true or false.'],
+])('%j is refused before anything is loaded or written', async (body, error) => {
+  const { parts, askedText, askedChat } = ollamaParts(hello);
+  const reply = await ask(parts, 'POST', '/api/generate', body);
+  expect(reply.status).toBe(400);
+  expect('body' in reply && JSON.parse(String(reply.body))).toEqual({ error });
+  expect([...askedText, ...askedChat]).toEqual([]);
 });
 
 const sighted = (own: Partial<OllamaParts> = {}) => {

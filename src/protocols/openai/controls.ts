@@ -15,7 +15,8 @@ export async function decodeOwnControls(
 ): Promise<GenerationControls> {
   const asked = askedTokens(fields);
   const logitBias = await tokenBiases(fields.logit_bias, parts.text.tokenize);
-  const native = dialectControls(readControls(nativeBody(body)), parts);
+  // Both dialects have these, but with another meaning here: they must not be read as the native ones.
+  const native = dialectControls(readControls({ ...body, logit_bias: null, logprobs: null }), parts);
   return {
     ...native,
     maxTokens: asked === undefined ? native.maxTokens : limitTokens(asked, parts.controlParts()),
@@ -26,12 +27,6 @@ export async function decodeOwnControls(
     trimStop: true,
     logprobs: undefined,
   };
-}
-
-/** Fields that both dialects have, but with another meaning here, must not be read as the native ones. */
-function nativeBody(body: JsonObject): JsonObject {
-  const { logit_bias: _, logprobs: __, ...rest } = body;
-  return rest;
 }
 
 /** How long a reply the client wants; undefined where it leaves that to the server. */

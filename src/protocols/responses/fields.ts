@@ -6,7 +6,6 @@ import { looseFlag, looseWhole } from '../fields/loose.ts';
 import {
   anyValue,
   clamp,
-  isAbsent,
   optional,
   optionalObject,
   optionalText,
@@ -35,7 +34,7 @@ import {
 const dialect = 'OpenAI Responses';
 
 const optionalInteger = optional(reader<number>('an integer', Number.isInteger));
-const optionalFinite = optional(reader<number>('a number', Number.isFinite));
+const readFinite = reader<number>('a number', Number.isFinite);
 
 const readTexts = reader<readonly string[]>(
   'an array of strings',
@@ -45,8 +44,7 @@ const readTexts = reader<readonly string[]>(
 const readIncludes: Read<readonly string[]> = (value, path) => readTexts(readList(value, path), path);
 
 /** The conversations of this dialect are a store of their own, which this server does not have. */
-const refuseConversation: Read<void> = (value, feature) => {
-  if (isAbsent(value)) return;
+const refuseConversation: Read<never> = (_, feature) => {
   throw new AppError('unsupported', { feature, instead: 'go on from an answer by previous_response_id' });
 };
 
@@ -91,7 +89,7 @@ const ownFields = {
     'Thinking counts. Cut to the cap of the server and to the room in the context; 0 or less means the default.',
   ),
   // Only held to their types here.
-  ...asControls({ temperature: '', top_p: '', presence_penalty: '', frequency_penalty: '' }, { check: optionalFinite }),
+  ...asControls({ temperature: '', top_p: '', presence_penalty: '', frequency_penalty: '' }, { check: readFinite }),
   top_logprobs: honoured(
     (value, path) => clamp(optionalInteger(value, path) ?? 0, 0, 20),
     'From 0 to 20, with message.output_text.logprobs in include; the engine may report fewer.',

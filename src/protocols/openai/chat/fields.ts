@@ -4,7 +4,6 @@ import {
   isAbsent,
   objectOf,
   optionalFlag,
-  optionalList,
   optionalObject,
   optionalText,
   optionalWhole,
@@ -65,7 +64,7 @@ export const promptFields = {
 };
 
 const refuseAudio: Read<void> = (value, path) => {
-  if (optionalList(value, path)?.includes('audio')) {
+  if (readList(value, path).includes('audio')) {
     throw unsupportedField(path, 'replies of this model are text', 'unsupported_value');
   }
 };

@@ -1,0 +1,152 @@
+import fc from 'fast-check';
+import { describe, expect, expectTypeOf, test } from 'vitest';
+import { defaultSamplerOrder, samplingFields } from '../../core/sampling-fields.ts';
+import { readNumber } from '../fields/readers.ts';
+import { fidelityOf, readFields, type Table } from '../fields/table.ts';
+import { readControls } from './decode.ts';
+import { asControls, type Controls, controlFields, readEffort, readGenkey, readStop } from './table.ts';
+
+describe('the table of the native controls', () => {
+  test('has every name of every sampler, once', () => {
+    const wires = Object.values(samplingFields).flatMap(({ wire }) => [...wire]);
+    expect(new Set(wires).size).toBe(wires.length);
+    for (const wire of wires) expect(controlFields).toHaveProperty(wire);
+  });
+
+  test('says of another name what it is another name of', () => {
+    expect(controlFields.typical_p.note).toBe('another name of typical');
+    expect(controlFields.typical.note).toBeUndefined();
+    expect(controlFields.repeat_penalty.note).toContain('strongest');
+  });
+
+  test('gives each sampler a number or nothing', () => {
+    expectTypeOf<Controls['min_p']>().toEqualTypeOf<number | undefined>();
+    expectTypeOf<Controls['typ_p']>().toEqualTypeOf<number | undefined>();
+    expectTypeOf<Controls['trim_stop']>().toEqualTypeOf<boolean>();
+  });
+
+  test('reads a body in which nothing is said as one at rest', () => {
+    const empty = readControls({});
+    const nothing = Object.fromEntries(Object.keys(controlFields).map((name) => [name, null]));
+    expect(readControls(nothing)).toEqual(empty);
+    expect(empty).toMatchObject({
+      stop_sequence: [],
+      trim_stop: true,
+      cache_prompt: true,
+      logprobs: false,
+      banned_tokens: undefined,
+      banned_strings: [],
+      guidance_scale: 1,
+      negative_prompt: '',
+      thinking_budget_tokens: -1,
+      grammar: undefined,
+      sampler_order: undefined,
+    });
+  });
+
+  test('tells a number that is none from one that was not sent', () => {
+    expect(readControls({ typical: 'much', typical_p: 0.5 })).toMatchObject({ typical: Number.NaN, typical_p: 0.5 });
+  });
+
+  test('reads seeds as far as 32 bits go, and other whole numbers as far as 31', () => {
+    expect(readControls({ sampler_seed: 1e12, seed: -7, top_k: 1e12 })).toMatchObject({
+      sampler_seed: 2 ** 32 - 1,
+      seed: -1,
+      top_k: 2 ** 31 - 1,
+    });
+  });
+});
+
+test.each<[object, string]>([
+  [{ stop_sequence: 5 }, 'stop_sequence must be an array of strings.'],
+  [{ trim_stop: 'maybe' }, 'trim_stop must be true or false.'],
+  [{ ban_eos_token: [] }, 'ban_eos_token must be true or false.'],
+  [{ adapter: [] }, 'adapter must be an object.'],
+  [{ sampler_order: {} }, 'sampler_order must be an array of sampler numbers.'],
+  [{ dry_sequence_breakers: [5] }, 'dry_sequence_breakers must be an array of strings.'],
+  [{ logit_bias: [] }, 'logit_bias must be an object from token numbers to numbers.'],
+  [{ custom_token_bans: 'a,b' }, 'custom_token_bans must be token numbers with commas between.'],
+  [{ custom_token_bans: '1,'.repeat(10_001) }, 'custom_token_bans must be at most 10000 token numbers.'],
+  [{ banned_tokens: {} }, 'banned_tokens must be an array of strings.'],
+  [{ banned_strings: 5 }, 'banned_strings must be an array of strings.'],
+  [{ grammar: 5 }, 'grammar must be a string.'],
+  [{ negative_prompt: [] }, 'negative_prompt must be a string.'],
+])('%j is refused by its name', (body, sentence) => {
+  expect(() => readControls({ ...body })).toThrow(sentence);
+});
+
+describe('a grammar', () => {
+  test.each([
+    ['root ::= "a"', { gbnf: 'root ::= "a"' }],
+    ['', { gbnf: '' }],
+    ['{"type":"object"}', { schema: { type: 'object' } }],
+    [{ type: 'object' }, { schema: { type: 'object' } }],
+    ['{"type":', { gbnf: '{"type":' }],
+  ])('%j is read as %j', (grammar, expected) => {
+    expect(readControls({ grammar }).grammar).toEqual(expected);
+  });
+});
+
+describe('an order of samplers', () => {
+  test.each([
+    [
+      [6, 0],
+      ['repetition', 'top-k'],
+    ],
+    [['6', 99, 'x', -1], ['repetition']],
+    [[], defaultSamplerOrder],
+    [Array.from({ length: 8 }, () => 0), defaultSamplerOrder],
+  ])('%j is %j', (sampler_order, expected) => {
+    expect(readControls({ sampler_order }).sampler_order).toEqual(expected);
+  });
+});
+
+test('a stop is never read as a list inside of a text', () => {
+  fc.assert(
+    fc.property(fc.string({ minLength: 1 }), (text) => {
+      expect(readStop(text, 'stop')).toEqual([text]);
+      expect(readStop([text, ''], 'stop')).toEqual([text]);
+    }),
+  );
+});
+
+test('a key is a text or a number', () => {
+  expect([undefined, null, '', 'k', 7, 1.5].map((value) => readGenkey(value, 'genkey'))).toEqual([
+    '',
+    '',
+    '',
+    'k',
+    '7',
+    '1.5',
+  ]);
+  for (const value of [true, [], {}]) {
+    expect(() => readGenkey(value, 'genkey')).toThrow('genkey must be a string.');
+  }
+});
+
+test('an effort that is no text is none', () => {
+  expect(['low', '', 5, null, {}].map((value) => readEffort(value, 'reasoning_effort'))).toEqual([
+    'low',
+    '',
+    undefined,
+    undefined,
+    undefined,
+  ]);
+});
+
+describe('controls in the table of a dialect', () => {
+  const table: Table = { ...asControls({ grammar: 'As everywhere.', top_k: '' }, { check: readNumber }) };
+
+  test('are documented there', () => {
+    expect(fidelityOf('Some API', 'POST /some', table).fields).toEqual([
+      { field: 'grammar', handling: 'honoured', note: 'As everywhere.' },
+      { field: 'top_k', handling: 'honoured' },
+    ]);
+  });
+
+  test('are held to its types, and read elsewhere', () => {
+    expect(readFields(table, { top_k: 5 })).toEqual({});
+    expect(readFields(table, { top_k: null })).toEqual({});
+    expect(() => readFields(table, { top_k: '5' })).toThrow('top_k must be a number.');
+  });
+});
