@@ -2,18 +2,17 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { dirname, join } from 'node:path';
-import { pathToFileURL } from 'node:url';
+import { join } from 'node:path';
 import { afterAll, describe, expect, test } from 'vitest';
 import type { AppError } from '../../src/core/errors.ts';
 import { spawnChild } from '../../src/engines/host/child.ts';
 import { EngineProcess } from '../../src/engines/host/engine-process.ts';
 import { systemTimer } from '../../src/http/timers.ts';
 import { isAlive } from '../live/alive.ts';
-import { program } from '../live/server.ts';
+import { compiledModule } from '../live/server.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'parley-engine-'));
-const built = (name: string) => pathToFileURL(join(dirname(program), 'engines/host', name)).href;
+const built = (name: string) => compiledModule(`engines/host/${name}`);
 const entry = join(folder, 'worker.mjs');
 const engines: EngineProcess<Told, Said>[] = [];
 afterAll(async () => {

@@ -1,13 +1,12 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { dirname, join } from 'node:path';
-import { pathToFileURL } from 'node:url';
+import { join } from 'node:path';
 import { afterAll, expect, test } from 'vitest';
 import type { AppError } from '../../src/core/errors.ts';
 import { spawnChild } from '../../src/engines/host/child.ts';
 import { TaskEngine } from '../../src/engines/host/task-engine.ts';
 import { systemTimer } from '../../src/http/timers.ts';
-import { program } from '../live/server.ts';
+import { compiledModule } from '../live/server.ts';
 
 interface Options {
   readonly refuse?: string;
@@ -21,13 +20,12 @@ interface Task {
 }
 
 const folder = mkdtempSync(join(tmpdir(), 'parley-tasks-'));
-const built = (name: string) => pathToFileURL(join(dirname(program), name)).href;
 const entry = join(folder, 'worker.mjs');
 writeFileSync(
   entry,
   `
-import { serveTasks } from '${built('engines/host/task-worker.js')}';
-import { AppError } from '${built('core/errors.js')}';
+import { serveTasks } from '${compiledModule('engines/host/task-worker.js')}';
+import { AppError } from '${compiledModule('core/errors.js')}';
 serveTasks(async ({ refuse, atOnce }, { progress }) => {
   progress(0.5);
   if (refuse) throw new Error(refuse);

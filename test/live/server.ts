@@ -9,6 +9,10 @@ import { afterAll } from 'vitest';
 const build = process.env.PARLEY_DIST;
 export const program =
   build === undefined ? fileURLToPath(new URL('../../dist/main.js', import.meta.url)) : join(build, 'main.js');
+/** A module of the program by itself, as the build leaves it before it joins them. */
+export function compiledModule(path: string): string {
+  return new URL(`../../.cache/compiled/${path}`, import.meta.url).href;
+}
 export const embeddedModel = fileURLToPath(new URL('../../models/parley-mini.gguf', import.meta.url));
 
 /** A server of its own process, as a user starts it. */
