@@ -263,6 +263,7 @@ function allEndpoints(
         admin: adminLevel(admin),
         router: models?.byName ?? false,
         transcribe: Boolean(others.transcription),
+        txt2img: Boolean(others.image),
         tts: Boolean(others.speech),
         embeddings: Boolean(others.embedding),
       }),

@@ -1,10 +1,12 @@
 import type { EmbeddingService } from './embedding.ts';
+import type { ImageService } from './image.ts';
 import type { SpeechService } from './speech.ts';
 import type { TranscriptionService } from './transcription.ts';
 
 /** What the server can do beside text; what is absent cannot be had on this machine or was not asked for. */
 export interface OtherServices {
   readonly embedding?: EmbeddingService;
+  readonly image?: ImageService;
   readonly speech?: SpeechService;
   readonly transcription?: TranscriptionService;
 }

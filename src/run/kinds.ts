@@ -1,4 +1,5 @@
 import type { EmbeddingEngine } from '../core/embedding.ts';
+import type { ImageEngine } from '../core/image.ts';
 import type { SpeechEngine } from '../core/speech.ts';
 import type { TranscriptionEngine } from '../core/transcription.ts';
 import type { EngineLife, HostedEngine } from './engine-life.ts';
@@ -7,6 +8,7 @@ import type { TextLife } from './text-life.ts';
 /** All kinds of engines beside that for text, by what they can be asked. */
 export interface OtherEngines {
   readonly embedding: EmbeddingEngine;
+  readonly image: ImageEngine;
   readonly speech: SpeechEngine;
   readonly transcription: TranscriptionEngine;
 }

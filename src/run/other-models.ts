@@ -1,5 +1,6 @@
 import type { Settings } from '../config/flags.ts';
 import type { EngineSource } from '../core/engine-source.ts';
+import type { ImageFacts } from '../core/image.ts';
 import type { Voice } from '../core/speech.ts';
 import type { Terminal } from '../observe/terminal.ts';
 import type { Recipe } from '../registry/life.ts';
@@ -18,6 +19,7 @@ export interface OtherModel<Kind extends OtherKind> {
 
 export interface OtherModels {
   readonly embedding?: OtherModel<'embedding'>;
+  readonly image?: OtherModel<'image'> & { readonly facts: ImageFacts };
   readonly speech?: OtherModel<'speech'> & { readonly voices: () => Promise<readonly Voice[]> };
   readonly transcription?: OtherModel<'transcription'>;
 }
@@ -34,7 +36,7 @@ export function otherModels(_settings: Settings, _tools: OtherModelTools): Other
 /** Where the engines of a room are to be had. The registry learns of them, if it does not know them yet. */
 export function otherSources(
   registry: Registry<ModelKinds>,
-  { embedding, speech, transcription }: OtherModels,
+  { embedding, image, speech, transcription }: OtherModels,
   patience?: Patience,
 ): Sources {
   const kept = <Kind extends OtherKind>({ recipe }: OtherModel<Kind>): EngineSource<OtherEngines[Kind]> => {
@@ -43,6 +45,7 @@ export function otherSources(
   };
   return {
     ...(embedding ? { embedding: kept(embedding) } : {}),
+    ...(image ? { image: { ...kept(image), facts: image.facts } } : {}),
     ...(speech ? { speech: { ...kept(speech), voices: speech.voices } } : {}),
     ...(transcription ? { transcription: kept(transcription) } : {}),
   };

@@ -1,26 +1,30 @@
 import type { EmbeddingEngine } from '../core/embedding.ts';
 import type { EngineSource } from '../core/engine-source.ts';
+import type { ImageEngine, ImageFacts } from '../core/image.ts';
 import type { OtherServices } from '../core/other-services.ts';
 import type { SpeechEngine, Voice } from '../core/speech.ts';
 import type { TranscriptionEngine } from '../core/transcription.ts';
 import type { Desk } from './desk.ts';
 import { embeddingService } from './embedding.ts';
+import { imageService } from './image.ts';
 import { speechService } from './speech.ts';
 import type { TaskObserver } from './tasks.ts';
 import { transcriptionService } from './transcription.ts';
 
 export interface Sources {
   readonly embedding?: EngineSource<EmbeddingEngine>;
+  readonly image?: EngineSource<ImageEngine> & { readonly facts: ImageFacts };
   readonly speech?: EngineSource<SpeechEngine> & { readonly voices: () => Promise<readonly Voice[]> };
   readonly transcription?: EngineSource<TranscriptionEngine>;
 }
 
 /** A service for each engine that is to be had. */
 export function otherServices(desk: Desk, sources: Sources, observer: TaskObserver = {}): OtherServices {
-  const { embedding, speech, transcription } = sources;
+  const { embedding, image, speech, transcription } = sources;
   const parts = { desk, observer };
   return {
     ...(embedding ? { embedding: embeddingService({ ...parts, source: embedding }) } : {}),
+    ...(image ? { image: imageService({ ...parts, source: image, facts: image.facts }) } : {}),
     ...(speech ? { speech: speechService({ ...parts, source: speech, voices: speech.voices }) } : {}),
     ...(transcription ? { transcription: transcriptionService({ ...parts, source: transcription }) } : {}),
   };

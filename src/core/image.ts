@@ -1,0 +1,110 @@
+import type { Ticket } from './request.ts';
+
+/** A picture that is to be made. Decoders fill in every default and bring sizes and numbers into their bounds. */
+export interface ImageRequest {
+  readonly prompt: string;
+  readonly negativePrompt: string;
+  readonly width: number;
+  readonly height: number;
+  readonly steps: number;
+  /** How much the prompt counts (`cfg_scale`). */
+  readonly guidance: number;
+  /** One of the engine's names; another one is taken for its first, and told in the notes. */
+  readonly sampler: string;
+  readonly scheduler: string;
+  /** Of the first picture; the others count up from it. Always given: whoever leaves it open gets a random one. */
+  readonly seed: number;
+  readonly count: number;
+  /** Layers of the text encoder to leave out, for models that have such. */
+  readonly clipSkip: number;
+  /** Begin from this picture, in any format that can be read. */
+  readonly initial?: Uint8Array | undefined;
+  /** Only where it is white is the initial picture painted anew. */
+  readonly mask?: Uint8Array | undefined;
+  /** How much of the initial picture goes, from 0 to 1. */
+  readonly strength: number;
+  /** Show what there is after this many steps; 0 for never. */
+  readonly previewEvery: number;
+}
+
+export type ImageEvent =
+  | { readonly type: 'progress'; readonly step: number; readonly steps: number; readonly preview?: Uint8Array }
+  /** A PNG without any text in it. */
+  | { readonly type: 'picture'; readonly index: number; readonly seed: number; readonly png: Uint8Array }
+  | {
+      readonly type: 'finish';
+      /** What was really done. */
+      readonly width: number;
+      readonly height: number;
+      readonly steps: number;
+      readonly sampler: string;
+      readonly scheduler: string;
+      /** What of the request could not be done as it was asked for, as sentences. */
+      readonly notes: readonly string[];
+    };
+
+export interface UpscaleRequest {
+  /** In any format that can be read. */
+  readonly picture: Uint8Array;
+  /** One of the engine's names, or `None` for nothing but a change of size. */
+  readonly upscaler: string;
+  readonly width: number;
+  readonly height: number;
+}
+
+/** Size and format of a picture that somebody sent, without all of its pixels. */
+export interface PictureFacts {
+  readonly width: number;
+  readonly height: number;
+  readonly format: string;
+  /** The texts inside of a PNG, such as `parameters`. */
+  readonly texts: Readonly<Record<string, string>>;
+}
+
+export interface ImageFacts {
+  readonly name: string;
+  /** As people see it in lists. */
+  readonly title: string;
+  /** The file, and its hash where it is known. */
+  readonly path: string;
+  readonly sha256?: string;
+  /** The size that the model draws by itself. */
+  readonly nativeSize: number;
+  readonly samplers: readonly string[];
+  readonly schedulers: readonly string[];
+  /** With the factor that each is made for. */
+  readonly upscalers: readonly { readonly name: string; readonly scale: number }[];
+  readonly defaults: { readonly steps: number; readonly guidance: number; readonly size: number };
+}
+
+export interface ImageEngine {
+  /** Undefined until it is loaded. */
+  facts(): ImageFacts | undefined;
+  draw(request: ImageRequest, signal: AbortSignal): AsyncIterable<ImageEvent>;
+  /** A PNG of the size that was asked for. */
+  upscale(request: UpscaleRequest, signal: AbortSignal): Promise<Uint8Array>;
+}
+
+/** What is being drawn now, for those who look. */
+export interface ImageProgress {
+  readonly step: number;
+  readonly steps: number;
+  readonly pictures: number;
+  readonly count: number;
+  readonly secondsSoFar: number;
+  readonly preview?: Uint8Array;
+}
+
+/** Drawing for whoever has a ticket: in turn, and stopped with it. */
+export interface ImageService {
+  /** The name of the model. */
+  readonly name: string;
+  /** Known without loading it. */
+  readonly facts: ImageFacts;
+  draw(request: ImageRequest, ticket: Ticket): AsyncIterable<ImageEvent>;
+  upscale(request: UpscaleRequest, ticket: Ticket): Promise<Uint8Array>;
+  /** Undefined while nothing is drawn. */
+  progress(): ImageProgress | undefined;
+  /** Ends what is drawn now; false where nothing is. */
+  interrupt(): boolean;
+}
