@@ -11,16 +11,18 @@ import { transcriptionService } from './transcription.ts';
 
 export interface Sources {
   readonly embedding?: EngineSource<EmbeddingEngine>;
+  readonly textEmbedding?: EngineSource<EmbeddingEngine>;
   readonly speech?: EngineSource<SpeechEngine> & { readonly voices: () => Promise<readonly Voice[]> };
   readonly transcription?: EngineSource<TranscriptionEngine>;
 }
 
 /** A service for each engine that is to be had. */
 export function otherServices(desk: Desk, sources: Sources, observer: TaskObserver = {}): OtherServices {
-  const { embedding, speech, transcription } = sources;
+  const { embedding, textEmbedding, speech, transcription } = sources;
   const parts = { desk, observer };
   return {
     ...(embedding ? { embedding: embeddingService({ ...parts, source: embedding }) } : {}),
+    ...(textEmbedding ? { textEmbedding: embeddingService({ ...parts, source: textEmbedding }) } : {}),
     ...(speech ? { speech: speechService({ ...parts, source: speech, voices: speech.voices }) } : {}),
     ...(transcription ? { transcription: transcriptionService({ ...parts, source: transcription }) } : {}),
   };
