@@ -5,7 +5,7 @@ import { readGenkey } from '../controls/table.ts';
 import { listText, truncatedHeader, vectorText } from '../embedding/encode.ts';
 import { readInputs } from '../embedding/input.ts';
 import { answering, type EmbeddingParts } from '../embedding/service.ts';
-import { isAbsent, oneOf, optional, optionalText, orElse, readFlag, wrong } from '../fields/readers.ts';
+import { oneOf, optional, optionalText, orElse, readFlag, wrong } from '../fields/readers.ts';
 import { honoured, readFields } from '../fields/table.ts';
 import { ticketFor } from '../ticket.ts';
 import { llamacppFamily } from './errors.ts';
@@ -46,7 +46,7 @@ async function answer(call: Call, parts: EmbeddingParts): Promise<Reply> {
   const body = await jsonObject(call.body, { empty: 'refuse', signal: call.signal });
   const { content, input, embd_normalize: norm, truncate, pooling, model, genkey } = readFields(embeddingFields, body);
   const inputs = content ?? input;
-  if (!inputs) throw wrong(isAbsent(body.content) ? 'input' : 'content', 'a string or an array of strings');
+  if (!inputs) throw wrong('content', 'a string or an array of strings');
   const { service } = answering(parts, model);
   const request = { inputs, truncate, ...(pooling ? { pooling } : {}) };
   const { vectors, truncated } = await service.embed(request, ticketFor(call, genkey));

@@ -26,7 +26,7 @@ const model = honoured(
   'The name of the text model embeds with that; every other name is answered by the embeddings model, which the reply names.',
 );
 const keepAlive = honoured<number | undefined>(
-  readKeepAlive,
+  optional(readKeepAlive),
   'Of the embeddings model: a duration ("5m", "1h30m") or seconds; 0 unloads, a negative one never does.',
 );
 const options = ignored('The length is set at the start (--embeddingsmaxctx).');
