@@ -244,6 +244,7 @@ function allEndpoints(
   const endpoints: Endpoint[] = withSharedPath([
     ...nativeEndpoints({
       service: text,
+      others,
       controlParts,
       applyDefaults: dialect.applyDefaults,
       replacePlaceholders: instruct,
@@ -307,12 +308,14 @@ function allEndpoints(
   return endpoints;
 }
 
-/** `/completions` without `/v1` is a path of two dialects. */
+/** Without `/v1` these are paths of two dialects. */
+const sharedPaths: Readonly<Record<string, string>> = { '/completions': '/completion', '/embeddings': '/embedding' };
+
 function withSharedPath(endpoints: readonly Endpoint[]): Endpoint[] {
-  const ours = endpoints.find(({ path }) => path === '/completion');
-  return endpoints.map((endpoint) =>
-    ours && endpoint.path === '/completions' ? answeringBoth(endpoint, ours) : endpoint,
-  );
+  return endpoints.map((endpoint) => {
+    const ours = endpoints.find(({ path }) => path === sharedPaths[endpoint.path]);
+    return ours ? answeringBoth(endpoint, ours) : endpoint;
+  });
 }
 
 /** Without a folder of its own it is that of the program, which is always there. */

@@ -27,8 +27,10 @@ const allowed: Readonly<Record<string, readonly string[] | 'anything'>> = {
 };
 
 /** Ground that dialects share without being one: what every dialect is given, and the fields that many of them read. */
-const commonGround = ['protocols', 'protocols/controls', 'protocols/fields'];
+const commonGround = ['protocols', 'protocols/controls', 'protocols/fields', 'protocols/embedding'];
 const engineGround = ['engines', 'engines/host'];
+/** Engines that compute with the library of another one. */
+const builtOn: Readonly<Record<string, string>> = { 'engines/embedding': 'engines/llama' };
 
 interface SourceFile {
   /** From `src`, with forward slashes. */
@@ -85,7 +87,9 @@ function mayImport(from: string, to: string): boolean {
   if (there === undefined) return allowed[here] === 'anything';
   if (here !== there) return allowed[here] === 'anything' || Boolean(allowed[here]?.includes(there));
   if (here === 'protocols') return partOf(from) === partOf(to) || commonGround.includes(partOf(to));
-  if (here === 'engines') return partOf(from) === partOf(to) || engineGround.includes(partOf(to));
+  if (here === 'engines') {
+    return [partOf(from), builtOn[partOf(from)], ...engineGround].includes(partOf(to));
+  }
   return true;
 }
 

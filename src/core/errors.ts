@@ -70,6 +70,11 @@ const catalogue = {
     sentence: ({ promptTokens, contextSize }: { promptTokens: number; contextSize: number }) =>
       `The prompt has ${promptTokens} tokens, and the context of ${contextSize} must have room for a reply too.`,
   },
+  'input-too-long': {
+    status: 400,
+    sentence: ({ field, tokens, mostTokens }: { field: string; tokens: number; mostTokens: number }) =>
+      `${field} is too large: it has ${tokens} tokens, and this model reads at most ${mostTokens}.`,
+  },
   'model-missing': {
     status: 503,
     sentence: ({ capability, flag }: { capability: string; flag: string }) =>

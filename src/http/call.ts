@@ -60,6 +60,8 @@ export interface Endpoint {
   readonly access: 'open' | 'guarded';
   /** Counts against `--ratelimit`: everything that takes a place in the queue. */
   readonly queued: boolean;
+  /** May be asked of a model beside that for text: then its name chooses no other text model. */
+  readonly beside?: true;
   /** What HEAD is answered with, where it asks for something that is not there; 200 otherwise. */
   readonly probeStatus?: number;
   /** Also takes a body of several parts, within the usual limits or these. */

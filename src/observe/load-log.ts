@@ -10,10 +10,12 @@ export class LoadLog {
     private readonly name: string,
     /** Milliseconds of a clock that never goes back. */
     private readonly now: () => number,
+    /** What the model is for, as the first word of its lines. */
+    private readonly kind = 'Text',
   ) {}
 
   begin(path: string): void {
-    this.terminal.line(`Loading Text Model: ${path}`);
+    this.terminal.line(`Loading ${this.kind} Model: ${path}`);
   }
 
   /** Each time anew: an engine that died or was resting loads its model again. */
@@ -32,12 +34,12 @@ export class LoadLog {
 
   done(facts: readonly string[]): void {
     const seconds = (this.now() - this.#startedAt) / 1000;
-    this.terminal.line(`Load Text Model OK: True`);
+    this.terminal.line(`Load ${this.kind} Model OK: True`);
     this.terminal.line(`Loaded ${this.name} in ${seconds.toFixed(1)} s: ${facts.join(', ')}`);
   }
 
   failed(reason: string): void {
-    this.terminal.line('Load Text Model OK: False');
+    this.terminal.line(`Load ${this.kind} Model OK: False`);
     this.terminal.line(`${this.name} could not be loaded: ${reason}`);
   }
 }

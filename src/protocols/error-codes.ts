@@ -5,6 +5,7 @@ export const errorCodes: Partial<Record<ErrorCode, string>> = {
   unauthorized: 'invalid_api_key',
   unsupported: 'unsupported_parameter',
   'context-overflow': 'context_length_exceeded',
+  'input-too-long': 'context_length_exceeded',
   busy: 'server_busy',
   'rate-limited': 'server_busy',
   'model-missing': 'model_not_loaded',

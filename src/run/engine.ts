@@ -6,6 +6,7 @@ import type { FlagKey, Settings } from '../config/flags.ts';
 import { linuxProcessors, type Processors, threadCount } from '../config/threads.ts';
 import type { TextEngine } from '../core/text-engine.ts';
 import { spawnChild } from '../engines/host/child.ts';
+import type { StartTimer } from '../engines/host/engine-process.ts';
 import { installedBuilds } from '../engines/llama/gpu-builds.ts';
 import { LlamaHost, type LlamaObserver } from '../engines/llama/host.ts';
 import type { LoadOptions } from '../engines/llama/load-options.ts';
@@ -42,7 +43,7 @@ export function textLoadOptions(
     model: path,
     name,
     shape,
-    threads: threadCount(settings.threads, processors()),
+    threads: threadsOf(settings),
     contextSizeGiven: given.has('contextsize'),
   });
 }
@@ -54,14 +55,21 @@ export function createTextEngine(
   return new LlamaHost(options, {
     spawn: spawnChild,
     workerEntry: fileURLToPath(new URL('../engines/llama/worker/main.js', import.meta.url)),
-    startTimer: (milliseconds, passed) => {
-      const timeout = setTimeout(passed, milliseconds).unref();
-      return { cancel: () => clearTimeout(timeout) };
-    },
+    startTimer: engineTimer,
     observer,
     proven,
     gpuBuilds: [...installedBuilds().keys()],
   });
+}
+
+/** A clock for engine processes that keeps nobody from ending the program. */
+export const engineTimer: StartTimer = (milliseconds, passed) => {
+  const timeout = setTimeout(passed, milliseconds).unref();
+  return { cancel: () => clearTimeout(timeout) };
+};
+
+export function threadsOf({ threads }: Settings): number {
+  return threadCount(threads, processors());
 }
 
 function processors(): Processors {

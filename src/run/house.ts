@@ -70,8 +70,10 @@ export class House {
     return this.#present.model;
   }
 
-  async choose(call: Call, endpoint: Pick<Endpoint, 'queued'>): Promise<Entered> {
-    const name = this.parts.offers ? await namedModel(call) : undefined;
+  async choose(call: Call, endpoint: Pick<Endpoint, 'queued' | 'beside'>): Promise<Entered> {
+    const asked = this.parts.offers ? await namedModel(call) : undefined;
+    // What stands beside the present model is had in its room.
+    const name = asked !== undefined && endpoint.beside && this.#standsBeside(asked) ? undefined : asked;
     // Who only looks is answered at once, by what is there.
     if (!endpoint.queued) return this.#lookIn(name, call.signal);
     return inTime(name ?? this.present.name, this.parts.patience, call.signal, (signal) =>
@@ -262,6 +264,11 @@ export class House {
       const nicknames = [model.name, file && displayName(file.path), settings.hordemodelname];
       return nicknames.some((one) => one && sameName(one, name));
     });
+  }
+
+  #standsBeside(name: string): boolean {
+    const { embedding, speech, transcription } = this.present.others;
+    return [embedding, speech, transcription].some((one) => one && sameName(one.recipe.name, name));
   }
 
   #furnish(model: PreparedModel, room: Room): Occupied {

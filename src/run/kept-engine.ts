@@ -16,6 +16,9 @@ export function keptEngine<Kind extends OtherKind>(
       const { loaded, release } = await inTime(name, patience, signal, (until) => registry.use(kind, name, until));
       return { engine: loaded.engine as unknown as OtherEngines[Kind], release };
     },
+    keepFor: (milliseconds) => registry.keepFor(kind, name, milliseconds),
+    expiresAt: () =>
+      registry.list().find((one) => one.kind === kind && one.name === name)?.expiresAt ?? Number.POSITIVE_INFINITY,
     peek: () => registry.peek(kind, name)?.engine as unknown as OtherEngines[Kind] | undefined,
     state: (): SourceState => {
       const state = registry.state(kind, name) ?? { type: 'unloaded' };

@@ -2,6 +2,7 @@ import type { EmbeddingEngine } from '../core/embedding.ts';
 import type { ImageEngine } from '../core/image.ts';
 import type { SpeechEngine } from '../core/speech.ts';
 import type { TranscriptionEngine } from '../core/transcription.ts';
+import type { Recipe } from '../registry/life.ts';
 import type { EngineLife, HostedEngine } from './engine-life.ts';
 import type { TextLife } from './text-life.ts';
 
@@ -19,3 +20,10 @@ export type OtherKind = keyof OtherEngines;
 export type ModelKinds = { readonly text: TextLife } & {
   readonly [Kind in OtherKind]: EngineLife<OtherEngines[Kind] & HostedEngine>;
 };
+
+/** A model of another kind than text, by its file or built in. */
+export interface OtherModel<Kind extends OtherKind> {
+  readonly recipe: Recipe<Kind, ModelKinds[Kind]>;
+  /** Named by a flag: then it is loaded at the start, and the program ends where it cannot be. */
+  readonly given: boolean;
+}

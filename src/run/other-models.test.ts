@@ -4,8 +4,8 @@ import { AppError } from '../core/errors.ts';
 import type { EngineState } from '../engines/host/engine-state.ts';
 import { Registry } from '../registry/registry.ts';
 import { EngineLife, type HostedEngine } from './engine-life.ts';
-import type { ModelKinds } from './kinds.ts';
-import { givenModels, type OtherModel, otherSources, recipesOf } from './other-models.ts';
+import type { ModelKinds, OtherModel } from './kinds.ts';
+import { givenModels, otherSources, recipesOf } from './other-models.ts';
 
 function registry(): Registry<ModelKinds> {
   return new Registry<ModelKinds>(
@@ -26,9 +26,9 @@ function model(name: string, state: EngineState = { type: 'ready' }, given = fal
     stop: async () => undefined,
     state: () => state,
     settled: async () => undefined,
-    facts: () => ({ name, dimensions: 2, maxTokens: 8, pooling: 'mean' }),
-    embed: async () => ({ vectors: [], tokens: [], truncated: [] }),
-    rank: async () => ({ scores: [], tokens: 0 }),
+    facts: () => ({ dimensions: 2, maxTokens: 8, pooling: 'mean', architecture: name, parameters: 1, sizeBytes: 1 }),
+    embed: async () => ({ vectors: [], tokens: [], truncated: [], pooling: 'mean' }),
+    rank: async () => ({ scores: [], tokens: 0, truncated: [] }),
   };
   const recipe = { name, kind: 'embedding', need: async () => 1, make: () => new EngineLife(engine) } as const;
   return { recipe, given };
@@ -39,7 +39,7 @@ test('a source brings its engine in when somebody uses it, and knows it from the
   expect(speech).toBeUndefined();
   expect([embedding?.name, embedding?.state().type, embedding?.peek()]).toEqual(['small', 'unloaded', undefined]);
   const use = await embedding?.use();
-  expect(use?.engine.facts()?.name).toBe('small');
+  expect(use?.engine.facts()?.architecture).toBe('small');
   expect(embedding?.state()).toEqual({ type: 'ready' });
   use?.release();
   expect(embedding?.peek()?.facts()?.dimensions).toBe(2);

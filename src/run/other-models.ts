@@ -3,22 +3,17 @@ import type { EngineSource } from '../core/engine-source.ts';
 import type { ImageFacts } from '../core/image.ts';
 import type { Voice } from '../core/speech.ts';
 import type { Terminal } from '../observe/terminal.ts';
-import type { Recipe } from '../registry/life.ts';
 import type { Registry } from '../registry/registry.ts';
 import type { Sources } from '../scheduler/other-services.ts';
+import { embeddingModels, type TextModelFile } from './embedding-models.ts';
 import type { Patience } from './in-time.ts';
 import { keptEngine } from './kept-engine.ts';
-import type { ModelKinds, OtherEngines, OtherKind } from './kinds.ts';
-
-/** A model of another kind than text, by its file or built in. */
-export interface OtherModel<Kind extends OtherKind> {
-  readonly recipe: Recipe<Kind, ModelKinds[Kind]>;
-  /** Named by a flag: then it is loaded at the start, and the program ends where it cannot be. */
-  readonly given: boolean;
-}
+import type { ModelKinds, OtherEngines, OtherKind, OtherModel } from './kinds.ts';
 
 export interface OtherModels {
   readonly embedding?: OtherModel<'embedding'>;
+  /** The text model's own file, for embeddings by whoever names it. */
+  readonly textEmbedding?: OtherModel<'embedding'>;
   readonly image?: OtherModel<'image'> & { readonly facts: ImageFacts };
   readonly speech?: OtherModel<'speech'> & { readonly voices: () => Promise<readonly Voice[]> };
   readonly transcription?: OtherModel<'transcription'>;
@@ -26,17 +21,19 @@ export interface OtherModels {
 
 export interface OtherModelTools {
   readonly terminal: Terminal;
+  /** The text model that they stand beside. */
+  readonly text: TextModelFile;
 }
 
 /** What the settings name, or else what is built in; nothing is loaded for it. */
-export function otherModels(_settings: Settings, _tools: OtherModelTools): OtherModels {
-  return {};
+export function otherModels(settings: Settings, { terminal, text }: OtherModelTools): OtherModels {
+  return embeddingModels(settings, text, terminal);
 }
 
 /** Where the engines of a room are to be had. The registry learns of them, if it does not know them yet. */
 export function otherSources(
   registry: Registry<ModelKinds>,
-  { embedding, image, speech, transcription }: OtherModels,
+  { embedding, textEmbedding, image, speech, transcription }: OtherModels,
   patience?: Patience,
 ): Sources {
   const kept = <Kind extends OtherKind>({ recipe }: OtherModel<Kind>): EngineSource<OtherEngines[Kind]> => {
@@ -45,6 +42,7 @@ export function otherSources(
   };
   return {
     ...(embedding ? { embedding: kept(embedding) } : {}),
+    ...(textEmbedding ? { textEmbedding: kept(textEmbedding) } : {}),
     ...(image ? { image: { ...kept(image), facts: image.facts } } : {}),
     ...(speech ? { speech: { ...kept(speech), voices: speech.voices } } : {}),
     ...(transcription ? { transcription: kept(transcription) } : {}),

@@ -54,7 +54,7 @@ export async function prepareModel(wanted: Wanted, terminal: Terminal): Promise<
   return {
     ...wanted,
     format,
-    others: otherModels(settings, { terminal }),
+    others: otherModels(settings, { terminal, text: wanted }),
     contextSize,
     known: () => known,
     recipe: {

@@ -19,7 +19,7 @@ export interface Entered {
 }
 
 /** Throws, in words of the core, where nobody of the name that was asked for is there. */
-export type RoomChooser = (call: Call, endpoint: Pick<Endpoint, 'queued'>) => Promise<Entered>;
+export type RoomChooser = (call: Call, endpoint: Pick<Endpoint, 'queued' | 'beside'>) => Promise<Entered>;
 
 /**
  * The paths of the first room, each answered by whichever room is meant. A call has entered its room until its answer is out,

@@ -1,13 +1,30 @@
-import type { EmbeddingEngine, EmbeddingService } from '../core/embedding.ts';
+import type { EmbeddingEngine, EmbeddingFacts, EmbeddingService } from '../core/embedding.ts';
 import { type TaskParts, tasks } from './tasks.ts';
 
 export function embeddingService(parts: Omit<TaskParts<EmbeddingEngine>, 'kind'>): EmbeddingService {
   const { source } = parts;
   const { once } = tasks({ ...parts, kind: 'embedding' });
+  let known: EmbeddingFacts | undefined;
+  const facts = (): EmbeddingFacts | undefined => {
+    known = source.peek()?.facts() ?? known;
+    return known;
+  };
+  const { keepFor, expiresAt } = source;
   return {
     name: source.name,
-    facts: () => source.peek()?.facts(),
-    embed: (request, ticket) => once(ticket, ({ engine, signal }) => engine.embed(request, signal)),
-    rank: (request, ticket) => once(ticket, ({ engine, signal }) => engine.rank(request, signal)),
+    facts,
+    loaded: () => source.state().type === 'ready',
+    ...(keepFor ? { keepFor } : {}),
+    ...(expiresAt ? { expiresAt } : {}),
+    embed: (request, ticket) =>
+      once(ticket, async ({ engine, signal, loadMs }) => {
+        facts();
+        return { ...(await engine.embed(request, signal)), loadMs };
+      }),
+    rank: (request, ticket) =>
+      once(ticket, async ({ engine, signal, loadMs }) => {
+        facts();
+        return { ...(await engine.rank(request, signal)), loadMs };
+      }),
   };
 }

@@ -13,6 +13,7 @@ import { transcriptionService } from './transcription.ts';
 
 export interface Sources {
   readonly embedding?: EngineSource<EmbeddingEngine>;
+  readonly textEmbedding?: EngineSource<EmbeddingEngine>;
   readonly image?: EngineSource<ImageEngine> & { readonly facts: ImageFacts };
   readonly speech?: EngineSource<SpeechEngine> & { readonly voices: () => Promise<readonly Voice[]> };
   readonly transcription?: EngineSource<TranscriptionEngine>;
@@ -20,10 +21,11 @@ export interface Sources {
 
 /** A service for each engine that is to be had. */
 export function otherServices(desk: Desk, sources: Sources, observer: TaskObserver = {}): OtherServices {
-  const { embedding, image, speech, transcription } = sources;
+  const { embedding, textEmbedding, image, speech, transcription } = sources;
   const parts = { desk, observer };
   return {
     ...(embedding ? { embedding: embeddingService({ ...parts, source: embedding }) } : {}),
+    ...(textEmbedding ? { textEmbedding: embeddingService({ ...parts, source: textEmbedding }) } : {}),
     ...(image ? { image: imageService({ ...parts, source: image, facts: image.facts }) } : {}),
     ...(speech ? { speech: speechService({ ...parts, source: speech, voices: speech.voices }) } : {}),
     ...(transcription ? { transcription: transcriptionService({ ...parts, source: transcription }) } : {}),

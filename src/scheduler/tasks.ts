@@ -43,6 +43,8 @@ export function usualCapacity(lane: string): number {
 /** What a task has while it runs. */
 export interface TaskSeat<Engine> {
   readonly engine: Engine;
+  /** How long the engine had to be waited for. */
+  readonly loadMs: number;
   /** Fires when nobody wants the result any more. */
   readonly signal: AbortSignal;
   /** What it has written so far, for those who look at it by its key. */
@@ -100,6 +102,7 @@ export function tasks<Engine>({ desk, kind, source, observer = {} }: TaskParts<E
     let error: unknown;
     try {
       await orGone(turn, signal);
+      const askedAt = desk.now();
       const { engine, release } = await source.use(signal);
       try {
         signal.throwIfAborted();
@@ -108,6 +111,7 @@ export function tasks<Engine>({ desk, kind, source, observer = {} }: TaskParts<E
         observer.begun?.(job);
         const seat: TaskSeat<Engine> = {
           engine,
+          loadMs: begunAt - askedAt,
           signal,
           wrote: (text) => {
             job.text = text;

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { Channel } from '../../core/channel.ts';
 import { type AppError, reviveError } from '../../core/errors.ts';
 import type { Attachments } from './attachments.ts';
-import type { Spawn } from './child.ts';
+import type { ChildExit, Spawn } from './child.ts';
 import { type EngineObserver, EngineProcess, type StartTimer } from './engine-process.ts';
 import { fingerprint } from './fingerprint.ts';
 import { closingMs, type FromTaskWorker, type ToTaskWorker } from './task-messages.ts';
@@ -16,6 +16,10 @@ export interface TaskEngineParts<Options, Facts> {
   readonly startTimer: StartTimer;
   /** It was loaded before: when it cannot be loaded now, it is tried again. */
   readonly proven?: boolean;
+  /** How to start over, where another start is the answer to this end; nothing where it is not. */
+  readonly startsOver?: (exit: ChildExit, options: Options) => Options | undefined;
+  /** Why it could not load, where it did not say so itself. */
+  readonly loadReason?: (exit: ChildExit) => string;
   readonly observer?: TaskObserver<Facts>;
 }
 
@@ -41,9 +45,11 @@ export class TaskEngine<Options, Facts, Task, Event> {
   readonly #process: EngineProcess<ToTaskWorker<Options, Task>, FromTaskWorker<Facts, Event>>;
   readonly #running = new Map<number, (item: Item<Event>) => void>();
   #facts: Facts | undefined;
+  #options: Options;
 
   constructor(private readonly parts: TaskEngineParts<Options, Facts>) {
-    const { capability, entry, options, spawn, startTimer, proven = false, observer = {} } = parts;
+    const { capability, entry, options, spawn, startTimer, proven = false, observer = {}, loadReason } = parts;
+    this.#options = options;
     this.#process = new EngineProcess({
       capability,
       entry,
@@ -52,8 +58,10 @@ export class TaskEngine<Options, Facts, Task, Event> {
       proven,
       observer,
       closingMs,
-      opening: () => ({ type: 'load', options }),
+      opening: () => ({ type: 'load', options: this.#options }),
       receive: (message, attachments) => this.#receive(message, attachments),
+      startsOver: (exit) => this.#startsOver(exit),
+      ...(loadReason ? { loadReason } : {}),
     });
   }
 
@@ -110,6 +118,12 @@ export class TaskEngine<Options, Facts, Task, Event> {
     return unpacked(items, signal);
   }
 
+  #startsOver(exit: ChildExit): boolean {
+    const next = this.parts.startsOver?.(exit, this.#options);
+    if (next !== undefined) this.#options = next;
+    return next !== undefined;
+  }
+
   #receive(message: FromTaskWorker<Facts, Event>, attachments: Attachments): void {
     const { observer } = this.parts;
     switch (message.type) {
@@ -123,7 +137,7 @@ export class TaskEngine<Options, Facts, Task, Event> {
         this.#process.becameReady();
         return;
       case 'load-failed':
-        this.#process.couldNotLoad(message.reason);
+        this.#process.couldNotLoad(message.reason ?? undefined);
         return;
       case 'note':
         observer?.note?.(message.text);

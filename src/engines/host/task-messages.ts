@@ -15,7 +15,8 @@ export type ToTaskWorker<Options, Task> =
 export type FromTaskWorker<Facts, Told> =
   | { readonly type: 'progress'; readonly fraction: number }
   | { readonly type: 'loaded'; readonly facts: Facts }
-  | { readonly type: 'load-failed'; readonly reason: string }
+  /** Without a reason where native code has said it on the standard error. */
+  | { readonly type: 'load-failed'; readonly reason: string | null }
   | { readonly type: 'note'; readonly text: string }
   | { readonly type: 'told'; readonly id: number; readonly told: Told }
   | { readonly type: 'ended'; readonly id: number }

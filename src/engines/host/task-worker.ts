@@ -25,6 +25,8 @@ export interface TaskTools<Event> {
 export interface LoadTools {
   progress(fraction: number): void;
   note(text: string): void;
+  /** For what lives as long as the engine and keeps a thread busy. */
+  readonly watch: Watch;
 }
 
 /** The main part of a worker process: called once, with how to load. */
@@ -63,11 +65,12 @@ export function serveTasks<Options, Facts, Task, Event>(
       loaded = await load(options, {
         progress: (fraction) => parent.send({ type: 'progress', fraction }),
         note: (text) => parent.send({ type: 'note', text }),
+        watch: parent.watch,
       });
       parent.watch.serving(closingMs);
       parent.send({ type: 'loaded', facts: loaded.facts });
     } catch (error) {
-      const reason = error instanceof Error ? error.message : String(error);
+      const reason = error instanceof Error ? error.message || null : String(error);
       parent.send({ type: 'load-failed', reason }, [], () => process.exit(1));
     }
   }

@@ -1,64 +1,61 @@
+import { normalised } from '../../core/vectors.ts';
 import { jsonObject } from '../../http/body.ts';
-import { type Call, type Endpoint, json, type Reply } from '../../http/call.ts';
-import { optional, orElse, type Read, wrong } from '../fields/readers.ts';
-import { readFields } from '../fields/table.ts';
-import { errorBody, llamacppFamily } from './errors.ts';
+import type { Call, Endpoint, Reply } from '../../http/call.ts';
+import { readGenkey } from '../controls/table.ts';
+import { listText, truncatedHeader, vectorText } from '../embedding/encode.ts';
+import { readInputs } from '../embedding/input.ts';
+import { answering, type EmbeddingParts } from '../embedding/service.ts';
+import { oneOf, optional, optionalText, orElse, readFlag, wrong } from '../fields/readers.ts';
+import { honoured, readFields } from '../fields/table.ts';
+import { ticketFor } from '../ticket.ts';
+import { llamacppFamily } from './errors.ts';
 import { readTruncated } from './truncated.ts';
 
-export interface EmbeddingParts {
-  /** One vector for each text, as the model gives it; absent while there is no embeddings model. */
-  readonly embed?: (texts: readonly string[], signal: AbortSignal) => Promise<readonly (readonly number[])[]>;
-}
-
-const readTexts: Read<readonly string[]> = (value, path) => {
-  const texts = Array.isArray(value) ? value : [value];
-  if (texts.length > 0 && texts.every((text) => typeof text === 'string')) return texts;
-  throw wrong(path, 'a string or an array of strings');
-};
-
-const notYet = { handling: 'refused', note: 'no embeddings model can be loaded yet' } as const;
-
 export const embeddingFields = {
-  content: { ...notYet, read: optional(readTexts) },
-  input: { ...notYet, read: optional(readTexts) },
-  embd_normalize: { ...notYet, read: orElse(readTruncated, 2) },
+  content: honoured(optional(readInputs), 'a text or several, also as token numbers of this model'),
+  input: honoured(optional(readInputs), 'another name of content, which wins'),
+  embd_normalize: honoured(orElse(readTruncated, 2), '-1 none, 0 largest entry, 1 taxicab, 2 Euclidean, more a p-norm'),
+  truncate: honoured(
+    orElse(readFlag, false),
+    'ours: what is too long is refused, or with true cut and named in x-parley-truncated',
+  ),
+  pooling: honoured(
+    optional(oneOf('none', 'mean', 'cls', 'last')),
+    'ours: none gives a vector for each token; otherwise the way of the model',
+  ),
+  genkey: honoured(readGenkey, 'the key by which the native API can stop it'),
+  model: honoured(optionalText, 'the name of the text model embeds with that'),
 };
 
-export function embeddingEndpoints({ embed }: EmbeddingParts): Endpoint[] {
-  const post = { method: 'POST', match: 'ending', access: 'guarded', family: llamacppFamily } as const;
-  const noReranker = json(errorBody(501, 'This server has no reranking model.'), 501);
-  const rerank = { ...post, queued: false, summary: 'Not there yet: answers 501.', handle: () => noReranker };
-  return [
-    {
-      ...post,
-      queued: true,
-      path: '/embedding',
-      summary: 'Vectors of texts, in the form of the llama.cpp server.',
-      handle: (call) => (embed ? answer(call, embed) : noEmbeddings()),
-    },
-    { ...rerank, path: '/rerank' },
-    { ...rerank, path: '/reranking' },
-  ];
+export function embeddingEndpoint(parts: EmbeddingParts): Endpoint {
+  return {
+    method: 'POST',
+    match: 'ending',
+    path: '/embedding',
+    access: 'guarded',
+    queued: true,
+    beside: true,
+    summary: 'Vectors of texts, in the form of the llama.cpp server.',
+    family: llamacppFamily,
+    handle: (call) => answer(call, parts),
+  };
 }
 
-function noEmbeddings(): Reply {
-  return json(errorBody(501, 'No embeddings model can be loaded yet.'), 501);
-}
-
-/** A bare array, and each vector in an array of its own: that is where a vector for each token would stand. */
-async function answer(call: Call, embed: NonNullable<EmbeddingParts['embed']>): Promise<Reply> {
+/** A bare array, and each vector in an array of its own: that is where a vector for each token stands. */
+async function answer(call: Call, parts: EmbeddingParts): Promise<Reply> {
   const body = await jsonObject(call.body, { empty: 'refuse', signal: call.signal });
-  const { content, input, embd_normalize: norm } = readFields(embeddingFields, body);
-  const texts = content ?? readTexts(input, 'input');
-  const vectors = await embed(texts, call.signal);
-  return json(vectors.map((vector, index) => ({ index, embedding: [normalised(vector, norm)] })));
-}
-
-/** -1 leaves the vector as it is, 0 brings its largest entry to 32760, and p makes its p-norm 1. */
-export function normalised(vector: readonly number[], norm: number): readonly number[] {
-  if (norm < 0) return vector;
-  const sizes = vector.map(Math.abs);
-  const length =
-    norm === 0 ? Math.max(...sizes) / 32760 : sizes.reduce((sum, size) => sum + size ** norm, 0) ** (1 / norm);
-  return length > 0 ? vector.map((entry) => entry / length) : vector;
+  const { content, input, embd_normalize: norm, truncate, pooling, model, genkey } = readFields(embeddingFields, body);
+  const inputs = content ?? input;
+  if (!inputs) throw wrong('content', 'a string or an array of strings');
+  const { service } = answering(parts, model);
+  const request = { inputs, truncate, ...(pooling ? { pooling } : {}) };
+  const { vectors, truncated } = await service.embed(request, ticketFor(call, genkey));
+  const text = await listText(
+    vectors,
+    (list, index) =>
+      `{"index":${index},"embedding":[${list.map((vector) => vectorText(normalised(vector, norm))).join(',')}]}`,
+    call.signal,
+  );
+  const headers = { 'content-type': 'application/json', ...truncatedHeader(truncated, 'input') };
+  return { status: 200, headers, body: text };
 }

@@ -26,6 +26,7 @@ export function errorBody(code: number, message: string): { readonly error: obje
 
 /** Clients shorten their prompt by the two numbers that come with this one failure. */
 export function failureBody(error: AppError): { readonly error: object } {
+  if (error.code === 'input-too-long') return tooLongBody(error as AppError<'input-too-long'>);
   if (error.code !== 'context-overflow') return errorBody(error.status, error.message);
   const { promptTokens, contextSize } = (error as AppError<'context-overflow'>).details;
   return {
@@ -36,5 +37,12 @@ export function failureBody(error: AppError): { readonly error: object } {
       n_prompt_tokens: promptTokens,
       n_ctx: contextSize,
     },
+  };
+}
+
+function tooLongBody({ status, message, details }: AppError<'input-too-long'>): { readonly error: object } {
+  const { tokens, mostTokens } = details;
+  return {
+    error: { code: status, message, type: 'exceed_context_size_error', n_prompt_tokens: tokens, n_ctx: mostTokens },
   };
 }

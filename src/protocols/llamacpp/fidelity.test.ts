@@ -3,6 +3,7 @@ import type { ChatRequest } from '../../chat/request.ts';
 import type { EndpointFidelity } from '../../core/fidelity.ts';
 import type { JsonObject } from '../../http/body.ts';
 import { dialectParts, finishEvent, scriptedChat, scriptedText, seeing, startEvent } from '../testing/doubles.ts';
+import { scriptedOthers } from '../testing/embedding.ts';
 import { asking, type Proof, proveFidelity } from '../testing/fidelity-proof.ts';
 import { llamacppFidelity } from './fields.ts';
 import { llamacppEndpoints } from './routes.ts';
@@ -39,8 +40,9 @@ function world() {
     },
   });
   let clock = 0;
+  const embedding = scriptedOthers();
   const parts = llamacppParts({
-    ...dialectParts({ text, chat, now: () => (clock += 10) }),
+    ...dialectParts({ text, chat, others: embedding.others, now: () => (clock += 10) }),
     readChat: (body: JsonObject): ChatRequest => ({
       conversation: { messages: body.messages as never, media: [], tools: (body.tools as never) ?? [] },
       continueAssistantTurn: false,
@@ -56,7 +58,7 @@ function world() {
   return {
     endpoints: llamacppEndpoints(parts),
     get asked() {
-      return [...asked, ...rendered];
+      return [...asked, ...rendered, ...embedding.asked];
     },
   };
 }
@@ -164,7 +166,38 @@ const others: Readonly<Record<string, Readonly<Record<string, Proof>>>> = {
     tools: { send: { tools: ['t'] }, asks: { chat: { conversation: { tools: ['t'] } } } },
     chat_template_kwargs: { send: { chat_template_kwargs: { a: 1 } }, asks: { chat: { templateVariables: { a: 1 } } } },
   },
-  'POST /embedding': {},
+  'POST /embedding': {
+    content: {
+      send: { content: ['a', [1]] },
+      asks: request({ inputs: ['a', [1]] }),
+      refuses: [{ content: '' }, { content: [] }, { content: 5 }],
+    },
+    input: { send: { input: 'z' }, asks: request({ inputs: ['z'] }), refuses: [{ input: [null] }] },
+    embd_normalize: { send: { embd_normalize: -1 }, tells: /"embedding":\[\[1,0,120,4\]\]/ },
+    truncate: { send: { truncate: true }, asks: request({ truncate: true }) },
+    pooling: {
+      send: { pooling: 'none' },
+      asks: request({ pooling: 'none' }),
+      refuses: [{ pooling: 'rank' }, { pooling: 'most' }],
+    },
+    genkey: { send: { genkey: 'K1' }, asks: { ticket: { genkey: 'K1' } } },
+    model: { send: { model: 'mini.gguf' }, asks: { by: 'mini' } },
+  },
+  'POST /v1/rerank': {
+    query: { send: { query: 'other' }, asks: request({ query: 'other' }), refuses: [{ query: '' }, { query: 5 }] },
+    documents: {
+      send: { documents: [{ text: 'x' }, 'y'] },
+      asks: request({ documents: ['x', 'y'] }),
+      refuses: [{ documents: [] }, { documents: 'x' }, { documents: [{}] }, { documents: [5] }],
+    },
+    texts: { send: { texts: ['x'] }, asks: request({ documents: ['x'] }), tells: /^\[\{"index":0,"score":/ },
+    top_n: { send: { top_n: 1 }, hides: /"index":0/, refuses: [{ top_n: 0 }, { top_n: 'x' }] },
+    return_documents: { send: { return_documents: true }, tells: /"document":\{"text":"bcd"\}/ },
+    return_text: { beside: { texts: ['x'] }, send: { return_text: true }, tells: /"text":"x"/ },
+    truncate: { send: { truncate: false }, asks: request({ truncate: false }) },
+    genkey: { send: { genkey: 'K1' }, asks: { ticket: { genkey: 'K1' } } },
+    model: { send: { model: 'mini' }, asks: { by: 'mini' }, tells: /"model":"mini"/ },
+  },
 };
 
 const bases: Readonly<Record<string, JsonObject>> = {
@@ -173,7 +206,8 @@ const bases: Readonly<Record<string, JsonObject>> = {
   'POST /tokenize': { content: 'Hi' },
   'POST /detokenize': { tokens: [72] },
   'POST /apply-template': { messages: [] },
-  'POST /embedding': {},
+  'POST /embedding': { input: 'x' },
+  'POST /v1/rerank': { query: 'q', documents: ['a', 'bcd'] },
 };
 
 for (const table of llamacppFidelity) prove(table);

@@ -17,6 +17,7 @@ import { approximated, aside, each, type Fields, fidelityOf, honoured, ignored, 
 import { readLogitBias } from './bias.ts';
 import { embeddingFields } from './embedding.ts';
 import { readExtraFiles } from './infill.ts';
+import { rerankFields } from './rerank.ts';
 import { readSamplers } from './samplers.ts';
 import { detokenizeFields, tokenizeFields } from './tokens.ts';
 import { readTruncated } from './truncated.ts';
@@ -164,4 +165,5 @@ export const llamacppFidelity: readonly EndpointFidelity[] = [
   fidelityOf(dialect, 'POST /detokenize', detokenizeFields),
   fidelityOf(dialect, 'POST /apply-template', templateFields),
   fidelityOf(dialect, 'POST /embedding', embeddingFields),
+  fidelityOf(dialect, 'POST /v1/rerank', rerankFields),
 ];

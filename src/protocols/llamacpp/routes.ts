@@ -1,7 +1,9 @@
 import type { Endpoint } from '../../http/call.ts';
+import type { EmbeddingParts } from '../embedding/service.ts';
 import { completionEndpoints } from './completion.ts';
-import { type EmbeddingParts, embeddingEndpoints } from './embedding.ts';
+import { embeddingEndpoint } from './embedding.ts';
 import { refusedEndpoints } from './refused.ts';
+import { rerankEndpoints } from './rerank.ts';
 import { type StatusParts, statusEndpoints } from './status.ts';
 import { type TokenParts, tokenEndpoints } from './tokens.ts';
 
@@ -12,7 +14,8 @@ export function llamacppEndpoints(parts: LlamacppParts): Endpoint[] {
     ...statusEndpoints(parts),
     ...completionEndpoints(parts),
     ...tokenEndpoints(parts),
-    ...embeddingEndpoints(parts),
+    embeddingEndpoint(parts),
+    ...rerankEndpoints(parts),
     ...refusedEndpoints(),
   ];
 }

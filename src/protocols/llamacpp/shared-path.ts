@@ -4,8 +4,18 @@ import type { Call, Endpoint } from '../../http/call.ts';
 import { isAbsent } from '../fields/readers.ts';
 
 /** Fields that only clients of this dialect send, and those that only the others do. */
-const own = ['n_predict', 'cache_prompt', 'id_slot', 'n_probs', 'return_tokens'];
-const foreign = ['model', 'max_tokens'];
+interface Words {
+  readonly own: readonly string[];
+  readonly foreign: readonly string[];
+}
+
+const words: Readonly<Record<string, Words>> = {
+  '/completion': {
+    own: ['n_predict', 'cache_prompt', 'id_slot', 'n_probs', 'return_tokens'],
+    foreign: ['model', 'max_tokens'],
+  },
+  '/embedding': { own: ['content'], foreign: ['input', 'encoding_format'] },
+};
 
 /**
  * Two dialects call one path: whoever asks in the words of this one is answered in its form, and everybody else as before.
@@ -16,7 +26,7 @@ export function answeringBoth(others: Endpoint, ours: Endpoint): Endpoint {
     ...others,
     summary: `${others.summary} With the fields of the llama.cpp server it is another name for ${ours.path}.`,
     handle: async (call) => {
-      if (!(await speaksOurs(call))) return others.handle(call);
+      if (!(await speaksOurs(call, words[ours.path]))) return others.handle(call);
       try {
         return await ours.handle(call);
       } catch (thrown) {
@@ -28,7 +38,10 @@ export function answeringBoth(others: Endpoint, ours: Endpoint): Endpoint {
   };
 }
 
-async function speaksOurs({ body, signal }: Call): Promise<boolean> {
+async function speaksOurs(
+  { body, signal }: Call,
+  { own, foreign }: Words = { own: [], foreign: [] },
+): Promise<boolean> {
   // A long body need not be read twice to know that it has none of our words.
   if (!own.some((name) => body.includes(`"${name}"`))) return false;
   try {

@@ -1,6 +1,5 @@
 import { expect, test } from 'vitest';
 import { callOf, scriptedChat, scriptedText } from '../testing/doubles.ts';
-import { normalised } from './embedding.ts';
 import { ask, bodyOf, llamacppParts } from './testing/world.ts';
 
 const answer = async (path: string, body: unknown, own = {}) => {
@@ -106,26 +105,3 @@ test('a chat is shown as the prompt that it would become', async () => {
     prompt: 'memory, prompt of these',
   });
 });
-
-test('vectors come in arrays of their own, normalised as asked', async () => {
-  const embed = async (texts: readonly string[]) => texts.map((text) => [3 * text.length, 4 * text.length]);
-  expect(await answer('/embedding', { content: 'ab' }, { embed })).toEqual([{ index: 0, embedding: [[0.6, 0.8]] }]);
-  expect(await answer('/embedding', { input: ['a', 'b'], embd_normalize: -1 }, { embed })).toEqual([
-    { index: 0, embedding: [[3, 4]] },
-    { index: 1, embedding: [[3, 4]] },
-  ]);
-  expect(await answer('/embedding', { content: [1] }, { embed })).toBe(400);
-  expect(await answer('/embedding', {}, { embed })).toBe(400);
-});
-
-test.each([
-  [1, [0.25, -0.75]],
-  [0, [10920, -32760]],
-  [2, [0.316, -0.949]],
-])('a vector under norm %i', (norm, expected) => {
-  for (const [index, entry] of normalised([1, -3], norm).entries()) {
-    expect(entry).toBeCloseTo(expected[index] as number, 3);
-  }
-});
-
-test('a vector of nothing stays one', () => expect(normalised([0, 0], 2)).toEqual([0, 0]));

@@ -1,7 +1,9 @@
 import { expect, test } from 'vitest';
 import { samplingFields } from '../../core/sampling-fields.ts';
 import { controlParts, finishEvent, scriptedText, seeing, startEvent } from '../testing/doubles.ts';
+import { listProofs, scriptedOthers } from '../testing/embedding.ts';
 import { asking, type Proof, proveFidelity } from '../testing/fidelity-proof.ts';
+import { embeddingsEndpoint } from './embeddings.ts';
 import { nativeFidelity } from './fields.ts';
 import { generateEndpoints } from './generate.ts';
 
@@ -77,7 +79,9 @@ const proofs: Readonly<Record<string, Proof>> = {
   },
 };
 
-for (const table of nativeFidelity) {
+const [generation, embeddings] = nativeFidelity;
+
+for (const table of generation ? [generation] : []) {
   for (const path of ['/api/v1/generate', '/api/extra/generate/stream']) {
     proveFidelity({
       table: { ...table, endpoint: path },
@@ -88,6 +92,29 @@ for (const table of nativeFidelity) {
       silent: true,
     });
   }
+}
+
+for (const table of embeddings ? [embeddings] : []) {
+  proveFidelity({
+    table,
+    base: { input: 'x' },
+    ask: asking(
+      () => {
+        const services = scriptedOthers();
+        const parts = { others: services.others, modelName: () => 'mini' };
+        return {
+          endpoints: [embeddingsEndpoint(parts)],
+          get asked() {
+            return services.asked;
+          },
+        };
+      },
+      'POST',
+      '/api/extra/embeddings',
+    ),
+    proofs: listProofs(true),
+    refusal: (reply) => expect(reply).toEqual({ detail: { msg: expect.any(String), type: 'bad_input' } }),
+  });
 }
 
 const names = nativeFidelity.flatMap(({ fields }) => fields.map(({ field }) => field));

@@ -4,6 +4,7 @@ import { looseFlag } from '../fields/loose.ts';
 import { orElse, readText } from '../fields/readers.ts';
 import { fidelityOf, honoured, ignored } from '../fields/table.ts';
 import { readNativeMedia } from '../media.ts';
+import { embeddingsFidelity } from './embeddings.ts';
 
 const projector = 'Refused where the loaded model has no projector for it (--mmproj).';
 
@@ -20,4 +21,5 @@ export const generateFields = {
 
 export const nativeFidelity: readonly EndpointFidelity[] = [
   fidelityOf('Native text API', 'POST /api/v1/generate, /api/extra/generate/stream', generateFields),
+  embeddingsFidelity,
 ];

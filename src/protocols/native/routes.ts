@@ -1,11 +1,13 @@
 import type { Endpoint } from '../../http/call.ts';
+import type { EmbeddingParts } from '../embedding/service.ts';
+import { embeddingsEndpoint } from './embeddings.ts';
 import { type GenerateParts, generateEndpoints } from './generate.ts';
 import { type InfoParts, infoEndpoints } from './info.ts';
 import { shutdownEndpoint } from './shutdown.ts';
 import { taskEndpoints } from './tasks.ts';
 import { type TokenParts, tokenEndpoints } from './tokens.ts';
 
-export interface NativeParts extends GenerateParts, InfoParts, TokenParts {
+export interface NativeParts extends GenerateParts, InfoParts, TokenParts, EmbeddingParts {
   readonly shutdown?: () => void;
 }
 
@@ -13,6 +15,7 @@ export function nativeEndpoints(parts: NativeParts): Endpoint[] {
   return [
     ...generateEndpoints(parts),
     ...taskEndpoints(parts.service),
+    embeddingsEndpoint(parts),
     ...tokenEndpoints(parts),
     ...infoEndpoints(parts),
     shutdownEndpoint(parts.shutdown),

@@ -91,6 +91,6 @@ function parsedObject(json: string): object | undefined {
   }
 }
 
-function nanoseconds(milliseconds: number): number {
+export function nanoseconds(milliseconds: number): number {
   return Math.round(milliseconds * 1e6);
 }

@@ -33,6 +33,7 @@ function errorBody(error: AppError): object {
 
 /** Apps recognise a prompt that is too long by these words. */
 function wording({ code, message }: AppError): string {
+  if (code === 'input-too-long') return `the input length exceeds the context length: ${message.replace(/\.$/, '')}`;
   if (code !== 'context-overflow') return message;
   return `the input length exceeds the context length: ${message.replace(/^The/, 'the').replace(/\.$/, '')}`;
 }

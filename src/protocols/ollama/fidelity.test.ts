@@ -2,6 +2,7 @@ import { expect } from 'vitest';
 import type { EndpointFidelity } from '../../core/fidelity.ts';
 import type { JsonObject } from '../../http/body.ts';
 import { dialectParts, finishEvent, scriptedChat, scriptedText, seeing, startEvent } from '../testing/doubles.ts';
+import { scriptedOthers } from '../testing/embedding.ts';
 import { asking, type Proof, proveFidelity, samplerProof } from '../testing/fidelity-proof.ts';
 import { ollamaFidelity } from './fields.ts';
 import { ollamaEndpoints } from './routes.ts';
@@ -20,8 +21,9 @@ function world() {
   const kept: { kept: number }[] = [];
   const { text, asked } = scriptedText(script, { state: () => seeing() });
   const { chat, asked: chats } = scriptedChat(script);
+  const embedding = scriptedOthers();
   const endpoints = ollamaEndpoints({
-    ...dialectParts({ text, chat }),
+    ...dialectParts({ text, chat, others: embedding.others }),
     keepAlive: (milliseconds) => kept.push({ kept: milliseconds }),
     modelFile: async (_, { longArrays }) => {
       if (!longArrays) return file;
@@ -33,7 +35,7 @@ function world() {
   return {
     endpoints,
     get asked() {
-      return [...asked, ...chats, ...kept];
+      return [...asked, ...chats, ...kept, ...embedding.asked];
     },
   };
 }
@@ -165,6 +167,30 @@ const proofs = (table: EndpointFidelity): Readonly<Record<string, Proof>> => {
         insecure: { beside, send: { insecure: true } },
       };
     }
+    case 'POST /api/embed':
+      return {
+        model: { send: { model: 'koboldcpp/mini' }, asks: { by: 'mini' }, tells: /"model":"mini"/ },
+        input: {
+          send: { input: ['a', 'bc'] },
+          asks: request({ inputs: ['a', 'bc'] }),
+          refuses: [{ input: 5 }, { input: [1, 2] }, { input: {} }],
+        },
+        truncate: { send: { truncate: false }, asks: request({ truncate: false }) },
+        dimensions: {
+          send: { dimensions: 2 },
+          tells: /"embeddings":\[\[1,0\]\]/,
+          refuses: [{ dimensions: -1 }, { dimensions: 'x' }],
+        },
+        keep_alive: { beside: { input: '' }, send: { keep_alive: '5m' }, asks: { keep: 300_000 } },
+        genkey: { send: { genkey: 'K1' }, asks: { ticket: { genkey: 'K1' } } },
+      };
+    case 'POST /api/embeddings':
+      return {
+        model: { send: { model: 'koboldcpp/mini' }, asks: { by: 'mini' } },
+        prompt: { send: { prompt: 'Other' }, asks: request({ inputs: ['Other'] }), refuses: [{ prompt: 5 }] },
+        keep_alive: { beside: { prompt: '' }, send: { keep_alive: '5m' }, asks: { keep: 300_000 } },
+        genkey: { send: { genkey: 'K1' }, asks: { ticket: { genkey: 'K1' } } },
+      };
     default:
       return {};
   }

@@ -16,6 +16,7 @@ import {
   wrong,
 } from '../fields/readers.ts';
 import { approximated, each, type Fields, fidelityOf, honoured, ignored, places, refused } from '../fields/table.ts';
+import { embeddingsFidelity, embedFidelity } from './embeddings.ts';
 import { readKeepAlive } from './keep-alive.ts';
 import { readImages } from './messages.ts';
 import { optionFields } from './options.ts';
@@ -109,20 +110,6 @@ export const chatFields = {
 export type GenerateFields = Fields<typeof generateFields>;
 export type ChatFields = Fields<typeof chatFields>;
 
-const noEmbeddings = refused('No embeddings model can be loaded yet.');
-
-/** Read all the same: a request that is wrong in itself is told that first. */
-export const embedFields = {
-  model: { ...noEmbeddings, read: text },
-  input: { ...noEmbeddings, read: anyValue },
-  ...each(['truncate', 'dimensions', 'keep_alive', 'options'], noEmbeddings),
-};
-export const embeddingsFields = {
-  model: { ...noEmbeddings, read: text },
-  prompt: { ...noEmbeddings, read: text },
-  ...each(['options', 'keep_alive'], noEmbeddings),
-};
-
 export const showFields = {
   model: honoured(optionalText, 'Every name shows the loaded model.'),
   name: honoured(optionalText, 'The old name of model.'),
@@ -158,8 +145,8 @@ export const pullFidelity = fidelityOf(dialect, 'POST /api/pull', pullFields);
 export const ollamaFidelity: readonly EndpointFidelity[] = [
   generateFidelity,
   chatFidelity,
-  fidelityOf(dialect, 'POST /api/embed', embedFields),
-  fidelityOf(dialect, 'POST /api/embeddings', embeddingsFields),
+  embedFidelity,
+  embeddingsFidelity,
   showFidelity,
   pullFidelity,
   fidelityOf(dialect, 'POST /api/push', pushFields),

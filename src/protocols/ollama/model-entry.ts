@@ -70,12 +70,18 @@ export function usableContext({ contextSize, trainedContext }: TextModel): numbe
 }
 
 /** Tools work with every model here: one whose template knows none is asked in two steps. */
-export function capabilities({ model, template = '' }: KnownModel): readonly string[] {
+export function capabilities({ model, file, template = '' }: KnownModel): readonly string[] {
+  if (file && isEncoder(file.header)) return ['embedding'];
   const thinks = thinkingTags.some(({ start }) => template.includes(start));
   const { image = false, audio = false } = model?.inputs ?? {};
   const senses = [...(image ? ['vision'] : []), ...(audio ? ['audio'] : [])];
   const inserts = model?.fillMarks ? ['insert'] : [];
   return ['completion', 'tools', ...inserts, ...senses, ...(thinks ? ['thinking'] : [])];
+}
+
+/** Its tokens see each other in both directions, so that it can read and not write. */
+function isEncoder({ architecture, metadata }: GgufHeader): boolean {
+  return metadata.get(`${architecture}.attention.causal`)?.value === false;
 }
 
 const emptyArray: readonly never[] = [];
@@ -111,7 +117,7 @@ function identifier(known: KnownModel): string {
   return createHash('sha256').update(facts).digest('hex');
 }
 
-function parameterSize(count: number): string {
+export function parameterSize(count: number): string {
   if (count >= 1e9) return `${(count / 1e9).toFixed(1)}B`;
   if (count >= 1e6) return `${(count / 1e6).toFixed(count % 1e6 === 0 ? 0 : 2)}M`;
   return count >= 1e3 ? `${Math.round(count / 1e3)}K` : String(count);

@@ -1,3 +1,5 @@
+import type { EmbeddingService } from '../../core/embedding.ts';
+import { sameName } from '../../core/model-names.ts';
 import type { TextModel } from '../../core/text-service.ts';
 import { textOf } from '../../gguf/types.ts';
 import type { JsonObject } from '../../http/body.ts';
@@ -5,6 +7,7 @@ import { type Call, type Endpoint, json, type Reply } from '../../http/call.ts';
 import { type DialectParts, noticeHeaders } from '../dialect.ts';
 import { readFields } from '../fields/table.ts';
 import { findModel, modelsByName, type NamedModel } from '../listed-models.ts';
+import { embeddingEntry, embeddingModifiedAt, embeddingShown } from './embedding-entry.ts';
 import { timestamp } from './ending.ts';
 import { jsonHeaders, modelNotFound, ollamaFamily } from './errors.ts';
 import { showFidelity, showFields } from './fields.ts';
@@ -25,7 +28,7 @@ import { modelRequired, namedModel, withBody } from './request.ts';
 /** The level of the API that apps test for; not the version of this program. */
 const ollamaVersion = '0.31.0';
 
-export interface ModelParts extends Pick<DialectParts, 'text' | 'modelName' | 'now' | 'models'> {
+export interface ModelParts extends Pick<DialectParts, 'text' | 'modelName' | 'now' | 'models' | 'others'> {
   /** Reads the head of a model file; long arrays are kept only where all of it is wanted. */
   readonly modelFile: (path: string, options: { readonly longArrays: boolean }) => Promise<ModelFile>;
   /** Whether the model lies in memory; without this it does once it is ready. One that was let go still looks ready. */
@@ -99,7 +102,14 @@ async function namedKnown(
 }
 
 async function tags(parts: ModelParts, fileOf: FileOf, facts: FileFacts): Promise<Reply> {
-  const list = (models: readonly KnownModel[]): Reply => json({ models: models.map(tagEntry) }, 200, jsonHeaders);
+  const list = (models: readonly KnownModel[]): Reply => {
+    const besides = embeddingBeside(
+      parts,
+      models.map(({ name }) => name),
+    );
+    const entries = besides.map((service) => ({ ...embeddingEntry(service), modified_at: embeddingModifiedAt }));
+    return json({ models: [...models.map(tagEntry), ...entries] }, 200, jsonHeaders);
+  };
   const named = await modelsByName(parts);
   if (named) return list(await Promise.all(named.map((one) => namedKnown(one, parts, (path) => facts.of(path)))));
   const state = parts.text.state();
@@ -124,12 +134,28 @@ async function running(parts: ModelParts, fileOf: FileOf, facts: FileFacts): Pro
         one.present ? gpuBytes?.() : 0,
       ),
     );
-    return json({ models: await Promise.all(entries) }, 200, jsonHeaders);
+    return json({ models: [...(await Promise.all(entries)), ...runningBeside(parts)] }, 200, jsonHeaders);
   }
   const state = text.state();
-  if (state.type !== 'ready' || loaded?.() === false) return json({ models: [] }, 200, jsonHeaders);
+  if (state.type !== 'ready' || loaded?.() === false) return json({ models: runningBeside(parts) }, 200, jsonHeaders);
   const entry = runningEntry(await knownModel(state.model, parts, fileOf), expiresAt?.() ?? never, gpuBytes?.());
-  return json({ models: [entry] }, 200, jsonHeaders);
+  return json({ models: [entry, ...runningBeside(parts)] }, 200, jsonHeaders);
+}
+
+/** The model for embeddings, unless its name is that of one of these. */
+function embeddingBeside({ others }: ModelParts, names: readonly string[]): readonly EmbeddingService[] {
+  const service = others?.embedding;
+  return service && !names.some((name) => sameName(name, service.name)) ? [service] : [];
+}
+
+function runningBeside(parts: ModelParts): readonly object[] {
+  return embeddingBeside(parts, [])
+    .filter((service) => service.loaded())
+    .map((service) => ({
+      ...embeddingEntry(service),
+      expires_at: timestamp(Math.min(service.expiresAt?.() ?? never, never)),
+      size_vram: 0,
+    }));
 }
 
 function runningEntry(known: KnownModel, expiresAt: number, gpuBytes = 0): object {
@@ -168,6 +194,8 @@ async function show(body: JsonObject, { headers }: Call, parts: ModelParts, sour
   const fields = readFields(showFields, body);
   const asked = namedModel(fields);
   if (asked === '') return modelRequired;
+  const [beside] = embeddingBeside(parts, [parts.modelName()]).filter(({ name }) => sameName(name, asked));
+  if (beside) return json(embeddingShown(beside), 200, { ...jsonHeaders, ...noticeHeaders(body, showFidelity) });
   const known = await shownModel(asked, fields.verbose, parts, sources);
   if (!known) return modelNotFound(asked);
   const { file, model } = known;

@@ -1,15 +1,15 @@
 import type { Endpoint } from '../../http/call.ts';
-import { embeddingEndpoints } from './embeddings.ts';
+import { type EmbeddingsParts, embeddingEndpoints } from './embeddings.ts';
 import { type GenerationParts, generationEndpoints } from './generation.ts';
 import { managementEndpoints } from './management.ts';
 import { type ModelParts, modelEndpoints } from './models.ts';
 
-export interface OllamaParts extends GenerationParts, ModelParts {}
+export interface OllamaParts extends GenerationParts, ModelParts, EmbeddingsParts {}
 
 export function ollamaEndpoints(parts: OllamaParts): Endpoint[] {
   return [
     ...generationEndpoints(parts),
-    ...embeddingEndpoints(),
+    ...embeddingEndpoints(parts),
     ...modelEndpoints(parts),
     ...managementEndpoints(parts),
   ];

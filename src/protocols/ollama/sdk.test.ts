@@ -151,7 +151,7 @@ test('a pull succeeds, whole and streamed; what cannot be done is refused', asyn
 
 test('failures reach the user as sentences', async () => {
   const { client } = await world(said('x'));
-  await expect(client.embed({ model: 'm', input: 'x' })).rejects.toThrow('No embeddings model can be loaded yet');
+  await expect(client.embed({ model: 'm', input: 'x' })).rejects.toThrow('No embeddings model is loaded');
   await expect(client.generate({ model: 'm', prompt: 'x', images: ['aGk='] })).rejects.toThrow(
     'Image input (images[0])',
   );

@@ -3,6 +3,7 @@ import type { InstructText } from '../../chat/placeholders.ts';
 import type { EndpointFidelity } from '../../core/fidelity.ts';
 import type { JsonObject } from '../../http/body.ts';
 import { dialectParts, finishEvent, readyState, scriptedChat, scriptedText, startEvent } from '../testing/doubles.ts';
+import { listProofs, scriptedOthers } from '../testing/embedding.ts';
 import { asking, type Proof, proveFidelity } from '../testing/fidelity-proof.ts';
 import { openaiFidelity } from './fidelity.ts';
 import { openaiEndpoints } from './routes.ts';
@@ -37,11 +38,12 @@ function world() {
     ...rest,
     prompt: prompt.replace('{{[INPUT]}}', 'User:'),
   });
-  const parts = { ...dialectParts({ text, chat }), replacePlaceholders };
+  const embedding = scriptedOthers();
+  const parts = { ...dialectParts({ text, chat, others: embedding.others }), replacePlaceholders };
   return {
     endpoints: openaiEndpoints(parts),
     get asked() {
-      return [...asked, ...chats, ...counted];
+      return [...asked, ...chats, ...counted, ...embedding.asked];
     },
   };
 }
@@ -199,10 +201,12 @@ const completionProofs: Readonly<Record<string, Proof>> = {
 const proofs: Readonly<Record<string, Readonly<Record<string, Proof>>>> = {
   'POST /v1/chat/completions': chatProofs,
   'POST /v1/completions': completionProofs,
+  'POST /v1/embeddings': listProofs(false),
 };
 
 const bases: Readonly<Record<string, JsonObject>> = {
   'POST /v1/completions': { prompt: 'Hi' },
+  'POST /v1/embeddings': { input: 'x' },
 };
 
 for (const table of openaiFidelity) prove(table);
@@ -224,7 +228,7 @@ function prove(table: EndpointFidelity): void {
           message: expect.any(String),
           type: expect.any(String),
           param: expect.anything(),
-          code: expect.anything(),
+          code: table.endpoint === 'POST /v1/embeddings' ? null : expect.anything(),
         },
       }),
   });

@@ -2,6 +2,7 @@ import type { EndpointFidelity } from '../../core/fidelity.ts';
 import { fidelityOf } from '../fields/table.ts';
 import { chatFields, promptFields } from './chat/fields.ts';
 import { completionFields } from './completions/fields.ts';
+import { embeddingsFidelity } from './embeddings.ts';
 import { dialect, generationFields } from './fields.ts';
 
 export const chatFidelity = fidelityOf(dialect, 'POST /v1/chat/completions', chatFields);
@@ -12,4 +13,9 @@ export const inputTokensFidelity = fidelityOf(dialect, 'POST /v1/chat/completion
   ...promptFields,
 });
 
-export const openaiFidelity: readonly EndpointFidelity[] = [chatFidelity, completionFidelity, inputTokensFidelity];
+export const openaiFidelity: readonly EndpointFidelity[] = [
+  chatFidelity,
+  completionFidelity,
+  inputTokensFidelity,
+  embeddingsFidelity,
+];

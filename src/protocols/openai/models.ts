@@ -1,4 +1,6 @@
+import type { EmbeddingFacts } from '../../core/embedding.ts';
 import { AppError } from '../../core/errors.ts';
+import { sameName } from '../../core/model-names.ts';
 import type { ListedModel } from '../../core/models-view.ts';
 import type { TextModel, TextState } from '../../core/text-service.ts';
 import { type Call, type Endpoint, json, type Reply } from '../../http/call.ts';
@@ -6,7 +8,7 @@ import type { DialectParts } from '../dialect.ts';
 import { modelsByName } from '../listed-models.ts';
 import { openaiFamily } from './errors.ts';
 
-export type ModelsParts = Pick<DialectParts, 'text' | 'modelName' | 'now' | 'models'>;
+export type ModelsParts = Pick<DialectParts, 'text' | 'modelName' | 'now' | 'models' | 'others'>;
 
 const statuses: Record<TextState['type'], string> = {
   ready: 'loaded',
@@ -34,7 +36,13 @@ export function modelsEndpoints(parts: ModelsParts): Endpoint[] {
   const list = async () => json(modelList(await shownModels(parts, created)));
   const one = async (call: Call) => oneModel(call, await shownModels(parts, created));
   return [
-    { ...open, match: 'ending', path: listPath, summary: 'The text models.', handle: list },
+    {
+      ...open,
+      match: 'ending',
+      path: listPath,
+      summary: 'The models: those for text, then the one for embeddings.',
+      handle: list,
+    },
     { ...open, match: 'exact', path: '/models', summary: 'Another name for /v1/models.', handle: list },
     { ...open, match: 'prefix', path: `${listPath}/`, summary: 'One model by its id.', handle: one },
     { ...open, match: 'prefix', path: '/models/', summary: 'Another name for /v1/models/.', handle: one },
@@ -46,10 +54,22 @@ interface Shown {
   readonly created: number;
   readonly status: string;
   readonly model: TextModel | undefined;
+  /** Of a model for embeddings, what is known of it. */
+  readonly embedding?: { readonly facts: EmbeddingFacts | undefined };
+}
+
+/** Text models come first: many clients take the first entry for the one that they talk to. */
+async function shownModels(parts: ModelsParts, created: number): Promise<readonly Shown[]> {
+  const texts = await shownTexts(parts, created);
+  const service = parts.others?.embedding;
+  if (!service || texts.some(({ id }) => sameName(id, service.name))) return texts;
+  const status = service.loaded() ? 'loaded' : 'unloaded';
+  const entry = { id: service.name, created, status, model: undefined, embedding: { facts: service.facts() } };
+  return [...texts, entry];
 }
 
 /** Without any model the list keeps one entry that says so, as clients of the native family expect. */
-async function shownModels(parts: ModelsParts, created: number): Promise<readonly Shown[]> {
+async function shownTexts(parts: ModelsParts, created: number): Promise<readonly Shown[]> {
   const named = (await modelsByName(parts)) ?? [];
   if (named.length > 0) {
     return named.map(({ id, state, known }) => ({ id, created, status: namedStatuses[state], model: known }));
@@ -70,11 +90,11 @@ function modelList(shown: readonly Shown[]): object {
     has_more: false,
     first_id: shown[0]?.id,
     last_id: shown.at(-1)?.id,
-    models: shown.flatMap((one) => (one.model ? [tagEntry(one, one.model)] : [])),
+    models: shown.flatMap((one) => (one.model || one.embedding ? [tagEntry(one)] : [])),
   };
 }
 
-function modelEntry({ id, created, status, model }: Shown): object {
+function modelEntry({ id, created, status, model, embedding }: Shown): object {
   return {
     id,
     object: 'model',
@@ -88,7 +108,8 @@ function modelEntry({ id, created, status, model }: Shown): object {
     status: { value: status },
     aliases: [],
     tags: [],
-    ...(model ? measures(model) : { meta: null }),
+    ...(embedding ? { capabilities: ['embedding'] } : {}),
+    ...(model ? measures(model) : { meta: embedding?.facts ? embeddingMeasures(embedding.facts) : null }),
   };
 }
 
@@ -110,18 +131,23 @@ function measures(model: TextModel): object {
   };
 }
 
+function embeddingMeasures({ maxTokens, dimensions, parameters, sizeBytes }: EmbeddingFacts): object {
+  return { n_ctx: maxTokens, n_embd: dimensions, n_params: parameters, size: sizeBytes };
+}
+
 /** The same model in the manner of llama.cpp's second list. */
-function tagEntry({ id, created }: Shown, { sizeBytes, description, inputs }: TextModel): object {
+function tagEntry({ id, created, model, embedding }: Shown): object {
+  const { image = false, audio = false } = model?.inputs ?? {};
   return {
     name: id,
     model: id,
     modified_at: timestamp(created),
-    size: sizeBytes,
+    size: model?.sizeBytes ?? embedding?.facts?.sizeBytes ?? 0,
     digest: '',
     type: 'model',
-    description,
+    description: model?.description ?? '',
     tags: [],
-    capabilities: ['completion', ...(inputs.image || inputs.audio ? ['multimodal'] : [])],
+    capabilities: embedding ? ['embedding'] : ['completion', ...(image || audio ? ['multimodal'] : [])],
     parameters: '',
     details: { parent_model: '', format: 'gguf', family: '', families: [], parameter_size: '', quantization_level: '' },
   };

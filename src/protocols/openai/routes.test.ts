@@ -15,6 +15,8 @@ test('generating paths ask for the key, those that only inform do not', () => {
     'POST exact /chat/completions/input_tokens guarded',
     'POST ending /v1/completions guarded queued',
     'POST exact /completions guarded queued',
+    'POST ending /v1/embeddings guarded queued',
+    'POST exact /embeddings guarded queued',
     'GET ending /v1/models open',
     'GET exact /models open',
     'GET prefix /v1/models/ open',

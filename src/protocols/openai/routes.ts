@@ -3,6 +3,7 @@ import { chatEndpoints } from './chat/endpoints.ts';
 import type { CompletionParts } from './completions/decode.ts';
 import { completionEndpoints } from './completions/endpoints.ts';
 import { elsewhereEndpoints } from './elsewhere.ts';
+import { embeddingsEndpoints } from './embeddings.ts';
 import { modelsEndpoints } from './models.ts';
 
 export interface OpenaiParts extends CompletionParts {
@@ -10,5 +11,11 @@ export interface OpenaiParts extends CompletionParts {
 }
 
 export function openaiEndpoints(parts: OpenaiParts): Endpoint[] {
-  return [...chatEndpoints(parts), ...completionEndpoints(parts), ...modelsEndpoints(parts), ...elsewhereEndpoints()];
+  return [
+    ...chatEndpoints(parts),
+    ...completionEndpoints(parts),
+    ...embeddingsEndpoints(parts),
+    ...modelsEndpoints(parts),
+    ...elsewhereEndpoints(),
+  ];
 }

@@ -8,6 +8,7 @@ import type { Projector } from '../media/projector.ts';
 import { Context } from '../memory/context.ts';
 import { steadyNotes } from '../memory/steady.ts';
 import { withCopiedLetGo } from '../native/copied-weights.ts';
+import { metadata } from '../native/metadata.ts';
 import type { Native } from '../native/native.ts';
 import { openProcessMemory } from '../native/native-memory.ts';
 import type { ContextParams, Pointer } from '../native/structs.ts';
@@ -187,12 +188,6 @@ function warmUp(context: Context, vocabulary: Vocabulary): void {
   context.add(Math.max(0, vocabulary.bos), 0, 0, true);
   if (context.decodeNow() === 'failed') throw new Error('the first decode failed');
   context.forget(0, 0);
-}
-
-function metadata(native: Native, model: Pointer, key: string): string {
-  const buffer = new Uint8Array(512);
-  const length = native.modelMetadata(model, key, buffer, buffer.length);
-  return length > 0 ? Buffer.from(buffer.subarray(0, length)).toString() : '';
 }
 
 interface Found {

@@ -147,6 +147,9 @@ function bind({ base, ggml, llama, backendFolder: folder, layout }: Libraries) {
     /** How many numbers a place of the input takes, where it is no token. */
     modelWidth: declare<(model: Pointer) => number>(llama, 'int32 llama_model_n_embd(void *model)'),
     modelInputWidth: declare<(model: Pointer) => number>(llama, 'int32 llama_model_n_embd_inp(void *model)'),
+    modelOutputWidth: declare<(model: Pointer) => number>(llama, 'int32 llama_model_n_embd_out(void *model)'),
+    /** How many figures a model for ranking gives for a text. */
+    modelClasses: declare<(model: Pointer) => number>(llama, 'uint32 llama_model_n_cls_out(void *model)'),
     modelTrainedContext: declare<(model: Pointer) => number>(llama, 'int32 llama_model_n_ctx_train(void *model)'),
     modelTemplate: declare<(model: Pointer, name: string | null) => string | null>(
       llama,
@@ -165,6 +168,7 @@ function bind({ base, ggml, llama, backendFolder: folder, layout }: Libraries) {
     /** How far the layers with a sliding window see; 0 where there are none. */
     modelWindow: declare<(model: Pointer) => number>(llama, 'int32 llama_model_n_swa(void *model)'),
     modelHasDecoder: declare<(model: Pointer) => boolean>(llama, 'bool llama_model_has_decoder(void *model)'),
+    modelHasEncoder: declare<(model: Pointer) => boolean>(llama, 'bool llama_model_has_encoder(void *model)'),
 
     contextNew: declare<(model: Pointer, params: ContextParams) => Pointer | null>(
       llama,
@@ -221,6 +225,18 @@ function bind({ base, ggml, llama, backendFolder: folder, layout }: Libraries) {
     decode: asynchronous<(context: Pointer, batch: Batch) => number>(
       llama.func('int32 llama_decode(void *context, llama_batch batch)'),
     ),
+    encode: asynchronous<(context: Pointer, batch: Batch) => number>(
+      llama.func('int32 llama_encode(void *context, llama_batch batch)'),
+    ),
+    /** The vector of a whole sequence, or that of one place of the batch, by how the context pools. */
+    sequenceVector: declare<(context: Pointer, sequence: number) => Pointer | null>(
+      llama,
+      'void *llama_get_embeddings_seq(void *context, int32 sequence)',
+    ),
+    placeVector: declare<(context: Pointer, index: number) => Pointer | null>(
+      llama,
+      'void *llama_get_embeddings_ith(void *context, int32 index)',
+    ),
     logits: declare<(context: Pointer, index: number) => Pointer | null>(
       llama,
       'void *llama_get_logits_ith(void *context, int32 index)',
@@ -231,12 +247,15 @@ function bind({ base, ggml, llama, backendFolder: folder, layout }: Libraries) {
     tokenBos: declare<(vocabulary: Pointer) => number>(llama, 'int32 llama_vocab_bos(void *vocab)'),
     tokenEos: declare<(vocabulary: Pointer) => number>(llama, 'int32 llama_vocab_eos(void *vocab)'),
     tokenEot: declare<(vocabulary: Pointer) => number>(llama, 'int32 llama_vocab_eot(void *vocab)'),
+    tokenSeparator: declare<(vocabulary: Pointer) => number>(llama, 'int32 llama_vocab_sep(void *vocab)'),
     tokenGapPrefix: declare<(vocabulary: Pointer) => number>(llama, 'int32 llama_vocab_fim_pre(void *vocab)'),
     tokenGapSuffix: declare<(vocabulary: Pointer) => number>(llama, 'int32 llama_vocab_fim_suf(void *vocab)'),
     tokenGapMiddle: declare<(vocabulary: Pointer) => number>(llama, 'int32 llama_vocab_fim_mid(void *vocab)'),
     tokenRepository: declare<(vocabulary: Pointer) => number>(llama, 'int32 llama_vocab_fim_rep(void *vocab)'),
     tokenFile: declare<(vocabulary: Pointer) => number>(llama, 'int32 llama_vocab_fim_sep(void *vocab)'),
     addsBos: declare<(vocabulary: Pointer) => boolean>(llama, 'bool llama_vocab_get_add_bos(void *vocab)'),
+    addsEos: declare<(vocabulary: Pointer) => boolean>(llama, 'bool llama_vocab_get_add_eos(void *vocab)'),
+    addsSeparator: declare<(vocabulary: Pointer) => boolean>(llama, 'bool llama_vocab_get_add_sep(void *vocab)'),
     isControlToken: declare<(vocabulary: Pointer, token: number) => boolean>(
       llama,
       'bool llama_vocab_is_control(void *vocab, int32 token)',

@@ -135,9 +135,11 @@ export interface ContextParams {
   n_batch: number;
   n_ubatch: number;
   n_seq_max: number;
+  n_outputs_max: number;
   n_outputs_max_per_seq: number;
   n_threads: number;
   n_threads_batch: number;
+  pooling_type: number;
   flash_attn_type: number;
   rope_freq_base: number;
   rope_freq_scale: number;
@@ -145,6 +147,7 @@ export interface ContextParams {
   type_v: number;
   abort_callback: Pointer | null;
   abort_callback_data: Pointer | null;
+  embeddings: boolean;
   offload_kqv: boolean;
   no_perf: boolean;
   swa_full: boolean;

@@ -5,6 +5,7 @@ import type { Pointer } from '../native/structs.ts';
 import { cutAtMarks, cuttingMarks, type SpecialText } from './special-marks.ts';
 
 const emptyBytes = new Uint8Array(0);
+const noFrame = { before: new Int32Array(0), after: new Int32Array(0) };
 /** Characters from which on a text is worth the way to another thread. */
 const longText = 32_768;
 /** Characters between two cuts: small enough that the special tokens in a piece cost little. */
@@ -35,6 +36,8 @@ export class Vocabulary {
   readonly specialTokens: { readonly bos: string; readonly eos: string };
   readonly endTokens: readonly number[];
   readonly addsBos: boolean;
+  /** A text that is to be continued may get a beginning but never an end; one that is read as a whole gets both. */
+  readonly #addsAny: boolean;
   readonly #isEnd: Uint8Array;
   readonly #plain: (Uint8Array | undefined)[] = [];
   readonly #rendered: (Uint8Array | undefined)[] = [];
@@ -45,11 +48,12 @@ export class Vocabulary {
   constructor(
     readonly native: Native,
     readonly pointer: Pointer,
-    options: { readonly addBos: boolean },
+    options: { readonly addBos: boolean; readonly addEnds?: boolean },
   ) {
     this.size = native.vocabularySize(pointer);
     this.bos = native.tokenBos(pointer);
     this.addsBos = options.addBos && this.bos >= 0 && native.addsBos(pointer);
+    this.#addsAny = this.addsBos || (options.addEnds ?? false);
     this.#isEnd = new Uint8Array(this.size);
     for (let token = 0; token < this.size; token += 1) if (native.isEndToken(pointer, token)) this.#isEnd[token] = 1;
     for (const token of [native.tokenEos(pointer), native.tokenEot(pointer)]) if (token >= 0) this.#isEnd[token] = 1;
@@ -78,11 +82,18 @@ export class Vocabulary {
     if (text.length < longText) return this.tokenize(text, options);
     const pieces = options.parseSpecial === false ? [text] : cutAtMarks(text, this.#cuttingMarks(), pieceLength);
     if (pieces.length === 1) return this.#pieceAside(text, options);
-    const [first, last] = options.addSpecial ? this.tokenize('', options) : [];
-    const lists: ArrayLike<number>[] = [first === undefined ? [] : [first]];
+    const { before, after } = options.addSpecial ? this.around() : noFrame;
+    const lists: ArrayLike<number>[] = [before];
     for (const piece of pieces) lists.push(await this.#pieceAside(piece, { ...options, addSpecial: false }));
-    lists.push(last === undefined ? [] : [last]);
+    lists.push(after);
     return joined(lists);
+  }
+
+  /** The tokens that are put around a text. */
+  around(): { readonly before: Int32Array; readonly after: Int32Array } {
+    const all = this.tokenize('', { addSpecial: true });
+    const first = this.#addsAny && this.native.addsBos(this.pointer) ? 1 : 0;
+    return { before: all.slice(0, first), after: all.slice(first) };
   }
 
   async #pieceAside(text: string, options: TokenizeOptions): Promise<Int32Array> {
@@ -112,7 +123,7 @@ export class Vocabulary {
     const bytes = Buffer.from(text);
     // One token a byte is the worst case, besides what the model adds around the text.
     const tokens = new Int32Array(bytes.length + 8);
-    const flags: [boolean, boolean] = [addSpecial && this.addsBos, parseSpecial];
+    const flags: [boolean, boolean] = [addSpecial && this.#addsAny, parseSpecial];
     return { bytes, tokens, flags };
   }
 

@@ -1,0 +1,98 @@
+import { describe, expect, test } from 'vitest';
+import type { GgufArray } from '../../../gguf/types.ts';
+import { safetensors, type TensorToStore } from '../testing/safetensors.ts';
+import { type BertConfig, type BertTokenizer, bertGguf } from './bert-gguf.ts';
+
+const config: BertConfig = {
+  hidden_size: 2,
+  intermediate_size: 4,
+  layer_norm_eps: 1e-12,
+  max_position_embeddings: 3,
+  num_attention_heads: 1,
+  num_hidden_layers: 2,
+  type_vocab_size: 2,
+};
+const specials = ['[PAD]', '[UNK]', '[CLS]', '[SEP]', '[MASK]'];
+const tokenizer: BertTokenizer = {
+  added_tokens: specials.map((content) => ({ content, special: true })),
+  // Not in the order of their numbers.
+  model: { vocab: { '##ing': 6, play: 5, ...Object.fromEntries(specials.map((token, index) => [token, index])) } },
+};
+
+const made = (tensors: readonly TensorToStore[], own: Partial<BertTokenizer> = {}) =>
+  bertGguf('tiny', safetensors(tensors), { config, tokenizer: { ...tokenizer, ...own } });
+const one = (name: string, shape: readonly number[]): TensorToStore => ({
+  name,
+  shape,
+  values: Array.from({ length: shape.reduce((size, side) => size * side, 1) }, (_, index) => index),
+});
+
+describe('tensors', () => {
+  test.each([
+    ['embeddings.word_embeddings.weight', 'token_embd.weight'],
+    ['embeddings.position_embeddings.weight', 'position_embd.weight'],
+    ['embeddings.token_type_embeddings.weight', 'token_types.weight'],
+    ['embeddings.LayerNorm.bias', 'token_embd_norm.bias'],
+    ['encoder.layer.1.attention.self.query.weight', 'blk.1.attn_q.weight'],
+    ['encoder.layer.0.attention.self.key.bias', 'blk.0.attn_k.bias'],
+    ['encoder.layer.0.attention.self.value.weight', 'blk.0.attn_v.weight'],
+    ['encoder.layer.0.attention.output.dense.weight', 'blk.0.attn_output.weight'],
+    ['encoder.layer.0.attention.output.LayerNorm.weight', 'blk.0.attn_output_norm.weight'],
+    ['encoder.layer.11.intermediate.dense.weight', 'blk.11.ffn_up.weight'],
+    ['encoder.layer.0.output.dense.bias', 'blk.0.ffn_down.bias'],
+    ['encoder.layer.0.output.LayerNorm.bias', 'blk.0.layer_output_norm.bias'],
+  ])('%s is %s', (name, own) => expect(made([one(name, [2, 2])]).tensors.map((each) => each.name)).toEqual([own]));
+
+  test.each(['embeddings.position_ids', 'pooler.dense.weight', 'encoder.layer.0.nonsense.weight'])(
+    '%s is left out',
+    (name) => expect(made([one(name, [2])]).tensors).toEqual([]),
+  );
+
+  test('have their sides the other way round, large ones at 16 bits and small ones at 32', () => {
+    const { tensors } = made([
+      one('encoder.layer.0.intermediate.dense.weight', [4, 2]),
+      one('encoder.layer.0.intermediate.dense.bias', [4]),
+      one('embeddings.position_embeddings.weight', [3, 2]),
+    ]);
+    expect(tensors.map(({ type, shape }) => [type, shape])).toEqual([
+      ['F16', [2, 4]],
+      ['F32', [4]],
+      ['F32', [2, 3]],
+    ]);
+    expect(tensors[1]?.data).toEqual(Float32Array.of(0, 1, 2, 3));
+  });
+
+  test('of another kind of numbers are refused by their name', () => {
+    const other = { ...one('encoder.layer.0.output.dense.weight', [2, 2]), type: 'F32' };
+    expect(() => made([other])).toThrow('encoder.layer.0.output.dense.weight is of type F32');
+  });
+});
+
+describe('what the file says', () => {
+  const { metadata } = made([]);
+  const said = (key: string) => metadata[key]?.value;
+
+  test('is the shape of the model', () => {
+    expect(said('general.architecture')).toBe('bert');
+    expect(said('general.name')).toBe('tiny');
+    expect(said('bert.block_count')).toBe(2);
+    expect(said('bert.context_length')).toBe(3);
+    expect(said('bert.attention.causal')).toBe(false);
+    expect(said('bert.pooling_type')).toBe(1);
+  });
+
+  test('is the vocabulary by its numbers, with beginnings of words marked', () => {
+    expect((said('tokenizer.ggml.tokens') as GgufArray).values).toEqual([...specials, '\u2581play', 'ing']);
+    expect((said('tokenizer.ggml.token_type') as GgufArray).values).toEqual([3, 2, 3, 3, 3, 1, 1]);
+    expect(said('tokenizer.ggml.bos_token_id')).toBe(2);
+    expect(said('tokenizer.ggml.eos_token_id')).toBe(3);
+    expect(said('tokenizer.ggml.seperator_token_id')).toBe(3);
+    expect(said('tokenizer.ggml.padding_token_id')).toBe(0);
+  });
+
+  test('has to be complete', () => {
+    const { '[SEP]': _, ...without } = tokenizer.model.vocab;
+    expect(() => made([], { model: { vocab: without } })).toThrow('has gaps');
+    expect(() => made([], { model: { vocab: { '[UNK]': 0, a: 1 } } })).toThrow('the vocabulary has no [SEP]');
+  });
+});

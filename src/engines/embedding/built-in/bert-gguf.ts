@@ -1,0 +1,135 @@
+import type { GgufEntry } from '../../../gguf/types.ts';
+import { arrayEntry, type GgufContent, type TensorSource } from '../../../gguf/write.ts';
+import { readSafetensors, type StoredTensor, widened } from './safetensors.ts';
+
+/** The parts of `config.json` and `tokenizer.json` that a BERT model is known by. */
+export interface BertConfig {
+  readonly hidden_size: number;
+  readonly intermediate_size: number;
+  readonly layer_norm_eps: number;
+  readonly max_position_embeddings: number;
+  readonly num_attention_heads: number;
+  readonly num_hidden_layers: number;
+  readonly type_vocab_size: number;
+}
+
+export interface BertTokenizer {
+  readonly added_tokens: readonly { readonly content: string; readonly special: boolean }[];
+  readonly model: { readonly vocab: Readonly<Record<string, number>> };
+}
+
+/** The numbers by which the library knows pooling and tokens. */
+const meanPooling = 1;
+const tokenKinds = { normal: 1, unknown: 2, control: 3 };
+
+const wholeNames: Readonly<Record<string, string>> = {
+  'embeddings.word_embeddings.weight': 'token_embd.weight',
+  'embeddings.position_embeddings.weight': 'position_embd.weight',
+  'embeddings.token_type_embeddings.weight': 'token_types.weight',
+  'embeddings.LayerNorm.weight': 'token_embd_norm.weight',
+  'embeddings.LayerNorm.bias': 'token_embd_norm.bias',
+};
+
+const layerNames: Readonly<Record<string, string>> = {
+  'attention.self.query': 'attn_q',
+  'attention.self.key': 'attn_k',
+  'attention.self.value': 'attn_v',
+  'attention.output.dense': 'attn_output',
+  'attention.output.LayerNorm': 'attn_output_norm',
+  'intermediate.dense': 'ffn_up',
+  'output.dense': 'ffn_down',
+  'output.LayerNorm': 'layer_output_norm',
+};
+
+/** A BERT model of sentence embeddings (mean pooling) as the engine reads it; the same files give the same bytes. */
+export function bertGguf(
+  name: string,
+  weights: Uint8Array,
+  { config, tokenizer }: { readonly config: BertConfig; readonly tokenizer: BertTokenizer },
+): GgufContent {
+  const tensors = readSafetensors(weights).flatMap((stored) => {
+    const own = tensorName(stored.name);
+    return own === undefined ? [] : [tensorOf(own, stored)];
+  });
+  return { metadata: { ...shapeEntries(name, config), ...tokenizerEntries(tokenizer, config) }, tensors };
+}
+
+/** Undefined for what the engine has no use for: the numbers of the positions, and the head of the training. */
+function tensorName(name: string): string | undefined {
+  const [, layer, part = '', kind] = /^encoder\.layer\.(\d+)\.(.+)\.(weight|bias)$/.exec(name) ?? [];
+  if (layer === undefined) return wholeNames[name];
+  const own = layerNames[part];
+  return own && `blk.${layer}.${own}.${kind}`;
+}
+
+/** Large matrices stay at 16 bits; what is added or multiplied one by one must have 32. */
+function tensorOf(name: string, { name: stored, type, shape, bytes }: StoredTensor): TensorSource {
+  if (type !== 'F16') throw new Error(`${stored} is of type ${type}, and only F16 is read`);
+  const small = shape.length === 1 || name.startsWith('position_embd') || name.startsWith('token_types');
+  const reversed = shape.toReversed();
+  return small
+    ? { name, shape: reversed, type: 'F32', data: widened(bytes) }
+    : { name, shape: reversed, type: 'F16', data: bytes };
+}
+
+const number = (value: number): GgufEntry => ({ type: 'uint32', value });
+const text = (value: string): GgufEntry => ({ type: 'string', value });
+
+function shapeEntries(name: string, config: BertConfig): Record<string, GgufEntry> {
+  return {
+    'general.architecture': text('bert'),
+    'general.name': text(name),
+    'general.file_type': number(1),
+    'bert.block_count': number(config.num_hidden_layers),
+    'bert.context_length': number(config.max_position_embeddings),
+    'bert.embedding_length': number(config.hidden_size),
+    'bert.feed_forward_length': number(config.intermediate_size),
+    'bert.attention.head_count': number(config.num_attention_heads),
+    'bert.attention.layer_norm_epsilon': { type: 'float32', value: config.layer_norm_eps },
+    'bert.attention.causal': { type: 'bool', value: false },
+    'bert.pooling_type': number(meanPooling),
+  };
+}
+
+function tokenizerEntries(
+  { model: { vocab }, added_tokens: added }: BertTokenizer,
+  { type_vocab_size: types }: BertConfig,
+): Record<string, GgufEntry> {
+  const special = new Set(added.filter((one) => one.special).map(({ content }) => content));
+  const tokens = Object.entries(vocab)
+    .sort(([, left], [, right]) => left - right)
+    .map(([token]) => token);
+  if (tokens.some((token, index) => vocab[token] !== index)) throw new Error('the vocabulary has gaps');
+  const id = (token: string): GgufEntry => {
+    const found = vocab[token];
+    if (found === undefined) throw new Error(`the vocabulary has no ${token}`);
+    return number(found);
+  };
+  const kindOf = (token: string): number => {
+    if (!special.has(token)) return tokenKinds.normal;
+    return token === '[UNK]' ? tokenKinds.unknown : tokenKinds.control;
+  };
+  return {
+    'tokenizer.ggml.model': text('bert'),
+    'tokenizer.ggml.pre': text('jina-v2-en'),
+    'tokenizer.ggml.token_type_count': number(types),
+    'tokenizer.ggml.tokens': arrayEntry(
+      'string',
+      tokens.map((token) => (special.has(token) ? token : spelling(token))),
+    ),
+    'tokenizer.ggml.token_type': arrayEntry('int32', tokens.map(kindOf)),
+    'tokenizer.ggml.unknown_token_id': id('[UNK]'),
+    // The misspelling is the name that the format has.
+    'tokenizer.ggml.seperator_token_id': id('[SEP]'),
+    'tokenizer.ggml.padding_token_id': id('[PAD]'),
+    'tokenizer.ggml.cls_token_id': id('[CLS]'),
+    'tokenizer.ggml.mask_token_id': id('[MASK]'),
+    'tokenizer.ggml.bos_token_id': id('[CLS]'),
+    'tokenizer.ggml.eos_token_id': id('[SEP]'),
+  };
+}
+
+/** The engine marks the beginnings of words, where the file marks their continuations. */
+function spelling(token: string): string {
+  return token.startsWith('##') ? token.slice(2) : `\u2581${token}`;
+}

@@ -1,0 +1,155 @@
+import { describe, expect, test } from 'vitest';
+import type { EmbeddingFacts } from '../../core/embedding.ts';
+import { AppError, plainError } from '../../core/errors.ts';
+import type { FromTaskWorker, ToTaskWorker } from '../host/task-messages.ts';
+import { fakeWorkers } from '../host/testing/workers.ts';
+import { EmbeddingHost, startsOver } from './host.ts';
+import type { EmbeddingEvent, EmbeddingOptions, EmbeddingTask } from './messages.ts';
+
+const options: EmbeddingOptions = {
+  model: { path: '/m.gguf' },
+  maxTokens: 512,
+  backend: 'cpu',
+  gpuLayers: 0,
+  devices: [],
+  mainGpu: 0,
+  tensorSplit: [],
+  splitMode: 'layer',
+  loadMode: 'auto',
+  metadataOverrides: [],
+  tensorOverrides: [],
+  threads: 1,
+  flashAttention: true,
+  cpuLevel: 'best',
+  cpuBuild: undefined,
+  skipCpuVariants: 0,
+  failedGpuBuilds: [],
+};
+const facts: EmbeddingFacts = {
+  dimensions: 2,
+  maxTokens: 8,
+  pooling: 'mean',
+  architecture: 'bert',
+  parameters: 1,
+  sizeBytes: 1,
+};
+const never = new AbortController().signal;
+const bytesOf = (...numbers: number[]): Uint8Array => new Uint8Array(Float32Array.from(numbers).buffer);
+
+function world() {
+  const fakes = fakeWorkers<
+    ToTaskWorker<EmbeddingOptions, EmbeddingTask>,
+    FromTaskWorker<EmbeddingFacts, EmbeddingEvent>
+  >();
+  const host = new EmbeddingHost({ entry: 'main.js', options, spawn: fakes.spawn, startTimer: fakes.startTimer });
+  host.start();
+  fakes.worker().say({ type: 'loaded', facts });
+  const id = () =>
+    fakes
+      .worker()
+      .sent.flatMap((message) => (message.type === 'begin' ? [message.id] : []))
+      .at(-1) ?? -1;
+  return { fakes, host, id };
+}
+
+describe('a result', () => {
+  test('of vectors is cut apart from its bytes, one list for each input', async () => {
+    const { fakes, host, id } = world();
+    const work = host.embed({ inputs: ['a', 'b'], truncate: false }, never);
+    const told = { type: 'embedded', counts: [1, 2], dimensions: 2, tokens: [3, 4], truncated: [1], pooling: 'none' };
+    fakes.worker().say({ type: 'told', id: id(), told: told as EmbeddingEvent }, [bytesOf(1, 2, 3, 4, 5, 6)]);
+    fakes.worker().say({ type: 'ended', id: id() });
+    expect(await work).toEqual({
+      vectors: [[Float32Array.of(1, 2)], [Float32Array.of(3, 4), Float32Array.of(5, 6)]],
+      tokens: [3, 4],
+      truncated: [1],
+      pooling: 'none',
+    });
+  });
+
+  test('of ranking comes as it is', async () => {
+    const { fakes, host, id } = world();
+    const work = host.rank({ query: 'q', documents: ['d'], truncate: true }, never);
+    const told = { type: 'ranked', scores: [0.5], tokens: 7, truncated: [] } as const;
+    fakes.worker().say({ type: 'told', id: id(), told });
+    fakes.worker().say({ type: 'ended', id: id() });
+    expect(await work).toEqual({ scores: [0.5], tokens: 7, truncated: [] });
+  });
+
+  test('that is a refusal reaches whoever asked, word for word', async () => {
+    const { fakes, host, id } = world();
+    const work = host.embed({ inputs: ['a'], truncate: false }, never);
+    const error = plainError(new AppError('input-too-long', { field: 'input[0]', tokens: 9, mostTokens: 8 }));
+    fakes.worker().say({ type: 'failed', id: id(), error });
+    await expect(work).rejects.toThrow('input[0] is too large: it has 9 tokens');
+  });
+
+  test('that never came is an error, and no empty one', async () => {
+    const { fakes, host, id } = world();
+    const work = host.embed({ inputs: ['a'], truncate: false }, never);
+    fakes.worker().say({ type: 'ended', id: id() });
+    await expect(work).rejects.toThrow('it gave no result');
+  });
+
+  test('of an engine that died is an error', async () => {
+    const { fakes, host } = world();
+    const work = host.embed({ inputs: ['a'], truncate: false }, never);
+    fakes.worker().exit();
+    await expect(work).rejects.toMatchObject({ code: 'engine-lost', details: { capability: 'embedding' } });
+  });
+});
+
+test('whoever goes away stops the work, with the reason', async () => {
+  const { fakes, host } = world();
+  const gone = new AbortController();
+  const work = host.embed({ inputs: ['a'], truncate: false }, gone.signal);
+  gone.abort(new Error('left'));
+  const [begun] = fakes.worker().sent.filter(({ type }) => type === 'begin');
+  const { id } = begun as { id: number };
+  expect(fakes.worker().sent.at(-1)).toEqual({ type: 'abort', id });
+  fakes.worker().say({ type: 'ended', id });
+  await expect(work).rejects.toThrow('left');
+});
+
+describe('another start', () => {
+  const exit = { code: null, signal: null, lastLines: [] } as const;
+
+  test('uses the next lower build where an instruction is missing', () => {
+    const next = startsOver({ ...exit, signal: 'SIGILL' }, options);
+    expect(next?.skipCpuVariants).toBe(1);
+    expect(startsOver({ ...exit, signal: 'SIGILL' }, { ...options, skipCpuVariants: 24 })).toBeUndefined();
+  });
+
+  test('leaves a card alone that cannot be used', () => {
+    const lastLines = ['CUDA error: no kernel image is available for execution on the device'];
+    const onCard = { ...options, backend: 'auto', gpuLayers: 'auto' } as const;
+    expect(startsOver({ ...exit, lastLines }, onCard)).toMatchObject({ backend: 'cpu', gpuLayers: 0 });
+    expect(startsOver({ ...exit, lastLines }, options)).toBeUndefined();
+  });
+
+  test('is not the answer to other ends', () => {
+    expect(startsOver({ ...exit, signal: 'SIGSEGV' }, options)).toBeUndefined();
+    expect(startsOver({ ...exit, code: 1, lastLines: ['out of memory'] }, options)).toBeUndefined();
+  });
+
+  test('goes through the process with its new options', () => {
+    const { fakes } = world();
+    fakes.worker().exit({ signal: 'SIGILL' });
+    expect(fakes.worker().sent[0]).toEqual({ type: 'load', options: { ...options, skipCpuVariants: 1 } });
+  });
+});
+
+test('native code that could not load says why on its last lines', async () => {
+  const fakes = fakeWorkers<
+    ToTaskWorker<EmbeddingOptions, EmbeddingTask>,
+    FromTaskWorker<EmbeddingFacts, EmbeddingEvent>
+  >();
+  const host = new EmbeddingHost({ entry: 'main.js', options, spawn: fakes.spawn, startTimer: fakes.startTimer });
+  host.start();
+  fakes.worker().say({ type: 'load-failed', reason: null });
+  fakes
+    .worker()
+    .exit({ code: 1, signal: null, lastLines: ['llama_model_load: error loading model: unknown architecture'] });
+  await host.settled();
+  expect(host.state()).toMatchObject({ type: 'failed', reason: expect.stringContaining('unknown architecture') });
+});

@@ -1,0 +1,84 @@
+import type {
+  Embedded,
+  EmbeddingEngine,
+  EmbeddingFacts,
+  EmbeddingRequest,
+  Ranked,
+  RankRequest,
+} from '../../core/embedding.ts';
+import { AppError } from '../../core/errors.ts';
+import type { ChildExit } from '../host/child.ts';
+import { howItDied } from '../host/engine-state.ts';
+import { TaskEngine, type TaskEngineParts, type Told } from '../host/task-engine.ts';
+import { gpuFailure } from '../llama/gpu-failure.ts';
+import { loadReason } from '../llama/load-reason.ts';
+import type { EmbeddingEvent, EmbeddingOptions, EmbeddingTask } from './messages.ts';
+
+const capability = 'embedding';
+
+/** More CPU builds than any package has. */
+const maximumVariants = 24;
+
+type Parts = TaskEngineParts<EmbeddingOptions, EmbeddingFacts>;
+type Event<Type extends EmbeddingEvent['type']> = Extract<EmbeddingEvent, { type: Type }>;
+
+/** The embedding engine as the server sees it: a process with one model. */
+export class EmbeddingHost
+  extends TaskEngine<EmbeddingOptions, EmbeddingFacts, EmbeddingTask, EmbeddingEvent>
+  implements EmbeddingEngine
+{
+  constructor(parts: Omit<Parts, 'capability' | 'startsOver' | 'loadReason'>) {
+    super({
+      ...parts,
+      capability,
+      startsOver,
+      loadReason: (exit) => loadReason(exit.lastLines, howItDied(exit)),
+    });
+  }
+
+  async embed(request: EmbeddingRequest, signal: AbortSignal): Promise<Embedded> {
+    const { event, attachments } = await this.#only('embedded', { type: 'embed', request }, signal);
+    const { type: _, counts, dimensions, ...rest } = event;
+    return { ...rest, vectors: cutApart(attachments[0] ?? new Uint8Array(), counts, dimensions) };
+  }
+
+  async rank(request: RankRequest, signal: AbortSignal): Promise<Ranked> {
+    const { event } = await this.#only('ranked', { type: 'rank', request }, signal);
+    const { scores, tokens, truncated } = event;
+    return { scores, tokens, truncated };
+  }
+
+  async #only<Type extends EmbeddingEvent['type']>(
+    type: Type,
+    task: EmbeddingTask,
+    signal: AbortSignal,
+  ): Promise<Told<Event<Type>>> {
+    let found: Told<Event<Type>> | undefined;
+    for await (const told of this.run(task, signal)) {
+      if (told.event.type === type) found = told as Told<Event<Type>>;
+    }
+    if (!found) throw new AppError('engine-failed', { capability, reason: 'it gave no result' });
+    return found;
+  }
+}
+
+/** A processor that lacks an instruction gets the next lower build, and a card that fails leaves the work to the processor. */
+export function startsOver(exit: ChildExit, options: EmbeddingOptions): EmbeddingOptions | undefined {
+  const { skipCpuVariants, backend } = options;
+  if (exit.signal === 'SIGILL' && skipCpuVariants < maximumVariants) {
+    return { ...options, skipCpuVariants: skipCpuVariants + 1 };
+  }
+  return backend !== 'cpu' && gpuFailure(exit.lastLines) ? { ...options, backend: 'cpu', gpuLayers: 0 } : undefined;
+}
+
+function cutApart(bytes: Uint8Array, counts: readonly number[], dimensions: number): Float32Array[][] {
+  const numbers = new Float32Array(bytes.buffer, bytes.byteOffset, bytes.byteLength / Float32Array.BYTES_PER_ELEMENT);
+  let next = 0;
+  return counts.map((count) =>
+    Array.from({ length: count }, () => {
+      const start = next;
+      next += dimensions;
+      return numbers.subarray(start, next);
+    }),
+  );
+}

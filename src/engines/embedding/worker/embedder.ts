@@ -1,0 +1,134 @@
+import type {
+  Embedded,
+  EmbeddingFacts,
+  EmbeddingRequest,
+  Pooling,
+  Ranked,
+  RankRequest,
+} from '../../../core/embedding.ts';
+import { AppError } from '../../../core/errors.ts';
+import { cosine } from '../../../core/vectors.ts';
+import type { Vocabulary } from '../../llama/worker/text/vocabulary.ts';
+import { type PairMarks, PairReader, TemplateReader } from './pairs.ts';
+import { type ReadText, readInput } from './reading.ts';
+import { type Computer, SharedBatches } from './shared-batches.ts';
+
+export interface EmbedderParts {
+  readonly facts: Pick<EmbeddingFacts, 'maxTokens' | 'pooling' | 'dimensions'>;
+  readonly words: Pick<Vocabulary, 'size' | 'tokenizeAside' | 'detokenize' | 'around'>;
+  readonly computer: Computer<Pooling>;
+  readonly marks: PairMarks;
+  readonly rankTemplate: string | undefined;
+}
+
+/** Of one result: as a text they are about ten times as many bytes. */
+const mostNumbers = 2 ** 24;
+
+/** What a model for embeddings or ranking can be asked. */
+export class Embedder {
+  readonly #batches: SharedBatches<Pooling>;
+
+  constructor(private readonly parts: EmbedderParts) {
+    this.#batches = new SharedBatches(parts.computer);
+  }
+
+  /** One text touches every weight, so that the first request is not the one that waits. */
+  async warmUp(): Promise<void> {
+    const { facts, words } = this.parts;
+    const tokens = await words.tokenizeAside('a', { addSpecial: true });
+    await this.#batches.vectors(facts.pooling, [tokens], new AbortController().signal);
+  }
+
+  async embed({ inputs, truncate, pooling }: EmbeddingRequest, signal: AbortSignal): Promise<Embedded> {
+    const { facts, words } = this.parts;
+    const used = pooling ?? facts.pooling;
+    if (used === 'rank') {
+      const instead = 'the loaded model ranks documents and has no vectors; use /v1/rerank, or load another one';
+      throw new AppError('unsupported', { feature: 'Embeddings', instead });
+    }
+    const limits = { maxTokens: facts.maxTokens, truncate };
+    const read = await eachOf(inputs, signal, (input, index) => readInput(input, `input[${index}]`, words, limits));
+    const count = used === 'none' ? sum(read.map(({ tokens }) => tokens.length)) : read.length;
+    const most = Math.floor(mostNumbers / facts.dimensions);
+    if (count > most) {
+      throw new AppError('invalid-field', {
+        field: 'input',
+        expected: `less: it makes ${count} vectors, and at most ${most} are possible`,
+      });
+    }
+    const vectors = await this.#vectors(used, read, signal);
+    return { vectors, ...figures(read), pooling: used };
+  }
+
+  async rank(request: RankRequest, signal: AbortSignal): Promise<Ranked> {
+    return this.parts.facts.pooling === 'rank' ? this.#rankPairs(request, signal) : this.#rankVectors(request, signal);
+  }
+
+  async #rankPairs({ query, documents, truncate }: RankRequest, signal: AbortSignal): Promise<Ranked> {
+    const { facts, words, marks, rankTemplate } = this.parts;
+    const limits = { maxTokens: facts.maxTokens, truncate };
+    const reader =
+      rankTemplate === undefined
+        ? new PairReader(query, words, marks, limits)
+        : new TemplateReader(query, words, rankTemplate, limits);
+    const read = await eachOf(documents, signal, (document, index) => reader.pair(document, `documents[${index}]`));
+    const vectors = await this.#vectors('rank', read, signal);
+    const { tokens, truncated } = figures(read);
+    return { scores: vectors.map(([figure]) => figure?.[0] ?? 0), tokens: sum(tokens), truncated };
+  }
+
+  /** A model that was not made for ranking still knows what is near to what. */
+  async #rankVectors({ query, documents, truncate }: RankRequest, signal: AbortSignal): Promise<Ranked> {
+    const { facts, words } = this.parts;
+    const pooling = facts.pooling === 'none' ? 'mean' : facts.pooling;
+    const limits = { maxTokens: facts.maxTokens, truncate };
+    const asked = await readInput(query, 'query', words, { ...limits, truncate: false });
+    const read = await eachOf(documents, signal, (text, index) =>
+      readInput(text, `documents[${index}]`, words, limits),
+    );
+    const [own, ...others] = await this.#vectors(pooling, [asked, ...read], signal);
+    const { tokens, truncated } = figures(read);
+    const nearness = ([vector]: readonly Float32Array[]): number => (own?.[0] && vector ? cosine(own[0], vector) : 0);
+    return { scores: others.map(nearness), tokens: asked.tokens.length + sum(tokens), truncated };
+  }
+
+  #vectors(pooling: Pooling, read: readonly ReadText[], signal: AbortSignal) {
+    return this.#batches.vectors(
+      pooling,
+      read.map(({ tokens }) => tokens),
+      signal,
+    );
+  }
+}
+
+/** One after the other, and no further when nobody wants the rest. */
+async function eachOf<Value, Result>(
+  values: readonly Value[],
+  signal: AbortSignal,
+  work: (value: Value, index: number) => Promise<Result>,
+): Promise<Result[]> {
+  const results: Result[] = [];
+  let pauseAt = pauseEvery;
+  for (const [index, value] of values.entries()) {
+    results.push(await work(value, index));
+    if (index < pauseAt) continue;
+    // An abort can only be heard between two turns of the event loop.
+    pauseAt += pauseEvery;
+    await new Promise((resolve) => {
+      setImmediate(resolve);
+    });
+    signal.throwIfAborted();
+  }
+  return results;
+}
+
+const pauseEvery = 64;
+
+function figures(read: readonly ReadText[]): Pick<Embedded, 'tokens' | 'truncated'> {
+  return {
+    tokens: read.map(({ tokens }) => tokens.length),
+    truncated: read.flatMap(({ truncated }, index) => (truncated ? [index] : [])),
+  };
+}
+
+const sum = (numbers: readonly number[]): number => numbers.reduce((before, number) => before + number, 0);

@@ -1,0 +1,43 @@
+import type { EmbeddingFacts } from '../../../core/embedding.ts';
+import { serveTasks } from '../../host/task-worker.ts';
+import { type EmbeddingEvent, type EmbeddingOptions, type EmbeddingTask, tasksAtOnce } from '../messages.ts';
+import { PooledContexts } from './contexts.ts';
+import { Embedder } from './embedder.ts';
+import { loadEmbeddingModel } from './model.ts';
+import { pairMarks } from './pairs.ts';
+
+/** The engine's own process: it loads one model and makes vectors with it until its channel closes. */
+serveTasks<EmbeddingOptions, EmbeddingFacts, EmbeddingTask, EmbeddingEvent>(async (options, tools) => {
+  const model = await loadEmbeddingModel(options, tools);
+  const { facts, vocabulary, native, rankTemplate } = model;
+  const embedder = new Embedder({
+    facts,
+    words: vocabulary,
+    computer: new PooledContexts(model, options),
+    marks: pairMarks(native, vocabulary),
+    rankTemplate,
+  });
+  await embedder.warmUp();
+  return {
+    facts,
+    atOnce: tasksAtOnce,
+    run: async (task, _, { tell, signal }) => {
+      if (task.type === 'rank') {
+        tell({ type: 'ranked', ...(await embedder.rank(task.request, signal)) });
+        return;
+      }
+      const { vectors, ...rest } = await embedder.embed(task.request, signal);
+      const counts = vectors.map(({ length }) => length);
+      const dimensions = vectors[0]?.[0]?.length ?? facts.dimensions;
+      tell({ type: 'embedded', ...rest, counts, dimensions }, [joined(vectors.flat(), dimensions)]);
+    },
+  };
+});
+
+function joined(vectors: readonly Float32Array[], dimensions: number): Uint8Array {
+  const all = new Float32Array(vectors.length * dimensions);
+  vectors.forEach((vector, index) => {
+    all.set(vector, index * dimensions);
+  });
+  return new Uint8Array(all.buffer);
+}

@@ -1,0 +1,73 @@
+import type { EndpointFidelity } from '../../core/fidelity.ts';
+import { ignoredFields } from '../../core/fidelity.ts';
+import type { JsonObject } from '../../http/body.ts';
+import type { Call, Reply } from '../../http/call.ts';
+import { readGenkey } from '../controls/table.ts';
+import { ignoredHeader } from '../dialect.ts';
+import { oneOf, optional, optionalText, orElse, reader, readFlag, readWhole } from '../fields/readers.ts';
+import { type Fields, honoured, ignored } from '../fields/table.ts';
+import { ticketFor } from '../ticket.ts';
+import { listText, oneEach, shaped, total, truncatedHeader, type VectorFormat, vectorText } from './encode.ts';
+import { readInputs } from './input.ts';
+import { answering, type EmbeddingParts } from './service.ts';
+
+/** The fields of a list of embeddings in the form that most servers share; what is too long is cut where that is usual. */
+export function listFields({ truncate }: { readonly truncate: boolean }) {
+  return {
+    input: honoured(
+      readInputs,
+      'A text or up to 2048, also as token numbers of this model (not those of other vocabularies).',
+    ),
+    model: honoured(
+      optionalText,
+      'The name of the text model embeds with that; every other name is answered by the embeddings model, which the reply names.',
+    ),
+    encoding_format: honoured(orElse(oneOf('float', 'base64'), 'float' as VectorFormat)),
+    dimensions: honoured(
+      optional(reader<number>('a whole number above 0', (value) => Number.isInteger(value) && Number(value) > 0)),
+      'The first so many, made to length 1 again; more than the model has are refused.',
+    ),
+    truncate: honoured(
+      orElse(readFlag, truncate),
+      `What is too long ${truncate ? 'is cut, and named in x-parley-truncated; with false it is' : 'is'} refused${truncate ? '' : '; with true it is cut, and named in x-parley-truncated'}.`,
+    ),
+    embd_normalize: honoured(
+      orElse(readWhole, 2),
+      'As in the llama.cpp server: -1 none, 0 largest entry, 1 taxicab, 2 Euclidean, more a p-norm.',
+    ),
+    genkey: honoured(readGenkey, 'The key by which the native API can stop it.'),
+    user: ignored(),
+  };
+}
+
+export type ListFields = Fields<ReturnType<typeof listFields>>;
+
+/** Answers with such a list. */
+export async function answerList(
+  call: Call,
+  body: JsonObject,
+  fields: ListFields,
+  fidelity: EndpointFidelity,
+  parts: EmbeddingParts,
+): Promise<Reply> {
+  const { input: inputs, truncate, dimensions, embd_normalize: norm, encoding_format: format } = fields;
+  const { service, model } = answering(parts, fields.model);
+  const embedded = await service.embed({ inputs, truncate }, ticketFor(call, fields.genkey));
+  const vectors = shaped(oneEach(embedded), { dimensions, norm });
+  const data = await listText(
+    vectors,
+    (vector, index) => `{"object":"embedding","index":${index},"embedding":${vectorText(vector, format)}}`,
+    call.signal,
+  );
+  const tokens = total(embedded.tokens);
+  const usage = { prompt_tokens: tokens, total_tokens: tokens };
+  return {
+    status: 200,
+    headers: {
+      'content-type': 'application/json',
+      ...ignoredHeader(ignoredFields(body, fidelity)),
+      ...truncatedHeader(embedded.truncated, 'input'),
+    },
+    body: `{"object":"list","model":${JSON.stringify(model)},"data":${data},"usage":${JSON.stringify(usage)}}`,
+  };
+}

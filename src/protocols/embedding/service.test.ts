@@ -1,0 +1,35 @@
+import { expect, test } from 'vitest';
+import { AppError } from '../../core/errors.ts';
+import { scriptedEmbedding, scriptedOthers } from '../testing/embedding.ts';
+import { answering } from './service.ts';
+
+const parts = { others: scriptedOthers().others, modelName: () => 'koboldcpp/mini' };
+
+test.each([undefined, '', 'text-embedding-3-small', 'tiny-embed', 'minimal'])(
+  'the model for embeddings answers to %j, under its own name',
+  (asked) => {
+    const { service, model } = answering(parts, asked);
+    expect([service.name, model]).toEqual(['tiny-embed', 'tiny-embed']);
+  },
+);
+
+test.each(['mini', 'koboldcpp/mini', 'MINI', 'mini.gguf', 'mini:latest'])('the text model answers to %j', (asked) => {
+  const { service, model } = answering(parts, asked);
+  expect([service.name, model]).toEqual(['mini', 'koboldcpp/mini']);
+});
+
+test('a text model that failed still answers to its own name', () => {
+  const { service } = answering({ ...parts, modelName: () => 'inactive' }, 'mini');
+  expect(service.name).toBe('mini');
+});
+
+test('without a text model every name is that of the other', () => {
+  const alone = { others: { embedding: scriptedEmbedding().service }, modelName: () => 'inactive' };
+  expect(answering(alone, 'inactive').service.name).toBe('tiny-embed');
+});
+
+test('without any model that is said', () => {
+  const none = () => answering({ modelName: () => 'mini' }, 'mini');
+  expect(none).toThrow(AppError);
+  expect(none).toThrow('No embeddings model is loaded. Start the server with --embeddingsmodel FILE.');
+});

@@ -1,0 +1,22 @@
+import type { EmbeddingService } from '../../core/embedding.ts';
+import { AppError } from '../../core/errors.ts';
+import { sameName } from '../../core/model-names.ts';
+import type { DialectParts } from '../dialect.ts';
+
+export type EmbeddingParts = Pick<DialectParts, 'others' | 'modelName'>;
+
+/** Who answers, and under which name. */
+export interface Answering {
+  readonly service: EmbeddingService;
+  readonly model: string;
+}
+
+/** The text model where a request names it, and for every other name the embeddings model, as others have it. */
+export function answering({ others, modelName }: EmbeddingParts, asked: string | undefined): Answering {
+  const { embedding, textEmbedding } = others ?? {};
+  const text = modelName();
+  const isText = (name: string): boolean => asked !== undefined && sameName(name, asked);
+  if (textEmbedding && (isText(text) || isText(textEmbedding.name))) return { service: textEmbedding, model: text };
+  if (!embedding) throw new AppError('model-missing', { capability: 'embeddings', flag: '--embeddingsmodel FILE' });
+  return { service: embedding, model: embedding.name };
+}

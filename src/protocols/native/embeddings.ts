@@ -1,0 +1,27 @@
+import { jsonObject } from '../../http/body.ts';
+import type { Endpoint } from '../../http/call.ts';
+import { answerList, listFields } from '../embedding/list.ts';
+import type { EmbeddingParts } from '../embedding/service.ts';
+import { fidelityOf, readFields } from '../fields/table.ts';
+import { nativeFamily } from './errors.ts';
+
+const fields = listFields({ truncate: true });
+
+export const embeddingsFidelity = fidelityOf('Native text API', 'POST /api/extra/embeddings', fields);
+
+export function embeddingsEndpoint(parts: EmbeddingParts): Endpoint {
+  return {
+    method: 'POST',
+    match: 'ending',
+    path: '/api/extra/embeddings',
+    access: 'guarded',
+    queued: true,
+    beside: true,
+    summary: 'Vectors of texts; what is too long is cut.',
+    family: nativeFamily,
+    handle: async (call) => {
+      const body = await jsonObject(call.body, { empty: 'refuse', signal: call.signal });
+      return answerList(call, body, readFields(fields, body), embeddingsFidelity, parts);
+    },
+  };
+}

@@ -1,0 +1,31 @@
+import { jsonObject } from '../../http/body.ts';
+import type { Call, Endpoint } from '../../http/call.ts';
+import { answerList, listFields } from '../embedding/list.ts';
+import type { EmbeddingParts } from '../embedding/service.ts';
+import { fidelityOf, readFields } from '../fields/table.ts';
+import { openaiFamily } from './errors.ts';
+import { dialect } from './fields.ts';
+
+const fields = listFields({ truncate: false });
+
+export const embeddingsFidelity = fidelityOf(dialect, 'POST /v1/embeddings', fields);
+
+/** The short path must match whole: as an ending it would catch those of other families. */
+export function embeddingsEndpoints(parts: EmbeddingParts): Endpoint[] {
+  const handle = async (call: Call) => {
+    const body = await jsonObject(call.body, { empty: 'refuse', signal: call.signal });
+    return answerList(call, body, readFields(fields, body), embeddingsFidelity, parts);
+  };
+  const guarded = {
+    method: 'POST',
+    access: 'guarded',
+    queued: true,
+    beside: true,
+    family: openaiFamily,
+    handle,
+  } as const;
+  return [
+    { ...guarded, match: 'ending', path: '/v1/embeddings', summary: 'Vectors of texts, many at once.' },
+    { ...guarded, match: 'exact', path: '/embeddings', summary: 'Another name for /v1/embeddings.' },
+  ];
+}
