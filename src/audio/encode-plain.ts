@@ -45,7 +45,7 @@ export function pcmEncoder(rate: number): SoundEncoder {
 }
 
 /** The head of a WAV file; a length that is not known is said to be the largest there is, which players take for "to the end". */
-export function wavHead(rate: number, dataBytes: number): Uint8Array {
+function wavHead(rate: number, dataBytes: number): Uint8Array {
   const head = Buffer.alloc(headBytes);
   head.write('RIFF', 0, 'latin1');
   head.writeUInt32LE(dataBytes === unknownLength ? unknownLength : dataBytes + headBytes - 8, 4);
