@@ -60,6 +60,8 @@ export interface Endpoint {
   readonly access: 'open' | 'guarded';
   /** Counts against `--ratelimit`: everything that takes a place in the queue. */
   readonly queued: boolean;
+  /** Answered by something else than a text model, so that a model that the request names is none of those. */
+  readonly beside?: true;
   /** What HEAD is answered with, where it asks for something that is not there; 200 otherwise. */
   readonly probeStatus?: number;
   /** Also takes a body of several parts, within the usual limits or these. */

@@ -6,6 +6,7 @@ import type { FlagKey, Settings } from '../config/flags.ts';
 import { linuxProcessors, type Processors, threadCount } from '../config/threads.ts';
 import type { TextEngine } from '../core/text-engine.ts';
 import { spawnChild } from '../engines/host/child.ts';
+import type { StartTimer } from '../engines/host/engine-process.ts';
 import { installedBuilds } from '../engines/llama/gpu-builds.ts';
 import { LlamaHost, type LlamaObserver } from '../engines/llama/host.ts';
 import type { LoadOptions } from '../engines/llama/load-options.ts';
@@ -54,14 +55,22 @@ export function createTextEngine(
   return new LlamaHost(options, {
     spawn: spawnChild,
     workerEntry: fileURLToPath(new URL('../engines/llama/worker/main.js', import.meta.url)),
-    startTimer: (milliseconds, passed) => {
-      const timeout = setTimeout(passed, milliseconds).unref();
-      return { cancel: () => clearTimeout(timeout) };
-    },
+    startTimer: engineTimer,
     observer,
     proven,
     gpuBuilds: [...installedBuilds().keys()],
   });
+}
+
+/** A timer that keeps no process alive. */
+export const engineTimer: StartTimer = (milliseconds, passed) => {
+  const timeout = setTimeout(passed, milliseconds).unref();
+  return { cancel: () => clearTimeout(timeout) };
+};
+
+/** How many threads an engine should have, where its own flag or the common one says nothing. */
+export function engineThreads(wanted: number, settings: Settings): number {
+  return threadCount(wanted || settings.threads, processors());
 }
 
 function processors(): Processors {

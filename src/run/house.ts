@@ -70,8 +70,8 @@ export class House {
     return this.#present.model;
   }
 
-  async choose(call: Call, endpoint: Pick<Endpoint, 'queued'>): Promise<Entered> {
-    const name = this.parts.offers ? await namedModel(call) : undefined;
+  async choose(call: Call, endpoint: Pick<Endpoint, 'queued' | 'beside'>): Promise<Entered> {
+    const name = this.parts.offers && !endpoint.beside ? await namedModel(call) : undefined;
     // Who only looks is answered at once, by what is there.
     if (!endpoint.queued) return this.#lookIn(name, call.signal);
     return inTime(name ?? this.present.name, this.parts.patience, call.signal, (signal) =>

@@ -1,6 +1,6 @@
 import type { Settings } from '../config/flags.ts';
 import type { EngineSource } from '../core/engine-source.ts';
-import type { Voice } from '../core/speech.ts';
+import type { SpeechService } from '../core/speech.ts';
 import type { Terminal } from '../observe/terminal.ts';
 import type { Recipe } from '../registry/life.ts';
 import type { Registry } from '../registry/registry.ts';
@@ -8,6 +8,7 @@ import type { Sources } from '../scheduler/other-services.ts';
 import type { Patience } from './in-time.ts';
 import { keptEngine } from './kept-engine.ts';
 import type { ModelKinds, OtherEngines, OtherKind } from './kinds.ts';
+import { speechModel } from './speech-model.ts';
 
 /** A model of another kind than text, by its file or built in. */
 export interface OtherModel<Kind extends OtherKind> {
@@ -18,7 +19,7 @@ export interface OtherModel<Kind extends OtherKind> {
 
 export interface OtherModels {
   readonly embedding?: OtherModel<'embedding'>;
-  readonly speech?: OtherModel<'speech'> & { readonly voices: () => Promise<readonly Voice[]> };
+  readonly speech?: OtherModel<'speech'> & Pick<SpeechService, 'voices' | 'maxWords'>;
   readonly transcription?: OtherModel<'transcription'>;
 }
 
@@ -27,8 +28,9 @@ export interface OtherModelTools {
 }
 
 /** What the settings name, or else what is built in; nothing is loaded for it. */
-export function otherModels(_settings: Settings, _tools: OtherModelTools): OtherModels {
-  return {};
+export function otherModels(settings: Settings, tools: OtherModelTools): OtherModels {
+  const speech = speechModel(settings, tools);
+  return { ...(speech ? { speech } : {}) };
 }
 
 /** Where the engines of a room are to be had. The registry learns of them, if it does not know them yet. */
@@ -43,7 +45,7 @@ export function otherSources(
   };
   return {
     ...(embedding ? { embedding: kept(embedding) } : {}),
-    ...(speech ? { speech: { ...kept(speech), voices: speech.voices } } : {}),
+    ...(speech ? { speech: { ...kept(speech), voices: speech.voices, maxWords: speech.maxWords } } : {}),
     ...(transcription ? { transcription: kept(transcription) } : {}),
   };
 }

@@ -1,7 +1,7 @@
 import type { EmbeddingEngine } from '../core/embedding.ts';
 import type { EngineSource } from '../core/engine-source.ts';
 import type { OtherServices } from '../core/other-services.ts';
-import type { SpeechEngine, Voice } from '../core/speech.ts';
+import type { SpeechEngine, SpeechService } from '../core/speech.ts';
 import type { TranscriptionEngine } from '../core/transcription.ts';
 import type { Desk } from './desk.ts';
 import { embeddingService } from './embedding.ts';
@@ -11,7 +11,7 @@ import { transcriptionService } from './transcription.ts';
 
 export interface Sources {
   readonly embedding?: EngineSource<EmbeddingEngine>;
-  readonly speech?: EngineSource<SpeechEngine> & { readonly voices: () => Promise<readonly Voice[]> };
+  readonly speech?: EngineSource<SpeechEngine> & Pick<SpeechService, 'voices' | 'maxWords'>;
   readonly transcription?: EngineSource<TranscriptionEngine>;
 }
 
@@ -21,7 +21,9 @@ export function otherServices(desk: Desk, sources: Sources, observer: TaskObserv
   const parts = { desk, observer };
   return {
     ...(embedding ? { embedding: embeddingService({ ...parts, source: embedding }) } : {}),
-    ...(speech ? { speech: speechService({ ...parts, source: speech, voices: speech.voices }) } : {}),
+    ...(speech
+      ? { speech: speechService({ ...parts, source: speech, voices: speech.voices, maxWords: speech.maxWords }) }
+      : {}),
     ...(transcription ? { transcription: transcriptionService({ ...parts, source: transcription }) } : {}),
   };
 }

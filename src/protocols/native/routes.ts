@@ -1,11 +1,13 @@
 import type { Endpoint } from '../../http/call.ts';
 import { type GenerateParts, generateEndpoints } from './generate.ts';
 import { type InfoParts, infoEndpoints } from './info.ts';
+import { musicEndpoints } from './music.ts';
 import { shutdownEndpoint } from './shutdown.ts';
+import { type NativeSpeechParts, nativeSpeechEndpoints } from './speech.ts';
 import { taskEndpoints } from './tasks.ts';
 import { type TokenParts, tokenEndpoints } from './tokens.ts';
 
-export interface NativeParts extends GenerateParts, InfoParts, TokenParts {
+export interface NativeParts extends GenerateParts, InfoParts, TokenParts, NativeSpeechParts {
   readonly shutdown?: () => void;
 }
 
@@ -15,6 +17,8 @@ export function nativeEndpoints(parts: NativeParts): Endpoint[] {
     ...taskEndpoints(parts.service),
     ...tokenEndpoints(parts),
     ...infoEndpoints(parts),
+    ...nativeSpeechEndpoints(parts),
+    ...musicEndpoints(),
     shutdownEndpoint(parts.shutdown),
   ];
 }

@@ -1,4 +1,5 @@
 import type { Endpoint } from '../../http/call.ts';
+import { speechEndpoints } from './audio/speech.ts';
 import { chatEndpoints } from './chat/endpoints.ts';
 import type { CompletionParts } from './completions/decode.ts';
 import { completionEndpoints } from './completions/endpoints.ts';
@@ -10,5 +11,11 @@ export interface OpenaiParts extends CompletionParts {
 }
 
 export function openaiEndpoints(parts: OpenaiParts): Endpoint[] {
-  return [...chatEndpoints(parts), ...completionEndpoints(parts), ...modelsEndpoints(parts), ...elsewhereEndpoints()];
+  return [
+    ...chatEndpoints(parts),
+    ...completionEndpoints(parts),
+    ...modelsEndpoints(parts),
+    ...speechEndpoints(parts),
+    ...elsewhereEndpoints(),
+  ];
 }

@@ -1,0 +1,113 @@
+import { AppError, asAppError } from '../../../core/errors.ts';
+import { type SpeechFormat, type SpeechRequest, speechFormats } from '../../../core/speech.ts';
+import { type JsonObject, jsonObject } from '../../../http/body.ts';
+import { type Call, type Endpoint, json, type Reply } from '../../../http/call.ts';
+import { patienceMs } from '../../../http/patience.ts';
+import { commentFrame, dataFrame, sseHeaders } from '../../../http/sse.ts';
+import { isAbsent, readNumber } from '../../controls/fields.ts';
+import { type DialectParts, noticeHeaders } from '../../dialect.ts';
+import { begunSpeech, noteHeaders, type SoundEvent, streamedSound } from '../../spoken-reply.ts';
+import { paces, readSpokenText, speechOf } from '../../spoken-text.ts';
+import { ticketFor } from '../../ticket.ts';
+import { wordCount } from '../../word-count.ts';
+import { errorObject, openaiFamily, unsupportedField } from '../errors.ts';
+import { speechFidelity } from './fidelity.ts';
+
+export type SpeechParts = Pick<DialectParts, 'others'>;
+
+export function speechEndpoints(parts: SpeechParts): Endpoint[] {
+  const look = { method: 'GET', match: 'ending', access: 'open', queued: false, family: openaiFamily } as const;
+  return [
+    {
+      method: 'POST',
+      match: 'ending',
+      path: '/audio/speech',
+      access: 'guarded',
+      queued: true,
+      beside: true,
+      summary: 'A text as speech: mp3, wav, opus, flac or pcm.',
+      family: openaiFamily,
+      handle: (call) => speech(call, parts),
+    },
+    {
+      ...look,
+      path: '/audio/voices',
+      summary: 'The voices.',
+      handle: async () => json({ status: 'ok', voices: await voiceNames(parts) }),
+    },
+    {
+      ...look,
+      path: '/audio/models',
+      summary: 'The speech model.',
+      handle: () => json({ models: parts.others?.speech ? [{ id: parts.others.speech.name }] : [] }),
+    },
+  ];
+}
+
+async function voiceNames({ others }: SpeechParts): Promise<readonly string[]> {
+  return (await others?.speech?.voices())?.map(({ name }) => name) ?? [];
+}
+
+async function speech(call: Call, parts: SpeechParts): Promise<Reply> {
+  const service = speechOf(parts);
+  const body = await jsonObject(call.body, { empty: 'refuse', signal: call.signal });
+  const format = readFormat(body.response_format);
+  const events = readStreamFormat(body.stream_format) === 'sse';
+  const speed = readSpeed(body);
+  const { spoken, notes } = await readSpokenText(body, service);
+  const request: SpeechRequest = { ...spoken, speed, format, streamed: true };
+  const begun = await begunSpeech(service.speak(request, ticketFor(call, body)));
+  const all = { ...begun, notes: [...notes, ...begun.notes] };
+  const headers = noticeHeaders(body, speechFidelity);
+  if (!events) return streamedSound(all, { format, name: 'speech', headers });
+  return {
+    status: 200,
+    headers: { ...sseHeaders, ...noteHeaders(all.notes), ...headers },
+    stream: frames(begun.events, wordCount(request.text)),
+    keepAlive: { milliseconds: patienceMs, filler: commentFrame('speaking') },
+  };
+}
+
+/** Speech has no tokens here: words go in, and tenths of seconds come out. */
+async function* frames(events: AsyncIterable<SoundEvent>, words: number): AsyncGenerator<string> {
+  const frame = (value: object) => dataFrame(JSON.stringify(value));
+  try {
+    for await (const event of events) {
+      if (event.type === 'audio') {
+        yield frame({ type: 'speech.audio.delta', audio: Buffer.from(event.bytes).toString('base64') });
+        continue;
+      }
+      const output = Math.round(10 * event.seconds);
+      const usage = { input_tokens: words, output_tokens: output, total_tokens: words + output };
+      yield frame({ type: 'speech.audio.done', usage });
+    }
+  } catch (error) {
+    yield frame({ type: 'error', error: errorObject(asAppError(error)) });
+  }
+}
+
+function readFormat(value: unknown): SpeechFormat {
+  if (isAbsent(value) || value === '') return 'mp3';
+  const name = typeof value === 'string' ? value.trim().toLowerCase() : '';
+  const found = speechFormats.find((format) => format === name);
+  if (found) return found;
+  const possible = 'mp3, wav, opus, flac and pcm are';
+  throw unsupportedField(
+    'response_format',
+    `${JSON.stringify(value)} cannot be made here; ${possible} possible`,
+    'unsupported_value',
+  );
+}
+
+function readStreamFormat(value: unknown): 'audio' | 'sse' {
+  if (isAbsent(value) || value === '' || value === 'audio') return 'audio';
+  if (value === 'sse') return 'sse';
+  throw new AppError('invalid-field', { field: 'stream_format', expected: 'audio or sse' });
+}
+
+function readSpeed({ speed }: JsonObject): number {
+  if (isAbsent(speed)) return 1;
+  const read = readNumber(speed, Number.NaN);
+  if (read >= paces.least && read <= paces.most) return read;
+  throw new AppError('invalid-field', { field: 'speed', expected: `a number from ${paces.least} to ${paces.most}` });
+}

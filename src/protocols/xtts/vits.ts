@@ -1,0 +1,84 @@
+import type { SpeechFormat, SpeechRequest } from '../../core/speech.ts';
+import { isBlankBody, type JsonObject, jsonObject } from '../../http/body.ts';
+import { type Call, type Endpoint, json, type Reply } from '../../http/call.ts';
+import { clamp, readNumber } from '../controls/fields.ts';
+import type { DialectParts } from '../dialect.ts';
+import { begunSpeech, wholeSound } from '../spoken-reply.ts';
+import { paces, readSpokenText, speechOf } from '../spoken-text.ts';
+import { ticketFor } from '../ticket.ts';
+import { vitsFamily } from './errors.ts';
+
+type VitsParts = Pick<DialectParts, 'others'>;
+
+/** By the names that this API has for them. */
+const formats: Readonly<Record<string, SpeechFormat>> = {
+  wav: 'wav',
+  mp3: 'mp3',
+  ogg: 'opus',
+  opus: 'opus',
+  flac: 'flac',
+};
+
+export function vitsEndpoints(parts: VitsParts): Endpoint[] {
+  const look = { method: 'GET', match: 'ending', access: 'open', queued: false, family: vitsFamily } as const;
+  const speak = { match: 'ending', access: 'guarded', queued: true, beside: true, family: vitsFamily } as const;
+  const path = '/voice/vits';
+  const summary = 'A text as speech, by the number of a voice.';
+  return [
+    {
+      ...look,
+      path: '/voice/speakers',
+      summary: 'The voices by their numbers.',
+      handle: async () => json({ VITS: await numbered(parts), 'W2V2-VITS': [], 'BERT-VITS2': [] }),
+    },
+    { ...look, path: '/voice/check', summary: 'Answers where there is a voice.', handle: () => check(parts) },
+    { ...speak, method: 'GET', path, summary, handle: (call) => vits(call, Object.fromEntries(call.query), parts) },
+    {
+      ...speak,
+      method: 'POST',
+      path,
+      form: { files: 0 },
+      summary,
+      handle: async (call) => vits(call, await fieldsOf(call), parts),
+    },
+  ];
+}
+
+async function numbered({ others }: VitsParts): Promise<readonly object[]> {
+  const voices = (await others?.speech?.voices()) ?? [];
+  return voices.map(({ name, language }, id) => ({ id, lang: [language || 'en'], name }));
+}
+
+function check(parts: VitsParts): Reply {
+  speechOf(parts);
+  return json({ status: 'success' });
+}
+
+async function vits(call: Call, fields: JsonObject, parts: VitsParts): Promise<Reply> {
+  const service = speechOf(parts);
+  const { id, lang, length, format: sent } = fields;
+  const format = formats[String(sent ?? '').toLowerCase()] ?? 'wav';
+  // The number of a voice here counts from 0, and its position in the list from 1.
+  const voice = /^\d+$/.test(String(id ?? '')) ? String(Number(id) + 1) : String(id ?? '');
+  const language = typeof lang === 'string' ? lang : '';
+  const { spoken, notes } = await readSpokenText({ text: fields.text ?? '', voice, language }, service);
+  const request: SpeechRequest = { ...spoken, speed: paceOf(length), format, streamed: false };
+  const begun = await begunSpeech(service.speak(request, ticketFor(call, fields)));
+  return wholeSound({ ...begun, notes: [...notes, ...begun.notes] }, { format, name: 'output' });
+}
+
+/** Told as how much longer it takes. */
+function paceOf(length: unknown): number {
+  const stretch = readNumber(length, 1);
+  return stretch > 0 ? clamp(1 / stretch, paces.least, paces.most) : 1;
+}
+
+/** A form in either of its two encodings, or JSON. */
+async function fieldsOf({ body, form, headers, signal }: Call): Promise<JsonObject> {
+  if (form) return Object.fromEntries([...form.fields].map(([name, values]) => [name, values[0]]));
+  if (isBlankBody(body)) return {};
+  if (/^application\/x-www-form-urlencoded\b/i.test(headers['content-type'] ?? '')) {
+    return Object.fromEntries(new URLSearchParams(body.toString('utf8')));
+  }
+  return jsonObject(body, { empty: 'refuse', signal });
+}
