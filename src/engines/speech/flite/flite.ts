@@ -49,6 +49,8 @@ function unheeded({ language, instruction }: SpeechRequest): readonly string[] {
 }
 
 function said(program: WebAssembly.Module, sentence: string, { voice, speed }: Manner): Sound {
+  // It would speak with another one, and not say so.
+  if (!fliteVoices.some(({ name }) => name === voice)) throw failed(`there is no voice ${voice}`);
   const { code, files, complaints } = runInMemory(
     program,
     ['flite', '-voice', voice, '--setf', `duration_stretch=${1 / speed}`, '-f', 'text', '-o', 'sound'],
@@ -56,10 +58,13 @@ function said(program: WebAssembly.Module, sentence: string, { voice, speed }: M
   );
   const file = files.get('sound');
   if (code !== 0 || !file || file.length < headBytes) {
-    const reason = complaints.trim().split('\n').at(-1) || `Flite ended with ${code}`;
-    throw new AppError('engine-failed', { capability: 'speech', reason });
+    throw failed(complaints.trim().split('\n').at(-1) || `Flite ended with ${code}`);
   }
   return soundOf(file);
+}
+
+function failed(reason: string): AppError {
+  return new AppError('engine-failed', { capability: 'speech', reason });
 }
 
 const headBytes = 44;
