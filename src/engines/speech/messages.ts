@@ -1,4 +1,4 @@
-import type { SpeechEvent, SpeechFacts } from '../../core/speech.ts';
+import type { SpeechEvent } from '../../core/speech.ts';
 import type { VoiceModel } from './sherpa/voice-model.ts';
 
 export interface SpeechOptions {
@@ -18,8 +18,6 @@ export interface SherpaOptions {
   readonly model: VoiceModel;
   readonly threads: number;
 }
-
-export type SpeechLoaded = SpeechFacts;
 
 /** What a task tells; the bytes of a piece of sound are attached. */
 export type SpeechTold = Exclude<SpeechEvent, { type: 'audio' }> | { readonly type: 'audio' };

@@ -1,4 +1,5 @@
 import { AppError } from '../../core/errors.ts';
+import { jsonObject } from '../../http/body.ts';
 import { type Endpoint, json } from '../../http/call.ts';
 import { nativeFamily } from './errors.ts';
 
@@ -24,7 +25,8 @@ export function musicEndpoints(): Endpoint[] {
       ...common,
       path: '/api/extra/music/generate',
       summary: 'A song. There is no engine for music yet: the reply says so.',
-      handle: () => {
+      handle: async ({ body, signal }) => {
+        await jsonObject(body, { empty: 'refuse', signal });
         throw new AppError('model-unavailable', { sentence });
       },
     },

@@ -30,8 +30,8 @@ export function nativeSpeechEndpoints(parts: NativeSpeechParts): Endpoint[] {
 
 /** Sent whole: the clients of this family decode it as one file. */
 async function speech(call: Call, parts: NativeSpeechParts): Promise<Reply> {
-  const service = speechOf(parts);
   const body = await jsonObject(call.body, { empty: 'refuse', signal: call.signal });
+  const service = speechOf(parts);
   const format = readFormat(body);
   const speed = clamp(readNumber(body.speed, 1), paces.least, paces.most);
   const { spoken, notes } = await readSpokenText(body, service);

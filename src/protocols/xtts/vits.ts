@@ -1,5 +1,5 @@
 import type { SpeechFormat, SpeechRequest } from '../../core/speech.ts';
-import { isBlankBody, type JsonObject, jsonObject } from '../../http/body.ts';
+import { type JsonObject, jsonObject } from '../../http/body.ts';
 import { type Call, type Endpoint, json, type Reply } from '../../http/call.ts';
 import { clamp, readNumber } from '../controls/fields.ts';
 import type { DialectParts } from '../dialect.ts';
@@ -76,7 +76,6 @@ function paceOf(length: unknown): number {
 /** A form in either of its two encodings, or JSON. */
 async function fieldsOf({ body, form, headers, signal }: Call): Promise<JsonObject> {
   if (form) return Object.fromEntries([...form.fields].map(([name, values]) => [name, values[0]]));
-  if (isBlankBody(body)) return {};
   if (/^application\/x-www-form-urlencoded\b/i.test(headers['content-type'] ?? '')) {
     return Object.fromEntries(new URLSearchParams(body.toString('utf8')));
   }

@@ -49,8 +49,8 @@ async function voiceNames({ others }: SpeechParts): Promise<readonly string[]> {
 }
 
 async function speech(call: Call, parts: SpeechParts): Promise<Reply> {
-  const service = speechOf(parts);
   const body = await jsonObject(call.body, { empty: 'refuse', signal: call.signal });
+  const service = speechOf(parts);
   const format = readFormat(body.response_format);
   const events = readStreamFormat(body.stream_format) === 'sse';
   const speed = readSpeed(body);
