@@ -1,10 +1,14 @@
 import { describe, expect, test } from 'vitest';
 import type { JsonObject } from '../http/body.ts';
-import { readSpokenText, speechOf } from './spoken-text.ts';
+import { optionalText } from './fields/readers.ts';
+import { readFields } from './fields/table.ts';
+import { spokenFields } from './spoken-fields.ts';
+import { speechOf, spokenText } from './spoken-text.ts';
 import { scriptedSpeech } from './testing/spoken.ts';
 
 const { speech } = scriptedSpeech();
-const read = (body: JsonObject) => readSpokenText(body, speech);
+const fields = { ...spokenFields, instructions: { read: optionalText }, lang_code: { read: optionalText } };
+const read = async (body: JsonObject) => spokenText(readFields(fields, body), speech);
 const spoken = async (body: JsonObject) => (await read(body)).spoken;
 
 describe('what is to be spoken', () => {

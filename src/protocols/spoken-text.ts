@@ -1,9 +1,9 @@
 import { AppError } from '../core/errors.ts';
 import type { OtherServices } from '../core/other-services.ts';
 import type { SpeechRequest, SpeechService } from '../core/speech.ts';
-import type { JsonObject } from '../http/body.ts';
-import { readInteger, readText } from './controls/fields.ts';
-import { chooseVoice, readVoiceName } from './voice-names.ts';
+import { wrong } from './fields/readers.ts';
+import type { SpokenFields } from './spoken-fields.ts';
+import { chooseVoice } from './voice-names.ts';
 import { wordCount } from './word-count.ts';
 
 /** Slowest and quickest. */
@@ -24,23 +24,20 @@ export function speechOf({ others }: { readonly others?: OtherServices | undefin
   throw new AppError('model-missing', { capability: 'text-to-speech', flag: '--ttsmodel FILE' });
 }
 
-/** All families name these fields alike, or one of two ways. */
-export async function readSpokenText(body: JsonObject, service: SpeechService): Promise<ReadSpokenText> {
-  const field = body.input === undefined && body.text !== undefined ? 'text' : 'input';
-  const sent = readText(body, field).trim();
-  const told = readText(body, 'instructions') || readText(body, 'instruction');
+/** Whatever the fields are called in the family that read them. */
+export async function spokenText(fields: SpokenFields, service: SpeechService): Promise<ReadSpokenText> {
+  const field = fields.input === undefined && fields.text !== undefined ? 'text' : 'input';
+  const sent = fields[field]?.trim() ?? '';
+  const told = fields.instructions || fields.instruction || '';
   const { text, instruction } = told === '' ? splitInstruction(sent) : { text: sent, instruction: told };
-  if (text === '') throw new AppError('invalid-field', { field, expected: 'a text that is to be spoken' });
+  if (text === '') throw wrong(field, 'a text that is to be spoken');
   const words = wordCount(text);
   if (words > service.maxWords) {
-    const expected = `at most ${service.maxWords} words long (--ttsmaxlen), and this is ${words}`;
-    throw new AppError('invalid-field', { field, expected });
+    throw wrong(field, `at most ${service.maxWords} words long (--ttsmaxlen), and this is ${words}`);
   }
-  const voiceField = body.voice === undefined && body.speaker_wav !== undefined ? 'speaker_wav' : 'voice';
-  const name = readVoiceName(body[voiceField], voiceField);
-  const { voice, notes } = chooseVoice(name, await service.voices());
-  const language = readText(body, 'language') || readText(body, 'lang_code');
-  return { spoken: { text, instruction, voice, language, seed: readInteger(body.seed, -1) }, notes };
+  const { voice, notes } = chooseVoice(fields.voice ?? fields.speaker_wav ?? '', await service.voices());
+  const language = fields.language || fields.lang_code || '';
+  return { spoken: { text, instruction, voice, language, seed: fields.seed ?? -1 }, notes };
 }
 
 /** `[whispering] Good night.` */

@@ -1,6 +1,5 @@
-import { AppError } from '../core/errors.ts';
 import type { Voice } from '../core/speech.ts';
-import { isAbsent, isObject } from './controls/fields.ts';
+import { isObject, type Read, wrong } from './fields/readers.ts';
 
 /** Names that clients know from elsewhere. Each always means the same voice here, of the same sound where there is one. */
 const known = {
@@ -13,14 +12,13 @@ export interface ChosenVoice {
   readonly notes: readonly string[];
 }
 
-/** A name, or an object that holds one; nothing where none was sent. */
-export function readVoiceName(value: unknown, field: string): string {
-  if (isAbsent(value)) return '';
+/** A name, or an object that holds one. */
+export const readVoiceName: Read<string> = (value, path) => {
   if (typeof value === 'string' || typeof value === 'number') return String(value);
   const name = isObject(value) ? (value.id ?? value.name) : undefined;
   if (typeof name === 'string') return name;
-  throw new AppError('invalid-field', { field, expected: 'the name of a voice, or an object with its id' });
-}
+  throw wrong(path, 'the name of a voice, or an object with its id');
+};
 
 /** Any name gives a voice, and the same one each time. */
 export function chooseVoice(sent: string, voices: readonly Voice[]): ChosenVoice {

@@ -143,7 +143,7 @@ describe('what SillyTavern does with XTTS', () => {
     const sent = { text: 'Hello.', speaker_wav: 'slt', language: 'en' };
     const reply = await post('/tts_to_file', { ...sent, file_name_or_path: 'hello.wav' });
     expect(await reply.json()).toMatchObject({ output_path: 'hello.wav' });
-    const file = readFileSync(join(folder, 'home', 'speech', 'hello.wav'));
+    const file = readFileSync(join(folder, 'home', 'output', 'hello.wav'));
     expect(seconds(await decoded('wav', file))).toBeGreaterThan(0.5);
     expect((await post('/tts_to_file', { ...sent, file_name_or_path: '../hello.wav' })).status).toBe(422);
   });

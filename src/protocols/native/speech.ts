@@ -1,12 +1,13 @@
-import type { EndpointFidelity } from '../../core/fidelity.ts';
-import { type SpeechFormat, speechFormats } from '../../core/speech.ts';
-import { type JsonObject, jsonObject } from '../../http/body.ts';
+import { type SpeechFormat, type SpeechRequest, speechFormats } from '../../core/speech.ts';
+import { jsonObject } from '../../http/body.ts';
 import type { Call, Endpoint, Reply } from '../../http/call.ts';
-import { clamp, readFlag, readNumber } from '../controls/fields.ts';
 import { type DialectParts, noticeHeaders } from '../dialect.ts';
-import { speechNotes } from '../speech-notes.ts';
+import { looseFlag, looseNumber } from '../fields/loose.ts';
+import { clamp, orElse, type Read } from '../fields/readers.ts';
+import { fidelityOf, honoured, ignored, readFields } from '../fields/table.ts';
+import { spokenFields } from '../spoken-fields.ts';
 import { begunSpeech, wholeSound } from '../spoken-reply.ts';
-import { paces, readSpokenText, speechOf } from '../spoken-text.ts';
+import { paces, speechOf, spokenText } from '../spoken-text.ts';
 import { ticketFor } from '../ticket.ts';
 import { nativeFamily } from './errors.ts';
 
@@ -31,38 +32,27 @@ export function nativeSpeechEndpoints(parts: NativeSpeechParts): Endpoint[] {
 /** Sent whole: the clients of this family decode it as one file. */
 async function speech(call: Call, parts: NativeSpeechParts): Promise<Reply> {
   const body = await jsonObject(call.body, { empty: 'refuse', signal: call.signal });
+  const { use_mp3, response_format, speed: sent, ...fields } = readFields(nativeSpeechFields, body);
   const service = speechOf(parts);
-  const format = readFormat(body);
-  const speed = clamp(readNumber(body.speed, 1), paces.least, paces.most);
-  const { spoken, notes } = await readSpokenText(body, service);
-  const begun = await begunSpeech(service.speak({ ...spoken, speed, format, streamed: false }, ticketFor(call, body)));
+  const { spoken, notes } = await spokenText(fields, service);
+  const format = use_mp3 ? 'mp3' : response_format;
+  const speed = clamp(sent, paces.least, paces.most);
+  const request: SpeechRequest = { ...spoken, speed, format, streamed: false };
+  const begun = await begunSpeech(service.speak(request, ticketFor(call, fields.genkey)));
   const headers = noticeHeaders(body, nativeSpeechFidelity);
   return wholeSound({ ...begun, notes: [...notes, ...begun.notes] }, { format, name: 'output', headers });
 }
 
 /** Formats that nobody knows are WAV in this family. */
-function readFormat(body: JsonObject): SpeechFormat {
-  if (readFlag(body, 'use_mp3', false)) return 'mp3';
-  return speechFormats.find((format) => format === body.response_format) ?? 'wav';
-}
+const readFormat: Read<SpeechFormat> = (value) => speechFormats.find((format) => format === value) ?? 'wav';
 
-export const nativeSpeechFidelity: EndpointFidelity = {
-  dialect: 'Native text API',
-  endpoint: 'POST /api/extra/tts',
-  fields: [
-    { field: 'input', handling: 'honoured', note: speechNotes.text },
-    { field: 'text', handling: 'honoured', note: 'Another name of input.' },
-    { field: 'voice', handling: 'approximated', note: speechNotes.voice },
-    { field: 'speaker_wav', handling: 'honoured', note: 'Another name of voice.' },
-    { field: 'response_format', handling: 'honoured', note: 'wav, mp3, opus, flac and pcm; wav for all others.' },
-    { field: 'use_mp3', handling: 'honoured' },
-    { field: 'speed', handling: 'honoured', note: 'Moved into 0.25 to 4.' },
-    { field: 'instruction', handling: 'approximated', note: speechNotes.instruction },
-    { field: 'language', handling: 'approximated', note: speechNotes.language },
-    { field: 'seed', handling: 'approximated', note: speechNotes.seed },
-    { field: 'genkey', handling: 'honoured' },
-    { field: 'speaker_json', handling: 'ignored', note: 'For OuteTTS, which is not possible yet.' },
-    { field: 'model', handling: 'ignored' },
-    { field: 'stream', handling: 'ignored', note: 'The file is sent whole.' },
-  ],
+const nativeSpeechFields = {
+  ...spokenFields,
+  response_format: honoured(orElse(readFormat, 'wav'), 'wav, mp3, opus, flac and pcm; wav for all others.'),
+  use_mp3: honoured(orElse(looseFlag, false)),
+  speed: honoured(orElse(looseNumber, 1), 'Moved into 0.25 to 4.'),
+  model: ignored(),
+  stream: ignored('The file is sent whole.'),
 };
+
+export const nativeSpeechFidelity = fidelityOf('Native text API', 'POST /api/extra/tts', nativeSpeechFields);

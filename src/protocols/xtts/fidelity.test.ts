@@ -1,8 +1,9 @@
 import { expect } from 'vitest';
 import { asking, type Proof, proveFidelity } from '../testing/fidelity-proof.ts';
 import { scriptedSpeech } from '../testing/spoken.ts';
-import { settingsFidelity, streamFidelity, toAudioFidelity } from './fidelity.ts';
+import { settingsFidelity, streamFidelity, toAudioFidelity } from './fields.ts';
 import { xttsEndpoints } from './routes.ts';
+import { vitsFidelity } from './vits-fields.ts';
 
 function world() {
   const { speech, asked } = scriptedSpeech();
@@ -25,6 +26,7 @@ proveFidelity({
   proofs: {
     ...spoken,
     input: { send: { input: 'Other.' }, asks: asks({ text: 'Other.' }) },
+    genkey: { send: { genkey: 'K' }, asks: { ticket: { genkey: 'K' } } },
     voice: { beside: { speaker_wav: 'awb' }, send: { voice: 'rms' }, asks: asks({ voice: 'rms' }) },
   },
   refusal,
@@ -51,3 +53,20 @@ proveFidelity({
   proofs: { speed: { send: { speed: '1.5' }, asks: asks({ speed: 1.5 }) } },
   refusal,
 });
+
+const vitsProofs: Readonly<Record<string, Proof>> = {
+  text: { send: { text: 'Other.' }, asks: asks({ text: 'Other.' }), refuses: [{ text: 'x '.repeat(51) }] },
+  id: { send: { id: '1' }, asks: asks({ voice: 'rms' }) },
+  lang: { send: { lang: 'de' }, asks: asks({ language: 'de' }) },
+  length: { send: { length: '2' }, asks: asks({ speed: 0.5 }) },
+  format: { send: { format: 'ogg' }, asks: asks({ format: 'opus' }) },
+};
+for (const method of ['GET', 'POST']) {
+  proveFidelity({
+    table: { ...vitsFidelity, endpoint: `${method} /voice/vits` },
+    base: { text: 'Hello.' },
+    ask: asking(world, method, '/voice/vits'),
+    proofs: vitsProofs,
+    refusal: (reply) => expect(reply).toMatchObject({ status: 'error', message: expect.any(String) }),
+  });
+}

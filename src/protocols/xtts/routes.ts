@@ -3,13 +3,15 @@ import type { SpeechRequest, Voice } from '../../core/speech.ts';
 import { type JsonObject, jsonObject } from '../../http/body.ts';
 import { type Call, type Endpoint, json, type Reply } from '../../http/call.ts';
 import { fileReply } from '../../http/static-files.ts';
-import { isAbsent, readText } from '../controls/fields.ts';
 import { type DialectParts, noticeHeaders } from '../dialect.ts';
+import { orElse, readText } from '../fields/readers.ts';
+import { readFields } from '../fields/table.ts';
+import type { SpokenFields } from '../spoken-fields.ts';
 import { allSound, type BegunSpeech, begunSpeech, streamedSound, wholeSound } from '../spoken-reply.ts';
-import { readSpokenText, speechOf } from '../spoken-text.ts';
+import { speechOf, spokenText } from '../spoken-text.ts';
 import { ticketFor } from '../ticket.ts';
 import { xttsFamily } from './errors.ts';
-import { settingsFidelity, toAudioFidelity } from './fidelity.ts';
+import { settingsFidelity, streamFields, toAudioFidelity, toAudioFields } from './fields.ts';
 import { languages } from './languages.ts';
 import { keepSound, outputName } from './output-folder.ts';
 import { usualSettings, withSettings } from './settings.ts';
@@ -25,11 +27,11 @@ export interface XttsParts extends Pick<DialectParts, 'others' | 'newId'> {
 /** The routes of xtts-api-server, and those of the simple API for VITS: what front ends call that speak aloud. */
 export function xttsEndpoints(parts: XttsParts): Endpoint[] {
   let settings = usualSettings;
-  const speech = async (call: Call, body: JsonObject, streamed: boolean): Promise<BegunSpeech> => {
+  const speech = async (call: Call, fields: SpokenFields, streamed: boolean): Promise<BegunSpeech> => {
     const service = speechOf(parts);
-    const { spoken, notes } = await readSpokenText(body, service);
+    const { spoken, notes } = await spokenText(fields, service);
     const request: SpeechRequest = { ...spoken, speed: settings.speed, format: 'wav', streamed };
-    const begun = await begunSpeech(service.speak(request, ticketFor(call, body)));
+    const begun = await begunSpeech(service.speak(request, ticketFor(call, fields.genkey ?? '')));
     return { ...begun, notes: [...notes, ...begun.notes] };
   };
   const voices = async (): Promise<readonly Voice[]> => (await parts.others?.speech?.voices()) ?? [];
@@ -37,18 +39,22 @@ export function xttsEndpoints(parts: XttsParts): Endpoint[] {
   async function toAudio(call: Call): Promise<Reply> {
     const body = await bodyOf(call);
     const headers = noticeHeaders(body, toAudioFidelity);
-    return wholeSound(await speech(call, body, false), { format: 'wav', name: 'output', headers });
+    return wholeSound(await speech(call, readFields(toAudioFields, body), false), {
+      format: 'wav',
+      name: 'output',
+      headers,
+    });
   }
 
   async function asStream(call: Call): Promise<Reply> {
-    const begun = await speech(call, Object.fromEntries(call.query), true);
+    const begun = await speech(call, readFields(streamFields, Object.fromEntries(call.query)), true);
     return streamedSound(begun, { format: 'wav', name: 'output', headers: { 'content-type': 'audio/x-wav' } });
   }
 
   async function toFile(call: Call): Promise<Reply> {
     const body = await bodyOf(call);
-    const name = outputName(readText(body, 'file_name_or_path'));
-    const { events } = await speech(call, body, false);
+    const name = outputName(orElse(readText, '')(body.file_name_or_path, 'file_name_or_path'));
+    const { events } = await speech(call, readFields(toAudioFields, body), false);
     await keepSound(parts.outputFolder, name, await allSound(events), parts.newId('speech-'));
     return json({ message: 'The audio was successfully made and stored.', output_path: name });
   }
@@ -67,7 +73,7 @@ export function xttsEndpoints(parts: XttsParts): Endpoint[] {
   }
 
   async function switchModel(call: Call): Promise<Reply> {
-    const name = readText(await bodyOf(call), 'model_name');
+    const name = orElse(readText, '')((await bodyOf(call)).model_name, 'model_name');
     if (name === speechOf(parts).name) return json({ message: `Model switched to ${name}` });
     const details = {
       feature: `Switching to ${JSON.stringify(name)}`,
@@ -130,8 +136,6 @@ function refuseFolder(): Reply {
   return json({ detail }, 403);
 }
 
-async function bodyOf({ body, signal }: Call): Promise<JsonObject> {
-  const read = await jsonObject(body, { empty: 'refuse', signal });
-  // Clients of this family may send null for a field that they have no value for.
-  return Object.fromEntries(Object.entries(read).filter(([, value]) => !isAbsent(value)));
+function bodyOf({ body, signal }: Call): Promise<JsonObject> {
+  return jsonObject(body, { empty: 'refuse', signal });
 }

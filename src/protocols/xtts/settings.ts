@@ -1,5 +1,6 @@
 import type { JsonObject } from '../../http/body.ts';
-import { readNumber } from '../controls/fields.ts';
+import { looseNumber } from '../fields/loose.ts';
+import { clamp, orElse } from '../fields/readers.ts';
 
 /** What clients set for all that follows. Only the pace means something to the engines here; the rest is kept and told back. */
 export interface XttsSettings {
@@ -39,8 +40,8 @@ export function withSettings(settings: XttsSettings, body: JsonObject): XttsSett
   const changed = Object.entries(settings).map(([key, present]: [string, number | boolean]) => {
     const sent = body[key];
     if (typeof present === 'boolean') return [key, readSwitch(sent, present)];
-    const [least, most] = limits[key as keyof XttsSettings] ?? [Number.NEGATIVE_INFINITY, Number.POSITIVE_INFINITY];
-    return [key, Math.min(most, Math.max(least, readNumber(sent, present)))];
+    const [least, most] = limits[key as keyof XttsSettings] ?? [];
+    return [key, clamp(orElse(looseNumber, present)(sent, key), least, most)];
   });
   return Object.fromEntries(changed) as XttsSettings;
 }

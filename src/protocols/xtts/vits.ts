@@ -1,23 +1,16 @@
-import type { SpeechFormat, SpeechRequest } from '../../core/speech.ts';
+import type { SpeechRequest } from '../../core/speech.ts';
 import { type JsonObject, jsonObject } from '../../http/body.ts';
 import { type Call, type Endpoint, json, type Reply } from '../../http/call.ts';
-import { clamp, readNumber } from '../controls/fields.ts';
-import type { DialectParts } from '../dialect.ts';
+import { type DialectParts, noticeHeaders } from '../dialect.ts';
+import { clamp } from '../fields/readers.ts';
+import { readFields } from '../fields/table.ts';
 import { begunSpeech, wholeSound } from '../spoken-reply.ts';
-import { paces, readSpokenText, speechOf } from '../spoken-text.ts';
+import { paces, speechOf, spokenText } from '../spoken-text.ts';
 import { ticketFor } from '../ticket.ts';
 import { vitsFamily } from './errors.ts';
+import { vitsFidelity, vitsFields } from './vits-fields.ts';
 
 type VitsParts = Pick<DialectParts, 'others'>;
-
-/** By the names that this API has for them. */
-const formats: Readonly<Record<string, SpeechFormat>> = {
-  wav: 'wav',
-  mp3: 'mp3',
-  ogg: 'opus',
-  opus: 'opus',
-  flac: 'flac',
-};
 
 export function vitsEndpoints(parts: VitsParts): Endpoint[] {
   const look = { method: 'GET', match: 'ending', access: 'open', queued: false, family: vitsFamily } as const;
@@ -54,22 +47,23 @@ function check(parts: VitsParts): Reply {
   return json({ status: 'success' });
 }
 
-async function vits(call: Call, fields: JsonObject, parts: VitsParts): Promise<Reply> {
+async function vits(call: Call, sent: JsonObject, parts: VitsParts): Promise<Reply> {
+  const { id, lang, length, format, text } = readFields(vitsFields, sent);
   const service = speechOf(parts);
-  const { id, lang, length, format: sent } = fields;
-  const format = formats[String(sent ?? '').toLowerCase()] ?? 'wav';
-  // The number of a voice here counts from 0, and its position in the list from 1.
-  const voice = /^\d+$/.test(String(id ?? '')) ? String(Number(id) + 1) : String(id ?? '');
-  const language = typeof lang === 'string' ? lang : '';
-  const { spoken, notes } = await readSpokenText({ text: fields.text ?? '', voice, language }, service);
+  const { spoken, notes } = await spokenText({ text, voice: voiceAt(id), language: lang }, service);
   const request: SpeechRequest = { ...spoken, speed: paceOf(length), format, streamed: false };
-  const begun = await begunSpeech(service.speak(request, ticketFor(call, fields)));
-  return wholeSound({ ...begun, notes: [...notes, ...begun.notes] }, { format, name: 'output' });
+  const begun = await begunSpeech(service.speak(request, ticketFor(call, '')));
+  const headers = noticeHeaders(sent, vitsFidelity);
+  return wholeSound({ ...begun, notes: [...notes, ...begun.notes] }, { format, name: 'output', headers });
+}
+
+/** The number of a voice here counts from 0, and its position in the list from 1. */
+function voiceAt(id: string): string {
+  return /^\d+$/.test(id) ? String(Number(id) + 1) : id;
 }
 
 /** Told as how much longer it takes. */
-function paceOf(length: unknown): number {
-  const stretch = readNumber(length, 1);
+function paceOf(stretch: number): number {
   return stretch > 0 ? clamp(1 / stretch, paces.least, paces.most) : 1;
 }
 

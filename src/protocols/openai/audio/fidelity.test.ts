@@ -1,7 +1,7 @@
 import { expect } from 'vitest';
 import { asking, type Proof, proveFidelity } from '../../testing/fidelity-proof.ts';
 import { scriptedSpeech } from '../../testing/spoken.ts';
-import { speechFidelity } from './fidelity.ts';
+import { speechFidelity } from './fields.ts';
 import { speechEndpoints } from './speech.ts';
 
 function world() {

@@ -1,17 +1,17 @@
-import { AppError, asAppError } from '../../../core/errors.ts';
-import { type SpeechFormat, type SpeechRequest, speechFormats } from '../../../core/speech.ts';
-import { type JsonObject, jsonObject } from '../../../http/body.ts';
+import { asAppError } from '../../../core/errors.ts';
+import type { SpeechRequest } from '../../../core/speech.ts';
+import { jsonObject } from '../../../http/body.ts';
 import { type Call, type Endpoint, json, type Reply } from '../../../http/call.ts';
 import { patienceMs } from '../../../http/patience.ts';
 import { commentFrame, dataFrame, sseHeaders } from '../../../http/sse.ts';
-import { isAbsent, readNumber } from '../../controls/fields.ts';
 import { type DialectParts, noticeHeaders } from '../../dialect.ts';
+import { readFields } from '../../fields/table.ts';
 import { begunSpeech, noteHeaders, type SoundEvent, streamedSound } from '../../spoken-reply.ts';
-import { paces, readSpokenText, speechOf } from '../../spoken-text.ts';
+import { speechOf, spokenText } from '../../spoken-text.ts';
 import { ticketFor } from '../../ticket.ts';
 import { wordCount } from '../../word-count.ts';
-import { errorObject, openaiFamily, unsupportedField } from '../errors.ts';
-import { speechFidelity } from './fidelity.ts';
+import { errorObject, openaiFamily } from '../errors.ts';
+import { speechFidelity, speechFields } from './fields.ts';
 
 export type SpeechParts = Pick<DialectParts, 'others'>;
 
@@ -50,16 +50,14 @@ async function voiceNames({ others }: SpeechParts): Promise<readonly string[]> {
 
 async function speech(call: Call, parts: SpeechParts): Promise<Reply> {
   const body = await jsonObject(call.body, { empty: 'refuse', signal: call.signal });
+  const { response_format: format, stream_format, speed, ...fields } = readFields(speechFields, body);
   const service = speechOf(parts);
-  const format = readFormat(body.response_format);
-  const events = readStreamFormat(body.stream_format) === 'sse';
-  const speed = readSpeed(body);
-  const { spoken, notes } = await readSpokenText(body, service);
+  const { spoken, notes } = await spokenText(fields, service);
   const request: SpeechRequest = { ...spoken, speed, format, streamed: true };
-  const begun = await begunSpeech(service.speak(request, ticketFor(call, body)));
+  const begun = await begunSpeech(service.speak(request, ticketFor(call, fields.genkey)));
   const all = { ...begun, notes: [...notes, ...begun.notes] };
   const headers = noticeHeaders(body, speechFidelity);
-  if (!events) return streamedSound(all, { format, name: 'speech', headers });
+  if (stream_format === 'audio') return streamedSound(all, { format, name: 'speech', headers });
   return {
     status: 200,
     headers: { ...sseHeaders, ...noteHeaders(all.notes), ...headers },
@@ -84,30 +82,4 @@ async function* frames(events: AsyncIterable<SoundEvent>, words: number): AsyncG
   } catch (error) {
     yield frame({ type: 'error', error: errorObject(asAppError(error)) });
   }
-}
-
-function readFormat(value: unknown): SpeechFormat {
-  if (isAbsent(value) || value === '') return 'mp3';
-  const name = typeof value === 'string' ? value.trim().toLowerCase() : '';
-  const found = speechFormats.find((format) => format === name);
-  if (found) return found;
-  const possible = 'mp3, wav, opus, flac and pcm are';
-  throw unsupportedField(
-    'response_format',
-    `${JSON.stringify(value)} cannot be made here; ${possible} possible`,
-    'unsupported_value',
-  );
-}
-
-function readStreamFormat(value: unknown): 'audio' | 'sse' {
-  if (isAbsent(value) || value === '' || value === 'audio') return 'audio';
-  if (value === 'sse') return 'sse';
-  throw new AppError('invalid-field', { field: 'stream_format', expected: 'audio or sse' });
-}
-
-function readSpeed({ speed }: JsonObject): number {
-  if (isAbsent(speed)) return 1;
-  const read = readNumber(speed, Number.NaN);
-  if (read >= paces.least && read <= paces.most) return read;
-  throw new AppError('invalid-field', { field: 'speed', expected: `a number from ${paces.least} to ${paces.most}` });
 }
