@@ -56,10 +56,10 @@ function resampling(from: number, to: number, encoder: Packed): SoundEncoder & {
   let open = true;
   const rest = (): Uint8Array => {
     const samples = resampled.rest();
-    return samples.length > 0 ? encoder.encode([samples]) : new Uint8Array(0);
+    return samples.length > 0 ? inPortions(encoder, samples) : new Uint8Array(0);
   };
   return {
-    encode: (samples) => encoder.encode([resampled.take(samples)]),
+    encode: (samples) => inPortions(encoder, resampled.take(samples)),
     rest,
     finish: () => Buffer.concat([rest(), encoder.flush()]),
     close: () => {
@@ -67,6 +67,18 @@ function resampling(from: number, to: number, encoder: Packed): SoundEncoder & {
       open = false;
     },
   };
+}
+
+/** The one for Opus copies all that it was given and has not packed yet, for each of its frames. */
+const portion = 9600;
+
+function inPortions(encoder: Packed, samples: Float32Array): Uint8Array {
+  if (samples.length <= portion) return encoder.encode([samples]);
+  const count = Math.ceil(samples.length / portion);
+  const begin = (index: number): number => index * portion;
+  return Buffer.concat(
+    Array.from({ length: count }, (_, index) => encoder.encode([samples.subarray(begin(index), begin(index + 1))])),
+  );
 }
 
 /** An encoder that already has something to say. */

@@ -81,6 +81,11 @@ describe.each(speechFormats)('%s', (format) => {
     expect(() => encoder.close()).not.toThrow();
   });
 
+  test('takes a minute at once', async () => {
+    const { bytes } = await encoded(format, [tone(16_000, 60)]);
+    expect(seconds(await decoded(format, bytes))).toBeGreaterThan(59.9);
+  });
+
   test('can be made many times', async () => {
     for (let round = 0; round < 12; round++) await encoded(format, [tone(16_000, 0.1)]);
   });

@@ -32,7 +32,8 @@ export async function speak(
       const { samples, rate } = await synthesiser.say(sentence, request, watch);
       encoder ??= await openEncoder(format, { rate, streamed });
       seconds += samples.length / rate;
-      send(encoder.encode(samples));
+      // In pieces, so that the beginning does not wait until all of it has its format.
+      for (let at = 0; at < samples.length; at += rate) send(encoder.encode(samples.subarray(at, at + rate)));
       // Whoever stops it is heard here.
       await new Promise<void>((resolve) => setImmediate(resolve));
     }
