@@ -12,6 +12,7 @@ import { type Row, table } from './report.ts';
 import { samplingBench } from './sampling.ts';
 import { serveBench } from './serve.ts';
 import { soakBench } from './soak.ts';
+import { speechBench } from './speech.ts';
 import { startBench } from './start.ts';
 import { streamBench } from './stream.ts';
 
@@ -24,6 +25,7 @@ const benches: Readonly<Record<string, (options: BenchOptions) => Promise<Row[]>
   fair: fairBench,
   cache: cacheBench,
   memory: memoryBench,
+  speech: speechBench,
   soak: soakBench,
   gpu: gpuBench,
 };

@@ -1,7 +1,7 @@
 import { randomInt } from 'node:crypto';
 import { readFileSync, statSync } from 'node:fs';
 import { stat } from 'node:fs/promises';
-import { hostname } from 'node:os';
+import { homedir, hostname } from 'node:os';
 import { tagsWithoutThinking } from './chat/adapters/no-think.ts';
 import { type InstructText, replacePlaceholders } from './chat/placeholders.ts';
 import { type ChatService, chatService } from './chat/service.ts';
@@ -20,6 +20,7 @@ import { schemaToGrammar } from './grammar/convert.ts';
 import type { Endpoint } from './http/call.ts';
 import { createHttpServer, type HttpServer } from './http/server.ts';
 import { systemTimer } from './http/timers.ts';
+import { ownFolder } from './library/places.ts';
 import { createMetrics, type Metrics } from './observe/metrics.ts';
 import { type AdminAccess, adminLevel } from './protocols/admin/access.ts';
 import { adminEndpoints } from './protocols/admin/routes.ts';
@@ -39,6 +40,7 @@ import { decodeChat } from './protocols/openai/chat/decode.ts';
 import { openaiEndpoints } from './protocols/openai/routes.ts';
 import { pagesEndpoints } from './protocols/pages/routes.ts';
 import { responsesEndpoints } from './protocols/responses/routes.ts';
+import { xttsEndpoints } from './protocols/xtts/routes.ts';
 import type { ChatFormat } from './run/chat-format.ts';
 import { dispatched, type Room, type RoomChooser } from './run/rooms.ts';
 import { type BatchingSettings, sharingOf } from './scheduler/batching.ts';
@@ -279,6 +281,7 @@ function allEndpoints(
       ...(settings.singleinstance ? { shutdown } : {}),
     }),
     ...openaiEndpoints({ ...dialect, replacePlaceholders: instruct }),
+    ...xttsEndpoints({ ...dialect, outputFolder: ownFolder(surroundings, 'output'), sampleFolder: settings.ttsdir }),
     ...responsesEndpoints({ ...dialect, store }),
     ...messagesEndpoints(dialect),
     ...ollamaEndpoints({
@@ -324,6 +327,8 @@ function adminAccess({ admin, admindir, adminpassword }: Settings, warn: AppPart
   if (admin && !exists) warn(`--admindir ${admindir} is no folder: the admin paths stay closed.`);
   return { enabled: admin && exists, password: adminpassword || undefined };
 }
+
+const surroundings = { home: homedir(), platform: process.platform, environment: process.env };
 
 /** What KoboldCpp leaves open although a password is set, of the paths that we guard. */
 const legacyOpenPaths: ReadonlySet<string> = new Set(['/slots', '/metrics', '/api/show']);

@@ -2,13 +2,18 @@ import type { EndpointFidelity } from './core/fidelity.ts';
 import { llamacppFidelity } from './protocols/llamacpp/fields.ts';
 import { messagesFidelity } from './protocols/messages/fields.ts';
 import { nativeFidelity } from './protocols/native/fields.ts';
+import { nativeSpeechFidelity } from './protocols/native/speech.ts';
 import { ollamaFidelity } from './protocols/ollama/fields.ts';
+import { speechFidelity } from './protocols/openai/audio/fields.ts';
 import { openaiFidelity } from './protocols/openai/fidelity.ts';
 import { responsesFidelity } from './protocols/responses/fields.ts';
+import { xttsFidelity } from './protocols/xtts/fields.ts';
+import { vitsFidelity } from './protocols/xtts/vits-fields.ts';
 
 /** What every dialect does with every field, by the page under docs/apis/ that tells it. */
 export const fidelityByPage: Readonly<Record<string, readonly EndpointFidelity[]>> = {
   native: nativeFidelity,
+  audio: [speechFidelity, nativeSpeechFidelity, ...xttsFidelity, vitsFidelity],
   openai: openaiFidelity,
   responses: responsesFidelity,
   messages: messagesFidelity,

@@ -80,6 +80,10 @@ const catalogue = {
     sentence: ({ capability, flag }: { capability: string; flag: string }) =>
       `No ${capability} model is loaded. Start the server with ${flag}.`,
   },
+  'model-unavailable': {
+    status: 503,
+    sentence: ({ sentence }: { sentence: string }) => sentence,
+  },
   'model-load-failed': {
     status: 503,
     sentence: ({ model, reason }: { model: string; reason: string }) => `${model} could not be loaded: ${reason}`,

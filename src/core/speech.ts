@@ -20,20 +20,24 @@ export interface SpeechRequest {
 }
 
 export type SpeechEvent =
+  /** Comes first. */
+  | {
+      readonly type: 'start';
+      /** What of the request cannot be done, as sentences. */
+      readonly notes: readonly string[];
+    }
   /** A piece of the file, in the format that was asked for. */
   | { readonly type: 'audio'; readonly bytes: Uint8Array }
-  | {
-      readonly type: 'finish';
-      readonly seconds: number;
-      /** What of the request could not be done, as sentences. */
-      readonly notes: readonly string[];
-    };
+  | { readonly type: 'finish'; readonly seconds: number };
 
 export interface Voice {
   readonly name: string;
   /** A code of two letters. */
   readonly language: string;
   readonly description: string;
+  readonly sound?: 'female' | 'male';
+  /** A recording that lies in the folder of samples: listed, but no voice of the engine. */
+  readonly sample?: true;
 }
 
 export interface SpeechFacts {
@@ -45,7 +49,9 @@ export interface SpeechFacts {
 export interface SpeechService {
   /** The name of the model. */
   readonly name: string;
-  /** Known without loading it. */
+  /** The longest text that it takes. */
+  readonly maxWords: number;
+  /** Known without loading it: those of the engine first, then the samples. */
   voices(): Promise<readonly Voice[]>;
   speak(request: SpeechRequest, ticket: Ticket): AsyncIterable<SpeechEvent>;
 }

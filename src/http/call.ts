@@ -60,7 +60,7 @@ export interface Endpoint {
   readonly access: 'open' | 'guarded';
   /** Counts against `--ratelimit`: everything that takes a place in the queue. */
   readonly queued: boolean;
-  /** May be asked of a model beside that for text: then its name chooses no other text model. */
+  /** May be asked of a model beside that for text: a name that is none of the text models' is its own business. */
   readonly beside?: true;
   /** What HEAD is answered with, where it asks for something that is not there; 200 otherwise. */
   readonly probeStatus?: number;

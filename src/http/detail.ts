@@ -12,6 +12,7 @@ export function busyDetail({ code, message: msg }: AppError): object {
 
 /** When to ask again, where waiting helps; the official clients obey both headers. */
 export function retryHeaders({ code, details }: AppError): Headers {
-  if (code === 'model-missing' || code === 'model-load-failed') return { 'x-should-retry': 'false' };
+  if (code === 'model-missing' || code === 'model-unavailable' || code === 'model-load-failed')
+    return { 'x-should-retry': 'false' };
   return 'retryAfterSeconds' in details ? { 'retry-after': String(Math.ceil(details.retryAfterSeconds)) } : {};
 }

@@ -9,6 +9,7 @@ export const errorCodes: Partial<Record<ErrorCode, string>> = {
   busy: 'server_busy',
   'rate-limited': 'server_busy',
   'model-missing': 'model_not_loaded',
+  'model-unavailable': 'model_not_loaded',
   'model-load-failed': 'model_not_loaded',
   'model-late': 'model_not_loaded',
   'model-not-found': 'model_not_found',

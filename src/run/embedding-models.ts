@@ -16,7 +16,7 @@ import { loadOptions } from '../engines/llama/placement.ts';
 import { ownFolder } from '../library/places.ts';
 import { LoadLog } from '../observe/load-log.ts';
 import type { Terminal } from '../observe/terminal.ts';
-import { displayName, engineTimer, threadsOf } from './engine.ts';
+import { displayName, engineThreads, engineTimer } from './engine.ts';
 import { EngineLife } from './engine-life.ts';
 import type { OtherModel } from './kinds.ts';
 
@@ -91,7 +91,7 @@ export function embeddingOptions(
   shape: ModelShape,
 ): EmbeddingOptions {
   const isText = shape !== noShape;
-  const facts = { model: '', name: '', shape, threads: threadsOf(settings), contextSizeGiven: false };
+  const facts = { model: '', name: '', shape, threads: engineThreads(0, settings), contextSizeGiven: false };
   const said = loadOptions(settings, facts);
   return {
     model,

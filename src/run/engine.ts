@@ -43,7 +43,7 @@ export function textLoadOptions(
     model: path,
     name,
     shape,
-    threads: threadsOf(settings),
+    threads: engineThreads(0, settings),
     contextSizeGiven: given.has('contextsize'),
   });
 }
@@ -68,8 +68,9 @@ export const engineTimer: StartTimer = (milliseconds, passed) => {
   return { cancel: () => clearTimeout(timeout) };
 };
 
-export function threadsOf({ threads }: Settings): number {
-  return threadCount(threads, processors());
+/** How many threads an engine should have, where its own flag or the common one says nothing. */
+export function engineThreads(wanted: number, settings: Settings): number {
+  return threadCount(wanted || settings.threads, processors());
 }
 
 function processors(): Processors {

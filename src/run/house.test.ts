@@ -1,7 +1,7 @@
 import { describe, expect, test, vi } from 'vitest';
 import { defaultSettings } from '../config/flags.ts';
 import { AppError } from '../core/errors.ts';
-import type { Call } from '../http/call.ts';
+import type { Call, Endpoint } from '../http/call.ts';
 import { handTimer, latch } from '../http/testing/world.ts';
 import type { Life, LifeState, Recipe } from '../registry/life.ts';
 import { Registry } from '../registry/registry.ts';
@@ -81,7 +81,11 @@ function world(first: string, files?: Record<string, Fake>) {
     { model: initial, room: { name: first } as Room },
     { registry, openRoom, say: (line) => log.push(`say ${line}`), patience, ...(files ? { offers } : {}) },
   );
-  const ask = (name?: string, endpoint = working, signal = new AbortController().signal): Promise<Entered> => {
+  const ask = (
+    name?: string,
+    endpoint: Pick<Endpoint, 'queued' | 'beside'> = working,
+    signal = new AbortController().signal,
+  ): Promise<Entered> => {
     const body = Buffer.from(name === undefined ? '{}' : JSON.stringify({ model: name }));
     return house.choose({ method: 'POST', body, signal } as unknown as Call, endpoint);
   };
@@ -201,6 +205,17 @@ describe('choosing', () => {
       'first',
       'first',
     ]);
+  });
+
+  test.each([
+    ['other', 'other'],
+    ['tts-1', 'first'],
+    ['first', 'first'],
+  ])('what is no matter of text models and names %s goes to %s', async (name, expected) => {
+    const { ask } = world('first', { other: {} });
+    const { room, leave } = await ask(name, { queued: true, beside: true });
+    expect(room.name).toBe(expected);
+    leave();
   });
 });
 

@@ -72,8 +72,7 @@ export class House {
 
   async choose(call: Call, endpoint: Pick<Endpoint, 'queued' | 'beside'>): Promise<Entered> {
     const asked = this.parts.offers ? await namedModel(call) : undefined;
-    // What stands beside the present model is had in its room.
-    const name = asked !== undefined && endpoint.beside && this.#standsBeside(asked) ? undefined : asked;
+    const name = asked !== undefined && endpoint.beside ? await this.#roomBeside(asked) : asked;
     // Who only looks is answered at once, by what is there.
     if (!endpoint.queued) return this.#lookIn(name, call.signal);
     return inTime(name ?? this.present.name, this.parts.patience, call.signal, (signal) =>
@@ -266,9 +265,10 @@ export class House {
     });
   }
 
-  #standsBeside(name: string): boolean {
-    const { embedding, speech, transcription } = this.present.others;
-    return [embedding, speech, transcription].some((one) => one && sameName(one.recipe.name, name));
+  /** Who asks for speech or the like names a model of that kind, or whatever its app calls it: only our own names choose. */
+  async #roomBeside(name: string): Promise<string | undefined> {
+    if (recipesOf(this.present.others).some((recipe) => sameName(recipe.name, name))) return undefined;
+    return this.#roomOf(name) || this.#nicknamed(name) || (await this.#offerOf(name)) ? name : undefined;
   }
 
   #furnish(model: PreparedModel, room: Room): Occupied {

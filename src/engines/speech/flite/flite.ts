@@ -1,0 +1,80 @@
+import { createHash } from 'node:crypto';
+import { readFile } from 'node:fs/promises';
+import { AppError } from '../../../core/errors.ts';
+import type { SpeechRequest } from '../../../core/speech.ts';
+import type { FliteOptions } from '../messages.ts';
+import type { Manner, Sound, Synthesiser } from '../synthesiser.ts';
+import { runInMemory } from './memory-system.ts';
+import { plainText } from './plain-text.ts';
+import { fliteVoices } from './voices.ts';
+
+/** Of the file that was tried; another one may be anything. */
+const programHash = 'f975276f4f2a6de78613f197533aac2167d181b77020866d142d594bcc2a0e80';
+
+/** A sentence takes a tenth of a second; one of digits alone some seconds, on a slow machine more. */
+const longestSayingMs = 120_000;
+
+/** Flite, which comes with Parley: English, small and quick. */
+export async function openFlite({ path }: FliteOptions): Promise<Synthesiser> {
+  const bytes = await readFile(path);
+  if (createHash('sha256').update(bytes).digest('hex') !== programHash) {
+    throw new Error(`${path} is not the file that belongs here. Install Parley again.`);
+  }
+  const program = await WebAssembly.compile(bytes);
+  return {
+    voices: fliteVoices,
+    readable: (text) => readable(text),
+    unheeded,
+    say: async (sentence, manner, watch) => watch.here(longestSayingMs, () => said(program, sentence, manner)),
+  };
+}
+
+function readable(sent: string): ReturnType<Synthesiser['readable']> {
+  const { text, lost } = plainText(sent);
+  if (lost === 0) return { text, notes: [] };
+  if (!/[a-z0-9]/i.test(text)) {
+    const feature = 'Speaking this text';
+    const instead = 'the built-in voices read English in Latin letters; name a voice for its language with --ttsmodel';
+    const details = { feature, instead, field: 'input' };
+    throw new AppError('unsupported', details);
+  }
+  return { text, notes: [`${lost} characters are not spoken: the built-in voices read Latin letters only.`] };
+}
+
+function unheeded({ language, instruction }: SpeechRequest): readonly string[] {
+  return [
+    ...(language !== '' && !/^(en|auto)\b/i.test(language) ? ['The built-in voices read everything as English.'] : []),
+    ...(instruction === '' ? [] : ['The built-in voices take no instructions on how to speak.']),
+  ];
+}
+
+function said(program: WebAssembly.Module, sentence: string, { voice, speed }: Manner): Sound {
+  // It would speak with another one, and not say so.
+  if (!fliteVoices.some(({ name }) => name === voice)) throw failed(`there is no voice ${voice}`);
+  const { code, files, complaints } = runInMemory(
+    program,
+    ['flite', '-voice', voice, '--setf', `duration_stretch=${1 / speed}`, '-f', 'text', '-o', 'sound'],
+    new Map([['text', Buffer.from(sentence, 'latin1')]]),
+  );
+  const file = files.get('sound');
+  if (code !== 0 || !file || file.length < headBytes) {
+    throw failed(complaints.trim().split('\n').at(-1) || `Flite ended with ${code}`);
+  }
+  return soundOf(file);
+}
+
+function failed(reason: string): AppError {
+  return new AppError('engine-failed', { capability: 'speech', reason });
+}
+
+const headBytes = 44;
+
+/** Its files are always of this one form: 16 bits, mono, a head of 44 bytes. */
+function soundOf(file: Uint8Array): Sound {
+  const view = new DataView(file.buffer, file.byteOffset, file.byteLength);
+  const samples = new Float32Array((file.length - headBytes) >> 1);
+  for (let index = 0; index < samples.length; index++) {
+    samples[index] = view.getInt16(headBytes + 2 * index, true) / 32_768;
+  }
+  return { samples, rate: view.getUint32(24, true) };
+}

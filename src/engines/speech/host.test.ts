@@ -1,0 +1,98 @@
+import { describe, expect, test } from 'vitest';
+import type { SpeechEvent, SpeechFacts, SpeechRequest } from '../../core/speech.ts';
+import type { FromTaskWorker, ToTaskWorker } from '../host/task-messages.ts';
+import { fakeWorkers } from '../host/testing/workers.ts';
+import { SpeechHost } from './host.ts';
+import type { SpeechOptions, SpeechTold } from './messages.ts';
+
+const facts: SpeechFacts = { name: 'flite', voices: [{ name: 'slt', language: 'en', description: '' }] };
+const options: SpeechOptions = { name: 'flite', engine: { type: 'flite', path: '/flite.wasm' } };
+const request: SpeechRequest = {
+  text: 'Hello.',
+  voice: 'slt',
+  speed: 1,
+  language: '',
+  instruction: '',
+  seed: -1,
+  format: 'wav',
+  streamed: true,
+};
+
+function world() {
+  const { spawn, startTimer, worker, workers } = fakeWorkers<
+    ToTaskWorker<SpeechOptions, SpeechRequest>,
+    FromTaskWorker<SpeechFacts, SpeechTold>
+  >();
+  const host = new SpeechHost({ entry: 'main.js', options, spawn, startTimer });
+  host.start();
+  worker().say({ type: 'loaded', facts });
+  const stop = new AbortController();
+  const heard: SpeechEvent[] = [];
+  const speaking = (async () => {
+    for await (const event of host.speak(request, stop.signal)) heard.push(event);
+  })();
+  speaking.catch(() => undefined);
+  return { host, worker, workers, stop, heard, speaking };
+}
+
+describe('the process that speaks, as the server sees it', () => {
+  test('is told what to load, and tells who can speak', async () => {
+    const { host, worker } = world();
+    expect(worker().sent[0]).toEqual({ type: 'load', options });
+    expect(host.facts()).toEqual(facts);
+    expect(host.state()).toEqual({ type: 'ready' });
+    await host.settled();
+  });
+
+  test('gives pieces of sound as they come, in their order', async () => {
+    const { worker, heard, speaking } = world();
+    await Promise.resolve();
+    expect(worker().sent[1]).toEqual({ type: 'begin', id: 1, task: request });
+    worker().say({ type: 'told', id: 1, told: { type: 'start', notes: ['a note'] } });
+    worker().say({ type: 'told', id: 1, told: { type: 'audio' } }, [Uint8Array.of(1, 2)]);
+    worker().say({ type: 'told', id: 1, told: { type: 'audio' } }, [Uint8Array.of(3)]);
+    worker().say({ type: 'told', id: 1, told: { type: 'finish', seconds: 2 } });
+    worker().say({ type: 'ended', id: 1 });
+    await speaking;
+    expect(heard).toEqual([
+      { type: 'start', notes: ['a note'] },
+      { type: 'audio', bytes: Uint8Array.of(1, 2) },
+      { type: 'audio', bytes: Uint8Array.of(3) },
+      { type: 'finish', seconds: 2 },
+    ]);
+  });
+
+  test('is told to stop when nobody listens any more', async () => {
+    const { worker, stop, speaking } = world();
+    await Promise.resolve();
+    stop.abort(new Error('gone'));
+    expect(worker().sent.at(-1)).toEqual({ type: 'abort', id: 1 });
+    worker().say({ type: 'ended', id: 1 });
+    await expect(speaking).rejects.toThrow('gone');
+  });
+
+  test('ends a text with an error when it dies, and comes back', async () => {
+    const { host, worker, workers, speaking } = world();
+    await Promise.resolve();
+    worker().exit({ signal: 'SIGSEGV' });
+    await expect(speaking).rejects.toMatchObject({ code: 'engine-lost' });
+    expect(workers).toHaveLength(2);
+    worker().say({ type: 'loaded', facts });
+    expect(host.state()).toEqual({ type: 'ready' });
+  });
+
+  test('hands a refusal of the engine on as it is', async () => {
+    const { worker, speaking } = world();
+    await Promise.resolve();
+    const error = { code: 'unsupported' as const, details: { feature: 'This', instead: 'not' } };
+    worker().say({ type: 'failed', id: 1, error });
+    await expect(speaking).rejects.toThrow('This is not possible: not.');
+  });
+
+  test('ends when it is stopped', async () => {
+    const { host, worker } = world();
+    await host.stop();
+    expect(worker().stoppedWithin).toBeGreaterThan(0);
+    expect(host.pid).toBeUndefined();
+  });
+});

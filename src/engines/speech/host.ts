@@ -1,0 +1,45 @@
+import type { SpeechEngine, SpeechEvent, SpeechFacts, SpeechRequest } from '../../core/speech.ts';
+import { TaskEngine, type TaskEngineParts } from '../host/task-engine.ts';
+import type { SpeechOptions, SpeechTold } from './messages.ts';
+
+export type SpeechHostParts = Omit<TaskEngineParts<SpeechOptions, SpeechFacts>, 'capability'>;
+
+/** A process that speaks, as the server sees it. */
+export class SpeechHost implements SpeechEngine {
+  readonly #engine: TaskEngine<SpeechOptions, SpeechFacts, SpeechRequest, SpeechTold>;
+
+  constructor(parts: SpeechHostParts) {
+    this.#engine = new TaskEngine({ ...parts, capability: 'speech' });
+  }
+
+  get pid(): number | undefined {
+    return this.#engine.pid;
+  }
+
+  start(): void {
+    this.#engine.start();
+  }
+
+  stop(): Promise<void> {
+    return this.#engine.stop();
+  }
+
+  state(): ReturnType<TaskEngine<never, never, never, never>['state']> {
+    return this.#engine.state();
+  }
+
+  settled(): Promise<void> {
+    return this.#engine.settled();
+  }
+
+  facts(): SpeechFacts | undefined {
+    return this.#engine.facts();
+  }
+
+  async *speak(request: SpeechRequest, signal: AbortSignal): AsyncGenerator<SpeechEvent> {
+    for await (const { event, attachments } of this.#engine.run(request, signal)) {
+      if (event.type !== 'audio') yield event;
+      else for (const bytes of attachments) yield { type: 'audio', bytes };
+    }
+  }
+}

@@ -1,0 +1,169 @@
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { sentencesOf } from './sentences.ts';
+
+const said = (text: string, longest = 240): string[] => sentencesOf(text, longest).map((sentence) => sentence.trim());
+
+describe('a text is spoken sentence by sentence', () => {
+  test.each([
+    ['one', 'Hello there.', ['Hello there.']],
+    ['two', 'Hello there. How are you?', ['Hello there.', 'How are you?']],
+    ['three kinds of ends', 'Stop! Why? Because.', ['Stop!', 'Why?', 'Because.']],
+    ['several marks', 'What?! No... Yes!!', ['What?!', 'No...', 'Yes!!']],
+    ['an ellipsis', 'Well\u2026 Fine.', ['Well\u2026', 'Fine.']],
+    ['an ellipsis in the middle', 'Well\u2026 maybe later.', ['Well\u2026 maybe later.']],
+    ['no end', 'No end here', ['No end here']],
+    ['no words', '...', ['...']],
+  ])('%s', (_, text, sentences) => {
+    expect(said(text)).toEqual(sentences);
+  });
+});
+
+describe('a dot does not always end one', () => {
+  test.each([
+    ['titles', 'Dr. Smith met Mrs. Jones. They left.', ['Dr. Smith met Mrs. Jones.', 'They left.']],
+    ['initials', 'J. R. R. Tolkien wrote it. We read it.', ['J. R. R. Tolkien wrote it.', 'We read it.']],
+    ['the word I', 'So do I. You too?', ['So do I.', 'You too?']],
+    ['decimals', 'It costs 3.14 or 2.71 euros. Cheap.', ['It costs 3.14 or 2.71 euros.', 'Cheap.']],
+    ['addresses', 'See example.com for more. Bye.', ['See example.com for more.', 'Bye.']],
+    ['for example', 'Fruit, e.g. Apples, is good. Yes.', ['Fruit, e.g. Apples, is good.', 'Yes.']],
+    ['small letters after it', 'We ate, slept, etc. and left.', ['We ate, slept, etc. and left.']],
+    ['a capital after it', 'We ate, slept, etc. Then we left.', ['We ate, slept, etc.', 'Then we left.']],
+    ['times of day', 'Come at 5 p.m. sharp. Or not.', ['Come at 5 p.m. sharp.', 'Or not.']],
+    ['numbers of things', 'See no. 5 and fig. 3 there. OK.', ['See no. 5 and fig. 3 there.', 'OK.']],
+    ['the word no', 'He said no. Nobody spoke.', ['He said no.', 'Nobody spoke.']],
+    ['numbers in lists', '1. Wash it.\n2. Dry it.', ['1. Wash it.', '2. Dry it.']],
+    ['a year at the end', 'It was in 1999. Then it ended.', ['It was in 1999.', 'Then it ended.']],
+    ['a small number at the end', 'There are 12. We counted.', ['There are 12.', 'We counted.']],
+  ])('%s', (_, text, sentences) => {
+    expect(said(text)).toEqual(sentences);
+  });
+});
+
+describe('quotations', () => {
+  test.each([
+    ['end with their mark', '"Go away." She went.', ['"Go away."', 'She went.']],
+    ['go on', '"Really?" she asked. "Yes."', ['"Really?" she asked.', '"Yes."']],
+    ['curly', '\u201cGo!\u201d \u2018No.\u2019 Fine.', ['\u201cGo!\u201d', '\u2018No.\u2019', 'Fine.']],
+    ['brackets', '(It rained.) We stayed.', ['(It rained.)', 'We stayed.']],
+  ])('%s', (_, text, sentences) => {
+    expect(said(text)).toEqual(sentences);
+  });
+});
+
+describe('lines', () => {
+  test.each([
+    ['a heading', 'Chapter One\nIt was dark.', ['Chapter One', 'It was dark.']],
+    ['a line that was too long', 'It was a dark\nand stormy night.', ['It was a dark\nand stormy night.']],
+    ['a blank line', 'one\n\ntwo', ['one', 'two']],
+    ['Windows', 'One\r\nTwo', ['One', 'Two']],
+  ])('%s', (_, text, sentences) => {
+    expect(said(text)).toEqual(sentences);
+  });
+});
+
+describe('other scripts', () => {
+  test.each([
+    ['Chinese', '你好。今天天气很好！走吗？', ['你好。', '今天天气很好！', '走吗？']],
+    ['Japanese with quotes', '「行こう。」彼は言った。', ['「行こう。」', '彼は言った。']],
+    ['Hindi', 'नमस्ते। आप कैसे हैं?', ['नमस्ते।', 'आप कैसे हैं?']],
+    ['Arabic', 'كيف حالك؟ أنا بخير.', ['كيف حالك؟', 'أنا بخير.']],
+    ['Russian', 'Привет. Как дела? Хорошо.', ['Привет.', 'Как дела?', 'Хорошо.']],
+    ['German', 'Es gibt z.B. Äpfel. Und Birnen.', ['Es gibt z.B. Äpfel.', 'Und Birnen.']],
+  ])('%s', (_, text, sentences) => {
+    expect(said(text)).toEqual(sentences);
+  });
+});
+
+describe('a sentence that is too long', () => {
+  test('is cut at a semicolon rather than at a comma', () => {
+    const text = 'first part here, and more; second part, and so on and on';
+    expect(said(text, 40)).toEqual(['first part here, and more;', 'second part, and so on and on']);
+  });
+
+  test('is cut at a comma rather than at a space', () => {
+    expect(said('one two three four, five six seven eight nine', 30)).toEqual([
+      'one two three four,',
+      'five six seven eight nine',
+    ]);
+  });
+
+  test('is cut at a space rather than in a word', () => {
+    expect(said('one two three four five six', 12)).toEqual(['one two', 'three four', 'five six']);
+  });
+
+  test('is cut anywhere where it has no space', () => {
+    expect(said('a'.repeat(25), 10)).toEqual(['a'.repeat(10), 'a'.repeat(10), 'a'.repeat(5)]);
+  });
+
+  test('is never cut inside of a character', () => {
+    const pieces = sentencesOf('😀'.repeat(20), 7);
+    expect(pieces.every((piece) => piece === Buffer.from(piece, 'utf8').toString('utf8'))).toBe(true);
+  });
+
+  test('is not cut at a comma near its beginning, which would leave a stump', () => {
+    const [first = ''] = said(`Yes, ${'word '.repeat(40)}`, 60);
+    expect(first.length).toBeGreaterThan(20);
+  });
+});
+
+describe('whatever the text is', () => {
+  const words = fc.array(
+    fc.constantFrom(
+      'word',
+      'Word',
+      'Dr.',
+      'e.g.',
+      '3.14',
+      '...',
+      '?!',
+      '"',
+      ')',
+      '。',
+      '！',
+      '\n',
+      '\n\n',
+      ' ',
+      ',',
+      '😀',
+      'I.',
+      '1.',
+      'é',
+    ),
+    { maxLength: 120 },
+  );
+  const texts = fc.oneof(
+    words.map((list) => list.join(' ')),
+    words.map((list) => list.join('')),
+    fc.string({ unit: 'binary', maxLength: 400 }),
+  );
+
+  test('nothing is lost, and nothing is too long', () => {
+    fc.assert(
+      fc.property(texts, fc.integer({ min: 2, max: 120 }), (text, longest) => {
+        const sentences = sentencesOf(text, longest);
+        expect(sentences.join('')).toBe(text);
+        expect(Math.max(0, ...sentences.map(({ length }) => length))).toBeLessThanOrEqual(longest);
+      }),
+    );
+  });
+
+  test('nothing to say gives nothing, and blanks give no sentence of their own', () => {
+    expect(sentencesOf('', 100)).toEqual([]);
+    expect(sentencesOf('One.\n\n\n  ', 100)).toEqual(['One.\n\n\n  ']);
+    expect(sentencesOf('  \n ', 100).join('')).toBe('  \n ');
+  });
+
+  test.each([
+    ['dots', '.'],
+    ['dots and spaces', '. '],
+    ['lines', '\n'],
+    ['blank lines with small letters', '\n \n a'],
+    ['quotes', '."'],
+    ['letters', 'a'],
+    ['sentences', 'This is one of many sentences. '],
+  ])('a hundred thousand characters of %s are soon done', (_, unit) => {
+    const text = unit.repeat(Math.ceil(100_000 / unit.length));
+    expect(sentencesOf(text, 240).join('')).toBe(text);
+  });
+});

@@ -1,0 +1,225 @@
+import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { espeakPlaces } from './espeak-data.ts';
+import { onnxMetadata, readOnnxMetadata } from './onnx-metadata.ts';
+import { partsOf, piperParts } from './sherpa.ts';
+import { tinyOnnx } from './testing/tiny-onnx.ts';
+import { readVoiceModel } from './voice-model.ts';
+
+let folder: string;
+beforeEach(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'voice-test-'));
+});
+afterEach(() => rm(folder, { recursive: true }));
+
+const machine = { platform: 'test', environment: {} };
+const onnx = (metadata: Readonly<Record<string, string>> = {}): Uint8Array =>
+  Buffer.concat([tinyOnnx(), onnxMetadata(new Map(Object.entries(metadata)))]);
+const piperConfig = JSON.stringify({
+  audio: { sample_rate: 22_050 },
+  espeak: { voice: 'en-us' },
+  language: { code: 'en_US' },
+  phoneme_id_map: { a: [1] },
+});
+
+/** Files by their paths below the folder; what ends with a slash is a folder. */
+async function lay(files: Readonly<Record<string, string | Uint8Array>>): Promise<void> {
+  for (const [name, content] of Object.entries(files)) {
+    await mkdir(dirname(join(folder, name)), { recursive: true });
+    await writeFile(join(folder, name), content);
+  }
+}
+
+const read = (path = '.', second = '') => readVoiceModel({ path: join(folder, path), second, machine });
+const espeak = { 'espeak-ng-data/phontab': 'x' };
+
+describe('a voice model is known by its files', () => {
+  test('Piper, by its file', async () => {
+    await lay({ 'lessac.onnx': onnx(), 'lessac.onnx.json': piperConfig, ...espeak });
+    expect(await read('lessac.onnx')).toEqual({
+      kind: 'piper',
+      name: 'lessac',
+      model: join(folder, 'lessac.onnx'),
+      bytes: onnx().length,
+      voices: [{ name: 'lessac', language: 'en', description: 'Piper voice lessac' }],
+      dataFolder: join(folder, 'espeak-ng-data'),
+    });
+  });
+
+  test('Piper, by its folder', async () => {
+    await lay({ 'voice/one.onnx': onnx(), 'voice/one.onnx.json': piperConfig, ...espeak });
+    const found = await read('voice');
+    expect(found).toMatchObject({ kind: 'piper', name: 'voice', dataFolder: join(folder, 'espeak-ng-data') });
+  });
+
+  test('Kokoro, with the names of its voices by their number', async () => {
+    await lay({
+      'kokoro/model.onnx': onnx({ model_type: 'kokoro', n_speakers: '11' }),
+      'kokoro/voices.bin': 'xx',
+      'kokoro/tokens.txt': '',
+      'kokoro/lexicon-us-en.txt': '',
+      'kokoro/lexicon-zh.txt': '',
+      'kokoro/espeak-ng-data/phontab': '',
+    });
+    const found = await read('kokoro');
+    expect(found).toMatchObject({ kind: 'kokoro', voiceTable: join(folder, 'kokoro', 'voices.bin') });
+    expect(found.voices).toHaveLength(11);
+    expect(found.voices[1]).toMatchObject({ name: 'af_bella', language: 'en', sound: 'female' });
+    expect(found.voices[5]).toMatchObject({ name: 'am_adam', sound: 'male' });
+    expect(found.lexicon?.split(',')).toHaveLength(2);
+  });
+
+  test('Kokoro, with the names that it tells itself', async () => {
+    await lay({
+      'model.onnx': onnx({ n_speakers: '2', speaker_names: 'jf_x,zm_y' }),
+      'voices.bin': '',
+      'tokens.txt': '',
+      ...espeak,
+    });
+    expect((await read()).voices.map(({ name, language, sound }) => [name, language, sound])).toEqual([
+      ['jf_x', 'ja', 'female'],
+      ['zm_y', 'zh', 'male'],
+    ]);
+  });
+
+  test('Kokoro, by the size of its table where nothing tells more', async () => {
+    await lay({ 'model.onnx': onnx(), 'voices.bin': new Uint8Array(11 * 511 * 256 * 4), 'tokens.txt': '', ...espeak });
+    expect((await read()).voices[4]?.name).toBe('af_sky');
+  });
+
+  test('Kitten', async () => {
+    await lay({
+      'k/model.fp16.onnx': onnx({ model_type: 'kitten-tts', n_speakers: '8' }),
+      'k/voices.bin': '',
+      'k/tokens.txt': '',
+      ...espeak,
+    });
+    const found = await read('k');
+    expect(found.kind).toBe('kitten');
+    expect(found.voices.map(({ name }) => name)).toEqual(Array.from({ length: 8 }, (_, id) => `k-${id}`));
+  });
+
+  test('Matcha, with its vocoder in the folder', async () => {
+    await lay({ 'm/model-steps-3.onnx': onnx(), 'm/vocos-22khz-univ.onnx': onnx(), 'm/tokens.txt': '', ...espeak });
+    expect(await read('m')).toMatchObject({ kind: 'matcha', vocoder: join(folder, 'm', 'vocos-22khz-univ.onnx') });
+  });
+
+  test('Matcha, with its vocoder by a flag', async () => {
+    await lay({ 'm/model-steps-3.onnx': onnx(), 'other.onnx': onnx(), 'm/tokens.txt': '', ...espeak });
+    expect(await read('m', join(folder, 'other.onnx'))).toMatchObject({ vocoder: join(folder, 'other.onnx') });
+  });
+
+  test('VITS with a lexicon needs nothing of eSpeak', async () => {
+    await lay({ 'vits.onnx': onnx({ sample_rate: '22050' }), 'tokens.txt': '', 'lexicon.txt': '' });
+    const found = await read('vits.onnx');
+    expect(found).toMatchObject({ kind: 'vits', lexicon: join(folder, 'lexicon.txt') });
+    expect(found.dataFolder).toBeUndefined();
+  });
+});
+
+describe('what cannot be a voice is refused in one sentence', () => {
+  test('GGUF', async () => {
+    await lay({ 'oute.gguf': 'GGUF' });
+    await expect(read('oute.gguf')).rejects.toThrow(
+      /not possible yet. What is: a Piper voice .* Kokoro, Kitten or Matcha/,
+    );
+  });
+
+  test('a folder without a model', async () => {
+    await lay({ 'empty/readme.txt': '' });
+    await expect(read('empty')).rejects.toThrow(/no voice that is known/);
+  });
+
+  test('a folder with several models of which none is the usual one', async () => {
+    await lay({ 'a.onnx': onnx(), 'b.onnx': onnx() });
+    await expect(read()).rejects.toThrow(/no voice that is known/);
+  });
+
+  test('a model alone', async () => {
+    await lay({ 'v.onnx': onnx() });
+    await expect(read('v.onnx')).rejects.toThrow(/v.onnx.json for a Piper voice, tokens.txt for others/);
+  });
+
+  test('a model without eSpeak says where it goes', async () => {
+    await lay({ 'v.onnx': onnx(), 'v.onnx.json': piperConfig });
+    await expect(read('v.onnx')).rejects.toThrow(/espeak-ng-data.*beside the model.*ESPEAK_DATA_PATH/);
+  });
+
+  test('Matcha without a vocoder', async () => {
+    await lay({ 'model-steps-3.onnx': onnx(), 'tokens.txt': '', ...espeak });
+    await expect(read()).rejects.toThrow(/vocoder is missing.*--ttswavtokenizer/);
+  });
+
+  test('something that only ends like a model', async () => {
+    await lay({ 'v.onnx': 'hello, this is a text', 'v.onnx.json': piperConfig });
+    await expect(read('v.onnx')).rejects.toThrow(/no ONNX file/);
+  });
+
+  test('a broken file beside it', async () => {
+    await lay({ 'v.onnx': onnx(), 'v.onnx.json': '{', ...espeak });
+    await expect(read('v.onnx')).rejects.toThrow();
+  });
+
+  test('nothing at all', async () => {
+    await expect(read('none.onnx')).rejects.toThrow(/none.onnx/);
+  });
+});
+
+describe('eSpeak is looked for', () => {
+  test('beside the model first', () => {
+    expect(espeakPlaces('/v/m.onnx', machine).slice(1, 3)).toEqual(['/v/espeak-ng-data', '/espeak-ng-data']);
+  });
+
+  test('where the variable says, which may name it or the folder around it', () => {
+    const places = espeakPlaces('/v/m.onnx', { platform: 'linux', environment: { ESPEAK_DATA_PATH: '/e' } });
+    expect(places.slice(3, 5)).toEqual(['/e', '/e/espeak-ng-data']);
+    expect(places).toContain('/usr/share/espeak-ng-data');
+  });
+
+  test('where Windows puts programs', () => {
+    const places = espeakPlaces('C:/v/m.onnx', { platform: 'win32', environment: { ProgramFiles: 'P' } });
+    expect(places.at(-1)).toBe(join('P', 'eSpeak NG', 'espeak-ng-data'));
+  });
+});
+
+describe('a Piper voice for the library', () => {
+  test('is a copy that says what is missing; the voice itself stays as it is', async () => {
+    const own = onnx();
+    await lay({ 'v.onnx': own, 'v.onnx.json': piperConfig, ...espeak, 'copy/.keep': '' });
+    const parts = await piperParts(await read('v.onnx'), join(folder, 'copy'));
+    expect(parts.model).toBe(join(folder, 'copy', 'model.onnx'));
+    expect((await readOnnxMetadata(parts.model)).get('sample_rate')).toBe('22050');
+    expect(await readFile(parts.tokens, 'utf8')).toBe('a 1\n');
+    expect((await readFile(join(folder, 'v.onnx'))).equals(own)).toBe(true);
+    expect((await readFile(parts.model)).subarray(0, own.length).equals(own)).toBe(true);
+  });
+
+  test('is the voice itself where nothing is missing', async () => {
+    await lay({ 'v.onnx': onnx({ sample_rate: '16000' }), 'v.onnx.json': piperConfig, ...espeak, 'copy/.keep': '' });
+    const parts = await piperParts(await read('v.onnx'), join(folder, 'copy'));
+    expect(parts.model).toBe(join(folder, 'v.onnx'));
+  });
+});
+
+describe('the parts have the names of the library', () => {
+  const base = { name: 'n', model: '/m', voices: [], bytes: 1, tokens: '/t', dataFolder: '/d' } as const;
+  test.each([
+    [{ ...base, kind: 'vits' } as const, { vits: { model: '/m', tokens: '/t', dataDir: '/d' } }],
+    [
+      { ...base, kind: 'kokoro', voiceTable: '/v', lexicon: '/l' } as const,
+      { kokoro: { model: '/m', voices: '/v', tokens: '/t', dataDir: '/d', lexicon: '/l' } },
+    ],
+    [
+      { ...base, kind: 'kitten', voiceTable: '/v' } as const,
+      { kitten: { model: '/m', voices: '/v', tokens: '/t', dataDir: '/d' } },
+    ],
+    [
+      { ...base, kind: 'matcha', vocoder: '/w' } as const,
+      { matcha: { acousticModel: '/m', vocoder: '/w', tokens: '/t', dataDir: '/d' } },
+    ],
+  ])('$kind', (model, parts) => {
+    expect(partsOf(model)).toEqual(parts);
+  });
+});

@@ -1,0 +1,161 @@
+import decodeWav from '@audio/decode-wav';
+import { describe, expect, test } from 'vitest';
+import { type SpeechFormat, type SpeechRequest, speechFormats } from '../../core/speech.ts';
+import type { Attachments } from '../host/attachments.ts';
+import type { SpeechTold } from './messages.ts';
+import { speak } from './speak.ts';
+import type { Synthesiser } from './synthesiser.ts';
+
+const rate = 16_000;
+const request = (text: string, own: Partial<SpeechRequest> = {}): SpeechRequest => ({
+  text,
+  voice: 'v',
+  speed: 1,
+  language: '',
+  instruction: '',
+  seed: -1,
+  format: 'wav',
+  streamed: true,
+  ...own,
+});
+
+/** Says every sentence as one second of a tone, and tells in which order things happened. */
+function world({ fails = '', notes = [] as string[] } = {}) {
+  const story: string[] = [];
+  const told: { event: SpeechTold; bytes: Attachments }[] = [];
+  const stop = new AbortController();
+  const synthesiser: Synthesiser = {
+    voices: [],
+    readable: (text) => ({ text, notes }),
+    unheeded: ({ instruction }) => (instruction === '' ? [] : ['no instructions']),
+    say: async (sentence) => {
+      story.push(`say ${sentence.trim()}`);
+      if (fails !== '' && sentence.includes(fails)) throw new Error('it broke');
+      return { samples: new Float32Array(rate).fill(0.25), rate };
+    },
+  };
+  const tools = {
+    tell: (event: SpeechTold, bytes: Attachments = []) => {
+      story.push(event.type);
+      told.push({ event, bytes });
+    },
+    signal: stop.signal,
+    watch: {
+      here: <Result>(_: number, work: () => Result) => work(),
+      aside: <Result>(_: number, work: () => Promise<Result>) => work(),
+    },
+  };
+  return {
+    story,
+    told,
+    stop,
+    run: (sent: SpeechRequest) => speak(synthesiser, sent, tools),
+    sound: () => new Uint8Array(Buffer.concat(told.flatMap(({ bytes }) => bytes))),
+  };
+}
+
+describe('a text is spoken', () => {
+  test('each sentence is out before the next one is begun', async () => {
+    const { run, story } = world();
+    await run(request('One. Two. Three.'));
+    expect(story).toEqual(['start', 'say One.', 'audio', 'say Two.', 'audio', 'say Three.', 'audio', 'finish']);
+  });
+
+  test('the end tells how long it is', async () => {
+    const { run, told } = world();
+    await run(request('One. Two. Three.'));
+    expect(told.at(-1)?.event).toEqual({ type: 'finish', seconds: 3 });
+  });
+
+  test('the pieces together are one file', async () => {
+    const { run, sound } = world();
+    await run(request('One. Two.'));
+    const { channelData, sampleRate } = decodeWav(sound());
+    expect([sampleRate, channelData[0]?.length]).toEqual([rate, 2 * rate]);
+  });
+
+  test('a file that is not streamed comes as one piece, with its length', async () => {
+    const { run, told, sound } = world();
+    await run(request('One. Two.', { streamed: false }));
+    expect(told.map(({ event }) => event.type)).toEqual(['start', 'audio', 'finish']);
+    expect(Buffer.from(sound()).readUInt32LE(40)).toBe(4 * rate);
+  });
+
+  test.each(speechFormats)('as %s', async (format: SpeechFormat) => {
+    const { run, sound, told } = world();
+    await run(request('One. Two.', { format }));
+    const signs = { wav: 'RIFF', mp3: '\u00ff', opus: 'OggS', flac: 'fLaC', pcm: '' };
+    expect(Buffer.from(sound()).toString('latin1').startsWith(signs[format])).toBe(true);
+    expect(told.filter(({ event }) => event.type === 'audio').length).toBeGreaterThanOrEqual(2);
+  });
+
+  test('what cannot be done is told first', async () => {
+    const { run, told } = world({ notes: ['a letter is lost'] });
+    await run(request('One.', { instruction: 'sing' }));
+    expect(told[0]?.event).toEqual({ type: 'start', notes: ['a letter is lost', 'no instructions'] });
+  });
+
+  test('a very long sentence is said in parts', async () => {
+    const { run, story } = world();
+    await run(request('word '.repeat(200)));
+    expect(story.filter((entry) => entry.startsWith('say')).length).toBeGreaterThan(3);
+    expect(Math.max(...story.map(({ length }) => length))).toBeLessThanOrEqual(244);
+  });
+});
+
+describe('nothing to say', () => {
+  test.each(['...', '- - -', '?!', '"..." --'])('%s is a moment of silence', async (text) => {
+    const { run, story, sound, told } = world();
+    await run(request(text));
+    expect(story).toEqual(['start', 'audio', 'finish']);
+    expect(told.at(-1)?.event).toEqual({ type: 'finish', seconds: 0.2 });
+    const { channelData } = decodeWav(sound());
+    expect(channelData[0]?.every((sample) => sample === 0)).toBe(true);
+  });
+
+  test('between two sentences is passed over', async () => {
+    const { run, story } = world();
+    await run(request('One.\n\n***\n\nTwo.'));
+    expect(story.filter((entry) => entry.startsWith('say'))).toEqual(['say One.', 'say Two.']);
+  });
+});
+
+describe('a stop', () => {
+  test('is heard between two sentences', async () => {
+    const { run, story, stop } = world();
+    const running = run(request('One. Two. Three. Four.'));
+    stop.abort();
+    await running;
+    expect(story).toEqual(['start', 'say One.', 'audio']);
+  });
+
+  test('that comes first says nothing at all', async () => {
+    const { run, story, stop } = world();
+    stop.abort();
+    await run(request('One. Two.'));
+    expect(story).toEqual(['start']);
+  });
+
+  test('lets messages in: a stop that is on its way arrives', async () => {
+    const { run, story, stop } = world();
+    setImmediate(() => setImmediate(() => stop.abort()));
+    await run(request('A. '.repeat(1) + 'Word. '.repeat(50)));
+    expect(story.filter((entry) => entry.startsWith('say')).length).toBeLessThan(10);
+    expect(story).not.toContain('finish');
+  });
+});
+
+describe('a failure', () => {
+  test('in the middle is thrown, after what was said before it', async () => {
+    const { run, story } = world({ fails: 'Two' });
+    await expect(run(request('One. Two. Three.'))).rejects.toThrow('it broke');
+    expect(story).toEqual(['start', 'say One.', 'audio', 'say Two.']);
+  });
+
+  test('leaves the next text alone', async () => {
+    const { run, story } = world({ fails: 'Two' });
+    await run(request('Two.', { format: 'flac' })).catch(() => undefined);
+    await run(request('One.', { format: 'flac' }));
+    expect(story.at(-1)).toBe('finish');
+  });
+});

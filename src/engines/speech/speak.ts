@@ -1,0 +1,51 @@
+import { openEncoder, type SoundEncoder } from '../../audio/encode.ts';
+import type { SpeechRequest } from '../../core/speech.ts';
+import type { TaskTools } from '../host/task-worker.ts';
+import type { SpeechTold } from './messages.ts';
+import { sentencesOf } from './sentences.ts';
+import type { Synthesiser } from './synthesiser.ts';
+
+/** A breath or two: longer sentences are cut, so that the first sound is soon there and a stop is soon heard. */
+const longestSentence = 240;
+
+/** Where there is nothing to be said (dots, dashes), it is said for so long. */
+const silence = { rate: 24_000, seconds: 0.2 } as const;
+
+/** Says one text, sentence by sentence: what is ready goes out while the rest is still to be said. */
+export async function speak(
+  synthesiser: Synthesiser,
+  request: SpeechRequest,
+  { tell, signal, watch }: TaskTools<SpeechTold>,
+): Promise<void> {
+  const { text, notes } = synthesiser.readable(request.text);
+  tell({ type: 'start', notes: [...notes, ...synthesiser.unheeded(request)] });
+  const { format, streamed } = request;
+  let encoder: SoundEncoder | undefined;
+  let seconds = 0;
+  const send = (bytes: Uint8Array): void => {
+    if (bytes.length > 0) tell({ type: 'audio' }, [bytes]);
+  };
+  try {
+    for (const sentence of sentencesOf(text, longestSentence)) {
+      if (signal.aborted) return;
+      if (!/[\p{L}\p{N}\p{S}]/u.test(sentence)) continue;
+      const { samples, rate } = await synthesiser.say(sentence, request, watch);
+      encoder ??= await openEncoder(format, { rate, streamed });
+      seconds += samples.length / rate;
+      // In pieces, so that the beginning does not wait until all of it has its format.
+      for (let at = 0; at < samples.length; at += rate) send(encoder.encode(samples.subarray(at, at + rate)));
+      // Whoever stops it is heard here.
+      await new Promise<void>((resolve) => setImmediate(resolve));
+    }
+    if (signal.aborted) return;
+    if (!encoder) {
+      encoder = await openEncoder(format, { rate: silence.rate, streamed });
+      seconds = silence.seconds;
+      send(encoder.encode(new Float32Array(silence.rate * silence.seconds)));
+    }
+    send(encoder.finish());
+    tell({ type: 'finish', seconds });
+  } finally {
+    encoder?.close();
+  }
+}

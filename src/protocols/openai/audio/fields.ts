@@ -1,0 +1,41 @@
+import { type SpeechFormat, speechFormats } from '../../../core/speech.ts';
+import { looseNumber } from '../../fields/loose.ts';
+import { oneOf, optionalText, orElse, type Read, wrong } from '../../fields/readers.ts';
+import { approximated, aside, fidelityOf, honoured, ignored } from '../../fields/table.ts';
+import { spokenFields } from '../../spoken-fields.ts';
+import { paces } from '../../spoken-text.ts';
+import { unsupportedField } from '../errors.ts';
+
+const readFormat: Read<SpeechFormat> = (value, path) => {
+  if (value === '') return 'mp3';
+  const name = typeof value === 'string' ? value.trim().toLowerCase() : '';
+  const found = speechFormats.find((format) => format === name);
+  if (found) return found;
+  const instead = `${JSON.stringify(value)} cannot be made here; mp3, wav, opus, flac and pcm are possible`;
+  throw unsupportedField(path, instead, 'unsupported_value');
+};
+
+const readSpeed: Read<number> = (value, path) => {
+  const speed = looseNumber(value, path);
+  if (speed >= paces.least && speed <= paces.most) return speed;
+  throw wrong(path, `a number from ${paces.least} to ${paces.most}`);
+};
+
+export const speechFields = {
+  ...spokenFields,
+  model: aside('approximated', 'Any name is accepted; the loaded voice model speaks.'),
+  response_format: honoured(
+    orElse(readFormat, 'mp3'),
+    'mp3, wav, opus, flac and pcm; aac cannot be made here and is refused.',
+  ),
+  speed: honoured(orElse(readSpeed, 1), '0.25 to 4; others are refused.'),
+  stream_format: honoured(
+    orElse(oneOf('audio', 'sse'), 'audio'),
+    'usage counts words and tenths of seconds: speech has no tokens here.',
+  ),
+  instructions: approximated(optionalText, 'Another name of instruction, which wins.'),
+  lang_code: approximated(optionalText, 'Another name of language.'),
+  stream: ignored('Sound is always sent as it is made.'),
+};
+
+export const speechFidelity = fidelityOf('OpenAI', 'POST /v1/audio/speech', speechFields);

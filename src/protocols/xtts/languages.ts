@@ -1,0 +1,20 @@
+/** Those that the original knows, by their names. */
+export const languages: Readonly<Record<string, string>> = {
+  Arabic: 'ar',
+  'Brazilian Portuguese': 'pt',
+  Chinese: 'zh-cn',
+  Czech: 'cs',
+  Dutch: 'nl',
+  English: 'en',
+  French: 'fr',
+  German: 'de',
+  Italian: 'it',
+  Polish: 'pl',
+  Russian: 'ru',
+  Spanish: 'es',
+  Turkish: 'tr',
+  Japanese: 'ja',
+  Korean: 'ko',
+  Hungarian: 'hu',
+  Hindi: 'hi',
+};

@@ -1,0 +1,86 @@
+import { mkdtemp, readdir, readFile, rm, stat, symlink, truncate, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { keepSound, outputName } from './output-folder.ts';
+
+let folder: string;
+beforeEach(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'output-test-'));
+});
+afterEach(() => rm(folder, { recursive: true }));
+
+describe('the name of a file', () => {
+  test.each([
+    ['hello.wav', 'hello.wav'],
+    ['hello', 'hello.wav'],
+    ['Hello World-1_2.WAV', 'Hello World-1_2.WAV'],
+    ['grüße', 'grüße.wav'],
+    ['a.mp3', 'a.mp3.wav'],
+  ])('%s is %s', (sent, name) => {
+    expect(outputName(sent)).toBe(name);
+  });
+
+  test.each([
+    '',
+    '.',
+    '..',
+    '../x.wav',
+    '/etc/passwd',
+    'a/b.wav',
+    'a\\b.wav',
+    'C:x.wav',
+    '.hidden.wav',
+    'x\0.wav',
+    'con',
+    'nul.wav',
+    'LPT1.wav',
+    'x..wav',
+    'x .wav',
+    'a\nb',
+    'x'.repeat(200),
+    '~root',
+    '$(x)',
+  ])('%j is refused', (sent) => {
+    expect(() => outputName(sent)).toThrow(/plain file name without folders/);
+  });
+});
+
+describe('a file of sound', () => {
+  test('is written whole, for its owner only, into a folder that is made for it', async () => {
+    const place = join(folder, 'new', 'speech');
+    const path = await keepSound(place, 'a.wav', Buffer.from('sound'), '1');
+    expect(await readFile(path, 'utf8')).toBe('sound');
+    expect((await stat(path)).mode & 0o077).toBe(0);
+    expect(await readdir(place)).toEqual(['a.wav']);
+  });
+
+  test('takes the place of an older one', async () => {
+    await keepSound(folder, 'a.wav', Buffer.from('old'), '1');
+    await keepSound(folder, 'a.wav', Buffer.from('new'), '2');
+    expect(await readFile(join(folder, 'a.wav'), 'utf8')).toBe('new');
+  });
+
+  test('takes the place of a link, and does not follow it', async () => {
+    const precious = join(folder, 'precious');
+    await writeFile(precious, 'kept');
+    await symlink(precious, join(folder, 'a.wav'));
+    await keepSound(folder, 'a.wav', Buffer.from('new'), '1');
+    expect(await readFile(precious, 'utf8')).toBe('kept');
+    expect(await readFile(join(folder, 'a.wav'), 'utf8')).toBe('new');
+  });
+
+  test('is refused where the folder is full', async () => {
+    await writeFile(join(folder, 'big.wav'), '');
+    await truncate(join(folder, 'big.wav'), 2 ** 30);
+    await expect(keepSound(folder, 'a.wav', Buffer.from('x'), '1')).rejects.toThrow(/holds 1024 MB.*remove some files/);
+    expect(await readdir(folder)).toEqual(['big.wav']);
+  });
+
+  test('leaves nothing behind that could not be put in its place', async () => {
+    const { mkdir } = await import('node:fs/promises');
+    await mkdir(join(folder, 'a.wav'));
+    await expect(keepSound(folder, 'a.wav', Buffer.from('x'), '1')).rejects.toThrow();
+    expect(await readdir(folder)).toEqual(['a.wav']);
+  });
+});

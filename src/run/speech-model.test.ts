@@ -1,0 +1,108 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { defaultSettings, type Settings } from '../config/flags.ts';
+import { onnxMetadata } from '../engines/speech/sherpa/onnx-metadata.ts';
+import { tinyOnnx } from '../engines/speech/sherpa/testing/tiny-onnx.ts';
+import type { Terminal } from '../observe/terminal.ts';
+import { samplesIn, speechModel } from './speech-model.ts';
+
+let folder: string;
+beforeEach(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'speech-model-'));
+});
+afterEach(() => rm(folder, { recursive: true }));
+
+function world(own: Partial<Settings> = {}) {
+  const lines: string[] = [];
+  const terminal = { line: (text: string) => lines.push(text) } as unknown as Terminal;
+  const model = speechModel({ ...defaultSettings, ...own }, { terminal });
+  if (!model) throw new Error('there is no voice');
+  return { ...model, lines };
+}
+
+describe('the built-in voice', () => {
+  test('is there without being asked for, loaded by the first who needs it and let go of later', () => {
+    const { given, recipe, maxWords } = world();
+    expect(given).toBe(false);
+    expect(maxWords).toBe(4096);
+    expect(recipe).toMatchObject({ name: 'flite', kind: 'speech', besides: true, keepMs: 600_000 });
+  });
+
+  test('is known without being loaded', async () => {
+    const { voices, lines } = world();
+    expect((await voices()).map(({ name }) => name)).toEqual(['slt', 'rms', 'awb', 'kal16', 'kal']);
+    expect(lines).toEqual([]);
+  });
+
+  test('has the samples of the folder behind its own', async () => {
+    await writeFile(join(folder, 'aunt.WAV'), '');
+    const { voices } = world({ ttsdir: folder });
+    expect((await voices()).at(-1)).toMatchObject({ name: 'aunt.WAV', sample: true });
+  });
+
+  test('tells what it needs, and is made then', async () => {
+    const { recipe } = world();
+    expect(() => recipe.make()).toThrow(/before its need is known/);
+    expect(await recipe.need()).toBeGreaterThan(2 ** 26);
+    const life = recipe.make();
+    expect(life.state()).toEqual({ type: 'loading', progress: 0 });
+  });
+});
+
+describe('a voice that a flag names', () => {
+  const layKokoro = async () => {
+    const metadata = onnxMetadata(new Map([['n_speakers', '11']]));
+    await writeFile(join(folder, 'model.onnx'), Buffer.concat([tinyOnnx(), metadata]));
+    await writeFile(join(folder, 'voices.bin'), '');
+    await writeFile(join(folder, 'tokens.txt'), '');
+    const { mkdir } = await import('node:fs/promises');
+    await mkdir(join(folder, 'espeak-ng-data'));
+    await writeFile(join(folder, 'espeak-ng-data', 'phontab'), '');
+  };
+
+  test('is loaded at the start and stays', async () => {
+    await layKokoro();
+    const { given, recipe, voices } = world({ ttsmodel: folder, ttsmaxlen: 9 });
+    expect(given).toBe(true);
+    expect(recipe.keepMs).toBeUndefined();
+    expect((await voices()).map(({ name }) => name)).toContain('bf_emma');
+    expect(await recipe.need()).toBeGreaterThan(2 ** 26);
+  });
+
+  test('says that a GPU has no part in it', async () => {
+    await layKokoro();
+    const { recipe, lines } = world({ ttsmodel: folder, ttsgpu: true });
+    await recipe.need();
+    expect(lines).toEqual(['--ttsgpu has no effect: speech is computed on the CPU.']);
+  });
+
+  test('is refused in one sentence where it cannot be one', async () => {
+    const path = join(folder, 'outetts.gguf');
+    await writeFile(path, 'GGUF');
+    const { recipe } = world({ ttsmodel: path });
+    expect(recipe.name).toBe('outetts.gguf');
+    await expect(recipe.need()).rejects.toThrow(/not possible yet. What is: a Piper voice/);
+  });
+
+  test('bears the name of its file', () => {
+    expect(world({ ttsmodel: '/voices/en_US-lessac-medium.onnx' }).recipe.name).toBe('en_US-lessac-medium');
+  });
+});
+
+describe('samples', () => {
+  test('are the recordings of a folder, by their names', async () => {
+    for (const name of ['b.mp3', 'a.wav', 'notes.txt', 'c.flac']) await writeFile(join(folder, name), '');
+    expect((await samplesIn(folder)).map(({ name }) => name)).toEqual(['a.wav', 'b.mp3']);
+  });
+
+  test.each(['', '/no/such/folder'])('there are none in %j', async (place) => {
+    expect(await samplesIn(place)).toEqual([]);
+  });
+
+  test('there are none in a file', async () => {
+    await writeFile(join(folder, 'a.wav'), '');
+    expect(await samplesIn(join(folder, 'a.wav'))).toEqual([]);
+  });
+});

@@ -1,0 +1,149 @@
+import { describe, expect, test } from 'vitest';
+import type { EngineSource } from '../core/engine-source.ts';
+import { AppError } from '../core/errors.ts';
+import type { SpeechEngine, SpeechEvent, SpeechRequest } from '../core/speech.ts';
+import { Desk } from './desk.ts';
+import { otherServices } from './other-services.ts';
+import { Queue } from './queue.ts';
+import { usualCapacity } from './tasks.ts';
+
+const request: SpeechRequest = {
+  text: 'Hello.',
+  voice: 'v',
+  speed: 1,
+  language: '',
+  instruction: '',
+  seed: -1,
+  format: 'wav',
+  streamed: true,
+};
+const start: SpeechEvent = { type: 'start', notes: [] };
+const finish: SpeechEvent = { type: 'finish', seconds: 1 };
+
+/** An engine that says what the test lets it say. */
+function world({ places = 10 } = {}) {
+  const spoken: { readonly request: SpeechRequest; readonly signal: AbortSignal; go: () => void }[] = [];
+  const uses = { held: 0 };
+  const engine: SpeechEngine = {
+    facts: () => undefined,
+    async *speak(asked, signal) {
+      yield start;
+      await new Promise<void>((resolve) => {
+        spoken.push({ request: asked, signal, go: resolve });
+        signal.addEventListener('abort', () => resolve());
+      });
+      if (!signal.aborted) yield finish;
+    },
+  };
+  const source: EngineSource<SpeechEngine> = {
+    name: 'flite',
+    use: async () => {
+      uses.held += 1;
+      return {
+        engine,
+        release: () => {
+          uses.held -= 1;
+        },
+      };
+    },
+    peek: () => engine,
+    state: () => ({ type: 'ready' }),
+  };
+  const desk = new Desk(new Queue({ capacity: usualCapacity, places: () => places }), () => 0);
+  const { speech } = otherServices(desk, { speech: { ...source, voices: async () => [], maxWords: 7 } });
+  if (!speech) throw new Error('nobody speaks');
+  const say = (genkey = '') => {
+    const stop = new AbortController();
+    const heard: SpeechEvent[] = [];
+    const events = speech.speak(request, { genkey, client: 'me', signal: stop.signal });
+    const done = (async () => {
+      for await (const event of events) heard.push(event);
+    })();
+    done.catch(() => undefined);
+    return { stop, heard, done };
+  };
+  return { desk, speech, spoken, uses, say };
+}
+
+const settled = () => new Promise<void>((resolve) => setImmediate(resolve));
+
+describe('speech at the common desk', () => {
+  test('has a name, a length and voices', async () => {
+    const { speech } = world();
+    expect([speech.name, speech.maxWords, await speech.voices()]).toEqual(['flite', 7, []]);
+  });
+
+  test('gives what the engine gives, and counts what was spoken', async () => {
+    const { say, spoken, desk, uses } = world();
+    const { heard, done } = say();
+    await settled();
+    expect(heard).toEqual([start]);
+    expect(uses.held).toBe(1);
+    spoken[0]?.go();
+    await done;
+    expect(heard).toEqual([start, finish]);
+    expect(uses.held).toBe(0);
+    expect(desk.count('speech')).toMatchObject({ done: 1 });
+  });
+
+  test('is one text after the other', async () => {
+    const { say, spoken } = world();
+    const [first, second] = [say(), say()];
+    await settled();
+    expect(spoken).toHaveLength(1);
+    spoken[0]?.go();
+    await first.done;
+    await settled();
+    expect(spoken).toHaveLength(2);
+    spoken[1]?.go();
+    await second.done;
+  });
+
+  test('stops with its client, and the next one has its turn', async () => {
+    const { say, spoken, uses, desk } = world();
+    const [first, second] = [say(), say()];
+    await settled();
+    first.stop.abort(new AppError('stopped', {}));
+    await expect(first.done).rejects.toMatchObject({ code: 'stopped' });
+    expect(spoken[0]?.signal.aborted).toBe(true);
+    await settled();
+    spoken[1]?.go();
+    await second.done;
+    expect(uses.held).toBe(0);
+    expect(desk.count('speech').done).toBe(1);
+  });
+
+  test('of a client that is gone before its turn is never begun', async () => {
+    const { say, spoken } = world();
+    const [first, second] = [say(), say()];
+    await settled();
+    second.stop.abort(new AppError('stopped', {}));
+    await expect(second.done).rejects.toMatchObject({ code: 'stopped' });
+    spoken[0]?.go();
+    await first.done;
+    await settled();
+    expect(spoken).toHaveLength(1);
+  });
+
+  test('is refused where the queue is full', async () => {
+    const { speech, say } = world({ places: 1 });
+    const { stop } = say();
+    await settled();
+    const ticket = { genkey: '', client: 'other', signal: new AbortController().signal };
+    const refused = [1, 2].map(() => {
+      try {
+        speech.speak(request, ticket);
+        return 'taken';
+      } catch (error) {
+        return (error as AppError).code;
+      }
+    });
+    expect(refused).toContain('busy');
+    stop.abort();
+  });
+});
+
+test('nobody speaks where there is no source', () => {
+  const desk = new Desk(new Queue({ capacity: 1, places: () => 1 }), () => 0);
+  expect(otherServices(desk, {}).speech).toBeUndefined();
+});
