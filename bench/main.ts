@@ -3,6 +3,7 @@ import { availableParallelism, cpus, loadavg } from 'node:os';
 import { parseArgs } from 'node:util';
 import { cacheBench } from './cache.ts';
 import { documented, figuresOf, speedPlot } from './document.ts';
+import { embeddingsBench } from './embeddings.ts';
 import { engineBench } from './engine.ts';
 import { fairBench } from './fair.ts';
 import { gpuBench } from './gpu.ts';
@@ -27,6 +28,7 @@ const benches: Readonly<Record<string, (options: BenchOptions) => Promise<Row[]>
   memory: memoryBench,
   speech: speechBench,
   soak: soakBench,
+  embeddings: embeddingsBench,
   gpu: gpuBench,
 };
 

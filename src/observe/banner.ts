@@ -22,6 +22,8 @@ export function readyLines(addresses: Addresses, settings: Settings, withModel: 
   const url = baseUrl(addresses);
   const modules = {
     TextGeneration: withModel,
+    // There is always one, which comes along.
+    VectorEmbeddings: true,
     ApiKeyPassword: Boolean(settings.password),
   };
   const names = (active: boolean) =>

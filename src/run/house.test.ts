@@ -24,7 +24,7 @@ interface Fake {
   unfit?: string;
 }
 
-const working = { queued: true };
+const working: { queued: boolean; beside?: true } = { queued: true };
 const looking = { queued: false };
 
 /** A house of fakes; `files` are offered by name, where there are any. */
@@ -43,7 +43,7 @@ function world(first: string, files?: Record<string, Fake>) {
       file,
       known,
       recipe: recipe(name, fake, log),
-      others: {},
+      others: { embedding: { recipe: { name: 'beside', kind: 'embedding' }, given: false } },
     } as unknown as PreparedModel;
   };
   const initial = model(first);
@@ -139,6 +139,21 @@ async function ended(work: Promise<unknown>): Promise<boolean> {
   await quiet();
   return over;
 }
+
+describe('what stands beside the present model', () => {
+  test('is asked for in its room, by its own name', async () => {
+    const { asked } = world('a', { b: {} });
+    expect(await asked('beside', { queued: true, beside: true })).toBe('a');
+    expect(await asked('BESIDE:latest', { queued: true, beside: true })).toBe('a');
+    expect(await asked('b', { queued: true, beside: true })).toBe('b');
+  });
+
+  test('is no text model, and no other name is its own', async () => {
+    const { ask } = world('a', { b: {} });
+    await expect(ask('beside')).rejects.toMatchObject({ code: 'model-not-found' });
+    await expect(ask('nobody', { queued: true, beside: true })).rejects.toMatchObject({ code: 'model-not-found' });
+  });
+});
 
 describe('choosing', () => {
   test('without names there is one room, whatever a request names', async () => {

@@ -64,7 +64,13 @@ describe('paths and methods', () => {
 
   test('models and props describe the loaded model', async () => {
     const models = (await client.get('/v1/models')).json();
-    expect(models).toMatchObject({ object: 'list', data: [{ id: 'koboldcpp/parley-mini', object: 'model' }] });
+    expect(models).toMatchObject({
+      object: 'list',
+      data: [
+        { id: 'koboldcpp/parley-mini', object: 'model' },
+        { id: 'all-MiniLM-L6-v2', object: 'model' },
+      ],
+    });
     const props = (await client.get('/props')).json();
     expect(props).toMatchObject({ n_ctx: 2048, total_slots: 1, modalities: { vision: false, audio: false } });
     expect((props as { chat_template: string }).chat_template).toContain('<|im_start|>');
@@ -114,7 +120,7 @@ describe('without a text model', () => {
   test('everything else says so in its own way', async () => {
     const body = async (path: string) => (await client.get(path)).json();
     expect(await body('/api/v1/model')).toEqual({ result: 'inactive' });
-    expect(await body('/v1/models')).toMatchObject({ data: [{ id: 'inactive' }] });
+    expect(await body('/v1/models')).toMatchObject({ data: [{ id: 'inactive' }, { id: 'all-MiniLM-L6-v2' }] });
     expect(await body('/api/extra/version')).toMatchObject({ llm: false });
     expect(await body('/props')).toMatchObject({ chat_template: null });
     expect(await body('/api/extra/perf')).toMatchObject({ last_seed: -1, total_gens: 0, stop_reason: -1 });

@@ -18,6 +18,9 @@ async function ask({ base }: LiveServer, path: string, body?: object) {
   return { status: reply.status, value: (await reply.json()) as any };
 }
 
+/** It stands beside all others, and is loaded by whoever needs it. */
+const embeddings = 'all-MiniLM-L6-v2';
+
 const statusesOf = (value: { data: { id: string; status: { value: string } }[] }) =>
   Object.fromEntries(value.data.map(({ id, status }) => [id, status.value]));
 
@@ -35,18 +38,20 @@ describe('a server that loads models by name', () => {
       'koboldcpp/parley-mini': 'loaded',
       'koboldcpp/secondone': 'unloaded',
       'koboldcpp/short': 'unloaded',
+      [embeddings]: 'unloaded',
     });
     expect((await ask(server, '/api/tags')).value.models).toMatchObject([
       { name: 'koboldcpp/parley-mini:latest' },
       { name: 'koboldcpp/secondone:latest', size: expect.any(Number), details: { family: expect.stringMatching(/./) } },
       { name: 'koboldcpp/short:latest' },
+      { name: `${embeddings}:latest`, capabilities: ['embedding'] },
     ]);
     expect((await ask(server, '/api/ps')).value.models).toHaveLength(1);
     expect((await ask(server, '/api/show', { model: 'second one' })).value.template).toContain('message');
     expect((await ask(server, '/props')).value).toMatchObject({ role: 'router' });
     expect((await ask(server, '/api/extra/version')).value).toMatchObject({ router: true, admin: 1 });
 
-    for (const { id } of before.data as { id: string }[]) {
+    for (const { id } of (before.data as { id: string }[]).filter((one) => one.id !== embeddings)) {
       expect(await ask(server, '/v1/chat/completions', chat(id))).toMatchObject({ status: 200, value: { model: id } });
       expect(await ask(server, `/v1/models/${id}`)).toMatchObject({
         status: 200,
@@ -65,6 +70,8 @@ describe('a server that loads models by name', () => {
     rmSync(join(folder, 'third.gguf'));
     expect(await ids()).not.toContain('koboldcpp/third');
     expect(await ask(server, '/v1/chat/completions', chat('nobody'))).toMatchObject({ status: 404 });
+    // It cannot chat.
+    expect(await ask(server, '/v1/chat/completions', chat(embeddings))).toMatchObject({ status: 404 });
     expect(await ask(server, '/api/show', { model: 'nobody' })).toMatchObject({ status: 404 });
     await server.stop();
   });

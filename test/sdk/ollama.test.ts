@@ -123,7 +123,10 @@ describe.each(bothWays)('a completion, $way', ({ stream }) => {
 
 test('the model is listed, shown and said to be running', async () => {
   const { models } = await live.ollama.list();
-  expect(models).toMatchObject([{ name, model: name, details: { family: 'llama', quantization_level: 'Q6_K' } }]);
+  expect(models).toMatchObject([
+    { name, model: name, details: { family: 'llama', quantization_level: 'Q6_K' } },
+    { name: 'all-MiniLM-L6-v2:latest' },
+  ]);
   const running = await live.ollama.ps();
   expect(running.models).toMatchObject([{ name, digest: models[0]?.digest }]);
   const shown = await live.ollama.show({ model });

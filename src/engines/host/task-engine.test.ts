@@ -187,3 +187,47 @@ test('stopping lets nobody wait', async () => {
   await engine.stop();
   expect(await told).toBe('engine-down');
 });
+
+describe('another start', () => {
+  const engineThat = (startsOver: (signal: string | null, model: string) => string | undefined) => {
+    const fakes = fakeWorkers<To, From>();
+    const engine = new TaskEngine<{ model: string }, { voices: number }, { say: string }, { part: number }>({
+      capability: 'speech',
+      entry: 'worker.js',
+      options: { model: 'm' },
+      spawn: fakes.spawn,
+      startTimer: fakes.startTimer,
+      startsOver: ({ signal }, { model }) => {
+        const next = startsOver(signal, model);
+        return next === undefined ? undefined : { model: next };
+      },
+      loadReason: ({ lastLines }) => lastLines.at(-1) ?? 'nobody said why',
+    });
+    engine.start();
+    return { engine, fakes };
+  };
+
+  test('has other options, and those of the last one from then on', () => {
+    const { engine, fakes } = engineThat((signal, model) => (signal === 'SIGILL' ? `${model}+` : undefined));
+    fakes.worker().exit({ signal: 'SIGILL' });
+    fakes.worker().exit({ signal: 'SIGILL' });
+    expect(fakes.worker().sent).toEqual([{ type: 'load', options: { model: 'm++' } }]);
+    expect(engine.state().type).toBe('starting');
+  });
+
+  test('is not made where it is no answer, and the reason is that of the last lines', async () => {
+    const { engine, fakes } = engineThat(() => undefined);
+    fakes.worker().say({ type: 'load-failed', reason: null });
+    fakes.worker().exit({ code: 1, signal: null, lastLines: ['the file is damaged'] });
+    await engine.settled();
+    expect(engine.state()).toMatchObject({ type: 'failed', reason: 'the file is damaged' });
+  });
+
+  test('a reason that the worker gave itself wins', async () => {
+    const { engine, fakes } = engineThat(() => undefined);
+    fakes.worker().say({ type: 'load-failed', reason: 'no room' });
+    fakes.worker().exit({ code: 1, signal: null, lastLines: ['noise'] });
+    await engine.settled();
+    expect(engine.state()).toMatchObject({ type: 'failed', reason: 'no room' });
+  });
+});

@@ -71,3 +71,17 @@ test('the list of endpoints tells both', () => {
     summary: 'Continue texts. With the fields of the llama.cpp server it is another name for /completion.',
   });
 });
+
+test.each([
+  [{ content: 'a' }, '/embedding'],
+  [{ content: ['a'], embd_normalize: -1 }, '/embedding'],
+  [{ content: 'a', model: 'm' }, '/embedding'],
+  [{ input: 'a' }, '/embeddings'],
+  [{ input: 'a', content: 'b' }, '/embeddings'],
+  [{ content: 'a', encoding_format: 'float' }, '/embeddings'],
+  [{ content: null, input: 'a' }, '/embeddings'],
+  [{}, '/embeddings'],
+])('embeddings that are asked for with %j are those of %s', async (body, path) => {
+  const shared = answeringBoth(endpoint('/embeddings', {}), endpoint('/embedding', { family: llamacppFamily }));
+  expect(await bodyOf(await shared.handle(callOf('/embeddings', body)))).toBe(path);
+});

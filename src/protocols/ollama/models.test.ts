@@ -5,6 +5,7 @@ import type { TextService } from '../../core/text-service.ts';
 import type { Call } from '../../http/call.ts';
 import { router } from '../../http/router.ts';
 import { callOf, scriptedText } from '../testing/doubles.ts';
+import { scriptedEmbedding } from '../testing/embedding.ts';
 import { quantizationOf } from './quantization.ts';
 import { answeringProbes } from './root.ts';
 import { type OllamaParts, ollamaEndpoints } from './routes.ts';
@@ -349,5 +350,69 @@ describe('where requests choose their model by its name', () => {
     expect(await ask(several([present, big]).parts, 'POST', '/api/show', { model: 'maxi' })).toMatchObject({
       status: 404,
     });
+  });
+});
+
+describe('the model for embeddings', () => {
+  const withEmbedding = (service = scriptedEmbedding().service): OllamaParts => ({
+    ...ollamaParts().parts,
+    others: { embedding: service },
+  });
+  const facts = {
+    parent_model: '',
+    format: 'gguf',
+    family: 'bert',
+    families: ['bert'],
+    parameter_size: '22M',
+    quantization_level: '',
+    context_length: 8,
+    embedding_length: 4,
+  };
+
+  test('is listed behind that for text', async () => {
+    const { value } = await ask(withEmbedding(), 'GET', '/api/tags');
+    expect(value.models[0].name).toBe('koboldcpp/mini:latest');
+    expect(value.models[1]).toEqual({
+      name: 'tiny-embed:latest',
+      model: 'tiny-embed:latest',
+      modified_at: '1970-01-01T00:00:00.000Z',
+      size: 45,
+      digest: expect.stringMatching(/^[0-9a-f]{64}$/),
+      details: facts,
+      capabilities: ['embedding'],
+    });
+  });
+
+  test('runs once it is loaded, and says until when', async () => {
+    const { value } = await ask(withEmbedding(), 'GET', '/api/ps');
+    expect(value.models[1]).toMatchObject({ name: 'tiny-embed:latest', expires_at: '2023-11-14T22:23:20.000Z' });
+    const asleep = scriptedEmbedding('e', { loaded: () => false }).service;
+    expect((await ask(withEmbedding(asleep), 'GET', '/api/ps')).value.models).toHaveLength(1);
+  });
+
+  test('is shown under its own name, and the text model under all others', async () => {
+    const shown = (await ask(withEmbedding(), 'POST', '/api/show', { model: 'Tiny-Embed:latest' })).value;
+    expect(shown).toMatchObject({
+      capabilities: ['embedding'],
+      details: facts,
+      template: '',
+      model_info: { 'general.architecture': 'bert', 'bert.context_length': 8, 'bert.embedding_length': 4 },
+    });
+    const other = (await ask(withEmbedding(), 'POST', '/api/show', { model: 'any' })).value;
+    expect(other.capabilities).toContain('completion');
+  });
+
+  test('of which nothing is known yet has nothing in its facts, and never null', async () => {
+    const fresh = scriptedEmbedding('fresh', { facts: () => undefined }).service;
+    const { value } = await ask(withEmbedding(fresh), 'POST', '/api/show', { model: 'fresh' });
+    expect(value).toMatchObject({ model_info: { 'general.basename': 'fresh' }, details: { families: [] } });
+  });
+
+  test('among the files is told by how its tokens see each other', async () => {
+    const metadata = new Map(header().metadata);
+    metadata.set('llama.attention.causal', { type: 'bool', value: false });
+    const parts = { ...ollamaParts().parts, modelFile: async () => ({ ...file, header: header({ metadata }) }) };
+    const { value } = await ask(parts, 'GET', '/api/tags');
+    expect(value.models[0].capabilities).toEqual(['embedding']);
   });
 });

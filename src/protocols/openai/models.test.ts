@@ -1,10 +1,12 @@
 import { describe, expect, test } from 'vitest';
+import type { EmbeddingService } from '../../core/embedding.ts';
 import type { AppError } from '../../core/errors.ts';
 import type { ListedModel, ModelsView } from '../../core/models-view.ts';
 import type { TextModel, TextState } from '../../core/text-service.ts';
 import type { Reply } from '../../http/call.ts';
 import { router } from '../../http/router.ts';
 import { callOf, dialectParts, scriptedText } from '../testing/doubles.ts';
+import { scriptedEmbedding } from '../testing/embedding.ts';
 import { modelsEndpoints } from './models.ts';
 
 const model: TextModel = {
@@ -23,9 +25,21 @@ const model: TextModel = {
   inputs: { image: false, audio: false },
 };
 
-async function get(path: string, state: TextState, name = 'koboldcpp/mini', models?: ModelsView): Promise<Reply> {
+async function get(
+  path: string,
+  state: TextState,
+  name = 'koboldcpp/mini',
+  models?: ModelsView,
+  embedding?: EmbeddingService,
+): Promise<Reply> {
   const { text } = scriptedText([], { state: () => state });
-  const parts = dialectParts({ text, modelName: () => name, now: () => 1_700_000_000_900, models });
+  const parts = dialectParts({
+    text,
+    modelName: () => name,
+    now: () => 1_700_000_000_900,
+    models,
+    ...(embedding ? { others: { embedding } } : {}),
+  });
   const endpoint = router(modelsEndpoints(parts)).find('GET', path);
   if (!endpoint) throw new Error(`no ${path}`);
   try {
@@ -177,5 +191,56 @@ describe('where requests choose their model by its name', () => {
   test('a server that can only be swapped lists the one that it has', async () => {
     const body = bodyOf(await get('/v1/models', ready, 'koboldcpp/mini', view(several, false)));
     expect(ids(body)).toEqual(['koboldcpp/mini']);
+  });
+});
+
+describe('the model for embeddings', () => {
+  const list = async (service: EmbeddingService, state: TextState = { type: 'ready', model }) =>
+    bodyOf(await get('/v1/models', state, 'koboldcpp/mini', undefined, service)) as {
+      data: { id: string; status: object; meta: object | null; capabilities?: string[] }[];
+      models: { name: string; capabilities: string[] }[];
+      first_id: string;
+      last_id: string;
+    };
+
+  test('stands behind that for text, with what it can do', async () => {
+    const { data, models, first_id: first, last_id: last } = await list(scriptedEmbedding().service);
+    expect(data[0]).toEqual(entry);
+    expect(data[1]).toMatchObject({
+      id: 'tiny-embed',
+      object: 'model',
+      type: 'model',
+      status: { value: 'loaded' },
+      capabilities: ['embedding'],
+      meta: { n_ctx: 8, n_embd: 4, n_params: 22_000_000, size: 45 },
+    });
+    expect(models.map(({ capabilities }) => capabilities)).toEqual([['completion'], ['embedding']]);
+    expect([first, last]).toEqual(['koboldcpp/mini', 'tiny-embed']);
+  });
+
+  test('is listed before anybody has loaded it', async () => {
+    const { service } = scriptedEmbedding('new', { loaded: () => false, facts: () => undefined });
+    expect((await list(service)).data[1]).toMatchObject({ id: 'new', status: { value: 'unloaded' }, meta: null });
+  });
+
+  test('is listed once where it is the text model too', async () => {
+    expect((await list(scriptedEmbedding('mini').service)).data).toHaveLength(1);
+  });
+
+  test('is there without a text model, behind the entry that says so', async () => {
+    const { data } = await list(scriptedEmbedding().service, { type: 'none' });
+    expect(data).toHaveLength(2);
+    expect(data[1]?.id).toBe('tiny-embed');
+  });
+
+  test('can be looked at by its id', async () => {
+    const reply = await get(
+      '/v1/models/tiny-embed',
+      { type: 'none' },
+      'inactive',
+      undefined,
+      scriptedEmbedding().service,
+    );
+    expect(bodyOf(reply)).toMatchObject({ id: 'tiny-embed', capabilities: ['embedding'] });
   });
 });

@@ -1,0 +1,99 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
+import { afterAll, describe, expect, test } from 'vitest';
+import { defaultSettings, type Settings } from '../config/flags.ts';
+import { writeGguf } from '../gguf/write.ts';
+import { Terminal } from '../observe/terminal.ts';
+import { embeddingModels, embeddingOptions } from './embedding-models.ts';
+
+const folder = mkdtempSync(join(tmpdir(), 'parley-embedding-models-'));
+afterAll(() => rmSync(folder, { recursive: true }));
+
+const terminal = new Terminal({ write: () => undefined, columns: () => undefined } as never);
+const shape = { architecture: 'llama', layers: 2, trainedContext: 64, sizeBytes: 1000, cacheBytesPerToken: 10 };
+const chat = { name: 'chat', file: { path: '/models/chat.gguf', shape, chatTemplate: undefined } };
+const nobody = { name: '', file: undefined };
+const models = (own: Partial<Settings> = {}, text: typeof chat | typeof nobody = chat) =>
+  embeddingModels({ ...defaultSettings, ...own }, text, terminal);
+
+describe('with nothing said', () => {
+  test('the built-in model is there, small and for a while', async () => {
+    const { embedding } = models();
+    expect(embedding).toMatchObject({
+      given: false,
+      recipe: { name: 'all-MiniLM-L6-v2', kind: 'embedding', besides: true, keepMs: 600_000 },
+    });
+    expect(await embedding.recipe.need()).toBeGreaterThan(46_000_000);
+  });
+
+  test('the text model stands beside it, as large as it is', async () => {
+    const { textEmbedding } = models();
+    expect(textEmbedding).toMatchObject({ given: false, recipe: { name: 'chat', kind: 'embedding', keepMs: 600_000 } });
+    expect(textEmbedding?.recipe.besides).toBeUndefined();
+    const need = (await textEmbedding?.recipe.need()) ?? 0;
+    // 64 tokens, and not the 4096 of the default: it was trained for no more.
+    const shorter = (await models({ embeddingsmaxctx: 32 }).textEmbedding?.recipe.need()) ?? 0;
+    expect(need - shorter).toBe(32 * 10);
+  });
+
+  test('without a text model there is the built-in one alone', () => {
+    expect(Object.keys(models({}, nobody))).toEqual(['embedding']);
+  });
+});
+
+describe('with a model that is named', () => {
+  test('that one is loaded at the start, under the name of its file', async () => {
+    const path = join(folder, 'some-embedder.gguf');
+    const entry = { type: 'string', value: 'bert' } as const;
+    await writeGguf(path, { metadata: { 'general.architecture': entry }, tensors: [] });
+    const { embedding } = models({ embeddingsmodel: path });
+    expect(embedding).toMatchObject({ given: true, recipe: { name: 'some-embedder' } });
+    expect(await embedding.recipe.need()).toBeGreaterThan(0);
+  });
+
+  test('a file that is none is refused before a process is started for it', async () => {
+    const { embedding } = models({ embeddingsmodel: join(folder, 'nobody.gguf') });
+    await expect(embedding.recipe.need()).rejects.toThrow(/ENOENT/);
+  });
+
+  test('a config is asked by its own name for the model that it names, and a file for itself', () => {
+    const config = { ...chat, name: 'my-config' };
+    expect(models({ embeddingsmodel: '/e.gguf' }, config).textEmbedding).toBeUndefined();
+    expect(models({}, config).textEmbedding?.recipe.name).toBe('my-config');
+    expect(models({ embeddingsmodel: '/e.gguf' }).textEmbedding?.recipe.name).toBe('chat');
+  });
+});
+
+describe('what the flags say', () => {
+  const options = (own: Partial<Settings>, of = shape) =>
+    embeddingOptions({ ...defaultSettings, ...own }, { path: resolve('/m.gguf') }, of);
+
+  test('embeddings are computed on the processor unless the card is asked for', () => {
+    expect(options({})).toMatchObject({ backend: 'cpu', gpuLayers: 0, maxTokens: 4096 });
+    expect(options({ gpulayers: 20, usecuda: ['0'] as never })).toMatchObject({ backend: 'cpu', gpuLayers: 0 });
+    expect(options({ embeddingsgpu: true })).toMatchObject({ backend: 'auto', gpuLayers: 'auto' });
+    expect(options({ embeddingsgpu: true, usecpu: true })).toMatchObject({ backend: 'cpu' });
+  });
+
+  test('the longest text, threads and build are those that were said', () => {
+    expect(options({ embeddingsmaxctx: 0, threads: 3, cpubuild: 'x64', noavx2: true })).toMatchObject({
+      maxTokens: 0,
+      threads: 3,
+      cpuBuild: 'x64',
+      cpuLevel: 'no-avx2',
+    });
+  });
+
+  test('survive the way into another process', () => {
+    const said = options({ embeddingsgpu: true });
+    expect(JSON.parse(JSON.stringify({ ...said, cpuBuild: null }))).toEqual({ ...said, cpuBuild: null });
+  });
+
+  test('about the metadata of the text model are for its file alone', () => {
+    const overridekv = 'llama.x=int:1';
+    expect(options({ overridekv }).metadataOverrides).toHaveLength(1);
+    const recipe = models({ overridekv: 'nonsense' }).embedding.recipe;
+    expect(recipe.name).toBe('all-MiniLM-L6-v2');
+  });
+});

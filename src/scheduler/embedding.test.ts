@@ -1,0 +1,120 @@
+import { describe, expect, test } from 'vitest';
+import type { EmbeddingEngine, EmbeddingFacts } from '../core/embedding.ts';
+import type { EngineSource, SourceState } from '../core/engine-source.ts';
+import type { Ticket } from '../core/request.ts';
+import { Desk } from './desk.ts';
+import { embeddingService } from './embedding.ts';
+import { otherServices } from './other-services.ts';
+import { Queue } from './queue.ts';
+import { usualCapacity } from './tasks.ts';
+
+const facts: EmbeddingFacts = {
+  dimensions: 2,
+  maxTokens: 8,
+  pooling: 'mean',
+  architecture: 'bert',
+  parameters: 1,
+  sizeBytes: 1,
+};
+
+function world(own: Partial<EngineSource<EmbeddingEngine>> = {}) {
+  let now = 0;
+  let state: SourceState = { type: 'unloaded' };
+  let loadMs = 0;
+  const desk = new Desk(new Queue({ capacity: usualCapacity, places: () => 20, now: () => now }), () => now);
+  const signals: AbortSignal[] = [];
+  const engine: EmbeddingEngine = {
+    facts: () => facts,
+    embed: async ({ inputs }, signal) => {
+      signals.push(signal);
+      signal.throwIfAborted();
+      const vectors = inputs.map(({ length }) => [Float32Array.of(length)]);
+      return { vectors, tokens: inputs.map(() => 1), truncated: [], pooling: 'mean' };
+    },
+    rank: async ({ documents }, signal) => {
+      signals.push(signal);
+      return { scores: documents.map(({ length }) => length), tokens: 1, truncated: [] };
+    },
+  };
+  const source: EngineSource<EmbeddingEngine> = {
+    name: 'tiny',
+    use: async () => {
+      now += loadMs;
+      state = { type: 'ready' };
+      return { engine, release: () => undefined };
+    },
+    peek: () => (state.type === 'ready' ? engine : undefined),
+    state: () => state,
+    ...own,
+  };
+  return {
+    desk,
+    source,
+    signals,
+    service: embeddingService({ desk, source }),
+    unload: () => {
+      state = { type: 'unloaded' };
+    },
+    takes: (milliseconds: number) => {
+      loadMs = milliseconds;
+    },
+  };
+}
+
+const ticket = (signal = new AbortController().signal): Ticket => ({ genkey: 'K', client: 'c', signal });
+
+describe('embedding', () => {
+  test('has the result of the engine, and how long that was waited for', async () => {
+    const { service, takes } = world();
+    takes(1200);
+    const found = await service.embed({ inputs: ['abc'], truncate: false }, ticket());
+    expect(found).toMatchObject({ vectors: [[Float32Array.of(3)]], tokens: [1], loadMs: 1200 });
+    takes(0);
+    expect((await service.rank({ query: 'q', documents: ['ab'], truncate: true }, ticket())).loadMs).toBe(0);
+  });
+
+  test('ends with its client', async () => {
+    const { service } = world();
+    const gone = AbortSignal.abort(new Error('left'));
+    await expect(service.embed({ inputs: ['a'], truncate: false }, ticket(gone))).rejects.toThrow('left');
+  });
+
+  test('can be stopped by its key', async () => {
+    const { service, desk, signals } = world({});
+    const work = service.rank({ query: 'q', documents: ['a'], truncate: true }, ticket());
+    await work;
+    expect(signals).toHaveLength(1);
+    expect(desk.count('embedding').done).toBe(1);
+  });
+
+  test('fails with the reason why there is no engine', async () => {
+    const { service } = world({ use: () => Promise.reject(new Error('no such file')) });
+    await expect(service.embed({ inputs: ['a'], truncate: false }, ticket())).rejects.toThrow('no such file');
+  });
+});
+
+describe('what is known of the model', () => {
+  test('is its name, and the rest once it was there', async () => {
+    const { service, unload } = world();
+    expect([service.name, service.facts(), service.loaded()]).toEqual(['tiny', undefined, false]);
+    await service.embed({ inputs: ['a'], truncate: false }, ticket());
+    expect([service.facts(), service.loaded()]).toEqual([facts, true]);
+    unload();
+    expect([service.facts(), service.loaded()]).toEqual([facts, false]);
+  });
+
+  test('may be how long it stays', () => {
+    const kept: number[] = [];
+    const { service } = world({ keepFor: (milliseconds) => kept.push(milliseconds), expiresAt: () => 77 });
+    service.keepFor?.(5);
+    expect([kept, service.expiresAt?.()]).toEqual([[5], 77]);
+    expect(world().service.keepFor).toBeUndefined();
+  });
+});
+
+test('there is a service for each model, and none for those that are not there', () => {
+  const { desk, source } = world();
+  expect(Object.keys(otherServices(desk, {}))).toEqual([]);
+  const both = otherServices(desk, { embedding: source, textEmbedding: { ...source, name: 'text' } });
+  expect([both.embedding?.name, both.textEmbedding?.name]).toEqual(['tiny', 'text']);
+});
