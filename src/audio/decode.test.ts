@@ -1,0 +1,182 @@
+import { chmodSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import fc from 'fast-check';
+import { afterAll, describe, expect, test } from 'vitest';
+import { decodedSound } from './decode.ts';
+import { monoSound } from './mono.ts';
+import { flacFile, mp3File, mp4Of, mp4WithAac, opusFile, webmOf } from './testing/encoded.ts';
+import { loudnessOf, rms, sine, wavFile } from './testing/waves.ts';
+
+const folder = mkdtempSync(join(tmpdir(), 'parley-decode-'));
+afterAll(() => rmSync(folder, { recursive: true }));
+
+const signal = new AbortController().signal;
+const nowhere = join(folder, 'no-such-program');
+
+function heard(file: Uint8Array, own: { readonly ffmpeg?: string; readonly signal?: AbortSignal } = {}) {
+  const tools = { signal, ffmpeg: nowhere, ...own };
+  return monoSound(decodedSound(file, tools), { rate: 16_000, mostSeconds: 60, signal: tools.signal });
+}
+
+const seconds = 1.5;
+const mono = (rate: number) => [sine(440, rate, seconds)];
+const stereo = (rate: number) => [sine(440, rate, seconds), sine(440, rate, seconds)];
+
+async function expectTone(file: Uint8Array, loudness = 0.5): Promise<void> {
+  const sound = await heard(file);
+  expect(Math.abs(sound.length / 16_000 - seconds)).toBeLessThan(0.12);
+  expect(Math.abs(loudnessOf(440, 16_000, sound) - loudness)).toBeLessThan(0.06);
+  expect(rms(sound)).toBeGreaterThan(loudness / 2);
+}
+
+describe('a tone comes through', () => {
+  test.each([8000, 16_000, 22_050, 44_100, 48_000])('WAV at %i Hz, one channel and two', async (rate) => {
+    await expectTone(wavFile(mono(rate), rate));
+    await expectTone(wavFile(stereo(rate), rate));
+  });
+
+  test.each([16_000, 44_100, 48_000])('MP3 and FLAC at %i Hz', async (rate) => {
+    await expectTone(await mp3File(mono(rate), rate));
+    await expectTone(await flacFile(mono(rate), rate));
+    await expectTone(await flacFile(stereo(rate), rate));
+  });
+
+  test('Opus in Ogg, WebM and MP4', async () => {
+    const file = await opusFile(mono(48_000), 48_000);
+    await expectTone(file);
+    await expectTone(await webmOf(file));
+    await expectTone(await mp4Of(file));
+    await expectTone(await webmOf(await opusFile(stereo(48_000), 48_000)));
+  });
+
+  test('MP3 in MP4, and behind a tag', async () => {
+    const file = await mp3File(mono(44_100), 44_100);
+    await expectTone(await mp4Of(file));
+    await expectTone(Buffer.concat([Buffer.from('ID3\x04\x00\x00\x00\x00\x01\x00'), Buffer.alloc(128), file]));
+  });
+
+  test('channels are mixed: two that contradict each other are silence', async () => {
+    const [tone] = mono(16_000) as [Float32Array];
+    const sound = await heard(wavFile([tone, tone.map((sample) => -sample)], 16_000));
+    expect(rms(sound)).toBeLessThan(0.001);
+  });
+});
+
+describe('what cannot be read is refused with what it is', () => {
+  test.each([
+    ['nothing at all', Buffer.alloc(0), /this file is empty/],
+    ['a text', Buffer.from('hello, this is no sound'), /this is text/],
+    ['a picture', Buffer.from('\x89PNG\r\n\x1a\n0000', 'latin1'), /this is a PNG picture/],
+    ['random bytes', Buffer.from([1, 2, 3, 4, 5, 6, 7, 8]), /nothing that we know/],
+    ['the head of an MP3', Buffer.from([0xff, 0xfb, 0x90, 0x00]), /this MP3 file holds no sound/],
+    ['the head of a FLAC', Buffer.from('fLaC\0\0\0\x22', 'latin1'), /this FLAC file holds no sound/],
+    [
+      'a broken WebM',
+      Buffer.from('\x1a\x45\xdf\xa3\x01\x02\x03', 'latin1'),
+      /WebM or Matroska file is broken|no sound/,
+    ],
+    ['a WAV without samples', wavFile([new Float32Array(0)], 8000), /this WAV file holds no sound/],
+    [
+      'Speex',
+      Buffer.from(`OggS${'\0'.repeat(24)}Speex   1`, 'latin1'),
+      /An Ogg file with Speex is not possible: convert it/,
+    ],
+    ['AMR', Buffer.from('#!AMR\n123'), /An AMR file is not possible/],
+  ])('%s', async (_, file, sentence) => {
+    const error = await heard(file).catch((thrown: unknown) => thrown);
+    expect(error).toMatchObject({ name: 'AppError', status: 400, details: { field: 'file' } });
+    expect((error as Error).message).toMatch(sentence);
+    expect((error as Error).message).toContain('WAV, MP3, FLAC, Ogg');
+  });
+
+  test('a FLAC that was cut off', async () => {
+    const file = await flacFile(mono(16_000), 16_000);
+    // The encoder does not know the length before it has written it.
+    file.writeUInt32BE(24_000, 22);
+    await expectTone(file);
+    await expect(heard(file.subarray(0, file.length / 2))).rejects.toThrow(
+      /this FLAC file is cut off: \d+ of 24000 samples/,
+    );
+  });
+
+  test('an MP4 file without ffmpeg, with the way out', async () => {
+    const file = await mp4WithAac([Buffer.alloc(20, 1), Buffer.alloc(20, 2)]);
+    await expect(heard(file)).rejects.toThrow(/An MP4 file with AAC sound is not possible.*ffmpeg.*or send WAV, MP3/);
+    await expect(heard(Buffer.from('\xff\xf1\x50\x80\x01\x00', 'latin1'))).rejects.toThrow(/AAC sound is not possible/);
+  });
+
+  test('rates that nobody has', async () => {
+    await expect(heard(wavFile(mono(8000), 10))).rejects.toThrow(/10 samples a second/);
+    await expect(heard(wavFile(mono(8000), 1_000_000_000))).rejects.toThrow(/1000000000 samples a second/);
+  });
+
+  test('more than the longest', async () => {
+    const file = wavFile([new Float32Array(8000 * 61)], 8000);
+    await expect(heard(file)).rejects.toThrow(/at most .* hours; cut it into parts/);
+  });
+});
+
+describe('with ffmpeg', () => {
+  /** Stands in for the program: notes what it was given, and does what the test says. */
+  function program(script: string): string {
+    const path = join(folder, `ffmpeg-${script.length}`);
+    const code = `#!${process.execPath}\nconst given = [];\nprocess.stdin.on('data', (d) => given.push(d)).on('end', () => {\n${script}\n});\n`;
+    writeFileSync(path, code);
+    chmodSync(path, 0o755);
+    return path;
+  }
+
+  test('AAC is given to it as a stream of frames, and its samples are taken', async () => {
+    const note = join(folder, 'note');
+    const script = `require('node:fs').writeFileSync(${JSON.stringify(note)}, Buffer.concat(given));
+      const out = Buffer.alloc(4 * 1000); for (let i = 0; i < 1000; i++) out.writeFloatLE(0.25, 4 * i); process.stdout.write(out);`;
+    const file = await mp4WithAac([Buffer.alloc(20, 1), Buffer.alloc(30, 2)]);
+    const sound = await heard(file, { ffmpeg: program(script) });
+    expect(sound).toEqual(new Float32Array(1000).fill(0.25));
+    const given = readFileSync(note);
+    expect([...given.subarray(0, 7)]).toEqual([0xff, 0xf1, 0x50, 0x80, 0x03, 0x7f, 0xfc]);
+    expect(given.subarray(7, 27)).toEqual(Buffer.alloc(20, 1));
+    expect(given).toHaveLength(27 + 37);
+  });
+
+  test('its failure is told', async () => {
+    const file = await mp4WithAac([Buffer.alloc(20, 1)]);
+    await expect(heard(file, { ffmpeg: program('process.exit(7);') })).rejects.toThrow(/ffmpeg could not decode/);
+  });
+
+  test('it ends with whoever asked', async () => {
+    const stop = new AbortController();
+    const file = await mp4WithAac([Buffer.alloc(20, 1)]);
+    const hanging = heard(file, { ffmpeg: program('setInterval(() => undefined, 1000);'), signal: stop.signal });
+    setImmediate(() => stop.abort(new Error('gone')));
+    await expect(hanging).rejects.toThrow('gone');
+  });
+});
+
+test('a file that was damaged anywhere gives sound or a refusal, and never hangs', async () => {
+  const files = [
+    wavFile(mono(8000), 8000),
+    await mp3File(mono(16_000), 16_000),
+    await opusFile(mono(16_000), 16_000),
+    await flacFile(mono(16_000), 16_000),
+    await webmOf(await opusFile(mono(16_000), 16_000)),
+  ];
+  const damage = fc.array(fc.tuple(fc.double({ min: 0, max: 0.999, noNaN: true }), fc.nat(255)), { maxLength: 20 });
+  await fc.assert(
+    fc.asyncProperty(
+      fc.nat(files.length - 1),
+      damage,
+      fc.double({ min: 0, max: 1, noNaN: true }),
+      async (which, places, part) => {
+        const whole = files[which] as Buffer;
+        const file = Buffer.from(whole.subarray(0, Math.ceil(whole.length * part)));
+        for (const [place, value] of places) file[Math.floor(place * file.length)] = value;
+        const outcome = await heard(file).catch((error: unknown) => error);
+        if (outcome instanceof Float32Array) expect(outcome.every(Number.isFinite)).toBe(true);
+        else expect(outcome).toMatchObject({ name: 'AppError', status: 400 });
+      },
+    ),
+    { numRuns: 60 },
+  );
+});
