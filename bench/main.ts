@@ -16,6 +16,7 @@ import { soakBench } from './soak.ts';
 import { speechBench } from './speech.ts';
 import { startBench } from './start.ts';
 import { streamBench } from './stream.ts';
+import { transcriptionBench } from './transcription.ts';
 
 const benches: Readonly<Record<string, (options: BenchOptions) => Promise<Row[]>>> = {
   engine: engineBench,
@@ -27,6 +28,7 @@ const benches: Readonly<Record<string, (options: BenchOptions) => Promise<Row[]>
   cache: cacheBench,
   memory: memoryBench,
   speech: speechBench,
+  transcription: transcriptionBench,
   soak: soakBench,
   embeddings: embeddingsBench,
   gpu: gpuBench,

@@ -3,9 +3,11 @@ import { llamacppFidelity } from './protocols/llamacpp/fields.ts';
 import { messagesFidelity } from './protocols/messages/fields.ts';
 import { nativeFidelity } from './protocols/native/fields.ts';
 import { nativeSpeechFidelity } from './protocols/native/speech.ts';
+import { transcribeFidelity } from './protocols/native/transcribe.ts';
 import { ollamaFidelity } from './protocols/ollama/fields.ts';
 import { speechFidelity } from './protocols/openai/audio/fields.ts';
 import { openaiFidelity } from './protocols/openai/fidelity.ts';
+import { transcriptionFidelities } from './protocols/openai/transcription/fields.ts';
 import { responsesFidelity } from './protocols/responses/fields.ts';
 import { xttsFidelity } from './protocols/xtts/fields.ts';
 import { vitsFidelity } from './protocols/xtts/vits-fields.ts';
@@ -13,7 +15,14 @@ import { vitsFidelity } from './protocols/xtts/vits-fields.ts';
 /** What every dialect does with every field, by the page under docs/apis/ that tells it. */
 export const fidelityByPage: Readonly<Record<string, readonly EndpointFidelity[]>> = {
   native: nativeFidelity,
-  audio: [speechFidelity, nativeSpeechFidelity, ...xttsFidelity, vitsFidelity],
+  audio: [
+    ...transcriptionFidelities,
+    transcribeFidelity,
+    speechFidelity,
+    nativeSpeechFidelity,
+    ...xttsFidelity,
+    vitsFidelity,
+  ],
   openai: openaiFidelity,
   responses: responsesFidelity,
   messages: messagesFidelity,

@@ -11,7 +11,6 @@ const allowed: Readonly<Record<string, readonly string[] | 'anything'>> = {
   patterns: [],
   sampling: ['core', 'patterns'],
   grammar: ['core', 'patterns'],
-  audio: ['core'],
   gguf: ['core'],
   audio: ['core'],
   config: ['core'],

@@ -1,3 +1,4 @@
+import { AppError } from '../core/errors.ts';
 import { readAac } from './decode-aac.ts';
 import { readFlac } from './decode-flac.ts';
 import { readPacked } from './decode-packed.ts';
@@ -61,7 +62,7 @@ export async function* decodedSound(bytes: Uint8Array, tools: DecodeTools) {
       yield piece;
     }
   } catch (error) {
-    if (error instanceof Error && error.name === 'AppError') throw error;
+    if (error instanceof AppError) throw error;
     tools.signal.throwIfAborted();
     throw unreadable(`${formatTitles[format].replace(/^an? /, 'this ')} is broken`, error);
   }

@@ -1,4 +1,3 @@
-import type { GenerationEvent } from '../core/events.ts';
 import type { Call, Reply } from './call.ts';
 import { noticeMs } from './notices.ts';
 import type { StartTimer, Timer } from './timers.ts';
@@ -49,12 +48,18 @@ async function* padded(answer: Promise<string>): AsyncGenerator<string> {
   yield await answer;
 }
 
-/** A generation that has begun, or that kept its reader waiting for too long. */
-export interface Opened {
+/** What work tells while it is done. Some kinds tell of a failure by an event, others by throwing it. */
+interface WorkEvent {
+  readonly type: string;
+  readonly error?: unknown;
+}
+
+/** Work that has begun, or that kept its reader waiting for too long. */
+export interface Opened<Event extends WorkEvent> {
   /** All of the events. */
-  readonly events: AsyncIterable<GenerationEvent>;
+  readonly events: AsyncIterable<Event>;
   /** The first of them, where it came in time. */
-  readonly first: GenerationEvent | undefined;
+  readonly first: Event | undefined;
 }
 
 /**
@@ -62,11 +67,11 @@ export interface Opened {
  * that began well. A long wait ends that, and sooner where the stream has room to tell what it is for (`waits`): then the
  * stream begins, and an error is its last frame.
  */
-export async function opened(
-  events: AsyncIterable<GenerationEvent>,
+export async function opened<Event extends WorkEvent>(
+  events: AsyncIterable<Event>,
   startTimer: StartTimer,
   waits?: () => boolean,
-): Promise<Opened> {
+): Promise<Opened<Event>> {
   const iterator = events[Symbol.asyncIterator]();
   const first = iterator.next();
   const soon = await within(first, startTimer, waits && ((wake) => whenWaiting(waits, wake, startTimer)));
@@ -84,17 +89,14 @@ function whenWaiting(waits: () => boolean, wake: () => void, startTimer: StartTi
 }
 
 /** Hands the steps through as they are: this lies on the path of every token. */
-function resumed(
-  iterator: AsyncIterator<GenerationEvent>,
-  first: Promise<IteratorResult<GenerationEvent>>,
-): AsyncIterable<GenerationEvent> {
+function resumed<Event>(iterator: AsyncIterator<Event>, first: Promise<IteratorResult<Event>>): AsyncIterable<Event> {
   let waiting: typeof first | undefined = first;
   const next = (): typeof first => {
     const step = waiting ?? iterator.next();
     waiting = undefined;
     return step;
   };
-  const close = async (): Promise<IteratorResult<GenerationEvent>> => {
+  const close = async (): Promise<IteratorResult<Event>> => {
     await iterator.return?.();
     return { done: true, value: undefined };
   };

@@ -113,7 +113,7 @@ export function droppedHeader(droppedTokens: number): Headers {
 }
 
 /** For a stream, whose headers go out when no more than its first event is known; the engine's warning tells it later. */
-export function droppedAtStart({ first }: Pick<Opened, 'first'>): Headers {
+export function droppedAtStart({ first }: Pick<Opened<GenerationEvent>, 'first'>): Headers {
   return droppedHeader(first?.type === 'start' ? (first.droppedTokens ?? 0) : 0);
 }
 
@@ -127,20 +127,29 @@ export interface StreamOptions {
   readonly startTimer: StartTimer;
 }
 
+export function streamReply(
+  events: AsyncIterable<GenerationEvent>,
+  encode: (events: AsyncIterable<GenerationEvent>) => AsyncIterable<string>,
+  options: StreamOptions,
+): Promise<Reply> {
+  return workStream(events, encode, options, droppedAtStart);
+}
+
 /**
  * Waits for the first event, so that a refusal keeps its status, and then streams what the dialect makes of them. A request
  * that has to wait for its turn or its model begins its stream after a moment, and tells in it where it stands.
  */
-export async function streamReply(
-  events: AsyncIterable<GenerationEvent>,
-  encode: (events: AsyncIterable<GenerationEvent>) => AsyncIterable<string>,
+export async function workStream<Event extends { readonly type: string }>(
+  events: AsyncIterable<Event>,
+  encode: (events: AsyncIterable<Event>) => AsyncIterable<string>,
   { headers, filler, notice, ticket, startTimer }: StreamOptions,
+  more: (begun: Opened<Event>) => Headers = () => ({}),
 ): Promise<Reply> {
   const waits = (): boolean => ticket.standing() !== undefined;
   const begun = await opened(events, startTimer, waits);
   return {
     status: 200,
-    headers: { ...headers, ...droppedAtStart(begun) },
+    headers: { ...headers, ...more(begun) },
     stream: encode(begun.events),
     keepAlive: { milliseconds: patienceMs, filler },
     ...(waits() ? { asides: standingNotices(ticket.standing, notice) } : {}),

@@ -18,14 +18,20 @@ const words: Readonly<Record<Medium['kind'], string>> = { image: 'a picture', au
 export function inlineMedium({ kind: told, data, field, format }: SentMedium): Medium {
   const what = told === undefined ? 'a picture or a sound' : words[told];
   const wrong = (expected: string): AppError => new AppError('invalid-field', { field, expected });
-  const { type, content, encoded } = splitDataUrl(data);
-  const base64 = plainBase64(content);
-  if (!encoded || base64 === undefined) throw wrong(`${what} in base64`);
+  const { type, base64 } = inlineBase64(data, field, what);
   if (base64.length * 0.75 > largestBytes) throw wrong(`${what} of at most ${largestBytes / 1024 / 1024} MB`);
   const kind = told ?? kindOf(base64);
   const known = type || format;
   if (known && contradicts(known, kind)) throw wrong(`${words[kind]}, and ${known.slice(0, 100)} is none`);
   return { kind, base64, ...(known ? { format: known } : {}) };
+}
+
+/** The base64 of a data URL or as it is, with the type that a data URL tells. */
+export function inlineBase64(data: string, field: string, what: string) {
+  const { type, content, encoded } = splitDataUrl(data);
+  const base64 = plainBase64(content);
+  if (encoded && base64 !== undefined) return { type, base64 };
+  throw new AppError('invalid-field', { field, expected: `${what} in base64` });
 }
 
 /** Whether a media type says that this is surely something else. Types that say nothing are left to the decoder. */

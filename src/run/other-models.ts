@@ -10,6 +10,7 @@ import type { Patience } from './in-time.ts';
 import { keptEngine } from './kept-engine.ts';
 import type { ModelKinds, OtherEngines, OtherKind, OtherModel } from './kinds.ts';
 import { speechModel } from './speech-model.ts';
+import { transcriptionModel } from './transcription-model.ts';
 
 export interface OtherModels {
   readonly embedding?: OtherModel<'embedding'>;
@@ -29,7 +30,11 @@ export interface OtherModelTools {
 /** What the settings name, or else what is built in; nothing is loaded for it. */
 export function otherModels(settings: Settings, tools: OtherModelTools): OtherModels {
   const speech = speechModel(settings, tools);
-  return { ...embeddingModels(settings, tools.text, tools.terminal), ...(speech ? { speech } : {}) };
+  return {
+    ...embeddingModels(settings, tools.text, tools.terminal),
+    ...(speech ? { speech } : {}),
+    transcription: transcriptionModel(settings, tools.terminal),
+  };
 }
 
 /** Where the engines of a room are to be had. The registry learns of them, if it does not know them yet. */

@@ -7,8 +7,8 @@ export const audioFlags = {
     default: '',
     holds: 'file',
     metavar: 'FILE',
-    availability: 'later',
-    help: 'Speech-to-text model to load.',
+    availability: 'ready',
+    help: 'Whisper model for speech to text; needs the whisper pack. Without it a small model hears English.',
   },
   ttsmodel: {
     names: ['--ttsmodel'],

@@ -8,8 +8,15 @@ import { shutdownEndpoint } from './shutdown.ts';
 import { type NativeSpeechParts, nativeSpeechEndpoints } from './speech.ts';
 import { taskEndpoints } from './tasks.ts';
 import { type TokenParts, tokenEndpoints } from './tokens.ts';
+import { type TranscribeParts, transcribeEndpoint } from './transcribe.ts';
 
-export interface NativeParts extends GenerateParts, InfoParts, TokenParts, EmbeddingParts, NativeSpeechParts {
+export interface NativeParts
+  extends GenerateParts,
+    InfoParts,
+    TokenParts,
+    EmbeddingParts,
+    NativeSpeechParts,
+    TranscribeParts {
   readonly shutdown?: () => void;
 }
 
@@ -22,6 +29,7 @@ export function nativeEndpoints(parts: NativeParts): Endpoint[] {
     ...infoEndpoints(parts),
     ...nativeSpeechEndpoints(parts),
     ...musicEndpoints(),
+    transcribeEndpoint(parts),
     shutdownEndpoint(parts.shutdown),
   ];
 }

@@ -6,6 +6,7 @@ import { completionEndpoints } from './completions/endpoints.ts';
 import { elsewhereEndpoints } from './elsewhere.ts';
 import { embeddingsEndpoints } from './embeddings.ts';
 import { modelsEndpoints } from './models.ts';
+import { transcriptionEndpoints } from './transcription/endpoints.ts';
 
 export interface OpenaiParts extends CompletionParts {
   /** No longer looked at. */
@@ -18,6 +19,7 @@ export function openaiEndpoints(parts: OpenaiParts): Endpoint[] {
     ...embeddingsEndpoints(parts),
     ...modelsEndpoints(parts),
     ...speechEndpoints(parts),
+    ...transcriptionEndpoints(parts),
     ...elsewhereEndpoints(),
   ];
 }

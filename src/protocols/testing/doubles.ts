@@ -3,6 +3,7 @@ import type { ChatService } from '../../chat/service.ts';
 import type { GenerationEvent } from '../../core/events.ts';
 import type { GenerationRequest, Ticket } from '../../core/request.ts';
 import type { Performance, TextModel, TextService, TextState } from '../../core/text-service.ts';
+import type { TranscriptionEvent, TranscriptionRequest, TranscriptionService } from '../../core/transcription.ts';
 import type { Call } from '../../http/call.ts';
 import type { ControlParts } from '../controls/decode.ts';
 import type { DialectParts } from '../dialect.ts';
@@ -132,6 +133,26 @@ export function scriptedChat(script: Script, own: Partial<ChatService> = {}) {
     ...own,
   };
   return { chat, asked };
+}
+
+export interface AskedTranscription {
+  /** The recording as text, so that it can be compared. */
+  readonly request: Omit<TranscriptionRequest, 'recording'> & { readonly recording: string };
+  readonly ticket: Ticket;
+}
+
+/** Hears the same in every recording, or fails. */
+export function scriptedTranscription(script: readonly TranscriptionEvent[] | Error) {
+  const asked: AskedTranscription[] = [];
+  const transcription: TranscriptionService = {
+    name: 'ear',
+    async *transcribe({ recording, ...request }, ticket) {
+      asked.push({ request: { ...request, recording: Buffer.from(recording).toString('latin1') }, ticket });
+      if (script instanceof Error) throw script;
+      yield* script;
+    },
+  };
+  return { transcription, asked };
 }
 
 export const controlParts: ControlParts = {

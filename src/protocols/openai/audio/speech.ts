@@ -38,10 +38,15 @@ export function speechEndpoints(parts: SpeechParts): Endpoint[] {
     {
       ...look,
       path: '/audio/models',
-      summary: 'The speech model.',
-      handle: () => json({ models: parts.others?.speech ? [{ id: parts.others.speech.name }] : [] }),
+      summary: 'The models for speech.',
+      handle: () => json({ models: speechModels(parts) }),
     },
   ];
+}
+
+/** The one that speaks, and the one that listens. */
+function speechModels({ others = {} }: SpeechParts): readonly { readonly id: string }[] {
+  return [others.speech, others.transcription].flatMap((service) => (service ? [{ id: service.name }] : []));
 }
 
 async function voiceNames({ others }: SpeechParts): Promise<readonly string[]> {

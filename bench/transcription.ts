@@ -1,0 +1,108 @@
+import { wavFile } from '../src/audio/testing/waves.ts';
+import { ChunkCutter } from '../src/engines/transcription/cut.ts';
+import { openRecogniser } from '../src/engines/transcription/recognisers/open.ts';
+import { type Recogniser, soundRate } from '../src/engines/transcription/recognisers/recogniser.ts';
+import { VoiceActivity } from '../src/engines/transcription/worker/voice-activity.ts';
+import type { BenchOptions } from './options.ts';
+import { childrenOf, cpuMicroseconds, residentMegabytes } from './process-figures.ts';
+import type { Row } from './report.ts';
+import { type ServerProcess, startServer } from './server-process.ts';
+import { talk } from './spoken.ts';
+import { median } from './statistics.ts';
+
+const task = {
+  language: 'en',
+  translate: false,
+  prompt: '',
+  temperature: 0,
+  words: false,
+  suppressNonSpeech: false,
+} as const;
+
+interface Cost {
+  /** Of the clock. */
+  readonly seconds: number;
+  readonly processorSeconds: number;
+}
+
+/**
+ * Speech to text by the server, beside the bare recogniser that is given the same pieces: what decoding, finding the speech,
+ * messages and HTTP add. Processor time is compared, since the clock tells more of whoever else uses the machine.
+ */
+export async function transcriptionBench({ server, quick, threads = 2, log }: BenchOptions): Promise<Row[]> {
+  const minutes = quick ? 1 : 2;
+  const running = await startServer(server, { flags: ['--threads', String(threads)] });
+  try {
+    const recogniser = await openRecogniser({ type: 'moonshine', threads });
+    const sound = await talk(minutes * 60);
+    const length = sound.length / soundRate;
+    const file = wavFile([sound], soundRate);
+    const pieces = await chunks(sound, recogniser);
+    // Loads what it needs.
+    await ask(running, file);
+    await recognised(recogniser, pieces);
+    const listener = childrenOf(running.pid).at(-1) ?? running.pid;
+    const [own, bare]: [Cost[], Cost[]] = [[], []];
+    for (let round = 0; round < (quick ? 1 : 3); round++) {
+      own.push(await cost([running.pid, listener], () => ask(running, file)));
+      bare.push(await cost([process.pid], () => recognised(recogniser, pieces)));
+      log([own, bare].map((costs) => `${costs.at(-1)?.processorSeconds.toFixed(2)} s`).join(', the bare recogniser '));
+    }
+    const share = (costs: readonly Cost[], of: keyof Cost): number => median(costs.map((each) => each[of])) / length;
+    const row = (what: string, of: keyof Cost): Row => {
+      const [value, peer] = [share(own, of), share(bare, of)];
+      return { bench: 'transcription', what, value, unit: '', peer: { value: peer, ratio: value / peer } };
+    };
+    return [
+      {
+        ...row(`processor time ÷ length of the sound (${minutes} min)`, 'processorSeconds'),
+        ratioGoal: { atMost: 1.5 },
+      },
+      row(`time ÷ length of the sound, ${threads} threads`, 'seconds'),
+      {
+        bench: 'transcription',
+        what: 'memory of the engine after that',
+        value: residentMegabytes(listener),
+        unit: 'MB',
+      },
+    ];
+  } finally {
+    await running.stop();
+  }
+}
+
+async function cost(processes: readonly number[], work: () => Promise<void>): Promise<Cost> {
+  const spent = () => processes.reduce((sum, pid) => sum + cpuMicroseconds(pid), 0) / 1e6;
+  const [startedAt, before] = [performance.now(), spent()];
+  await work();
+  return { seconds: (performance.now() - startedAt) / 1000, processorSeconds: spent() - before };
+}
+
+async function chunks(sound: Float32Array, { longestSeconds }: Recogniser): Promise<readonly Float32Array[]> {
+  const voice = await VoiceActivity.open();
+  const cutter = new ChunkCutter({
+    longest: longestSeconds * soundRate,
+    widestPause: 2 * soundRate,
+    margin: 0.4 * soundRate,
+    quietest: (_, to) => to,
+  });
+  const found = [];
+  const watch = { here: <Result>(_: number, work: () => Result): Result => work() };
+  for await (const span of voice.spans(sound, { signal: new AbortController().signal, watch })) {
+    found.push(...cutter.add(span));
+  }
+  found.push(...cutter.end(sound.length));
+  return found.map(({ start, end }) => sound.slice(start, end));
+}
+
+async function recognised(recogniser: Recogniser, pieces: readonly Float32Array[]): Promise<void> {
+  for (const piece of pieces) await recogniser.recognise(piece, task);
+}
+
+async function ask({ port }: ServerProcess, file: Buffer): Promise<void> {
+  const form = new FormData();
+  form.append('file', new Blob([new Uint8Array(file)]), 'talk.wav');
+  const reply = await fetch(`http://127.0.0.1:${port}/v1/audio/transcriptions`, { method: 'POST', body: form });
+  const { text } = (await reply.json()) as { text?: string };
+  if (!text?.includes('meeting')) throw new Error(`the server heard ${JSON.stringify(text)}`);
+}

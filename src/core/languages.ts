@@ -1,0 +1,44 @@
+/** What recognisers of speech know, by codes of two letters. */
+const codes =
+  'af am ar as az ba be bg bn bo br bs ca cs cy da de el en es et eu fa fi fo fr gl gu ha he hi hr ht hu hy id is it ja jw ka kk km kn ko la lb ln lo lt lv mg mi mk ml mn mr ms mt my ne nl nn no oc pa pl ps pt ro ru sa sd si sk sl sn so sq sr su sv sw ta te tg th tk tl tr tt uk ur uz vi yi yo zh';
+
+/** Names that differ from those of the language library, or that people use beside them. */
+const otherNames: Readonly<Record<string, string>> = {
+  burmese: 'my',
+  castilian: 'es',
+  flemish: 'nl',
+  haitian: 'ht',
+  javanese: 'jw',
+  mandarin: 'zh',
+  moldavian: 'ro',
+  panjabi: 'pa',
+  pashto: 'ps',
+  sinhalese: 'si',
+  tagalog: 'tl',
+  valencian: 'ca',
+};
+
+const display = new Intl.DisplayNames('en', { type: 'language' });
+const nameByCode: ReadonlyMap<string, string> = new Map(codes.split(' ').map((code) => [code, ownName(code)]));
+const codeByName: ReadonlyMap<string, string> = new Map([
+  ...[...nameByCode].map(([code, name]) => [name, code] as const),
+  ...Object.entries(otherNames),
+]);
+
+/** `english` of `en`; a code that nobody knows is its own name. */
+export function languageName(code: string): string {
+  return nameByCode.get(code) ?? code;
+}
+
+/** `en` of `en`, `EN-us` or `English`; undefined where there is no such language. */
+export function languageCode(text: string): string | undefined {
+  const word = text.trim().toLowerCase();
+  const [first = ''] = word.split(/[-_]/);
+  return nameByCode.has(first) ? first : codeByName.get(word);
+}
+
+function ownName(code: string): string {
+  // The code that recognisers have for Javanese is an old one.
+  if (code === 'jw') return 'javanese';
+  return (display.of(code) ?? code).toLowerCase();
+}

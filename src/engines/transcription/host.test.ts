@@ -1,0 +1,62 @@
+import { expect, test } from 'vitest';
+import { AppError, plainError } from '../../core/errors.ts';
+import type { TranscriptionEvent, TranscriptionFacts } from '../../core/transcription.ts';
+import type { FromTaskWorker, ToTaskWorker } from '../host/task-messages.ts';
+import { fakeWorkers } from '../host/testing/workers.ts';
+import { TranscriptionHost } from './host.ts';
+import type { TranscriptionOptions, TranscriptionTask } from './messages.ts';
+
+const facts: TranscriptionFacts = { name: 'ear', languages: ['en'], translates: false };
+const wishes = { language: 'en', translate: false, prompt: '', temperature: 0, words: false, suppressNonSpeech: false };
+const recording = Buffer.from('sound');
+
+function world() {
+  const fakes = fakeWorkers<
+    ToTaskWorker<TranscriptionOptions, TranscriptionTask>,
+    FromTaskWorker<TranscriptionFacts, TranscriptionEvent>
+  >();
+  const options = { recogniser: { type: 'moonshine', threads: 1 } } as const;
+  const host = new TranscriptionHost({ entry: 'main.js', options, spawn: fakes.spawn, startTimer: fakes.startTimer });
+  host.start();
+  fakes.worker().say({ type: 'loaded', facts });
+  const events: TranscriptionEvent[] = [];
+  const listen = async () => {
+    const { signal } = new AbortController();
+    for await (const event of host.transcribe({ ...wishes, recording }, signal)) events.push(event);
+  };
+  const begun = () => fakes.worker().sent.find((message) => message.type === 'begin');
+  return { host, fakes, events, listen, begun };
+}
+
+test('the wishes travel as a message without the recording, which goes beside it', async () => {
+  const { host, fakes, events, listen, begun } = world();
+  expect(host.facts()).toEqual(facts);
+  const over = listen();
+  await new Promise((resolve) => setImmediate(resolve));
+  const { id = -1, task } = begun() ?? {};
+  expect(task).toEqual(wishes);
+  expect(fakes.worker().attached.at(-1)).toEqual([recording]);
+  const finish = { type: 'finish', seconds: 1, language: 'en', notes: [] } as const;
+  fakes.worker().say({ type: 'told', id, told: { type: 'start', seconds: 1 } });
+  fakes.worker().say({ type: 'told', id, told: finish });
+  fakes.worker().say({ type: 'ended', id });
+  await over;
+  expect(events).toEqual([{ type: 'start', seconds: 1 }, finish]);
+});
+
+test('what the worker refuses reaches the client as it is', async () => {
+  const { fakes, listen, begun } = world();
+  const over = listen();
+  await new Promise((resolve) => setImmediate(resolve));
+  const error = new AppError('invalid-field', { field: 'file', expected: 'a recording, and this is text' });
+  fakes.worker().say({ type: 'failed', id: begun()?.id ?? -1, error: plainError(error) });
+  await expect(over).rejects.toMatchObject({ status: 400, message: error.message, details: { field: 'file' } });
+});
+
+test('a worker that dies is told as the engine for transcription', async () => {
+  const { fakes, listen } = world();
+  const over = listen();
+  await new Promise((resolve) => setImmediate(resolve));
+  fakes.worker().exit({ signal: 'SIGKILL' });
+  await expect(over).rejects.toMatchObject({ code: 'engine-lost', details: { capability: 'transcription' } });
+});

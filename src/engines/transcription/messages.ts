@@ -1,0 +1,13 @@
+import type { TranscriptionRequest } from '../../core/transcription.ts';
+
+/** What a recogniser is opened with. */
+export type RecogniserOptions =
+  | { readonly type: 'moonshine'; readonly threads: number }
+  | { readonly type: 'whisper'; readonly model: string; readonly name: string; readonly threads: number };
+
+export interface TranscriptionOptions {
+  readonly recogniser: RecogniserOptions;
+}
+
+/** The recording itself goes along as an attachment. */
+export type TranscriptionTask = Omit<TranscriptionRequest, 'recording'>;

@@ -1,0 +1,27 @@
+import type { Segment, TranscriptionFacts } from '../../../core/transcription.ts';
+import type { TranscriptionTask } from '../messages.ts';
+
+/** Samples a second of all that is recognised. */
+export const soundRate = 16_000;
+
+/** Something that makes text of a piece of speech. Each is a file beside this one; `open` chooses among them. */
+export interface Recogniser {
+  readonly facts: TranscriptionFacts;
+  /** The longest piece that it hears well. */
+  readonly longestSeconds: number;
+  /** How long a piece may take at most before it counts as stuck. */
+  patienceMs(seconds: number): number;
+  /** What of this request has no effect on it, as sentences. */
+  notes(task: TranscriptionTask): readonly string[];
+  /** Off the main thread. */
+  recognise(samples: Float32Array, task: TranscriptionTask): Promise<Heard>;
+  close?(): void;
+}
+
+export interface Heard {
+  readonly text: string;
+  /** A code of two letters. */
+  readonly language: string;
+  /** With times from the beginning of the piece, where the recogniser knows them; they are estimated otherwise. */
+  readonly segments?: readonly Segment[];
+}

@@ -1,0 +1,35 @@
+import { createRequire } from 'node:module';
+
+/** What we use of `sherpa-onnx-node`, which has no types of its own. */
+export interface Sherpa {
+  readonly OfflineRecognizer: { createAsync(config: object): Promise<OfflineRecognizer> };
+  readonly Vad: new (config: object, bufferSeconds: number) => Vad;
+}
+
+interface OfflineRecognizer {
+  createStream(): OfflineStream;
+  decodeAsync(stream: OfflineStream): Promise<{ readonly text: string }>;
+}
+
+interface OfflineStream {
+  acceptWaveform(wave: { readonly samples: Float32Array; readonly sampleRate: number }): void;
+}
+
+export interface Vad {
+  acceptWaveform(samples: Float32Array): void;
+  isEmpty(): boolean;
+  front(external: boolean): { readonly start: number; readonly samples: Float32Array };
+  pop(): void;
+  flush(): void;
+  reset(): void;
+}
+
+/** Its native part is a package for each system; where there is none, that is said in one sentence. */
+export function loadSherpa(): Sherpa {
+  try {
+    return createRequire(import.meta.url)('sherpa-onnx-node') as Sherpa;
+  } catch (error) {
+    const system = `${process.platform}-${process.arch}`;
+    throw new Error(`sherpa-onnx-node could not be loaded on ${system}; run \`npm install\``, { cause: error });
+  }
+}

@@ -1,0 +1,19 @@
+import type { TranscriptionEvent, TranscriptionFacts } from '../../../core/transcription.ts';
+import { serveTasks } from '../../host/task-worker.ts';
+import type { TranscriptionOptions, TranscriptionTask } from '../messages.ts';
+import { openRecogniser } from '../recognisers/open.ts';
+import { transcribe } from './transcribe.ts';
+import { VoiceActivity } from './voice-activity.ts';
+
+/** The process that listens. */
+serveTasks<TranscriptionOptions, TranscriptionFacts, TranscriptionTask, TranscriptionEvent>(
+  async ({ recogniser: options }) => {
+    const recogniser = await openRecogniser(options);
+    const voice = await VoiceActivity.open();
+    return {
+      facts: recogniser.facts,
+      run: (task, [recording = new Uint8Array(0)], tools) => transcribe(recording, task, tools, { recogniser, voice }),
+      close: () => recogniser.close?.(),
+    };
+  },
+);

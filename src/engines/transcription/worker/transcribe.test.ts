@@ -1,0 +1,173 @@
+import { describe, expect, test } from 'vitest';
+import { sine, wavFile } from '../../../audio/testing/waves.ts';
+import type { TranscriptionEvent } from '../../../core/transcription.ts';
+import type { Span } from '../cut.ts';
+import type { TranscriptionTask } from '../messages.ts';
+import type { Heard, Recogniser } from '../recognisers/recogniser.ts';
+import { transcribe } from './transcribe.ts';
+
+const rate = 16_000;
+const usualTask: TranscriptionTask = {
+  language: undefined,
+  translate: false,
+  prompt: '',
+  temperature: 0,
+  words: false,
+  suppressNonSpeech: false,
+};
+
+interface Scene {
+  readonly seconds?: number;
+  /** In seconds. */
+  readonly speech?: readonly (readonly [number, number])[];
+  readonly task?: Partial<TranscriptionTask>;
+  readonly hear?: (seconds: number, count: number) => Heard;
+  readonly recording?: Uint8Array;
+  readonly stopAfter?: number;
+  readonly recogniser?: Partial<Recogniser>;
+}
+
+async function play(scene: Scene) {
+  const { seconds = 10, speech = [[1, 3]], task = {}, hear = () => ({ text: 'Hello there.', language: 'en' }) } = scene;
+  const events: TranscriptionEvent[] = [];
+  const lengths: number[] = [];
+  const bounds: number[] = [];
+  const stop = new AbortController();
+  const recogniser: Recogniser = {
+    facts: { name: 'ear', languages: ['en', 'fr'], translates: false },
+    longestSeconds: 5,
+    patienceMs: (length) => 1000 * length,
+    notes: ({ prompt }) => (prompt === '' ? [] : ['prompt has no effect']),
+    recognise: async (samples) => {
+      lengths.push(samples.length / rate);
+      if (lengths.length === scene.stopAfter) stop.abort(new Error('gone'));
+      return hear(samples.length / rate, lengths.length);
+    },
+    ...scene.recogniser,
+  };
+  const voice = {
+    async *spans(): AsyncGenerator<Span> {
+      for (const [start, end] of speech) yield { start: start * rate, end: end * rate };
+    },
+  };
+  const watch = {
+    here: <Result>(_: number, work: () => Result): Result => work(),
+    aside: <Result>(bound: number, work: () => Promise<Result>): Promise<Result> => {
+      bounds.push(bound);
+      return work();
+    },
+  };
+  const recording = scene.recording ?? wavFile([sine(200, rate, seconds)], rate);
+  const tools = { tell: (event: TranscriptionEvent) => void events.push(event), signal: stop.signal, watch };
+  const error = await transcribe(recording, { ...usualTask, ...task }, tools, { recogniser, voice }).catch(
+    (thrown: unknown) => thrown as Error,
+  );
+  return { events, lengths, bounds, error, types: events.map(({ type }) => type) };
+}
+
+test('tells its length, each sentence with its times, how far it is, and that it is done', async () => {
+  const { events } = await play({ hear: () => ({ text: 'One two. Three.', language: 'en' }) });
+  expect(events).toMatchObject([
+    { type: 'start', seconds: 10 },
+    { type: 'segment', segment: { start: 1, text: ' One two.' } },
+    { type: 'segment', segment: { end: 3, text: ' Three.' } },
+    { type: 'progress', fraction: 0.34 },
+    { type: 'finish', seconds: 10, language: 'en', notes: [] },
+  ]);
+});
+
+test('a recording in which nobody speaks has no text, and nobody is asked about it', async () => {
+  const { types, lengths } = await play({ speech: [] });
+  expect(types).toEqual(['start', 'finish']);
+  expect(lengths).toEqual([]);
+});
+
+test('long speech is heard in pieces that are not too long, with the time that each may take', async () => {
+  const { lengths, bounds, events } = await play({ seconds: 20, speech: [[1, 15]] });
+  expect(lengths.length).toBeGreaterThan(2);
+  expect(Math.max(...lengths)).toBeLessThanOrEqual(5);
+  expect(bounds).toEqual(lengths.map((length) => length * 1000));
+  const starts = events.flatMap((event) => (event.type === 'segment' ? [event.segment.start] : []));
+  expect([...starts].sort((a, b) => a - b)).toEqual(starts);
+});
+
+test('what is heard is the sound around the speech', async () => {
+  expect((await play({ speech: [[2, 3]] })).lengths[0]).toBeCloseTo(1.8, 5);
+  expect((await play({ speech: [[9.5, 11]] })).lengths[0]).toBeCloseTo(0.9, 5);
+});
+
+test('words come with their times where they are asked for, and only there', async () => {
+  const [, asked] = (await play({ task: { words: true } })).events;
+  expect(asked).toMatchObject({
+    segment: {
+      words: [
+        { word: 'Hello', start: 1 },
+        { word: 'there.', end: 3 },
+      ],
+    },
+  });
+  const [, unasked] = (await play({})).events;
+  expect(unasked).toEqual({ type: 'segment', segment: expect.not.objectContaining({ words: expect.anything() }) });
+});
+
+test('times of a recogniser that knows them are its own', async () => {
+  const words = [{ word: 'Hi', start: 0.5, end: 0.75 }];
+  const heard = { text: 'Hi', language: 'en', segments: [{ start: 0.5, end: 0.75, text: ' Hi', words }] };
+  const { events } = await play({ speech: [[2, 3]], task: { words: true }, hear: () => heard });
+  expect(events[1]).toEqual({
+    type: 'segment',
+    segment: { start: 2.1, end: 2.35, text: ' Hi', words: [{ word: 'Hi', start: 2.1, end: 2.35 }] },
+  });
+});
+
+test('the language is the one that was asked for, or the first that was heard', async () => {
+  const hear = (_: number, count: number): Heard => ({ text: 'x', language: count === 1 ? 'fr' : 'en' });
+  const speech = [
+    [1, 2],
+    [6, 7],
+  ] as const;
+  expect((await play({ hear, speech })).events.at(-1)).toMatchObject({ language: 'fr' });
+  expect((await play({ hear, speech, task: { language: 'en' } })).events.at(-1)).toMatchObject({ language: 'en' });
+});
+
+test('what had no effect is told at the end', async () => {
+  expect((await play({ task: { prompt: 'Names: Ann' } })).events.at(-1)).toMatchObject({
+    notes: ['prompt has no effect'],
+  });
+});
+
+test('whoever goes away ends it between two pieces', async () => {
+  const { error, lengths, types } = await play({ seconds: 40, speech: [[1, 30]], stopAfter: 2 });
+  expect(error).toMatchObject({ message: 'gone' });
+  expect(lengths).toHaveLength(2);
+  expect(types).not.toContain('finish');
+});
+
+describe('is refused before anything is decoded', () => {
+  const broken = Buffer.from('no sound at all');
+
+  test('a language that the recogniser does not know', async () => {
+    const { error, types } = await play({ task: { language: 'de' }, recording: broken });
+    expect(error).toMatchObject({ status: 400, details: { field: 'language' } });
+    expect(error?.message).toMatch(/"de" is not possible: ear cannot do that; start the server with --whispermodel/);
+    expect(types).toEqual([]);
+  });
+
+  test('a translation, by one that only writes what it hears', async () => {
+    const facts = { name: 'ear', languages: ['en'], translates: false };
+    const { error } = await play({ task: { translate: true }, recording: broken, recogniser: { facts } });
+    expect(error?.message).toMatch(/Translation is not possible: ear hears English only.*--whispermodel/);
+  });
+
+  test('but not by one that can', async () => {
+    const facts = { name: 'ear', languages: ['en', 'de'], translates: true };
+    const { events } = await play({ task: { translate: true, language: 'de' }, recogniser: { facts } });
+    expect(events.at(-1)).toMatchObject({ type: 'finish', language: 'de' });
+  });
+});
+
+test('what is no sound is refused with what it is', async () => {
+  const { error, types } = await play({ recording: Buffer.from('no sound at all') });
+  expect(error).toMatchObject({ status: 400, message: expect.stringContaining('this is text') });
+  expect(types).toEqual([]);
+});

@@ -1,0 +1,279 @@
+import OpenAI, { toFile } from 'openai';
+import { describe, expect, test } from 'vitest';
+import { AppError } from '../../../core/errors.ts';
+import type { TranscriptionEvent } from '../../../core/transcription.ts';
+import { serve } from '../../../http/testing/world.ts';
+import { systemTimer } from '../../../http/timers.ts';
+import { dialectParts, scriptedTranscription } from '../../testing/doubles.ts';
+import { asking, type Proof, proveFidelity } from '../../testing/fidelity-proof.ts';
+import { transcriptionEndpoints } from './endpoints.ts';
+import { transcriptionFidelities } from './fields.ts';
+
+const words = [
+  { word: 'Hello', start: 0.5, end: 1 },
+  { word: 'there.', start: 1, end: 1.50049 },
+];
+const script: readonly TranscriptionEvent[] = [
+  { type: 'start', seconds: 4.2 },
+  { type: 'segment', segment: { start: 0.5, end: 1.50049, text: ' Hello there.', words } },
+  { type: 'progress', fraction: 0.5 },
+  {
+    type: 'segment',
+    segment: { start: 2, end: 4, text: ' Bye.', tokens: [5], averageLogprob: -0.2, noSpeechProbability: 0.1 },
+  },
+  { type: 'finish', seconds: 4.2, language: 'en', notes: [] },
+];
+const sound = Buffer.from('sound').toString('base64');
+const path = '/v1/audio/transcriptions';
+
+function world(events: readonly TranscriptionEvent[] | Error = script) {
+  const { transcription, asked } = scriptedTranscription(events);
+  const endpoints = transcriptionEndpoints({ ...dialectParts(), others: { transcription }, startTimer: systemTimer });
+  return { endpoints, asked };
+}
+
+const ask = (events?: readonly TranscriptionEvent[] | Error, where = path) =>
+  asking(() => world(events), 'POST', where);
+
+async function client(events?: readonly TranscriptionEvent[] | Error) {
+  const { endpoints, asked } = world(events);
+  const server = await serve(endpoints);
+  const openai = new OpenAI({ baseURL: `http://127.0.0.1:${server.port}/v1`, apiKey: 'none', maxRetries: 0 });
+  const file = await toFile(Buffer.from('sound'), 'a.wav');
+  return { openai, asked, file, server };
+}
+
+describe('the official client', () => {
+  test('sends a form and gets the text', async () => {
+    const { openai, asked, file } = await client();
+    const { text, usage } = await openai.audio.transcriptions.create({ file, model: 'whisper-1', language: 'en' });
+    expect([text, usage]).toEqual(['Hello there. Bye.', { type: 'duration', seconds: 5 }]);
+    expect(asked).toMatchObject([
+      { request: { recording: 'sound', fileName: 'a.wav', language: 'en', translate: false } },
+    ]);
+  });
+
+  test('gets texts as texts', async () => {
+    const { openai, file } = await client();
+    const create = (response_format: 'text' | 'srt' | 'vtt') =>
+      openai.audio.transcriptions.create({ file, model: 'm', response_format });
+    expect(await create('text')).toBe('Hello there. Bye.\n');
+    expect(await create('srt')).toMatch(/^1\n00:00:00,500 --> 00:00:01,500\nHello there\.\n\n2\n/);
+    expect(await create('vtt')).toMatch(/^WEBVTT\n\n00:00:00\.500 --> /);
+  });
+
+  test('gets everything where it asks for everything', async () => {
+    const { openai, asked, file } = await client();
+    const verbose = await openai.audio.transcriptions.create({
+      file,
+      model: 'm',
+      response_format: 'verbose_json',
+      timestamp_granularities: ['word', 'segment'],
+    });
+    expect(verbose).toMatchObject({
+      task: 'transcribe',
+      language: 'english',
+      duration: 4.2,
+      text: 'Hello there. Bye.',
+    });
+    expect(verbose.segments).toEqual([
+      {
+        id: 0,
+        seek: 50,
+        start: 0.5,
+        end: 1.5,
+        text: ' Hello there.',
+        tokens: [],
+        temperature: 0,
+        avg_logprob: 0,
+        compression_ratio: expect.any(Number),
+        no_speech_prob: 0,
+      },
+      expect.objectContaining({ id: 1, tokens: [5], avg_logprob: -0.2, no_speech_prob: 0.1 }),
+    ]);
+    expect(verbose.words).toEqual([words[0], { word: 'there.', start: 1, end: 1.5 }]);
+    expect(asked).toMatchObject([{ request: { words: true } }]);
+  });
+
+  test('gets a stream', async () => {
+    const { openai, file } = await client();
+    const events: string[] = [];
+    for await (const event of await openai.audio.transcriptions.create({ file, model: 'm', stream: true })) {
+      events.push(event.type === 'transcript.text.delta' ? event.delta : event.type);
+    }
+    expect(events).toEqual(['Hello there.', ' Bye.', 'transcript.text.done']);
+  });
+
+  test('translates', async () => {
+    const { openai, asked, file } = await client();
+    expect((await openai.audio.translations.create({ file, model: 'm' })).text).toBe('Hello there. Bye.');
+    expect(asked).toMatchObject([{ request: { translate: true, language: undefined, words: false } }]);
+  });
+
+  test('is told what is wrong with its recording, with the status, also when it wanted a stream', async () => {
+    const error = new AppError('invalid-field', { field: 'file', expected: 'a recording, and this is text' });
+    const { openai, file } = await client(error);
+    const refusal = { status: 400, param: 'file', message: expect.stringContaining('and this is text') };
+    await expect(openai.audio.transcriptions.create({ file, model: 'm' })).rejects.toMatchObject(refusal);
+    await expect(openai.audio.transcriptions.create({ file, model: 'm', stream: true })).rejects.toMatchObject(refusal);
+  });
+
+  test('throws what ends a stream in the middle', async () => {
+    const { openai, file } = await client();
+    const { transcription } = scriptedTranscription(script.slice(0, 2));
+    const broken = {
+      ...transcription,
+      async *transcribe(): AsyncGenerator<TranscriptionEvent> {
+        yield* script.slice(0, 2);
+        throw new AppError('engine-lost', { capability: 'transcription' });
+      },
+    };
+    const server = await serve(transcriptionEndpoints({ ...dialectParts(), others: { transcription: broken } }));
+    const other = openai.withOptions({ baseURL: `http://127.0.0.1:${server.port}/v1` });
+    const stream = await other.audio.transcriptions.create({ file, model: 'm', stream: true });
+    const read = async () => {
+      for await (const event of stream) expect(event.type).toBe('transcript.text.delta');
+    };
+    await expect(read()).rejects.toThrow(/engine stopped in the middle/);
+  });
+});
+
+describe('verbose_json', () => {
+  const verbose = async (body: object) =>
+    JSON.parse((await ask()({ file: sound, response_format: 'verbose_json', ...body })).reply);
+
+  test('has segments unless only words are asked for', async () => {
+    expect(Object.keys(await verbose({}))).toEqual(['task', 'language', 'duration', 'text', 'segments', 'usage']);
+    expect(Object.keys(await verbose({ timestamp_granularities: ['word'] }))).not.toContain('segments');
+    expect(Object.keys(await verbose({ timestamp_granularities: ['segment'] }))).not.toContain('words');
+  });
+
+  test('of a translation is English, whatever was spoken', async () => {
+    const german = [...script.slice(0, 4), { type: 'finish', seconds: 4.2, language: 'de', notes: [] } as const];
+    const body = { file: sound, response_format: 'verbose_json' };
+    const reply = JSON.parse((await ask(german, '/v1/audio/translations')(body)).reply);
+    expect([reply.task, reply.language]).toEqual(['translate', 'english']);
+    expect(JSON.parse((await ask(german)(body)).reply).language).toBe('german');
+  });
+
+  test('shows by its ratio who repeats himself', async () => {
+    const text = ' no'.repeat(100);
+    const looping: readonly TranscriptionEvent[] = [
+      { type: 'segment', segment: { start: 0, end: 1, text } },
+      { type: 'finish', seconds: 1, language: 'en', notes: [] },
+    ];
+    const reply = JSON.parse((await ask(looping)({ file: sound, response_format: 'verbose_json' })).reply);
+    expect(reply.segments[0].compression_ratio).toBeGreaterThan(5);
+  });
+});
+
+describe('content types', () => {
+  test.each([
+    ['json', 'application/json'],
+    ['verbose_json', 'application/json'],
+    ['text', 'text/plain; charset=utf-8'],
+    ['srt', 'text/plain; charset=utf-8'],
+    ['vtt', 'text/vtt; charset=utf-8'],
+  ])('of %s is %s', async (response_format, type) => {
+    expect((await ask()({ file: sound, response_format })).headers).toMatchObject({ 'content-type': type });
+  });
+});
+
+test('what had no effect is told in a header', async () => {
+  const finish = {
+    type: 'finish',
+    seconds: 4.2,
+    language: 'en',
+    notes: ['prompt has no effect: none is taken'],
+  } as const;
+  const { headers } = await ask([finish])({ file: sound });
+  expect(headers).toMatchObject({ 'x-parley-warnings': 'prompt has no effect: none is taken' });
+});
+
+test('a silent recording has an empty text in every format', async () => {
+  const silence: readonly TranscriptionEvent[] = [{ type: 'finish', seconds: 3, language: 'en', notes: [] }];
+  const reply = async (response_format: string) => (await ask(silence)({ file: sound, response_format })).reply;
+  expect(JSON.parse(await reply('json'))).toMatchObject({ text: '' });
+  expect(JSON.parse(await reply('verbose_json'))).toMatchObject({ text: '', segments: [] });
+  expect([await reply('text'), await reply('srt'), await reply('vtt')]).toEqual(['\n', '', 'WEBVTT\n\n']);
+});
+
+test.each([
+  [{ file: sound, response_format: 'diarized_json' }, 'response_format', /speakers are not told apart/],
+  [{ file: sound, response_format: 'mp3' }, 'response_format', /one of json, text, srt/],
+  [{ file: sound, timestamp_granularities: ['letter'] }, 'timestamp_granularities', /word, segment, or both/],
+  [{ file: sound, language: 'klingon' }, 'language', /auto, or a language/],
+  [{ file: sound, stream: 'maybe' }, 'stream', /true or false/],
+  [{ file: 'nonsense!' }, 'file', /a recording in base64/],
+  [{}, 'file', /a recording/],
+])('%o is refused', async (body, param, message) => {
+  const { status, reply, asked } = await ask()(body);
+  expect(status).toBe(400);
+  expect(JSON.parse(reply)).toMatchObject({
+    error: { type: 'invalid_request_error', param, message: expect.stringMatching(message) },
+  });
+  expect(asked).toEqual([]);
+});
+
+test('without a recogniser the answer is 503, and not to be tried again', async () => {
+  const seen = await asking(
+    () => ({ endpoints: transcriptionEndpoints(dialectParts()), asked: [] }),
+    'POST',
+    path,
+  )({ file: sound });
+  expect([seen.status, seen.headers['x-should-retry']]).toEqual([503, 'false']);
+});
+
+test.each([
+  '/v1/audio/transcriptions',
+  '/audio/transcriptions',
+  '/v1/audio/translations',
+  '/audio/translations',
+  '/x/v1/audio/translations',
+])('%s is answered', async (where) => {
+  expect((await ask(script, where)({ file: sound })).status).toBe(200);
+});
+
+const request = (value: object): object => ({ request: value });
+const common: Readonly<Record<string, Proof>> = {
+  file: { send: { file: Buffer.from('other').toString('base64') }, asks: request({ recording: 'other' }) },
+  audio_data: {
+    send: { file: undefined, audio_data: Buffer.from('more').toString('base64') },
+    asks: request({ recording: 'more' }),
+  },
+  prompt: { send: { prompt: 'Names: Ann' }, asks: request({ prompt: 'Names: Ann' }) },
+  temperature: { send: { temperature: '0.5' }, asks: request({ temperature: 0.5 }) },
+  suppress_non_speech: { send: { suppress_non_speech: true }, asks: request({ suppressNonSpeech: true }) },
+  genkey: { send: { genkey: 'K1' }, asks: { ticket: { genkey: 'K1' } } },
+  model: { send: { model: 'whisper-1' }, same: true },
+  response_format: {
+    send: { response_format: 'srt' },
+    tells: /-->/,
+    refuses: [{ response_format: 'diarized_json' }, { response_format: 'x' }],
+  },
+};
+const transcription: Readonly<Record<string, Proof>> = {
+  ...common,
+  language: { send: { language: 'en-US' }, asks: request({ language: 'en' }), refuses: [{ language: 'klingon' }] },
+  langcode: { beside: { language: 'en' }, send: { langcode: 'de' }, asks: request({ language: 'de' }) },
+  timestamp_granularities: {
+    beside: { response_format: 'verbose_json' },
+    send: { timestamp_granularities: ['word'] },
+    asks: request({ words: true }),
+    tells: /"words":\[/,
+    refuses: [{ timestamp_granularities: ['letter'] }],
+  },
+  stream: { send: { stream: 'true' }, tells: /^data: / },
+};
+
+for (const table of transcriptionFidelities) {
+  const [method = '', where = ''] = table.endpoint.split(' ');
+  proveFidelity({
+    table,
+    base: { file: sound },
+    ask: asking(world, method, where),
+    proofs: where.endsWith('transcriptions') ? transcription : common,
+    refusal: (reply) =>
+      expect(reply).toMatchObject({ error: { message: expect.any(String), param: expect.any(String) } }),
+  });
+}

@@ -1,0 +1,68 @@
+import { asAppError } from '../../../core/errors.ts';
+import { ignoredFields } from '../../../core/fidelity.ts';
+import type { Call, Endpoint, Headers, Reply } from '../../../http/call.ts';
+import { patientReply, wantsPadding } from '../../../http/patience.ts';
+import { commentFrame, sseHeaders } from '../../../http/sse.ts';
+import { type DialectParts, headerList, ignoredHeader, workStream } from '../../dialect.ts';
+import { recordingBody } from '../../recording.ts';
+import { ticketFor } from '../../ticket.ts';
+import { collectTranscript, located, type Transcript, transcriptionOf } from '../../transcription.ts';
+import { errorBody, openaiFamily } from '../errors.ts';
+import { decodeTranscription, decodeTranslation } from './decode.ts';
+import { transcriptionFidelity, translationFidelity } from './fields.ts';
+import { writeTranscript } from './reply.ts';
+import { encodeTranscription } from './stream.ts';
+
+export type TranscriptionParts = Pick<DialectParts, 'others' | 'startTimer'>;
+
+/** As endings the short paths would catch each other; the long ones end like them. */
+export function transcriptionEndpoints(parts: TranscriptionParts): Endpoint[] {
+  const guarded = { method: 'POST', access: 'guarded', queued: true, beside: true, form: {} } as const;
+  const both = (path: string, summary: string, handle: Endpoint['handle']): Endpoint[] => [
+    { ...guarded, family: openaiFamily, match: 'ending', path: `/v1${path}`, summary, handle },
+    { ...guarded, family: openaiFamily, match: 'exact', path, summary: `Another name for /v1${path}.`, handle },
+  ];
+  return [
+    ...both('/audio/transcriptions', 'Speech to text, streamed or whole.', (call) => answer(call, 'transcribe', parts)),
+    ...both('/audio/translations', 'Speech in any language to English text.', (call) =>
+      answer(call, 'translate', parts),
+    ),
+  ];
+}
+
+const tasks = {
+  transcribe: { decode: decodeTranscription, fidelity: transcriptionFidelity },
+  translate: { decode: decodeTranslation, fidelity: translationFidelity },
+} as const;
+
+async function answer(
+  call: Call,
+  task: keyof typeof tasks,
+  { others, startTimer }: TranscriptionParts,
+): Promise<Reply> {
+  const body = await recordingBody(call);
+  const question = await tasks[task].decode(call, body);
+  const service = transcriptionOf(others);
+  const ticket = ticketFor(call, question.genkey);
+  const events = located(service.transcribe(question.request, ticket), question.recording);
+  const headers = ignoredHeader(ignoredFields(body, tasks[task].fidelity));
+  if (question.stream) {
+    const stream = { headers: { ...sseHeaders, ...headers }, filler: commentFrame('keepalive'), ticket, startTimer };
+    return workStream(events, encodeTranscription, stream);
+  }
+  const transcript = collectTranscript(events);
+  const written = transcript.then((all) => writeTranscript(all, question));
+  const isJson = question.format === 'json' || question.format === 'verbose_json';
+  if (isJson && wantsPadding(call)) {
+    const text = written.then((all) => all.body);
+    const reply = await patientReply(text, (error) => JSON.stringify(errorBody(asAppError(error))), startTimer);
+    return { ...reply, headers: { ...reply.headers, ...headers } };
+  }
+  const { contentType, body: text } = await written;
+  const told = { 'content-type': contentType, ...headers, ...noteHeaders(await transcript) };
+  return { status: 200, headers: told, body: text };
+}
+
+function noteHeaders({ notes }: Transcript): Headers {
+  return notes.length > 0 ? { 'x-parley-warnings': headerList(notes) } : {};
+}
