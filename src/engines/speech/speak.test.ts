@@ -2,6 +2,7 @@ import decodeWav from '@audio/decode-wav';
 import { describe, expect, test } from 'vitest';
 import { type SpeechFormat, type SpeechRequest, speechFormats } from '../../core/speech.ts';
 import type { Attachments } from '../host/attachments.ts';
+import { EncoderShelf } from './encoder-shelf.ts';
 import type { SpeechTold } from './messages.ts';
 import { speak } from './speak.ts';
 import type { Synthesiser } from './synthesiser.ts';
@@ -24,6 +25,7 @@ function world({ fails = '', notes = [] as string[] } = {}) {
   const story: string[] = [];
   const told: { event: SpeechTold; bytes: Attachments }[] = [];
   const stop = new AbortController();
+  const encoders = new EncoderShelf();
   const synthesiser: Synthesiser = {
     voices: [],
     readable: (text) => ({ text, notes }),
@@ -49,7 +51,7 @@ function world({ fails = '', notes = [] as string[] } = {}) {
     story,
     told,
     stop,
-    run: (sent: SpeechRequest) => speak(synthesiser, sent, tools),
+    run: (sent: SpeechRequest) => speak({ synthesiser, encoders }, sent, tools),
     sound: () => new Uint8Array(Buffer.concat(told.flatMap(({ bytes }) => bytes))),
   };
 }

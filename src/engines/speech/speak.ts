@@ -1,6 +1,7 @@
-import { openEncoder, type SoundEncoder } from '../../audio/encode.ts';
+import type { SoundEncoder } from '../../audio/encode.ts';
 import type { SpeechRequest } from '../../core/speech.ts';
 import type { TaskTools } from '../host/task-worker.ts';
+import type { EncoderShelf } from './encoder-shelf.ts';
 import type { SpeechTold } from './messages.ts';
 import { sentencesOf } from './sentences.ts';
 import type { Synthesiser } from './synthesiser.ts';
@@ -13,7 +14,7 @@ const silence = { rate: 24_000, seconds: 0.2 } as const;
 
 /** Says one text, sentence by sentence: what is ready goes out while the rest is still to be said. */
 export async function speak(
-  synthesiser: Synthesiser,
+  { synthesiser, encoders }: { readonly synthesiser: Synthesiser; readonly encoders: EncoderShelf },
   request: SpeechRequest,
   { tell, signal, watch }: TaskTools<SpeechTold>,
 ): Promise<void> {
@@ -21,6 +22,7 @@ export async function speak(
   tell({ type: 'start', notes: [...notes, ...synthesiser.unheeded(request)] });
   const { format, streamed } = request;
   let encoder: SoundEncoder | undefined;
+  let heard: number | undefined;
   let seconds = 0;
   const send = (bytes: Uint8Array): void => {
     if (bytes.length > 0) tell({ type: 'audio' }, [bytes]);
@@ -30,7 +32,8 @@ export async function speak(
       if (signal.aborted) return;
       if (!/[\p{L}\p{N}\p{S}]/u.test(sentence)) continue;
       const { samples, rate } = await synthesiser.say(sentence, request, watch);
-      encoder ??= await openEncoder(format, { rate, streamed });
+      encoder ??= await encoders.take(format, { rate, streamed });
+      heard = rate;
       seconds += samples.length / rate;
       // In pieces, so that the beginning does not wait until all of it has its format.
       for (let at = 0; at < samples.length; at += rate) send(encoder.encode(samples.subarray(at, at + rate)));
@@ -39,7 +42,7 @@ export async function speak(
     }
     if (signal.aborted) return;
     if (!encoder) {
-      encoder = await openEncoder(format, { rate: silence.rate, streamed });
+      encoder = await encoders.take(format, { rate: silence.rate, streamed });
       seconds = silence.seconds;
       send(encoder.encode(new Float32Array(silence.rate * silence.seconds)));
     }
@@ -47,5 +50,6 @@ export async function speak(
     tell({ type: 'finish', seconds });
   } finally {
     encoder?.close();
+    if (heard !== undefined) encoders.restock(format, { rate: heard, streamed });
   }
 }

@@ -1,5 +1,6 @@
 import type { SpeechFacts, SpeechRequest } from '../../../core/speech.ts';
 import { serveTasks } from '../../host/task-worker.ts';
+import { EncoderShelf } from '../encoder-shelf.ts';
 import { openFlite } from '../flite/flite.ts';
 import type { SpeechOptions, SpeechTold } from '../messages.ts';
 import { openSherpa } from '../sherpa/sherpa.ts';
@@ -8,8 +9,9 @@ import { speak } from '../speak.ts';
 /** The process that speaks: one model, one text after the other. */
 serveTasks<SpeechOptions, SpeechFacts, SpeechRequest, SpeechTold>(async ({ name, engine }) => {
   const synthesiser = engine.type === 'flite' ? await openFlite(engine) : await openSherpa(engine);
+  const encoders = new EncoderShelf();
   return {
     facts: { name, voices: synthesiser.voices },
-    run: (request, _attachments, tools) => speak(synthesiser, request, tools),
+    run: (request, _attachments, tools) => speak({ synthesiser, encoders }, request, tools),
   };
 });
