@@ -3,6 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { createApp } from './app.ts';
 import { settingsFrom } from './config/flags.ts';
 import { alwaysThere } from './core/text-source.ts';
+import { fakeEmbeddingSource } from './engines/fake/embedding.ts';
 import { fakeEngine } from './engines/fake/engine.ts';
 import { ask, serve, type World } from './http/testing/world.ts';
 import { answerFault } from './protocols/testing/answer-fault.ts';
@@ -19,6 +20,7 @@ async function world(): Promise<World> {
   const { endpoints } = createApp({
     settings,
     source: alwaysThere(engine),
+    others: { embedding: fakeEmbeddingSource },
     format: await loadChatFormat(settings, undefined, () => undefined),
     product: { name: 'parley', version: '0.0.0' },
     observer: {},

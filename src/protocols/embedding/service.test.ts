@@ -19,8 +19,8 @@ test.each(['mini', 'koboldcpp/mini', 'MINI', 'mini.gguf', 'mini:latest'])('the t
 });
 
 test('a text model that failed still answers to its own name', () => {
-  const { service } = answering({ ...parts, modelName: () => 'inactive' }, 'mini');
-  expect(service.name).toBe('mini');
+  const { service, model } = answering({ ...parts, modelName: () => 'inactive' }, 'mini');
+  expect([service.name, model]).toEqual(['mini', 'koboldcpp/mini']);
 });
 
 test('without a text model every name is that of the other', () => {

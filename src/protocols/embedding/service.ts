@@ -1,6 +1,6 @@
 import type { EmbeddingService } from '../../core/embedding.ts';
 import { AppError } from '../../core/errors.ts';
-import { sameName } from '../../core/model-names.ts';
+import { modelId, sameName } from '../../core/model-names.ts';
 import type { DialectParts } from '../dialect.ts';
 
 export type EmbeddingParts = Pick<DialectParts, 'others' | 'modelName'>;
@@ -16,7 +16,10 @@ export function answering({ others, modelName }: EmbeddingParts, asked: string |
   const { embedding, textEmbedding } = others ?? {};
   const text = modelName();
   const isText = (name: string): boolean => asked !== undefined && sameName(name, asked);
-  if (textEmbedding && (isText(text) || isText(textEmbedding.name))) return { service: textEmbedding, model: text };
+  if (textEmbedding && isText(text)) return { service: textEmbedding, model: text };
+  // One that cannot write, or failed to, has no name as a text model.
+  if (textEmbedding && isText(textEmbedding.name))
+    return { service: textEmbedding, model: modelId(textEmbedding.name) };
   if (!embedding) throw new AppError('model-missing', { capability: 'embeddings', flag: '--embeddingsmodel FILE' });
   return { service: embedding, model: embedding.name };
 }

@@ -8,7 +8,7 @@ function sentence(path: string, body: Body): unknown {
     detail?: { msg?: unknown };
   };
   if (path.startsWith('/v1/messages')) return type === 'error' && error?.type ? error.message : undefined;
-  if (path === '/api/chat' || path === '/api/generate') return error;
+  if (['/api/chat', '/api/generate', '/api/embed', '/api/embeddings'].includes(path)) return error;
   if (path.startsWith('/api/'))
     return 'success' in body || 'value' in body ? 'a helper says it in numbers' : detail?.msg;
   return error?.message;

@@ -147,6 +147,19 @@ export const goodBodies: Readonly<Record<string, { [key: string]: Json }>> = {
   },
   '/tokenize': { content: 'Once', add_special: true, with_pieces: true },
   '/detokenize': { tokens: [72, 105] },
+  '/v1/embeddings': {
+    model: 'x',
+    input: ['Hi', [72, 105]],
+    encoding_format: 'base64',
+    dimensions: 2,
+    truncate: true,
+    user: 'me',
+  },
+  '/api/extra/embeddings': { input: 'Hi', truncate: true },
+  '/api/embed': { model: 'x', input: ['Hi'], truncate: true, dimensions: 2, keep_alive: '5m', options: { num_ctx: 9 } },
+  '/api/embeddings': { model: 'x', prompt: 'Hi', keep_alive: 5 },
+  '/embedding': { content: ['Hi', [72]], embd_normalize: 2, pooling: 'none' },
+  '/v1/rerank': { model: 'x', query: 'Hi', documents: ['a', { text: 'b' }], top_n: 1, return_documents: true },
   '/apply-template': { messages: [{ role: 'user', content: 'Hi' }] },
 };
 

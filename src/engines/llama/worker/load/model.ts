@@ -56,7 +56,9 @@ export async function loadModel(
   const memory = sparedMemory(native, options);
   const model = await withCopiedLetGo(memory, () => loadWeights(native, options, gpus, gpuLayers, progress));
   if (!native.modelHasDecoder(model)) {
-    throw new Error('this is an embedding model (it has no decoder); it cannot generate text');
+    throw new Error(
+      'this is an embedding model (it has no decoder); it cannot generate text, and is used with --embeddingsmodel',
+    );
   }
   const trainedContext = options.trainedContextOverride || native.modelTrainedContext(model);
   const contextSize = contextSizeFor(options, trainedContext);

@@ -4,9 +4,10 @@ import { Candidates } from '../../../../sampling/candidates.ts';
 import type { RequestGrammar } from '../grammar/grammar.ts';
 import { GrammarShelf } from '../grammar/grammar-shelf.ts';
 import type { Loaded } from '../load/model.ts';
+import type { Native } from '../native/native.ts';
 import { loadEmbedded } from '../testing/embedded.ts';
 import { findReasoning } from './reasoning-tags.ts';
-import type { Vocabulary } from './vocabulary.ts';
+import { Vocabulary } from './vocabulary.ts';
 
 let loaded: Loaded;
 let vocabulary: Vocabulary;
@@ -181,5 +182,67 @@ describe('a grammar over the tokens of a model', () => {
 
   test.each(['root ::= (', 'other ::= "a"', 'root ::= missing'])('refuses %j in words', (gbnf) => {
     expect(() => make(gbnf)).toThrow(expect.objectContaining({ code: 'invalid-field' }));
+  });
+});
+
+describe('what a model puts around a text', () => {
+  const [bos, eos, letter] = [1, 2, 7];
+
+  /** A library whose tokens are letters, and that adds what it is told to. */
+  function library(adds: { bos: boolean; eos: boolean }): Native {
+    const tokenize = (_: bigint, text: Uint8Array, length: number, into: Int32Array, __: number, special: boolean) => {
+      const tokens = [
+        ...(special && adds.bos ? [bos] : []),
+        ...Array.from({ length }, (_each, index) => letter + ((text[index] ?? 0) % 3)),
+        ...(special && adds.eos ? [eos] : []),
+      ];
+      into.set(tokens);
+      return tokens.length;
+    };
+    return {
+      vocabularySize: () => 12,
+      tokenBos: () => bos,
+      tokenEos: () => eos,
+      tokenEot: () => -1,
+      addsBos: () => adds.bos,
+      isEndToken: (_: bigint, token: number) => token === eos,
+      tokenAttributes: (_: bigint, token: number) => (token === 11 ? 8 : 0),
+      tokenPiece: (_: bigint, token: number, into: Uint8Array) => {
+        const text = Buffer.from(token === 11 ? '<mark>' : 'x');
+        into.set(text);
+        return text.length;
+      },
+      tokenize,
+      tokenizeAside: async (...asked: Parameters<typeof tokenize>) => tokenize(...asked),
+    } as unknown as Native;
+  }
+  const made = (adds: { bos: boolean; eos: boolean }, addEnds: boolean) =>
+    new Vocabulary(library(adds), 0n, { addBos: true, addEnds });
+
+  test.each([
+    [{ bos: true, eos: true }, [bos], [eos]],
+    [{ bos: false, eos: true }, [], [eos]],
+    [{ bos: true, eos: false }, [bos], []],
+    [{ bos: false, eos: false }, [], []],
+  ])('%j is known before and behind it', (adds, before, after) => {
+    const around = made(adds, true).around();
+    expect([Array.from(around.before), Array.from(around.after)]).toEqual([before, after]);
+  });
+
+  test.each([
+    { bos: true, eos: true },
+    { bos: false, eos: true },
+    { bos: true, eos: false },
+  ])('%j stays where it belongs in a text that is read in pieces', async (adds) => {
+    const vocabulary = made(adds, true);
+    const text = `${'some words of a book '.repeat(1000)}<mark>${' and more of them'.repeat(2000)}`;
+    expect(await vocabulary.tokenizeAside(text, { addSpecial: true })).toEqual(
+      vocabulary.tokenize(text, { addSpecial: true }),
+    );
+  });
+
+  test('a text that is to be continued never has an end', () => {
+    expect(Array.from(made({ bos: false, eos: true }, false).tokenize('a', { addSpecial: true }))).not.toContain(eos);
+    expect(Array.from(made({ bos: false, eos: true }, true).tokenize('a', { addSpecial: true })).at(-1)).toBe(eos);
   });
 });
