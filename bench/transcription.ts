@@ -96,7 +96,7 @@ async function chunks(sound: Float32Array, { longestSeconds }: Recogniser): Prom
 }
 
 async function recognised(recogniser: Recogniser, pieces: readonly Float32Array[]): Promise<void> {
-  for (const piece of pieces) await recogniser.recognise(piece, task);
+  for (const piece of pieces) await recogniser.recognise(piece, task, new AbortController().signal);
 }
 
 async function ask({ port }: ServerProcess, file: Buffer): Promise<void> {

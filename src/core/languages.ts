@@ -18,8 +18,10 @@ const otherNames: Readonly<Record<string, string>> = {
   valencian: 'ca',
 };
 
+export const languageCodes: readonly string[] = codes.split(' ');
+
 const display = new Intl.DisplayNames('en', { type: 'language' });
-const nameByCode: ReadonlyMap<string, string> = new Map(codes.split(' ').map((code) => [code, ownName(code)]));
+const nameByCode: ReadonlyMap<string, string> = new Map(languageCodes.map((code) => [code, ownName(code)]));
 const codeByName: ReadonlyMap<string, string> = new Map([
   ...[...nameByCode].map(([code, name]) => [name, code] as const),
   ...Object.entries(otherNames),

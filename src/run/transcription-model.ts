@@ -23,7 +23,9 @@ export function transcriptionModel(settings: Settings, terminal: Pick<Terminal, 
   const path = settings.whispermodel === '' ? undefined : resolve(settings.whispermodel);
   const name = path === undefined ? 'moonshine-tiny' : basename(path).replace(/\.(?:bin|gguf)$/i, '');
   const recogniser: RecogniserOptions =
-    path === undefined ? { type: 'moonshine', threads } : { type: 'whisper', model: path, name, threads };
+    path === undefined
+      ? { type: 'moonshine', threads }
+      : { type: 'whisper', model: path, name, threads, cpuOnly: settings.usecpu };
   let proven = false;
   const make = () => {
     const host = new TranscriptionHost({

@@ -8,7 +8,7 @@ export const audioFlags = {
     holds: 'file',
     metavar: 'FILE',
     availability: 'ready',
-    help: 'Whisper model for speech to text; needs the whisper pack. Without it a small model hears English.',
+    help: 'Whisper model (of whisper.cpp) for speech to text. Without it a small model hears English.',
   },
   ttsmodel: {
     names: ['--ttsmodel'],

@@ -1,6 +1,6 @@
 import { existsSync, readdirSync } from 'node:fs';
-import { createRequire } from 'node:module';
-import { dirname, join } from 'node:path';
+import { join } from 'node:path';
+import { packageFolder } from '../package-folder.ts';
 import type { GpuBuild } from './load-options.ts';
 
 /** The version of the engine packages that this program was made for. */
@@ -58,15 +58,4 @@ function fallbackLibrary(packageFolderPath: string | undefined): string | undefi
   const folder = binaries(packageFolderPath);
   if (folder === undefined) return undefined;
   return ['libggml-cuda.so', 'ggml-cuda.dll'].map((file) => join(folder, 'fallback', file)).find(existsSync);
-}
-
-/** Beside this program, or among the packs that were fetched for it. */
-function packageFolder(name: string): string | undefined {
-  try {
-    return join(dirname(createRequire(import.meta.url).resolve(name)), '..');
-  } catch {
-    const { PARLEY_PACKS: packs } = process.env;
-    const folder = packs ? join(packs, 'node_modules', name) : '';
-    return existsSync(join(folder, 'package.json')) ? folder : undefined;
-  }
 }

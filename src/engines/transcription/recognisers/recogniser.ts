@@ -13,9 +13,9 @@ export interface Recogniser {
   patienceMs(seconds: number): number;
   /** What of this request has no effect on it, as sentences. */
   notes(task: TranscriptionTask): readonly string[];
-  /** Off the main thread. */
-  recognise(samples: Float32Array, task: TranscriptionTask): Promise<Heard>;
-  close?(): void;
+  /** Off the main thread. What comes after the signal is not looked at: it may be half of it. */
+  recognise(samples: Float32Array, task: TranscriptionTask, signal: AbortSignal): Promise<Heard>;
+  close?(): Promise<void> | void;
 }
 
 export interface Heard {

@@ -7,8 +7,8 @@ import { VoiceActivity } from './voice-activity.ts';
 
 /** The process that listens. */
 serveTasks<TranscriptionOptions, TranscriptionFacts, TranscriptionTask, TranscriptionEvent>(
-  async ({ recogniser: options }) => {
-    const recogniser = await openRecogniser(options);
+  async ({ recogniser: options }, { note }) => {
+    const recogniser = await openRecogniser(options, note);
     const voice = await VoiceActivity.open();
     return {
       facts: recogniser.facts,

@@ -42,7 +42,8 @@ export async function transcribe(
       signal.throwIfAborted();
       const piece = samples.slice(chunk.start, chunk.end);
       const patience = recogniser.patienceMs(piece.length / soundRate);
-      const heard = await watch.aside(patience, () => recogniser.recognise(piece, task));
+      const heard = await watch.aside(patience, () => recogniser.recognise(piece, task, signal));
+      signal.throwIfAborted();
       language ??= heard.language;
       for (const segment of segmentsOf(heard, chunk, task)) tell({ type: 'segment', segment });
       tell({ type: 'progress', fraction: Math.min(1, chunk.end / samples.length) });
