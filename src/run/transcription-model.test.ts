@@ -48,5 +48,7 @@ describe('a model that the command line names', () => {
 });
 
 test('stands among the models beside text', () => {
-  expect(otherModels(defaultSettings, { terminal } as never).transcription?.recipe.name).toBe('moonshine-tiny');
+  expect(
+    otherModels(defaultSettings, { terminal, text: { name: '', file: undefined } } as never).transcription?.recipe.name,
+  ).toBe('moonshine-tiny');
 });

@@ -85,7 +85,9 @@ async function listener(): Promise<number> {
 
 test('before anybody asked, the server says that it can, and has loaded nothing for it', async () => {
   expect((await native.get('/api/extra/version')).json()).toMatchObject({ transcribe: true });
-  expect((await native.get('/v1/audio/models')).json()).toMatchObject({ models: [{ id: 'moonshine-tiny' }] });
+  expect((await native.get('/v1/audio/models')).json()).toMatchObject({
+    models: expect.arrayContaining([{ id: 'moonshine-tiny' }]),
+  });
   expect(server.output()).not.toContain('Loaded moonshine-tiny');
 });
 
@@ -296,9 +298,10 @@ test('several at once are served one after the other', async () => {
 });
 
 test('no file is left behind', async () => {
-  await native.performanceWhere(({ idle }) => idle === 1);
-  const left = readdirSync(tmpdir()).filter((name) => name.startsWith(`parley-upload-${server.pid}-`));
-  expect(left).toEqual([]);
+  const left = () => readdirSync(tmpdir()).filter((name) => name.startsWith(`parley-upload-${server.pid}-`));
+  // They go once the reply is out, which its client may see first.
+  while (left().length > 0) await native.get('/api/extra/version');
+  expect(left()).toEqual([]);
 });
 
 test('the engine goes with the server', async () => {

@@ -24,6 +24,8 @@ test('generating paths ask for the key, those that only inform do not', () => {
     'POST ending /audio/speech guarded queued',
     'GET ending /audio/voices open',
     'GET ending /audio/models open',
+    'POST ending /audio/transcriptions guarded queued',
+    'POST ending /audio/translations guarded queued',
     'GET rest /v1/ open',
     'POST rest /v1/ open queued',
     'PUT rest /v1/ open',

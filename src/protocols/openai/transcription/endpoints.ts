@@ -15,18 +15,23 @@ import { encodeTranscription } from './stream.ts';
 
 export type TranscriptionParts = Pick<DialectParts, 'others' | 'startTimer'>;
 
-/** As endings the short paths would catch each other; the long ones end like them. */
 export function transcriptionEndpoints(parts: TranscriptionParts): Endpoint[] {
-  const guarded = { method: 'POST', access: 'guarded', queued: true, beside: true, form: {} } as const;
-  const both = (path: string, summary: string, handle: Endpoint['handle']): Endpoint[] => [
-    { ...guarded, family: openaiFamily, match: 'ending', path: `/v1${path}`, summary, handle },
-    { ...guarded, family: openaiFamily, match: 'exact', path, summary: `Another name for /v1${path}.`, handle },
-  ];
+  const guarded = { method: 'POST', match: 'ending', access: 'guarded', queued: true, beside: true, form: {} } as const;
   return [
-    ...both('/audio/transcriptions', 'Speech to text, streamed or whole.', (call) => answer(call, 'transcribe', parts)),
-    ...both('/audio/translations', 'Speech in any language to English text.', (call) =>
-      answer(call, 'translate', parts),
-    ),
+    {
+      ...guarded,
+      path: '/audio/transcriptions',
+      summary: 'Speech to text, streamed or whole.',
+      family: openaiFamily,
+      handle: (call) => answer(call, 'transcribe', parts),
+    },
+    {
+      ...guarded,
+      path: '/audio/translations',
+      summary: 'Speech in any language to English text.',
+      family: openaiFamily,
+      handle: (call) => answer(call, 'translate', parts),
+    },
   ];
 }
 
