@@ -22,7 +22,8 @@ export function readyLines(addresses: Addresses, settings: Settings, withModel: 
   const url = baseUrl(addresses);
   const modules = {
     TextGeneration: withModel,
-    // There is always one, which comes along.
+    // There is always one of each, which comes along.
+    TextToSpeech: true,
     VectorEmbeddings: true,
     ApiKeyPassword: Boolean(settings.password),
   };
@@ -35,7 +36,7 @@ export function readyLines(addresses: Addresses, settings: Settings, withModel: 
     '======',
     `Active Modules: ${names(true) || 'none'}`,
     `Inactive Modules: ${names(false) || 'none'}`,
-    'Enabled APIs: KoboldCppApi OpenAiApi OllamaApi AnthropicApi LlamaCppApi',
+    'Enabled APIs: KoboldCppApi OpenAiApi OllamaApi AnthropicApi LlamaCppApi OpenAiSpeechApi XttsApi',
     ...openWarning(addresses, settings),
     `Starting Kobold API on port ${addresses.port} at ${url}/api/`,
     `Starting OpenAI Compatible API on port ${addresses.port} at ${url}/v1/`,

@@ -303,4 +303,26 @@ describe('with flags', () => {
     const { code } = await runProgram(['--nomodel', '--port', '0', '--ttsmodel', join(folder, 'none.onnx')]);
     expect(code).toBe(2);
   });
+
+  /** None comes along: `PARLEY_TEST_VOICE` names a Piper voice, with espeak-ng-data beside it. */
+  const voice = process.env.PARLEY_TEST_VOICE;
+  test.skipIf(voice === undefined)('a Piper voice is loaded at the start and speaks in every format', async () => {
+    const { base, output, stop } = await startServer(['--nomodel', '--ttsgpu', '--ttsmodel', voice ?? '']);
+    expect(output()).toContain('--ttsgpu has no effect');
+    expect(output()).toContain('Load TTS Model OK: True');
+    const { voices } = (await nativeClient(base).get('/v1/audio/voices')).json() as { voices: string[] };
+    expect(voices).toHaveLength(1);
+    const said = async (body: object) =>
+      bytesOf(await fetch(`${base}/v1/audio/speech`, { method: 'POST', body: JSON.stringify(body) }));
+    for (const format of speechFormats) {
+      const sound = await decoded(format, await said({ input: sentences, response_format: format }));
+      expect(seconds(sound)).toBeGreaterThan(3);
+      expect(seconds(sound)).toBeLessThan(20);
+      expect(loudness(sound)).toBeGreaterThan(0.01);
+    }
+    const pace = async (speed: number) =>
+      seconds(await decoded('wav', await said({ input: sentences, speed, response_format: 'wav' })));
+    expect(await pace(2)).toBeLessThan(0.7 * (await pace(1)));
+    await stop();
+  });
 });

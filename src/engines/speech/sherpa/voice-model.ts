@@ -35,8 +35,36 @@ export interface VoiceModelFiles {
 export const possibleVoices =
   'a Piper voice (NAME.onnx with NAME.onnx.json), or the folder of a VITS, Kokoro, Kitten or Matcha model for sherpa-onnx';
 
+/** What was found, before it is known what it is. */
+interface Found {
+  readonly name: string;
+  readonly model: string;
+  /** Of the model itself. */
+  readonly bytes: number;
+  readonly metadata: ReadonlyMap<string, string>;
+  readonly folder: string;
+  /** All that lies beside it. */
+  readonly names: readonly string[];
+  readonly second: string;
+  readonly espeak: () => Promise<string>;
+}
+
+/** Each kind is known by the files that it has and others have not. */
+const kinds: readonly ((found: Found) => Promise<VoiceModel> | undefined)[] = [tabled, matcha, piper, vits];
+
 /** Finds out what a voice model is by the files that lie there; its weights are not read. Throws one clear sentence. */
-export async function readVoiceModel({ path, second, machine }: VoiceModelFiles): Promise<VoiceModel> {
+export async function readVoiceModel(files: VoiceModelFiles): Promise<VoiceModel> {
+  const found = await look(files);
+  for (const kind of kinds) {
+    const model = kind(found);
+    if (model) return model;
+  }
+  throw new Error(
+    `the files beside it are missing: ${basename(found.model)}.json for a Piper voice, tokens.txt for others`,
+  );
+}
+
+async function look({ path, second, machine }: VoiceModelFiles): Promise<Found> {
   const facts = await stat(path);
   if (/\.(gguf|ggml|bin|safetensors|pth?)$/i.test(path) && facts.isFile()) {
     throw new Error(
@@ -46,68 +74,95 @@ export async function readVoiceModel({ path, second, machine }: VoiceModelFiles)
   const folder = facts.isDirectory() ? path : dirname(path);
   const names = await readdir(folder);
   const model = facts.isDirectory() ? modelIn(names, folder) : path;
-  if (model === undefined || !/\.onnx$/i.test(model))
+  if (model === undefined || !/\.onnx$/i.test(model)) {
     throw new Error(`it is no voice that is known: what is possible is ${possibleVoices}`);
-  const metadata = await readOnnxMetadata(model);
-  const name = facts.isDirectory() ? basename(path) : basename(path).replace(/\.onnx$/i, '');
-  const has = (file: string): string | undefined => (names.includes(file) ? join(folder, file) : undefined);
-  const espeak = () => findEspeakData(facts.isDirectory() ? path : model, machine);
-  const base = { name, model, bytes: (await stat(model)).size };
+  }
+  return {
+    name: basename(path).replace(/\.onnx$/i, ''),
+    model,
+    bytes: (await stat(model)).size,
+    metadata: await readOnnxMetadata(model),
+    folder,
+    names,
+    second,
+    espeak: () => findEspeakData(facts.isDirectory() ? path : model, machine),
+  };
+}
 
-  const config = `${model}.json`;
-  const beside = names.includes(basename(config));
-  const tokens = has('tokens.txt');
-  const voiceTable = has('voices.bin');
-  if (voiceTable !== undefined && tokens !== undefined) {
+/** Kokoro and Kitten: their voices are a table in a file of its own. */
+function tabled(found: Found): Promise<VoiceModel> | undefined {
+  const [tokens, voiceTable] = [beside(found, 'tokens.txt'), beside(found, 'voices.bin')];
+  if (tokens === undefined || voiceTable === undefined) return undefined;
+  return (async () => {
+    const { name, model, bytes, metadata, folder, names, espeak } = found;
     const kitten = /kitten/i.test(metadata.get('model_type') ?? folder);
     const tableBytes = (await stat(voiceTable)).size;
-    const voices = kokoroVoices(metadata, tableBytes, name);
-    const kind = kitten ? 'kitten' : 'kokoro';
-    const lexicon = lexiconsIn(names, folder);
+    const lexicon = kitten ? '' : lexiconsIn(names, folder);
     return {
-      ...base,
-      kind,
-      bytes: base.bytes + tableBytes,
-      voices,
+      kind: kitten ? 'kitten' : 'kokoro',
+      name,
+      model,
+      bytes: bytes + tableBytes,
+      voices: kokoroVoices(metadata, tableBytes, name),
       tokens,
       voiceTable,
       dataFolder: await espeak(),
-      ...(lexicon === '' || kitten ? {} : { lexicon }),
+      ...(lexicon === '' ? {} : { lexicon }),
     };
-  }
-  if (isAcoustic(basename(model)) && tokens !== undefined) {
+  })();
+}
+
+function matcha(found: Found): Promise<VoiceModel> | undefined {
+  const tokens = beside(found, 'tokens.txt');
+  const { name, model, bytes, metadata, names, folder, second } = found;
+  if (tokens === undefined || !isAcoustic(basename(model))) return undefined;
+  return (async () => {
     const vocoder = second || vocoderIn(names, folder);
     if (vocoder === undefined) {
       throw new Error(
         'it is a Matcha model, and its vocoder is missing: put it into the folder, or name it with --ttswavtokenizer',
       );
     }
-    const lexicon = has('lexicon.txt');
     return {
-      ...base,
       kind: 'matcha',
-      bytes: base.bytes + (await stat(vocoder)).size,
+      name,
+      model,
+      bytes: bytes + (await stat(vocoder)).size,
       voices: numberedVoices(metadata, name),
       tokens,
       vocoder,
-      ...(lexicon === undefined ? { dataFolder: await espeak() } : { lexicon }),
+      ...(await pronunciation(found)),
     };
-  }
-  if (beside) {
-    const piper = await readPiperVoice(config, name);
-    return { ...base, kind: 'piper', voices: piperVoices(piper, name), dataFolder: await espeak() };
-  }
-  if (tokens !== undefined && metadata.has('sample_rate')) {
-    const lexicon = has('lexicon.txt');
-    return {
-      ...base,
-      kind: 'vits',
-      voices: numberedVoices(metadata, name),
-      tokens,
-      ...(lexicon === undefined ? { dataFolder: await espeak() } : { lexicon }),
-    };
-  }
-  throw new Error(`the files beside it are missing: ${basename(config)} for a Piper voice, tokens.txt for others`);
+  })();
+}
+
+function piper({ name, model, bytes, names, espeak }: Found): Promise<VoiceModel> | undefined {
+  const config = `${model}.json`;
+  if (!names.includes(basename(config))) return undefined;
+  return (async () => {
+    const voices = piperVoices(await readPiperVoice(config, name), name);
+    return { kind: 'piper', name, model, bytes, voices, dataFolder: await espeak() };
+  })();
+}
+
+function vits(found: Found): Promise<VoiceModel> | undefined {
+  const tokens = beside(found, 'tokens.txt');
+  const { name, model, bytes, metadata } = found;
+  if (tokens === undefined || !metadata.has('sample_rate')) return undefined;
+  return (async () => {
+    const voices = numberedVoices(metadata, name);
+    return { kind: 'vits', name, model, bytes, voices, tokens, ...(await pronunciation(found)) };
+  })();
+}
+
+/** How words sound: by a list of its own, or else by the tables of eSpeak. */
+async function pronunciation(found: Found): Promise<Pick<VoiceModel, 'lexicon' | 'dataFolder'>> {
+  const lexicon = beside(found, 'lexicon.txt');
+  return lexicon === undefined ? { dataFolder: await found.espeak() } : { lexicon };
+}
+
+function beside({ names, folder }: Found, file: string): string | undefined {
+  return names.includes(file) ? join(folder, file) : undefined;
 }
 
 /** The model of a folder: by its usual names, or else the only one. */
