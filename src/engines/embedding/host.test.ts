@@ -132,6 +132,21 @@ describe('another start', () => {
     expect(startsOver({ ...exit, code: 1, lastLines: ['out of memory'] }, options)).toBeUndefined();
   });
 
+  test('on the processor instead of a card is told with the reason', () => {
+    const fakes = fakeWorkers<
+      ToTaskWorker<EmbeddingOptions, EmbeddingTask>,
+      FromTaskWorker<EmbeddingFacts, EmbeddingEvent>
+    >();
+    const notes: string[] = [];
+    const onCard = { ...options, backend: 'auto', gpuLayers: 'auto' } as const;
+    const observer = { note: (text: string) => notes.push(text) };
+    const { spawn, startTimer } = fakes;
+    new EmbeddingHost({ entry: 'main.js', options: onCard, spawn, startTimer, observer }).start();
+    fakes.worker().exit({ signal: 'SIGABRT', lastLines: ['CUDA error: out of memory'] });
+    expect(notes).toEqual(['Embeddings cannot be computed on the GPU (out of memory); the CPU does it.']);
+    expect(fakes.worker().sent[0]).toMatchObject({ options: { backend: 'cpu', gpuLayers: 0 } });
+  });
+
   test('goes through the process with its new options', () => {
     const { fakes } = world();
     fakes.worker().exit({ signal: 'SIGILL' });

@@ -31,7 +31,13 @@ export class EmbeddingHost
     super({
       ...parts,
       capability,
-      startsOver,
+      startsOver: (exit, options) => {
+        const next = startsOver(exit, options);
+        const failure = next && next.backend !== options.backend ? gpuFailure(exit.lastLines) : undefined;
+        if (failure)
+          parts.observer?.note?.(`Embeddings cannot be computed on the GPU (${failure.reason}); the CPU does it.`);
+        return next;
+      },
       loadReason: (exit) => loadReason(exit.lastLines, howItDied(exit)),
     });
   }

@@ -9,6 +9,15 @@ const boundsMs = { state: 60_000, medium: 600_000 };
 export function watchedEngine(engine: Engine, watch: Watch, now: () => number): Engine {
   const { native, media } = engine;
   const pace = new StepPace();
+  const paced =
+    (step: typeof native.decode): typeof native.decode =>
+    async (context, batch) => {
+      const rows = batch.n_tokens;
+      const startedAt = now();
+      const result = await watch.aside(pace.boundMs(rows), () => step(context, batch));
+      pace.took(rows, now() - startedAt);
+      return result;
+    };
   return {
     ...engine,
     native: {
@@ -19,13 +28,8 @@ export function watchedEngine(engine: Engine, watch: Watch, now: () => number): 
         pace.took(batch.n_tokens, now() - startedAt);
         return result;
       },
-      decode: async (context, batch) => {
-        const rows = batch.n_tokens;
-        const startedAt = now();
-        const result = await watch.aside(pace.boundMs(rows), () => native.decode(context, batch));
-        pace.took(rows, now() - startedAt);
-        return result;
-      },
+      decode: paced(native.decode),
+      encode: paced(native.encode),
       stateGet: (...state) => watch.here(boundsMs.state, () => native.stateGet(...state)),
       stateSet: (...state) => watch.here(boundsMs.state, () => native.stateSet(...state)),
     },
