@@ -52,15 +52,6 @@ export interface UpscaleRequest {
   readonly height: number;
 }
 
-/** Size and format of a picture that somebody sent, without all of its pixels. */
-export interface PictureFacts {
-  readonly width: number;
-  readonly height: number;
-  readonly format: string;
-  /** The texts inside of a PNG, such as `parameters`. */
-  readonly texts: Readonly<Record<string, string>>;
-}
-
 export interface ImageFacts {
   readonly name: string;
   /** As people see it in lists. */

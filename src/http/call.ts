@@ -60,8 +60,11 @@ export interface Endpoint {
   readonly access: 'open' | 'guarded';
   /** Counts against `--ratelimit`: everything that takes a place in the queue. */
   readonly queued: boolean;
-  /** May be asked of a model beside that for text: a name that is none of the text models' is its own business. */
-  readonly beside?: true;
+  /**
+   * Asked of a model beside that for text. With `any-name` a name that no model here has is what an app calls it (`tts-1`), and
+   * the present one answers; with `own-name` it is refused, as vectors of another model would be wrong.
+   */
+  readonly beside?: 'any-name' | 'own-name';
   /** What HEAD is answered with, where it asks for something that is not there; 200 otherwise. */
   readonly probeStatus?: number;
   /** Also takes a body of several parts, within the usual limits or these. */

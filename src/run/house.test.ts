@@ -24,7 +24,7 @@ interface Fake {
   unfit?: string;
 }
 
-const working: { queued: boolean; beside?: true } = { queued: true };
+const working: { queued: boolean; beside?: 'own-name' | 'any-name' } = { queued: true };
 const looking = { queued: false };
 
 /** A house of fakes; `files` are offered by name, where there are any. */
@@ -143,15 +143,17 @@ async function ended(work: Promise<unknown>): Promise<boolean> {
 describe('what stands beside the present model', () => {
   test('is asked for in its room, by its own name', async () => {
     const { asked } = world('a', { b: {} });
-    expect(await asked('beside', { queued: true, beside: true })).toBe('a');
-    expect(await asked('BESIDE:latest', { queued: true, beside: true })).toBe('a');
-    expect(await asked('b', { queued: true, beside: true })).toBe('b');
+    expect(await asked('beside', { queued: true, beside: 'own-name' })).toBe('a');
+    expect(await asked('BESIDE:latest', { queued: true, beside: 'own-name' })).toBe('a');
+    expect(await asked('b', { queued: true, beside: 'own-name' })).toBe('b');
   });
 
   test('is no text model, and no other name is its own', async () => {
     const { ask } = world('a', { b: {} });
     await expect(ask('beside')).rejects.toMatchObject({ code: 'model-not-found' });
-    await expect(ask('nobody', { queued: true, beside: true })).rejects.toMatchObject({ code: 'model-not-found' });
+    await expect(ask('nobody', { queued: true, beside: 'own-name' })).rejects.toMatchObject({
+      code: 'model-not-found',
+    });
   });
 });
 
@@ -228,7 +230,7 @@ describe('choosing', () => {
     ['first', 'first'],
   ])('what is no matter of text models and names %s goes to %s', async (name, expected) => {
     const { ask } = world('first', { other: {} });
-    const { room, leave } = await ask(name, { queued: true, beside: true });
+    const { room, leave } = await ask(name, { queued: true, beside: 'any-name' });
     expect(room.name).toBe(expected);
     leave();
   });

@@ -72,7 +72,7 @@ export class House {
 
   async choose(call: Call, endpoint: Pick<Endpoint, 'queued' | 'beside'>): Promise<Entered> {
     const asked = this.parts.offers ? await namedModel(call) : undefined;
-    const name = asked !== undefined && endpoint.beside ? await this.#roomBeside(asked) : asked;
+    const name = asked !== undefined && endpoint.beside ? await this.#roomBeside(asked, endpoint.beside) : asked;
     // Who only looks is answered at once, by what is there.
     if (!endpoint.queued) return this.#lookIn(name, call.signal);
     return inTime(name ?? this.present.name, this.parts.patience, call.signal, (signal) =>
@@ -265,9 +265,10 @@ export class House {
     });
   }
 
-  /** Who asks for speech or the like names a model of that kind, or whatever its app calls it: only our own names choose. */
-  async #roomBeside(name: string): Promise<string | undefined> {
+  /** What stands beside the present model is had in its room. */
+  async #roomBeside(name: string, names: NonNullable<Endpoint['beside']>): Promise<string | undefined> {
     if (recipesOf(this.present.others).some((recipe) => sameName(recipe.name, name))) return undefined;
+    if (names === 'own-name') return name;
     return this.#roomOf(name) || this.#nicknamed(name) || (await this.#offerOf(name)) ? name : undefined;
   }
 

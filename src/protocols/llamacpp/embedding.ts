@@ -34,7 +34,7 @@ export function embeddingEndpoint(parts: EmbeddingParts): Endpoint {
     path: '/embedding',
     access: 'guarded',
     queued: true,
-    beside: true,
+    beside: 'own-name',
     summary: 'Vectors of texts, in the form of the llama.cpp server.',
     family: llamacppFamily,
     handle: (call) => answer(call, parts),

@@ -68,7 +68,7 @@ export function rerankEndpoints(parts: EmbeddingParts): Endpoint[] {
     path,
     access: 'guarded',
     queued: true,
-    beside: true,
+    beside: 'own-name',
     summary,
     family: llamacppFamily,
     handle: (call) => answer(call, parts),

@@ -16,7 +16,7 @@ export function embeddingsEndpoint(parts: EmbeddingParts): Endpoint {
     path: '/api/extra/embeddings',
     access: 'guarded',
     queued: true,
-    beside: true,
+    beside: 'own-name',
     summary: 'Vectors of texts; what is too long is cut.',
     family: nativeFamily,
     handle: async (call) => {

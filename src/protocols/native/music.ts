@@ -10,7 +10,7 @@ export function musicEndpoints(): Endpoint[] {
     match: 'ending',
     access: 'guarded',
     queued: true,
-    beside: true,
+    beside: 'any-name',
     family: nativeFamily,
   } as const;
   return [

@@ -21,7 +21,7 @@ export function nativeSpeechEndpoints(parts: NativeSpeechParts): Endpoint[] {
       path: '/api/extra/tts',
       access: 'guarded',
       queued: true,
-      beside: true,
+      beside: 'any-name',
       summary: 'A text as speech: wav unless told otherwise.',
       family: nativeFamily,
       handle: (call) => speech(call, parts),

@@ -26,7 +26,7 @@ export function transcribeEndpoint(parts: TranscribeParts): Endpoint {
     path: '/api/extra/transcribe',
     access: 'guarded',
     queued: true,
-    beside: true,
+    beside: 'any-name',
     form: {},
     summary: 'Speech to text.',
     family: nativeFamily,

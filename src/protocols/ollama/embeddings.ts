@@ -65,7 +65,7 @@ export function embeddingEndpoints(parts: EmbeddingsParts): Endpoint[] {
     match: 'ending',
     access: 'guarded',
     queued: true,
-    beside: true,
+    beside: 'own-name',
     family: ollamaFamily,
   } as const;
   return [

@@ -20,7 +20,7 @@ export function embeddingsEndpoints(parts: EmbeddingParts): Endpoint[] {
     method: 'POST',
     access: 'guarded',
     queued: true,
-    beside: true,
+    beside: 'own-name',
     family: openaiFamily,
     handle,
   } as const;

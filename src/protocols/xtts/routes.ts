@@ -104,7 +104,7 @@ export function xttsEndpoints(parts: XttsParts): Endpoint[] {
     ...get(path, summary, handle),
     method: 'POST',
   });
-  const speaking = { queued: true, beside: true } as const;
+  const speaking = { queued: true, beside: 'any-name' } as const;
   return [
     { ...post('/tts_to_audio', 'A text as a WAV file.', toAudio), ...speaking },
     { ...get('/tts_stream', 'A text as a WAV file that is sent while it is made.', asStream), ...speaking },

@@ -14,7 +14,7 @@ type VitsParts = Pick<DialectParts, 'others'>;
 
 export function vitsEndpoints(parts: VitsParts): Endpoint[] {
   const look = { method: 'GET', match: 'ending', access: 'open', queued: false, family: vitsFamily } as const;
-  const speak = { match: 'ending', access: 'guarded', queued: true, beside: true, family: vitsFamily } as const;
+  const speak = { match: 'ending', access: 'guarded', queued: true, beside: 'any-name', family: vitsFamily } as const;
   const path = '/voice/vits';
   const summary = 'A text as speech, by the number of a voice.';
   return [

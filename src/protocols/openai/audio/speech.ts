@@ -24,7 +24,7 @@ export function speechEndpoints(parts: SpeechParts): Endpoint[] {
       path: '/audio/speech',
       access: 'guarded',
       queued: true,
-      beside: true,
+      beside: 'any-name',
       summary: 'A text as speech: mp3, wav, opus, flac or pcm.',
       family: openaiFamily,
       handle: (call) => speech(call, parts),

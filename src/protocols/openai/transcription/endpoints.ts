@@ -16,7 +16,14 @@ import { encodeTranscription } from './stream.ts';
 export type TranscriptionParts = Pick<DialectParts, 'others' | 'startTimer'>;
 
 export function transcriptionEndpoints(parts: TranscriptionParts): Endpoint[] {
-  const guarded = { method: 'POST', match: 'ending', access: 'guarded', queued: true, beside: true, form: {} } as const;
+  const guarded = {
+    method: 'POST',
+    match: 'ending',
+    access: 'guarded',
+    queued: true,
+    beside: 'any-name',
+    form: {},
+  } as const;
   return [
     {
       ...guarded,
