@@ -20,6 +20,17 @@ test('all that was heard is one text, without space around it', async () => {
   expect(await collectTranscript(play(finish))).toMatchObject({ text: '', segments: [] });
 });
 
+test('all of it is read, so that nothing is taken for stopped', async () => {
+  let over = false;
+  async function* whole(): AsyncGenerator<TranscriptionEvent> {
+    yield segment('One.');
+    yield finish;
+    over = true;
+  }
+  await collectTranscript(whole());
+  expect(over).toBe(true);
+});
+
 test('what ends without saying so was stopped', async () => {
   await expect(collectTranscript(play(segment('One.')))).rejects.toMatchObject({ code: 'stopped' });
 });

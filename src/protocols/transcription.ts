@@ -20,14 +20,15 @@ export interface Transcript {
 
 export async function collectTranscript(events: AsyncIterable<TranscriptionEvent>): Promise<Transcript> {
   const segments: Segment[] = [];
+  let finish: (TranscriptionEvent & { type: 'finish' }) | undefined;
+  // Read to the end: whoever stops reading before stops the work.
   for await (const event of events) {
     if (event.type === 'segment') segments.push(event.segment);
-    if (event.type === 'finish') {
-      const { seconds, language, notes } = event;
-      return { text: textOf(segments), segments, seconds, language, notes };
-    }
+    if (event.type === 'finish') finish = event;
   }
-  throw new AppError('stopped', {});
+  if (!finish) throw new AppError('stopped', {});
+  const { seconds, language, notes } = finish;
+  return { text: textOf(segments), segments, seconds, language, notes };
 }
 
 function textOf(segments: readonly Segment[]): string {

@@ -79,6 +79,14 @@ describe('work with one result', () => {
     expect(log).toEqual(['used', 'begun', 'released', 'ended after 30']);
   });
 
+  test('that has come is never taken for stopped, however slowly the engine is given back', async () => {
+    const { speech, log, desk } = world();
+    await speech.once(ticket(), async () => 'done');
+    await settle();
+    expect(log.at(-1)).toBe('ended after 0');
+    expect(desk.count('speech')).toEqual({ done: 1, failed: 0 });
+  });
+
   test('fails with the error of the engine, which is free again', async () => {
     const { speech, log, queue } = world();
     const error = new AppError('engine-failed', { capability: 'speech', reason: 'hoarse' });

@@ -138,8 +138,10 @@ export function tasks<Engine>({ desk, kind, source, observer = {} }: TaskParts<E
       const results = stream(ticket, async function* (seat) {
         yield await work(seat);
       });
-      for await (const result of results) return result;
-      throw new AppError('stopped', {});
+      // Read to the end: whoever stops reading before stops the work.
+      const all: Result[] = [];
+      for await (const result of results) all.push(result);
+      return all[0] as Result;
     },
   };
 }

@@ -1,4 +1,5 @@
 import { languageCodes } from '../../../../core/languages.ts';
+import { orGone } from '../../../../core/or-gone.ts';
 import type { RecogniserOptions } from '../../messages.ts';
 import type { Recogniser } from '../recogniser.ts';
 import { loadWhisperAddon } from './addon.ts';
@@ -6,7 +7,7 @@ import { readWhisperHeader } from './header.ts';
 import { spokenWords, wholeSegments } from './words.ts';
 
 /** A piece that takes longer than this on any machine is stuck. */
-const longestMs = 15 * 60_000;
+const longestMs = 5 * 60_000;
 
 /** A model of whisper.cpp, in this process: many languages, translation, times of words. */
 export async function openWhisper(
@@ -32,19 +33,26 @@ export async function openWhisper(
         ...(prompt ? { prompt } : {}),
         ...(words ? { tokenTimestamps: true, maxLen: 1 } : {}),
       });
-      const stop = () => void running.stop();
-      signal.addEventListener('abort', stop, { once: true });
-      try {
-        const result = await running.promise;
-        const segments = words ? spokenWords(result) : wholeSegments(result);
-        const heard = multilingual ? (result.language ?? language ?? 'en') : 'en';
-        return { text: segments.map(({ text }) => text).join(''), language: heard, segments };
-      } finally {
-        signal.removeEventListener('abort', stop);
-      }
+      const result = await unlessStopped(running, signal);
+      const segments = words ? spokenWords(result) : wholeSegments(result);
+      const heard = multilingual ? (result.language ?? language ?? 'en') : 'en';
+      return { text: segments.map(({ text }) => text).join(''), language: heard, segments };
     },
     close: () => context.release(),
   };
+}
+
+/** The addon never settles the promise of a run that it was told to stop; what comes next waits for its end by itself. */
+export async function unlessStopped<Result>(
+  { promise, stop }: { readonly promise: Promise<Result>; stop(): Promise<void> },
+  signal: AbortSignal,
+): Promise<Result> {
+  try {
+    return await orGone(promise, signal);
+  } catch (error) {
+    if (signal.aborted) await stop();
+    throw error;
+  }
 }
 
 function sixteenBits(samples: Float32Array): ArrayBuffer {
