@@ -23,6 +23,7 @@ export function readyLines(addresses: Addresses, settings: Settings, withModel: 
   const modules = {
     TextGeneration: withModel,
     // There is always one of each, which comes along.
+    VoiceRecognition: true,
     TextToSpeech: true,
     VectorEmbeddings: true,
     ApiKeyPassword: Boolean(settings.password),
@@ -36,7 +37,7 @@ export function readyLines(addresses: Addresses, settings: Settings, withModel: 
     '======',
     `Active Modules: ${names(true) || 'none'}`,
     `Inactive Modules: ${names(false) || 'none'}`,
-    'Enabled APIs: KoboldCppApi OpenAiApi OllamaApi AnthropicApi LlamaCppApi OpenAiSpeechApi XttsApi',
+    'Enabled APIs: KoboldCppApi OpenAiApi OllamaApi AnthropicApi LlamaCppApi OpenAiAudioApi XttsApi',
     ...openWarning(addresses, settings),
     `Starting Kobold API on port ${addresses.port} at ${url}/api/`,
     `Starting OpenAI Compatible API on port ${addresses.port} at ${url}/v1/`,
