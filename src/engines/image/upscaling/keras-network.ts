@@ -123,7 +123,7 @@ function readWeights({ weightsManifest }: KerasModel, bytes: Uint8Array): Map<st
   for (const { name, shape, dtype } of weightsManifest.flatMap(({ weights }) => weights)) {
     if (dtype !== 'float32') throw new Error(`the upscaler has weights of the unknown type ${dtype}`);
     const length = shape.reduce((product, one) => product * one, Float32Array.BYTES_PER_ELEMENT);
-    const own = bytes.slice(next, next + length);
+    const own = new Uint8Array(bytes.subarray(next, next + length));
     if (own.length < length) throw new Error('the weights of the upscaler end too soon');
     found.set(name, { data: new Float32Array(own.buffer), shape });
     next += length;

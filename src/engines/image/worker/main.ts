@@ -40,7 +40,7 @@ function drawTask(
 ): DrawTask {
   const part = (name: (typeof attached)[number]): Uint8Array | undefined => attachments[attached.indexOf(name)];
   const numbers = part('conditions') ?? new Uint8Array();
-  const vectors = new Float32Array(numbers.slice().buffer);
+  const vectors = new Float32Array(new Uint8Array(numbers).buffer);
   const whole: ImageRequest = { ...request, initial: part('initial'), mask: part('mask') };
   const { conditionLength: length } = sketch;
   return { request: whole, shortened, conditions: [vectors.slice(0, length), vectors.slice(length, 2 * length)] };
