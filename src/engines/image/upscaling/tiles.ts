@@ -14,7 +14,7 @@ export interface Box {
 interface Lengths {
   /** How long a tile is that is kept. */
   readonly side: number;
-  /** What is read beyond it on every side where there is more of the picture. */
+  /** What is read beyond it on every side, also where the picture has ended. */
   readonly margin: number;
 }
 
@@ -22,14 +22,15 @@ interface Lengths {
 export function tilesOf(width: number, height: number, { side, margin }: Lengths): Tile[] {
   const columns = spans(width, side);
   return spans(height, side).flatMap(([top, bottom]) =>
-    columns.map(([left, right]) => {
-      const [fromLeft, fromTop] = [Math.max(0, left - margin), Math.max(0, top - margin)];
-      const [toRight, toBottom] = [Math.min(width, right + margin), Math.min(height, bottom + margin)];
-      return {
-        keep: { left, top, width: right - left, height: bottom - top },
-        read: { left: fromLeft, top: fromTop, width: toRight - fromLeft, height: toBottom - fromTop },
-      };
-    }),
+    columns.map(([left, right]) => ({
+      keep: { left, top, width: right - left, height: bottom - top },
+      read: {
+        left: left - margin,
+        top: top - margin,
+        width: right - left + 2 * margin,
+        height: bottom - top + 2 * margin,
+      },
+    })),
   );
 }
 

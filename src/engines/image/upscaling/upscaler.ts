@@ -8,8 +8,8 @@ export interface UpscalingNetwork {
   run(planes: Float32Array, size: Size, signal: AbortSignal): Promise<Float32Array>;
 }
 
-/** As far as the network looks around a pixel in what it makes of it, nearly. */
-const margin = 16;
+/** As far around a pixel as matters for what the network makes of it. */
+const margin = 10;
 const side = 128;
 
 /** By the network, tile by tile, so that its memory does not grow with the picture. Colours only. */
@@ -33,11 +33,16 @@ export async function enlarged(pixels: Pixels, network: UpscalingNetwork, signal
   return { data, ...larger, channels: 3 };
 }
 
-function cut({ data, width, channels }: Pixels, box: Box): Pixels {
+/** Beyond its edges the picture goes on as it ends there: networks that find nothing draw a frame. */
+function cut({ data, width, height, channels }: Pixels, box: Box): Pixels {
   const part = new Uint8Array(box.width * box.height * channels);
   for (let row = 0; row < box.height; row += 1) {
-    const start = ((box.top + row) * width + box.left) * channels;
-    part.set(data.subarray(start, start + box.width * channels), row * box.width * channels);
+    const line = Math.min(height - 1, Math.max(0, box.top + row)) * width;
+    for (let column = 0; column < box.width; column += 1) {
+      const from = (line + Math.min(width - 1, Math.max(0, box.left + column))) * channels;
+      const to = (row * box.width + column) * channels;
+      for (let channel = 0; channel < channels; channel += 1) part[to + channel] = data[from + channel] as number;
+    }
   }
   return { data: part, width: box.width, height: box.height, channels };
 }
