@@ -15,8 +15,8 @@ export interface SessionOptions {
 const float32 = 1;
 /** All that keeps the result. */
 const everyOptimization = 99;
-/** Of what it may write to the console. */
-const errorsOnly = 3;
+/** All else that goes wrong is thrown, and need not stand on the console too. */
+const onlyFatal = 4;
 
 let environment: Pointer | undefined;
 
@@ -40,7 +40,7 @@ export class OnnxSession {
   /** From the bytes of a model file. They may go afterwards. */
   static async open(model: Uint8Array, { threads }: SessionOptions): Promise<OnnxSession> {
     const native = openNative();
-    environment ??= native.made('createEnvironment', errorsOnly, 'parley');
+    environment ??= native.made('createEnvironment', onlyFatal, 'parley');
     const options = native.made('createSessionOptions');
     try {
       native.call('setOptimizationLevel', options, everyOptimization);
