@@ -7,6 +7,7 @@ const shift = 2;
 
 /** The times between which the steps lie: one more than there are steps. With a start from a picture, less noise is taken away. */
 export function timesOf(scheduler: Scheduler, steps: number, strength = 1): readonly number[] {
+  if (steps === 0) return [1];
   return Array.from({ length: steps + 1 }, (_, index) => 1 - strength * noiseLeft[scheduler](1 - index / steps));
 }
 

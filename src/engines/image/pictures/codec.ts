@@ -97,7 +97,9 @@ async function raw(picture: Sharp, field: string): Promise<Pixels> {
 }
 
 function opened({ data, width, height, channels }: Pixels): Sharp {
-  return sharp(data, { raw: { width, height, channels: channels as 1 | 2 | 3 | 4 }, limitInputPixels: false });
+  const raw = { width, height, channels: channels as 1 | 2 | 3 | 4 };
+  const picture = sharp(data, { raw, limitInputPixels: false });
+  return channels === 1 ? picture.toColourspace('b-w') : picture;
 }
 
 async function plain(picture: Sharp): Promise<Pixels> {

@@ -1,13 +1,14 @@
 import type { ImageRequest } from '../../../core/image.ts';
-import { networkScales, sketch } from '../facts.ts';
+import { type NetworkScale, networkScales, sketch } from '../facts.ts';
 import { drawPictures, type FlowNetwork, type Wishes } from '../flow/draw.ts';
 import { SeededNoise } from '../flow/noise.ts';
 import type { ImageTold } from '../messages.ts';
 import { extended, resized, writePng } from '../pictures/codec.ts';
 import { blended, fromPlanes, type Pixels } from '../pictures/pixels.ts';
+import { enlarged } from '../upscaling/upscaler.ts';
 import { type Given, readGiven } from './given.ts';
 import { type Plan, planOf } from './plan.ts';
-import { larged, type NetworkOf } from './upscale.ts';
+import type { NetworkOf } from './upscale.ts';
 
 export interface DrawParts {
   readonly network: FlowNetwork;
@@ -38,7 +39,7 @@ export async function draw(task: DrawTask, parts: DrawParts): Promise<void> {
     const seeds = Array.from({ length: Math.min(together, count - first) }, (_, index) => seed + first + index);
     const drawn = await drawSome(task, plan, { seeds, given }, parts);
     for (const [index, picture] of drawn.entries()) {
-      const png = await writePng(await finished(picture, request, given, parts));
+      const png = await writePng(await finished(picture, { request, given, untouched: plan.steps === 0 }, parts));
       parts.tell({ type: 'picture', index: first + index, seed: seed + first + index }, png);
     }
   }
@@ -72,27 +73,33 @@ async function drawSome(
   });
 }
 
+interface Result {
+  readonly request: ImageRequest;
+  readonly given: Given | undefined;
+  readonly untouched: boolean;
+}
+
 /** What the network drew, at the size that was asked for, and with what was to stay. */
 async function finished(
   drawn: Float32Array,
-  { width, height }: ImageRequest,
-  given: Given | undefined,
+  { request: { width, height }, given, untouched }: Result,
   { upscaler, signal }: DrawParts,
 ): Promise<Pixels> {
+  // Nothing of it went: then it need not become small either.
+  if (given && untouched) return given.pixels;
   const pixels = fromPlanes(drawn, square, -1, 1);
   const stretched = given !== undefined;
   const side = stretched ? Math.max(width, height) : Math.min(width, height);
-  const large =
-    side > sketch.side
-      ? await larged(pixels, { width: side, height: side }, await upscaler(scaleFor(side)), signal)
-      : pixels;
+  const scale = scaleFor(side);
+  const large = scale === undefined ? pixels : await enlarged(pixels, await upscaler(scale), signal);
   const sized = stretched ? await resized(large, { width, height }) : await extended(large, { width, height });
   return given?.mask ? blended(sized, given.pixels, given.mask.pixels) : sized;
 }
 
-/** The least that is enough. */
-function scaleFor(side: number): (typeof networkScales)[number] {
-  return networkScales.find((scale) => sketch.side * scale >= side) ?? networkScales[networkScales.length - 1] ?? 8;
+/** The least that is enough, or the most that there is. */
+function scaleFor(side: number): NetworkScale | undefined {
+  if (side <= sketch.side) return undefined;
+  return networkScales.find((scale) => sketch.side * scale >= side) ?? networkScales[networkScales.length - 1];
 }
 
 async function preview(drawn: Float32Array, { width, height, initial }: ImageRequest): Promise<Uint8Array> {

@@ -34,12 +34,7 @@ export async function upscaledPicture(
 }
 
 /** By a network of its scale, and from there to exactly the size. What is not to become larger needs no network. */
-export async function larged(
-  pixels: Pixels,
-  size: Size,
-  network: UpscalingNetwork,
-  signal: AbortSignal,
-): Promise<Pixels> {
+async function larged(pixels: Pixels, size: Size, network: UpscalingNetwork, signal: AbortSignal): Promise<Pixels> {
   if (size.width <= pixels.width && size.height <= pixels.height) return resized(pixels, size);
   const most = longestSide / network.scale;
   const shrink = Math.min(1, most / pixels.width, most / pixels.height);
