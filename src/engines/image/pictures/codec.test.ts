@@ -159,7 +159,7 @@ describe('another size', () => {
         channels,
         35 * channels,
       ]);
-      expect(new Set(larger.data)).toEqual(new Set([100]));
+      expect(larger.data.every((value) => Math.abs(value - 100) <= 1)).toBe(true);
     }
   });
 

@@ -76,8 +76,8 @@ describe('other layers', () => {
     expect((await computed(added, [1, 2, 3], 1)).data).toEqual([3, 6, 9]);
     const cut = model([input, layer('Activation', 'cut', ['LR'], { activation: 'relu' })]);
     expect((await computed(cut, [-1, 0, 1], 1)).data).toEqual([0, 0, 1]);
-    const larger = model([input, layer('UpSampling2D', 'larger', ['LR'], { size: [1, 2] })]);
-    expect(await computed(larger, [1, 2, 3, 4, 5, 6], 2)).toEqual({
+    const wide = model([input, layer('UpSampling2D', 'wide', ['LR'], { size: [1, 2] })]);
+    expect(await computed(wide, [1, 2, 3, 4, 5, 6], 2)).toEqual({
       shape: [1, 3, 1, 4],
       data: [1, 1, 2, 2, 3, 3, 4, 4, 5, 5, 6, 6],
     });

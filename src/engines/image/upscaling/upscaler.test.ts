@@ -1,25 +1,9 @@
 import { describe, expect, test } from 'vitest';
 import type { Pixels } from '../pictures/pixels.ts';
+import { repeating } from '../testing/repeating.ts';
 import { enlarged, type UpscalingNetwork } from './upscaler.ts';
 
 const never = new AbortController().signal;
-
-/** Repeats each pixel, and says what it was asked for. */
-function repeating(scale: number, log: string[] = []): UpscalingNetwork {
-  return {
-    scale,
-    run: async (planes, { width, height }) => {
-      log.push(`${width}×${height}`);
-      const larger = new Float32Array(planes.length * scale * scale);
-      const row = width * scale;
-      return larger.map((_, index) => {
-        const [plane, inside] = [Math.floor(index / (row * height * scale)), index % (row * height * scale)];
-        const [y, x] = [Math.floor(Math.floor(inside / row) / scale), Math.floor((inside % row) / scale)];
-        return planes[plane * width * height + y * width + x] as number;
-      });
-    },
-  };
-}
 
 /** Each pixel tells its place. */
 function map(width: number, height: number): Pixels {
@@ -50,7 +34,11 @@ describe('a larger picture', () => {
 
   test('is computed in tiles that are no larger than so', async () => {
     const log: string[] = [];
-    await enlarged(map(300, 20), repeating(2, log), never);
+    await enlarged(
+      map(300, 20),
+      repeating(2, (size) => log.push(size)),
+      never,
+    );
     expect(log).toEqual(['148×40', '148×40', '64×40']);
   });
 
@@ -70,7 +58,7 @@ describe('a larger picture', () => {
   test('is not computed any further when nobody wants it', async () => {
     const stop = new AbortController();
     const log: string[] = [];
-    const { run } = repeating(2, log);
+    const { run } = repeating(2, (size) => log.push(size));
     const network: UpscalingNetwork = {
       scale: 2,
       run: async (planes, size, signal) => {

@@ -51,7 +51,9 @@ export function planOf(request: Asked, given: { readonly initial: boolean; reado
 function sizeNote({ width, height }: Asked, hasInitial: boolean): string | undefined {
   const { side } = sketch;
   if (width === side && height === side) return undefined;
-  const drawn = `The model draws ${side}×${side}; the picture was brought to ${width}×${height} by an upscaler.`;
+  const larger = Math.max(width, height) > side;
+  const how = larger ? `brought to ${width}×${height} by an upscaler` : `made smaller, to ${width}×${height}`;
+  const drawn = `The model draws ${side}×${side}; the picture was ${how}.`;
   if (width === height) return drawn;
   return hasInitial
     ? `${drawn} What it saw of the initial picture was a square of it, stretched.`
