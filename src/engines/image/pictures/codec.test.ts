@@ -141,6 +141,8 @@ describe('a mask', () => {
     const soft = await blurred({ data, width: 40, height: 1, channels: 1 }, 2);
     expect(soft.channels).toBe(1);
     expect([soft.data[0], soft.data[39]]).toEqual([0, 255]);
+    const white = { data: new Uint8Array(64).fill(255), width: 8, height: 8, channels: 1 };
+    expect(new Set((await blurred(white, 1.6)).data)).toEqual(new Set([255]));
     expect(soft.data[19]).toBeGreaterThan(60);
     expect(soft.data[20]).toBeLessThan(195);
   });

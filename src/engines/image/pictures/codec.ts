@@ -60,8 +60,9 @@ export async function extended(pixels: Pixels, { width, height }: Size): Promise
   return plain(opened(inside).extend({ ...around, extendWith: 'copy' }));
 }
 
+/** In floats: with whole numbers white would not stay quite white. */
 export function blurred(pixels: Pixels, sigma: number): Promise<Pixels> {
-  return plain(opened(pixels).blur(sigma));
+  return plain(opened(pixels).blur({ sigma, precision: 'float' }));
 }
 
 /** Without its transparency: what was hidden becomes white. */
