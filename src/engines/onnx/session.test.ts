@@ -1,5 +1,4 @@
 import { describe, expect, test } from 'vitest';
-import { runtimeFile } from './library.ts';
 import { type Network, writeModel } from './model.ts';
 import { openNative } from './native.ts';
 import { OnnxSession } from './session.ts';
@@ -155,16 +154,6 @@ describe('a run that nobody wants any more', () => {
   });
 });
 
-describe('the library', () => {
-  test('is the one that this system has, in a version that is known', () => {
-    expect(openNative().version).toMatch(/^1\.\d+\.\d+/);
-    expect(runtimeFile()).toMatch(/onnxruntime\.(so|dylib|dll)$/);
-  });
-
-  test('that a system does not have is named', () => {
-    expect(() => runtimeFile({ platform: 'aix', arch: 'ppc64' })).toThrow(
-      'there is no ONNX Runtime for aix ppc64: the package sherpa-onnx-aix-ppc64 is not installed',
-    );
-    expect(() => runtimeFile({ platform: 'win32', arch: 'mips' })).toThrow(/sherpa-onnx-win-mips/);
-  });
+test('the library tells its version', () => {
+  expect(openNative().version).toMatch(/^1\.\d+\.\d+/);
 });
