@@ -1,5 +1,5 @@
 import type { ImageRequest } from '../../../core/image.ts';
-import { type NetworkScale, networkScales, sketch } from '../facts.ts';
+import { type NetworkScale, sketch } from '../facts.ts';
 import { drawPictures, type FlowNetwork, type Wishes } from '../flow/draw.ts';
 import { SeededNoise } from '../flow/noise.ts';
 import type { ImageTold } from '../messages.ts';
@@ -90,16 +90,17 @@ async function finished(
   const pixels = fromPlanes(drawn, square, -1, 1);
   const stretched = given !== undefined;
   const side = stretched ? Math.max(width, height) : Math.min(width, height);
-  const scale = scaleFor(side);
-  const large = scale === undefined ? pixels : await enlarged(pixels, await upscaler(scale), signal);
+  let large = pixels;
+  for (const scale of scalesFor(side)) large = await enlarged(large, await upscaler(scale), signal);
   const sized = stretched ? await resized(large, { width, height }) : await extended(large, { width, height });
   return given?.mask ? blended(sized, given.pixels, given.mask.pixels) : sized;
 }
 
-/** The least that is enough, or the most that there is. */
-function scaleFor(side: number): NetworkScale | undefined {
-  if (side <= sketch.side) return undefined;
-  return networkScales.find((scale) => sketch.side * scale >= side) ?? networkScales[networkScales.length - 1];
+/** The network for 2x leaves no steps in the edges of so small a picture, so it comes first; the rest is a resize. */
+function scalesFor(side: number): readonly NetworkScale[] {
+  if (side <= sketch.side) return [];
+  if (side <= 2 * sketch.side) return [2];
+  return side <= 4 * sketch.side ? [2, 2] : [2, 4];
 }
 
 async function preview(drawn: Float32Array, { width, height, initial }: ImageRequest): Promise<Uint8Array> {
