@@ -48,6 +48,7 @@ const table = {
   releaseRunOptions: [97, 'void', [pointer]],
   releaseTypeAndShape: [99, 'void', [pointer]],
   releaseSessionOptions: [100, 'void', [pointer]],
+  addSessionSetting: [130, status, [pointer, 'const char *', 'const char *']],
 } as const;
 
 type Callable = ((...parameters: unknown[]) => unknown) & { async(...parameters: unknown[]): void };

@@ -45,6 +45,8 @@ export class OnnxSession {
     try {
       native.call('setOptimizationLevel', options, everyOptimization);
       native.call('setThreads', options, threads);
+      // Threads that have nothing to do leave the processor to the other engines.
+      native.call('addSessionSetting', options, 'session.intra_op.allow_spinning', '0');
       const place = new BigUint64Array(1);
       await native.callAside('createSession', environment, model, model.byteLength, options, place);
       return new OnnxSession(native, place[0] as bigint);
