@@ -7,6 +7,7 @@ import { embeddingsBench } from './embeddings.ts';
 import { engineBench } from './engine.ts';
 import { fairBench } from './fair.ts';
 import { gpuBench } from './gpu.ts';
+import { imageBench } from './image.ts';
 import { memoryBench } from './memory.ts';
 import type { BenchOptions } from './options.ts';
 import { type Row, table } from './report.ts';
@@ -29,6 +30,7 @@ const benches: Readonly<Record<string, (options: BenchOptions) => Promise<Row[]>
   memory: memoryBench,
   speech: speechBench,
   transcription: transcriptionBench,
+  image: imageBench,
   soak: soakBench,
   embeddings: embeddingsBench,
   gpu: gpuBench,

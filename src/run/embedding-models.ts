@@ -59,7 +59,8 @@ function chosenModel(settings: Settings, terminal: Terminal): EmbeddingModel {
   return { recipe: { name, kind: 'embedding', need, make: maker(name, options, terminal) }, given: true };
 }
 
-function builtInRecipe(settings: Settings, terminal: Terminal): EmbeddingModel['recipe'] {
+/** What comes along, whatever else is named. */
+export function builtInRecipe(settings: Settings, terminal: Terminal): EmbeddingModel['recipe'] {
   const { name, bytes } = builtInModel;
   const surroundings = { home: homedir(), platform: process.platform, environment: process.env };
   const folders = [ownFolder(surroundings, 'made'), join(tmpdir(), 'parley-made')];

@@ -1,7 +1,7 @@
 import type { EmbeddingEngine } from '../core/embedding.ts';
-import type { ImageEngine } from '../core/image.ts';
 import type { SpeechEngine } from '../core/speech.ts';
 import type { TranscriptionEngine } from '../core/transcription.ts';
+import type { ConditionedEngine } from '../engines/image/host.ts';
 import type { Recipe } from '../registry/life.ts';
 import type { EngineLife, HostedEngine } from './engine-life.ts';
 import type { TextLife } from './text-life.ts';
@@ -9,7 +9,8 @@ import type { TextLife } from './text-life.ts';
 /** All kinds of engines beside that for text, by what they can be asked. */
 export interface OtherEngines {
   readonly embedding: EmbeddingEngine;
-  readonly image: ImageEngine;
+  /** Its prompts are read by an embedding engine. */
+  readonly image: ConditionedEngine;
   readonly speech: SpeechEngine;
   readonly transcription: TranscriptionEngine;
 }

@@ -5,7 +5,9 @@ import type { SpeechService } from '../core/speech.ts';
 import type { Terminal } from '../observe/terminal.ts';
 import type { Registry } from '../registry/registry.ts';
 import type { Sources } from '../scheduler/other-services.ts';
-import { embeddingModels, type TextModelFile } from './embedding-models.ts';
+import { builtInRecipe, embeddingModels, type TextModelFile } from './embedding-models.ts';
+import { imageModel } from './image-model.ts';
+import { imageSource } from './image-source.ts';
 import type { Patience } from './in-time.ts';
 import { keptEngine } from './kept-engine.ts';
 import type { ModelKinds, OtherEngines, OtherKind, OtherModel } from './kinds.ts';
@@ -17,6 +19,8 @@ export interface OtherModels {
   /** The text model's own file, for embeddings by whoever names it. */
   readonly textEmbedding?: OtherModel<'embedding'>;
   readonly image?: OtherModel<'image'> & { readonly facts: ImageFacts };
+  /** What reads the prompts for pictures: always the model that they were learnt with. */
+  readonly encoder?: OtherModel<'embedding'>;
   readonly speech?: OtherModel<'speech'> & Pick<SpeechService, 'voices' | 'maxWords'>;
   readonly transcription?: OtherModel<'transcription'>;
 }
@@ -34,13 +38,15 @@ export function otherModels(settings: Settings, tools: OtherModelTools): OtherMo
     ...embeddingModels(settings, tools.text, tools.terminal),
     ...(speech ? { speech } : {}),
     transcription: transcriptionModel(settings, tools.terminal),
+    image: imageModel(settings, tools.terminal),
+    encoder: { recipe: builtInRecipe(settings, tools.terminal), given: false },
   };
 }
 
 /** Where the engines of a room are to be had. The registry learns of them, if it does not know them yet. */
 export function otherSources(
   registry: Registry<ModelKinds>,
-  { embedding, textEmbedding, image, speech, transcription }: OtherModels,
+  { embedding, textEmbedding, image, encoder, speech, transcription }: OtherModels,
   patience?: Patience,
 ): Sources {
   const kept = <Kind extends OtherKind>({ recipe }: OtherModel<Kind>): EngineSource<OtherEngines[Kind]> => {
@@ -50,7 +56,7 @@ export function otherSources(
   return {
     ...(embedding ? { embedding: kept(embedding) } : {}),
     ...(textEmbedding ? { textEmbedding: kept(textEmbedding) } : {}),
-    ...(image ? { image: { ...kept(image), facts: image.facts } } : {}),
+    ...(image && encoder ? { image: { ...imageSource(kept(image), kept(encoder)), facts: image.facts } } : {}),
     ...(speech ? { speech: { ...kept(speech), voices: speech.voices, maxWords: speech.maxWords } } : {}),
     ...(transcription ? { transcription: kept(transcription) } : {}),
   };

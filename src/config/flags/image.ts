@@ -197,7 +197,7 @@ export const imageFlags = {
     min: 0,
     defaultText: '0, as many as --threads',
     metavar: 'COUNT',
-    availability: 'later',
+    availability: 'ready',
     help: 'Threads for images.',
   },
   sdvramlimit: {

@@ -1,0 +1,40 @@
+import type { ImageFacts } from '../../core/image.ts';
+import { samplers } from './flow/samplers.ts';
+import { schedulers } from './flow/schedule.ts';
+
+/** The picture model that comes along. */
+export const sketch = {
+  name: 'parley-sketch (built-in)',
+  sha256: '4d175d0a2435d7a22fd2569cc20f993be44162107208e1e815bca25e8db6bf51',
+  /** The side of what it draws. */
+  side: 64,
+  /** Numbers of what it is told about the prompt. */
+  conditionLength: 384,
+} as const;
+
+export const networkScales = [2, 3, 4, 8] as const;
+export type NetworkScale = (typeof networkScales)[number];
+
+export function networkName(scale: NetworkScale): string {
+  return `ESRGAN-slim ${scale}x`;
+}
+
+/** What is to be known of it without loading it. */
+export function sketchFacts(path: string): ImageFacts {
+  return {
+    name: sketch.name,
+    title: sketch.name,
+    path,
+    sha256: sketch.sha256,
+    nativeSize: sketch.side,
+    samplers,
+    schedulers,
+    upscalers: [
+      { name: 'None', scale: 1 },
+      { name: 'Nearest', scale: 4 },
+      { name: 'Lanczos', scale: 4 },
+      ...networkScales.map((scale) => ({ name: networkName(scale), scale })),
+    ],
+    defaults: { steps: 16, guidance: 2.5, size: 512 },
+  };
+}

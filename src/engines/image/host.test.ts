@@ -1,0 +1,153 @@
+import { describe, expect, test } from 'vitest';
+import { AppError, plainError } from '../../core/errors.ts';
+import type { ImageEvent, ImageFacts, ImageRequest } from '../../core/image.ts';
+import type { FromTaskWorker, ToTaskWorker } from '../host/task-messages.ts';
+import { fakeWorkers } from '../host/testing/workers.ts';
+import { sketchFacts } from './facts.ts';
+import { type Condition, ImageHost } from './host.ts';
+import type { ImageOptions, ImageTask, ImageTold } from './messages.ts';
+import { imageRequest } from './testing/request.ts';
+
+const facts = sketchFacts('/models/sketch.onnx');
+const never = new AbortController().signal;
+const settle = () => new Promise<void>((resolve) => setImmediate(resolve));
+
+/** Each text becomes its length and its number. */
+const byLength: Condition = async (texts) => ({
+  vectors: texts.map((text, index) => Float32Array.of(text.length, index)),
+  shortened: texts.some((text) => text.length > 20),
+});
+
+function world() {
+  const fakes = fakeWorkers<ToTaskWorker<ImageOptions, ImageTask>, FromTaskWorker<ImageFacts, ImageTold>>();
+  const options = { path: '/models/sketch.onnx', threads: 2 };
+  const host = new ImageHost({ entry: 'main.js', options, spawn: fakes.spawn, startTimer: fakes.startTimer });
+  host.start();
+  fakes.worker().say({ type: 'loaded', facts });
+  const begun = () => fakes.worker().sent.flatMap((message) => (message.type === 'begin' ? [message] : []));
+  const id = () => begun().at(-1)?.id ?? -1;
+  return {
+    fakes,
+    host,
+    begun,
+    tell: (told: ImageTold, bytes?: Uint8Array) =>
+      fakes.worker().say({ type: 'told', id: id(), told }, bytes ? [bytes] : []),
+    end: () => fakes.worker().say({ type: 'ended', id: id() }),
+    fail: (error: AppError) => fakes.worker().say({ type: 'failed', id: id(), error: plainError(error) }),
+  };
+}
+
+async function all(events: AsyncIterable<ImageEvent>): Promise<ImageEvent[]> {
+  const found: ImageEvent[] = [];
+  for await (const event of events) found.push(event);
+  return found;
+}
+
+function begin(host: ImageHost, changes: Partial<ImageRequest> = {}, signal = never, condition = byLength) {
+  const events = all(host.draw(imageRequest(changes), signal, condition));
+  events.catch(() => undefined);
+  return events;
+}
+
+describe('drawing', () => {
+  test('tells the worker what to load, and knows the facts then', () => {
+    const { host, fakes } = world();
+    expect(fakes.worker().sent[0]).toEqual({ type: 'load', options: { path: '/models/sketch.onnx', threads: 2 } });
+    expect(host.facts()?.name).toBe('parley-sketch (built-in)');
+  });
+
+  test('sends the request with what was read of both prompts, and no bytes in its words', async () => {
+    const { host, begun } = world();
+    begin(host, { prompt: 'apple', negativePrompt: 'a pear' });
+    await settle();
+    const task = begun()[0]?.task;
+    expect(task).toMatchObject({ type: 'draw', shortened: false, attached: ['conditions'] });
+    expect(JSON.parse(JSON.stringify(task))).toEqual(task);
+  });
+
+  test('sends pictures beside it, in the order that it tells', async () => {
+    const { host, begun } = world();
+    begin(host, { initial: Uint8Array.of(1), mask: Uint8Array.of(2) });
+    begin(host, { mask: Uint8Array.of(2), prompt: 'a prompt that is too long to be read' });
+    await settle();
+    const tasks = begun().map(({ task }) => task as Extract<ImageTask, { type: 'draw' }>);
+    expect(tasks.map(({ attached }) => attached)).toEqual([
+      ['conditions', 'initial', 'mask'],
+      ['conditions', 'mask'],
+    ]);
+    expect(tasks.map(({ shortened }) => shortened)).toEqual([false, true]);
+    expect(tasks.some(({ request }) => 'initial' in request || 'mask' in request)).toBe(false);
+  });
+
+  test('gives steps, previews, pictures and the end as they come', async () => {
+    const { host, tell, end } = world();
+    const events = begin(host);
+    await settle();
+    const finish = {
+      type: 'finish',
+      width: 64,
+      height: 64,
+      steps: 2,
+      sampler: 'Euler',
+      scheduler: 'Simple',
+      notes: [],
+    };
+    tell({ type: 'progress', step: 1, steps: 2 });
+    tell({ type: 'progress', step: 2, steps: 2 }, Uint8Array.of(7));
+    tell({ type: 'picture', index: 0, seed: 5 }, Uint8Array.of(8));
+    tell(finish as ImageTold);
+    end();
+    expect(await events).toEqual([
+      { type: 'progress', step: 1, steps: 2 },
+      { type: 'progress', step: 2, steps: 2, preview: Uint8Array.of(7) },
+      { type: 'picture', index: 0, seed: 5, png: Uint8Array.of(8) },
+      finish,
+    ]);
+  });
+
+  test('does not begin where the prompt cannot be read', async () => {
+    const { host, begun } = world();
+    const events = begin(host, {}, never, () => Promise.reject(new Error('nobody reads')));
+    await expect(events).rejects.toThrow('nobody reads');
+    expect(begun()).toEqual([]);
+  });
+
+  test('is stopped with its signal, also in the worker', async () => {
+    const { host, fakes, end } = world();
+    const stop = new AbortController();
+    const events = begin(host, {}, stop.signal);
+    await settle();
+    stop.abort(new AppError('stopped', {}));
+    expect(fakes.worker().sent.at(-1)).toMatchObject({ type: 'abort' });
+    end();
+    await expect(events).rejects.toThrow('stopped before it was done');
+  });
+
+  test('fails with what the worker says', async () => {
+    const { host, fail } = world();
+    const events = begin(host);
+    await settle();
+    fail(new AppError('invalid-field', { field: 'mask', expected: 'a picture' }));
+    await expect(events).rejects.toMatchObject({ code: 'invalid-field', status: 400 });
+  });
+});
+
+describe('upscaling', () => {
+  const request = { picture: Uint8Array.of(1, 2), upscaler: 'Lanczos', width: 8, height: 8 };
+
+  test('sends the picture beside its words, and gives the one that comes back', async () => {
+    const { host, begun, tell, end } = world();
+    const work = host.upscale(request, never);
+    expect(begun()[0]?.task).toEqual({ type: 'upscale', request: { upscaler: 'Lanczos', width: 8, height: 8 } });
+    tell({ type: 'upscaled' }, Uint8Array.of(9));
+    end();
+    expect(await work).toEqual(Uint8Array.of(9));
+  });
+
+  test('without a result is a failure', async () => {
+    const { host, end } = world();
+    const work = host.upscale(request, never);
+    end();
+    await expect(work).rejects.toMatchObject({ code: 'engine-failed' });
+  });
+});

@@ -1,0 +1,64 @@
+import { AppError } from '../../core/errors.ts';
+import type { ImageEngine, ImageEvent, ImageFacts, ImageRequest, UpscaleRequest } from '../../core/image.ts';
+import { TaskEngine, type TaskEngineParts, type Told } from '../host/task-engine.ts';
+import type { ImageOptions, ImageTask, ImageTold } from './messages.ts';
+
+/** What the network is told of some texts, and whether one of them was too long for it. */
+export type Condition = (
+  texts: readonly string[],
+  signal: AbortSignal,
+) => Promise<{ readonly vectors: readonly Float32Array[]; readonly shortened: boolean }>;
+
+/** An engine for pictures that has somebody else read its prompts. */
+export interface ConditionedEngine extends Omit<ImageEngine, 'draw'> {
+  draw(request: ImageRequest, signal: AbortSignal, condition: Condition): AsyncIterable<ImageEvent>;
+}
+
+const capability = 'image';
+
+/** The image engine as the server sees it: a process with one model. */
+export class ImageHost extends TaskEngine<ImageOptions, ImageFacts, ImageTask, ImageTold> implements ConditionedEngine {
+  constructor(parts: Omit<TaskEngineParts<ImageOptions, ImageFacts>, 'capability'>) {
+    super({ ...parts, capability });
+  }
+
+  async *draw(request: ImageRequest, signal: AbortSignal, condition: Condition): AsyncGenerator<ImageEvent> {
+    const { initial, mask, ...rest } = request;
+    const { vectors, shortened } = await condition([request.prompt, request.negativePrompt], signal);
+    const parts = { conditions: bytesOf(vectors), ...(initial && { initial }), ...(mask && { mask }) };
+    const attached = Object.keys(parts) as (keyof typeof parts)[];
+    const task: ImageTask = { type: 'draw', request: rest, shortened, attached };
+    for await (const told of this.run(task, signal, Object.values(parts))) {
+      const event = eventOf(told);
+      if (event) yield event;
+    }
+  }
+
+  async upscale({ picture, ...request }: UpscaleRequest, signal: AbortSignal): Promise<Uint8Array> {
+    let found: Uint8Array | undefined;
+    for await (const { event, attachments } of this.run({ type: 'upscale', request }, signal, [picture])) {
+      if (event.type === 'upscaled') found = attachments[0];
+    }
+    if (!found) throw new AppError('engine-failed', { capability, reason: 'it gave no picture' });
+    return found;
+  }
+}
+
+function eventOf({ event, attachments: [bytes] }: Told<ImageTold>): ImageEvent | undefined {
+  switch (event.type) {
+    case 'progress':
+      return bytes ? { ...event, preview: bytes } : event;
+    case 'picture':
+      return bytes && { ...event, png: bytes };
+    case 'finish':
+      return event;
+    case 'upscaled':
+      return undefined;
+  }
+}
+
+function bytesOf(vectors: readonly Float32Array[]): Uint8Array {
+  return Buffer.concat(
+    vectors.map(({ buffer, byteOffset, byteLength }) => Buffer.from(buffer, byteOffset, byteLength)),
+  );
+}

@@ -1,0 +1,202 @@
+import fc from 'fast-check';
+import sharp, { type Color } from 'sharp';
+import { describe, expect, test } from 'vitest';
+import type { AppError } from '../../../core/errors.ts';
+import { blurred, extended, opaque, readMask, readPicture, resized, writePng } from './codec.ts';
+import type { Pixels } from './pixels.ts';
+
+const red = { r: 255, g: 0, b: 0 };
+const plain = (width: number, height: number, background: Color = red, channels: 3 | 4 = 3) =>
+  sharp({ create: { width, height, channels, background } });
+const picture = (bytes: Uint8Array, field = 'image') => readPicture({ bytes, field });
+const refusal = (work: Promise<unknown>) =>
+  work.then(
+    () => 'taken',
+    (error: AppError) => `${error.status} ${error.message}`,
+  );
+const first = ({ data, channels }: Pixels) => [...data.subarray(0, channels)];
+
+describe('a picture that somebody sent', () => {
+  test.each(['png', 'jpeg', 'webp', 'gif', 'tiff', 'avif'] as const)('is read as %s', async (format) => {
+    const pixels = await picture(await plain(6, 4).toFormat(format).toBuffer());
+    expect([pixels.width, pixels.height]).toEqual([6, 4]);
+    const [r = 0, g = 0, b = 0] = first(pixels);
+    expect(r).toBeGreaterThan(240);
+    expect(g + b).toBeLessThan(30);
+  });
+
+  test('in grey has three colours', async () => {
+    const pixels = await picture(await plain(2, 2).greyscale().png().toBuffer());
+    expect(pixels.channels).toBe(3);
+    expect(new Set(first(pixels)).size).toBe(1);
+  });
+
+  test('in grey with transparency has three colours and its transparency', async () => {
+    const grey = await plain(2, 2, { ...red, alpha: 0.5 }, 4)
+      .greyscale()
+      .png()
+      .toBuffer();
+    expect((await picture(grey)).channels).toBe(4);
+  });
+
+  test('of 16 bits a colour has 8', async () => {
+    const deep = await plain(2, 2).toColourspace('rgb16').png().toBuffer();
+    expect((await sharp(deep).metadata()).depth).toBe('ushort');
+    expect(first(await picture(deep))).toEqual([255, 0, 0]);
+  });
+
+  test('keeps its transparency', async () => {
+    const pixels = await picture(
+      await plain(2, 2, { ...red, alpha: 0 }, 4)
+        .png()
+        .toBuffer(),
+    );
+    expect(pixels.channels).toBe(4);
+    expect(pixels.data[3]).toBe(0);
+    expect(first(await opaque(pixels))).toEqual([255, 255, 255]);
+  });
+
+  test('stands upright', async () => {
+    const lying = await plain(6, 4).withExif({}).withMetadata({ orientation: 6 }).jpeg().toBuffer();
+    const { width, height } = await picture(lying);
+    expect([width, height]).toEqual([4, 6]);
+  });
+
+  test('as a PNG of ours is read as it was written', async () => {
+    await fc.assert(
+      fc.asyncProperty(fc.uint8Array({ minLength: 24, maxLength: 24 }), async (data) => {
+        const pixels = { data, width: 4, height: 2, channels: 3 };
+        const again = await picture(await writePng(pixels));
+        expect([...again.data]).toEqual([...data]);
+      }),
+      { numRuns: 20 },
+    );
+  });
+
+  test('as a PNG of ours has no text in it', async () => {
+    const png = Buffer.from(await writePng({ data: new Uint8Array(3), width: 1, height: 1, channels: 3 }));
+    expect(png.includes('tEXt') || png.includes('iTXt') || png.includes('eXIf')).toBe(false);
+  });
+});
+
+describe('what is no picture', () => {
+  const expected = 'must be a picture as PNG, JPEG, WebP, GIF, AVIF or TIFF that can be read.';
+
+  test('is refused by the name of its field', async () => {
+    expect(await refusal(picture(Buffer.from('no picture'), 'init_images'))).toBe(`400 init_images ${expected}`);
+    expect(await refusal(picture(new Uint8Array(), 'mask'))).toBe(`400 mask ${expected}`);
+  });
+
+  test('because half of it is missing', async () => {
+    const noisy = sharp(Buffer.from(Array.from({ length: 64 * 64 * 3 }, (_, index) => (index * 7919) % 251)), {
+      raw: { width: 64, height: 64, channels: 3 },
+    });
+    const png = await noisy.png().toBuffer();
+    expect(await refusal(picture(png.subarray(0, png.length / 2)))).toBe(`400 image ${expected}`);
+    const jpeg = await noisy.jpeg().toBuffer();
+    expect(await refusal(picture(jpeg.subarray(0, 40)))).toBe(`400 image ${expected}`);
+  });
+
+  test('because it is a drawing or a document', async () => {
+    const svg = '<svg xmlns="http://www.w3.org/2000/svg" width="9" height="9"><rect width="9" height="9"/></svg>';
+    expect(await refusal(picture(Buffer.from(svg)))).toBe(`400 image ${expected}`);
+    expect(await refusal(picture(Buffer.from('%PDF-1.4 …')))).toBe(`400 image ${expected}`);
+  });
+
+  test('because it would unpack to more than anybody has', async () => {
+    // Nothing but its head says so: 30000 × 30000 pixels.
+    const bomb = await plain(1, 1).png().toBuffer();
+    bomb.writeUInt32BE(30_000, 16);
+    bomb.writeUInt32BE(30_000, 20);
+    bomb.writeUInt32BE(crc(bomb.subarray(12, 29)), 29);
+    expect(await refusal(picture(bomb))).toBe('400 image must be a picture of at most 64 million pixels.');
+  });
+
+  test('whatever bytes come', async () => {
+    await fc.assert(
+      fc.asyncProperty(fc.uint8Array({ maxLength: 200 }), async (bytes) => {
+        expect(await refusal(picture(bytes))).toBe(`400 image ${expected}`);
+      }),
+      { numRuns: 40 },
+    );
+  });
+});
+
+describe('a mask', () => {
+  test('has one channel, whatever it was', async () => {
+    const white = { r: 255, g: 255, b: 255 };
+    const colours = await readMask({ bytes: await plain(3, 2, white).png().toBuffer(), field: 'mask' });
+    expect([colours.channels, ...colours.data]).toEqual([1, 255, 255, 255, 255, 255, 255]);
+    const grey = await readMask({ bytes: await plain(1, 1, white).greyscale().png().toBuffer(), field: 'mask' });
+    expect([grey.channels, ...grey.data]).toEqual([1, 255]);
+  });
+
+  test('that is transparent is black', async () => {
+    const clear = await plain(1, 1, { r: 255, g: 255, b: 255, alpha: 0 }, 4).png().toBuffer();
+    expect([...(await readMask({ bytes: clear, field: 'mask' })).data]).toEqual([0]);
+  });
+
+  test('becomes soft at its edges and stays what it was elsewhere', async () => {
+    const data = Uint8Array.from({ length: 40 }, (_, index) => (index < 20 ? 0 : 255));
+    const soft = await blurred({ data, width: 40, height: 1, channels: 1 }, 2);
+    expect(soft.channels).toBe(1);
+    expect([soft.data[0], soft.data[39]]).toEqual([0, 255]);
+    const white = { data: new Uint8Array(64).fill(255), width: 8, height: 8, channels: 1 };
+    expect(new Set((await blurred(white, 1.6)).data)).toEqual(new Set([255]));
+    expect(soft.data[19]).toBeGreaterThan(60);
+    expect(soft.data[20]).toBeLessThan(195);
+  });
+});
+
+describe('another size', () => {
+  const pixels: Pixels = { data: Uint8Array.of(255, 0, 0, 0, 0, 255), width: 2, height: 1, channels: 3 };
+
+  test('is exactly what was asked for, with the channels that there are', async () => {
+    for (const channels of [1, 3, 4]) {
+      const data = new Uint8Array(6 * channels).fill(100);
+      const larger = await resized({ data, width: 3, height: 2, channels }, { width: 7, height: 5 });
+      expect([larger.width, larger.height, larger.channels, larger.data.length]).toEqual([
+        7,
+        5,
+        channels,
+        35 * channels,
+      ]);
+      expect(larger.data.every((value) => Math.abs(value - 100) <= 1)).toBe(true);
+    }
+  });
+
+  test('by the nearest pixel has no other colours', async () => {
+    const { data } = await resized(pixels, { width: 4, height: 1 }, 'nearest');
+    expect([...data]).toEqual([255, 0, 0, 255, 0, 0, 0, 0, 255, 0, 0, 255]);
+  });
+
+  test('that it has already changes nothing', async () => {
+    expect(await resized(pixels, { width: 2, height: 1 })).toBe(pixels);
+  });
+
+  test('of other proportions holds the whole picture, and its edges go on', async () => {
+    const square = { data: new Uint8Array(4 * 4 * 3).fill(9), width: 4, height: 4, channels: 3 };
+    square.data.fill(200, 0, 4 * 3);
+    const tall = await extended(square, { width: 4, height: 8 });
+    expect([tall.width, tall.height]).toEqual([4, 8]);
+    const rows = Array.from({ length: 8 }, (_, row) => tall.data[row * 4 * 3]);
+    expect(rows).toEqual([200, 200, 200, 9, 9, 9, 9, 9]);
+    const wide = await extended(square, { width: 9, height: 4 });
+    expect([wide.width, wide.height, new Set(wide.data.subarray(0, 27))]).toEqual([9, 4, new Set([200])]);
+  });
+
+  test('may be as narrow as it likes', async () => {
+    const sliver = await extended(pixels, { width: 300, height: 1 });
+    expect([sliver.width, sliver.height]).toEqual([300, 1]);
+  });
+});
+
+/** That of PNG files. */
+function crc(bytes: Uint8Array): number {
+  let value = 0xffffffff;
+  for (const byte of bytes) {
+    value ^= byte;
+    for (let bit = 0; bit < 8; bit += 1) value = value & 1 ? (value >>> 1) ^ 0xedb88320 : value >>> 1;
+  }
+  return (value ^ 0xffffffff) >>> 0;
+}

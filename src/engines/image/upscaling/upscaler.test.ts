@@ -1,0 +1,72 @@
+import { describe, expect, test } from 'vitest';
+import type { Pixels } from '../pictures/pixels.ts';
+import { repeating } from '../testing/repeating.ts';
+import { enlarged, type UpscalingNetwork } from './upscaler.ts';
+
+const never = new AbortController().signal;
+
+/** Each pixel tells its place. */
+function map(width: number, height: number): Pixels {
+  const data = new Uint8Array(width * height * 3);
+  for (let pixel = 0; pixel < width * height; pixel += 1) {
+    data.set([pixel % width, Math.floor(pixel / width), (pixel * 7) % 256], pixel * 3);
+  }
+  return { data, width, height, channels: 3 };
+}
+
+describe('a larger picture', () => {
+  test.each([2, 3, 4])('by a factor of %i has every pixel where it belongs, across the tiles too', async (scale) => {
+    const small = map(200, 150);
+    const large = await enlarged(small, repeating(scale), never);
+    expect([large.width, large.height, large.channels]).toEqual([200 * scale, 150 * scale, 3]);
+    for (const [x, y] of [
+      [0, 0],
+      [127, 127],
+      [128, 127],
+      [128, 128],
+      [199, 149],
+      [5, 140],
+    ] as const) {
+      const place = ((y * scale + scale - 1) * large.width + x * scale) * 3;
+      expect([...large.data.subarray(place, place + 3)]).toEqual([x, y, ((y * 200 + x) * 7) % 256]);
+    }
+  });
+
+  test('is computed in tiles that are no larger than so', async () => {
+    const log: string[] = [];
+    await enlarged(
+      map(300, 20),
+      repeating(2, (size) => log.push(size)),
+      never,
+    );
+    expect(log).toEqual(['148×40', '148×40', '64×40']);
+  });
+
+  test('finds beyond the edges of the picture what is at its edges', async () => {
+    const seen: number[] = [];
+    const network: UpscalingNetwork = {
+      scale: 1,
+      run: async (planes, { width }) => {
+        seen.push(...[0, width - 1].map((place) => Math.round((planes[place] as number) * 255)));
+        return planes;
+      },
+    };
+    await enlarged({ data: Uint8Array.of(10, 0, 0, 200, 0, 0), width: 2, height: 1, channels: 3 }, network, never);
+    expect(seen).toEqual([10, 200]);
+  });
+
+  test('is not computed any further when nobody wants it', async () => {
+    const stop = new AbortController();
+    const log: string[] = [];
+    const { run } = repeating(2, (size) => log.push(size));
+    const network: UpscalingNetwork = {
+      scale: 2,
+      run: async (planes, size, signal) => {
+        stop.abort(new Error('gone'));
+        return run(planes, size, signal);
+      },
+    };
+    await expect(enlarged(map(300, 20), network, stop.signal)).rejects.toThrow('gone');
+    expect(log.length).toBe(1);
+  });
+});

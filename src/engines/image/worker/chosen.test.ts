@@ -1,0 +1,23 @@
+import { expect, test } from 'vitest';
+import { chosenName } from './chosen.ts';
+
+const names = ['Euler', 'Euler a', 'Heun'] as const;
+const chosen = (asked: string) => chosenName('sampler', asked, [...names] as ['Euler', 'Euler a', 'Heun']);
+
+test('a name is found however it is spelled', () => {
+  expect(['Euler', 'euler', 'k_euler', ' EULER '].map((asked) => chosen(asked))).toEqual(
+    Array(4).fill({ name: 'Euler' }),
+  );
+  expect(['Euler a', 'euler_a', 'Euler-A', 'k_euler_a'].map((asked) => chosen(asked).name)).toEqual(
+    Array(4).fill('Euler a'),
+  );
+});
+
+test('who leaves it open gets the first, and nothing is said about it', () => {
+  expect(['', 'Automatic', 'default'].map((asked) => chosen(asked))).toEqual(Array(3).fill({ name: 'Euler' }));
+});
+
+test('a name that nobody has is told, and the first is taken', () => {
+  expect(chosen('DPM++ 2M')).toEqual({ name: 'Euler', note: 'There is no sampler "DPM++ 2M"; Euler was taken.' });
+  expect(chosen('x'.repeat(5000)).note?.length).toBeLessThan(120);
+});

@@ -1,0 +1,198 @@
+import sharp from 'sharp';
+import { describe, expect, test } from 'vitest';
+import type { AppError } from '../../../core/errors.ts';
+import type { ImageRequest } from '../../../core/image.ts';
+import { sketch } from '../facts.ts';
+import type { FlowNetwork } from '../flow/draw.ts';
+import type { ImageTold } from '../messages.ts';
+import { readPicture } from '../pictures/codec.ts';
+import { repeating } from '../testing/repeating.ts';
+import { imageRequest } from '../testing/request.ts';
+import { draw } from './draw.ts';
+import type { NetworkOf } from './upscale.ts';
+
+const area = sketch.side * sketch.side;
+
+/** Leads straight to one colour: the first three numbers of what it is told. */
+const oneColour: FlowNetwork = async ({ x, time, conditions }) =>
+  x.map((value, index) => {
+    const condition = conditions[Math.floor(index / (3 * area))];
+    const wanted = condition?.[Math.floor(index / area) % 3] as number;
+    return (wanted - value) / Math.max(1 - time, 1e-3);
+  });
+
+const condition = (...numbers: number[]) => {
+  const whole = new Float32Array(sketch.conditionLength);
+  whole.set(numbers);
+  return whole;
+};
+const red = condition(1, -1, -1);
+
+/** Repeats pixels, and tells by which factor. */
+function upscalers(log: number[] = []): NetworkOf {
+  return async (scale) => repeating(scale, () => log.push(scale));
+}
+
+async function drawn(
+  changes: Partial<ImageRequest> = {},
+  { network = oneColour, wanted = red, upscaler = upscalers(), signal = new AbortController().signal } = {},
+) {
+  const told: (ImageTold & { bytes?: Uint8Array | undefined })[] = [];
+  const task = { request: imageRequest(changes), conditions: [wanted, condition()], shortened: false } as const;
+  await draw(task, { network, upscaler, signal, tell: (event, bytes) => told.push({ ...event, bytes }) });
+  const pictures = told.flatMap((one) => (one.type === 'picture' && one.bytes ? [one.bytes] : []));
+  const finish = told.find((one) => one.type === 'finish') as Extract<ImageTold, { type: 'finish' }>;
+  return { told, pictures, finish };
+}
+
+const pixelsOf = (bytes: Uint8Array | undefined) => readPicture({ bytes: bytes ?? new Uint8Array(), field: 'test' });
+const plain = (width: number, height: number, background: string) =>
+  sharp({ create: { width, height, channels: 3, background } })
+    .png()
+    .toBuffer();
+
+describe('a picture', () => {
+  test('comes as a PNG of the size that was asked for, after all of its steps', async () => {
+    const { told, pictures, finish } = await drawn({ steps: 3 });
+    expect(told.map(({ type }) => type)).toEqual(['progress', 'progress', 'progress', 'picture', 'finish']);
+    const { width, height, data } = await pixelsOf(pictures[0]);
+    expect([width, height, ...data.subarray(0, 3)]).toEqual([64, 64, 255, 0, 0]);
+    expect(finish).toMatchObject({ width: 64, height: 64, steps: 3, sampler: 'Euler', scheduler: 'Simple', notes: [] });
+  });
+
+  test('is made larger by as many networks as it needs, and by none where it needs none', async () => {
+    for (const [side, scales] of [
+      [48, []],
+      [64, []],
+      [100, [2]],
+      [128, [2]],
+      [192, [2, 2]],
+      [256, [2, 2]],
+      [300, [2, 4]],
+      [600, [2, 4]],
+    ] as const) {
+      const log: number[] = [];
+      const { pictures } = await drawn({ width: side, height: side, steps: 1 }, { upscaler: upscalers(log) });
+      const { width, height, data } = await pixelsOf(pictures[0]);
+      expect([width, height, log]).toEqual([side, side, scales]);
+      expect(data[0]).toBeGreaterThan(250);
+    }
+  });
+
+  test('may be of any proportions', async () => {
+    for (const [width, height] of [
+      [128, 64],
+      [64, 200],
+      [1, 1],
+      [2048, 8],
+    ] as const) {
+      const { pictures } = await drawn({ width, height, steps: 1 });
+      const pixels = await pixelsOf(pictures[0]);
+      expect([pixels.width, pixels.height]).toEqual([width, height]);
+    }
+  });
+
+  test('is shown on its way when somebody wants to see it, and not when it is done', async () => {
+    const { told } = await drawn({ steps: 4, previewEvery: 2, width: 512, height: 256 });
+    const steps = told.filter(({ type }) => type === 'progress');
+    expect(steps.map(({ bytes }) => bytes !== undefined)).toEqual([false, true, false, false]);
+    const { width, height, data } = await pixelsOf(steps[1]?.bytes);
+    expect([width, height, data[0]]).toEqual([128, 64, 255]);
+  });
+});
+
+describe('several pictures', () => {
+  /** Keeps what the noise was. */
+  const idle: FlowNetwork = async ({ x }) => new Float32Array(x.length);
+
+  test('have seeds that count up, and each is the one that is drawn alone with its seed', async () => {
+    const { told, pictures } = await drawn({ count: 6, seed: 40 }, { network: idle });
+    const listed = told.flatMap((one) => (one.type === 'picture' ? [[one.index, one.seed]] : []));
+    expect(listed).toEqual([40, 41, 42, 43, 44, 45].map((seed, index) => [index, seed]));
+    for (const index of [0, 3, 5]) {
+      const alone = await drawn({ seed: 40 + index }, { network: idle });
+      expect(Buffer.compare(pictures[index] ?? Buffer.of(), alone.pictures[0] ?? Buffer.of(1))).toBe(0);
+    }
+    expect(Buffer.compare(pictures[0] ?? Buffer.of(), pictures[1] ?? Buffer.of())).not.toBe(0);
+  });
+
+  test('go through the network four at a time', async () => {
+    const rows: number[] = [];
+    const network: FlowNetwork = async (given) => {
+      rows.push(given.conditions.length);
+      return idle(given);
+    };
+    await drawn({ count: 6, steps: 1, guidance: 2 }, { network });
+    expect(rows).toEqual([8, 4]);
+  });
+
+  test('beyond all bounds are refused', async () => {
+    await expect(drawn({ count: 17 })).rejects.toThrow('the number of pictures must be a whole number from 1 to 16');
+  });
+});
+
+describe('from a picture', () => {
+  test('of which nothing goes comes the same picture, as sharp as it was', async () => {
+    const noise = Buffer.from(Array.from({ length: 100 * 80 * 3 }, (_, index) => (index * 7919) % 256));
+    const initial = await sharp(noise, { raw: { width: 100, height: 80, channels: 3 } })
+      .png()
+      .toBuffer();
+    const { pictures } = await drawn({ initial, strength: 0, width: 100, height: 80 });
+    expect(Buffer.from((await pixelsOf(pictures[0])).data).equals(noise)).toBe(true);
+  });
+
+  test('of which a part goes comes the network’s after fewer steps', async () => {
+    const initial = await plain(64, 64, '#0000ff');
+    const { finish, pictures } = await drawn({ initial, strength: 0.5, steps: 10 });
+    expect(finish.steps).toBe(5);
+    expect([...(await pixelsOf(pictures[0])).data.subarray(0, 3)]).toEqual([255, 0, 0]);
+  });
+
+  test('what the mask leaves black stays to the last bit, and what is white is drawn', async () => {
+    const initial = await plain(200, 100, '#1234ef');
+    const mask = await sharp(await plain(200, 100, '#000'))
+      .composite([{ input: await plain(100, 100, '#fff'), left: 100, top: 0 }])
+      .png()
+      .toBuffer();
+    const { pictures } = await drawn({ initial, mask, width: 200, height: 100 });
+    const { data } = await pixelsOf(pictures[0]);
+    const at = (x: number, y: number) => [...data.subarray((y * 200 + x) * 3, (y * 200 + x) * 3 + 3)];
+    for (const x of [0, 50, 98, 99]) expect(at(x, 50)).toEqual([0x12, 0x34, 0xef]);
+    for (const x of [120, 150, 199]) expect(at(x, 50)[0]).toBeGreaterThan(250);
+    // Between them is no hard edge.
+    const between = at(101, 50)[0] as number;
+    expect(between).toBeGreaterThan(0x12);
+    expect(between).toBeLessThan(250);
+  });
+
+  test('a mask without a picture is left out, and told', async () => {
+    const { finish } = await drawn({ mask: await plain(8, 8, '#fff') });
+    expect(finish.notes).toEqual(['There is no initial picture, so the mask was left out.']);
+  });
+
+  test('what cannot be read is refused by its name', async () => {
+    const broken = Buffer.from('no picture');
+    const codes = await Promise.all(
+      [{ initial: broken }, { initial: await plain(8, 8, '#fff'), mask: broken }].map((changes) =>
+        drawn(changes).then(
+          () => '',
+          (error: AppError) => `${error.status} ${error.message}`,
+        ),
+      ),
+    );
+    expect(codes[0]).toMatch(/^400 the initial picture must be a picture/);
+    expect(codes[1]).toMatch(/^400 mask must be a picture/);
+  });
+});
+
+test('what nobody wants any more is not drawn on', async () => {
+  const stop = new AbortController();
+  let steps = 0;
+  const network: FlowNetwork = async (given) => {
+    steps += 1;
+    if (steps === 2) stop.abort(new Error('gone'));
+    return oneColour(given);
+  };
+  await expect(drawn({ steps: 9 }, { network, signal: stop.signal })).rejects.toThrow('gone');
+  expect(steps).toBe(2);
+});

@@ -1,0 +1,56 @@
+import { AppError } from '../../../core/errors.ts';
+import type { UpscaleRequest } from '../../../core/image.ts';
+import { type NetworkScale, networkName, networkScales } from '../facts.ts';
+import { channelOf, withAlpha, withoutAlpha } from '../pictures/alpha.ts';
+import { readPicture, resized, type Size, writePng } from '../pictures/codec.ts';
+import type { Pixels } from '../pictures/pixels.ts';
+import { enlarged, type UpscalingNetwork } from '../upscaling/upscaler.ts';
+
+export type NetworkOf = (scale: NetworkScale) => Promise<UpscalingNetwork>;
+
+/** Of what a request may ask for, and of what a network may make on the way to it. */
+const longestSide = 4096;
+
+/** A picture that somebody sent, at the size that was asked for and with the transparency that it had. */
+export async function upscaledPicture(
+  { picture, upscaler, width, height }: UpscaleRequest,
+  networkOf: NetworkOf,
+  signal: AbortSignal,
+): Promise<Uint8Array> {
+  for (const [field, value] of Object.entries({ width, height })) {
+    if (!Number.isInteger(value) || value < 1 || value > longestSide) {
+      throw new AppError('invalid-field', { field, expected: `a whole number from 1 to ${longestSide}` });
+    }
+  }
+  const way = wayOf(upscaler);
+  const pixels = await readPicture({ bytes: picture, field: 'image' });
+  signal.throwIfAborted();
+  const size = { width, height };
+  if (way === 'nearest' || way === 'lanczos3') return writePng(await resized(pixels, size, way));
+  const colours = pixels.channels === 4 ? withoutAlpha(pixels) : pixels;
+  const larger = await larged(colours, size, await networkOf(way), signal);
+  if (pixels.channels !== 4) return writePng(larger);
+  return writePng(withAlpha(larger, await resized(channelOf(pixels, 3), size)));
+}
+
+/** By a network of its scale, and from there to exactly the size. What is not to become larger needs no network. */
+async function larged(pixels: Pixels, size: Size, network: UpscalingNetwork, signal: AbortSignal): Promise<Pixels> {
+  if (size.width <= pixels.width && size.height <= pixels.height) return resized(pixels, size);
+  const most = longestSide / network.scale;
+  const shrink = Math.min(1, most / pixels.width, most / pixels.height);
+  const start = await resized(pixels, {
+    width: Math.max(1, Math.round(pixels.width * shrink)),
+    height: Math.max(1, Math.round(pixels.height * shrink)),
+  });
+  return resized(await enlarged(start, network, signal), size);
+}
+
+function wayOf(upscaler: string): NetworkScale | 'nearest' | 'lanczos3' {
+  const asked = upscaler.trim().toLowerCase();
+  if (asked === '' || asked === 'none' || asked === 'lanczos') return 'lanczos3';
+  if (asked === 'nearest') return 'nearest';
+  const scale = networkScales.find((one) => networkName(one).toLowerCase() === asked);
+  if (scale !== undefined) return scale;
+  const names = ['None', 'Nearest', 'Lanczos', ...networkScales.map(networkName)];
+  throw new AppError('invalid-field', { field: 'upscaler', expected: `one of ${names.join(', ')}` });
+}

@@ -1,0 +1,154 @@
+import { type Native, openNative, type Pointer } from './native.ts';
+
+/** Numbers in the order of their shape, the last place counting fastest. */
+export interface Tensor {
+  readonly data: Float32Array;
+  readonly shape: readonly number[];
+}
+
+export type Tensors = Readonly<Record<string, Tensor>>;
+
+export interface SessionOptions {
+  readonly threads: number;
+}
+
+const float32 = 1;
+/** All that keeps the result. */
+const everyOptimization = 99;
+/** All else that goes wrong is thrown, and need not stand on the console too. */
+const onlyFatal = 4;
+
+let environment: Pointer | undefined;
+
+/** A network of ONNX Runtime, ready to compute. Nothing of it blocks this thread for longer than copying numbers takes. */
+export class OnnxSession {
+  readonly #native: Native;
+  readonly #session: Pointer;
+  readonly inputNames: readonly string[];
+  readonly outputNames: readonly string[];
+  #running = 0;
+  #released = false;
+  #freed = false;
+
+  private constructor(native: Native, session: Pointer) {
+    this.#native = native;
+    this.#session = session;
+    this.inputNames = this.#names('inputCount', 'inputName');
+    this.outputNames = this.#names('outputCount', 'outputName');
+  }
+
+  /** From the bytes of a model file. They may go afterwards. */
+  static async open(model: Uint8Array, { threads }: SessionOptions): Promise<OnnxSession> {
+    const native = openNative();
+    environment ??= native.made('createEnvironment', onlyFatal, 'parley');
+    const options = native.made('createSessionOptions');
+    try {
+      native.call('setOptimizationLevel', options, everyOptimization);
+      native.call('setThreads', options, threads);
+      // Threads that have nothing to do leave the processor to the other engines.
+      native.call('addSessionSetting', options, 'session.intra_op.allow_spinning', '0');
+      const place = new BigUint64Array(1);
+      await native.callAside('createSession', environment, model, model.byteLength, options, place);
+      return new OnnxSession(native, place[0] as bigint);
+    } finally {
+      native.free('releaseSessionOptions', options);
+    }
+  }
+
+  /** The signal ends it in the middle; then, and when something is wrong with the input, it rejects. */
+  async run(inputs: Tensors, signal?: AbortSignal): Promise<Record<string, Tensor>> {
+    if (this.#released) throw new Error('the network was released');
+    signal?.throwIfAborted();
+    const native = this.#native;
+    const values: Pointer[] = [];
+    const outputs = new BigUint64Array(this.outputNames.length);
+    const runOptions = native.made('createRunOptions');
+    const terminate = (): void => native.call('setTerminate', runOptions);
+    signal?.addEventListener('abort', terminate, { once: true });
+    this.#running += 1;
+    try {
+      const names = Object.keys(inputs);
+      for (const name of names) values.push(this.#tensor(inputs[name] as Tensor));
+      const given = BigUint64Array.from(values);
+      const [session, { length }] = [this.#session, names];
+      await native.callAside(
+        'run',
+        session,
+        runOptions,
+        names,
+        given,
+        length,
+        this.outputNames,
+        outputs.length,
+        outputs,
+      );
+      return Object.fromEntries(this.outputNames.map((name, index) => [name, this.#read(outputs[index] as bigint)]));
+    } catch (error) {
+      signal?.throwIfAborted();
+      throw error;
+    } finally {
+      signal?.removeEventListener('abort', terminate);
+      for (const value of [...values, ...outputs]) if (value) native.free('releaseValue', value);
+      native.free('releaseRunOptions', runOptions);
+      this.#running -= 1;
+      this.#freeWhenDone();
+    }
+  }
+
+  /** What runs ends first. */
+  release(): void {
+    this.#released = true;
+    this.#freeWhenDone();
+  }
+
+  #freeWhenDone(): void {
+    if (!this.#released || this.#running > 0 || this.#freed) return;
+    this.#freed = true;
+    this.#native.free('releaseSession', this.#session);
+  }
+
+  #names(count: 'inputCount' | 'outputCount', name: 'inputName' | 'outputName'): string[] {
+    const native = this.#native;
+    const allocator = native.made('allocator');
+    return Array.from({ length: Number(native.made(count, this.#session)) }, (_, index) => {
+      const place = native.made(name, this.#session, index, allocator);
+      const found = native.textAt(place);
+      native.call('freeByAllocator', allocator, place);
+      return found;
+    });
+  }
+
+  /** The library's own memory, so that it never looks into ours. */
+  #tensor({ data, shape }: Tensor): Pointer {
+    const count = shape.reduce((product, length) => product * length, 1);
+    if (count !== data.length) {
+      throw new Error(`a tensor of shape ${shape.join('×')} has ${count} numbers, not ${data.length}`);
+    }
+    const native = this.#native;
+    const dimensions = BigInt64Array.from(shape, BigInt);
+    const value = native.made('createTensor', native.made('allocator'), dimensions, shape.length, float32);
+    if (count > 0) new Float32Array(this.#memory(value, count)).set(data);
+    return value;
+  }
+
+  #read(value: Pointer): Tensor {
+    const native = this.#native;
+    const kind = native.made('typeAndShape', value);
+    try {
+      const elements = new Int32Array(1);
+      native.call('elementType', kind, elements);
+      if (elements[0] !== float32) throw new Error(`the network gives numbers of type ${elements[0]}, not float32`);
+      const dimensions = new BigInt64Array(Number(native.made('dimensionCount', kind)));
+      native.call('dimensions', kind, dimensions, dimensions.length);
+      const shape = Array.from(dimensions, Number);
+      const count = shape.reduce((product, length) => product * length, 1);
+      return { shape, data: count > 0 ? new Float32Array(this.#memory(value, count)).slice() : new Float32Array() };
+    } finally {
+      native.free('releaseTypeAndShape', kind);
+    }
+  }
+
+  #memory(value: Pointer, count: number): ArrayBuffer {
+    return this.#native.view(this.#native.made('tensorData', value), count * Float32Array.BYTES_PER_ELEMENT);
+  }
+}

@@ -1,0 +1,241 @@
+import { describe, expect, test } from 'vitest';
+import { Aborted } from '../core/abort-cause.ts';
+import { Channel } from '../core/channel.ts';
+import type { EngineSource } from '../core/engine-source.ts';
+import { AppError } from '../core/errors.ts';
+import type { ImageEngine, ImageEvent, ImageFacts, ImageRequest } from '../core/image.ts';
+import type { Ticket } from '../core/request.ts';
+import { Desk } from './desk.ts';
+import { imageService } from './image.ts';
+import { Queue } from './queue.ts';
+import { usualCapacity } from './tasks.ts';
+
+const facts: ImageFacts = {
+  name: 'brush',
+  title: 'brush',
+  path: '/m',
+  nativeSize: 64,
+  samplers: ['Euler'],
+  schedulers: ['Simple'],
+  upscalers: [],
+  defaults: { steps: 2, guidance: 1, size: 64 },
+};
+
+const request: ImageRequest = {
+  prompt: '',
+  negativePrompt: '',
+  width: 64,
+  height: 64,
+  steps: 8,
+  guidance: 1,
+  sampler: '',
+  scheduler: '',
+  seed: 1,
+  count: 2,
+  clipSkip: 0,
+  strength: 1,
+  previewEvery: 0,
+};
+
+/** An engine that draws what it is told to, and notes what becomes of its work. */
+function world() {
+  let now = 1000;
+  const queue = new Queue({ capacity: usualCapacity, places: () => 5, now: () => now });
+  const desk = new Desk(queue, () => now);
+  const running: { events: Channel<ImageEvent>; signal: AbortSignal; seed: number }[] = [];
+  const engine: ImageEngine = {
+    facts: () => facts,
+    draw: ({ seed }, signal) => {
+      const events = new Channel<ImageEvent>();
+      running.push({ events, signal, seed });
+      signal.addEventListener('abort', () => events.end());
+      return events;
+    },
+    upscale: async ({ width }) => Uint8Array.of(width),
+  };
+  const source: EngineSource<ImageEngine> = {
+    name: 'brush',
+    use: async () => ({ engine, release: () => undefined }),
+    peek: () => engine,
+    state: () => ({ type: 'ready' }),
+  };
+  return {
+    queue,
+    desk,
+    running,
+    service: imageService({ desk, source, facts }),
+    pass: (milliseconds: number) => {
+      now += milliseconds;
+    },
+  };
+}
+
+function ticket(genkey = ''): Ticket & { readonly leave: () => void } {
+  const control = new AbortController();
+  return { genkey, client: genkey, signal: control.signal, leave: () => control.abort(new Aborted('client-gone')) };
+}
+
+const settle = () => new Promise<void>((resolve) => setImmediate(resolve));
+
+/** Reads to the end: the events, and how it ended. */
+async function read(events: AsyncIterable<ImageEvent>): Promise<string> {
+  const seen: string[] = [];
+  try {
+    for await (const { type } of events) seen.push(type);
+    return [...seen, 'end'].join(' ');
+  } catch (error) {
+    return [...seen, error instanceof AppError ? error.code : String(error)].join(' ');
+  }
+}
+
+const step = (done: number, preview?: Uint8Array): ImageEvent => ({
+  type: 'progress',
+  step: done,
+  steps: 8,
+  ...(preview && { preview }),
+});
+const picture: ImageEvent = { type: 'picture', index: 0, seed: 1, png: Uint8Array.of(1) };
+
+describe('what is drawn', () => {
+  test('comes as the engine gives it', async () => {
+    const { service, running } = world();
+    const events = read(service.draw(request, ticket()));
+    await settle();
+    for (const event of [step(1), picture]) running[0]?.events.push(event);
+    running[0]?.events.end();
+    expect(await events).toBe('progress picture end');
+    expect([service.name, service.facts]).toEqual(['brush', facts]);
+  });
+
+  test('goes one after the other', async () => {
+    const { service, running } = world();
+    const both = [1, 2].map((seed) => read(service.draw({ ...request, seed }, ticket())));
+    await settle();
+    expect(running.map(({ seed }) => seed)).toEqual([1]);
+    running[0]?.events.end();
+    await both[0];
+    await settle();
+    expect(running.map(({ seed }) => seed)).toEqual([1, 2]);
+    running[1]?.events.end();
+    expect(await both[1]).toBe('end');
+  });
+
+  test('ends in the engine when its client leaves', async () => {
+    const { service, running } = world();
+    const own = ticket();
+    const events = read(service.draw(request, own));
+    await settle();
+    own.leave();
+    expect(await events).toContain('client-gone');
+    expect(running[0]?.signal.aborted).toBe(true);
+  });
+});
+
+describe('progress', () => {
+  test('is there only while something is drawn', async () => {
+    const { service, running } = world();
+    expect(service.progress()).toBeUndefined();
+    const events = read(service.draw(request, ticket()));
+    await settle();
+    expect(service.progress()).toEqual({ step: 0, steps: 8, pictures: 0, count: 2, secondsSoFar: 0 });
+    running[0]?.events.end();
+    await events;
+    expect(service.progress()).toBeUndefined();
+  });
+
+  test('counts steps, pictures and seconds, and keeps the last preview', async () => {
+    const { service, running, pass } = world();
+    const events = read(service.draw(request, ticket()));
+    await settle();
+    const [first] = running;
+    first?.events.push(step(3, Uint8Array.of(7)));
+    await settle();
+    pass(2500);
+    expect(service.progress()).toMatchObject({ step: 3, steps: 8, secondsSoFar: 2.5, preview: Uint8Array.of(7) });
+    first?.events.push(step(4));
+    first?.events.push(picture);
+    await settle();
+    expect(service.progress()).toMatchObject({ step: 4, pictures: 1, count: 2, preview: Uint8Array.of(7) });
+    first?.events.end();
+    await events;
+  });
+
+  test('is that of the one that runs, while others wait', async () => {
+    const { service, running } = world();
+    const both = [1, 2].map((seed) => read(service.draw({ ...request, seed, count: seed }, ticket())));
+    await settle();
+    expect(service.progress()?.count).toBe(1);
+    running[0]?.events.end();
+    await both[0];
+    await settle();
+    expect(service.progress()).toMatchObject({ count: 2, step: 0 });
+    running[1]?.events.end();
+    await both[1];
+  });
+
+  test('is gone when the engine fails', async () => {
+    const { service, running } = world();
+    const events = read(service.draw(request, ticket('a')));
+    await settle();
+    running[0]?.events.push(step(1));
+    service.interrupt();
+    await events;
+    expect(service.progress()).toBeUndefined();
+  });
+});
+
+describe('interrupting', () => {
+  test('ends what is drawn now, and its client hears that it was stopped', async () => {
+    const { service, running } = world();
+    const events = read(service.draw(request, ticket()));
+    await settle();
+    expect(service.interrupt()).toBe(true);
+    expect(await events).toBe('stopped');
+    expect(running[0]?.signal.aborted).toBe(true);
+  });
+
+  test('leaves those alone that wait', async () => {
+    const { service, running } = world();
+    const both = [1, 2].map((seed) => read(service.draw({ ...request, seed }, ticket())));
+    await settle();
+    service.interrupt();
+    expect(await both[0]).toBe('stopped');
+    await settle();
+    expect(running.map(({ seed, signal }) => [seed, signal.aborted])).toEqual([
+      [1, true],
+      [2, false],
+    ]);
+    running[1]?.events.end();
+    expect(await both[1]).toBe('end');
+  });
+
+  test('has nothing to end where nothing is drawn', () => {
+    expect(world().service.interrupt()).toBe(false);
+  });
+
+  test('frees the place in the queue', async () => {
+    const { service, queue } = world();
+    const events = read(service.draw(request, ticket()));
+    await settle();
+    service.interrupt();
+    await events;
+    await settle();
+    expect([queue.running, queue.waiting]).toEqual([0, 0]);
+  });
+});
+
+test('upscaling waits for its turn beside drawing', async () => {
+  const { service, running } = world();
+  const events = read(service.draw(request, ticket()));
+  await settle();
+  let done = false;
+  const work = service.upscale({ picture: Uint8Array.of(), upscaler: 'None', width: 9, height: 9 }, ticket());
+  void work.then(() => {
+    done = true;
+  });
+  await settle();
+  expect(done).toBe(false);
+  running[0]?.events.end();
+  await events;
+  expect(await work).toEqual(Uint8Array.of(9));
+});

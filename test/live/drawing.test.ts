@@ -1,0 +1,212 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import sharp from 'sharp';
+import { afterAll, describe, expect, test } from 'vitest';
+import { defaultSettings } from '../../src/config/flags.ts';
+import type { EngineSource } from '../../src/core/engine-source.ts';
+import type { AppError } from '../../src/core/errors.ts';
+import type { ImageEngine, ImageEvent, ImageRequest } from '../../src/core/image.ts';
+import { EmbeddingHost } from '../../src/engines/embedding/host.ts';
+import { spawnChild } from '../../src/engines/host/child.ts';
+import { ImageHost } from '../../src/engines/image/host.ts';
+import { imageRequest } from '../../src/engines/image/testing/request.ts';
+import { systemTimer } from '../../src/http/timers.ts';
+import { embeddingOptions } from '../../src/run/embedding-models.ts';
+import { imageSource } from '../../src/run/image-source.ts';
+import { compiledModule } from './server.ts';
+
+const folder = mkdtempSync(join(tmpdir(), 'parley-drawing-'));
+const worker = (engine: string) => fileURLToPath(compiledModule(`engines/${engine}/worker/main.js`));
+const common = { spawn: spawnChild, startTimer: systemTimer };
+const shape = { architecture: '', layers: 0, trainedContext: 0, sizeBytes: 0, cacheBytesPerToken: 0 };
+const path = fileURLToPath(new URL('../../models/parley-sketch.onnx', import.meta.url));
+
+const host = new ImageHost({ ...common, entry: worker('image'), options: { path, threads: 2 } });
+const encoder = new EmbeddingHost({
+  ...common,
+  entry: worker('embedding'),
+  options: embeddingOptions(defaultSettings, { builtIn: [folder] }, shape),
+});
+afterAll(async () => {
+  await Promise.all([host.stop(), encoder.stop()]);
+  rmSync(folder, { recursive: true });
+});
+
+const there = <Engine>(engine: Engine): EngineSource<Engine> => ({
+  name: '',
+  use: async () => ({ engine, release: () => undefined }),
+  peek: () => engine,
+  state: () => ({ type: 'ready' }),
+});
+const engine = imageSource(there(host), there(encoder)).peek() as ImageEngine;
+
+async function drawn(changes: Partial<ImageRequest>, signal = new AbortController().signal) {
+  const events: ImageEvent[] = [];
+  const request = imageRequest({ steps: 6, guidance: 2.5, ...changes });
+  for await (const event of engine.draw(request, signal)) events.push(event);
+  const pictures = events.flatMap((event) => (event.type === 'picture' ? [Buffer.from(event.png)] : []));
+  return { events, pictures, picture: pictures[0] ?? Buffer.of() };
+}
+
+async function pixels(png: Uint8Array): Promise<[number, number, number][]> {
+  const data = await sharp(png).removeAlpha().raw().toBuffer();
+  return Array.from({ length: data.length / 3 }, (_, index) => [
+    data[index * 3] as number,
+    data[index * 3 + 1] as number,
+    data[index * 3 + 2] as number,
+  ]);
+}
+
+const plain = (background: string, side = 64) =>
+  sharp({ create: { width: side, height: side, channels: 3, background } }).png();
+
+async function meanDifference(one: Uint8Array, other: Uint8Array): Promise<number> {
+  const [a, b] = [(await pixels(one)).flat(), (await pixels(other)).flat()];
+  return a.reduce((sum, value, index) => sum + Math.abs(value - (b[index] as number)), 0) / a.length;
+}
+
+const isWhite = ([r, g, b]: readonly [number, number, number]) => Math.min(r, g, b) > 220;
+const isRed = ([r, g, b]: readonly [number, number, number]) => r > 150 && g < 110 && b < 110;
+
+describe('the built-in model', () => {
+  test('draws a red apple that is red, and a blue one that is not', async () => {
+    const { events, picture } = await drawn({ prompt: 'a red apple', steps: 10 });
+    expect(events.filter(({ type }) => type === 'progress').length).toBe(10);
+    const apple = (await pixels(picture)).filter((pixel) => !isWhite(pixel));
+    expect(apple.length).toBeGreaterThan(500);
+    expect(apple.filter(isRed).length / apple.length).toBeGreaterThan(0.6);
+    const blue = (await pixels((await drawn({ prompt: 'a blue heart' })).picture)).filter((pixel) => !isWhite(pixel));
+    expect(blue.filter(([r, , b]) => b > r + 40).length / blue.length).toBeGreaterThan(0.6);
+  });
+
+  test('draws the same bytes for the same seed, alone or among others, and other ones for another', async () => {
+    const request = { prompt: 'mushroom', steps: 3 };
+    const { pictures } = await drawn({ ...request, seed: 8, count: 2 });
+    const [first, second] = pictures as [Buffer, Buffer];
+    expect(first.equals((await drawn({ ...request, seed: 8 })).picture)).toBe(true);
+    expect(second.equals((await drawn({ ...request, seed: 9 })).picture)).toBe(true);
+    expect(first.equals(second)).toBe(false);
+  });
+
+  test('keeps a picture of which little is to go, and less of it the more goes', async () => {
+    const { picture: initial } = await drawn({ prompt: 'yellow car' });
+    const differences = [];
+    for (const strength of [0, 0.2, 0.9]) {
+      const { picture } = await drawn({ prompt: 'green tree', initial, strength });
+      differences.push(await meanDifference(initial, picture));
+    }
+    const [none = 1, little = 99, much = 0] = differences;
+    expect(none).toBe(0);
+    expect(little).toBeLessThan(20);
+    expect(much).toBeGreaterThan(little);
+  });
+
+  test('keeps what the mask leaves black', async () => {
+    const initial = await plain('#2040c0', 128).toBuffer();
+    const right = await sharp({ create: { width: 64, height: 128, channels: 3, background: '#fff' } })
+      .png()
+      .toBuffer();
+    const mask = await plain('#000', 128)
+      .composite([{ input: right, left: 64, top: 0 }])
+      .toBuffer();
+    const { picture } = await drawn({ prompt: 'a red apple', initial, mask, width: 128, height: 128, steps: 4 });
+    const all = await pixels(picture);
+    const left = all.filter((_, index) => index % 128 < 64);
+    expect(left.every(([r, g, b]) => r === 0x20 && g === 0x40 && b === 0xc0)).toBe(true);
+    const changed = all.filter(
+      ([r, g, b], index) => index % 128 > 80 && Math.abs(r - 0x20) + Math.abs(g - 0x40) + Math.abs(b - 0xc0) > 60,
+    );
+    expect(changed.length).toBeGreaterThan(500);
+  });
+
+  test('draws at any size, and says how', async () => {
+    const { events, picture } = await drawn({
+      prompt: 'purple heart',
+      width: 300,
+      height: 200,
+      steps: 2,
+      previewEvery: 1,
+    });
+    const { width, height, format } = await sharp(picture).metadata();
+    expect([width, height, format]).toEqual([300, 200, 'png']);
+    const finish = events.at(-1);
+    expect(finish?.type === 'finish' && finish.notes.join()).toContain('to the left and right');
+    expect(events.filter((event) => event.type === 'progress' && event.preview).length).toBe(1);
+  });
+
+  test('goes another way where the negative prompt says so', async () => {
+    const request = { prompt: 'apple', steps: 4, seed: 3 };
+    const { picture: usual } = await drawn(request);
+    const { picture: other } = await drawn({ ...request, negativePrompt: 'red' });
+    expect(await meanDifference(usual, other)).toBeGreaterThan(1);
+  });
+});
+
+describe('what goes wrong', () => {
+  const codeOf = (work: Promise<unknown>) =>
+    work.then(
+      () => 'done',
+      (error: AppError) => error.code ?? error.message,
+    );
+
+  test('a picture that nobody wants any more ends in the middle of a step, and the next one is drawn', async () => {
+    const stop = new AbortController();
+    const events = engine.draw(imageRequest({ prompt: 'house', steps: 150, count: 4, guidance: 3 }), stop.signal);
+    const reading = (async () => {
+      for await (const event of events) if (event.type === 'progress') stop.abort(new Error('gone'));
+    })();
+    expect(await codeOf(reading)).toBe('gone');
+    expect((await drawn({ prompt: 'house', steps: 1 })).pictures.length).toBe(1);
+  });
+
+  test('a broken picture and an absurd size are refused, and the engine goes on', async () => {
+    const pid = host.pid;
+    expect(await codeOf(drawn({ initial: Buffer.from('no picture') }))).toBe('invalid-field');
+    expect(await codeOf(drawn({ width: 100_000 }))).toBe('invalid-field');
+    expect((await drawn({ steps: 1 })).pictures.length).toBe(1);
+    expect(host.pid).toBe(pid);
+  });
+
+  test('an engine that is killed fails its request alone, and comes back', async () => {
+    const { pid } = host;
+    const events = engine.draw(imageRequest({ prompt: 'house', steps: 100 }), new AbortController().signal);
+    const reading = (async () => {
+      let killed = false;
+      for await (const event of events) {
+        if (event.type !== 'progress' || killed) continue;
+        killed = true;
+        process.kill(pid as number, 'SIGKILL');
+      }
+    })();
+    expect(await codeOf(reading)).toBe('engine-lost');
+    expect((await drawn({ prompt: 'house', steps: 1 })).pictures.length).toBe(1);
+    expect(host.pid).not.toBe(pid);
+  });
+});
+
+test('a checker pattern is four times as large with its fields in their places', async () => {
+  const side = 32;
+  const data = Buffer.from(
+    Array.from({ length: side * side * 3 }, (_, index) => {
+      const pixel = Math.floor(index / 3);
+      return ((pixel % side) >> 3) % 2 === (Math.floor(pixel / side) >> 3) % 2 ? 255 : 0;
+    }),
+  );
+  const picture = await sharp(data, { raw: { width: side, height: side, channels: 3 } })
+    .png()
+    .toBuffer();
+  const request = { picture, upscaler: 'ESRGAN-slim 4x', width: 128, height: 128 };
+  const larger = await pixels(await engine.upscale(request, new AbortController().signal));
+  for (const [x, y] of [
+    [16, 16],
+    [48, 16],
+    [16, 48],
+    [112, 112],
+    [80, 112],
+  ] as const) {
+    const [value] = larger[y * 128 + x] as [number, number, number];
+    expect(Math.abs(value - ((x >> 5) % 2 === (y >> 5) % 2 ? 255 : 0))).toBeLessThan(40);
+  }
+});
