@@ -17,6 +17,7 @@ import type { TextSource } from './core/text-source.ts';
 import { fidelityByPage } from './fidelity.ts';
 import { readGguf } from './gguf/read.ts';
 import { schemaToGrammar } from './grammar/convert.ts';
+import type { JsonObject } from './http/body.ts';
 import type { Endpoint } from './http/call.ts';
 import { createHttpServer, type HttpServer } from './http/server.ts';
 import { systemTimer } from './http/timers.ts';
@@ -39,7 +40,10 @@ import { ollamaEndpoints } from './protocols/ollama/routes.ts';
 import { decodeChat } from './protocols/openai/chat/decode.ts';
 import { openaiEndpoints } from './protocols/openai/routes.ts';
 import { pagesEndpoints } from './protocols/pages/routes.ts';
+import type { PictureParts } from './protocols/pictures/request.ts';
 import { responsesEndpoints } from './protocols/responses/routes.ts';
+import { sdapiFamily } from './protocols/sdapi/errors.ts';
+import { sdapiEndpoints } from './protocols/sdapi/routes.ts';
 import { xttsEndpoints } from './protocols/xtts/routes.ts';
 import type { ChatFormat } from './run/chat-format.ts';
 import { dispatched, type Room, type RoomChooser } from './run/rooms.ts';
@@ -241,6 +245,14 @@ function allEndpoints(
     newId: randomId,
     startTimer: systemTimer,
   };
+  const pictures: PictureParts = {
+    ...dialect,
+    product,
+    sizes: { longestSide: settings.sdclamped, areaSide: settings.sdclampedsoft },
+    imageDefaults: (body) => applyDefaults(body, defaults, settings.gendefaultsoverwrite),
+    randomSeed: () => randomInt(100_000, 1_000_000),
+  };
+  const readChat = async (body: JsonObject) => (await decodeChat(body, dialect)).request;
   const instruct = (texts: InstructText) => replacePlaceholders(texts, adapter.tags);
   const admin = adminAccess(settings, warn);
   const endpoints: Endpoint[] = withSharedPath([
@@ -297,10 +309,11 @@ function allEndpoints(
       metrics: { exposition: () => watch.metrics.exposition(text) },
       startedAt: watch.startedAt,
       loras: (settings.lora ?? []).map((path) => ({ path, scale: settings.loramult })),
-      readChat: async (body) => (await decodeChat(body, dialect)).request,
+      readChat,
       chatTemplate: format.templateText,
       router: models?.byName ?? false,
     }),
+    ...sdapiEndpoints({ ...pictures, text, chat, readChat }),
     cacheEndpoint(async () => (await source.peek()?.cacheReport?.()) ?? emptyCacheReport),
     ...adminEndpoints({ access: admin, states: () => source.peek()?.states, text, swap: models?.swap }),
     fidelityEndpoint(Object.values(fidelityByPage).flat()),
@@ -333,6 +346,11 @@ const surroundings = { home: homedir(), platform: process.platform, environment:
 /** What KoboldCpp leaves open although a password is set, of the paths that we guard. */
 const legacyOpenPaths: ReadonlySet<string> = new Set(['/slots', '/metrics', '/api/show']);
 
+/** Of the image families all of it: their clients send no key. */
+function isLegacyOpen({ path, family }: Endpoint): boolean {
+  return legacyOpenPaths.has(path) || family === sdapiFamily;
+}
+
 function httpServer({ settings, onError, onRefused }: AppParts, endpoints: readonly Endpoint[]): HttpServer {
   return createHttpServer({
     endpoints,
@@ -345,7 +363,7 @@ function httpServer({ settings, onError, onRefused }: AppParts, endpoints: reado
       allowedOrigins: settings.allowedorigins ?? [],
       allowedHosts: settings.allowedhosts ?? [],
       machineName: hostname(),
-      ...(settings.legacyopenpaths ? { legacyOpen: ({ path }) => legacyOpenPaths.has(path) } : {}),
+      ...(settings.legacyopenpaths ? { legacyOpen: isLegacyOpen } : {}),
     },
     maxRequestMegabytes: settings.maxrequestsize,
     rateLimitSeconds: settings.ratelimit,

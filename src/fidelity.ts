@@ -9,6 +9,7 @@ import { speechFidelity } from './protocols/openai/audio/fields.ts';
 import { openaiFidelity } from './protocols/openai/fidelity.ts';
 import { transcriptionFidelities } from './protocols/openai/transcription/fields.ts';
 import { responsesFidelity } from './protocols/responses/fields.ts';
+import { sdapiFidelity } from './protocols/sdapi/fields.ts';
 import { xttsFidelity } from './protocols/xtts/fields.ts';
 import { vitsFidelity } from './protocols/xtts/vits-fields.ts';
 
@@ -28,4 +29,5 @@ export const fidelityByPage: Readonly<Record<string, readonly EndpointFidelity[]
   messages: messagesFidelity,
   ollama: ollamaFidelity,
   llamacpp: llamacppFidelity,
+  sdapi: sdapiFidelity,
 };

@@ -28,7 +28,13 @@ const allowed: Readonly<Record<string, readonly string[] | 'anything'>> = {
 };
 
 /** Ground that dialects share without being one: what every dialect is given, and the fields that many of them read. */
-const commonGround = ['protocols', 'protocols/controls', 'protocols/fields', 'protocols/embedding'];
+const commonGround = [
+  'protocols',
+  'protocols/controls',
+  'protocols/fields',
+  'protocols/embedding',
+  'protocols/pictures',
+];
 const engineGround = ['engines', 'engines/host', 'engines/onnx'];
 /** Engines that compute with the library of another one. */
 const builtOn: Readonly<Record<string, string>> = { 'engines/embedding': 'engines/llama' };
@@ -196,7 +202,7 @@ function findCircle(edges: ReadonlyMap<string, ReadonlySet<string>>): string | u
 describe('dialects', () => {
   const byHand = /\bbody(?:\.(?!ts\b|length\b|includes\b)\w+|\[)|\} = body\b/g;
   const dialects = product.filter(({ path }) =>
-    /^protocols\/(native|openai|responses|messages|ollama|llamacpp)\//.test(path),
+    /^protocols\/(native|openai|responses|messages|ollama|llamacpp|sdapi)\//.test(path),
   );
 
   test('read the fields of a body through their tables, and none by hand', () => {
@@ -208,7 +214,7 @@ describe('dialects', () => {
   });
 
   test('are all looked at', () => {
-    expect(new Set(dialects.map(({ path }) => partOf(path))).size).toBe(6);
+    expect(new Set(dialects.map(({ path }) => partOf(path))).size).toBe(7);
   });
 });
 

@@ -1,0 +1,44 @@
+import { describe, expect, test } from 'vitest';
+import { AppError } from '../../core/errors.ts';
+import { drawSquares, imageFacts, pictureParts, stoppedAfterOne } from '../testing/pictures.ts';
+import { collectDrawn } from './drawn.ts';
+import { imageRequest } from './request.ts';
+
+const request = imageRequest(
+  { prompt: 'a boat', width: 64, height: 64, count: 3, seed: 5 },
+  imageFacts,
+  pictureParts(undefined),
+);
+
+describe('what came of a request', () => {
+  test('is its pictures, and what was really done', async () => {
+    const drawn = await collectDrawn(drawSquares(request, ['No such sampler']), request);
+    expect(drawn.pictures.map(({ seed }) => seed)).toEqual([5, 6, 7]);
+    expect(drawn).toMatchObject({ width: 64, steps: 20, sampler: 'euler', notes: ['No such sampler'], stopped: false });
+  });
+
+  test('keeps its order, in whichever they come', async () => {
+    const png = new Uint8Array();
+    const events = async function* () {
+      yield { type: 'picture', index: 2, seed: 7, png } as const;
+      yield { type: 'picture', index: 0, seed: 5, png } as const;
+    };
+    const { pictures, stopped } = await collectDrawn(events(), request);
+    expect(pictures.map(({ seed }) => seed)).toEqual([5, 7]);
+    expect(stopped).toBe(true);
+  });
+
+  test('is what was finished where somebody stopped it', async () => {
+    const drawn = await collectDrawn(stoppedAfterOne(request), request);
+    expect(drawn).toMatchObject({ stopped: true, width: 64 });
+    expect(drawn.pictures).toHaveLength(1);
+  });
+
+  test('is the failure where there was one', async () => {
+    // biome-ignore lint/correctness/useYield: it fails before there is anything.
+    const events = async function* () {
+      throw new AppError('engine-lost', { capability: 'image' });
+    };
+    await expect(collectDrawn(events(), request)).rejects.toMatchObject({ code: 'engine-lost' });
+  });
+});

@@ -1,0 +1,58 @@
+import { readGenkey } from '../controls/table.ts';
+import { looseFlag, looseNumber, looseWholeWithin } from '../fields/loose.ts';
+import { isAbsent, listOf, objectOf, optional, orElse, type Read, readText } from '../fields/readers.ts';
+import { each, type Fields, honoured, ignored } from '../fields/table.ts';
+import { mostPictures } from './request.ts';
+import { readOptionalPicture, type SentPicture } from './sent-picture.ts';
+
+/** What is no number at all is as good as nothing: the clients of image programs send all kinds of things. */
+export const optionalLoose: Read<number | undefined> = orElse<number | undefined>(looseNumber, undefined);
+export const optionalLooseWhole: Read<number | undefined> = orElse<number | undefined>(
+  looseWholeWithin(-(2 ** 53), 2 ** 53),
+  undefined,
+);
+export const optionalLooseText: Read<string | undefined> = optional(readText);
+export const looseSwitch: Read<boolean> = orElse(looseFlag, false);
+const keptFlag = objectOf({ keep_image_gen_on_disconnect: looseSwitch });
+
+export const readPictures: Read<readonly SentPicture[]> = (value, path) => {
+  const sent = isAbsent(value) ? [] : listOf(readOptionalPicture)(typeof value === 'string' ? [value] : value, path);
+  return sent.filter((picture) => picture !== undefined);
+};
+
+/** How a picture is drawn, by the names that image programs have for it; other dialects take them beside their own. */
+export const drawingFields = {
+  negative_prompt: honoured(optionalLooseText, 'Up to 3000 bytes.'),
+  steps: honoured(optionalLoose, 'Moved into 1 to 80; left out, what suits the model.'),
+  cfg_scale: honoured(optionalLoose, 'Moved into 1 to 25.'),
+  seed: honoured(optionalLooseWhole, 'Negative or left out: a random one. Taken modulo 2^32.'),
+  sampler_name: honoured(
+    optionalLooseText,
+    'By any of its usual names, also with the scheduler behind it; one that the model does not have is told in x-parley-warnings.',
+  ),
+  scheduler: honoured(optionalLooseText),
+  denoising_strength: honoured(optionalLoose, 'Moved into 0 to 1; 0.6 unless given.'),
+  clip_skip: honoured(optionalLooseWhole, '1 and less mean none.'),
+  genkey: honoured(readGenkey, 'Stops it through /api/extra/abort.'),
+  kcpp_extra_args: honoured(
+    (value, path) => keptFlag(value, path),
+    'keep_image_gen_on_disconnect: the drawing goes on when the client is gone.',
+  ),
+  keep_image_gen_on_disconnect: honoured(looseSwitch, 'The same beside it, for --gendefaults.'),
+};
+
+export type DrawingFields = Fields<typeof drawingFields>;
+
+/** Of other models and programs; nothing here has a use for them. */
+export const unusedDrawingFields = {
+  ...each(['eta', 'distilled_guidance', 'distilled_cfg_scale', 'shifted_timestep', 'flow_shift'], ignored()),
+  ...each(['extra_sample_args', 'ref_image_args', 'cache_mode', 'cache_options'], ignored()),
+  ...each(['circular_x', 'circular_y', 'tiling'], ignored('Pictures do not repeat at their edges.')),
+  lora: ignored('No LoRA can be loaded; tags in the prompt are taken out of it.'),
+  ...each(
+    ['frames', 'fps', 'video_output_type', 'video_start_frame', 'video_end_frame'],
+    ignored('There is no video.'),
+  ),
+};
+
+export const countNote = `Up to ${mostPictures} pictures.`;

@@ -1,0 +1,73 @@
+import fc from 'fast-check';
+import sharp from 'sharp';
+import { describe, expect, test } from 'vitest';
+import { pngOf } from '../testing/pictures.ts';
+import { pictureFacts } from './picture-facts.ts';
+import { withPngTexts } from './png-text.ts';
+
+const source = pngOf(37, 21, [10, 200, 30, 255]);
+
+describe('the facts of a picture', () => {
+  test('are those of a PNG, with its texts', () => {
+    const png = withPngTexts(source, { parameters: 'a boat' });
+    expect(pictureFacts(png)).toEqual({ width: 37, height: 21, format: 'png', texts: { parameters: 'a boat' } });
+  });
+
+  test.each([
+    ['jpeg', () => sharp(source).jpeg().toBuffer()],
+    ['jpeg', () => sharp(source).jpeg({ progressive: true }).toBuffer()],
+    [
+      'jpeg',
+      () =>
+        sharp(source)
+          .withExif({ IFD0: { Copyright: 'nobody' } })
+          .jpeg()
+          .toBuffer(),
+    ],
+    ['webp', () => sharp(source).webp().toBuffer()],
+    ['webp', () => sharp(source).webp({ lossless: true }).toBuffer()],
+    [
+      'webp',
+      () =>
+        sharp(source)
+          .withExif({ IFD0: { Copyright: 'nobody' } })
+          .webp()
+          .toBuffer(),
+    ],
+    ['gif', () => sharp(source).gif().toBuffer()],
+  ])('are read from a %s as the library writes it (%#)', async (format, make) => {
+    const bytes = await make();
+    expect(pictureFacts(bytes)).toEqual({ width: 37, height: 21, format, texts: {} });
+  });
+
+  test('may be followed by something else in a JPEG', async () => {
+    const jpeg = await sharp(source).jpeg().toBuffer();
+    expect(pictureFacts(Buffer.concat([jpeg, Buffer.from('a note of the camera')]))).toMatchObject({ width: 37 });
+  });
+
+  test.each(['png', 'jpeg', 'webp', 'gif'] as const)('are not those of a %s that is cut off', async (format) => {
+    const bytes = await sharp(source).toFormat(format).toBuffer();
+    for (const length of [1, 8, 20, Math.floor(bytes.length / 2), bytes.length - 1]) {
+      expect(pictureFacts(bytes.subarray(0, length)), `${length} of ${bytes.length}`).toBeUndefined();
+    }
+  });
+
+  test('of a picture without any pixel are none', () => {
+    expect(pictureFacts(pngOf(0, 5))).toBeUndefined();
+    expect(pictureFacts(pngOf(5, 0))).toBeUndefined();
+  });
+
+  test('are asked of anything without harm', () => {
+    const heads = [
+      Buffer.from([0xff, 0xd8]),
+      Buffer.from('GIF89a'),
+      Buffer.from('RIFF\x20\0\0\0WEBPVP8X'),
+      source.subarray(0, 33),
+    ];
+    fc.assert(
+      fc.property(fc.constantFrom(...heads, Buffer.alloc(0)), fc.uint8Array({ maxLength: 200 }), (head, rest) => {
+        expect(() => pictureFacts(Buffer.concat([head, rest]))).not.toThrow();
+      }),
+    );
+  });
+});

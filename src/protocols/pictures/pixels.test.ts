@@ -1,0 +1,124 @@
+import sharp from 'sharp';
+import { describe, expect, test } from 'vitest';
+import { pixelAt, pngChunk, pngOf } from '../testing/pictures.ts';
+import { pictureFacts } from './picture-facts.ts';
+import { encodedAs, fitted, fittedMask, maskOfChannel } from './pixels.ts';
+import { pictureOf } from './sent-picture.ts';
+
+const red = [255, 0, 0];
+const sent = (bytes: Uint8Array) => pictureOf(bytes, 'image');
+const size = { width: 16, height: 16 };
+
+/** Left half of one colour and right half of another. */
+async function halves(left: readonly number[], right: readonly number[]): Promise<Buffer> {
+  const channels = left.length as 3 | 4;
+  const raw = Buffer.concat(
+    Array.from({ length: 32 }, () =>
+      Buffer.concat([Buffer.alloc(32 * channels, Buffer.from(left)), Buffer.alloc(32 * channels, Buffer.from(right))]),
+    ),
+  );
+  return sharp(raw, { raw: { width: 64, height: 32, channels } })
+    .png()
+    .toBuffer();
+}
+
+describe('a picture to begin from', () => {
+  test('is cut around its middle', async () => {
+    const wide = await halves([255, 0, 0], [0, 0, 255]);
+    const bytes = await fitted(sent(wide), size, 'cover');
+    expect(pictureFacts(bytes)).toMatchObject(size);
+    expect(await pixelAt(bytes, 1, 8)).toEqual([255, 0, 0]);
+    expect(await pixelAt(bytes, 14, 8)).toEqual([0, 0, 255]);
+  });
+
+  test('may have white beside it instead', async () => {
+    const bytes = await fitted(sent(await halves(red, red)), size, 'contain');
+    expect(await pixelAt(bytes, 8, 0)).toEqual([255, 255, 255]);
+    expect(await pixelAt(bytes, 8, 8)).toEqual([255, 0, 0]);
+  });
+
+  test('is white where it was transparent', async () => {
+    const bytes = await fitted(sent(pngOf(8, 8, [0, 0, 0, 0])), size, 'fill');
+    expect(await pixelAt(bytes, 3, 3)).toEqual([255, 255, 255]);
+  });
+
+  test('stands upright, whichever way the camera was held', async () => {
+    const turned = await sharp(await halves([255, 0, 0], [0, 0, 255]))
+      .withMetadata({ orientation: 6 })
+      .jpeg()
+      .toBuffer();
+    const bytes = await fitted(sent(turned), size, 'fill');
+    const [top, bottom] = [await pixelAt(bytes, 8, 1), await pixelAt(bytes, 8, 14)];
+    expect((top[0] ?? 0) > 200 && (bottom[2] ?? 0) > 200).toBe(true);
+  });
+
+  test('that only looks like one is refused by its place', async () => {
+    const broken = Buffer.concat([
+      pngOf(8, 8).subarray(0, 33),
+      pngChunk('IDAT', Buffer.from('nonsense')),
+      pngChunk('IEND', Buffer.alloc(0)),
+    ]);
+    await expect(fitted(sent(broken), size, 'cover')).rejects.toThrow('image must be a picture that can be read');
+    await expect(fittedMask(sent(broken), { size, fit: 'cover' })).rejects.toMatchObject({ code: 'invalid-field' });
+    await expect(maskOfChannel(sent(broken), 'alpha', { size, fit: 'cover' })).rejects.toMatchObject({
+      code: 'invalid-field',
+    });
+  });
+});
+
+describe('a mask', () => {
+  test('has one channel and the size of the picture', async () => {
+    const bytes = await fittedMask(sent(await halves([0, 0, 0], [255, 255, 255])), { size, fit: 'fill' });
+    expect(pictureFacts(bytes)).toMatchObject(size);
+    expect(await pixelAt(bytes, 2, 2)).toEqual([0]);
+    expect(await pixelAt(bytes, 13, 2)).toEqual([255]);
+  });
+
+  test('may be turned around', async () => {
+    const bytes = await fittedMask(sent(await halves([0, 0, 0], [255, 255, 255])), {
+      size,
+      fit: 'fill',
+      inverted: true,
+    });
+    expect([await pixelAt(bytes, 2, 2), await pixelAt(bytes, 13, 2)]).toEqual([[255], [0]]);
+  });
+
+  test('is white where a picture is transparent', async () => {
+    const bytes = await maskOfChannel(sent(await halves([9, 9, 9, 255], [9, 9, 9, 0])), 'alpha', { size, fit: 'fill' });
+    expect([await pixelAt(bytes as Uint8Array, 2, 2), await pixelAt(bytes as Uint8Array, 13, 2)]).toEqual([[0], [255]]);
+  });
+
+  test('is none where nothing is transparent', async () => {
+    expect(await maskOfChannel(sent(pngOf(8, 8)), 'alpha', { size, fit: 'fill' })).toBeUndefined();
+    expect(await maskOfChannel(sent(pngOf(8, 8, [1, 2, 3, 255])), 'alpha', { size, fit: 'fill' })).toBeUndefined();
+  });
+
+  test('may be one colour of a picture', async () => {
+    const bytes = await maskOfChannel(sent(await halves([255, 0, 0], [0, 0, 255])), 'blue', { size, fit: 'fill' });
+    expect([await pixelAt(bytes as Uint8Array, 2, 2), await pixelAt(bytes as Uint8Array, 13, 2)]).toEqual([[0], [255]]);
+  });
+});
+
+describe('what was drawn', () => {
+  test('stays the PNG that it is', async () => {
+    const png = pngOf(8, 8);
+    expect(await encodedAs(png, 'png', 10)).toBe(png);
+  });
+
+  test.each(['jpeg', 'webp'] as const)('becomes a %s, the smaller the less quality it is to have', async (format) => {
+    const noise = await sharp({
+      create: {
+        width: 64,
+        height: 64,
+        channels: 3,
+        background: 'red',
+        noise: { type: 'gaussian', mean: 128, sigma: 60 },
+      },
+    })
+      .png()
+      .toBuffer();
+    const [fine, coarse] = [await encodedAs(noise, format, 100), await encodedAs(noise, format, 0)];
+    expect(pictureFacts(fine)).toMatchObject({ width: 64, height: 64, format });
+    expect(coarse.length).toBeLessThan(fine.length);
+  });
+});

@@ -1,0 +1,132 @@
+import { inflateSync } from 'node:zlib';
+
+/**
+ * The texts inside of a PNG: `tEXt` for what Latin-1 can say and `iTXt` for the rest, which is how the image programs write
+ * them; `zTXt` and packed `iTXt` are read too.
+ */
+export type PngTexts = Readonly<Record<string, string>>;
+
+const signature = Buffer.from([0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a]);
+/** The signature and the one chunk that every PNG begins with. */
+const headLength = signature.length + 25;
+/** Nobody writes more about a picture; a packed text that would become larger is passed over. */
+const longestText = 2 ** 20;
+
+export interface PngChunk {
+  readonly type: string;
+  readonly data: Buffer;
+}
+
+export function isPng(bytes: Uint8Array): boolean {
+  return bytes.length >= headLength && signature.equals(bytes.subarray(0, signature.length));
+}
+
+/** In their order, up to the last one; a file that is cut off ends without `IEND`. */
+export function* pngChunks(bytes: Uint8Array): Generator<PngChunk> {
+  const png = asBuffer(bytes);
+  let at = signature.length;
+  while (at + 12 <= png.length) {
+    const length = png.readUInt32BE(at);
+    const end = at + 12 + length;
+    if (end > png.length) return;
+    const type = png.toString('latin1', at + 4, at + 8);
+    yield { type, data: png.subarray(at + 8, end - 4) };
+    if (type === 'IEND') return;
+    at = end;
+  }
+}
+
+export function pngTexts(bytes: Uint8Array): PngTexts {
+  const found = [...pngChunks(bytes)].flatMap(({ type, data }) => {
+    const entry = textReaders.get(type)?.(data);
+    return entry === undefined ? [] : [entry];
+  });
+  return Object.fromEntries(found);
+}
+
+/** The same picture with these texts right behind its head. Names that a PNG cannot hold are left out. */
+export function withPngTexts(bytes: Uint8Array, texts: PngTexts): Buffer {
+  const png = asBuffer(bytes);
+  const chunks = Object.entries(texts).flatMap(([keyword, text]) =>
+    isKeyword(keyword) ? [textChunk(keyword, text.replaceAll('\0', ''))] : [],
+  );
+  return Buffer.concat([png.subarray(0, headLength), ...chunks, png.subarray(headLength)]);
+}
+
+function textChunk(keyword: string, text: string): Buffer {
+  if (isLatin(text)) return chunk('tEXt', Buffer.from(`${keyword}\0${text}`, 'latin1'));
+  // Not packed, and without a language or a translated keyword.
+  const head = Buffer.from(`${keyword}\0\0\0\0\0`, 'latin1');
+  return chunk('iTXt', Buffer.concat([head, Buffer.from(text, 'utf8')]));
+}
+
+function chunk(type: string, data: Buffer): Buffer {
+  const named = Buffer.concat([Buffer.from(type, 'latin1'), data]);
+  const length = Buffer.alloc(4);
+  length.writeUInt32BE(data.length);
+  const check = Buffer.alloc(4);
+  check.writeUInt32BE(crc32(named));
+  return Buffer.concat([length, named, check]);
+}
+
+const textReaders = new Map<string, (data: Buffer) => readonly [string, string] | undefined>([
+  [
+    'tEXt',
+    (data) => {
+      const end = data.indexOf(0);
+      return end < 1 ? undefined : [data.toString('latin1', 0, end), data.toString('latin1', end + 1)];
+    },
+  ],
+  [
+    'zTXt',
+    (data) => {
+      const end = data.indexOf(0);
+      const text = end < 1 ? undefined : unpacked(data.subarray(end + 2));
+      return text && [data.toString('latin1', 0, end), text.toString('latin1')];
+    },
+  ],
+  [
+    'iTXt',
+    (data) => {
+      const end = data.indexOf(0);
+      const language = data.indexOf(0, end + 3);
+      const translated = data.indexOf(0, language + 1);
+      if (end < 1 || language < 0 || translated < 0) return undefined;
+      const sent = data.subarray(translated + 1);
+      const text = data[end + 1] === 1 ? unpacked(sent) : sent;
+      return text && [data.toString('latin1', 0, end), text.toString('utf8')];
+    },
+  ],
+]);
+
+function unpacked(data: Buffer): Buffer | undefined {
+  try {
+    return inflateSync(data, { maxOutputLength: longestText });
+  } catch {
+    return undefined;
+  }
+}
+
+function isKeyword(keyword: string): boolean {
+  return keyword.length >= 1 && keyword.length <= 79 && /^[\x20-\x7e\xa1-\xff]+$/.test(keyword);
+}
+
+function isLatin(text: string): boolean {
+  return !/[\u0100-\uffff]/.test(text);
+}
+
+const crcTable = Uint32Array.from({ length: 256 }, (_, byte) => {
+  let value = byte;
+  for (let bit = 0; bit < 8; bit++) value = value & 1 ? 0xedb88320 ^ (value >>> 1) : value >>> 1;
+  return value;
+});
+
+function crc32(bytes: Uint8Array): number {
+  let value = 0xffffffff;
+  for (const byte of bytes) value = (crcTable[(value ^ byte) & 0xff] ?? 0) ^ (value >>> 8);
+  return (value ^ 0xffffffff) >>> 0;
+}
+
+function asBuffer(bytes: Uint8Array): Buffer {
+  return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+}

@@ -1,0 +1,108 @@
+/** By what the image programs call one and the same sampler; the first is the name that engines use. */
+const samplers: readonly (readonly [name: string, display: string, ...others: string[]])[] = [
+  ['euler', 'Euler', 'k_euler'],
+  ['euler_a', 'Euler a', 'k_euler_a', 'euler_ancestral'],
+  ['heun', 'Heun', 'k_heun'],
+  ['dpm2', 'DPM2', 'k_dpm_2', 'dpm_2'],
+  ['dpm++2s_a', 'DPM++ 2S a', 'k_dpmpp_2s_a', 'dpmpp_2s_ancestral'],
+  ['dpm++2m', 'DPM++ 2M', 'k_dpmpp_2m', 'dpmpp_2m'],
+  ['dpm++2mv2', 'DPM++ 2M v2'],
+  ['ipndm', 'iPNDM'],
+  ['ipndm_v', 'iPNDM v'],
+  ['lcm', 'LCM', 'k_lcm'],
+  ['ddim_trailing', 'DDIM', 'ddim'],
+  ['tcd', 'TCD'],
+  ['res_multistep', 'Res Multistep', 'k_res_multistep'],
+  ['res_2s', 'Res 2s', 'k_res_2s'],
+  ['er_sde', 'ER SDE'],
+  ['euler_cfg_pp', 'Euler CFG++'],
+  ['euler_a_cfg_pp', 'Euler a CFG++', 'euler_ancestral_cfg_pp'],
+  ['euler_ge', 'Euler GE', 'gradient_estimation'],
+];
+
+const schedulers: readonly (readonly [name: string, ...others: string[]])[] = [
+  ['discrete', 'normal', 'uniform'],
+  ['ays', 'align_your_steps'],
+  ['karras'],
+  ['exponential'],
+  ['sgm_uniform'],
+  ['simple'],
+  ['kl_optimal'],
+  ['gits'],
+  ['smoothstep'],
+  ['lcm'],
+  ['bong_tangent'],
+  ['polyexponential'],
+  ['beta'],
+  ['ddim_uniform'],
+  ['linear_quadratic'],
+];
+
+const samplerNames = byEachName(samplers);
+const schedulerNames = byEachName(schedulers);
+const displayNames = new Map(samplers.map(([name, display]) => [name, display]));
+
+export interface ChosenSampler {
+  readonly sampler: string;
+  readonly scheduler: string;
+}
+
+export interface EngineNames {
+  readonly samplers: readonly string[];
+  readonly schedulers: readonly string[];
+}
+
+/**
+ * The engine's names for what the client wrote. `DPM++ 2M Karras` names both. Nothing, `default` and `automatic` leave the
+ * choice to the engine, whose first is its own; a name that it does not have is passed on, and the engine tells what it did.
+ */
+export function chosenSampler(sampler: string, scheduler: string, engine: EngineNames): ChosenSampler {
+  const [name, tail] = isOpen(sampler) ? ['', ''] : splitScheduler(sampler, engine);
+  const order = isOpen(scheduler) ? tail : scheduler;
+  return {
+    sampler: (name && (found(name, engine.samplers, samplerNames) ?? name)) || (engine.samplers[0] ?? ''),
+    scheduler: (order && (found(order, engine.schedulers, schedulerNames) ?? order)) || (engine.schedulers[0] ?? ''),
+  };
+}
+
+/** As people read it in lists and under pictures. */
+export function samplerDisplay(name: string): string {
+  return displayNames.get(samplerNames.get(plain(name)) ?? name) ?? name;
+}
+
+/** All other names for it. */
+export function samplerAliases(name: string): readonly string[] {
+  const entry = samplers.find(([known]) => known === samplerNames.get(plain(name)));
+  const display = samplerDisplay(name);
+  return [...new Set([name, ...(entry ?? [])])].filter((other) => other !== display);
+}
+
+function splitScheduler(sampler: string, engine: EngineNames): readonly [string, string] {
+  if (found(sampler, engine.samplers, samplerNames) !== undefined) return [sampler, ''];
+  for (const known of schedulerNames.keys()) {
+    const end = plain(sampler);
+    if (end.length <= known.length || !end.endsWith(known)) continue;
+    const rest = end.slice(0, -known.length);
+    if (samplerNames.has(rest)) return [rest, known];
+  }
+  return [sampler, ''];
+}
+
+function found(asked: string, names: readonly string[], known: ReadonlyMap<string, string>): string | undefined {
+  const canonical = (name: string): string => known.get(plain(name)) ?? plain(name);
+  return names.find((name) => canonical(name) === canonical(asked));
+}
+
+function isOpen(name: string): boolean {
+  return ['', 'default', 'automatic'].includes(plain(name));
+}
+
+function plain(name: string): string {
+  return name.toLowerCase().replace(/[\s_-]+/g, '');
+}
+
+function byEachName(groups: readonly (readonly [string, ...string[]])[]): ReadonlyMap<string, string> {
+  return new Map(
+    groups.flatMap(([first, ...others]) => [first, ...others].map((name) => [plain(name), first] as const)),
+  );
+}

@@ -1,0 +1,378 @@
+import { describe, expect, test } from 'vitest';
+import { AppError } from '../../core/errors.ts';
+import type { Call } from '../../http/call.ts';
+import { handTimer, latch } from '../../http/testing/world.ts';
+import { pictureFacts } from '../pictures/picture-facts.ts';
+import { pngTexts } from '../pictures/png-text.ts';
+import { asked } from '../testing/asked.ts';
+import {
+  base64Of,
+  drawSquares,
+  type FakeImageOptions,
+  fakeImage,
+  pixelAt,
+  pngOf,
+  stoppedAfterOne,
+} from '../testing/pictures.ts';
+import { type SdapiOptions, sdapiWorld } from './testing/world.ts';
+
+function world(fakeOptions: FakeImageOptions = {}, options: SdapiOptions = {}) {
+  const fake = fakeImage(fakeOptions);
+  const { endpoints } = sdapiWorld(fake, options);
+  const draw = (body: unknown, own: Partial<Call> = {}) => asked(endpoints, 'POST', '/sdapi/v1/txt2img', body, own);
+  const redraw = (body: unknown) => asked(endpoints, 'POST', '/sdapi/v1/img2img', body);
+  const get = (target: string) => asked(endpoints, 'GET', target);
+  return { fake, endpoints, draw, redraw, get };
+}
+
+const picture = base64Of(pngOf(100, 50));
+
+describe('txt2img', () => {
+  test('draws a picture, in base64 without anything before it', async () => {
+    const { draw, fake } = world();
+    const { status, json } = await draw({
+      prompt: 'a lighthouse',
+      negative_prompt: 'blurry',
+      steps: 7,
+      width: 256,
+      height: 320,
+    });
+    expect(status).toBe(200);
+    expect(json).toMatchObject({ animated: false, extra_data: '', final_frame: '' });
+    expect(pictureFacts(Buffer.from(json.images[0], 'base64'))).toMatchObject({
+      width: 256,
+      height: 320,
+      format: 'png',
+    });
+    expect(fake.asked[0]?.request).toMatchObject({
+      prompt: 'a lighthouse',
+      negativePrompt: 'blurry',
+      steps: 7,
+      guidance: 5,
+      count: 1,
+    });
+  });
+
+  test('tells in JSON within JSON how it was made', async () => {
+    const { draw } = world();
+    const { json } = await draw({
+      prompt: 'a boat',
+      seed: 11,
+      batch_size: 2,
+      sampler_name: 'Euler a',
+      scheduler: 'Karras',
+      width: 128,
+      height: 128,
+    });
+    const info = JSON.parse(json.info);
+    expect(info).toMatchObject({
+      prompt: 'a boat',
+      all_prompts: ['a boat', 'a boat'],
+      seed: 11,
+      all_seeds: [11, 12],
+      width: 128,
+      height: 128,
+      sampler_name: 'Euler a',
+      cfg_scale: 5,
+      steps: 20,
+      batch_size: 2,
+      sd_model_name: 'sketch',
+      sd_model_hash: 'abcdefabcd',
+      denoising_strength: null,
+      extra_generation_params: { 'Schedule type': 'karras' },
+      index_of_first_image: 0,
+      job_timestamp: '20231114221320',
+      clip_skip: 1,
+    });
+    expect(info.infotexts).toHaveLength(2);
+  });
+
+  test('writes the same into the picture, in the order that clients read by position', async () => {
+    const { draw } = world();
+    const { json } = await draw({
+      prompt: 'a boat',
+      negative_prompt: 'fog',
+      seed: 11,
+      batch_size: 2,
+      width: 128,
+      height: 128,
+    });
+    const texts = json.images.map((image: string) => pngTexts(Buffer.from(image, 'base64')).parameters);
+    expect(texts[0]).toBe(
+      'a boat\nNegative prompt: fog\nSteps: 20, Sampler: Euler, CFG scale: 5, Seed: 11, Size: 128x128, Model hash: abcdefabcd, Model: sketch, Version: Parley 0.1.0',
+    );
+    expect(texts[1]).toContain('Seed: 12');
+    expect(JSON.parse(json.info).infotexts).toEqual(texts);
+  });
+
+  test('echoes what was really asked for', async () => {
+    const { draw } = world();
+    const { json } = await draw({ prompt: 'a boat', steps: '500', width: 1e9, height: 'x', styles: ['a'] });
+    expect(json.parameters).toMatchObject({
+      prompt: 'a boat',
+      steps: 80,
+      seed: 417_203,
+      cfg_scale: 5,
+      styles: ['a'],
+      sampler_name: 'euler',
+    });
+    expect(json.parameters.width * json.parameters.height).toBeLessThanOrEqual(832 ** 2);
+  });
+
+  test('takes numbers as texts, and what is none for nothing', async () => {
+    const { draw, fake } = world();
+    await draw({ prompt: 'a', steps: '9', cfg_scale: 'high', seed: '12', width: null, height: '192' });
+    expect(fake.asked[0]?.request).toMatchObject({ steps: 9, guidance: 5, seed: 12, width: 512, height: 192 });
+  });
+
+  test.each([
+    [
+      { width: 0, height: 0, steps: 0, batch_size: 0, n_iter: -3 },
+      { width: 64, height: 64, steps: 1, count: 1 },
+    ],
+    [
+      { steps: 1e12, batch_size: 1e6, n_iter: 1e6, cfg_scale: 1e6 },
+      { steps: 80, count: 10, guidance: 25 },
+    ],
+    [
+      { steps: -5, cfg_scale: -5, denoising_strength: 9, width: -100, height: 1e15 },
+      { steps: 1, guidance: 1, strength: 1, width: 64 },
+    ],
+  ])('brings %j into bounds', async (sent, request) => {
+    const { draw, fake } = world();
+    expect((await draw({ prompt: 'a', ...sent })).status).toBe(200);
+    expect(fake.asked[0]?.request).toMatchObject(request);
+  });
+
+  test('has the prompt of an empty body', async () => {
+    const { draw, fake } = world();
+    expect((await draw('')).status).toBe(200);
+    expect(fake.asked[0]?.request.prompt).toBe('high quality');
+  });
+
+  test('names the fields that have no effect, and what the engine could not do', async () => {
+    const { draw } = world({ notes: ['There is no sampler Restart'] });
+    const { headers } = await draw({
+      prompt: 'a <lora:film:1>',
+      sampler_name: 'Restart',
+      restore_faces: true,
+      eta: 0.5,
+    });
+    expect(headers['x-parley-ignored']).toBe('eta, restore_faces');
+    expect(headers['x-parley-warnings']).toBe('There is no LoRA film, There is no sampler Restart');
+  });
+
+  test('applies the defaults of the server to what is left out', async () => {
+    const { draw, fake } = world({}, { imageDefaults: (body) => ({ steps: 33, ...body }) });
+    await draw({ prompt: 'a' });
+    expect(fake.asked[0]?.request.steps).toBe(33);
+  });
+
+  test('sends no pictures where none are wanted', async () => {
+    const { json } = await world().draw({ prompt: 'a', send_images: false });
+    expect(json.images).toEqual([]);
+  });
+
+  test('gives those that were finished when somebody stopped it', async () => {
+    const { draw } = world({ script: stoppedAfterOne });
+    const { status, json } = await draw({ prompt: 'a', batch_size: 3, seed: 4 });
+    expect(status).toBe(200);
+    expect(json.images).toHaveLength(1);
+    expect(JSON.parse(json.info)).toMatchObject({ all_seeds: [4] });
+  });
+});
+
+describe('img2img', () => {
+  test('begins from the first picture, cut to the size that is drawn', async () => {
+    const { redraw, fake } = world();
+    const { status, json } = await redraw({
+      prompt: 'a',
+      init_images: [picture],
+      width: 128,
+      height: 128,
+      denoising_strength: 0.3,
+    });
+    expect(status).toBe(200);
+    const [{ request } = { request: undefined }] = fake.asked;
+    expect(request).toMatchObject({ strength: 0.3 });
+    expect(pictureFacts(request?.initial as Uint8Array)).toMatchObject({ width: 128, height: 128 });
+    expect(JSON.parse(json.info)).toMatchObject({ denoising_strength: 0.3 });
+    expect(json.parameters).toMatchObject({ init_images: null });
+  });
+
+  test('paints anew where the mask is white, or where it is black', async () => {
+    const { redraw, fake } = world();
+    const mask = base64Of(pngOf(10, 10, [255, 255, 255]));
+    await redraw({ init_images: [picture], mask, width: 64, height: 64 });
+    await redraw({ init_images: [picture], mask, inpainting_mask_invert: 1, width: 64, height: 64 });
+    const masks = fake.asked.map(({ request }) => request.mask as Uint8Array);
+    expect(await Promise.all(masks.map((bytes) => pixelAt(bytes, 5, 5)))).toEqual([[255], [0]]);
+    expect(masks.map((bytes) => pictureFacts(bytes)?.width)).toEqual([64, 64]);
+  });
+
+  test('shows the pictures again to those who want it', async () => {
+    const { json } = await world().redraw({ init_images: [picture], include_init_images: true });
+    expect(json.parameters.init_images).toEqual([picture]);
+  });
+
+  test('takes a single extra picture for the one to begin from', async () => {
+    const { draw, fake } = world();
+    await draw({ prompt: 'a', extra_images: [picture] });
+    expect(fake.asked[0]?.request.initial).toBeDefined();
+    const { headers } = await draw({ prompt: 'a', extra_images: [picture, picture] });
+    expect(fake.asked[1]?.request.initial).toBeUndefined();
+    expect(headers['x-parley-warnings']).toContain('extra_images');
+  });
+
+  test('gives the picture back where nothing of it is to change', async () => {
+    const { redraw, fake } = world();
+    const { json } = await redraw({ init_images: [picture], steps: 1, denoising_strength: 0, width: 128, height: 64 });
+    expect(fake.asked).toEqual([]);
+    expect(pictureFacts(Buffer.from(json.images[0], 'base64'))).toMatchObject({ width: 128, height: 64 });
+  });
+
+  test.each([
+    ['without a picture', {}, 'init_images must be'],
+    ['with an empty list', { init_images: [] }, 'init_images must be'],
+    ['with an empty text', { init_images: [''] }, 'init_images must be'],
+    ['with something else than a picture', { init_images: [5] }, 'init_images[0] must be'],
+    ['with broken base64', { init_images: ['%%%'] }, 'init_images[0] must be'],
+    ['with half a picture', { init_images: [picture.slice(0, 80)] }, 'init_images[0] must be a whole'],
+    ['with an address', { init_images: ['http://127.0.0.1/secret.png'] }, 'init_images[0] must be'],
+    ['with a mask that is none', { init_images: [picture], mask: 'abcd' }, 'mask must be'],
+    ['with a prompt that is none', { init_images: [picture], prompt: 5 }, 'prompt must be'],
+  ])('%s is refused in the shape of the family', async (_, body, message) => {
+    const { redraw, fake } = world();
+    const { status, json } = await redraw(body);
+    expect(status).toBe(422);
+    expect(json.detail).toMatchObject({ type: 'bad_input' });
+    expect(json.detail.msg).toContain(message);
+    expect(json).toMatchObject({ error: 'HTTPException', errors: json.detail.msg });
+    expect(fake.asked).toEqual([]);
+  });
+});
+
+describe('a larger picture (enable_hr)', () => {
+  test('comes from the upscaler', async () => {
+    const { draw, fake } = world();
+    const { json } = await draw({ prompt: 'a', enable_hr: true, width: 128, height: 64 });
+    expect(fake.upscaled[0]?.request).toMatchObject({ upscaler: 'ESRGAN_4x', width: 256, height: 128 });
+    expect(pictureFacts(Buffer.from(json.images[0], 'base64'))).toMatchObject({ width: 256, height: 128 });
+    expect(JSON.parse(json.info)).toMatchObject({ width: 256, height: 128 });
+  });
+
+  test('has the factor or the size that is asked for', async () => {
+    const { draw, fake } = world();
+    await draw({ enable_hr: 1, hr_scale: 3, width: 64, height: 64 });
+    await draw({ enable_hr: 1, hr_resize_x: 100, hr_resize_y: 90, width: 64, height: 64 });
+    await draw({ enable_hr: 1, hr_scale: 99, width: 64, height: 64 });
+    expect(fake.upscaled.map(({ request }) => request.width)).toEqual([192, 100, 256]);
+  });
+
+  test('is told where there is no upscaler', async () => {
+    const { headers } = await world({ facts: { upscalers: [] } }).draw({ prompt: 'a', enable_hr: true });
+    expect(headers['x-parley-warnings']).toBe('There is no upscaler for enable_hr');
+  });
+});
+
+describe('a request that fails', () => {
+  test('says that there is no model', async () => {
+    const { endpoints } = sdapiWorld(undefined);
+    const { status, json } = await asked(endpoints, 'POST', '/sdapi/v1/txt2img', { prompt: 'a' });
+    expect(status).toBe(503);
+    expect(json.detail).toEqual({
+      msg: 'No image model is loaded. Start the server with --sdmodel FILE.',
+      type: 'service_unavailable',
+    });
+  });
+
+  test('says what is wrong with its JSON', async () => {
+    const { status, json } = await world().draw('{"prompt":');
+    expect([status, json.detail.type]).toEqual([422, 'bad_input']);
+    expect((await world().draw('[1]')).json.detail.msg).toContain('body must be an object');
+  });
+
+  test('keeps the status of what the engine says', async () => {
+    // biome-ignore lint/correctness/useYield: it fails before there is anything.
+    const script = async function* () {
+      throw new AppError('engine-lost', { capability: 'image' });
+    };
+    const { status, json } = await world({ script }).draw({ prompt: 'a' });
+    expect([status, json.detail.type]).toEqual([500, 'generation_error']);
+  });
+});
+
+describe('a client that goes away', () => {
+  test('stops its drawing', async () => {
+    const gone = new AbortController();
+    const { draw, fake } = world();
+    await draw({ prompt: 'a' }, { signal: gone.signal });
+    gone.abort();
+    expect(fake.asked[0]?.ticket.signal.aborted).toBe(true);
+  });
+
+  test.each([[{ kcpp_extra_args: { keep_image_gen_on_disconnect: true } }], [{ keep_image_gen_on_disconnect: true }]])(
+    'leaves it going with %j',
+    async (sent) => {
+      const gone = new AbortController();
+      const { draw, fake } = world();
+      await draw({ prompt: 'a', ...sent }, { signal: gone.signal });
+      gone.abort();
+      expect(fake.asked[0]?.ticket.signal.aborted).toBe(false);
+    },
+  );
+
+  test('finds its picture by its key until the next one is drawn', async () => {
+    const { draw, get } = world();
+    await draw({ prompt: 'a', negative_prompt: 'b', genkey: 'mine' });
+    const { json } = await get('/sdapi/v1/get_last.json?genkey=mine');
+    expect(json).toMatchObject({ prompt: 'a ### b', models: ['sketch'] });
+    expect(json.images).toHaveLength(1);
+    expect((await get('/sdapi/v1/get_last.json?genkey=other')).status).toBe(404);
+    expect((await get('/sdapi/v1/get_last.json')).status).toBe(404);
+    await draw({ prompt: 'b' });
+    expect((await get('/sdapi/v1/get_last.json?genkey=mine')).status).toBe(404);
+  });
+});
+
+describe('an answer that takes long', () => {
+  test.each([
+    ['keepalive', { keepalive: true }, {}],
+    ['the header of a tunnel', {}, { headers: { 'cf-connecting-ip': '1.2.3.4' } }],
+    ['a drawing that is to go on', { keep_image_gen_on_disconnect: 1 }, {}],
+  ])('begins with white space because of %s', async (_, sent, own) => {
+    const { startTimer, pass } = handTimer();
+    const { promise, open } = latch();
+    const script: FakeImageOptions['script'] = async function* (request) {
+      await promise;
+      yield* drawSquares(request);
+    };
+    const { draw } = world({ script }, { startTimer });
+    const answer = draw({ prompt: 'a', ...sent }, own);
+    await new Promise((resolve) => setImmediate(resolve));
+    pass(15_000);
+    open();
+    const { status, text, json } = await answer;
+    expect(status).toBe(200);
+    expect(text.startsWith(' ')).toBe(true);
+    expect(json.images).toHaveLength(1);
+  });
+
+  test('tells of a failure in its body', async () => {
+    const { startTimer, pass } = handTimer();
+    const { promise, open } = latch();
+    // biome-ignore lint/correctness/useYield: it fails before there is anything.
+    const script = async function* () {
+      await promise;
+      throw new AppError('engine-silent', { capability: 'image' });
+    };
+    const { draw } = world({ script }, { startTimer });
+    const answer = draw({ prompt: 'a', keepalive: true });
+    await new Promise((resolve) => setImmediate(resolve));
+    pass(15_000);
+    open();
+    const { status, json } = await answer;
+    expect(status).toBe(200);
+    expect(json.detail).toMatchObject({ type: 'generation_error' });
+  });
+});

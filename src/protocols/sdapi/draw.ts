@@ -1,0 +1,117 @@
+import { AppError, asAppError } from '../../core/errors.ts';
+import { ignoredFields } from '../../core/fidelity.ts';
+import type { ImageService } from '../../core/image.ts';
+import { type JsonObject, jsonObject } from '../../http/body.ts';
+import type { Call, Headers, Reply } from '../../http/call.ts';
+import { patientReply, wantsPadding } from '../../http/patience.ts';
+import { headerList, ignoredHeader } from '../dialect.ts';
+import { readFields } from '../fields/table.ts';
+import { collectDrawn, type Drawn } from '../pictures/drawn.ts';
+import { withPngTexts } from '../pictures/png-text.ts';
+import { imageOf, type PictureParts } from '../pictures/request.ts';
+import { type CallTicket, ticketFor } from '../ticket.ts';
+import { decodeDrawing, type Plan, withPictures } from './decode.ts';
+import type { Drawings } from './drawings.ts';
+import { errorBody } from './errors.ts';
+import { type DrawFields, drawFidelity, drawFields } from './fields.ts';
+import { infoOf, pictureText } from './info.ts';
+
+export interface DrawParts extends PictureParts {
+  readonly drawings: Drawings;
+}
+
+/** `txt2img` and `img2img` differ in nothing but that the second must have a picture to begin from. */
+export async function draw(call: Call, path: 'txt2img' | 'img2img', parts: DrawParts): Promise<Reply> {
+  const body = parts.imageDefaults(await jsonObject(call.body, { empty: 'object', signal: call.signal }));
+  const fields = readFields(drawFields, body);
+  const service = imageOf(parts.others);
+  const plan = decodeDrawing(fields, { facts: service.facts, needsInitial: path === 'img2img' }, parts);
+  const kept = fields.keep_image_gen_on_disconnect || fields.kcpp_extra_args.keep_image_gen_on_disconnect;
+  const ticket = keptTicket(ticketFor(call, fields.genkey), kept);
+  parts.drawings.begin();
+  const answer = drawn({ body, fields, plan, ticket, service }, parts);
+  const notices = ignoredHeader(ignoredFields(body, drawFidelity));
+  if (kept || fields.keepalive || wantsPadding(call) || call.headers['cf-connecting-ip'] !== undefined) {
+    const text = answer.then(({ reply }) => JSON.stringify(reply));
+    const reply = await patientReply(text, (error) => JSON.stringify(errorBody(asAppError(error))), parts.startTimer);
+    return { ...reply, headers: { ...reply.headers, ...notices } };
+  }
+  const { reply, headers } = await answer;
+  const told = { 'content-type': 'application/json', ...notices, ...headers };
+  return { status: 200, headers: told, body: JSON.stringify(reply) };
+}
+
+interface Work {
+  readonly body: JsonObject;
+  readonly fields: DrawFields;
+  readonly plan: Plan;
+  readonly ticket: CallTicket;
+  readonly service: ImageService;
+}
+
+async function drawn(work: Work, parts: DrawParts): Promise<{ readonly reply: object; readonly headers: Headers }> {
+  const { body, fields, plan, ticket, service } = work;
+  const { facts } = service;
+  const request = await withPictures(plan, fields);
+  const first: Drawn = plan.passThrough
+    ? { ...request, pictures: [{ seed: request.seed, png: request.initial as Uint8Array }], notes: [], stopped: false }
+    : await collectDrawn(parts.drawings.watch(service.draw(request, ticket), fields.genkey), request);
+  const result = await enlarged(first, work);
+  const shared = { request, drawn: result, facts, product: parts.product };
+  const pictures = result.pictures.map(({ png, seed }) =>
+    withPngTexts(png, { parameters: pictureText(shared, seed) }).toString('base64'),
+  );
+  const reply = {
+    images: fields.send_images ? pictures : [],
+    parameters: effective(body, fields, request),
+    info: JSON.stringify(infoOf({ ...shared, now: parts.now() })),
+    animated: false,
+    extra_data: '',
+    final_frame: '',
+  };
+  const { prompt, negativePrompt } = request;
+  parts.drawings.keep(fields.genkey, { ...reply, prompt: `${prompt} ### ${negativePrompt}`, models: [facts.name] });
+  const notes = [...plan.notes, ...result.notes];
+  return { reply, headers: notes.length > 0 ? { 'x-parley-warnings': headerList(notes) } : {} };
+}
+
+async function enlarged(drawn: Drawn, { plan, service, ticket }: Work): Promise<Drawn> {
+  if (!plan.enlarging) return drawn;
+  const { upscaler, size } = plan.enlarging;
+  const pictures = [];
+  for (const { png, seed } of drawn.pictures) {
+    pictures.push({ seed, png: await service.upscale({ picture: png, upscaler, ...size }, ticket) });
+  }
+  return { ...drawn, ...size, pictures };
+}
+
+/** What was really asked for; pictures are shown again only to those who want it. */
+function effective(body: JsonObject, { include_init_images: shown }: DrawFields, request: Plan['request']): object {
+  const hidden = shown ? {} : { init_images: null, mask: null, extra_images: null };
+  const { prompt, negativePrompt, steps, width, height, seed, guidance, strength } = request;
+  return {
+    ...Object.fromEntries(Object.entries({ ...body, ...hidden }).filter(([name]) => Object.hasOwn(body, name))),
+    prompt,
+    negative_prompt: negativePrompt,
+    steps,
+    width,
+    height,
+    seed,
+    cfg_scale: guidance,
+    sampler_name: request.sampler,
+    scheduler: request.scheduler,
+    denoising_strength: strength,
+  };
+}
+
+/** One that goes on when its client is gone can still be stopped by its key. */
+function keptTicket(ticket: CallTicket, kept: boolean): CallTicket {
+  return kept ? { ...ticket, signal: new AbortController().signal } : ticket;
+}
+
+/** For whoever lost the connection. */
+export function lastDrawing({ method, path, query }: Call, drawings: Drawings): object {
+  const found = drawings.lastOf(query.get('genkey') ?? '');
+  if (!found) throw new AppError('not-found', { method, path });
+  return found;
+}

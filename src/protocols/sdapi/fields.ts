@@ -1,0 +1,144 @@
+import type { EndpointFidelity } from '../../core/fidelity.ts';
+import { looseWholeWithin } from '../fields/loose.ts';
+import { isAbsent, optional, orElse, type Read, readList, readObject, readText, wrong } from '../fields/readers.ts';
+import { approximated, each, type Fields, fidelityOf, group, honoured, ignored, places } from '../fields/table.ts';
+import {
+  countNote,
+  drawingFields,
+  looseSwitch,
+  optionalLoose,
+  optionalLooseText,
+  optionalLooseWhole,
+  readPictures,
+  unusedDrawingFields,
+} from '../pictures/fields.ts';
+import type { Fit } from '../pictures/pixels.ts';
+import { readOptionalPicture, readPicture, type SentPicture } from '../pictures/sent-picture.ts';
+
+const dialect = 'Stable Diffusion web UI';
+
+/** By the numbers of the original; what the others do is cut, which keeps proportions. */
+const readFit: Read<Fit> = orElse((value, path) => fits[looseWholeWithin(0, 3)(value, path)] ?? 'cover', 'cover');
+const fits: readonly Fit[] = ['fill', 'cover', 'contain', 'fill'];
+
+const hires = 'Needs an upscaler; without one it is told in x-parley-warnings.';
+
+export const drawFields = {
+  prompt: honoured(
+    orElse(readText, 'high quality'),
+    'Up to 3000 bytes. Tags such as <lora:name:1> are taken out, and told in x-parley-warnings.',
+  ),
+  ...drawingFields,
+  width: honoured(optionalLoose, 'Rounded and limited: --sdclamped, --sdclampedsoft.'),
+  height: honoured(optionalLoose, 'As width.'),
+  sampler_index: honoured(optionalLooseText, 'Counts where sampler_name is empty.'),
+  batch_size: honoured(optionalLooseWhole, `${countNote} The seeds count up.`),
+  n_iter: honoured(optionalLooseWhole, 'Multiplies batch_size.'),
+  init_images: honoured(readPictures, 'The first one counts: base64 or data URLs, never addresses.'),
+  mask: honoured(readOptionalPicture, 'White is painted anew.'),
+  inpainting_mask_invert: honoured(looseSwitch),
+  resize_mode: honoured(readFit, '0 stretches, 1 and nothing cut, 2 adds white.'),
+  extra_images: approximated(readPictures, 'A single one without init_images is taken for it.'),
+  enable_hr: approximated(looseSwitch, `Enlarges the finished picture. ${hires}`),
+  hr_scale: approximated(optionalLoose, 'With enable_hr; 2 unless given, 4 at most.'),
+  hr_resize_x: approximated(optionalLooseWhole, 'With enable_hr, instead of hr_scale.'),
+  hr_resize_y: approximated(optionalLooseWhole, 'As hr_resize_x.'),
+  hr_upscaler: approximated(optionalLooseText, 'With enable_hr; the first upscaler unless it is one of them.'),
+  override_settings: group({
+    CLIP_stop_at_last_layers: honoured(optionalLooseWhole, 'The same as clip_skip.'),
+    ...each(['sd_model_checkpoint', 'sd_vae', 'forge_additional_modules'], ignored('The loaded model draws.')),
+  }),
+  adapter: group({
+    add_sd_prompt: honoured(optionalLooseText, 'Put behind the prompt.'),
+    add_sd_negative_prompt: honoured(optionalLooseText, 'Put behind the negative prompt.'),
+    add_sd_step_limit: honoured(optionalLoose),
+    add_sd_cfg_limit: honoured(optionalLoose),
+  }),
+  add_sd_step_limit: honoured(optionalLoose, 'Never above 80.'),
+  add_sd_cfg_limit: honoured(optionalLoose, 'Never above 25.'),
+  keepalive: honoured(looseSwitch, 'An answer that takes long begins with white space.'),
+  send_images: honoured(orElse<boolean>(looseSwitch, true)),
+  include_init_images: honoured(looseSwitch, 'In the parameters of the answer.'),
+  ...unusedDrawingFields,
+  ...each(['send_as_refimg', 'reverse_refimg', 'remove_limits'], ignored()),
+  ...each(['save_images', 'do_not_save_samples', 'do_not_save_grid'], ignored('Nothing is saved here.')),
+  ...each(['styles', 'subseed', 'subseed_strength', 'seed_resize_from_h', 'seed_resize_from_w'], ignored()),
+  ...each(['restore_faces', 's_min_uncond', 's_churn', 's_tmax', 's_tmin', 's_noise'], ignored()),
+  ...each(['refiner_checkpoint', 'refiner_switch_at', 'firstpass_image', 'comments', 'infotext'], ignored()),
+  ...each(['script_name', 'script_args', 'alwayson_scripts'], ignored('There are no scripts.')),
+  ...each(['override_settings_restore_afterwards', 'disable_extra_networks', 'force_task_id'], ignored()),
+  ...each(['firstphase_width', 'firstphase_height', 'hr_second_pass_steps', 'hr_checkpoint_name'], ignored()),
+  ...each(['hr_sampler_name', 'hr_scheduler', 'hr_prompt', 'hr_negative_prompt', 'hr_additional_modules'], ignored()),
+  ...each(['image_cfg_scale', 'mask_blur', 'mask_blur_x', 'mask_blur_y', 'mask_round', 'latent_mask'], ignored()),
+  ...each(['inpainting_fill', 'inpaint_full_res', 'inpaint_full_res_padding', 'initial_noise_multiplier'], ignored()),
+};
+
+export type DrawFields = Fields<typeof drawFields>;
+
+const upscaleFields = {
+  upscaling_resize: honoured(optionalLoose, '2 unless given; the picture may have 8192 x 8192 pixels.'),
+  resize_mode: honoured(orElse(looseWholeWithin(0, 1), 0), '0 by a factor, 1 to a size.'),
+  upscaling_resize_w: honoured(optionalLooseWhole, 'With resize_mode 1; 512 unless given.'),
+  upscaling_resize_h: honoured(optionalLooseWhole, 'As upscaling_resize_w.'),
+  upscaling_crop: honoured(orElse<boolean>(looseSwitch, true), 'With resize_mode 1: cut to exactly that size.'),
+  upscaler_1: honoured(
+    optionalLooseText,
+    'None only changes the size. The first upscaler stands in for names that nobody knows.',
+  ),
+  genkey: drawingFields.genkey,
+  ...each(['upscaler_2', 'extras_upscaler_2_visibility', 'gfpgan_visibility', 'upscale_first'], ignored()),
+  ...each(['codeformer_visibility', 'codeformer_weight', 'show_extras_results'], ignored()),
+};
+
+export type UpscaleFields = Fields<typeof upscaleFields>;
+
+export const extraSingleFields = { image: honoured(readPicture), ...upscaleFields };
+
+/** Two spellings of the list are about, and two of what stands in it. */
+const readEntries: Read<readonly SentPicture[] | undefined> = optional((value, path) =>
+  readList(value, path).map((entry, index) => {
+    const holder = readObject(entry, `${path}[${index}]`);
+    const name = ['data', 'image'].find((key) => !isAbsent(holder[key]));
+    if (name === undefined) throw wrong(`${path}[${index}].data`, 'a picture in base64');
+    return readPicture(holder[name], `${path}[${index}].${name}`);
+  }),
+);
+
+export const extraBatchFields = {
+  imageList: honoured(readEntries, 'Up to 64 entries with data, or image.'),
+  image_list: honoured(readEntries, 'The same under another name.'),
+  ...upscaleFields,
+};
+
+export const interrogateFields = {
+  image: honoured(readPicture),
+  genkey: drawingFields.genkey,
+  model: ignored('The text model looks at the picture, where it can.'),
+};
+
+export const pngInfoFields = { image: honoured(readPicture) };
+
+export const optionFields = {
+  sd_model_checkpoint: honoured(
+    optionalLooseText,
+    'The name, title, file or hash of the model that is there; any other is refused.',
+  ),
+  ...places({ 'every other option': ignored('Accepted without effect.') }),
+};
+
+const endpoint = (path: string): string => `POST /sdapi/v1/${path}`;
+export const drawFidelity = fidelityOf(dialect, `${endpoint('txt2img')}, ${endpoint('img2img')}`, drawFields);
+export const extraSingleFidelity = fidelityOf(dialect, endpoint('extra-single-image'), extraSingleFields);
+export const extraBatchFidelity = fidelityOf(dialect, endpoint('extra-batch-images'), extraBatchFields);
+export const interrogateFidelity = fidelityOf(dialect, endpoint('interrogate'), interrogateFields);
+export const pngInfoFidelity = fidelityOf(dialect, endpoint('png-info'), pngInfoFields);
+export const optionFidelity = fidelityOf(dialect, endpoint('options'), optionFields);
+
+export const sdapiFidelity: readonly EndpointFidelity[] = [
+  drawFidelity,
+  extraSingleFidelity,
+  extraBatchFidelity,
+  interrogateFidelity,
+  pngInfoFidelity,
+  optionFidelity,
+];

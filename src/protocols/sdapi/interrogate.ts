@@ -1,0 +1,59 @@
+import type { ChatRequest } from '../../chat/request.ts';
+import type { ChatService } from '../../chat/service.ts';
+import { AppError } from '../../core/errors.ts';
+import { ignoredFields } from '../../core/fidelity.ts';
+import { fold } from '../../core/fold.ts';
+import type { TextService } from '../../core/text-service.ts';
+import { type JsonObject, jsonObject } from '../../http/body.ts';
+import { type Call, json, type Reply } from '../../http/call.ts';
+import { ignoredHeader } from '../dialect.ts';
+import { readFields } from '../fields/table.ts';
+import { mediaInputs } from '../media.ts';
+import type { SentPicture } from '../pictures/sent-picture.ts';
+import { ticketFor } from '../ticket.ts';
+import { interrogateFidelity, interrogateFields } from './fields.ts';
+
+export interface InterrogateParts {
+  readonly text: Pick<TextService, 'state'>;
+  readonly chat: Pick<ChatService, 'reply'>;
+  /** A chat as the OpenAI dialect has it. */
+  readonly readChat: (body: JsonObject) => Promise<ChatRequest>;
+}
+
+const wish = 'Describe this picture in a single sentence, as its caption. Write nothing but the caption.';
+const longestCaption = 150;
+
+export async function interrogate(call: Call, { text, chat, readChat }: InterrogateParts): Promise<Reply> {
+  const body = await jsonObject(call.body, { empty: 'refuse', signal: call.signal });
+  const { image, genkey } = readFields(interrogateFields, body);
+  const state = text.state();
+  if (state.type === 'none' || !mediaInputs(state).image) {
+    throw new AppError('model-missing', { capability: 'vision', flag: '--mmproj FILE' });
+  }
+  const request = await readChat({ messages: [question(image)], max_tokens: longestCaption, reasoning_effort: 'none' });
+  const generation = await fold(chat.reply(request, ticketFor(call, genkey)));
+  return json(
+    { caption: wholeSentences(generation.text) },
+    200,
+    ignoredHeader(ignoredFields(body, interrogateFidelity)),
+  );
+}
+
+function question({ format, bytes }: SentPicture): object {
+  const url = `data:image/${format};base64,${Buffer.from(bytes).toString('base64')}`;
+  return {
+    role: 'user',
+    content: [
+      { type: 'image_url', image_url: { url } },
+      { type: 'text', text: wish },
+    ],
+  };
+}
+
+/** Up to the last end of a sentence, where there is one. */
+export function wholeSentences(text: string): string {
+  const words = text.trim();
+  const ends = [...words.matchAll(/[.!?*")}`\];…\n]/g)].map(({ index }) => index);
+  const last = ends.at(-1);
+  return last === undefined ? words : words.slice(0, last + 1).trim();
+}

@@ -1,0 +1,90 @@
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { imageRequest } from '../pictures/request.ts';
+import { drawSquares, fakeImage, imageFacts, pictureParts } from '../testing/pictures.ts';
+import { Drawings } from './drawings.ts';
+import { progressReply, shareDone } from './progress.ts';
+
+const now = Date.UTC(2026, 0, 15, 9, 30);
+const running = { step: 8, steps: 20, pictures: 0, count: 1, secondsSoFar: 4, preview: Buffer.from('png') };
+const request = imageRequest({ prompt: 'a', width: 64, height: 64, count: 2 }, imageFacts, pictureParts(undefined));
+
+function world() {
+  const fake = fakeImage();
+  const drawings = new Drawings();
+  const look = (query = '') =>
+    progressReply({ query: new URLSearchParams(query) }, { service: fake.image, drawings, now }) as ReturnType<
+      typeof JSON.parse
+    >;
+  return { fake, drawings, look };
+}
+
+describe('progress', () => {
+  test('is exactly zero while nothing is drawn', () => {
+    expect(world().look()).toEqual({
+      progress: 0,
+      eta_relative: 0,
+      state: {
+        skipped: false,
+        interrupted: false,
+        stopping_generation: false,
+        job: '',
+        job_count: 0,
+        job_timestamp: '20260115093000',
+        job_no: 0,
+        sampling_step: 0,
+        sampling_steps: 0,
+      },
+      current_image: null,
+      textinfo: null,
+    });
+  });
+
+  test('shows everybody how far it is, but not the picture', () => {
+    const { fake, look } = world();
+    fake.progress = running;
+    const seen = look();
+    expect(seen).toMatchObject({
+      progress: 0.4031,
+      eta_relative: 5.92,
+      current_image: null,
+      textinfo: 'Status: diffusing, Step: 8/20',
+    });
+    expect(seen.state).toMatchObject({ job_count: 1, job_no: 0, sampling_step: 8, sampling_steps: 20 });
+  });
+
+  test('shows the picture to whoever knows the key, unless they look away', async () => {
+    const { fake, drawings, look } = world();
+    fake.progress = running;
+    const events = drawings.watch(drawSquares(request), 'mine');
+    await events.next();
+    expect(look('genkey=mine').current_image).toBe(Buffer.from('png').toString('base64'));
+    expect(look('genkey=mine&skip_current_image=true')).toMatchObject({ progress: 0.4031, current_image: null });
+    expect(look('genkey=theirs')).toMatchObject({ progress: 0, state: { job_count: 0 } });
+    await events.return(undefined);
+    expect(look('genkey=mine').progress).toBe(0);
+  });
+
+  test('tells when the prompt is being read', () => {
+    const { fake, look } = world();
+    fake.progress = { ...running, step: 0 };
+    expect(look()).toMatchObject({ progress: 0.03, textinfo: 'Status: conditioning' });
+  });
+
+  test('only grows, and is never 1 before the answer is there', () => {
+    fc.assert(
+      fc.property(fc.integer({ min: 1, max: 80 }), fc.integer({ min: 1, max: 10 }), (steps, count) => {
+        let before = 0;
+        for (let pictures = 0; pictures < count; pictures++) {
+          for (let step = 0; step <= steps; step++) {
+            const share = shareDone({ step, steps, pictures, count, secondsSoFar: 1 });
+            expect(share).toBeGreaterThanOrEqual(before);
+            expect(share).toBeLessThan(1);
+            before = share;
+          }
+        }
+      }),
+      { numRuns: 30 },
+    );
+  });
+});

@@ -1,0 +1,66 @@
+import type { ImageProgress, ImageService } from '../../core/image.ts';
+import type { Call } from '../../http/call.ts';
+import type { Drawings } from './drawings.ts';
+import { timestamp } from './info.ts';
+
+/** What reading the prompt is worth, of all the work. */
+const begun = 0.03;
+
+/** From 0 to nearly 1: it is 1 only when the answer is there. */
+export function shareDone({ step, steps, pictures, count }: ImageProgress): number {
+  const share = (pictures + Math.min(step, steps) / (steps + 0.8)) / Math.max(1, count);
+  return Math.round((begun + (1 - begun) * Math.min(0.999, share)) * 10_000) / 10_000;
+}
+
+export interface ProgressParts {
+  readonly service: ImageService | undefined;
+  readonly drawings: Drawings;
+  readonly now: number;
+}
+
+/**
+ * What is drawn now. Everybody sees how far it is, as the clients of the original expect; the picture so far is shown to whoever
+ * knows the key of the request, and a key that is another's sees nothing at all.
+ */
+export function progressReply({ query }: Pick<Call, 'query'>, { service, drawings, now }: ProgressParts): object {
+  const genkey = query.get('genkey') ?? '';
+  const running = service?.progress();
+  const seen = genkey === '' || drawings.isRunning(genkey) ? running : undefined;
+  if (!seen) return idle(now, drawings.stopped);
+  const { step, steps, pictures, count, secondsSoFar, preview } = seen;
+  const progress = shareDone(seen);
+  const hidden = genkey === '' || query.get('skip_current_image') === 'true';
+  return {
+    progress,
+    eta_relative: Math.round(secondsSoFar * (1 / progress - 1) * 100) / 100,
+    state: {
+      ...stateOf(now, drawings.stopped),
+      job: 'scripts_txt2img',
+      job_count: count,
+      job_no: pictures,
+      sampling_step: step,
+      sampling_steps: steps,
+    },
+    current_image: preview && !hidden ? Buffer.from(preview).toString('base64') : null,
+    textinfo: step === 0 ? 'Status: conditioning' : `Status: diffusing, Step: ${step}/${steps}`,
+  };
+}
+
+/** Clients wait for exactly these two zeros. */
+function idle(now: number, stopped: boolean): object {
+  return { progress: 0, eta_relative: 0, state: stateOf(now, stopped), current_image: null, textinfo: null };
+}
+
+function stateOf(now: number, interrupted: boolean) {
+  return {
+    skipped: false,
+    interrupted,
+    stopping_generation: false,
+    job: '',
+    job_count: 0,
+    job_timestamp: timestamp(now),
+    job_no: 0,
+    sampling_step: 0,
+    sampling_steps: 0,
+  };
+}

@@ -1,0 +1,314 @@
+import { describe, expect, test } from 'vitest';
+import { withPngTexts } from '../pictures/png-text.ts';
+import { asked } from '../testing/asked.ts';
+import { readyState } from '../testing/doubles.ts';
+import { base64Of, fakeImage, imageFacts, pngOf } from '../testing/pictures.ts';
+import { sdapiWorld } from './testing/world.ts';
+
+const picture = base64Of(pngOf(30, 20));
+
+function world(fake = fakeImage()) {
+  const { endpoints, chats, read } = sdapiWorld(fake);
+  return {
+    fake,
+    chats,
+    read,
+    endpoints,
+    get: (path: string) => asked(endpoints, 'GET', `/sdapi/v1/${path}`),
+    post: (path: string, body: unknown = '') => asked(endpoints, 'POST', `/sdapi/v1/${path}`, body),
+  };
+}
+
+describe('lists', () => {
+  test('have the model under the title that the options name', async () => {
+    const { get } = world();
+    const [model] = (await get('sd-models')).json;
+    expect(model).toEqual({
+      title: imageFacts.title,
+      model_name: 'sketch',
+      hash: 'abcdefabcd',
+      sha256: imageFacts.sha256,
+      filename: 'sketch.safetensors',
+      config: null,
+    });
+    expect((await get('options')).json).toMatchObject({ samples_format: 'png', sd_model_checkpoint: model.title });
+  });
+
+  test('have a hash that clients can compare where none is known', async () => {
+    const { sha256: _, ...facts } = imageFacts;
+    const fake = fakeImage();
+    const unknown = { ...fake, image: { ...fake.image, facts } };
+    const [model] = (await world(unknown).get('sd-models')).json;
+    expect(model).toMatchObject({ hash: '8888888888', sha256: '8'.repeat(64) });
+  });
+
+  test('have samplers with all their names, schedulers and upscalers', async () => {
+    const { get } = world();
+    expect((await get('samplers')).json[1]).toEqual({
+      name: 'Euler a',
+      aliases: ['euler_a', 'k_euler_a', 'euler_ancestral'],
+      options: {},
+    });
+    expect((await get('schedulers')).json).toEqual([
+      { name: 'discrete', label: 'discrete', aliases: [] },
+      { name: 'karras', label: 'karras', aliases: [] },
+    ]);
+    expect((await get('upscalers')).json.map(({ name }: { name: string }) => name)).toEqual([
+      'None',
+      'ESRGAN_4x',
+      'Soft_2x',
+    ]);
+  });
+
+  test.each([
+    'latent-upscale-modes',
+    'loras',
+    'sd-vae',
+    'sd-modules',
+    'prompt-styles',
+    'hypernetworks',
+    'face-restorers',
+    'realesrgan-models',
+    'extensions',
+    'script-info',
+  ])('%s is an empty array, which clients need', async (path) => {
+    expect(await world().get(path)).toMatchObject({ status: 200, json: [] });
+  });
+
+  test('that are objects are objects', async () => {
+    const { get } = world();
+    expect((await get('embeddings')).json).toEqual({ loaded: {}, skipped: {} });
+    expect((await get('scripts')).json).toEqual({ txt2img: [], img2img: [] });
+    expect((await get('cmd-flags')).json).toEqual({ api: true, ckpt: 'sketch.safetensors' });
+    const { ram, cuda } = (await get('memory')).json;
+    expect(ram.free + ram.used).toBe(ram.total);
+    expect(cuda).toEqual({ error: 'unavailable' });
+  });
+
+  test('are empty without a model', async () => {
+    const { endpoints } = sdapiWorld(undefined);
+    for (const path of ['sd-models', 'samplers', 'schedulers', 'upscalers', 'loras']) {
+      expect((await asked(endpoints, 'GET', `/sdapi/v1/${path}`)).json).toEqual([]);
+    }
+    expect((await asked(endpoints, 'GET', '/sdapi/v1/options')).json).toMatchObject({ sd_model_checkpoint: '' });
+    expect((await asked(endpoints, 'GET', '/sdapi/v1/progress')).json).toMatchObject({ progress: 0 });
+    expect((await asked(endpoints, 'POST', '/sdapi/v1/interrupt')).json).toEqual({});
+  });
+
+  test('are found below prefixes of a proxy', async () => {
+    expect((await asked(world().endpoints, 'GET', '/some/app/sdapi/v1/loras')).json).toEqual([]);
+  });
+});
+
+describe('options', () => {
+  test.each([imageFacts.title, 'sketch', 'SKETCH.safetensors', 'abcdefabcd', ''])(
+    'take %j for the model that is there',
+    async (name) => {
+      expect(await world().post('options', { sd_model_checkpoint: name, whatever: 1 })).toMatchObject({
+        status: 200,
+        json: null,
+      });
+    },
+  );
+
+  test('may be sent back whole', async () => {
+    const { get, post } = world();
+    expect((await post('options', (await get('options')).json)).status).toBe(200);
+  });
+
+  test('refuse a model that is not there', async () => {
+    const { status, json } = await world().post('options', { sd_model_checkpoint: 'dreamy' });
+    expect(status).toBe(404);
+    expect(json.errors).toBe('There is no model "dreamy" on this server.');
+  });
+});
+
+describe('control', () => {
+  test('is answered as the original does', async () => {
+    const { post } = world();
+    expect((await post('interrupt')).json).toEqual({});
+    expect((await post('skip')).json).toBeNull();
+    for (const path of ['refresh-checkpoints', 'refresh-vae', 'refresh-embeddings', 'refresh-loras']) {
+      expect((await post(path)).json).toBeNull();
+    }
+    for (const path of ['unload-checkpoint', 'reload-checkpoint']) expect((await post(path)).json).toEqual({});
+  });
+
+  test('never waits in the queue', () => {
+    const quick = world().endpoints.filter(({ path }) => /interrupt|skip|options|refresh|progress/.test(path));
+    expect(quick.length).toBeGreaterThan(6);
+    expect(quick.every(({ queued }) => !queued)).toBe(true);
+  });
+
+  test('stops what is drawn, and tells of it', async () => {
+    const { fake, post, get } = world();
+    fake.progress = { step: 3, steps: 20, pictures: 0, count: 1, secondsSoFar: 1 };
+    await post('interrupt', 'not JSON at all');
+    await post('skip');
+    expect(fake.interrupts).toBe(2);
+    expect((await get('progress')).json.state.interrupted).toBe(true);
+  });
+
+  test('needs the key of the server, where there is one, for all that shows or changes something', () => {
+    const guarded = world()
+      .endpoints.filter(({ access }) => access === 'guarded')
+      .map(({ path }) => path);
+    expect(guarded).toEqual(
+      expect.arrayContaining([
+        '/sdapi/v1/txt2img',
+        '/sdapi/v1/progress',
+        '/sdapi/v1/get_last.json',
+        '/sdapi/v1/interrupt',
+      ]),
+    );
+  });
+});
+
+describe('upscaling', () => {
+  test.each(['extra-single-image', 'upscale'])('%s doubles a picture unless told otherwise', async (path) => {
+    const { post, fake } = world();
+    const { json } = await post(path, { image: `data:image/png;base64,${picture}` });
+    expect(fake.upscaled[0]?.request).toMatchObject({ upscaler: 'ESRGAN_4x', width: 60, height: 40 });
+    expect(json.html_info).toBe('<p>30x20 to 60x40, upscaler: ESRGAN_4x</p>');
+    expect(Buffer.from(json.image, 'base64').subarray(1, 4).toString()).toBe('PNG');
+  });
+
+  test('changes nothing but the size where no upscaler is wanted or there', async () => {
+    const { post, fake } = world();
+    await post('extra-single-image', { image: picture, upscaler_1: 'None', upscaling_resize: 1.5 });
+    expect(fake.upscaled[0]?.request).toMatchObject({ upscaler: 'None', width: 45, height: 30 });
+    const bare = world(fakeImage({ facts: { upscalers: [] } }));
+    expect((await bare.post('upscale', { image: picture })).json.html_info).toContain('upscaler: None');
+  });
+
+  test('goes to a size, cut or in its proportions', async () => {
+    const { post, fake } = world();
+    const size = { resize_mode: 1, upscaling_resize_w: 60, upscaling_resize_h: 60 };
+    const cut = await post('extra-single-image', { image: picture, ...size });
+    expect(cut.json.html_info).toContain('to 60x60');
+    const whole = await post('extra-single-image', { image: picture, ...size, upscaling_crop: false });
+    expect(whole.json.html_info).toContain('to 90x60');
+    expect(fake.upscaled.map(({ request }) => [request.width, request.height])).toEqual([
+      [90, 60],
+      [90, 60],
+    ]);
+  });
+
+  test('takes several, under both names of the list', async () => {
+    const { post, fake } = world();
+    expect(
+      (await post('extra-batch-images', { imageList: [{ data: picture, name: 'a' }, { data: picture }] })).json.images,
+    ).toHaveLength(2);
+    expect(
+      (await post('extra-batch-images', { image_list: [{ image: picture, name: 'a' }] })).json.images,
+    ).toHaveLength(1);
+    expect(fake.upscaled).toHaveLength(3);
+  });
+
+  test.each([
+    ['extra-single-image', {}, 'image must be'],
+    ['extra-single-image', { image: 'x' }, 'image must be'],
+    ['extra-single-image', { image: picture, upscaling_resize: 0 }, 'upscaling_resize must be more than 0'],
+    ['extra-single-image', { image: picture, upscaling_resize: -2 }, 'upscaling_resize must be more than 0'],
+    ['extra-single-image', { image: picture, upscaling_resize: 1e9 }, 'upscaling_resize must be small enough'],
+    [
+      'extra-single-image',
+      { image: picture, resize_mode: 1, upscaling_resize_w: 99_999 },
+      'upscaling_resize_w must be small enough',
+    ],
+    ['extra-batch-images', {}, 'imageList must be a list'],
+    ['extra-batch-images', { imageList: [] }, 'imageList must be a list'],
+    ['extra-batch-images', { imageList: 'x' }, 'imageList must be'],
+    ['extra-batch-images', { imageList: [{ name: 'a' }] }, 'imageList[0].data must be'],
+    ['extra-batch-images', { imageList: [{ data: 'a' }] }, 'imageList[0].data must be'],
+    ['extra-batch-images', { imageList: Array(65).fill({ data: picture }) }, 'at most 64'],
+    ['upscale', '', 'not valid JSON'],
+  ])('%s refuses %j', async (path, body, message) => {
+    const { post, fake } = world();
+    const { status, json } = await post(path, body);
+    expect(status).toBe(422);
+    expect(json.detail.msg).toContain(message);
+    expect(fake.upscaled).toEqual([]);
+  });
+
+  test('says that there is no model', async () => {
+    const { endpoints } = sdapiWorld(undefined);
+    expect((await asked(endpoints, 'POST', '/sdapi/v1/upscale', { image: picture })).status).toBe(503);
+  });
+});
+
+describe('interrogate', () => {
+  test('asks the text model that sees, and gives whole sentences', async () => {
+    const { post, chats, read } = world();
+    expect((await post('interrogate', { image: picture, model: 'clip' })).json).toEqual({
+      caption: 'A red boat on a lake.',
+    });
+    expect(chats).toHaveLength(1);
+    expect(read[0]).toMatchObject({
+      max_tokens: 150,
+      messages: [
+        {
+          role: 'user',
+          content: [{ type: 'image_url', image_url: { url: `data:image/png;base64,${picture}` } }, { type: 'text' }],
+        },
+      ],
+    });
+  });
+
+  test('keeps what has no end', async () => {
+    const { endpoints } = sdapiWorld(undefined, { caption: ' A red boat ' });
+    expect((await asked(endpoints, 'POST', '/sdapi/v1/interrogate', { image: picture })).json.caption).toBe(
+      'A red boat',
+    );
+  });
+
+  test.each([{ state: readyState({ inputs: { image: false, audio: false } }) }, { state: { type: 'none' } as const }])(
+    'says that nobody sees',
+    async (options) => {
+      const { endpoints, chats } = sdapiWorld(fakeImage(), options);
+      const { status, json } = await asked(endpoints, 'POST', '/sdapi/v1/interrogate', { image: picture });
+      expect([status, json.detail.type]).toEqual([503, 'service_unavailable']);
+      expect(json.detail.msg).toContain('No vision model is loaded');
+      expect(chats).toEqual([]);
+    },
+  );
+
+  test('refuses what is no picture', async () => {
+    expect((await world().post('interrogate', { image: 'x' })).status).toBe(422);
+    expect((await world().post('interrogate', {})).status).toBe(422);
+  });
+});
+
+describe('png-info', () => {
+  test('reads what txt2img wrote', async () => {
+    const { post } = world();
+    const [image] = (
+      await post('txt2img', { prompt: 'a boat', negative_prompt: 'fog', seed: 7, width: 64, height: 128 })
+    ).json.images;
+    const { info, items, parameters } = (await post('png-info', { image: `data:image/png;base64,${image}` })).json;
+    expect(info).toMatch(/^a boat\nNegative prompt: fog\nSteps: 20/);
+    expect(items).toEqual({});
+    expect(parameters).toMatchObject({
+      Prompt: 'a boat',
+      'Negative prompt': 'fog',
+      Seed: '7',
+      'Size-1': '64',
+      'Size-2': '128',
+      Model: 'sketch',
+    });
+  });
+
+  test('shows the other texts of a picture', async () => {
+    const image = base64Of(withPngTexts(pngOf(4, 4), { workflow: '{}' }));
+    expect((await world().post('png-info', { image })).json).toEqual({
+      info: '',
+      items: { workflow: '{}' },
+      parameters: {},
+    });
+  });
+
+  test('refuses what is no picture', async () => {
+    const { status, json } = await world().post('png-info', { image: 'aGVsbG8=' });
+    expect([status, json.detail.msg]).toEqual([422, 'image must be a whole PNG, JPEG, WebP or GIF picture.']);
+  });
+});

@@ -1,0 +1,28 @@
+import type { ChatRequest } from '../../../chat/request.ts';
+import type { GenerationEvent } from '../../../core/events.ts';
+import type { TextState } from '../../../core/text-service.ts';
+import type { JsonObject } from '../../../http/body.ts';
+import type { PictureParts } from '../../pictures/request.ts';
+import { finishEvent, scriptedChat, scriptedText, seeing, startEvent } from '../../testing/doubles.ts';
+import { type FakeImage, pictureParts } from '../../testing/pictures.ts';
+import { sdapiEndpoints } from '../routes.ts';
+
+export interface SdapiOptions extends Partial<PictureParts> {
+  readonly state?: TextState;
+  /** What the text model says of a picture. */
+  readonly caption?: string;
+}
+
+/** The endpoints around a fake that draws, and a text model that sees. */
+export function sdapiWorld(fake: FakeImage | undefined, options: SdapiOptions = {}) {
+  const { state = seeing(), caption = 'A red boat on a lake. It is', ...own } = options;
+  const events: readonly GenerationEvent[] = [startEvent(), { type: 'text-delta', text: caption }, finishEvent()];
+  const { chat, asked: chats } = scriptedChat(events);
+  const { text } = scriptedText([], { state: () => state });
+  const read: JsonObject[] = [];
+  const readChat = async (body: JsonObject): Promise<ChatRequest> => {
+    read.push(body);
+    return { read: body } as unknown as ChatRequest;
+  };
+  return { endpoints: sdapiEndpoints({ ...pictureParts(fake, own), text, chat, readChat }), chats, read };
+}

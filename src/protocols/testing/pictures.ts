@@ -1,0 +1,155 @@
+import { deflateSync } from 'node:zlib';
+import { AppError } from '../../core/errors.ts';
+import type {
+  ImageEvent,
+  ImageFacts,
+  ImageProgress,
+  ImageRequest,
+  ImageService,
+  UpscaleRequest,
+} from '../../core/image.ts';
+import type { Ticket } from '../../core/request.ts';
+import type { PictureParts } from '../pictures/request.ts';
+import { dialectParts } from './doubles.ts';
+
+/** A real PNG of one colour, made without the library that is to read it. */
+export function pngOf(width: number, height: number, colour: readonly number[] = [200, 30, 30]): Buffer {
+  const channels = colour.length;
+  const row = Buffer.concat([Buffer.from([0]), Buffer.alloc(width * channels, Buffer.from(colour))]);
+  const head = Buffer.alloc(13);
+  head.writeUInt32BE(width, 0);
+  head.writeUInt32BE(height, 4);
+  head.set([8, channels === 4 ? 6 : channels === 3 ? 2 : 0, 0, 0, 0], 8);
+  const pixels = deflateSync(Buffer.concat(Array.from({ length: height }, () => row)));
+  const signature = Buffer.from([0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a]);
+  return Buffer.concat([
+    signature,
+    pngChunk('IHDR', head),
+    pngChunk('IDAT', pixels),
+    pngChunk('IEND', Buffer.alloc(0)),
+  ]);
+}
+
+/** Bit by bit, as the specification has it: another way than the one that is tested. */
+export function pngChunk(type: string, data: Buffer): Buffer {
+  const named = Buffer.concat([Buffer.from(type, 'latin1'), data]);
+  let crc = 0xffffffff;
+  for (const byte of named) {
+    crc ^= byte;
+    for (let bit = 0; bit < 8; bit++) crc = (crc >>> 1) ^ (crc & 1 ? 0xedb88320 : 0);
+  }
+  const numbers = Buffer.alloc(8);
+  numbers.writeUInt32BE(data.length, 0);
+  numbers.writeUInt32BE((crc ^ 0xffffffff) >>> 0, 4);
+  return Buffer.concat([numbers.subarray(0, 4), named, numbers.subarray(4)]);
+}
+
+export function base64Of(bytes: Uint8Array): string {
+  return Buffer.from(bytes).toString('base64');
+}
+
+/** The channels of one pixel, however the picture is packed; a grey one has one. */
+export async function pixelAt(bytes: Uint8Array, x: number, y: number): Promise<readonly number[]> {
+  const { default: sharp } = await import('sharp');
+  const { space = 'srgb' } = await sharp(bytes).metadata();
+  const { data, info } = await sharp(bytes).toColourspace(space).raw().toBuffer({ resolveWithObject: true });
+  const start = (y * info.width + x) * info.channels;
+  return [...data.subarray(start, start + info.channels)];
+}
+
+export const imageFacts: ImageFacts = {
+  name: 'sketch',
+  title: 'sketch.safetensors [abcdefabcd]',
+  path: '/models/sketch.safetensors',
+  sha256: 'abcdefabcd'.padEnd(64, '0'),
+  nativeSize: 512,
+  samplers: ['euler', 'euler_a', 'dpm++2m'],
+  schedulers: ['discrete', 'karras'],
+  upscalers: [
+    { name: 'ESRGAN_4x', scale: 4 },
+    { name: 'Soft_2x', scale: 2 },
+  ],
+  defaults: { steps: 20, guidance: 5, size: 512 },
+};
+
+export interface AskedDrawing {
+  readonly request: ImageRequest;
+  readonly ticket: Ticket;
+}
+
+export interface FakeImage {
+  readonly image: ImageService;
+  readonly asked: AskedDrawing[];
+  readonly upscaled: { readonly request: UpscaleRequest; readonly ticket: Ticket }[];
+  /** What `progress` tells from now on. */
+  progress: ImageProgress | undefined;
+  /** How often somebody interrupted it. */
+  interrupts: number;
+}
+
+export interface FakeImageOptions {
+  readonly facts?: Partial<ImageFacts>;
+  /** Played instead of a drawing. */
+  readonly script?: (request: ImageRequest, ticket: Ticket) => AsyncIterable<ImageEvent>;
+  readonly notes?: readonly string[];
+}
+
+/** Draws plain squares at once and notes what it was asked for. */
+export function fakeImage({ facts, script, notes = [] }: FakeImageOptions = {}): FakeImage {
+  const own = { ...imageFacts, ...facts };
+  const fake: FakeImage = {
+    asked: [],
+    upscaled: [],
+    progress: undefined,
+    interrupts: 0,
+    image: {
+      name: own.name,
+      facts: own,
+      draw: (request, ticket) => {
+        fake.asked.push({ request, ticket });
+        return script ? script(request, ticket) : drawSquares(request, notes);
+      },
+      upscale: async (request, ticket) => {
+        fake.upscaled.push({ request, ticket });
+        return pngOf(request.width, request.height);
+      },
+      progress: () => fake.progress,
+      interrupt: () => {
+        fake.interrupts += 1;
+        return fake.progress !== undefined;
+      },
+    },
+  };
+  return fake;
+}
+
+export async function* drawSquares(request: ImageRequest, notes: readonly string[] = []): AsyncGenerator<ImageEvent> {
+  const { width, height, steps, sampler, scheduler, count, seed, previewEvery } = request;
+  for (let index = 0; index < count; index++) {
+    for (let step = 1; step <= Math.min(steps, 4); step++) {
+      const preview = previewEvery > 0 && step % previewEvery === 0 ? { preview: pngOf(8, 8) } : {};
+      yield { type: 'progress', step, steps, ...preview };
+    }
+    yield { type: 'picture', index, seed: seed + index, png: pngOf(width, height) };
+  }
+  yield { type: 'finish', width, height, steps, sampler, scheduler, notes };
+}
+
+/** One picture, and then somebody stops it. */
+export async function* stoppedAfterOne(request: ImageRequest): AsyncGenerator<ImageEvent> {
+  const { width, height, seed } = request;
+  yield { type: 'picture', index: 0, seed, png: pngOf(width, height) };
+  throw new AppError('stopped', {});
+}
+
+/** What the image dialects are built on, around a fake; its random seed is always the same. */
+export function pictureParts(fake: FakeImage | undefined, own: Partial<PictureParts> = {}): PictureParts {
+  return {
+    ...dialectParts(fake ? { others: { image: fake.image } } : {}),
+    sizes: { longestSide: 0, areaSide: 0 },
+    imageDefaults: (body) => body,
+    randomSeed: () => 417_203,
+    product: { name: 'Parley', version: '0.1.0' },
+    ...own,
+  };
+}
