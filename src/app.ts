@@ -38,6 +38,7 @@ import { nativeEndpoints } from './protocols/native/routes.ts';
 import { answeringProbes } from './protocols/ollama/root.ts';
 import { ollamaEndpoints } from './protocols/ollama/routes.ts';
 import { decodeChat } from './protocols/openai/chat/decode.ts';
+import { imagesEndpoints } from './protocols/openai/images/endpoints.ts';
 import { openaiEndpoints } from './protocols/openai/routes.ts';
 import { pagesEndpoints } from './protocols/pages/routes.ts';
 import type { PictureParts } from './protocols/pictures/request.ts';
@@ -313,6 +314,7 @@ function allEndpoints(
       chatTemplate: format.templateText,
       router: models?.byName ?? false,
     }),
+    ...imagesEndpoints(pictures),
     ...sdapiEndpoints({ ...pictures, text, chat, readChat }),
     cacheEndpoint(async () => (await source.peek()?.cacheReport?.()) ?? emptyCacheReport),
     ...adminEndpoints({ access: admin, states: () => source.peek()?.states, text, swap: models?.swap }),
@@ -348,7 +350,7 @@ const legacyOpenPaths: ReadonlySet<string> = new Set(['/slots', '/metrics', '/ap
 
 /** Of the image families all of it: their clients send no key. */
 function isLegacyOpen({ path, family }: Endpoint): boolean {
-  return legacyOpenPaths.has(path) || family === sdapiFamily;
+  return legacyOpenPaths.has(path) || path.includes('/images/') || family === sdapiFamily;
 }
 
 function httpServer({ settings, onError, onRefused }: AppParts, endpoints: readonly Endpoint[]): HttpServer {

@@ -7,6 +7,7 @@ import { transcribeFidelity } from './protocols/native/transcribe.ts';
 import { ollamaFidelity } from './protocols/ollama/fields.ts';
 import { speechFidelity } from './protocols/openai/audio/fields.ts';
 import { openaiFidelity } from './protocols/openai/fidelity.ts';
+import { imagesFidelity } from './protocols/openai/images/fields.ts';
 import { transcriptionFidelities } from './protocols/openai/transcription/fields.ts';
 import { responsesFidelity } from './protocols/responses/fields.ts';
 import { sdapiFidelity } from './protocols/sdapi/fields.ts';
@@ -24,7 +25,7 @@ export const fidelityByPage: Readonly<Record<string, readonly EndpointFidelity[]
     ...xttsFidelity,
     vitsFidelity,
   ],
-  openai: openaiFidelity,
+  openai: [...openaiFidelity, ...imagesFidelity],
   responses: responsesFidelity,
   messages: messagesFidelity,
   ollama: ollamaFidelity,

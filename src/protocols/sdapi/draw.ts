@@ -6,10 +6,11 @@ import type { Call, Headers, Reply } from '../../http/call.ts';
 import { patientReply, wantsPadding } from '../../http/patience.ts';
 import { headerList, ignoredHeader } from '../dialect.ts';
 import { readFields } from '../fields/table.ts';
+import { drawingTicket } from '../pictures/drawing-ticket.ts';
 import { collectDrawn, type Drawn } from '../pictures/drawn.ts';
 import { withPngTexts } from '../pictures/png-text.ts';
 import { imageOf, type PictureParts } from '../pictures/request.ts';
-import { type CallTicket, ticketFor } from '../ticket.ts';
+import type { CallTicket } from '../ticket.ts';
 import { decodeDrawing, type Plan, withPictures } from './decode.ts';
 import type { Drawings } from './drawings.ts';
 import { errorBody } from './errors.ts';
@@ -26,8 +27,7 @@ export async function draw(call: Call, path: 'txt2img' | 'img2img', parts: DrawP
   const fields = readFields(drawFields, body);
   const service = imageOf(parts.others);
   const plan = decodeDrawing(fields, { facts: service.facts, needsInitial: path === 'img2img' }, parts);
-  const kept = fields.keep_image_gen_on_disconnect || fields.kcpp_extra_args.keep_image_gen_on_disconnect;
-  const ticket = keptTicket(ticketFor(call, fields.genkey), kept);
+  const { ticket, kept } = drawingTicket(call, fields);
   parts.drawings.begin();
   const answer = drawn({ body, fields, plan, ticket, service }, parts);
   const notices = ignoredHeader(ignoredFields(body, drawFidelity));
@@ -102,11 +102,6 @@ function effective(body: JsonObject, { include_init_images: shown }: DrawFields,
     scheduler: request.scheduler,
     denoising_strength: strength,
   };
-}
-
-/** One that goes on when its client is gone can still be stopped by its key. */
-function keptTicket(ticket: CallTicket, kept: boolean): CallTicket {
-  return kept ? { ...ticket, signal: new AbortController().signal } : ticket;
 }
 
 /** For whoever lost the connection. */

@@ -32,6 +32,8 @@ export function sdapiEndpoints(parts: SdapiParts): Endpoint[] {
     path: `/sdapi/v1/${path}`,
     access: 'guarded',
     queued,
+    // What a client calls its model is not the name of one for text.
+    beside: true,
     summary,
     handle,
   });

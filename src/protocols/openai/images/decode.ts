@@ -1,0 +1,131 @@
+import type { ImageFacts, ImageRequest } from '../../../core/image.ts';
+import type { JsonObject } from '../../../http/body.ts';
+import type { Call } from '../../../http/call.ts';
+import { wrong } from '../../fields/readers.ts';
+import { readFields } from '../../fields/table.ts';
+import { formPictures } from '../../pictures/form-pictures.ts';
+import { withoutLoraTags } from '../../pictures/lora-tags.ts';
+import { fitted, fittedMask, maskOfChannel, type OutputFormat, type Size } from '../../pictures/pixels.ts';
+import { imageRequest, type PictureParts } from '../../pictures/request.ts';
+import type { SentPicture } from '../../pictures/sent-picture.ts';
+import { type AnswerFields, editFields, generationFields, type PictureFields, variationFields } from './fields.ts';
+
+/** One request for pictures, and how its answer is to look. */
+export interface Question {
+  readonly request: ImageRequest;
+  readonly fields: AnswerFields;
+  readonly format: OutputFormat;
+  readonly quality: number;
+  readonly stream: boolean;
+  /** How many pictures on the way are shown, of each. */
+  readonly partials: number;
+  readonly notes: readonly string[];
+}
+
+export type DecodeParts = Pick<PictureParts, 'sizes' | 'randomSeed'> & { readonly facts: ImageFacts };
+
+export function decodeGeneration(body: JsonObject, parts: DecodeParts): Question {
+  const fields = readFields(generationFields, body);
+  return { ...question({ ...fields, prompt: fields.prompt }, undefined, parts), ...shapeOf(fields) };
+}
+
+export async function decodeEdit(call: Call, body: JsonObject, parts: DecodeParts): Promise<Question> {
+  const fields = readFields(editFields, body);
+  const pictures = [...(await formPictures(call, 'image')), ...fields.image, ...fields.images];
+  const mask = (await formPictures(call, 'mask'))[0] ?? fields.mask;
+  const [picture, ...others] = pictures;
+  if (!picture) throw wrong('image', 'a picture');
+  if (mask && (mask.width !== picture.width || mask.height !== picture.height)) {
+    throw wrong(
+      'mask',
+      `as large as the picture, ${picture.width}x${picture.height}, and not ${mask.width}x${mask.height}`,
+    );
+  }
+  const shape = shapeOf(fields);
+  const asked = question(fields, picture, parts);
+  const painted = await paintedMask(picture, mask, asked.request);
+  // A hole in a picture is filled whole; a picture without one keeps something of itself.
+  const strength = painted && fields.denoising_strength === undefined ? 1 : asked.request.strength;
+  const initial = await fitted(picture, asked.request, 'cover');
+  return {
+    ...asked,
+    ...shape,
+    request: {
+      ...asked.request,
+      previewEvery: previewEvery(asked.request, shape),
+      initial,
+      strength,
+      ...(painted ? { mask: painted } : {}),
+    },
+    notes: [...asked.notes, ...onlyFirst(others)],
+  };
+}
+
+export async function decodeVariation(call: Call, body: JsonObject, parts: DecodeParts): Promise<Question> {
+  const fields = readFields(variationFields, body);
+  const [picture, ...others] = [...(await formPictures(call, 'image')), ...fields.image];
+  if (!picture) throw wrong('image', 'a picture');
+  const asked = question({ ...fields, prompt: '' }, picture, parts);
+  const initial = await fitted(picture, asked.request, 'cover');
+  return { ...asked, request: { ...asked.request, initial }, notes: [...asked.notes, ...onlyFirst(others)] };
+}
+
+function question(
+  fields: AnswerFields & { readonly prompt: string } & Partial<PictureFields>,
+  picture: SentPicture | undefined,
+  { facts, ...parts }: DecodeParts,
+): Question {
+  const { prompt, names } = withoutLoraTags(fields.prompt);
+  const own: Size | undefined = fields.size ?? picture;
+  const request = imageRequest(
+    {
+      prompt,
+      negativePrompt: fields.negative_prompt,
+      width: own?.width ?? fields.width,
+      height: own?.height ?? fields.height,
+      steps: fields.steps,
+      guidance: fields.cfg_scale,
+      sampler: fields.sampler_name,
+      scheduler: fields.scheduler,
+      seed: fields.seed,
+      count: fields.n,
+      clipSkip: fields.clip_skip,
+      strength: fields.denoising_strength,
+    },
+    facts,
+    parts,
+  );
+  const plain = { format: 'png', quality: 100, stream: false, partials: 0 } as const;
+  const shown = { stream: fields.stream ?? false, partials: fields.partial_images ?? 0 };
+  return {
+    ...plain,
+    request: { ...request, previewEvery: previewEvery(request, shown) },
+    fields,
+    notes: names.map((name) => `There is no LoRA ${name}`),
+  };
+}
+
+function shapeOf(fields: PictureFields): Pick<Question, 'format' | 'quality' | 'stream' | 'partials'> {
+  const { output_format: format, output_compression: quality, stream, partial_images: partials } = fields;
+  return { format, quality, stream, partials };
+}
+
+/** So that as many come as are wanted, evenly spread. */
+function previewEvery({ steps }: ImageRequest, { stream, partials }: Pick<Question, 'stream' | 'partials'>): number {
+  return stream && partials > 0 ? Math.max(1, Math.floor(steps / (partials + 1))) : 0;
+}
+
+/** What is transparent in the mask, or without one in the picture itself. */
+async function paintedMask(
+  picture: SentPicture,
+  mask: SentPicture | undefined,
+  size: Size,
+): Promise<Uint8Array | undefined> {
+  const shape = { size: { width: size.width, height: size.height }, fit: 'cover' } as const;
+  if (!mask) return maskOfChannel(picture, 'alpha', shape);
+  return (await maskOfChannel(mask, 'alpha', shape)) ?? fittedMask(mask, shape);
+}
+
+function onlyFirst(others: readonly SentPicture[]): readonly string[] {
+  return others.length > 0 ? ['The model begins from one picture: only the first one counts'] : [];
+}

@@ -1,0 +1,354 @@
+import { describe, expect, test } from 'vitest';
+import { AppError } from '../../../core/errors.ts';
+import type { ImageEvent } from '../../../core/image.ts';
+import type { Call } from '../../../http/call.ts';
+import { handTimer, latch } from '../../../http/testing/world.ts';
+import { pictureFacts } from '../../pictures/picture-facts.ts';
+import type { PictureParts } from '../../pictures/request.ts';
+import { asked } from '../../testing/asked.ts';
+import { formOf, type SentFile } from '../../testing/forms.ts';
+import {
+  base64Of,
+  drawSquares,
+  type FakeImageOptions,
+  fakeImage,
+  pictureParts,
+  pixelAt,
+  pngOf,
+  stoppedAfterOne,
+} from '../../testing/pictures.ts';
+import { imagesEndpoints } from './endpoints.ts';
+
+function world(options: FakeImageOptions = {}, own: Partial<PictureParts> = {}) {
+  const fake = fakeImage(options);
+  const endpoints = imagesEndpoints(pictureParts(fake, own));
+  const post = (path: string, body: unknown, call: Partial<Call> = {}) => asked(endpoints, 'POST', path, body, call);
+  return {
+    fake,
+    post,
+    generate: (body: unknown, call: Partial<Call> = {}) => post('/v1/images/generations', body, call),
+    edit: (body: unknown) => post('/v1/images/edits', body),
+    sendForm: async (path: string, fields: Record<string, string>, files: readonly SentFile[]) =>
+      post(path, '', await formOf(fields, files)),
+  };
+}
+
+const small = { size: '64x64' };
+const picture = pngOf(128, 64);
+const url = `data:image/png;base64,${base64Of(picture)}`;
+const factsOf = (base64: string) => pictureFacts(Buffer.from(base64, 'base64'));
+/** A mask whose pixels are all transparent. */
+const hole = pngOf(128, 64, [0, 0, 0, 0]);
+
+function frames(text: string): { readonly event: string | undefined; readonly data: Record<string, unknown> }[] {
+  return text
+    .split('\n\n')
+    .filter((frame) => frame !== '' && !frame.startsWith(':'))
+    .map((frame) => ({
+      event: /^event: (.*)$/m.exec(frame)?.[1],
+      data: JSON.parse(/^data: (.*)$/m.exec(frame)?.[1] ?? '{}'),
+    }));
+}
+
+describe('POST /v1/images/generations', () => {
+  test('always has the pictures in base64, and tells their true size', async () => {
+    const { generate } = world();
+    const { status, json } = await generate({ prompt: 'a red boat', n: 2, size: '256x320', model: 'gpt-image-1' });
+    expect(status).toBe(200);
+    expect(json).toMatchObject({ created: 1_700_000_000, background: 'opaque', output_format: 'png', size: '256x320' });
+    expect(json.data.map(({ b64_json: base64 }: { b64_json: string }) => factsOf(base64)?.width)).toEqual([256, 256]);
+    expect(json.data[0]).not.toHaveProperty('url');
+    expect(json.usage).toEqual({
+      input_tokens: 3,
+      output_tokens: 0,
+      total_tokens: 3,
+      input_tokens_details: { image_tokens: 0, text_tokens: 3 },
+    });
+  });
+
+  test('has an address beside it where one was asked for', async () => {
+    const { json } = await world().generate({ prompt: 'a', ...small, response_format: 'url' });
+    expect(json.data[0].url).toBe(`data:image/png;base64,${json.data[0].b64_json}`);
+  });
+
+  test.each([
+    ['auto', 512, 512],
+    ['', 512, 512],
+    [undefined, 512, 512],
+    ['512×256', 512, 256],
+    ['landscape 512x256', 512, 256],
+    ['1024x1024', 832, 832],
+    ['99999x99999', 832, 832],
+  ])('size %j is drawn as %s x %s', async (size, width, height) => {
+    const { generate, fake } = world();
+    expect((await generate({ prompt: 'a', size })).json.size).toBe(`${width}x${height}`);
+    expect(fake.asked[0]?.request).toMatchObject({ width, height });
+  });
+
+  test.each(['jpeg', 'webp', 'jpg'])('comes as %s', async (format) => {
+    const { json } = await world().generate({
+      prompt: 'a',
+      ...small,
+      output_format: format,
+      output_compression: 60,
+      response_format: 'url',
+    });
+    expect(factsOf(json.data[0].b64_json)).toMatchObject({ format: format === 'jpg' ? 'jpeg' : format, width: 64 });
+    expect(json.data[0].url).toMatch(/^data:image\/(jpeg|webp);base64,/);
+  });
+
+  test('takes the controls of image programs beside its own', async () => {
+    const { generate, fake } = world();
+    await generate({
+      prompt: 'a',
+      ...small,
+      negative_prompt: 'fog',
+      steps: 9,
+      cfg_scale: 3,
+      seed: 7,
+      sampler_name: 'Euler a',
+      genkey: 'mine',
+    });
+    expect(fake.asked[0]).toMatchObject({
+      request: { negativePrompt: 'fog', steps: 9, guidance: 3, seed: 7, sampler: 'euler_a' },
+      ticket: { genkey: 'mine' },
+    });
+  });
+
+  test('tells what has no effect', async () => {
+    const { headers } = await world({ notes: ['No such sampler'] }).generate({
+      prompt: 'a <lora:x:1>',
+      ...small,
+      quality: 'hd',
+      style: 'vivid',
+    });
+    expect(headers).toMatchObject({
+      'x-parley-ignored': 'quality, style',
+      'x-parley-warnings': 'There is no LoRA x, No such sampler',
+    });
+  });
+
+  test('answers under its short name too', async () => {
+    expect((await world().post('/images/generations', { prompt: 'a', ...small })).status).toBe(200);
+  });
+
+  test.each([
+    [{}, 'prompt'],
+    [{ prompt: '' }, 'prompt'],
+    [{ prompt: 5 }, 'prompt'],
+    [{ prompt: 'a', n: 0 }, 'n'],
+    [{ prompt: 'a', n: 11 }, 'n'],
+    [{ prompt: 'a', n: 1.5 }, 'n'],
+    [{ prompt: 'a', n: 'many' }, 'n'],
+    [{ prompt: 'a', size: 'large' }, 'size'],
+    [{ prompt: 'a', size: '0x512' }, 'size'],
+    [{ prompt: 'a', size: '512x0' }, 'size'],
+    [{ prompt: 'a', size: 512 }, 'size'],
+    [{ prompt: 'a', output_format: 'gif' }, 'output_format'],
+    [{ prompt: 'a', output_format: 'bmp' }, 'output_format'],
+    [{ prompt: 'a', partial_images: 9 }, 'partial_images'],
+    [{ prompt: 'a', response_format: 'file' }, 'response_format'],
+  ])('refuses %j by the name of the field', async (body, param) => {
+    const { generate, fake } = world();
+    const { status, json } = await generate(body);
+    expect(status).toBe(400);
+    expect(json.error).toMatchObject({ type: 'invalid_request_error', param });
+    expect(fake.asked).toEqual([]);
+  });
+
+  test('says that there is no model', async () => {
+    const { status, json } = await asked(imagesEndpoints(pictureParts(undefined)), 'POST', '/v1/images/generations', {
+      prompt: 'a',
+    });
+    expect(status).toBe(503);
+    expect(json.error).toMatchObject({ code: 'model_not_loaded', message: expect.stringContaining('--sdmodel') });
+  });
+
+  test('has the finished pictures of a request that was stopped, and an error where there are none', async () => {
+    const { json } = await world({ script: stoppedAfterOne }).generate({ prompt: 'a', n: 3, ...small });
+    expect(json.data).toHaveLength(1);
+    // biome-ignore lint/correctness/useYield: it is stopped before there is anything.
+    const script = async function* (): AsyncGenerator<ImageEvent> {
+      throw new AppError('stopped', {});
+    };
+    expect((await world({ script }).generate({ prompt: 'a' })).status).toBe(409);
+  });
+
+  test('begins with white space where that was asked for and it takes long', async () => {
+    const { startTimer, pass } = handTimer();
+    const { promise, open } = latch();
+    const script: FakeImageOptions['script'] = async function* (request) {
+      await promise;
+      yield* drawSquares(request);
+    };
+    const answer = world({ script }, { startTimer }).generate(
+      { prompt: 'a', ...small },
+      { headers: { 'x-koboldcpp-keepalive': 'true' } },
+    );
+    await new Promise((resolve) => setImmediate(resolve));
+    pass(15_000);
+    open();
+    const { text, json } = await answer;
+    expect(text.startsWith(' ')).toBe(true);
+    expect(json.data).toHaveLength(1);
+  });
+});
+
+describe('a stream of pictures', () => {
+  test('has the pictures on the way that were asked for, and each one when it is done', async () => {
+    const { generate, fake } = world();
+    const { headers, text } = await generate({
+      prompt: 'a',
+      ...small,
+      n: 2,
+      steps: 4,
+      stream: true,
+      partial_images: 1,
+    });
+    expect(headers['content-type']).toBe('text/event-stream');
+    expect(fake.asked[0]?.request.previewEvery).toBe(2);
+    expect(frames(text).map(({ event, data }) => [event, data.type, data.partial_image_index])).toEqual([
+      ['image_generation.partial_image', 'image_generation.partial_image', 0],
+      ['image_generation.completed', 'image_generation.completed', undefined],
+      ['image_generation.partial_image', 'image_generation.partial_image', 0],
+      ['image_generation.completed', 'image_generation.completed', undefined],
+    ]);
+    expect(frames(text).at(-1)?.data).toMatchObject({
+      created_at: 1_700_000_000,
+      size: '64x64',
+      output_format: 'png',
+      usage: { total_tokens: 1 },
+    });
+  });
+
+  test('has none of them unless they were asked for', async () => {
+    const { text } = await world().generate({ prompt: 'a', ...small, stream: true, output_format: 'jpeg' });
+    expect(frames(text).map(({ event }) => event)).toEqual(['image_generation.completed']);
+    expect(factsOf(String(frames(text)[0]?.data.b64_json))).toMatchObject({ format: 'jpeg' });
+  });
+
+  test('is called an edit where it is one', async () => {
+    const { text } = await world().edit({ prompt: 'a', image: url, stream: 'true' });
+    expect(frames(text).map(({ event }) => event)).toEqual(['image_edit.completed']);
+  });
+
+  test('keeps the status of what fails before it begins', async () => {
+    // biome-ignore lint/correctness/useYield: it fails before there is anything.
+    const script = async function* (): AsyncGenerator<ImageEvent> {
+      throw new AppError('engine-lost', { capability: 'image' });
+    };
+    expect((await world({ script }).generate({ prompt: 'a', stream: true })).status).toBe(500);
+  });
+
+  test('ends with an error where it fails later', async () => {
+    const { status, text } = await world({ script: stoppedAfterOne }).generate({
+      prompt: 'a',
+      ...small,
+      n: 2,
+      stream: true,
+    });
+    expect(status).toBe(200);
+    const [first, second] = frames(text);
+    expect(first?.event).toBe('image_generation.completed');
+    expect(second?.data).toMatchObject({ error: { message: 'The request was stopped before it was done.' } });
+  });
+});
+
+describe('POST /v1/images/edits', () => {
+  test('takes the files of a form', async () => {
+    const { sendForm, fake } = world();
+    const files = [
+      { field: 'image', bytes: picture },
+      { field: 'mask', bytes: hole },
+    ];
+    const { status, json } = await sendForm('/v1/images/edits', { prompt: 'a hat', n: '2', seed: '5' }, files);
+    expect(status).toBe(200);
+    expect(json.data).toHaveLength(2);
+    const { request } = fake.asked[0] as (typeof fake.asked)[number];
+    expect(request).toMatchObject({ prompt: 'a hat', count: 2, seed: 5, width: 128, height: 64, strength: 1 });
+    expect(pictureFacts(request.initial as Uint8Array)).toMatchObject({ width: 128, height: 64 });
+    expect(await pixelAt(request.mask as Uint8Array, 5, 5)).toEqual([255]);
+  });
+
+  test('begins from the first of several', async () => {
+    const { sendForm, fake } = world();
+    const files = [
+      { field: 'image[]', bytes: picture },
+      { field: 'image[]', bytes: pngOf(64, 64) },
+    ];
+    const { headers } = await sendForm('/v1/images/edits', { prompt: 'a' }, files);
+    expect(fake.asked[0]?.request).toMatchObject({ width: 128, height: 64, strength: 0.6 });
+    expect(headers['x-parley-warnings']).toContain('only the first one counts');
+  });
+
+  test.each([
+    [{ image: url }],
+    [{ image: base64Of(picture) }],
+    [{ images: [{ image_url: url }] }],
+    [{ images: [{ image_url: { url } }] }],
+    [{ image: [url] }],
+  ])('takes JSON in any of its shapes (%#)', async (sent) => {
+    const { edit, fake } = world();
+    expect((await edit({ prompt: 'a', ...sent })).status).toBe(200);
+    expect(fake.asked[0]?.request.initial).toBeDefined();
+    expect(fake.asked[0]?.request.mask).toBeUndefined();
+  });
+
+  test('paints anew what is transparent in the picture itself', async () => {
+    const { edit, fake } = world();
+    await edit({ prompt: 'a', image: base64Of(hole) });
+    expect(await pixelAt(fake.asked[0]?.request.mask as Uint8Array, 3, 3)).toEqual([255]);
+  });
+
+  test('takes a mask without transparency by its white', async () => {
+    const { edit, fake } = world();
+    await edit({ prompt: 'a', image: url, mask: base64Of(pngOf(128, 64, [255, 255, 255])), denoising_strength: 0.4 });
+    expect(await pixelAt(fake.asked[0]?.request.mask as Uint8Array, 3, 3)).toEqual([255]);
+    expect(fake.asked[0]?.request.strength).toBe(0.4);
+  });
+
+  test.each([
+    ['no picture', { prompt: 'a' }, 'image'],
+    ['no prompt', { image: url }, 'prompt'],
+    ['a mask of another size', { prompt: 'a', image: url, mask: base64Of(pngOf(64, 64)) }, 'mask'],
+    ['an address', { prompt: 'a', image: 'http://127.0.0.1/a.png' }, 'image'],
+    ['a file of another server', { prompt: 'a', images: [{ file_id: 'file-1' }] }, 'images[0].file_id'],
+    ['an object without anything', { prompt: 'a', images: [{}] }, 'images[0].image_url'],
+    ['broken base64', { prompt: 'a', image: '!!!' }, 'image'],
+    ['half a picture', { prompt: 'a', image: base64Of(picture.subarray(0, 60)) }, 'image'],
+  ])('refuses %s', async (_, body, param) => {
+    const { edit, fake } = world();
+    const { status, json } = await edit(body);
+    expect(status).toBe(400);
+    expect(json.error).toMatchObject({ param });
+    expect(fake.asked).toEqual([]);
+  });
+
+  test('refuses a form without a picture, or with something else for one', async () => {
+    const { sendForm } = world();
+    expect((await sendForm('/v1/images/edits', { prompt: 'a' }, [])).json.error.param).toBe('image');
+    const text = [{ field: 'image', bytes: Buffer.from('hello') }];
+    expect((await sendForm('/v1/images/edits', { prompt: 'a' }, text)).json.error.message).toBe(
+      'image must be a whole PNG, JPEG, WebP or GIF picture.',
+    );
+    const second = [
+      { field: 'image[]', bytes: picture },
+      { field: 'image[]', bytes: Buffer.from('hello') },
+    ];
+    expect((await sendForm('/v1/images/edits', { prompt: 'a' }, second)).json.error.param).toBe('image[1]');
+  });
+});
+
+describe('POST /v1/images/variations', () => {
+  test('draws from a picture without words', async () => {
+    const { sendForm, fake } = world();
+    const { json } = await sendForm('/v1/images/variations', { size: '256x256' }, [{ field: 'image', bytes: picture }]);
+    expect(json.size).toBe('256x256');
+    expect(fake.asked[0]?.request).toMatchObject({ prompt: '', strength: 0.6 });
+    expect(fake.asked[0]?.request.initial).toBeDefined();
+  });
+
+  test('needs one', async () => {
+    expect((await world().sendForm('/v1/images/variations', {}, [])).status).toBe(400);
+  });
+});

@@ -1,0 +1,144 @@
+import type { EndpointFidelity } from '../../../core/fidelity.ts';
+import { looseNumber, looseWholeWithin } from '../../fields/loose.ts';
+import {
+  clamp,
+  isAbsent,
+  isObject,
+  oneOf,
+  orElse,
+  type Read,
+  readList,
+  readName,
+  readText,
+  wrong,
+} from '../../fields/readers.ts';
+import {
+  approximated,
+  aside,
+  each,
+  type Fields,
+  fidelityOf,
+  honoured,
+  ignored,
+  places,
+  refused,
+} from '../../fields/table.ts';
+import { drawingFields, looseSwitch, optionalLoose, unusedDrawingFields } from '../../pictures/fields.ts';
+import type { OutputFormat, Size } from '../../pictures/pixels.ts';
+import { mostPictures } from '../../pictures/request.ts';
+import { readOptionalPicture, type SentPicture } from '../../pictures/sent-picture.ts';
+import { unsupportedField } from '../errors.ts';
+import { dialect } from '../fields.ts';
+
+/** A form has nothing but texts, so that numbers may be some in JSON too. */
+const readCount: Read<number> = orElse((value, path) => {
+  const count = looseNumber(value, path);
+  if (Number.isInteger(count) && count >= 1 && count <= mostPictures) return count;
+  throw wrong(path, `a whole number from 1 to ${mostPictures}`);
+}, 1);
+
+/** Some clients write words in front of the numbers. */
+const readSize: Read<Size | undefined> = (value, path) => {
+  if (isAbsent(value) || value === '' || value === 'auto') return undefined;
+  const [, width, height] = /(\d{1,9})\s*[x×*]\s*(\d{1,9})$/i.exec(readText(value, path).trim().slice(-40)) ?? [];
+  if (!(Number(width) > 0 && Number(height) > 0)) throw wrong(path, 'auto, or a width and a height such as 512x512');
+  return { width: Number(width), height: Number(height) };
+};
+
+const readFormat: Read<OutputFormat> = orElse((value, path) => {
+  const name = readText(value, path).trim().toLowerCase();
+  if (name === 'jpg') return 'jpeg';
+  if (name === 'gif' || name === 'svg') {
+    throw unsupportedField(path, `${name} cannot be made here; png, jpeg and webp are possible`, 'unsupported_value');
+  }
+  return oneOf('png', 'jpeg', 'webp')(name || 'png', path);
+}, 'png');
+
+const readPartial: Read<number> = orElse((value, path) => {
+  const count = looseNumber(value, path);
+  if (Number.isInteger(count) && count >= 0 && count <= 3) return count;
+  throw wrong(path, 'a whole number from 0 to 3');
+}, 0);
+
+/** Base64, a data URL, or an object that holds one. */
+const readOne: Read<SentPicture | undefined> = (value, path) => {
+  if (!isObject(value)) return readOptionalPicture(value, path);
+  if (!isAbsent(value.file_id)) throw unsupportedField(`${path}.file_id`, 'the server keeps no files; send a data URL');
+  const address = isObject(value.image_url) ? value.image_url.url : value.image_url;
+  return readOptionalPicture(address ?? readName(undefined, `${path}.image_url`), `${path}.image_url`);
+};
+
+const readSeveral: Read<readonly SentPicture[]> = (value, path) => {
+  if (isAbsent(value)) return [];
+  const sent = Array.isArray(value)
+    ? readList(value, path).map((one, index) => readOne(one, `${path}[${index}]`))
+    : [readOne(value, path)];
+  return sent.filter((picture) => picture !== undefined);
+};
+
+const answerFields = {
+  model: aside('approximated', 'Any name is accepted; the image model of the server draws.'),
+  n: honoured(readCount, `1 to ${mostPictures}.`),
+  size: honoured(readSize, 'Any; brought to what the model can draw. The answer tells the true one.'),
+  width: honoured(optionalLoose, 'Beside size, which wins.'),
+  height: honoured(optionalLoose, 'As width.'),
+  response_format: honoured(
+    orElse(oneOf('url', 'b64_json'), 'b64_json'),
+    'b64_json is always there; url adds a data URL.',
+  ),
+  user: ignored(),
+  ...drawingFields,
+  ...unusedDrawingFields,
+};
+
+const pictureFields = {
+  output_format: honoured(readFormat, 'png, jpeg or webp; gif and svg are refused.'),
+  output_compression: honoured(
+    orElse((value, path) => clamp(orElse(looseWholeWithin(0, 100), 100)(value, path), 0, 100), 100),
+    'For jpeg and webp.',
+  ),
+  stream: honoured(orElse<boolean>(looseSwitch, false)),
+  partial_images: approximated(readPartial, 'Up to so many, where the model shows pictures on the way.'),
+  quality: ignored('Use steps.'),
+  background: ignored('Pictures are opaque.'),
+  ...each(['style', 'moderation', 'safety_identifier'], ignored()),
+};
+
+const promptField = honoured(readName, 'Up to 3000 bytes.');
+
+export const generationFields = {
+  prompt: promptField,
+  ...answerFields,
+  ...pictureFields,
+  ...each(['complexity', 'frame_count', 'frame_duration_ms', 'svg'], ignored()),
+};
+
+const readImages = 'The first one counts: a file of the form, base64, or a data URL. Addresses are not followed.';
+
+export const editFields = {
+  prompt: promptField,
+  image: honoured(readSeveral, readImages),
+  images: honoured(readSeveral, 'The same as a list of objects with image_url.'),
+  ...places({ 'images[].file_id': refused('The server keeps no files.') }),
+  mask: approximated(
+    readOne,
+    'Transparent is painted anew; of a mask without transparency it is white. As large as the picture.',
+  ),
+  ...answerFields,
+  ...pictureFields,
+  input_fidelity: ignored('Use denoising_strength.'),
+};
+
+export const variationFields = {
+  image: honoured(readSeveral, readImages),
+  ...answerFields,
+};
+
+export type AnswerFields = Fields<typeof answerFields>;
+export type PictureFields = Fields<typeof pictureFields>;
+
+export const generationFidelity = fidelityOf(dialect, 'POST /v1/images/generations', generationFields);
+export const editFidelity = fidelityOf(dialect, 'POST /v1/images/edits', editFields);
+export const variationFidelity = fidelityOf(dialect, 'POST /v1/images/variations', variationFields);
+
+export const imagesFidelity: readonly EndpointFidelity[] = [generationFidelity, editFidelity, variationFidelity];
