@@ -1,4 +1,4 @@
-import { randomInt } from 'node:crypto';
+import { randomInt, randomUUID } from 'node:crypto';
 import { readFileSync, statSync } from 'node:fs';
 import { stat } from 'node:fs/promises';
 import { homedir, hostname } from 'node:os';
@@ -20,11 +20,15 @@ import { schemaToGrammar } from './grammar/convert.ts';
 import type { JsonObject } from './http/body.ts';
 import type { Endpoint } from './http/call.ts';
 import { createHttpServer, type HttpServer } from './http/server.ts';
+import type { SocketEndpoint } from './http/socket.ts';
 import { systemTimer } from './http/timers.ts';
 import { ownFolder } from './library/places.ts';
 import { createMetrics, type Metrics } from './observe/metrics.ts';
 import { type AdminAccess, adminLevel } from './protocols/admin/access.ts';
 import { adminEndpoints } from './protocols/admin/routes.ts';
+import { ComfyDesk } from './protocols/comfy/desk.ts';
+import { comfyFamily } from './protocols/comfy/errors.ts';
+import { comfyEndpoints, comfySockets } from './protocols/comfy/routes.ts';
 import type { ControlParts } from './protocols/controls/decode.ts';
 import { type DialectParts, randomId } from './protocols/dialect.ts';
 import { fidelityEndpoint } from './protocols/fidelity/routes.ts';
@@ -118,6 +122,7 @@ export function createApp(parts: AppParts): App {
     desk: new Desk(queue, () => performance.now()),
     watch: watchers(parts),
     store: new ResponseStore(),
+    comfy: new ComfyDesk({ now: () => Date.now(), newId: randomUUID, startTimer: systemTimer }),
     capacities,
   };
   const first = openRoom(parts, shared);
@@ -126,7 +131,7 @@ export function createApp(parts: AppParts): App {
     ...first,
     endpoints,
     ownEndpoints: first.endpoints,
-    server: httpServer(parts, endpoints),
+    server: httpServer(parts, endpoints, comfySockets(shared.comfy)),
     open: (room) => openRoom(room, shared),
   };
 }
@@ -136,6 +141,8 @@ interface Shared extends Omit<AppParts, keyof RoomParts> {
   readonly desk: Desk;
   readonly watch: Watchers;
   readonly store: ResponseStore;
+  /** Prompts outlive the room that took them in. */
+  readonly comfy: ComfyDesk;
   readonly capacities: Map<string, number>;
 }
 
@@ -213,7 +220,7 @@ interface Services {
 
 function allEndpoints(
   { settings, source, format, resting }: RoomParts,
-  { product, shutdown, warn, watch, store, models, desk }: Shared,
+  { product, shutdown, warn, watch, store, models, desk, comfy }: Shared,
   { text, chat, others, slots }: Services,
 ): Endpoint[] {
   const defaults = requestDefaults(settings);
@@ -315,6 +322,7 @@ function allEndpoints(
       router: models?.byName ?? false,
     }),
     ...imagesEndpoints(pictures),
+    ...comfyEndpoints({ ...pictures, desk: comfy }),
     ...sdapiEndpoints({ ...pictures, text, chat, readChat }),
     cacheEndpoint(async () => (await source.peek()?.cacheReport?.()) ?? emptyCacheReport),
     ...adminEndpoints({ access: admin, states: () => source.peek()?.states, text, swap: models?.swap }),
@@ -350,12 +358,17 @@ const legacyOpenPaths: ReadonlySet<string> = new Set(['/slots', '/metrics', '/ap
 
 /** Of the image families all of it: their clients send no key. */
 function isLegacyOpen({ path, family }: Endpoint): boolean {
-  return legacyOpenPaths.has(path) || path.includes('/images/') || family === sdapiFamily;
+  return legacyOpenPaths.has(path) || path.includes('/images/') || family === sdapiFamily || family === comfyFamily;
 }
 
-function httpServer({ settings, onError, onRefused }: AppParts, endpoints: readonly Endpoint[]): HttpServer {
+function httpServer(
+  { settings, onError, onRefused }: AppParts,
+  endpoints: readonly Endpoint[],
+  sockets: readonly SocketEndpoint[],
+): HttpServer {
   return createHttpServer({
     endpoints,
+    sockets,
     port: settings.port,
     host: settings.host || undefined,
     tls: settings.ssl ? { certificate: readFileSync(settings.ssl[0]), key: readFileSync(settings.ssl[1]) } : undefined,

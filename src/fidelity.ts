@@ -1,4 +1,5 @@
 import type { EndpointFidelity } from './core/fidelity.ts';
+import { comfyFidelity } from './protocols/comfy/fields.ts';
 import { llamacppFidelity } from './protocols/llamacpp/fields.ts';
 import { messagesFidelity } from './protocols/messages/fields.ts';
 import { nativeFidelity } from './protocols/native/fields.ts';
@@ -31,4 +32,5 @@ export const fidelityByPage: Readonly<Record<string, readonly EndpointFidelity[]
   ollama: ollamaFidelity,
   llamacpp: llamacppFidelity,
   sdapi: sdapiFidelity,
+  comfy: comfyFidelity,
 };

@@ -202,7 +202,7 @@ function findCircle(edges: ReadonlyMap<string, ReadonlySet<string>>): string | u
 describe('dialects', () => {
   const byHand = /\bbody(?:\.(?!ts\b|length\b|includes\b)\w+|\[)|\} = body\b/g;
   const dialects = product.filter(({ path }) =>
-    /^protocols\/(native|openai|responses|messages|ollama|llamacpp|sdapi)\//.test(path),
+    /^protocols\/(native|openai|responses|messages|ollama|llamacpp|sdapi|comfy)\//.test(path),
   );
 
   test('read the fields of a body through their tables, and none by hand', () => {
@@ -214,7 +214,7 @@ describe('dialects', () => {
   });
 
   test('are all looked at', () => {
-    expect(new Set(dialects.map(({ path }) => partOf(path))).size).toBe(7);
+    expect(new Set(dialects.map(({ path }) => partOf(path))).size).toBe(8);
   });
 });
 

@@ -21,16 +21,19 @@ export interface MaskOptions {
   readonly fit: Fit;
   /** White and black change places. */
   readonly inverted?: boolean;
+  /** White everywhere, whatever the picture shows. */
+  readonly all?: boolean;
 }
 
 /** A mask of one channel: white is painted anew. */
 export async function fittedMask(
   picture: SentPicture,
-  { size, fit, inverted = false }: MaskOptions,
+  { size, fit, inverted = false, all = false }: MaskOptions,
 ): Promise<Uint8Array> {
   const { width, height } = size;
   const flat = (await opened(picture)).flatten({ background: '#000000' }).toColourspace('b-w');
   const mask = flat.resize(width, height, { fit, background: '#000000' });
+  if (all) return pngOf(picture, mask.linear(0, 255));
   return pngOf(picture, inverted ? mask.negate() : mask);
 }
 
@@ -49,6 +52,16 @@ export async function maskOfChannel(
   const bytes = await pngOf(picture, plane);
   const mask = (await opened({ ...picture, bytes })).resize(width, height, { fit }).toColourspace('b-w');
   return pngOf(picture, inverted ? mask.negate() : mask);
+}
+
+/** The picture, transparent where the mask is. */
+export async function withAlphaOf(picture: SentPicture, mask: SentPicture): Promise<Uint8Array> {
+  const alpha = await pngOf(
+    mask,
+    (await opened(mask)).resize(picture.width, picture.height, { fit: 'fill' }).ensureAlpha(),
+  );
+  const plane = await pngOf(mask, (await opened({ ...mask, bytes: alpha })).extractChannel('alpha'));
+  return pngOf(picture, (await opened(picture)).removeAlpha().joinChannel(plane as Buffer));
 }
 
 export type OutputFormat = 'png' | 'jpeg' | 'webp';

@@ -8,6 +8,7 @@ import { headerList, ignoredHeader } from '../dialect.ts';
 import { readFields } from '../fields/table.ts';
 import { drawingTicket } from '../pictures/drawing-ticket.ts';
 import { collectDrawn, type Drawn } from '../pictures/drawn.ts';
+import { pictureText } from '../pictures/picture-text.ts';
 import { withPngTexts } from '../pictures/png-text.ts';
 import { imageOf, type PictureParts } from '../pictures/request.ts';
 import type { CallTicket } from '../ticket.ts';
@@ -15,7 +16,7 @@ import { decodeDrawing, type Plan, withPictures } from './decode.ts';
 import type { Drawings } from './drawings.ts';
 import { errorBody } from './errors.ts';
 import { type DrawFields, drawFidelity, drawFields } from './fields.ts';
-import { infoOf, pictureText } from './info.ts';
+import { infoOf } from './info.ts';
 
 export interface DrawParts extends PictureParts {
   readonly drawings: Drawings;

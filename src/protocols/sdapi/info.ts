@@ -1,44 +1,9 @@
-import type { ImageFacts, ImageRequest } from '../../core/image.ts';
-import type { Drawn } from '../pictures/drawn.ts';
-import { infotext } from '../pictures/infotext.ts';
+import { chosenScheduler, modelHash, pictureText, type TextParts } from '../pictures/picture-text.ts';
 import { samplerDisplay } from '../pictures/sampler-names.ts';
 
-export interface InfoParts {
-  readonly request: ImageRequest;
-  readonly drawn: Drawn;
-  readonly facts: ImageFacts;
-  readonly product: { readonly name: string; readonly version: string };
+export interface InfoParts extends TextParts {
   /** Milliseconds since 1970. */
   readonly now: number;
-}
-
-/** What clients compare where no hash is known. */
-const noHash = '8888888888';
-
-export function modelHash({ sha256 }: Pick<ImageFacts, 'sha256'>): string {
-  return sha256?.slice(0, 10) ?? noHash;
-}
-
-/** The text that goes into one picture. Some read its last line by position: the first seven of it are always there. */
-export function pictureText({ request, drawn, facts, product }: Omit<InfoParts, 'now'>, seed: number): string {
-  const { prompt, negativePrompt, guidance } = request;
-  return infotext({
-    prompt,
-    negativePrompt,
-    entries: [
-      ['Steps', drawn.steps],
-      ['Sampler', samplerDisplay(drawn.sampler)],
-      ['Schedule type', chosenScheduler(drawn, facts)],
-      ['CFG scale', guidance],
-      ['Seed', seed],
-      ['Size', `${drawn.width}x${drawn.height}`],
-      ['Model hash', modelHash(facts)],
-      ['Model', facts.name],
-      ['Denoising strength', request.initial ? request.strength : undefined],
-      ['Clip skip', request.clipSkip > 1 ? request.clipSkip : undefined],
-      ['Version', `${product.name} ${product.version}`],
-    ],
-  });
 }
 
 /** Everything that the original tells of a request; what it has and this server has not is neutral. */
@@ -88,9 +53,4 @@ export function infoOf(parts: InfoParts): object {
 /** `20260115093000` */
 export function timestamp(milliseconds: number): string {
   return new Date(milliseconds).toISOString().replace(/\D/g, '').slice(0, 14);
-}
-
-/** Left out where it is the model's own. */
-function chosenScheduler({ scheduler }: Drawn, { schedulers }: ImageFacts): string | undefined {
-  return scheduler === '' || scheduler === schedulers[0] ? undefined : scheduler;
 }

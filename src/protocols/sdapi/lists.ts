@@ -1,7 +1,7 @@
 import { freemem, totalmem } from 'node:os';
 import type { ImageFacts } from '../../core/image.ts';
+import { modelHash } from '../pictures/picture-text.ts';
 import { samplerAliases, samplerDisplay } from '../pictures/sampler-names.ts';
-import { modelHash } from './info.ts';
 
 /** What a client may look up, by its path; without a model most of it is empty. */
 export const lists: Readonly<

@@ -3,8 +3,8 @@ import type { ImageFacts } from '../../core/image.ts';
 import { jsonObject } from '../../http/body.ts';
 import { type Call, json, type Reply } from '../../http/call.ts';
 import { readFields } from '../fields/table.ts';
+import { modelHash } from '../pictures/picture-text.ts';
 import { optionFields } from './fields.ts';
-import { modelHash } from './info.ts';
 
 /** Clients choose the entry of the list of models whose title this is. */
 export function optionsOf(facts: ImageFacts | undefined): object {

@@ -1,0 +1,95 @@
+import { NodeFault } from './errors.ts';
+import { missing, type Node, unknownClass } from './graph.ts';
+import { numberOf, textOf } from './values.ts';
+import type { Visitor } from './visitor.ts';
+
+/** What a prompt of a graph says. */
+export interface Conditioning {
+  readonly text: string;
+  /** Layers of the text encoder to leave out; 0 for none. */
+  readonly clipSkip: number;
+}
+
+const nothing: Conditioning = { text: '', clipSkip: 0 };
+
+export function readConditioning(node: Node, input: string, visitor: Visitor): Conditioning | undefined {
+  return visitor.through(node, input, (found, slot) => conditioningOf(found, slot, visitor));
+}
+
+export function neededConditioning(node: Node, input: string, visitor: Visitor): Conditioning {
+  const found = readConditioning(node, input, visitor);
+  if (!found) throw missing(node, input);
+  return found;
+}
+
+function conditioningOf(node: Node, slot: number, visitor: Visitor): Conditioning {
+  const { classType } = node;
+  const { graph } = visitor;
+  if (classType === 'ConditioningZeroOut') return nothing;
+  if (classType === 'InpaintModelConditioning') {
+    return neededConditioning(node, slot === 1 ? 'negative' : 'positive', visitor);
+  }
+  if (Object.hasOwn(texts, classType)) {
+    const clipSkip = readClip(node, visitor);
+    const text = texts[classType]?.map((input) => textOf(graph, node, input)).find((each) => each);
+    return { text: text ?? '', clipSkip };
+  }
+  if (Object.hasOwn(passing, classType)) {
+    const all = (passing[classType] ?? []).map((input) => neededConditioning(node, input, visitor));
+    const words = all.map(({ text }) => text).filter((text) => text !== '');
+    return { text: words.join(', '), clipSkip: Math.max(...all.map(({ clipSkip }) => clipSkip)) };
+  }
+  throw unknownClass(node);
+}
+
+/** Nodes that hold the words, and where, the first that has some counting. */
+const texts: Readonly<Record<string, readonly string[]>> = {
+  CLIPTextEncode: ['text'],
+  CLIPTextEncodeSDXL: ['text_g', 'text_l'],
+  CLIPTextEncodeFlux: ['t5xxl', 'clip_l'],
+};
+
+/** Nodes that hand on what others say. */
+const passing: Readonly<Record<string, readonly string[]>> = {
+  FluxGuidance: ['conditioning'],
+  ConditioningCombine: ['conditioning_1', 'conditioning_2'],
+  ConditioningConcat: ['conditioning_to', 'conditioning_from'],
+};
+
+/** The text encoder, through whatever changes it on the way. */
+function readClip(node: Node, visitor: Visitor): number {
+  const found = visitor.through(node, 'clip', (clip) => {
+    if (clip.classType === 'CLIPSetLastLayer') {
+      const layer = numberOf(visitor.graph, clip, 'stop_at_clip_layer', { least: -24, most: -1 }) ?? -1;
+      const before = readClip(clip, visitor);
+      return layer < -1 ? -layer : before;
+    }
+    if (isLora(clip)) refuseLora(clip, visitor);
+    return readClip(clip, visitor);
+  });
+  return found ?? 0;
+}
+
+/** The model, whose name is only informative: there is one. */
+export function readModel(node: Node, visitor: Visitor): void {
+  visitor.through(node, 'model', (model) => {
+    if (isLora(model)) refuseLora(model, visitor);
+    readModel(model, visitor);
+  });
+}
+
+function isLora({ classType }: Node): boolean {
+  return classType === 'LoraLoader' || classType === 'LoraLoaderModelOnly';
+}
+
+/** None can be loaded; one without any strength would change nothing anyway. */
+function refuseLora(node: Node, { graph }: Visitor): void {
+  if (numberOf(graph, node, 'strength_model', { least: -100, most: 100 }) === 0) return;
+  const name = textOf(graph, node, 'lora_name') ?? '';
+  throw new NodeFault(node, {
+    type: 'value_not_in_list',
+    message: 'Value not in list',
+    details: `lora_name: '${name.slice(0, 200)}' not in []`,
+    extra_info: { input_name: 'lora_name', received_value: name.slice(0, 200) },
+  });
+}

@@ -1,0 +1,244 @@
+import { AppError, asAppError } from '../../core/errors.ts';
+import type { StartTimer } from '../../http/timers.ts';
+import { ComfyFiles } from './files.ts';
+import type { Graph } from './graph.ts';
+import { Hub } from './hub.ts';
+
+/** What a prompt gives: the files of each of its outputs. */
+export type Outputs = Readonly<Record<string, { readonly images: readonly object[] }>>;
+
+/** How a prompt that runs tells of itself. */
+export interface Running {
+  readonly id: string;
+  readonly signal: AbortSignal;
+  /** Begins with this node. */
+  executing(node: string): void;
+  send(type: string, data: object): void;
+  sendPicture(png: Uint8Array): void;
+}
+
+export interface NewPrompt {
+  readonly id: string;
+  readonly graph: object;
+  readonly nodes: Graph;
+  readonly extraData: object;
+  readonly outputs: readonly string[];
+  readonly client: string | undefined;
+  /** Lower ones come first; undefined for its place in the order in which prompts came. */
+  readonly number?: number | undefined;
+  readonly front: boolean;
+  /** Of the request that brought it. */
+  readonly bytes: number;
+  readonly run: (running: Running) => Promise<Outputs>;
+}
+
+interface Prompt extends NewPrompt {
+  readonly number: number;
+  readonly stop: AbortController;
+  /** Its client knows its id by now, and listens. */
+  ready: boolean;
+  node: string | undefined;
+  readonly executed: string[];
+  readonly messages: [string, object][];
+}
+
+interface Entry {
+  readonly value: object;
+  readonly bytes: number;
+}
+
+export interface DeskParts {
+  readonly now: () => number;
+  readonly newId: () => string;
+  readonly startTimer: StartTimer;
+}
+
+const mostWaiting = 100;
+const mostWaitingBytes = 128 * 2 ** 20;
+const mostEntries = 200;
+const mostEntryBytes = 64 * 2 ** 20;
+/** Clients listen for a prompt once they have been told its id. */
+const answerMilliseconds = 100;
+
+/** Prompts wait here, one runs at a time, and what came of it is kept for a while. */
+export class ComfyDesk {
+  readonly files = new ComfyFiles();
+  readonly hub: Hub;
+  readonly #parts: DeskParts;
+  #pending: Prompt[] = [];
+  #running: Prompt | undefined;
+  readonly #history = new Map<string, Entry>();
+  #count = 0;
+  #pictures = 0;
+
+  constructor(parts: DeskParts) {
+    this.#parts = parts;
+    this.hub = new Hub({
+      ...parts,
+      remaining: () => this.remaining,
+      runningNode: (client) => (this.#running?.client === client ? this.#running.node : undefined),
+    });
+  }
+
+  get remaining(): number {
+    return this.#pending.length + (this.#running ? 1 : 0);
+  }
+
+  /** Throws where too many wait already. */
+  add(prompt: NewPrompt): number {
+    const bytes = this.#pending.reduce((sum, each) => sum + each.bytes, prompt.bytes);
+    if (this.#pending.length >= mostWaiting || bytes > mostWaitingBytes) {
+      throw new AppError('busy', { retryAfterSeconds: 10 });
+    }
+    this.#count += 1;
+    const number = prompt.number ?? (prompt.front ? -this.#count : this.#count);
+    const own: Prompt = {
+      ...prompt,
+      number,
+      stop: new AbortController(),
+      ready: false,
+      node: undefined,
+      executed: [],
+      messages: [],
+    };
+    this.#pending = [...this.#pending, own].sort((one, other) => one.number - other.number);
+    this.hub.status();
+    this.#parts.startTimer(answerMilliseconds, () => {
+      own.ready = true;
+      void this.#next();
+    });
+    return number;
+  }
+
+  newId(): string {
+    return this.#parts.newId();
+  }
+
+  has(id: string): boolean {
+    return this.#history.has(id) || this.#running?.id === id || this.#pending.some((prompt) => prompt.id === id);
+  }
+
+  queue(): object {
+    return {
+      queue_running: this.#running ? [queueItem(this.#running)] : [],
+      queue_pending: this.#pending.map(queueItem),
+    };
+  }
+
+  /** Of those that wait; all of them without ids. */
+  dropPending(ids?: readonly string[]): void {
+    this.#pending = ids ? this.#pending.filter(({ id }) => !ids.includes(id)) : [];
+    this.hub.status();
+  }
+
+  /** The newest so many, from a place on. */
+  history(most = Number.POSITIVE_INFINITY, offset?: number): object {
+    const all = [...this.#history].map(([id, { value }]) => [id, value] as const);
+    const start = offset ?? Math.max(0, all.length - most);
+    return Object.fromEntries(all.slice(start, start + most));
+  }
+
+  entry(id: string): object {
+    const found = this.#history.get(id);
+    return found ? { [id]: found.value } : {};
+  }
+
+  dropHistory(ids?: readonly string[]): void {
+    for (const id of ids ?? [...this.#history.keys()]) this.#history.delete(id);
+  }
+
+  /** Stops what runs, or only if it is this one. */
+  interrupt(id?: string): void {
+    if (this.#running && (id === undefined || this.#running.id === id)) {
+      this.#running.stop.abort(new AppError('stopped', {}));
+    }
+  }
+
+  /** A number that no picture has had before. */
+  nextPicture(): number {
+    this.#pictures += 1;
+    return this.#pictures;
+  }
+
+  async #next(): Promise<void> {
+    const prompt = this.#pending[0];
+    if (this.#running || !prompt?.ready) return;
+    this.#pending = this.#pending.slice(1);
+    this.#running = prompt;
+    await this.#run(prompt);
+    void this.#next();
+  }
+
+  /** Never rejects: whatever happens is told, kept and over. */
+  async #run(prompt: Prompt): Promise<void> {
+    const { id, client } = prompt;
+    const note = (type: string, data: object): void => {
+      const told = { ...data, prompt_id: id, timestamp: this.#parts.now() };
+      prompt.messages.push([type, told]);
+      if (type === 'execution_interrupted') this.hub.broadcast(type, told);
+      else this.hub.send(client, type, told);
+    };
+    const send = (type: string, data: object): void => this.hub.send(client, type, { ...data, prompt_id: id });
+    this.hub.status();
+    note('execution_start', {});
+    note('execution_cached', { nodes: [] });
+    const outputs = await prompt
+      .run({
+        id,
+        signal: prompt.stop.signal,
+        send,
+        sendPicture: (png) => this.hub.sendPicture(client, png),
+        executing: (node) => {
+          if (prompt.node !== undefined) prompt.executed.push(prompt.node);
+          prompt.node = node;
+          send('executing', { node, display_node: node });
+        },
+      })
+      .then((found) => {
+        note('execution_success', {});
+        return found;
+      })
+      .catch((error: unknown): undefined => {
+        const failure = asAppError(error);
+        if (failure.code === 'stopped' || prompt.stop.signal.aborted) note('execution_interrupted', place(prompt));
+        else note('execution_error', { ...place(prompt), ...failureFields(failure) });
+      });
+    // At once and together: some clients look whether it is gone, and others whether it is there.
+    this.#keep(prompt, outputs);
+    this.#running = undefined;
+    this.hub.status();
+    send('executing', { node: null });
+  }
+
+  #keep(prompt: Prompt, outputs: Outputs | undefined): void {
+    const status = {
+      status_str: outputs ? 'success' : 'error',
+      completed: outputs !== undefined,
+      messages: prompt.messages,
+    };
+    const meta = Object.keys(outputs ?? {}).map((id) => [
+      id,
+      { node_id: id, display_node: id, parent_node: null, real_node_id: id },
+    ]);
+    const value = { prompt: queueItem(prompt), outputs: outputs ?? {}, status, meta: Object.fromEntries(meta) };
+    this.#history.set(prompt.id, { value, bytes: prompt.bytes });
+    let bytes = [...this.#history.values()].reduce((sum, entry) => sum + entry.bytes, 0);
+    for (const [id, entry] of this.#history) {
+      if (this.#history.size <= 1 || (this.#history.size <= mostEntries && bytes <= mostEntryBytes)) return;
+      this.#history.delete(id);
+      bytes -= entry.bytes;
+    }
+  }
+}
+
+function queueItem({ number, id, graph, extraData, outputs, client }: Prompt): readonly unknown[] {
+  return [number, id, graph, client === undefined ? extraData : { ...extraData, client_id: client }, outputs];
+}
+
+function place({ node, nodes, executed }: Prompt): object {
+  return { node_id: node ?? '', node_type: nodes.get(node ?? '')?.classType ?? '', executed };
+}
+
+function failureFields({ code, message }: AppError): object {
+  return { exception_message: message, exception_type: code, traceback: [], current_inputs: {}, current_outputs: [] };
+}

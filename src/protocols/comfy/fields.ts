@@ -1,0 +1,76 @@
+import type { EndpointFidelity } from '../../core/fidelity.ts';
+import { looseFlag, looseNumber } from '../fields/loose.ts';
+import {
+  anyValue,
+  isAbsent,
+  listOf,
+  optional,
+  optionalText,
+  orElse,
+  type Read,
+  readObject,
+  readText,
+} from '../fields/readers.ts';
+import { each, type Fields, fidelityOf, honoured, ignored } from '../fields/table.ts';
+
+const dialect = 'ComfyUI';
+const flag = orElse(looseFlag, false);
+/** Ids are texts, and some clients have numbers for them. */
+const readId: Read<string> = (value, path) => (typeof value === 'number' ? String(value) : readText(value, path));
+const ids = optional(listOf(readId));
+
+export const promptFields = {
+  prompt: honoured(anyValue, 'Nodes that no output needs are not looked at; those that it needs must be known.'),
+  client_id: honoured(optionalText, 'The connection at /ws that hears of it.'),
+  prompt_id: honoured(optional(readId), 'One that was used before gets another.'),
+  number: honoured(orElse<number | undefined>(looseNumber, undefined), 'Lower ones come first.'),
+  front: honoured(flag),
+  extra_data: honoured(orElse(readObject, {}), 'Kept in the history; extra_pnginfo is written into the pictures.'),
+  partial_execution_targets: honoured(ids),
+};
+
+export type PromptFields = Fields<typeof promptFields>;
+
+export const dropFields = {
+  clear: honoured(flag),
+  delete: honoured(ids),
+};
+
+export const interruptFields = { prompt_id: honoured(optional(readId), 'Only if this one runs.') };
+
+export const freeFields = { ...each(['unload_models', 'free_memory'], ignored('Models come and go by themselves.')) };
+
+const types = ['input', 'temp', 'output'] as const;
+const readType: Read<(typeof types)[number]> = (value) => types.find((type) => type === value) ?? 'input';
+
+export const uploadFields = {
+  overwrite: honoured(flag, 'Otherwise a name that is taken gets a number.'),
+  type: honoured(readType),
+  subfolder: honoured(orElse(readText, '')),
+  original_ref: honoured(
+    optional((value, path) => readObject(typeof value === 'string' ? parsed(value) : value, path)),
+    'For masks: the picture that becomes transparent.',
+  ),
+};
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+export const originalFields = {
+  filename: honoured((value: unknown, path: string) => readText(isAbsent(value) ? '' : value, path)),
+  subfolder: honoured(orElse(readText, '')),
+  type: honoured(readType),
+};
+
+export const comfyFidelity: readonly EndpointFidelity[] = [
+  fidelityOf(dialect, 'POST /prompt', promptFields),
+  fidelityOf(dialect, 'POST /queue, POST /history', dropFields),
+  fidelityOf(dialect, 'POST /interrupt', interruptFields),
+  fidelityOf(dialect, 'POST /free', freeFields),
+  fidelityOf(dialect, 'POST /upload/image, POST /upload/mask', uploadFields),
+];

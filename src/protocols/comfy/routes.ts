@@ -1,0 +1,162 @@
+import { freemem, totalmem } from 'node:os';
+import { type JsonObject, jsonObject } from '../../http/body.ts';
+import { type Call, type Endpoint, json } from '../../http/call.ts';
+import type { SocketEndpoint } from '../../http/socket.ts';
+import { readFields } from '../fields/table.ts';
+import type { ComfyDesk } from './desk.ts';
+import { comfyFamily } from './errors.ts';
+import { dropFields, interruptFields } from './fields.ts';
+import { features } from './hub.ts';
+import { objectInfo } from './object-info.ts';
+import { type PromptParts, takePrompt } from './prompt.ts';
+import { upload, view } from './stored.ts';
+
+/** Every path also stands below `/api`. Only prompts count as work: all else answers at once. */
+export function comfyEndpoints(parts: PromptParts): Endpoint[] {
+  const { desk } = parts;
+  const facts = parts.others?.image?.facts;
+  const both = (endpoint: Pick<Endpoint, 'method' | 'path' | 'summary' | 'handle'> & Partial<Endpoint>): Endpoint[] => {
+    const whole: Endpoint = { match: 'exact', access: 'guarded', queued: false, family: comfyFamily, ...endpoint };
+    return [whole, { ...whole, path: `/api${whole.path}`, summary: `Another name for ${whole.path}.` }];
+  };
+  const get = (path: string, summary: string, handle: Endpoint['handle'], more: Partial<Endpoint> = {}): Endpoint[] =>
+    both({ method: 'GET', path, summary, handle, ...more });
+  const post = (path: string, summary: string, handle: Endpoint['handle'], more: Partial<Endpoint> = {}): Endpoint[] =>
+    both({ method: 'POST', path, summary, handle, ...more });
+  const open = { access: 'open' } as const;
+  const below = { match: 'prefix' } as const;
+  const classes = () => objectInfo(facts, desk.files.sent());
+  return [
+    ...post('/prompt', 'Take a graph in, to be drawn when its turn comes.', (call) => takePrompt(call, parts), {
+      queued: true,
+    }),
+    ...get('/prompt', 'How many prompts are left.', () => json(remaining(desk)), open),
+    ...get('/queue', 'What runs and what waits.', () => json(desk.queue())),
+    ...post('/queue', 'Take prompts out of the queue.', async (call) => {
+      const { clear, delete: ids } = readFields(dropFields, await optionalBody(call));
+      if (clear) desk.dropPending();
+      else if (ids) desk.dropPending(ids);
+      return json({});
+    }),
+    ...get('/history', 'What came of the last prompts.', ({ query }) =>
+      json(desk.history(numberIn(query, 'max_items'), numberIn(query, 'offset'))),
+    ),
+    ...post('/history', 'Forget prompts.', async (call) => {
+      const { clear, delete: ids } = readFields(dropFields, await optionalBody(call));
+      if (clear) desk.dropHistory();
+      else if (ids) desk.dropHistory(ids);
+      return json({});
+    }),
+    ...get('/history/', 'What came of one prompt.', ({ path }) => json(desk.entry(lastPart(path))), below),
+    ...post('/interrupt', 'Stop what runs now.', async (call) => {
+      desk.interrupt(readFields(interruptFields, await optionalBody(call)).prompt_id);
+      return json({});
+    }),
+    ...post('/free', 'Accepted: models come and go by themselves.', () => json({})),
+    ...get('/view', 'A picture by its name.', (call) => view(call, desk.files)),
+    ...post('/upload/image', 'Send a picture for LoadImage.', (call) => upload(call, desk.files, 'image'), {
+      form: {},
+    }),
+    ...post('/upload/mask', 'Send a mask for a picture.', (call) => upload(call, desk.files, 'mask'), { form: {} }),
+    ...get('/object_info', 'The classes of nodes.', () => json(classes()), open),
+    ...get('/object_info/', 'One class of nodes.', ({ path }) => json(oneClass(lastPart(path), classes())), {
+      ...open,
+      ...below,
+    }),
+    ...get('/system_stats', 'The machine.', () => json(systemStats(parts.product)), open),
+    ...get('/embeddings', 'None.', () => json([]), open),
+    ...get('/extensions', 'None.', () => json([]), open),
+    ...get('/features', 'What the connection at /ws can do.', () => json(features), open),
+    ...Object.keys(folders).flatMap((folder) =>
+      get(`/models/${folder}`, 'Names of models.', () => json(folders[folder]?.(facts) ?? []), open),
+    ),
+    {
+      ...{ method: 'GET', match: 'exact', path: '/api/models', access: 'open', queued: false, family: comfyFamily },
+      summary: 'The kinds of models.',
+      handle: () => json(Object.keys(folders)),
+    },
+  ];
+}
+
+export function comfySockets(desk: ComfyDesk): SocketEndpoint[] {
+  return ['/ws', '/api/ws'].map((path) => ({
+    match: 'exact',
+    path,
+    access: 'guarded',
+    summary: 'Hear what becomes of prompts.',
+    family: comfyFamily,
+    open: (call, socket) => desk.hub.open(call, socket),
+  }));
+}
+
+const nobody = (): readonly string[] => [];
+
+const folders: Readonly<Record<string, (facts: Facts) => readonly string[]>> = {
+  checkpoints: (facts) => (facts ? [facts.name] : []),
+  loras: nobody,
+  vae: nobody,
+  diffusion_models: nobody,
+  text_encoders: nobody,
+  clip_vision: nobody,
+  controlnet: nobody,
+  embeddings: nobody,
+  hypernetworks: nobody,
+  upscale_models: (facts) => facts?.upscalers.map(({ name }) => name) ?? [],
+};
+
+type Facts = NonNullable<NonNullable<PromptParts['others']>['image']>['facts'] | undefined;
+
+function remaining({ remaining: left }: ComfyDesk): object {
+  return { exec_info: { queue_remaining: left } };
+}
+
+/** A body that is not there asks for what it would with nothing in it. */
+function optionalBody({ body, signal }: Call): Promise<JsonObject> {
+  return jsonObject(body, { empty: 'object', signal });
+}
+
+function numberIn(query: URLSearchParams, name: string): number | undefined {
+  const value = Number(query.get(name) || Number.NaN);
+  return Number.isInteger(value) && value >= 0 ? value : undefined;
+}
+
+function lastPart(path: string): string {
+  const part = path.slice(path.lastIndexOf('/') + 1);
+  try {
+    return decodeURIComponent(part);
+  } catch {
+    return part;
+  }
+}
+
+function oneClass(name: string, classes: Readonly<Record<string, object>>): object {
+  return Object.hasOwn(classes, name) ? { [name]: classes[name] } : {};
+}
+
+/** The versions are those of the tool whose API this is: clients compare them. */
+function systemStats({ name, version }: PromptParts['product']): object {
+  const [total, free] = [totalmem(), freemem()];
+  return {
+    system: {
+      os: process.platform === 'win32' ? 'nt' : 'posix',
+      ram_total: total,
+      ram_free: free,
+      comfyui_version: '0.3.4',
+      python_version: `none (${name} ${version})`,
+      pytorch_version: 'none',
+      embedded_python: false,
+      argv: [],
+    },
+    devices: [
+      {
+        name: 'cpu',
+        type: 'cpu',
+        index: 0,
+        vram_total: total,
+        vram_free: free,
+        torch_vram_total: 0,
+        torch_vram_free: 0,
+      },
+    ],
+  };
+}

@@ -1,0 +1,152 @@
+import type { AskedPicture } from '../pictures/request.ts';
+import { type Conditioning, neededConditioning, readConditioning, readModel } from './conditioning.ts';
+import { follow, linkOf, missing, type Node, unknownClass } from './graph.ts';
+import { readMask } from './masks.ts';
+import type { MaskPlan, Step } from './plan.ts';
+import { numberOf, textOf } from './values.ts';
+import type { Visitor } from './visitor.ts';
+
+export function isSampler({ classType }: Node): boolean {
+  return Object.hasOwn(samplers, classType);
+}
+
+/** One drawing, from its sampler and all that leads to it. */
+export function readSampler(node: Node, visitor: Visitor): Step {
+  readModel(node, visitor);
+  const settings = samplers[node.classType]?.(node, visitor) ?? {};
+  const { positive, negative, ...asked } = settings;
+  const start = startBehind(node, 'latent_image', visitor);
+  return {
+    type: 'draw',
+    from: start.from,
+    mask: start.mask,
+    asked: {
+      prompt: positive?.text ?? '',
+      negativePrompt: negative?.text ?? '',
+      clipSkip: Math.max(positive?.clipSkip ?? 0, negative?.clipSkip ?? 0),
+      ...asked,
+      ...start.size,
+      count: start.count,
+    },
+  };
+}
+
+type Asked = Partial<Omit<AskedPicture, 'prompt' | 'negativePrompt'>>;
+type Settings = Asked & { readonly positive?: Conditioning; readonly negative?: Conditioning | undefined };
+
+const steps = { least: 1, most: 10_000 };
+const seeds = { least: 0, most: 2 ** 64 };
+const guidance = { least: 0, most: 100 };
+const share = { least: 0, most: 1 };
+
+/** The same words of all samplers that say them themselves. */
+function prompts(node: Node, visitor: Visitor): Settings {
+  return {
+    positive: neededConditioning(node, 'positive', visitor),
+    negative: readConditioning(node, 'negative', visitor),
+    guidance: numberOf(visitor.graph, node, 'cfg', guidance),
+  };
+}
+
+const samplers: Readonly<Record<string, (node: Node, visitor: Visitor) => Settings>> = {
+  KSampler: (node, visitor) => ({
+    ...prompts(node, visitor),
+    seed: numberOf(visitor.graph, node, 'seed', seeds),
+    steps: numberOf(visitor.graph, node, 'steps', steps),
+    sampler: textOf(visitor.graph, node, 'sampler_name'),
+    scheduler: textOf(visitor.graph, node, 'scheduler'),
+    strength: numberOf(visitor.graph, node, 'denoise', share) ?? 1,
+  }),
+  KSamplerAdvanced: (node, visitor) => {
+    const all = numberOf(visitor.graph, node, 'steps', steps);
+    const first = numberOf(visitor.graph, node, 'start_at_step', { least: 0, most: 10_000 }) ?? 0;
+    return {
+      ...prompts(node, visitor),
+      seed: numberOf(visitor.graph, node, 'noise_seed', seeds),
+      steps: all,
+      sampler: textOf(visitor.graph, node, 'sampler_name'),
+      scheduler: textOf(visitor.graph, node, 'scheduler'),
+      strength: Math.max(0, 1 - first / (all ?? 20)),
+    };
+  },
+  SamplerCustom: (node, visitor) => ({
+    ...prompts(node, visitor),
+    seed: numberOf(visitor.graph, node, 'noise_seed', seeds),
+    ...sigmas(node, visitor),
+    ...chosen(node, visitor),
+  }),
+  SamplerCustomAdvanced: (node, visitor) => ({
+    ...visitor.through(node, 'guider', (guider) => guiderOf(guider, visitor)),
+    seed: visitor.through(node, 'noise', (noise) => numberOf(visitor.graph, noise, 'noise_seed', seeds)),
+    ...sigmas(node, visitor),
+    ...chosen(node, visitor),
+  }),
+};
+
+function sigmas(node: Node, visitor: Visitor): Asked {
+  const found = visitor.through(node, 'sigmas', (scheduler): Asked => {
+    readModel(scheduler, visitor);
+    return {
+      steps: numberOf(visitor.graph, scheduler, 'steps', steps),
+      scheduler: textOf(visitor.graph, scheduler, 'scheduler'),
+      strength: numberOf(visitor.graph, scheduler, 'denoise', share) ?? 1,
+    };
+  });
+  return found ?? {};
+}
+
+function chosen(node: Node, visitor: Visitor): Asked {
+  return { sampler: visitor.through(node, 'sampler', (one) => textOf(visitor.graph, one, 'sampler_name')) };
+}
+
+function guiderOf(node: Node, visitor: Visitor): Settings {
+  readModel(node, visitor);
+  if (node.classType === 'CFGGuider') return prompts(node, visitor);
+  if (node.classType !== 'BasicGuider') throw unknownClass(node);
+  return { positive: neededConditioning(node, 'conditioning', visitor), guidance: 1 };
+}
+
+/** What a drawing begins from: nothing but a size, or pictures. */
+interface Start {
+  readonly size?: { readonly width: number; readonly height: number };
+  readonly from?: string;
+  readonly mask?: MaskPlan;
+  readonly count: number;
+}
+
+const sides = { least: 16, most: 16_384 };
+const batches = { least: 1, most: 4096 };
+
+/** Latents that are more than pictures nobody looks at. */
+const starts =
+  /^(Empty\w*Latent(Image)?|LatentFromBatch|RepeatLatentBatch|SetLatentNoiseMask|VAEEncodeForInpaint|InpaintModelConditioning)$/;
+
+function startBehind(node: Node, input: string, visitor: Visitor): Start {
+  const link = linkOf(node, input);
+  if (!link) throw missing(node, input);
+  const { classType } = follow(visitor.graph, node, input, link);
+  const start = starts.test(classType) ? visitor.through(node, input, (found) => startOf(found, visitor)) : undefined;
+  return start ?? { from: visitor.pictures(node, input), count: 1 };
+}
+
+function startOf(node: Node, visitor: Visitor): Start {
+  const { graph } = visitor;
+  const { classType } = node;
+  if (/^Empty\w*Latent(Image)?$/.test(classType)) {
+    const [width = 512, height = 512] = ['width', 'height'].map((side) => numberOf(graph, node, side, sides));
+    return { size: { width, height }, count: numberOf(graph, node, 'batch_size', batches) ?? 1 };
+  }
+  if (classType === 'LatentFromBatch') return startBehind(node, 'samples', visitor);
+  if (classType === 'RepeatLatentBatch') {
+    const start = startBehind(node, 'samples', visitor);
+    return { ...start, count: start.count * (numberOf(graph, node, 'amount', batches) ?? 1) };
+  }
+  if (classType === 'SetLatentNoiseMask') {
+    return { ...startBehind(node, 'samples', visitor), mask: readMask(node, 'mask', visitor) };
+  }
+  if (classType === 'VAEEncodeForInpaint' || classType === 'InpaintModelConditioning') {
+    visitor.touch(node, 'vae');
+    return { from: visitor.pictures(node, 'pixels'), mask: readMask(node, 'mask', visitor), count: 1 };
+  }
+  throw unknownClass(node);
+}

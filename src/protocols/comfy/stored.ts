@@ -1,0 +1,83 @@
+import { createHash } from 'node:crypto';
+import { AppError } from '../../core/errors.ts';
+import type { Call, Reply } from '../../http/call.ts';
+import { json } from '../../http/call.ts';
+import { wrong } from '../fields/readers.ts';
+import { readFields } from '../fields/table.ts';
+import { formPictures, pictureBody } from '../pictures/form-pictures.ts';
+import { encodedAs, type OutputFormat, withAlphaOf } from '../pictures/pixels.ts';
+import { pictureOf, type SentPicture } from '../pictures/sent-picture.ts';
+import { originalFields, uploadFields } from './fields.ts';
+import { annotatedName, type ComfyFiles, type FileName, isPlainFolder, isPlainName } from './files.ts';
+
+/** Keeps a picture under the name that the client gives it. */
+export async function upload(call: Call, files: ComfyFiles, kind: 'image' | 'mask'): Promise<Reply> {
+  const { overwrite, type, subfolder, original_ref: original } = readFields(uploadFields, await pictureBody(call));
+  const [picture] = await formPictures(call, 'image');
+  const sentAs = call.form?.files.find(({ field }) => field === 'image')?.name ?? '';
+  if (!picture) throw wrong('image', 'a file of the form');
+  if (!isPlainName(sentAs)) throw wrong('image', 'a file with a name');
+  if (!isPlainFolder(subfolder)) throw wrong('subfolder', 'a folder inside of the store');
+  const kept = kind === 'mask' && original ? await masked(picture, original, files) : picture;
+  const name = overwrite ? sentAs : freeName({ type, subfolder, name: sentAs }, kept, files);
+  files.put({ type, subfolder, name }, { bytes: kept.bytes, contentType: `image/${kept.format}` });
+  return json({ name, subfolder, type });
+}
+
+async function masked(
+  mask: SentPicture,
+  original: Readonly<Record<string, unknown>>,
+  files: ComfyFiles,
+): Promise<SentPicture> {
+  const { filename, subfolder, type } = readFields(originalFields, original, 'original_ref');
+  const file = files.get({ type, subfolder, name: filename });
+  if (!file) throw wrong('original_ref', 'a picture that was sent before');
+  return pictureOf(await withAlphaOf(pictureOf(file.bytes, 'original_ref'), mask), 'image');
+}
+
+/** The same content may have the same name; another gets a number behind it. */
+function freeName(wanted: FileName, picture: SentPicture, files: ComfyFiles): string {
+  const digest = digestOf(picture.bytes);
+  const dot = wanted.name.lastIndexOf('.');
+  const [stem, ending] = dot > 0 ? [wanted.name.slice(0, dot), wanted.name.slice(dot)] : [wanted.name, ''];
+  for (let number = 0; ; number++) {
+    const name = number === 0 ? wanted.name : `${stem} (${number})${ending}`;
+    const there = files.get({ ...wanted, name });
+    if (!there || digestOf(there.bytes) === digest) return name;
+  }
+}
+
+function digestOf(bytes: Uint8Array): string {
+  return createHash('sha256').update(bytes).digest('base64');
+}
+
+/** A stored picture, as it is or smaller. Names that lead out of the store lead nowhere. */
+export async function view({ query, method, path }: Call, files: ComfyFiles): Promise<Reply> {
+  const asked = query.get('filename') ?? '';
+  const type = query.get('type') || 'output';
+  const subfolder = query.get('subfolder') ?? '';
+  if (asked === '') throw new AppError('not-found', { method, path });
+  if (type !== 'input' && type !== 'output' && type !== 'temp') throw wrong('type', 'input, output or temp');
+  if (!isPlainFolder(subfolder)) throw wrong('subfolder', 'a folder inside of the store');
+  const place = annotatedName(asked, type);
+  if (!place) throw wrong('filename', 'a name inside of the store');
+  const inFolder = { ...place, subfolder: [subfolder, place.subfolder].filter((part) => part !== '').join('/') };
+  const file = files.get(inFolder);
+  if (!file) throw new AppError('not-stored', { what: 'picture', id: asked.slice(0, 200) });
+  const preview = previewOf(query.get('preview'));
+  const bytes = preview ? await encodedAs(file.bytes, preview.format, preview.quality) : file.bytes;
+  return {
+    status: 200,
+    headers: {
+      'content-type': preview ? `image/${preview.format}` : file.contentType,
+      'content-disposition': `filename="${place.name.replace(/[^\x20-\x7e]|["\\]/g, '_')}"`,
+      'x-content-type-options': 'nosniff',
+    },
+    body: bytes,
+  };
+}
+
+function previewOf(asked: string | null): { readonly format: OutputFormat; readonly quality: number } | undefined {
+  const [, format, quality = '90'] = /^(webp|jpeg)(?:;(\d{1,3}))?$/.exec(asked ?? '') ?? [];
+  return format ? { format: format as OutputFormat, quality: Math.min(100, Number(quality)) } : undefined;
+}
