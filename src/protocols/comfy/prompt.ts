@@ -1,4 +1,3 @@
-import type { ImageService } from '../../core/image.ts';
 import { jsonObject } from '../../http/body.ts';
 import { type Call, json, type Reply } from '../../http/call.ts';
 import { isObject } from '../fields/readers.ts';
@@ -22,21 +21,22 @@ export async function takePrompt(call: Call, parts: PromptParts): Promise<Reply>
   const body = await jsonObject(call.body, { empty: 'object', signal: call.signal });
   const fields = readFields(promptFields, body);
   try {
-    return json(queuePrompt(call, fields, { ...parts, image: imageOf(parts.others) }));
+    return json(queuePrompt(call, fields, parts));
   } catch (error) {
     if (error instanceof GraphRefusal) return refusalReply(error);
     throw error;
   }
 }
 
-function queuePrompt(call: Call, fields: PromptFields, parts: PromptParts & { readonly image: ImageService }): object {
-  const { desk, image } = parts;
+function queuePrompt(call: Call, fields: PromptFields, parts: PromptParts): object {
+  const { desk } = parts;
   const nodes = readGraph(fields.prompt);
   const hasFile = (name: string): boolean => {
     const place = annotatedName(name, 'input');
     return place !== undefined && desk.files.get(place) !== undefined;
   };
   const { plan, nodeErrors } = walkGraph(nodes, { hasFile, targets: fields.partial_execution_targets });
+  const image = imageOf(parts.others);
   const wanted = fields.prompt_id;
   const id = wanted && wanted.length <= 200 && !desk.has(wanted) ? wanted : desk.newId();
   const run = (running: Running) =>

@@ -2,7 +2,7 @@ import sharp from 'sharp';
 import { describe, expect, test } from 'vitest';
 import { pixelAt, pngChunk, pngOf } from '../testing/pictures.ts';
 import { pictureFacts } from './picture-facts.ts';
-import { encodedAs, fitted, fittedMask, maskOfChannel } from './pixels.ts';
+import { encodedAs, fitted, fittedMask, maskOfChannel, withAlphaOf } from './pixels.ts';
 import { pictureOf } from './sent-picture.ts';
 
 const red = [255, 0, 0];
@@ -96,6 +96,22 @@ describe('a mask', () => {
   test('may be one colour of a picture', async () => {
     const bytes = await maskOfChannel(sent(await halves([255, 0, 0], [0, 0, 255])), 'blue', { size, fit: 'fill' });
     expect([await pixelAt(bytes as Uint8Array, 2, 2), await pixelAt(bytes as Uint8Array, 13, 2)]).toEqual([[0], [255]]);
+  });
+});
+
+describe('transparency', () => {
+  test('is taken from a mask, whatever the picture had of it and however large the mask is', async () => {
+    for (const picture of [pngOf(16, 16, [1, 2, 3]), pngOf(16, 16, [1, 2, 3, 200])]) {
+      const bytes = await withAlphaOf(sent(picture), sent(pngOf(4, 4, [9, 9, 9, 77])));
+      expect(pictureFacts(bytes)).toMatchObject(size);
+      expect(await pixelAt(bytes, 5, 5)).toEqual([1, 2, 3, 77]);
+    }
+  });
+
+  test('of a mask may be all', async () => {
+    expect(
+      await pixelAt(await fittedMask(sent(pngOf(4, 4, [0, 0, 0])), { size, fit: 'fill', all: true }), 5, 5),
+    ).toEqual([255]);
   });
 });
 

@@ -54,14 +54,15 @@ export async function maskOfChannel(
   return pngOf(picture, inverted ? mask.negate() : mask);
 }
 
-/** The picture, transparent where the mask is. */
+/** The picture, transparent where the mask is. Step by step: the library would drop its old transparency last of all. */
 export async function withAlphaOf(picture: SentPicture, mask: SentPicture): Promise<Uint8Array> {
   const alpha = await pngOf(
     mask,
     (await opened(mask)).resize(picture.width, picture.height, { fit: 'fill' }).ensureAlpha(),
   );
   const plane = await pngOf(mask, (await opened({ ...mask, bytes: alpha })).extractChannel('alpha'));
-  return pngOf(picture, (await opened(picture)).removeAlpha().joinChannel(plane as Buffer));
+  const plain = { ...picture, bytes: await pngOf(picture, (await opened(picture)).removeAlpha()) };
+  return pngOf(picture, (await opened(plain)).joinChannel(Buffer.from(plane)));
 }
 
 export type OutputFormat = 'png' | 'jpeg' | 'webp';

@@ -144,9 +144,10 @@ describe('txt2img', () => {
     expect(fake.asked[0]?.request).toMatchObject(request);
   });
 
-  test('has the prompt of an empty body', async () => {
+  test('has a prompt of its own where none is sent', async () => {
     const { draw, fake } = world();
-    expect((await draw('')).status).toBe(200);
+    expect((await draw('')).status).toBe(422);
+    expect((await draw({})).status).toBe(200);
     expect(fake.asked[0]?.request.prompt).toBe('high quality');
   });
 

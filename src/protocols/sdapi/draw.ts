@@ -24,7 +24,7 @@ export interface DrawParts extends PictureParts {
 
 /** `txt2img` and `img2img` differ in nothing but that the second must have a picture to begin from. */
 export async function draw(call: Call, path: 'txt2img' | 'img2img', parts: DrawParts): Promise<Reply> {
-  const body = parts.imageDefaults(await jsonObject(call.body, { empty: 'object', signal: call.signal }));
+  const body = parts.imageDefaults(await jsonObject(call.body, { empty: 'refuse', signal: call.signal }));
   const fields = readFields(drawFields, body);
   const service = imageOf(parts.others);
   const plan = decodeDrawing(fields, { facts: service.facts, needsInitial: path === 'img2img' }, parts);

@@ -1,0 +1,84 @@
+import { connect } from 'node:net';
+import { describe, expect, test } from 'vitest';
+import { WebSocket } from 'ws';
+import { latch, serve } from '../../http/testing/world.ts';
+import { fakeImage } from '../testing/pictures.ts';
+import { comfySockets } from './routes.ts';
+import { stockBody } from './testing/graphs.ts';
+import { comfyWorld } from './testing/world.ts';
+
+describe('a connection', () => {
+  test('without a name gets one', () => {
+    expect(comfyWorld().listen('').heard[0]?.data.sid).toBe('id-1');
+  });
+
+  test('takes the place of an older one with the same name', async () => {
+    const { listen, post, drawAll } = comfyWorld();
+    const first = listen('me');
+    const second = listen('me');
+    expect(first.closed()).toBe(true);
+    await post('/prompt', stockBody({ client_id: 'me' }));
+    await drawAll();
+    expect(first.heard).toHaveLength(1);
+    expect(second.heard.map(({ type }) => type)).toContain('execution_success');
+  });
+
+  test('is told what runs for it already', async () => {
+    const { promise } = latch();
+    const fake = fakeImage({
+      script: async function* (request) {
+        yield { type: 'progress', step: 1, steps: request.steps };
+        await promise;
+      },
+    });
+    const { listen, post, timer } = comfyWorld(fake);
+    await post('/prompt', stockBody({ client_id: 'me' }));
+    timer.pass(100);
+    await new Promise((resolve) => setImmediate(resolve));
+    expect(listen('me').heard[1]).toEqual({ type: 'executing', data: { node: '3', display_node: '3' } });
+    expect(listen('other').heard).toHaveLength(1);
+  });
+
+  test('hears now and then that the server is there, as long as anybody listens', () => {
+    const { listen, timer } = comfyWorld();
+    const { heard, leave } = listen('me');
+    timer.pass(6000);
+    timer.pass(6000);
+    expect(heard.map(({ type }) => type)).toEqual(['status', 'status', 'status']);
+    leave();
+    expect(timer.waiting()).toEqual([]);
+  });
+
+  test('is answered what both can do, and nothing else', () => {
+    const { heard, say } = comfyWorld().listen('me');
+    say('{"type":"feature_flags","data":{"supports_preview_metadata":true}}');
+    say('not JSON');
+    say('5');
+    say(Buffer.from('bytes'));
+    say(`{"type":"feature_flags","data":"${'x'.repeat(20_000)}"}`);
+    expect(heard.slice(1)).toEqual([
+      { type: 'feature_flags', data: { supports_preview_metadata: true, max_upload_size: 104_857_600 } },
+    ]);
+  });
+
+  test('stands over a real socket, and only for pages that may call', async () => {
+    const world = comfyWorld();
+    const { port } = await serve(world.endpoints, { sockets: comfySockets(world.desk) });
+    const socket = new WebSocket(`ws://127.0.0.1:${port}/ws?clientId=me`);
+    const first = await new Promise((resolve) => socket.once('message', (data) => resolve(JSON.parse(String(data)))));
+    expect(first).toMatchObject({ type: 'status', data: { sid: 'me' } });
+    socket.terminate();
+    const head = await new Promise<string>((resolve) => {
+      const raw = connect(port, '127.0.0.1', () => {
+        raw.write(
+          'GET /ws HTTP/1.1\r\nHost: 127.0.0.1\r\nOrigin: https://evil.example\r\nUpgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==\r\n\r\n',
+        );
+      });
+      raw.once('data', (data) => {
+        resolve(String(data));
+        raw.destroy();
+      });
+    });
+    expect(head).toMatch(/^HTTP\/1\.1 403/);
+  });
+});

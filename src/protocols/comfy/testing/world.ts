@@ -1,0 +1,66 @@
+import type { Call } from '../../../http/call.ts';
+import type { LiveSocket } from '../../../http/socket.ts';
+import { handTimer } from '../../../http/testing/world.ts';
+import type { PictureParts } from '../../pictures/request.ts';
+import { asked } from '../../testing/asked.ts';
+import { type FakeImage, fakeImage, pictureParts } from '../../testing/pictures.ts';
+import { ComfyDesk } from '../desk.ts';
+import { comfyEndpoints } from '../routes.ts';
+
+export interface Heard {
+  readonly type: string;
+  // biome-ignore lint/suspicious/noExplicitAny: tests look into whatever came.
+  readonly data: any;
+}
+
+/** A client that listens: everything that it was sent, in its order. */
+export interface Listener {
+  readonly heard: Heard[];
+  readonly pictures: Buffer[];
+  readonly closed: () => boolean;
+  say(message: string | Buffer): void;
+  leave(): void;
+}
+
+/** The endpoints around a fake that draws, with time that passes when the test says so. */
+export function comfyWorld(fake: FakeImage | undefined | null = fakeImage(), own: Partial<PictureParts> = {}) {
+  const timer = handTimer();
+  let ids = 0;
+  const newId = (): string => {
+    ids += 1;
+    return `id-${ids}`;
+  };
+  const desk = new ComfyDesk({ now: () => 1_700_000_000_000, newId, startTimer: timer.startTimer });
+  const parts = { ...pictureParts(fake ?? undefined, { startTimer: timer.startTimer, ...own }), desk };
+  const endpoints = comfyEndpoints(parts);
+  const get = (target: string) => asked(endpoints, 'GET', target);
+  const post = (target: string, body: unknown = '', call: Partial<Call> = {}) =>
+    asked(endpoints, 'POST', target, body, call);
+
+  function listen(client: string): Listener {
+    const heard: Heard[] = [];
+    const pictures: Buffer[] = [];
+    const ended = new AbortController();
+    const listeners: ((message: string | Buffer) => void)[] = [];
+    const socket: LiveSocket = {
+      send: (message) =>
+        void (typeof message === 'string' ? heard.push(JSON.parse(message)) : pictures.push(Buffer.from(message))),
+      close: () => ended.abort(),
+      onMessage: (listener) => void listeners.push(listener),
+      signal: ended.signal,
+    };
+    desk.hub.open({ query: new URLSearchParams(client === '' ? {} : { clientId: client }) }, socket);
+    const say = (message: string | Buffer): void => {
+      for (const listener of listeners) listener(message);
+    };
+    return { heard, pictures, say, closed: () => ended.signal.aborted, leave: () => ended.abort() };
+  }
+
+  /** Lets those who were answered run, until nothing is left. */
+  async function drawAll(): Promise<void> {
+    timer.pass(100);
+    while (desk.remaining > 0) await new Promise((resolve) => setImmediate(resolve));
+  }
+
+  return { fake, desk, timer, endpoints, get, post, listen, drawAll };
+}
