@@ -16,7 +16,14 @@ export function comfyEndpoints(parts: PromptParts): Endpoint[] {
   const { desk } = parts;
   const facts = parts.others?.image?.facts;
   const both = (endpoint: Pick<Endpoint, 'method' | 'path' | 'summary' | 'handle'> & Partial<Endpoint>): Endpoint[] => {
-    const whole: Endpoint = { match: 'exact', access: 'guarded', queued: false, family: comfyFamily, ...endpoint };
+    const whole: Endpoint = {
+      match: 'exact',
+      access: 'guarded',
+      queued: false,
+      beside: 'any-name',
+      family: comfyFamily,
+      ...endpoint,
+    };
     return [whole, { ...whole, path: `/api${whole.path}`, summary: `Another name for ${whole.path}.` }];
   };
   const get = (path: string, summary: string, handle: Endpoint['handle'], more: Partial<Endpoint> = {}): Endpoint[] =>

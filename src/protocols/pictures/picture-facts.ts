@@ -1,5 +1,13 @@
-import type { PictureFacts } from '../../core/image.ts';
-import { isPng, pngChunks, pngTexts } from './png-text.ts';
+import { isPng, type PngTexts, pngChunks, pngTexts } from './png-text.ts';
+
+/** Size and format of a picture that somebody sent, without all of its pixels. */
+export interface PictureFacts {
+  readonly width: number;
+  readonly height: number;
+  readonly format: string;
+  /** The texts inside of a PNG, such as `parameters`. */
+  readonly texts: PngTexts;
+}
 
 /**
  * What the bytes say of themselves, without a single pixel being unpacked: nothing for what is no picture of a known kind, and

@@ -1,7 +1,6 @@
-import type { PictureFacts } from '../../core/image.ts';
 import { type Read, readText, wrong } from '../fields/readers.ts';
 import { inlineMedium } from '../inline-medium.ts';
-import { pictureFacts } from './picture-facts.ts';
+import { type PictureFacts, pictureFacts } from './picture-facts.ts';
 
 /** A picture that a client sent and that is what it says it is, as far as one can tell without unpacking it. */
 export interface SentPicture extends PictureFacts {

@@ -33,7 +33,7 @@ export function sdapiEndpoints(parts: SdapiParts): Endpoint[] {
     access: 'guarded',
     queued,
     // What a client calls its model is not the name of one for text.
-    beside: true,
+    beside: 'any-name',
     summary,
     handle,
   });

@@ -19,7 +19,7 @@ import { encodeImages, type StreamParts } from './stream.ts';
 const mostFiles = 17;
 
 export function imagesEndpoints(parts: PictureParts): Endpoint[] {
-  const shape = { method: 'POST', access: 'guarded', queued: true, beside: true, family: openaiFamily } as const;
+  const shape = { method: 'POST', access: 'guarded', queued: true, beside: 'any-name', family: openaiFamily } as const;
   return Object.entries(kinds).flatMap(([name, kind]): Endpoint[] => {
     const handle = (call: Call) => answer(call, kind, parts);
     const own = { ...shape, ...(kind.form ? { form: { files: mostFiles } } : {}), handle };
