@@ -23,6 +23,7 @@ export function readyLines(addresses: Addresses, settings: Settings, withModel: 
   const modules = {
     TextGeneration: withModel,
     // There is always one of each, which comes along.
+    ImageGeneration: true,
     VoiceRecognition: true,
     TextToSpeech: true,
     VectorEmbeddings: true,
@@ -37,7 +38,7 @@ export function readyLines(addresses: Addresses, settings: Settings, withModel: 
     '======',
     `Active Modules: ${names(true) || 'none'}`,
     `Inactive Modules: ${names(false) || 'none'}`,
-    'Enabled APIs: KoboldCppApi OpenAiApi OllamaApi AnthropicApi LlamaCppApi OpenAiAudioApi XttsApi',
+    'Enabled APIs: KoboldCppApi OpenAiApi OllamaApi AnthropicApi LlamaCppApi OpenAiAudioApi XttsApi A1111ForgeApi ComfyUiApi',
     ...openWarning(addresses, settings),
     `Starting Kobold API on port ${addresses.port} at ${url}/api/`,
     `Starting OpenAI Compatible API on port ${addresses.port} at ${url}/v1/`,
