@@ -11,6 +11,8 @@ export type Outputs = Readonly<Record<string, { readonly images: readonly object
 export interface Running {
   readonly id: string;
   readonly signal: AbortSignal;
+  /** What could not be done as it was asked for: told in the history, since the tool has no other place for it. */
+  note(text: string): void;
   /** Begins with this node. */
   executing(node: string): void;
   send(type: string, data: object): void;
@@ -39,6 +41,7 @@ interface Prompt extends NewPrompt {
   ready: boolean;
   node: string | undefined;
   readonly executed: string[];
+  readonly notes: string[];
   readonly messages: [string, object][];
 }
 
@@ -99,6 +102,7 @@ export class ComfyDesk {
       ready: false,
       node: undefined,
       executed: [],
+      notes: [],
       messages: [],
     };
     this.#pending = [...this.#pending, own].sort((one, other) => one.number - other.number);
@@ -186,6 +190,7 @@ export class ComfyDesk {
       .run({
         id,
         signal: prompt.stop.signal,
+        note: (text) => void prompt.notes.push(text),
         send,
         sendPicture: (png) => this.hub.sendPicture(client, png),
         executing: (node) => {
@@ -220,7 +225,13 @@ export class ComfyDesk {
       id,
       { node_id: id, display_node: id, parent_node: null, real_node_id: id },
     ]);
-    const value = { prompt: queueItem(prompt), outputs: outputs ?? {}, status, meta: Object.fromEntries(meta) };
+    const value = {
+      prompt: queueItem(prompt),
+      outputs: outputs ?? {},
+      status,
+      meta: Object.fromEntries(meta),
+      ...(prompt.notes.length > 0 ? { notes: prompt.notes } : {}),
+    };
     this.#history.set(prompt.id, { value, bytes: prompt.bytes });
     let bytes = [...this.#history.values()].reduce((sum, entry) => sum + entry.bytes, 0);
     for (const [id, entry] of this.#history) {

@@ -1,4 +1,6 @@
 import type { ImageFacts } from '../../core/image.ts';
+import { plainSampler } from '../pictures/sampler-names.ts';
+import { networksOf } from '../pictures/upscaling.ts';
 
 type Input = readonly [type: string | readonly string[], options?: object];
 
@@ -99,7 +101,10 @@ function classesOf(facts: ImageFacts | undefined, sent: readonly string[]): Read
       'CLIP',
     ),
     LoraLoaderModelOnly: loader({ model, lora_name: none, strength_model: strength }, 'MODEL'),
-    UpscaleModelLoader: loader({ model_name: [facts?.upscalers.map(({ name }) => name) ?? []] }, 'UPSCALE_MODEL'),
+    UpscaleModelLoader: loader(
+      { model_name: [facts ? networksOf(facts).map(({ name }) => name) : []] },
+      'UPSCALE_MODEL',
+    ),
     CLIPTextEncode: { required: { text, clip }, output: ['CONDITIONING'], category: 'conditioning' },
     CLIPSetLastLayer: {
       required: { clip, stop_at_clip_layer: number('INT', -1, -24, -1) },
@@ -181,9 +186,11 @@ const nodeNames: Readonly<Record<string, string>> = {
 };
 
 function nodeName(sampler: string): string {
-  return Object.hasOwn(nodeNames, sampler) ? (nodeNames[sampler] ?? sampler) : sampler;
+  const name = plainSampler(sampler);
+  return Object.hasOwn(nodeNames, name) ? (nodeNames[name] ?? name) : name;
 }
 
 function scheduleName(scheduler: string): string {
-  return scheduler === 'discrete' ? 'normal' : scheduler;
+  const name = scheduler.toLowerCase();
+  return name === 'discrete' ? 'normal' : name;
 }

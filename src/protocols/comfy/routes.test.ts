@@ -203,6 +203,13 @@ describe('a prompt', () => {
     expect(fake?.asked).toHaveLength(1);
   });
 
+  test('tells in its history what could not be done as it was asked for', async () => {
+    const { post, get, drawAll } = comfyWorld(fakeImage({ notes: ['There is no scheduler beta'] }));
+    await post('/prompt', stockBody());
+    await drawAll();
+    expect((await get('/history')).json['id-1'].notes).toEqual(['There is no scheduler beta']);
+  });
+
   test('waits while the common queue is full', async () => {
     let tries = 0;
     const fake = fakeImage();

@@ -3,6 +3,7 @@ import { type JsonObject, jsonObject } from '../../http/body.ts';
 import { type Call, type Endpoint, json } from '../../http/call.ts';
 import type { SocketEndpoint } from '../../http/socket.ts';
 import { readFields } from '../fields/table.ts';
+import { networksOf } from '../pictures/upscaling.ts';
 import type { ComfyDesk } from './desk.ts';
 import { comfyFamily } from './errors.ts';
 import { dropFields, interruptFields } from './fields.ts';
@@ -108,7 +109,7 @@ const folders: Readonly<Record<string, (facts: Facts) => readonly string[]>> = {
   controlnet: nobody,
   embeddings: nobody,
   hypernetworks: nobody,
-  upscale_models: (facts) => facts?.upscalers.map(({ name }) => name) ?? [],
+  upscale_models: (facts) => (facts ? networksOf(facts).map(({ name }) => name) : []),
 };
 
 type Facts = NonNullable<NonNullable<PromptParts['others']>['image']>['facts'] | undefined;

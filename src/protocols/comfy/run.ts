@@ -81,16 +81,19 @@ async function runStep(step: Step, world: StepWorld): Promise<readonly Made[]> {
   }
 }
 
+/** Of the networks that people use with this tool. */
+const usualFactor = 4;
+
 async function enlarged(step: Extract<Step, { type: 'enlarge' }>, world: StepWorld): Promise<readonly Made[]> {
   const { image } = world.parts;
-  const upscaler = usualUpscaler(step.upscaler, image.facts.upscalers);
+  const upscaler = usualUpscaler(step.upscaler, image.facts, usualFactor);
   if (!upscaler) throw new AppError('model-missing', { capability: 'upscaling', flag: '--sdupscaler FILE' });
-  const scale = image.facts.upscalers.find(({ name }) => name === upscaler)?.scale ?? 4;
+  const { name, scale } = upscaler;
   const results: Made[] = [];
   for (const picture of world.made.get(step.from) ?? []) {
     const enlarge = ({ bytes, width, height }: SentPicture) => {
       const size = enlargedSize({ width: width * scale, height: height * scale });
-      return image.upscale({ picture: bytes, upscaler, ...size }, ticketOf(world));
+      return image.upscale({ picture: bytes, upscaler: name, ...size }, ticketOf(world));
     };
     results.push(await changed(picture, enlarge));
   }
@@ -109,6 +112,7 @@ async function drawn(step: Extract<Step, { type: 'draw' }>, world: StepWorld): P
     }
   })();
   const result = await collectDrawn(told, request);
+  for (const note of result.notes) running.note(note);
   if (result.stopped) throw new AppError('stopped', {});
   const text = { request, drawn: result, facts: image.facts, product };
   return result.pictures.map(({ png, seed }) => ({ bytes: png, story: pictureText(text, seed) }));

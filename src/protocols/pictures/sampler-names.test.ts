@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { chosenSampler, samplerAliases, samplerDisplay } from './sampler-names.ts';
+import { chosenSampler, plainSampler, samplerAliases, samplerDisplay } from './sampler-names.ts';
 
 const engine = {
   samplers: ['euler', 'euler_a', 'dpm++2m', 'ddim_trailing'],
@@ -36,6 +36,12 @@ describe('a sampler', () => {
 
   test('that the engine does not have is passed on, for the engine to tell of it', () => {
     expect(chosen('Restart', 'beta')).toEqual({ sampler: 'Restart', scheduler: 'beta' });
+  });
+
+  test('has one plain name, whatever the engine calls it', () => {
+    expect(['Euler a', 'DPM++ 2M', 'Midpoint'].map(plainSampler)).toEqual(['euler_a', 'dpm++2m', 'midpoint']);
+    const spoken = { samplers: ['Euler', 'Euler a'], schedulers: ['Simple'] };
+    expect(chosenSampler('euler_ancestral', 'simple', spoken)).toEqual({ sampler: 'Euler a', scheduler: 'Simple' });
   });
 
   test('is nothing where the engine has none', () => {

@@ -70,6 +70,11 @@ export function samplerDisplay(name: string): string {
   return displayNames.get(samplerNames.get(plain(name)) ?? name) ?? name;
 }
 
+/** The name that engines mostly use. */
+export function plainSampler(name: string): string {
+  return samplerNames.get(plain(name)) ?? name.toLowerCase();
+}
+
 /** All other names for it. */
 export function samplerAliases(name: string): readonly string[] {
   const entry = samplers.find(([known]) => known === samplerNames.get(plain(name)));

@@ -1,10 +1,14 @@
 import { describe, expect, test } from 'vitest';
-import { enlargedSize, isTooLarge, usualUpscaler } from './upscaling.ts';
+import { enlargedSize, isPlainWay, isTooLarge, networksOf, usualUpscaler } from './upscaling.ts';
 
-const upscalers = [
-  { name: 'ESRGAN_4x', scale: 4 },
-  { name: 'Soft_2x', scale: 2 },
-];
+const facts = {
+  upscalers: [
+    { name: 'None', scale: 1 },
+    { name: 'Lanczos', scale: 4 },
+    { name: 'ESRGAN_4x', scale: 4 },
+    { name: 'Soft_2x', scale: 2 },
+  ],
+};
 
 describe('enlarging', () => {
   test('has whole pixels, at least one and at most 8192', () => {
@@ -14,10 +18,29 @@ describe('enlarging', () => {
     expect(isTooLarge({ width: 8192, height: 8192 })).toBe(false);
   });
 
-  test('is done by the one that is named, or by the first', () => {
-    expect(usualUpscaler(' soft_2X ', upscalers)).toBe('Soft_2x');
-    expect(usualUpscaler('R-ESRGAN 4x+', upscalers)).toBe('ESRGAN_4x');
-    expect(usualUpscaler(undefined, upscalers)).toBe('ESRGAN_4x');
-    expect(usualUpscaler('Soft_2x', [])).toBeUndefined();
+  test('is done by the one that is named', () => {
+    expect(usualUpscaler(' soft_2X ', facts, 9)?.name).toBe('Soft_2x');
+    expect(usualUpscaler('lanczos', facts, 2)?.name).toBe('Lanczos');
+    expect(usualUpscaler('Nearest', facts, 2)?.name).toBe('None');
+  });
+
+  test.each([
+    [1.5, 'Soft_2x'],
+    [2, 'Soft_2x'],
+    [3, 'ESRGAN_4x'],
+    [16, 'ESRGAN_4x'],
+  ])('by %s is done by the network for it, where nobody knows the name', (factor, name) => {
+    expect(usualUpscaler('R-ESRGAN 4x+', facts, factor)?.name).toBe(name);
+    expect(usualUpscaler(undefined, facts, factor)?.name).toBe(name);
+  });
+
+  test('is done by nobody where there is no network', () => {
+    expect(usualUpscaler('Soft_2x', { upscalers: [{ name: 'None', scale: 1 }] }, 2)).toBeUndefined();
+    expect(usualUpscaler(undefined, { upscalers: [] }, 2)).toBeUndefined();
+  });
+
+  test('tells networks from plain ways', () => {
+    expect(networksOf(facts).map(({ name }) => name)).toEqual(['ESRGAN_4x', 'Soft_2x']);
+    expect(['None', ' lanczos', 'NEAREST', 'ESRGAN'].map(isPlainWay)).toEqual([true, true, true, false]);
   });
 });

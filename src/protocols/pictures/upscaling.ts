@@ -18,8 +18,32 @@ export function isTooLarge({ width, height }: Size): boolean {
   return width > longestSide || height > longestSide;
 }
 
-/** The one that is meant, or else the first there is. */
-export function usualUpscaler(asked: string | undefined, upscalers: ImageFacts['upscalers']): string | undefined {
-  const named = upscalers.find(({ name }) => name.toLowerCase() === asked?.trim().toLowerCase());
-  return (named ?? upscalers[0])?.name;
+/** Plain ways to change a size, which add nothing to a picture. */
+const plainWays: ReadonlySet<string> = new Set(['none', 'nearest', 'lanczos']);
+
+export type Upscaler = ImageFacts['upscalers'][number];
+
+export function isPlainWay(name: string): boolean {
+  return plainWays.has(name.trim().toLowerCase());
+}
+
+/** Those that see more in a picture than it has. */
+export function networksOf({ upscalers }: Pick<ImageFacts, 'upscalers'>): readonly Upscaler[] {
+  return upscalers.filter(({ name }) => !isPlainWay(name));
+}
+
+/**
+ * The one that is meant by its name, or else the network whose factor is just large enough. Undefined where there is none; a
+ * plain way that the engine does not have is `None`.
+ */
+export function usualUpscaler(
+  asked: string | undefined,
+  facts: Pick<ImageFacts, 'upscalers'>,
+  factor: number,
+): Upscaler | undefined {
+  const named = facts.upscalers.find(({ name }) => name.toLowerCase() === asked?.trim().toLowerCase());
+  if (named) return named;
+  if (asked && isPlainWay(asked)) return { name: 'None', scale: 1 };
+  const networks = [...networksOf(facts)].sort((one, other) => one.scale - other.scale);
+  return networks.find(({ scale }) => scale >= factor) ?? networks.at(-1);
 }

@@ -83,13 +83,13 @@ function isPassThrough({ steps, denoising_strength: strength }: DrawFields): boo
   return steps !== undefined && steps <= 1 && strength !== undefined && strength <= 0;
 }
 
-function enlargingOf(fields: DrawFields, request: ImageRequest, { upscalers }: ImageFacts): Enlarging | undefined {
-  const upscaler = usualUpscaler(fields.hr_upscaler, upscalers);
-  if (!upscaler) return undefined;
+function enlargingOf(fields: DrawFields, request: ImageRequest, facts: ImageFacts): Enlarging | undefined {
   const { hr_resize_x: width, hr_resize_y: height } = fields;
   const scale = clamp(fields.hr_scale ?? 2, 1, 4);
-  const asked = { width: width || request.width * scale, height: height || request.height * scale };
-  return { upscaler, size: enlargedSize(asked) };
+  const size = enlargedSize({ width: width || request.width * scale, height: height || request.height * scale });
+  const factor = Math.max(size.width / request.width, size.height / request.height);
+  const upscaler = usualUpscaler(fields.hr_upscaler, facts, factor);
+  return upscaler && { upscaler: upscaler.name, size };
 }
 
 function joined(text: string, more: string | undefined): string {

@@ -257,7 +257,7 @@ describe('a larger picture (enable_hr)', () => {
   test('comes from the upscaler', async () => {
     const { draw, fake } = world();
     const { json } = await draw({ prompt: 'a', enable_hr: true, width: 128, height: 64 });
-    expect(fake.upscaled[0]?.request).toMatchObject({ upscaler: 'ESRGAN_4x', width: 256, height: 128 });
+    expect(fake.upscaled[0]?.request).toMatchObject({ upscaler: 'Soft_2x', width: 256, height: 128 });
     expect(pictureFacts(Buffer.from(json.images[0], 'base64'))).toMatchObject({ width: 256, height: 128 });
     expect(JSON.parse(json.info)).toMatchObject({ width: 256, height: 128 });
   });

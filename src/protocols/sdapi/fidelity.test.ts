@@ -87,11 +87,11 @@ const drawProofs: Record<string, Proof> = {
     asks: asks({ initial: expect.anything() }),
     refuses: [{ extra_images: ['x'] }],
   },
-  enable_hr: { send: hires, asks: asks({ upscaler: 'ESRGAN_4x' }) },
+  enable_hr: { send: hires, asks: asks({ upscaler: 'Soft_2x' }) },
   hr_scale: { send: { hr_scale: 3 }, beside: { ...hires, ...small }, asks: asks({ width: 192, height: 192 }) },
   hr_resize_x: { send: { hr_resize_x: 100 }, beside: { ...hires, ...small }, asks: asks({ width: 100 }) },
   hr_resize_y: { send: { hr_resize_y: 100 }, beside: { ...hires, ...small }, asks: asks({ height: 100 }) },
-  hr_upscaler: { send: { hr_upscaler: 'Soft_2x' }, beside: hires, asks: asks({ upscaler: 'Soft_2x' }) },
+  hr_upscaler: { send: { hr_upscaler: 'ESRGAN_4x' }, beside: hires, asks: asks({ upscaler: 'ESRGAN_4x' }) },
   'override_settings.CLIP_stop_at_last_layers': {
     send: { override_settings: { CLIP_stop_at_last_layers: 2.0 } },
     asks: asks({ clipSkip: 2 }),

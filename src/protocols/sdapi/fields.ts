@@ -43,7 +43,7 @@ export const drawFields = {
   hr_scale: approximated(optionalLoose, 'With enable_hr; 2 unless given, 4 at most.'),
   hr_resize_x: approximated(optionalLooseWhole, 'With enable_hr, instead of hr_scale.'),
   hr_resize_y: approximated(optionalLooseWhole, 'As hr_resize_x.'),
-  hr_upscaler: approximated(optionalLooseText, 'With enable_hr; the first upscaler unless it is one of them.'),
+  hr_upscaler: approximated(optionalLooseText, 'With enable_hr; the network for the factor unless it is one of them.'),
   override_settings: group({
     CLIP_stop_at_last_layers: honoured(optionalLooseWhole, 'The same as clip_skip.'),
     ...each(['sd_model_checkpoint', 'sd_vae', 'forge_additional_modules'], ignored('The loaded model draws.')),
@@ -83,7 +83,7 @@ const upscaleFields = {
   upscaling_crop: honoured(orElse<boolean>(looseSwitch, true), 'With resize_mode 1: cut to exactly that size.'),
   upscaler_1: honoured(
     optionalLooseText,
-    'None only changes the size. The first upscaler stands in for names that nobody knows.',
+    'None only changes the size. The network for the factor stands in for names that nobody knows.',
   ),
   genkey: drawingFields.genkey,
   ...each(['upscaler_2', 'extras_upscaler_2_visibility', 'gfpgan_visibility', 'upscale_first'], ignored()),

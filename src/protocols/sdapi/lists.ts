@@ -2,6 +2,7 @@ import { freemem, totalmem } from 'node:os';
 import type { ImageFacts } from '../../core/image.ts';
 import { modelHash } from '../pictures/picture-text.ts';
 import { samplerAliases, samplerDisplay } from '../pictures/sampler-names.ts';
+import { isPlainWay } from '../pictures/upscaling.ts';
 
 /** What a client may look up, by its path; without a model most of it is empty. */
 export const lists: Readonly<
@@ -55,9 +56,10 @@ function samplerEntry(name: string): object {
 }
 
 function upscalerEntries({ upscalers }: ImageFacts): readonly object[] {
-  return [{ name: 'None', scale: 1 }, ...upscalers].map(({ name, scale }) => ({
+  const all = upscalers.some(({ name }) => name === 'None') ? upscalers : [{ name: 'None', scale: 1 }, ...upscalers];
+  return all.map(({ name, scale }) => ({
     name,
-    model_name: name === 'None' ? null : name,
+    model_name: isPlainWay(name) ? null : name,
     model_path: null,
     model_url: null,
     scale,

@@ -34,6 +34,20 @@ describe('lists', () => {
     expect((await get('options')).json).toMatchObject({ samples_format: 'png', sd_model_checkpoint: model.title });
   });
 
+  test('have each way to enlarge once, plain ones without a model', async () => {
+    const upscalers = [
+      { name: 'None', scale: 1 },
+      { name: 'Lanczos', scale: 4 },
+      { name: 'ESRGAN', scale: 4 },
+    ];
+    const { json } = await world(fakeImage({ facts: { upscalers } })).get('upscalers');
+    expect(json.map((one: { name: string; model_name: string }) => [one.name, one.model_name])).toEqual([
+      ['None', null],
+      ['Lanczos', null],
+      ['ESRGAN', 'ESRGAN'],
+    ]);
+  });
+
   test('have a hash that clients can compare where none is known', async () => {
     const { sha256: _, ...facts } = imageFacts;
     const fake = fakeImage();
@@ -168,8 +182,8 @@ describe('upscaling', () => {
   test.each(['extra-single-image', 'upscale'])('%s doubles a picture unless told otherwise', async (path) => {
     const { post, fake } = world();
     const { json } = await post(path, { image: `data:image/png;base64,${picture}` });
-    expect(fake.upscaled[0]?.request).toMatchObject({ upscaler: 'ESRGAN_4x', width: 60, height: 40 });
-    expect(json.html_info).toBe('<p>30x20 to 60x40, upscaler: ESRGAN_4x</p>');
+    expect(fake.upscaled[0]?.request).toMatchObject({ upscaler: 'Soft_2x', width: 60, height: 40 });
+    expect(json.html_info).toBe('<p>30x20 to 60x40, upscaler: Soft_2x</p>');
     expect(Buffer.from(json.image, 'base64').subarray(1, 4).toString()).toBe('PNG');
   });
 

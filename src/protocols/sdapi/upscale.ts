@@ -53,17 +53,13 @@ interface UpscalePlan {
   readonly cut: Size | undefined;
 }
 
-/** Names of plain ways to change a size, which need no model. */
-const plainWays = /^(none|lanczos|nearest)$/i;
-
-function planOf(fields: UpscaleFields, picture: SentPicture, { upscalers }: ImageFacts): UpscalePlan {
+function planOf(fields: UpscaleFields, picture: SentPicture, facts: ImageFacts): UpscalePlan {
   const { width, height } = picture;
-  const asked = fields.upscaler_1?.trim();
-  const upscaler = asked && plainWays.test(asked) ? 'None' : (usualUpscaler(asked, upscalers) ?? 'None');
   const target = { width: fields.upscaling_resize_w ?? 512, height: fields.upscaling_resize_h ?? 512 };
   const bySize = fields.resize_mode === 1;
   const scale = bySize ? Math.max(target.width / width, target.height / height) : (fields.upscaling_resize ?? 2);
   if (!(scale > 0)) throw wrong(bySize ? 'upscaling_resize_w' : 'upscaling_resize', 'more than 0');
+  const upscaler = usualUpscaler(fields.upscaler_1, facts, scale)?.name ?? 'None';
   const size = { width: width * scale, height: height * scale };
   if (isTooLarge(size)) {
     throw wrong(bySize ? 'upscaling_resize_w' : 'upscaling_resize', 'small enough for sides of 8192 pixels');
