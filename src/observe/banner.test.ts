@@ -16,7 +16,9 @@ test('the lines that launchers wait for are there', () => {
   expect(text).toContain('Starting Kobold API on port 5001 at http://localhost:5001/api/');
   expect(text).toContain('Starting OpenAI Compatible API on port 5001 at http://localhost:5001/v1/');
   expect(text).toMatch(/Please connect to custom endpoint at http:\/\/localhost:5001$/);
-  expect(text).toContain('Active Modules: TextGeneration ImageGeneration VoiceRecognition TextToSpeech VectorEmbeddings');
+  expect(text).toContain(
+    'Active Modules: TextGeneration ImageGeneration VoiceRecognition TextToSpeech VectorEmbeddings',
+  );
 });
 
 test.each([
