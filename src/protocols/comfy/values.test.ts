@@ -1,0 +1,56 @@
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { NodeFault } from './errors.ts';
+import { readGraph } from './graph.ts';
+import { node } from './testing/graphs.ts';
+import { numberOf, textOf } from './values.ts';
+
+const bounds = { least: 1, most: 10 };
+
+function held(value: unknown) {
+  const graph = readGraph({ '1': node('Any', { x: value }) });
+  const [first] = [...graph.values()];
+  if (!first) throw new Error('there is a node');
+  return { number: () => numberOf(graph, first, 'x', bounds), text: () => textOf(graph, first, 'x') };
+}
+
+describe('a value of a node', () => {
+  test.each([
+    [5, 5],
+    ['5', 5],
+    [' 7.5 ', 7.5],
+    [{ __value__: 3 }, 3],
+    [null, undefined],
+    [undefined, undefined],
+  ])('%j is the number %s', (value, number) => expect(held(value).number()).toBe(number));
+
+  test.each([
+    [0, 'value_smaller_than_min'],
+    [11, 'value_bigger_than_max'],
+    ['many', 'invalid_input_type'],
+    ['', 'invalid_input_type'],
+    [true, 'invalid_input_type'],
+    [{}, 'invalid_input_type'],
+    [Number.POSITIVE_INFINITY, 'invalid_input_type'],
+  ])('%j is no number here (%s)', (value, type) => {
+    expect(() => held(value).number()).toThrow(expect.objectContaining({ problem: expect.objectContaining({ type }) }));
+  });
+
+  test('is a text where it is one, or a number', () => {
+    expect([held('a').text(), held(5).text(), held(null).text()]).toEqual(['a', '5', undefined]);
+    expect(() => held({ a: 1 }).text()).toThrow(NodeFault);
+  });
+
+  test('is within its bounds, missing, or a fault of its node, whatever was sent', () => {
+    fc.assert(
+      fc.property(fc.anything({ maxDepth: 2 }), (value) => {
+        try {
+          const number = held(value).number();
+          expect(number === undefined || (number >= 1 && number <= 10)).toBe(true);
+        } catch (error) {
+          expect(error).toBeInstanceOf(NodeFault);
+        }
+      }),
+    );
+  });
+});
