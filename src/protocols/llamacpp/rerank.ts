@@ -50,7 +50,7 @@ export const rerankFields = {
   genkey: honoured(readGenkey, 'the key by which the native API can stop it'),
   model: honoured(
     optionalText,
-    'the name of the text model ranks with that; every other name is answered by the embeddings model',
+    'the name of the text model ranks with that; every other name is answered by the embeddings model, and refused with --routermode',
   ),
 };
 
