@@ -58,7 +58,8 @@ describe('paths and methods', () => {
 
   test('the version tells what is there', async () => {
     const version = (await client.get('/api/extra/version')).json();
-    expect(version).toMatchObject({ result: 'KoboldCpp', llm: true, protected: false, txt2img: false, admin: 0 });
+    expect(version).toMatchObject({ result: 'KoboldCpp', llm: true, protected: false, txt2img: true, admin: 0 });
+    expect(version).toMatchObject({ transcribe: true, tts: true, embeddings: true, music: false });
     expect(Object.keys(version as object).slice(0, 5)).toEqual(['result', 'version', 'protected', 'llm', 'txt2img']);
   });
 

@@ -1,16 +1,13 @@
-import { readdirSync, writeFileSync } from 'node:fs';
-import { mkdtemp, rm } from 'node:fs/promises';
+import { readdirSync } from 'node:fs';
 import { request as httpRequest } from 'node:http';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import OpenAI, { toFile } from 'openai';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { beforeAll, describe, expect, test } from 'vitest';
 import { joined, silence, spoken } from '../../bench/spoken.ts';
 import { flacFile, mp3File, mp4Of, mp4WithAac, opusFile, webmOf } from '../../src/audio/testing/encoded.ts';
 import { wavFile } from '../../src/audio/testing/waves.ts';
 import { isAlive } from './alive.ts';
 import { type NativeClient, nativeClient } from './client.ts';
-import { runProgram } from './program.ts';
 import { type LiveServer, liveServers } from './server.ts';
 
 const startServer = liveServers();
@@ -309,22 +306,4 @@ test('the engine goes with the server', async () => {
   expect(isAlive(pid)).toBe(true);
   await server.stop();
   expect(isAlive(pid)).toBe(false);
-});
-
-describe('--whispermodel', () => {
-  const folder = mkdtemp(join(tmpdir(), 'parley-whispermodel-'));
-  afterAll(async () => rm(await folder, { recursive: true }));
-
-  test('tells which pack it needs, and does not start without it', async () => {
-    const model = join(await folder, 'ggml-tiny.bin');
-    writeFileSync(model, Buffer.alloc(100));
-    const { code, stdout } = await runProgram(['--port', '0', '--nomodel', '--whispermodel', model]);
-    expect(stdout).toContain('--whispermodel needs `parley pack add whisper`');
-    expect(code).toBe(3);
-  });
-
-  test('that is not there ends the program at once', async () => {
-    const { code } = await runProgram(['--port', '0', '--nomodel', '--whispermodel', join(await folder, 'none.bin')]);
-    expect(code).toBe(2);
-  });
 });

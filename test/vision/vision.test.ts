@@ -271,7 +271,7 @@ describe('what cannot work ends the start with a reason', () => {
     const { code, stdout, stderr } = await runProgram([...flags, projector]);
     process.env.PARLEY_PACKS = packs;
     expect(code).toBe(3);
-    expect(stdout + stderr).toContain('npm install @qvac/fabric@0.15.0');
+    expect(stdout + stderr).toContain('parley pack add vision');
   });
 
   test.skipIf(missing !== undefined)('a projector for another model', async () => {
