@@ -261,7 +261,7 @@ describe('work that ends before its end', () => {
   });
 
   test('that loses its engine is told so, and the next request has a new one', async () => {
-    const killed = server.worker() as number;
+    const killed = server.worker('embedding') as number;
     const answer = nativeClient(server.base).post('/v1/embeddings', much);
     await running();
     process.kill(killed, 'SIGKILL');
@@ -270,7 +270,7 @@ describe('work that ends before its end', () => {
       { error: expect.objectContaining({ message: expect.stringContaining('The embedding engine stopped') }) },
     ]);
     expect(await vectorsOf(server, 'x')).toMatchObject([{ length: 384 }]);
-    expect(server.worker()).not.toBe(killed);
+    expect(server.worker('embedding')).not.toBe(killed);
   });
 });
 

@@ -24,8 +24,8 @@ export interface LiveServer {
   output(): string;
   /** Resolves when its output holds this text; rejects when it ends without. */
   says(text: string): Promise<void>;
-  /** The engine's process; undefined while there is none. */
-  worker(): number | undefined;
+  /** The newest process of an engine, that for text unless told otherwise; undefined while there is none. */
+  worker(engine?: string): number | undefined;
   stop(): Promise<void>;
 }
 
@@ -98,7 +98,7 @@ async function start(
     pid: child.pid as number,
     output: () => output,
     says,
-    worker: () => childOf(child.pid as number),
+    worker: (engine = 'llama') => childOf(child.pid as number, `engines/${engine}/worker`),
     stop: async () => {
       children.delete(child);
       if (over) return;
@@ -112,13 +112,14 @@ async function start(
 
 /** The first process whose parent is this one, as the system tells it. */
 /** The newest child: an older one may still be on its way out. */
-function childOf(parent: number): number | undefined {
+function childOf(parent: number, program: string): number | undefined {
   const processes = readdirSync('/proc').filter((name) => /^\d+$/.test(name));
   for (const name of processes.sort((a, b) => Number(b) - Number(a))) {
     try {
       const status = readFileSync(`/proc/${name}/status`, 'utf8');
       const state = /^State:\s+(\w)/m.exec(status)?.[1];
-      if (Number(/^PPid:\s+(\d+)/m.exec(status)?.[1]) === parent && state !== 'Z') return Number(name);
+      if (Number(/^PPid:\s+(\d+)/m.exec(status)?.[1]) !== parent || state === 'Z') continue;
+      if (readFileSync(`/proc/${name}/cmdline`, 'utf8').includes(program)) return Number(name);
     } catch {
       // It ended while we looked.
     }

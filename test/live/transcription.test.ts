@@ -75,7 +75,7 @@ function openForm(path: string, bytes: Buffer, fields: Record<string, string>) {
 /** The process that listens, as the system shows it: the text engine was started before it. */
 async function listener(): Promise<number> {
   await transcribed(wav);
-  const pid = server.worker();
+  const pid = server.worker('transcription');
   if (pid === undefined) throw new Error('nobody listens');
   return pid;
 }
