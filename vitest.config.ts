@@ -11,7 +11,7 @@ export default defineConfig({
       {
         test: {
           name: 'unit',
-          include: ['src/**/*.test.ts', 'bench/**/*.test.ts', ...serverless],
+          include: ['src/**/*.test.ts', 'web/**/*.test.ts', 'bench/**/*.test.ts', ...serverless],
           sequence: { groupOrder: 0 },
           ...patience,
         },

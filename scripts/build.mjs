@@ -6,7 +6,7 @@ import { ensureInstalled, root } from './set-up.mjs';
 /** The modules one by one, as they come from the compiler. */
 export const compiled = new URL('.cache/compiled/', root);
 
-/** Compiles src/, and joins what comes of it in dist/. */
+/** Compiles src/, joins what comes of it in dist/, and puts the pages of web/ beside it. */
 export async function build() {
   ensureInstalled();
   const dist = new URL('dist/', root);
@@ -20,6 +20,8 @@ export async function build() {
   // It may have been installed only now.
   const { bundle } = await import('./bundle.mjs');
   await bundle(fileURLToPath(compiled), fileURLToPath(dist));
+  const { buildWeb } = await import('./web.mjs');
+  await buildWeb();
   chmodSync(new URL('main.js', dist), 0o755);
 }
 

@@ -8,7 +8,7 @@ import { newestChange, root } from './set-up.mjs';
 // Installs and builds what is missing or out of date, then becomes the server: all flags are handed on to it.
 const started = whenAncestorsGo(process.env.npm_execpath !== undefined);
 const entry = fileURLToPath(new URL('dist/main.js', root));
-if (!existsSync(entry) || newestChange('src') > newestChange('dist')) {
+if (!existsSync(entry) || Math.max(newestChange('src'), newestChange('web')) > newestChange('dist')) {
   console.log('Building Parley …');
   await build();
 }

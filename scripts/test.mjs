@@ -9,6 +9,7 @@ const tool = (name) => fileURLToPath(new URL(`node_modules/${name}`, root));
 const paths = process.argv.slice(2);
 const steps = [
   { title: 'Types', command: [tool('typescript/bin/tsc'), '--noEmit'] },
+  { title: 'Types of the pages', command: [tool('typescript/bin/tsc'), '--noEmit', '-p', 'web/tsconfig.json'] },
   { title: 'Lint and format', command: [tool('@biomejs/biome/bin/biome'), 'check', '.'] },
   { title: 'Tests', command: [tool('vitest/vitest.mjs'), 'run', ...paths] },
 ];

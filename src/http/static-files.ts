@@ -37,6 +37,8 @@ export interface StaticOptions {
   readonly folder: string;
   /** How long a client may use a file without asking again; files are asked about each time unless told otherwise. */
   readonly cacheControl?: (path: string) => string;
+  /** Copies that were compressed when the files were made lie beside them, as `x.js.br` and `x.js.gz`. */
+  readonly compressed?: boolean;
 }
 
 /**
@@ -44,11 +46,15 @@ export interface StaticOptions {
  * has the file already is told so, and one that wants a piece of it gets the piece.
  */
 export async function fileReply(options: StaticOptions, { path, headers }: FileRequest): Promise<Reply | undefined> {
-  const file = await inside(options.folder, path);
-  if (!file) return undefined;
+  const plain = await inside(options.folder, path);
+  if (!plain) return undefined;
+  const small = options.compressed ? await compressedCopy(options.folder, path, headers) : undefined;
+  const file = small?.file ?? plain;
   const etag = `"${file.bytes.toString(36)}-${Math.trunc(file.modifiedAt).toString(36)}"`;
   const common: Headers = {
-    'content-type': contentTypes[extname(file.path).toLowerCase()] ?? 'application/octet-stream',
+    'content-type': contentTypes[extname(plain.path).toLowerCase()] ?? 'application/octet-stream',
+    ...(options.compressed ? { vary: 'accept-encoding' } : {}),
+    ...(small ? { 'content-encoding': small.encoding } : {}),
     'cache-control': options.cacheControl?.(path) ?? 'no-cache',
     'accept-ranges': 'bytes',
     'x-content-type-options': 'nosniff',
@@ -66,6 +72,26 @@ export async function fileReply(options: StaticOptions, { path, headers }: FileR
   const stream = piecesOf(file.path, first, last);
   if (!wanted) return { status: 200, headers: sized, stream };
   return { status: 206, headers: { ...sized, 'content-range': `bytes ${first}-${last}/${file.bytes}` }, stream };
+}
+
+const copies = [
+  { encoding: 'br', ending: '.br' },
+  { encoding: 'gzip', ending: '.gz' },
+] as const;
+
+/** The smallest copy that the client can read; whoever wants a piece wants one of the file itself. */
+async function compressedCopy(folder: string, path: string, headers: IncomingHttpHeaders) {
+  if (headers.range !== undefined) return undefined;
+  const accepted = String(headers['accept-encoding'] ?? '')
+    .split(',')
+    .filter((one) => !/;\s*q=0(\.0*)?\s*$/.test(one))
+    .map((one) => one.split(';')[0]?.trim());
+  for (const { encoding, ending } of copies) {
+    if (!accepted.includes(encoding)) continue;
+    const file = await inside(folder, `${path}${ending}`);
+    if (file) return { encoding, file };
+  }
+  return undefined;
 }
 
 /** Opened when the first piece is wanted: a client that is gone by then costs nothing. */

@@ -1,7 +1,6 @@
 import { expect, test } from 'vitest';
 import type { Endpoint, Family } from '../../http/call.ts';
 import { apiListBody } from './api-list.ts';
-import { apps, isAvailable } from './apps.ts';
 
 const family = (name: string): Family => ({
   name,
@@ -42,12 +41,4 @@ test('whether a key is asked for is told, and texts are escaped', () => {
   expect(markup).toContain('<td>yes</td><td>a &#60; b</td>');
   expect(markup).toContain('<td>no</td>');
   expect(markup).toContain('<h1>&#60;T&#62;</h1>');
-});
-
-test('an app can be connected when the endpoint is there that it cannot do without', () => {
-  for (const app of apps) {
-    expect(isAvailable(app, [])).toBe(false);
-    expect(isAvailable(app, [endpoint(app.needs)])).toBe(true);
-    expect(isAvailable(app, [endpoint({ ...app.needs, method: 'DELETE' })])).toBe(false);
-  }
 });

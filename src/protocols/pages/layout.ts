@@ -5,9 +5,7 @@ import { html, type Markup } from './html.ts';
 /** Nothing from elsewhere and nothing inline; the icon alone is part of the page. */
 const headers = pageHeaders({
   'default-src': "'none'",
-  'script-src': "'self'",
   'style-src': "'self'",
-  'connect-src': "'self'",
   'img-src': 'data:',
   'form-action': "'none'",
 });
@@ -15,17 +13,14 @@ const headers = pageHeaders({
 const icon =
   "data:image/svg+xml,%3Csvg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 32 32'%3E%3Cpath fill='%232f7d6b' d='M4 6h24v16H16l-7 6v-6H4z'/%3E%3C/svg%3E";
 
-const ownScript: Markup = { markup: '<script src="app.js" defer></script>' };
-
 export interface Page {
   readonly title: string;
   readonly body: Markup;
-  readonly script?: boolean;
   readonly status?: number;
 }
 
 /** Addresses inside a page are relative, so that it also works below a prefix of a proxy. */
-export function pageReply({ title, body, script = false, status = 200 }: Page): Reply {
+export function pageReply({ title, body, status = 200 }: Page): Reply {
   const page = html`<!doctype html>
 <html lang="en">
 <head>
@@ -35,7 +30,6 @@ export function pageReply({ title, body, script = false, status = 200 }: Page): 
 <title>${title}</title>
 <link rel="icon" href="${icon}">
 <link rel="stylesheet" href="app.css">
-${script ? ownScript : ''}
 </head>
 <body>
 ${body}

@@ -4,42 +4,60 @@ import type { Call, Endpoint, Reply } from '../../http/call.ts';
 import { fileReply } from '../../http/static-files.ts';
 import { apiListBody } from './api-list.ts';
 import { pagesFamily } from './errors.ts';
-import { homeBody, type Product } from './home.ts';
 import { html } from './html.ts';
 import { pageReply } from './layout.ts';
-import { script } from './script.ts';
 import { style } from './style.ts';
+import { builtPages, webFile, webFiles, webPage } from './web-client.ts';
+
+export interface Product {
+  readonly name: string;
+  readonly version: string;
+}
 
 export interface PagesParts {
   readonly product: Product;
   /** Every endpoint of the server, these pages included; asked when a page is shown. */
   readonly endpoints: () => readonly Endpoint[];
+  /** Where the built pages of the web client are. */
+  readonly web?: string;
 }
 
-export function pagesEndpoints({ product, endpoints }: PagesParts): Endpoint[] {
-  const home = (): Reply => pageReply({ title: product.name, body: homeBody(product, endpoints()), script: true });
+export function pagesEndpoints({ product, endpoints, web = builtPages }: PagesParts): Endpoint[] {
+  const client = async (call: Call): Promise<Reply> => (await webPage(web, 'index.html', call)) ?? notBuilt;
   const apiTitle = `Endpoints of ${product.name}`;
   const api = (): Reply => pageReply({ title: apiTitle, body: apiListBody(apiTitle, endpoints()) });
   return [
-    page('exact', '/', 'The start page: what is loaded, a box to try it, addresses for apps.', home),
-    page('exact', '/lcpp', 'The start page under its second name.', home),
+    page('exact', '/', 'The web client: chat, write, draw, listen and speak.', client),
+    page('exact', '/lcpp', 'The web client, opened at its chat.', client),
     page('exact', '/api', 'This list of endpoints.', api),
     page('exact', '/docs', 'This list under another name.', api),
     page('prefix', '/docs/', 'The manual that comes along, such as /docs/configuration.md.', manual),
     page('exact', '/v1', 'A note for people who open the base address of the OpenAI API.', () => baseAddressNote),
     page('ending', '/api', 'Leads to /api.', () => toApi),
     page('ending', '/api/v1', 'Leads to /api.', () => toApi),
-    page('ending', '/app.js', 'The script of the start page.', () => asset('text/javascript', script)),
-    page('ending', '/app.css', 'The look of the pages.', () => asset('text/css', style)),
+    page('ending', '/app.css', 'The look of the plain pages.', () => asset('text/css', style)),
+    ...webFiles(web).map((name) =>
+      page(
+        'ending',
+        `/${name}`,
+        'A file of the web client.',
+        async (call) => (await webFile(web, name, call)) ?? gone(call),
+      ),
+    ),
   ];
 }
 
 const manualFolder = fileURLToPath(new URL('../../../docs', import.meta.url));
 
 /** The pages of the manual as they were written: they can be read without being rendered. */
-async function manual({ method, path, headers }: Call): Promise<Reply> {
+async function manual(call: Call): Promise<Reply> {
+  const { path, headers } = call;
   const reply = await fileReply({ folder: manualFolder }, { path: path.slice('/docs/'.length), headers });
-  return reply ?? pagesFamily.errorReply(new AppError('not-found', { method, path }));
+  return reply ?? gone(call);
+}
+
+function gone({ method, path }: Call): Reply {
+  return pagesFamily.errorReply(new AppError('not-found', { method, path }));
 }
 
 function page(match: Endpoint['match'], path: string, summary: string, handle: Endpoint['handle']): Endpoint {
@@ -47,6 +65,14 @@ function page(match: Endpoint['match'], path: string, summary: string, handle: E
 }
 
 const toApi: Reply = { status: 302, headers: { location: '/api', 'content-type': 'text/html' }, body: '' };
+
+const notBuilt = pageReply({
+  title: 'The web client is not built',
+  body: html`<main>
+<h1>The web client is not built</h1>
+<p>The server runs, and <a href="api">all its endpoints</a> answer. <code>npm run build</code> makes its pages.</p>
+</main>`,
+});
 
 const baseAddressNote = pageReply({
   title: 'Base address of the OpenAI API',

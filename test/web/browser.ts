@@ -1,0 +1,74 @@
+import { existsSync } from 'node:fs';
+import axe from 'axe-core';
+import { type Browser, type BrowserContextOptions, chromium, type Page } from 'playwright-core';
+import { afterAll, beforeAll } from 'vitest';
+
+/** Where systems put it; `PARLEY_CHROMIUM` names another place. */
+const places = [
+  process.env.PARLEY_CHROMIUM,
+  '/usr/bin/chromium',
+  '/usr/bin/chromium-browser',
+  '/usr/bin/google-chrome',
+  '/Applications/Google Chrome.app/Contents/MacOS/Google Chrome',
+];
+const program = places.find((place) => place !== undefined && existsSync(place));
+
+/** Tests of pages need a browser. Without one they are skipped by name, but never where everything must be tested. */
+export const withoutBrowser = program === undefined && process.env.CI === undefined;
+
+/** A page for a fresh person: nothing is there of what other pages have kept. */
+export type OpenPage = (address: string, options?: BrowserContextOptions) => Promise<Page>;
+
+/** What the page has complained about: errors, refused by the content policy, scripts that failed. */
+export const faults = new WeakMap<Page, string[]>();
+
+/** One browser for the tests of a file. */
+export function browserPages(): OpenPage {
+  let browser: Browser | undefined;
+  beforeAll(async () => {
+    if (withoutBrowser) return;
+    if (program === undefined)
+      throw new Error('There is no Chromium: install the package `chromium`, or set PARLEY_CHROMIUM.');
+    browser = await chromium.launch({
+      executablePath: program,
+      args: [
+        '--no-sandbox',
+        '--disable-gpu',
+        '--disable-quic',
+        '--no-first-run',
+        '--disable-background-networking',
+        '--disable-component-update',
+        '--disable-sync',
+        '--use-fake-ui-for-media-stream',
+        '--use-fake-device-for-media-stream',
+      ],
+    });
+  });
+  afterAll(() => browser?.close());
+  return async (address, options = {}) => {
+    if (!browser) throw new Error('no browser');
+    const context = await browser.newContext({ viewport: { width: 1280, height: 800 }, ...options });
+    context.setDefaultTimeout(20_000);
+    const page = await context.newPage();
+    const heard: string[] = [];
+    faults.set(page, heard);
+    page.on('pageerror', (error) => heard.push(error.message));
+    page.on('console', (message) => {
+      if (message.type() === 'error') heard.push(message.text());
+    });
+    await page.goto(address);
+    return page;
+  };
+}
+
+/** What keeps somebody with a screen reader or a keyboard from using the page as it is shown now. */
+export async function barriers(page: Page): Promise<string[]> {
+  // Evaluated rather than added as a script, which the content policy of the pages would refuse.
+  await page.evaluate(axe.source);
+  const { violations } = await page.evaluate(() =>
+    (globalThis as unknown as { axe: typeof axe }).axe.run({ resultTypes: ['violations'] }),
+  );
+  return violations
+    .filter(({ impact }) => impact === 'serious' || impact === 'critical')
+    .map(({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html.slice(0, 160)).join(' | ')}`);
+}

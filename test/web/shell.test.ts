@@ -1,0 +1,37 @@
+import { describe, expect, test } from 'vitest';
+import { liveServers } from '../live/server.ts';
+import { barriers, browserPages, faults, withoutBrowser } from './browser.ts';
+
+const start = liveServers();
+const open = browserPages();
+
+describe.skipIf(withoutBrowser)('the pages in a browser', () => {
+  test('open without an error, under the content policy, at the root and at /lcpp/', async () => {
+    const server = await start();
+    for (const path of ['/', '/lcpp/', '/lcpp']) {
+      const page = await open(server.base + path);
+      await page.getByRole('link', { name: 'Chat', exact: true }).waitFor();
+      expect(faults.get(page), path).toEqual([]);
+      expect(new URL(page.url()).hash).toMatch(/^(#\/chat.*)?$/);
+      await page.context().close();
+    }
+
+    const page = await open(server.base);
+    for (const name of ['Write', 'Draw', 'Sound', 'Chat']) {
+      await page.getByRole('link', { name, exact: true }).click();
+      await page.getByRole('main').getByRole('heading').first().waitFor();
+    }
+    await page.getByRole('button', { name: 'Settings' }).click();
+    await page.getByLabel('Temperature', { exact: true }).fill('1.25');
+    await page.getByLabel('Reply length').fill('64');
+    await page.getByText('Polling', { exact: true }).click();
+    await page.getByRole('button', { name: 'Close' }).click();
+    await page.reload();
+    await page.getByRole('button', { name: 'Settings' }).click();
+    expect(await page.getByLabel('Temperature', { exact: true }).inputValue()).toBe('1.25');
+    expect(await page.getByLabel('Polling').isChecked()).toBe(true);
+
+    expect(await barriers(page)).toEqual([]);
+    expect(faults.get(page)).toEqual([]);
+  });
+});

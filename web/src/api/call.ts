@@ -1,0 +1,36 @@
+import { addressOf } from './address.ts';
+import { failureOf } from './failure.ts';
+import { currentKey, keyWanted } from './key.svelte.ts';
+
+export interface CallOptions {
+  readonly method?: 'GET' | 'POST' | 'PUT' | 'DELETE';
+  /** Sent as JSON, unless it is a form. */
+  readonly body?: unknown;
+  readonly signal?: AbortSignal | undefined;
+  /** Calls in the background fail rather than ask somebody for the key. */
+  readonly background?: boolean;
+}
+
+/** An answer of the server that went well; asks for the key where the server wants one, and throws a `Failure` otherwise. */
+export async function call(path: string, options: CallOptions = {}): Promise<Response> {
+  const { body, signal, background = false } = options;
+  const method = options.method ?? (body === undefined ? 'GET' : 'POST');
+  const key = currentKey();
+  const isForm = body instanceof FormData;
+  const response = await fetch(addressOf(path), {
+    method,
+    headers: {
+      ...(key ? { authorization: `Bearer ${key}` } : {}),
+      ...(body === undefined || isForm ? {} : { 'content-type': 'application/json' }),
+    },
+    ...(body === undefined ? {} : { body: isForm ? body : JSON.stringify(body) }),
+    ...(signal ? { signal } : {}),
+  });
+  if (response.ok) return response;
+  if (response.status === 401 && !background && (await keyWanted())) return call(path, options);
+  throw await failureOf(response);
+}
+
+export async function read<Answer>(path: string, options: CallOptions = {}): Promise<Answer> {
+  return (await call(path, options)).json() as Promise<Answer>;
+}

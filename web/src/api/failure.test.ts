@@ -1,0 +1,36 @@
+import { expect, test } from 'vitest';
+import { Failure, failureOf, messageOf, sentenceOf } from './failure.ts';
+
+test.each([
+  [{ error: { message: 'no such model' } }, 'no such model'],
+  [{ error: 'gone' }, 'gone'],
+  [{ detail: { msg: 'busy', type: 'service_unavailable' } }, 'busy'],
+  [{ detail: [{ msg: 'wrong', loc: [] }] }, 'wrong'],
+  [{ type: 'error', error: { type: 'x', message: 'too long' } }, 'too long'],
+  [{ message: 'plain' }, 'plain'],
+  [{}, undefined],
+  [null, undefined],
+  ['  ', undefined],
+])('what %j says is %j', (body, expected) => {
+  expect(messageOf(body)).toBe(expected);
+});
+
+test('a refusal tells what the server said, and when to ask again', async () => {
+  const headers = { 'content-type': 'application/json', 'retry-after': '7' };
+  const failure = await failureOf(new Response('{"detail":{"msg":"Server is busy."}}', { status: 503, headers }));
+  expect(failure).toMatchObject({ message: 'Server is busy.', status: 503, retryAfter: 7 });
+});
+
+test.each([
+  [401, 'The server wants its key.'],
+  [418, 'The server answered 418.'],
+])('a refusal without words is told as what %i means', async (status, message) => {
+  expect(await failureOf(new Response('<html>', { status }))).toMatchObject({ message, status, retryAfter: undefined });
+});
+
+test('whatever was thrown becomes a sentence', () => {
+  expect(sentenceOf(new Failure('Too long.'))).toBe('Too long.');
+  expect(sentenceOf(new TypeError('Failed to fetch'))).toBe('The server does not answer. Is it still running?');
+  expect(sentenceOf(new Error('odd'))).toBe('odd');
+  expect(sentenceOf(7)).toBe('7');
+});

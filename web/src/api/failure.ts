@@ -1,0 +1,58 @@
+/** Why a call did not work, in words for people; `status` is missing where nobody answered at all. */
+export class Failure extends Error {
+  readonly status: number | undefined;
+  /** When it is worth asking again, in seconds. */
+  readonly retryAfter: number | undefined;
+
+  constructor(message: string, status?: number, retryAfter?: number) {
+    super(message);
+    this.name = 'Failure';
+    this.status = status;
+    this.retryAfter = retryAfter;
+  }
+}
+
+/** All dialects say it somewhere else: `error.message`, `error`, `detail.msg`, `detail[0].msg`, `message`. */
+export function messageOf(body: unknown): string | undefined {
+  if (typeof body === 'string') return body.trim() === '' ? undefined : body;
+  if (Array.isArray(body)) return messageOf(body[0]);
+  if (typeof body !== 'object' || body === null) return undefined;
+  const fields = body as Record<string, unknown>;
+  for (const name of ['error', 'detail', 'message', 'msg']) {
+    const found = messageOf(fields[name]);
+    if (found !== undefined) return found;
+  }
+  return undefined;
+}
+
+const plainly: Readonly<Record<number, string>> = {
+  401: 'The server wants its key.',
+  403: 'The server does not allow this page to do that.',
+  404: 'The server does not know how to do that.',
+  413: 'That is larger than the server takes.',
+  429: 'Too many requests; wait a little.',
+  503: 'The server is busy; try again in a moment.',
+};
+
+export async function failureOf(response: Response): Promise<Failure> {
+  const text = await response.text().catch(() => '');
+  const said = response.headers.get('content-type')?.includes('json') ? messageOf(parsed(text)) : undefined;
+  const wait = Number(response.headers.get('retry-after') ?? Number.NaN);
+  const message = said ?? plainly[response.status] ?? `The server answered ${response.status}.`;
+  return new Failure(message, response.status, Number.isFinite(wait) ? wait : undefined);
+}
+
+/** For a notice: whatever was thrown, as a sentence. */
+export function sentenceOf(thrown: unknown): string {
+  if (thrown instanceof Failure) return thrown.message;
+  if (thrown instanceof TypeError) return 'The server does not answer. Is it still running?';
+  return thrown instanceof Error ? thrown.message : String(thrown);
+}
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}

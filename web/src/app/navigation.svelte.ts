@@ -1,0 +1,43 @@
+/** Where somebody is: the view, and what is open in it, kept in the part of the address behind `#`. */
+export const views = ['chat', 'write', 'draw', 'sound'] as const;
+export type View = (typeof views)[number];
+
+export interface Place {
+  readonly view: View;
+  readonly id?: string;
+}
+
+/** The chat stands at `/lcpp/`, where clients of llama.cpp look for it; elsewhere the last view opens again. */
+export function placeOf(hash: string, fallback: View): Place {
+  const [view = '', id] = hash.replace(/^#\/?/, '').split('/');
+  if (!(views as readonly string[]).includes(view)) return { view: fallback };
+  return id ? { view: view as View, id: decodeURIComponent(id) } : { view: view as View };
+}
+
+export function hashOf({ view, id }: Place): string {
+  return id === undefined ? `#/${view}` : `#/${view}/${encodeURIComponent(id)}`;
+}
+
+const lastView = 'parley.view';
+
+function current(): Place {
+  const remembered = placeOf(`#/${localStorage.getItem(lastView) ?? ''}`, 'chat').view;
+  return placeOf(location.hash, /\/lcpp\/?$/.test(location.pathname) ? 'chat' : remembered);
+}
+
+export const navigation = $state<{ place: Place }>({ place: current() });
+
+addEventListener('hashchange', () => {
+  navigation.place = current();
+  localStorage.setItem(lastView, navigation.place.view);
+});
+
+export function go(place: Place, { replace = false } = {}): void {
+  if (hashOf(place) === location.hash) return;
+  if (!replace) {
+    location.hash = hashOf(place);
+    return;
+  }
+  history.replaceState(null, '', hashOf(place));
+  navigation.place = place;
+}

@@ -1,0 +1,46 @@
+/** What is kept in the browser. Each collection holds records with an id of their own. */
+const collections = ['chats', 'stories', 'pictures', 'sounds', 'presets'] as const;
+export type CollectionName = (typeof collections)[number];
+
+export interface Collection<Kept extends { readonly id: string }> {
+  all(): Promise<Kept[]>;
+  get(id: string): Promise<Kept | undefined>;
+  put(kept: Kept): Promise<void>;
+  remove(id: string): Promise<void>;
+}
+
+let opened: Promise<IDBDatabase> | undefined;
+
+function database(): Promise<IDBDatabase> {
+  opened ??= new Promise((resolve, reject) => {
+    const request = indexedDB.open('parley', 1);
+    request.onupgradeneeded = () => {
+      for (const name of collections) request.result.createObjectStore(name, { keyPath: 'id' });
+    };
+    request.onsuccess = () => resolve(request.result);
+    request.onerror = () => reject(request.error);
+  });
+  return opened;
+}
+
+async function run<Result>(
+  name: CollectionName,
+  mode: IDBTransactionMode,
+  ask: (store: IDBObjectStore) => IDBRequest<Result>,
+): Promise<Result> {
+  const transaction = (await database()).transaction(name, mode, { durability: 'relaxed' });
+  const request = ask(transaction.objectStore(name));
+  return new Promise((resolve, reject) => {
+    transaction.oncomplete = () => resolve(request.result);
+    transaction.onerror = transaction.onabort = () => reject(transaction.error);
+  });
+}
+
+export function collection<Kept extends { readonly id: string }>(name: CollectionName): Collection<Kept> {
+  return {
+    all: () => run<Kept[]>(name, 'readonly', (store) => store.getAll()),
+    get: (id) => run<Kept | undefined>(name, 'readonly', (store) => store.get(id)),
+    put: async (kept) => void (await run(name, 'readwrite', (store) => store.put(kept))),
+    remove: async (id) => void (await run(name, 'readwrite', (store) => store.delete(id))),
+  };
+}

@@ -1,0 +1,32 @@
+import { expect, test } from 'vitest';
+import { samplingFields } from '../../../src/core/sampling-fields.ts';
+import { panelGroups, presets } from './sampler-panel.ts';
+
+const fields = panelGroups.flatMap((group) => group.fields);
+
+test('every control of the server is on the panel once, under its first name on the wire', () => {
+  const expected = Object.values(samplingFields).map(({ wire }) => wire[0]);
+  expect(fields.map(({ wire }) => wire).sort()).toEqual([...expected].sort());
+});
+
+test.each(fields)('$wire has a label for people, and its default within its slider', (field) => {
+  expect(field.label).toMatch(/^[A-Z][\w\- ]+$/);
+  expect(field.default).toBeGreaterThanOrEqual(field.min);
+  expect(field.default).toBeLessThanOrEqual(field.max);
+  expect(field.max).toBeGreaterThan(field.min);
+});
+
+test('no two controls are called the same', () => {
+  const labels = fields.map(({ label }) => label);
+  expect(new Set(labels).size).toBe(labels.length);
+  expect(labels).toContain('Temperature');
+});
+
+test.each(presets)('the preset $name sets only controls that there are, within their sliders', ({ sampling }) => {
+  for (const [wire, value] of Object.entries(sampling)) {
+    const field = fields.find((one) => one.wire === wire);
+    expect(field, wire).toBeDefined();
+    expect(value).toBeGreaterThanOrEqual(field?.min ?? Number.NaN);
+    expect(value).toBeLessThanOrEqual(field?.max ?? Number.NaN);
+  }
+});

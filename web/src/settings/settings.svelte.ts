@@ -1,0 +1,42 @@
+import { keptState } from '../saved/kept-state.svelte.ts';
+
+export type Delivery = 'streaming' | 'polling';
+
+export interface Settings {
+  delivery: Delivery;
+  /** In tokens. */
+  replyLength: number;
+  /** Only what differs from the defaults, by the names of the native API. */
+  sampling: Record<string, number>;
+  /** What the reply is to be like for all chats; empty leaves it to the model. */
+  systemPrompt: string;
+  reasoningEffort: '' | 'none' | 'low' | 'medium' | 'high';
+  showProbabilities: boolean;
+  readAloud: boolean;
+  voice: string;
+}
+
+export const settings = keptState<Settings>('parley.settings', {
+  delivery: 'streaming',
+  replyLength: 512,
+  sampling: {},
+  systemPrompt: '',
+  reasoningEffort: '',
+  showProbabilities: false,
+  readAloud: false,
+  voice: '',
+});
+
+export const appearance = keptState<{ theme: 'system' | 'light' | 'dark'; textSize: 'small' | 'normal' | 'large' }>(
+  'parley.look',
+  { theme: 'system', textSize: 'normal' },
+);
+
+$effect.root(() => {
+  $effect(() => {
+    const { dataset } = document.documentElement;
+    if (appearance.theme === 'system') delete dataset.theme;
+    else dataset.theme = appearance.theme;
+    dataset.textSize = appearance.textSize;
+  });
+});
