@@ -1,4 +1,4 @@
-import type { GenerationEvent, TokenLogprob } from './events.ts';
+import type { FinishReason, GenerationEvent, TokenLogprob } from './events.ts';
 import type { GenerationRequest, QueuePosition, SharingTraits, Ticket } from './request.ts';
 import type { TokenizeOptions, TokenPiece } from './text-engine.ts';
 
@@ -102,6 +102,8 @@ export interface TextService {
   pieces(tokens: readonly number[]): Promise<readonly TokenPiece[]>;
   /** The text so far of the request with this key, or without a key of the only one. */
   check(genkey: string): string;
+  /** Why the request with this key has ended; null while it has not, undefined where there is none. */
+  finished(genkey: string): FinishReason | 'error' | null | undefined;
   /** Where the request with this key stands in the queue; undefined unless it waits there. */
   standing(genkey: string): QueuePosition | undefined;
   /** Stops all that run with this key, or where none does all that wait with it; without a key the only one. */

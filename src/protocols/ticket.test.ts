@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import type { Ticket } from '../core/request.ts';
 import { callOf } from './testing/doubles.ts';
-import { clientName, ticketFor } from './ticket.ts';
+import { clientName, eventsFor, textTicket, ticketFor } from './ticket.ts';
 
 const from = (remoteAddress: string, headers: Record<string, string> = {}) => ({ remoteAddress, headers });
 const shared = { authorization: 'Bearer shared' };
@@ -31,4 +31,23 @@ test('a ticket knows where it stands once it has a place', () => {
   const own: Ticket = { ...ticket, signal: AbortSignal.abort() };
   own.placed?.(() => ({ type: 'queued', position: 1, estimateSeconds: 4 }));
   expect(ticket.standing()).toEqual({ type: 'queued', position: 1, estimateSeconds: 4 });
+});
+
+test.each([
+  [{ genkey: 'k', kept: true }, false],
+  [{ genkey: 'k', kept: false }, true],
+  // Nobody could ask for it again.
+  [{ genkey: '', kept: true }, true],
+])('a text of %j ends with its client: %j', async (asker, ends) => {
+  const leaving = new AbortController();
+  const ticket = textTicket({ ...callOf('/x', {}), signal: leaving.signal }, asker);
+  leaving.abort();
+  expect(ticket.signal.aborted).toBe(ends);
+  let read = 0;
+  async function* three() {
+    for (; read < 3; read += 1) yield read;
+  }
+  for await (const _ of eventsFor(ticket, three())) break;
+  await new Promise((resolve) => setImmediate(resolve));
+  expect(read).toBe(ends ? 0 : 3);
 });

@@ -1,13 +1,45 @@
 import { createHash } from 'node:crypto';
+import { readOn } from '../core/read-on.ts';
 import type { Standing, Ticket } from '../core/request.ts';
 import type { Call } from '../http/call.ts';
 import { sentKey } from '../http/sent-key.ts';
+import { looseFlag } from './fields/loose.ts';
+import { objectOf, orElse } from './fields/readers.ts';
+import { honoured } from './fields/table.ts';
 
 /** The ticket of one call, which also tells what it waits for once it has a place in the queue. */
 export interface CallTicket extends Ticket {
   readonly placed: NonNullable<Ticket['placed']>;
   /** Undefined unless it waits. */
   standing(): Standing | undefined;
+}
+
+/** Where a text that is to go on without its client says so, beside the same wish for pictures. */
+const readKept = objectOf({ keep_text_gen_on_disconnect: orElse(looseFlag, false) });
+export const keptText = honoured(
+  (value, path) => readKept(value ?? {}, path).keep_text_gen_on_disconnect,
+  'keep_text_gen_on_disconnect: with a genkey the reply goes on when the client is gone; /api/extra/generate/check has it then.',
+);
+
+/** Who asks for a text, and what is to become of it when they are gone. */
+export interface TextAsker {
+  readonly genkey: string;
+  readonly kept: boolean;
+}
+
+/** Without a key nobody could ask for it again or stop it: such a text ends with its client. */
+export function textTicket(call: Call, { genkey, kept }: TextAsker): CallTicket & { readonly kept: boolean } {
+  const ticket = ticketFor(call, genkey);
+  if (!kept || genkey === '') return { ...ticket, kept: false };
+  return { ...ticket, kept: true, signal: new AbortController().signal };
+}
+
+/** The events as a ticket wants them: to the end, or for as long as somebody reads. */
+export function eventsFor<Event>(
+  ticket: { readonly kept: boolean },
+  events: AsyncIterable<Event>,
+): AsyncIterable<Event> {
+  return ticket.kept ? readOn(events) : events;
 }
 
 export function ticketFor(call: Call, genkey: string): CallTicket {

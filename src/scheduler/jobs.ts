@@ -1,5 +1,5 @@
 import type { AbortCause } from '../core/abort-cause.ts';
-import type { TokenLogprob } from '../core/events.ts';
+import type { FinishReason, TokenLogprob } from '../core/events.ts';
 import type { QueuePosition } from '../core/request.ts';
 import type { WorkKind } from './work.ts';
 
@@ -15,6 +15,8 @@ export interface Job {
   readonly shared: boolean;
   state: JobState;
   text: string;
+  /** Why its last text ended. */
+  finish?: FinishReason | 'error';
   readonly logprobs: TokenLogprob[];
   /** Undefined unless it waits in the queue. */
   standing(): QueuePosition | undefined;

@@ -167,9 +167,14 @@ test('the text so far is shown by its key, and stays afterwards', async () => {
   const reply = fold(ask(service, 'mine'));
   await step();
   expect([service.check('mine'), service.check(''), service.check('other')]).toEqual(['a', '', '']);
+  expect([service.finished('mine'), service.finished(''), service.finished('other')]).toEqual([
+    null,
+    undefined,
+    undefined,
+  ]);
   await finishAll();
-  await reply;
-  expect(service.check('mine')).toBe('abc');
+  const { reason } = await reply;
+  expect([service.check('mine'), service.finished('mine')]).toEqual(['abc', reason]);
 });
 
 describe('while several run at once', () => {

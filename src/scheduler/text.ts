@@ -149,6 +149,7 @@ export function textService({
       if (!begun && next.type === 'finish') channel.push(emptyStart(request.maxTokens, request.sampling.seed));
       begun ||= next.type === 'start';
       over = next.type === 'finish' || next.type === 'error';
+      if (over) job.finish = next.type === 'finish' ? next.reason : 'error';
       log.event(next);
       observer.event?.(next, job);
       channel.push(next);
@@ -228,6 +229,10 @@ export function textService({
     abort,
     standing: (genkey) => (genkey === '' ? undefined : jobs.visible(genkey, queue.waiting)?.standing()),
     check: (genkey) => jobs.visible(genkey, queue.waiting)?.text ?? '',
+    finished: (genkey) => {
+      const job = genkey === '' ? undefined : jobs.visible(genkey, queue.waiting);
+      return job?.state === 'done' ? (job.finish ?? 'aborted') : job && null;
+    },
     lastLogprobs: (genkey) => {
       const found = jobs.visible(genkey, queue.waiting)?.logprobs;
       return found && found.length > 0 ? found : undefined;

@@ -175,3 +175,33 @@ describe('a genkey beside the fields of the dialect', () => {
     await freed();
   });
 });
+
+test('a chat that is to be kept goes on when its client leaves, and is read and stopped by its key', async () => {
+  const look = async (genkey: string) => {
+    const answer = await nativeClient(live.server.base).post('/api/extra/generate/check', { genkey });
+    return (answer.json() as { results: [{ text: string; finish_reason?: string | null }] }).results[0];
+  };
+  const kept = { kcpp_extra_args: { keep_text_gen_on_disconnect: true } };
+  const leave = async (genkey: string, own: object) => {
+    const stream = await live.openai.chat.completions.create({
+      ...endless,
+      ...kept,
+      ...own,
+      genkey,
+      stream: true,
+    } as never);
+    for await (const _ of stream as unknown as AsyncIterable<unknown>) break;
+  };
+
+  await leave('kept', { max_tokens: 40 });
+  await becomesIdle(live.server.base);
+  const whole = await look('kept');
+  expect(whole.finish_reason).toBe('length');
+  expect(whole.text.length).toBeGreaterThan(40);
+
+  await leave('stopped', {});
+  expect(await look('stopped')).toMatchObject({ finish_reason: null });
+  await nativeClient(live.server.base).post('/api/extra/abort', { genkey: 'stopped' });
+  await becomesIdle(live.server.base);
+  expect(await look('stopped')).toMatchObject({ finish_reason: 'abort' });
+});

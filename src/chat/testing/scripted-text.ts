@@ -31,6 +31,7 @@ export function scriptedText(replies: readonly (string | readonly GenerationEven
     detokenize: async () => '',
     pieces: async () => [],
     check: () => '',
+    finished: () => undefined,
     standing: () => undefined,
     exclusively: (_, work) => work(),
     abort: () => 'refused',

@@ -11,7 +11,7 @@ import type { StartTimer } from '../../http/timers.ts';
 import { type ControlParts, idleFields } from '../controls/decode.ts';
 import { droppedHeader, ignoredHeader, streamReply } from '../dialect.ts';
 import { readFields } from '../fields/table.ts';
-import { type CallTicket, ticketFor } from '../ticket.ts';
+import { eventsFor, textTicket } from '../ticket.ts';
 import { type DecodeParts, decode } from './decode.ts';
 import { encodeEmptyReply, encodeFailure, encodeReply, encodeStream } from './encode.ts';
 import { nativeFamily } from './errors.ts';
@@ -55,7 +55,7 @@ async function answerWhole(call: Call, parts: GenerateParts): Promise<Reply> {
   const body = parts.applyDefaults(await jsonObject(call.body, { empty: 'refuse', signal: call.signal }));
   if (parts.service.state().type === 'none') return json(encodeEmptyReply(modelMissing()));
   const { request, ticket } = prepare(body, call, parts);
-  const generation = fold(parts.service.generate(request, ticket));
+  const generation = fold(eventsFor(ticket, parts.service.generate(request, ticket)));
   const answer = generation.then((all) =>
     JSON.stringify(encodeReply(all, { logprobs: request.logprobs !== undefined })),
   );
@@ -81,7 +81,7 @@ async function answerStream(call: Call, parts: GenerateParts): Promise<Reply> {
     ticket,
     startTimer: parts.startTimer,
   };
-  return streamReply(parts.service.generate(request, ticket), encodeStream, options);
+  return streamReply(eventsFor(ticket, parts.service.generate(request, ticket)), encodeStream, options);
 }
 
 const legacyNames = { text: 'prompt', max: 'max_length', top_k: 'top_k' } as const;
@@ -101,10 +101,10 @@ function prepare(
   body: JsonObject,
   call: Call,
   { service, controlParts, replacePlaceholders }: GenerateParts,
-): { readonly request: GenerationRequest; readonly ticket: CallTicket } {
+): { readonly request: GenerationRequest; readonly ticket: ReturnType<typeof textTicket> } {
   const fields = readFields(generateFields, body);
   const request = decode(fields, { ...controlParts(), replacePlaceholders, state: service.state() });
-  return { request, ticket: ticketFor(call, fields.genkey) };
+  return { request, ticket: textTicket(call, { genkey: fields.genkey, kept: fields.kcpp_extra_args }) };
 }
 
 function modelMissing(): AppError {

@@ -76,6 +76,7 @@ function fakeService(own: Partial<TextService> & { readonly events?: readonly Ge
     detokenize: async (tokens) => String.fromCharCode(...tokens),
     pieces: async () => [],
     check: (genkey) => `text of ${genkey || 'the only one'}`,
+    finished: () => undefined,
     standing: () => undefined,
     exclusively: (_, work) => work(),
     abort: () => 'refused',
@@ -305,6 +306,19 @@ test('a look at a request that waits tells where it stands', async () => {
   const look = async (genkey: string) => textOf(await ask(all, 'POST', '/api/extra/generate/check', { genkey }));
   expect(await look('B')).toBe('{"results":[{"text":"","queue_position":2,"queue_estimate":8}]}');
   expect(await look('A')).toBe('{"results":[{"text":""}]}');
+});
+
+test.each([
+  [undefined, ''],
+  [null, ',"finish_reason":null'],
+  ['stop', ',"finish_reason":"stop"'],
+  ['tool-calls', ',"finish_reason":"tool_calls"'],
+  ['aborted', ',"finish_reason":"abort"'],
+  ['error', ',"finish_reason":"error"'],
+] as const)('a look by a key at a request that has ended with %j tells %j', async (finished, told) => {
+  const all = parts(fakeService({ check: () => 'x', finished: () => finished }).service);
+  const look = await textOf(await ask(all, 'POST', '/api/extra/generate/check', { genkey: 'B' }));
+  expect(look).toBe(`{"results":[{"text":"x"${told}}]}`);
 });
 
 test('the last logprobs are null until there are some', async () => {

@@ -1,3 +1,4 @@
+import type { FinishReason } from '../../core/events.ts';
 import type { QueuePosition } from '../../core/request.ts';
 import type { AbortOutcome, TextService } from '../../core/text-service.ts';
 import { jsonObject } from '../../http/body.ts';
@@ -16,7 +17,15 @@ const abortReplies: Record<AbortOutcome, { readonly success: string; readonly do
 export function taskEndpoints(service: TextService): Endpoint[] {
   const guarded = { match: 'ending', access: 'guarded', queued: false, family: nativeFamily } as const;
   const check = (genkey: string): Reply =>
-    json({ results: [{ text: service.check(genkey), ...standingFields(service.standing(genkey)) }] });
+    json({
+      results: [
+        {
+          text: service.check(genkey),
+          ...finishField(service.finished(genkey)),
+          ...standingFields(service.standing(genkey)),
+        },
+      ],
+    });
   const logprobs = (genkey: string): Reply => {
     const tokens = service.lastLogprobs(genkey);
     return json({ logprobs: tokens ? encodeLogprobs(tokens) : null });
@@ -36,6 +45,20 @@ export function taskEndpoints(service: TextService): Endpoint[] {
       handle: async (call) => json(abortReplies[service.abort(await genkeyOf(call))]),
     },
   ];
+}
+
+const finishNames: Readonly<Record<FinishReason | 'error', string>> = {
+  stop: 'stop',
+  length: 'length',
+  'tool-calls': 'tool_calls',
+  aborted: 'abort',
+  error: 'error',
+};
+
+/** Only for those who ask by a key: why it has ended, or null while there is more to come. */
+function finishField(finish: ReturnType<TextService['finished']>): object {
+  if (finish === undefined) return {};
+  return { finish_reason: finish && finishNames[finish] };
 }
 
 /** Only while it waits: its text is empty for as long.  */

@@ -89,6 +89,11 @@ const generation = (controls: Controls): Readonly<Record<string, Proof>> => ({
   timings_per_token: { beside: { stream: true }, send: { timings_per_token: true }, tells: /"timings".*"timings"/s },
   grammar: { send: { grammar: 'root ::= "a"' }, asks: controls({ grammar: { gbnf: 'root ::= "a"' } }) },
   genkey: { send: { genkey: 'K1' }, asks: { ticket: { genkey: 'K1' } } },
+  kcpp_extra_args: {
+    beside: { genkey: 'K1' },
+    send: { kcpp_extra_args: { keep_text_gen_on_disconnect: true } },
+    asks: { ticket: { kept: true } },
+  },
   cache_prompt: { send: { cache_prompt: false }, asks: controls({ freshPrompt: true }) },
   logprobs: { send: { logprobs: true }, tells: /"logprobs":\{/ },
   prompt_logprobs: {

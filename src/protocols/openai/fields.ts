@@ -10,6 +10,7 @@ import {
   wholeBetween,
 } from '../fields/readers.ts';
 import { aside, type Fields, honoured, ignored } from '../fields/table.ts';
+import { keptText } from '../ticket.ts';
 import { readLogitBias } from './bias.ts';
 
 export const dialect = 'OpenAI';
@@ -49,6 +50,7 @@ export const generationFields = {
   max_completion_tokens: honoured(optionalWhole, 'Wins over max_tokens.'),
   ...asControls({ grammar: 'And every other control of the native API.' }),
   genkey: honoured(readGenkey),
+  kcpp_extra_args: keptText,
   user: ignored(),
   return_progress: ignored(),
   samplers: ignored('The order of samplers is set with sampler_order.'),

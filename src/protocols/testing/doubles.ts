@@ -100,6 +100,7 @@ export function scriptedText(script: Script, own: Partial<TextService> = {}) {
     detokenize: async (tokens) => String.fromCodePoint(...tokens),
     pieces: async (tokens) => tokens.map((token) => String.fromCodePoint(token)),
     check: () => '',
+    finished: () => undefined,
     standing: () => undefined,
     exclusively: (_, work) => work(),
     abort: () => 'refused',

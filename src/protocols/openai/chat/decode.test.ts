@@ -25,6 +25,7 @@ test('a bare request gets every default', async () => {
     stream: false,
     includeUsage: false,
     genkey: '',
+    kept: false,
     timingsPerToken: false,
     legacyCalls: false,
     offersTools: false,

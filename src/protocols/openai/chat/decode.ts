@@ -23,6 +23,7 @@ export interface ChatQuestion {
   readonly includeUsage: boolean;
   readonly timingsPerToken: boolean;
   readonly genkey: string;
+  readonly kept: boolean;
   readonly legacyCalls: boolean;
   /** Calls come late and all at once for some models, so that the wait for them is a long one. */
   readonly offersTools: boolean;
@@ -68,6 +69,7 @@ export async function decodeChat(body: JsonObject, own: DialectParts, signal = u
     includeUsage: fields.stream_options.include_usage,
     timingsPerToken: fields.timings_per_token ?? false,
     genkey: fields.genkey,
+    kept: fields.kcpp_extra_args,
     legacyCalls: use.legacy,
     offersTools: use.tools.length > 0 && use.choice.type !== 'none',
     serviceTier: fields.service_tier,

@@ -3,7 +3,7 @@ import { type JsonObject, jsonObject } from '../../../http/body.ts';
 import { type Call, type Endpoint, type Headers, json, type Reply } from '../../../http/call.ts';
 import type { DialectParts } from '../../dialect.ts';
 import { uncountedHeaders } from '../../media.ts';
-import { ticketFor } from '../../ticket.ts';
+import { eventsFor, textTicket } from '../../ticket.ts';
 import { loosenedHeader } from '../../tools.ts';
 import { unheededThinking } from '../../unheeded-thinking.ts';
 import { notices, streamed, whole } from '../answer.ts';
@@ -42,9 +42,11 @@ export function chatEndpoints(parts: DialectParts): Endpoint[] {
 async function answerChat(call: Call, parts: DialectParts): Promise<Reply> {
   const body = parts.applyDefaults(await jsonObject(call.body, { empty: 'refuse', signal: call.signal }));
   const question = await decodeChat(body, parts, call.signal);
-  const ticket = ticketFor(call, question.genkey);
+  const ticket = textTicket(call, question);
   const shape = { call, ticket, promptField, notices: await chatNotices(body, question, parts) };
-  const replies = parts.chat.replies(question.request, ticket, question.replies);
+  const replies = parts.chat
+    .replies(question.request, ticket, question.replies)
+    .map((reply) => eventsFor(ticket, reply));
   if (question.stream) {
     const { offersTools } = question;
     return streamed(replies, { ...shape, stream: streamShape(question, parts), offersTools }, parts);

@@ -34,6 +34,7 @@ export interface CompletionQuestion {
   readonly includeUsage: boolean;
   readonly timingsPerToken: boolean;
   readonly genkey: string;
+  readonly kept: boolean;
 }
 
 export async function decodeCompletion(body: JsonObject, parts: CompletionParts): Promise<CompletionQuestion> {
@@ -80,6 +81,7 @@ export async function decodeCompletion(body: JsonObject, parts: CompletionParts)
     includeUsage: fields.stream_options.include_usage,
     timingsPerToken: fields.timings_per_token ?? false,
     genkey: fields.genkey,
+    kept: fields.kcpp_extra_args,
   };
 }
 

@@ -3,7 +3,7 @@ import type { GenerationRequest } from '../../../core/request.ts';
 import { jsonObject } from '../../../http/body.ts';
 import type { Call, Endpoint, Reply } from '../../../http/call.ts';
 import { generateAll } from '../../generate-all.ts';
-import { ticketFor } from '../../ticket.ts';
+import { eventsFor, textTicket } from '../../ticket.ts';
 import { notices, streamed, whole } from '../answer.ts';
 import { type Envelope, envelopeHead } from '../envelope.ts';
 import { openaiFamily } from '../errors.ts';
@@ -35,7 +35,7 @@ async function answerCompletion(call: Call, parts: CompletionParts): Promise<Rep
     model: parts.modelName(),
     serviceTier: false,
   };
-  const ticket = ticketFor(call, question.genkey);
+  const ticket = textTicket(call, question);
   const shape = { call, ticket, promptField, notices: notices(body, completionFidelity, []) };
   const { requests, replies, candidates } = question;
   const wanted = requests.flatMap((request) =>
@@ -43,7 +43,7 @@ async function answerCompletion(call: Call, parts: CompletionParts): Promise<Rep
   );
   const runs = question.countOnly
     ? wanted.map((request) => countOnly(parts.text, request))
-    : generateAll(parts.text, wanted, ticket);
+    : generateAll(parts.text, wanted, ticket).map((run) => eventsFor(ticket, run));
   if (!question.stream) {
     return whole(runs, shape, (generations) => encodeCompletionReply(generations, question, envelope), parts);
   }
