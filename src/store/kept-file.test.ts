@@ -1,0 +1,227 @@
+import {
+  chmodSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
+import { rm } from 'node:fs/promises';
+import { basename, dirname, join } from 'node:path';
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { FileFull, KeptFile, type KeptFileParts } from './kept-file.ts';
+import { freshFolders } from './testing/folder.ts';
+
+const freshFolder = freshFolders();
+
+/** Words in a file, one to a line. */
+function words(own: Partial<KeptFileParts<readonly string[]>> = {}) {
+  const path = own.path ?? join(freshFolder(), 'words.txt');
+  const warnings: string[] = [];
+  const file = new KeptFile<readonly string[]>({
+    path,
+    empty: [],
+    mostBytes: 1000,
+    decode: (bytes) => {
+      const text = bytes.toString();
+      if (!text.endsWith('.\n')) throw new Error('it has no end');
+      return text.slice(0, -2).split('\n').filter(Boolean);
+    },
+    encode: (content) => [Buffer.from(content.map((word) => `${word}\n`).join('')), Buffer.from('.\n')],
+    warn: (sentence) => warnings.push(sentence),
+    now: () => new Date('2026-01-02T03:04:05.678Z'),
+    ...own,
+  });
+  const add = (word: string) => file.change((content) => [...content, word]);
+  return { path, file, add, warnings, names: () => readdirSync(dirname(path)).sort() };
+}
+
+describe('a file that is kept', () => {
+  test('is not there before the first change, and read again by the next program', async () => {
+    const { path, file, add, names } = words();
+    expect(await file.read()).toEqual([]);
+    expect(names()).toEqual([]);
+    await add('a');
+    expect(await add('b')).toEqual(['a', 'b']);
+    expect(await words({ path }).file.read()).toEqual(['a', 'b']);
+    expect(names()).toEqual(['words.txt']);
+  });
+
+  test('has every change in it, in the order in which they were asked for', async () => {
+    const { path, add } = words();
+    const wanted = Array.from({ length: 20 }, (_, index) => `word${index}`);
+    await Promise.all(wanted.map(add));
+    expect(readFileSync(path, 'utf8')).toBe(`${wanted.join('\n')}\n.\n`);
+  });
+
+  test('is for its owner alone, unless somebody has opened it to others', async () => {
+    const { path, add } = words();
+    await add('a');
+    expect(statSync(path).mode & 0o777).toBe(0o600);
+    chmodSync(path, 0o644);
+    await add('b');
+    expect(statSync(path).mode & 0o777).toBe(0o644);
+  });
+
+  test('may be a link, which stays one', async () => {
+    const folder = freshFolder();
+    const target = join(folder, 'target.txt');
+    writeFileSync(target, 'old\n.\n');
+    const path = join(folder, 'link.txt');
+    symlinkSync(target, path);
+    await words({ path }).add('new');
+    expect(readFileSync(target, 'utf8')).toBe('old\nnew\n.\n');
+    expect(readdirSync(folder).sort()).toEqual(['link.txt', 'target.txt']);
+  });
+
+  test('with nothing in it is as good as none', async () => {
+    const { path, file, warnings } = words();
+    writeFileSync(path, '');
+    expect([await file.read(), warnings]).toEqual([[], []]);
+  });
+
+  test('that another program changed is read anew, and nothing of it is lost', async () => {
+    const { path, file, add } = words();
+    await add('ours');
+    writeFileSync(path, 'ours\nits\n.\n');
+    expect(await file.read()).toEqual(['ours', 'its']);
+    writeFileSync(path, 'its alone\n.\n');
+    expect(await add('more')).toEqual(['its alone', 'more']);
+  });
+
+  test('that was removed begins anew', async () => {
+    const { path, file, add } = words();
+    await add('a');
+    await rm(path);
+    expect(await file.read()).toEqual([]);
+    expect(await add('b')).toEqual(['b']);
+  });
+});
+
+describe('a damaged file', () => {
+  test('is kept under another name, told, and never written over', async () => {
+    const { path, file, add, warnings, names } = words();
+    writeFileSync(path, 'half of a fi');
+    expect(await file.read()).toEqual([]);
+    const aside = `${path}.damaged-2026-01-02T03-04-05-678Z`;
+    expect(warnings).toEqual([`${path} is damaged (it has no end). It is kept as ${aside}, and a new one is begun.`]);
+    await add('new');
+    expect(readFileSync(aside, 'utf8')).toBe('half of a fi');
+    expect(readFileSync(path, 'utf8')).toBe('new\n.\n');
+    expect(names()).toEqual(['words.txt', basename(aside)]);
+  });
+
+  test('of the same moment has a name of its own', async () => {
+    const { path, file } = words();
+    for (const text of ['one', 'two', 'three']) {
+      writeFileSync(path, text);
+      await file.read();
+    }
+    const aside = `${path}.damaged-2026-01-02T03-04-05-678Z`;
+    const kept = [aside, `${aside}-2`, `${aside}-3`].map((name) => readFileSync(name, 'utf8'));
+    expect(kept).toEqual(['one', 'two', 'three']);
+  });
+
+  test('is found before a change is made, too', async () => {
+    const { path, add, warnings } = words();
+    await add('a');
+    writeFileSync(path, 'broken meanwhile');
+    expect(await add('b')).toEqual(['b']);
+    expect(warnings).toHaveLength(1);
+  });
+});
+
+describe('what cannot be kept', () => {
+  test('for its size changes nothing, and the next change is made', async () => {
+    const { path, file, add } = words({ mostBytes: 10 });
+    await add('abcde');
+    await expect(add('too much')).rejects.toBeInstanceOf(FileFull);
+    expect(await file.read()).toEqual(['abcde']);
+    expect(await add('')).toEqual(['abcde', '']);
+    expect(readFileSync(path, 'utf8')).toBe('abcde\n\n.\n');
+  });
+
+  test('is refused where a file is larger than it may be, and that file is left alone', async () => {
+    const { path, file, add, names } = words({ mostBytes: 5 });
+    writeFileSync(path, 'much too large\n.\n');
+    await expect(file.read()).rejects.toThrow(`${path} is left alone: no more than 0 MB are kept`);
+    await expect(add('a')).rejects.toThrow('left alone');
+    expect([readFileSync(path, 'utf8'), names()]).toEqual(['much too large\n.\n', ['words.txt']]);
+  });
+
+  test('because the folder is not there is refused, and kept once it is', async () => {
+    const folder = join(freshFolder(), 'missing');
+    const { file, add } = words({ path: join(folder, 'words.txt') });
+    await expect(add('a')).rejects.toMatchObject({ code: 'ENOENT' });
+    expect(await file.read()).toEqual([]);
+    mkdirSync(folder);
+    expect(await add('b')).toEqual(['b']);
+  });
+
+  test('because a folder has its name is refused', async () => {
+    const path = freshFolder();
+    await expect(words({ path }).file.read()).rejects.toThrow(`${path} is no file`);
+    expect(existsSync(path)).toBe(true);
+  });
+
+  test('because its change fails leaves the others alone', async () => {
+    const { file, add } = words();
+    const failing = file.change(() => {
+      throw new Error('no');
+    });
+    const after = add('a');
+    await expect(failing).rejects.toThrow('no');
+    expect(await after).toEqual(['a']);
+  });
+});
+
+describe('what a killed program left behind', () => {
+  /** No system gives out a number like this. */
+  const nobody = 2_147_483_646;
+
+  test('is removed, and what others are writing is not', async () => {
+    const { path, file, names } = words();
+    const parts = [nobody, process.pid, process.ppid].map((owner) => `${path}.${owner}.part`);
+    for (const part of [...parts, `${path}.part`, join(dirname(path), `other.${nobody}.part`)])
+      writeFileSync(part, 'x');
+    await file.read();
+    expect(names()).toEqual([`other.${nobody}.part`, `words.txt.${process.ppid}.part`, 'words.txt.part']);
+  });
+
+  test('never stands in the way of the next one', async () => {
+    const { path, file, add } = words();
+    await file.read();
+    symlinkSync('/nowhere/at/all', `${path}.${process.pid}.part`);
+    expect(await add('a')).toEqual(['a']);
+    expect(statSync(path).isFile()).toBe(true);
+  });
+});
+
+test('whatever is asked for in whatever order, the file is what the changes that were made leave', async () => {
+  const step = fc.record({ word: fc.string({ maxLength: 12, unit: 'grapheme-ascii' }), fails: fc.boolean() });
+  await fc.assert(
+    fc.asyncProperty(fc.array(step, { maxLength: 12 }), async (steps) => {
+      const { path, file } = words({ mostBytes: 60 });
+      const made: string[] = [];
+      const asked = steps.map(({ word, fails }) => {
+        const plain = word.replace(/\s/g, '') || 'x';
+        return file
+          .change((content) => {
+            if (fails) throw new Error('no');
+            return [...content, plain];
+          })
+          .then(
+            () => made.push(plain),
+            () => undefined,
+          );
+      });
+      await Promise.all(asked);
+      expect(await file.read()).toEqual(made);
+      expect(await words({ path }).file.read()).toEqual(made);
+    }),
+    { numRuns: 30 },
+  );
+});

@@ -1,0 +1,123 @@
+import { readFile, realpath, rename, stat } from 'node:fs/promises';
+import { removeLeftovers, replaceFile } from './replace-file.ts';
+
+export interface KeptFileParts<Content> {
+  readonly path: string;
+  /** What counts while there is no file. */
+  readonly empty: Content;
+  /** What the file may have, read or written. */
+  readonly mostBytes: number;
+  /** Throws where the bytes are nothing that this program would have written: the file is damaged then. */
+  readonly decode: (bytes: Buffer) => Content | Promise<Content>;
+  readonly encode: (content: Content) => readonly Uint8Array[];
+  readonly warn: (sentence: string) => void;
+  readonly now: () => Date;
+}
+
+/** More was to be kept than the file may have; nothing was changed. */
+export class FileFull extends Error {
+  constructor(readonly mostBytes: number) {
+    super(`no more than ${Math.floor(mostBytes / 2 ** 20)} MB are kept`);
+  }
+}
+
+/**
+ * Something that is kept in one file of bounded size. The file is replaced whole, one change after the other, so that
+ * whoever dies in the middle of it leaves the file of before. One that cannot be read is put aside under another name
+ * and never written over. Before each use it is looked whether somebody else has changed the file, whose work would
+ * otherwise be lost with the next change.
+ */
+export class KeptFile<Content> {
+  readonly #parts: KeptFileParts<Content>;
+  #content: Content;
+  /** Which file the content is that of; undefined when there was none, null before the first look. */
+  #seen: string | undefined | null = null;
+  #last: Promise<unknown> = Promise.resolve();
+
+  constructor(parts: KeptFileParts<Content>) {
+    this.#parts = parts;
+    this.#content = parts.empty;
+  }
+
+  read(): Promise<Content> {
+    return this.#inTurn(() => this.#refreshed());
+  }
+
+  /** It is on the disk when this resolves. When it rejects, everything is as it was. */
+  change(next: (content: Content) => Content): Promise<Content> {
+    return this.#inTurn(async () => {
+      const { encode, mostBytes } = this.#parts;
+      const content = next(await this.#refreshed());
+      const chunks = encode(content);
+      if (chunks.reduce((sum, { length }) => sum + length, 0) > mostBytes) throw new FileFull(mostBytes);
+      const path = await this.#place();
+      await replaceFile(path, chunks);
+      this.#content = content;
+      this.#seen = await fingerprint(path);
+      return content;
+    });
+  }
+
+  #inTurn<Result>(work: () => Promise<Result>): Promise<Result> {
+    const turn = this.#last.then(work);
+    this.#last = turn.catch(() => undefined);
+    return turn;
+  }
+
+  async #refreshed(): Promise<Content> {
+    const path = await this.#place();
+    if (this.#seen === null) await removeLeftovers(path);
+    const found = await fingerprint(path);
+    if (found === this.#seen) return this.#content;
+    this.#content = found === undefined ? this.#parts.empty : await this.#decoded(path);
+    // One that was put aside is no longer there.
+    this.#seen = await fingerprint(path);
+    return this.#content;
+  }
+
+  async #decoded(path: string): Promise<Content> {
+    const { mostBytes, decode, empty } = this.#parts;
+    const found = await stat(path);
+    if (!found.isFile()) throw new Error(`${path} is no file`);
+    if (found.size > mostBytes) throw new Error(`${path} is left alone: ${new FileFull(mostBytes).message}`);
+    const bytes = await readFile(path);
+    // There is nothing in it that could be lost.
+    if (bytes.length === 0) return empty;
+    try {
+      return await decode(bytes);
+    } catch (error) {
+      await this.#putAside(path, error);
+      return empty;
+    }
+  }
+
+  async #putAside(path: string, error: unknown): Promise<void> {
+    const { warn, now } = this.#parts;
+    const reason = error instanceof Error ? error.message : String(error);
+    const aside = await freeName(`${path}.damaged-${now().toISOString().replace(/[:.]/g, '-')}`);
+    await rename(path, aside);
+    warn(`${path} is damaged (${reason}). It is kept as ${aside}, and a new one is begun.`);
+  }
+
+  /** A link stays one: what it leads to is read and replaced. */
+  #place(): Promise<string> {
+    return realpath(this.#parts.path).catch(() => this.#parts.path);
+  }
+}
+
+async function fingerprint(path: string): Promise<string | undefined> {
+  try {
+    const { ino, size, mtimeNs } = await stat(path, { bigint: true });
+    return `${ino} ${size} ${mtimeNs}`;
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
+    throw error;
+  }
+}
+
+async function freeName(wanted: string): Promise<string> {
+  for (let count = 1; ; count++) {
+    const name = count === 1 ? wanted : `${wanted}-${count}`;
+    if ((await fingerprint(name)) === undefined) return name;
+  }
+}

@@ -1,0 +1,127 @@
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { StoryTooLong } from './save-slots.ts';
+import { SharedStory, type SharedStoryParts } from './shared-story.ts';
+import { freshFolders } from './testing/folder.ts';
+
+const freshFolder = freshFolders();
+
+function storyIn(own: Partial<SharedStoryParts> = {}) {
+  const path = own.path ?? join(freshFolder(), 'story.json');
+  const warnings: string[] = [];
+  const clock = { ms: 1000 };
+  const shared = new SharedStory({
+    path,
+    parse: async (bytes) => JSON.parse(bytes.toString()),
+    warn: (sentence) => warnings.push(sentence),
+    now: () => new Date(0),
+    clock: () => clock.ms,
+    ...own,
+  });
+  const update = (story: string, full = false) => shared.update({ story, format: 'plain', full });
+  const turn = async () => {
+    const { story, format, major, minor } = await shared.turn();
+    return { story, format, major, minor };
+  };
+  return { path, shared, update, turn, warnings, clock };
+}
+
+describe('a story of several people', () => {
+  test('begins empty, in the first turn', async () => {
+    expect(await storyIn().turn()).toEqual({ story: '', format: '', major: 1, minor: 1 });
+  });
+
+  test('counts how often it went on, and how often another one was begun', async () => {
+    const { update, turn } = storyIn();
+    await update('a');
+    expect(await turn()).toEqual({ story: 'a', format: 'plain', major: 1, minor: 2 });
+    await update('ab');
+    expect(await turn()).toMatchObject({ story: 'ab', major: 1, minor: 3 });
+    await update('other', true);
+    expect(await turn()).toMatchObject({ story: 'other', major: 2, minor: 1 });
+  });
+
+  test('gives every turn once, whoever comes at the same time', async () => {
+    const { update } = storyIn();
+    const turns = await Promise.all(['a', 'b', 'c', 'd'].map((text) => update(text)));
+    expect(turns.map(({ minor }) => minor)).toEqual([2, 3, 4, 5]);
+  });
+
+  test('is still there after the end of the program', async () => {
+    const first = storyIn();
+    await first.update('"A line"\n🦜\ud83e', true);
+    const second = storyIn({ path: first.path });
+    expect(await second.turn()).toEqual({ story: '"A line"\n🦜\ud83e', format: 'plain', major: 2, minor: 1 });
+    expect((await second.update('more')).minor).toBe(2);
+  });
+
+  test('has a greatest length, and what is too long changes nothing', async () => {
+    const { update, turn } = storyIn({ limits: { characters: 10, senders: 3 } });
+    await update('12345');
+    await expect(update('123456')).rejects.toBeInstanceOf(StoryTooLong);
+    expect(await turn()).toMatchObject({ story: '12345', minor: 2 });
+  });
+
+  test.each([
+    ['[1]', 'it holds no story'],
+    ['{"story": 5, "format": "", "major": 1, "minor": 1}', 'it holds no story'],
+    ['{"story": "a", "format": "", "major": 0, "minor": 1}', 'it holds no turns'],
+    ['{"story": "a", "format": "", "major": 1, "minor": "2"}', 'it holds no turns'],
+  ])('that cannot be read (%s) is put aside', async (content, reason) => {
+    const { path, turn, update, warnings } = storyIn();
+    writeFileSync(path, content);
+    expect(await turn()).toMatchObject({ story: '', major: 1, minor: 1 });
+    expect(warnings[0]).toContain(`is damaged (${reason})`);
+    await update('new');
+    expect(JSON.parse(readFileSync(path, 'utf8'))).toEqual({ format: 'plain', major: 1, minor: 2, story: 'new' });
+  });
+});
+
+describe('who is busy', () => {
+  test('is nobody at first, and never oneself', () => {
+    const { shared } = storyIn();
+    expect(shared.isBusyBeside('me')).toBe(false);
+    shared.busy('me');
+    expect(shared.isBusyBeside('me')).toBe(false);
+    expect(shared.isBusyBeside('you')).toBe(true);
+    expect(shared.isBusyBeside('')).toBe(true);
+  });
+
+  test('is forgotten after six seconds without a word', () => {
+    const { shared, clock } = storyIn();
+    shared.busy('me');
+    clock.ms += 5999;
+    expect(shared.isBusyBeside('you')).toBe(true);
+    shared.busy('me');
+    clock.ms += 5999;
+    expect(shared.isBusyBeside('you')).toBe(true);
+    clock.ms += 1;
+    expect(shared.isBusyBeside('you')).toBe(false);
+  });
+
+  test('without a name is nobody', () => {
+    const { shared } = storyIn();
+    shared.busy('');
+    expect(shared.isBusyBeside('you')).toBe(false);
+  });
+
+  test('is remembered up to a number, the latest of them', () => {
+    const { shared, clock } = storyIn({ limits: { characters: 10, senders: 2 } });
+    for (const sender of ['a', 'b', 'a', 'c']) {
+      clock.ms += 1;
+      shared.busy(sender);
+    }
+    // Of `a` and `c` the one is oneself; `b` is forgotten.
+    clock.ms += 5998;
+    expect(shared.isBusyBeside('a')).toBe(true);
+    clock.ms += 1;
+    expect([shared.isBusyBeside('c'), shared.isBusyBeside('a')]).toEqual([false, true]);
+  });
+
+  test('is known by the beginning of a name that is too long', () => {
+    const { shared } = storyIn();
+    shared.busy(`${'x'.repeat(200)}1`);
+    expect(shared.isBusyBeside(`${'x'.repeat(200)}2`)).toBe(false);
+  });
+});

@@ -1,0 +1,116 @@
+import { inSlices } from '../core/slices.ts';
+import { jsonBytes } from './json-bytes.ts';
+import { KeptFile, type KeptFileParts } from './kept-file.ts';
+import { StoryTooLong } from './save-slots.ts';
+
+/** The story that several people write, and how often it has changed: clients fetch it anew when a number is another. */
+export interface StoryTurn {
+  readonly story: string;
+  readonly format: string;
+  readonly major: number;
+  readonly minor: number;
+}
+
+export interface StoryUpdate {
+  readonly story: string;
+  readonly format: string;
+  /** Another story, and not the same one gone on. */
+  readonly full: boolean;
+}
+
+/** Beside the turn the story as it is written to the file, so that only a new one has to be made into JSON. */
+interface KeptTurn extends StoryTurn {
+  readonly json: Buffer;
+}
+
+const beginning: KeptTurn = { story: '', format: '', major: 1, minor: 1, json: Buffer.from('""') };
+const mostCharacters = 3 * 2 ** 20;
+/** With every character escaped. */
+const mostBytes = 20 * 2 ** 20;
+
+/** For so long somebody who said to be busy is taken to be so. */
+const busyMs = 6000;
+const mostSenders = 1000;
+
+export interface SharedStoryParts extends Pick<KeptFileParts<KeptTurn>, 'path' | 'warn' | 'now'> {
+  readonly parse: (bytes: Buffer) => Promise<Readonly<Record<string, unknown>>>;
+  /** Milliseconds that only ever grow. */
+  readonly clock: () => number;
+  readonly limits?: { readonly characters: number; readonly senders: number };
+}
+
+export class SharedStory {
+  readonly #file: KeptFile<KeptTurn>;
+  readonly #clock: () => number;
+  readonly #limits: { readonly characters: number; readonly senders: number };
+  /** When each was last busy, the latest at the end. */
+  readonly #senders = new Map<string, number>();
+
+  constructor({ parse, clock, limits, ...parts }: SharedStoryParts) {
+    this.#clock = clock;
+    this.#limits = limits ?? { characters: mostCharacters, senders: mostSenders };
+    this.#file = new KeptFile<KeptTurn>({
+      ...parts,
+      mostBytes,
+      empty: beginning,
+      decode: async (bytes) => {
+        const turn = turnIn(await parse(bytes));
+        return { ...turn, json: await storyJson(turn.story) };
+      },
+      encode: ({ format, major, minor, json }) => {
+        const head = JSON.stringify({ format, major, minor }).slice(0, -1);
+        return [Buffer.from(`${head},"story":`), json, Buffer.from('}\n')];
+      },
+    });
+  }
+
+  turn(): Promise<StoryTurn> {
+    return this.#file.read();
+  }
+
+  /** Nobody learns of a turn before it is on the disk: after a fall of the server it would be given twice. */
+  async update({ story, format, full }: StoryUpdate): Promise<StoryTurn> {
+    if (story.length + format.length > this.#limits.characters) throw new StoryTooLong();
+    const json = await storyJson(story);
+    return this.#file.change(({ major, minor }) => ({
+      story,
+      json,
+      format,
+      major: full ? major + 1 : major,
+      minor: full ? 1 : minor + 1,
+    }));
+  }
+
+  busy(sender: string): void {
+    if (sender === '') return;
+    this.#forgetIdle();
+    const known = sender.slice(0, 200);
+    this.#senders.delete(known);
+    const [oldest] = this.#senders.keys();
+    if (this.#senders.size >= this.#limits.senders && oldest !== undefined) this.#senders.delete(oldest);
+    this.#senders.set(known, this.#clock());
+  }
+
+  /** Whether somebody else than this one is writing. */
+  isBusyBeside(sender: string): boolean {
+    this.#forgetIdle();
+    const known = sender.slice(0, 200);
+    return this.#senders.size > (this.#senders.has(known) ? 1 : 0);
+  }
+
+  #forgetIdle(): void {
+    const now = this.#clock();
+    for (const [sender, time] of this.#senders) if (now - time >= busyMs) this.#senders.delete(sender);
+  }
+}
+
+async function storyJson(story: string): Promise<Buffer> {
+  return Buffer.concat(await inSlices(jsonBytes(story)));
+}
+
+function turnIn({ story, format, major, minor }: Readonly<Record<string, unknown>>): StoryTurn {
+  const isTurn = (value: unknown): value is number => Number.isSafeInteger(value) && Number(value) >= 1;
+  if (typeof story !== 'string' || typeof format !== 'string') throw new Error('it holds no story');
+  if (!isTurn(major) || !isTurn(minor)) throw new Error('it holds no turns');
+  return { story, format, major, minor };
+}
