@@ -19,10 +19,12 @@ export interface OutgoingOptions {
   readonly signal: AbortSignal;
   readonly bytes?: number;
   readonly milliseconds?: number;
-  /** Which addresses may be connected to. */
-  readonly allows?: (address: string) => boolean;
+  /** Which addresses may be connected to, at which hop. */
+  readonly allows?: (address: string, url: URL) => boolean;
   readonly resolve?: (name: string) => Promise<readonly Address[]>;
   readonly startTimer?: StartTimer;
+  /** What this program calls itself. */
+  readonly userAgent?: string;
 }
 
 const limits = { bytes: 10 * 1024 * 1024, milliseconds: 10_000, redirects: 3 };
@@ -59,7 +61,7 @@ export async function fetchRemote(target: string, options: OutgoingOptions): Pro
 async function follow(target: string, options: OutgoingOptions): Promise<Fetched> {
   let url = parse(target);
   for (let hop = 0; hop <= limits.redirects; hop++) {
-    const response = await open(url, await checkedAddresses(url, options), options.signal);
+    const response = await open(url, await checkedAddresses(url, options), options);
     const status = response.statusCode ?? 0;
     if (!redirects.has(status)) return await read(response, options);
     response.destroy();
@@ -82,7 +84,7 @@ async function checkedAddresses(url: URL, options: OutgoingOptions): Promise<rea
   const family = isIP(name);
   const addresses = family === 0 ? await unlessAborted(resolve(name), signal) : [{ address: name, family }];
   if (addresses.length === 0) throw new Refusal('has no address');
-  if (!addresses.every(({ address }) => allows(address))) throw new Refusal('is not on the public internet');
+  if (!addresses.every(({ address }) => allows(address, url))) throw new Refusal('is not on the public internet');
   return addresses;
 }
 
@@ -91,12 +93,16 @@ function resolveAll(name: string): Promise<readonly Address[]> {
 }
 
 /** A connection of its own: one that is kept alive for others may lead to another address than the one just checked. */
-function open(url: URL, addresses: readonly Address[], signal: AbortSignal): Promise<IncomingMessage> {
+function open(
+  url: URL,
+  addresses: readonly Address[],
+  { signal, userAgent = 'Parley' }: OutgoingOptions,
+): Promise<IncomingMessage> {
   const options: RequestOptions = {
     agent: false,
     lookup: only(addresses),
     signal,
-    headers: { accept: '*/*', 'accept-encoding': 'identity', 'user-agent': 'Parley', connection: 'close' },
+    headers: { accept: '*/*', 'accept-encoding': 'identity', 'user-agent': userAgent, connection: 'close' },
   };
   return new Promise((resolve, reject) => {
     const request = (url.protocol === 'https:' ? tlsRequest : plainRequest)(url, options);

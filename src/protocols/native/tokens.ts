@@ -1,10 +1,10 @@
 import type { TextService } from '../../core/text-service.ts';
-import { type JsonObject, jsonObject } from '../../http/body.ts';
 import { type Call, type Endpoint, json, type Reply } from '../../http/call.ts';
 import { looseFlag } from '../fields/loose.ts';
 import { isAbsent, isTokenId, orElse, readText } from '../fields/readers.ts';
 import { honoured, readFields } from '../fields/table.ts';
 import { nativeFamily } from './errors.ts';
+import { readInput } from './input.ts';
 
 export interface TokenParts {
   readonly service: TextService;
@@ -74,15 +74,6 @@ async function makeGrammar(call: Call, schemaToGrammar: TokenParts['schemaToGram
   } catch (error) {
     const reason = error instanceof Error ? error.message : String(error);
     return json({ result: '', success: false, error: reason });
-  }
-}
-
-/** These endpoints say in their own words that the input is bad, whatever is wrong with it. */
-async function readInput<Input>(call: Call, read: (body: JsonObject) => Input): Promise<Input | undefined> {
-  try {
-    return read(await jsonObject(call.body, { empty: 'refuse', signal: call.signal }));
-  } catch {
-    return undefined;
   }
 }
 

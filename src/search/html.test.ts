@@ -1,0 +1,109 @@
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { attributeOf, type HtmlPiece, htmlPieces } from './html.ts';
+
+/** Each piece as a short word: `text`, `<name inside>`, `</name>`. */
+const cut = (html: string) => [...htmlPieces(html)].map(shown);
+
+function shown(piece: HtmlPiece): string {
+  if (piece.type === 'text') return piece.text;
+  return piece.type === 'open' ? `<${piece.name}${piece.inside}>` : `</${piece.name}>`;
+}
+
+describe('a page is cut', () => {
+  test.each<[string, string, readonly string[]]>([
+    ['nothing', '', []],
+    ['text alone', 'a b', ['a b']],
+    ['tags of any case', '<P>a</p >', ['<p>', 'a', '</p>']],
+    ['attributes', '<a href="x" b>', ['<a href="x" b>']],
+    ['a bracket in a quoted value', '<a title="a > b" c=\'>\'>d', ['<a title="a > b" c=\'>\'>', 'd']],
+    ['a quote that is none', "<p class=it's>a</p>", ["<p class=it's>", 'a', '</p>']],
+    ['tags that close themselves', 'a<br/>b', ['a', '<br/>', 'b']],
+    ['comments', 'a<!-- <b> -- > -->c', ['a', 'c']],
+    ['declarations', '<!DOCTYPE html><?xml a?>b', ['b']],
+    ['a comparison', 'a < b <3', ['a ', '<', ' b ', '<', '3']],
+    ['scripts', 'a<script>if (x < y) "<p>"</script>b', ['a', '<script>', '</script>', 'b']],
+    ['styles in capitals', '<STYLE>p{}</STYLE >b', ['<style>', '</style>', 'b']],
+    ['entities', '&lt;b&gt; &amp;amp; &#65;&#x1F99C; &nope; &#0;&#xD800;', ['<b> &amp; A🦜 &nope; \ufffd\ufffd']],
+  ])('with %s', (_, html, pieces) => {
+    expect(cut(html)).toEqual(pieces);
+  });
+
+  test.each<[string, string, readonly string[]]>([
+    ['a comment', 'a<!-- b', ['a']],
+    ['a script', 'a<script>b', ['a', '<script>']],
+    ['a tag', 'a<p class', ['a']],
+    ['a closing tag', 'a</', ['a']],
+    ['a bracket', 'a<', ['a', '<']],
+  ])('as far as it goes, where %s has no end', (_, html, pieces) => {
+    expect(cut(html)).toEqual(pieces);
+  });
+
+  test('without its quotes, where one of them never ends', () => {
+    expect(cut('<p title="a>b</p><i>c</i>')).toEqual(['<p title="a>', 'b', '</p>', '<i>', 'c', '</i>']);
+  });
+});
+
+describe('an attribute', () => {
+  test.each<[string, string | undefined]>([
+    [' href="x y"', 'x y'],
+    [" HREF = 'x'", 'x'],
+    [' href=x/y?z=1', 'x/y?z=1'],
+    [' href', ''],
+    [' href="a&amp;b"', 'a&b'],
+    [' data-href="no" href="yes"', 'yes'],
+    [' title="href=no" href=yes', 'yes'],
+    [' hreflang="en"', undefined],
+    ['', undefined],
+  ])('of %j', (inside, value) => {
+    expect(attributeOf(inside, 'href')).toBe(value);
+  });
+});
+
+test('whatever a page is, it comes to an end, and plain text comes out as it is', () => {
+  const scraps = [
+    '<',
+    '>',
+    '</',
+    '<a',
+    ' href=',
+    '"',
+    "'",
+    '<!--',
+    '-->',
+    '<script',
+    '</script>',
+    '&',
+    '#1;',
+    'x',
+    ' ',
+  ];
+  fc.assert(
+    fc.property(fc.array(fc.oneof(fc.constantFrom(...scraps), fc.string())), (parts) => {
+      const length = [...htmlPieces(parts.join(''))].length;
+      expect(length).toBeLessThanOrEqual(parts.join('').length);
+    }),
+  );
+  fc.assert(
+    fc.property(fc.string(), (text) => {
+      const plain = text.replace(/[<&]/g, '');
+      expect(cut(plain).join('')).toBe(plain);
+    }),
+  );
+});
+
+/** A time that grows with the square would take minutes for each of these, and the test would not end. */
+test.each(['<', '<a ', '<a "', '<a b="', '<!--', '<script', '<script>', '</', '&', '&#', '<a b=\'<a c="', '<p/'])(
+  'three hundred thousand times %j are no trouble',
+  (scrap) => {
+    let pieces = 0;
+    for (const piece of htmlPieces(scrap.repeat(300_000))) pieces += piece.type === 'text' ? 0 : 1;
+    expect(pieces).toBeLessThanOrEqual(300_000);
+  },
+);
+
+test('a tag with very much in it is read in no time', () => {
+  for (const scrap of ['a="', 'a=\' b="', 'a ', '= ', 'a=b']) {
+    expect(attributeOf(scrap.repeat(1_000_000), 'href')).toBeUndefined();
+  }
+});

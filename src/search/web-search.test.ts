@@ -1,0 +1,230 @@
+import { createServer, type RequestListener } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { describe, expect, onTestFinished, test } from 'vitest';
+import { type Fetched, fetchRemote, type OutgoingOptions } from '../http/outgoing.ts';
+import { articlePage, type Listed, listPage as listPageOf } from './testing/pages.ts';
+import { type WebSearchParts, webSearch } from './web-search.ts';
+
+const listPage = (results: readonly Listed[]) => listPageOf(results, 'duckduckgo.com');
+const never = new AbortController().signal;
+
+/** A server of this machine; returns its port and what it was asked. */
+async function remote(listener: RequestListener) {
+  const asked: string[] = [];
+  const server = createServer((request, response) => {
+    asked.push(request.url ?? '');
+    listener(request, response);
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  onTestFinished(() => void server.close().closeAllConnections());
+  return { port: (server.address() as AddressInfo).port, asked };
+}
+
+const description = 'A lighthouse is a tower that emits light.';
+const pageBody = `<html><body><p>Before it.</p><p>${description}</p><p>Behind it.</p></body></html>`;
+const listed = (url: string, own: Partial<Listed> = {}): Listed => ({ url, title: 'Lighthouses', description, ...own });
+
+/** The web as a table from addresses to answers; what is not in it cannot be reached. */
+function webOf(pages: Readonly<Record<string, string | Partial<Fetched>>>) {
+  const asked: { readonly target: string; readonly options: OutgoingOptions }[] = [];
+  const fetch = async (target: string, options: OutgoingOptions): Promise<Fetched> => {
+    asked.push({ target, options });
+    const found = pages[target];
+    if (found === undefined) return { type: 'refused', reason: 'answers with status 404' };
+    const body = typeof found === 'string' ? { bytes: Buffer.from(found) } : found;
+    return { type: 'fetched', contentType: 'text/html', bytes: Buffer.alloc(0), ...body } as Fetched;
+  };
+  return { fetch, asked, targets: () => asked.map(({ target }) => target) };
+}
+
+function searchWith(parts: Partial<WebSearchParts>) {
+  const warnings: string[] = [];
+  const search = webSearch({ url: '', warn: (sentence) => warnings.push(sentence), ...parts });
+  return { search, warnings, find: (query: string, signal = never) => search.find(query, signal) };
+}
+
+const usual = 'https://html.duckduckgo.com/html/?q=lighthouse';
+
+describe('a search', () => {
+  test('asks the usual page and reads the pages that it names', async () => {
+    const web = webOf({ [usual]: listPage([listed('https://a.example/1')]), 'https://a.example/1': pageBody });
+    expect(await searchWith(web).find(' lighthouse\n')).toEqual({
+      pages: [
+        {
+          title: 'Lighthouses',
+          url: 'https://a.example/1',
+          description,
+          content: `Before it. ${description} Behind it.`,
+        },
+      ],
+    });
+    expect(web.targets()).toEqual([usual, 'https://a.example/1']);
+  });
+
+  test('has at most three results, and those whose pages cannot be had are there without content', async () => {
+    const urls = ['https://a.example/', 'https://b.example/', 'https://c.example/', 'https://d.example/'];
+    const web = webOf({
+      [usual]: listPage(urls.map((url) => listed(url))),
+      'https://a.example/': { bytes: Buffer.from(pageBody), contentType: 'application/pdf' },
+      'https://c.example/': `<p>${description}</p>`,
+    });
+    const { pages } = await searchWith(web).find('lighthouse');
+    expect(pages.map(({ url, content }) => [url, content])).toEqual([
+      ['https://a.example/', ''],
+      ['https://b.example/', ''],
+      ['https://c.example/', description],
+    ]);
+  });
+
+  test('is bounded in time and bytes, and lets pages be on the public internet only', async () => {
+    const web = webOf({ [usual]: listPage([listed('https://a.example/1')]) });
+    await searchWith(web).find('lighthouse');
+    expect(web.asked.map(({ options: { milliseconds, bytes } }) => [milliseconds, bytes])).toEqual([
+      [30_000, 3 * 2 ** 20],
+      [30_000, 3 * 2 ** 20],
+    ]);
+    const [page, result] = web.asked;
+    expect(page?.options.allows?.('127.0.0.1', new URL(usual))).toBe(false);
+    expect(page?.options.allows?.('9.9.9.9', new URL(usual))).toBe(true);
+    // Without a rule of its own the usual one holds.
+    expect(result?.options.allows).toBeUndefined();
+  });
+
+  test('for nothing finds nothing, and asks nobody', async () => {
+    const web = webOf({});
+    expect(await searchWith(web).find(' \n ')).toEqual({ pages: [] });
+    expect(web.targets()).toEqual([]);
+  });
+
+  test('that fails says why, to the client each time and on the console once', async () => {
+    const { find, warnings } = searchWith(webOf({}));
+    const problem = 'The search page https://html.duckduckgo.com answers with status 404.';
+    expect(await find('lighthouse')).toEqual({ pages: [], problem });
+    expect(await find('tower')).toEqual({ pages: [], problem });
+    expect(warnings).toEqual([problem]);
+  });
+});
+
+describe('the last answer', () => {
+  const pages = { [usual]: listPage([listed('https://a.example/1')]) };
+
+  test('is given again for the same query', async () => {
+    const web = webOf(pages);
+    const { find } = searchWith(web);
+    expect(await find('  lighthouse ')).toBe(await find('lighthouse'));
+    expect(web.targets()).toHaveLength(2);
+    await find('tower');
+    await find('lighthouse');
+    expect(web.targets().filter((target) => target === usual)).toHaveLength(1);
+  });
+
+  test('is asked for anew when there was none', async () => {
+    const web = webOf({ [usual]: listPage([]) });
+    const { find } = searchWith(web);
+    expect([await find('lighthouse'), await find('lighthouse')]).toEqual([{ pages: [] }, { pages: [] }]);
+    expect(web.targets()).toHaveLength(2);
+  });
+
+  test('is not that of somebody who went away', async () => {
+    const web = webOf(pages);
+    const { find } = searchWith(web);
+    const gone = new AbortController();
+    gone.abort();
+    await find('lighthouse', gone.signal).catch(() => undefined);
+    await find('lighthouse');
+    expect(web.targets().filter((target) => target === usual)).toHaveLength(2);
+  });
+});
+
+test('more than eight at a time are told to come again, and served when there is room', async () => {
+  let answer: () => void = () => undefined;
+  const held = new Promise<void>((resolve) => {
+    answer = resolve;
+  });
+  const fetch = async (): Promise<Fetched> => {
+    await held;
+    return { type: 'refused', reason: 'is away' };
+  };
+  const { find } = searchWith({ fetch });
+  const running = Array.from({ length: 8 }, (_, index) => find(`query ${index}`));
+  await expect(find('one more')).rejects.toMatchObject({ code: 'busy' });
+  answer();
+  await Promise.all(running);
+  expect(await find('one more')).toMatchObject({ pages: [] });
+});
+
+describe('an address that somebody named', () => {
+  const found = [listed('https://a.example/1'), listed('https://b.example/2')];
+  const answers = JSON.stringify({
+    query: 'lighthouse',
+    results: found.map(({ url, title }) => ({ url, title, content: description })),
+  });
+
+  test('may be an instance of SearXNG, which is asked for JSON', async () => {
+    const { port, asked } = await remote((_, response) => {
+      response.setHeader('content-type', 'application/json').end(answers);
+    });
+    const web = webOf({ 'https://a.example/1': pageBody });
+    const local = `http://127.0.0.1:${port}`;
+    const { find } = searchWith({
+      url: local,
+      fetch: (target, options) => (target.startsWith(local) ? fetchRemote : web.fetch)(target, options),
+    });
+    const { pages } = await find('lighthouse');
+    expect(pages.map(({ url, content }) => [url, content])).toEqual([
+      ['https://a.example/1', `Before it. ${description} Behind it.`],
+      ['https://b.example/2', ''],
+    ]);
+    expect(asked).toEqual(['/?q=lighthouse&format=json']);
+  });
+
+  test('may be one that gives no JSON: then its page is read', async () => {
+    const { port, asked } = await remote((request, response) => {
+      if (request.url?.includes('format=json')) response.writeHead(403).end();
+      else response.end(articlePage(found));
+    });
+    const web = webOf({});
+    const local = `http://127.0.0.1:${port}/search?language=en`;
+    const { find, warnings } = searchWith({
+      url: local,
+      fetch: (target, options) => (target.startsWith('http:') ? fetchRemote : web.fetch)(target, options),
+    });
+    expect((await find('lighthouse')).pages.map(({ url }) => url)).toEqual([
+      'https://a.example/1',
+      'https://b.example/2',
+    ]);
+    expect(asked).toEqual(['/search?language=en&q=lighthouse&format=json', '/search?language=en&q=lighthouse']);
+    expect(warnings).toEqual([]);
+  });
+
+  test('may be local, but what it finds may not: such pages are listed and never asked', async () => {
+    const secret = await remote((_, response) => response.end(pageBody));
+    const hop = `http://127.0.0.1:${secret.port}/admin`;
+    const { port } = await remote((_, response) => {
+      response.end(JSON.stringify({ results: [{ url: hop, title: 'Inside', content: description }] }));
+    });
+    const { find } = searchWith({ url: `http://127.0.0.1:${port}/` });
+    expect(await find('lighthouse')).toEqual({ pages: [{ title: 'Inside', url: hop, description, content: '' }] });
+    expect(secret.asked).toEqual([]);
+  });
+
+  test('may send us elsewhere, but not to another place inside', async () => {
+    const secret = await remote((_, response) => response.end(answers));
+    const { port } = await remote((_, response) => {
+      response.writeHead(302, { location: `http://127.0.0.1:${secret.port}/` }).end();
+    });
+    const { find } = searchWith({ url: `http://127.0.0.1:${port}/` });
+    expect(await find('lighthouse')).toMatchObject({
+      pages: [],
+      problem: `The search page http://127.0.0.1:${port} is not on the public internet.`,
+    });
+    expect(secret.asked).toEqual([]);
+  });
+
+  test('that is not there is told', async () => {
+    const { find } = searchWith({ url: 'http://127.0.0.1:9/' });
+    expect(await find('lighthouse')).toMatchObject({
+      problem: 'The search page http://127.0.0.1:9 could not be reached (ECONNREFUSED).',
+    });
+  });
+});

@@ -1,0 +1,120 @@
+import { AppError } from '../core/errors.ts';
+import { inSlices } from '../core/slices.ts';
+import type { FoundPage, SearchAnswer, WebSearch } from '../core/web-search.ts';
+import { type Fetched, fetchRemote, type OutgoingOptions } from '../http/outgoing.ts';
+import { isPublicAddress } from '../http/public-address.ts';
+import { pageString } from './charset.ts';
+import { bestHits, type Hit } from './hit.ts';
+import { pageText } from './page-text.ts';
+import { passageAround } from './passage.ts';
+import { plainQuery, searchAddress } from './query.ts';
+import { hitsOnPage } from './search-page.ts';
+import { searxngHits } from './searxng.ts';
+
+/** A page for people, without a key and without a script. */
+const usualPage = 'https://html.duckduckgo.com/html/';
+
+/** Some pages answer browsers only; this is what programs like ours say to them. */
+const manner = { milliseconds: 30_000, bytes: 3 * 2 ** 20, userAgent: 'Mozilla/5.0 (compatible; Parley)' };
+/** Each of them fetches up to four pages at a time. */
+const mostAtOnce = 8;
+
+export interface WebSearchParts {
+  /** Of `--websearchurl`; empty for the usual one. */
+  readonly url: string;
+  readonly warn: (sentence: string) => void;
+  readonly fetch?: (target: string, options: OutgoingOptions) => Promise<Fetched>;
+}
+
+/** Searches with a page or a SearXNG instance, then reads the pages that were found for what stands around the snippets. */
+export function webSearch({ url, warn, fetch = fetchRemote }: WebSearchParts): WebSearch {
+  const template = url || usualPage;
+  let running = 0;
+  let told = '';
+  let last: { readonly query: string; readonly answer: SearchAnswer } | undefined;
+  return {
+    async find(text, signal) {
+      const query = plainQuery(text);
+      if (query === '') return { pages: [] };
+      if (last?.query === query) return last.answer;
+      if (running >= mostAtOnce) throw new AppError('busy', { retryAfterSeconds: 5 });
+      running += 1;
+      try {
+        const found = await hitsFor(query, { template, isOurs: url !== '', fetch, signal });
+        if ('problem' in found) {
+          if (found.problem !== told) warn(found.problem);
+          told = found.problem;
+          return { pages: [], problem: found.problem };
+        }
+        told = '';
+        const pages = await Promise.all(found.hits.map((hit) => readPage(hit, { fetch, signal })));
+        const answer = { pages };
+        if (pages.length > 0 && !signal.aborted) last = { query, answer };
+        return answer;
+      } finally {
+        running -= 1;
+      }
+    },
+  };
+}
+
+interface Fetching {
+  readonly fetch: NonNullable<WebSearchParts['fetch']>;
+  readonly signal: AbortSignal;
+}
+
+interface Asked extends Fetching {
+  readonly template: string;
+  readonly isOurs: boolean;
+}
+
+type Found = { readonly hits: readonly Hit[] } | { readonly problem: string };
+
+/** An address that somebody named is asked for JSON first; one that refuses that is asked again as a browser asks. */
+async function hitsFor(query: string, asked: Asked): Promise<Found> {
+  const { template, isOurs, fetch, signal } = asked;
+  const attempts = isOurs ? [true, false] : [false];
+  let problem = '';
+  for (const asJson of attempts) {
+    const address = searchAddress(template, query, { asJson });
+    // Whoever named the address knows where it is; what it leads to must be public all the same.
+    const allows = (ip: string, { host }: URL): boolean => (isOurs && host === address.host) || isPublicAddress(ip);
+    const page = await fetch(address.href, { ...manner, signal, allows });
+    if (page.type === 'fetched') return { hits: await readHits(page, address, signal) };
+    problem = `The search page ${address.origin} ${page.reason}.`;
+  }
+  return { problem };
+}
+
+async function readHits(
+  page: Fetched & { type: 'fetched' },
+  address: URL,
+  signal: AbortSignal,
+): Promise<readonly Hit[]> {
+  const listed = searxngHits(page.bytes);
+  if (listed) return bestHits(listed, address);
+  const html = pageString(page.bytes, page.contentType);
+  const hits: Hit[] = [];
+  await inSlices(
+    (function* () {
+      for (const hit of hitsOnPage(html)) {
+        if (hit) hits.push(hit);
+        yield;
+      }
+    })(),
+    { signal },
+  );
+  return bestHits(hits, address);
+}
+
+/** A page that cannot be had is a result all the same. */
+async function readPage(hit: Hit, { fetch, signal }: Fetching): Promise<FoundPage> {
+  const page = await fetch(hit.url, { ...manner, signal });
+  if (page.type === 'refused' || !isText(page.contentType)) return { ...hit, content: '' };
+  const text = await inSlices(pageText(pageString(page.bytes, page.contentType)), { signal });
+  return { ...hit, content: passageAround(text, hit.description) };
+}
+
+function isText(contentType = 'text/html'): boolean {
+  return /^\s*(?:text\/(?:html|plain)|application\/xhtml\+xml)\b/i.test(contentType);
+}
