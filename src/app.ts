@@ -8,7 +8,6 @@ import { type ChatService, chatService } from './chat/service.ts';
 import type { Settings } from './config/flags.ts';
 import { applyDefaults, requestDefaults, textDefaults } from './config/gen-defaults.ts';
 import { emptyCacheReport } from './core/cache-report.ts';
-import { AppError } from './core/errors.ts';
 import type { ModelsView } from './core/models-view.ts';
 import type { OtherServices } from './core/other-services.ts';
 import type { Refused } from './core/refused.ts';
@@ -51,6 +50,8 @@ import { sdapiFamily } from './protocols/sdapi/errors.ts';
 import { sdapiEndpoints } from './protocols/sdapi/routes.ts';
 import { xttsEndpoints } from './protocols/xtts/routes.ts';
 import type { ChatFormat } from './run/chat-format.ts';
+import type { ClientServices } from './run/client-services.ts';
+import { preloadedStory } from './run/preloaded-story.ts';
 import { dispatched, type Room, type RoomChooser } from './run/rooms.ts';
 import { type BatchingSettings, sharingOf } from './scheduler/batching.ts';
 import { Desk } from './scheduler/desk.ts';
@@ -85,6 +86,7 @@ export interface AppParts extends RoomParts {
   /** Those of the model that answers whoever names none, where it may be another than the first. */
   readonly presentSettings?: () => Settings;
   readonly product: { readonly name: string; readonly version: string };
+  readonly clients?: ClientServices;
   readonly observer: TextObserver;
   readonly taskObserver?: TaskObserver;
   readonly warn: (text: string) => void;
@@ -220,7 +222,7 @@ interface Services {
 
 function allEndpoints(
   { settings, source, format, resting }: RoomParts,
-  { product, shutdown, warn, watch, store, models, desk, comfy }: Shared,
+  { product, shutdown, warn, watch, store, models, desk, comfy, clients = {} }: Shared,
   { text, chat, others, slots }: Services,
 ): Endpoint[] {
   const defaults = requestDefaults(settings);
@@ -289,6 +291,9 @@ function allEndpoints(
         txt2img: Boolean(others.image),
         tts: Boolean(others.speech),
         embeddings: Boolean(others.embedding),
+        savedata: Boolean(clients.slots),
+        multiplayer: Boolean(clients.story),
+        websearch: Boolean(clients.search),
       }),
       counters: () => ({
         images: desk.count('image').done,
@@ -297,7 +302,10 @@ function allEndpoints(
       }),
       advertised: { maxLength: settings.hordegenlen, maxContext: settings.hordemaxctx },
       quiet: settings.quiet && settings.debugmode !== 1,
-      ...preloadStory(settings),
+      ...clients,
+      isGenerating: () => !text.performance().idle,
+      warn,
+      preloadStory: preloadedStory(settings.preloadstory),
       ...(settings.singleinstance ? { shutdown } : {}),
     }),
     ...openaiEndpoints({ ...dialect, replacePlaceholders: instruct }),
@@ -385,15 +393,4 @@ function httpServer(
     onError,
     onRefused,
   });
-}
-
-/** `--preloadstory` names a file or holds the story itself. */
-function preloadStory({ preloadstory }: Settings): { preloadStory?: string | Uint8Array } {
-  if (!preloadstory) return {};
-  if (preloadstory.trimStart().startsWith('{')) return { preloadStory: preloadstory };
-  try {
-    return { preloadStory: readFileSync(preloadstory) };
-  } catch (error) {
-    throw new AppError('internal', { reason: `--preloadstory ${preloadstory} cannot be read` }, { cause: error });
-  }
 }

@@ -22,11 +22,13 @@ import { TaskLog } from './observe/task-log.ts';
 import { Terminal } from './observe/terminal.ts';
 import type { LeaveReason } from './registry/life.ts';
 import { Registry, type RegistryObserver } from './registry/registry.ts';
+import type { ClientServices } from './run/client-services.ts';
 import { displayName, modelPath, type TextEngineProcess } from './run/engine.ts';
 import type { ModelKinds } from './run/kinds.ts';
 import { memoryRoom } from './run/memory-room.ts';
 import type { Door } from './run/model-house.ts';
 import { givenModels } from './run/other-models.ts';
+import { preloadedStory } from './run/preloaded-story.ts';
 import { prepareModel } from './run/prepared-model.ts';
 import { ReachedOutput } from './run/reached-output.ts';
 import { roomParts } from './run/room-parts.ts';
@@ -117,6 +119,7 @@ async function run(
   const path = modelPath(settings);
   const file = path === undefined ? undefined : await modelFile(path);
   if (file && settings.diskcache !== '') await checkDiskCache(settings.diskcache);
+  const clients = served ? await clientServices(settings, terminal) : {};
   const name = path === undefined ? '' : displayName(path);
   const model = await prepareModel({ name, settings, given, file }, terminal);
   const registry: Registry<ModelKinds> = new Registry<ModelKinds>(
@@ -160,6 +163,7 @@ async function run(
       ...door,
       hasOthers: () => registry.list().some(({ kind, resident }) => kind !== 'text' && resident),
       product,
+      clients,
       observer: scripted || settings.cli ? {} : requestLog,
       taskObserver: new TaskLog(terminal),
       warn: (text) => terminal.line(text),
@@ -272,6 +276,21 @@ async function checkDiskCache(text: string): Promise<void> {
     await tryFolder(resolve(reading.folder), process.pid);
   } catch (error) {
     console.error(`--diskcache: the folder ${reading.folder} cannot be used: ${(error as Error).message}`);
+    process.exit(2);
+  }
+}
+
+/** So do stories that cannot be read, and places where none can be kept. */
+async function clientServices(settings: Settings, terminal: Terminal): Promise<ClientServices> {
+  const surroundings = { home: homedir(), platform: process.platform, environment: process.env };
+  try {
+    preloadedStory(settings.preloadstory);
+    if (settings.savedatafile === '' && !settings.multiplayer && !settings.websearch) return {};
+    const { openClientServices } = await import('./run/client-services.ts');
+    const folder = ownFolder(surroundings, 'stories');
+    return await openClientServices(settings, { folder, warn: (sentence) => terminal.line(sentence) });
+  } catch (error) {
+    console.error((error as Error).message);
     process.exit(2);
   }
 }

@@ -20,6 +20,7 @@ const allowed: Readonly<Record<string, readonly string[] | 'anything'>> = {
   http: ['core'],
   protocols: ['core', 'chat', 'config', 'gguf', 'grammar', 'http', 'patterns', 'store'],
   store: ['core'],
+  search: ['core', 'http', 'patterns'],
   registry: ['core'],
   library: ['core', 'gguf'],
   packs: ['library'],

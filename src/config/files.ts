@@ -39,7 +39,9 @@ export function checkFiles(settings: Settings, exists: (path: string) => boolean
 function filesOf(key: FlagKey, value: FlagValue): readonly string[] {
   const definition = flagOf(key);
   if (definition.availability === 'later') return [];
-  if (!('holds' in definition) || definition.holds !== 'file' || !value) return [];
+  if (!('holds' in definition) || !value) return [];
+  if (definition.holds === 'json-file') return String(value).trimStart().startsWith('{') ? [] : [String(value)];
+  if (definition.holds !== 'file') return [];
   return Array.isArray(value) ? value.map(String) : [String(value)];
 }
 

@@ -23,8 +23,8 @@ export type FlagShape =
       readonly type: 'text';
       readonly default: string | null;
       readonly bare?: string;
-      /** `file` must exist at the start; `json` may be an object in a config file. */
-      readonly holds?: 'file' | 'folder' | 'json';
+      /** `file` must exist at the start; `json` may be an object in a config file; `json-file` is the one or the other. */
+      readonly holds?: 'file' | 'folder' | 'json' | 'json-file';
       readonly secret?: true;
     }
   | {

@@ -35,7 +35,7 @@ test('long names stand on their own line', () => {
 });
 
 test('what is not there yet says so', () => {
-  expect(helpText(200)).toMatch(/--websearch .*\(not available yet\)/);
+  expect(helpText(200)).toMatch(/--musiclowvram .*\(not available yet\)/);
 });
 
 test('text is broken at spaces', () => {

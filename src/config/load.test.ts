@@ -48,9 +48,9 @@ test('a flag on the command line replaces its rivals in the file', () => {
 });
 
 test('a flag that does nothing yet is told once', () => {
-  expect(accepted(load('--websearch --multiplayer')).notes).toEqual([
-    'not available yet: --websearch',
-    'not available yet: --multiplayer',
+  expect(accepted(load('--sdvaeauto --musiclowvram')).notes).toEqual([
+    'not available yet: --sdvaeauto',
+    'not available yet: --musiclowvram',
   ]);
 });
 
@@ -101,6 +101,17 @@ test('missing files are passed over when that is wished', () => {
     '--lora is ignored, because a does not exist.',
     '--lora is ignored, because c does not exist.',
   ]);
+});
+
+test('a story to begin with is a file that must be there, or the story itself', () => {
+  expect(load('--preloadstory no.json', { exists: () => false })).toMatchObject({
+    type: 'refused',
+    exitCode: 2,
+    problems: [{ sentence: '--preloadstory: no.json does not exist.' }],
+  });
+  expect(accepted(load('--preloadstory {"a":1}', { exists: () => false })).settings.preloadstory).toBe('{"a":1}');
+  const passed = accepted(load('--preloadstory no.json --ignoremissing', { exists: () => false }));
+  expect(passed.settings.preloadstory).toBe('');
 });
 
 test('a missing certificate is never passed over', () => {

@@ -59,6 +59,20 @@ test.each<[Partial<Settings>]>([
   expect(rule(changes).problems).toMatchObject([{ exitCode: 1 }]);
 });
 
+test.each(['search', 'ftp://a.example/', 'https://me:secret@a.example/', 'https://%s/', 'localhost:8080'])(
+  '%j is no search page',
+  (websearchurl) => {
+    const [problem] = rule({ websearchurl }).problems;
+    expect(problem).toMatchObject({ exitCode: 1, sentence: expect.stringContaining('--websearchurl must be') });
+  },
+);
+
+test('a search page switches the search on', () => {
+  const { settings, problems, notes } = rule({ websearchurl: 'http://localhost:8888/search?q=%s' });
+  expect([settings.websearch, problems]).toEqual([true, []]);
+  expect(notes).toContain('--websearchurl sets --websearch to true.');
+});
+
 test('targets go with connect mode', () => {
   expect(rule({ rpctargets: 'a:1', rpcmode: 'connect' }).problems).toEqual([]);
 });

@@ -40,6 +40,7 @@ const consequences: readonly Consequence[] = [
   turnsOn('jinja_kwargs', 'jinja'),
   turnsOn('jinja_tools', 'jinja'),
   turnsOn('autoswapmode', 'routermode'),
+  turnsOn('websearchurl', 'websearch'),
   turnsOn('routermode', 'admin'),
   turnsOn('nofastforward', 'noshift'),
   {
@@ -106,8 +107,21 @@ export function applyRules(given: Settings): Ruled {
 function clashesOf(settings: Settings): Problem[] {
   const used = (key: FlagKey) => inUse(key, settings[key]);
   const found = clashes.filter((clash) => clash.flags.every(used)).map(({ sentence }) => badFlags(sentence));
+  if (!isSearchUrl(settings.websearchurl))
+    found.push(
+      badFlags(
+        '--websearchurl must be an address that begins with http:// or https://, without a name or password in it.',
+      ),
+    );
   if (settings.rpctargets === '' || settings.rpcmode === 'connect') return found;
   return [...found, badFlags('--rpctargets needs --rpcmode connect.')];
+}
+
+function isSearchUrl(text: string): boolean {
+  if (text === '') return true;
+  if (!URL.canParse(text)) return false;
+  const { protocol, username, password } = new URL(text);
+  return (protocol === 'http:' || protocol === 'https:') && username === '' && password === '';
 }
 
 const nameOf = (key: FlagKey): string => flagOf(key).names[0];

@@ -30,7 +30,7 @@ export function readJson(shape: FlagShape, json: unknown): Reading {
       if (json === '') return good(shape.default);
       return readJsonList(shape, Array.isArray(json) ? json : [json]);
     case 'text':
-      if (shape.holds === 'json' && isObject(json)) return good(JSON.stringify(json));
+      if ((shape.holds === 'json' || shape.holds === 'json-file') && isObject(json)) return good(JSON.stringify(json));
       if (json === '' && shape.default === null) return good(null);
       return readScalar(shape, json);
     case 'integer':

@@ -27,6 +27,8 @@ export function readyLines(addresses: Addresses, settings: Settings, withModel: 
     VoiceRecognition: true,
     TextToSpeech: true,
     VectorEmbeddings: true,
+    NetworkMultiplayer: settings.multiplayer,
+    WebSearchProxy: settings.websearch,
     ApiKeyPassword: Boolean(settings.password),
   };
   const names = (active: boolean) =>

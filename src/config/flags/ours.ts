@@ -31,6 +31,15 @@ export const ourFlags = {
     availability: 'ready',
     help: 'Leave open, in spite of a password, the image and speech paths that KoboldCpp leaves open.',
   },
+  websearchurl: {
+    names: ['--websearchurl'],
+    type: 'text',
+    default: '',
+    metavar: 'URL',
+    availability: 'ready',
+    defaultText: 'the page of DuckDuckGo without scripts',
+    help: 'The search page or SearXNG instance that is asked; %s in it stands for the query. Turns --websearch on.',
+  },
   contextoverflow: {
     names: ['--contextoverflow'],
     type: 'choice',

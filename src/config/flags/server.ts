@@ -15,8 +15,8 @@ export const serverFlags = {
     names: ['--multiplayer'],
     type: 'switch',
     default: false,
-    availability: 'later',
-    help: 'Let several people write one story together.',
+    availability: 'ready',
+    help: 'Let several people write one story together. It is kept across restarts, by the port of the server.',
   },
   password: {
     names: ['--password'],
@@ -104,8 +104,8 @@ export const serverFlags = {
     type: 'text',
     default: '',
     metavar: 'FILE',
-    availability: 'later',
-    help: 'Where clients can save stories on the server.',
+    availability: 'ready',
+    help: 'Where clients can save stories on the server, in twelve slots; the ending .jsondb is appended.',
   },
   remotetunnel: {
     names: ['--remotetunnel'],

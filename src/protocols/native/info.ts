@@ -50,7 +50,7 @@ export interface InfoParts {
   readonly advertised: { readonly maxLength: number; readonly maxContext: number };
   readonly quiet: boolean;
   /** The content of the story file, as JSON. */
-  readonly preloadStory?: string | Uint8Array;
+  readonly preloadStory?: string | Uint8Array | undefined;
 }
 
 type Answer = (call: Call) => unknown;

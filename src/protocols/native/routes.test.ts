@@ -112,6 +112,8 @@ function parts(service: TextService, own: Partial<NativeParts> = {}): NativePart
     counters: () => ({ images: 0, speech: 0, transcriptions: 0 }),
     advertised: { maxLength: 0, maxContext: 0 },
     quiet: false,
+    isGenerating: () => false,
+    warn: () => undefined,
     ...own,
   };
 }

@@ -1,14 +1,18 @@
+import type { WebSearch } from '../../core/web-search.ts';
 import type { Endpoint } from '../../http/call.ts';
 import type { EmbeddingParts } from '../embedding/service.ts';
 import { embeddingsEndpoint } from './embeddings.ts';
 import { type GenerateParts, generateEndpoints } from './generate.ts';
 import { type InfoParts, infoEndpoints } from './info.ts';
+import { type MultiplayerParts, multiplayerEndpoints } from './multiplayer.ts';
 import { musicEndpoints } from './music.ts';
+import { type SaveSlotParts, saveSlotEndpoints } from './save-slots.ts';
 import { shutdownEndpoint } from './shutdown.ts';
 import { type NativeSpeechParts, nativeSpeechEndpoints } from './speech.ts';
 import { taskEndpoints } from './tasks.ts';
 import { type TokenParts, tokenEndpoints } from './tokens.ts';
 import { type TranscribeParts, transcribeEndpoint } from './transcribe.ts';
+import { webSearchEndpoint } from './web-search.ts';
 
 export interface NativeParts
   extends GenerateParts,
@@ -16,7 +20,11 @@ export interface NativeParts
     TokenParts,
     EmbeddingParts,
     NativeSpeechParts,
-    TranscribeParts {
+    TranscribeParts,
+    SaveSlotParts,
+    MultiplayerParts {
+  /** With `--websearch` only. */
+  readonly search?: WebSearch | undefined;
   readonly shutdown?: () => void;
 }
 
@@ -30,6 +38,9 @@ export function nativeEndpoints(parts: NativeParts): Endpoint[] {
     ...nativeSpeechEndpoints(parts),
     ...musicEndpoints(),
     transcribeEndpoint(parts),
+    ...saveSlotEndpoints(parts),
+    ...multiplayerEndpoints(parts),
+    webSearchEndpoint(parts.search),
     shutdownEndpoint(parts.shutdown),
   ];
 }

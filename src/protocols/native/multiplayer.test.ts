@@ -1,0 +1,152 @@
+import { rmSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { router } from '../../http/router.ts';
+import { SharedStory } from '../../store/shared-story.ts';
+import { freshFolders } from '../../store/testing/folder.ts';
+import { callOf } from '../testing/doubles.ts';
+import { type MultiplayerParts, multiplayerEndpoints } from './multiplayer.ts';
+
+const freshFolder = freshFolders();
+
+function game() {
+  const path = join(freshFolder(), 'story.json');
+  const world = { ms: 0, generating: false };
+  const warnings: string[] = [];
+  const warn = (sentence: string) => void warnings.push(sentence);
+  const story = new SharedStory({
+    path,
+    parse: async (bytes) => JSON.parse(bytes.toString()),
+    warn,
+    now: () => new Date(0),
+    clock: () => world.ms,
+    limits: { characters: 100, senders: 10 },
+  });
+  return { path, world, warnings, ...asking({ story, isGenerating: () => world.generating, warn }) };
+}
+
+function asking(parts: MultiplayerParts) {
+  const endpoints = router(multiplayerEndpoints(parts));
+  const raw = async (what: string, body: unknown = '') => {
+    const path = `/api/extra/multiplayer/${what}`;
+    const reply = await endpoints.find('POST', path)?.handle(callOf(path, body));
+    if (!reply || !('body' in reply)) throw new Error('no whole reply');
+    expect(reply.headers).toMatchObject({ 'content-type': 'application/json' });
+    return [reply.status, String(reply.body)] as const;
+  };
+  const ask = async (what: 'status' | 'setstory', body?: unknown) => {
+    const [status, text] = await raw(what, body);
+    return [status, JSON.parse(text)];
+  };
+  return { ask, getStory: () => raw('getstory') };
+}
+
+const update = { full_update: false, data_format: 'kcpp_lzma_b64', sender: 'KCPP1', data: 'XQAAAQ==' };
+
+describe('a story of several people', () => {
+  test('is empty in the first turn', async () => {
+    const { ask, getStory } = game();
+    expect(await ask('status', { sender: 'KCPP1', senderbusy: false })).toEqual([
+      200,
+      { turn_major: 1, turn_minor: 1, idle: true, data_format: '' },
+    ]);
+    expect(await getStory()).toEqual([200, '']);
+  });
+
+  test('goes on turn by turn, and is given out as it was sent', async () => {
+    const { ask, getStory } = game();
+    const turn = { idle: true, data_format: 'kcpp_lzma_b64' };
+    expect(await ask('setstory', update)).toEqual([200, { success: true, turn_major: 1, turn_minor: 2, ...turn }]);
+    expect(await ask('setstory', { ...update, full_update: true })).toEqual([
+      200,
+      { success: true, turn_major: 2, turn_minor: 1, ...turn },
+    ]);
+    expect(await ask('setstory', { ...update, data: 'no "JSON" at all' })).toMatchObject([200, { turn_minor: 2 }]);
+    expect(await getStory()).toEqual([200, 'no "JSON" at all']);
+    expect(await ask('status')).toEqual([200, { turn_major: 2, turn_minor: 2, ...turn }]);
+  });
+
+  test.each<[unknown]>([[''], ['{'], ['[]'], [{ sender: {} }], [{ senderbusy: 'maybe' }]])(
+    'tells whoever sends %j how it stands',
+    async (body) => {
+      expect(await game().ask('status', body)).toMatchObject([200, { turn_major: 1, idle: true }]);
+    },
+  );
+
+  test.each<[unknown, string]>([
+    ['', 'No story submitted!'],
+    [{ ...update, data: '' }, 'No story submitted!'],
+    [{ ...update, data: null }, 'No story submitted!'],
+    [{ ...update, data: [1] }, 'Submitted story invalid!'],
+    [{ ...update, full_update: 'perhaps' }, 'Submitted story invalid!'],
+    [{ ...update, sender: [] }, 'Submitted story invalid!'],
+    ['{"data": "x', 'Submitted story invalid!'],
+    ['7', 'Submitted story invalid!'],
+    [{ ...update, data: 'x'.repeat(101) }, 'Story is too long!'],
+  ])('is not changed by %j', async (body, error) => {
+    const { ask, getStory } = game();
+    await ask('setstory', update);
+    expect(await ask('setstory', body)).toEqual([400, { success: false, error }]);
+    expect(await ask('status')).toMatchObject([200, { turn_major: 1, turn_minor: 2 }]);
+    expect(await getStory()).toEqual([200, update.data]);
+  });
+
+  test('that cannot be kept is refused, and the console tells it', async () => {
+    const { path, ask, warnings } = game();
+    rmSync(dirname(path), { recursive: true });
+    const [status, body] = await ask('setstory', update);
+    expect([status, body]).toEqual([
+      500,
+      { success: false, error: expect.stringMatching(/could not be kept: ENOENT/) },
+    ]);
+    expect(warnings).toEqual([body.error]);
+  });
+});
+
+describe('it is idle', () => {
+  const idle = async (ask: ReturnType<typeof game>['ask'], sender: string | number) =>
+    (await ask('status', { sender }))[1].idle;
+
+  test('unless something is generated, for whomever', async () => {
+    const { ask, world } = game();
+    world.generating = true;
+    expect(await idle(ask, 'a')).toBe(false);
+    world.generating = false;
+    expect(await idle(ask, 'a')).toBe(true);
+  });
+
+  test('unless somebody else was busy within six seconds', async () => {
+    const { ask, world } = game();
+    await ask('status', { sender: 'a', senderbusy: true });
+    expect([await idle(ask, 'a'), await idle(ask, 'b')]).toEqual([true, false]);
+    expect((await ask('setstory', { ...update, sender: 'b' }))[1].idle).toBe(false);
+    world.ms += 6000;
+    expect(await idle(ask, 'b')).toBe(true);
+  });
+
+  test('for those who only look', async () => {
+    const { ask } = game();
+    await ask('status', { sender: 'a', senderbusy: false });
+    await ask('setstory', update);
+    expect(await idle(ask, 'b')).toBe(true);
+  });
+
+  test('for a sender whose name is a number, too', async () => {
+    const { ask } = game();
+    await ask('status', { sender: 7, senderbusy: 1 });
+    expect([await idle(ask, 7), await idle(ask, '7'), await idle(ask, 8)]).toEqual([true, true, false]);
+  });
+});
+
+test('without --multiplayer every path answers in its own shape', async () => {
+  const { ask, getStory } = asking({ isGenerating: () => false, warn: () => undefined });
+  expect(await ask('status')).toEqual([200, { error: 'Multiplayer not enabled!' }]);
+  expect(await getStory()).toEqual([200, '']);
+  expect(await ask('setstory', update)).toEqual([400, { success: false, error: 'Multiplayer not enabled!' }]);
+});
+
+test('all paths ask for the key and take no place in the queue', () => {
+  for (const endpoint of multiplayerEndpoints({ isGenerating: () => false, warn: () => undefined })) {
+    expect(endpoint).toMatchObject({ method: 'POST', match: 'ending', access: 'guarded', queued: false });
+  }
+});

@@ -1,0 +1,74 @@
+import { constants } from 'node:fs';
+import { access } from 'node:fs/promises';
+import { dirname, join, resolve } from 'node:path';
+import type { Settings } from '../config/flags.ts';
+import type { WebSearch } from '../core/web-search.ts';
+import { makeFolder } from '../engines/llama/cache-folder.ts';
+import { jsonObject } from '../http/body.ts';
+import { webSearch } from '../search/web-search.ts';
+import { SaveSlots } from '../store/save-slots.ts';
+import { SharedStory } from '../store/shared-story.ts';
+
+/** What clients can have the server do beside generating. What is not switched on is not there. */
+export interface ClientServices {
+  readonly slots?: SaveSlots;
+  readonly story?: SharedStory;
+  readonly search?: WebSearch;
+}
+
+export interface ClientServicesParts {
+  /** Where Parley keeps stories that nobody named a file for. */
+  readonly folder: string;
+  readonly warn: (sentence: string) => void;
+}
+
+type Wanted = Pick<Settings, 'savedatafile' | 'multiplayer' | 'websearch' | 'websearchurl' | 'port'>;
+
+/** Throws, with a sentence for people, where a file cannot be used: better at the start than when somebody saves. */
+export async function openClientServices(settings: Wanted, parts: ClientServicesParts): Promise<ClientServices> {
+  const { savedatafile, multiplayer, websearch, websearchurl, port } = settings;
+  const common = { warn: parts.warn, now: () => new Date(), parse };
+  return {
+    ...(savedatafile === '' ? {} : { slots: await openSlots(savedatafile, common) }),
+    ...(multiplayer ? { story: await openStory(parts.folder, port, common) } : {}),
+    ...(websearch ? { search: webSearch({ url: websearchurl, warn: parts.warn }) } : {}),
+  };
+}
+
+interface Common {
+  readonly warn: (sentence: string) => void;
+  readonly now: () => Date;
+  readonly parse: (bytes: Buffer) => Promise<Readonly<Record<string, unknown>>>;
+}
+
+const parse: Common['parse'] = (bytes) => jsonObject(bytes, { empty: 'refuse' });
+
+async function openSlots(flag: string, common: Common): Promise<SaveSlots> {
+  const path = resolve(flag.endsWith('.jsondb') ? flag : `${flag}.jsondb`);
+  const slots = new SaveSlots({ ...common, path });
+  await usable(`--savedatafile: ${path}`, async () => {
+    await access(dirname(path), constants.W_OK);
+    await slots.titles();
+  });
+  return slots;
+}
+
+/** By the port, so that two servers of one person have two stories. */
+async function openStory(folder: string, port: number, common: Common): Promise<SharedStory> {
+  const path = join(folder, `multiplayer-${port}.json`);
+  const story = new SharedStory({ ...common, path, clock: () => performance.now() });
+  await usable(`--multiplayer: ${path}`, async () => {
+    await makeFolder(folder);
+    await access(folder, constants.W_OK);
+    await story.turn();
+  });
+  return story;
+}
+
+async function usable(what: string, tried: () => Promise<void>): Promise<void> {
+  try {
+    await tried();
+  } catch (error) {
+    throw new Error(`${what} cannot be used: ${(error as Error).message}.`, { cause: error });
+  }
+}
