@@ -1,0 +1,166 @@
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { type NativeClient, nativeClient } from './client.ts';
+import { runProgram } from './program.ts';
+import { liveServers } from './server.ts';
+
+const startServer = liveServers();
+const folder = mkdtempSync(join(tmpdir(), 'parley-stories-'));
+const home = process.env.PARLEY_HOME;
+
+beforeAll(() => {
+  process.env.PARLEY_HOME = join(folder, 'home');
+});
+
+afterAll(() => {
+  if (home === undefined) delete process.env.PARLEY_HOME;
+  else process.env.PARLEY_HOME = home;
+  rmSync(folder, { recursive: true, force: true });
+});
+
+interface Told {
+  readonly success: boolean;
+  readonly turn_minor: number;
+}
+
+describe('a server that is killed while it writes', () => {
+  const saves = join(folder, 'saves.jsondb');
+  const flags = ['--nomodel', '--savedatafile', saves, '--multiplayer'];
+  const story = (version: number) => `${'story '.repeat(150_000)}${version}`;
+  /** The latest save of each slot that was confirmed, and the latest turn. */
+  const confirmed = new Map<number, number>();
+  let confirmedTurn = 1;
+  let version = 0;
+
+  /** Sends many saves at once, and kills the server at one of its confirmations: the next ones are being written then. */
+  async function round(deadAt: number): Promise<void> {
+    const server = await startServer(flags);
+    const { post } = nativeClient(server.base);
+    let confirmations = 0;
+    const told = (): void => {
+      if (++confirmations === deadAt) process.kill(server.pid, 'SIGKILL');
+    };
+    const save = async (slot: number, own: number) => {
+      const reply = await post('/api/extra/data/save', { slot, title: `v${own}`, format: 'f', data: story(own) });
+      if (!(reply.json() as Told).success) throw new Error(reply.text);
+      confirmed.set(slot, Math.max(confirmed.get(slot) ?? 0, own));
+      told();
+    };
+    const play = async (own: number) => {
+      const reply = await post('/api/extra/multiplayer/setstory', { data_format: 'f', data: story(own) });
+      confirmedTurn = Math.max(confirmedTurn, (reply.json() as Told).turn_minor);
+      told();
+    };
+    const sent = Array.from({ length: 16 }, (_, index) => {
+      version += 1;
+      return index % 3 === 2 ? play(version) : save(index % 12, version);
+    });
+    // Whoever was not answered knows that the story may be lost.
+    const outcomes = await Promise.allSettled(sent);
+    expect(outcomes.some(({ status }) => status === 'rejected')).toBe(true);
+    await server.stop();
+  }
+
+  test.each([1, 4, 9])(
+    'at confirmation %i has lost nothing that it confirmed, and the file is whole',
+    async (deadAt) => {
+      await round(deadAt);
+      const file = JSON.parse(readFileSync(saves, 'utf8')) as Record<string, { title: string; data: string }>;
+      for (const [slot, least] of confirmed) {
+        const { title, data } = file[slot] ?? { title: 'v0', data: '' };
+        const kept = Number(title.slice(1));
+        expect(kept).toBeGreaterThanOrEqual(least);
+        expect(data === story(kept)).toBe(true);
+      }
+    },
+  );
+
+  test('goes on where it was, and nothing half written is left', async () => {
+    const server = await startServer(flags);
+    const { post } = nativeClient(server.base);
+    const titles = (await post('/api/extra/data/list')).json() as readonly string[];
+    for (const [slot, least] of confirmed) expect(Number(titles[slot]?.slice(1))).toBeGreaterThanOrEqual(least);
+    const status = (await post('/api/extra/multiplayer/status', { sender: 'a' })).json() as Told;
+    expect(status.turn_minor).toBeGreaterThanOrEqual(confirmedTurn);
+    const shared = (await post('/api/extra/multiplayer/getstory')).text;
+    expect(shared === story(Number(/\d+$/.exec(shared)?.[0]))).toBe(true);
+    const files = readdirSync(folder, { recursive: true }).map(String);
+    expect(files.filter((name) => /part|damaged/.test(name))).toEqual([]);
+    await server.stop();
+  });
+});
+
+describe('a server with all of it and a password', () => {
+  let known: NativeClient;
+  let stranger: NativeClient;
+  let asked = 0;
+  const searx = createServer((_, response) => {
+    asked += 1;
+    const inside = { title: 'Inside', url: 'http://127.0.0.1:9/admin', content: 'A page inside.' };
+    response.setHeader('content-type', 'application/json').end(JSON.stringify({ results: [inside] }));
+  });
+
+  beforeAll(async () => {
+    await new Promise<void>((resolve) => searx.listen(0, '127.0.0.1', resolve));
+    const { port } = searx.address() as AddressInfo;
+    const saved = join(folder, 'begin.json');
+    writeFileSync(saved, '{"gamestarted": true}');
+    const { base } = await startServer([
+      ...['--nomodel', '--password', 'secret', '--multiplayer', '--preloadstory', saved],
+      ...['--savedatafile', join(folder, 'others'), '--websearchurl', `http://127.0.0.1:${port}/`],
+    ]);
+    known = nativeClient(base, { authorization: 'Bearer secret' });
+    stranger = nativeClient(base);
+  });
+  afterAll(() => void searx.close().closeAllConnections());
+
+  test('says so', async () => {
+    const version = (await stranger.get('/api/extra/version')).json();
+    expect(version).toMatchObject({ protected: true, savedata: true, multiplayer: true, websearch: true });
+  });
+
+  test.each([
+    'data/list',
+    'data/load',
+    'data/save',
+    'multiplayer/status',
+    'multiplayer/getstory',
+    'multiplayer/setstory',
+    'websearch',
+  ])('asks for the key at %s', async (path) => {
+    expect((await stranger.post(`/api/extra/${path}`, { slot: 0, q: 'x' })).status).toBe(401);
+  });
+
+  test('shows the story to begin with to whoever has the key', async () => {
+    expect((await known.get('/api/extra/preloadstory')).text).toBe('{"gamestarted": true}');
+    expect((await stranger.get('/api/extra/preloadstory')).text).toBe('{}');
+  });
+
+  test('searches with the instance that it was given, and reads no page inside', async () => {
+    const found = { title: 'Inside', url: 'http://127.0.0.1:9/admin', desc: 'A page inside.', content: '' };
+    expect((await known.post('/api/extra/websearch', { q: 'lighthouse' })).json()).toEqual([found]);
+    expect((await known.post('/api/extra/websearch', { q: ' lighthouse ' })).json()).toEqual([found]);
+    expect(asked).toBe(1);
+  });
+});
+
+test.each<[string, readonly string[], RegExp]>([
+  [
+    'saves in a folder that is not there',
+    ['--savedatafile', join(folder, 'none', 'saves')],
+    /--savedatafile: .*saves\.jsondb cannot be used: ENOENT/,
+  ],
+  [
+    'a story that is none',
+    ['--preloadstory', fileURLToPath(import.meta.url)],
+    /--preloadstory: .* is no story, because it is no JSON/,
+  ],
+])('a start with %s ends with a sentence', async (_, flags, sentence) => {
+  const { code, stderr } = await runProgram(['--nomodel', ...flags]);
+  expect([code, stderr]).toEqual([2, expect.stringMatching(sentence)]);
+});
