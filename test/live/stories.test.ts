@@ -1,4 +1,4 @@
-import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, watch, writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -11,9 +11,11 @@ import { liveServers } from './server.ts';
 
 const startServer = liveServers();
 const folder = mkdtempSync(join(tmpdir(), 'parley-stories-'));
+const stories = join(folder, 'home', 'stories');
 const home = process.env.PARLEY_HOME;
 
 beforeAll(() => {
+  mkdirSync(stories, { recursive: true });
   process.env.PARLEY_HOME = join(folder, 'home');
 });
 
@@ -22,6 +24,11 @@ afterAll(() => {
   else process.env.PARLEY_HOME = home;
   rmSync(folder, { recursive: true, force: true });
 });
+
+/** Nothing where nothing was ever written. */
+function fileAt(path: string): Record<string, unknown> {
+  return existsSync(path) ? JSON.parse(readFileSync(path, 'utf8')) : {};
+}
 
 interface Told {
   readonly success: boolean;
@@ -37,50 +44,63 @@ describe('a server that is killed while it writes', () => {
   let confirmedTurn = 1;
   let version = 0;
 
-  /** Sends many saves at once, and kills the server at one of its confirmations: the next ones are being written then. */
-  async function round(deadAt: number): Promise<void> {
+  /** How often a kill has met a file that was being written. */
+  let metWriting = 0;
+
+  /** Sends many saves at once, and kills the server as soon as one is confirmed and another one is being written to `watched`. */
+  async function round(watched: string): Promise<void> {
     const server = await startServer(flags);
     const { post } = nativeClient(server.base);
-    let confirmations = 0;
-    const told = (): void => {
-      if (++confirmations === deadAt) process.kill(server.pid, 'SIGKILL');
-    };
+    let anyConfirmed = false;
+    const watcher = watch(watched, (_, name) => {
+      if (!anyConfirmed || !/^(saves|multiplayer)/.test(name ?? '')) return;
+      watcher.close();
+      process.kill(server.pid, 'SIGKILL');
+    });
     const save = async (slot: number, own: number) => {
       const reply = await post('/api/extra/data/save', { slot, title: `v${own}`, format: 'f', data: story(own) });
       if (!(reply.json() as Told).success) throw new Error(reply.text);
       confirmed.set(slot, Math.max(confirmed.get(slot) ?? 0, own));
-      told();
+      anyConfirmed = true;
     };
     const play = async (own: number) => {
       const reply = await post('/api/extra/multiplayer/setstory', { data_format: 'f', data: story(own) });
       confirmedTurn = Math.max(confirmedTurn, (reply.json() as Told).turn_minor);
-      told();
+      anyConfirmed = true;
     };
-    const sent = Array.from({ length: 16 }, (_, index) => {
+    const sent = Array.from({ length: 24 }, (_, index) => {
       version += 1;
       return index % 3 === 2 ? play(version) : save(index % 12, version);
     });
     // Whoever was not answered knows that the story may be lost.
     const outcomes = await Promise.allSettled(sent);
     expect(outcomes.some(({ status }) => status === 'rejected')).toBe(true);
+    watcher.close();
     await server.stop();
+    if (readdirSync(watched).some((name) => name.endsWith('.part'))) metWriting += 1;
   }
 
-  test.each([1, 4, 9])(
-    'at confirmation %i has lost nothing that it confirmed, and the file is whole',
-    async (deadAt) => {
-      await round(deadAt);
-      const file = JSON.parse(readFileSync(saves, 'utf8')) as Record<string, { title: string; data: string }>;
-      for (const [slot, least] of confirmed) {
-        const { title, data } = file[slot] ?? { title: 'v0', data: '' };
-        const kept = Number(title.slice(1));
-        expect(kept).toBeGreaterThanOrEqual(least);
-        expect(data === story(kept)).toBe(true);
-      }
-    },
-  );
+  test.each([
+    ['saves', folder],
+    ['saves once more', folder],
+    ['the shared story', stories],
+    ['the shared story once more', stories],
+  ])('to %s has lost nothing that it confirmed, and the file is whole', async (_, watched) => {
+    await round(watched);
+    const file = fileAt(saves) as Record<string, { title: string; data: string }>;
+    for (const [slot, least] of confirmed) {
+      const { title, data } = file[slot] ?? { title: 'v0', data: '' };
+      const kept = Number(title.slice(1));
+      expect(kept).toBeGreaterThanOrEqual(least);
+      expect(data === story(kept)).toBe(true);
+    }
+    const shared = { minor: 1, story: story(0), ...fileAt(join(stories, 'multiplayer-0.json')) };
+    expect(shared.minor).toBeGreaterThanOrEqual(confirmedTurn);
+    expect(shared.story === story(Number(/\d+$/.exec(shared.story)?.[0]))).toBe(true);
+  });
 
   test('goes on where it was, and nothing half written is left', async () => {
+    expect(metWriting).toBeGreaterThan(0);
     const server = await startServer(flags);
     const { post } = nativeClient(server.base);
     const titles = (await post('/api/extra/data/list')).json() as readonly string[];
