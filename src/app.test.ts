@@ -5,14 +5,16 @@ import { defaultSettings, type Settings } from './config/flags.ts';
 import { asAppError } from './core/errors.ts';
 import type { TextState } from './core/text-service.ts';
 import { alwaysThere } from './core/text-source.ts';
+import type { WebSearch } from './core/web-search.ts';
 import { fakeEngine } from './engines/fake/engine.ts';
 import { noTextEngine } from './engines/none.ts';
 import type { Call, Endpoint, Reply } from './http/call.ts';
 import { router } from './http/router.ts';
 import { callOf } from './protocols/testing/doubles.ts';
+import type { ClientServices } from './run/client-services.ts';
 
 /** The whole server but for its socket and its model, which is none, or as the test says. */
-async function appOf(state: TextState, own: Partial<Settings> = {}): Promise<App> {
+async function appOf(state: TextState, own: Partial<Settings> = {}, clients: ClientServices = {}): Promise<App> {
   const engine = fakeEngine({ script: () => ({ pieces: ['Hello'] }), pace: (next) => next() });
   if (state.type !== 'ready') engine.become(state);
   const adapter = chooseAdapter(await loadAdapter('ChatML', async () => undefined), undefined);
@@ -21,6 +23,7 @@ async function appOf(state: TextState, own: Partial<Settings> = {}): Promise<App
     source: alwaysThere(state.type === 'none' ? noTextEngine(4096) : engine),
     format: { adapter, templateText: undefined, template: async () => undefined, templateTools: false },
     product: { name: 'Parley', version: '1.2.3' },
+    clients,
     observer: {},
     warn: () => undefined,
     onError: () => undefined,
@@ -122,6 +125,41 @@ test('without a model the native API answers with an empty text, as its clients 
   const { status, text } = await ask(await appOf(none), 'POST', '/api/v1/generate', { prompt: 'Hi' });
   expect(status).toBe(200);
   expect(JSON.parse(text)).toMatchObject({ results: [{ text: '' }] });
+});
+
+describe('stories and the search', () => {
+  const off = { savedata: false, multiplayer: false, websearch: false };
+
+  test.each<[string, number, unknown]>([
+    ['/api/extra/data/list', 200, []],
+    ['/api/extra/data/load', 200, { success: false, data: null }],
+    ['/api/extra/data/save', 400, { success: false, error: 'SaveDataFile not enabled!' }],
+    ['/api/extra/multiplayer/status', 200, { error: 'Multiplayer not enabled!' }],
+    ['/api/extra/multiplayer/setstory', 400, { success: false, error: 'Multiplayer not enabled!' }],
+    ['/api/extra/websearch', 200, []],
+    ['/behind/a/proxy/api/extra/websearch', 200, []],
+  ])('answer at %s in their own shape while they are off', async (path, status, body) => {
+    const app = await appOf(none);
+    const told = await ask(app, 'POST', path, { slot: 0, q: 'x', data: 'x' });
+    expect([told.status, JSON.parse(told.text)]).toEqual([status, body]);
+    expect(JSON.parse((await ask(app, 'GET', '/api/extra/version')).text)).toMatchObject(off);
+  });
+
+  test('are told and there when they are on, for every model', async () => {
+    const search: WebSearch = {
+      find: async (query) => ({ pages: [{ title: query, url: 'u', description: 'd', content: 'c' }] }),
+    };
+    const app = await appOf(none, {}, { search });
+    const version = JSON.parse((await ask(app, 'GET', '/api/extra/version')).text);
+    expect(version).toMatchObject({ ...off, websearch: true });
+    expect(JSON.parse((await ask(app, 'POST', '/api/extra/websearch', { q: 'x' })).text)).toEqual([
+      { title: 'x', url: 'u', desc: 'd', content: 'c' },
+    ]);
+  });
+
+  test('that cannot be opened with say so instead of being served', async () => {
+    await expect(appOf(none, { preloadstory: '{"a":' })).rejects.toThrow('--preloadstory: the text is no story');
+  });
 });
 
 test('every endpoint refuses a body that is none without failing itself', async () => {

@@ -98,6 +98,10 @@ describe('what belongs to the server', () => {
     multiuser: 3,
     ratelimit: 4,
     maxrequestsize: 5,
+    savedatafile: '/mine/saves',
+    multiplayer: true,
+    websearch: true,
+    websearchurl: 'https://mine.example/',
   };
   const other = {
     port: 7001,
@@ -111,6 +115,10 @@ describe('what belongs to the server', () => {
     multiuser: 9,
     ratelimit: 9,
     maxrequestsize: 9,
+    savedatafile: '/theirs/saves',
+    multiplayer: false,
+    websearch: false,
+    websearchurl: 'https://theirs.example/',
   };
 
   test('no config changes, where the server was told', () => {

@@ -21,6 +21,13 @@ test('the lines that launchers wait for are there', () => {
   );
 });
 
+test('what people switched on is among the active modules, and the rest among the others', () => {
+  const settings = { ...defaultSettings, multiplayer: true, websearch: true };
+  const lines = (own: typeof settings) => readyLines({ scheme: 'http', port: 1, host: '' }, own, true);
+  expect(lines(settings)[1]).toMatch(/^Active Modules: .*NetworkMultiplayer WebSearchProxy/);
+  expect(lines(defaultSettings)[2]).toMatch(/^Inactive Modules: .*NetworkMultiplayer WebSearchProxy/);
+});
+
 test.each([
   ['', null, undefined],
   ['127.0.0.1', null, undefined],
