@@ -125,6 +125,14 @@ describe('the last answer', () => {
     expect(web.targets()).toHaveLength(2);
   });
 
+  test('that nobody waited for is no trouble to tell of', async () => {
+    const { find, warnings } = searchWith(webOf({}));
+    const gone = new AbortController();
+    gone.abort();
+    expect(await find('lighthouse', gone.signal)).toEqual({ pages: [] });
+    expect(warnings).toEqual([]);
+  });
+
   test('is not that of somebody who went away', async () => {
     const web = webOf(pages);
     const { find } = searchWith(web);

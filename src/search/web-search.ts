@@ -42,6 +42,8 @@ export function webSearch({ url, warn, fetch = fetchRemote }: WebSearchParts): W
       try {
         const found = await hitsFor(query, { template, isOurs: url !== '', fetch, signal });
         if ('problem' in found) {
+          // Who went away ended it, and not the search page.
+          if (signal.aborted) return { pages: [] };
           if (found.problem !== told) warn(found.problem);
           told = found.problem;
           return { pages: [], problem: found.problem };

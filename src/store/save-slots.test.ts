@@ -52,12 +52,21 @@ test('the file is an object by the numbers of the slots, as other programs write
 
 test('a file of another program is read, with slots that were erased or lack something, and keeps what is unknown', async () => {
   const { path, slots, load } = slotsIn();
-  writeFileSync(path, JSON.stringify({ 0: story('Theirs'), 1: null, 2: { data: 'x' }, notes: [1, { a: 2 }], 12: 'y' }));
+  writeFileSync(
+    path,
+    JSON.stringify({ 0: story('Theirs'), 1: null, 2: { data: 'x' }, notes: [1, { a: 2 }], 12: 'y', '': 3, '03': [] }),
+  );
   expect(await slots.titles()).toEqual(['Theirs', ...free.slice(1)]);
   expect(await load(2)).toEqual({ title: '', format: '', data: 'x' });
   expect(await load(12)).toBeUndefined();
   await slots.erase(2);
-  expect(JSON.parse(readFileSync(path, 'utf8'))).toEqual({ 0: story('Theirs'), notes: [1, { a: 2 }], 12: 'y' });
+  expect(JSON.parse(readFileSync(path, 'utf8'))).toEqual({
+    0: story('Theirs'),
+    12: 'y',
+    notes: [1, { a: 2 }],
+    '': 3,
+    '03': [],
+  });
 });
 
 test('a slot can be written over and erased', async () => {

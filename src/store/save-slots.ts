@@ -89,7 +89,7 @@ function* decoded(file: Readonly<Record<string, unknown>>): Sliced<Slots> {
     yield;
     // Other programs write that for a slot that was erased.
     if (value === null) continue;
-    if (isSlot(Number(key))) slots.set(key, yield* slotOf(storyIn(value, key)));
+    if (isSlot(Number(key)) && key === String(Number(key))) slots.set(key, yield* slotOf(storyIn(value, key)));
     else slots.set(key, { title: '', json: Buffer.from(JSON.stringify(value)) });
   }
   return slots;
