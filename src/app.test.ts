@@ -17,7 +17,7 @@ import type { ClientServices } from './run/client-services.ts';
 async function appOf(state: TextState, own: Partial<Settings> = {}, clients: ClientServices = {}): Promise<App> {
   const engine = fakeEngine({ script: () => ({ pieces: ['Hello'] }), pace: (next) => next() });
   if (state.type !== 'ready') engine.become(state);
-  const adapter = chooseAdapter(await loadAdapter('ChatML', async () => undefined), undefined);
+  const adapter = await chatMl();
   return createApp({
     settings: { ...defaultSettings, ...own },
     source: alwaysThere(state.type === 'none' ? noTextEngine(4096) : engine),
@@ -29,6 +29,10 @@ async function appOf(state: TextState, own: Partial<Settings> = {}, clients: Cli
     onError: () => undefined,
     shutdown: () => undefined,
   });
+}
+
+async function chatMl() {
+  return chooseAdapter(await loadAdapter('ChatML', async () => undefined), undefined);
 }
 
 interface Told {
@@ -49,7 +53,7 @@ async function told(endpoint: Endpoint, call: Call): Promise<Told> {
   return { status: reply.status, headers: reply.headers ?? {}, text };
 }
 
-async function ask(app: App, method: string, path: string, body: unknown = ''): Promise<Told> {
+async function ask(app: Pick<App, 'endpoints'>, method: string, path: string, body: unknown = ''): Promise<Told> {
   const endpoint = router(app.endpoints).find(method, path);
   if (!endpoint) throw new Error(`nobody answers ${method} ${path}`);
   return told(endpoint, callOf(path, body, { method }));
@@ -152,9 +156,21 @@ describe('stories and the search', () => {
     const app = await appOf(none, {}, { search });
     const version = JSON.parse((await ask(app, 'GET', '/api/extra/version')).text);
     expect(version).toMatchObject({ ...off, websearch: true });
-    expect(JSON.parse((await ask(app, 'POST', '/api/extra/websearch', { q: 'x' })).text)).toEqual([
-      { title: 'x', url: 'u', desc: 'd', content: 'c' },
-    ]);
+    const second = app.open({
+      settings: defaultSettings,
+      source: alwaysThere(noTextEngine(4096)),
+      format: {
+        adapter: await chatMl(),
+        templateText: undefined,
+        template: async () => undefined,
+        templateTools: false,
+      },
+    });
+    for (const room of [app, second]) {
+      expect(JSON.parse((await ask(room, 'POST', '/api/extra/websearch', { q: 'x' })).text)).toEqual([
+        { title: 'x', url: 'u', desc: 'd', content: 'c' },
+      ]);
+    }
   });
 
   test('that cannot be opened with say so instead of being served', async () => {

@@ -229,6 +229,17 @@ describe('an address that somebody named', () => {
     expect(secret.asked).toEqual([]);
   });
 
+  test('that does not answer is asked once', async () => {
+    const asked: string[] = [];
+    const fetch = async (target: string): Promise<Fetched> => {
+      asked.push(target);
+      return { type: 'refused', reason: 'took longer than 30 seconds' };
+    };
+    const { find } = searchWith({ url: 'http://search.example/', fetch });
+    expect((await find('x')).problem).toBe('The search page http://search.example took longer than 30 seconds.');
+    expect(asked).toEqual(['http://search.example/?q=x&format=json']);
+  });
+
   test('that is not there is told', async () => {
     const { find } = searchWith({ url: 'http://127.0.0.1:9/' });
     expect(await find('lighthouse')).toMatchObject({

@@ -84,6 +84,8 @@ async function hitsFor(query: string, asked: Asked): Promise<Found> {
     const page = await fetch(address.href, { ...manner, signal, allows });
     if (page.type === 'fetched') return { hits: await readHits(page, address, signal) };
     problem = `The search page ${address.origin} ${page.reason}.`;
+    // One that does not answer at all would be waited for twice.
+    if (!page.reason.startsWith('answers with status')) break;
   }
   return { problem };
 }

@@ -6,6 +6,7 @@ import { isAbsent, optionalText, orElse, readText } from '../fields/readers.ts';
 import { honoured, readFields } from '../fields/table.ts';
 import { nativeFamily } from './errors.ts';
 import { readInput } from './input.ts';
+import { unlessRepeated } from './unless-repeated.ts';
 
 export interface MultiplayerParts {
   /** With `--multiplayer` only. */
@@ -25,7 +26,8 @@ const storyFields = {
 };
 
 /** One story that several people write. Where that is off, the paths answer in the same shape. */
-export function multiplayerEndpoints(parts: MultiplayerParts): Endpoint[] {
+export function multiplayerEndpoints({ story, isGenerating, warn }: MultiplayerParts): Endpoint[] {
+  const parts = { story, isGenerating, warn: unlessRepeated(warn) };
   const common = { method: 'POST', match: 'ending', access: 'guarded', queued: false, family: nativeFamily } as const;
   return [
     {

@@ -5,6 +5,7 @@ import { optionalText, orElse, readText } from '../fields/readers.ts';
 import { honoured, readFields } from '../fields/table.ts';
 import { nativeFamily } from './errors.ts';
 import { readInput } from './input.ts';
+import { unlessRepeated } from './unless-repeated.ts';
 
 export interface SaveSlotParts {
   /** With `--savedatafile` only. */
@@ -22,7 +23,8 @@ const saveFields = {
 };
 
 /** Stories that clients keep on the server. Where that is off, the paths answer in the same shape. */
-export function saveSlotEndpoints(parts: SaveSlotParts): Endpoint[] {
+export function saveSlotEndpoints({ slots, warn }: SaveSlotParts): Endpoint[] {
+  const parts = { slots, warn: unlessRepeated(warn) };
   const common = { method: 'POST', match: 'ending', access: 'guarded', queued: false, family: nativeFamily } as const;
   return [
     {
