@@ -34,4 +34,21 @@ describe.skipIf(withoutBrowser)('the pages in a browser', () => {
     expect(await barriers(page)).toEqual([]);
     expect(faults.get(page)).toEqual([]);
   });
+
+  test('open without the server once they were loaded, and say that it is away', async () => {
+    const server = await start();
+    const page = await open(server.base);
+    await page.evaluate('navigator.serviceWorker.ready');
+    // Now that somebody keeps them, all parts are fetched once more.
+    await page.reload();
+    for (const name of ['Write', 'Draw', 'Sound', 'Chat']) {
+      await page.getByRole('link', { name, exact: true }).click();
+      await page.getByRole('main').getByRole('heading').first().waitFor();
+    }
+    await server.stop();
+    await page.reload();
+    await page.getByText('The server does not answer.').first().waitFor();
+    await page.getByRole('link', { name: 'Draw', exact: true }).click();
+    await page.getByRole('heading', { name: 'Draw', exact: true }).waitFor();
+  });
 });
