@@ -9,7 +9,7 @@ export async function buildWeb(quiet = true) {
   const { build } = await import('vite');
   await build({
     configFile: fileURLToPath(new URL('web/vite.config.ts', root)),
-    logLevel: quiet ? 'warn' : 'info',
+    logLevel: quiet ? 'error' : 'info',
   });
   const folder = fileURLToPath(new URL('dist/web/', root));
   for (const name of readdirSync(folder, { recursive: true })) {
