@@ -78,8 +78,13 @@ export interface ImageEngine {
 
 /** What is being drawn now, for those who look. */
 export interface ImageProgress {
+  /** Of whom it is drawn for; empty where they gave none. */
+  readonly genkey: string;
+  /** Somebody has asked for the next picture, and this one is about to end. */
+  readonly skipped: boolean;
   readonly step: number;
   readonly steps: number;
+  /** How many are over, those that were skipped among them. */
   readonly pictures: number;
   readonly count: number;
   readonly secondsSoFar: number;
@@ -98,4 +103,6 @@ export interface ImageService {
   progress(): ImageProgress | undefined;
   /** Ends what is drawn now; false where nothing is. */
   interrupt(): boolean;
+  /** Ends the picture that is drawn now and goes on with the next one of its request; false where nothing is drawn. */
+  skip(): boolean;
 }

@@ -42,14 +42,26 @@ function world() {
   let now = 1000;
   const queue = new Queue({ capacity: usualCapacity, places: () => 5, now: () => now });
   const desk = new Desk(queue, () => now);
-  const running: { events: Channel<ImageEvent>; signal: AbortSignal; seed: number }[] = [];
+  interface Run {
+    readonly events: Channel<ImageEvent>;
+    readonly signal: AbortSignal;
+    readonly seed: number;
+    readonly count: number;
+    /** Thrown at the end of the events. */
+    failure?: AppError;
+  }
+  const running: Run[] = [];
   const engine: ImageEngine = {
     facts: () => facts,
-    draw: ({ seed }, signal) => {
+    draw: ({ seed, count }, signal) => {
       const events = new Channel<ImageEvent>();
-      running.push({ events, signal, seed });
+      const run: Run = { events, signal, seed, count };
+      running.push(run);
       signal.addEventListener('abort', () => events.end());
-      return events;
+      return (async function* () {
+        yield* events;
+        if (run.failure) throw run.failure;
+      })();
     },
     upscale: async ({ width }) => Uint8Array.of(width),
   };
@@ -135,9 +147,17 @@ describe('progress', () => {
   test('is there only while something is drawn', async () => {
     const { service, running } = world();
     expect(service.progress()).toBeUndefined();
-    const events = read(service.draw(request, ticket()));
+    const events = read(service.draw(request, ticket('k')));
     await settle();
-    expect(service.progress()).toEqual({ step: 0, steps: 8, pictures: 0, count: 2, secondsSoFar: 0 });
+    expect(service.progress()).toEqual({
+      genkey: 'k',
+      skipped: false,
+      step: 0,
+      steps: 8,
+      pictures: 0,
+      count: 2,
+      secondsSoFar: 0,
+    });
     running[0]?.events.end();
     await events;
     expect(service.progress()).toBeUndefined();
@@ -155,7 +175,7 @@ describe('progress', () => {
     first?.events.push(step(4));
     first?.events.push(picture);
     await settle();
-    expect(service.progress()).toMatchObject({ step: 4, pictures: 1, count: 2, preview: Uint8Array.of(7) });
+    expect(service.progress()).toMatchObject({ step: 0, pictures: 1, count: 2, preview: Uint8Array.of(7) });
     first?.events.end();
     await events;
   });
@@ -221,6 +241,101 @@ describe('interrupting', () => {
     await events;
     await settle();
     expect([queue.running, queue.waiting]).toEqual([0, 0]);
+  });
+});
+
+describe('skipping', () => {
+  const finish: ImageEvent = {
+    type: 'finish',
+    width: 64,
+    height: 64,
+    steps: 8,
+    sampler: '',
+    scheduler: '',
+    notes: [],
+  };
+  /** Reads to the end: the place and seed of each picture, and how it ended. */
+  async function pictures(events: AsyncIterable<ImageEvent>): Promise<string> {
+    const seen: string[] = [];
+    try {
+      for await (const event of events) {
+        seen.push(event.type === 'picture' ? `${event.index}:${event.seed}` : event.type);
+      }
+      return seen.join(' ');
+    } catch (error) {
+      return [...seen, (error as AppError).code].join(' ');
+    }
+  }
+  const drawnWith = (seed: number, index = 0): ImageEvent => ({ ...picture, index, seed }) as ImageEvent;
+
+  test('goes on with the next picture, in its place and with its seed', async () => {
+    const { service, running } = world();
+    const events = pictures(service.draw({ ...request, seed: 10, count: 4 }, ticket()));
+    await settle();
+    running[0]?.events.push(drawnWith(10));
+    running[0]?.events.push(step(3));
+    await settle();
+    expect(service.skip()).toBe(true);
+    expect(service.progress()).toMatchObject({ skipped: true, step: 3, pictures: 1 });
+    await settle();
+    expect(running.map(({ seed, count, signal }) => [seed, count, signal.aborted])).toEqual([
+      [10, 4, true],
+      [12, 2, false],
+    ]);
+    expect(service.progress()).toMatchObject({ skipped: false, step: 0, pictures: 2, count: 4 });
+    for (const event of [drawnWith(12), drawnWith(13, 1), finish]) running[1]?.events.push(event);
+    running[1]?.events.end();
+    expect(await events).toBe('0:10 progress 2:12 3:13 finish');
+  });
+
+  test('of the last picture ends the work without a failure', async () => {
+    const { service, running, queue } = world();
+    const events = pictures(service.draw({ ...request, seed: 10, count: 2 }, ticket()));
+    await settle();
+    running[0]?.events.push(drawnWith(10));
+    await settle();
+    service.skip();
+    expect(await events).toBe('0:10');
+    await settle();
+    expect([running.length, queue.running, service.progress()]).toEqual([1, 0, undefined]);
+  });
+
+  test('has nothing to skip where all pictures are done', async () => {
+    const { service, running } = world();
+    const events = pictures(service.draw({ ...request, count: 1 }, ticket()));
+    await settle();
+    running[0]?.events.push(drawnWith(1));
+    await settle();
+    expect(service.skip()).toBe(true);
+    running[0]?.events.push(finish);
+    running[0]?.events.end();
+    expect(await events).toBe('0:1 finish');
+  });
+
+  test('leaves interrupting what it is', async () => {
+    const { service, running } = world();
+    const events = pictures(service.draw({ ...request, count: 3 }, ticket()));
+    await settle();
+    service.skip();
+    await settle();
+    service.interrupt();
+    expect(await events).toBe('stopped');
+    expect(running.length).toBe(2);
+  });
+
+  test('hides no failure of the engine', async () => {
+    const { service, running } = world();
+    const events = pictures(service.draw({ ...request, count: 3 }, ticket()));
+    await settle();
+    const [first] = running;
+    if (first) first.failure = new AppError('engine-lost', { capability: 'image' });
+    first?.events.end();
+    expect(await events).toBe('engine-lost');
+    expect(running.length).toBe(1);
+  });
+
+  test('does nothing where nothing is drawn', () => {
+    expect(world().service.skip()).toBe(false);
   });
 });
 

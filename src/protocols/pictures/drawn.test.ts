@@ -23,9 +23,18 @@ describe('what came of a request', () => {
       yield { type: 'picture', index: 2, seed: 7, png } as const;
       yield { type: 'picture', index: 0, seed: 5, png } as const;
     };
-    const { pictures, stopped } = await collectDrawn(events(), request);
+    const { pictures } = await collectDrawn(events(), request);
     expect(pictures.map(({ seed }) => seed)).toEqual([5, 7]);
-    expect(stopped).toBe(true);
+  });
+
+  test('is not stopped where some were skipped, unless all were', async () => {
+    const picture = { type: 'picture', index: 1, seed: 6, png: new Uint8Array() } as const;
+    const some = async function* () {
+      yield picture;
+    };
+    const none = async function* () {};
+    expect(await collectDrawn(some(), request)).toMatchObject({ pictures: [{ seed: 6 }], stopped: false });
+    expect(await collectDrawn(none(), request)).toMatchObject({ pictures: [], stopped: true });
   });
 
   test('is what was finished where somebody stopped it', async () => {

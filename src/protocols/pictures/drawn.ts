@@ -19,7 +19,10 @@ export interface Drawn {
   readonly stopped: boolean;
 }
 
-/** All events of a request; one that somebody stopped has the pictures that were finished by then. */
+/**
+ * All events of a request; one that somebody stopped has the pictures that were finished by then. One whose last picture was
+ * skipped ends without telling what was done, and counts as stopped only where it has no other.
+ */
 export async function collectDrawn(events: AsyncIterable<ImageEvent>, request: ImageRequest): Promise<Drawn> {
   const { width, height, steps, sampler, scheduler } = request;
   const pictures: DrawnPicture[] = [];
@@ -34,7 +37,8 @@ export async function collectDrawn(events: AsyncIterable<ImageEvent>, request: I
     if (asAppError(error).code !== 'stopped') throw error;
     return { ...asked, pictures: withoutGaps(pictures), stopped: true };
   }
-  return { ...(done ?? asked), pictures: withoutGaps(pictures), stopped: done === undefined };
+  const finished = withoutGaps(pictures);
+  return { ...(done ?? asked), pictures: finished, stopped: done === undefined && finished.length === 0 };
 }
 
 function withoutGaps(pictures: readonly DrawnPicture[]): readonly DrawnPicture[] {

@@ -42,6 +42,8 @@ const mostSteps = 80;
 const mostGuidance = 25;
 /** How much of a picture that the drawing begins from goes, unless told otherwise. */
 export const usualStrength = 0.6;
+/** For those who may look at a picture on its way: often enough to see something, and no work to speak of. */
+export const usualPreviewEvery = 4;
 const longestPrompt = 3000;
 
 /** Throws where there is nobody who draws. */

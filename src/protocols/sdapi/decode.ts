@@ -2,7 +2,7 @@ import type { ImageFacts, ImageRequest } from '../../core/image.ts';
 import { clamp, wrong } from '../fields/readers.ts';
 import { withoutLoraTags } from '../pictures/lora-tags.ts';
 import { fitted, fittedMask } from '../pictures/pixels.ts';
-import { imageRequest, type PictureParts } from '../pictures/request.ts';
+import { imageRequest, type PictureParts, usualPreviewEvery } from '../pictures/request.ts';
 import type { SentPicture } from '../pictures/sent-picture.ts';
 import { type Enlarging, enlargedSize, usualUpscaler } from '../pictures/upscaling.ts';
 import type { DrawFields } from './fields.ts';
@@ -42,7 +42,7 @@ export function decodeDrawing(
       count: clamp(fields.batch_size ?? 1, 1) * clamp(fields.n_iter ?? 1, 1),
       clipSkip: fields.clip_skip ?? fields.override_settings.CLIP_stop_at_last_layers,
       strength: fields.denoising_strength,
-      previewEvery: fields.genkey === '' ? 0 : 4,
+      previewEvery: fields.genkey === '' ? 0 : usualPreviewEvery,
       mostSteps: fields.add_sd_step_limit ?? adapter.add_sd_step_limit,
       mostGuidance: fields.add_sd_cfg_limit ?? adapter.add_sd_cfg_limit,
     },

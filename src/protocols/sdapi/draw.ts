@@ -25,7 +25,7 @@ export interface DrawParts extends PictureParts {
 /** `txt2img` and `img2img` differ in nothing but that the second must have a picture to begin from. */
 export async function draw(call: Call, path: 'txt2img' | 'img2img', parts: DrawParts): Promise<Reply> {
   const body = parts.imageDefaults(await jsonObject(call.body, { empty: 'refuse', signal: call.signal }));
-  const fields = readFields(drawFields, body);
+  const fields = withTask(readFields(drawFields, body));
   const service = imageOf(parts.others);
   const plan = decodeDrawing(fields, { facts: service.facts, needsInitial: path === 'img2img' }, parts);
   const { ticket, kept } = drawingTicket(call, fields);
@@ -42,6 +42,11 @@ export async function draw(call: Call, path: 'txt2img' | 'img2img', parts: DrawP
   return { status: 200, headers: told, body: JSON.stringify(reply) };
 }
 
+/** The name that a client gives its task does what a key does. */
+function withTask(fields: DrawFields): DrawFields {
+  return { ...fields, genkey: fields.genkey || fields.force_task_id || '' };
+}
+
 interface Work {
   readonly body: JsonObject;
   readonly fields: DrawFields;
@@ -56,7 +61,7 @@ async function drawn(work: Work, parts: DrawParts): Promise<{ readonly reply: ob
   const request = await withPictures(plan, fields);
   const first: Drawn = plan.passThrough
     ? { ...request, pictures: [{ seed: request.seed, png: request.initial as Uint8Array }], notes: [], stopped: false }
-    : await collectDrawn(parts.drawings.watch(service.draw(request, ticket), fields.genkey), request);
+    : await collectDrawn(service.draw(request, ticket), request);
   const result = await enlarged(first, work);
   const shared = { request, drawn: result, facts, product: parts.product };
   const pictures = result.pictures.map(({ png, seed }) =>

@@ -1,8 +1,5 @@
-import type { ImageEvent } from '../../core/image.ts';
-
-/** Whose picture is drawn, and the last that was: by the key of the request, which nobody else knows. */
+/** The last picture that was drawn, by the key of its request, which nobody else knows; and whether somebody stopped one. */
 export class Drawings {
-  #running: string | undefined;
   #last: { readonly genkey: string; readonly answer: object } | undefined;
   #stopped = false;
 
@@ -12,24 +9,8 @@ export class Drawings {
     this.#stopped = false;
   }
 
-  /** The same events; from the first one until the last the key is that of what is drawn now. */
-  async *watch(events: AsyncIterable<ImageEvent>, genkey: string): AsyncGenerator<ImageEvent> {
-    try {
-      for await (const event of events) {
-        this.#running = genkey;
-        yield event;
-      }
-    } finally {
-      if (this.#running === genkey) this.#running = undefined;
-    }
-  }
-
   keep(genkey: string, answer: object): void {
     this.#last = genkey === '' ? undefined : { genkey, answer };
-  }
-
-  isRunning(genkey: string): boolean {
-    return genkey !== '' && this.#running === genkey;
   }
 
   lastOf(genkey: string): object | undefined {

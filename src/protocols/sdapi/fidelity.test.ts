@@ -52,6 +52,7 @@ const drawProofs: Record<string, Proof> = {
   denoising_strength: { send: { denoising_strength: 0.25 }, asks: asks({ strength: 0.25 }) },
   clip_skip: { send: { clip_skip: 2 }, asks: asks({ clipSkip: 2 }) },
   genkey: { send: { genkey: 'mine' }, asks: { ticket: { genkey: 'mine' } } },
+  force_task_id: { send: { force_task_id: 'task(1)' }, asks: { ticket: { genkey: 'task(1)' } } },
   kcpp_extra_args: {
     send: { kcpp_extra_args: { keep_image_gen_on_disconnect: true } },
     tells: /"keep_image_gen_on_disconnect":true/,

@@ -1,13 +1,20 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { imageRequest } from '../pictures/request.ts';
-import { drawSquares, fakeImage, imageFacts, pictureParts } from '../testing/pictures.ts';
+import { fakeImage } from '../testing/pictures.ts';
 import { Drawings } from './drawings.ts';
 import { progressReply, shareDone } from './progress.ts';
 
 const now = Date.UTC(2026, 0, 15, 9, 30);
-const running = { step: 8, steps: 20, pictures: 0, count: 1, secondsSoFar: 4, preview: Buffer.from('png') };
-const request = imageRequest({ prompt: 'a', width: 64, height: 64, count: 2 }, imageFacts, pictureParts(undefined));
+const running = {
+  genkey: 'mine',
+  skipped: false,
+  step: 8,
+  steps: 20,
+  pictures: 0,
+  count: 1,
+  secondsSoFar: 4,
+  preview: Buffer.from('png'),
+};
 
 function world() {
   const fake = fakeImage();
@@ -36,6 +43,7 @@ describe('progress', () => {
         sampling_steps: 0,
       },
       current_image: null,
+      current_task: null,
       textinfo: null,
     });
   });
@@ -53,16 +61,30 @@ describe('progress', () => {
     expect(seen.state).toMatchObject({ job_count: 1, job_no: 0, sampling_step: 8, sampling_steps: 20 });
   });
 
-  test('shows the picture to whoever knows the key, unless they look away', async () => {
-    const { fake, drawings, look } = world();
+  test('shows the picture to whoever knows the key, unless they look away', () => {
+    const { fake, look } = world();
     fake.progress = running;
-    const events = drawings.watch(drawSquares(request), 'mine');
-    await events.next();
-    expect(look('genkey=mine').current_image).toBe(Buffer.from('png').toString('base64'));
+    expect(look('genkey=mine')).toMatchObject({
+      current_image: Buffer.from('png').toString('base64'),
+      current_task: 'mine',
+    });
+    expect(look('id_task=mine').current_task).toBe('mine');
     expect(look('genkey=mine&skip_current_image=true')).toMatchObject({ progress: 0.4031, current_image: null });
-    expect(look('genkey=theirs')).toMatchObject({ progress: 0, state: { job_count: 0 } });
-    await events.return(undefined);
+    expect(look('genkey=theirs')).toMatchObject({ progress: 0, state: { job_count: 0 }, current_task: null });
+    fake.progress = undefined;
     expect(look('genkey=mine').progress).toBe(0);
+  });
+
+  test('shows nobody the picture, or its key, of somebody who has none', () => {
+    const { fake, look } = world();
+    fake.progress = { ...running, genkey: '' };
+    expect(look('genkey=')).toMatchObject({ progress: 0.4031, current_image: null, current_task: null });
+  });
+
+  test('tells that the picture is being skipped', () => {
+    const { fake, look } = world();
+    fake.progress = { ...running, skipped: true };
+    expect(look().state).toMatchObject({ skipped: true, interrupted: false });
   });
 
   test('tells when the prompt is being read', () => {
@@ -77,7 +99,7 @@ describe('progress', () => {
         let before = 0;
         for (let pictures = 0; pictures < count; pictures++) {
           for (let step = 0; step <= steps; step++) {
-            const share = shareDone({ step, steps, pictures, count, secondsSoFar: 1 });
+            const share = shareDone({ step, steps, pictures, count });
             expect(share).toBeGreaterThanOrEqual(before);
             expect(share).toBeLessThan(1);
             before = share;

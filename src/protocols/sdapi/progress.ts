@@ -7,7 +7,12 @@ import { timestamp } from './info.ts';
 const begun = 0.03;
 
 /** From 0 to nearly 1: it is 1 only when the answer is there. */
-export function shareDone({ step, steps, pictures, count }: ImageProgress): number {
+export function shareDone({
+  step,
+  steps,
+  pictures,
+  count,
+}: Pick<ImageProgress, 'step' | 'steps' | 'pictures' | 'count'>): number {
   const share = (pictures + Math.min(step, steps) / (steps + 0.8)) / Math.max(1, count);
   return Math.round((begun + (1 - begun) * Math.min(0.999, share)) * 10_000) / 10_000;
 }
@@ -19,13 +24,14 @@ export interface ProgressParts {
 }
 
 /**
- * What is drawn now. Everybody sees how far it is, as the clients of the original expect; the picture so far is shown to whoever
- * knows the key of the request, and a key that is another's sees nothing at all.
+ * What is drawn now, in whatever dialect it was asked for. Everybody sees how far it is, as the clients of the original expect;
+ * the picture so far is shown to whoever knows the key of the request (the task of the original, the prompt of ComfyUI), and a
+ * key that is another's sees nothing at all.
  */
 export function progressReply({ query }: Pick<Call, 'query'>, { service, drawings, now }: ProgressParts): object {
-  const genkey = query.get('genkey') ?? '';
+  const genkey = query.get('genkey') || query.get('id_task') || '';
   const running = service?.progress();
-  const seen = genkey === '' || drawings.isRunning(genkey) ? running : undefined;
+  const seen = genkey === '' || running?.genkey === genkey ? running : undefined;
   if (!seen) return idle(now, drawings.stopped);
   const { step, steps, pictures, count, secondsSoFar, preview } = seen;
   const progress = shareDone(seen);
@@ -35,6 +41,7 @@ export function progressReply({ query }: Pick<Call, 'query'>, { service, drawing
     eta_relative: Math.round(secondsSoFar * (1 / progress - 1) * 100) / 100,
     state: {
       ...stateOf(now, drawings.stopped),
+      skipped: seen.skipped,
       job: 'scripts_txt2img',
       job_count: count,
       job_no: pictures,
@@ -42,13 +49,21 @@ export function progressReply({ query }: Pick<Call, 'query'>, { service, drawing
       sampling_steps: steps,
     },
     current_image: preview && !hidden ? Buffer.from(preview).toString('base64') : null,
+    current_task: genkey === '' ? null : genkey,
     textinfo: step === 0 ? 'Status: conditioning' : `Status: diffusing, Step: ${step}/${steps}`,
   };
 }
 
 /** Clients wait for exactly these two zeros. */
 function idle(now: number, stopped: boolean): object {
-  return { progress: 0, eta_relative: 0, state: stateOf(now, stopped), current_image: null, textinfo: null };
+  return {
+    progress: 0,
+    eta_relative: 0,
+    state: stateOf(now, stopped),
+    current_image: null,
+    current_task: null,
+    textinfo: null,
+  };
 }
 
 function stateOf(now: number, interrupted: boolean) {

@@ -156,11 +156,19 @@ describe('control', () => {
 
   test('stops what is drawn, and tells of it', async () => {
     const { fake, post, get } = world();
-    fake.progress = { step: 3, steps: 20, pictures: 0, count: 1, secondsSoFar: 1 };
+    fake.progress = { step: 3, steps: 20, pictures: 0, count: 1, genkey: '', skipped: false, secondsSoFar: 1 };
     await post('interrupt', 'not JSON at all');
-    await post('skip');
-    expect(fake.interrupts).toBe(2);
+    expect(fake.interrupts).toBe(1);
     expect((await get('progress')).json.state.interrupted).toBe(true);
+  });
+
+  test('goes on to the next picture, which is no interruption', async () => {
+    const { fake, post, get } = world();
+    await post('skip');
+    fake.progress = { step: 3, steps: 20, pictures: 0, count: 2, genkey: '', skipped: true, secondsSoFar: 1 };
+    await post('skip', 'not JSON at all');
+    expect([fake.skips, fake.interrupts]).toEqual([2, 0]);
+    expect((await get('progress')).json.state).toMatchObject({ skipped: true, interrupted: false });
   });
 
   test('needs the key of the server, where there is one, for all that shows or changes something', () => {

@@ -37,9 +37,13 @@ export function sdapiEndpoints(parts: SdapiParts): Endpoint[] {
     summary,
     handle,
   });
-  const stop = (answer: unknown) => (): Reply => {
+  const interrupt = (): Reply => {
     if (image?.interrupt()) drawings.stop();
-    return json(answer);
+    return json({});
+  };
+  const skip = (): Reply => {
+    image?.skip();
+    return json(null);
   };
   const own = { ...parts, drawings };
   return [
@@ -50,8 +54,8 @@ export function sdapiEndpoints(parts: SdapiParts): Endpoint[] {
     post('extra-batch-images', 'Several pictures enlarged.', (call) => upscaleMany(call, parts), true),
     post('interrogate', 'A caption for a picture, by the text model.', (call) => interrogate(call, parts), true),
     post('png-info', 'What stands in a picture about how it was made.', pngInfo, false),
-    post('interrupt', 'Stop what is drawn now.', stop({}), false),
-    post('skip', 'Stop what is drawn now.', stop(null), false),
+    post('interrupt', 'Stop what is drawn now.', interrupt, false),
+    post('skip', 'Go on with the next picture of what is drawn now.', skip, false),
     post('options', 'Accepted; names of other models are refused.', (call) => setOptions(call, image?.facts), false),
     ...refreshed.map((path) => post(path, 'Accepted: there is nothing to look up again.', () => json(null), false)),
     ...loading.map((path) => post(path, 'Accepted: models come and go by themselves.', () => json({}), false)),

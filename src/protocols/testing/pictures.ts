@@ -85,6 +85,8 @@ export interface FakeImage {
   progress: ImageProgress | undefined;
   /** How often somebody interrupted it. */
   interrupts: number;
+  /** How often somebody went on to the next picture. */
+  skips: number;
 }
 
 export interface FakeImageOptions {
@@ -102,6 +104,7 @@ export function fakeImage({ facts, script, notes = [] }: FakeImageOptions = {}):
     upscaled: [],
     progress: undefined,
     interrupts: 0,
+    skips: 0,
     image: {
       name: own.name,
       facts: own,
@@ -116,6 +119,10 @@ export function fakeImage({ facts, script, notes = [] }: FakeImageOptions = {}):
       progress: () => fake.progress,
       interrupt: () => {
         fake.interrupts += 1;
+        return fake.progress !== undefined;
+      },
+      skip: () => {
+        fake.skips += 1;
         return fake.progress !== undefined;
       },
     },

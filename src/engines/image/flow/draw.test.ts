@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { type Drawing, drawPictures, type FlowNetwork } from './draw.ts';
+import { type Drawing, drawPicture, type FlowNetwork } from './draw.ts';
 import { SeededNoise } from './noise.ts';
 import { samplers } from './samplers.ts';
 import { timesOf } from './schedule.ts';
@@ -23,7 +23,7 @@ function drawing(changes: Partial<Drawing> = {}): Drawing {
     wishes: { wanted: Float32Array.of(0.5), unwanted: Float32Array.of(0), guidance: 1 },
     sampler: 'Euler',
     times: timesOf('Simple', 4),
-    noises: [new SeededNoise(1)],
+    noise: new SeededNoise(1),
     size,
     stepped: async () => undefined,
     signal: never,
@@ -31,50 +31,43 @@ function drawing(changes: Partial<Drawing> = {}): Drawing {
   };
 }
 
-const seeds = (...given: number[]) => given.map((seed) => new SeededNoise(seed));
 const rounded = (picture: Float32Array | undefined) => [...(picture ?? [])].map((value) => Number(value.toFixed(3)));
 const all = (value: number) => Array<number>(size).fill(value);
 
 describe('drawing', () => {
   test.each(samplers)('by %s ends at what the network has in mind', async (sampler) => {
-    const [picture] = await drawPictures(drawing({ sampler }));
+    const picture = await drawPicture(drawing({ sampler }));
     expect(rounded(picture)).toEqual(all(0.5));
   });
 
-  test('asks the network at each time, for each picture', async () => {
-    const asked: [number, number][] = [];
+  test('asks the network once at each time', async () => {
+    const asked: number[] = [];
     const network: FlowNetwork = async (rows) => {
-      asked.push([rows.time, rows.conditions.length]);
+      asked.push(rows.time);
       return knowing(rows);
     };
-    await drawPictures(drawing({ network, noises: seeds(1, 2, 3) }));
-    expect(asked).toEqual([
-      [0, 3],
-      [0.25, 3],
-      [0.5, 3],
-      [0.75, 3],
-    ]);
+    await drawPicture(drawing({ network }));
+    expect(asked).toEqual([0, 0.25, 0.5, 0.75]);
   });
 
-  test('gives each picture of a batch as it is alone, with fresh noise on the way too', async () => {
+  test('is decided by the seed of the noise, with fresh noise on the way too', async () => {
     // One that keeps something of where it came from.
     const network: FlowNetwork = async ({ x, time }) => x.map((value) => Math.sin(3 * value) - time);
     for (const sampler of samplers) {
-      const batch = await drawPictures(drawing({ network, sampler, noises: seeds(5, 6, 7) }));
-      for (const [index, seed] of [5, 6, 7].entries()) {
-        const [alone] = await drawPictures(drawing({ network, sampler, noises: seeds(seed) }));
-        expect(batch[index]).toEqual(alone);
-      }
-      expect(batch[0]).not.toEqual(batch[1]);
+      const [first, again, other] = await Promise.all(
+        [5, 5, 6].map((seed) => drawPicture(drawing({ network, sampler, noise: new SeededNoise(seed) }))),
+      );
+      expect(again).toEqual(first);
+      expect(other).not.toEqual(first);
     }
   });
 
   test('tells each step and what will probably come of it', async () => {
     const told: [number, number[]][] = [];
-    await drawPictures(
+    await drawPicture(
       drawing({
         stepped: async (done, outlook) => {
-          told.push([done, rounded(outlook()[0])]);
+          told.push([done, rounded(outlook())]);
         },
       }),
     );
@@ -91,14 +84,14 @@ describe('drawing', () => {
       await new Promise((resolve) => setImmediate(resolve));
       log.push('told');
     };
-    await drawPictures(drawing({ network, stepped, times: [0, 0.5, 1] }));
+    await drawPicture(drawing({ network, stepped, times: [0, 0.5, 1] }));
     expect(log).toEqual(['step', 'told', 'step', 'told']);
   });
 
   test('ends between two steps when nobody wants it any more', async () => {
     const stop = new AbortController();
     const done: number[] = [];
-    const work = drawPictures(
+    const work = drawPicture(
       drawing({
         signal: stop.signal,
         stepped: async (step) => {
@@ -116,7 +109,7 @@ describe('guidance', () => {
   const wishes = { wanted: Float32Array.of(0.5), unwanted: Float32Array.of(0.1), guidance: 3 };
 
   test('goes on from the unwanted past the wanted', async () => {
-    const [picture] = await drawPictures(drawing({ wishes }));
+    const picture = await drawPicture(drawing({ wishes }));
     // 0.1 + 3 · (0.5 − 0.1)
     expect(rounded(picture)).toEqual(all(1.3));
   });
@@ -127,13 +120,13 @@ describe('guidance', () => {
       rows.push(given.conditions.map(([first = 0]) => Number(first.toFixed(1))));
       return knowing(given);
     };
-    await drawPictures(drawing({ network, wishes, times: [0, 1], noises: seeds(1, 2) }));
-    await drawPictures(drawing({ network, wishes: { ...wishes, guidance: 1 }, times: [0, 1] }));
-    expect(rows).toEqual([[0.5, 0.5, 0.1, 0.1], [0.5]]);
+    await drawPicture(drawing({ network, wishes, times: [0, 1] }));
+    await drawPicture(drawing({ network, wishes: { ...wishes, guidance: 1 }, times: [0, 1] }));
+    expect(rows).toEqual([[0.5, 0.1], [0.5]]);
   });
 
   test('of nothing draws the unwanted', async () => {
-    const [picture] = await drawPictures(drawing({ wishes: { ...wishes, guidance: 0 } }));
+    const picture = await drawPicture(drawing({ wishes: { ...wishes, guidance: 0 } }));
     expect(rounded(picture)).toEqual(all(0.1));
   });
 });
@@ -144,7 +137,7 @@ describe('a picture to begin from', () => {
   const idle: FlowNetwork = async ({ x }) => new Float32Array(x.length);
 
   test('is there as much as it is to stay, under noise', async () => {
-    const [start] = await drawPictures(drawing({ initial, network: idle, times: timesOf('Simple', 2, 0.25) }));
+    const start = await drawPicture(drawing({ initial, network: idle, times: timesOf('Simple', 2, 0.25) }));
     const noise = new SeededNoise(1).take(size);
     expect(rounded(start)).toEqual(
       rounded(initial.map((value, index) => value * 0.75 + (noise[index] as number) * 0.25)),
@@ -152,18 +145,18 @@ describe('a picture to begin from', () => {
   });
 
   test('comes back untouched where nothing of it goes', async () => {
-    expect((await drawPictures(drawing({ initial, times: timesOf('Simple', 0, 0) })))[0]).toEqual(initial);
+    expect(await drawPicture(drawing({ initial, times: timesOf('Simple', 0, 0) }))).toEqual(initial);
   });
 
   test('stays where the mask says so, and goes where it does not', async () => {
     const mask = Float32Array.of(0, 0, 0, 1, 1, 1);
-    const [picture] = await drawPictures(drawing({ initial, mask }));
+    const picture = await drawPicture(drawing({ initial, mask }));
     expect(rounded(picture)).toEqual([-1, -0.5, 0, 0.5, 0.5, 0.5]);
   });
 
   test('stays in part where the mask is grey', async () => {
     const mask = new Float32Array(size).fill(0.5);
-    const [picture] = await drawPictures(drawing({ initial, mask }));
+    const picture = await drawPicture(drawing({ initial, mask }));
     expect(rounded(picture)).toEqual(rounded(initial.map((value) => value * 0.5 + 0.25)));
   });
 
@@ -173,7 +166,7 @@ describe('a picture to begin from', () => {
       if (time === 0.5) seen.push(rounded(x));
       return new Float32Array(x.length);
     };
-    await drawPictures(drawing({ network, initial, mask: new Float32Array(size), times: [0, 0.5, 1] }));
+    await drawPicture(drawing({ network, initial, mask: new Float32Array(size), times: [0, 0.5, 1] }));
     const noise = new SeededNoise(1).take(size);
     expect(seen).toEqual([rounded(initial.map((value, index) => (value + (noise[index] as number)) / 2))]);
   });
@@ -181,7 +174,7 @@ describe('a picture to begin from', () => {
   test('has one mask for all of its colours', async () => {
     // Three planes of two pixels.
     const mask = Float32Array.of(0, 1);
-    const [picture] = await drawPictures(drawing({ initial, mask }));
+    const picture = await drawPicture(drawing({ initial, mask }));
     expect(rounded(picture)).toEqual([-1, 0.5, 0, 0.5, 0.5, 0.5]);
   });
 });

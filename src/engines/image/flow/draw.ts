@@ -20,47 +20,44 @@ export interface Drawing {
   readonly wishes: Wishes;
   readonly sampler: SamplerName;
   readonly times: readonly number[];
-  /** One for each picture. */
-  readonly noises: readonly SeededNoise[];
-  /** Numbers of one picture, from −1 to 1. */
+  readonly noise: SeededNoise;
+  /** Numbers of the picture, from −1 to 1. */
   readonly size: number;
   readonly initial?: Float32Array | undefined;
-  /** For each number of a picture: 1 where it is drawn anew, 0 where the initial one stays. */
+  /** For each number of the picture: 1 where it is drawn anew, 0 where the initial one stays. */
   readonly mask?: Float32Array | undefined;
-  /** After each step, with what the pictures will probably be. */
-  readonly stepped: (done: number, outlook: () => readonly Float32Array[]) => Promise<void>;
+  /** After each step, with what the picture will probably be. */
+  readonly stepped: (done: number, outlook: () => Float32Array) => Promise<void>;
   readonly signal: AbortSignal;
 }
 
-/** From noise, or from a picture with some noise in it, to pictures: along the velocities that the network tells. */
-export async function drawPictures(drawing: Drawing): Promise<readonly Float32Array[]> {
-  const { times, noises, size, sampler, initial, mask, stepped, signal } = drawing;
+/** From noise, or from a picture with some noise in it, to a picture: along the velocities that the network tells. */
+export async function drawPicture(drawing: Drawing): Promise<Float32Array> {
+  const { times, noise, size, sampler, initial, mask, stepped, signal } = drawing;
   const [begin = 1] = times;
-  const start = joined(noises.map((noise) => noise.take(size)));
+  const start = noise.take(size);
   const mixedAt = (time: number): Float32Array =>
-    initial ? start.map((noise, index) => (initial[index % size] as number) * time + noise * (1 - time)) : start;
+    initial ? start.map((value, index) => (initial[index] as number) * time + value * (1 - time)) : start;
   const velocityAt = guided(drawing);
-  const fresh = (): Float32Array => joined(noises.map((noise) => noise.take(size)));
   let x = mixedAt(begin);
   for (const [index, from] of times.slice(0, -1).entries()) {
     signal.throwIfAborted();
     const to = times[index + 1] as number;
     const velocity = await velocityAt(x, from);
     const step: Step = { x, from, to, velocity };
-    x = await stepBy[sampler](step, { velocityAt, noise: fresh });
+    x = await stepBy[sampler](step, { velocityAt, noise: () => noise.take(size) });
     if (initial && mask) x = withKnown(x, mixedAt(to), mask);
-    await stepped(index + 1, () => apart(moved(step.x, velocity, 1 - from), size));
+    await stepped(index + 1, () => moved(step.x, velocity, 1 - from));
   }
-  return apart(x, size);
+  return x;
 }
 
 /** Both wishes go through the network together; where only one counts, it goes alone. */
-function guided({ network, wishes, noises }: Drawing): Velocity {
+function guided({ network, wishes }: Drawing): Velocity {
   const { wanted, unwanted, guidance } = wishes;
-  const each = (condition: Float32Array): Float32Array[] => noises.map(() => condition);
-  if (guidance === 1) return (x, time) => network({ x, time, conditions: each(wanted) });
+  if (guidance === 1) return (x, time) => network({ x, time, conditions: [wanted] });
   return async (x, time) => {
-    const both = await network({ x: joined([x, x]), time, conditions: [...each(wanted), ...each(unwanted)] });
+    const both = await network({ x: twice(x), time, conditions: [wanted, unwanted] });
     const away = both.subarray(x.length);
     return x.map((_, index) => {
       const from = away[index] as number;
@@ -76,16 +73,9 @@ function withKnown(x: Float32Array, known: Float32Array, mask: Float32Array): Fl
   });
 }
 
-function joined(parts: readonly Float32Array[]): Float32Array {
-  const whole = new Float32Array(parts.reduce((sum, { length }) => sum + length, 0));
-  let next = 0;
-  for (const part of parts) {
-    whole.set(part, next);
-    next += part.length;
-  }
-  return whole;
-}
-
-function apart(x: Float32Array, size: number): Float32Array[] {
-  return Array.from({ length: x.length / size }, (_, index) => x.slice(index * size, (index + 1) * size));
+function twice(x: Float32Array): Float32Array {
+  const both = new Float32Array(2 * x.length);
+  both.set(x);
+  both.set(x, x.length);
+  return both;
 }

@@ -116,14 +116,10 @@ describe('several pictures', () => {
     expect(Buffer.compare(pictures[0] ?? Buffer.of(), pictures[1] ?? Buffer.of())).not.toBe(0);
   });
 
-  test('go through the network four at a time', async () => {
-    const rows: number[] = [];
-    const network: FlowNetwork = async (given) => {
-      rows.push(given.conditions.length);
-      return idle(given);
-    };
-    await drawn({ count: 6, steps: 1, guidance: 2 }, { network });
-    expect(rows).toEqual([8, 4]);
+  test('come one after the other, each as soon as it is done', async () => {
+    const { told } = await drawn({ count: 3, steps: 2, guidance: 2 }, { network: idle });
+    const each = ['progress', 'progress', 'picture'];
+    expect(told.map(({ type }) => type)).toEqual([...each, ...each, ...each, 'finish']);
   });
 
   test('beyond all bounds are refused', async () => {

@@ -1,6 +1,6 @@
 import type { ImageRequest } from '../../../core/image.ts';
 import { type NetworkScale, sketch } from '../facts.ts';
-import { drawPictures, type FlowNetwork, type Wishes } from '../flow/draw.ts';
+import { drawPicture, type FlowNetwork, type Wishes } from '../flow/draw.ts';
 import { SeededNoise } from '../flow/noise.ts';
 import type { ImageTold } from '../messages.ts';
 import { extended, resized, writePng } from '../pictures/codec.ts';
@@ -24,51 +24,48 @@ export interface DrawTask {
   readonly shortened: boolean;
 }
 
-/** So many go through the network together; more would only take more memory. */
-const together = 4;
 const square = { width: sketch.side, height: sketch.side };
 const planes = 3 * sketch.side * sketch.side;
 
-/** Tells each step and each picture, and at last what was really done. */
+/**
+ * Tells each step and each picture, and at last what was really done. One picture after the other: the network takes as long for
+ * each of several together, and whoever waits for the first one, or skips it, would wait for all of them.
+ */
 export async function draw(task: DrawTask, parts: DrawParts): Promise<void> {
   const { request } = task;
   const { initial, mask, width, height, count, seed } = request;
   const plan = planOf(request, { initial: initial !== undefined, shortened: task.shortened });
   const given = initial && (await readGiven({ initial, mask, width, height }));
-  for (let first = 0; first < count; first += together) {
-    const seeds = Array.from({ length: Math.min(together, count - first) }, (_, index) => seed + first + index);
-    const drawn = await drawSome(task, plan, { seeds, given }, parts);
-    for (const [index, picture] of drawn.entries()) {
-      const png = await writePng(await finished(picture, { request, given, untouched: plan.steps === 0 }, parts));
-      parts.tell({ type: 'picture', index: first + index, seed: seed + first + index }, png);
-    }
+  for (let index = 0; index < count; index += 1) {
+    const picture = await drawOne(task, plan, { seed: seed + index, given }, parts);
+    const png = await writePng(await finished(picture, { request, given, untouched: plan.steps === 0 }, parts));
+    parts.tell({ type: 'picture', index, seed: seed + index }, png);
   }
   const { steps, sampler, scheduler, notes } = plan;
   const own = mask && !initial ? ['There is no initial picture, so the mask was left out.'] : [];
   parts.tell({ type: 'finish', width, height, steps, sampler, scheduler, notes: [...notes, ...own] });
 }
 
-async function drawSome(
+async function drawOne(
   { request, conditions: [wanted, unwanted] }: DrawTask,
   { sampler, times, steps, guidance }: Plan,
-  { seeds, given }: { readonly seeds: readonly number[]; readonly given: Given | undefined },
+  { seed, given }: { readonly seed: number; readonly given: Given | undefined },
   { network, tell, signal }: DrawParts,
-): Promise<readonly Float32Array[]> {
+): Promise<Float32Array> {
   const wishes: Wishes = { wanted, unwanted, guidance };
-  return drawPictures({
+  return drawPicture({
     network,
     wishes,
     sampler,
     times,
-    noises: seeds.map((seed) => new SeededNoise(seed)),
+    noise: new SeededNoise(seed),
     size: planes,
     initial: given?.planes,
     mask: given?.mask?.planes,
     signal,
     stepped: async (step, outlook) => {
       const shown = request.previewEvery > 0 && step % request.previewEvery === 0 && step < steps;
-      const [first] = shown ? outlook() : [];
-      tell({ type: 'progress', step, steps }, first && (await preview(first, request)));
+      tell({ type: 'progress', step, steps }, shown ? await preview(outlook(), request) : undefined);
     },
   });
 }

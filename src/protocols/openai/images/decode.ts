@@ -6,7 +6,7 @@ import { readFields } from '../../fields/table.ts';
 import { formPictures } from '../../pictures/form-pictures.ts';
 import { withoutLoraTags } from '../../pictures/lora-tags.ts';
 import { fitted, fittedMask, maskOfChannel, type OutputFormat, type Size } from '../../pictures/pixels.ts';
-import { imageRequest, type PictureParts } from '../../pictures/request.ts';
+import { imageRequest, type PictureParts, usualPreviewEvery } from '../../pictures/request.ts';
 import type { SentPicture } from '../../pictures/sent-picture.ts';
 import { type AnswerFields, editFields, generationFields, type PictureFields, variationFields } from './fields.ts';
 
@@ -52,7 +52,7 @@ export async function decodeEdit(call: Call, body: JsonObject, parts: DecodePart
     ...shape,
     request: {
       ...asked.request,
-      previewEvery: previewEvery(asked.request, shape),
+      previewEvery: previewEvery(asked.request, { ...shape, genkey: fields.genkey }),
       initial,
       strength,
       ...(painted ? { mask: painted } : {}),
@@ -96,7 +96,7 @@ function question(
     parts,
   );
   const plain = { format: 'png', quality: 100, stream: false, partials: 0 } as const;
-  const shown = { stream: fields.stream ?? false, partials: fields.partial_images ?? 0 };
+  const shown = { stream: fields.stream ?? false, partials: fields.partial_images ?? 0, genkey: fields.genkey };
   return {
     ...plain,
     request: { ...request, previewEvery: previewEvery(request, shown) },
@@ -110,9 +110,13 @@ function shapeOf(fields: PictureFields): Pick<Question, 'format' | 'quality' | '
   return { format, quality, stream, partials };
 }
 
-/** So that as many come as are wanted, evenly spread. */
-function previewEvery({ steps }: ImageRequest, { stream, partials }: Pick<Question, 'stream' | 'partials'>): number {
-  return stream && partials > 0 ? Math.max(1, Math.floor(steps / (partials + 1))) : 0;
+/** So that as many come as are wanted, evenly spread; without a stream, now and then for whoever looks by the key. */
+function previewEvery(
+  { steps }: ImageRequest,
+  { stream, partials, genkey }: Pick<Question, 'stream' | 'partials'> & { readonly genkey: string },
+): number {
+  if (!stream) return genkey === '' ? 0 : usualPreviewEvery;
+  return partials > 0 ? Math.max(1, Math.floor(steps / (partials + 1))) : 0;
 }
 
 /** What is transparent in the mask, or without one in the picture itself. */
