@@ -8,12 +8,29 @@ export interface Conditioning {
   readonly text: string;
   /** Layers of the text encoder to leave out; 0 for none. */
   readonly clipSkip: number;
+  /** What of it has no effect here. */
+  readonly notes: readonly string[];
 }
 
-const nothing: Conditioning = { text: '', clipSkip: 0 };
+/** More than any model reads; nodes that put the same together again and again would not end. */
+const longestText = 20_000;
+
+const nothing: Conditioning = { text: '', clipSkip: 0, notes: [] };
 
 export function readConditioning(node: Node, input: string, visitor: Visitor): Conditioning | undefined {
-  return visitor.through(node, input, (found, slot) => conditioningOf(found, slot, visitor));
+  return visitor.through(node, input, (found, slot) => remembered(found, slot, visitor));
+}
+
+const known = new WeakMap<Visitor, Map<string, Conditioning>>();
+
+/** Read once, however many ways lead there: there may be more of them than anybody can walk. */
+function remembered(node: Node, slot: number, visitor: Visitor): Conditioning {
+  const all = known.get(visitor) ?? new Map<string, Conditioning>();
+  known.set(visitor, all);
+  const name = `${slot} ${node.id}`;
+  const conditioning = all.get(name) ?? conditioningOf(node, slot, visitor);
+  all.set(name, conditioning);
+  return conditioning;
 }
 
 export function neededConditioning(node: Node, input: string, visitor: Visitor): Conditioning {
@@ -32,12 +49,16 @@ function conditioningOf(node: Node, slot: number, visitor: Visitor): Conditionin
   if (Object.hasOwn(texts, classType)) {
     const clipSkip = readClip(node, visitor);
     const text = texts[classType]?.map((input) => textOf(graph, node, input)).find((each) => each);
-    return { text: text ?? '', clipSkip };
+    return { text: text ?? '', clipSkip, notes: guidanceNotes(node, visitor) };
   }
   if (Object.hasOwn(passing, classType)) {
     const all = (passing[classType] ?? []).map((input) => neededConditioning(node, input, visitor));
     const words = all.map(({ text }) => text).filter((text) => text !== '');
-    return { text: words.join(', '), clipSkip: Math.max(...all.map(({ clipSkip }) => clipSkip)) };
+    return {
+      text: words.join(', ').slice(0, longestText),
+      clipSkip: Math.max(...all.map(({ clipSkip }) => clipSkip)),
+      notes: [...new Set([...all.flatMap(({ notes }) => notes), ...guidanceNotes(node, visitor)])],
+    };
   }
   throw unknownClass(node);
 }
@@ -55,6 +76,13 @@ const passing: Readonly<Record<string, readonly string[]>> = {
   ConditioningCombine: ['conditioning_1', 'conditioning_2'],
   ConditioningConcat: ['conditioning_to', 'conditioning_from'],
 };
+
+/** Guidance that a model was trained to be told, beside that of the sampler. */
+function guidanceNotes(node: Node, { graph }: Visitor): readonly string[] {
+  const guidance = numberOf(graph, node, 'guidance', { least: 0, most: 100 });
+  if (guidance === undefined) return [];
+  return [`${node.classType} ${node.id}: no model here is told a guidance (${guidance}); cfg of the sampler counts`];
+}
 
 /** The text encoder, through whatever changes it on the way. */
 function readClip(node: Node, visitor: Visitor): number {

@@ -17,6 +17,11 @@ export interface Running {
   executing(node: string): void;
   send(type: string, data: object): void;
   sendPicture(png: Uint8Array): void;
+  readonly previews: {
+    /** Whether its client wants to see pictures on their way. */
+    readonly wanted: () => boolean;
+    readonly send: (node: string, png: Uint8Array) => void;
+  };
 }
 
 export interface NewPrompt {
@@ -193,6 +198,10 @@ export class ComfyDesk {
         note: (text) => void prompt.notes.push(text),
         send,
         sendPicture: (png) => this.hub.sendPicture(client, png),
+        previews: {
+          wanted: () => this.hub.wantsPreviews(client),
+          send: (node, png) => this.hub.sendPreview(client, png, { ...realNode(node), prompt_id: id }),
+        },
         executing: (node) => {
           if (prompt.node !== undefined) prompt.executed.push(prompt.node);
           prompt.node = node;
@@ -244,6 +253,11 @@ export class ComfyDesk {
 
 function queueItem({ number, id, graph, extraData, outputs, client }: Prompt): readonly unknown[] {
   return [number, id, graph, client === undefined ? extraData : { ...extraData, client_id: client }, outputs];
+}
+
+/** Nodes stand for themselves here: none is made of others. */
+function realNode(id: string): object {
+  return { node_id: id, display_node_id: id, parent_node_id: null, real_node_id: id };
 }
 
 function place({ node, nodes, executed }: Prompt): object {

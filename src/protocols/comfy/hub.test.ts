@@ -2,9 +2,10 @@ import { connect } from 'node:net';
 import { describe, expect, test } from 'vitest';
 import { WebSocket } from 'ws';
 import { latch, serve } from '../../http/testing/world.ts';
+import { pictureFacts } from '../pictures/picture-facts.ts';
 import { fakeImage } from '../testing/pictures.ts';
 import { comfySockets } from './routes.ts';
-import { stockBody } from './testing/graphs.ts';
+import { stockBody, stockGraph } from './testing/graphs.ts';
 import { comfyWorld } from './testing/world.ts';
 
 describe('a connection', () => {
@@ -59,6 +60,51 @@ describe('a connection', () => {
     expect(heard.slice(1)).toEqual([
       { type: 'feature_flags', data: { supports_preview_metadata: true, max_upload_size: 104_857_600 } },
     ]);
+  });
+
+  describe('that can tell a preview from a result', () => {
+    const flags = (supports: unknown) =>
+      JSON.stringify({ type: 'feature_flags', data: { supports_preview_metadata: supports } });
+    async function previewsFor(...said: readonly string[]) {
+      const { fake, listen, post, drawAll } = comfyWorld();
+      const listener = listen('me');
+      const other = listen('other');
+      other.say(flags(true));
+      for (const message of said) listener.say(message);
+      const steps = { steps: 4 };
+      await post('/prompt', stockBody({ client_id: 'me', prompt: stockGraph(steps), prompt_id: 'mine' }));
+      await drawAll();
+      expect(other.pictures).toEqual([]);
+      return { previewEvery: fake?.asked[0]?.request.previewEvery, pictures: listener.pictures };
+    }
+
+    test('is shown pictures on their way, with what they belong to', async () => {
+      const { previewEvery, pictures } = await previewsFor(flags(true));
+      expect(previewEvery).toBe(4);
+      expect(pictures).toHaveLength(1);
+      const [frame = Buffer.alloc(8)] = pictures;
+      const length = frame.readUInt32BE(4);
+      expect(frame.readUInt32BE(0)).toBe(4);
+      expect(JSON.parse(frame.toString('utf8', 8, 8 + length))).toEqual({
+        node_id: '3',
+        display_node_id: '3',
+        parent_node_id: null,
+        real_node_id: '3',
+        prompt_id: 'mine',
+        image_type: 'image/png',
+      });
+      expect(pictureFacts(frame.subarray(8 + length))).toMatchObject({ format: 'png', width: 8, height: 8 });
+    });
+
+    test.each([
+      ['says nothing', []],
+      ['says that it cannot', [flags(false)]],
+      ['says so no longer', [flags(true), flags(false)]],
+      ['says it with something else', [flags('yes')]],
+      ['says it without anything', ['{"type":"feature_flags"}']],
+    ])('is the only one: nothing is drawn for one that %s', async (_, said) => {
+      expect(await previewsFor(...said)).toEqual({ previewEvery: 0, pictures: [] });
+    });
   });
 
   test('stands over a real socket, and only for pages that may call', async () => {

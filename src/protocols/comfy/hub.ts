@@ -20,6 +20,8 @@ export interface HubParts {
 export class Hub {
   readonly #parts: HubParts;
   readonly #sockets = new Map<string, LiveSocket>();
+  /** Those that can tell a preview from a result. */
+  readonly #previewing = new WeakSet<LiveSocket>();
   #timer: Timer | undefined;
 
   constructor(parts: HubParts) {
@@ -31,7 +33,7 @@ export class Hub {
     this.#sockets.get(client)?.close(1000, 'another connection has the same clientId');
     this.#sockets.set(client, socket);
     socket.signal.addEventListener('abort', () => this.#left(client, socket), { once: true });
-    socket.onMessage((message) => answer(socket, message));
+    socket.onMessage((message) => this.#answer(socket, message));
     socket.send(text('status', { ...this.#status(), sid: client }));
     const node = this.#parts.runningNode(client);
     if (node !== undefined) socket.send(text('executing', { node, display_node: node }));
@@ -58,6 +60,23 @@ export class Hub {
     this.#sockets.get(client)?.send(Buffer.concat([head, png]));
   }
 
+  /** Whether somebody listens who wants to see pictures on their way. */
+  wantsPreviews(client: string | undefined): boolean {
+    const socket = client === undefined ? undefined : this.#sockets.get(client);
+    return socket !== undefined && this.#previewing.has(socket);
+  }
+
+  /** A picture on its way, for those who said that they can tell it from a result. */
+  sendPreview(client: string | undefined, png: Uint8Array, about: object): void {
+    if (client === undefined || !this.wantsPreviews(client)) return;
+    const notes = Buffer.from(JSON.stringify({ ...about, image_type: 'image/png' }));
+    // An event of type 4, and the length of what is said about the picture.
+    const head = Buffer.alloc(8);
+    head.writeUInt32BE(4, 0);
+    head.writeUInt32BE(notes.length, 4);
+    this.#sockets.get(client)?.send(Buffer.concat([head, notes, png]));
+  }
+
   /** How many prompts are left, to everybody. */
   status(): void {
     this.broadcast('status', this.#status());
@@ -65,6 +84,15 @@ export class Hub {
 
   #status(): object {
     return { status: { exec_info: { queue_remaining: this.#parts.remaining() } } };
+  }
+
+  /** Only what a client can do is answered; there is nothing else to be said. */
+  #answer(socket: LiveSocket, message: string | Buffer): void {
+    const told = featuresOf(message);
+    if (!told) return;
+    if (told.supports_preview_metadata === true) this.#previewing.add(socket);
+    else this.#previewing.delete(socket);
+    socket.send(text('feature_flags', features));
   }
 
   #left(client: string, socket: LiveSocket): void {
@@ -75,14 +103,15 @@ export class Hub {
   }
 }
 
-/** Only what a client can do is answered; there is nothing else to be said. */
-function answer(socket: LiveSocket, message: string | Buffer): void {
-  if (typeof message !== 'string' || message.length > 10_000) return;
+/** What a client says that it can do; undefined for all else that it may say. */
+function featuresOf(message: string | Buffer): Readonly<Record<string, unknown>> | undefined {
+  if (typeof message !== 'string' || message.length > 10_000) return undefined;
   try {
     const told: unknown = JSON.parse(message);
-    if (isObject(told) && told.type === 'feature_flags') socket.send(text('feature_flags', features));
+    if (!isObject(told) || told.type !== 'feature_flags') return undefined;
+    return isObject(told.data) ? told.data : {};
   } catch {
-    // Not for us.
+    return undefined;
   }
 }
 

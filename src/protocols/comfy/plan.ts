@@ -15,6 +15,8 @@ export type Step =
       readonly asked: AskedPicture;
       readonly from?: string | undefined;
       readonly mask?: MaskPlan | undefined;
+      /** What of it cannot be done as it was asked for. */
+      readonly notes: readonly string[];
     };
 
 /** Where a picture is painted anew: a channel of a picture that was sent. */

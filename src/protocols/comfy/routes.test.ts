@@ -4,9 +4,9 @@ import type { ImageEvent } from '../../core/image.ts';
 import { latch } from '../../http/testing/world.ts';
 import { pictureFacts } from '../pictures/picture-facts.ts';
 import { pngTexts } from '../pictures/png-text.ts';
-import { formOf } from '../testing/forms.ts';
 import { base64Of, drawSquares, fakeImage, pixelAt, pngOf } from '../testing/pictures.ts';
 import { node, stockBody, stockGraph } from './testing/graphs.ts';
+import { sendPicture } from './testing/sent.ts';
 import { comfyWorld, type Heard } from './testing/world.ts';
 
 const settled = () => new Promise((resolve) => setImmediate(resolve));
@@ -347,17 +347,13 @@ describe('queue and history', () => {
 });
 
 describe('pictures that are sent', () => {
-  const send = async (
-    world: ReturnType<typeof comfyWorld>,
-    fields: Record<string, string>,
-    bytes: Uint8Array,
-    name = 'photo.png',
-    path = '/upload/image',
-  ) => world.post(path, '', await formOf(fields, [{ field: 'image', name, bytes }]));
-
   test('are drawn from', async () => {
     const world = comfyWorld();
-    expect((await send(world, {}, pngOf(128, 128))).json).toEqual({ name: 'photo.png', subfolder: '', type: 'input' });
+    expect((await sendPicture(world, {}, pngOf(128, 128))).json).toEqual({
+      name: 'photo.png',
+      subfolder: '',
+      type: 'input',
+    });
     const graph = stockGraph(
       { denoise: 0.5, latent_image: ['10', 0] },
       { '10': node('VAEEncode', { pixels: ['11', 0] }), '11': node('LoadImage', { image: 'photo.png' }) },
@@ -371,7 +367,7 @@ describe('pictures that are sent', () => {
 
   test('are painted anew where they are transparent', async () => {
     const world = comfyWorld();
-    await send(world, { subfolder: 'clips', overwrite: 'true' }, pngOf(64, 64, [9, 9, 9, 0]));
+    await sendPicture(world, { subfolder: 'clips', overwrite: 'true' }, pngOf(64, 64, [9, 9, 9, 0]));
     const graph = stockGraph(
       { latent_image: ['10', 0] },
       {
@@ -386,7 +382,7 @@ describe('pictures that are sent', () => {
 
   test('fail to be painted where nothing of them is transparent', async () => {
     const world = comfyWorld();
-    await send(world, {}, pngOf(64, 64));
+    await sendPicture(world, {}, pngOf(64, 64));
     const masked = (mask: readonly unknown[]) =>
       stockGraph(
         { latent_image: ['10', 0] },
@@ -423,80 +419,6 @@ describe('pictures that are sent', () => {
       type: 'output',
     });
     expect((await world.get('/view?filename=160_00001_.png&subfolder=sizes')).status).toBe(200);
-  });
-
-  test('keep their names unless another has them', async () => {
-    const world = comfyWorld();
-    const [one, two] = [pngOf(4, 4), pngOf(5, 5)];
-    expect((await send(world, {}, one)).json.name).toBe('photo.png');
-    expect((await send(world, {}, one)).json.name).toBe('photo.png');
-    expect((await send(world, {}, two)).json.name).toBe('photo (1).png');
-    expect((await send(world, { overwrite: '1' }, two)).json.name).toBe('photo.png');
-    expect(pictureFacts((await world.get('/view?filename=photo.png&type=input')).bytes)?.width).toBe(5);
-    expect((await world.get('/object_info/LoadImage')).json.LoadImage.input.required.image[0]).toEqual([
-      'photo (1).png',
-      'photo.png',
-    ]);
-  });
-
-  test('become transparent by a mask', async () => {
-    const world = comfyWorld();
-    await send(world, {}, pngOf(8, 8));
-    const original = JSON.stringify({ filename: 'photo.png', type: 'input' });
-    await send(world, { original_ref: original }, pngOf(8, 8, [0, 0, 0, 77]), 'masked.png', '/upload/mask');
-    expect(await pixelAt((await world.get('/view?filename=masked.png&type=input')).bytes, 3, 3)).toEqual([
-      200, 30, 30, 77,
-    ]);
-    expect(
-      (await send(world, { original_ref: '{"filename":"nobody.png"}' }, pngOf(8, 8), 'm.png', '/upload/mask')).status,
-    ).toBe(400);
-    expect((await send(world, { original_ref: 'nonsense' }, pngOf(8, 8), 'm.png', '/upload/mask')).status).toBe(400);
-  });
-
-  test.each([
-    ['no picture', {}, Buffer.from('hello'), 'photo.png'],
-    ['no name', {}, pngOf(4, 4), ''],
-    ['a name that leads elsewhere', {}, pngOf(4, 4), '..'],
-    ['a folder that leads elsewhere', { subfolder: '../../etc' }, pngOf(4, 4), 'photo.png'],
-    ['a folder at the root', { subfolder: '/etc' }, pngOf(4, 4), 'photo.png'],
-  ])('are refused with %s', async (_, fields, bytes, name) => {
-    const world = comfyWorld();
-    const { status, json } = await send(world, fields, bytes, name);
-    expect([status, json.error.type]).toEqual([400, 'invalid_prompt']);
-    expect(world.desk.files.sent()).toEqual([]);
-  });
-
-  test('are refused without a form', async () => {
-    expect((await comfyWorld().post('/upload/image', {})).status).toBe(400);
-  });
-});
-
-describe('GET /view', () => {
-  test.each([
-    ['?type=output', 404],
-    ['?filename=nobody.png', 404],
-    ['?filename=nobody.png&type=secret', 400],
-    ['?filename=../../etc/passwd', 400],
-    ['?filename=/etc/passwd', 400],
-    ['?filename=a.png&subfolder=../..', 400],
-    ['?filename=%2e%2e%2fa', 400],
-    ['?filename=a%00.png', 400],
-  ])('%s is answered with %i, as JSON', async (query, status) => {
-    const reply = await comfyWorld().get(`/view${query}`);
-    expect(reply.status).toBe(status);
-    expect(reply.json.error.message).toEqual(expect.any(String));
-  });
-
-  test('makes a smaller one where it is asked to', async () => {
-    const world = comfyWorld();
-    await world.post('/prompt', stockBody());
-    await world.drawAll();
-    const { headers, bytes } = await world.get('/api/view?filename=demo_00001_.png&preview=webp;50');
-    expect(headers).toMatchObject({
-      'content-type': 'image/webp',
-      'content-disposition': 'filename="demo_00001_.png"',
-    });
-    expect(pictureFacts(bytes)).toMatchObject({ format: 'webp', width: 128 });
   });
 });
 

@@ -5,7 +5,7 @@ import { collectDrawn } from '../pictures/drawn.ts';
 import { pictureText } from '../pictures/picture-text.ts';
 import { fitted, fittedMask, maskOfChannel, type Size } from '../pictures/pixels.ts';
 import { withPngTexts } from '../pictures/png-text.ts';
-import { imageRequest, type PictureParts } from '../pictures/request.ts';
+import { imageRequest, type PictureParts, usualPreviewEvery } from '../pictures/request.ts';
 import { pictureOf, type SentPicture } from '../pictures/sent-picture.ts';
 import { enlargedSize, usualUpscaler } from '../pictures/upscaling.ts';
 import type { ComfyDesk, Outputs, Running } from './desk.ts';
@@ -103,11 +103,16 @@ async function enlarged(step: Extract<Step, { type: 'enlarge' }>, world: StepWor
 async function drawn(step: Extract<Step, { type: 'draw' }>, world: StepWorld): Promise<readonly Made[]> {
   const { running, parts, id } = world;
   const { image, product } = parts;
-  const request = await requestOf(step, world);
+  for (const note of step.notes) running.note(note);
+  const previewEvery = running.previews.wanted() ? usualPreviewEvery : 0;
+  const request = { ...(await requestOf(step, world)), previewEvery };
   const events = whileBusy(() => image.draw(request, ticketOf(world)), world);
   const told = (async function* () {
     for await (const event of await events) {
-      if (event.type === 'progress') running.send('progress', { value: event.step, max: event.steps, node: id });
+      if (event.type === 'progress') {
+        running.send('progress', { value: event.step, max: event.steps, node: id });
+        if (event.preview) running.previews.send(id, event.preview);
+      }
       yield event;
     }
   })();

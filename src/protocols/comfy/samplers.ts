@@ -14,12 +14,14 @@ export function isSampler({ classType }: Node): boolean {
 export function readSampler(node: Node, visitor: Visitor): Step {
   readModel(node, visitor);
   const settings = samplers[node.classType]?.(node, visitor) ?? {};
-  const { positive, negative, ...asked } = settings;
+  const { positive, negative, notes = [], ...asked } = settings;
   const start = startBehind(node, 'latent_image', visitor);
+  const told = [positive, negative].flatMap((conditioning) => conditioning?.notes ?? []);
   return {
     type: 'draw',
     from: start.from,
     mask: start.mask,
+    notes: [...new Set([...told, ...notes, ...laterStart(node, start, asked)])],
     asked: {
       prompt: positive?.text ?? '',
       negativePrompt: negative?.text ?? '',
@@ -32,12 +34,17 @@ export function readSampler(node: Node, visitor: Visitor): Step {
 }
 
 type Asked = Partial<Omit<AskedPicture, 'prompt' | 'negativePrompt'>>;
-type Settings = Asked & { readonly positive?: Conditioning; readonly negative?: Conditioning | undefined };
+interface Settings extends Asked {
+  readonly positive?: Conditioning;
+  readonly negative?: Conditioning | undefined;
+  readonly notes?: readonly string[];
+}
 
 const steps = { least: 1, most: 10_000 };
 const seeds = { least: 0, most: 2 ** 64 };
 const guidance = { least: 0, most: 100 };
 const share = { least: 0, most: 1 };
+const places = { least: 0, most: 10_000 };
 
 /** The same words of all samplers that say them themselves. */
 function prompts(node: Node, visitor: Visitor): Settings {
@@ -58,15 +65,16 @@ const samplers: Readonly<Record<string, (node: Node, visitor: Visitor) => Settin
     strength: numberOf(visitor.graph, node, 'denoise', share) ?? 1,
   }),
   KSamplerAdvanced: (node, visitor) => {
-    const all = numberOf(visitor.graph, node, 'steps', steps);
-    const first = numberOf(visitor.graph, node, 'start_at_step', { least: 0, most: 10_000 }) ?? 0;
+    const all = numberOf(visitor.graph, node, 'steps', steps) ?? 20;
+    const first = numberOf(visitor.graph, node, 'start_at_step', places) ?? 0;
     return {
+      notes: advancedNotes(node, { all, first }, visitor),
       ...prompts(node, visitor),
       seed: numberOf(visitor.graph, node, 'noise_seed', seeds),
       steps: all,
       sampler: textOf(visitor.graph, node, 'sampler_name'),
       scheduler: textOf(visitor.graph, node, 'scheduler'),
-      strength: Math.max(0, 1 - first / (all ?? 20)),
+      strength: Math.max(0, 1 - first / all),
     };
   },
   SamplerCustom: (node, visitor) => ({
@@ -82,6 +90,31 @@ const samplers: Readonly<Record<string, (node: Node, visitor: Visitor) => Settin
     ...chosen(node, visitor),
   }),
 };
+
+/** A picture is always drawn to its end, and begins with noise: nobody sees what lies between. */
+function advancedNotes(
+  node: Node,
+  { all, first }: { readonly all: number; readonly first: number },
+  { graph }: Visitor,
+): readonly string[] {
+  const last = numberOf(graph, node, 'end_at_step', places) ?? all;
+  const told = `KSamplerAdvanced ${node.id}`;
+  return [
+    ...(last < all ? [`${told}: drawn to its end, step ${all}, and not to end_at_step ${last}`] : []),
+    ...(textOf(graph, node, 'add_noise') === 'disable' && first < all
+      ? [`${told}: add_noise is "disable", and noise was added all the same`]
+      : []),
+    ...(textOf(graph, node, 'return_with_leftover_noise') === 'enable'
+      ? [`${told}: return_with_leftover_noise is "enable", and no noise is left`]
+      : []),
+  ];
+}
+
+/** Where there is nothing to keep, a drawing begins at its beginning. */
+function laterStart({ id, classType }: Node, { from }: Start, { strength = 1 }: Asked): readonly string[] {
+  if (from !== undefined || strength >= 1) return [];
+  return [`${classType} ${id}: there is no picture to begin from, so that all steps were taken`];
+}
 
 function sigmas(node: Node, visitor: Visitor): Asked {
   const found = visitor.through(node, 'sigmas', (scheduler): Asked => {

@@ -5,10 +5,10 @@ import { json } from '../../http/call.ts';
 import { wrong } from '../fields/readers.ts';
 import { readFields } from '../fields/table.ts';
 import { formPictures, pictureBody } from '../pictures/form-pictures.ts';
-import { encodedAs, type OutputFormat, withAlphaOf } from '../pictures/pixels.ts';
+import { alphaAlone, encodedAs, type OutputFormat, withAlphaOf, withoutAlpha } from '../pictures/pixels.ts';
 import { pictureOf, type SentPicture } from '../pictures/sent-picture.ts';
 import { originalFields, uploadFields } from './fields.ts';
-import { annotatedName, type ComfyFiles, type FileName, isPlainFolder, isPlainName } from './files.ts';
+import { annotatedName, type ComfyFiles, type FileName, isPlainFolder, isPlainName, type StoredFile } from './files.ts';
 
 /** Keeps a picture under the name that the client gives it. */
 export async function upload(call: Call, files: ComfyFiles, kind: 'image' | 'mask'): Promise<Reply> {
@@ -64,12 +64,11 @@ export async function view({ query, method, path }: Call, files: ComfyFiles): Pr
   const inFolder = { ...place, subfolder: [subfolder, place.subfolder].filter((part) => part !== '').join('/') };
   const file = files.get(inFolder);
   if (!file) throw new AppError('not-stored', { what: 'picture', id: asked.slice(0, 200) });
-  const preview = previewOf(query.get('preview'));
-  const bytes = preview ? await encodedAs(file.bytes, preview.format, preview.quality) : file.bytes;
+  const { bytes, contentType } = await shown(file, query);
   return {
     status: 200,
     headers: {
-      'content-type': preview ? `image/${preview.format}` : file.contentType,
+      'content-type': contentType,
       'content-disposition': `filename="${place.name.replace(/[^\x20-\x7e]|["\\]/g, '_')}"`,
       'x-content-type-options': 'nosniff',
     },
@@ -77,7 +76,29 @@ export async function view({ query, method, path }: Call, files: ComfyFiles): Pr
   };
 }
 
-function previewOf(asked: string | null): { readonly format: OutputFormat; readonly quality: number } | undefined {
-  const [, format, quality = '90'] = /^(webp|jpeg)(?:;(\d{1,3}))?$/.exec(asked ?? '') ?? [];
-  return format ? { format: format as OutputFormat, quality: Math.min(100, Number(quality)) } : undefined;
+/** Packed anew for a preview, which then has the colours that it can; otherwise the channels that are asked for. */
+async function shown(file: StoredFile, query: URLSearchParams): Promise<StoredFile> {
+  const channel = query.get('channel') ?? '';
+  const preview = query.get('preview');
+  if (preview !== null) {
+    const { format, quality } = previewOf(preview, channel);
+    const seen = channel === 'rgb' ? await withoutAlpha(pictureOf(file.bytes, 'filename')) : file.bytes;
+    return { bytes: await encodedAs(seen, format, quality), contentType: `image/${format}` };
+  }
+  if (channel === '' || channel === 'rgba') return file;
+  const only = channels.get(channel);
+  if (!only) throw wrong('channel', 'rgba, rgb or a');
+  return { bytes: await only(pictureOf(file.bytes, 'filename')), contentType: 'image/png' };
+}
+
+const channels = new Map([
+  ['rgb', withoutAlpha],
+  ['a', alphaAlone],
+]);
+
+/** `webp;80`: what is no format that a preview has is WebP, and so is whatever is to be transparent. */
+function previewOf(asked: string, channel: string): { readonly format: OutputFormat; readonly quality: number } {
+  const parts = asked.split(';');
+  const quality = /^\d{1,9}$/.test(parts.at(-1) ?? '') ? Math.min(100, Number(parts.at(-1))) : 90;
+  return { format: parts[0] === 'jpeg' && !channel.includes('a') ? 'jpeg' : 'webp', quality };
 }

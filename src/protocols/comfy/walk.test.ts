@@ -150,6 +150,18 @@ describe('a graph', () => {
     );
   });
 
+  test('of more ways than anybody can walk is walked once, and its words end', () => {
+    const doubled = Object.fromEntries(
+      Array.from({ length: 200 }, (_, index) => {
+        const before = [index === 0 ? '7' : `c${index - 1}`, 0];
+        return [`c${index}`, node('ConditioningCombine', { conditioning_1: before, conditioning_2: before })];
+      }),
+    );
+    const { asked } = drawAt(stockGraph({ positive: ['c199', 0] }, doubled));
+    expect(asked.prompt).toMatch(/^fog, fog, fog/);
+    expect(asked.prompt.length).toBe(20_000);
+  });
+
   test('of a thousand nodes in a row is walked', () => {
     const chain = Object.fromEntries(
       Array.from({ length: 990 }, (_, index) => [
@@ -261,6 +273,58 @@ describe('a sampler', () => {
       }),
     };
     expect(drawAt(graph).asked).toMatchObject({ seed: 5, steps: 20, strength: 0.75, guidance: 3 });
+  });
+
+  describe('tells what it cannot do', () => {
+    const advanced = (inputs: object, latent = '5') => ({
+      ...stockGraph(),
+      '3': node('KSamplerAdvanced', { steps: 20, positive: ['6', 0], latent_image: [latent, 0], ...inputs }),
+      '30': node('VAEEncode', { pixels: ['31', 0] }),
+      '31': node('LoadImage', { image: 'photo.png' }),
+    });
+
+    test.each([
+      ['to end in the middle', { end_at_step: 12 }, [/step 20, and not to end_at_step 12/]],
+      ['to begin without noise', { add_noise: 'disable' }, [/add_noise is "disable", and noise was added/]],
+      ['to leave noise', { return_with_leftover_noise: 'enable' }, [/no noise is left/]],
+      ['to begin in the middle of nothing', { start_at_step: 5 }, [/no picture to begin from/]],
+      [
+        'all of it',
+        { end_at_step: 3, add_noise: 'disable', return_with_leftover_noise: 'enable' },
+        [/end_at_step/, /add_noise/, /leftover/],
+      ],
+    ])('%s', (_, inputs, notes) => {
+      expect(drawAt(advanced(inputs)).notes).toEqual(notes.map((note) => expect.stringMatching(note)));
+    });
+
+    test('and nothing where it does all of it', () => {
+      const usual = { add_noise: 'enable', end_at_step: 10_000, return_with_leftover_noise: 'disable' };
+      expect(drawAt(advanced(usual)).notes).toEqual([]);
+      expect(drawAt(advanced({ ...usual, start_at_step: 5 }, '30')).notes).toEqual([]);
+      expect(drawAt(stockGraph()).notes).toEqual([]);
+    });
+
+    test('of the guidance that its words bring along, once', () => {
+      const guided = node('FluxGuidance', { conditioning: ['20', 0], guidance: 3.5 });
+      const graph = stockGraph(
+        { negative: ['6', 0] },
+        { '6': guided, '20': node('CLIPTextEncodeFlux', { t5xxl: 'a hat', guidance: 4 }) },
+      );
+      expect(drawAt(graph).notes).toEqual([
+        'CLIPTextEncodeFlux 20: no model here is told a guidance (4); cfg of the sampler counts',
+        'FluxGuidance 6: no model here is told a guidance (3.5); cfg of the sampler counts',
+      ]);
+    });
+
+    test('and where it is out of its bounds', () => {
+      const guided = node('FluxGuidance', { conditioning: ['7', 0], guidance: 101 });
+      expect(refusalOf(stockGraph({}, { '6': guided })).nodeErrors['6']?.errors[0]).toMatchObject({
+        type: 'value_bigger_than_max',
+      });
+      expect(refusalOf(advanced({ end_at_step: -1 })).nodeErrors['3']?.errors[0]).toMatchObject({
+        type: 'value_smaller_than_min',
+      });
+    });
   });
 
   test('may be put together from parts', () => {

@@ -65,6 +65,19 @@ export async function withAlphaOf(picture: SentPicture, mask: SentPicture): Prom
   return pngOf(picture, (await opened(plain)).joinChannel(Buffer.from(plane)));
 }
 
+/** Its colours, those of its transparent places too. */
+export async function withoutAlpha(picture: SentPicture): Promise<Uint8Array> {
+  return pngOf(picture, (await opened(picture)).removeAlpha().toColourspace('srgb'));
+}
+
+/** Black, and as transparent as the picture. Step by step: the library would drop its transparency last of all. */
+export async function alphaAlone(picture: SentPicture): Promise<Uint8Array> {
+  const plane = await pngOf(picture, (await opened(picture)).ensureAlpha().extractChannel('alpha'));
+  const plain = await pngOf(picture, (await opened(picture)).removeAlpha().toColourspace('srgb'));
+  const black = await pngOf(picture, (await opened({ ...picture, bytes: plain })).linear(0, 0));
+  return pngOf(picture, (await opened({ ...picture, bytes: black })).joinChannel(Buffer.from(plane)));
+}
+
 export type OutputFormat = 'png' | 'jpeg' | 'webp';
 
 /** Of what the engine drew. */

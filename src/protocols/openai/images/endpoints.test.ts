@@ -194,6 +194,16 @@ describe('POST /v1/images/generations', () => {
   });
 });
 
+test('a picture whose client may look at it by its key is shown on its way, also from another picture', async () => {
+  const { generate, fake } = world();
+  await generate({ prompt: 'a', ...small, genkey: 'mine' });
+  await generate({ prompt: 'a', ...small });
+  expect(fake.asked.map(({ request, ticket }) => [ticket.genkey, request.previewEvery])).toEqual([
+    ['mine', 4],
+    ['', 0],
+  ]);
+});
+
 describe('a stream of pictures', () => {
   test('has the pictures on the way that were asked for, and each one when it is done', async () => {
     const { generate, fake } = world();

@@ -1,0 +1,13 @@
+import { formOf } from '../../testing/forms.ts';
+import type { comfyWorld } from './world.ts';
+
+/** Sends a picture as clients do. */
+export async function sendPicture(
+  { post }: Pick<ReturnType<typeof comfyWorld>, 'post'>,
+  fields: Record<string, string>,
+  bytes: Uint8Array,
+  name = 'photo.png',
+  path = '/upload/image',
+) {
+  return post(path, '', await formOf(fields, [{ field: 'image', name, bytes }]));
+}
