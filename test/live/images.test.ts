@@ -113,6 +113,16 @@ describe('an app for the Stable Diffusion web UI', () => {
     expect(parameters).toMatchObject({ Prompt: 'a yellow sun', Seed: '10', Model: name, 'Size-1': '256' });
   });
 
+  test('goes on to the next picture', async () => {
+    const key = { genkey: 'skipped' };
+    const size = { width: 64, height: 64, cfg_scale: 1 };
+    const answer = post('/sdapi/v1/txt2img', { prompt: 'a star', steps: 8, seed: 30, batch_size: 3, ...size, ...key });
+    // Every dialect tells how far it is by the key of the request.
+    while ((await get('/sdapi/v1/progress?genkey=skipped')).state.sampling_step === 0);
+    await post('/sdapi/v1/skip', {});
+    expect(JSON.parse((await answer).info).all_seeds).toEqual([31, 32]);
+  });
+
   test('changes a picture and enlarges it', async () => {
     const image = (await red().png().toBuffer()).toString('base64');
     const changed = await post('/sdapi/v1/img2img', {

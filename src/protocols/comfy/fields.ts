@@ -43,14 +43,16 @@ export const freeFields = { ...each(['unload_models', 'free_memory'], ignored('M
 const types = ['input', 'temp', 'output'] as const;
 const readType: Read<(typeof types)[number]> = (value) => types.find((type) => type === value) ?? 'input';
 
+const reference: Read<Readonly<Record<string, unknown>> | undefined> = optional((value, path) =>
+  readObject(typeof value === 'string' ? parsed(value) : value, path),
+);
+
 export const uploadFields = {
   overwrite: honoured(flag, 'Otherwise a name that is taken gets a number.'),
   type: honoured(readType),
   subfolder: honoured(orElse(readText, '')),
-  original_ref: honoured(
-    optional((value, path) => readObject(typeof value === 'string' ? parsed(value) : value, path)),
-    'For masks: the picture that becomes transparent.',
-  ),
+  original_ref: honoured(reference, 'For masks: the picture that becomes transparent. Without one the mask is kept.'),
+  originalRef: honoured(reference, 'The same, as some clients spell it.'),
 };
 
 function parsed(text: string): unknown {

@@ -12,7 +12,8 @@ import { annotatedName, type ComfyFiles, type FileName, isPlainFolder, isPlainNa
 
 /** Keeps a picture under the name that the client gives it. */
 export async function upload(call: Call, files: ComfyFiles, kind: 'image' | 'mask'): Promise<Reply> {
-  const { overwrite, type, subfolder, original_ref: original } = readFields(uploadFields, await pictureBody(call));
+  const { overwrite, type, subfolder, ...fields } = readFields(uploadFields, await pictureBody(call));
+  const original = fields.original_ref ?? fields.originalRef;
   const [picture] = await formPictures(call, 'image');
   const sentAs = call.form?.files.find(({ field }) => field === 'image')?.name ?? '';
   if (!picture) throw wrong('image', 'a file of the form');
