@@ -13,6 +13,16 @@ describe('the facts of a picture', () => {
     expect(pictureFacts(png)).toEqual({ width: 37, height: 21, format: 'png', texts: { parameters: 'a boat' } });
   });
 
+  test.each(['jpeg', 'webp'] as const)('have the comment of a %s, which is its story', async (format) => {
+    const told = sharp(source).withExif({ IFD0: { Artist: 'me' }, IFD2: { UserComment: 'a boat\nSteps: 4' } });
+    expect(pictureFacts(await told.toFormat(format).toBuffer())).toEqual({
+      width: 37,
+      height: 21,
+      format,
+      texts: { parameters: 'a boat\nSteps: 4' },
+    });
+  });
+
   test.each([
     ['jpeg', () => sharp(source).jpeg().toBuffer()],
     ['jpeg', () => sharp(source).jpeg({ progressive: true }).toBuffer()],

@@ -1,3 +1,4 @@
+import { exifComment } from './exif-comment.ts';
 import { isPng, type PngTexts, pngChunks, pngTexts } from './png-text.ts';
 
 /** Size and format of a picture that somebody sent, without all of its pixels. */
@@ -5,7 +6,7 @@ export interface PictureFacts {
   readonly width: number;
   readonly height: number;
   readonly format: string;
-  /** The texts inside of a PNG, such as `parameters`. */
+  /** The texts inside of it, such as `parameters`, which is the comment of a JPEG or WebP. */
   readonly texts: PngTexts;
 }
 
@@ -36,12 +37,19 @@ function jpegFacts(bytes: Buffer): PictureFacts | undefined {
   // Cameras put something behind the end, so that it need not be the very last.
   if (bytes[0] !== 0xff || bytes[1] !== 0xd8 || bytes.lastIndexOf(Buffer.from([0xff, 0xd9])) < 4) return undefined;
   let at = 2;
+  let exif: Buffer | undefined;
   while (at + 9 < bytes.length) {
     if (bytes[at] !== 0xff) return undefined;
     const marker = bytes[at + 1] ?? 0;
+    const end = at + 2 + bytes.readUInt16BE(at + 2);
     if (marker === 0xff) at += 1;
-    else if (isFrameHead(marker)) return plainFacts('jpeg', bytes.readUInt16BE(at + 7), bytes.readUInt16BE(at + 5));
-    else at += 2 + bytes.readUInt16BE(at + 2);
+    else if (isFrameHead(marker)) {
+      return { ...plainFacts('jpeg', bytes.readUInt16BE(at + 7), bytes.readUInt16BE(at + 5)), texts: commentIn(exif) };
+    } else {
+      // Other things stand under the same marker, and are no EXIF.
+      if (marker === 0xe1 && bytes.toString('latin1', at + 4, at + 8) === 'Exif') exif ??= bytes.subarray(at + 4, end);
+      at = end;
+    }
   }
   return undefined;
 }
@@ -59,10 +67,29 @@ function webpFacts(bytes: Buffer): PictureFacts | undefined {
       return plainFacts('webp', (bits & 0x3fff) + 1, ((bits >>> 14) & 0x3fff) + 1);
     }
     case 'VP8X':
-      return plainFacts('webp', bytes.readUIntLE(24, 3) + 1, bytes.readUIntLE(27, 3) + 1);
+      return {
+        ...plainFacts('webp', bytes.readUIntLE(24, 3) + 1, bytes.readUIntLE(27, 3) + 1),
+        texts: commentIn(webpExif(bytes)),
+      };
     default:
       return undefined;
   }
+}
+
+/** Only the extended kind has such a part. */
+function webpExif(bytes: Buffer): Buffer | undefined {
+  let at = 12;
+  while (at + 8 <= bytes.length) {
+    const length = bytes.readUInt32LE(at + 4);
+    if (bytes.toString('latin1', at, at + 4) === 'EXIF') return bytes.subarray(at + 8, at + 8 + length);
+    at += 8 + length + (length % 2);
+  }
+  return undefined;
+}
+
+function commentIn(exif: Buffer | undefined): PngTexts {
+  const comment = exif && exifComment(exif);
+  return comment === undefined ? {} : { parameters: comment };
 }
 
 function gifFacts(bytes: Buffer): PictureFacts | undefined {

@@ -302,6 +302,16 @@ describe('interrogate', () => {
 });
 
 describe('png-info', () => {
+  test.each(['jpeg', 'webp'] as const)('reads what stands in a %s', async (format) => {
+    const { default: sharp } = await import('sharp');
+    const story = 'a boat\nNegative prompt: fog\nSteps: 4, Sampler: Euler, CFG scale: 2, Seed: 5, Size: 64x32';
+    const told = sharp(pngOf(64, 32)).withExif({ IFD2: { UserComment: story } });
+    const image = (await told.toFormat(format).toBuffer()).toString('base64');
+    const { info, parameters } = (await world().post('png-info', { image })).json;
+    expect(info).toBe(story);
+    expect(parameters).toMatchObject({ Prompt: 'a boat', 'Negative prompt': 'fog', Seed: '5', 'Size-1': '64' });
+  });
+
   test('reads what txt2img wrote', async () => {
     const { post } = world();
     const [image] = (
