@@ -1,9 +1,12 @@
-import { expect } from 'vitest';
+import { describe, expect } from 'vitest';
 import type { EndpointFidelity } from '../../core/fidelity.ts';
-import { asking, type Proof, proveFidelity } from '../testing/fidelity-proof.ts';
-import { fakeImage } from '../testing/pictures.ts';
+import type { JsonObject } from '../../http/body.ts';
+import type { Answered } from '../testing/asked.ts';
+import { asking, type Proof, proveFidelity, type Seen } from '../testing/fidelity-proof.ts';
+import { fakeImage, pixelAt, pngOf } from '../testing/pictures.ts';
 import { comfyFidelity } from './fields.ts';
 import { node, stockBody, stockGraph } from './testing/graphs.ts';
+import { sendPicture } from './testing/sent.ts';
 import { comfyWorld } from './testing/world.ts';
 
 /** What a prompt became: the items of the queue. */
@@ -34,14 +37,123 @@ const proofs: Readonly<Record<string, Proof>> = {
   },
 };
 
+const refusal = (reply: unknown) =>
+  expect(reply).toMatchObject({
+    error: { type: expect.any(String), message: expect.any(String) },
+    node_errors: expect.any(Object),
+  });
+const tableOf = (endpoint: string) =>
+  comfyFidelity.find((table) => table.endpoint.includes(endpoint)) as EndpointFidelity;
+
 proveFidelity({
-  table: comfyFidelity[0] as EndpointFidelity,
+  table: tableOf('POST /prompt'),
   base: stockBody(),
   ask: asking(world, 'POST', '/prompt'),
   proofs,
-  refusal: (reply) =>
-    expect(reply).toMatchObject({
-      error: { type: expect.any(String), message: expect.any(String) },
-      node_errors: expect.any(Object),
-    }),
+  refusal,
+});
+
+/** What a refusal leaves as it was is nothing that was asked for. */
+const seen = ({ status, headers, text }: Answered, asked: readonly object[]): Seen => ({
+  status,
+  headers,
+  reply: text,
+  asked: status < 400 ? asked : [],
+});
+
+describe.each(['/queue', '/history'])('what is dropped from %s', (path) => {
+  async function ask(body: JsonObject): Promise<Seen> {
+    const { get, post, drawAll } = comfyWorld();
+    for (const id of ['one', 'two', 'three']) await post('/prompt', stockBody({ prompt_id: id }));
+    if (path === '/history') await drawAll();
+    const reply = await post(path, body);
+    const { json } = await get(path);
+    const left = path === '/queue' ? json.queue_pending.map(([, id]: readonly unknown[]) => id) : Object.keys(json);
+    return seen(reply, [{ left }]);
+  }
+
+  proveFidelity({
+    table: tableOf('POST /queue'),
+    base: {},
+    ask,
+    proofs: {
+      clear: { send: { clear: true }, asks: { left: [] } },
+      delete: { send: { delete: ['two'] }, asks: { left: ['one', 'three'] }, refuses: [{ delete: 'two' }] },
+    },
+    refusal,
+  });
+});
+
+describe('interrupting', () => {
+  async function ask(body: JsonObject): Promise<Seen> {
+    const fake = fakeImage({
+      script: async function* (request, { signal }) {
+        yield { type: 'progress', step: 1, steps: request.steps };
+        await new Promise((resolve) => signal.addEventListener('abort', resolve));
+        throw signal.reason;
+      },
+    });
+    const { desk, post, timer } = comfyWorld(fake);
+    await post('/prompt', stockBody({ prompt_id: 'mine' }));
+    timer.pass(100);
+    const settled = () => new Promise((resolve) => setImmediate(resolve));
+    while (fake.asked.length === 0) await settled();
+    const reply = await post('/interrupt', body);
+    for (let round = 0; round < 20; round += 1) await settled();
+    const asked = [{ running: desk.remaining }];
+    desk.interrupt();
+    return seen(reply, asked);
+  }
+
+  proveFidelity({
+    table: tableOf('POST /interrupt'),
+    base: {},
+    ask,
+    proofs: { prompt_id: { send: { prompt_id: 'other' }, asks: { running: 1 }, refuses: [{ prompt_id: {} }] } },
+    refusal,
+  });
+});
+
+proveFidelity({ table: tableOf('POST /free'), base: {}, ask: asking(world, 'POST', '/free'), proofs: {}, refusal });
+
+describe('what is sent', () => {
+  const transparent = JSON.stringify({ filename: 'there.png' });
+
+  /** Beside a picture that is there already, and with the same name where it is told to. */
+  const sending = (path: string) => async (body: JsonObject) => {
+    const sent = comfyWorld();
+    await sendPicture(sent, {}, pngOf(4, 4), 'there.png');
+    const fields = Object.fromEntries(Object.entries(body).map(([name, value]) => [name, String(value)]));
+    const reply = await sendPicture(sent, fields, pngOf(4, 4, [0, 0, 0, 9]), 'there.png', path);
+    const place = {
+      filename: reply.json.name ?? '',
+      subfolder: reply.json.subfolder ?? '',
+      type: reply.json.type ?? '',
+    };
+    const { bytes } = await sent.get(`/view?${new URLSearchParams(place)}`);
+    const colour = reply.status === 200 ? await pixelAt(bytes, 1, 1) : [];
+    return seen(reply, [{ ...place, colour }]);
+  };
+
+  proveFidelity({
+    table: tableOf('POST /upload/image'),
+    base: {},
+    ask: sending('/upload/mask'),
+    proofs: {
+      overwrite: { send: { overwrite: 'true' }, asks: { filename: 'there.png' } },
+      type: { send: { type: 'temp' }, asks: { type: 'temp', filename: 'there.png' } },
+      subfolder: {
+        send: { subfolder: 'clips' },
+        asks: { subfolder: 'clips' },
+        refuses: [{ subfolder: '../up' }, { subfolder: '/etc' }],
+      },
+      original_ref: {
+        send: { original_ref: transparent },
+        asks: { colour: [200, 30, 30, 9] },
+        refuses: [{ original_ref: 'x' }, { original_ref: '{"filename":"gone.png"}' }],
+      },
+      originalRef: { send: { originalRef: transparent }, asks: { colour: [200, 30, 30, 9] } },
+    },
+    refusal,
+  });
 });

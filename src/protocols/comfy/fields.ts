@@ -38,7 +38,7 @@ export const dropFields = {
 
 export const interruptFields = { prompt_id: honoured(optional(readId), 'Only if this one runs.') };
 
-export const freeFields = { ...each(['unload_models', 'free_memory'], ignored('Models come and go by themselves.')) };
+const freeFields = { ...each(['unload_models', 'free_memory'], ignored('Models come and go by themselves.')) };
 
 const types = ['input', 'temp', 'output'] as const;
 const readType: Read<(typeof types)[number]> = (value) => types.find((type) => type === value) ?? 'input';
@@ -69,10 +69,12 @@ export const originalFields = {
   type: honoured(readType),
 };
 
+export const freeFidelity = fidelityOf(dialect, 'POST /free', freeFields);
+
 export const comfyFidelity: readonly EndpointFidelity[] = [
   fidelityOf(dialect, 'POST /prompt', promptFields),
   fidelityOf(dialect, 'POST /queue, POST /history', dropFields),
   fidelityOf(dialect, 'POST /interrupt', interruptFields),
-  fidelityOf(dialect, 'POST /free', freeFields),
+  freeFidelity,
   fidelityOf(dialect, 'POST /upload/image, POST /upload/mask', uploadFields),
 ];

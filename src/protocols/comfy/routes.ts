@@ -1,12 +1,14 @@
 import { freemem, totalmem } from 'node:os';
+import { ignoredFields } from '../../core/fidelity.ts';
 import { type JsonObject, jsonObject } from '../../http/body.ts';
 import { type Call, type Endpoint, json } from '../../http/call.ts';
 import type { SocketEndpoint } from '../../http/socket.ts';
+import { ignoredHeader } from '../dialect.ts';
 import { readFields } from '../fields/table.ts';
 import { networksOf } from '../pictures/upscaling.ts';
 import type { ComfyDesk } from './desk.ts';
 import { comfyFamily } from './errors.ts';
-import { dropFields, interruptFields } from './fields.ts';
+import { dropFields, freeFidelity, interruptFields } from './fields.ts';
 import { features } from './hub.ts';
 import { objectInfo } from './object-info.ts';
 import { type PromptParts, takePrompt } from './prompt.ts';
@@ -60,7 +62,9 @@ export function comfyEndpoints(parts: PromptParts): Endpoint[] {
       desk.interrupt(readFields(interruptFields, await optionalBody(call)).prompt_id);
       return json({});
     }),
-    ...post('/free', 'Accepted: models come and go by themselves.', () => json({})),
+    ...post('/free', 'Accepted: models come and go by themselves.', async (call) =>
+      json({}, 200, ignoredHeader(ignoredFields(await optionalBody(call), freeFidelity))),
+    ),
     ...get('/view', 'A picture by its name.', (call) => view(call, desk.files)),
     ...post('/upload/image', 'Send a picture for LoadImage.', (call) => upload(call, desk.files, 'image'), {
       form: {},

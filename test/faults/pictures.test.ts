@@ -1,0 +1,208 @@
+import { crc32, deflateSync } from 'node:zlib';
+import sharp from 'sharp';
+import { afterEach, beforeAll, describe, expect, test } from 'vitest';
+import { type LiveServer, liveServers } from '../live/server.ts';
+
+/** Pictures and graphs that are wrong in every way that a client can send, to a server whose engine must live through all. */
+const startServer = liveServers();
+const side = 64;
+const quick = { width: side, height: side, steps: 1, cfg_scale: 1 };
+
+let server: LiveServer;
+let engine: number | undefined;
+let whole: Buffer;
+beforeAll(async () => {
+  server = await startServer(['--threads', '2']);
+  whole = await sharp({ create: { width: side, height: side, channels: 3, background: '#d02020' } })
+    .png()
+    .toBuffer();
+  await draws();
+  engine = server.worker('image');
+  expect(engine).toEqual(expect.any(Number));
+});
+afterEach(() => expect(server.worker('image')).toBe(engine));
+
+async function post(path: string, body: object | FormData) {
+  const sent = body instanceof FormData ? body : JSON.stringify(body);
+  const reply = await fetch(`${server.base}${path}`, { method: 'POST', body: sent });
+  // biome-ignore lint/suspicious/noExplicitAny: as a client without types sees it.
+  return { status: reply.status, json: (await reply.json()) as any };
+}
+async function draws(body: object = {}) {
+  const { status, json } = await post('/sdapi/v1/txt2img', { prompt: 'a star', ...quick, ...body });
+  expect(status).toBe(200);
+  return sharp(Buffer.from(json.images[0], 'base64')).metadata();
+}
+const base64 = (bytes: Uint8Array) => Buffer.from(bytes).toString('base64');
+
+function chunk(type: string, data: Buffer): Buffer {
+  const named = Buffer.concat([Buffer.from(type, 'latin1'), data]);
+  const numbers = Buffer.alloc(8);
+  numbers.writeUInt32BE(data.length, 0);
+  numbers.writeUInt32BE(crc32(named), 4);
+  return Buffer.concat([numbers.subarray(0, 4), named, numbers.subarray(4)]);
+}
+
+/** A PNG that says this of itself, with these pixels, whatever they are. */
+function png(width: number, height: number, pixels: Buffer): Buffer {
+  const head = Buffer.alloc(13);
+  head.writeUInt32BE(width, 0);
+  head.writeUInt32BE(height, 4);
+  // One grey bit for each pixel.
+  head.set([1, 0, 0, 0, 0], 8);
+  const signature = Buffer.from([0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a]);
+  return Buffer.concat([signature, chunk('IHDR', head), chunk('IDAT', pixels), chunk('IEND', Buffer.alloc(0))]);
+}
+const blank = (width: number, height: number) =>
+  png(width, height, deflateSync(Buffer.alloc(height * (width / 8 + 1))));
+
+/** Half of it is gone; some kinds end all the same as if nothing were missing. */
+async function cut(format: 'jpeg' | 'webp' | 'gif'): Promise<Buffer> {
+  const noise = Buffer.from(Array.from({ length: side * side * 3 }, (_, index) => (index * 7919) % 251));
+  const picture = sharp(noise, { raw: { width: side, height: side, channels: 3 } });
+  const bytes = await picture.toFormat(format).toBuffer();
+  const half = bytes.subarray(0, bytes.length >> 1);
+  if (format === 'jpeg') return half;
+  if (format === 'gif') return Buffer.concat([half, Buffer.from([0x3b])]);
+  half.writeUInt32LE(half.length - 8, 4);
+  return half;
+}
+
+const broken: readonly (readonly [what: string, picture: () => Buffer | Promise<Buffer>])[] = [
+  ['nothing', () => Buffer.alloc(0)],
+  ['words', () => Buffer.from('this is no picture')],
+  ['a vector picture', () => Buffer.from('<svg xmlns="http://www.w3.org/2000/svg" width="9" height="9"/>')],
+  ['a PNG that is cut off', () => whole.subarray(0, -20)],
+  ['a PNG whose pixels are not there', () => png(side, side, deflateSync(Buffer.alloc(9)))],
+  ['a PNG whose pixels are no such thing', () => png(side, side, Buffer.from('nonsense'))],
+  ['a PNG of no size', () => png(0, side, deflateSync(Buffer.alloc(64)))],
+  ['a JPEG of which half is gone', () => cut('jpeg')],
+  ['a WebP of which half is gone', () => cut('webp')],
+  ['a GIF of which half is gone', () => cut('gif')],
+  ['a bomb', () => blank(16_384, 16_384)],
+  ['a head that lies', () => png(2 ** 31 - 1, 2 ** 31 - 1, deflateSync(Buffer.alloc(99)))],
+];
+
+describe.each(broken)('%s', (_, made) => {
+  test('is refused as a picture in every dialect', async () => {
+    const picture = await made();
+    const image = base64(picture);
+    const form = () => {
+      const body = new FormData();
+      body.append('image', new Blob([new Uint8Array(picture)]), 'photo.png');
+      body.append('prompt', 'a star');
+      return body;
+    };
+    const refusals = [
+      await post('/sdapi/v1/img2img', { prompt: 'a', ...quick, init_images: [image || 'x'] }),
+      await post('/sdapi/v1/img2img', { prompt: 'a', ...quick, init_images: [base64(whole)], mask: image || 'x' }),
+      await post('/sdapi/v1/extra-single-image', { image, upscaling_resize: 2 }),
+      await post('/sdapi/v1/extra-batch-images', { imageList: [{ data: image, name: 'a' }], upscaling_resize: 2 }),
+    ];
+    for (const { status, json } of refusals) {
+      expect([status, json.detail.type], JSON.stringify(json)).toEqual([422, 'bad_input']);
+    }
+    for (const path of ['edits', 'variations']) {
+      const { status, json } = await post(`/v1/images/${path}`, form());
+      expect([status, json.error.type, json.error.param]).toEqual([400, 'invalid_request_error', 'image']);
+    }
+    // What the store takes unread, the prompt that wants it tells of.
+    const { status, json } = await post('/upload/image', form());
+    if (status === 200) expect(await historyOf(from(json.name))).toMatchObject({ status_str: 'error' });
+    else expect([status, json.error.type]).toEqual([400, 'invalid_prompt']);
+  });
+});
+
+const nodes = (more: object = {}) => ({
+  '3': { class_type: 'KSampler', inputs: { ...quick, cfg: 1, positive: ['6', 0], latent_image: ['5', 0] } },
+  '5': { class_type: 'EmptyLatentImage', inputs: { width: side, height: side } },
+  '6': { class_type: 'CLIPTextEncode', inputs: { text: 'a star' } },
+  '9': { class_type: 'SaveImage', inputs: { images: ['3', 0] } },
+  ...more,
+});
+const from = (image: string) =>
+  nodes({
+    '5': { class_type: 'VAEEncode', inputs: { pixels: ['10', 0] } },
+    '10': { class_type: 'LoadImage', inputs: { image } },
+  });
+
+async function historyOf(prompt: object) {
+  const { status, json } = await post('/prompt', { prompt });
+  expect(status, JSON.stringify(json)).toBe(200);
+  for (;;) {
+    // biome-ignore lint/suspicious/noExplicitAny: as a client without types sees it.
+    const history = (await (await fetch(`${server.base}/history/${json.prompt_id}`)).json()) as any;
+    const entry = history[json.prompt_id];
+    if (entry) return entry.status;
+  }
+}
+
+test('a picture that is nearly too large is drawn from, while others are answered', async () => {
+  const large = base64(blank(8000, 8000));
+  const drawn = draws({ init_images: [large] });
+  expect((await fetch(`${server.base}/api/extra/version`)).status).toBe(200);
+  expect(await drawn).toMatchObject({ width: side, height: side });
+});
+
+test('a mask of another size is refused by OpenAI, and brought to the picture by the others', async () => {
+  const mask = await sharp(whole).resize(16, 48).png().toBuffer();
+  const body = new FormData();
+  body.append('image', new Blob([new Uint8Array(whole)]), 'a.png');
+  body.append('mask', new Blob([new Uint8Array(mask)]), 'b.png');
+  body.append('prompt', 'a star');
+  const { status, json } = await post('/v1/images/edits', body);
+  expect([status, json.error.param]).toEqual([400, 'mask']);
+  expect(json.error.message).toContain('64x64, and not 16x48');
+  expect(await draws({ init_images: [base64(whole)], mask: base64(mask) })).toMatchObject({ width: side });
+});
+
+test.each([
+  ['of no size', { width: 0, height: 0 }, [64, 64]],
+  ['of less than none', { width: -9, height: '-1e300' }, [64, 64]],
+  ['in no step and no number', { steps: 0, batch_size: 0, n_iter: -1 }, [64, 64]],
+])('a picture %s is brought into bounds', async (_, asked, [width, height]) => {
+  expect(await draws(asked)).toMatchObject({ width, height });
+});
+
+test.each([
+  ['a size of nothing', { '5': { class_type: 'EmptyLatentImage', inputs: { width: 0, height: 0 } } }],
+  ['an absurd size', { '5': { class_type: 'EmptyLatentImage', inputs: { width: 1e9, height: 1e9 } } }],
+  ['a batch of nothing', { '5': { class_type: 'EmptyLatentImage', inputs: { batch_size: 0 } } }],
+  ['a node that is not there', { '9': { class_type: 'SaveImage', inputs: { images: ['404', 0] } } }],
+  ['a node that leads to itself', { '5': { class_type: 'LatentUpscaleBy', inputs: { samples: ['5', 0] } } }],
+  ['a node of no class', { '5': { inputs: {} } }],
+  ['a class that nobody knows', { '5': { class_type: '__proto__', inputs: {} } }],
+  ['a file of the machine', from('../../../../etc/passwd')],
+  ['a file by its whole name', from('/etc/passwd [input]')],
+])('a graph with %s is refused in the shape of the tool', async (_, more) => {
+  const { status, json } = await post('/prompt', { prompt: nodes(more) });
+  expect(status).toBe(400);
+  expect(json).toMatchObject({ error: { type: expect.any(String), message: expect.any(String) } });
+});
+
+test.each([
+  '../secret.png',
+  '..\\secret.png',
+  'a/../../b.png',
+  '/etc/cron.d/evil',
+  'C:\\evil.png',
+  '.',
+  '..',
+  'a\0.png',
+])('a file that is called %j is kept nowhere but in the store', async (name) => {
+  for (const fields of [
+    { name, subfolder: '' },
+    { name: 'a.png', subfolder: name },
+  ]) {
+    const body = new FormData();
+    body.append('image', new Blob([new Uint8Array(whole)]), fields.name);
+    body.append('subfolder', fields.subfolder);
+    const { status, json } = await post('/upload/image', body);
+    if (status === 200) expect(`${json.subfolder}/${json.name}`).not.toMatch(/\.\.|\\|^\/[^/]*\/|\0/);
+    else expect([status, json.error.type]).toEqual([400, expect.stringMatching(/^invalid_(prompt|request)$/)]);
+    const query = new URLSearchParams({ filename: fields.name, subfolder: fields.subfolder, type: 'input' });
+    const seen = await fetch(`${server.base}/view?${query}`);
+    if (seen.status === 200) expect(Buffer.from(await seen.arrayBuffer()).equals(whole)).toBe(true);
+    else expect([400, 404]).toContain(seen.status);
+  }
+});
