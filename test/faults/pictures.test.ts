@@ -156,12 +156,9 @@ test('a mask of another size is refused by OpenAI, and brought to the picture by
   expect(await draws({ init_images: [base64(whole)], mask: base64(mask) })).toMatchObject({ width: side });
 });
 
-test.each([
-  ['of no size', { width: 0, height: 0 }, [64, 64]],
-  ['of less than none', { width: -9, height: '-1e300' }, [64, 64]],
-  ['in no step and no number', { steps: 0, batch_size: 0, n_iter: -1 }, [64, 64]],
-])('a picture %s is brought into bounds', async (_, asked, [width, height]) => {
-  expect(await draws(asked)).toMatchObject({ width, height });
+test('a picture of no size, in no step and no number, is brought into bounds', async () => {
+  const asked = { width: 0, height: '-1e300', steps: 0, batch_size: 0, n_iter: -1 };
+  expect(await draws(asked)).toMatchObject({ width: side, height: side });
 });
 
 test.each([

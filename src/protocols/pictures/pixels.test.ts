@@ -2,7 +2,7 @@ import sharp from 'sharp';
 import { describe, expect, test } from 'vitest';
 import { pixelAt, pngChunk, pngOf } from '../testing/pictures.ts';
 import { pictureFacts } from './picture-facts.ts';
-import { encodedAs, fitted, fittedMask, maskOfChannel, withAlphaOf } from './pixels.ts';
+import { alphaAlone, encodedAs, fitted, fittedMask, maskOfChannel, withAlphaOf, withoutAlpha } from './pixels.ts';
 import { pictureOf } from './sent-picture.ts';
 
 const red = [255, 0, 0];
@@ -106,6 +106,18 @@ describe('transparency', () => {
       expect(pictureFacts(bytes)).toMatchObject(size);
       expect(await pixelAt(bytes, 5, 5)).toEqual([1, 2, 3, 77]);
     }
+  });
+
+  test.each([
+    ['colours', [9, 80, 200, 77], [9, 80, 200], [0, 0, 0, 77]],
+    ['colours and nothing transparent', [9, 80, 200], [9, 80, 200], [0, 0, 0, 255]],
+    ['grey', [90], [90, 90, 90], [0, 0, 0, 255]],
+  ])('comes alone or not at all from a picture of %s', async (_, colour, without, alone) => {
+    const picture = pictureOf(pngOf(5, 3, colour), 'image');
+    expect(await pixelAt(await withoutAlpha(picture), 4, 2)).toEqual(without);
+    const alpha = await alphaAlone(picture);
+    expect(pictureOf(alpha, 'alpha')).toMatchObject({ width: 5, height: 3 });
+    expect(await pixelAt(alpha, 4, 2)).toEqual(alone);
   });
 
   test('of a mask may be all', async () => {

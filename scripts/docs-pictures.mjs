@@ -1,0 +1,226 @@
+// Draws the pictures of docs/images.md with the built server and the built-in model, through every endpoint that makes some.
+// By hand, since it takes minutes: node scripts/build.mjs && node scripts/docs-pictures.mjs. Look at what comes out of it.
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import sharp from 'sharp';
+
+const place = (path) => fileURLToPath(new URL(`../${path}`, import.meta.url));
+const page = place('docs/images.md');
+const folder = place('docs/pictures');
+const [begin, end] = ['<!-- pictures: begin -->', '<!-- pictures: end -->'];
+const steps = 14;
+const size = { width: 256, height: 256 };
+
+/** Pictures that others begin from, by their names: they stand in a request as these words. */
+const made = new Map();
+const picture = (name) => `(${name}, in base64)`;
+
+const sampler = { seed: 3, steps, cfg: 2.5, sampler_name: 'euler', scheduler: 'simple', denoise: 1 };
+const links = { model: ['4', 0], positive: ['6', 0], negative: ['7', 0], latent_image: ['5', 0] };
+const graph = {
+  3: { class_type: 'KSampler', inputs: { ...sampler, ...links } },
+  4: { class_type: 'CheckpointLoaderSimple', inputs: { ckpt_name: 'any' } },
+  5: { class_type: 'EmptyLatentImage', inputs: { width: 64, height: 64 } },
+  6: { class_type: 'CLIPTextEncode', inputs: { text: 'a bicycle', clip: ['4', 1] } },
+  7: { class_type: 'CLIPTextEncode', inputs: { text: '', clip: ['4', 1] } },
+  8: { class_type: 'VAEDecode', inputs: { samples: ['3', 0], vae: ['4', 2] } },
+  9: { class_type: 'SaveImage', inputs: { images: ['11', 0], filename_prefix: 'bicycle' } },
+  10: { class_type: 'UpscaleModelLoader', inputs: { model_name: 'ESRGAN-slim 4x' } },
+  11: { class_type: 'ImageUpscaleWithModel', inputs: { upscale_model: ['10', 0], image: ['8', 0] } },
+};
+
+const requests = [
+  {
+    title: 'Words to a picture',
+    path: '/sdapi/v1/txt2img',
+    json: { prompt: 'a mushroom', seed: 3, steps, ...size },
+    names: ['mushroom'],
+  },
+  {
+    title: 'Several at once',
+    note: 'The seeds count up: the second picture is the one that seed 4 gives alone.',
+    path: '/sdapi/v1/txt2img',
+    json: { prompt: 'a red apple', seed: 3, steps, batch_size: 2, ...size },
+    names: ['apple', 'apple-2'],
+  },
+  {
+    title: 'A picture from another one',
+    note: 'From the first apple. The more strength, the less of it is left.',
+    path: '/sdapi/v1/img2img',
+    json: {
+      prompt: 'a green apple',
+      init_images: [picture('apple')],
+      denoising_strength: 0.7,
+      seed: 5,
+      steps,
+      ...size,
+    },
+    names: ['apple-green'],
+  },
+  {
+    title: 'A part of a picture',
+    note: 'The mask is white on the right: there it is painted anew, and on the left not a single pixel changes.',
+    path: '/sdapi/v1/img2img',
+    json: {
+      prompt: 'a yellow apple',
+      init_images: [picture('apple')],
+      mask: picture('right'),
+      denoising_strength: 0.85,
+      seed: 5,
+      steps,
+      ...size,
+    },
+    names: ['apple-half'],
+  },
+  {
+    title: 'A larger picture',
+    note: 'What the model draws is 64 pixels wide, as on the left here; the network for it sees edges in it and not blocks.',
+    path: '/sdapi/v1/extra-single-image',
+    json: { image: picture('small'), upscaling_resize: 4, upscaler_1: 'ESRGAN-slim 4x' },
+    before: 'small',
+    names: ['larger'],
+  },
+  {
+    title: 'OpenAI: generations',
+    path: '/v1/images/generations',
+    json: { prompt: 'a house on a hill', size: '256x256', seed: 3, steps },
+    names: ['house'],
+  },
+  {
+    title: 'OpenAI: edits',
+    note: 'The mask is transparent in the upper third: there the sky becomes night.',
+    path: '/v1/images/edits',
+    form: { image: 'house', mask: 'upper', prompt: 'a moon and stars at night', seed: '3', steps: String(steps) },
+    files: ['image', 'mask'],
+    names: ['house-night'],
+  },
+  {
+    title: 'OpenAI: variations',
+    note: 'Without words it is another thing of the same colours and about the same shape.',
+    path: '/v1/images/variations',
+    form: { image: 'mushroom', seed: '9', steps: String(steps), denoising_strength: '0.5' },
+    files: ['image'],
+    names: ['mushroom-other'],
+  },
+  {
+    title: 'A ComfyUI graph',
+    note: 'Drawn at 64 pixels, and then enlarged by a node of its own.',
+    path: '/prompt',
+    json: { prompt: graph },
+    names: ['bicycle'],
+  },
+];
+
+/** As somebody would type it, with names for pictures. */
+function shown({ path, json, form, files }) {
+  const address = `http://localhost:5001${path}`;
+  if (json) return `curl ${address} -d '${JSON.stringify(json, undefined, 1).replace(/\n\s*/g, ' ')}'`;
+  const parts = Object.entries(form).map(([name, value]) =>
+    files.includes(name) ? `-F ${name}=@${value}.png` : `-F '${name}=${value}'`,
+  );
+  return `curl ${address} ${parts.join(' ')}`;
+}
+
+function filled(value) {
+  if (Array.isArray(value)) return value.map(filled);
+  if (typeof value === 'object' && value !== null) {
+    return Object.fromEntries(Object.entries(value).map(([key, each]) => [key, filled(each)]));
+  }
+  const name = [...made.keys()].find((each) => value === picture(each));
+  return name === undefined ? value : made.get(name).toString('base64');
+}
+
+async function ask(base, { path, json, form, files }) {
+  let body = JSON.stringify(filled(json));
+  if (form) {
+    body = new FormData();
+    for (const [name, value] of Object.entries(form)) {
+      if (files.includes(name)) body.append(name, new Blob([made.get(value)]), `${value}.png`);
+      else body.append(name, value);
+    }
+  }
+  const reply = await fetch(`${base}${path}`, { method: 'POST', body });
+  const answer = await reply.json();
+  if (!reply.ok) throw new Error(`${path}: ${JSON.stringify(answer)}`);
+  return answer;
+}
+
+async function picturesOf(base, request) {
+  const answer = await ask(base, request);
+  if (answer.prompt_id) return fromHistory(base, answer.prompt_id);
+  const all = answer.images ?? answer.data?.map(({ b64_json: base64 }) => base64) ?? [answer.image];
+  return all.map((base64) => Buffer.from(base64, 'base64'));
+}
+
+async function fromHistory(base, id) {
+  for (;;) {
+    const entry = (await (await fetch(`${base}/history/${id}`)).json())[id];
+    if (!entry) {
+      await new Promise((resolve) => setTimeout(resolve, 200));
+      continue;
+    }
+    const files = Object.values(entry.outputs).flatMap(({ images }) => images);
+    return Promise.all(
+      files.map(async (file) =>
+        Buffer.from(await (await fetch(`${base}/view?${new URLSearchParams(file)}`)).arrayBuffer()),
+      ),
+    );
+  }
+}
+
+/** A mask, and a picture to enlarge, which no request makes. */
+async function prepare(base) {
+  const plain = (width, height, background) => sharp({ create: { width, height, channels: 4, background } }).png();
+  const onto = async (under, over, left, top) =>
+    under
+      .composite([{ input: await over.toBuffer(), left, top }])
+      .png()
+      .toBuffer();
+  made.set('right', await onto(plain(256, 256, '#000'), plain(128, 256, '#fff'), 128, 0));
+  made.set('upper', await onto(plain(256, 256, '#0000'), plain(256, 160, '#000'), 0, 96));
+  const json = { prompt: 'a mushroom', seed: 3, steps, width: 64, height: 64 };
+  const [small] = await picturesOf(base, { path: '/sdapi/v1/txt2img', json });
+  await keep('small', small);
+}
+
+async function keep(name, bytes) {
+  made.set(name, bytes);
+  await sharp(bytes).webp({ quality: 82 }).toFile(`${folder}/${name}.webp`);
+  console.log(name);
+}
+
+async function started() {
+  const child = spawn(process.execPath, [place('dist/main.js'), '--port', '0'], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
+  let output = '';
+  for await (const [data] of (async function* () {
+    for (;;) yield await once(child.stdout, 'data');
+  })()) {
+    output += data;
+    const [, port] = /custom endpoint at http:\/\/localhost:(\d+)/.exec(output) ?? [];
+    if (port) return { child, base: `http://localhost:${port}` };
+  }
+}
+
+mkdirSync(folder, { recursive: true });
+const { child, base } = await started();
+try {
+  await prepare(base);
+  const parts = [];
+  for (const request of requests) {
+    const { title, note, before, names } = request;
+    for (const [index, bytes] of (await picturesOf(base, request)).entries()) await keep(names[index], bytes);
+    const images = [before, ...names].filter(Boolean).map((name) => `![${title}](pictures/${name}.webp)`);
+    parts.push(
+      [`### ${title}`, note, `\`\`\`sh\n${shown(request)}\n\`\`\``, images.join('\n')].filter(Boolean).join('\n\n'),
+    );
+  }
+  const text = readFileSync(page, 'utf8');
+  const [head, tail] = [text.slice(0, text.indexOf(begin) + begin.length), text.slice(text.indexOf(end))];
+  writeFileSync(page, `${head}\n\n${parts.join('\n\n')}\n\n${tail}`);
+} finally {
+  child.kill();
+}
