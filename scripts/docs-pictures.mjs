@@ -47,17 +47,17 @@ const requests = [
   },
   {
     title: 'A picture from another one',
-    note: 'From the first apple. The more strength, the less of it is left.',
+    note: 'From the first apple. The more strength, the less of it is left; its colours hold out longest.',
     path: '/sdapi/v1/img2img',
     json: {
-      prompt: 'a green apple',
+      prompt: 'a tomato',
       init_images: [picture('apple')],
-      denoising_strength: 0.7,
-      seed: 5,
+      denoising_strength: 0.8,
+      seed: 7,
       steps,
       ...size,
     },
-    names: ['apple-green'],
+    names: ['tomato'],
   },
   {
     title: 'A part of a picture',
@@ -67,7 +67,7 @@ const requests = [
       prompt: 'a yellow apple',
       init_images: [picture('apple')],
       mask: picture('right'),
-      denoising_strength: 0.85,
+      denoising_strength: 0.95,
       seed: 5,
       steps,
       ...size,
@@ -76,7 +76,7 @@ const requests = [
   },
   {
     title: 'A larger picture',
-    note: 'What the model draws is 64 pixels wide, as on the left here; the network for it sees edges in it and not blocks.',
+    note: 'What the model draws is 64 pixels wide, as the first one here; the network makes it larger and keeps its edges.',
     path: '/sdapi/v1/extra-single-image',
     json: { image: picture('small'), upscaling_resize: 4, upscaler_1: 'ESRGAN-slim 4x' },
     before: 'small',
@@ -84,21 +84,22 @@ const requests = [
   },
   {
     title: 'OpenAI: generations',
+    note: 'The limit of what it can do: a house, but nobody would move in.',
     path: '/v1/images/generations',
     json: { prompt: 'a house on a hill', size: '256x256', seed: 3, steps },
     names: ['house'],
   },
   {
     title: 'OpenAI: edits',
-    note: 'The mask is transparent in the upper third: there the sky becomes night.',
+    note: 'The mask is transparent in its upper part: there it is painted anew, and the stem stays.',
     path: '/v1/images/edits',
-    form: { image: 'house', mask: 'upper', prompt: 'a moon and stars at night', seed: '3', steps: String(steps) },
+    form: { image: 'mushroom', mask: 'upper', prompt: 'a purple mushroom', seed: '3', steps: String(steps) },
     files: ['image', 'mask'],
-    names: ['house-night'],
+    names: ['mushroom-purple'],
   },
   {
     title: 'OpenAI: variations',
-    note: 'Without words it is another thing of the same colours and about the same shape.',
+    note: 'Without any words: another mushroom of the same colours.',
     path: '/v1/images/variations',
     form: { image: 'mushroom', seed: '9', steps: String(steps), denoising_strength: '0.5' },
     files: ['image'],
@@ -106,7 +107,7 @@ const requests = [
   },
   {
     title: 'A ComfyUI graph',
-    note: 'Drawn at 64 pixels, and then enlarged by a node of its own.',
+    note: 'Drawn at 64 pixels, and then enlarged by a node of its own. Nobody asked for the rider.',
     path: '/prompt',
     json: { prompt: graph },
     names: ['bicycle'],
@@ -116,11 +117,22 @@ const requests = [
 /** As somebody would type it, with names for pictures. */
 function shown({ path, json, form, files }) {
   const address = `http://localhost:5001${path}`;
-  if (json) return `curl ${address} -d '${JSON.stringify(json, undefined, 1).replace(/\n\s*/g, ' ')}'`;
+  if (json) return `curl ${address} -d '${written(json)}'`;
   const parts = Object.entries(form).map(([name, value]) =>
     files.includes(name) ? `-F ${name}=@${value}.png` : `-F '${name}=${value}'`,
   );
-  return `curl ${address} ${parts.join(' ')}`;
+  return `curl ${address} \\\n  ${parts.join(' ')}`;
+}
+
+const lineLength = 116;
+
+/** On one line where that is enough. */
+function written(value, indent = '') {
+  const line = JSON.stringify(value, undefined, 1).replace(/\n\s*/g, ' ');
+  if (line.length + indent.length <= lineLength || typeof value !== 'object') return line;
+  const inner = `${indent}  `;
+  const entries = Object.entries(value).map(([name, each]) => `${inner}"${name}": ${written(each, inner)}`);
+  return `{\n${entries.join(',\n')}\n${indent}}`;
 }
 
 function filled(value) {
@@ -179,7 +191,7 @@ async function prepare(base) {
       .png()
       .toBuffer();
   made.set('right', await onto(plain(256, 256, '#000'), plain(128, 256, '#fff'), 128, 0));
-  made.set('upper', await onto(plain(256, 256, '#0000'), plain(256, 160, '#000'), 0, 96));
+  made.set('upper', await onto(plain(256, 256, '#0000'), plain(256, 92, '#000'), 0, 164));
   const json = { prompt: 'a mushroom', seed: 3, steps, width: 64, height: 64 };
   const [small] = await picturesOf(base, { path: '/sdapi/v1/txt2img', json });
   await keep('small', small);
