@@ -20,7 +20,14 @@ function testsIn(folder: string): string[] {
   return names.filter((name) => name.endsWith('.test.ts')).map((name) => join(folder, name));
 }
 
-/** Tests that start servers want the machine for themselves: one file after another, when the fast ones are done. */
+/** Those that measure who waits for whom, or end processes: nobody else may be at work beside them. */
+const alone = [
+  'test/faults/**/*.test.ts',
+  ...['batching', 'console', 'many-models', 'memory', 'modes', 'queue', 'silence', 'swaps'].map(
+    (name) => `test/live/${name}.test.ts`,
+  ),
+];
+
 export default defineConfig({
   test: {
     projects: [
@@ -42,8 +49,19 @@ export default defineConfig({
         test: {
           name: 'live',
           include: ['test/**/*.test.ts'],
-          exclude: serverless,
+          exclude: [...serverless, ...alone],
           sequence: { groupOrder: 2 },
+          // Their servers compute with one thread each.
+          maxWorkers: 2,
+          ...patience,
+          testTimeout: 120_000,
+        },
+      },
+      {
+        test: {
+          name: 'alone',
+          include: alone,
+          sequence: { groupOrder: 3 },
           maxWorkers: 1,
           ...patience,
           testTimeout: 120_000,
