@@ -13,6 +13,7 @@ import type { OtherServices } from './core/other-services.ts';
 import type { Refused } from './core/refused.ts';
 import type { TextService } from './core/text-service.ts';
 import type { TextSource } from './core/text-source.ts';
+import type { ToolServers } from './core/tool-servers.ts';
 import { fidelityByPage } from './fidelity.ts';
 import { readGguf } from './gguf/read.ts';
 import { schemaToGrammar } from './grammar/convert.ts';
@@ -34,6 +35,7 @@ import { fidelityEndpoint } from './protocols/fidelity/routes.ts';
 import { llamacppEndpoints } from './protocols/llamacpp/routes.ts';
 import { answeringBoth } from './protocols/llamacpp/shared-path.ts';
 import { SlotWatch } from './protocols/llamacpp/slot-watch.ts';
+import { mcpEndpoints } from './protocols/mcp/routes.ts';
 import { messagesEndpoints } from './protocols/messages/routes.ts';
 import { cacheEndpoint } from './protocols/native/cache.ts';
 import { modelName } from './protocols/native/model-name.ts';
@@ -83,6 +85,8 @@ export interface AppParts extends RoomParts {
   readonly hasOthers?: () => boolean;
   /** What can be loaded and swapped, where that is possible. */
   readonly models?: ModelsView;
+  /** The servers of `--mcpfile`: they outlive every swap of a model. */
+  readonly tools?: ToolServers | undefined;
   /** Those of the model that answers whoever names none, where it may be another than the first. */
   readonly presentSettings?: () => Settings;
   readonly product: { readonly name: string; readonly version: string };
@@ -195,7 +199,8 @@ function batchingSettings(settings: Settings): BatchingSettings {
   };
 }
 
-function chatOn({ settings, format }: RoomParts, { warn }: Shared, text: TextService): ChatService {
+function chatOn({ settings, format }: RoomParts, { warn, tools }: Shared, text: TextService): ChatService {
+  const turns = settings.mcpserverloop;
   return chatService({
     text,
     tags: format.adapter.adapter.tags,
@@ -210,6 +215,7 @@ function chatOn({ settings, format }: RoomParts, { warn }: Shared, text: TextSer
     now: () => new Date(),
     newCallId: () => randomId('call_'),
     warn,
+    serverTools: tools && turns > 0 ? { servers: tools, turns, startTimer: systemTimer } : undefined,
   });
 }
 
@@ -222,7 +228,7 @@ interface Services {
 
 function allEndpoints(
   { settings, source, format, resting }: RoomParts,
-  { product, shutdown, warn, watch, store, models, desk, comfy, clients = {} }: Shared,
+  { product, shutdown, warn, watch, store, models, desk, comfy, clients = {}, tools }: Shared,
   { text, chat, others, slots }: Services,
 ): Endpoint[] {
   const defaults = requestDefaults(settings);
@@ -287,6 +293,7 @@ function allEndpoints(
         jinja: settings.jinja,
         admin: adminLevel(admin),
         router: models?.byName ?? false,
+        mcp: tools !== undefined,
         transcribe: Boolean(others.transcription),
         txt2img: Boolean(others.image),
         tts: Boolean(others.speech),
@@ -334,6 +341,7 @@ function allEndpoints(
     ...sdapiEndpoints({ ...pictures, text, chat, readChat }),
     cacheEndpoint(async () => (await source.peek()?.cacheReport?.()) ?? emptyCacheReport),
     ...adminEndpoints({ access: admin, states: () => source.peek()?.states, text, swap: models?.swap }),
+    ...mcpEndpoints({ tools, product }),
     fidelityEndpoint(Object.values(fidelityByPage).flat()),
     ...pagesEndpoints({ product, endpoints: () => endpoints }).map((endpoint) =>
       endpoint.path === '/' ? answeringProbes(endpoint) : endpoint,

@@ -2,6 +2,7 @@
 import { appendFileSync, existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { constants, homedir, setPriority } from 'node:os';
 import { resolve } from 'node:path';
+import { setTimeout as wait } from 'node:timers/promises';
 import type { App } from './app.ts';
 import { readDiskCache } from './config/disk-cache.ts';
 import type { FlagKey, Settings } from './config/flags.ts';
@@ -34,6 +35,7 @@ import { ReachedOutput } from './run/reached-output.ts';
 import { roomParts } from './run/room-parts.ts';
 import { serve } from './run/serve.ts';
 import { launcherVariable, Stops } from './run/stops.ts';
+import { connectToolServers, namedServers } from './run/tool-servers.ts';
 
 // A log that nobody can write to any more must not end the program; whoever needs it to be read watches for itself.
 for (const stream of [process.stdout, process.stderr]) stream.on('error', () => undefined);
@@ -120,6 +122,8 @@ async function run(
   const file = path === undefined ? undefined : await modelFile(path);
   if (file && settings.diskcache !== '') await checkDiskCache(settings.diskcache);
   const clients = served ? await clientServices(settings, terminal) : {};
+  const toolParts = { settings, product, environment: process.env, say: (line: string) => terminal.line(line) };
+  const toolConfigs = served ? checkToolServers(toolParts) : [];
   const name = path === undefined ? '' : displayName(path);
   const model = await prepareModel({ name, settings, given, file }, terminal);
   const registry: Registry<ModelKinds> = new Registry<ModelKinds>(
@@ -153,14 +157,16 @@ async function run(
     now: () => new Date(),
     isTold: (error) => requestLog.isTold(error),
   });
+  const tools = toolConfigs.length > 0 ? await connectToolServers(toolConfigs, toolParts) : undefined;
   const exit = async (code: number) => {
-    await registry.close();
+    await Promise.all([registry.close(), tools && Promise.race([tools.close(), wait(toolFarewellMs)])]);
     process.exit(code);
   };
   const build = (door: Partial<Door> = {}): App =>
     createApp({
       ...parts,
       ...door,
+      tools,
       hasOthers: () => registry.list().some(({ kind, resident }) => kind !== 'text' && resident),
       product,
       clients,
@@ -265,6 +271,19 @@ async function modelFile(path: string): Promise<ModelFile> {
     const reason = (error as Error).message;
     console.error(`${path} could not be loaded: ${reason}`);
     process.exit((error as NodeJS.ErrnoException).code === 'ENOENT' ? 2 : 3);
+  }
+}
+
+/** What is left of them after this is ended by the guard beside them. */
+const toolFarewellMs = 1000;
+
+/** A file that cannot be used ends the program in the same way. */
+function checkToolServers(parts: Parameters<typeof namedServers>[0]): ReturnType<typeof namedServers> {
+  try {
+    return namedServers(parts);
+  } catch (error) {
+    console.error((error as Error).message);
+    process.exit(2);
   }
 }
 

@@ -24,6 +24,7 @@ const allowed: Readonly<Record<string, readonly string[] | 'anything'>> = {
   registry: ['core'],
   library: ['core', 'gguf'],
   packs: ['library'],
+  mcp: ['core'],
   observe: ['core', 'config'],
   run: 'anything',
 };

@@ -14,6 +14,7 @@ import type { PromptTemplate } from './rendering/prompt-template.ts';
 import { answerGrammar, callableTools, replyGrammar } from './reply-grammar.ts';
 import { ReplyReader } from './reply-reader.ts';
 import { type ChatRequest, refusesThinking } from './request.ts';
+import { answerWithTools, type ServerTools, wantsServerTools, withServerTools } from './server-tools/loop.ts';
 import { thinkingTags } from './thinking-tags.ts';
 import { chooseTool, forcedCallRequests, forcedCalls, type Render } from './tool-steps.ts';
 import { toolFormatOf } from './tools/formats.ts';
@@ -37,6 +38,8 @@ export interface ChatParts {
   readonly newCallId: () => string;
   /** Told of what went another way than the client may expect. */
   readonly warn: (text: string) => void;
+  /** Run by the server for requests that bring no tools of their own. */
+  readonly serverTools?: ServerTools | undefined;
 }
 
 export interface ChatService {
@@ -132,6 +135,25 @@ export function chatService(parts: ChatParts): ChatService {
     }
   }
 
+  function answerLooped(
+    request: ChatRequest,
+    serverTools: ServerTools,
+    reservation: Reservation,
+    signal: AbortSignal,
+    tell: (event: GenerationEvent) => void,
+  ): Promise<void> {
+    const state = text.state();
+    return answerWithTools(request, {
+      ...serverTools,
+      answer: (turn, sink) => answer(turn, reservation, signal, sink),
+      tell,
+      rest: () => reservation.rest(),
+      stopped: AbortSignal.any([signal, reservation.stopped]),
+      senses: state.type === 'ready' ? state.model.inputs : { image: false, audio: false },
+      contextSize: text.contextSize(),
+    });
+  }
+
   /** No thinking is no tokens for it too: where the prompt cannot say it, what begins is ended at once. */
   function thinkingBudget(request: ChatRequest): Pick<GenerationRequest, 'reasoning'> {
     const none = { type: 'share', share: 0 } as const;
@@ -177,7 +199,10 @@ export function chatService(parts: ChatParts): ChatService {
   function replies(request: ChatRequest, ticket: Ticket, count: number): AsyncIterable<GenerationEvent>[] {
     const stop = new AbortController();
     const signal = AbortSignal.any([ticket.signal, stop.signal]);
-    const reservation = text.reserve({ ...ticket, signal }, sharingTraits(request));
+    const serverTools = wantsServerTools(request) ? parts.serverTools : undefined;
+    const reservation = text.reserve({ ...ticket, signal }, sharingTraits(request, serverTools !== undefined));
+    const answerOne = (one: ChatRequest, tell: (event: GenerationEvent) => void): Promise<void> =>
+      serverTools ? answerLooped(one, serverTools, reservation, signal, tell) : answer(one, reservation, signal, tell);
     const channels = Array.from({ length: count }, () => new Channel<GenerationEvent>(() => stop.abort()));
     void (async () => {
       for (const [index, channel] of channels.entries()) {
@@ -187,7 +212,7 @@ export function chatService(parts: ChatParts): ChatService {
           begun = true;
           channel.push(event);
         };
-        await answer(one, reservation, signal, tell).catch((error: unknown) => {
+        await answerOne(one, tell).catch((error: unknown) => {
           if (begun || !signal.aborted) return tell({ type: 'error', error: asAppError(error) });
           // Gone while the prompt was written: the end is that of a request that is gone before its turn.
           tell(emptyStart(one.controls.maxTokens, one.controls.sampling.seed));
@@ -207,15 +232,21 @@ export function chatService(parts: ChatParts): ChatService {
     replies,
     reply: (request, ticket) => replies(request, ticket, 1)[0] as AsyncIterable<GenerationEvent>,
     countTokens: async (request, signal) => {
-      const { prompt, memory } = await render(request, signal);
+      const { serverTools } = parts;
+      const isLooped = serverTools !== undefined && wantsServerTools(request);
+      const asked = isLooped ? await withServerTools(request, serverTools.servers, signal) : request;
+      const { prompt, memory } = await render(asked, signal);
       return (await text.tokenize(memory + prompt, { addSpecial: true })).length;
     },
   };
 }
 
 /** Known before the prompt is: an answer in a format or with tools will be held to a grammar. */
-function sharingTraits({ controls, conversation, toolChoice, output }: ChatRequest): SharingTraits {
-  const tools = conversation.tools.length > 0 && toolChoice.type !== 'none';
+function sharingTraits(
+  { controls, conversation, toolChoice, output }: ChatRequest,
+  withServerTools: boolean,
+): SharingTraits {
+  const tools = withServerTools || (conversation.tools.length > 0 && toolChoice.type !== 'none');
   const grammar = controls.grammar ?? (output.type === 'text' ? undefined : { gbnf: '', retainState: false });
   return { ...controls, media: conversation.media, grammar, tools };
 }

@@ -25,6 +25,8 @@ export function checkFiles(settings: Settings, exists: (path: string) => boolean
       if (/^https?:\/\//i.test(path)) {
         problems.push(missing(`${name} ${path}: downloading is not available yet; name a file.`));
       } else if (exists(path)) {
+      } else if (exists(path + endingOf(key))) {
+        changes[key] = path + endingOf(key);
       } else if (settings.ignoremissing && !neverSkipped.has(key)) {
         notes.push(`${name} is ignored, because ${path} does not exist.`);
         changes[key] = without(key, changes[key] ?? settings[key], path);
@@ -43,6 +45,11 @@ function filesOf(key: FlagKey, value: FlagValue): readonly string[] {
   if (definition.holds === 'json-file') return String(value).trimStart().startsWith('{') ? [] : [String(value)];
   if (definition.holds !== 'file') return [];
   return Array.isArray(value) ? value.map(String) : [String(value)];
+}
+
+function endingOf(key: FlagKey): string {
+  const definition = flagOf(key);
+  return 'ending' in definition ? (definition.ending ?? '') : '';
 }
 
 function without(key: FlagKey, value: FlagValue, path: string): FlagValue {

@@ -25,6 +25,8 @@ export type FlagShape =
       readonly bare?: string;
       /** `file` must exist at the start; `json` may be an object in a config file; `json-file` is the one or the other. */
       readonly holds?: 'file' | 'folder' | 'json' | 'json-file';
+      /** Of a file: what people may leave out at the end of its name. */
+      readonly ending?: string;
       readonly secret?: true;
     }
   | {

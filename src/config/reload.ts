@@ -46,6 +46,8 @@ const standing: readonly FlagKey[] = [
   'multiplayer',
   'websearch',
   'websearchurl',
+  'mcpfile',
+  'mcptimeout',
   'rpcmode',
   'rpcport',
   'rpchost',

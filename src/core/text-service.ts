@@ -76,6 +76,10 @@ export interface Reservation {
   generate(request: GenerationRequest): AsyncIterable<GenerationEvent>;
   /** Between two generations: those who wait go first, and the next one begins when its turn has come again. */
   pass(): void;
+  /** Others have the engine until the next generation, which waits for its turn; the place is kept. */
+  rest(): void;
+  /** Aborts when the request is to end, whoever wishes it: its client, or somebody by its key. */
+  readonly stopped: AbortSignal;
   release(): void;
 }
 

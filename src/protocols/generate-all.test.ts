@@ -4,7 +4,7 @@ import type { FinishReason } from '../core/events.ts';
 import { fold } from '../core/fold.ts';
 import type { GenerationRequest, SharingTraits } from '../core/request.ts';
 import { generateAll } from './generate-all.ts';
-import { finishEvent, play, scriptedText, startEvent } from './testing/doubles.ts';
+import { finishEvent, onlyPlace, play, scriptedText, startEvent } from './testing/doubles.ts';
 
 const request = (prompt: string, media: GenerationRequest['media'] = []) => ({ prompt, media }) as GenerationRequest;
 const ticket = { genkey: '', client: 'test', signal: new AbortController().signal };
@@ -21,7 +21,7 @@ function place() {
           if (prompt === 'broken') throw new AppError('engine-lost', { capability: 'text' });
           return play([startEvent(), { type: 'text-delta', text: prompt }, finishEvent()]);
         },
-        pass: () => undefined,
+        ...onlyPlace,
         release: () => {
           notes.released += 1;
         },
@@ -89,6 +89,7 @@ function hall(capacity: number) {
           yield { type: 'text-delta', text: prompt };
           yield finishEvent({ reason });
         },
+        ...onlyPlace,
         pass: () => {
           notes.passed += 1;
         },

@@ -12,6 +12,8 @@ export interface Place {
   standing(): QueuePosition | undefined;
   /** Lets those who wait go first, and resolves when its next turn has come. */
   again(): Promise<void>;
+  /** Gives its turn up but not its place, while it is busy elsewhere; `again` asks for the next turn. */
+  rest(): void;
   leave(): void;
 }
 
@@ -48,6 +50,7 @@ interface Entry extends Waiting {
 export class Queue {
   readonly #running = new Set<Entry>();
   readonly #waiting: Entry[] = [];
+  readonly #resting = new Set<Entry>();
   /** The clients that wait for each lane. */
   readonly #rings = new Map<string, Ring>();
   readonly #expected = new ExpectedClients();
@@ -87,9 +90,11 @@ export class Queue {
       },
       standing: () => (this.#waiting.includes(entry) ? this.#standing(entry, this.#waiting) : undefined),
       again: () => {
-        if (this.#waitingIn(entry.lane).length > 0 && this.#running.delete(entry)) turn = this.#again(entry);
+        if (this.#resting.delete(entry)) turn = this.#again(entry);
+        else if (this.#waitingIn(entry.lane).length > 0 && this.#running.delete(entry)) turn = this.#again(entry);
         return turn;
       },
+      rest: () => this.#rest(entry),
       leave: () => this.#leave(entry),
     };
   }
@@ -113,8 +118,16 @@ export class Queue {
     return turn;
   }
 
+  #rest(entry: Entry): void {
+    if (!this.#running.delete(entry)) return;
+    this.#note(entry);
+    entry.startedAt = undefined;
+    this.#resting.add(entry);
+    this.#admit();
+  }
+
   #refuseWithoutRoom(client: string): void {
-    const taken = [...this.#running, ...this.#waiting];
+    const taken = [...this.#running, ...this.#waiting, ...this.#resting];
     const newcomer = {
       holds: taken.some((entry) => entry.client === client),
       expectedOthers: this.#expected.others(client, this.#now()),
@@ -173,7 +186,7 @@ export class Queue {
 
   #remove(entry: Entry): boolean {
     const place = this.#waiting.indexOf(entry);
-    if (place === -1) return this.#running.delete(entry);
+    if (place === -1) return this.#running.delete(entry) || this.#resting.delete(entry);
     this.#waiting.splice(place, 1);
     this.#seat(entry.lane);
     return true;

@@ -46,6 +46,7 @@ interface Seat {
   readonly place: Place;
   /** It wants the engine, and does not have it yet. */
   wantsEngine: boolean;
+  resting: boolean;
 }
 
 interface OwnReservation extends Reservation {
@@ -105,18 +106,28 @@ export function textService({
       standing,
       abort,
     };
-    const seat: Seat = { job, stop, place, wantsEngine: false };
+    const seat: Seat = { job, stop, place, wantsEngine: false, resting: false };
     ticket.placed?.(() => queued(standing()) ?? (seat.wantsEngine ? loading(source.state()) : undefined));
     jobs.add(job);
     if (shared.type === 'alone' && shared.reason) observer.sharingRefused?.(shared.reason, job);
     ticket.signal.addEventListener('abort', leave, { once: true });
     if (ticket.signal.aborted) leave();
+    const again = (): void => {
+      seat.resting = false;
+      void place.again();
+      if (place.standing()) job.state = 'waiting';
+    };
     return {
-      generate: (request, ended = () => {}) => run(request, seat, ended),
-      pass: () => {
-        void place.again();
-        if (place.standing()) job.state = 'waiting';
+      generate: (request, ended = () => {}) => {
+        if (seat.resting) again();
+        return run(request, seat, ended);
       },
+      pass: again,
+      rest: () => {
+        seat.resting = true;
+        place.rest();
+      },
+      stopped: stop.signal,
       release: () => {
         job.state = 'done';
         ticket.signal.removeEventListener('abort', leave);

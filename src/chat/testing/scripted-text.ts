@@ -10,6 +10,8 @@ export function scriptedText(replies: readonly (string | readonly GenerationEven
   const asked: GenerationRequest[] = [];
   let released = 0;
   let passed = 0;
+  let rested = 0;
+  const stop = new AbortController();
   const reservation: Reservation = {
     generate(request) {
       const reply = replies[asked.length] ?? '';
@@ -19,6 +21,10 @@ export function scriptedText(replies: readonly (string | readonly GenerationEven
     pass: () => {
       passed += 1;
     },
+    rest: () => {
+      rested += 1;
+    },
+    stopped: stop.signal,
     release: () => {
       released += 1;
     },
@@ -42,7 +48,7 @@ export function scriptedText(replies: readonly (string | readonly GenerationEven
       throw new Error('not part of the script');
     },
   };
-  return { service, asked, released: () => released, passed: () => passed };
+  return { service, asked, released: () => released, passed: () => passed, rested: () => rested, stop };
 }
 
 /** A reply in pieces of three characters, as a model might write it. */

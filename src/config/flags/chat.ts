@@ -54,9 +54,10 @@ export const chatFlags = {
     type: 'text',
     default: '',
     holds: 'file',
+    ending: '.json',
     metavar: 'FILE',
-    availability: 'later',
-    help: 'File that lists the tool servers to connect to.',
+    availability: 'ready',
+    help: 'File that lists the tool servers (MCP) to connect to, as desktop apps have it: mcpServers, each with a command or a url. Their tools are there at POST /mcp. Without its ending .json it is found too.',
   },
   websearch: {
     names: ['--websearch'],

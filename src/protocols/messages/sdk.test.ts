@@ -4,7 +4,7 @@ import { expect, test } from 'vitest';
 import { AppError } from '../../core/errors.ts';
 import type { GenerationEvent } from '../../core/events.ts';
 import { latch } from '../../http/testing/world.ts';
-import { finishEvent } from '../testing/doubles.ts';
+import { finishEvent, onlyPlace } from '../testing/doubles.ts';
 import { begun, chatmlWithTools, type Scripts, type SdkOptions, said, sdkWorld } from '../testing/sdk-world.ts';
 import { messagesEndpoints } from './routes.ts';
 
@@ -163,7 +163,10 @@ test('a stream that the client ends in the middle ends the generation', async ()
       reserve: ({ signal }) => {
         signals.push(signal);
         signal.addEventListener('abort', () => ended.open());
-        return { generate: () => endless(), pass: () => undefined, release: () => undefined };
+        return {
+          generate: () => endless(),
+          ...onlyPlace,
+        };
       },
     },
   });

@@ -97,7 +97,8 @@ export function decodeCompletion(
     { role: 'user' as const, content: [...images, ...text(prompt)] },
   ];
   const request = chatRequest(own, controls, thinking, { messages, media, tools: [] }, parts);
-  return { type: 'chat', request: { ...request, memory: earlier } };
+  // A prompt alone is no chat in which tools could be called.
+  return { type: 'chat', request: { ...request, toolChoice: { type: 'none' }, memory: earlier } };
 }
 
 type SharedFields = Pick<ChatFields, keyof ChatFields & keyof GenerateFields>;

@@ -6,7 +6,7 @@ import type { TextService } from '../../core/text-service.ts';
 import { latch } from '../../http/testing/world.ts';
 import { ResponseStore } from '../../store/responses.ts';
 import type { DialectParts } from '../dialect.ts';
-import { finishEvent, startEvent } from '../testing/doubles.ts';
+import { finishEvent, onlyPlace, startEvent } from '../testing/doubles.ts';
 import { chatmlWithTools, type Scripts, said, sdkWorld } from '../testing/sdk-world.ts';
 import { responsesEndpoints } from './routes.ts';
 
@@ -211,7 +211,7 @@ test('a client that leaves in the middle stops the generation, and nothing is st
         stopped.open();
         yield finishEvent({ reason: 'aborted', cause: 'aborted' });
       },
-      pass: () => undefined,
+      ...onlyPlace,
       release: () => undefined,
     }),
   });
@@ -232,7 +232,7 @@ test('a response in the background is polled, and can be cancelled', async () =>
         await new Promise<void>((resolve) => signal.addEventListener('abort', () => resolve()));
         yield finishEvent({ reason: 'aborted', cause: 'aborted' });
       },
-      pass: () => undefined,
+      ...onlyPlace,
       release: () => undefined,
     }),
   });

@@ -30,7 +30,9 @@ export async function interrogate(call: Call, { text, chat, readChat }: Interrog
   if (state.type === 'none' || !mediaInputs(state).image) {
     throw new AppError('model-missing', { capability: 'vision', flag: '--mmproj FILE' });
   }
-  const request = await readChat({ messages: [question(image)], max_tokens: longestCaption, reasoning_effort: 'none' });
+  const asked = { messages: [question(image)], max_tokens: longestCaption, reasoning_effort: 'none' };
+  // A caption needs no tools, not even those that the server runs by itself.
+  const request = { ...(await readChat(asked)), toolChoice: { type: 'none' } as const };
   const generation = await fold(chat.reply(request, ticketFor(call, genkey)));
   return json(
     { caption: wholeSentences(generation.text) },

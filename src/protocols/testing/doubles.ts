@@ -2,7 +2,7 @@ import type { ChatRequest } from '../../chat/request.ts';
 import type { ChatService } from '../../chat/service.ts';
 import type { GenerationEvent } from '../../core/events.ts';
 import type { GenerationRequest, Ticket } from '../../core/request.ts';
-import type { Performance, TextModel, TextService, TextState } from '../../core/text-service.ts';
+import type { Performance, Reservation, TextModel, TextService, TextState } from '../../core/text-service.ts';
 import type { TranscriptionEvent, TranscriptionRequest, TranscriptionService } from '../../core/transcription.ts';
 import type { Call } from '../../http/call.ts';
 import type { ControlParts } from '../controls/decode.ts';
@@ -78,6 +78,14 @@ export interface AskedText {
   readonly ticket: Ticket;
 }
 
+/** A place in a queue that has no other: nobody has to be let in. */
+export const onlyPlace: Omit<Reservation, 'generate'> = {
+  pass: () => undefined,
+  rest: () => undefined,
+  stopped: new AbortController().signal,
+  release: () => undefined,
+};
+
 /** A text service without a model: every generation plays the script, and each character counts as one token. */
 export function scriptedText(script: Script, own: Partial<TextService> = {}) {
   const asked: AskedText[] = [];
@@ -89,8 +97,8 @@ export function scriptedText(script: Script, own: Partial<TextService> = {}) {
     generate,
     reserve: (ticket) => ({
       generate: (request) => generate(request, ticket),
-      pass: () => undefined,
-      release: () => undefined,
+      ...onlyPlace,
+      stopped: ticket.signal,
     }),
     room: () => 0,
     tokenize: async (words, { addSpecial }) => [

@@ -8,6 +8,7 @@ import {
   callOf,
   dialectParts,
   finishEvent,
+  onlyPlace,
   play,
   type Script,
   scriptedText,
@@ -96,7 +97,7 @@ test('every prompt gets its replies, in one place of the queue and with seeds of
         seeds.push(sampling.seed);
         return play([start, text(`${prompt}${seeds.length}`), finish]);
       },
-      pass: () => undefined,
+      ...onlyPlace,
       release: () => {
         places -= 1;
       },
@@ -275,7 +276,7 @@ describe('an echo with figures', () => {
         asks.push(promptLogprobs);
         return play([start, ...(promptLogprobs === undefined ? [] : [scored]), counted('!', -1), finish]);
       },
-      pass: () => undefined,
+      ...onlyPlace,
       release: () => {},
     });
     const { reply } = await post([], { echo: true, logprobs: 2, n: 2, prompt: ['Once', 'Once'] }, { reserve });

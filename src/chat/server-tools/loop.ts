@@ -1,0 +1,154 @@
+import type { GenerationEvent } from '../../core/events.ts';
+import type { ToolCall } from '../../core/fold.ts';
+import type { Medium } from '../../core/request.ts';
+import { type ServedResult, type ServedTool, ToolCallError, type ToolServers } from '../../core/tool-servers.ts';
+import { type Step, withEarlier } from '../earlier-steps.ts';
+import { type Conversation, type Message, type Tool, text, wordsOf } from '../messages.ts';
+import type { ChatRequest } from '../request.ts';
+import { Notes } from './notes.ts';
+import { type ResultLimits, resultContent } from './result-content.ts';
+import { Turn } from './turn.ts';
+
+/** The tools that the server runs by itself (`--mcpserverloop`). */
+export interface ServerTools {
+  readonly servers: ToolServers;
+  /** How often the model may call before it has to answer. */
+  readonly turns: number;
+  readonly startTimer: (milliseconds: number, passed: () => void) => { cancel(): void };
+}
+
+export interface LoopParts extends ServerTools {
+  /** One reply of the model. */
+  readonly answer: (request: ChatRequest, tell: (event: GenerationEvent) => void) => Promise<void>;
+  readonly tell: (event: GenerationEvent) => void;
+  /** Others may have the engine while tools run. */
+  readonly rest: () => void;
+  readonly stopped: AbortSignal;
+  readonly senses: ResultLimits['senses'];
+  readonly contextSize: number;
+}
+
+const signOfLifeMs = 10_000;
+const mostCharacters = 32_000;
+
+/**
+ * Whether the server's own tools are for this request. Tools of its own are the client's to run, and a request that is held to a
+ * grammar, continues a reply, only reads the prompt or wants no calls has no use for any.
+ */
+export function wantsServerTools({ conversation, toolChoice, continueAssistantTurn, controls }: ChatRequest): boolean {
+  const continues = continueAssistantTurn && conversation.messages.at(-1)?.role === 'assistant';
+  const bound = controls.grammar !== undefined || controls.promptLogprobs !== undefined || controls.maxTokens === 0;
+  return conversation.tools.length === 0 && toolChoice.type === 'auto' && !continues && !bound;
+}
+
+export async function withServerTools(
+  request: ChatRequest,
+  servers: ToolServers,
+  signal?: AbortSignal,
+): Promise<ChatRequest> {
+  const tools = (await servers.list(signal)).map(chatTool);
+  return { ...request, conversation: { ...request.conversation, tools } };
+}
+
+/** Lets the model call tools and shows it what they gave, until it answers. To the client all of it is one reply. */
+export async function answerWithTools(asked: ChatRequest, parts: LoopParts): Promise<void> {
+  const offering = await withServerTools(asked, parts.servers, parts.stopped);
+  if (offering.conversation.tools.length === 0) return parts.answer(asked, parts.tell);
+  const earlier: Step[] = [];
+  const notes = new Notes(asked, parts.tell);
+  let { conversation } = offering;
+  for (let number = 0; ; number += 1) {
+    const turn = new Turn(parts.tell, number === 0);
+    // At the end of its calls the model has to make do with what it knows.
+    const toolChoice = { type: number < parts.turns ? 'auto' : 'none' } as const;
+    await parts.answer({ ...offering, conversation, toolChoice }, (event) => turn.take(event));
+    const { finish, calls } = turn;
+    if (turn.failed || !finish) return;
+    for (const { name } of turn.cutCalls) {
+      parts.tell({ type: 'warning', code: 'tool-call-cut', text: `A call of ${name} was cut off and is not run.` });
+    }
+    if (calls.length === 0) return parts.tell(withEarlier(finish, earlier));
+    const results = await runAll(calls, conversation, parts, notes);
+    if (parts.stopped.aborted) return parts.tell(withEarlier({ ...finish, ...aborted }, earlier));
+    earlier.push(finish);
+    conversation = continued(conversation, turn, results);
+  }
+}
+
+const aborted = { reason: 'aborted', cause: 'aborted' } as const;
+
+interface Answered {
+  readonly message: Message;
+  readonly media: readonly Medium[];
+}
+
+/** All calls of one turn, together; the results keep their order. */
+async function runAll(
+  calls: readonly ToolCall[],
+  { media }: Conversation,
+  parts: LoopParts,
+  notes: Notes,
+): Promise<readonly Answered[]> {
+  parts.rest();
+  for (const { name, json } of calls) notes.called(name, json);
+  let timer = parts.startTimer(signOfLifeMs, alive);
+  function alive(): void {
+    notes.stillRunning();
+    timer = parts.startTimer(signOfLifeMs, alive);
+  }
+  const results = await Promise.all(calls.map((call) => run(call, parts))).finally(() => timer.cancel());
+  const answered: Answered[] = [];
+  let count = media.length;
+  for (const [index, { id, name }] of calls.entries()) {
+    const characters = Math.min(mostCharacters, Math.floor(parts.contextSize / calls.length));
+    const given = resultContent(results[index] ?? {}, { characters, senses: parts.senses, media: count });
+    count += given.media.length;
+    const message: Message = { role: 'tool', content: given.content, callId: id, toolName: name };
+    answered.push({ message, media: given.media });
+    if (!parts.stopped.aborted) notes.gave(name, wordsOf(given.content));
+  }
+  notes.done();
+  return answered;
+}
+
+/** Whatever goes wrong is a result too: the model can say so, or try something else. */
+async function run({ name, json }: ToolCall, { servers, stopped }: LoopParts): Promise<ServedResult> {
+  const given = argumentsOf(json);
+  if (!given) return failure('its arguments are no JSON object.');
+  try {
+    return await servers.call({ name, arguments: given }, { signal: stopped });
+  } catch (error) {
+    return failure(error instanceof ToolCallError ? `${error.message} (${error.code})` : String(error));
+  }
+}
+
+function argumentsOf(json: string): Readonly<Record<string, unknown>> | undefined {
+  try {
+    const value: unknown = JSON.parse(json.trim() === '' ? '{}' : json);
+    return typeof value === 'object' && value !== null && !Array.isArray(value) ? { ...value } : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+function failure(reason: string): ServedResult {
+  return { isError: true, content: [{ type: 'text', text: reason }] };
+}
+
+function continued(conversation: Conversation, turn: Turn, results: readonly Answered[]): Conversation {
+  const called: Message = {
+    role: 'assistant',
+    content: text(turn.text),
+    ...(turn.reasoning === '' ? {} : { reasoning: turn.reasoning }),
+    toolCalls: turn.calls,
+  };
+  return {
+    ...conversation,
+    messages: [...conversation.messages, called, ...results.map(({ message }) => message)],
+    media: [...conversation.media, ...results.flatMap(({ media }) => media)],
+  };
+}
+
+function chatTool({ name, description, inputSchema }: ServedTool): Tool {
+  return { name, ...(description === undefined ? {} : { description }), parameters: inputSchema };
+}

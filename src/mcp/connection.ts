@@ -1,0 +1,306 @@
+import { orGone } from '../core/or-gone.ts';
+import {
+  type CallOptions,
+  type ServedCall,
+  type ServedResult,
+  type ServedTool,
+  ToolCallError,
+  toolCallCodes,
+} from '../core/tool-servers.ts';
+import { backoffMs } from './backoff.ts';
+import type { ServerConfig } from './config.ts';
+import { type OpenSession, type Session, type SessionEvents, SessionLost } from './session.ts';
+
+export type StartTimer = (milliseconds: number, passed: () => void) => { cancel(): void };
+
+export interface ConnectionParts {
+  readonly open: OpenSession;
+  readonly startTimer: StartTimer;
+  /** Milliseconds of a clock that never goes back. */
+  readonly now: () => number;
+  /** How long a call may be silent; its progress counts as a sign of life. */
+  readonly callMs: number;
+  readonly say: (line: string) => void;
+  /** The tools that are known have changed. */
+  readonly changed: () => void;
+}
+
+/** Commands may have to fetch their program first. */
+const greetingMs = 60_000;
+/** How long a call waits for a server that is on its way back. */
+const returnMs = 5000;
+/** How often a server is asked whether it is still there: while it works for somebody, and otherwise. */
+const busyCheckMs = 1500;
+const idleCheckMs = 10_000;
+/** Whoever stays for so long is not the kind that dies at once, and is tried again without delay. */
+const steadyMs = 30_000;
+/** However much progress it reports. */
+const longestCalls = 10;
+
+/**
+ * The life of one tool server: connected in the background, watched, and when it is lost connected again after growing pauses, for
+ * ever. What runs on it then fails at once; its tools stay known, and whoever calls them meanwhile waits a moment.
+ */
+export class Connection {
+  /** It has been tried once, however that ended. */
+  readonly tried: Promise<void>;
+  #triedOnce: () => void = () => {};
+  #session: Session | undefined;
+  #tools: readonly ServedTool[] = [];
+  #readyAt = 0;
+  #failures = 0;
+  #trouble = 'it is not connected yet';
+  #closed = false;
+  #timer: { cancel(): void } | undefined;
+  #checking = false;
+  readonly #closing = new AbortController();
+  readonly #running = new Set<(error: SessionLost) => void>();
+  readonly #waiting = new Set<(session: Session) => void>();
+
+  constructor(
+    readonly config: ServerConfig,
+    private readonly parts: ConnectionParts,
+  ) {
+    this.tried = new Promise((resolve) => {
+      this.#triedOnce = resolve;
+    });
+  }
+
+  get name(): string {
+    return this.config.name;
+  }
+
+  /** Those that were known last, also while the server is away. */
+  get tools(): readonly ServedTool[] {
+    return this.#tools;
+  }
+
+  start(): void {
+    this.parts.say(`Connecting to MCP Server ${this.name}...`);
+    void this.#connect();
+  }
+
+  async call(call: ServedCall, options: CallOptions): Promise<ServedResult> {
+    const session = await this.#present(options.signal);
+    try {
+      return await this.#run(session, call, options);
+    } catch (error) {
+      // It had forgotten us, and has done nothing: once more, with the one that comes.
+      if (!(error instanceof SessionLost && error.untouched)) throw this.#told(error, call.name);
+    }
+    const next = await this.#present(options.signal);
+    return this.#run(next, call, options).catch((error: unknown) => {
+      throw this.#told(error, call.name);
+    });
+  }
+
+  async close(): Promise<void> {
+    if (this.#closed) return;
+    this.#closed = true;
+    this.#timer?.cancel();
+    this.#closing.abort();
+    const session = this.#session;
+    this.#session = undefined;
+    this.#triedOnce();
+    this.#failRunning(new SessionLost('this server ends'));
+    await session?.close();
+  }
+
+  async #connect(): Promise<void> {
+    const late = new AbortController();
+    const timer = this.parts.startTimer(greetingMs, () =>
+      late.abort(new Error(`it did not answer within ${greetingMs / 1000} s`)),
+    );
+    const signal = AbortSignal.any([late.signal, this.#closing.signal]);
+    let opened: Session | undefined;
+    let over: string | undefined;
+    const events: SessionEvents = {
+      lost: (reason) => {
+        over = reason;
+        if (opened) this.#lost(opened, reason);
+      },
+      toolsChanged: () => {
+        if (opened) void this.#refresh(opened);
+      },
+      doubted: () => {
+        if (opened) void this.#check(opened);
+      },
+      said: (level, text) => this.parts.say(`MCP Server ${this.name} (${level}): ${text}`),
+    };
+    try {
+      opened = await orGone(this.parts.open(this.config, events, signal), signal);
+      const tools = await orGone(opened.tools(), signal);
+      if (over !== undefined) throw new Error(over);
+      this.#ready(opened, tools);
+    } catch (error) {
+      void opened?.close();
+      this.#failed(error instanceof Error ? error.message : String(error));
+    } finally {
+      timer.cancel();
+      this.#triedOnce();
+    }
+  }
+
+  #ready(session: Session, tools: readonly ServedTool[]): void {
+    if (this.#closed) {
+      void session.close();
+      return;
+    }
+    this.#session = session;
+    this.#readyAt = this.parts.now();
+    this.parts.say(`MCP Server ${this.name}: ${tools.length} ${tools.length === 1 ? 'tool' : 'tools'}.`);
+    this.#know(tools);
+    this.#watch();
+    for (const go of this.#waiting) go(session);
+    this.#waiting.clear();
+  }
+
+  /** The first attempt, or one to come back. Of many with the same reason people are told once. */
+  #failed(reason: string): void {
+    if (this.#closed) return;
+    if (reason !== this.#trouble) this.parts.say(`MCP Init Error: ${this.name}: ${reason}. It is tried again.`);
+    this.#trouble = reason;
+    this.#again();
+  }
+
+  #lost(session: Session, reason: string): void {
+    if (this.#session !== session) return;
+    this.#session = undefined;
+    this.#trouble = reason;
+    if (this.parts.now() - this.#readyAt >= steadyMs) this.#failures = 0;
+    this.parts.say(`MCP Server ${this.name} is lost: ${reason}. It is connected again.`);
+    this.#failRunning(new SessionLost(reason));
+    void session.close();
+    this.#again();
+  }
+
+  #again(): void {
+    this.#failures += 1;
+    this.#timer?.cancel();
+    this.#timer = this.parts.startTimer(backoffMs(this.#failures), () => void this.#connect());
+  }
+
+  #failRunning(error: SessionLost): void {
+    for (const fail of [...this.#running]) fail(error);
+  }
+
+  /** The session that is there, or that comes within a moment. */
+  async #present(signal: AbortSignal): Promise<Session> {
+    if (this.#session) return this.#session;
+    if (this.#closed) throw this.#unavailable();
+    let come: (session: Session) => void = () => {};
+    let giveUp: (error: Error) => void = () => {};
+    const arrival = new Promise<Session>((resolve, reject) => {
+      come = resolve;
+      giveUp = reject;
+    });
+    this.#waiting.add(come);
+    const timer = this.parts.startTimer(returnMs, () => giveUp(this.#unavailable()));
+    const closed = (): void => giveUp(this.#unavailable());
+    this.#closing.signal.addEventListener('abort', closed, { once: true });
+    try {
+      return await orGone(arrival, signal);
+    } finally {
+      timer.cancel();
+      this.#closing.signal.removeEventListener('abort', closed);
+      this.#waiting.delete(come);
+    }
+  }
+
+  /** Ends with the call, its client, the server, or the patience: whichever is first. */
+  async #run(session: Session, call: ServedCall, { signal, progress }: CallOptions): Promise<ServedResult> {
+    const stop = new AbortController();
+    const { callMs, startTimer, now } = this.parts;
+    const begunAt = now();
+    let fail: (error: Error) => void = () => {};
+    const failure = new Promise<never>((_, reject) => {
+      fail = reject;
+    });
+    const late = (): void => fail(this.#late(call.name, begunAt));
+    let timer = startTimer(callMs, late);
+    this.#running.add(fail);
+    this.#watch();
+    const work = session.call(call, {
+      signal: AbortSignal.any([signal, stop.signal]),
+      progress: (step) => {
+        timer.cancel();
+        timer = startTimer(Math.min(callMs, callMs * longestCalls - (now() - begunAt)), late);
+        progress?.(step);
+      },
+    });
+    try {
+      return await orGone(Promise.race([work, failure]), signal);
+    } catch (error) {
+      if (error instanceof SessionLost) this.#lost(session, error.message);
+      throw error;
+    } finally {
+      timer.cancel();
+      this.#running.delete(fail);
+      // What it still does is of no use to anybody.
+      stop.abort();
+      work.catch(() => undefined);
+      failure.catch(() => undefined);
+    }
+  }
+
+  #late(tool: string, begunAt: number): ToolCallError {
+    const seconds = Math.round((this.parts.now() - begunAt) / 1000);
+    const sentence = `Request timed out: the tool ${tool} of ${this.name} gave no result within ${seconds} s (--mcptimeout).`;
+    return new ToolCallError(toolCallCodes.timedOut, sentence);
+  }
+
+  /** Whatever went wrong with a call, in words that its caller understands. */
+  #told(error: unknown, tool: string): unknown {
+    if (error instanceof ToolCallError) return error;
+    const reason = error instanceof Error ? error.message : String(error);
+    if (error instanceof SessionLost) {
+      const sentence = `The tool server ${this.name} was lost in the middle of this call (${reason}); it is connected again.`;
+      return new ToolCallError(toolCallCodes.unavailable, sentence);
+    }
+    if (error instanceof Error && error.name === 'AbortError') return error;
+    return new ToolCallError(
+      toolCallCodes.unavailable,
+      `The tool ${tool} of ${this.name} could not be called: ${reason}`,
+    );
+  }
+
+  #unavailable(): ToolCallError {
+    const sentence = `The tool server ${this.name} is not there: ${this.#trouble}. Please try again later.`;
+    return new ToolCallError(toolCallCodes.unavailable, sentence);
+  }
+
+  #watch(): void {
+    const session = this.#session;
+    if (!session) return;
+    this.#timer?.cancel();
+    const pause = this.#running.size > 0 ? busyCheckMs : idleCheckMs;
+    this.#timer = this.parts.startTimer(pause, () => void this.#check(session));
+  }
+
+  async #check(session: Session): Promise<void> {
+    if (this.#checking || this.#session !== session) return;
+    this.#checking = true;
+    try {
+      await session.check();
+    } catch (error) {
+      if (error instanceof SessionLost) this.#lost(session, error.message);
+    } finally {
+      this.#checking = false;
+    }
+    this.#watch();
+  }
+
+  async #refresh(session: Session): Promise<void> {
+    try {
+      const tools = await session.tools();
+      if (this.#session === session) this.#know(tools);
+    } catch (error) {
+      this.parts.say(`The tools of the MCP Server ${this.name} could not be read again: ${(error as Error).message}.`);
+    }
+  }
+
+  #know(tools: readonly ServedTool[]): void {
+    this.#tools = tools;
+    this.parts.changed();
+  }
+}

@@ -1,0 +1,236 @@
+import type { Client, StandardSchemaV1, Transport } from '@modelcontextprotocol/client';
+import { type CallOptions, type ServedCall, type ServedTool, ToolCallError } from '../core/tool-servers.ts';
+import type { ServerConfig } from './config.ts';
+import { LastLines } from './last-lines.ts';
+import { lossOf } from './loss.ts';
+import { type OpenSession, type Session, type SessionEvents, SessionLost } from './session.ts';
+
+export interface SdkParts {
+  readonly product: { readonly name: string; readonly version: string };
+  readonly environment: Readonly<Record<string, string | undefined>>;
+  /** Sees to it that a program ends with this one, however that comes. */
+  readonly guard: { add(pid: number): void; remove(pid: number): void };
+}
+
+/** Connections through the official client library, which is loaded with the first of them. */
+export function sdkSessions(parts: SdkParts): OpenSession {
+  return async (config, events, signal) =>
+    config.type === 'command' ? openCommand(config, events, signal, parts) : openAddress(config, events, signal, parts);
+}
+
+async function openCommand(
+  config: ServerConfig & { type: 'command' },
+  events: SessionEvents,
+  signal: AbortSignal,
+  { environment, guard, product }: SdkParts,
+): Promise<Session> {
+  const { StdioClientTransport } = await import('@modelcontextprotocol/client/stdio');
+  const { command, args, env, folder } = config;
+  const transport = new StdioClientTransport({
+    command,
+    args: [...args],
+    env: { ...harmless(environment), ...env },
+    cwd: folder,
+    stderr: 'pipe',
+  });
+  const errors = new LastLines();
+  transport.stderr?.on('data', (piece: Buffer) => errors.add(piece.toString('utf8')));
+  let pid: number | null = null;
+  const start = transport.start.bind(transport);
+  transport.start = async () => {
+    await start();
+    pid = transport.pid;
+    if (pid !== null) guard.add(pid);
+  };
+  const written = () => (errors.text === '' ? '' : `; it wrote: ${errors.text}`);
+  const gone = {
+    ...events,
+    lost: (reason: string) => {
+      if (pid !== null) guard.remove(pid);
+      events.lost(reason + written());
+    },
+  };
+  try {
+    const session = await greet(transport, gone, signal, product, ended);
+    return {
+      ...session,
+      check: async () => {
+        // A program of its own may hold its output open, so that its end is not heard of.
+        if (pid !== null && !isRunning(pid)) throw new SessionLost(ended + written());
+      },
+      close: async () => {
+        await session.close();
+        if (pid !== null) guard.remove(pid);
+      },
+    };
+  } catch (error) {
+    if (pid !== null) guard.remove(pid);
+    throw new Error(`${startReason(error, config)}${written()}`, { cause: error });
+  }
+}
+
+async function openAddress(
+  { url, headers, sse }: ServerConfig & { type: 'address' },
+  events: SessionEvents,
+  signal: AbortSignal,
+  { product }: SdkParts,
+): Promise<Session> {
+  const { SSEClientTransport, StreamableHTTPClientTransport } = await import('@modelcontextprotocol/client');
+  const named = new Headers(headers);
+  if (!named.has('user-agent')) named.set('user-agent', `${product.name}/${product.version}`);
+  const options = { requestInit: { headers: named } };
+  const older = () => greet(new SSEClientTransport(new URL(url), options), events, signal, product, 'it hung up');
+  if (sse) return older();
+  try {
+    return await greet(new StreamableHTTPClientTransport(new URL(url), options), events, signal, product, 'it hung up');
+  } catch (error) {
+    const { refused } = lossOf(error);
+    if (!refused || signal.aborted) throw error;
+    // A server of the older kind refuses the newer greeting; what that one says is the better reason otherwise.
+    return older().catch(() => {
+      throw error;
+    });
+  }
+}
+
+async function greet(
+  transport: Transport,
+  events: SessionEvents,
+  signal: AbortSignal,
+  { name, version }: SdkParts['product'],
+  closedReason: string,
+): Promise<Session> {
+  const { Client } = await import('@modelcontextprotocol/client');
+  const client = new Client({ name: name.toLowerCase(), version });
+  let over = false;
+  client.onclose = () => {
+    if (!over) events.lost(closedReason);
+    over = true;
+  };
+  client.onerror = () => events.doubted();
+  client.setNotificationHandler('notifications/tools/list_changed', () => events.toolsChanged());
+  client.setNotificationHandler('notifications/message', ({ params }) => {
+    const { level, data } = params;
+    if (loudLevels.has(level)) events.said(level, typeof data === 'string' ? data : JSON.stringify(data));
+  });
+  const close = async (): Promise<void> => {
+    over = true;
+    await client.close().catch(() => undefined);
+  };
+  try {
+    await client.connect(transport, { signal, timeout: longestMs });
+  } catch (error) {
+    await close();
+    throw error;
+  }
+  return {
+    tools: () => allTools(client),
+    call: (call, options) => callTool(client, call, options),
+    check: async () => {
+      await client.ping({ timeout: checkMs }).catch((error: unknown) => {
+        const { reason, lost } = lossOf(error);
+        if (lost) throw new SessionLost(reason);
+      });
+    },
+    close,
+  };
+}
+
+/** Below these a server talks to itself. */
+const loudLevels: ReadonlySet<string> = new Set(['warning', 'error', 'critical', 'alert', 'emergency']);
+
+const checkMs = 4000;
+/** Whoever calls keeps the time itself. */
+const longestMs = 2 ** 31 - 1;
+const mostPages = 64;
+
+/** The tools as their server tells them: nothing that a later version of the protocol adds is lost on the way. */
+async function allTools(client: Client): Promise<readonly ServedTool[]> {
+  if (!client.getServerCapabilities()?.tools) return [];
+  const tools: ServedTool[] = [];
+  let cursor: string | undefined;
+  for (let page = 0; page < mostPages; page += 1) {
+    const params = cursor === undefined ? {} : { cursor };
+    const reply = await client.request({ method: 'tools/list', params }, asItIs, { timeout: listMs });
+    for (const tool of Array.isArray(reply.tools) ? reply.tools : []) if (isTool(tool)) tools.push(tool);
+    if (typeof reply.nextCursor !== 'string') return tools;
+    cursor = reply.nextCursor;
+  }
+  throw new Error(`its list of tools has more than ${mostPages} pages`);
+}
+
+const listMs = 30_000;
+
+function isTool(value: unknown): value is ServedTool {
+  const { name, inputSchema } = (value ?? {}) as Record<string, unknown>;
+  return typeof name === 'string' && name !== '' && typeof inputSchema === 'object' && inputSchema !== null;
+}
+
+async function callTool(client: Client, call: ServedCall, { signal, progress }: CallOptions) {
+  const { promise: ended, reject } = withReject();
+  const params = {
+    name: call.name,
+    ...(call.arguments === undefined ? {} : { arguments: call.arguments }),
+    ...(call.meta === undefined ? {} : { _meta: call.meta }),
+  };
+  const reply = client.request({ method: 'tools/call', params }, asItIs, {
+    signal,
+    timeout: longestMs,
+    ...(progress ? { onprogress: progress } : {}),
+    // A stream that ends without the answer: nothing else would ever come.
+    onRequestStreamEnd: () => reject(new SessionLost('it hung up before it answered')),
+  });
+  reply.catch(() => undefined);
+  ended.catch(() => undefined);
+  try {
+    return await Promise.race([reply, ended]);
+  } catch (error) {
+    if (error instanceof SessionLost) throw error;
+    signal.throwIfAborted();
+    const { code, reason, lost, untouched, data } = lossOf(error);
+    if (code !== undefined) throw new ToolCallError(code, reason, data);
+    throw lost ? new SessionLost(reason, untouched) : new Error(reason, { cause: error });
+  }
+}
+
+function withReject(): { readonly promise: Promise<never>; readonly reject: (error: Error) => void } {
+  let reject: (error: Error) => void = () => {};
+  const promise = new Promise<never>((_, refuse) => {
+    reject = refuse;
+  });
+  return { promise, reject };
+}
+
+/** A schema that takes any object: results are passed on, and not ours to judge. */
+const asItIs: StandardSchemaV1<unknown, Record<string, unknown>> = {
+  '~standard': {
+    version: 1,
+    vendor: 'parley',
+    validate: (value) =>
+      typeof value === 'object' && value !== null
+        ? { value: value as Record<string, unknown> }
+        : { issues: [{ message: 'it is no object' }] },
+  },
+};
+
+/** What programs need to find their way, beside what the library hands on (PATH, HOME, …): nothing that could be a secret. */
+function harmless(environment: SdkParts['environment']): Record<string, string> {
+  const names = ['LANG', 'LC_ALL', 'LC_CTYPE', 'TZ', 'TMPDIR'];
+  return Object.fromEntries(names.flatMap((name) => (environment[name] ? [[name, environment[name]]] : [])));
+}
+
+const ended = 'its program ended';
+
+function isRunning(pid: number): boolean {
+  try {
+    return process.kill(pid, 0);
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code === 'EPERM';
+  }
+}
+
+function startReason(error: unknown, { command, folder }: ServerConfig & { type: 'command' }): string {
+  const { code, message } = error as NodeJS.ErrnoException;
+  if (code === 'ENOENT') return `${command} cannot be started in ${folder}: there is no such program or folder`;
+  return error instanceof Error ? message : String(error);
+}

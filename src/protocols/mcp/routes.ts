@@ -1,0 +1,119 @@
+import { Channel } from '../../core/channel.ts';
+import { type CallProgress, type ServedCall, ToolCallError, type ToolServers } from '../../core/tool-servers.ts';
+import { parseJson } from '../../http/body.ts';
+import { type Call, type Endpoint, json, type Reply } from '../../http/call.ts';
+import { patienceMs } from '../../http/patience.ts';
+import { commentFrame, messageFrame, sseHeaders } from '../../http/sse.ts';
+import { errorMessage, errorReply, type MessageId, mcpFamily, rpcCodes } from './errors.ts';
+import { type Incoming, isObject, readMessage } from './messages.ts';
+
+export interface McpParts {
+  /** Undefined without `--mcpfile`. */
+  readonly tools: ToolServers | undefined;
+  readonly product: { readonly name: string; readonly version: string };
+}
+
+type Request = Incoming & { type: 'request' };
+
+/** The tools of all servers of `--mcpfile` as those of one server. */
+export function mcpEndpoints(parts: McpParts): Endpoint[] {
+  return [
+    {
+      method: 'POST',
+      match: 'exact',
+      path: '/mcp',
+      access: 'guarded',
+      queued: false,
+      summary: 'The tools of the configured tool servers, by JSON-RPC (MCP): tools/list and tools/call.',
+      family: mcpFamily,
+      handle: (call) => answer(call, parts),
+    },
+  ];
+}
+
+async function answer(call: Call, parts: McpParts): Promise<Reply> {
+  const message = readMessage(parseJson(call.body));
+  switch (message.type) {
+    case 'unanswered':
+      return { status: 202, body: '' };
+    case 'invalid':
+      return errorReply(message.id, { code: rpcCodes.invalid, message: `Invalid Request: ${message.reason}` }, 400);
+    case 'request':
+      return parts.tools ? served(message, call, parts.tools, parts) : errorReply(message.id, notConfigured);
+  }
+}
+
+const notConfigured = {
+  code: rpcCodes.failed,
+  message: 'No tool servers are configured. Start the server with --mcpfile FILE.',
+};
+
+async function served(message: Request, call: Call, tools: ToolServers, { product }: McpParts): Promise<Reply> {
+  const { id, method, params } = message;
+  switch (method) {
+    case 'initialize':
+      return result(id, {
+        // Nothing here depends on the version: what is passed on is what the tool servers say.
+        protocolVersion: typeof params.protocolVersion === 'string' ? params.protocolVersion : '2024-11-05',
+        capabilities: { tools: { listChanged: false } },
+        serverInfo: { name: product.name.toLowerCase(), version: product.version },
+      });
+    case 'ping':
+      return result(id, {});
+    case 'tools/list':
+      return result(id, { tools: await tools.list(call.signal) });
+    case 'tools/call':
+      return called(message, call, tools);
+    default:
+      return errorReply(id, { code: rpcCodes.unknownMethod, message: 'Method not found' });
+  }
+}
+
+function result(id: MessageId, value: object): Reply {
+  return json(resultMessage(id, value));
+}
+
+function resultMessage(id: MessageId, value: object): object {
+  return { jsonrpc: '2.0', id, result: value };
+}
+
+async function called({ id, params }: Request, { headers, signal }: Call, tools: ToolServers): Promise<Reply> {
+  const { name, arguments: given, _meta: meta } = params;
+  if (typeof name !== 'string') return errorReply(id, badParams('params.name is a text'));
+  if (given !== undefined && given !== null && !isObject(given))
+    return errorReply(id, badParams('params.arguments is an object'));
+  const { progressToken, ...otherMeta } = isObject(meta) ? meta : {};
+  const wanted: ServedCall = {
+    name,
+    ...(isObject(given) ? { arguments: given } : {}),
+    ...(Object.keys(otherMeta).length > 0 ? { meta: otherMeta } : {}),
+  };
+  const run = (progress?: (step: CallProgress) => void): Promise<object> =>
+    tools.call(wanted, { signal, ...(progress ? { progress } : {}) }).then(
+      (value) => resultMessage(id, value),
+      (error: unknown) => {
+        if (error instanceof ToolCallError) return errorMessage(id, error);
+        throw error;
+      },
+    );
+  const streams = progressToken !== undefined && (headers.accept ?? '').includes('text/event-stream');
+  return streams ? streamed(run, progressToken) : json(await run());
+}
+
+/** Whoever names a token for it is told how far the call is, and then its result. */
+function streamed(run: (progress: (step: CallProgress) => void) => Promise<object>, progressToken: unknown): Reply {
+  const frames = new Channel<string>();
+  const tell = (message: object): void => frames.push(messageFrame(JSON.stringify(message)));
+  const progress = (step: CallProgress): void =>
+    tell({ jsonrpc: '2.0', method: 'notifications/progress', params: { progressToken, ...step } });
+  void run(progress)
+    // Only a client that went away ends it without an answer.
+    .then(tell, () => undefined)
+    .finally(() => frames.end());
+  const keepAlive = { milliseconds: patienceMs, filler: commentFrame('keepalive') };
+  return { status: 200, headers: sseHeaders, stream: frames, keepAlive };
+}
+
+function badParams(reason: string) {
+  return { code: rpcCodes.badParams, message: `Invalid params: ${reason}` };
+}
