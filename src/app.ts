@@ -2,9 +2,8 @@ import { randomInt, randomUUID } from 'node:crypto';
 import { readFileSync, statSync } from 'node:fs';
 import { stat } from 'node:fs/promises';
 import { homedir, hostname } from 'node:os';
-import { tagsWithoutThinking } from './chat/adapters/no-think.ts';
 import { type InstructText, replacePlaceholders } from './chat/placeholders.ts';
-import { type ChatService, chatService } from './chat/service.ts';
+import type { ChatService } from './chat/service.ts';
 import type { Settings } from './config/flags.ts';
 import { applyDefaults, requestDefaults, textDefaults } from './config/gen-defaults.ts';
 import { emptyCacheReport } from './core/cache-report.ts';
@@ -54,6 +53,7 @@ import { xttsEndpoints } from './protocols/xtts/routes.ts';
 import type { ChatFormat } from './run/chat-format.ts';
 import type { ClientServices } from './run/client-services.ts';
 import { preloadedStory } from './run/preloaded-story.ts';
+import { roomChat } from './run/room-chat.ts';
 import { dispatched, type Room, type RoomChooser } from './run/rooms.ts';
 import { type BatchingSettings, sharingOf } from './scheduler/batching.ts';
 import { Desk } from './scheduler/desk.ts';
@@ -167,7 +167,7 @@ function openRoom(room: RoomParts, shared: Shared): Room {
     randomSeed: () => randomInt(1, 1_000_000),
     observer: together([observer, watch.metrics.watch(name, () => text), slots]),
   });
-  const chat = chatOn(room, shared, text);
+  const chat = roomChat(room, shared, text);
   const others = otherServices(desk, room.others ?? {}, eachTask([watch.metrics.tasks, shared.taskObserver ?? {}]));
   return { name, text, chat, endpoints: allEndpoints(room, shared, { text, chat, others, slots }) };
 }
@@ -197,26 +197,6 @@ function batchingSettings(settings: Settings): BatchingSettings {
     draft: settings.draftmodel !== '' || settings.usemtp,
     guidance: settings.enableguidance,
   };
-}
-
-function chatOn({ settings, format }: RoomParts, { warn, tools }: Shared, text: TextService): ChatService {
-  const turns = settings.mcpserverloop;
-  return chatService({
-    text,
-    tags: format.adapter.adapter.tags,
-    tagsWithoutThinking: tagsWithoutThinking(format.adapter.adapter.tags, {
-      name: format.adapter.name,
-      template: format.templateText,
-    }),
-    templateText: format.templateText,
-    template: format.template,
-    templateTools: format.templateTools,
-    serverVariables: settings.jinja_kwargs ?? {},
-    now: () => new Date(),
-    newCallId: () => randomId('call_'),
-    warn,
-    serverTools: tools && turns > 0 ? { servers: tools, turns, startTimer: systemTimer } : undefined,
-  });
 }
 
 interface Services {

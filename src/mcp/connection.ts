@@ -32,8 +32,8 @@ const returnMs = 5000;
 /** How often a server is asked whether it is still there: while it works for somebody, and otherwise. */
 const busyCheckMs = 1500;
 const idleCheckMs = 10_000;
-/** Whoever stays for so long is not the kind that dies at once, and is tried again without delay. */
-const steadyMs = 30_000;
+/** Whoever stays for so long is not the kind that dies at once, and is tried again soon. */
+const steadyMs = 5000;
 /** However much progress it reports. */
 const longestCalls = 10;
 
@@ -107,11 +107,11 @@ export class Connection {
   }
 
   async #connect(): Promise<void> {
-    const late = new AbortController();
+    const patience = new AbortController();
     const timer = this.parts.startTimer(greetingMs, () =>
-      late.abort(new Error(`it did not answer within ${greetingMs / 1000} s`)),
+      patience.abort(new Error(`it did not answer within ${greetingMs / 1000} s`)),
     );
-    const signal = AbortSignal.any([late.signal, this.#closing.signal]);
+    const signal = AbortSignal.any([patience.signal, this.#closing.signal]);
     let opened: Session | undefined;
     let over: string | undefined;
     const events: SessionEvents = {
@@ -127,13 +127,18 @@ export class Connection {
       },
       said: (level, text) => this.parts.say(`MCP Server ${this.name} (${level}): ${text}`),
     };
+    const opening = this.parts.open(this.config, events, signal);
     try {
-      opened = await orGone(this.parts.open(this.config, events, signal), signal);
+      opened = await orGone(opening, signal);
       const tools = await orGone(opened.tools(), signal);
       if (over !== undefined) throw new Error(over);
       this.#ready(opened, tools);
     } catch (error) {
-      void opened?.close();
+      // Also one that comes when nobody waits for it any more.
+      void opening.then(
+        (late) => late.close(),
+        () => undefined,
+      );
       this.#failed(error instanceof Error ? error.message : String(error));
     } finally {
       timer.cancel();

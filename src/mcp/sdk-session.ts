@@ -84,11 +84,12 @@ async function openAddress(
   try {
     return await greet(new StreamableHTTPClientTransport(new URL(url), options), events, signal, product, 'it hung up');
   } catch (error) {
-    const { refused } = lossOf(error);
-    if (!refused || signal.aborted) throw error;
-    // A server of the older kind refuses the newer greeting; what that one says is the better reason otherwise.
+    const { refused, reason } = lossOf(error);
+    const failure = new Error(reason, { cause: error });
+    if (!refused || signal.aborted) throw failure;
+    // A server of the older kind refuses the newer greeting; otherwise that refusal is the better reason.
     return older().catch(() => {
-      throw error;
+      throw failure;
     });
   }
 }

@@ -40,7 +40,7 @@ function freeName(
   named: ReadonlyMap<string, NamedTool>,
   plain: ReadonlySet<string>,
 ): string {
-  const base = `${server.replace(/[^a-zA-Z0-9_-]+/g, '_')}_${name}`;
+  const base = `${server.replace(/[^a-zA-Z0-9_-]+/g, '_').replace(/_$/, '')}_${name}`;
   for (let number = 1; ; number += 1) {
     const ending = number === 1 ? '' : `_${number}`;
     const candidate = base.slice(0, longestName - ending.length) + ending;

@@ -5,8 +5,8 @@ export type Environment = Readonly<Record<string, string | undefined>>;
  * `${env:NAME}`, and `${NAME:-text}` for one that may be missing. Throws the name of what is missing otherwise.
  */
 export function withVariables(text: string, environment: Environment): string {
-  return text.replace(/\$\{(?:env:)?([^}:]*)(?::-([^}]*))?\}/g, (whole, name: string, otherwise?: string) => {
-    if (!/^[A-Za-z_]\w*$/.test(name)) throw new MissingVariable(whole);
+  return text.replace(/\$\{([^}]*)\}/g, (whole, inside: string) => {
+    const [, name = '', otherwise] = /^(?:env:)?([A-Za-z_]\w*)(?::-([\s\S]*))?$/.exec(inside) ?? [];
     const value = environment[name] || otherwise;
     if (value === undefined) throw new MissingVariable(whole);
     return value;

@@ -152,7 +152,9 @@ export function chooseTools(
   if (!isObject(wanted)) throw wrong('tool_choice', 'a string or an object');
   if (wanted.type === 'allowed_tools') {
     const type = readAt(wanted, 'mode', 'tool_choice', optionalMode) ?? 'auto';
-    return { offered: allowed(wanted, offered), choice: { type }, echo: wanted };
+    const left = allowed(wanted, offered);
+    // It has tools and allows none of them, which is not the same as having none.
+    return { offered: left, choice: { type: left.length === 0 && type === 'auto' ? 'none' : type }, echo: wanted };
   }
   if (wanted.type !== 'function' && wanted.type !== 'custom') {
     throw new AppError('unsupported', {

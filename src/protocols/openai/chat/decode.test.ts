@@ -13,7 +13,7 @@ test('a bare request gets every default', async () => {
     request: {
       conversation: { messages: [{ role: 'user', content: [{ type: 'text', text: 'Hi' }] }], media: [], tools: [] },
       continueAssistantTurn: true,
-      toolChoice: { type: 'none' },
+      toolChoice: { type: 'auto' },
       parallelToolCalls: true,
       output: { type: 'text' },
       reasoning: { effort: undefined, separate: true },

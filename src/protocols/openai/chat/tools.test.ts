@@ -13,7 +13,7 @@ const tellTool = { name: 'tell', description: 'Tells.', parameters: { type: 'obj
 const named = (name: string) => ({ type: 'function', function: { name } });
 
 test.each<[string, object, Partial<ToolUse>]>([
-  ['nothing is offered', {}, { tools: [], choice: { type: 'none' }, parallel: true, legacy: false, skipped: [] }],
+  ['nothing is offered', {}, { tools: [], choice: { type: 'auto' }, parallel: true, legacy: false, skipped: [] }],
   ['tools may be called', { tools: [add, tell] }, { tools: [addTool, tellTool], choice: { type: 'auto' } }],
   ['null is no choice', { tools: [add], tool_choice: null }, { choice: { type: 'auto' } }],
   ['no call', { tools: [add], tool_choice: 'none' }, { choice: { type: 'none' } }],

@@ -83,7 +83,7 @@ const modes: Readonly<Record<string, ToolChoice>> = {
 };
 
 function decodeChoice(choice: unknown, tools: readonly Tool[]): Chosen {
-  if (isAbsent(choice)) return { tools, choice: { type: tools.length > 0 ? 'auto' : 'none' } };
+  if (isAbsent(choice)) return { tools, choice: { type: 'auto' } };
   if (typeof choice === 'string') return { tools, choice: decodeMode(choice, 'tool_choice', tools) };
   if (!isObject(choice)) throw wrongChoice('tool_choice');
   if (choice.type === 'allowed_tools') return decodeAllowed(choice, tools);
@@ -108,7 +108,9 @@ function decodeAllowed(choice: JsonObject, tools: readonly Tool[]): Chosen {
   });
   const left = tools.filter(({ name }) => names.includes(name));
   const mode = readAt(allowed, 'mode', path, readName);
-  return { tools: left, choice: decodeMode(mode, `${path}.mode`, left) };
+  const chosen = decodeMode(mode, `${path}.mode`, left);
+  // It has tools and allows none of them, which is not the same as having none.
+  return { tools: left, choice: left.length === 0 ? { type: 'none' } : chosen };
 }
 
 /** `{type, function: {name}}`; the flat form of a neighbouring API is understood too. */

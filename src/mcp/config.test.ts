@@ -1,0 +1,111 @@
+import { posix } from 'node:path';
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { ConfigError, readServers } from './config.ts';
+
+const options = { environment: { TOKEN: 'secret', EMPTY: '' }, folder: '/files', resolve: posix.resolve };
+const read = (servers: unknown, key = 'mcpServers') => readServers(JSON.stringify({ [key]: servers }), options);
+const refusal = (text: string): string => {
+  try {
+    readServers(text, options);
+    return 'accepted';
+  } catch (error) {
+    expect(error).toBeInstanceOf(ConfigError);
+    return (error as Error).message;
+  }
+};
+
+describe('a file of tool servers', () => {
+  test('names programs with their arguments, environment and folder', () => {
+    const entry = { command: 'npx', args: ['-y', 'files', 8080], env: { KEY: 'x', DEBUG: true }, cwd: 'data' };
+    expect(read({ files: entry })).toEqual([
+      {
+        type: 'command',
+        name: 'files',
+        command: 'npx',
+        args: ['-y', 'files', '8080'],
+        env: { KEY: 'x', DEBUG: 'true' },
+        folder: '/files/data',
+      },
+    ]);
+  });
+
+  test('has programs run in its own folder unless they name one', () => {
+    expect(read({ a: { command: 'x' }, b: { command: 'x', cwd: '/elsewhere' } })).toMatchObject([
+      { folder: '/files', args: [], env: {} },
+      { folder: '/elsewhere' },
+    ]);
+  });
+
+  test('names addresses with their headers; an address comes before a command', () => {
+    expect(read({ web: { url: 'https://tools.example/mcp', headers: { 'X-Key': 'k' }, command: 'x' } })).toEqual([
+      { type: 'address', name: 'web', url: 'https://tools.example/mcp', headers: { 'X-Key': 'k' }, sse: false },
+    ]);
+  });
+
+  test('may ask for the older way of speaking to an address', () => {
+    expect(read({ web: { url: 'http://localhost/sse', type: 'sse' } })).toMatchObject([{ sse: true }]);
+  });
+
+  test('may call the list servers, as editors do, and keeps its order', () => {
+    const names = read({ z: { command: 'x' }, a: { url: 'http://a' } }, 'servers').map(({ name }) => name);
+    expect(names).toEqual(['z', 'a']);
+  });
+
+  test('leaves out what is disabled, and passes over fields of other apps', () => {
+    const servers = {
+      off: { disabled: true },
+      on: { command: 'x', disabled: false, autoApprove: ['a'], type: 'stdio' },
+    };
+    expect(read(servers).map(({ name }) => name)).toEqual(['on']);
+  });
+
+  test('may begin with a byte order mark', () => {
+    expect(readServers('\ufeff{"mcpServers":{}}', options)).toEqual([]);
+  });
+
+  test('may leave secrets to the environment of the server', () => {
+    expect(read({ web: { url: 'http://a', headers: { authorization: `Bearer \${TOKEN}` } } })).toMatchObject([
+      { headers: { authorization: 'Bearer secret' } },
+    ]);
+    expect(read({ a: { command: 'x', args: [`\${env:TOKEN}`, `\${NONE:-plain}`] } })).toMatchObject([
+      { args: ['secret', 'plain'] },
+    ]);
+  });
+});
+
+describe('a file is refused with the place and the reason', () => {
+  test.each([
+    ['', 'it is not valid JSON'],
+    ['{', 'it is not valid JSON'],
+    ['[]', 'it must hold an object'],
+    ['{}', 'it has no object "mcpServers"'],
+    ['{"mcpServers":[]}', 'it has no object "mcpServers"'],
+    ['{"mcpServers":{"a":"x"}}', 'mcpServers.a must be an object'],
+    ['{"mcpServers":{"a":{}}}', 'mcpServers.a must have a command or a url'],
+    ['{"mcpServers":{"a":{"command":""}}}', 'mcpServers.a.command must be a text'],
+    ['{"mcpServers":{"a":{"command":["npx"]}}}', 'mcpServers.a.command must be a text'],
+    ['{"mcpServers":{"a":{"command":"x","args":"y"}}}', 'mcpServers.a.args must be a list of texts'],
+    ['{"mcpServers":{"a":{"command":"x","args":[null]}}}', 'mcpServers.a.args[0] must be a text'],
+    ['{"mcpServers":{"a":{"command":"x","env":["y"]}}}', 'mcpServers.a.env must be an object of texts'],
+    ['{"mcpServers":{"a":{"command":"x","env":{"k":{}}}}}', 'mcpServers.a.env.k must be a text'],
+    ['{"mcpServers":{"a":{"command":"x","cwd":7}}}', 'mcpServers.a.cwd must be a text'],
+    ['{"mcpServers":{"a":{"url":"file:///x"}}}', 'mcpServers.a.url must be an http or https address'],
+    ['{"mcpServers":{"a":{"url":"nowhere"}}}', 'mcpServers.a.url must be an http or https address'],
+    ['{"mcpServers":{"a":{"url":"http://a","headers":{"a b":"c"}}}}', 'mcpServers.a.headers cannot be sent'],
+    [`{"mcpServers":{"a":{"command":"\${NONE}"}}}`, `mcpServers.a.command needs \${NONE}, which is not set`],
+    [`{"mcpServers":{"a":{"command":"x","args":["\${EMPTY}"]}}}`, `mcpServers.a.args[0] needs \${EMPTY}`],
+    [`{"mcpServers":{"a":{"command":"x","args":["\${input:key}"]}}}`, `mcpServers.a.args[0] needs \${input:key}`],
+  ])('%s', (text, reason) => {
+    expect(refusal(text)).toContain(reason);
+  });
+
+  test('whatever it holds, with a sentence and never in another way', () => {
+    const field = fc.constantFrom('command', 'args', 'env', 'url', 'headers', 'cwd', 'disabled', 'type');
+    const server = fc.dictionary(field, fc.jsonValue());
+    fc.assert(
+      fc.property(fc.dictionary(fc.string(), server), (mcpServers) => void refusal(JSON.stringify({ mcpServers }))),
+    );
+    fc.assert(fc.property(fc.string(), (text) => void refusal(text)));
+  });
+});

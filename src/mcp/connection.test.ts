@@ -1,0 +1,449 @@
+import { describe, expect, test } from 'vitest';
+import { ToolCallError } from '../core/tool-servers.ts';
+import { Connection } from './connection.ts';
+import { SessionLost } from './session.ts';
+import { commandConfig, type FakeSession, fakeServers, tool } from './testing/sessions.ts';
+import { handTime } from './testing/time.ts';
+
+const patient = new AbortController().signal;
+const echo = { name: 'echo', arguments: { message: 'hi' } };
+const done = { content: [{ type: 'text', text: 'hi' }] };
+
+function world({ callMs = 60_000 } = {}) {
+  const time = handTime();
+  const servers = fakeServers();
+  const said: string[] = [];
+  const changes: string[][] = [];
+  const connection: Connection = new Connection(commandConfig('mine'), {
+    open: servers.open,
+    startTimer: time.startTimer,
+    now: time.now,
+    callMs,
+    say: (line) => said.push(line),
+    changed: () => changes.push(connection.tools.map(({ name }) => name)),
+  });
+  const session = (index = -1): FakeSession => {
+    const found = servers.of('mine').at(index);
+    if (!found) throw new Error('there is no session yet');
+    return found;
+  };
+  const begin = async (): Promise<void> => {
+    connection.start();
+    await connection.tried;
+    await time.settle();
+  };
+  return { time, servers, said, changes, connection, session, begin };
+}
+
+/** What became of a call by now. */
+function outcome(promise: Promise<unknown>): { get(): unknown } {
+  let value: unknown = 'open';
+  promise.then(
+    (result) => {
+      value = result;
+    },
+    (error: unknown) => {
+      value = error;
+    },
+  );
+  return { get: () => value };
+}
+
+describe('a server that is there', () => {
+  test('is greeted, its tools are known, and people are told', async () => {
+    const { begin, connection, said, changes } = world();
+    await begin();
+    expect(connection.tools.map(({ name }) => name)).toEqual(['echo']);
+    expect(changes).toEqual([['echo']]);
+    expect(said).toEqual(['Connecting to MCP Server mine...', 'MCP Server mine: 1 tool.']);
+  });
+
+  test('gets calls as they are, and its results go back as they are', async () => {
+    const { begin, connection, session } = world();
+    await begin();
+    session().answer = async () => done;
+    expect(await connection.call({ ...echo, meta: { trace: 1 } }, { signal: patient })).toBe(done);
+    expect(session().calls[0]?.call).toEqual({ ...echo, meta: { trace: 1 } });
+  });
+
+  test('may refuse a call in its own words', async () => {
+    const { begin, connection, session } = world();
+    await begin();
+    const refusal = new ToolCallError(-32602, 'no such thing', { hint: 1 });
+    session().answer = () => Promise.reject(refusal);
+    await expect(connection.call(echo, { signal: patient })).rejects.toBe(refusal);
+  });
+
+  test('is not lost by an error that has nothing to do with the connection', async () => {
+    const { begin, connection, session, servers } = world();
+    await begin();
+    session().answer = () => Promise.reject(new Error('odd'));
+    const error = await connection.call(echo, { signal: patient }).catch((thrown: unknown) => thrown);
+    expect(error).toMatchObject({ code: -32000, message: 'The tool echo of mine could not be called: odd' });
+    expect(servers.of('mine')).toHaveLength(1);
+  });
+
+  test('has its tools read again when it says that they have changed', async () => {
+    const { begin, connection, session, time } = world();
+    await begin();
+    session().tools = [tool('echo'), tool('new')];
+    session().events.toolsChanged();
+    await time.settle();
+    expect(connection.tools.map(({ name }) => name)).toEqual(['echo', 'new']);
+  });
+
+  test('keeps the tools that are known when they cannot be read again', async () => {
+    const { begin, connection, session, time, said } = world();
+    await begin();
+    Object.defineProperty(session(), 'tools', {
+      get: () => {
+        throw new Error('too busy');
+      },
+    });
+    session().events.toolsChanged();
+    await time.settle();
+    expect(connection.tools.map(({ name }) => name)).toEqual(['echo']);
+    expect(said.at(-1)).toBe('The tools of the MCP Server mine could not be read again: too busy.');
+  });
+
+  test('has what it says to people passed on', async () => {
+    const { begin, session, said } = world();
+    await begin();
+    session().events.said('warning', 'the disk is full');
+    expect(said.at(-1)).toBe('MCP Server mine (warning): the disk is full');
+  });
+});
+
+describe('a call', () => {
+  test('that is silent for too long is given up, and its server is told', async () => {
+    const { begin, connection, session, time } = world({ callMs: 10_000 });
+    await begin();
+    const result = outcome(connection.call(echo, { signal: patient }));
+    await time.pass(9999);
+    expect(result.get()).toBe('open');
+    await time.pass(1);
+    expect(result.get()).toMatchObject({
+      code: -32001,
+      message: 'Request timed out: the tool echo of mine gave no result within 10 s (--mcptimeout).',
+    });
+    expect(session().calls[0]?.options.signal.aborted).toBe(true);
+  });
+
+  test('that reports progress goes on, but not for ever', async () => {
+    const { begin, connection, session, time } = world({ callMs: 10_000 });
+    await begin();
+    const told: number[] = [];
+    const progress = ({ progress: step }: { progress: number }) => told.push(step);
+    const result = outcome(connection.call(echo, { signal: patient, progress }));
+    await time.settle();
+    for (let step = 1; step <= 12; step += 1) {
+      session().calls[0]?.options.progress?.({ progress: step });
+      await time.pass(8000);
+    }
+    expect(told).toHaveLength(12);
+    expect(result.get()).toBe('open');
+    session().calls[0]?.options.progress?.({ progress: 13 });
+    await time.pass(8000);
+    expect(result.get()).toMatchObject({ code: -32001, message: expect.stringContaining('within 100 s') });
+  });
+
+  test('ends with its client, and its server is told', async () => {
+    const { begin, connection, session, time } = world();
+    await begin();
+    const client = new AbortController();
+    const result = outcome(connection.call(echo, { signal: client.signal }));
+    await time.settle();
+    client.abort();
+    await time.settle();
+    expect(result.get()).toMatchObject({ name: 'AbortError' });
+    expect(session().calls[0]?.options.signal.aborted).toBe(true);
+    expect(session().closed).toBe(false);
+  });
+
+  test('that comes before the greeting waits for it', async () => {
+    const { connection, servers, session, time } = world();
+    let open: () => void = () => {};
+    servers.onOpen = () =>
+      new Promise((resolve) => {
+        open = resolve;
+      });
+    connection.start();
+    const result = outcome(connection.call(echo, { signal: patient }));
+    await time.pass(1000);
+    open();
+    await time.settle();
+    session().answer = async () => done;
+    expect(session().calls).toHaveLength(1);
+    expect(result.get()).toBe('open');
+  });
+});
+
+describe('a server that is lost', () => {
+  test('fails its running calls at once and comes back by itself', async () => {
+    const { begin, connection, session, servers, time, said } = world();
+    await begin();
+    await time.pass(60_000);
+    const calls = [1, 2].map(() => outcome(connection.call(echo, { signal: patient })));
+    await time.settle();
+    session().events.lost('its program ended');
+    await time.settle();
+    for (const call of calls) {
+      expect(call.get()).toMatchObject({
+        code: -32000,
+        message: 'The tool server mine was lost in the middle of this call (its program ended); it is connected again.',
+      });
+    }
+    expect(session(0).closed).toBe(true);
+    await time.pass(250);
+    expect(servers.of('mine')).toHaveLength(2);
+    session().answer = async () => done;
+    expect(await connection.call(echo, { signal: patient })).toBe(done);
+    expect(said).toContain('MCP Server mine is lost: its program ended. It is connected again.');
+  });
+
+  test('keeps its tools meanwhile, and a call waits for it a moment', async () => {
+    const { begin, connection, session, time } = world();
+    await begin();
+    session().events.lost('gone');
+    expect(connection.tools).toHaveLength(1);
+    const result = outcome(connection.call(echo, { signal: patient }));
+    await time.pass(250);
+    expect(session().calls).toHaveLength(1);
+    expect(result.get()).toBe('open');
+  });
+
+  test('that does not come back within five seconds fails the call with its reason', async () => {
+    const { begin, connection, session, servers, time } = world();
+    await begin();
+    servers.onOpen = () => Promise.reject(new Error('connection refused'));
+    session().events.lost('gone');
+    const result = outcome(connection.call(echo, { signal: patient }));
+    await time.pass(4999);
+    expect(result.get()).toBe('open');
+    await time.pass(1);
+    expect(result.get()).toMatchObject({
+      code: -32000,
+      message: 'The tool server mine is not there: connection refused. Please try again later.',
+    });
+  });
+
+  test('is tried after growing pauses, never longer than it may take to come back, and people hear of it once', async () => {
+    const { begin, connection, session, servers, time, said } = world();
+    await begin();
+    const tries: number[] = [];
+    servers.onOpen = () => {
+      tries.push(time.now());
+      return Promise.reject(new Error('refused'));
+    };
+    session().events.lost('gone');
+    await time.pass(40_000);
+    const pauses = tries.map((at, index) => at - (tries[index - 1] ?? 0));
+    expect(pauses).toEqual([250, 500, 1000, 2000, 4000, 8000, 8000, 8000, 8000].slice(0, pauses.length));
+    expect(pauses.length).toBeGreaterThan(6);
+    expect(said.filter((line) => line.includes('refused'))).toEqual([
+      'MCP Init Error: mine: refused. It is tried again.',
+    ]);
+    servers.onOpen = async () => undefined;
+    await time.pass(8000);
+    session().answer = async () => done;
+    expect(await connection.call(echo, { signal: patient })).toBe(done);
+  });
+
+  test('again and again at once is given longer and longer pauses; one that stayed for a while is not', async () => {
+    const { begin, session, servers, time } = world();
+    await begin();
+    for (const pause of [250, 500, 1000]) {
+      const count = servers.of('mine').length;
+      session().events.lost('gone');
+      await time.pass(pause - 1);
+      expect(servers.of('mine')).toHaveLength(count);
+      await time.pass(1);
+      expect(servers.of('mine')).toHaveLength(count + 1);
+    }
+    await time.pass(5000);
+    const count = servers.of('mine').length;
+    session().events.lost('gone');
+    await time.pass(250);
+    expect(servers.of('mine')).toHaveLength(count + 1);
+  });
+
+  test('is not mourned twice', async () => {
+    const { begin, session, servers, time } = world();
+    await begin();
+    const first = session();
+    first.events.lost('gone');
+    await time.pass(250);
+    first.events.lost('gone again');
+    first.events.toolsChanged();
+    first.events.doubted();
+    await time.settle();
+    expect(servers.of('mine')).toHaveLength(2);
+    expect(session().closed).toBe(false);
+  });
+});
+
+describe('a server that is silent', () => {
+  test('is asked whether it is there: often while it works, seldom otherwise', async () => {
+    const { begin, connection, session, time } = world();
+    await begin();
+    await time.pass(30_000);
+    expect(session().checks).toBe(3);
+    void connection.call(echo, { signal: patient }).catch(() => undefined);
+    await time.pass(3000);
+    expect(session().checks).toBe(5);
+  });
+
+  test('and gone fails its call within five seconds', async () => {
+    const { begin, connection, session, time } = world();
+    await begin();
+    const result = outcome(connection.call(echo, { signal: patient }));
+    session().check = () => Promise.reject(new SessionLost('connection refused'));
+    await time.pass(5000);
+    expect(result.get()).toMatchObject({ code: -32000, message: expect.stringContaining('(connection refused)') });
+  });
+
+  test('but only slow to say so keeps its call', async () => {
+    const { begin, connection, session, time } = world();
+    await begin();
+    const result = outcome(connection.call(echo, { signal: patient }));
+    session().check = () => Promise.reject(new Error('timed out'));
+    await time.pass(20_000);
+    expect(result.get()).toBe('open');
+    expect(session().closed).toBe(false);
+  });
+
+  test('is asked at once when something went wrong on the way', async () => {
+    const { begin, session, time } = world();
+    await begin();
+    session().events.doubted();
+    await time.settle();
+    expect(session().checks).toBe(1);
+  });
+
+  test('is not asked twice at the same time', async () => {
+    const { begin, session } = world();
+    await begin();
+    session().check = () => new Promise(() => {});
+    session().events.doubted();
+    session().events.doubted();
+    expect(session().checks).toBe(1);
+  });
+});
+
+describe('a server that has forgotten the session', () => {
+  test('gets the call once more on a new one: it has done nothing yet', async () => {
+    const { begin, connection, session, time } = world();
+    await begin();
+    session().answer = () => Promise.reject(new SessionLost('it answered with HTTP status 404', true));
+    const result = outcome(connection.call(echo, { signal: patient }));
+    await time.pass(250);
+    expect(session().calls).toHaveLength(1);
+    session().calls[0]?.options.progress?.({ progress: 1 });
+    expect(result.get()).toBe('open');
+  });
+
+  test('and forgets it again fails the call', async () => {
+    const { begin, connection, servers, session, time } = world();
+    await begin();
+    const forgetful = () => Promise.reject(new SessionLost('unknown session', true));
+    session().answer = forgetful;
+    const result = outcome(connection.call(echo, { signal: patient }));
+    await time.settle();
+    servers.onOpen = async () => undefined;
+    await time.pass(250);
+    session().events.lost('unknown session');
+    await time.settle();
+    expect(result.get()).toMatchObject({ code: -32000, message: expect.stringContaining('unknown session') });
+  });
+
+  test('in the middle of the work does not get it twice', async () => {
+    const { begin, connection, session, servers, time } = world();
+    await begin();
+    session().answer = () => Promise.reject(new SessionLost('it hung up before it answered'));
+    const result = outcome(connection.call(echo, { signal: patient }));
+    await time.pass(1000);
+    expect(result.get()).toBeInstanceOf(ToolCallError);
+    expect(servers.of('mine').flatMap(({ calls }) => calls)).toHaveLength(1);
+  });
+});
+
+describe('the first attempt', () => {
+  test('that fails is told, and tried again', async () => {
+    const { connection, servers, said, time } = world();
+    servers.onOpen = () => Promise.reject(new Error('no such program'));
+    connection.start();
+    await connection.tried;
+    expect(said.at(-1)).toBe('MCP Init Error: mine: no such program. It is tried again.');
+    servers.onOpen = async () => undefined;
+    await time.pass(250);
+    expect(connection.tools).toHaveLength(1);
+  });
+
+  test('that takes too long is given up', async () => {
+    const { connection, servers, said, time } = world();
+    let given: AbortSignal | undefined;
+    servers.onOpen = (_, signal) => {
+      given = signal;
+      return new Promise(() => {});
+    };
+    connection.start();
+    await time.pass(60_000);
+    expect(given?.aborted).toBe(true);
+    expect(said.at(-1)).toBe('MCP Init Error: mine: it did not answer within 60 s. It is tried again.');
+  });
+
+  test('of a server that is lost while it is greeted counts as failed', async () => {
+    const { connection, servers, time, session } = world();
+    connection.start();
+    await time.settle();
+    const before = servers.of('mine').length;
+    session().events.lost('gone');
+    await time.pass(250);
+    expect(servers.of('mine')).toHaveLength(before + 1);
+  });
+});
+
+describe('the end', () => {
+  test('closes the session, fails what runs and what waits, and nothing is tried again', async () => {
+    const { begin, connection, session, servers, time } = world();
+    await begin();
+    const running = outcome(connection.call(echo, { signal: patient }));
+    await time.settle();
+    await connection.close();
+    await connection.close();
+    await time.pass(60_000);
+    expect(session().closed).toBe(true);
+    expect(running.get()).toMatchObject({ code: -32000 });
+    expect(servers.of('mine')).toHaveLength(1);
+    await expect(connection.call(echo, { signal: patient })).rejects.toBeInstanceOf(ToolCallError);
+    expect(time.waiting()).toBe(0);
+  });
+
+  test('is not delayed by a server that is away', async () => {
+    const { begin, connection, session, servers, time } = world();
+    await begin();
+    servers.onOpen = () => Promise.reject(new Error('away'));
+    session().events.lost('gone');
+    const waiting = outcome(connection.call(echo, { signal: patient }));
+    await connection.close();
+    await time.settle();
+    expect(waiting.get()).toBeInstanceOf(ToolCallError);
+    await time.pass(60_000);
+    expect(time.waiting()).toBe(0);
+  });
+
+  test('closes a session that comes too late', async () => {
+    const { connection, servers, session, time } = world();
+    let open: () => void = () => {};
+    servers.onOpen = () =>
+      new Promise((resolve) => {
+        open = resolve;
+      });
+    connection.start();
+    await connection.close();
+    open();
+    await time.settle();
+    expect(servers.of('mine')).toHaveLength(1);
+    expect(session().closed).toBe(true);
+  });
+});

@@ -1,0 +1,97 @@
+import { describe, expect, test } from 'vitest';
+import { toolServerPool } from './pool.ts';
+import { commandConfig, fakeServers, tool } from './testing/sessions.ts';
+import { handTime } from './testing/time.ts';
+
+const patient = new AbortController().signal;
+
+function world(...names: string[]) {
+  const time = handTime();
+  const servers = fakeServers();
+  const pool = () =>
+    toolServerPool(names.map(commandConfig), {
+      open: servers.open,
+      startTimer: time.startTimer,
+      now: time.now,
+      callMs: 60_000,
+      say: () => undefined,
+    });
+  return { time, servers, pool };
+}
+
+const names = (tools: readonly { readonly name: string }[]) => tools.map(({ name }) => name);
+
+describe('several tool servers', () => {
+  test('are one list, in the order of the file, whoever was there first', async () => {
+    const { servers, pool } = world('slow', 'quick');
+    servers.tools.set('slow', [tool('echo'), tool('one')]).set('quick', [tool('echo'), tool('two')]);
+    servers.onOpen = ({ name }) =>
+      name === 'slow' ? new Promise((resolve) => setImmediate(resolve)) : Promise.resolve();
+    expect(names(await pool().list())).toEqual(['echo', 'one', 'quick_echo', 'two']);
+  });
+
+  test('get the calls of their own tools, under their own names', async () => {
+    const { servers, pool } = world('a', 'b');
+    const both = pool();
+    await both.list();
+    for (const name of ['a', 'b']) {
+      const [session] = servers.of(name);
+      if (session) session.answer = async () => ({ from: name });
+    }
+    expect(await both.call({ name: 'echo' }, { signal: patient })).toEqual({ from: 'a' });
+    expect(await both.call({ name: 'b_echo' }, { signal: patient })).toEqual({ from: 'b' });
+    expect(servers.of('b')[0]?.calls[0]?.call.name).toBe('echo');
+  });
+
+  test('do not wait for one that hangs longer than a moment', async () => {
+    const { servers, pool, time } = world('hangs', 'there');
+    servers.onOpen = ({ name }) => (name === 'hangs' ? new Promise(() => {}) : Promise.resolve());
+    const listed = pool().list();
+    await time.pass(10_000);
+    expect(names(await listed)).toEqual(['echo']);
+  });
+
+  test('do not wait at all for one that cannot be had', async () => {
+    const { servers, pool } = world('broken', 'there');
+    servers.onOpen = ({ name }) => (name === 'broken' ? Promise.reject(new Error('x')) : Promise.resolve());
+    expect(names(await pool().list())).toEqual(['echo']);
+  });
+
+  test('lists follow what the servers say', async () => {
+    const { servers, pool, time } = world('a');
+    const one = pool();
+    await one.list();
+    const [session] = servers.of('a');
+    if (session) session.tools = [tool('other')];
+    session?.events.toolsChanged();
+    await time.settle();
+    expect(names(await one.list())).toEqual(['other']);
+    await expect(one.call({ name: 'echo' }, { signal: patient })).rejects.toMatchObject({ code: -32602 });
+  });
+
+  test('a name that nobody has is refused', async () => {
+    const { pool } = world('a');
+    await expect(pool().call({ name: 'nothing' }, { signal: patient })).rejects.toMatchObject({
+      code: -32602,
+      message: 'Tool not found',
+    });
+  });
+
+  test('whoever goes away while the servers are greeted is let go', async () => {
+    const { servers, pool } = world('a');
+    servers.onOpen = () => new Promise(() => {});
+    const client = new AbortController();
+    const listed = pool().list(client.signal);
+    client.abort(new Error('gone'));
+    await expect(listed).rejects.toThrow('gone');
+  });
+
+  test('all end together', async () => {
+    const { servers, pool, time } = world('a', 'b');
+    const both = pool();
+    await both.list();
+    await both.close();
+    expect(['a', 'b'].map((name) => servers.of(name)[0]?.closed)).toEqual([true, true]);
+    expect(time.waiting()).toBe(0);
+  });
+});

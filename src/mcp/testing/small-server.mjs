@@ -1,0 +1,59 @@
+// A tool server of a few lines over stdin and stdout, for tests: it does what it is told to, also what no good server does.
+import { createInterface } from 'node:readline';
+
+const object = (properties = {}) => ({ type: 'object', properties, required: Object.keys(properties) });
+const city = { city: { type: 'string', description: 'The name of the city' } };
+const tools = [
+  { name: 'get_weather', description: 'Get the current weather for a city', inputSchema: object(city), 'x-own': 1 },
+  ...['wait', 'die', 'grow', 'fail', 'env', 'progress'].map((name) => ({ name, inputSchema: object() })),
+];
+const send = (message) => process.stdout.write(`${JSON.stringify({ jsonrpc: '2.0', ...message })}\n`);
+const text = (words) => ({ content: [{ type: 'text', text: words }] });
+const wanted = process.argv[2]?.split(',');
+
+const called = {
+  get_weather: () => text('{"temp_c": 21, "condition": "sunny"}'),
+  wait: () => undefined,
+  die: () => {
+    process.stderr.write('I had enough\n');
+    process.exit(3);
+  },
+  grow: () => {
+    tools.push({ name: 'grown', inputSchema: object() });
+    send({ method: 'notifications/tools/list_changed' });
+    send({ method: 'notifications/message', params: { level: 'debug', data: 'not worth telling' } });
+    send({ method: 'notifications/message', params: { level: 'warning', data: 'I have grown' } });
+    return text('done');
+  },
+  grown: () => text('grown'),
+  env: () => text(JSON.stringify(process.env)),
+  progress: ({ _meta }) => {
+    const params = (progress) => ({ progressToken: _meta?.progressToken, progress, total: 2 });
+    for (const step of [1, 2]) send({ method: 'notifications/progress', params: params(step) });
+    return text('done');
+  },
+};
+
+const methods = {
+  initialize: ({ protocolVersion }) => ({
+    protocolVersion,
+    capabilities: { tools: { listChanged: true }, logging: {} },
+    serverInfo: { name: 'small', version: '1' },
+  }),
+  ping: () => ({}),
+  // One tool on each page.
+  'tools/list': ({ cursor = '0' }) => {
+    const shown = wanted ? tools.filter(({ name }) => wanted.includes(name)) : tools;
+    const next = Number(cursor) + 1;
+    return { tools: shown.slice(next - 1, next), ...(next < shown.length ? { nextCursor: String(next) } : {}) };
+  },
+  'tools/call': (params) => called[params.name]?.(params),
+};
+
+createInterface({ input: process.stdin }).on('line', (line) => {
+  const { id, method, params = {} } = JSON.parse(line);
+  if (id === undefined) return;
+  if (params.name === 'fail') return send({ id, error: { code: -32042, message: 'not today', data: { why: 'rain' } } });
+  const result = methods[method]?.(params);
+  if (result) send({ id, result });
+});

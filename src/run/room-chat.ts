@@ -1,0 +1,42 @@
+import { tagsWithoutThinking } from '../chat/adapters/no-think.ts';
+import { type ChatService, chatService } from '../chat/service.ts';
+import type { Settings } from '../config/flags.ts';
+import type { TextService } from '../core/text-service.ts';
+import type { ToolServers } from '../core/tool-servers.ts';
+import { systemTimer } from '../http/timers.ts';
+import { randomId } from '../protocols/dialect.ts';
+import type { ChatFormat } from './chat-format.ts';
+
+export interface RoomChatParts {
+  readonly settings: Pick<Settings, 'jinja_kwargs' | 'mcpserverloop'>;
+  readonly format: ChatFormat;
+}
+
+/** What all rooms share. */
+export interface SharedChatParts {
+  readonly tools?: ToolServers | undefined;
+  readonly warn: (text: string) => void;
+}
+
+/** The chats of one model. */
+export function roomChat(
+  { settings, format }: RoomChatParts,
+  { tools, warn }: SharedChatParts,
+  text: TextService,
+): ChatService {
+  const { tags } = format.adapter.adapter;
+  const turns = settings.mcpserverloop;
+  return chatService({
+    text,
+    tags,
+    tagsWithoutThinking: tagsWithoutThinking(tags, { name: format.adapter.name, template: format.templateText }),
+    templateText: format.templateText,
+    template: format.template,
+    templateTools: format.templateTools,
+    serverVariables: settings.jinja_kwargs ?? {},
+    now: () => new Date(),
+    newCallId: () => randomId('call_'),
+    warn,
+    serverTools: tools && turns > 0 ? { servers: tools, turns, startTimer: systemTimer } : undefined,
+  });
+}
