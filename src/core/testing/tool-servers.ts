@@ -1,0 +1,28 @@
+import type { CallOptions, ServedCall, ServedResult, ServedTool, ToolServers } from '../tool-servers.ts';
+
+export const echoTool: ServedTool = {
+  name: 'echo',
+  description: 'Says the same again',
+  inputSchema: { type: 'object', properties: { message: { type: 'string' } }, required: ['message'] },
+  annotations: { readOnlyHint: true },
+};
+
+export function textResult(text: string): ServedResult {
+  return { content: [{ type: 'text', text }] };
+}
+
+/** Tool servers that give what a test says, and note what they were asked. */
+export function playedTools(
+  answer: (call: ServedCall, options: CallOptions) => Promise<ServedResult>,
+  tools: readonly ServedTool[] = [echoTool],
+) {
+  const calls: ServedCall[] = [];
+  const servers: ToolServers = {
+    list: async () => tools,
+    call: (call, options) => {
+      calls.push(call);
+      return answer(call, options);
+    },
+  };
+  return { servers, calls };
+}

@@ -1,0 +1,252 @@
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { echoTool, playedTools, textResult } from '../../core/testing/tool-servers.ts';
+import { type CallOptions, ToolCallError, type ToolServers } from '../../core/tool-servers.ts';
+import { ask, latch, serve } from '../../http/testing/world.ts';
+import { callOf } from '../testing/doubles.ts';
+import { mcpEndpoints } from './routes.ts';
+
+const product = { name: 'Parley', version: '1.2.3' };
+
+async function world(tools: ToolServers | undefined, options: Parameters<typeof serve>[1] = {}) {
+  const server = await serve(mcpEndpoints({ tools, product }), options);
+  const post = async (body: unknown, headers: Record<string, string> = {}) => {
+    const text = typeof body === 'string' ? body : JSON.stringify(body);
+    const answer = await ask(server, { method: 'POST', path: '/mcp', headers, body: text });
+    return { ...answer, json: answer.text.startsWith('{') ? (JSON.parse(answer.text) as unknown) : answer.text };
+  };
+  return { server, post };
+}
+
+const request = (method: string, params?: object) => ({ jsonrpc: '2.0', id: 7, method, params });
+const echoing = () => playedTools(async ({ arguments: given }) => textResult(String(given?.message)));
+const failed = (code: number, message: string, id: unknown = 7) => ({ jsonrpc: '2.0', id, error: { code, message } });
+const calling = (name: unknown, own: object = {}) => request('tools/call', { name, ...own });
+
+describe('POST /mcp', () => {
+  test('greets in the version that the client speaks', async () => {
+    const { post } = await world(echoing().servers);
+    const { status, headers, json } = await post(request('initialize', { protocolVersion: '2025-06-18' }));
+    expect([status, headers['content-type']]).toEqual([200, 'application/json']);
+    expect(json).toEqual({
+      jsonrpc: '2.0',
+      id: 7,
+      result: {
+        protocolVersion: '2025-06-18',
+        capabilities: { tools: { listChanged: false } },
+        serverInfo: { name: 'parley', version: '1.2.3' },
+      },
+    });
+  });
+
+  test.each([undefined, {}, { protocolVersion: 5 }])(
+    'greets with the oldest version where none is told (%j)',
+    async (params) => {
+      const { post } = await world(echoing().servers);
+      expect((await post(request('initialize', params))).json).toMatchObject({
+        result: { protocolVersion: '2024-11-05' },
+      });
+    },
+  );
+
+  test('answers a ping', async () => {
+    const { post } = await world(echoing().servers);
+    expect((await post(request('ping'))).json).toEqual({ jsonrpc: '2.0', id: 7, result: {} });
+  });
+
+  test('lists the tools with all that their servers say of them', async () => {
+    const { post } = await world(echoing().servers);
+    expect((await post(request('tools/list', {}))).json).toEqual({
+      jsonrpc: '2.0',
+      id: 7,
+      result: { tools: [echoTool] },
+    });
+  });
+
+  test('calls a tool and gives its result back as it is', async () => {
+    const { servers, calls } = echoing();
+    const { post } = await world(servers);
+    const { status, json } = await post(calling('echo', { arguments: { message: 'hi' }, _meta: { trace: 'x' } }));
+    expect([status, json]).toEqual([200, { jsonrpc: '2.0', id: 7, result: textResult('hi') }]);
+    expect(calls).toEqual([{ name: 'echo', arguments: { message: 'hi' }, meta: { trace: 'x' } }]);
+  });
+
+  test('needs no arguments', async () => {
+    const { servers, calls } = echoing();
+    const { post } = await world(servers);
+    await post(calling('echo', { arguments: null, _meta: { progressToken: 1 } }));
+    expect(calls).toEqual([{ name: 'echo' }]);
+  });
+
+  test('tells the error of a tool server in its own words, with the id of the request', async () => {
+    const error = new ToolCallError(-32042, 'not today', { why: 'rain' });
+    const { post } = await world(playedTools(() => Promise.reject(error)).servers);
+    const { status, json } = await post(calling('echo'));
+    expect(status).toBe(200);
+    expect(json).toEqual({
+      jsonrpc: '2.0',
+      id: 7,
+      error: { code: -32042, message: 'not today', data: { why: 'rain' } },
+    });
+  });
+
+  test.each([
+    ['a notification', { jsonrpc: '2.0', method: 'notifications/initialized' }],
+    ['an answer that nobody asked for', { jsonrpc: '2.0', id: 1, result: {} }],
+  ])('takes %s in without a word', async (_, message) => {
+    const { post } = await world(echoing().servers);
+    const { status, text } = await post(message);
+    expect([status, text]).toEqual([202, '']);
+  });
+
+  test.each([
+    ['resources/list', request('resources/list'), 200, failed(-32601, 'Method not found')],
+    ['what is no JSON', '{"id":', 400, failed(-32700, 'Parse error', null)],
+    ['nothing', '', 400, failed(-32700, 'Parse error', null)],
+    [
+      'a list',
+      [request('ping')],
+      400,
+      failed(-32600, 'Invalid Request: several messages in one body are not possible', null),
+    ],
+    ['a call of no tool', calling(undefined), 200, failed(-32602, 'Invalid params: params.name is a text')],
+    [
+      'arguments in a list',
+      calling('echo', { arguments: [] }),
+      200,
+      failed(-32602, 'Invalid params: params.arguments is an object'),
+    ],
+  ])('refuses %s', async (_, body, status, error) => {
+    const { post } = await world(echoing().servers);
+    expect(await post(body)).toMatchObject({ status, json: error });
+  });
+
+  test('without tool servers answers every request with a clear error, and nothing else', async () => {
+    const { post } = await world(undefined);
+    for (const method of ['initialize', 'ping', 'tools/list', 'tools/call']) {
+      const sentence = 'No tool servers are configured. Start the server with --mcpfile FILE.';
+      expect(await post(request(method))).toMatchObject({ status: 200, json: failed(-32000, sentence) });
+    }
+    expect((await post({ method: 'notifications/initialized' })).status).toBe(202);
+  });
+
+  test('survives whatever is sent, in JSON-RPC', async () => {
+    const { servers } = echoing();
+    const [endpoint] = mcpEndpoints({ tools: servers, product });
+    const method = fc.constantFrom('initialize', 'ping', 'tools/list', 'tools/call', 'x');
+    const message = fc.record({ id: fc.jsonValue(), method, params: fc.jsonValue() }, { requiredKeys: [] });
+    await fc.assert(
+      fc.asyncProperty(message, async (body) => {
+        const reply = await endpoint?.handle(callOf('/mcp', body));
+        expect([200, 202, 400]).toContain(reply?.status);
+        const text = reply && 'body' in reply ? String(reply.body) : '';
+        if (text !== '') expect(JSON.parse(text)).toMatchObject({ jsonrpc: '2.0' });
+      }),
+    );
+  });
+});
+
+describe('other ways to /mcp', () => {
+  test.each(['GET', 'DELETE'])('%s is not possible, and says what is', async (method) => {
+    const { server } = await world(echoing().servers);
+    const answer = await ask(server, { method, path: '/mcp' });
+    expect([answer.status, answer.headers.allow, answer.text]).toEqual([405, 'POST', '']);
+  });
+
+  test('the path must match whole', async () => {
+    const { server } = await world(echoing().servers);
+    expect((await ask(server, { method: 'POST', path: '/other/mcp', body: '{}' })).status).toBe(404);
+    expect((await ask(server, { method: 'POST', path: '/lcpp/mcp/', body: '{}' })).status).toBe(400);
+  });
+
+  test('needs the key where one is set', async () => {
+    const { servers, calls } = echoing();
+    const { post } = await world(servers, { guard: { password: 'secret' } });
+    expect(await post(calling('echo'))).toMatchObject({ status: 401, json: { jsonrpc: '2.0', id: null } });
+    expect(calls).toEqual([]);
+    expect((await post(calling('echo'), { authorization: 'Bearer secret' })).status).toBe(200);
+  });
+
+  test.each([{ origin: 'https://evil.example' }, { 'sec-fetch-site': 'cross-site' }])(
+    'a page from elsewhere runs no tools (%j)',
+    async (headers) => {
+      const { servers, calls } = echoing();
+      const { post } = await world(servers);
+      const { status, json } = await post(calling('echo'), { ...headers, 'content-type': 'text/plain' });
+      expect([status, calls]).toEqual([403, []]);
+      expect(json).toMatchObject({ error: { code: -32000, message: expect.stringContaining('may not call') } });
+    },
+  );
+
+  test('a name that was made to lead here reaches nothing', async () => {
+    const { servers, calls } = echoing();
+    const { post } = await world(servers);
+    expect((await post(calling('echo'), { host: 'evil.example' })).status).toBe(421);
+    expect(calls).toEqual([]);
+  });
+});
+
+describe('a call whose client wants to know how far it is', () => {
+  const params = { arguments: {}, _meta: { progressToken: 'p1', trace: 1 } };
+  const accept = { accept: 'application/json, text/event-stream' };
+
+  test('gets its progress and then the result as a stream', async () => {
+    const { servers, calls } = playedTools(async (_, { progress }) => {
+      progress?.({ progress: 1, total: 2 });
+      progress?.({ progress: 2, total: 2, message: 'nearly' });
+      return textResult('done');
+    });
+    const { post } = await world(servers);
+    const { headers, text } = await post(calling('echo', params), accept);
+    expect(headers['content-type']).toBe('text/event-stream');
+    const frames = text
+      .split('\n\n')
+      .filter(Boolean)
+      .map((frame) => JSON.parse(frame.replace(/^event: message\ndata: /, '')));
+    const note = (step: object) => ({
+      jsonrpc: '2.0',
+      method: 'notifications/progress',
+      params: { progressToken: 'p1', ...step },
+    });
+    expect(frames).toEqual([
+      note({ progress: 1, total: 2 }),
+      note({ progress: 2, total: 2, message: 'nearly' }),
+      { jsonrpc: '2.0', id: 7, result: textResult('done') },
+    ]);
+    expect(calls[0]?.meta).toEqual({ trace: 1 });
+  });
+
+  test('gets its error in the stream too', async () => {
+    const { post } = await world(playedTools(() => Promise.reject(new ToolCallError(-32000, 'gone'))).servers);
+    const { text } = await post(calling('echo', params), accept);
+    expect(text).toContain('"error":{"code":-32000,"message":"gone"}');
+  });
+
+  test('but reads no streams gets the result alone', async () => {
+    const { post } = await world(echoing().servers);
+    expect((await post(calling('echo', params))).headers['content-type']).toBe('application/json');
+  });
+
+  test.each([{}, accept])('ends with its client (%j)', async (headers) => {
+    const begun = latch<CallOptions>();
+    const { servers } = playedTools((_, options) => {
+      begun.open(options);
+      return new Promise((_resolve, reject) =>
+        options.signal.addEventListener('abort', () => reject(options.signal.reason)),
+      );
+    });
+    const { server } = await world(servers);
+    const client = new AbortController();
+    const body = JSON.stringify(calling('echo', params));
+    const address = `http://127.0.0.1:${server.port}/mcp`;
+    const asked = fetch(address, { method: 'POST', headers, body, signal: client.signal }).then((reply) =>
+      reply.text(),
+    );
+    const { signal } = await begun.promise;
+    const stopped = new Promise((resolve) => signal.addEventListener('abort', resolve));
+    client.abort();
+    await expect(asked).rejects.toThrow();
+    await stopped;
+    expect(server.errors).toEqual([]);
+  });
+});
