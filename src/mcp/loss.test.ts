@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest';
+import { cutCode } from './cut-streams.ts';
 import { lossOf } from './loss.ts';
 
 const failure = (message: string, own: object): Error => Object.assign(new Error(message), own);
@@ -14,6 +15,10 @@ describe('an error of the client library', () => {
       untouched: false,
       refused: false,
     });
+  });
+
+  test('that we gave ourselves, because the answer was cut off, is a loss', () => {
+    expect(lossOf(failure('it hung up', { code: cutCode }))).toMatchObject({ lost: true, untouched: false });
   });
 
   test.each([

@@ -1,3 +1,5 @@
+import { cutCode } from './cut-streams.ts';
+
 /** What an error of the client library means for the connection. */
 export interface Loss {
   readonly reason: string;
@@ -17,7 +19,7 @@ export function lossOf(error: unknown): Loss {
   const { code, status, data, message, cause } = fields(error);
   const reason = reasonOf(message, cause);
   if (typeof code === 'number') {
-    return { reason: message, code, data, lost: false, untouched: false, refused: false };
+    return { reason: message, code, data, lost: code === cutCode, untouched: false, refused: false };
   }
   const answered = status ?? fields(data).status;
   if (typeof answered === 'number') {

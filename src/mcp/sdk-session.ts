@@ -1,6 +1,7 @@
 import type { Client, StandardSchemaV1, Transport } from '@modelcontextprotocol/client';
 import { type CallOptions, type ServedCall, type ServedTool, ToolCallError } from '../core/tool-servers.ts';
 import type { ServerConfig } from './config.ts';
+import { answeringCutStreams } from './cut-streams.ts';
 import { LastLines } from './last-lines.ts';
 import { lossOf } from './loss.ts';
 import { type OpenSession, type Session, type SessionEvents, SessionLost } from './session.ts';
@@ -82,7 +83,8 @@ async function openAddress(
   const older = () => greet(new SSEClientTransport(new URL(url), options), events, signal, product, 'it hung up');
   if (sse) return older();
   try {
-    return await greet(new StreamableHTTPClientTransport(new URL(url), options), events, signal, product, 'it hung up');
+    const transport = answeringCutStreams(new StreamableHTTPClientTransport(new URL(url), options));
+    return await greet(transport, events, signal, product, 'it hung up');
   } catch (error) {
     const { refused, reason } = lossOf(error);
     const failure = new Error(reason, { cause: error });
@@ -168,38 +170,21 @@ function isTool(value: unknown): value is ServedTool {
 }
 
 async function callTool(client: Client, call: ServedCall, { signal, progress }: CallOptions) {
-  const { promise: ended, reject } = withReject();
   const params = {
     name: call.name,
     ...(call.arguments === undefined ? {} : { arguments: call.arguments }),
     ...(call.meta === undefined ? {} : { _meta: call.meta }),
   };
-  const reply = client.request({ method: 'tools/call', params }, asItIs, {
-    signal,
-    timeout: longestMs,
-    ...(progress ? { onprogress: progress } : {}),
-    // A stream that ends without the answer: nothing else would ever come.
-    onRequestStreamEnd: () => reject(new SessionLost('it hung up before it answered')),
-  });
-  reply.catch(() => undefined);
-  ended.catch(() => undefined);
+  const options = { signal, timeout: longestMs, ...(progress ? { onprogress: progress } : {}) };
   try {
-    return await Promise.race([reply, ended]);
+    return await client.request({ method: 'tools/call', params }, asItIs, options);
   } catch (error) {
-    if (error instanceof SessionLost) throw error;
     signal.throwIfAborted();
     const { code, reason, lost, untouched, data } = lossOf(error);
+    if (lost) throw new SessionLost(reason, untouched);
     if (code !== undefined) throw new ToolCallError(code, reason, data);
-    throw lost ? new SessionLost(reason, untouched) : new Error(reason, { cause: error });
+    throw new Error(reason, { cause: error });
   }
-}
-
-function withReject(): { readonly promise: Promise<never>; readonly reject: (error: Error) => void } {
-  let reject: (error: Error) => void = () => {};
-  const promise = new Promise<never>((_, refuse) => {
-    reject = refuse;
-  });
-  return { promise, reject };
 }
 
 /** A schema that takes any object: results are passed on, and not ours to judge. */

@@ -1,0 +1,232 @@
+import { fileURLToPath } from 'node:url';
+import { describe, expect, onTestFinished, test } from 'vitest';
+import { latch } from '../http/testing/world.ts';
+import type { ServerConfig } from './config.ts';
+import { sdkSessions } from './sdk-session.ts';
+import { type Session, SessionLost } from './session.ts';
+import { streamableServer, twoEndpointServer } from './testing/http-servers.ts';
+
+const patient = new AbortController().signal;
+const smallServer = fileURLToPath(new URL('./testing/small-server.mjs', import.meta.url));
+const node: ServerConfig & { type: 'command' } = {
+  type: 'command',
+  name: 'small',
+  command: process.execPath,
+  args: [smallServer],
+  env: {},
+  folder: '/',
+};
+const address = (url: string, own: object = {}): ServerConfig => ({
+  type: 'address',
+  name: 'web',
+  url,
+  headers: {},
+  sse: false,
+  ...own,
+});
+
+function world(environment: Readonly<Record<string, string>> = {}) {
+  const guarded: string[] = [];
+  const said: string[] = [];
+  const lost = latch<string>();
+  const changed = latch();
+  const open = sdkSessions({
+    product: { name: 'Parley', version: '1.2.3' },
+    environment,
+    guard: { add: (pid) => guarded.push(`+${pid}`), remove: (pid) => guarded.push(`-${pid}`) },
+  });
+  const connect = async (config: ServerConfig, signal = patient): Promise<Session> => {
+    const session = await open(
+      config,
+      {
+        lost: (reason) => lost.open(reason),
+        toolsChanged: () => changed.open(),
+        doubted: () => undefined,
+        said: (level, text) => said.push(`${level}: ${text}`),
+      },
+      signal,
+    );
+    onTestFinished(() => session.close());
+    return session;
+  };
+  return { connect, guarded, said, lost: lost.promise, changed: changed.promise };
+}
+
+const call = (session: Session, name: string, args?: object) =>
+  session.call({ name, ...(args ? { arguments: { ...args } } : {}) }, { signal: patient });
+
+describe('a program', () => {
+  test('is greeted, and its tools are read page by page, with all that it says of them', async () => {
+    const { connect } = world();
+    const tools = await (await connect(node)).tools();
+    expect(tools.map(({ name }) => name)).toEqual(['get_weather', 'wait', 'die', 'grow', 'fail', 'env', 'progress']);
+    expect(tools[0]).toMatchObject({ 'x-own': 1 });
+  });
+
+  test('does what it is asked to, and tells how far it is', async () => {
+    const { connect } = world();
+    const session = await connect(node);
+    const result = await call(session, 'get_weather', { city: 'Paris' });
+    expect(result).toEqual({ content: [{ type: 'text', text: '{"temp_c": 21, "condition": "sunny"}' }] });
+    const steps: number[] = [];
+    await session.call({ name: 'progress' }, { signal: patient, progress: ({ progress }) => steps.push(progress) });
+    expect(steps).toEqual([1, 2]);
+  });
+
+  test('refuses in its own words', async () => {
+    const { connect } = world();
+    await expect(call(await connect(node), 'fail')).rejects.toMatchObject({
+      name: 'ToolCallError',
+      code: -32042,
+      message: 'not today',
+      data: { why: 'rain' },
+    });
+  });
+
+  test('sees what the file gives it and nothing that could be a secret of this process', async () => {
+    const { connect } = world({ TZ: 'UTC', PARLEY_PASSWORD: 'secret', HTTPS_PROXY: 'http://user:pass@proxy' });
+    process.env.PARLEY_TEST_SECRET = 'hidden';
+    onTestFinished(() => void delete process.env.PARLEY_TEST_SECRET);
+    const session = await connect({ ...node, env: { OWN: 'value' } });
+    const { content } = (await call(session, 'env')) as { content: { text: string }[] };
+    const seen = JSON.parse(content[0]?.text ?? '') as Record<string, string>;
+    expect(seen).toMatchObject({ OWN: 'value', TZ: 'UTC', PATH: process.env.PATH });
+    expect(JSON.stringify(seen)).not.toMatch(/secret|hidden|proxy/i);
+  });
+
+  test('may change its tools and speak to people, of whom it is only told what matters to them', async () => {
+    const { connect, changed, said } = world();
+    const session = await connect(node);
+    await call(session, 'grow');
+    await changed;
+    expect((await session.tools()).map(({ name }) => name)).toContain('grown');
+    expect(said).toEqual(['warning: I have grown']);
+  });
+
+  test('that ends in the middle of a call fails it, and its last words are told', async () => {
+    const { connect, lost } = world();
+    await expect(call(await connect(node), 'die')).rejects.toBeInstanceOf(SessionLost);
+    expect(await lost).toBe('its program ended; it wrote: I had enough');
+  });
+
+  test('that is gone is found to be so', async () => {
+    const { connect, lost } = world();
+    const session = await connect(node);
+    await session.check();
+    await call(session, 'die').catch(() => undefined);
+    await lost;
+    await expect(session.check()).rejects.toBeInstanceOf(SessionLost);
+  });
+
+  test('is told when nobody waits for a call any more', async () => {
+    const { connect } = world();
+    const session = await connect(node);
+    const client = new AbortController();
+    const waiting = session.call({ name: 'wait' }, { signal: client.signal });
+    client.abort(new Error('gone'));
+    await expect(waiting).rejects.toThrow('gone');
+    expect(await call(session, 'get_weather')).toBeDefined();
+  });
+
+  test('is guarded from its start to its end', async () => {
+    const { connect, guarded, lost } = world();
+    const closed = await connect(node);
+    expect(guarded).toEqual([expect.stringMatching(/^\+\d+$/)]);
+    await closed.close();
+    expect(guarded[1]).toBe(guarded[0]?.replace('+', '-'));
+    await call(await connect(node), 'die').catch(() => undefined);
+    await lost;
+    expect(guarded.map((one) => one[0])).toEqual(['+', '-', '+', '-']);
+  });
+
+  test('that is not there is named, with its folder', async () => {
+    const { connect, guarded } = world();
+    await expect(connect({ ...node, command: 'no-such-program' })).rejects.toThrow(
+      'no-such-program cannot be started in /: there is no such program or folder',
+    );
+    await expect(connect({ ...node, folder: '/no/such/folder' })).rejects.toThrow('/no/such/folder');
+    expect(guarded).toEqual([]);
+  });
+
+  test('that speaks no MCP and ends is told with what it wrote', async () => {
+    const { connect } = world();
+    const args = ['-e', 'console.error("usage: x"); process.exit(2)'];
+    await expect(connect({ ...node, args })).rejects.toThrow(/closed.*; it wrote: usage: x/i);
+  });
+
+  test('that never answers is ended when the patience is', async () => {
+    const { connect, guarded } = world();
+    const patience = new AbortController();
+    const opened = connect({ ...node, args: ['-e', 'process.stdin.resume()'] }, patience.signal);
+    setImmediate(() => patience.abort(new Error('too late')));
+    await expect(opened).rejects.toThrow();
+    expect(guarded.filter((one) => one.startsWith('+')).length).toBe(
+      guarded.filter((one) => one.startsWith('-')).length,
+    );
+  });
+});
+
+describe('an address', () => {
+  test('is spoken to with the headers of the file, and with a name', async () => {
+    const server = await streamableServer();
+    const { connect } = world();
+    const session = await connect(address(server.url, { headers: { authorization: 'Bearer k' } }));
+    expect((await session.tools()).map(({ name }) => name)).toEqual(['echo']);
+    expect(await call(session, 'echo')).toEqual({ content: [{ type: 'text', text: 'hi' }] });
+    await session.check();
+    const { headers } = server.requests.at(-1) ?? {};
+    expect(headers).toMatchObject({ authorization: 'Bearer k', 'user-agent': 'Parley/1.2.3', 'mcp-session-id': '1' });
+  });
+
+  test('may be told another name for this program', async () => {
+    const server = await streamableServer();
+    await world().connect(address(server.url, { headers: { 'User-Agent': 'other' } }));
+    expect(server.requests.at(-1)?.headers['user-agent']).toBe('other');
+  });
+
+  test('refuses in its own words', async () => {
+    const server = await streamableServer();
+    const session = await world().connect(address(server.url));
+    await expect(call(session, 'nothing')).rejects.toMatchObject({ code: -32602, message: 'no such tool' });
+  });
+
+  test('that has forgotten us is lost, and has done nothing', async () => {
+    const server = await streamableServer();
+    const session = await world().connect(address(server.url));
+    server.forget();
+    await expect(call(session, 'echo')).rejects.toMatchObject({ name: 'SessionLost', untouched: true });
+    await expect(session.check()).rejects.toBeInstanceOf(SessionLost);
+  });
+
+  test('that ends in the middle of a call fails it', async () => {
+    const server = await streamableServer();
+    const session = await world().connect(address(server.url));
+    await expect(call(session, 'cut')).rejects.toMatchObject({ name: 'SessionLost', untouched: false });
+    const hanging = call(session, 'hang');
+    const answer = expect(hanging).rejects.toMatchObject({ name: 'SessionLost', untouched: false });
+    // It has begun to answer by then.
+    await session.check();
+    server.stop();
+    await answer;
+    await expect(session.check()).rejects.toBeInstanceOf(SessionLost);
+    await expect(call(session, 'echo')).rejects.toMatchObject({ untouched: true });
+  });
+
+  test('that nobody listens on is refused with the reason', async () => {
+    const server = await streamableServer();
+    const { url } = server;
+    server.stop();
+    await expect(world().connect(address(url))).rejects.toThrow(/ECONNREFUSED/);
+  });
+
+  test('of the older kind is spoken to in the older way, found out or told', async () => {
+    const server = await twoEndpointServer();
+    for (const sse of [false, true]) {
+      const session = await world().connect(address(server.url, { sse, headers: { 'x-key': 'k' } }));
+      expect(await call(session, 'echo')).toEqual({ content: [{ type: 'text', text: 'hi' }] });
+    }
+    expect(server.requests.every(({ headers }) => headers['x-key'] === 'k')).toBe(true);
+    // The newer greeting comes first only where the file does not say.
+    expect(server.requests.filter(({ method, url }) => method === 'POST' && url === '/mcp')).toHaveLength(1);
+  });
+});
