@@ -85,6 +85,19 @@ test('a missing model stops the start', () => {
   });
 });
 
+test('a file may be named without its ending where that is known; what is really there comes first', () => {
+  const mcpfile = (...there: string[]) => load('--mcpfile tools', { exists: (path) => there.includes(path) });
+  expect(accepted(mcpfile('tools.json')).settings.mcpfile).toBe('tools.json');
+  expect(accepted(mcpfile('tools', 'tools.json')).settings.mcpfile).toBe('tools');
+  expect(mcpfile('other')).toMatchObject({ problems: [{ sentence: '--mcpfile: tools does not exist.' }] });
+});
+
+test('the server runs tools by itself for eight turns unless told for how many', () => {
+  const turns = (line: string) => accepted(load(line)).settings.mcpserverloop;
+  expect(['', '--mcpserverloop', '--mcpserverloop 3'].map(turns)).toEqual([0, 8, 3]);
+  expect(load('--mcpserverloop 1000')).toMatchObject({ type: 'refused' });
+});
+
 test('the file of a flag without effect need not be there', () => {
   const loaded = accepted(load('--sdmodel https://a/sd.gguf', { exists: () => false }));
   expect(loaded.notes).toEqual(['not available yet: --sdmodel']);

@@ -102,6 +102,8 @@ describe('what belongs to the server', () => {
     multiplayer: true,
     websearch: true,
     websearchurl: 'https://mine.example/',
+    mcpfile: '/mine.json',
+    mcptimeout: 6,
   };
   const other = {
     port: 7001,
@@ -119,6 +121,8 @@ describe('what belongs to the server', () => {
     multiplayer: false,
     websearch: false,
     websearchurl: 'https://theirs.example/',
+    mcpfile: '/theirs.json',
+    mcptimeout: 9,
   };
 
   test('no config changes, where the server was told', () => {

@@ -701,6 +701,96 @@ describe('several generations in one place', () => {
   });
 });
 
+describe('a place whose owner is busy elsewhere', () => {
+  const reserve = (service: TextService, client: string, signal = new AbortController().signal) =>
+    service.reserve({ genkey: client, client, signal }, plainRequest('', 1));
+  const once = async ({ service, finishAll }: ReturnType<typeof world>, client: string) => {
+    const place = reserve(service, client);
+    const reply = fold(place.generate(plainRequest('Hello', 10)));
+    await finishAll();
+    await reply;
+    return place;
+  };
+
+  test('leaves the engine to those who wait, and to those who come', async () => {
+    const own = world();
+    const place = await once(own, 'away');
+    const waiting = fold(ask(own.service, 'waiting'));
+    place.rest();
+    const coming = fold(ask(own.service, 'coming'));
+    await own.finishAll();
+    expect([(await waiting).text, (await coming).text]).toEqual(['abc', 'abc']);
+    place.release();
+  });
+
+  test('gets its next turn when it is back, behind those who wait', async () => {
+    const own = world();
+    const place = await once(own, 'away');
+    place.rest();
+    const other = fold(ask(own.service, 'other')).then(() => 'other');
+    await later();
+    const back = fold(place.generate(plainRequest('Hello', 10))).then(() => 'back');
+    expect(own.service.standing('away')).toMatchObject({ position: 1 });
+    const first = Promise.race([other, back]);
+    await own.finishAll();
+    await own.finishAll();
+    expect([await first, await back]).toEqual(['other', 'back']);
+    place.release();
+  });
+
+  test('begins at once when it is back and nobody is there', async () => {
+    const own = world();
+    const place = await once(own, 'away');
+    place.rest();
+    const back = fold(place.generate(plainRequest('Hello', 10)));
+    await own.finishAll();
+    expect((await back).text).toBe('abc');
+    place.release();
+    expect(own.service.performance().idle).toBe(true);
+  });
+
+  test('keeps its place: it is never refused, and nobody else has it', async () => {
+    const own = world(undefined, { places: 2 });
+    const place = await once(own, 'away');
+    place.rest();
+    const other = fold(ask(own.service, 'other'));
+    expect(() => ask(own.service, 'third')).toThrow('busy');
+    const back = fold(place.generate(plainRequest('Hello', 10)));
+    await own.finishAll();
+    await own.finishAll();
+    expect([(await other).text, (await back).text]).toEqual(['abc', 'abc']);
+    place.release();
+  });
+
+  test.each([
+    ['its key', (service: TextService) => void service.abort('away')],
+    ['its client', (_: TextService, client: AbortController) => client.abort()],
+  ])('is told when it is to end by %s, and then begins nothing more', async (_, end) => {
+    const own = world();
+    const client = new AbortController();
+    const place = reserve(own.service, 'away', client.signal);
+    const reply = fold(place.generate(plainRequest('Hello', 10)));
+    await own.finishAll();
+    await reply;
+    place.rest();
+    expect(place.stopped.aborted).toBe(false);
+    end(own.service, client);
+    expect(place.stopped.aborted).toBe(true);
+    expect((await fold(place.generate(plainRequest('Hello', 10)))).reason).toBe('aborted');
+    place.release();
+  });
+
+  test('may be given back from there', async () => {
+    const own = world(undefined, { places: 1 });
+    const place = await once(own, 'away');
+    place.rest();
+    place.release();
+    const next = fold(ask(own.service, 'next'));
+    await own.finishAll();
+    expect((await next).text).toBe('abc');
+  });
+});
+
 test('the room for more is what nobody works in or waits for', () => {
   const { service } = world(undefined, { capacity: 3 });
   const traits = plainRequest('', 1);

@@ -57,8 +57,9 @@ export async function answerWithTools(asked: ChatRequest, parts: LoopParts): Pro
   const earlier: Step[] = [];
   const notes = new Notes(asked, parts.tell);
   let { conversation } = offering;
+  let separator = '';
   for (let number = 0; ; number += 1) {
-    const turn = new Turn(parts.tell, number === 0);
+    const turn = new Turn(parts.tell, number === 0, separator);
     // At the end of its calls the model has to make do with what it knows.
     const toolChoice = { type: number < parts.turns ? 'auto' : 'none' } as const;
     await parts.answer({ ...offering, conversation, toolChoice }, (event) => turn.take(event));
@@ -68,6 +69,8 @@ export async function answerWithTools(asked: ChatRequest, parts: LoopParts): Pro
       parts.tell({ type: 'warning', code: 'tool-call-cut', text: `A call of ${name} was cut off and is not run.` });
     }
     if (calls.length === 0) return parts.tell(withEarlier(finish, earlier));
+    if (turn.text !== '' && asked.output.type === 'text') separator = '\n\n';
+    if (turn.reasoning !== '') notes.endLine();
     const results = await runAll(calls, conversation, parts, notes);
     if (parts.stopped.aborted) return parts.tell(withEarlier({ ...finish, ...aborted }, earlier));
     earlier.push(finish);

@@ -21,6 +21,11 @@ export class Notes {
     this.#silent = !reasoning.separate && output.type !== 'text';
   }
 
+  /** What the model thought itself ends here. */
+  endLine(): void {
+    if (this.#separate) this.#write('\n');
+  }
+
   called(name: string, json: string): void {
     this.#write(`Calling the tool ${name} ${shortened(json, shownCharacters)}\n`);
   }

@@ -14,6 +14,8 @@ export class Turn {
   constructor(
     private readonly tell: (event: GenerationEvent) => void,
     private readonly isFirst: boolean,
+    /** Between what was said before it and what it says. */
+    private readonly separator: string,
   ) {}
 
   take(event: GenerationEvent): void {
@@ -39,6 +41,9 @@ export class Turn {
         this.failed = true;
         break;
       case 'text-delta':
+        if (this.text === '' && event.text !== '' && this.separator !== '') {
+          this.tell({ type: 'text-delta', text: this.separator });
+        }
         this.text += event.text;
         break;
       case 'reasoning-delta':

@@ -1,0 +1,313 @@
+import { describe, expect, test } from 'vitest';
+import type { GenerationEvent } from '../../core/events.ts';
+import { fold } from '../../core/fold.ts';
+import { echoTool, playedTools, textResult } from '../../core/testing/tool-servers.ts';
+import { type ServedTool, ToolCallError, type ToolServers } from '../../core/tool-servers.ts';
+import type { ChatAdapter } from '../adapters/adapter.ts';
+import { builtInAdapters } from '../adapters/named.ts';
+import type { ChatRequest } from '../request.ts';
+import { chatService } from '../service.ts';
+import { compileTemplate } from '../template.ts';
+import { inlineTemplate } from '../testing/inline-template.ts';
+import { chatRequest, scriptedText, spoken, weather } from '../testing/scripted-text.ts';
+
+/** ChatML whose calls are those of Hermes; results and calls can be seen in the prompt. */
+const template = `{% if tools %}<tools>{{ tools | tojson }}</tools><tool_call>{% endif %}{% for m in messages %}<|im_start|>{{ m.role }}
+{{ m.content }}{% for c in m.tool_calls or [] %}<tool_call>{{ c.function | tojson }}</tool_call>{% endfor %}<|im_end|>
+{% endfor %}<|im_start|>assistant
+`;
+const call = (name: string, args: object) => `<tool_call>\n${JSON.stringify({ name, arguments: args })}\n</tool_call>`;
+const echoCall = call('echo', { message: 'hi' });
+const ticket = { genkey: '', client: 'test', signal: new AbortController().signal };
+
+interface Options {
+  readonly servers?: ToolServers;
+  readonly turns?: number;
+  readonly twoSteps?: boolean;
+}
+
+function world(replies: Parameters<typeof scriptedText>[0], { servers, turns = 3, twoSteps = false }: Options = {}) {
+  const script = scriptedText(replies);
+  const timers: (() => void)[] = [];
+  const played = playedTools(async ({ arguments: given }) => textResult(`echo: ${String(given?.message)}`));
+  let ids = 0;
+  const chat = chatService({
+    text: script.service,
+    tags: (builtInAdapters.ChatML as ChatAdapter).tags,
+    tagsWithoutThinking: undefined,
+    templateText: template,
+    template: async () => (twoSteps ? undefined : inlineTemplate(await compileTemplate(template))),
+    templateTools: !twoSteps,
+    serverVariables: {},
+    now: () => new Date(0),
+    newCallId: () => `call_${++ids}`,
+    warn: () => undefined,
+    serverTools: {
+      servers: servers ?? played.servers,
+      turns,
+      startTimer: (_, passed) => {
+        timers.push(passed);
+        return { cancel: () => void timers.splice(timers.indexOf(passed), 1) };
+      },
+    },
+  });
+  const reply = (own: Parameters<typeof chatRequest>[1] = {}) => chat.reply(chatRequest('Say hi', own), ticket);
+  return { ...script, ...played, chat, reply, timers };
+}
+
+async function collect(events: AsyncIterable<GenerationEvent>): Promise<GenerationEvent[]> {
+  const all: GenerationEvent[] = [];
+  for await (const event of events) all.push(event);
+  return all;
+}
+
+describe('tools that the server runs', () => {
+  test('are offered to the model, run, and their results shown to it, until it answers', async () => {
+    const { reply, asked, calls } = world([`Let me see.${echoCall}`, 'It said hi.']);
+    const answer = await fold(reply());
+    expect(answer.text).toBe('Let me see.\n\nIt said hi.');
+    expect([answer.reason, answer.toolCalls]).toEqual(['stop', []]);
+    expect(calls).toEqual([{ name: 'echo', arguments: { message: 'hi' } }]);
+    expect(asked).toHaveLength(2);
+    expect(asked[0]?.prompt).toContain('"name": "echo"');
+    expect(asked[1]?.prompt).toContain('Let me see.');
+    expect(asked[1]?.prompt).toContain('<|im_start|>tool\necho: hi<|im_end|>');
+  });
+
+  test('are one reply to the client: one beginning, one end, and no calls', async () => {
+    const { reply } = world([echoCall, echoCall, 'Done.']);
+    const types = (await collect(reply())).map(({ type }) => type);
+    expect(types.filter((type) => type === 'start' || type === 'finish')).toEqual(['start', 'finish']);
+    expect([types[0], types.at(-1)]).toEqual(['start', 'finish']);
+    expect(types.filter((type) => type.startsWith('tool-'))).toEqual([]);
+  });
+
+  test('are told in the thinking of the reply', async () => {
+    const { reply } = world([`<think>hm</think>${echoCall}`, 'Done.']);
+    const { reasoning, text } = await fold(reply());
+    expect(text).toBe('Done.');
+    expect(reasoning).toBe('hm\nCalling the tool echo {"message":"hi"}\n\necho: echo: hi\n');
+  });
+
+  test('are told between tags where the client wants no thinking apart', async () => {
+    const { reply } = world([echoCall, 'Done.']);
+    const { text } = await fold(reply({ reasoning: { effort: undefined, separate: false } }));
+    expect(text).toMatch(/^<think>\nCalling the tool echo [^<]*echo: hi\n<\/think>\nDone\.$/);
+  });
+
+  test('are not told inside of an answer that has to be JSON', async () => {
+    const { reply } = world([echoCall, '{}']);
+    const own = { reasoning: { effort: undefined, separate: false }, output: { type: 'json' } } as const;
+    expect((await fold(reply(own))).text).toBe('{}');
+  });
+
+  test('cost what they cost: what all turns wrote adds up, and the prompt is the last one', async () => {
+    const { reply } = world([echoCall, 'abcdef']);
+    const { usage, timings } = await fold(reply());
+    const first = spoken(echoCall).length - 2;
+    expect(usage).toMatchObject({ promptTokens: 10, completionTokens: first + 2, reasoningTokens: first });
+    expect(timings).toMatchObject({ initMs: 1 + 3, generationMs: 6 });
+  });
+
+  test('run while others have the engine', async () => {
+    const { reply, rested, released } = world([echoCall, echoCall, 'Done.']);
+    await fold(reply());
+    expect([rested(), released()]).toEqual([2, 1]);
+  });
+
+  test('run together where the model calls several, and their results keep its order', async () => {
+    const arrivals: string[] = [];
+    let first: () => void = () => {};
+    const { servers } = playedTools(async ({ arguments: given }) => {
+      const message = String(given?.message);
+      arrivals.push(message);
+      if (message === 'a') await new Promise<void>((resolve) => (first = resolve));
+      else first();
+      return textResult(`echo: ${message}`);
+    });
+    const both = call('echo', { message: 'a' }) + call('echo', { message: 'b' });
+    const { reply, asked } = world([both, 'Done.'], { servers });
+    expect((await fold(reply())).text).toBe('Done.');
+    expect(arrivals).toEqual(['a', 'b']);
+    expect(asked[1]?.prompt).toMatch(/echo: a<\|im_end\|>\n<\|im_start\|>tool\necho: b/);
+  });
+
+  test('serve each of several answers', async () => {
+    const { chat, calls } = world([echoCall, 'One.', echoCall, 'Two.']);
+    const replies = chat.replies(chatRequest('Say hi'), ticket, 2);
+    expect(await Promise.all(replies.map(async (one) => (await fold(one)).text))).toEqual(['One.', 'Two.']);
+    expect(calls).toHaveLength(2);
+  });
+
+  test('work by two steps as well, for models whose template knows no tools', async () => {
+    const decide = (final: string) => JSON.stringify({ reasoning: '', final_decision: final, tool_name: 'echo' });
+    const written = JSON.stringify([{ type: 'function', function: { name: 'echo', arguments: { message: 'hi' } } }]);
+    const { reply, calls, asked } = world([decide('yes'), written, decide('no'), 'It said hi.'], { twoSteps: true });
+    expect((await fold(reply())).text).toBe('It said hi.');
+    expect(calls).toEqual([{ name: 'echo', arguments: { message: 'hi' } }]);
+    expect(asked[2]?.prompt).toContain('echo: hi');
+  });
+
+  test('count in the tokens of a prompt', async () => {
+    const { chat } = world([]);
+    const plain = { ...chatRequest('Say hi'), toolChoice: { type: 'none' } as const };
+    expect(await chat.countTokens(chatRequest('Say hi'))).toBeGreaterThan(await chat.countTokens(plain));
+  });
+});
+
+describe('after the last turn', () => {
+  test('the model has to answer without tools', async () => {
+    const { reply, asked, calls } = world([echoCall, echoCall, 'Enough.'], { turns: 2 });
+    const { text, reason } = await fold(reply());
+    expect([text, reason]).toEqual(['Enough.', 'stop']);
+    expect(calls).toHaveLength(2);
+    expect(asked.map(({ prompt }) => prompt.includes('<tools>'))).toEqual([true, true, false]);
+  });
+
+  test('a model that calls anyway has its call for an answer, and nothing is run', async () => {
+    const { reply, calls } = world([echoCall, echoCall], { turns: 1 });
+    const { text } = await fold(reply());
+    expect(text).toContain('<tool_call>');
+    expect(calls).toHaveLength(1);
+  });
+});
+
+describe('the server runs no tools', () => {
+  const own = (changes: Parameters<typeof chatRequest>[1]) => changes;
+  const controls = chatRequest('').controls;
+  const begun: ChatRequest['conversation'] = {
+    messages: [{ role: 'assistant', content: [{ type: 'text', text: 'I' }] }],
+    media: [],
+    tools: [],
+  };
+
+  test('for a request that brings its own: those are returned as calls', async () => {
+    const { reply, calls } = world([call('get_weather', { city: 'Rome' })]);
+    const answer = await fold(reply({ tools: [weather] }));
+    expect(answer.reason).toBe('tool-calls');
+    expect(answer.toolCalls).toMatchObject([{ name: 'get_weather', json: '{"city":"Rome"}' }]);
+    expect(calls).toEqual([]);
+  });
+
+  test.each([
+    ['that wants no calls', own({ toolChoice: { type: 'none' } })],
+    ['that goes on with a reply', own({ conversation: begun })],
+    [
+      'with a grammar of its own',
+      own({ controls: { ...controls, grammar: { gbnf: 'root ::= "x"', retainState: false } } }),
+    ],
+    ['that asks for the figures of its prompt', own({ controls: { ...controls, promptLogprobs: 1 } })],
+    ['that only has its prompt read', own({ controls: { ...controls, maxTokens: 0 } })],
+  ])('for a request %s', async (_, changes) => {
+    const { reply, asked, rested } = world(['Plain.']);
+    await fold(reply(changes));
+    expect(asked[0]?.prompt).not.toContain('<tools>');
+    expect([asked.length, rested()]).toEqual([1, 0]);
+  });
+
+  test('when there are none at the moment', async () => {
+    const { reply, asked } = world(['Plain.'], { servers: playedTools(async () => ({}), []).servers });
+    expect((await fold(reply())).text).toBe('Plain.');
+    expect(asked[0]?.prompt).not.toContain('<tools>');
+  });
+});
+
+describe('what goes wrong with a tool', () => {
+  const shown = async (replies: string[], options: Options = {}) => {
+    const { reply, asked } = world(replies, options);
+    expect((await fold(reply())).text).toBe('Sorry.');
+    return asked[1]?.prompt ?? '';
+  };
+
+  test('is told to the model, which can answer for it', async () => {
+    const { servers } = playedTools(() => Promise.reject(new ToolCallError(-32000, 'The tool server x is not there.')));
+    const prompt = await shown([echoCall, 'Sorry.'], { servers });
+    expect(prompt).toContain('The tool failed: The tool server x is not there. (-32000)');
+  });
+
+  test('is never more than the model can read', async () => {
+    const { servers } = playedTools(async () => textResult('long '.repeat(10_000)));
+    const prompt = await shown([echoCall, 'Sorry.'], { servers });
+    expect(prompt.length).toBeLessThan(4000);
+    expect(prompt).toContain('(cut off: these are the first 2048 of 50000 characters)');
+  });
+
+  test('whatever the list of tools holds', async () => {
+    const odd: ServedTool = { name: 'odd', inputSchema: {} };
+    const { servers, calls } = playedTools(async () => textResult('x'), [odd, echoTool]);
+    await shown([call('odd', {}), 'Sorry.'], { servers });
+    expect(calls).toEqual([{ name: 'odd', arguments: {} }]);
+  });
+
+  test('a call that is cut off is not run, and the client hears of it', async () => {
+    const cut = spoken('<tool_call>\n{"name": "echo", "arguments": {"mess').map((event) =>
+      event.type === 'finish' ? { ...event, reason: 'length' as const, cause: 'limit' as const } : event,
+    );
+    const { reply, calls } = world([cut]);
+    const answer = await fold(reply());
+    expect([answer.reason, answer.warnings]).toEqual(['length', ['A call of echo was cut off and is not run.']]);
+    expect(calls).toEqual([]);
+  });
+
+  test('a failure of the engine in a later turn ends the reply', async () => {
+    const error = new Error('engine');
+    const { reply, released } = world([echoCall, [{ type: 'error', error: error as never }]]);
+    const events = await collect(reply());
+    expect(events.at(-1)).toMatchObject({ type: 'error' });
+    expect(events.filter(({ type }) => type === 'finish')).toEqual([]);
+    expect(released()).toBe(1);
+  });
+});
+
+describe('while a tool runs', () => {
+  const hanging = () =>
+    playedTools(
+      (_, { signal }) =>
+        new Promise((_resolve, reject) => signal.addEventListener('abort', () => reject(signal.reason))),
+    );
+
+  /** The events so far, read on until one of them says this. */
+  async function until(events: AsyncIterator<GenerationEvent>, words: string): Promise<void> {
+    for (;;) {
+      const { value, done } = await events.next();
+      if (done) throw new Error('it has ended');
+      if (value.type === 'reasoning-delta' && value.text.includes(words)) return;
+    }
+  }
+
+  test('the client gets signs of life', async () => {
+    const { reply, timers } = world([echoCall, 'Done.'], { servers: hanging().servers });
+    const events = reply()[Symbol.asyncIterator]();
+    await until(events, 'Calling the tool echo');
+    for (let beat = 0; beat < 3; beat += 1) {
+      timers.shift()?.();
+      expect((await events.next()).value).toEqual({ type: 'reasoning-delta', text: '.' });
+    }
+    await events.return?.(undefined);
+  });
+
+  test('whoever stops the request by its key stops the tool, and the reply ends as a stopped one', async () => {
+    const { servers } = hanging();
+    const { reply, stop, asked, timers, released } = world([echoCall, 'never'], { servers });
+    const iterator = reply()[Symbol.asyncIterator]();
+    await until(iterator, 'Calling the tool echo');
+    stop.abort();
+    const rest = await collect({ [Symbol.asyncIterator]: () => iterator });
+    expect(rest.at(-1)).toMatchObject({ type: 'finish', reason: 'aborted', usage: { promptTokens: 10 } });
+    expect([asked.length, timers.length, released()]).toEqual([1, 0, 1]);
+  });
+
+  test('a client that goes away ends it too', async () => {
+    let stopped: AbortSignal | undefined;
+    const { servers } = playedTools((_, { signal }) => {
+      stopped = signal;
+      return new Promise((_resolve, reject) => signal.addEventListener('abort', () => reject(signal.reason)));
+    });
+    const { reply, asked } = world([echoCall, 'never'], { servers });
+    const iterator = reply()[Symbol.asyncIterator]();
+    await until(iterator, 'Calling the tool echo');
+    await iterator.return?.(undefined);
+    expect(stopped?.aborted).toBe(true);
+    expect(asked).toHaveLength(1);
+  });
+});

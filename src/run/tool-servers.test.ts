@@ -1,0 +1,52 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, describe, expect, test } from 'vitest';
+import { connectToolServers, namedServers } from './tool-servers.ts';
+
+const folder = mkdtempSync(join(tmpdir(), 'parley-tools-'));
+afterAll(() => rmSync(folder, { recursive: true }));
+
+function parts(content: string | undefined, environment: Readonly<Record<string, string>> = {}) {
+  const mcpfile = content === undefined ? '' : join(folder, 'servers.json');
+  if (content !== undefined) writeFileSync(mcpfile, content);
+  const said: string[] = [];
+  const settings = { mcpfile, mcptimeout: 1 };
+  return {
+    settings,
+    product: { name: 'Parley', version: '1' },
+    environment,
+    say: (line: string) => said.push(line),
+    said,
+  };
+}
+
+describe('the tool servers of --mcpfile', () => {
+  test('are none without it', () => {
+    expect(namedServers(parts(undefined))).toEqual([]);
+  });
+
+  test('are those of the file, at home in its folder', () => {
+    const servers = namedServers(parts(`{"mcpServers":{"a":{"command":"\${NAME}"}}}`, { NAME: 'run' }));
+    expect(servers).toMatchObject([{ name: 'a', command: 'run', folder }]);
+  });
+
+  test('are refused with the file and what is wrong with it', () => {
+    expect(() => namedServers(parts('{"mcpServers":{"a":{}}}'))).toThrow(
+      `--mcpfile ${join(folder, 'servers.json')} cannot be used: mcpServers.a must have a command or a url.`,
+    );
+    const missing = parts('{}');
+    rmSync(missing.settings.mcpfile);
+    expect(() => namedServers(missing)).toThrow(/cannot be used: ENOENT/);
+  });
+
+  test('are connected, what they say is made harmless for a terminal, and one that cannot be had is told', async () => {
+    const own = parts('{}');
+    const command = { type: 'command', command: 'no-such-\u001b[31mprogram', args: [], env: {}, folder } as const;
+    const pool = await connectToolServers([{ ...command, name: 'none' }], own);
+    expect(await pool.list()).toEqual([]);
+    await pool.close();
+    expect(own.said[0]).toBe('Connecting to MCP Server none...');
+    expect(own.said[1]).toContain('MCP Init Error: none: no-such-\\x1b[31mprogram cannot be started');
+  });
+});

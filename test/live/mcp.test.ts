@@ -1,0 +1,209 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { copyFileSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { anthropicClient, ollamaClient, openaiClient } from '../sdk/clients.ts';
+import { weatherQuestion } from '../sdk/questions.ts';
+import { isAlive } from './alive.ts';
+import { nativeClient } from './client.ts';
+import { freePort } from './free-port.ts';
+import { runProgram } from './program.ts';
+import { embeddedModel, type LiveServer, liveServers } from './server.ts';
+
+const startServer = liveServers();
+const folder = mkdtempSync(join(tmpdir(), 'parley-mcp-'));
+const everything = fileURLToPath(
+  new URL('../../node_modules/@modelcontextprotocol/server-everything/dist/index.js', import.meta.url),
+);
+const smallServer = fileURLToPath(new URL('../../src/mcp/testing/small-server.mjs', import.meta.url));
+
+const file = (name: string, mcpServers: object): string => {
+  const path = join(folder, name);
+  writeFileSync(path, JSON.stringify({ mcpServers }));
+  return path;
+};
+
+let web: ChildProcess | undefined;
+const startWeb = (port: number): void => {
+  web = spawn(process.execPath, [everything, 'streamableHttp'], { env: { PORT: String(port) }, stdio: 'ignore' });
+};
+afterAll(() => {
+  web?.kill('SIGKILL');
+  rmSync(folder, { recursive: true });
+});
+
+/** The programs that a server has started for its tools. */
+function toolPrograms({ pid }: LiveServer, script: string): number[] {
+  const pids = readdirSync('/proc').filter((name) => /^\d+$/.test(name));
+  return pids.map(Number).filter((one) => {
+    try {
+      const isChild = new RegExp(`^PPid:\\s+${pid}$`, 'm').test(readFileSync(`/proc/${one}/status`, 'utf8'));
+      return isChild && isAlive(one) && readFileSync(`/proc/${one}/cmdline`, 'utf8').includes(script);
+    } catch {
+      return false;
+    }
+  });
+}
+
+async function gone(pid: number): Promise<void> {
+  while (isAlive(pid)) await new Promise((resolve) => setImmediate(resolve));
+}
+
+describe('real tool servers over both ways', () => {
+  let live: LiveServer;
+  let port = 0;
+  const client = new Client({ name: 'test', version: '1' });
+  const call = (name: string, args: object = {}) => client.callTool({ name, arguments: { ...args } });
+  const long = { duration: 60, steps: 120 };
+  const sum = { content: [{ type: 'text', text: 'The sum of 2 and 3 is 5.' }] };
+
+  beforeAll(async () => {
+    port = await freePort();
+    startWeb(port);
+    const command = { command: process.execPath, args: [everything, 'stdio'] };
+    const path = file('both.json', { everything: command, web: { url: `http://127.0.0.1:${port}/mcp` } });
+    copyFileSync(embeddedModel, join(folder, 'other.gguf'));
+    live = await startServer(['--mcpfile', path.replace('.json', ''), '--admin', '--admindir', folder]);
+    await live.says('MCP Server everything: 13 tools.');
+    await live.says('MCP Server web: 13 tools.');
+    await client.connect(new StreamableHTTPClientTransport(new URL(`${live.base}/mcp`)));
+  });
+  afterAll(() => client.close());
+
+  test('are there for the official client, each tool under a name of its own', async () => {
+    const { tools } = await client.listTools();
+    const names = tools.map(({ name }) => name);
+    expect(names).toHaveLength(26);
+    expect(new Set(names).size).toBe(26);
+    expect(names).toEqual(expect.arrayContaining(['get-sum', 'web_get-sum']));
+    expect(await call('get-sum', { a: 2, b: 3 })).toEqual(sum);
+    expect(await call('web_get-sum', { a: 2, b: 3 })).toEqual(sum);
+    expect((await nativeClient(live.base).get('/api/extra/version')).json()).toMatchObject({ mcp: true });
+  });
+
+  test.each(['', 'web_'])('tell how far they are (%s)', async (prefix) => {
+    const steps: number[] = [];
+    const name = `${prefix}trigger-long-running-operation`;
+    const params = { name, arguments: { duration: 0.4, steps: 2 } };
+    await client.callTool(params, { onprogress: ({ progress }) => steps.push(progress) });
+    expect(steps).toContain(1);
+  });
+
+  test('a program that is killed fails its call with a clear error and is there again', async () => {
+    const running = call('trigger-long-running-operation', long);
+    const failure = expect(running).rejects.toThrow(
+      /everything was lost in the middle of this call \(its program ended/,
+    );
+    await call('echo', { message: 'it runs' });
+    const [program = 0] = toolPrograms(live, everything);
+    process.kill(program, 'SIGKILL');
+    await failure;
+    expect(await call('get-sum', { a: 2, b: 3 })).toEqual(sum);
+    expect(toolPrograms(live, everything)).not.toContain(program);
+  });
+
+  test('an address that goes away in the middle of a call does too', async () => {
+    const running = call('web_trigger-long-running-operation', long);
+    const failure = expect(running).rejects.toThrow(/web was lost in the middle of this call/);
+    await call('web_echo', { message: 'it runs' });
+    web?.kill('SIGKILL');
+    await failure;
+    startWeb(port);
+    await expect
+      .poll(() => call('web_get-sum', { a: 2, b: 3 }).catch(() => undefined), { timeout: 15_000 })
+      .toEqual(sum);
+  });
+
+  test('stay when the model is swapped', async () => {
+    const before = toolPrograms(live, everything);
+    expect((await nativeClient(live.base).post('/api/admin/reload_config', { filename: 'other.gguf' })).json()).toEqual(
+      {
+        success: true,
+      },
+    );
+    await live.says('Serving other now.');
+    expect(await call('get-sum', { a: 2, b: 3 })).toEqual(sum);
+    expect(toolPrograms(live, everything)).toEqual(before);
+  });
+
+  test('end with the server, also when that is killed', async () => {
+    const programs = toolPrograms(live, everything);
+    expect(programs).toHaveLength(1);
+    process.kill(live.pid, 'SIGKILL');
+    await Promise.all(programs.map(gone));
+  });
+});
+
+describe('tools that the server runs for chats', () => {
+  let live: LiveServer;
+  beforeAll(async () => {
+    const path = file('weather.json', { small: { command: process.execPath, args: [smallServer, 'get_weather'] } });
+    live = await startServer(['--mcpfile', path, '--mcpserverloop', '2', '--jinjatools']);
+    await live.says('MCP Server small: 1 tool.');
+  });
+
+  const question = { role: 'user' as const, content: weatherQuestion };
+  const greedy = { model: 'any', temperature: 0 };
+  const told = /Calling the tool get_weather .*Paris[\s\S]*21/;
+
+  test('Chat Completions, whole and streamed', async () => {
+    const openai = openaiClient(live.base);
+    const whole = await openai.chat.completions.create({ ...greedy, messages: [question] });
+    const { message, finish_reason: reason } = whole.choices[0] ?? {};
+    expect(message?.content).toMatch(/21.*Paris/);
+    expect([reason, message?.tool_calls]).toEqual(['stop', undefined]);
+    expect((message as { reasoning_content?: string }).reasoning_content).toMatch(told);
+    const stream = openai.chat.completions.stream({ ...greedy, messages: [question] });
+    expect((await stream.finalChatCompletion()).choices[0]?.message.content).toBe(message?.content);
+  });
+
+  test('tools of the request are returned as calls', async () => {
+    const parameters = { type: 'object', properties: { city: { type: 'string' } }, required: ['city'] };
+    const tools = [{ type: 'function' as const, function: { name: 'get_weather', parameters } }];
+    const reply = await openaiClient(live.base).chat.completions.create({ ...greedy, messages: [question], tools });
+    expect(reply.choices[0]).toMatchObject({ finish_reason: 'tool_calls' });
+  });
+
+  test('Responses', async () => {
+    const reply = await openaiClient(live.base).responses.create({ ...greedy, input: weatherQuestion });
+    expect(reply.output_text).toMatch(/21.*Paris/);
+    expect(JSON.stringify(reply.output)).toMatch(/Calling the tool get_weather/);
+    expect(reply.output.map(({ type }) => type)).toEqual(['reasoning', 'message']);
+  });
+
+  test('Messages, streamed', async () => {
+    const stream = anthropicClient(live.base).messages.stream({ ...greedy, max_tokens: 200, messages: [question] });
+    const { content, stop_reason: reason } = await stream.finalMessage();
+    expect(reason).toBe('end_turn');
+    expect(content.map(({ type }) => type)).toEqual(['thinking', 'text']);
+    expect(content[0]).toMatchObject({ thinking: expect.stringMatching(told) });
+    expect(content[1]).toMatchObject({ text: expect.stringMatching(/21.*Paris/) });
+  });
+
+  test('Ollama, streamed', async () => {
+    const chat = { model: 'any', messages: [question], options: { temperature: 0 }, stream: true as const };
+    let [text, thinking] = ['', ''];
+    for await (const { message } of await ollamaClient(live.base).chat(chat)) {
+      text += message.content;
+      thinking += message.thinking ?? '';
+      expect(message.tool_calls).toBeUndefined();
+    }
+    expect(text).toMatch(/21.*Paris/);
+    expect(thinking).toMatch(told);
+  });
+
+  test('end with the server when it stops', async () => {
+    const [program = 0] = toolPrograms(live, smallServer);
+    await live.stop();
+    await gone(program);
+  });
+});
+
+test('a file that cannot be used ends the start with its reason', async () => {
+  const { code, stderr } = await runProgram(['--mcpfile', file('wrong.json', { a: { args: [] } }), '--port', '0']);
+  expect(code).toBe(2);
+  expect(stderr).toContain('wrong.json cannot be used: mcpServers.a must have a command or a url.');
+});
