@@ -67,7 +67,7 @@ describe('a program', () => {
     const { connect } = world();
     const session = await connect(node);
     const result = await call(session, 'get_weather', { city: 'Paris' });
-    expect(result).toEqual({ content: [{ type: 'text', text: '{"temp_c": 21, "condition": "sunny"}' }] });
+    expect(result).toEqual({ content: [{ type: 'text', text: '{"temperature": 21, "sky": "sunny"}' }] });
     const steps: number[] = [];
     await session.call({ name: 'progress' }, { signal: patient, progress: ({ progress }) => steps.push(progress) });
     expect(steps).toEqual([1, 2]);

@@ -30,6 +30,7 @@ export function readyLines(addresses: Addresses, settings: Settings, withModel: 
     NetworkMultiplayer: settings.multiplayer,
     WebSearchProxy: settings.websearch,
     ApiKeyPassword: Boolean(settings.password),
+    MCPBridge: settings.mcpfile !== '',
   };
   const names = (active: boolean) =>
     Object.entries(modules)

@@ -6,7 +6,7 @@ import { fileURLToPath } from 'node:url';
 import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { anthropicClient, ollamaClient, openaiClient } from '../sdk/clients.ts';
-import { weatherQuestion } from '../sdk/questions.ts';
+import { weather, weatherQuestion } from '../sdk/questions.ts';
 import { isAlive } from './alive.ts';
 import { nativeClient } from './client.ts';
 import { freePort } from './free-port.ts';
@@ -64,7 +64,8 @@ describe('real tool servers over both ways', () => {
     port = await freePort();
     startWeb(port);
     const command = { command: process.execPath, args: [everything, 'stdio'] };
-    const path = file('both.json', { everything: command, web: { url: `http://127.0.0.1:${port}/mcp` } });
+    const stubborn = { command: process.execPath, args: [smallServer, 'nothing', 'stubborn'] };
+    const path = file('both.json', { everything: command, web: { url: `http://127.0.0.1:${port}/mcp` }, stubborn });
     copyFileSync(embeddedModel, join(folder, 'other.gguf'));
     live = await startServer(['--mcpfile', path.replace('.json', ''), '--admin', '--admindir', folder]);
     await live.says('MCP Server everything: 13 tools.');
@@ -130,8 +131,9 @@ describe('real tool servers over both ways', () => {
   });
 
   test('end with the server, also when that is killed', async () => {
-    const programs = toolPrograms(live, everything);
-    expect(programs).toHaveLength(1);
+    // One of them goes by itself when nobody is there to talk to; the other does not even mind a signal.
+    const programs = [...toolPrograms(live, everything), ...toolPrograms(live, smallServer)];
+    expect(programs).toHaveLength(2);
     process.kill(live.pid, 'SIGKILL');
     await Promise.all(programs.map(gone));
   });
@@ -161,8 +163,7 @@ describe('tools that the server runs for chats', () => {
   });
 
   test('tools of the request are returned as calls', async () => {
-    const parameters = { type: 'object', properties: { city: { type: 'string' } }, required: ['city'] };
-    const tools = [{ type: 'function' as const, function: { name: 'get_weather', parameters } }];
+    const tools = [{ type: 'function' as const, function: weather }];
     const reply = await openaiClient(live.base).chat.completions.create({ ...greedy, messages: [question], tools });
     expect(reply.choices[0]).toMatchObject({ finish_reason: 'tool_calls' });
   });

@@ -2,17 +2,22 @@
 import { createInterface } from 'node:readline';
 
 const object = (properties = {}) => ({ type: 'object', properties, required: Object.keys(properties) });
-const city = { city: { type: 'string', description: 'The name of the city' } };
+const city = { city: { type: 'string', description: 'the city' } };
 const tools = [
-  { name: 'get_weather', description: 'Get the current weather for a city', inputSchema: object(city), 'x-own': 1 },
+  { name: 'get_weather', description: 'Get the current weather in a city', inputSchema: object(city), 'x-own': 1 },
   ...['wait', 'die', 'grow', 'fail', 'env', 'progress'].map((name) => ({ name, inputSchema: object() })),
 ];
 const send = (message) => process.stdout.write(`${JSON.stringify({ jsonrpc: '2.0', ...message })}\n`);
 const text = (words) => ({ content: [{ type: 'text', text: words }] });
 const wanted = process.argv[2]?.split(',');
 
+if (process.argv[3] === 'stubborn') {
+  process.on('SIGTERM', () => {});
+  setInterval(() => {}, 1000);
+}
+
 const called = {
-  get_weather: () => text('{"temp_c": 21, "condition": "sunny"}'),
+  get_weather: () => text('{"temperature": 21, "sky": "sunny"}'),
   wait: () => undefined,
   die: () => {
     process.stderr.write('I had enough\n');
