@@ -4,6 +4,7 @@ import type { Settings } from '../config/flags.ts';
 import type { TextService } from '../core/text-service.ts';
 import type { ToolServers } from '../core/tool-servers.ts';
 import { systemTimer } from '../http/timers.ts';
+import { printable } from '../observe/printable.ts';
 import { randomId } from '../protocols/dialect.ts';
 import type { ChatFormat } from './chat-format.ts';
 
@@ -37,6 +38,10 @@ export function roomChat(
     now: () => new Date(),
     newCallId: () => randomId('call_'),
     warn,
-    serverTools: tools && turns > 0 ? { servers: tools, turns, startTimer: systemTimer } : undefined,
+    serverTools: tools && turns > 0 ? { servers: tools, turns, startTimer: systemTimer, ran } : undefined,
   });
+
+  function ran(name: string, failed: boolean): void {
+    warn(`The tool ${printable(name)} ${failed ? 'failed' : 'ran'} for a chat.`);
+  }
 }

@@ -30,6 +30,7 @@ function world(replies: Parameters<typeof scriptedText>[0], { servers, turns = 3
   const script = scriptedText(replies);
   const timers: (() => void)[] = [];
   const played = playedTools(async ({ arguments: given }) => textResult(`echo: ${String(given?.message)}`));
+  const ran: string[] = [];
   let ids = 0;
   const chat = chatService({
     text: script.service,
@@ -45,6 +46,7 @@ function world(replies: Parameters<typeof scriptedText>[0], { servers, turns = 3
     serverTools: {
       servers: servers ?? played.servers,
       turns,
+      ran: (name, failed) => ran.push(failed ? `${name} failed` : name),
       startTimer: (_, passed) => {
         timers.push(passed);
         return { cancel: () => void timers.splice(timers.indexOf(passed), 1) };
@@ -52,7 +54,7 @@ function world(replies: Parameters<typeof scriptedText>[0], { servers, turns = 3
     },
   });
   const reply = (own: Parameters<typeof chatRequest>[1] = {}) => chat.reply(chatRequest('Say hi', own), ticket);
-  return { ...script, ...played, chat, reply, timers };
+  return { ...script, ...played, chat, reply, timers, ran };
 }
 
 async function collect(events: AsyncIterable<GenerationEvent>): Promise<GenerationEvent[]> {
@@ -63,12 +65,13 @@ async function collect(events: AsyncIterable<GenerationEvent>): Promise<Generati
 
 describe('tools that the server runs', () => {
   test('are offered to the model, run, and their results shown to it, until it answers', async () => {
-    const { reply, asked, calls } = world([`Let me see.${echoCall}`, 'It said hi.']);
+    const { reply, asked, calls, ran } = world([`Let me see.${echoCall}`, 'It said hi.']);
     const answer = await fold(reply());
     expect(answer.text).toBe('Let me see.\n\nIt said hi.');
     expect([answer.reason, answer.toolCalls]).toEqual(['stop', []]);
     expect(calls).toEqual([{ name: 'echo', arguments: { message: 'hi' } }]);
     expect(asked).toHaveLength(2);
+    expect(ran).toEqual(['echo']);
     expect(asked[0]?.prompt).toContain('"name": "echo"');
     expect(asked[1]?.prompt).toContain('Let me see.');
     expect(asked[1]?.prompt).toContain('<|im_start|>tool\necho: hi<|im_end|>');

@@ -15,6 +15,8 @@ export interface ServerTools {
   /** How often the model may call before it has to answer. */
   readonly turns: number;
   readonly startTimer: (milliseconds: number, passed: () => void) => { cancel(): void };
+  /** Told of each tool that ran: nobody was asked before. */
+  readonly ran?: (name: string, failed: boolean) => void;
 }
 
 export interface LoopParts extends ServerTools {
@@ -104,6 +106,7 @@ async function runAll(
   let count = media.length;
   for (const [index, { id, name }] of calls.entries()) {
     const characters = Math.min(mostCharacters, Math.floor(parts.contextSize / calls.length));
+    parts.ran?.(name, results[index]?.isError === true);
     const given = resultContent(results[index] ?? {}, { characters, senses: parts.senses, media: count });
     count += given.media.length;
     const message: Message = { role: 'tool', content: given.content, callId: id, toolName: name };

@@ -20,6 +20,10 @@ export function errorReply(id: MessageId, error: RpcError, status = 200): Reply 
   return json(errorMessage(id, error), status);
 }
 
+export function invalidRequest(reason: string): RpcError {
+  return { code: rpcCodes.invalid, message: `Invalid Request: ${reason}` };
+}
+
 /** For what goes wrong before a message is read; afterwards errors are answers, with status 200. */
 export const mcpFamily: Family = {
   name: 'mcp',
@@ -28,6 +32,8 @@ export const mcpFamily: Family = {
     // There is no stream to be opened here; clients go by the status, and the original sends nothing else.
     if (error.code === 'method-not-allowed') return { status: error.status, body: '' };
     if (error.code === 'invalid-json') return errorReply(null, { code: rpcCodes.parse, message: 'Parse error' }, 400);
+    // Also several messages in one body, which the protocol has given up again.
+    if (error.code === 'invalid-field') return errorReply(null, invalidRequest(error.message), error.status);
     return errorReply(null, { code: rpcCodes.failed, message: error.message }, error.status);
   },
 };

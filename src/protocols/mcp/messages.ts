@@ -8,9 +8,7 @@ export type Incoming =
   | { readonly type: 'unanswered' }
   | { readonly type: 'invalid'; readonly id: MessageId; readonly reason: string };
 
-export function readMessage(value: unknown): Incoming {
-  if (Array.isArray(value)) return invalid(null, 'several messages in one body are not possible');
-  if (!isObject(value)) return invalid(null, 'a message is an object');
+export function readMessage(value: JsonObject): Incoming {
   const { id, method, params } = value;
   if (id !== undefined && id !== null && typeof id !== 'string' && typeof id !== 'number') {
     return invalid(null, 'an id is a text or a number');

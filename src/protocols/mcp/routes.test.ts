@@ -103,12 +103,7 @@ describe('POST /mcp', () => {
     ['resources/list', request('resources/list'), 200, failed(-32601, 'Method not found')],
     ['what is no JSON', '{"id":', 400, failed(-32700, 'Parse error', null)],
     ['nothing', '', 400, failed(-32700, 'Parse error', null)],
-    [
-      'a list',
-      [request('ping')],
-      400,
-      failed(-32600, 'Invalid Request: several messages in one body are not possible', null),
-    ],
+    ['a list', [request('ping')], 400, failed(-32600, 'Invalid Request: body must be an object.', null)],
     ['a call of no tool', calling(undefined), 200, failed(-32602, 'Invalid params: params.name is a text')],
     [
       'arguments in a list',
@@ -119,6 +114,14 @@ describe('POST /mcp', () => {
   ])('refuses %s', async (_, body, status, error) => {
     const { post } = await world(echoing().servers);
     expect(await post(body)).toMatchObject({ status, json: error });
+  });
+
+  test('takes a message of megabytes', async () => {
+    const { post } = await world(echoing().servers);
+    const message = 'x'.repeat(3_000_000);
+    expect((await post(calling('echo', { arguments: { message } }))).json).toMatchObject({
+      result: textResult(message),
+    });
   });
 
   test('without tool servers answers every request with a clear error, and nothing else', async () => {

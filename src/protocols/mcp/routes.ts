@@ -1,10 +1,10 @@
 import { Channel } from '../../core/channel.ts';
 import { type CallProgress, type ServedCall, ToolCallError, type ToolServers } from '../../core/tool-servers.ts';
-import { parseJson } from '../../http/body.ts';
+import { jsonObject } from '../../http/body.ts';
 import { type Call, type Endpoint, json, type Reply } from '../../http/call.ts';
 import { patienceMs } from '../../http/patience.ts';
 import { commentFrame, messageFrame, sseHeaders } from '../../http/sse.ts';
-import { errorMessage, errorReply, type MessageId, mcpFamily, rpcCodes } from './errors.ts';
+import { errorMessage, errorReply, invalidRequest, type MessageId, mcpFamily, rpcCodes } from './errors.ts';
 import { type Incoming, isObject, readMessage } from './messages.ts';
 
 export interface McpParts {
@@ -32,12 +32,12 @@ export function mcpEndpoints(parts: McpParts): Endpoint[] {
 }
 
 async function answer(call: Call, parts: McpParts): Promise<Reply> {
-  const message = readMessage(parseJson(call.body));
+  const message = readMessage(await jsonObject(call.body, { empty: 'refuse', signal: call.signal }));
   switch (message.type) {
     case 'unanswered':
       return { status: 202, body: '' };
     case 'invalid':
-      return errorReply(message.id, { code: rpcCodes.invalid, message: `Invalid Request: ${message.reason}` }, 400);
+      return errorReply(message.id, invalidRequest(message.reason), 400);
     case 'request':
       return parts.tools ? served(message, call, parts.tools, parts) : errorReply(message.id, notConfigured);
   }
