@@ -92,6 +92,25 @@ describe('a server that is there', () => {
     expect(connection.tools.map(({ name }) => name)).toEqual(['echo', 'new']);
   });
 
+  test('is not asked for its tools more often than it can answer, and the last word counts', async () => {
+    const { begin, connection, session, time } = world();
+    await begin();
+    let reads = 0;
+    Object.defineProperty(session(), 'tools', {
+      get: () => {
+        reads += 1;
+        return [tool(`version-${reads}`)];
+      },
+    });
+    for (let times = 0; times < 100; times += 1) session().events.toolsChanged();
+    await time.settle();
+    expect(reads).toBe(2);
+    expect(connection.tools.map(({ name }) => name)).toEqual(['version-2']);
+    session().events.toolsChanged();
+    await time.settle();
+    expect(reads).toBe(3);
+  });
+
   test('keeps the tools that are known when they cannot be read again', async () => {
     const { begin, connection, session, time, said } = world();
     await begin();

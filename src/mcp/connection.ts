@@ -53,6 +53,8 @@ export class Connection {
   #closed = false;
   #timer: { cancel(): void } | undefined;
   #checking = false;
+  #refreshing = false;
+  #isStale = false;
   readonly #closing = new AbortController();
   readonly #running = new Set<(error: SessionLost) => void>();
   readonly #waiting = new Set<(session: Session) => void>();
@@ -295,12 +297,21 @@ export class Connection {
     this.#watch();
   }
 
+  /** One reading at a time; what is told during one is worth one more, however often it was told. */
   async #refresh(session: Session): Promise<void> {
+    this.#isStale = true;
+    if (this.#refreshing) return;
+    this.#refreshing = true;
     try {
-      const tools = await session.tools();
-      if (this.#session === session) this.#know(tools);
+      while (this.#isStale && this.#session === session) {
+        this.#isStale = false;
+        const tools = await session.tools();
+        if (this.#session === session) this.#know(tools);
+      }
     } catch (error) {
       this.parts.say(`The tools of the MCP Server ${this.name} could not be read again: ${(error as Error).message}.`);
+    } finally {
+      this.#refreshing = false;
     }
   }
 

@@ -178,6 +178,14 @@ describe('an address', () => {
     expect(headers).toMatchObject({ authorization: 'Bearer k', 'user-agent': 'Parley/1.2.3', 'mcp-session-id': '1' });
   });
 
+  test('is told when we are done with it', async () => {
+    const server = await streamableServer();
+    const session = await world().connect(address(server.url));
+    await session.close();
+    const { method, headers } = server.requests.at(-1) ?? {};
+    expect([method, headers?.['mcp-session-id']]).toEqual(['DELETE', '1']);
+  });
+
   test('may be told another name for this program', async () => {
     const server = await streamableServer();
     await world().connect(address(server.url, { headers: { 'User-Agent': 'other' } }));

@@ -1,3 +1,4 @@
+import { setTimeout as wait } from 'node:timers/promises';
 import type { Client, StandardSchemaV1, Transport } from '@modelcontextprotocol/client';
 import { type CallOptions, type ServedCall, type ServedTool, ToolCallError } from '../core/tool-servers.ts';
 import type { ServerConfig } from './config.ts';
@@ -84,7 +85,15 @@ async function openAddress(
   if (sse) return older();
   try {
     const transport = answeringCutStreams(new StreamableHTTPClientTransport(new URL(url), options));
-    return await greet(transport, events, signal, product, 'it hung up');
+    const session = await greet(transport, events, signal, product, 'it hung up');
+    return {
+      ...session,
+      close: async () => {
+        // It may forget us; one that does not answer is not waited for.
+        await Promise.race([transport.terminateSession().catch(() => undefined), wait(farewellMs)]);
+        await session.close();
+      },
+    };
   } catch (error) {
     const { refused, reason } = lossOf(error);
     const failure = new Error(reason, { cause: error });
@@ -143,6 +152,7 @@ async function greet(
 const loudLevels: ReadonlySet<string> = new Set(['warning', 'error', 'critical', 'alert', 'emergency']);
 
 const checkMs = 4000;
+const farewellMs = 500;
 /** Whoever calls keeps the time itself. */
 const longestMs = 2 ** 31 - 1;
 const mostPages = 64;
