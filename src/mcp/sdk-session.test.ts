@@ -59,7 +59,16 @@ describe('a program', () => {
   test('is greeted, and its tools are read page by page, with all that it says of them', async () => {
     const { connect } = world();
     const tools = await (await connect(node)).tools();
-    expect(tools.map(({ name }) => name)).toEqual(['get_weather', 'wait', 'die', 'grow', 'fail', 'env', 'progress']);
+    expect(tools.map(({ name }) => name)).toEqual([
+      'get_weather',
+      'get_time',
+      'wait',
+      'die',
+      'grow',
+      'fail',
+      'env',
+      'progress',
+    ]);
     expect(tools[0]).toMatchObject({ 'x-own': 1 });
   });
 

@@ -142,9 +142,11 @@ describe('real tool servers over both ways', () => {
 describe('tools that the server runs for chats', () => {
   let live: LiveServer;
   beforeAll(async () => {
-    const path = file('weather.json', { small: { command: process.execPath, args: [smallServer, 'get_weather'] } });
+    const path = file('weather.json', {
+      small: { command: process.execPath, args: [smallServer, 'get_weather,get_time'] },
+    });
     live = await startServer(['--mcpfile', path, '--mcpserverloop', '2', '--jinjatools']);
-    await live.says('MCP Server small: 1 tool.');
+    await live.says('MCP Server small: 2 tools.');
   });
 
   const question = { role: 'user' as const, content: weatherQuestion };
@@ -194,6 +196,33 @@ describe('tools that the server runs for chats', () => {
     }
     expect(text).toMatch(/21.*Paris/);
     expect(thinking).toMatch(told);
+  });
+
+  test('leave the model to others while they run, and end with the key of their chat', async () => {
+    const content = 'What time is it in Paris?';
+    const fields = {
+      ...greedy,
+      messages: [{ role: 'user' as const, content }],
+      stream: true as const,
+      genkey: 'KCPP1',
+    };
+    const stream = await openaiClient(live.base).chat.completions.create(fields);
+    const chunks = stream[Symbol.asyncIterator]();
+    let thinking = '';
+    while (!thinking.includes('Calling the tool get_time')) {
+      const { value, done } = await chunks.next();
+      if (done) throw new Error(`no call: ${thinking}`);
+      const delta: { reasoning_content?: string } = value.choices[0]?.delta ?? {};
+      thinking += delta.reasoning_content ?? '';
+    }
+    const native = nativeClient(live.base);
+    expect((await native.generate({ prompt: 'Once', max_length: 3 })).text).not.toBe('');
+    expect((await native.post('/api/extra/abort', { genkey: 'KCPP1' })).json()).toMatchObject({ success: 'true' });
+    let reason: string | null | undefined;
+    for (let next = await chunks.next(); !next.done; next = await chunks.next()) {
+      reason = next.value.choices[0]?.finish_reason ?? reason;
+    }
+    expect(reason).toBe('length');
   });
 
   test('end with the server when it stops', async () => {

@@ -5,6 +5,7 @@ const object = (properties = {}) => ({ type: 'object', properties, required: Obj
 const city = { city: { type: 'string', description: 'the city' } };
 const tools = [
   { name: 'get_weather', description: 'Get the current weather in a city', inputSchema: object(city), 'x-own': 1 },
+  { name: 'get_time', description: 'Get the current time in a city', inputSchema: object(city) },
   ...['wait', 'die', 'grow', 'fail', 'env', 'progress'].map((name) => ({ name, inputSchema: object() })),
 ];
 const send = (message) => process.stdout.write(`${JSON.stringify({ jsonrpc: '2.0', ...message })}\n`);
@@ -18,6 +19,8 @@ if (process.argv[3] === 'stubborn') {
 
 const called = {
   get_weather: () => text('{"temperature": 21, "sky": "sunny"}'),
+  // Two that never answer.
+  get_time: () => undefined,
   wait: () => undefined,
   die: () => {
     process.stderr.write('I had enough\n');
