@@ -212,8 +212,8 @@ describe('tools that the server runs for chats', () => {
     while (!thinking.includes('Calling the tool get_time')) {
       const { value, done } = await chunks.next();
       if (done) throw new Error(`no call: ${thinking}`);
-      const delta: { reasoning_content?: string } = value.choices[0]?.delta ?? {};
-      thinking += delta.reasoning_content ?? '';
+      const delta = value.choices[0]?.delta as { reasoning_content?: string } | undefined;
+      thinking += delta?.reasoning_content ?? '';
     }
     const native = nativeClient(live.base);
     expect((await native.generate({ prompt: 'Once', max_length: 3 })).text).not.toBe('');
