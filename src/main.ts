@@ -192,8 +192,9 @@ async function run(
   stops.handle(stop);
 
   if (served) {
-    const others = givenModels(model.others).map(({ recipe: { kind, name: other } }) => ({
+    const others = givenModels(model.others).map(({ recipe: { kind, name: other }, optional = false }) => ({
       name: other,
+      optional,
       load: () => registry.load(kind, other),
     }));
     return serve({ app, engine, others, settings, terminal, exit: (code) => void exit(code) });

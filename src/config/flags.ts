@@ -65,6 +65,7 @@ export const exclusiveGroups: readonly (readonly FlagKey[])[] = [
   ['usemmap', 'usedirectio'],
   ['sdvae', 'sdvaeauto'],
   ['sdlora', 'sdquant'],
+  ['sdmodel', 'sdremote'],
 ];
 
 /** The row without its literal types, for code that treats all rows alike. */

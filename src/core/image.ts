@@ -25,6 +25,13 @@ export interface ImageRequest {
   readonly strength: number;
   /** Show what there is after this many steps; 0 for never. */
   readonly previewEvery: number;
+  /** What the model is to be changed by, of what the engine has. */
+  readonly loras?: readonly AskedLora[] | undefined;
+}
+
+export interface AskedLora {
+  readonly name: string;
+  readonly weight: number;
 }
 
 export type ImageEvent =
@@ -66,6 +73,10 @@ export interface ImageFacts {
   /** With the factor that each is made for. */
   readonly upscalers: readonly { readonly name: string; readonly scale: number }[];
   readonly defaults: { readonly steps: number; readonly guidance: number; readonly size: number };
+  /** What requests may change the model by, with the names of the files. */
+  readonly loras?: readonly { readonly name: string; readonly file: string }[];
+  /** The file that stands in for the model's own VAE. */
+  readonly vae?: string;
 }
 
 export interface ImageEngine {
@@ -95,7 +106,7 @@ export interface ImageProgress {
 export interface ImageService {
   /** The name of the model. */
   readonly name: string;
-  /** Known without loading it. */
+  /** Known without loading it, though perhaps less exactly. */
   readonly facts: ImageFacts;
   draw(request: ImageRequest, ticket: Ticket): AsyncIterable<ImageEvent>;
   upscale(request: UpscaleRequest, ticket: Ticket): Promise<Uint8Array>;

@@ -40,6 +40,54 @@ const fabric: PackPackage = {
   megabytes: 198,
 };
 
+const diffusion: readonly PackPackage[] = (
+  [
+    [
+      'bare-sidecar',
+      '0.3.0',
+      104,
+      'NyhdUnQLnPQTGCSRGHxLQzq3OPnKTBcK065HDjwO/mnVPpZV/zIdJVIzXY5SMNob9NTHNaYxka25nv6WxcPXEg==',
+    ],
+    [
+      '@qvac/diffusion-cpp',
+      '0.25.0',
+      200,
+      '34FPYobB6iXd6CG6aK6CNPVYPrf7sYmODsxa9+bCGF2OrUFcitYW8VMnEL1EeAWJg9b5L9mXugc8y3BcmR5KxQ==',
+    ],
+    [
+      '@qvac/infer-base',
+      '0.6.2',
+      1,
+      'soUTI8227F0l2XYSeMHPEfwlZV1Cohe2rhZGiSYFMkm3Ak2N+JV4fufD5SBeNMFq0byrqgt8BWWlcbLSFCVqCw==',
+    ],
+    [
+      '@qvac/logging',
+      '0.1.1',
+      1,
+      'un8/b8JZBXRW/ljezFj3VGPxALhMvONeD62F/NHaU3TGs4SmdXWDcG65Aot+Bi4rIjaKQS5iY1P4WYGKU6Chew==',
+    ],
+    [
+      'bare-path',
+      '3.1.2',
+      1,
+      'ZyKbsuuqK6Ag0K8pX6V5Txq6XeJRvY+wXucnFGRjiyVYP9YWDpIQugk/b+enRYrEYBJaqLzghRQpXPMR7341Nw==',
+    ],
+    [
+      'bare-events',
+      '2.9.2',
+      1,
+      'AIPKioV7/Y/8KfZ3AAhjPJxLLbY49S64Ym5DakZlUg75qQiTgUq9hEJoEwa4eUezPUlXRy/i5NpsKvo9jgKmoA==',
+    ],
+    ['bare-os', '3.9.3', 1, 'fF4Q7QsyKVF5Rj0qvI8BgUNjqzC2JvQlpTaPLjVJVxYVUX5Zr9un+y3w1HmA4nNKdFmRBT8z/WmrjvXzXVerKQ=='],
+    [
+      'bare-env',
+      '3.0.1',
+      1,
+      'BdoLvnzaWR0YyyJreEx4zG2Od0AC/s9JSZ+EXyMZKunpn8zEgR/dGv37hdFUaY1bjDkcRKvcKkFyJIwlJ0CaYA==',
+    ],
+  ] as const
+).map(([name, version, megabytes, hash]) => ({ name, version, megabytes, integrity: `sha512-${hash}` }));
+
 /** Large engines that few need: fetched when somebody asks for them, never by themselves. */
 export const packs: readonly Pack[] = [
   {
@@ -83,6 +131,18 @@ export const packs: readonly Pack[] = [
       'darwin-arm64': [fabric],
       'darwin-x64': [fabric],
       'win32-x64': [fabric],
+    },
+  },
+  {
+    name: 'diffusion',
+    brings: 'Pictures with models of your own (--sdmodel), by stable-diffusion.cpp on processors, Vulkan and Metal.',
+    licence: 'Apache-2.0',
+    packages: {
+      'linux-x64': diffusion,
+      'linux-arm64': diffusion,
+      'darwin-arm64': diffusion,
+      'darwin-x64': diffusion,
+      'win32-x64': diffusion,
     },
   },
   {

@@ -27,4 +27,6 @@ export interface OtherModel<Kind extends OtherKind> {
   readonly recipe: Recipe<Kind, ModelKinds[Kind]>;
   /** Named by a flag: then it is loaded at the start, and the program ends where it cannot be. */
   readonly given: boolean;
+  /** The rest is served without it where it cannot be loaded at the start; those who ask for it hear why. */
+  readonly optional?: boolean;
 }

@@ -11,7 +11,7 @@ export interface Serving {
   readonly app: App;
   readonly engine: Pick<TextEngineProcess, 'start' | 'settled' | 'state'>;
   /** What else the command line names: it is loaded once the text model is there. */
-  readonly others?: readonly { readonly name: string; load(): Promise<void> }[];
+  readonly others?: readonly { readonly name: string; readonly optional?: boolean; load(): Promise<void> }[];
   readonly settings: Settings;
   readonly terminal: Terminal;
   readonly exit: (code: number) => void;
@@ -47,14 +47,14 @@ export async function serve(serving: Serving): Promise<void> {
   if (settings.onready) runOnReady(settings.onready, terminal);
 }
 
-/** False where one of them cannot be had. */
+/** False where one of them cannot be had that must be. */
 async function loadOthers({ others = [], terminal }: Serving): Promise<boolean> {
-  for (const { name, load } of others) {
+  for (const { name, load, optional = false } of others) {
     try {
       await load();
     } catch (error) {
       terminal.line(error instanceof AppError ? error.message : `${name} could not be loaded: ${String(error)}`);
-      return false;
+      if (!optional) return false;
     }
   }
   return true;

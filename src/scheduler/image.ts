@@ -4,7 +4,7 @@ import type { Ticket } from '../core/request.ts';
 import { type TaskParts, tasks } from './tasks.ts';
 
 export interface ImageParts extends Omit<TaskParts<ImageEngine>, 'kind'> {
-  /** Those of the model, without loading it. */
+  /** Those of the model, as far as they are known without loading it. */
   readonly facts: ImageFacts;
 }
 
@@ -67,7 +67,9 @@ export function imageService({ facts, ...parts }: ImageParts): ImageService {
 
   return {
     name: parts.source.name,
-    facts,
+    get facts() {
+      return parts.source.peek()?.facts() ?? facts;
+    },
     draw: (request, ticket) => {
       // Interrupting ends this work alone, whoever asks for it, and its client hears that it was stopped.
       const stop = new AbortController();

@@ -19,6 +19,14 @@ export function networkName(scale: NetworkScale): string {
   return `ESRGAN-slim ${scale}x`;
 }
 
+/** Those that need no file from anybody. */
+export const builtInUpscalers: ImageFacts['upscalers'] = [
+  { name: 'None', scale: 1 },
+  { name: 'Nearest', scale: 4 },
+  { name: 'Lanczos', scale: 4 },
+  ...networkScales.map((scale) => ({ name: networkName(scale), scale })),
+];
+
 /** What is to be known of it without loading it. */
 export function sketchFacts(path: string): ImageFacts {
   return {
@@ -29,12 +37,7 @@ export function sketchFacts(path: string): ImageFacts {
     nativeSize: sketch.side,
     samplers,
     schedulers,
-    upscalers: [
-      { name: 'None', scale: 1 },
-      { name: 'Nearest', scale: 4 },
-      { name: 'Lanczos', scale: 4 },
-      ...networkScales.map((scale) => ({ name: networkName(scale), scale })),
-    ],
+    upscalers: builtInUpscalers,
     defaults: { steps: 16, guidance: 2.5, size: 512 },
   };
 }

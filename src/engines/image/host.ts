@@ -16,16 +16,32 @@ export interface ConditionedEngine extends Omit<ImageEngine, 'draw'> {
 
 const capability = 'image';
 
+export interface ImageHostParts<Options> extends Omit<TaskEngineParts<Options, ImageFacts>, 'capability'> {
+  /** The engine reads its prompts itself. */
+  readonly readsPrompts?: boolean;
+}
+
 /** The image engine as the server sees it: a process with one model. */
-export class ImageHost extends TaskEngine<ImageOptions, ImageFacts, ImageTask, ImageTold> implements ConditionedEngine {
-  constructor(parts: Omit<TaskEngineParts<ImageOptions, ImageFacts>, 'capability'>) {
+export class ImageHost<Options = ImageOptions>
+  extends TaskEngine<Options, ImageFacts, ImageTask, ImageTold>
+  implements ConditionedEngine
+{
+  readonly #readsPrompts: boolean;
+
+  constructor({ readsPrompts = false, ...parts }: ImageHostParts<Options>) {
     super({ ...parts, capability });
+    this.#readsPrompts = readsPrompts;
   }
 
   async *draw(request: ImageRequest, signal: AbortSignal, condition: Condition): AsyncGenerator<ImageEvent> {
     const { initial, mask, ...rest } = request;
-    const { vectors, shortened } = await condition([request.prompt, request.negativePrompt], signal);
-    const parts = { conditions: bytesOf(vectors), ...(initial && { initial }), ...(mask && { mask }) };
+    const read = this.#readsPrompts ? undefined : await condition([request.prompt, request.negativePrompt], signal);
+    const shortened = read?.shortened ?? false;
+    const parts = {
+      ...(read && { conditions: bytesOf(read.vectors) }),
+      ...(initial && { initial }),
+      ...(mask && { mask }),
+    };
     const attached = Object.keys(parts) as (keyof typeof parts)[];
     const task: ImageTask = { type: 'draw', request: rest, shortened, attached };
     for await (const told of this.run(task, signal, Object.values(parts))) {

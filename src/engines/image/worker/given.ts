@@ -37,7 +37,7 @@ export async function readGiven({ initial, mask, width, height }: Sent): Promise
 }
 
 /** With a soft edge that lies inside of the white: where it was black it stays so. */
-async function feathered(mask: Pixels): Promise<Pixels> {
+export async function feathered(mask: Pixels): Promise<Pixels> {
   const sigma = Math.max(0.5, Math.max(mask.width, mask.height) / feathering);
   const soft = await blurred(mask, sigma);
   // Half of the blurred edge lies on either side of the sharp one; only the upper half counts.

@@ -9,7 +9,7 @@ import { enlarged, type UpscalingNetwork } from '../upscaling/upscaler.ts';
 export type NetworkOf = (scale: NetworkScale) => Promise<UpscalingNetwork>;
 
 /** Of what a request may ask for, and of what a network may make on the way to it. */
-const longestSide = 4096;
+export const longestSide = 4096;
 
 /** A picture that somebody sent, at the size that was asked for and with the transparency that it had. */
 export async function upscaledPicture(
@@ -17,20 +17,25 @@ export async function upscaledPicture(
   networkOf: NetworkOf,
   signal: AbortSignal,
 ): Promise<Uint8Array> {
-  for (const [field, value] of Object.entries({ width, height })) {
-    if (!Number.isInteger(value) || value < 1 || value > longestSide) {
-      throw new AppError('invalid-field', { field, expected: `a whole number from 1 to ${longestSide}` });
-    }
-  }
+  const size = checkedSize({ width, height });
   const way = wayOf(upscaler);
   const pixels = await readPicture({ bytes: picture, field: 'image' });
   signal.throwIfAborted();
-  const size = { width, height };
   if (way === 'nearest' || way === 'lanczos3') return writePng(await resized(pixels, size, way));
   const colours = pixels.channels === 4 ? withoutAlpha(pixels) : pixels;
   const larger = await larged(colours, size, await networkOf(way), signal);
   if (pixels.channels !== 4) return writePng(larger);
   return writePng(withAlpha(larger, await resized(channelOf(pixels, 3), size)));
+}
+
+/** Throws for what is beyond all bounds. */
+export function checkedSize({ width, height }: Size): Size {
+  for (const [field, value] of Object.entries({ width, height })) {
+    if (!Number.isInteger(value) || value < 1 || value > longestSide) {
+      throw new AppError('invalid-field', { field, expected: `a whole number from 1 to ${longestSide}` });
+    }
+  }
+  return { width, height };
 }
 
 /** By a network of its scale, and from there to exactly the size. What is not to become larger needs no network. */

@@ -1,0 +1,162 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import type { Duplex } from 'node:stream';
+import { fileURLToPath } from 'node:url';
+import { FrameReader, frame } from './frames.ts';
+import type { FromPainter, PainterLoad, PaintParams, ToPainter } from './messages.ts';
+
+/** A process in which stable-diffusion.cpp runs, seen from its end of the pipe. */
+export interface PainterProcess {
+  send(message: ToPainter, bytes?: Uint8Array): void;
+  kill(): void;
+}
+
+export interface PainterListeners {
+  message(message: FromPainter, bytes: Uint8Array): void;
+  /** It is gone, whether it was to go or not. */
+  exit(how: string): void;
+}
+
+export type SpawnPainter = (listeners: PainterListeners) => PainterProcess;
+export type StartTimer = (milliseconds: number, action: () => void) => { cancel(): void };
+
+export interface PainterParts {
+  readonly spawn: SpawnPainter;
+  readonly startTimer: StartTimer;
+  /** It died by itself, in the middle of something or not. */
+  readonly died: (how: string) => void;
+}
+
+/** Work stops at the next step; what has not stopped by then never will. */
+export const graceMs = 20_000;
+
+interface Job {
+  readonly id: number;
+  readonly progress: (step: number, steps: number) => void;
+  readonly resolve: (picture: Uint8Array) => void;
+  readonly reject: (error: Error) => void;
+  picture: Uint8Array | undefined;
+}
+
+/** One model, which draws one picture after the other. */
+export class Painter {
+  readonly #process: PainterProcess;
+  #loading: { resolve(): void; reject(error: Error): void } | undefined;
+  #job: Job | undefined;
+  #lastId = 0;
+  /** Gone, because it was to go. */
+  #ended = false;
+
+  constructor(private readonly parts: PainterParts) {
+    this.#process = parts.spawn({
+      message: (message, bytes) => this.#receive(message, bytes),
+      exit: (how) => this.#exited(how),
+    });
+  }
+
+  /** False once it has been ended: then another one has to be opened. */
+  get usable(): boolean {
+    return !this.#ended;
+  }
+
+  load(load: PainterLoad): Promise<void> {
+    const loaded = new Promise<void>((resolve, reject) => {
+      this.#loading = { resolve, reject };
+    });
+    this.#process.send({ type: 'load', load });
+    return loaded;
+  }
+
+  draw(
+    params: PaintParams,
+    initial: Uint8Array | undefined,
+    { progress, signal }: { readonly progress: Job['progress']; readonly signal: AbortSignal },
+  ): Promise<Uint8Array> {
+    const begin = (id: number): void =>
+      this.#process.send({ type: 'draw', id, params, initial: initial !== undefined }, initial);
+    return this.#work(begin, progress, signal);
+  }
+
+  upscale(picture: Uint8Array, signal: AbortSignal): Promise<Uint8Array> {
+    return this.#work(
+      (id) => this.#process.send({ type: 'upscale', id }, picture),
+      () => {},
+      signal,
+    );
+  }
+
+  end(): void {
+    this.#ended = true;
+    this.#process.kill();
+  }
+
+  async #work(begin: (id: number) => void, progress: Job['progress'], signal: AbortSignal): Promise<Uint8Array> {
+    signal.throwIfAborted();
+    const id = ++this.#lastId;
+    let grace: { cancel(): void } | undefined;
+    const stop = (): void => {
+      this.#process.send({ type: 'cancel' });
+      grace = this.parts.startTimer(graceMs, () => {
+        this.end();
+        this.#job?.reject(new Error('it did not stop and was ended'));
+      });
+    };
+    signal.addEventListener('abort', stop, { once: true });
+    try {
+      return await new Promise<Uint8Array>((resolve, reject) => {
+        this.#job = { id, progress, resolve, reject, picture: undefined };
+        begin(id);
+      });
+    } finally {
+      this.#job = undefined;
+      grace?.cancel();
+      signal.removeEventListener('abort', stop);
+      signal.throwIfAborted();
+    }
+  }
+
+  #receive(message: FromPainter, bytes: Uint8Array): void {
+    if (message.type === 'loaded') this.#loading?.resolve();
+    else if (message.type === 'load-failed') this.#loading?.reject(new Error(message.reason));
+    else if (this.#job?.id === message.id) follow(this.#job, message, bytes);
+  }
+
+  #exited(how: string): void {
+    if (this.#ended) return;
+    this.#ended = true;
+    const error = new Error(how);
+    this.#loading?.reject(error);
+    this.#job?.reject(error);
+    this.parts.died(how);
+  }
+}
+
+function follow(job: Job, message: Extract<FromPainter, { readonly id: number }>, bytes: Uint8Array): void {
+  if (message.type === 'progress') job.progress(message.step, message.steps);
+  else if (message.type === 'picture') job.picture = new Uint8Array(bytes);
+  else if (message.type === 'failed') job.reject(new Error(message.reason));
+  else if (job.picture) job.resolve(job.picture);
+  else job.reject(new Error('it gave no picture'));
+}
+
+/** The descriptor that the runtime speaks on. */
+const pipeDescriptor = 3;
+
+/** With the runtime at this path; what it prints goes where ours goes. */
+export function spawnBare(runtime: string): SpawnPainter {
+  return (listeners) => {
+    const entry = fileURLToPath(new URL('./bare/main.js', import.meta.url));
+    const child: ChildProcess = spawn(runtime, [entry], { stdio: ['ignore', 2, 2, 'overlapped'] });
+    const pipe = child.stdio[pipeDescriptor] as Duplex;
+    const reader = new FrameReader<FromPainter>((message, bytes) => listeners.message(message, bytes));
+    pipe.on('error', () => {}).on('data', (chunk: Uint8Array) => reader.push(chunk));
+    const kill = (): void => void child.kill('SIGKILL');
+    // It would notice by itself that we are gone, but not while it loads.
+    process.once('exit', kill).once('disconnect', kill);
+    child.once('error', (error) => listeners.exit(error.message));
+    child.once('exit', (code, signal) => {
+      process.off('exit', kill).off('disconnect', kill);
+      listeners.exit(`its process ended with ${signal ?? `code ${code}`}`);
+    });
+    return { send: (message, bytes) => void pipe.write(frame(message, bytes)), kill };
+  };
+}

@@ -1,0 +1,70 @@
+import type { ImageFacts } from '../../../../core/image.ts';
+import { serveTasks } from '../../../host/task-worker.ts';
+import type { ImageTask, ImageTold } from '../../messages.ts';
+import { UpscalingNetworks } from '../../worker/upscaling-networks.ts';
+import type { PainterLoad } from '../messages.ts';
+import type { DiffusionOptions } from '../options.ts';
+import { findPack, type PackFiles } from '../pack.ts';
+import { Painter, spawnBare } from '../painter.ts';
+import { draw } from './draw.ts';
+import { upscale } from './upscale.ts';
+
+/** For one run of a built-in upscaler. */
+const longestMs = 300_000;
+
+serveTasks<DiffusionOptions, ImageFacts, ImageTask, ImageTold>(async (options) => {
+  const pack = findPack();
+  const open = (): Promise<Painter> => opened(options, pack);
+  let painter = await open();
+  const upscaling = new UpscalingNetworks(options.threads);
+  return {
+    facts: options.facts,
+    run: async (task, attachments, { tell, signal, watch }) => {
+      // One that would not stop was ended: its model has to be loaded again.
+      if (!painter.usable) painter = await open();
+      if (task.type === 'draw') {
+        const part = (name: 'initial' | 'mask') => attachments[task.attached.indexOf(name)];
+        const request = { ...task.request, initial: part('initial'), mask: part('mask') };
+        return draw(request, options, { painter, signal, tell: (told, bytes) => tell(told, bytes ? [bytes] : []) });
+      }
+      const [picture = new Uint8Array()] = attachments;
+      const networkOf = upscaling.watchedBy((work) => watch.aside(longestMs, work));
+      const larger = await upscale({ ...task.request, picture }, options, { painter, networkOf, signal });
+      tell({ type: 'upscaled' }, [larger]);
+    },
+    close: () => {
+      painter.end();
+      return upscaling.close();
+    },
+  };
+});
+
+async function opened(options: DiffusionOptions, { runtime, driver }: PackFiles): Promise<Painter> {
+  const painter = new Painter({
+    spawn: spawnBare(runtime),
+    startTimer: (milliseconds, action) => {
+      const timer = setTimeout(action, milliseconds);
+      return { cancel: () => clearTimeout(timer) };
+    },
+    // Ours has nothing to do without it, and whoever watches us knows what becomes of the request.
+    died: (how) => {
+      process.stderr.write(`stable-diffusion.cpp is gone: ${how}\n`);
+      setImmediate(() => process.exit(1));
+    },
+  });
+  const { threads, device = 'gpu' } = options.config;
+  const load: PainterLoad = {
+    module: driver,
+    files: options.files,
+    config: options.config,
+    upscaler: options.upscaler,
+    upscalerConfig: { device, ...(threads === undefined ? {} : { threads, upscaler_threads: threads }) },
+  };
+  try {
+    await painter.load(load);
+    return painter;
+  } catch (error) {
+    painter.end();
+    throw error;
+  }
+}
