@@ -1,9 +1,43 @@
+import type { ImageFacts } from '../core/image.ts';
+import { readRemote } from '../engines/image/remote/address.ts';
+import { connectRemote } from '../engines/image/remote/connect.ts';
+import { RemoteImage } from '../engines/image/remote/engine.ts';
 import type { Terminal } from '../observe/terminal.ts';
+import { EngineLife } from './engine-life.ts';
 import type { OtherModels } from './other-models.ts';
 
+/** The server of `--sdremote`. It may come later than this one, and may go: whoever wants a picture then hears so. */
 export function remoteImageModel(
-  _words: readonly string[],
-  _terminal: Pick<Terminal, 'line'>,
+  words: readonly string[],
+  terminal: Pick<Terminal, 'line'>,
 ): NonNullable<OtherModels['image']> {
-  throw new Error('not yet');
+  const address = readRemote(words);
+  const { url } = address;
+  const make = () => {
+    const observer = {
+      loaded: ({ name }: ImageFacts) => terminal.line(`${url} draws pictures, with ${name}.`),
+      failed: (reason: string) => terminal.line(`Nobody draws pictures yet: ${reason}.`),
+    };
+    return new EngineLife(new RemoteImage({ connect: () => connectRemote(address), observer }));
+  };
+  return {
+    given: true,
+    optional: true,
+    facts: unknownFacts(url),
+    recipe: { name: url, kind: 'image', besides: true, need: async () => 0, make },
+  };
+}
+
+/** Until it has answered. */
+function unknownFacts(url: string): ImageFacts {
+  return {
+    name: url,
+    title: url,
+    path: url,
+    nativeSize: 512,
+    samplers: ['Euler a'],
+    schedulers: ['automatic'],
+    upscalers: [],
+    defaults: { steps: 20, guidance: 7, size: 512 },
+  };
 }

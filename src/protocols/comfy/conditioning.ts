@@ -1,3 +1,4 @@
+import type { AskedLora } from '../../core/image.ts';
 import { NodeFault } from './errors.ts';
 import { missing, type Node, unknownClass } from './graph.ts';
 import { numberOf, textOf } from './values.ts';
@@ -92,32 +93,36 @@ function readClip(node: Node, visitor: Visitor): number {
       const before = readClip(clip, visitor);
       return layer < -1 ? -layer : before;
     }
-    if (isLora(clip)) refuseLora(clip, visitor);
+    // It is the same node that changes the model.
+    if (isLora(clip)) loraOf(clip, visitor);
     return readClip(clip, visitor);
   });
   return found ?? 0;
 }
 
-/** The model, whose name is only informative: there is one. */
-export function readModel(node: Node, visitor: Visitor): void {
-  visitor.through(node, 'model', (model) => {
-    if (isLora(model)) refuseLora(model, visitor);
-    readModel(model, visitor);
-  });
+/** The model, whose name is only informative, since there is one; and what it is to be changed by. */
+export function readModel(node: Node, visitor: Visitor): readonly AskedLora[] {
+  const found = visitor.through(node, 'model', (model) => [
+    ...(isLora(model) ? loraOf(model, visitor) : []),
+    ...readModel(model, visitor),
+  ]);
+  return found ?? [];
 }
 
 function isLora({ classType }: Node): boolean {
   return classType === 'LoraLoader' || classType === 'LoraLoaderModelOnly';
 }
 
-/** None can be loaded; one without any strength would change nothing anyway. */
-function refuseLora(node: Node, { graph }: Visitor): void {
-  if (numberOf(graph, node, 'strength_model', { least: -100, most: 100 }) === 0) return;
+/** Throws for a file that is not there; one without any strength would change nothing anyway. */
+function loraOf(node: Node, { graph, loras }: Visitor): readonly AskedLora[] {
+  const weight = numberOf(graph, node, 'strength_model', { least: -100, most: 100 }) ?? 1;
+  if (weight === 0) return [];
   const name = textOf(graph, node, 'lora_name') ?? '';
+  if (loras.includes(name)) return [{ name, weight }];
   throw new NodeFault(node, {
     type: 'value_not_in_list',
     message: 'Value not in list',
-    details: `lora_name: '${name.slice(0, 200)}' not in []`,
+    details: `lora_name: '${name.slice(0, 200)}' not in ${JSON.stringify(loras)}`,
     extra_info: { input_name: 'lora_name', received_value: name.slice(0, 200) },
   });
 }

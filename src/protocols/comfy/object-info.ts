@@ -49,6 +49,7 @@ const conditioning: Input = ['CONDITIONING'];
 function classesOf(facts: ImageFacts | undefined, sent: readonly string[]): Readonly<Record<string, ClassInfo>> {
   const names: Input = [facts ? [facts.name] : []];
   const none: Input = [[]];
+  const loras: Input = [facts?.loras?.map(({ file }) => file) ?? []];
   const files: Input = [sent, { image_upload: true }];
   const sampling = {
     sampler_name: [(facts?.samplers ?? []).map(nodeName)] as Input,
@@ -96,11 +97,11 @@ function classesOf(facts: ImageFacts | undefined, sent: readonly string[]): Read
     CLIPLoader: loader({ clip_name: none, type: [['stable_diffusion']] }, 'CLIP'),
     DualCLIPLoader: loader({ clip_name1: none, clip_name2: none, type: [['sdxl', 'flux']] }, 'CLIP'),
     LoraLoader: loader(
-      { model, clip, lora_name: none, strength_model: strength, strength_clip: strength },
+      { model, clip, lora_name: loras, strength_model: strength, strength_clip: strength },
       'MODEL',
       'CLIP',
     ),
-    LoraLoaderModelOnly: loader({ model, lora_name: none, strength_model: strength }, 'MODEL'),
+    LoraLoaderModelOnly: loader({ model, lora_name: loras, strength_model: strength }, 'MODEL'),
     UpscaleModelLoader: loader(
       { model_name: [facts ? networksOf(facts).map(({ name }) => name) : []] },
       'UPSCALE_MODEL',

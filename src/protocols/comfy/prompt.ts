@@ -35,7 +35,8 @@ function queuePrompt(call: Call, fields: PromptFields, parts: PromptParts): obje
     const place = annotatedName(name, 'input');
     return place !== undefined && desk.files.get(place) !== undefined;
   };
-  const { plan, nodeErrors } = walkGraph(nodes, { hasFile, targets: fields.partial_execution_targets });
+  const loras = parts.others?.image?.facts.loras?.map(({ file }) => file);
+  const { plan, nodeErrors } = walkGraph(nodes, { hasFile, loras, targets: fields.partial_execution_targets });
   const image = imageOf(parts.others);
   const wanted = fields.prompt_id;
   const id = wanted && wanted.length <= 200 && !desk.has(wanted) ? wanted : desk.newId();

@@ -17,7 +17,7 @@ import { upload, view } from './stored.ts';
 /** Every path also stands below `/api`. Only prompts count as work: all else answers at once. */
 export function comfyEndpoints(parts: PromptParts): Endpoint[] {
   const { desk } = parts;
-  const facts = parts.others?.image?.facts;
+  const factsNow = () => parts.others?.image?.facts;
   const both = (endpoint: Pick<Endpoint, 'method' | 'path' | 'summary' | 'handle'> & Partial<Endpoint>): Endpoint[] => {
     const whole: Endpoint = {
       match: 'exact',
@@ -35,7 +35,7 @@ export function comfyEndpoints(parts: PromptParts): Endpoint[] {
     both({ method: 'POST', path, summary, handle, ...more });
   const open = { access: 'open' } as const;
   const below = { match: 'prefix' } as const;
-  const classes = () => objectInfo(facts, desk.files.sent());
+  const classes = () => objectInfo(factsNow(), desk.files.sent());
   return [
     ...post('/prompt', 'Take a graph in, to be drawn when its turn comes.', (call) => takePrompt(call, parts), {
       queued: true,
@@ -80,7 +80,7 @@ export function comfyEndpoints(parts: PromptParts): Endpoint[] {
     ...get('/extensions', 'None.', () => json([]), open),
     ...get('/features', 'What the connection at /ws can do.', () => json(features), open),
     ...Object.keys(folders).flatMap((folder) =>
-      get(`/models/${folder}`, 'Names of models.', () => json(folders[folder]?.(facts) ?? []), open),
+      get(`/models/${folder}`, 'Names of models.', () => json(folders[folder]?.(factsNow()) ?? []), open),
     ),
     {
       ...{ method: 'GET', match: 'exact', path: '/api/models', access: 'open', queued: false, family: comfyFamily },
@@ -105,8 +105,8 @@ const nobody = (): readonly string[] => [];
 
 const folders: Readonly<Record<string, (facts: Facts) => readonly string[]>> = {
   checkpoints: (facts) => (facts ? [facts.name] : []),
-  loras: nobody,
-  vae: nobody,
+  loras: (facts) => facts?.loras?.map(({ file }) => file) ?? [],
+  vae: (facts) => (facts?.vae === undefined ? [] : [facts.vae]),
   diffusion_models: nobody,
   text_encoders: nobody,
   clip_vision: nobody,

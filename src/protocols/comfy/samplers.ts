@@ -12,9 +12,10 @@ export function isSampler({ classType }: Node): boolean {
 
 /** One drawing, from its sampler and all that leads to it. */
 export function readSampler(node: Node, visitor: Visitor): Step {
-  readModel(node, visitor);
+  const own = readModel(node, visitor);
   const settings = samplers[node.classType]?.(node, visitor) ?? {};
-  const { positive, negative, notes = [], ...asked } = settings;
+  const { positive, negative, notes = [], loras: guided = [], ...asked } = settings;
+  const loras = [...own, ...guided];
   const start = startBehind(node, 'latent_image', visitor);
   const told = [positive, negative].flatMap((conditioning) => conditioning?.notes ?? []);
   return {
@@ -29,6 +30,7 @@ export function readSampler(node: Node, visitor: Visitor): Step {
       ...asked,
       ...start.size,
       count: start.count,
+      ...(loras.length > 0 ? { loras } : {}),
     },
   };
 }
@@ -133,10 +135,10 @@ function chosen(node: Node, visitor: Visitor): Asked {
 }
 
 function guiderOf(node: Node, visitor: Visitor): Settings {
-  readModel(node, visitor);
-  if (node.classType === 'CFGGuider') return prompts(node, visitor);
+  const loras = readModel(node, visitor);
+  if (node.classType === 'CFGGuider') return { ...prompts(node, visitor), loras };
   if (node.classType !== 'BasicGuider') throw unknownClass(node);
-  return { positive: neededConditioning(node, 'conditioning', visitor), guidance: 1 };
+  return { loras, positive: neededConditioning(node, 'conditioning', visitor), guidance: 1 };
 }
 
 /** What a drawing begins from: nothing but a size, or pictures. */

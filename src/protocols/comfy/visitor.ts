@@ -11,4 +11,6 @@ export interface Visitor {
   touch(node: Node, input: string): void;
   /** Whether a picture of this name was sent. */
   readonly hasFile: (name: string) => boolean;
+  /** The files of what the model may be changed by. */
+  readonly loras: readonly string[];
 }

@@ -9,6 +9,8 @@ import type { Visitor } from './visitor.ts';
 export interface WalkOptions {
   /** Whether a picture of this name was sent. */
   readonly hasFile: (name: string) => boolean;
+  /** The files of what the model may be changed by. */
+  readonly loras?: readonly string[] | undefined;
   /** Only these outputs are wanted. */
   readonly targets?: readonly string[] | undefined;
 }
@@ -100,6 +102,7 @@ function visiting({ graph, steps, options }: Walk, order: string[]) {
   const visitor: Visitor & { readonly visit: typeof visit } = {
     graph,
     hasFile: options.hasFile,
+    loras: options.loras ?? [],
     visit,
     pictures: (node, input) => {
       const link = linkOf(node, input);

@@ -1,3 +1,4 @@
+import type { AskedLora } from '../../core/image.ts';
 import { readGenkey } from '../controls/table.ts';
 import { looseFlag, looseNumber, looseWholeWithin } from '../fields/loose.ts';
 import { isAbsent, listOf, objectOf, optional, orElse, type Read, readText } from '../fields/readers.ts';
@@ -14,6 +15,14 @@ export const optionalLooseWhole: Read<number | undefined> = orElse<number | unde
 export const optionalLooseText: Read<string | undefined> = optional(readText);
 export const looseSwitch: Read<boolean> = orElse(looseFlag, false);
 const keptFlag = objectOf({ keep_image_gen_on_disconnect: looseSwitch });
+
+const loraEntry = objectOf({ path: optionalLooseText, name: optionalLooseText, multiplier: optionalLoose });
+
+/** What has no name means nothing, and a weight of 0 is none. */
+const readLoras: Read<readonly AskedLora[]> = (value, path) =>
+  (isAbsent(value) ? [] : listOf(loraEntry)(value, path))
+    .map(({ path: file, name, multiplier = 1 }) => ({ name: file || name || '', weight: multiplier }))
+    .filter(({ name, weight }) => name !== '' && weight !== 0);
 
 export const readPictures: Read<readonly SentPicture[]> = (value, path) => {
   const sent = isAbsent(value) ? [] : listOf(readOptionalPicture)(typeof value === 'string' ? [value] : value, path);
@@ -33,6 +42,10 @@ export const drawingFields = {
   scheduler: honoured(optionalLooseText),
   denoising_strength: honoured(optionalLoose, 'Moved into 0 to 1; 0.6 unless given.'),
   clip_skip: honoured(optionalLooseWhole, '1 and less mean none.'),
+  lora: honoured(
+    readLoras,
+    'path (or name) and multiplier of each, in place of tags in the prompt. Those that the model does not have are told in x-parley-warnings; weights that its engine cannot do are refused.',
+  ),
   genkey: honoured(readGenkey, 'Stops it through /api/extra/abort.'),
   kcpp_extra_args: honoured(
     (value, path) => keptFlag(value, path),
@@ -48,7 +61,6 @@ export const unusedDrawingFields = {
   ...each(['eta', 'distilled_guidance', 'distilled_cfg_scale', 'shifted_timestep', 'flow_shift'], ignored()),
   ...each(['extra_sample_args', 'ref_image_args', 'cache_mode', 'cache_options'], ignored()),
   ...each(['circular_x', 'circular_y', 'tiling'], ignored('Pictures do not repeat at their edges.')),
-  lora: ignored('No LoRA can be loaded; tags in the prompt are taken out of it.'),
   ...each(
     ['frames', 'fps', 'video_output_type', 'video_start_frame', 'video_end_frame'],
     ignored('There is no video.'),

@@ -1,5 +1,5 @@
 import { AppError } from '../../core/errors.ts';
-import type { ImageFacts, ImageRequest, ImageService } from '../../core/image.ts';
+import type { AskedLora, ImageFacts, ImageRequest, ImageService } from '../../core/image.ts';
 import type { OtherServices } from '../../core/other-services.ts';
 import type { JsonObject } from '../../http/body.ts';
 import type { DialectParts } from '../dialect.ts';
@@ -34,6 +34,8 @@ export interface AskedPicture {
   readonly previewEvery?: number | undefined;
   readonly mostSteps?: number | undefined;
   readonly mostGuidance?: number | undefined;
+  /** Of those that the model has. */
+  readonly loras?: readonly AskedLora[] | undefined;
 }
 
 /** More would keep everybody else waiting for too long. */
@@ -73,6 +75,7 @@ export function imageRequest(
     clipSkip: (asked.clipSkip ?? 0) > 1 ? Math.round(clamp(asked.clipSkip ?? 0, 2, 12)) : 0,
     strength: clamp(asked.strength ?? usualStrength, 0, 1),
     previewEvery: asked.previewEvery ?? 0,
+    ...(asked.loras ? { loras: asked.loras } : {}),
   };
 }
 

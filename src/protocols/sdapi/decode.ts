@@ -1,6 +1,6 @@
 import type { ImageFacts, ImageRequest } from '../../core/image.ts';
 import { clamp, wrong } from '../fields/readers.ts';
-import { withoutLoraTags } from '../pictures/lora-tags.ts';
+import { knownLoras, withoutLoraTags } from '../pictures/lora-tags.ts';
 import { fitted, fittedMask } from '../pictures/pixels.ts';
 import { imageRequest, type PictureParts, usualPreviewEvery } from '../pictures/request.ts';
 import type { SentPicture } from '../pictures/sent-picture.ts';
@@ -27,10 +27,12 @@ export function decodeDrawing(
   const { adapter, extra_images: extras } = fields;
   const initial = fields.init_images[0] ?? (extras.length === 1 && !fields.mask ? extras[0] : undefined);
   if (needsInitial && !initial) throw wrong('init_images', 'a list with a picture in it');
-  const { prompt, names } = withoutLoraTags(joined(fields.prompt, adapter.add_sd_prompt));
+  const tagged = withoutLoraTags(joined(fields.prompt, adapter.add_sd_prompt));
+  const { loras, notes: unknown } = knownLoras(fields.lora.length > 0 ? fields.lora : tagged.loras, facts);
   const request = imageRequest(
     {
-      prompt,
+      prompt: tagged.prompt,
+      loras,
       negativePrompt: joined(fields.negative_prompt ?? '', adapter.add_sd_negative_prompt),
       width: fields.width,
       height: fields.height,
@@ -57,7 +59,7 @@ export function decodeDrawing(
     passThrough: isPassThrough(fields) && initial !== undefined,
     enlarging,
     notes: [
-      ...names.map((name) => `There is no LoRA ${name}`),
+      ...unknown,
       ...(fields.enable_hr && !enlarging ? ['There is no upscaler for enable_hr'] : []),
       ...(fields.mask && !initial ? ['The mask has no effect without init_images'] : []),
       ...(extras.length > 0 && initial !== extras[0] ? ['The model takes no extra_images'] : []),

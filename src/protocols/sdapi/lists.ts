@@ -16,9 +16,12 @@ export const lists: Readonly<
   },
   upscalers: { summary: 'What enlarges pictures.', of: (facts) => (facts ? upscalerEntries(facts) : []) },
   'latent-upscale-modes': { summary: 'None.', of: () => [] },
-  loras: { summary: 'None: no LoRA can be loaded.', of: () => [] },
-  'sd-vae': { summary: 'None beside that of the model.', of: () => [] },
-  'sd-modules': { summary: 'None beside the model.', of: () => [] },
+  loras: {
+    summary: 'What requests may change the model by.',
+    of: (facts) => facts?.loras?.map(({ name, file }) => ({ name, alias: name, path: file, metadata: {} })) ?? [],
+  },
+  'sd-vae': { summary: 'The file that stands in for the VAE of the model.', of: vaeEntries },
+  'sd-modules': { summary: 'The same under another name.', of: vaeEntries },
   'prompt-styles': { summary: 'None.', of: () => [] },
   hypernetworks: { summary: 'None.', of: () => [] },
   'face-restorers': { summary: 'None.', of: () => [] },
@@ -45,6 +48,10 @@ function modelEntry(facts: ImageFacts): object {
     filename: fileName(path),
     config: null,
   };
+}
+
+function vaeEntries(facts?: ImageFacts): readonly object[] {
+  return facts?.vae === undefined ? [] : [{ model_name: facts.vae, filename: facts.vae }];
 }
 
 function fileName(path: string): string {

@@ -4,7 +4,7 @@ import type { Call } from '../../../http/call.ts';
 import { wrong } from '../../fields/readers.ts';
 import { readFields } from '../../fields/table.ts';
 import { formPictures } from '../../pictures/form-pictures.ts';
-import { withoutLoraTags } from '../../pictures/lora-tags.ts';
+import { knownLoras, withoutLoraTags } from '../../pictures/lora-tags.ts';
 import { fitted, fittedMask, maskOfChannel, type OutputFormat, type Size } from '../../pictures/pixels.ts';
 import { imageRequest, type PictureParts, usualPreviewEvery } from '../../pictures/request.ts';
 import type { SentPicture } from '../../pictures/sent-picture.ts';
@@ -75,11 +75,14 @@ function question(
   picture: SentPicture | undefined,
   { facts, ...parts }: DecodeParts,
 ): Question {
-  const { prompt, names } = withoutLoraTags(fields.prompt);
+  const tagged = withoutLoraTags(fields.prompt);
+  const listed = fields.lora ?? [];
+  const { loras, notes } = knownLoras(listed.length > 0 ? listed : tagged.loras, facts);
   const own: Size | undefined = fields.size ?? picture;
   const request = imageRequest(
     {
-      prompt,
+      prompt: tagged.prompt,
+      loras,
       negativePrompt: fields.negative_prompt,
       width: own?.width ?? fields.width,
       height: own?.height ?? fields.height,
@@ -101,7 +104,7 @@ function question(
     ...plain,
     request: { ...request, previewEvery: previewEvery(request, shown) },
     fields,
-    notes: names.map((name) => `There is no LoRA ${name}`),
+    notes,
   };
 }
 

@@ -6,11 +6,11 @@ import type { PainterLoad } from '../messages.ts';
 import type { DiffusionOptions } from '../options.ts';
 import { findPack, type PackFiles } from '../pack.ts';
 import { Painter, spawnBare } from '../painter.ts';
-import { draw } from './draw.ts';
+import { type DrawParts, draw } from './draw.ts';
 import { upscale } from './upscale.ts';
 
-/** For one run of a built-in upscaler. */
-const longestMs = 300_000;
+/** For one run of a built-in upscaler, and for one picture: on a processor alone that may take very long. */
+const longestMs = { upscaling: 300_000, picture: 6 * 3_600_000 } as const;
 
 serveTasks<DiffusionOptions, ImageFacts, ImageTask, ImageTold>(async (options) => {
   const pack = findPack();
@@ -25,10 +25,14 @@ serveTasks<DiffusionOptions, ImageFacts, ImageTask, ImageTold>(async (options) =
       if (task.type === 'draw') {
         const part = (name: 'initial' | 'mask') => attachments[task.attached.indexOf(name)];
         const request = { ...task.request, initial: part('initial'), mask: part('mask') };
-        return draw(request, options, { painter, signal, tell: (told, bytes) => tell(told, bytes ? [bytes] : []) });
+        const told: DrawParts['tell'] = (event, bytes) => tell(event, bytes ? [bytes] : []);
+        const watched: Pick<Painter, 'draw'> = {
+          draw: (...picture) => watch.aside(longestMs.picture, () => painter.draw(...picture)),
+        };
+        return draw(request, options, { painter: watched, signal, tell: told });
       }
       const [picture = new Uint8Array()] = attachments;
-      const networkOf = upscaling.watchedBy((work) => watch.aside(longestMs, work));
+      const networkOf = upscaling.watchedBy((work) => watch.aside(longestMs.upscaling, work));
       const larger = await upscale({ ...task.request, picture }, options, { painter, networkOf, signal });
       tell({ type: 'upscaled' }, [larger]);
     },

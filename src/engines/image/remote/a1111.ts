@@ -1,0 +1,154 @@
+import { AppError } from '../../../core/errors.ts';
+import type { ImageFacts, ImageRequest } from '../../../core/image.ts';
+import type { RemotePicture, RemoteServer } from './server.ts';
+import { entries, numberIn, textIn, textsIn } from './values.ts';
+import type { Web } from './web.ts';
+
+export type Wait = (milliseconds: number, signal: AbortSignal) => Promise<void>;
+
+/** Often enough to see each step of a picture that takes seconds. */
+const lookMs = 500;
+const usual = { steps: 20, guidance: 7, size: 512 };
+
+/** The web UI's API, which sd-server, KoboldCpp, Forge and SD.Next have too. */
+export function a1111Server(web: Web, wait: Wait): RemoteServer {
+  return {
+    facts: () => readFacts(web),
+    draw: async ({ request, signal, progress }) => {
+      const done = new AbortController();
+      const watching = watch(web, wait, { done: done.signal, progress, preview: request.previewEvery > 0 });
+      try {
+        const path = request.initial ? 'img2img' : 'txt2img';
+        return picturesIn(await web.post(`/sdapi/v1/${path}`, bodyOf(request), signal), request);
+      } finally {
+        done.abort();
+        await watching;
+      }
+    },
+    upscale: async ({ picture, upscaler, width, height }, signal) => {
+      const body = { upscaler_1: upscaler, resize_mode: 1, upscaling_resize_w: width, upscaling_resize_h: height };
+      const whole = { ...body, upscaling_crop: false, image: Buffer.from(picture).toString('base64') };
+      const image = textIn(await web.post('/sdapi/v1/extra-single-image', whole, signal), 'image');
+      if (!image) throw empty();
+      return Buffer.from(image, 'base64');
+    },
+    stop: async () => void (await web.post('/sdapi/v1/interrupt', {})),
+  };
+}
+
+function bodyOf(request: ImageRequest): object {
+  const { initial, mask, loras = [] } = request;
+  const tags = loras.map(({ name, weight }) => ` <lora:${name}:${weight}>`).join('');
+  return {
+    prompt: `${request.prompt}${tags}`,
+    negative_prompt: request.negativePrompt,
+    width: request.width,
+    height: request.height,
+    steps: request.steps,
+    cfg_scale: request.guidance,
+    sampler_name: request.sampler,
+    scheduler: request.scheduler,
+    seed: request.seed,
+    batch_size: 1,
+    // One after the other: how many fit into the memory there, nobody here knows.
+    n_iter: request.count,
+    ...(request.clipSkip > 1 ? { clip_skip: request.clipSkip, override_settings: clipSetting(request.clipSkip) } : {}),
+    ...(initial ? { init_images: [base64(initial)], denoising_strength: request.strength } : {}),
+    ...(initial && mask ? { mask: base64(mask), inpainting_fill: 1, inpaint_full_res: false, mask_blur: 4 } : {}),
+    send_images: true,
+    save_images: false,
+  };
+}
+
+const clipSetting = (layers: number) => ({ CLIP_stop_at_last_layers: layers });
+const base64 = (bytes: Uint8Array): string => Buffer.from(bytes).toString('base64');
+
+/** With several pictures some servers put a sheet of all of them in front, which has no seed. */
+function picturesIn(answer: unknown, { seed, count }: ImageRequest): readonly RemotePicture[] {
+  const images = textsIn(answer, 'images').filter((image) => image !== '');
+  const seeds = seedsIn(textIn(answer, 'info') ?? '');
+  const own = images.length > 1 && seeds.length === images.length - 1 ? images.slice(1) : images;
+  return own.slice(0, count).map((image, index) => ({
+    bytes: Buffer.from(image.replace(/^data:[^,]*,/, ''), 'base64'),
+    seed: seeds[index] ?? seed + index,
+  }));
+}
+
+function seedsIn(info: string): readonly number[] {
+  try {
+    const { all_seeds: seeds } = JSON.parse(info) as { all_seeds?: unknown };
+    return Array.isArray(seeds) ? seeds.filter((seed): seed is number => Number.isInteger(seed)) : [];
+  } catch {
+    return [];
+  }
+}
+
+interface Watching {
+  readonly done: AbortSignal;
+  readonly progress: (step: number, steps: number, preview?: Uint8Array) => void;
+  readonly preview: boolean;
+}
+
+/** Until the picture is there. That somebody could not look is no reason for it not to come. */
+async function watch(web: Web, wait: Wait, { done, progress, preview }: Watching): Promise<void> {
+  let last = '';
+  while (!done.aborted) {
+    await wait(lookMs, done).catch(() => undefined);
+    if (done.aborted) return;
+    const seen = await web.get(`/sdapi/v1/progress?skip_current_image=${!preview}`, done).catch(() => undefined);
+    const state = (seen as { state?: unknown } | undefined)?.state;
+    const [step = 0, steps = 0, job = 0] = ['sampling_step', 'sampling_steps', 'job_no'].map((key) =>
+      numberIn(state, key),
+    );
+    const place = `${job} ${step}`;
+    if (step === 0 || steps === 0 || place === last || done.aborted) continue;
+    last = place;
+    const shown = preview ? textIn(seen, 'current_image') : undefined;
+    progress(Math.min(step, steps), steps, shown ? Buffer.from(shown, 'base64') : undefined);
+  }
+}
+
+async function readFacts(web: Web): Promise<ImageFacts> {
+  const list = async (name: string): Promise<readonly unknown[]> => entries(await web.find(`/sdapi/v1/${name}`));
+  const [options, models, samplers, schedulers, upscalers, loras] = await Promise.all([
+    web.find('/sdapi/v1/options'),
+    list('sd-models'),
+    list('samplers'),
+    list('schedulers'),
+    list('upscalers'),
+    list('loras'),
+  ]);
+  const title = textIn(options, 'sd_model_checkpoint') || textIn(models[0], 'title') || 'remote';
+  const model = models.find((each) => textIn(each, 'title') === title);
+  const name = textIn(model, 'model_name') || title;
+  const sha256 = textIn(model, 'sha256');
+  return {
+    name,
+    title,
+    path: textIn(model, 'filename') || name,
+    ...(sha256 && /^[0-9a-f]{64}$/i.test(sha256) && !/^8+$/.test(sha256) ? { sha256 } : {}),
+    nativeSize: usual.size,
+    samplers: names(samplers, 'name', 'Euler a'),
+    schedulers: names(schedulers, 'name', 'automatic'),
+    upscalers: upscalers.flatMap((each) => {
+      const upscaler = textIn(each, 'name');
+      return upscaler ? [{ name: upscaler, scale: numberIn(each, 'scale') ?? 4 }] : [];
+    }),
+    defaults: usual,
+    loras: loras.flatMap((each) => {
+      const lora = textIn(each, 'name');
+      return lora ? [{ name: lora, file: fileName(textIn(each, 'path') ?? lora) }] : [];
+    }),
+  };
+}
+
+function names(list: readonly unknown[], key: string, usually: string): readonly string[] {
+  const found = list.map((each) => textIn(each, key)).filter((name): name is string => Boolean(name));
+  return found.length > 0 ? found : [usually];
+}
+
+const fileName = (path: string): string => path.split(/[/\\]/).at(-1) ?? path;
+
+function empty(): AppError {
+  return new AppError('engine-failed', { capability: 'image', reason: 'the server of --sdremote gave no picture' });
+}

@@ -1,0 +1,126 @@
+import { Channel } from '../../../core/channel.ts';
+import { AppError, asAppError } from '../../../core/errors.ts';
+import type { ImageEngine, ImageEvent, ImageFacts, ImageRequest, UpscaleRequest } from '../../../core/image.ts';
+import type { EngineState } from '../../host/engine-state.ts';
+import { readPicture, resized, writePng } from '../pictures/codec.ts';
+import type { RemotePicture, RemoteServer } from './server.ts';
+
+export interface RemoteParts {
+  /** Asks what is there, and of what kind it is. Rejects with the reason where it is away. */
+  readonly connect: () => Promise<RemoteServer>;
+  readonly observer: { loaded(facts: ImageFacts): void; failed(reason: string): void };
+}
+
+/** Another server as an engine: it has no process of ours, and nothing of it is in our memory. */
+export class RemoteImage implements ImageEngine {
+  readonly pid = undefined;
+  #state: EngineState = { type: 'idle' };
+  #settled: Promise<void> = Promise.resolve();
+  #server: RemoteServer | undefined;
+  #facts: ImageFacts | undefined;
+
+  constructor(private readonly parts: RemoteParts) {}
+
+  start(): void {
+    this.#state = { type: 'starting', progress: 0 };
+    this.#settled = this.#connect();
+  }
+
+  async stop(): Promise<void> {
+    this.#state = { type: 'stopped' };
+    this.#server = undefined;
+  }
+
+  state(): EngineState {
+    return this.#state;
+  }
+
+  settled(): Promise<void> {
+    return this.#settled;
+  }
+
+  facts(): ImageFacts | undefined {
+    return this.#facts;
+  }
+
+  async *draw(request: ImageRequest, signal: AbortSignal): AsyncGenerator<ImageEvent> {
+    const server = this.#connected();
+    const { width, height, steps, sampler, scheduler, count } = request;
+    let done = 0;
+    while (done < count) {
+      const left = { ...request, seed: (request.seed + done) % 2 ** 32, count: count - done };
+      const pictures = yield* followed(server, left, signal);
+      if (pictures.length === 0) throw failed('the server of --sdremote gave no picture');
+      for (const { bytes, seed } of pictures) {
+        yield { type: 'picture', index: done, seed, png: await plainPng(bytes) };
+        done += 1;
+      }
+    }
+    yield { type: 'finish', width, height, steps, sampler, scheduler, notes: [] };
+  }
+
+  async upscale(request: UpscaleRequest, signal: AbortSignal): Promise<Uint8Array> {
+    const picture = await this.#connected().upscale(request, signal);
+    const pixels = await readPicture({ bytes: picture, field: 'the picture' });
+    return writePng(await resized(pixels, { width: request.width, height: request.height }));
+  }
+
+  #connected(): RemoteServer {
+    if (this.#server) return this.#server;
+    throw failed('it is not connected');
+  }
+
+  async #connect(): Promise<void> {
+    try {
+      const server = await this.parts.connect();
+      this.#facts = await server.facts();
+      this.#server = server;
+      if (this.#state.type !== 'starting') return;
+      this.#state = { type: 'ready' };
+      this.parts.observer.loaded(this.#facts);
+    } catch (error) {
+      const reason = reasonOf(asAppError(error));
+      this.#state = { type: 'failed', reason };
+      this.parts.observer.failed(reason);
+    }
+  }
+}
+
+/** The steps as they come, and at the end the pictures. Who stops it stops the other server too. */
+async function* followed(
+  server: RemoteServer,
+  request: ImageRequest,
+  signal: AbortSignal,
+): AsyncGenerator<ImageEvent, readonly RemotePicture[]> {
+  const gone = new AbortController();
+  const whole = AbortSignal.any([signal, gone.signal]);
+  const events = new Channel<ImageEvent>(() => gone.abort());
+  // It need not be heard: what cannot be stopped ends by itself.
+  whole.addEventListener('abort', () => void server.stop().catch(() => undefined), { once: true });
+  const drawing = server.draw({
+    request,
+    signal: whole,
+    progress: (step, steps, preview) => events.push({ type: 'progress', step, steps, ...(preview && { preview }) }),
+  });
+  drawing.then(
+    () => events.end(),
+    () => events.end(),
+  );
+  yield* events;
+  const pictures = await drawing;
+  signal.throwIfAborted();
+  return pictures;
+}
+
+/** Read and written anew: so it is a picture, and has no words in it. */
+async function plainPng(bytes: Uint8Array): Promise<Uint8Array> {
+  return writePng(await readPicture({ bytes, field: 'the picture of --sdremote' }));
+}
+
+function reasonOf({ details, message }: AppError): string {
+  return 'reason' in details ? String(details.reason) : message;
+}
+
+function failed(reason: string): AppError {
+  return new AppError('engine-failed', { capability: 'image', reason });
+}

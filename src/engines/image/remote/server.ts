@@ -1,0 +1,24 @@
+import type { ImageFacts, ImageRequest, UpscaleRequest } from '../../../core/image.ts';
+
+/** A picture as the other server made it, and what it says of it. */
+export interface RemotePicture {
+  readonly bytes: Uint8Array;
+  readonly seed: number;
+}
+
+export interface RemoteDrawing {
+  readonly request: ImageRequest;
+  readonly signal: AbortSignal;
+  readonly progress: (step: number, steps: number, preview?: Uint8Array) => void;
+}
+
+/** One kind of server that draws. */
+export interface RemoteServer {
+  /** What it has, asked for once. */
+  facts(): Promise<ImageFacts>;
+  /** Gives pictures as they come: as many as there are seeds from this one on, or fewer; whoever wants more asks again. */
+  draw(drawing: RemoteDrawing): Promise<readonly RemotePicture[]>;
+  upscale(request: UpscaleRequest, signal: AbortSignal): Promise<Uint8Array>;
+  /** Ends what it draws now. */
+  stop(): Promise<void>;
+}
