@@ -99,8 +99,8 @@ test('the server runs tools by itself for eight turns unless told for how many',
 });
 
 test('the file of a flag without effect need not be there', () => {
-  const loaded = accepted(load('--sdmodel https://a/sd.gguf', { exists: () => false }));
-  expect(loaded.notes).toEqual(['not available yet: --sdmodel']);
+  const loaded = accepted(load('--sdphotomaker https://a/sd.gguf', { exists: () => false }));
+  expect(loaded.notes).toEqual(['not available yet: --sdphotomaker']);
 });
 
 test('wrong flags decide the exit code where a file is missing too', () => {

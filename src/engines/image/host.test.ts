@@ -132,6 +132,21 @@ describe('drawing', () => {
   });
 });
 
+test('an engine that reads its prompts itself has nobody else read them', async () => {
+  const fakes = fakeWorkers<ToTaskWorker<{ path: string }, ImageTask>, FromTaskWorker<ImageFacts, ImageTold>>();
+  const { spawn, startTimer } = fakes;
+  const host = new ImageHost({ entry: 'main.js', options: { path: '/m' }, readsPrompts: true, spawn, startTimer });
+  host.start();
+  fakes.worker().say({ type: 'loaded', facts });
+  const events = all(
+    host.draw(imageRequest({ initial: Uint8Array.of(1) }), never, () => Promise.reject(new Error('!'))),
+  );
+  events.catch(() => undefined);
+  await settle();
+  const [begun] = fakes.worker().sent.flatMap((message) => (message.type === 'begin' ? [message.task] : []));
+  expect(begun).toMatchObject({ type: 'draw', shortened: false, attached: ['initial'] });
+});
+
 describe('upscaling', () => {
   const request = { picture: Uint8Array.of(1, 2), upscaler: 'Lanczos', width: 8, height: 8 };
 

@@ -657,6 +657,23 @@ describe('a graph that cannot be drawn is refused:', () => {
     expect(nodeErrors['10']).toMatchObject({ class_type: 'PreviewImage', dependent_outputs: ['10'] });
   });
 
+  test('nor because of LoRAs that the model has: they are asked for with their strengths', () => {
+    const loras = {
+      '20': node('LoraLoader', { model: ['21', 0], clip: ['4', 1], lora_name: 'film', strength_model: 0.5 }),
+      '21': node('LoraLoaderModelOnly', { model: ['4', 0], lora_name: 'fog.gguf' }),
+    };
+    const { plan } = walk(stockGraph({ model: ['20', 0] }, loras), { loras: ['film', 'fog.gguf'] });
+    const [draw] = [...plan.steps.values()].filter(({ type }) => type === 'draw');
+    expect(draw).toMatchObject({
+      asked: {
+        loras: [
+          { name: 'film', weight: 0.5 },
+          { name: 'fog.gguf', weight: 1 },
+        ],
+      },
+    });
+  });
+
   test('nor because of a LoRA without any strength', () => {
     expect(
       walk(

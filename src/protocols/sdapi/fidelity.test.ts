@@ -22,7 +22,7 @@ const sent = (base64: string) => readPicture(base64, 'image');
 const asJson = (value: unknown) => JSON.parse(JSON.stringify(value));
 
 function world() {
-  const fake = fakeImage();
+  const fake = fakeImage({ facts: { loras: [{ name: 'film', file: 'film.safetensors' }] } });
   const { endpoints, chats } = sdapiWorld(fake);
   return {
     endpoints,
@@ -51,6 +51,11 @@ const drawProofs: Record<string, Proof> = {
   scheduler: { send: { scheduler: 'karras' }, asks: asks({ scheduler: 'karras' }) },
   denoising_strength: { send: { denoising_strength: 0.25 }, asks: asks({ strength: 0.25 }) },
   clip_skip: { send: { clip_skip: 2 }, asks: asks({ clipSkip: 2 }) },
+  lora: {
+    send: { lora: [{ path: 'film.safetensors', multiplier: 0.5 }, { name: 'nothing' }] },
+    asks: asks({ loras: [{ name: 'film.safetensors', weight: 0.5 }] }),
+    refuses: [{ lora: 5 }, { lora: [5] }],
+  },
   genkey: { send: { genkey: 'mine' }, asks: { ticket: { genkey: 'mine' } } },
   force_task_id: { send: { force_task_id: 'task(1)' }, asks: { ticket: { genkey: 'task(1)' } } },
   kcpp_extra_args: {

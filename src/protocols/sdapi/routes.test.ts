@@ -109,6 +109,15 @@ describe('lists', () => {
     expect((await asked(endpoints, 'POST', '/sdapi/v1/interrupt')).json).toEqual({});
   });
 
+  test('have what the model can be changed by, and the VAE that stands in for its own', async () => {
+    const facts = { loras: [{ name: 'film', file: 'film.gguf' }], vae: 'soft.safetensors' };
+    const { get } = world(fakeImage({ facts }));
+    expect((await get('loras')).json).toEqual([{ name: 'film', alias: 'film', path: 'film.gguf', metadata: {} }]);
+    for (const path of ['sd-vae', 'sd-modules']) {
+      expect((await get(path)).json).toEqual([{ model_name: 'soft.safetensors', filename: 'soft.safetensors' }]);
+    }
+  });
+
   test('are found below prefixes of a proxy', async () => {
     expect((await asked(world().endpoints, 'GET', '/some/app/sdapi/v1/loras')).json).toEqual([]);
   });

@@ -62,7 +62,8 @@ async function pictureOf(
   try {
     const id = textIn(await web.post('/prompt', { prompt: graph, client_id: client }, signal), 'prompt_id');
     if (!id) throw failed('the server of --sdremote did not take the graph');
-    signal.addEventListener('abort', () => void web.post('/queue', { delete: [id] }).catch(() => undefined));
+    const drop = (): void => void web.post('/queue', { delete: [id] }).catch(() => undefined);
+    signal.addEventListener('abort', drop, { once: true });
     for (;;) {
       const entry = inside(await web.get(`/history/${encodeURIComponent(id)}`, signal), id);
       if (entry !== undefined) return await outputOf(entry, web, signal);

@@ -107,9 +107,12 @@ async function* followed(
     () => events.end(),
   );
   yield* events;
-  const pictures = await drawing;
-  signal.throwIfAborted();
-  return pictures;
+  try {
+    return await drawing;
+  } finally {
+    // Whatever went wrong on the way out: it was stopped, and that is what is told.
+    signal.throwIfAborted();
+  }
 }
 
 /** Read and written anew: so it is a picture, and has no words in it. */

@@ -7,7 +7,7 @@ import { imagesEndpoints } from './endpoints.ts';
 import { editFidelity, generationFidelity, variationFidelity } from './fields.ts';
 
 function world() {
-  const fake = fakeImage();
+  const fake = fakeImage({ facts: { loras: [{ name: 'film', file: 'film.safetensors' }] } });
   return { endpoints: imagesEndpoints(pictureParts(fake)), asked: fake.asked };
 }
 
@@ -29,6 +29,11 @@ const answerProofs: Readonly<Record<string, Proof>> = {
   scheduler: { send: { scheduler: 'karras' }, asks: asks({ scheduler: 'karras' }) },
   denoising_strength: { send: { denoising_strength: 0.25 }, asks: asks({ strength: 0.25 }) },
   clip_skip: { send: { clip_skip: 2 }, asks: asks({ clipSkip: 2 }) },
+  lora: {
+    send: { lora: [{ path: 'film.safetensors', multiplier: 0.5 }, { name: 'nothing' }] },
+    asks: asks({ loras: [{ name: 'film.safetensors', weight: 0.5 }] }),
+    refuses: [{ lora: 5 }, { lora: [5] }],
+  },
   genkey: { send: { genkey: 'K' }, asks: { ticket: { genkey: 'K' } } },
   kcpp_extra_args: {
     send: { kcpp_extra_args: { keep_image_gen_on_disconnect: true } },
