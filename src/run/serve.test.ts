@@ -3,14 +3,15 @@ import type { AddressInfo } from 'node:net';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import type { App } from '../app.ts';
 import { defaultSettings, type Settings } from '../config/flags.ts';
+import { AppError } from '../core/errors.ts';
 import type { TextState } from '../core/text-service.ts';
 import { Terminal } from '../observe/terminal.ts';
-import { serve } from './serve.ts';
+import { type Serving, serve } from './serve.ts';
 import { fakeService } from './testing/service.ts';
 
 function world(
   changes: Partial<Settings>,
-  { failures = [] as Error[], state }: { failures?: Error[]; state?: TextState } = {},
+  { failures = [], state, others = [] }: { failures?: Error[]; state?: TextState; others?: Serving['others'] } = {},
 ) {
   const { engine } = fakeService(() => ({ pieces: [] }));
   if (state) engine.become(state);
@@ -33,6 +34,7 @@ function world(
       settled: engine.settled,
       start: () => void happened.push('engine started'),
     },
+    others: others ?? [],
     settings: { ...defaultSettings, ...changes },
     terminal: new Terminal({ interactive: false, columns: 80, write: (text) => (written += text) }),
     exit: (code) => void happened.push(`exit ${code}`),
@@ -48,6 +50,26 @@ describe('a server', () => {
     expect(happened).toEqual(['listening', 'engine started']);
     expect(written()).toMatch(/^Listening on http:\/\/localhost:5001\n[\s\S]*Please connect to custom endpoint at/);
     expect(written()).toContain('Active Modules: TextGeneration');
+  });
+
+  test('ends where something cannot be loaded that the command line names', async () => {
+    const load = () => Promise.reject(new AppError('model-load-failed', { model: 'dream', reason: 'damaged' }));
+    const { running, happened, written } = world({}, { others: [{ name: 'dream', load }] });
+    await running;
+    expect(happened).toEqual(['listening', 'engine started', 'closed', 'exit 3']);
+    expect(written()).toContain('dream could not be loaded: damaged');
+  });
+
+  test('goes on without what may be missing, and says why it is', async () => {
+    const loaded: string[] = [];
+    const others = [
+      { name: 'far', optional: true, load: () => Promise.reject(new Error('away')) },
+      { name: 'near', load: async () => void loaded.push('near') },
+    ];
+    const { running, happened, written } = world({}, { others });
+    await running;
+    expect([happened, loaded]).toEqual([['listening', 'engine started'], ['near']]);
+    expect(written()).toMatch(/far could not be loaded: Error: away\n[\s\S]*Please connect/);
   });
 
   test('says https where it speaks it', async () => {

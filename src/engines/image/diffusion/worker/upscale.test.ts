@@ -1,0 +1,69 @@
+import { describe, expect, test } from 'vitest';
+import { readPicture, resized, writePng } from '../../pictures/codec.ts';
+import { repeating } from '../../testing/repeating.ts';
+import { upscale } from './upscale.ts';
+
+const never = new AbortController().signal;
+const picture = await writePng({ data: new Uint8Array(8 * 8 * 3).fill(90), width: 8, height: 8, channels: 3 });
+const clear = await writePng({ data: new Uint8Array(8 * 8 * 4).fill(90), width: 8, height: 8, channels: 4 });
+
+function world(upscaler: string | undefined = '/up/4x-Ultra.pth') {
+  const sent: string[] = [];
+  const painter = {
+    upscale: async (bytes: Uint8Array) => {
+      const pixels = await readPicture({ bytes, field: 'x' });
+      sent.push(`${pixels.width}×${pixels.height}×${pixels.channels}`);
+      return writePng(await resized(pixels, { width: pixels.width * 4, height: pixels.height * 4 }));
+    },
+  };
+  const networkOf = async (scale: number) => repeating(scale, (size) => sent.push(`built-in ${size}`));
+  const run = async (name: string, width: number, height: number, bytes = picture) => {
+    const larger = await upscale(
+      { picture: bytes, upscaler: name, width, height },
+      { upscaler },
+      {
+        painter,
+        networkOf,
+        signal: never,
+      },
+    );
+    const pixels = await readPicture({ bytes: larger, field: 'x' });
+    return `${pixels.width}×${pixels.height}×${pixels.channels}`;
+  };
+  return { sent, run };
+}
+
+describe('enlarging', () => {
+  test("is done by the person's file where it is named, and brought to the very size", async () => {
+    const { run, sent } = world();
+    expect(await run('4X-ultra', 20, 24)).toBe('20×24×3');
+    expect(sent).toEqual(['8×8×3']);
+  });
+
+  test('keeps what is transparent, which the network does not see', async () => {
+    const { run, sent } = world();
+    expect(await run('4x-Ultra', 32, 32, clear)).toBe('32×32×4');
+    expect(sent).toEqual(['8×8×3']);
+  });
+
+  test('is done by what is built in otherwise', async () => {
+    const { run, sent } = world();
+    expect(await run('ESRGAN-slim 2x', 16, 16)).toBe('16×16×3');
+    expect(await run('Lanczos', 9, 9)).toBe('9×9×3');
+    expect(sent.every((each) => each.startsWith('built-in'))).toBe(true);
+  });
+
+  test('is refused by names that nobody has, and in sizes beyond all bounds', async () => {
+    await expect(world().run('4x-Other', 16, 16)).rejects.toThrow('upscaler must be one of');
+    await expect(world().run('4x-Ultra', 9000, 16)).rejects.toThrow('width must be');
+    await expect(world().run('4x-Ultra', 16, 0)).rejects.toThrow('height must be');
+    await expect(world().run('4x-Ultra', 16, 16, Uint8Array.of(1) as never)).rejects.toThrow('image must be');
+  });
+
+  test('that the driver cannot do is a failure of the engine', async () => {
+    const failing = { upscale: () => Promise.reject(new Error('bad file')) };
+    const parts = { painter: failing, networkOf: async (scale: number) => repeating(scale), signal: never };
+    const work = upscale({ picture, upscaler: '4x', width: 9, height: 9 }, { upscaler: '/4x.pth' }, parts);
+    await expect(work).rejects.toMatchObject({ code: 'engine-failed' });
+  });
+});

@@ -1,0 +1,154 @@
+import { describe, expect, test } from 'vitest';
+import type { ImageRequest } from '../../../core/image.ts';
+import { imageRequest } from '../testing/request.ts';
+import { a1111Server } from './a1111.ts';
+import { fakeWeb } from './testing/fake-web.ts';
+
+const never = new AbortController().signal;
+const settle = () => new Promise<void>((resolve) => setImmediate(resolve));
+const base64 = (...bytes: number[]) => Buffer.from(bytes).toString('base64');
+
+function draw(
+  server: ReturnType<typeof a1111Server>,
+  changes: Partial<ImageRequest> = {},
+  progress: (step: number, steps: number, preview?: Uint8Array) => void = () => {},
+) {
+  return server.draw({ request: imageRequest(changes), signal: never, progress });
+}
+
+/** Nobody looks at the progress. */
+const unseen = () => new Promise<void>((_, reject) => setImmediate(() => reject(new Error())));
+const answered = (images: string[], seeds?: number[]) => ({
+  images,
+  info: JSON.stringify(seeds ? { all_seeds: seeds } : {}),
+});
+
+describe('what it has', () => {
+  test('is read from its lists', async () => {
+    const { web } = fakeWeb({
+      '/sdapi/v1/options': () => ({ sd_model_checkpoint: 'dream [abc]' }),
+      '/sdapi/v1/sd-models': () => [
+        { title: 'other', model_name: 'other' },
+        { title: 'dream [abc]', model_name: 'dream', filename: '/m/dream.ckpt', sha256: 'ab'.repeat(32) },
+      ],
+      '/sdapi/v1/samplers': () => [{ name: 'Euler' }, { name: 5 }, 'x'],
+      '/sdapi/v1/schedulers': () => [{ name: 'karras', label: 'Karras' }],
+      '/sdapi/v1/upscalers': () => [{ name: 'None', scale: 1 }, { name: 'Odd' }],
+      '/sdapi/v1/loras': () => [{ name: 'film', path: 'C:\\l\\film.gguf' }],
+    });
+    expect(await a1111Server(web, unseen).facts()).toMatchObject({
+      name: 'dream',
+      title: 'dream [abc]',
+      path: '/m/dream.ckpt',
+      sha256: 'ab'.repeat(32),
+      samplers: ['Euler'],
+      schedulers: ['karras'],
+      upscalers: [
+        { name: 'None', scale: 1 },
+        { name: 'Odd', scale: 4 },
+      ],
+      loras: [{ name: 'film', file: 'film.gguf' }],
+    });
+  });
+
+  test('is little where it has no lists, and a hash of eights is none', async () => {
+    const { web } = fakeWeb({ '/sdapi/v1/sd-models': () => [{ title: 'kobold', sha256: '8'.repeat(64) }] });
+    const facts = await a1111Server(web, unseen).facts();
+    expect(facts).toMatchObject({ name: 'kobold', samplers: ['Euler a'], schedulers: ['automatic'], upscalers: [] });
+    expect(facts.sha256).toBeUndefined();
+    expect((await a1111Server(fakeWeb({}).web, unseen).facts()).name).toBe('remote');
+  });
+});
+
+describe('drawing', () => {
+  test('asks for words by the one path and for changes by the other', async () => {
+    const { web, bodies } = fakeWeb({
+      '/sdapi/v1/txt2img': () => answered([base64(1)]),
+      '/sdapi/v1/img2img': () => answered([base64(2)]),
+    });
+    const server = a1111Server(web, unseen);
+    await draw(server, { prompt: 'a boat', count: 3, clipSkip: 2, loras: [{ name: 'film', weight: 0.5 }] });
+    expect(bodies('/sdapi/v1/txt2img')[0]).toMatchObject({
+      prompt: 'a boat <lora:film:0.5>',
+      batch_size: 1,
+      n_iter: 3,
+      clip_skip: 2,
+      override_settings: { CLIP_stop_at_last_layers: 2 },
+    });
+    await draw(server, { initial: Uint8Array.of(7), mask: Uint8Array.of(8), strength: 0.4 });
+    expect(bodies('/sdapi/v1/img2img')[0]).toMatchObject({
+      init_images: [base64(7)],
+      mask: base64(8),
+      denoising_strength: 0.4,
+    });
+  });
+
+  test('gives pictures with the seeds that were told, or that count up', async () => {
+    const give = async (answer: object, count = 2) =>
+      (await draw(a1111Server(fakeWeb({ '/sdapi/v1/txt2img': () => answer }).web, unseen), { seed: 5, count })).map(
+        ({ bytes, seed }) => [bytes[0], seed],
+      );
+    expect(await give(answered([base64(1), `data:image/png;base64,${base64(2)}`], [8, 9]))).toEqual([
+      [1, 8],
+      [2, 9],
+    ]);
+    expect(await give({ images: [base64(1)], info: 'no JSON' })).toEqual([[1, 5]]);
+    expect(await give({ images: ['', null] })).toEqual([]);
+    expect(await give({})).toEqual([]);
+  });
+
+  test('leaves out the sheet of all pictures, and more than was asked for', async () => {
+    const pictures = async (answer: object, count: number) =>
+      (await draw(a1111Server(fakeWeb({ '/sdapi/v1/txt2img': () => answer }).web, unseen), { count })).map(
+        ({ bytes }) => bytes[0],
+      );
+    expect(await pictures(answered([base64(9), base64(1), base64(2)], [5, 6]), 2)).toEqual([1, 2]);
+    expect(await pictures(answered([base64(1), base64(2)]), 1)).toEqual([1]);
+  });
+
+  test('shows each step once, with the picture so far where it is wanted', async () => {
+    const steps: unknown[] = [];
+    const seen = [0, 1, 1, 2].map((sampling_step) => ({
+      state: { sampling_step, sampling_steps: 2, job_no: 0 },
+      current_image: base64(4),
+    }));
+    let finish: (answer: object) => void = () => {};
+    const { web, asked } = fakeWeb({
+      '/sdapi/v1/txt2img': () => new Promise((resolve) => (finish = resolve)),
+      '/sdapi/v1/progress': () => {
+        if (seen.length === 0) throw new Error('busy');
+        return seen.shift();
+      },
+    });
+    const drawing = draw(a1111Server(web, settle), { previewEvery: 1 }, (step, of, preview) =>
+      steps.push([step, of, preview?.[0]]),
+    );
+    while (seen.length > 0) await settle();
+    finish(answered([base64(1)]));
+    expect((await drawing).length).toBe(1);
+    expect(steps).toEqual([
+      [1, 2, 4],
+      [2, 2, 4],
+    ]);
+    expect(asked.some(({ path }) => path === '/sdapi/v1/progress?skip_current_image=false')).toBe(true);
+  });
+
+  test('is stopped by its interrupt', async () => {
+    const { web, bodies } = fakeWeb({ '/sdapi/v1/interrupt': () => ({}) });
+    await a1111Server(web, unseen).stop();
+    expect(bodies('/sdapi/v1/interrupt')).toEqual([{}]);
+  });
+});
+
+test('enlarging goes to a size, and without a picture is a failure', async () => {
+  const request = { picture: Uint8Array.of(1), upscaler: 'R-ESRGAN', width: 20, height: 30 };
+  const { web, bodies } = fakeWeb({ '/sdapi/v1/extra-single-image': () => ({ image: base64(3) }) });
+  expect([...(await a1111Server(web, unseen).upscale(request, never))]).toEqual([3]);
+  expect(bodies('/sdapi/v1/extra-single-image')[0]).toMatchObject({
+    upscaler_1: 'R-ESRGAN',
+    resize_mode: 1,
+    upscaling_resize_w: 20,
+    upscaling_resize_h: 30,
+  });
+  await expect(a1111Server(fakeWeb({}).web, unseen).upscale(request, never)).rejects.toThrow('gave no picture');
+});

@@ -1,0 +1,187 @@
+import { describe, expect, test } from 'vitest';
+import type { ImageRequest } from '../../../core/image.ts';
+import { imageRequest } from '../testing/request.ts';
+import { type ComfyParts, comfyServer } from './comfy.ts';
+import { drawingGraph, upscalingGraph } from './comfy-graph.ts';
+import { type Asked, fakeWeb } from './testing/fake-web.ts';
+
+const never = new AbortController().signal;
+const info = (type: string, required: object) => () => ({ [type]: { input: { required } } });
+const lists = {
+  '/object_info/CheckpointLoaderSimple': info('CheckpointLoaderSimple', { ckpt_name: [['dream.safetensors']] }),
+  '/object_info/KSampler': info('KSampler', {
+    sampler_name: [['euler']],
+    scheduler: ['COMBO', { options: ['normal'] }],
+  }),
+  '/object_info/UpscaleModelLoader': info('UpscaleModelLoader', { model_name: [['4x.pth']] }),
+  '/object_info/LoraLoader': info('LoraLoader', { lora_name: [['film.safetensors', 5]] }),
+};
+const done = { outputs: { output: { images: [{ filename: 'a.png', subfolder: '', type: 'temp' }] } } };
+
+function world(more: Readonly<Record<string, (asked: Asked) => unknown>> = {}) {
+  const fake = fakeWeb({
+    ...lists,
+    '/prompt': () => ({ prompt_id: 'p' }),
+    '/history/p': () => ({ p: done }),
+    '/view': () => Uint8Array.of(9),
+    '/upload/image': () => ({ name: 'up.png', subfolder: 'in' }),
+    ...more,
+  });
+  let told: (event: string, data: unknown) => void = () => {};
+  let silenced = 0;
+  const parts: ComfyParts = {
+    web: fake.web,
+    wait: async () => undefined,
+    listen: (_, listener) => {
+      told = listener;
+      return () => {
+        silenced += 1;
+      };
+    },
+    newId: () => 'id',
+  };
+  const server = comfyServer(parts);
+  const draw = (changes: Partial<ImageRequest> = {}, progress: (step: number, steps: number) => void = () => {}) =>
+    server.draw({ request: imageRequest(changes), signal: never, progress });
+  return { ...fake, server, draw, tell: (event: string, data: unknown) => told(event, data), silenced: () => silenced };
+}
+
+describe('what it has', () => {
+  test('is read from its classes, in the older form of lists and in the newer', async () => {
+    expect(await world().server.facts()).toMatchObject({
+      name: 'dream',
+      title: 'dream.safetensors',
+      samplers: ['euler'],
+      schedulers: ['normal'],
+      loras: [{ name: 'film', file: 'film.safetensors' }],
+    });
+    expect((await world().server.facts()).upscalers.map(({ name }) => name)).toEqual([
+      'None',
+      'Nearest',
+      'Lanczos',
+      '4x.pth',
+    ]);
+  });
+
+  test('must be a checkpoint at least', async () => {
+    const empty = world({ '/object_info/CheckpointLoaderSimple': () => ({}) });
+    await expect(empty.server.facts()).rejects.toThrow('has no checkpoint');
+  });
+});
+
+describe('drawing', () => {
+  test('queues a graph, waits for its history and fetches the picture', async () => {
+    let looks = 0;
+    const own = world({ '/history/p': () => (++looks < 3 ? {} : { p: done }) });
+    await own.server.facts();
+    expect(await own.draw({ seed: 4 })).toEqual([{ bytes: Uint8Array.of(9), seed: 4 }]);
+    expect(own.bodies('/prompt')[0]).toMatchObject({
+      client_id: 'id',
+      prompt: { model: { inputs: { ckpt_name: 'dream.safetensors' } } },
+    });
+    expect(own.asked.at(-1)?.path).toBe('/view?filename=a.png&subfolder=&type=temp');
+    expect([looks, own.silenced()]).toEqual([3, 1]);
+  });
+
+  test('sends pictures before it names them', async () => {
+    const own = world();
+    await own.draw({ initial: Uint8Array.of(1), mask: Uint8Array.of(2), strength: 0.3 });
+    expect(own.bodies('/upload/image')).toHaveLength(2);
+    expect(own.bodies('/prompt')[0]).toMatchObject({
+      prompt: {
+        picture: { inputs: { image: 'in/up.png' } },
+        mask: { inputs: { image: 'in/up.png', channel: 'red' } },
+        sampler: { inputs: { latent_image: ['masked', 0], denoise: 0.3 } },
+      },
+    });
+  });
+
+  test('shows the steps that are told meanwhile, and nothing else', async () => {
+    const steps: string[] = [];
+    const own = world({
+      '/prompt': () => {
+        own.tell('progress', { value: 1, max: 2 });
+        own.tell('status', { value: 2, max: 2 });
+        own.tell('progress', {});
+        return { prompt_id: 'p' };
+      },
+    });
+    await own.draw({}, (step, of) => steps.push(`${step}/${of}`));
+    expect(steps).toEqual(['1/2']);
+  });
+
+  test('says what went wrong there', async () => {
+    const broken = {
+      outputs: {},
+      status: {
+        messages: [
+          ['execution_start', {}],
+          ['execution_error', { exception_message: 'out of memory.\n' }],
+        ],
+      },
+    };
+    const own = world({ '/history/p': () => ({ p: broken }) });
+    await expect(own.draw()).rejects.toThrow('gave no picture: out of memory.');
+    await expect(world({ '/history/p': () => ({ p: {} }) }).draw()).rejects.toThrow('gave no picture.');
+    await expect(world({ '/prompt': () => ({}) }).draw()).rejects.toThrow('did not take the graph');
+    await expect(world({ '/upload/image': () => ({}) }).draw({ initial: Uint8Array.of(1) })).rejects.toThrow(
+      'did not take the picture',
+    );
+  });
+
+  test('that is stopped while it waits is taken out of the queue', async () => {
+    const stop = new AbortController();
+    const own = world({ '/queue': () => ({}) });
+    own.web.get = async (_, signal) => {
+      signal?.throwIfAborted();
+      stop.abort(new Error('enough'));
+      return {};
+    };
+    const drawing = own.server.draw({ request: imageRequest(), signal: stop.signal, progress: () => {} });
+    await expect(drawing).rejects.toThrow('enough');
+    expect(own.bodies('/queue')).toEqual([{ delete: ['p'] }]);
+    await own.server.stop();
+    expect(own.bodies('/interrupt')).toEqual([{}]);
+  });
+});
+
+describe('graphs', () => {
+  test('go through LoRAs and a shorter text encoder where they are asked for', () => {
+    const loras = [
+      { name: 'a', weight: 1 },
+      { name: 'b', weight: 0.5 },
+    ];
+    const graph = drawingGraph(imageRequest({ loras, clipSkip: 2 }), { checkpoint: 'm' });
+    expect(graph.lora0).toMatchObject({ inputs: { model: ['model', 0], lora_name: 'a' } });
+    expect(graph.lora1).toMatchObject({ inputs: { model: ['lora0', 0], clip: ['lora0', 1], strength_model: 0.5 } });
+    expect(graph.skip).toMatchObject({ inputs: { clip: ['lora1', 1], stop_at_clip_layer: -2 } });
+    expect(graph.sampler).toMatchObject({ inputs: { model: ['lora1', 0] } });
+    expect(graph.positive).toMatchObject({ inputs: { clip: ['skip', 0] } });
+  });
+
+  test('every link leads to a node that is there', () => {
+    const graphs = [
+      drawingGraph(imageRequest(), { checkpoint: 'm' }),
+      drawingGraph(imageRequest({ clipSkip: 3 }), { checkpoint: 'm', initial: 'a' }),
+      drawingGraph(imageRequest(), { checkpoint: 'm', initial: 'a', mask: 'b' }),
+      upscalingGraph('a', '4x.pth', { width: 8, height: 8 }),
+      upscalingGraph('a', 'Lanczos', { width: 8, height: 8 }),
+    ];
+    for (const graph of graphs) {
+      const links = Object.values(graph).flatMap(({ inputs }) => Object.values(inputs).filter(Array.isArray));
+      for (const [id] of links) expect(Object.keys(graph)).toContain(id);
+    }
+  });
+
+  test('enlarge by a network or plainly, and to the size at last', async () => {
+    const own = world();
+    const request = { picture: Uint8Array.of(1), upscaler: 'nearest', width: 20, height: 30 };
+    expect(await own.server.upscale(request, never)).toEqual(Uint8Array.of(9));
+    expect(own.bodies('/prompt')[0]).toMatchObject({
+      prompt: { sized: { inputs: { upscale_method: 'nearest-exact', width: 20, height: 30, image: ['picture', 0] } } },
+    });
+    expect(upscalingGraph('a', '4x.pth', { width: 1, height: 1 }).sized).toMatchObject({
+      inputs: { image: ['larger', 0] },
+    });
+  });
+});

@@ -1,0 +1,71 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, describe, expect, test } from 'vitest';
+import { defaultSettings, type Settings } from '../config/flags.ts';
+import { diffusionModel } from './diffusion-model.ts';
+import { imageModel } from './image-model.ts';
+
+const folder = mkdtempSync(join(tmpdir(), 'parley-diffusion-'));
+afterAll(() => rmSync(folder, { recursive: true }));
+const terminal = { line: () => undefined } as never;
+const path = join(folder, 'dream.safetensors');
+const vae = join(folder, 'vae.gguf');
+writeFileSync(path, 'model.diffusion_model.input_blocks.0'.padEnd(1000));
+writeFileSync(vae, Buffer.alloc(500));
+
+const there = () => ({ runtime: '/bare', driver: 'file:///d' });
+const missing = () => {
+  throw new Error('not installed');
+};
+const model = (changes: Partial<Settings> = {}, find: () => ReturnType<typeof there> = there) =>
+  diffusionModel({ ...defaultSettings, sdmodel: path, ...changes }, terminal, find);
+
+describe('the model of --sdmodel', () => {
+  test('is loaded at the start, counts as a model and stays', () => {
+    const { given, optional, recipe } = model();
+    expect([given, optional, recipe.name, recipe.kind]).toEqual([true, false, 'dream', 'image']);
+    expect([recipe.besides, recipe.keepMs]).toEqual([undefined, undefined]);
+  });
+
+  test('does not keep the rest from being served where its engine is not installed', () => {
+    expect(model({}, missing).optional).toBe(true);
+  });
+
+  test('tells what it is without being loaded', () => {
+    expect(model({ sdvae: vae }).facts).toMatchObject({ name: 'dream', path, nativeSize: 512, vae: 'vae.gguf' });
+  });
+
+  test('needs the memory of its files, less where they are shrunk, and some to work in', async () => {
+    const working = await model().recipe.need();
+    expect((await model({ sdvae: vae }).recipe.need()) - working).toBe(500);
+    expect(working - (await model({ sdquant: 2 }).recipe.need())).toBe(700);
+    await expect(model({ sdvae: join(folder, 'none') }).recipe.need()).rejects.toThrow('ENOENT');
+  });
+
+  test('is made without starting anything', () => {
+    const life = model().recipe.make();
+    expect([life.state(), life.engine.pid]).toEqual([{ type: 'loading', progress: 0 }, undefined]);
+  });
+});
+
+describe('who draws', () => {
+  const name = (changes: Partial<Settings>) => imageModel({ ...defaultSettings, ...changes }, terminal).recipe.name;
+
+  test('is the built-in model, that of --sdmodel, or the server of --sdremote', () => {
+    expect(name({})).toBe('parley-sketch (built-in)');
+    expect(name({ sdmodel: path })).toBe('dream');
+    expect(name({ sdremote: ['localhost:7860'] })).toBe('http://localhost:7860');
+  });
+
+  test('at another server takes no memory here, and may come later', async () => {
+    const { given, optional, recipe, facts } = imageModel({ ...defaultSettings, sdremote: ['http://x:1'] }, terminal);
+    expect([given, optional, recipe.besides, await recipe.need()]).toEqual([true, true, true, 0]);
+    expect(facts.title).toBe('http://x:1');
+    expect(recipe.make().engine.facts()).toBeUndefined();
+  });
+
+  test('at no address is refused at the start', () => {
+    expect(() => name({ sdremote: ['ftp://x'] })).toThrow('is no address');
+  });
+});
