@@ -26,7 +26,7 @@ const hires = 'Needs an upscaler; without one it is told in x-parley-warnings.';
 export const drawFields = {
   prompt: honoured(
     orElse(readText, 'high quality'),
-    'Up to 3000 bytes. Tags such as <lora:name:1> are taken out, and told in x-parley-warnings.',
+    'Up to 3000 bytes. Tags such as <lora:name:1> choose what the model has; others are taken out, and told in x-parley-warnings.',
   ),
   ...drawingFields,
   width: honoured(optionalLoose, 'Rounded and limited: --sdclamped, --sdclampedsoft.'),

@@ -43,6 +43,7 @@ describe('the configuration of the driver', () => {
       diffusion_fa: false,
       diffusion_conv_direct: false,
       vae_conv_direct: false,
+      lora_apply_mode: 'at_runtime',
     });
   });
 

@@ -73,6 +73,8 @@ function configOf(settings: Settings, family: Family, threads: number): PainterC
     ...(sdvramlimit > 0 ? { max_vram: Math.max(0.1, Math.round((sdvramlimit / 1024) * 100) / 100) } : {}),
     ...(sdmaingpu >= 0 && backend === undefined ? { 'main-gpu': sdmaingpu } : {}),
     ...(backend === undefined ? {} : { backend }),
+    // The other way, to put it into the weights, ends the process where a LoRA has nothing for the text encoder.
+    lora_apply_mode: 'at_runtime',
     // Without it pictures of this family would not be taken for what they are.
     ...(family === 'flux2' ? { prediction: 'flux2_flow' } : {}),
   };
