@@ -18,6 +18,12 @@ test.each<[Partial<Settings>, string[]]>([
     ['--multiuser takes in 4 requests at once, so --parallelrequests never runs more than those together.'],
   ],
   [{ parallelrequests: 4, multiuser: 4 }, []],
+  [{ sdvae: 'soft.gguf' }, ['--sdvae has no effect without --sdmodel.']],
+  [
+    { sdquant: 2, sdremote: ['x:1'], sdupscaler: '4x.pth' },
+    ['--sdupscaler and --sdquant have no effect without --sdmodel.'],
+  ],
+  [{ sdvae: 'soft.gguf', sdmodel: 'dream.gguf' }, []],
   [{ parallelrequests: 4, multiuser: 1 }, []],
 ])('%j is told at the start where it undoes itself: %j', (changes, expected) => {
   expect(remarks({ ...defaultSettings, ...changes })).toEqual(expected);

@@ -48,10 +48,8 @@ async function load(wanted: PainterLoad): Promise<void> {
     const found = (await import(wanted.module)) as Driver & { readonly default: Driver };
     driver = found.ImgStableDiffusion ? found : found.default;
     asked = wanted;
-    if (wanted.files.model !== '') {
-      drawing = new driver.ImgStableDiffusion({ files: wanted.files, config: wanted.config });
-      await drawing.load();
-    }
+    drawing = new driver.ImgStableDiffusion({ files: wanted.files, config: wanted.config });
+    await drawing.load();
     send({ type: 'loaded' });
   } catch (error) {
     send({ type: 'load-failed', reason: why(error) });
