@@ -19,7 +19,7 @@ export function a1111Server(web: Web, wait: Wait): RemoteServer {
       const watching = watch(web, wait, { done: done.signal, progress, preview: request.previewEvery > 0 });
       try {
         const path = request.initial ? 'img2img' : 'txt2img';
-        return picturesIn(await web.post(`/sdapi/v1/${path}`, bodyOf(request), signal), request);
+        return pictureIn(await web.post(`/sdapi/v1/${path}`, bodyOf(request), signal), request);
       } finally {
         done.abort();
         await watching;
@@ -50,8 +50,7 @@ function bodyOf(request: ImageRequest): object {
     scheduler: request.scheduler,
     seed: request.seed,
     batch_size: 1,
-    // One after the other: how many fit into the memory there, nobody here knows.
-    n_iter: request.count,
+    n_iter: 1,
     ...(request.clipSkip > 1 ? { clip_skip: request.clipSkip, override_settings: clipSetting(request.clipSkip) } : {}),
     ...(initial ? { init_images: [base64(initial)], denoising_strength: request.strength } : {}),
     ...(initial && mask ? { mask: base64(mask), inpainting_fill: 1, inpaint_full_res: false, mask_blur: 4 } : {}),
@@ -63,15 +62,11 @@ function bodyOf(request: ImageRequest): object {
 const clipSetting = (layers: number) => ({ CLIP_stop_at_last_layers: layers });
 const base64 = (bytes: Uint8Array): string => Buffer.from(bytes).toString('base64');
 
-/** With several pictures some servers put a sheet of all of them in front, which has no seed. */
-function picturesIn(answer: unknown, { seed, count }: ImageRequest): readonly RemotePicture[] {
-  const images = textsIn(answer, 'images').filter((image) => image !== '');
-  const seeds = seedsIn(textIn(answer, 'info') ?? '');
-  const own = images.length > 1 && seeds.length === images.length - 1 ? images.slice(1) : images;
-  return own.slice(0, count).map((image, index) => ({
-    bytes: Buffer.from(image.replace(/^data:[^,]*,/, ''), 'base64'),
-    seed: seeds[index] ?? seed + index,
-  }));
+function pictureIn(answer: unknown, { seed }: ImageRequest): RemotePicture {
+  const image = textsIn(answer, 'images').find((each) => each !== '');
+  if (image === undefined) throw empty();
+  const [told = seed] = seedsIn(textIn(answer, 'info') ?? '');
+  return { bytes: Buffer.from(image.replace(/^data:[^,]*,/, ''), 'base64'), seed: told };
 }
 
 function seedsIn(info: string): readonly number[] {

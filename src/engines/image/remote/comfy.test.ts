@@ -74,7 +74,7 @@ describe('drawing', () => {
     let looks = 0;
     const own = world({ '/history/p': () => (++looks < 3 ? {} : { p: done }) });
     await own.server.facts();
-    expect(await own.draw({ seed: 4 })).toEqual([{ bytes: Uint8Array.of(9), seed: 4 }]);
+    expect(await own.draw({ seed: 4 })).toEqual({ bytes: Uint8Array.of(9), seed: 4 });
     expect(own.bodies('/prompt')[0]).toMatchObject({
       client_id: 'id',
       prompt: { model: { inputs: { ckpt_name: 'dream.safetensors' } } },

@@ -38,7 +38,7 @@ export function comfyServer(parts: ComfyParts): RemoteServer {
       const initial = request.initial && (await sent(parts, request.initial, signal));
       const mask = request.initial && request.mask && (await sent(parts, request.mask, signal));
       const graph = drawingGraph(request, { checkpoint: known?.checkpoint ?? '', initial, mask });
-      return [{ bytes: await pictureOf(graph, parts, signal, progress), seed: request.seed }];
+      return { bytes: await pictureOf(graph, parts, signal, progress), seed: request.seed };
     },
     upscale: async ({ picture, upscaler, width, height }, signal) => {
       const name = await sent(parts, picture, signal);

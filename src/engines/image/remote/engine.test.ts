@@ -20,7 +20,7 @@ async function world(behave: Partial<RemoteServer> = {}, connect?: () => Promise
     draw: async ({ request, progress }) => {
       asked.push({ seed: request.seed, count: request.count });
       progress(1, request.steps);
-      return [{ bytes: png, seed: request.seed }];
+      return { bytes: png, seed: request.seed };
     },
     upscale: async () => png,
     stop: async () => {
@@ -63,21 +63,21 @@ describe('connecting', () => {
 });
 
 describe('drawing', () => {
-  test('asks again until there are as many as were wanted, with seeds that count up', async () => {
+  test('asks for one picture after the other, with seeds that count up', async () => {
     const { draw, asked } = await world();
     const events = await draw({ count: 2, seed: 5 });
     expect(asked).toEqual([
-      { seed: 5, count: 2 },
+      { seed: 5, count: 1 },
       { seed: 6, count: 1 },
     ]);
     expect(events.map(({ type }) => type)).toEqual(['progress', 'picture', 'progress', 'picture', 'finish']);
     expect(events[3]).toMatchObject({ index: 1, seed: 6 });
   });
 
-  test('takes nothing for a picture that is none, and no picture for an answer', async () => {
-    const none = await world({ draw: async () => [] });
+  test('fails as the other server does, and takes nothing for a picture that is none', async () => {
+    const none = await world({ draw: () => Promise.reject(new Error('gave no picture')) });
     await expect(none.draw()).rejects.toThrow('gave no picture');
-    const broken = await world({ draw: async () => [{ bytes: Uint8Array.of(1), seed: 1 }] });
+    const broken = await world({ draw: async () => ({ bytes: Uint8Array.of(1), seed: 1 }) });
     await expect(broken.draw()).rejects.toThrow('must be a picture');
   });
 

@@ -46,15 +46,11 @@ export class RemoteImage implements ImageEngine {
   async *draw(request: ImageRequest, signal: AbortSignal): AsyncGenerator<ImageEvent> {
     const server = this.#connected();
     const { width, height, steps, sampler, scheduler, count } = request;
-    let done = 0;
-    while (done < count) {
-      const left = { ...request, seed: (request.seed + done) % 2 ** 32, count: count - done };
-      const pictures = yield* followed(server, left, signal);
-      if (pictures.length === 0) throw failed('the server of --sdremote gave no picture');
-      for (const { bytes, seed } of pictures) {
-        yield { type: 'picture', index: done, seed, png: await plainPng(bytes) };
-        done += 1;
-      }
+    for (let index = 0; index < count; index += 1) {
+      // One at a time: each is told when it is there, and who skips one loses no other.
+      const one = { ...request, seed: (request.seed + index) % 2 ** 32, count: 1 };
+      const picture = yield* followed(server, one, signal);
+      yield { type: 'picture', index, seed: picture.seed, png: await plainPng(picture.bytes) };
     }
     yield { type: 'finish', width, height, steps, sampler, scheduler, notes: [] };
   }
@@ -86,12 +82,12 @@ export class RemoteImage implements ImageEngine {
   }
 }
 
-/** The steps as they come, and at the end the pictures. Who stops it stops the other server too. */
+/** The steps as they come, and at the end the picture. Who stops it stops the other server too. */
 async function* followed(
   server: RemoteServer,
   request: ImageRequest,
   signal: AbortSignal,
-): AsyncGenerator<ImageEvent, readonly RemotePicture[]> {
+): AsyncGenerator<ImageEvent, RemotePicture> {
   const gone = new AbortController();
   const whole = AbortSignal.any([signal, gone.signal]);
   const events = new Channel<ImageEvent>(() => gone.abort());

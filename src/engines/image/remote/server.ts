@@ -16,8 +16,8 @@ export interface RemoteDrawing {
 export interface RemoteServer {
   /** What it has, asked for once. */
   facts(): Promise<ImageFacts>;
-  /** Gives pictures as they come: as many as there are seeds from this one on, or fewer; whoever wants more asks again. */
-  draw(drawing: RemoteDrawing): Promise<readonly RemotePicture[]>;
+  /** One picture, whatever the request says of their number. Rejects where none came. */
+  draw(drawing: RemoteDrawing): Promise<RemotePicture>;
   upscale(request: UpscaleRequest, signal: AbortSignal): Promise<Uint8Array>;
   /** Ends what it draws now. */
   stop(): Promise<void>;
