@@ -7,6 +7,7 @@ import type { DiffusionOptions } from '../options.ts';
 import { findPack, type PackFiles } from '../pack.ts';
 import { Painter, spawnBare } from '../painter.ts';
 import { type DrawParts, draw } from './draw.ts';
+import { loadReason } from './failure.ts';
 import { upscale } from './upscale.ts';
 
 /** For one run of a built-in upscaler, and for one picture: on a processor alone that may take very long. */
@@ -69,6 +70,6 @@ async function opened(options: DiffusionOptions, { runtime, driver }: PackFiles)
     return painter;
   } catch (error) {
     painter.end();
-    throw error;
+    throw new Error(loadReason(error), { cause: error });
   }
 }
