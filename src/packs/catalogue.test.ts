@@ -33,3 +33,16 @@ test('names are plain, no two are the same, and each says what it brings', () =>
 test('a system is its platform and its processor', () => {
   expect(systemOf({ platform: 'linux', arch: 'arm64' })).toBe('linux-arm64');
 });
+
+test('the engine for image models is for the five systems that both of its parts have', () => {
+  const diffusion = packs.find(({ name }) => name === 'diffusion');
+  expect(Object.keys(diffusion?.packages ?? {}).sort()).toEqual([
+    'darwin-arm64',
+    'darwin-x64',
+    'linux-arm64',
+    'linux-x64',
+    'win32-x64',
+  ]);
+  const names = diffusion?.packages['linux-arm64']?.map(({ name }) => name);
+  expect(names).toEqual(expect.arrayContaining(['bare-sidecar', '@qvac/diffusion-cpp', 'bare-os']));
+});

@@ -102,3 +102,29 @@ test.each([
 ])('npm that says %j is understood', (stderr, code, expected) => {
   expect(whyNot('x@1', { stderr, code })).toContain(expected);
 });
+
+test('the pack for image models says which systems it is for, on one that it is not for', async () => {
+  const folder = mkdtempSync(join(root, 'none-'));
+  let output = '';
+  const terminal = new Terminal({ write: (text) => (output += text), interactive: false, columns: 200 });
+  const command = { words: ['add', 'diffusion'], folder, terminal, fetch, now: () => 0 };
+  expect(await packCommand({ ...command, system: { platform: 'win32', arch: 'arm64' } })).toBe(2);
+  expect(output).toContain('diffusion has no part for this system (win32-arm64); it has linux-x64');
+});
+
+test('a part that the registry does not have is named', async () => {
+  const folder = mkdtempSync(join(root, 'part-'));
+  let output = '';
+  const terminal = new Terminal({ write: (text) => (output += text), interactive: false, columns: 200 });
+  const code = await packCommand({
+    words: ['add', 'diffusion'],
+    folder,
+    terminal,
+    fetch,
+    now: () => 0,
+    system: { platform: 'linux', arch: 'x64' },
+    findPackage: (specifier) => Promise.reject(new Error(`npm does not know ${specifier}`)),
+  });
+  expect(code).toBe(3);
+  expect(output).toContain('bare-sidecar 0.3.0: npm does not know bare-sidecar@0.3.0');
+});

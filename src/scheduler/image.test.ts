@@ -354,3 +354,22 @@ test('upscaling waits for its turn beside drawing', async () => {
   await events;
   expect(await work).toEqual(Uint8Array.of(9));
 });
+
+test('what is known of the model is what the engine says once it is there, and what was known before until then', () => {
+  const { desk } = world();
+  const found: ImageFacts = { ...facts, name: 'found', samplers: ['Heun'] };
+  let present: ImageEngine | undefined;
+  const source: EngineSource<ImageEngine> = {
+    name: 'far',
+    use: () => Promise.reject(new Error('away')),
+    peek: () => present,
+    state: () => ({ type: 'unloaded' }),
+  };
+  const service = imageService({ desk, source, facts });
+  expect(service.facts).toBe(facts);
+  const engine = { facts: () => found, draw: async function* () {}, upscale: async () => new Uint8Array() };
+  present = engine;
+  expect(service.facts.samplers).toEqual(['Heun']);
+  present = { ...engine, facts: () => undefined };
+  expect(service.facts).toBe(facts);
+});

@@ -1,0 +1,153 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest';
+import { FrameReader, frame } from '../frames.ts';
+import type { FromPainter, PainterLoad, PaintParams, ToPainter } from '../messages.ts';
+
+const folder = mkdtempSync(join(tmpdir(), 'parley-bare-'));
+afterAll(() => rmSync(folder, { recursive: true }));
+
+/** In the place of the driver: what it is told stands in a global list, and prompts say how it behaves. */
+const driver = `
+const log = globalThis.driverLog;
+class Response {
+  constructor(events, fails) { this.events = events; this.fails = fails; }
+  onUpdate(listener) { this.listener = listener; return this; }
+  async await() {
+    for (const event of this.events) this.listener(event);
+    if (this.fails === 'wait') await new Promise((_, reject) => { globalThis.driverStop = () => reject(new Error('Job cancelled')); });
+    if (this.fails) throw new Error(this.fails);
+  }
+}
+export class ImgStableDiffusion {
+  constructor(parts) { this.parts = parts; log.push(['model', parts]); }
+  async load() { if (this.parts.files.model === '/broken') throw new Error('not a model'); }
+  async cancel() { log.push(['cancel']); globalThis.driverStop?.(); }
+  async run(params) {
+    log.push(['run', params]);
+    const step = JSON.stringify({ step: 1, total: 2 });
+    if (params.prompt === 'fail') return new Response([step], 'out of memory');
+    if (params.prompt === 'wait') return new Response([step], 'wait');
+    return new Response([step, '{}', new Uint8Array([1, 2])]);
+  }
+}
+export class EsrganUpscaler {
+  constructor(parts) { log.push(['upscaler', parts]); }
+  async load() {}
+  async cancel() {}
+  async upscale(bytes, options) { log.push(['upscale', bytes.length, options]); return new Response([new Uint8Array([9])]); }
+}
+`;
+const module = join(folder, 'driver.mjs');
+writeFileSync(module, driver);
+
+const load: PainterLoad = {
+  module: pathToFileURL(module).href,
+  files: { model: '/m.gguf', vae: '/v.gguf' },
+  config: { threads: 2 },
+  upscaler: '/4x.pth',
+  upscalerConfig: { device: 'cpu' },
+};
+
+const told: { message: FromPainter; bytes: number[] }[] = [];
+const log: unknown[][] = [];
+const exits: number[] = [];
+const heard = new Map<string, (chunk: Uint8Array) => void>();
+
+beforeAll(async () => {
+  const reader = new FrameReader<FromPainter>((message, bytes) => told.push({ message, bytes: [...bytes] }));
+  const pipe = {
+    on: (event: string, listener: (chunk: Uint8Array) => void) => {
+      heard.set(event, listener);
+      return pipe;
+    },
+    write: (bytes: Uint8Array) => reader.push(bytes),
+  };
+  vi.stubGlobal('Bare', { IPC: pipe, exit: (code: number) => exits.push(code) });
+  vi.stubGlobal('driverLog', log);
+  await import('./main.ts');
+});
+afterAll(() => vi.unstubAllGlobals());
+beforeEach(() => {
+  told.length = 0;
+  log.length = 0;
+});
+
+const say = (message: ToPainter, bytes?: Uint8Array) => heard.get('data')?.(frame(message, bytes));
+const params = (prompt: string) => ({ prompt, seed: 1 }) as PaintParams;
+const types = () => told.map(({ message }) => message.type);
+const until = (type: FromPainter['type']) => vi.waitFor(() => expect(types()).toContain(type));
+
+describe('the process that has the driver in it', () => {
+  test('says why a model could not be loaded', async () => {
+    say({ type: 'load', load: { ...load, files: { model: '/broken' } } });
+    await until('load-failed');
+    expect(told[0]?.message).toEqual({ type: 'load-failed', reason: 'not a model' });
+    say({ type: 'load', load: { ...load, module: 'file:///nowhere.mjs' } });
+    await vi.waitFor(() => expect(types()).toEqual(['load-failed', 'load-failed']));
+  });
+
+  test('loads what it is told to, with the configuration', async () => {
+    say({ type: 'load', load });
+    await until('loaded');
+    expect(log).toEqual([['model', { files: load.files, config: load.config }]]);
+  });
+
+  test('draws, and tells steps, the picture and the end', async () => {
+    say({ type: 'draw', id: 1, params: params('a boat'), initial: true }, Uint8Array.of(5, 6, 7));
+    await until('ended');
+    expect(told).toEqual([
+      { message: { type: 'progress', id: 1, step: 1, steps: 2 }, bytes: [] },
+      { message: { type: 'picture', id: 1 }, bytes: [1, 2] },
+      { message: { type: 'ended', id: 1 }, bytes: [] },
+    ]);
+    expect(log).toEqual([['run', { prompt: 'a boat', seed: 1, init_image: Uint8Array.of(5, 6, 7) }]]);
+  });
+
+  test('begins from nothing where no picture was sent', async () => {
+    say({ type: 'draw', id: 2, params: params('a boat'), initial: false });
+    await until('ended');
+    expect(log).toEqual([['run', { prompt: 'a boat', seed: 1 }]]);
+  });
+
+  test('tells a failure, and is there for the next one', async () => {
+    say({ type: 'draw', id: 3, params: params('fail'), initial: false });
+    await until('failed');
+    expect(told.at(-1)?.message).toEqual({ type: 'failed', id: 3, reason: 'out of memory' });
+    say({ type: 'draw', id: 4, params: params('a boat'), initial: false });
+    await until('ended');
+  });
+
+  test('stops what it draws, and nothing where it draws nothing', async () => {
+    say({ type: 'cancel' });
+    expect(log).toEqual([]);
+    say({ type: 'draw', id: 5, params: params('wait'), initial: false });
+    await until('progress');
+    say({ type: 'cancel' });
+    await until('failed');
+    expect(told.at(-1)?.message).toEqual({ type: 'failed', id: 5, reason: 'Job cancelled' });
+    expect(log.at(-1)).toEqual(['cancel']);
+  });
+
+  test('opens the upscaler when somebody wants it, and once', async () => {
+    for (const id of [6, 7]) {
+      told.length = 0;
+      say({ type: 'upscale', id }, Uint8Array.of(1, 2, 3, 4));
+      await until('ended');
+      expect(told[0]).toEqual({ message: { type: 'picture', id }, bytes: [9] });
+    }
+    expect(log).toEqual([
+      ['upscaler', { files: { esrgan: '/4x.pth' }, config: { device: 'cpu' } }],
+      ['upscale', 4, { repeats: 1 }],
+      ['upscale', 4, { repeats: 1 }],
+    ]);
+  });
+
+  test('ends when the other end of the pipe is gone', () => {
+    heard.get('end')?.(new Uint8Array());
+    heard.get('error')?.(new Uint8Array());
+    expect(exits).toEqual([0, 0]);
+  });
+});
