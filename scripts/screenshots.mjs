@@ -1,0 +1,107 @@
+import { spawn } from 'node:child_process';
+import { mkdirSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import { chromium } from 'playwright-core';
+import sharp from 'sharp';
+import { build } from './build.mjs';
+import { root } from './set-up.mjs';
+
+// The pages as docs/pages.md shows them: `node scripts/screenshots.mjs` makes them all anew, with the embedded models and a
+// Chromium that is installed (`PARLEY_CHROMIUM` names another place of it).
+const folder = fileURLToPath(new URL('docs/screenshots/', root));
+const program = process.env.PARLEY_CHROMIUM ?? '/usr/bin/chromium';
+const sizes = { desktop: { width: 1280, height: 800 }, phone: { width: 390, height: 844 } };
+
+const chat = ['Hello! What can you do?', 'Tell me a very short story about a lighthouse.'];
+
+/** Each brings a fresh page to what is to be seen. */
+const scenes = {
+  'chat-first-visit': async (page, base) => {
+    await page.goto(`${base}/#/chat`);
+    await page.getByLabel('Message').waitFor();
+  },
+  chat: async (page, base) => {
+    await page.goto(`${base}/#/chat`);
+    for (const words of chat) {
+      await page.getByLabel('Message', { exact: true }).fill(words);
+      await page.getByRole('button', { name: 'Send', exact: true }).click();
+      await page.getByRole('button', { name: 'Stop', exact: true }).waitFor();
+      await page.getByRole('button', { name: 'Send', exact: true }).waitFor({ timeout: 90_000 });
+    }
+  },
+  write: async (page, base) => {
+    await page.goto(`${base}/#/write`);
+    await page
+      .getByRole('button', { name: /lighthouse|story/i })
+      .first()
+      .click();
+    await page.getByRole('button', { name: 'Continue', exact: true }).click();
+    await page.getByRole('button', { name: 'Stop', exact: true }).waitFor({ state: 'detached', timeout: 90_000 });
+  },
+  draw: async (page, base) => {
+    await page.goto(`${base}/#/draw`);
+    await page.getByLabel('Prompt', { exact: true }).fill('a red apple');
+    await page.getByLabel('Seed').fill('7');
+    await page.getByLabel('Pictures', { exact: true }).fill('2');
+    await page.getByRole('button', { name: 'Draw image', exact: true }).click();
+    await page.getByRole('list', { name: 'History' }).waitFor({ timeout: 120_000 });
+  },
+  sound: async (page, base) => {
+    await page.goto(`${base}/#/sound`);
+    await page
+      .getByLabel('Text to speak')
+      .fill('The weather in Paris is lovely today. We will meet at the station at seven.');
+  },
+  settings: async (page, base) => {
+    await page.goto(`${base}/#/chat`);
+    await page.getByRole('button', { name: 'Settings' }).click();
+    await page.getByLabel('Preset').selectOption('Creative');
+  },
+  api: async (page, base) => {
+    await page.goto(`${base}/api`);
+    await page.getByRole('heading').first().waitFor();
+  },
+};
+
+await build();
+mkdirSync(folder, { recursive: true });
+const server = spawn(process.execPath, [fileURLToPath(new URL('dist/main.js', root)), '--port', '0', '--quiet']);
+const base = await new Promise((resolve, reject) => {
+  let said = '';
+  server.stdout.on('data', (text) => {
+    said += text;
+    const [, address] = /connect to custom endpoint at (\S+)/.exec(said) ?? [];
+    if (address) resolve(address);
+  });
+  server.once('exit', () => reject(new Error(said)));
+});
+const browser = await chromium.launch({
+  executablePath: program,
+  args: ['--no-sandbox', '--disable-gpu', '--disable-background-networking'],
+});
+try {
+  const wanted = process.argv.slice(2);
+  for (const [name, prepare] of Object.entries(scenes)) {
+    if (wanted.length > 0 && !wanted.includes(name)) continue;
+    for (const [size, viewport] of Object.entries(sizes)) {
+      const context = await browser.newContext({ viewport, colorScheme: 'light', deviceScaleFactor: 1.5 });
+      const page = await context.newPage();
+      page.setDefaultTimeout(30_000);
+      await prepare(page, base);
+      await page.waitForTimeout(600);
+      for (const colorScheme of ['light', 'dark']) {
+        await page.emulateMedia({ colorScheme });
+        await page.waitForTimeout(300);
+        const file = `${folder}${name}-${size}-${colorScheme}.webp`;
+        await sharp(await page.screenshot())
+          .webp({ quality: 82 })
+          .toFile(file);
+        console.log(file);
+      }
+      await context.close();
+    }
+  }
+} finally {
+  await browser.close();
+  server.kill();
+}
