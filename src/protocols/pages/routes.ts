@@ -18,14 +18,19 @@ export interface PagesParts {
   readonly product: Product;
   /** Every endpoint of the server, these pages included; asked when a page is shown. */
   readonly endpoints: () => readonly Endpoint[];
+  /** The description of the API, for programs. */
+  readonly apiDocument: () => Reply;
   /** Where the built pages of the web client are. */
   readonly web?: string;
 }
 
-export function pagesEndpoints({ product, endpoints, web = builtPages }: PagesParts): Endpoint[] {
+export function pagesEndpoints({ product, endpoints, apiDocument, web = builtPages }: PagesParts): Endpoint[] {
   const client = async (call: Call): Promise<Reply> => (await webPage(web, 'index.html', call)) ?? notBuilt;
   const apiTitle = `Endpoints of ${product.name}`;
-  const api = (): Reply => pageReply({ title: apiTitle, body: apiListBody(apiTitle, endpoints()) });
+  const api = ({ query }: Call): Reply =>
+    query.get('json') === '1'
+      ? apiDocument()
+      : pageReply({ title: apiTitle, body: apiListBody(apiTitle, endpoints()) });
   return [
     page('exact', '/', 'The web client: chat, write, draw, listen and speak.', client),
     page('exact', '/lcpp', 'The web client, opened at its chat.', client),
