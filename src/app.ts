@@ -43,6 +43,7 @@ import { ollamaEndpoints } from './protocols/ollama/routes.ts';
 import { decodeChat } from './protocols/openai/chat/decode.ts';
 import { imagesEndpoints } from './protocols/openai/images/endpoints.ts';
 import { openaiEndpoints } from './protocols/openai/routes.ts';
+import { noscriptEndpoints } from './protocols/pages/noscript.ts';
 import { pagesEndpoints } from './protocols/pages/routes.ts';
 import type { PictureParts } from './protocols/pictures/request.ts';
 import { responsesEndpoints } from './protocols/responses/routes.ts';
@@ -51,6 +52,7 @@ import { sdapiEndpoints } from './protocols/sdapi/routes.ts';
 import { xttsEndpoints } from './protocols/xtts/routes.ts';
 import type { ChatFormat } from './run/chat-format.ts';
 import type { ClientServices } from './run/client-services.ts';
+import { preloadStory } from './run/preload-story.ts';
 import { preloadedStory } from './run/preloaded-story.ts';
 import { roomChat } from './run/room-chat.ts';
 import { dispatched, type Room, type RoomChooser } from './run/rooms.ts';
@@ -323,6 +325,7 @@ function allEndpoints(
     ...adminEndpoints({ access: admin, states: () => source.peek()?.states, text, swap: models?.swap }),
     ...mcpEndpoints({ tools, product }),
     ...aboutEndpoints,
+    ...noscriptEndpoints({ ...dialect, replacePlaceholders: instruct }),
     ...pagesEndpoints({ product, endpoints: () => endpoints, apiDocument }).map((endpoint) =>
       endpoint.path === '/' ? answeringProbes(endpoint) : endpoint,
     ),
