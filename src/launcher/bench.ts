@@ -33,6 +33,10 @@ export interface BenchParts {
   readonly quit: () => void;
 }
 
+/** Looking into a file takes some milliseconds. */
+const mostLookedAt = 100;
+const usualWish = { contextSize: 0, sequences: 1 };
+
 type Problems = { readonly problems: readonly string[] };
 
 /** What can be done at the launcher. Everything that is refused is told in sentences for the person at the page. */
@@ -57,8 +61,16 @@ export class Bench {
     };
   }
 
-  folder(path: string, wanted: Wanted): Promise<Folder | undefined> {
-    return listFolder(path || this.parts.home, wanted, this.parts.folders);
+  async folder(path: string, wanted: Wanted): Promise<(Folder & { readonly facts: object }) | undefined> {
+    const folder = await listFolder(path || this.parts.home, wanted, this.parts.folders);
+    if (!folder) return undefined;
+    const models = wanted === 'model' ? folder.entries.filter(({ name }) => /\.gguf$/i.test(name)) : [];
+    const looked = await Promise.all(
+      models
+        .slice(0, mostLookedAt)
+        .map(async (entry) => [entry.name, await this.model(entry.path, usualWish)] as const),
+    );
+    return { ...folder, facts: Object.fromEntries(looked) };
   }
 
   /** Those that other programs keep may lie elsewhere; their programs have told where. */
@@ -131,10 +143,11 @@ export class Bench {
     if (problems.length > 0) return { problems };
     const folder = await mkdtemp(join(tmpdir(), 'parley-launcher-'));
     const file = join(folder, 'launch.kcpps');
-    await writeFile(file, configText(written.layer, 'config'), { mode: 0o600 });
+    const layer: Layer = new Map([...written.layer, ['skiplauncher', true]]);
+    await writeFile(file, configText(layer, 'config'), { mode: 0o600 });
     // The command was typed in the form, and not brought along by a file.
     const allow = written.layer.has('onready') ? ['--allow-config-onready'] : [];
-    const started = this.launched.start(['--config', file, '--skiplauncher', ...allow], () => {
+    const started = this.launched.start(['--config', file, ...allow], () => {
       void rm(folder, { recursive: true, force: true });
     });
     return started ? { notes } : { problems: ['A server is running already; stop it first.'] };
@@ -149,8 +162,10 @@ export class Bench {
   }
 
   #judge(layer: Layer): { readonly problems: readonly string[]; readonly notes: readonly string[] } {
+    // Read as the server will read it, so that it says the same.
+    const { values, notes, problems: found } = readConfigFile(configText(layer, 'config'), { allowOnready: true });
     const given: ReadonlySet<FlagKey> = new Set(layer.keys());
-    const loaded = settled({ layer, given, notes: [], problems: [] }, this.parts);
+    const loaded = settled({ layer: values, given, notes, problems: found }, this.parts);
     const problems = loaded.type === 'refused' ? loaded.problems.map(({ sentence }) => sentence) : [];
     return { problems, notes: loaded.notes };
   }

@@ -58,7 +58,7 @@ function fieldOf(key: FlagKey): Field {
     flag: names[0],
     label: flagLabel(key),
     help,
-    facts: flagFacts(definition),
+    facts: flagFacts(definition).filter((fact) => !/^alone: |in the environment$|^not available/.test(fact)),
     available: availability === 'ready',
     shape,
   };

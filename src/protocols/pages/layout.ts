@@ -11,8 +11,11 @@ const policy = {
 } as const;
 const headers = pageHeaders(policy);
 
-/** For a page with a form that is sent to this server. */
-export const formPageHeaders = pageHeaders({ ...policy, 'form-action': "'self'" });
+/** For a page with a form that is sent to this server. A browser that names no page at all would be taken for a strange one. */
+export const formPageHeaders = {
+  ...pageHeaders({ ...policy, 'form-action': "'self'" }),
+  'referrer-policy': 'same-origin',
+};
 
 const icon =
   "data:image/svg+xml,%3Csvg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 32 32'%3E%3Cpath fill='%232f7d6b' d='M4 6h24v16H16l-7 6v-6H4z'/%3E%3C/svg%3E";

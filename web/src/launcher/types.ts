@@ -58,6 +58,8 @@ export interface Folder {
   readonly parent?: string;
   readonly entries: readonly Entry[];
   readonly more: number;
+  /** Of the models among the entries, by their names. */
+  readonly facts: Readonly<Record<string, ModelFacts>>;
 }
 
 export interface Fit {
