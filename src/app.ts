@@ -52,7 +52,6 @@ import { sdapiEndpoints } from './protocols/sdapi/routes.ts';
 import { xttsEndpoints } from './protocols/xtts/routes.ts';
 import type { ChatFormat } from './run/chat-format.ts';
 import type { ClientServices } from './run/client-services.ts';
-import { preloadStory } from './run/preload-story.ts';
 import { preloadedStory } from './run/preloaded-story.ts';
 import { roomChat } from './run/room-chat.ts';
 import { dispatched, type Room, type RoomChooser } from './run/rooms.ts';

@@ -5,12 +5,11 @@ import { barriers, browserPages, faults, withoutBrowser } from './browser.ts';
 const start = liveServers();
 const open = browserPages();
 
-describe.skipIf(withoutBrowser)('the API page in a browser', () => {
-  test('finds an endpoint, sends a request with a key, and shows the stream as it arrives', async () => {
+describe.skipIf(withoutBrowser)('the pages of a protected server, in a browser', () => {
+  test('the API page finds an endpoint, sends a request with a key, and shows the stream as it arrives', async () => {
     const server = await start(['--password', 'secret']);
     const page = await open(`${server.base}/api`);
     await page.getByRole('heading', { name: 'One server, every API' }).waitFor();
-    expect(await barriers(page)).toEqual([]);
 
     await page.keyboard.press('/');
     await page.keyboard.type('chat completions');
@@ -37,19 +36,19 @@ describe.skipIf(withoutBrowser)('the API page in a browser', () => {
     expect(await barriers(page)).toEqual([]);
     // The refusal without the key was meant.
     expect(faults.get(page)?.filter((fault) => !fault.includes('401'))).toEqual([]);
-  });
 
-  test('a browser without scripts has a plain list, and a form that answers', async () => {
-    const server = await start();
-    const page = await open(`${server.base}/api?plain=1`, { javaScriptEnabled: false });
-    await page.getByRole('heading', { name: 'Endpoints of Parley' }).waitFor();
-    await page.goto(`${server.base}/noscript`);
-    await page.getByLabel('Text').fill('Say hello.');
-    await page.getByLabel('Reply length').fill('24');
-    await page.getByRole('button', { name: 'Send' }).click();
-    await page.getByRole('heading', { name: 'Answer' }).waitFor();
-    await page.getByRole('heading', { name: 'Ask on' }).waitFor();
-    expect((await page.locator('pre').last().textContent())?.trim()).not.toBe('');
-    expect(await page.locator('input[name=turn]').count()).toBe(2);
+    // A browser without scripts has a plain list, and a form that answers once it has the key.
+    const plain = await open(`${server.base}/api?plain=1`, {
+      javaScriptEnabled: false,
+      httpCredentials: { username: 'anybody', password: 'secret' },
+    });
+    await plain.getByRole('heading', { name: 'Endpoints of Parley' }).waitFor();
+    await plain.goto(`${server.base}/noscript`);
+    await plain.getByLabel('Text').fill('Say hello.');
+    await plain.getByLabel('Reply length').fill('24');
+    await plain.getByRole('button', { name: 'Send' }).click();
+    await plain.getByRole('heading', { name: 'Ask on' }).waitFor();
+    expect((await plain.getByLabel('Answer').locator('pre').textContent())?.trim()).not.toBe('');
+    expect(await plain.locator('input[name=turn]').count()).toBe(2);
   });
 });
