@@ -11,6 +11,7 @@ import { noTextEngine } from './engines/none.ts';
 import { fidelityByPage } from './fidelity.ts';
 import type { Call, Endpoint, Reply } from './http/call.ts';
 import { router } from './http/router.ts';
+import { requestExamples } from './protocols/openapi/examples.ts';
 import { callOf } from './protocols/testing/doubles.ts';
 import type { ClientServices } from './run/client-services.ts';
 
@@ -302,6 +303,15 @@ describe('the description of the API', () => {
     const untyped = effective.filter(({ schema }) => !('type' in schema || 'anyOf' in schema || 'enum' in schema));
     expect(effective.length).toBeGreaterThan(300);
     expect(untyped.length, untyped.map(({ field }) => field).join()).toBeLessThan(effective.length / 50);
+  });
+
+  test('has an example for no operation that is not there, and for every one that writes, draws or speaks', async () => {
+    const operations = operationsOf(await describedBy(await appOf(ready)));
+    const there = operations.map(({ method, path }) => `${method.toUpperCase()} ${path}`);
+    expect(Object.keys(requestExamples).filter((name) => !there.includes(name))).toEqual([]);
+    for (const path of ['/api/v1/generate', '/v1/messages', '/v1/responses', '/sdapi/v1/txt2img', '/audio/speech']) {
+      expect(requestExamples).toHaveProperty([`POST ${path}`]);
+    }
   });
 
   test('gives bodies to try that are taken', async () => {

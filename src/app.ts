@@ -2,7 +2,7 @@ import { randomInt, randomUUID } from 'node:crypto';
 import { readFileSync, statSync } from 'node:fs';
 import { stat } from 'node:fs/promises';
 import { homedir, hostname } from 'node:os';
-import { about } from './about.ts';
+import { aboutEndpoints } from './about.ts';
 import { type InstructText, replacePlaceholders } from './chat/placeholders.ts';
 import type { ChatService } from './chat/service.ts';
 import type { Settings } from './config/flags.ts';
@@ -38,13 +38,10 @@ import { messagesEndpoints } from './protocols/messages/routes.ts';
 import { cacheEndpoint } from './protocols/native/cache.ts';
 import { modelName } from './protocols/native/model-name.ts';
 import { nativeEndpoints } from './protocols/native/routes.ts';
-import { answeringProbes } from './protocols/ollama/root.ts';
 import { ollamaEndpoints } from './protocols/ollama/routes.ts';
 import { decodeChat } from './protocols/openai/chat/decode.ts';
 import { imagesEndpoints } from './protocols/openai/images/endpoints.ts';
 import { openaiEndpoints } from './protocols/openai/routes.ts';
-import { noscriptEndpoints } from './protocols/pages/noscript.ts';
-import { pagesEndpoints } from './protocols/pages/routes.ts';
 import type { PictureParts } from './protocols/pictures/request.ts';
 import { responsesEndpoints } from './protocols/responses/routes.ts';
 import { sdapiFamily } from './protocols/sdapi/errors.ts';
@@ -251,7 +248,6 @@ function allEndpoints(
   const readChat = async (body: JsonObject) => (await decodeChat(body, dialect)).request;
   const instruct = (texts: InstructText) => replacePlaceholders(texts, adapter.tags);
   const admin = adminAccess(settings, warn);
-  const { endpoints: aboutEndpoints, apiDocument } = about(product, () => endpoints);
   const endpoints: Endpoint[] = withSharedPath([
     ...nativeEndpoints({
       service: text,
@@ -323,11 +319,7 @@ function allEndpoints(
     cacheEndpoint(async () => (await source.peek()?.cacheReport?.()) ?? emptyCacheReport),
     ...adminEndpoints({ access: admin, states: () => source.peek()?.states, text, swap: models?.swap }),
     ...mcpEndpoints({ tools, product }),
-    ...aboutEndpoints,
-    ...noscriptEndpoints({ ...dialect, replacePlaceholders: instruct }),
-    ...pagesEndpoints({ product, endpoints: () => endpoints, apiDocument }).map((endpoint) =>
-      endpoint.path === '/' ? answeringProbes(endpoint) : endpoint,
-    ),
+    ...aboutEndpoints({ ...dialect, product, replacePlaceholders: instruct, endpoints: () => endpoints }),
   ]);
   return endpoints;
 }
