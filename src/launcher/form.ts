@@ -58,7 +58,9 @@ function fieldOf(key: FlagKey): Field {
     flag: names[0],
     label: flagLabel(key),
     help,
-    facts: flagFacts(definition).filter((fact) => !/^alone: |in the environment$|^not available/.test(fact)),
+    facts: flagFacts(definition).filter(
+      (fact) => !/^alone: |^one of |^out of |in the environment$|^not available/.test(fact),
+    ),
     available: availability === 'ready',
     shape,
   };

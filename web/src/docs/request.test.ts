@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import type { Operation } from './description.ts';
-import { bodyProblem, curlCommand, filledPath, textOfEvent } from './request.ts';
+import { bodyProblem, curlCommand, filledPath, formParts, textOfEvent } from './request.ts';
 
 const operation = {
   path: '/v1/responses/{id}/input_items',
@@ -59,4 +59,17 @@ test.each([
   ['null', ''],
 ])('the event %s brings %o', (data, text) => {
   expect(textOfEvent(data)).toBe(text);
+});
+
+test('a file is sent as a form, with the fields of the body beside it', () => {
+  expect(formParts('{"language":"en","temperature":0,"include":["a"]}')).toEqual([
+    ['language', 'en'],
+    ['temperature', '0'],
+    ['include', '["a"]'],
+  ]);
+  expect(formParts(' ')).toEqual([]);
+  const file = { part: 'file', name: 'hello.mp3' };
+  expect(curlCommand('POST', 'http://x/audio', { body: '{"language":"en"}', file, streams: false })).toBe(
+    "curl 'http://x/audio' \\\n  -F 'file=@hello.mp3' \\\n  --form-string 'language=en'",
+  );
 });

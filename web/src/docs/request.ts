@@ -20,22 +20,39 @@ export function bodyProblem(text: string): string | undefined {
   }
 }
 
+export interface CurlOptions {
+  readonly body?: string | undefined;
+  /** The name of the part and of the file, where a form is sent; the fields of the body stand beside it. */
+  readonly file?: { readonly part: string; readonly name: string } | undefined;
+  readonly key?: string | undefined;
+  readonly streams: boolean;
+}
+
 /** The same request for a shell; quoted so that nothing in it means anything there. */
-export function curlCommand(
-  method: string,
-  url: string,
-  {
-    body,
-    key,
-    streams,
-  }: { readonly body?: string | undefined; readonly key?: string | undefined; readonly streams: boolean },
-): string {
+export function curlCommand(method: string, url: string, { body, file, key, streams }: CurlOptions): string {
   const parts = [
-    `curl ${streams ? '-N ' : ''}${method === 'GET' ? '' : `-X ${method} `}${quoted(url)}`,
+    `curl ${streams ? '-N ' : ''}${method === 'GET' || file ? '' : `-X ${method} `}${quoted(url)}`,
     ...(key ? [`-H ${quoted(`Authorization: Bearer ${key}`)}`] : []),
-    ...(body === undefined ? [] : [`-H ${quoted('Content-Type: application/json')}`, `-d ${quoted(compact(body))}`]),
+    ...(file ? [`-F ${quoted(`${file.part}=@${file.name}`)}`, ...formFields(body)] : jsonBody(body)),
   ];
   return parts.join(' \\\n  ');
+}
+
+function jsonBody(body: string | undefined): readonly string[] {
+  return body === undefined ? [] : [`-H ${quoted('Content-Type: application/json')}`, `-d ${quoted(compact(body))}`];
+}
+
+function formFields(body = '{}'): readonly string[] {
+  return formParts(body).map(([name, value]) => `--form-string ${quoted(`${name}=${value}`)}`);
+}
+
+/** The fields of a body as the parts of a form, in which everything is text. */
+export function formParts(body: string): readonly (readonly [name: string, value: string])[] {
+  const fields = JSON.parse(body.trim() || '{}') as object;
+  return Object.entries(fields).map(([name, value]) => [
+    name,
+    typeof value === 'string' ? value : JSON.stringify(value),
+  ]);
 }
 
 function quoted(text: string): string {
