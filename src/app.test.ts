@@ -8,8 +8,10 @@ import { alwaysThere } from './core/text-source.ts';
 import type { WebSearch } from './core/web-search.ts';
 import { fakeEngine } from './engines/fake/engine.ts';
 import { noTextEngine } from './engines/none.ts';
+import { fidelityByPage } from './fidelity.ts';
 import type { Call, Endpoint, Reply } from './http/call.ts';
 import { router } from './http/router.ts';
+import { requestExamples } from './protocols/openapi/examples.ts';
 import { callOf } from './protocols/testing/doubles.ts';
 import type { ClientServices } from './run/client-services.ts';
 
@@ -214,3 +216,125 @@ test('two dialects share one short path, and each is answered in its own form', 
   const theirs = await ask(app, 'POST', '/completions', { prompt: 'Hi', max_tokens: 5 });
   expect(JSON.parse(theirs.text)).toMatchObject({ object: 'text_completion', choices: [{ text: 'Hello' }] });
 });
+
+describe('the description of the API', () => {
+  interface Described {
+    readonly tags: readonly { readonly name: string }[];
+    readonly paths: Readonly<Record<string, Readonly<Record<string, Record<string, unknown>>>>>;
+    readonly components: { readonly schemas: Readonly<Record<string, Schema>> };
+  }
+  interface Schema {
+    readonly type?: unknown;
+    readonly description?: string;
+    readonly properties?: Readonly<Record<string, Schema>>;
+  }
+
+  const describedBy = async (app: App, path = '/api/openapi.json'): Promise<Described> =>
+    JSON.parse((await ask(app, 'GET', path)).text);
+
+  const operationsOf = ({ paths }: Described) =>
+    Object.entries(paths).flatMap(([path, item]) =>
+      Object.entries(item).map(([method, operation]) => ({ path, method, operation })),
+    );
+
+  test('has every path of the families that are not emulations of other programs', async () => {
+    const app = await appOf(ready);
+    const document = await describedBy(app);
+    const emulations = ['ollama', 'comfy', 'xtts', 'vits', 'pages'];
+    const missing = app.endpoints
+      .filter(({ family, match }) => !emulations.includes(family.name) && match !== 'rest')
+      .filter(({ path, match, method }) => {
+        const found = Object.keys(document.paths).filter((each) =>
+          match === 'prefix' ? each.startsWith(path) : each === path,
+        );
+        return !found.some((each) => document.paths[each]?.[method.toLowerCase()]);
+      });
+    expect(missing.map(({ method, path }) => `${method} ${path}`)).toEqual([]);
+    for (const name of ['native', 'openai', 'messages', 'responses', 'sdapi', 'llamacpp', 'admin']) {
+      expect(document.tags.map((tag) => tag.name)).toContain(name);
+    }
+    expect(JSON.stringify(document.paths)).not.toContain('/tts_to_audio');
+    expect(document.paths).not.toHaveProperty('/api/chat');
+  });
+
+  test('holds together: names are unique, references lead somewhere, and each path has its parameters', async () => {
+    const document = await describedBy(await appOf(ready));
+    const operations = operationsOf(document);
+    const ids = operations.map(({ operation }) => operation.operationId);
+    expect(new Set(ids).size).toBe(ids.length);
+    const tags = document.tags.map(({ name }) => name);
+    for (const { path, method, operation } of operations) {
+      expect(['get', 'post', 'put', 'delete'], `${method} ${path}`).toContain(method);
+      expect(tags).toEqual(expect.arrayContaining(operation.tags as string[]));
+      const named = ((operation.parameters ?? []) as { name: string; in: string }[]).filter((one) => one.in === 'path');
+      expect(named.map(({ name }) => `{${name}}`)).toEqual(path.match(/\{\w+\}/g) ?? []);
+      const responses = Object.entries(operation.responses as Record<string, { description: string }>);
+      expect(responses.length).toBeGreaterThan(0);
+      for (const [status, { description }] of responses) {
+        expect(status).toMatch(/^[1-5]\d\d$/);
+        expect(description).not.toBe('');
+      }
+    }
+    const references = [...JSON.stringify(document).matchAll(/"\$ref":"#\/components\/schemas\/([^"]+)"/g)];
+    expect(references.length).toBeGreaterThan(20);
+    for (const [, name] of references) expect(document.components.schemas).toHaveProperty(name ?? '');
+  });
+
+  test('tells every field of every table that belongs to it', async () => {
+    const { components, paths } = await describedBy(await appOf(ready));
+    const text = JSON.stringify([components.schemas, paths]);
+    const covered = Object.entries(fidelityByPage).filter(([page]) => !['ollama', 'comfy'].includes(page));
+    for (const { dialect, endpoint, fields } of covered.flatMap(([, tables]) => tables)) {
+      if (/XTTS|VITS/i.test(dialect)) continue;
+      for (const { field } of fields) {
+        const name = field.split('.').at(-1) ?? '';
+        expect(text, `${endpoint} ${field}`).toContain(JSON.stringify(name).slice(1, -1));
+      }
+    }
+  });
+
+  test('knows the type of nearly every field that has an effect', async () => {
+    const { components } = await describedBy(await appOf(ready));
+    const effective = Object.entries(components.schemas).flatMap(([name, { properties = {} }]) =>
+      Object.entries(properties)
+        .filter(([, schema]) => !/^(Ignored|Refused)/.test(schema.description ?? ''))
+        .map(([field, schema]) => ({ field: `${name}.${field}`, schema })),
+    );
+    const untyped = effective.filter(({ schema }) => !('type' in schema || 'anyOf' in schema || 'enum' in schema));
+    expect(effective.length).toBeGreaterThan(300);
+    expect(untyped.length, untyped.map(({ field }) => field).join()).toBeLessThan(effective.length / 50);
+  });
+
+  test('has an example for no operation that is not there, and for every one that writes, draws or speaks', async () => {
+    const operations = operationsOf(await describedBy(await appOf(ready)));
+    const there = operations.map(({ method, path }) => `${method.toUpperCase()} ${path}`);
+    expect(Object.keys(requestExamples).filter((name) => !there.includes(name))).toEqual([]);
+    for (const path of ['/api/v1/generate', '/v1/messages', '/v1/responses', '/sdapi/v1/txt2img', '/audio/speech']) {
+      expect(requestExamples).toHaveProperty([`POST ${path}`]);
+    }
+  });
+
+  test('gives bodies to try that are taken', async () => {
+    const app = await appOf(ready);
+    const document = await describedBy(app);
+    for (const { path, method, operation } of operationsOf(document)) {
+      const { content } = (operation.requestBody ?? {}) as { content?: Record<string, { example?: object }> };
+      const example = content?.['application/json']?.example;
+      if (!example || !/^\/(api|v1\/(chat|completions|messages|responses)|completion|request)/.test(path)) continue;
+      const reply = await ask(app, method.toUpperCase(), path, JSON.stringify(example));
+      expect(reply.status, `${method} ${path}: ${reply.text}`).not.toBe(400);
+    }
+  });
+
+  test('is the same under both of its addresses but for where the server is', async () => {
+    const app = await appOf(ready);
+    const [first, second] = [await describedBy(app), JSON.parse((await askQuery(app, '/api', 'json=1')).text)];
+    expect(second).toEqual({ ...first, servers: [{ url: '.' }] });
+  });
+});
+
+async function askQuery(app: App, path: string, query: string): Promise<Told> {
+  const endpoint = router(app.endpoints).find('GET', path);
+  if (!endpoint) throw new Error(`nobody answers GET ${path}`);
+  return told(endpoint, { ...callOf(path, '', { method: 'GET' }), query: new URLSearchParams(query) });
+}

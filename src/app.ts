@@ -2,6 +2,7 @@ import { randomInt, randomUUID } from 'node:crypto';
 import { readFileSync, statSync } from 'node:fs';
 import { stat } from 'node:fs/promises';
 import { homedir, hostname } from 'node:os';
+import { aboutEndpoints } from './about.ts';
 import { type InstructText, replacePlaceholders } from './chat/placeholders.ts';
 import type { ChatService } from './chat/service.ts';
 import type { Settings } from './config/flags.ts';
@@ -13,7 +14,6 @@ import type { Refused } from './core/refused.ts';
 import type { TextService } from './core/text-service.ts';
 import type { TextSource } from './core/text-source.ts';
 import type { ToolServers } from './core/tool-servers.ts';
-import { fidelityByPage } from './fidelity.ts';
 import { readGguf } from './gguf/read.ts';
 import { schemaToGrammar } from './grammar/convert.ts';
 import type { JsonObject } from './http/body.ts';
@@ -30,7 +30,6 @@ import { comfyFamily } from './protocols/comfy/errors.ts';
 import { comfyEndpoints, comfySockets } from './protocols/comfy/routes.ts';
 import type { ControlParts } from './protocols/controls/decode.ts';
 import { type DialectParts, randomId } from './protocols/dialect.ts';
-import { fidelityEndpoint } from './protocols/fidelity/routes.ts';
 import { llamacppEndpoints } from './protocols/llamacpp/routes.ts';
 import { answeringBoth } from './protocols/llamacpp/shared-path.ts';
 import { SlotWatch } from './protocols/llamacpp/slot-watch.ts';
@@ -39,12 +38,10 @@ import { messagesEndpoints } from './protocols/messages/routes.ts';
 import { cacheEndpoint } from './protocols/native/cache.ts';
 import { modelName } from './protocols/native/model-name.ts';
 import { nativeEndpoints } from './protocols/native/routes.ts';
-import { answeringProbes } from './protocols/ollama/root.ts';
 import { ollamaEndpoints } from './protocols/ollama/routes.ts';
 import { decodeChat } from './protocols/openai/chat/decode.ts';
 import { imagesEndpoints } from './protocols/openai/images/endpoints.ts';
 import { openaiEndpoints } from './protocols/openai/routes.ts';
-import { pagesEndpoints } from './protocols/pages/routes.ts';
 import type { PictureParts } from './protocols/pictures/request.ts';
 import { responsesEndpoints } from './protocols/responses/routes.ts';
 import { sdapiFamily } from './protocols/sdapi/errors.ts';
@@ -322,10 +319,7 @@ function allEndpoints(
     cacheEndpoint(async () => (await source.peek()?.cacheReport?.()) ?? emptyCacheReport),
     ...adminEndpoints({ access: admin, states: () => source.peek()?.states, text, swap: models?.swap }),
     ...mcpEndpoints({ tools, product }),
-    fidelityEndpoint(Object.values(fidelityByPage).flat()),
-    ...pagesEndpoints({ product, endpoints: () => endpoints }).map((endpoint) =>
-      endpoint.path === '/' ? answeringProbes(endpoint) : endpoint,
-    ),
+    ...aboutEndpoints({ ...dialect, product, replacePlaceholders: instruct, endpoints: () => endpoints }),
   ]);
   return endpoints;
 }

@@ -1,9 +1,13 @@
 import type { EndpointFidelity } from './core/fidelity.ts';
+import { adminFidelity } from './protocols/admin/routes.ts';
 import { comfyFidelity } from './protocols/comfy/fields.ts';
 import { llamacppFidelity } from './protocols/llamacpp/fields.ts';
 import { messagesFidelity } from './protocols/messages/fields.ts';
 import { nativeFidelity } from './protocols/native/fields.ts';
+import { legacyFidelity } from './protocols/native/generate.ts';
 import { nativeSpeechFidelity } from './protocols/native/speech.ts';
+import { taskFidelity } from './protocols/native/tasks.ts';
+import { tokenFidelity } from './protocols/native/tokens.ts';
 import { transcribeFidelity } from './protocols/native/transcribe.ts';
 import { ollamaFidelity } from './protocols/ollama/fields.ts';
 import { speechFidelity } from './protocols/openai/audio/fields.ts';
@@ -34,3 +38,11 @@ export const fidelityByPage: Readonly<Record<string, readonly EndpointFidelity[]
   sdapi: sdapiFidelity,
   comfy: comfyFidelity,
 };
+
+/** Endpoints of a field or two, which the description of the API tells beside all of these. */
+export const smallEndpoints: readonly EndpointFidelity[] = [
+  taskFidelity,
+  ...tokenFidelity,
+  legacyFidelity,
+  ...adminFidelity,
+];

@@ -6,12 +6,13 @@ import { setTimeout as wait } from 'node:timers/promises';
 import type { App } from './app.ts';
 import { readDiskCache } from './config/disk-cache.ts';
 import type { FlagKey, Settings } from './config/flags.ts';
-import { loadSettings } from './config/load.ts';
+import { type Loaded, loadSettings } from './config/load.ts';
 import type { TextSource } from './core/text-source.ts';
 import { tryFolder } from './engines/llama/cache-folder.ts';
 import type { ModelFile } from './engines/llama/model-file.ts';
 import { readModelFile } from './engines/llama/model-file.ts';
 import { systemTimer } from './http/timers.ts';
+import { wantsLauncher } from './launcher/wanted.ts';
 import { ownFolder } from './library/places.ts';
 import { welcome } from './observe/banner.ts';
 import { printable } from './observe/printable.ts';
@@ -62,6 +63,7 @@ async function main(words: readonly string[]): Promise<void> {
     readFile: (path) => readFileSync(path, 'utf8'),
     exists: existsSync,
   });
+  if (await launcherInstead(words, loaded)) return;
   if (loaded.type === 'refused') {
     for (const line of [...loaded.notes, ...loaded.problems.map(({ sentence }) => sentence)]) console.error(line);
     process.exit(loaded.exitCode);
@@ -70,6 +72,24 @@ async function main(words: readonly string[]): Promise<void> {
   const output = new ReachedOutput(process.stdout);
   if (await inform(settings)) process.exitCode = await output.settled(console.error);
   else await run(settings, given, notes, output);
+}
+
+/** The launcher, where one is wanted. What is wrong with the flags can be seen and put right there. */
+async function launcherInstead(words: readonly string[], loaded: Loaded): Promise<boolean> {
+  const { settings, notes } = loaded;
+  const refused = loaded.type === 'refused';
+  const { showgui, skiplauncher } = settings;
+  const given = words.length > 0 || (!refused && loaded.given.size > 0);
+  const { env: environment, platform } = process;
+  if (settings.help || settings.version || !wantsLauncher({ showgui, skiplauncher, given, environment, platform }))
+    return false;
+  const terminal = new Terminal(streamOutput(process.stdout, { moving: true }));
+  for (const line of welcome(product.version)) terminal.line(line);
+  const { launcher } = await import('./run/launcher.ts');
+  const wrong = refused ? loaded.problems.map(({ sentence }) => sentence) : [];
+  const exit = (code: number): void => process.exit(code);
+  await launcher({ product, settings, notes: [...wrong, ...notes], terminal, stops, exit });
+  return true;
 }
 
 /** `parley models`, `parley pull` and `parley pack`: what is on this machine, and fetching more. */

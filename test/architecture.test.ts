@@ -26,6 +26,7 @@ const allowed: Readonly<Record<string, readonly string[] | 'anything'>> = {
   packs: ['library'],
   mcp: ['core'],
   observe: ['core', 'config'],
+  launcher: ['core', 'config', 'engines', 'http', 'library', 'protocols'],
   run: 'anything',
 };
 

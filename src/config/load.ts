@@ -38,6 +38,8 @@ export type Loaded =
     }
   | {
       readonly type: 'refused';
+      /** What was said, good or not, for whoever wants to let it be corrected. */
+      readonly settings: Settings;
       readonly problems: readonly Problem[];
       readonly notes: readonly string[];
       readonly exitCode: number;
@@ -86,7 +88,14 @@ export function settled(
     ...gendefaultsNotes(ruled.settings),
     ...checked.notes,
   ];
-  if (problems.length > 0) return { type: 'refused', problems, notes: allNotes, exitCode: exitCodeOf(problems) };
+  if (problems.length > 0)
+    return {
+      type: 'refused',
+      settings: settingsFrom(layer),
+      problems,
+      notes: allNotes,
+      exitCode: exitCodeOf(problems),
+    };
   return { type: 'settings', settings: checked.settings, given, notes: allNotes };
 }
 

@@ -1,3 +1,5 @@
+import type { JsonSchema } from './json-schema.ts';
+
 /** What becomes of a field of a request: said once per dialect, for the documentation and for `GET /api/extra/fidelity`. */
 export type Handling = 'honoured' | 'approximated' | 'ignored' | 'refused';
 
@@ -12,6 +14,8 @@ export interface EndpointFidelity {
   readonly dialect: string;
   readonly endpoint: string;
   readonly fields: readonly FieldFidelity[];
+  /** The same fields with their types; made when somebody asks for it. */
+  readonly schema?: () => JsonSchema;
 }
 
 /**

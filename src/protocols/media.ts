@@ -7,7 +7,8 @@ import type { TextModel, TextState } from '../core/text-service.ts';
 import type { Headers } from '../http/call.ts';
 import { type FetchMedia, refuseMedia } from './dialect.ts';
 import { looseTexts } from './fields/loose.ts';
-import { orElse, wrong } from './fields/readers.ts';
+import { described, orElse, wrong } from './fields/readers.ts';
+import { picturesSchema } from './fields/schemas.ts';
 import { contradicts, inlineMedium, type SentMedium } from './inline-medium.ts';
 
 /** As many of each kind as the native API keeps. */
@@ -96,7 +97,10 @@ export function mediaInputs(state: TextState): TextModel['inputs'] {
 }
 
 /** Pictures or sounds of the native family, in base64. The last ones count where there are too many: a story grows at its end. */
-export const readNativeMedia = orElse((value, path) => anyTexts(value, path).slice(-mostMedia), []);
+export const readNativeMedia = orElse(
+  described(picturesSchema, (value, path) => anyTexts(value, path).slice(-mostMedia)),
+  [],
+);
 const anyTexts = looseTexts(Number.POSITIVE_INFINITY);
 
 export interface NativeMedia {

@@ -2,13 +2,17 @@ import { languageCode } from '../core/languages.ts';
 import type { TranscriptionRequest } from '../core/transcription.ts';
 import { readGenkey } from './controls/table.ts';
 import { looseFlag, looseNumber } from './fields/loose.ts';
-import { clamp, optional, orElse, type Read, readText, wrong } from './fields/readers.ts';
+import { clamp, described, optional, orElse, type Read, readText, wrong } from './fields/readers.ts';
+import { textSchema } from './fields/schemas.ts';
 import { approximated, type Fields, honoured } from './fields/table.ts';
 import { readInlineRecording } from './recording.ts';
 
 const taker = 'Passed on to recognisers that take it (--whispermodel); where it had no effect, a warning tells that.';
 
-const readTemperature: Read<number> = orElse((value, path) => clamp(looseNumber(value, path), 0, 1), 0);
+const readTemperature: Read<number> = described(
+  { type: 'number', default: 0 },
+  orElse((value, path) => clamp(looseNumber(value, path), 0, 1), 0),
+);
 
 /** What the dialects have in common. Forms have nothing but texts, so that numbers and switches come as such. */
 export const recordingFields = {
@@ -23,13 +27,16 @@ export const recordingFields = {
   genkey: honoured(readGenkey),
 };
 
-const readLanguage: Read<string | undefined> = optional((value, path) => {
-  const text = readText(value, path).trim();
-  if (text === '' || text.toLowerCase() === 'auto') return undefined;
-  const code = languageCode(text);
-  if (code === undefined) throw wrong(path, 'auto, or a language by its code of two letters or its English name');
-  return code;
-});
+const readLanguage: Read<string | undefined> = described(
+  textSchema,
+  optional((value, path) => {
+    const text = readText(value, path).trim();
+    if (text === '' || text.toLowerCase() === 'auto') return undefined;
+    const code = languageCode(text);
+    if (code === undefined) throw wrong(path, 'auto, or a language by its code of two letters or its English name');
+    return code;
+  }),
+);
 
 export const languageFields = {
   language: honoured(

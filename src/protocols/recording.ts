@@ -2,7 +2,8 @@ import { readFile } from 'node:fs/promises';
 import { AppError } from '../core/errors.ts';
 import { type JsonObject, jsonObject } from '../http/body.ts';
 import type { Call } from '../http/call.ts';
-import { optional, type Read, readText, wrong } from './fields/readers.ts';
+import { described, optional, type Read, readText, wrong } from './fields/readers.ts';
+import { base64Schema } from './fields/schemas.ts';
 import { bodyOfForm } from './form-body.ts';
 import { inlineBase64 } from './inline-medium.ts';
 
@@ -20,10 +21,13 @@ export async function recordingBody(call: Call): Promise<JsonObject> {
 }
 
 /** Base64 in a field, as it is or as a data URL; an empty one is none. */
-export const readInlineRecording: Read<Uint8Array | undefined> = optional((value, path) => {
-  const text = readText(value, path);
-  return text === '' ? undefined : Buffer.from(inlineBase64(text, path, 'a recording').base64, 'base64');
-});
+export const readInlineRecording: Read<Uint8Array | undefined> = described(
+  base64Schema,
+  optional((value, path) => {
+    const text = readText(value, path);
+    return text === '' ? undefined : Buffer.from(inlineBase64(text, path, 'a recording').base64, 'base64');
+  }),
+);
 
 /** The recording itself: the file of a form, or what a field holds. */
 export async function sentRecording(

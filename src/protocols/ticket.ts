@@ -4,7 +4,7 @@ import type { Standing, Ticket } from '../core/request.ts';
 import type { Call } from '../http/call.ts';
 import { sentKey } from '../http/sent-key.ts';
 import { looseFlag } from './fields/loose.ts';
-import { objectOf, orElse } from './fields/readers.ts';
+import { described, objectOf, orElse } from './fields/readers.ts';
 import { honoured } from './fields/table.ts';
 
 /** The ticket of one call, which also tells what it waits for once it has a place in the queue. */
@@ -17,7 +17,7 @@ export interface CallTicket extends Ticket {
 /** Where a text that is to go on without its client says so, beside the same wish for pictures. */
 const readKept = objectOf({ keep_text_gen_on_disconnect: orElse(looseFlag, false) });
 export const keptText = honoured(
-  (value, path) => readKept(value ?? {}, path).keep_text_gen_on_disconnect,
+  described(readKept.schema ?? {}, (value, path) => readKept(value ?? {}, path).keep_text_gen_on_disconnect),
   'keep_text_gen_on_disconnect: with a genkey the reply goes on when the client is gone; /api/extra/generate/check has it then.',
 );
 

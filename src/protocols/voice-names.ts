@@ -1,5 +1,5 @@
 import type { Voice } from '../core/speech.ts';
-import { isObject, type Read, wrong } from './fields/readers.ts';
+import { described, isObject, type Read, wrong } from './fields/readers.ts';
 
 /** Names that clients know from elsewhere. Each always means the same voice here, of the same sound where there is one. */
 const known = {
@@ -13,12 +13,12 @@ export interface ChosenVoice {
 }
 
 /** A name, or an object that holds one. */
-export const readVoiceName: Read<string> = (value, path) => {
+export const readVoiceName: Read<string> = described({ type: ['string', 'integer', 'object'] }, (value, path) => {
   if (typeof value === 'string' || typeof value === 'number') return String(value);
   const name = isObject(value) ? (value.id ?? value.name) : undefined;
   if (typeof name === 'string') return name;
   throw wrong(path, 'the name of a voice, or an object with its id');
-};
+});
 
 /** Any name gives a voice, and the same one each time. */
 export function chooseVoice(sent: string, voices: readonly Voice[]): ChosenVoice {

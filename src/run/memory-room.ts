@@ -16,7 +16,7 @@ export function memoryRoom(settings: Settings, registry: () => Registry<ModelKin
 }
 
 /** What programs can still have; Linux counts what it would give back, others only what is unused. */
-function availableBytes(): number {
+export function availableBytes(): number {
   if (process.platform !== 'linux') return freemem();
   const kilobytes = /^MemAvailable:\s+(\d+) kB$/m.exec(readFileSync('/proc/meminfo', 'utf8'))?.[1];
   return kilobytes === undefined ? freemem() : Number(kilobytes) * 1024;

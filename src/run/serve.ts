@@ -6,6 +6,7 @@ import { AppError } from '../core/errors.ts';
 import { type Addresses, baseUrl, readyLines } from '../observe/banner.ts';
 import type { Terminal } from '../observe/terminal.ts';
 import type { TextEngineProcess } from './engine.ts';
+import { openBrowser } from './open-browser.ts';
 
 export interface Serving {
   readonly app: App;
@@ -43,7 +44,10 @@ export async function serve(serving: Serving): Promise<void> {
     return;
   }
   for (const line of readyLines(addresses, settings, state.type !== 'none')) terminal.line(line);
-  if (settings.launch) openBrowser(baseUrl(addresses), terminal);
+  if (settings.launch) {
+    const url = baseUrl(addresses);
+    openBrowser(url, () => terminal.line(`No browser could be started; open ${url} yourself.`));
+  }
   if (settings.onready) runOnReady(settings.onready, terminal);
 }
 
@@ -84,13 +88,6 @@ async function dismissOther({ port, ssl, password }: Settings, wait: NonNullable
   } catch {
     return false;
   }
-}
-
-function openBrowser(url: string, terminal: Terminal): void {
-  const command = { darwin: 'open', win32: 'explorer' }[process.platform as string] ?? 'xdg-open';
-  const browser = spawn(command, [url], { stdio: 'ignore', detached: true });
-  browser.on('error', () => terminal.line(`No browser could be started; open ${url} yourself.`));
-  browser.unref();
 }
 
 function runOnReady(command: string, terminal: Terminal): void {

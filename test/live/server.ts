@@ -32,6 +32,8 @@ export interface LiveServer {
 export interface StartOptions {
   /** The text that says that it is far enough. */
   readonly until?: string;
+  /** What stands before its address. */
+  readonly listening?: string;
   /** The command that starts it, where it is not the build of this repository. */
   readonly command?: readonly string[];
 }
@@ -54,7 +56,11 @@ export function liveServers(): StartServer {
 
 async function start(
   flags: readonly string[],
-  { until = 'Please connect to custom endpoint', command = [process.execPath, program] }: StartOptions,
+  {
+    until = 'Please connect to custom endpoint',
+    listening = 'Listening on ',
+    command = [process.execPath, program],
+  }: StartOptions,
   children: Set<ChildProcess>,
 ): Promise<LiveServer> {
   const [file = '', ...first] = command;
@@ -89,9 +95,9 @@ async function start(
       listeners.add(look);
       look();
     });
-  await says('Listening on ');
+  await says(listening);
   await says(until);
-  const [, scheme, port] = /Listening on (https?):\/\/[^:\s]+:(\d+)/.exec(output) ?? [];
+  const [, scheme, port] = new RegExp(`${listening}(https?)://[^:\\s]+:(\\d+)`).exec(output) ?? [];
   return {
     base: `${scheme}://localhost:${port}`,
     port: Number(port),

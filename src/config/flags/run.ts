@@ -91,13 +91,13 @@ export const runFlags = {
     type: 'switch',
     default: false,
     availability: 'ready',
-    help: 'Show the launcher although other flags are given.',
+    help: 'Open the launcher: a page on this machine to choose settings and start the server.',
   },
   skiplauncher: {
     names: ['--skiplauncher'],
     type: 'switch',
     default: false,
     availability: 'ready',
-    help: 'Start at once, without the launcher.',
+    help: 'Start at once, without the launcher, which comes by itself when nothing is said at a display.',
   },
 } as const satisfies FlagTable;

@@ -1,9 +1,12 @@
 import { AppError } from '../../core/errors.ts';
+import type { EndpointFidelity } from '../../core/fidelity.ts';
 import type { ModelSwap } from '../../core/models-view.ts';
 import type { SavedStates, StateFigures } from '../../core/saved-states.ts';
 import type { TextService } from '../../core/text-service.ts';
 import { jsonObject } from '../../http/body.ts';
 import { type Call, type Endpoint, json } from '../../http/call.ts';
+import { textSchema } from '../fields/schemas.ts';
+import { aside, fidelityOf, sentAs } from '../fields/table.ts';
 import { ticketFor } from '../ticket.ts';
 import { type AdminAccess, mayAdminister } from './access.ts';
 import { adminFamily } from './errors.ts';
@@ -69,6 +72,20 @@ const stateRoutes: readonly StateRoute[] = [
       return { success: true };
     },
   },
+];
+
+const slotFields = { slot: sentAs({ type: 'integer', default: 0 }, aside('honoured', 'The number of the place.')) };
+
+export const adminFidelity: readonly EndpointFidelity[] = [
+  fidelityOf('Admin', 'POST /api/admin/save_state, /api/admin/load_state', slotFields),
+  fidelityOf('Admin', 'POST /api/admin/reload_config', {
+    filename: sentAs(
+      textSchema,
+      aside('honoured', 'One of list_options: a config, a model, initial_model or unload_model.'),
+    ),
+    baseconfig: sentAs(textSchema, aside('honoured', 'A config below it; what filename says wins.')),
+    overrideconfig: sentAs(textSchema, aside('honoured', 'An older name of baseconfig.')),
+  }),
 ];
 
 export function adminEndpoints(parts: AdminParts): Endpoint[] {

@@ -1,17 +1,17 @@
 import type { Grammar } from '../../core/request.ts';
-import { isObject, type Read, readText } from '../fields/readers.ts';
+import { described, isObject, type Read, readText } from '../fields/readers.ts';
 import { grammarOf, type SchemaToGrammar } from '../output-schema.ts';
 import type { Controls } from './table.ts';
 
 /** GBNF, or a JSON schema as itself or as its text. */
 type SentGrammar = { readonly gbnf: string } | { readonly schema: unknown };
 
-export const readGrammarText: Read<SentGrammar> = (value, path) => {
+export const readGrammarText: Read<SentGrammar> = described({ type: ['string', 'object'] }, (value, path) => {
   if (isObject(value)) return { schema: value };
   const text = readText(value, path);
   const schema = schemaInText(text);
   return schema === undefined ? { gbnf: text } : { schema };
-};
+});
 
 export function decodeGrammar(
   { grammar, grammar_retain_state: retainState }: Controls,

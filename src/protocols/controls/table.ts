@@ -1,6 +1,8 @@
-import { type SamplingName, samplingFields } from '../../core/sampling-fields.ts';
+import type { JsonSchema } from '../../core/json-schema.ts';
+import { type SamplingField, type SamplingName, samplingFields } from '../../core/sampling-fields.ts';
 import { looseFlag, looseNumber, looseTexts, looseWhole, looseWholeWithin } from '../fields/loose.ts';
-import { objectOf, optional, orElse, type Read, readText } from '../fields/readers.ts';
+import { described, objectOf, optional, orElse, type Read, readText } from '../fields/readers.ts';
+import { oneOrMoreTexts, textOrNumber, textSchema, textsSchema } from '../fields/schemas.ts';
 import { type Fields, honoured, type ReadRow, type Said } from '../fields/table.ts';
 import { readBans, readBiases } from './bias.ts';
 import { readGrammarText } from './grammar.ts';
@@ -9,18 +11,21 @@ import { readOrder } from './order.ts';
 const limits = { stop: 256, bans: 768, breakers: 128, breakerBytes: 40 };
 
 /** One stop text or a list; a text is taken as it is even when it looks like a JSON array, unlike the other lists. */
-export const readStop: Read<readonly string[]> = (value, path) =>
-  stopList(typeof value === 'string' ? [value] : value, path);
+export const readStop: Read<readonly string[]> = described(oneOrMoreTexts, (value, path) =>
+  stopList(typeof value === 'string' ? [value] : value, path),
+);
 const stopList = looseTexts(limits.stop);
 
 /** A number is as good a key as its digits; anything else would be a key that nobody can name again. */
-export const readGenkey: Read<string> = orElse(
-  (value, path) => (typeof value === 'number' ? String(value) : readText(value, path)),
-  '',
+export const readGenkey: Read<string> = described(
+  textOrNumber,
+  orElse((value, path) => (typeof value === 'number' ? String(value) : readText(value, path)), ''),
 );
 
 /** Levels of other servers are many; what is no text is none of them. */
-export const readEffort: Read<string | undefined> = (value) => (typeof value === 'string' ? value : undefined);
+export const readEffort: Read<string | undefined> = described(textSchema, (value) =>
+  typeof value === 'string' ? value : undefined,
+);
 
 const readBreakers = looseTexts(limits.breakers);
 const readBanned = looseTexts(limits.bans);
@@ -52,13 +57,23 @@ const samplerNotes: Readonly<Record<string, string>> = {
 /** Every name of every sampler, from the one table of them. */
 const samplerFields = Object.fromEntries(
   Object.entries(samplingFields).flatMap(([name, { wire, type }]) => {
-    const read = name === 'seed' ? unsigned : type === 'integer' ? looseWhole : looseNumber;
+    const read = described(
+      samplerSchema(samplingFields[name as SamplingName]),
+      name === 'seed' ? unsigned : type === 'integer' ? looseWhole : looseNumber,
+    );
     return wire.map((field, index) => {
       const note = samplerNotes[field] ?? (index > 0 ? `another name of ${wire[0]}` : undefined);
       return [field, honoured(optional(read), note)];
     });
   }),
 ) as { readonly [Field in SamplerField]: ReadRow<number | undefined> };
+
+/** Values outside of the range are moved into it, so that the schema does not forbid them. */
+function samplerSchema({ type, default: usual, min, max, off, text }: SamplingField): JsonSchema {
+  const range = min === undefined && max === undefined ? '' : `Moved into ${min ?? 'any'} to ${max ?? 'any'}.`;
+  const description = [text, off === undefined ? '' : `Off: ${off}.`, range].filter(Boolean).join(' ');
+  return { type, default: usual, description };
+}
 
 const together =
   'a text and a scale other than 1 together, which are refused unless started with --enableguidance; one alone has no effect and is named in x-parley-ignored';
@@ -89,7 +104,10 @@ export const controlFields = {
   ...samplerFields,
   sampler_order: honoured(optional(readOrder), 'one to seven numbers; otherwise the default order'),
   dry_sequence_breakers: honoured(
-    orElse((value, path) => readBreakers(value, path).map(cutToBytes), []),
+    orElse(
+      described(textsSchema, (value, path) => readBreakers(value, path).map(cutToBytes)),
+      [],
+    ),
     'the first 128; each up to 40 bytes',
   ),
   logit_bias: honoured(orElse(readBiases, []), 'an object; the first 512; from -100 to 100'),
@@ -118,7 +136,10 @@ export function asControls(
 ): Readonly<Record<never, never>> {
   const entries = Object.entries(rows);
   return Object.fromEntries(
-    entries.map(([name, note]) => [name, { handling, ...(note && { note }), ...(check && { check }) }]),
+    entries.map(([name, note]) => {
+      const { schema = {} } = controlFields[name as keyof Controls].read;
+      return [name, { handling, schema, ...(note && { note }), ...(check && { check }) }];
+    }),
   );
 }
 

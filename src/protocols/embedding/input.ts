@@ -1,5 +1,6 @@
 import type { EmbeddingInput } from '../../core/embedding.ts';
-import { isTokenId, type Read, wrong } from '../fields/readers.ts';
+import { described, isTokenId, type Read, wrong } from '../fields/readers.ts';
+import { promptsSchema } from '../fields/schemas.ts';
 
 /** As many as the API has that all others follow. */
 export const mostInputs = 2048;
@@ -7,14 +8,14 @@ export const mostInputs = 2048;
 const forms = 'a string, an array of strings, an array of token numbers, or an array of such arrays';
 
 /** All forms in which texts are sent, also mixed in one list. Nothing, and an empty text, are no input. */
-export const readInputs: Read<readonly EmbeddingInput[]> = (value, path) => {
+export const readInputs: Read<readonly EmbeddingInput[]> = described(promptsSchema, (value, path) => {
   if (typeof value === 'string') return [notEmpty(value, path)];
   if (!Array.isArray(value)) throw wrong(path, forms);
   if (value.length === 0) throw wrong(path, `${forms}, and not empty`);
   if (value.every((entry) => typeof entry === 'number')) return [tokensOf(value, path)];
   if (value.length > mostInputs) throw wrong(path, `an array of at most ${mostInputs} inputs`);
   return value.map((entry, index) => readOne(entry, `${path}[${index}]`, path));
-};
+});
 
 function readOne(entry: unknown, place: string, path: string): EmbeddingInput {
   if (typeof entry === 'string') return notEmpty(entry, place);

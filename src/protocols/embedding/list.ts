@@ -24,7 +24,12 @@ export function listFields({ truncate }: { readonly truncate: boolean }) {
     ),
     encoding_format: honoured(orElse(oneOf('float', 'base64'), 'float' as VectorFormat)),
     dimensions: honoured(
-      optional(reader<number>('a whole number above 0', (value) => Number.isInteger(value) && Number(value) > 0)),
+      optional(
+        reader<number>('a whole number above 0', (value) => Number.isInteger(value) && Number(value) > 0, {
+          type: 'integer',
+          minimum: 1,
+        }),
+      ),
       'The first so many, made to length 1 again; more than the model has are refused.',
     ),
     truncate: honoured(

@@ -1,30 +1,31 @@
-import { clamp, type Read, wrong } from './readers.ts';
+import { clamp, described, type Read, wrong } from './readers.ts';
 
 /**
  * Readers that forgive, for the native controls: clients of many languages send numbers as strings and booleans for 0 and
  * 1. What is no number at all is read as NaN, for which `orElse` has the default.
  */
-export const looseNumber: Read<number> = (value) =>
-  finite(typeof value === 'string' ? numberFromText(value) : plainNumber(value));
+export const looseNumber: Read<number> = described({ type: 'number' }, (value) =>
+  finite(typeof value === 'string' ? numberFromText(value) : plainNumber(value)),
+);
 
 /** What a 32-bit engine can hold; anything larger on the wire means "as much as there is". */
 export const looseWhole: Read<number> = looseWholeWithin(-(2 ** 31), 2 ** 31 - 1);
 
 export function looseWholeWithin(least: number, most: number): Read<number> {
-  return (value) => {
+  return described({ type: 'integer' }, (value) => {
     const number = finite(typeof value === 'string' ? wholeFromText(value) : plainNumber(value));
     return clamp(Math.trunc(number), least, most);
-  };
+  });
 }
 
 /** Unlike a number, a switch has no default that would be right for a value that is not one. */
-export const looseFlag: Read<boolean> = (value, path) => {
+export const looseFlag: Read<boolean> = described({ type: 'boolean' }, (value, path) => {
   if (typeof value === 'boolean') return value;
   if (typeof value === 'number') return value !== 0;
   const word = typeof value === 'string' ? flagWords.get(value.trim().toLowerCase()) : undefined;
   if (word === undefined) throw wrong(path, 'true or false');
   return word;
-};
+});
 
 const flagWords = new Map([
   ['true', true],
@@ -36,7 +37,7 @@ const flagWords = new Map([
 
 /** An array of strings, a JSON array inside a string, or one plain string; empty entries mean nothing anywhere. */
 export function looseTexts(most: number): Read<readonly string[]> {
-  return (value, path) => {
+  return described({ type: 'array', items: { type: 'string' } }, (value, path) => {
     const list = typeof value === 'string' ? listFromText(value) : value;
     if (!Array.isArray(list) || !list.every((entry) => typeof entry === 'string')) {
       throw wrong(path, 'an array of strings');
@@ -45,7 +46,7 @@ export function looseTexts(most: number): Read<readonly string[]> {
       path,
       list.slice(0, most).filter((entry) => entry !== ''),
     );
-  };
+  });
 }
 
 /** What all texts of one list may have together: they are looked for in every reply, and in every token of the model. */

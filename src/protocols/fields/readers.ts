@@ -1,56 +1,74 @@
 import { AppError } from '../../core/errors.ts';
+import type { JsonSchema } from '../../core/json-schema.ts';
 import type { JsonObject } from '../../http/body.ts';
 
 /**
  * Reads one value of a request, or refuses it by the path at which it stands (`messages[3].content[0].text`). These are
  * strict: clients of typed dialects want to be told of a wrong type. `loose.ts` has those that forgive.
  */
-export type Read<Value> = (value: unknown, path: string) => Value;
-
-/** The plainest kind: a value that is of a type, or is refused. */
-export function reader<Value>(expected: string, is: (value: unknown) => boolean): Read<Value> {
-  return (value, path) => {
-    if (!is(value)) throw wrong(path, expected);
-    return value as Value;
-  };
+export interface Read<Value> {
+  (value: unknown, path: string): Value;
+  /** What clients are told to send, for the description of the API; readers may take more than that. */
+  readonly schema?: JsonSchema;
 }
 
-export const readText = reader<string>('a string', (value) => typeof value === 'string');
-export const readName: Read<string> = (value, path) => {
+/** The plainest kind: a value that is of a type, or is refused. */
+export function reader<Value>(expected: string, is: (value: unknown) => boolean, schema: JsonSchema = {}): Read<Value> {
+  return described(schema, (value, path) => {
+    if (!is(value)) throw wrong(path, expected);
+    return value as Value;
+  });
+}
+
+/** A reader that says what it wants; the others say nothing, or what those say that they are made of. */
+export function described<Value>(schema: JsonSchema, read: Read<Value>): Read<Value> {
+  return Object.assign((value: unknown, path: string) => read(value, path), { schema });
+}
+
+export const readText = reader<string>('a string', (value) => typeof value === 'string', { type: 'string' });
+export const readName: Read<string> = described({ type: 'string', minLength: 1 }, (value, path) => {
   if (isAbsent(value) || value === '') throw wrong(path, 'a string that is not empty');
   return readText(value, path);
-};
-export const readFlag = reader<boolean>('true or false', (value) => typeof value === 'boolean');
-export const readNumber = reader<number>('a number', (value) => typeof value === 'number');
+});
+export const readFlag = reader<boolean>('true or false', (value) => typeof value === 'boolean', { type: 'boolean' });
+export const readNumber = reader<number>('a number', (value) => typeof value === 'number', { type: 'number' });
 /** Programs without integers write `1024.0`, which is the same number in JSON. */
-export const readWhole: Read<number> = (value, path) => wholeNumber(readNumber(value, path), path);
+export const readWhole: Read<number> = described({ type: 'integer' }, (value, path) =>
+  wholeNumber(readNumber(value, path), path),
+);
 export const readCount = reader<number>(
   'a whole number, 0 or more',
   (value) => Number.isInteger(value) && Number(value) >= 0,
+  { type: 'integer', minimum: 0 },
 );
 const wholeNumber = reader<number>('a whole number', Number.isInteger);
-export const readObject = reader<JsonObject>('an object', isObject);
-export const readList = reader<readonly unknown[]>('an array', Array.isArray);
+export const readObject = reader<JsonObject>('an object', isObject, { type: 'object' });
+export const readList = reader<readonly unknown[]>('an array', Array.isArray, { type: 'array', items: {} });
 
 /** For what other fields, or the server, decide how to read. */
 export const anyValue: Read<unknown> = (value) => value;
 
 export function oneOf<const Word extends string>(...words: readonly [Word, ...Word[]]): Read<Word> {
-  return reader(`one of ${words.join(', ')}`, (value) => (words as readonly unknown[]).includes(value));
+  return reader(`one of ${words.join(', ')}`, (value) => (words as readonly unknown[]).includes(value), {
+    enum: words,
+  });
 }
 
 /** The same in dialects that quote their words. */
 export function word<const Word extends string>(...words: readonly [Word, ...Word[]]): Read<Word> {
-  return reader(words.map((one) => `"${one}"`).join(' or '), (value) => (words as readonly unknown[]).includes(value));
+  const expected = words.map((one) => `"${one}"`).join(' or ');
+  return reader(expected, (value) => (words as readonly unknown[]).includes(value), { enum: words });
 }
 
 export function wholeBetween(least: number, most: number): Read<number> {
   const fits = (value: unknown): boolean => Number.isInteger(value) && Number(value) >= least && Number(value) <= most;
-  return reader(`a whole number from ${least} to ${most}`, fits);
+  return reader(`a whole number from ${least} to ${most}`, fits, { type: 'integer', minimum: least, maximum: most });
 }
 
 export function listOf<Value>(read: Read<Value>): Read<readonly Value[]> {
-  return (value, path) => readList(value, path).map((entry, index) => read(entry, `${path}[${index}]`));
+  return described({ type: 'array', items: read.schema ?? {} }, (value, path) =>
+    readList(value, path).map((entry, index) => read(entry, `${path}[${index}]`)),
+  );
 }
 
 type Members<Readers> = { readonly [Name in keyof Readers]: Readers[Name] extends Read<infer Value> ? Value : never };
@@ -59,26 +77,33 @@ type Members<Readers> = { readonly [Name in keyof Readers]: Readers[Name] extend
 export function objectOf<const Readers extends Readonly<Record<string, Read<unknown>>>>(
   members: Readers,
 ): Read<Members<Readers>> {
-  return (value, path) => {
+  const properties = Object.fromEntries(Object.entries(members).map(([name, { schema = {} }]) => [name, schema]));
+  return described({ type: 'object', properties }, (value, path) => {
     const holder = isAbsent(value) ? {} : readObject(value, path);
     const found: Record<string, unknown> = {};
     for (const name of Object.keys(members)) found[name] = members[name]?.(holder[name], `${path}.${name}`);
     return found as Members<Readers>;
-  };
+  });
 }
 
 /** Null means the same as nothing in every field that may be left out. */
 export function optional<Value>(read: Read<Value>): Read<Value | undefined> {
-  return (value, path) => (isAbsent(value) ? undefined : read(value, path));
+  return described(read.schema ?? {}, (value, path) => (isAbsent(value) ? undefined : read(value, path)));
 }
 
 /** What counts where the field is left out, and where a loose reader found no number in it. */
 export function orElse<Value>(read: Read<Value>, fallback: Value): Read<Value> {
-  return (value, path) => {
+  return described({ ...read.schema, ...shownDefault(fallback) }, (value, path) => {
     if (isAbsent(value)) return fallback;
     const found = read(value, path);
     return Number.isNaN(found) ? fallback : found;
-  };
+  });
+}
+
+/** Lists and objects are told as they are read, which need not be as they are sent; an empty text says nothing. */
+function shownDefault(fallback: unknown): JsonSchema {
+  const tells = typeof fallback === 'boolean' || typeof fallback === 'number' || typeof fallback === 'string';
+  return tells && fallback !== '' ? { default: fallback } : {};
 }
 
 /** One member of an object that stands at `path` itself. */

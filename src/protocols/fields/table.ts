@@ -1,4 +1,5 @@
 import type { EndpointFidelity, FieldFidelity, Handling } from '../../core/fidelity.ts';
+import type { JsonSchema } from '../../core/json-schema.ts';
 import type { JsonObject } from '../../http/body.ts';
 import { isAbsent, pathTo, type Read, readObject } from './readers.ts';
 
@@ -21,6 +22,8 @@ interface Row extends Partial<Said> {
   readonly check?: Read<unknown>;
   /** An object with a table of its own, which is documented instead of it. */
   readonly inside?: Table;
+  /** What is sent, where the one who reads it here cannot tell. */
+  readonly schema?: JsonSchema;
 }
 
 export interface ReadRow<Value> extends Row {
@@ -50,6 +53,11 @@ export function approximated<Value>(read: Read<Value>, note: string): ReadRow<Va
  */
 export function aside(handling: Handling, note?: string, check?: Read<unknown>): Said & { readonly read?: never } {
   return { handling, ...told(note), ...(check && { check }) };
+}
+
+/** Tells what a field is that somebody else reads. */
+export function sentAs<Entry extends Row>(schema: JsonSchema, row: Entry): Entry {
+  return { ...row, schema };
 }
 
 /** Accepted without effect. */
@@ -134,7 +142,59 @@ function looksOf(table: Table): readonly Look[] {
 
 /** What the tables say, for the documentation, `GET /api/extra/fidelity` and the header that names ignored fields. */
 export function fidelityOf(dialect: string, endpoint: string, table: Table): EndpointFidelity {
-  return { dialect, endpoint, fields: rowsOf(table) };
+  return { dialect, endpoint, fields: rowsOf(table), schema: () => tableSchema(table) };
+}
+
+/** The same as a JSON schema. Whatever a field is, a place inside of it is told with it. */
+export function tableSchema(table: Table): JsonSchema {
+  const rows = Object.entries(table).filter(([, { handling, inside }]) => handling !== undefined || inside);
+  const places = rows.filter(([name]) => isPlace(name));
+  const fields = rows.filter(([name]) => !isPlace(name));
+  const insideOf = (field: string) => places.filter(([place]) => /^\w+/.exec(place)?.[0] === field).map(placeText);
+  const own = places.filter(([place]) => !fields.some(([field]) => /^\w+/.exec(place)?.[0] === field)).map(placeText);
+  const required = fields.filter(([, { read }]) => read && !mayBeLeftOut(read)).map(([name]) => name);
+  return {
+    type: 'object',
+    ...(own.length > 0 && { description: own.join('\n\n') }),
+    properties: Object.fromEntries(fields.map(([name, row]) => [name, rowSchema(row, insideOf(name))])),
+    ...(required.length > 0 && { required }),
+  };
+}
+
+function rowSchema({ handling, note, inside, read, check, schema }: Row, places: readonly string[]): JsonSchema {
+  if (inside) return tableSchema(inside);
+  const type = schema ?? read?.schema ?? check?.schema ?? {};
+  const said = [handling === 'honoured' ? '' : `${capital(handling ?? '')}.`, type.description, sentence(note)];
+  const description = [said.filter(Boolean).join(' '), ...places].filter(Boolean).join('\n\n');
+  return { ...type, ...(description && { description }), 'x-parley-handling': handling };
+}
+
+function placeText([place, { handling, note }]: [string, Row]): string {
+  return [`\`${place}\`: ${handling}.`, sentence(note)].filter(Boolean).join(' ');
+}
+
+/** A list in a query has brackets behind its name. */
+function isPlace(name: string): boolean {
+  return /[[( ]/.test(name) && !/^\w+\[\]$/.test(name);
+}
+
+/** Asked of the reader itself: nobody else knows. */
+function mayBeLeftOut(read: Read<unknown>): boolean {
+  try {
+    read(undefined, '');
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+function sentence(note = ''): string {
+  return note === '' || /[.!?]$/.test(note) ? capital(note) : `${capital(note)}.`;
+}
+
+/** Names of fields stay as they are. */
+function capital(text: string): string {
+  return /^[a-z]+( |$)/.test(text) ? text.charAt(0).toUpperCase() + text.slice(1) : text;
 }
 
 function rowsOf(table: Table, path = ''): readonly FieldFidelity[] {

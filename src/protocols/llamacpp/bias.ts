@@ -2,7 +2,8 @@ import type { AppError } from '../../core/errors.ts';
 import type { GenerationControls } from '../../core/request.ts';
 import type { TextService } from '../../core/text-service.ts';
 import { limitedTexts } from '../fields/loose.ts';
-import { isObject, type Read, wrong } from '../fields/readers.ts';
+import { described, isObject, type Read, wrong } from '../fields/readers.ts';
+import { biasSchema } from '../fields/schemas.ts';
 
 const limits = { entries: 10_000, texts: 512 };
 
@@ -15,7 +16,7 @@ interface Bias {
 type BiasControls = Pick<GenerationControls, 'logitBias' | 'bannedTokens'>;
 
 /** `logit_bias` of this dialect: an array of pairs, or an object whose keys are numbers or texts. */
-export const readLogitBias: Read<readonly Bias[]> = (value, path) => {
+export const readLogitBias: Read<readonly Bias[]> = described(biasSchema, (value, path) => {
   const pairs = isObject(value) ? Object.entries(value).map(([key, entry]) => [targetOf(key), entry]) : value;
   if (!Array.isArray(pairs)) throw refusal(path);
   return limited(
@@ -25,7 +26,7 @@ export const readLogitBias: Read<readonly Bias[]> = (value, path) => {
       return bias(pair[0], pair[1], path);
     }),
   );
-};
+});
 
 /** Each is added at every token of the reply, and each text is a question to the tokenizer. */
 function limited(path: string, biases: readonly Bias[]): readonly Bias[] {

@@ -4,6 +4,7 @@ import { asControls, readGenkey, readStop } from '../controls/table.ts';
 import { looseFlag } from '../fields/loose.ts';
 import {
   anyValue,
+  described,
   optional,
   optionalNumber,
   orElse,
@@ -13,7 +14,25 @@ import {
   readText,
   wrong,
 } from '../fields/readers.ts';
-import { approximated, aside, each, type Fields, fidelityOf, honoured, ignored, refused } from '../fields/table.ts';
+import {
+  messagesSchema,
+  objectSchema,
+  objectsSchema,
+  picturesSchema,
+  promptsSchema,
+  textsSchema,
+} from '../fields/schemas.ts';
+import {
+  approximated,
+  aside,
+  each,
+  type Fields,
+  fidelityOf,
+  honoured,
+  ignored,
+  refused,
+  sentAs,
+} from '../fields/table.ts';
 import { readLogitBias } from './bias.ts';
 import { embeddingFields } from './embedding.ts';
 import { readExtraFiles } from './infill.ts';
@@ -26,17 +45,17 @@ const dialect = 'llama.cpp server';
 
 const mostReplies = 32;
 
-const readReplies: Read<number> = (value, path) => {
+const readReplies: Read<number> = described({ type: 'integer', minimum: 1, maximum: mostReplies }, (value, path) => {
   const count = readTruncated(value, path);
   if (count < 1 || count > mostReplies) throw wrong(path, `a number from 1 to ${mostReplies}`);
   return count;
-};
+});
 
 /** A number here, and a switch in the native family. */
-const readAlternatives: Read<number> = (value, path) => {
+const readAlternatives: Read<number> = described({ type: ['integer', 'boolean'] }, (value, path) => {
   if (typeof value === 'boolean') return value ? 10 : 0;
   return readTruncated(value, path);
-};
+});
 
 const refuseLora: Read<void> = (value) => {
   if (Array.isArray(value) && value.length === 0) return;
@@ -49,6 +68,7 @@ const refuseLora: Read<void> = (value) => {
 const readTexts = reader<readonly string[]>(
   'an array of strings',
   (value) => Array.isArray(value) && value.every((entry) => typeof entry === 'string'),
+  textsSchema,
 );
 
 /** This dialect takes a number only as a number; the names of the native family beside it stay lenient. */
@@ -98,10 +118,10 @@ export const optionFields = {
   ignore_eos: honoured(off),
   logit_bias: honoured(orElse(readLogitBias, []), 'pairs or an object; tokens by number or text, false forbids'),
   ...asControls({ grammar: 'only one of the two' }),
-  json_schema: honoured(anyValue, 'only one of the two'),
+  json_schema: honoured(described(objectSchema, anyValue), 'only one of the two'),
   grammar_lazy: honoured(off),
   grammar_triggers: approximated(
-    anyValue,
+    described(objectsSchema, anyValue),
     'at most 64; patterns without look-around and back-references; a token without its number is looked for as text',
   ),
   preserved_tokens: ignored(),
@@ -133,12 +153,15 @@ export type OptionFields = Fields<typeof optionFields>;
 
 export const promptFields = {
   prompt: approximated(
-    anyValue,
+    described({ anyOf: [promptsSchema, objectSchema] }, anyValue),
     'texts are honoured; token numbers are turned into their text, which the model reads anew',
   ),
-  multimodal_data: aside(
-    'honoured',
-    'inside of prompt, beside a prompt_string with <__media__> once for each; refused without --mmproj',
+  multimodal_data: sentAs(
+    picturesSchema,
+    aside(
+      'honoured',
+      'inside of prompt, beside a prompt_string with <__media__> once for each; refused without --mmproj',
+    ),
   ),
 };
 
@@ -150,9 +173,9 @@ export const gapFields = {
 
 /** Read as the body of a chat completion. */
 const templateFields = {
-  messages: aside('honoured'),
-  tools: aside('honoured', 'where the template is trusted with them'),
-  chat_template_kwargs: aside('honoured', 'where the model’s template is used'),
+  messages: sentAs(messagesSchema, aside('honoured')),
+  tools: sentAs(objectsSchema, aside('honoured', 'where the template is trusted with them')),
+  chat_template_kwargs: sentAs(objectSchema, aside('honoured', 'where the model’s template is used')),
 };
 
 export const completionFidelity = fidelityOf(dialect, 'POST /completion', { ...promptFields, ...optionFields });

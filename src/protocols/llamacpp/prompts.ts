@@ -1,7 +1,8 @@
 import { mediumPlaceholder } from '../../chat/messages.ts';
 import type { Medium } from '../../core/request.ts';
 import type { TextService, TextState } from '../../core/text-service.ts';
-import { isAbsent, isObject, isTokenId, type Read, wrong } from '../fields/readers.ts';
+import { described, isAbsent, isObject, isTokenId, type Read, wrong } from '../fields/readers.ts';
+import { textOrNumber, textSchema } from '../fields/schemas.ts';
 import { Attachments } from '../media.ts';
 
 /** One prompt as it was sent: texts and token numbers in their order. */
@@ -28,11 +29,14 @@ export function decodePrompts(value: unknown, state: TextState): readonly SentPr
 }
 
 /** Pieces of a text that may hold token numbers between its words. */
-export const readPieces: Read<PromptPieces> = (value, path) => {
-  if (typeof value === 'string') return [value];
-  if (Array.isArray(value) && value.every((entry) => typeof entry === 'string' || isTokenId(entry))) return value;
-  throw wrong(path, 'a text, or an array of texts and token numbers');
-};
+export const readPieces: Read<PromptPieces> = described(
+  { anyOf: [textSchema, { type: 'array', items: textOrNumber }] },
+  (value, path) => {
+    if (typeof value === 'string') return [value];
+    if (Array.isArray(value) && value.every((entry) => typeof entry === 'string' || isTokenId(entry))) return value;
+    throw wrong(path, 'a text, or an array of texts and token numbers');
+  },
+);
 
 /** The engine reads text and puts the first token there itself, so that a first token in the list is left out. */
 export async function promptText(pieces: PromptPieces, text: TextService): Promise<string> {

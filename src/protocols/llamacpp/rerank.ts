@@ -6,6 +6,7 @@ import { truncatedHeader } from '../embedding/encode.ts';
 import { mostInputs } from '../embedding/input.ts';
 import { answering, type EmbeddingParts } from '../embedding/service.ts';
 import {
+  described,
   isObject,
   optional,
   optionalText,
@@ -27,18 +28,26 @@ const readDocument: Read<string> = (value, path) => {
   return text;
 };
 
-const readDocuments: Read<readonly string[]> = (value, path) => {
-  const list = readList(value, path);
-  if (list.length === 0 || list.length > mostInputs) throw wrong(path, `an array of 1 to ${mostInputs} documents`);
-  return list.map((entry, index) => readDocument(entry, `${path}[${index}]`));
-};
+const readDocuments: Read<readonly string[]> = described(
+  { type: 'array', items: { type: ['string', 'object'] }, minItems: 1, maxItems: mostInputs },
+  (value, path) => {
+    const list = readList(value, path);
+    if (list.length === 0 || list.length > mostInputs) throw wrong(path, `an array of 1 to ${mostInputs} documents`);
+    return list.map((entry, index) => readDocument(entry, `${path}[${index}]`));
+  },
+);
 
 export const rerankFields = {
   query: honoured(readName, 'a text that fits the model beside a document'),
   documents: honoured(optional(readDocuments), 'texts, or objects with a text'),
   texts: honoured(optional(readDocuments), 'instead of documents: the reply is a bare array of index and score'),
   top_n: honoured(
-    optional(reader<number>('a whole number above 0', (value) => Number.isInteger(value) && Number(value) > 0)),
+    optional(
+      reader<number>('a whole number above 0', (value) => Number.isInteger(value) && Number(value) > 0, {
+        type: 'integer',
+        minimum: 1,
+      }),
+    ),
     'all of them unless told otherwise',
   ),
   return_documents: honoured(orElse(readFlag, false)),

@@ -1,5 +1,6 @@
 import type { SamplerStage, Sampling } from '../../core/sampling-fields.ts';
-import { type Read, wrong } from '../fields/readers.ts';
+import { described, type Read, wrong } from '../fields/readers.ts';
+import { oneOrMoreTexts } from '../fields/schemas.ts';
 
 interface SamplerName {
   readonly letter: string;
@@ -51,10 +52,10 @@ const stageNames: Partial<Record<SamplerStage, readonly string[]>> = {
   temperature: ['temperature', 'top_n_sigma'],
 };
 
-export const readSamplers: Read<readonly SamplerName[]> = (value, path) => {
+export const readSamplers: Read<readonly SamplerName[]> = described(oneOrMoreTexts, (value, path) => {
   if (typeof value === 'string') return [...value].flatMap((one) => known.find(({ letter }) => letter === one) ?? []);
   if (Array.isArray(value) && value.every((entry) => typeof entry === 'string')) {
     return value.flatMap((one) => known.find(({ names }) => names.includes(one)) ?? []);
   }
   throw wrong(path, 'an array of names, or a text of letters');
-};
+});

@@ -7,6 +7,7 @@ import { type JsonObject, jsonObject } from '../../http/body.ts';
 import { type Call, type Endpoint, json, type Reply } from '../../http/call.ts';
 import { looseFlag } from '../fields/loose.ts';
 import { isTokenId, orElse, reader } from '../fields/readers.ts';
+import { tokenNumbers } from '../fields/schemas.ts';
 import { honoured, readFields } from '../fields/table.ts';
 import { llamacppFamily } from './errors.ts';
 import { type PromptPieces, readPieces } from './prompts.ts';
@@ -29,6 +30,7 @@ export const tokenizeFields = {
 const readTokens = reader<readonly number[]>(
   'an array of token numbers',
   (value) => Array.isArray(value) && value.every(isTokenId),
+  tokenNumbers,
 );
 
 export const detokenizeFields = { tokens: honoured(orElse(readTokens, [])) };

@@ -5,6 +5,7 @@ import { loosenedNote, silenceNote } from '../fidelity-notes.ts';
 import { limitedTexts, looseFlag } from '../fields/loose.ts';
 import {
   anyValue,
+  described,
   listOf,
   oneOf,
   optional,
@@ -17,6 +18,7 @@ import {
   readText,
   wrong,
 } from '../fields/readers.ts';
+import { messagesSchema, objectsSchema, textSchema, textsSchema } from '../fields/schemas.ts';
 import {
   approximated,
   aside,
@@ -37,11 +39,11 @@ const dialect = 'Messages';
 const mostStops = 256;
 const readTexts = listOf(readText);
 
-const readStops: Read<readonly string[]> = (value, path) => {
+const readStops: Read<readonly string[]> = described(textsSchema, (value, path) => {
   const texts = readTexts(value, path).filter((text) => text !== '');
   if (texts.length > mostStops) throw wrong(path, `at most ${mostStops} texts`);
   return limitedTexts(path, texts);
-};
+});
 
 /** What these ask for is not an answer to the messages that were sent, so going on without them would be wrong. */
 const refuse =
@@ -60,7 +62,7 @@ const promptFields = {
   // Whoever has several models has chosen one by it already.
   model: aside('honoured', 'Any name is accepted; the loaded model answers, and the reply names it.', readText),
   messages: honoured(
-    readList,
+    described(messagesSchema, readList),
     'Messages of the same role that follow each other are one turn. An empty list is refused.',
   ),
   ...places({
@@ -94,11 +96,11 @@ const promptFields = {
     },
   }),
   system: approximated(
-    anyValue,
+    described({ anyOf: [textSchema, objectsSchema] }, anyValue),
     'A text or text blocks, one under the other; the billing line of coding agents is left out.',
   ),
   tools: approximated(
-    orElse(readList, []),
+    orElse(described(objectsSchema, readList), []),
     `Custom tools, and bash, text_editor and memory with a description of our own. Tools that only the original service runs are left out, and x-parley-ignored names them. strict makes no difference (calls follow the schema wherever the call format of the model allows it); defer_loading, input_examples, allowed_callers and eager_input_streaming have no effect: every tool is offered from the start. ${loosenedNote}`,
   ),
   tool_choice: honoured(optionalObject, 'auto, any, tool and none, with disable_parallel_tool_use.'),

@@ -1,4 +1,5 @@
 import { AppError, asAppError } from '../../core/errors.ts';
+import type { EndpointFidelity } from '../../core/fidelity.ts';
 import { fold } from '../../core/fold.ts';
 import type { GenerationRequest } from '../../core/request.ts';
 import type { TextService } from '../../core/text-service.ts';
@@ -10,7 +11,7 @@ import { commentFrame, sseHeaders } from '../../http/sse.ts';
 import type { StartTimer } from '../../http/timers.ts';
 import { type ControlParts, idleFields } from '../controls/decode.ts';
 import { droppedHeader, ignoredHeader, streamReply } from '../dialect.ts';
-import { readFields } from '../fields/table.ts';
+import { fidelityOf, readFields } from '../fields/table.ts';
 import { eventsFor, textTicket } from '../ticket.ts';
 import { type DecodeParts, decode } from './decode.ts';
 import { encodeEmptyReply, encodeFailure, encodeReply, encodeStream } from './encode.ts';
@@ -85,6 +86,12 @@ async function answerStream(call: Call, parts: GenerateParts): Promise<Reply> {
 }
 
 const legacyNames = { text: 'prompt', max: 'max_length', top_k: 'top_k' } as const;
+
+export const legacyFidelity: EndpointFidelity = fidelityOf('Native text API', 'POST /request', {
+  text: generateFields.prompt,
+  max: generateFields.max_length,
+  top_k: generateFields.top_k,
+});
 
 async function answerLegacy(call: Call, parts: GenerateParts): Promise<Reply> {
   const sent = await jsonObject(call.body, { empty: 'refuse', signal: call.signal });

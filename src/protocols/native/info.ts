@@ -99,7 +99,10 @@ function open(path: string, summary: string, answer: Answer): Endpoint {
 }
 
 function twice(path: string, summary: string, answer: Answer): Endpoint[] {
-  return ['/api/v1/', '/api/latest/'].map((base) => open(`${base}${path}`, summary, answer));
+  return [
+    open(`/api/v1/${path}`, summary, answer),
+    open(`/api/latest/${path}`, `Another name for /api/v1/${path}.`, answer),
+  ];
 }
 
 function version({ service, product, features }: InfoParts): object {

@@ -3,7 +3,7 @@ import { jsonObject } from '../../http/body.ts';
 import type { Call, Endpoint, Reply } from '../../http/call.ts';
 import { type DialectParts, noticeHeaders } from '../dialect.ts';
 import { looseFlag, looseNumber } from '../fields/loose.ts';
-import { clamp, orElse, type Read } from '../fields/readers.ts';
+import { clamp, described, orElse, type Read } from '../fields/readers.ts';
 import { fidelityOf, honoured, ignored, readFields } from '../fields/table.ts';
 import { spokenFields } from '../spoken-fields.ts';
 import { begunSpeech, wholeSound } from '../spoken-reply.ts';
@@ -44,7 +44,10 @@ async function speech(call: Call, parts: NativeSpeechParts): Promise<Reply> {
 }
 
 /** Formats that nobody knows are WAV in this family. */
-const readFormat: Read<SpeechFormat> = (value) => speechFormats.find((format) => format === value) ?? 'wav';
+const readFormat: Read<SpeechFormat> = described(
+  { enum: speechFormats },
+  (value) => speechFormats.find((format) => format === value) ?? 'wav',
+);
 
 const nativeSpeechFields = {
   ...spokenFields,

@@ -1,8 +1,11 @@
 import type { FinishReason } from '../../core/events.ts';
+import type { EndpointFidelity } from '../../core/fidelity.ts';
 import type { QueuePosition } from '../../core/request.ts';
 import type { AbortOutcome, TextService } from '../../core/text-service.ts';
 import { jsonObject } from '../../http/body.ts';
 import { type Call, type Endpoint, json, type Reply } from '../../http/call.ts';
+import { textOrNumber } from '../fields/schemas.ts';
+import { aside, fidelityOf, sentAs } from '../fields/table.ts';
 import { nativeFamily } from './errors.ts';
 import { encodeLogprobs } from './logprobs.ts';
 
@@ -12,6 +15,16 @@ const abortReplies: Record<AbortOutcome, { readonly success: string; readonly do
   pending: { success: 'true', done: 'false' },
   refused: { success: 'false', done: 'false' },
 };
+
+const keyFields = {
+  genkey: sentAs(textOrNumber, aside('honoured', 'The key that came with the request; nothing means the only one.')),
+};
+
+export const taskFidelity: EndpointFidelity = fidelityOf(
+  'Native text API',
+  'POST /api/extra/generate/check, /api/extra/last_logprobs, /api/extra/abort',
+  keyFields,
+);
 
 /** Looking at and stopping what runs. */
 export function taskEndpoints(service: TextService): Endpoint[] {

@@ -1,8 +1,10 @@
+import type { EndpointFidelity } from '../../core/fidelity.ts';
 import type { TextService } from '../../core/text-service.ts';
 import { type Call, type Endpoint, json, type Reply } from '../../http/call.ts';
 import { looseFlag } from '../fields/loose.ts';
-import { isAbsent, isTokenId, orElse, readText } from '../fields/readers.ts';
-import { honoured, readFields } from '../fields/table.ts';
+import { described, isAbsent, isTokenId, orElse, readText } from '../fields/readers.ts';
+import { messagesSchema, objectSchema, tokenNumbers } from '../fields/schemas.ts';
+import { aside, fidelityOf, honoured, readFields, sentAs } from '../fields/table.ts';
 import { nativeFamily } from './errors.ts';
 import { readInput } from './input.ts';
 
@@ -12,18 +14,30 @@ export interface TokenParts {
   readonly renderChat?: (messages: readonly unknown[]) => string | Promise<string>;
 }
 
+const dialect = 'Native text API';
 const mostIds = 65_535;
 
 const countFields = {
   prompt: honoured(orElse(readText, '')),
   special: honoured(orElse(looseFlag, true)),
-  messages: honoured((value) => (Array.isArray(value) ? (value as readonly unknown[]) : undefined)),
+  messages: honoured(
+    described(messagesSchema, (value) => (Array.isArray(value) ? (value as readonly unknown[]) : undefined)),
+    'A chat as it would be put to the model, where there is no prompt.',
+  ),
 };
 
 const joinFields = {
-  ids: honoured(tokenIds),
+  ids: honoured(described(tokenNumbers, tokenIds), `Up to ${mostIds}.`),
   special: honoured(orElse(looseFlag, true)),
 };
+
+export const tokenFidelity: readonly EndpointFidelity[] = [
+  fidelityOf(dialect, 'POST /api/extra/tokencount', countFields),
+  fidelityOf(dialect, 'POST /api/extra/detokenize', joinFields),
+  fidelityOf(dialect, 'POST /api/extra/json_to_grammar', {
+    schema: sentAs(objectSchema, aside('honoured', 'Or the schema is the body itself.')),
+  }),
+];
 
 export function tokenEndpoints(parts: TokenParts): Endpoint[] {
   const helper = { method: 'POST', match: 'ending', access: 'guarded', queued: false, family: nativeFamily } as const;

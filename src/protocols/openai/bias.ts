@@ -1,6 +1,7 @@
 import type { GenerationControls } from '../../core/request.ts';
 import type { TextService } from '../../core/text-service.ts';
-import { clamp, isObject, type Read, wrong } from '../fields/readers.ts';
+import { clamp, described, isObject, type Read, wrong } from '../fields/readers.ts';
+import { biasSchema } from '../fields/schemas.ts';
 
 const limits = { entries: 512, bias: 100 };
 
@@ -10,7 +11,7 @@ type Bias = readonly [key: string | number, bias: number];
  * `{"15496": -100}`, or the list form of llama.cpp's clients, where a key may also be a text (each of its tokens gets
  * the bias) and `false` forbids.
  */
-export const readLogitBias: Read<readonly Bias[]> = (value, path) => {
+export const readLogitBias: Read<readonly Bias[]> = described(biasSchema, (value, path) => {
   const pairs = isObject(value) ? Object.entries(value).map(([key, bias]) => [tokenOrText(key), bias]) : value;
   if (!Array.isArray(pairs)) throw refusal(path);
   return pairs.map((entry): Bias => {
@@ -20,7 +21,7 @@ export const readLogitBias: Read<readonly Bias[]> = (value, path) => {
     if (!known || (typeof bias !== 'number' && bias !== false)) throw refusal(path);
     return [key, bias === false ? -limits.bias : bias];
   });
-};
+});
 
 export async function tokenBiases(
   biases: readonly Bias[],

@@ -9,7 +9,8 @@ import {
   readFlag,
   wholeBetween,
 } from '../fields/readers.ts';
-import { aside, type Fields, honoured, ignored } from '../fields/table.ts';
+import { textSchema } from '../fields/schemas.ts';
+import { aside, type Fields, honoured, ignored, sentAs } from '../fields/table.ts';
 import { keptText } from '../ticket.ts';
 import { readLogitBias } from './bias.ts';
 
@@ -29,7 +30,10 @@ export const readReplies = orElse(wholeBetween(1, 128), 1);
  */
 export const generationFields = {
   // Whoever has several models has chosen one by it already.
-  model: aside('approximated', 'Any name is accepted; the loaded model answers, and the reply carries its name.'),
+  model: sentAs(
+    textSchema,
+    aside('approximated', 'Any name is accepted; the loaded model answers, and the reply carries its name.'),
+  ),
   stream: honoured(orElse(readFlag, false)),
   stream_options: honoured(
     objectOf({ include_usage: orElse(readFlag, false) }),

@@ -33,23 +33,33 @@ afterAll(() => rmSync(web, { recursive: true }));
 
 function pages(extra: readonly Endpoint[] = [odd], folder = web): Endpoint[] {
   const all: Endpoint[] = [];
-  const parts: PagesParts = { product: { name: 'Parley', version: '0.1.0' }, endpoints: () => all, web: folder };
+  const parts: PagesParts = {
+    product: { name: 'Parley', version: '0.1.0' },
+    endpoints: () => all,
+    apiDocument: () => json({ openapi: '3.1.0' }),
+    web: folder,
+  };
   all.push(...pagesEndpoints(parts), ...extra);
   return all;
 }
 
-async function get(path: string): Promise<Reply & { readonly body: string }> {
-  return answered(router(pages()).find('GET', path), path);
+async function get(path: string, query = ''): Promise<Reply & { readonly body: string }> {
+  return answered(router(pages()).find('GET', path), path, {}, query);
 }
 
-async function answered(endpoint: Endpoint | undefined, path: string, headers = {}) {
+async function answered(endpoint: Endpoint | undefined, path: string, headers = {}, query = '') {
   if (!endpoint) throw new Error(`nobody answers ${path}`);
-  const reply = await endpoint.handle({ method: 'GET', path, headers } as Call);
+  const reply = await endpoint.handle({ method: 'GET', path, headers, query: new URLSearchParams(query) } as Call);
   if (!('stream' in reply)) return { ...reply, body: String(reply.body) };
   const pieces: Uint8Array[] = [];
   for await (const piece of reply.stream) pieces.push(Buffer.from(piece));
   return { ...reply, body: Buffer.concat(pieces).toString() };
 }
+
+test('/api with ?json=1 is the description of the API for programs', async () => {
+  expect((await get('/api', 'json=1')).body).toBe('{"openapi":"3.1.0"}');
+  expect((await get('/api', 'json=0')).body).toContain('<!doctype html>');
+});
 
 const documents = ['/api', '/docs', '/v1'];
 

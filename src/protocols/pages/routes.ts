@@ -18,19 +18,25 @@ export interface PagesParts {
   readonly product: Product;
   /** Every endpoint of the server, these pages included; asked when a page is shown. */
   readonly endpoints: () => readonly Endpoint[];
+  /** The description of the API, for programs. */
+  readonly apiDocument: () => Reply;
   /** Where the built pages of the web client are. */
   readonly web?: string;
 }
 
-export function pagesEndpoints({ product, endpoints, web = builtPages }: PagesParts): Endpoint[] {
+export function pagesEndpoints({ product, endpoints, apiDocument, web = builtPages }: PagesParts): Endpoint[] {
   const client = async (call: Call): Promise<Reply> => (await webPage(web, 'index.html', call)) ?? notBuilt;
   const apiTitle = `Endpoints of ${product.name}`;
-  const api = (): Reply => pageReply({ title: apiTitle, body: apiListBody(apiTitle, endpoints()) });
+  const list = (): Reply => pageReply({ title: apiTitle, body: apiListBody(apiTitle, endpoints()) });
+  const api = async (call: Call): Promise<Reply> => {
+    if (call.query.get('json') === '1') return apiDocument();
+    return (call.query.get('plain') === '1' ? undefined : await webPage(web, 'api.html', call)) ?? list();
+  };
   return [
     page('exact', '/', 'The web client: chat, write, draw, listen and speak.', client),
     page('exact', '/lcpp', 'The web client, opened at its chat.', client),
-    page('exact', '/api', 'This list of endpoints.', api),
-    page('exact', '/docs', 'This list under another name.', api),
+    page('exact', '/api', 'The page of the API: every endpoint, to be read and tried.', api),
+    page('exact', '/docs', 'Another name for /api.', api),
     page('prefix', '/docs/', 'The manual that comes along, such as /docs/configuration.md.', manual),
     page('exact', '/v1', 'A note for people who open the base address of the OpenAI API.', () => baseAddressNote),
     page('ending', '/api', 'Leads to /api.', () => toApi),

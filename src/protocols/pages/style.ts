@@ -1,10 +1,10 @@
 /** The look of every page; colours follow the light or dark setting of the system. */
 export const style = `:root {
   color-scheme: light dark;
-  --paper: #faf9f6; --ink: #1f2421; --quiet: #5c655f; --line: #d9d8d0; --box: #ffffff; --accent: #2f7d6b; --on-accent: #ffffff;
+  --paper: #faf8f4; --ink: #1f1d1a; --quiet: #5d5950; --line: #e3dfd5; --box: #ffffff; --accent: #1a7360; --on-accent: #ffffff;
 }
 @media (prefers-color-scheme: dark) {
-  :root { --paper: #161a18; --ink: #e8ebe6; --quiet: #a0aaa3; --line: #343b37; --box: #1e2421; --accent: #6cc4ae; --on-accent: #10201b; }
+  :root { --paper: #151513; --ink: #edebe5; --quiet: #aeaaa0; --line: #33322d; --box: #1c1c1a; --accent: #62c9ae; --on-accent: #06251d; }
 }
 * { box-sizing: border-box; }
 body { margin: 0 auto; padding: 1.5rem 1rem 4rem; max-width: 54rem; background: var(--paper); color: var(--ink);
@@ -19,6 +19,10 @@ label { display: block; font-weight: 600; }
 textarea, input[type=number], input[type=password] { width: 100%; margin-top: 0.25rem; padding: 0.55rem 0.7rem; font: inherit;
   color: inherit; background: var(--paper); border: 1px solid var(--line); border-radius: 0.5rem; }
 textarea { resize: vertical; }
+fieldset { margin: 0.75rem 0; padding: 0; border: 0; }
+legend { padding: 0; font-weight: 600; }
+fieldset .choice { padding: 0.2rem 0; font-weight: 400; }
+input { accent-color: var(--accent); }
 .settings { display: flex; flex-wrap: wrap; gap: 0.75rem 1.25rem; align-items: end; margin: 0.5rem 0; }
 .settings label { flex: 0 1 9rem; }
 .settings .choice { flex: 1 1 16rem; font-weight: 400; padding-bottom: 0.55rem; }

@@ -1,7 +1,8 @@
 import type { AskedLora } from '../../core/image.ts';
 import { readGenkey } from '../controls/table.ts';
 import { looseFlag, looseNumber, looseWholeWithin } from '../fields/loose.ts';
-import { isAbsent, listOf, objectOf, optional, orElse, type Read, readText } from '../fields/readers.ts';
+import { described, isAbsent, listOf, objectOf, optional, orElse, type Read, readText } from '../fields/readers.ts';
+import { picturesSchema } from '../fields/schemas.ts';
 import { each, type Fields, honoured, ignored } from '../fields/table.ts';
 import { mostPictures } from './request.ts';
 import { readOptionalPicture, type SentPicture } from './sent-picture.ts';
@@ -19,15 +20,18 @@ const keptFlag = objectOf({ keep_image_gen_on_disconnect: looseSwitch });
 const loraEntry = objectOf({ path: optionalLooseText, name: optionalLooseText, multiplier: optionalLoose });
 
 /** What has no name means nothing, and a weight of 0 is none. */
-const readLoras: Read<readonly AskedLora[]> = (value, path) =>
-  (isAbsent(value) ? [] : listOf(loraEntry)(value, path))
-    .map(({ path: file, name, multiplier = 1 }) => ({ name: file || name || '', weight: multiplier }))
-    .filter(({ name, weight }) => name !== '' && weight !== 0);
+const readLoras: Read<readonly AskedLora[]> = described(
+  { type: 'array', items: loraEntry.schema ?? {} },
+  (value, path) =>
+    (isAbsent(value) ? [] : listOf(loraEntry)(value, path))
+      .map(({ path: file, name, multiplier = 1 }) => ({ name: file || name || '', weight: multiplier }))
+      .filter(({ name, weight }) => name !== '' && weight !== 0),
+);
 
-export const readPictures: Read<readonly SentPicture[]> = (value, path) => {
+export const readPictures: Read<readonly SentPicture[]> = described(picturesSchema, (value, path) => {
   const sent = isAbsent(value) ? [] : listOf(readOptionalPicture)(typeof value === 'string' ? [value] : value, path);
   return sent.filter((picture) => picture !== undefined);
-};
+});
 
 /** How a picture is drawn, by the names that image programs have for it; other dialects take them beside their own. */
 export const drawingFields = {
@@ -47,10 +51,7 @@ export const drawingFields = {
     'path (or name) and multiplier of each, in place of tags in the prompt. Those that the model does not have are told in x-parley-warnings; weights that its engine cannot do are refused.',
   ),
   genkey: honoured(readGenkey, 'Stops it through /api/extra/abort.'),
-  kcpp_extra_args: honoured(
-    (value, path) => keptFlag(value, path),
-    'keep_image_gen_on_disconnect: the drawing goes on when the client is gone.',
-  ),
+  kcpp_extra_args: honoured(keptFlag, 'keep_image_gen_on_disconnect: the drawing goes on when the client is gone.'),
   keep_image_gen_on_disconnect: honoured(looseSwitch, 'The same beside it, for --gendefaults.'),
 };
 

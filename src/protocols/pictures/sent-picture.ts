@@ -1,4 +1,5 @@
-import { type Read, readText, wrong } from '../fields/readers.ts';
+import { described, type Read, readText, wrong } from '../fields/readers.ts';
+import { base64Schema } from '../fields/schemas.ts';
 import { inlineMedium } from '../inline-medium.ts';
 import { type PictureFacts, pictureFacts } from './picture-facts.ts';
 
@@ -13,14 +14,15 @@ export interface SentPicture extends PictureFacts {
 export const mostPixels = 2 ** 26;
 
 /** Base64, bare or in a data URL. */
-export const readPicture: Read<SentPicture> = (value, path) => {
+export const readPicture: Read<SentPicture> = described(base64Schema, (value, path) => {
   const { base64 } = inlineMedium({ kind: 'image', data: readText(value, path), field: path });
   return pictureOf(Buffer.from(base64, 'base64'), path);
-};
+});
 
 /** Empty texts stand for pictures that are not there. */
-export const readOptionalPicture: Read<SentPicture | undefined> = (value, path) =>
-  value === undefined || value === null || value === '' ? undefined : readPicture(value, path);
+export const readOptionalPicture: Read<SentPicture | undefined> = described(base64Schema, (value, path) =>
+  value === undefined || value === null || value === '' ? undefined : readPicture(value, path),
+);
 
 export function pictureOf(bytes: Uint8Array, field: string): SentPicture {
   const facts = pictureFacts(bytes);

@@ -6,6 +6,7 @@ import { looseFlag, looseWhole } from '../fields/loose.ts';
 import {
   anyValue,
   clamp,
+  described,
   optional,
   optionalObject,
   optionalText,
@@ -17,6 +18,7 @@ import {
   readText,
   word,
 } from '../fields/readers.ts';
+import { objectsSchema, textSchema, textsSchema } from '../fields/schemas.ts';
 import {
   approximated,
   aside,
@@ -28,20 +30,24 @@ import {
   ignored,
   places,
   refused,
+  sentAs,
   shownAgain,
 } from '../fields/table.ts';
 
 const dialect = 'OpenAI Responses';
 
-const optionalInteger = optional(reader<number>('an integer', Number.isInteger));
-const readFinite = reader<number>('a number', Number.isFinite);
+const optionalInteger = optional(reader<number>('an integer', Number.isInteger, { type: 'integer' }));
+const readFinite = reader<number>('a number', Number.isFinite, { type: 'number' });
 
 const readTexts = reader<readonly string[]>(
   'an array of strings',
   (value) => Array.isArray(value) && value.every((entry) => typeof entry === 'string'),
+  textsSchema,
 );
 
-const readIncludes: Read<readonly string[]> = (value, path) => readTexts(readList(value, path), path);
+const readIncludes: Read<readonly string[]> = described(textsSchema, (value, path) =>
+  readTexts(readList(value, path), path),
+);
 
 /** The conversations of this dialect are a store of their own, which this server does not have. */
 const refuseConversation: Read<never> = (_, feature) => {
@@ -50,9 +56,9 @@ const refuseConversation: Read<never> = (_, feature) => {
 
 const ownFields = {
   // Whoever has several models has chosen one by it already.
-  model: aside('approximated', 'Any name: the loaded model answers, and is named.'),
+  model: sentAs(textSchema, aside('approximated', 'Any name: the loaded model answers, and is named.')),
   input: approximated(
-    anyValue,
+    described({ anyOf: [textSchema, objectsSchema] }, anyValue),
     'Text, or messages, function calls and results, custom tool calls and results, reasoning and item references. ' +
       'Items of other types, and references to items that are not stored, are left out and named in x-parley-ignored.',
   ),
@@ -76,7 +82,7 @@ const ownFields = {
   stream: honoured(orElse(readFlag, false)),
   stream_options: ignored('No padding is ever added to events.'),
   previous_response_id: honoured(
-    anyValue,
+    described(textSchema, anyValue),
     'While that response is stored; a missing one is refused with previous_response_not_found.',
   ),
   conversation: refused('Use previous_response_id.', refuseConversation),
@@ -91,16 +97,16 @@ const ownFields = {
   // Only held to their types here.
   ...asControls({ temperature: '', top_p: '', presence_penalty: '', frequency_penalty: '' }, { check: readFinite }),
   top_logprobs: honoured(
-    (value, path) => clamp(optionalInteger(value, path) ?? 0, 0, 20),
+    described({ type: 'integer', default: 0 }, (value, path) => clamp(optionalInteger(value, path) ?? 0, 0, 20)),
     'From 0 to 20, with message.output_text.logprobs in include; the engine may report fewer.',
   ),
   tools: approximated(
-    orElse(readList, []),
+    orElse(described(objectsSchema, readList), []),
     'Functions, custom tools (their grammar is told to the model, not enforced) and namespaces of both. ' +
       `Built-in tools such as web_search are left out and named in x-parley-ignored. ${loosenedNote}`,
   ),
   tool_choice: approximated(
-    anyValue,
+    described({ type: ['string', 'object'] }, anyValue),
     'Words, a function or custom tool, and allowed_tools; a built-in tool cannot be forced and is refused.',
   ),
   parallel_tool_calls: honoured(orElse(readFlag, true)),
@@ -166,7 +172,7 @@ const renumbered = 'a stored answer is told anew, with other numbers than when i
 /** From the query, in which everything is text. */
 export const retrieveFields = {
   stream: approximated(
-    (value) => value === 'true' || value === '1',
+    described({ type: 'boolean' }, (value) => value === 'true' || value === '1'),
     'The events are made anew, each text in one piece.',
   ),
   starting_after: {
@@ -180,7 +186,10 @@ export const retrieveFields = {
 };
 
 export const inputItemsFields = {
-  limit: honoured((value, path) => clamp(orElse(looseWhole, 20)(value, path), 1, 100), '1 to 100, 20 by default.'),
+  limit: honoured(
+    described({ type: 'integer', default: 20 }, (value, path) => clamp(orElse(looseWhole, 20)(value, path), 1, 100)),
+    '1 to 100, 20 by default.',
+  ),
   order: honoured(orElse(word('asc', 'desc'), 'desc'), '"desc" by default.'),
   after: honoured(optionalText),
   'include[]': ignored(),

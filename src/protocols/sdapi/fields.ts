@@ -1,6 +1,17 @@
 import type { EndpointFidelity } from '../../core/fidelity.ts';
 import { looseWholeWithin } from '../fields/loose.ts';
-import { isAbsent, optional, orElse, type Read, readList, readObject, readText, wrong } from '../fields/readers.ts';
+import {
+  described,
+  isAbsent,
+  optional,
+  orElse,
+  type Read,
+  readList,
+  readObject,
+  readText,
+  wrong,
+} from '../fields/readers.ts';
+import { base64Schema, textSchema } from '../fields/schemas.ts';
 import { approximated, each, type Fields, fidelityOf, group, honoured, ignored, places } from '../fields/table.ts';
 import {
   countNote,
@@ -18,7 +29,10 @@ import { readOptionalPicture, readPicture, type SentPicture } from '../pictures/
 const dialect = 'Stable Diffusion web UI';
 
 /** By the numbers of the original; what the others do is cut, which keeps proportions. */
-const readFit: Read<Fit> = orElse((value, path) => fits[looseWholeWithin(0, 3)(value, path)] ?? 'cover', 'cover');
+const readFit: Read<Fit> = described(
+  { type: 'integer', minimum: 0, maximum: 3, default: 1 },
+  orElse((value, path) => fits[looseWholeWithin(0, 3)(value, path)] ?? 'cover', 'cover'),
+);
 const fits: readonly Fit[] = ['fill', 'cover', 'contain', 'fill'];
 
 const hires = 'Needs an upscaler; without one it is told in x-parley-warnings.';
@@ -96,13 +110,16 @@ export type UpscaleFields = Fields<typeof upscaleFields>;
 export const extraSingleFields = { image: honoured(readPicture), ...upscaleFields };
 
 /** Two spellings of the list are about, and two of what stands in it. */
-const readEntries: Read<readonly SentPicture[] | undefined> = optional((value, path) =>
-  readList(value, path).map((entry, index) => {
-    const holder = readObject(entry, `${path}[${index}]`);
-    const name = ['data', 'image'].find((key) => !isAbsent(holder[key]));
-    if (name === undefined) throw wrong(`${path}[${index}].data`, 'a picture in base64');
-    return readPicture(holder[name], `${path}[${index}].${name}`);
-  }),
+const readEntries: Read<readonly SentPicture[] | undefined> = described(
+  { type: 'array', items: { type: 'object', properties: { data: base64Schema, name: textSchema } } },
+  optional((value, path) =>
+    readList(value, path).map((entry, index) => {
+      const holder = readObject(entry, `${path}[${index}]`);
+      const name = ['data', 'image'].find((key) => !isAbsent(holder[key]));
+      if (name === undefined) throw wrong(`${path}[${index}].data`, 'a picture in base64');
+      return readPicture(holder[name], `${path}[${index}].${name}`);
+    }),
+  ),
 );
 
 export const extraBatchFields = {

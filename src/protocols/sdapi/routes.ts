@@ -50,7 +50,7 @@ export function sdapiEndpoints(parts: SdapiParts): Endpoint[] {
     post('txt2img', 'A picture from words.', (call) => draw(call, 'txt2img', own), true),
     post('img2img', 'A picture from another one.', (call) => draw(call, 'img2img', own), true),
     post('extra-single-image', 'A picture enlarged.', (call) => upscaleOne(call, parts), true),
-    post('upscale', 'Another name for extra-single-image.', (call) => upscaleOne(call, parts), true),
+    post('upscale', 'Another name for /sdapi/v1/extra-single-image.', (call) => upscaleOne(call, parts), true),
     post('extra-batch-images', 'Several pictures enlarged.', (call) => upscaleMany(call, parts), true),
     post('interrogate', 'A caption for a picture, by the text model.', (call) => interrogate(call, parts), true),
     post('png-info', 'What stands in a picture about how it was made.', pngInfo, false),

@@ -1,6 +1,7 @@
 import { loosenedNote, silenceNote } from '../../fidelity-notes.ts';
 import {
   anyValue,
+  described,
   isAbsent,
   objectOf,
   optionalFlag,
@@ -13,7 +14,8 @@ import {
   readList,
   readText,
 } from '../../fields/readers.ts';
-import { approximated, aside, type Fields, honoured, ignored, kindsAt, places } from '../../fields/table.ts';
+import { objectSchema, objectsSchema, textSchema, textsSchema } from '../../fields/schemas.ts';
+import { approximated, aside, type Fields, honoured, ignored, kindsAt, places, sentAs } from '../../fields/table.ts';
 import { unsupportedField } from '../errors.ts';
 import { afterSampling, generationFields, promptFigures, readReplies } from '../fields.ts';
 import { readPromptLogprobs } from '../prompt-logprobs.ts';
@@ -39,12 +41,12 @@ export const promptFields = {
     },
   }),
   tools: approximated(
-    orElse(readList, []),
+    orElse(described(objectsSchema, readList), []),
     `Custom tools are offered as functions with one argument, input; tools that only a provider can run are left out. ${loosenedNote}`,
   ),
-  tool_choice: honoured(anyValue),
-  functions: honoured(orElse(readList, [])),
-  function_call: honoured(anyValue),
+  tool_choice: honoured(described({ type: ['string', 'object'] }, anyValue)),
+  functions: honoured(orElse(described(objectsSchema, readList), [])),
+  function_call: honoured(described({ type: ['string', 'object'] }, anyValue)),
   reasoning_effort: approximated(
     optionalText,
     `A budget for thinking and a variable of the template; unknown tiers are medium. none: ${silenceNote}`,
@@ -87,14 +89,20 @@ export const chatFields = {
     optionalObject,
     'Held to by a grammar, after any thinking; beside tools a reply is calls or such an answer. A schema that no grammar can follow is refused, with the place in it.',
   ),
-  json_schema: honoured(anyValue, 'A schema for the reply, where response_format is not sent.'),
+  json_schema: honoured(
+    described(objectSchema, anyValue),
+    'A schema for the reply, where response_format is not sent.',
+  ),
   parallel_tool_calls: honoured(orElse(readFlag, true)),
   reasoning_format: honoured(optionalText),
   encapsulate_thinking: honoured(orElse(readFlag, true)),
   thinking_budget_tokens: honoured(optionalWhole),
   reasoning_budget_tokens: honoured(optionalWhole),
-  modalities: aside('honoured', 'Text; audio is refused.', refuseAudio),
-  service_tier: approximated((value) => !isAbsent(value), 'Told back as default.'),
+  modalities: sentAs(textsSchema, aside('honoured', 'Text; audio is refused.', refuseAudio)),
+  service_tier: approximated(
+    described(textSchema, (value) => !isAbsent(value)),
+    'Told back as default.',
+  ),
   audio: ignored(),
   images: ignored('Pictures stand in the messages here.'),
   metadata: ignored(),

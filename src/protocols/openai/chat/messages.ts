@@ -12,6 +12,7 @@ import {
   readName,
   wrong,
 } from '../../fields/readers.ts';
+import { messagesSchema } from '../../fields/schemas.ts';
 import type { Attachments } from '../../media.ts';
 import { decodeContent } from './content.ts';
 
@@ -20,6 +21,7 @@ type Assistant = Message & { role: 'assistant' };
 export const readMessages = reader<readonly unknown[]>(
   'an array that is not empty',
   (value) => Array.isArray(value) && value.length > 0,
+  messagesSchema,
 );
 
 export function* decodeMessages(list: readonly unknown[], attachments: Attachments): Sliced<readonly Message[]> {

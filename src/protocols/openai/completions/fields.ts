@@ -1,6 +1,7 @@
 import { asControls } from '../../controls/table.ts';
 import { looseFlag } from '../../fields/loose.ts';
 import {
+  described,
   isAbsent,
   optionalText,
   optionalWhole,
@@ -21,13 +22,13 @@ const mostAlternatives = 20;
 /** What a bare `true` asks for: as many as this dialect ever knew. */
 const usualAlternatives = 5;
 
-const readAlternatives: Read<number | undefined> = (value, path) => {
+const readAlternatives: Read<number | undefined> = described({ type: ['integer', 'boolean'] }, (value, path) => {
   if (isAbsent(value) || value === false) return undefined;
   if (value === true) return usualAlternatives;
   const count = readWhole(value, path);
   if (count < 0) throw wrong(path, 'a whole number that is not negative');
   return Math.min(count, mostAlternatives);
-};
+});
 
 export const completionFields = {
   prompt: honoured(

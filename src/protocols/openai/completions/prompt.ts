@@ -1,5 +1,6 @@
 import type { TextService } from '../../../core/text-service.ts';
-import { type Read, wrong } from '../../fields/readers.ts';
+import { described, type Read, wrong } from '../../fields/readers.ts';
+import { promptsSchema } from '../../fields/schemas.ts';
 
 type Tokens = readonly number[];
 type Words = Pick<TextService, 'detokenize' | 'state'>;
@@ -14,7 +15,7 @@ export interface SentPrompt {
 }
 
 /** Each prompt gets a group of replies of its own. Only an explicit null asks for text out of nothing. */
-export const readPrompts: Read<readonly (string | Tokens)[]> = (value, path) => {
+export const readPrompts: Read<readonly (string | Tokens)[]> = described(promptsSchema, (value, path) => {
   if (value === null) return [''];
   if (typeof value === 'string') return [value];
   if (!Array.isArray(value) || value.length === 0) throw wrong(path, expected);
@@ -26,7 +27,7 @@ export const readPrompts: Read<readonly (string | Tokens)[]> = (value, path) => 
     if (words === undefined) throw wrong(path, expected);
     return words;
   });
-};
+});
 
 export function spellPrompts(prompts: readonly (string | Tokens)[], text: Words): Promise<readonly SentPrompt[]> {
   return Promise.all(

@@ -2,6 +2,7 @@ import type { EndpointFidelity } from '../../../core/fidelity.ts';
 import { looseNumber, looseWholeWithin } from '../../fields/loose.ts';
 import {
   clamp,
+  described,
   isAbsent,
   isObject,
   oneOf,
@@ -12,6 +13,7 @@ import {
   readText,
   wrong,
 } from '../../fields/readers.ts';
+import { base64Schema, objectSchema, textSchema } from '../../fields/schemas.ts';
 import {
   approximated,
   aside,
@@ -22,6 +24,7 @@ import {
   ignored,
   places,
   refused,
+  sentAs,
 } from '../../fields/table.ts';
 import { drawingFields, looseSwitch, optionalLoose, unusedDrawingFields } from '../../pictures/fields.ts';
 import type { OutputFormat, Size } from '../../pictures/pixels.ts';
@@ -31,53 +34,66 @@ import { unsupportedField } from '../errors.ts';
 import { dialect } from '../fields.ts';
 
 /** A form has nothing but texts, so that numbers may be some in JSON too. */
-const readCount: Read<number> = orElse((value, path) => {
-  const count = looseNumber(value, path);
-  if (Number.isInteger(count) && count >= 1 && count <= mostPictures) return count;
-  throw wrong(path, `a whole number from 1 to ${mostPictures}`);
-}, 1);
+const readCount: Read<number> = described(
+  { type: 'integer', minimum: 1, maximum: mostPictures, default: 1 },
+  orElse((value, path) => {
+    const count = looseNumber(value, path);
+    if (Number.isInteger(count) && count >= 1 && count <= mostPictures) return count;
+    throw wrong(path, `a whole number from 1 to ${mostPictures}`);
+  }, 1),
+);
 
 /** Some clients write words in front of the numbers. */
-const readSize: Read<Size | undefined> = (value, path) => {
+const readSize: Read<Size | undefined> = described({ type: 'string', examples: ['512x512', 'auto'] }, (value, path) => {
   if (isAbsent(value) || value === '' || value === 'auto') return undefined;
   const [, width, height] = /(\d{1,9})\s*[x×*]\s*(\d{1,9})$/i.exec(readText(value, path).trim().slice(-40)) ?? [];
   if (!(Number(width) > 0 && Number(height) > 0)) throw wrong(path, 'auto, or a width and a height such as 512x512');
   return { width: Number(width), height: Number(height) };
-};
+});
 
-const readFormat: Read<OutputFormat> = orElse((value, path) => {
-  const name = readText(value, path).trim().toLowerCase();
-  if (name === 'jpg') return 'jpeg';
-  if (name === 'gif' || name === 'svg') {
-    throw unsupportedField(path, `${name} cannot be made here; png, jpeg and webp are possible`, 'unsupported_value');
-  }
-  return oneOf('png', 'jpeg', 'webp')(name || 'png', path);
-}, 'png');
+const readFormat: Read<OutputFormat> = described(
+  { enum: ['png', 'jpeg', 'webp'], default: 'png' },
+  orElse((value, path) => {
+    const name = readText(value, path).trim().toLowerCase();
+    if (name === 'jpg') return 'jpeg';
+    if (name === 'gif' || name === 'svg') {
+      throw unsupportedField(path, `${name} cannot be made here; png, jpeg and webp are possible`, 'unsupported_value');
+    }
+    return oneOf('png', 'jpeg', 'webp')(name || 'png', path);
+  }, 'png'),
+);
 
-const readPartial: Read<number> = orElse((value, path) => {
-  const count = looseNumber(value, path);
-  if (Number.isInteger(count) && count >= 0 && count <= 3) return count;
-  throw wrong(path, 'a whole number from 0 to 3');
-}, 0);
+const readPartial: Read<number> = described(
+  { type: 'integer', minimum: 0, maximum: 3, default: 0 },
+  orElse((value, path) => {
+    const count = looseNumber(value, path);
+    if (Number.isInteger(count) && count >= 0 && count <= 3) return count;
+    throw wrong(path, 'a whole number from 0 to 3');
+  }, 0),
+);
 
 /** Base64, a data URL, or an object that holds one. */
-const readOne: Read<SentPicture | undefined> = (value, path) => {
+const pictureSchema = { anyOf: [base64Schema, objectSchema] };
+const readOne: Read<SentPicture | undefined> = described(pictureSchema, (value, path) => {
   if (!isObject(value)) return readOptionalPicture(value, path);
   if (!isAbsent(value.file_id)) throw unsupportedField(`${path}.file_id`, 'the server keeps no files; send a data URL');
   const address = isObject(value.image_url) ? value.image_url.url : value.image_url;
   return readOptionalPicture(address ?? readName(undefined, `${path}.image_url`), `${path}.image_url`);
-};
+});
 
-const readSeveral: Read<readonly SentPicture[]> = (value, path) => {
-  if (isAbsent(value)) return [];
-  const sent = Array.isArray(value)
-    ? readList(value, path).map((one, index) => readOne(one, `${path}[${index}]`))
-    : [readOne(value, path)];
-  return sent.filter((picture) => picture !== undefined);
-};
+const readSeveral: Read<readonly SentPicture[]> = described(
+  { anyOf: [pictureSchema, { type: 'array', items: pictureSchema }] },
+  (value, path) => {
+    if (isAbsent(value)) return [];
+    const sent = Array.isArray(value)
+      ? readList(value, path).map((one, index) => readOne(one, `${path}[${index}]`))
+      : [readOne(value, path)];
+    return sent.filter((picture) => picture !== undefined);
+  },
+);
 
 const answerFields = {
-  model: aside('approximated', 'Any name is accepted; the image model of the server draws.'),
+  model: sentAs(textSchema, aside('approximated', 'Any name is accepted; the image model of the server draws.')),
   n: honoured(readCount, `1 to ${mostPictures}.`),
   size: honoured(readSize, 'Any; brought to what the model can draw. The answer tells the true one.'),
   width: honoured(optionalLoose, 'Beside size, which wins.'),
@@ -94,7 +110,12 @@ const answerFields = {
 const pictureFields = {
   output_format: honoured(readFormat, 'png, jpeg or webp; gif and svg are refused.'),
   output_compression: honoured(
-    orElse((value, path) => clamp(orElse(looseWholeWithin(0, 100), 100)(value, path), 0, 100), 100),
+    orElse(
+      described({ type: 'integer' }, (value, path) =>
+        clamp(orElse(looseWholeWithin(0, 100), 100)(value, path), 0, 100),
+      ),
+      100,
+    ),
     'For jpeg and webp.',
   ),
   stream: honoured(orElse<boolean>(looseSwitch, false)),

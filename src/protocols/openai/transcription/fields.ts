@@ -1,7 +1,8 @@
 import type { EndpointFidelity } from '../../../core/fidelity.ts';
 import { looseFlag, looseTexts } from '../../fields/loose.ts';
-import { oneOf, orElse, type Read, readText, wrong } from '../../fields/readers.ts';
-import { approximated, aside, each, fidelityOf, honoured, ignored } from '../../fields/table.ts';
+import { described, oneOf, orElse, type Read, readText, wrong } from '../../fields/readers.ts';
+import { textSchema } from '../../fields/schemas.ts';
+import { approximated, aside, each, fidelityOf, honoured, ignored, sentAs } from '../../fields/table.ts';
 import { languageFields, recordingFields } from '../../recording-fields.ts';
 import { unsupportedField } from '../errors.ts';
 import { dialect } from '../fields.ts';
@@ -9,21 +10,27 @@ import { dialect } from '../fields.ts';
 const formats = ['json', 'text', 'srt', 'verbose_json', 'vtt'] as const;
 export type Format = (typeof formats)[number];
 
-const readFormat: Read<Format> = orElse((value, path) => {
-  const text = readText(value, path).trim().toLowerCase() || 'json';
-  if (text !== 'diarized_json') return oneOf(...formats)(text, path);
-  throw unsupportedField(path, `speakers are not told apart here; use ${formats.join(', ')}`, 'unsupported_value');
-}, 'json');
+const readFormat: Read<Format> = described(
+  { enum: formats, default: 'json' },
+  orElse((value, path) => {
+    const text = readText(value, path).trim().toLowerCase() || 'json';
+    if (text !== 'diarized_json') return oneOf(...formats)(text, path);
+    throw unsupportedField(path, `speakers are not told apart here; use ${formats.join(', ')}`, 'unsupported_value');
+  }, 'json'),
+);
 
-const readGranularities: Read<readonly string[]> = orElse((value, path) => {
-  const asked = looseTexts(16)(value, path);
-  if (asked.every((one) => one === 'word' || one === 'segment')) return asked;
-  throw wrong(path, 'a list of word, segment, or both');
-}, []);
+const readGranularities: Read<readonly string[]> = described(
+  { type: 'array', items: { enum: ['word', 'segment'] } },
+  orElse((value, path) => {
+    const asked = looseTexts(16)(value, path);
+    if (asked.every((one) => one === 'word' || one === 'segment')) return asked;
+    throw wrong(path, 'a list of word, segment, or both');
+  }, []),
+);
 
 const commonFields = {
   ...recordingFields,
-  model: aside('approximated', 'Any name is accepted; the recogniser of the server answers.'),
+  model: sentAs(textSchema, aside('approximated', 'Any name is accepted; the recogniser of the server answers.')),
   response_format: honoured(
     readFormat,
     'json, text, srt, verbose_json, vtt. diarized_json is refused: speakers are not told apart.',

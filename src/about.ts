@@ -1,0 +1,24 @@
+import { fidelityByPage, smallEndpoints } from './fidelity.ts';
+import type { Endpoint } from './http/call.ts';
+import { fidelityFamily } from './protocols/fidelity/errors.ts';
+import { fidelityEndpoint } from './protocols/fidelity/routes.ts';
+import { answeringProbes } from './protocols/ollama/root.ts';
+import { openapiEndpoint, openapiReplies } from './protocols/openapi/routes.ts';
+import { type NoscriptParts, noscriptEndpoints } from './protocols/pages/noscript.ts';
+import { type PagesParts, pagesEndpoints } from './protocols/pages/routes.ts';
+
+type AboutParts = Pick<PagesParts, 'product' | 'endpoints'> & NoscriptParts;
+
+/** What the server tells about itself, from the tables that it works by: to programs, and as pages to people. */
+export function aboutEndpoints(parts: AboutParts): readonly Endpoint[] {
+  const { product, endpoints } = parts;
+  const tables = Object.values(fidelityByPage).flat();
+  const apiDocument = openapiReplies({ product, endpoints, fidelities: [...tables, ...smallEndpoints] });
+  const pages = pagesEndpoints({ product, endpoints, apiDocument: () => apiDocument('.') });
+  return [
+    fidelityEndpoint(tables),
+    openapiEndpoint(apiDocument, fidelityFamily),
+    ...noscriptEndpoints(parts),
+    ...pages.map((page) => (page.path === '/' ? answeringProbes(page) : page)),
+  ];
+}

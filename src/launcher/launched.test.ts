@@ -1,0 +1,132 @@
+import { EventEmitter } from 'node:events';
+import { PassThrough } from 'node:stream';
+import { expect, test } from 'vitest';
+import { type ConsoleEvent, Launched, type LaunchedChild } from './launched.ts';
+
+class Child extends EventEmitter {
+  readonly stdout = new PassThrough();
+  readonly stderr = new PassThrough();
+  readonly sent: unknown[] = [];
+  readonly signals: unknown[] = [];
+  connected = true;
+  send(message: unknown): boolean {
+    this.sent.push(message);
+    return true;
+  }
+  kill(signal?: unknown): boolean {
+    this.signals.push(signal);
+    return true;
+  }
+}
+
+function world() {
+  const children: { readonly child: Child; readonly words: readonly string[] }[] = [];
+  const echoed: string[] = [];
+  const launched = new Launched(
+    (words) => {
+      const child = new Child();
+      children.push({ child, words });
+      return child as unknown as LaunchedChild;
+    },
+    (line) => echoed.push(line),
+  );
+  const events: ConsoleEvent[] = [];
+  launched.watch((event) => events.push(event));
+  return { launched, children, echoed, events, child: () => children.at(-1)?.child ?? new Child() };
+}
+
+const settle = () => new Promise((resolve) => setImmediate(resolve));
+
+test('a server is started once, and its words are told line by line, wherever they were cut', async () => {
+  const { launched, children, child, echoed, events } = world();
+  expect(launched.state).toEqual({ type: 'idle' });
+  expect(launched.start(['--config', 'x'])).toBe(true);
+  expect(launched.start([])).toBe(false);
+  expect(children.map(({ words }) => words)).toEqual([['--config', 'x']]);
+  child().stdout.write('one\ntw');
+  child().stdout.write('o\r\n');
+  child().stderr.write('10 %\r50 %\r100 %\n');
+  await settle();
+  expect([...launched.lines].sort()).toEqual(['100 %', 'one', 'two']);
+  expect(echoed).toHaveLength(3);
+  expect(events[0]).toEqual({ type: 'state', state: { type: 'starting' } });
+});
+
+test('it runs when it says where it can be reached', async () => {
+  const { launched, child } = world();
+  launched.start([]);
+  child().stdout.write('Please connect to custom endpoint at http://localhost:5001\n');
+  await settle();
+  expect(launched.state).toEqual({ type: 'running', address: 'http://localhost:5001' });
+});
+
+test('it is asked to stop by a message, and who asks twice ends it', async () => {
+  const { launched, child } = world();
+  launched.stop();
+  launched.start([]);
+  launched.stop();
+  expect(child().sent).toEqual(['stop']);
+  expect(launched.state).toEqual({ type: 'stopping' });
+  // A line that comes late does not make it run again.
+  child().stdout.write('Please connect to custom endpoint at http://localhost:5001\n');
+  await settle();
+  expect(launched.state).toEqual({ type: 'stopping' });
+  launched.stop();
+  expect(child().signals).toEqual(['SIGKILL']);
+});
+
+test('one that cannot be asked is ended', () => {
+  const { launched, child } = world();
+  launched.start([]);
+  child().connected = false;
+  launched.stop();
+  expect(child().signals).toEqual(['SIGKILL']);
+});
+
+test('its end is told with its code, and the next one begins with an empty console', async () => {
+  const { launched, child } = world();
+  let ended = 0;
+  launched.start([], () => {
+    ended += 1;
+  });
+  child().stdout.end('last words');
+  await settle();
+  child().emit('close', 3);
+  expect(launched.state).toEqual({ type: 'ended', code: 3 });
+  expect(launched.lines).toEqual(['last words']);
+  expect(launched.busy).toBe(false);
+  expect(ended).toBe(1);
+  expect(launched.start([])).toBe(true);
+  expect(launched.lines).toEqual([]);
+});
+
+test('a program that cannot be started is told once', () => {
+  const { launched, child } = world();
+  let ended = 0;
+  launched.start([], () => {
+    ended += 1;
+  });
+  child().emit('error', new Error('no such file'));
+  child().emit('close', null);
+  expect(ended).toBe(1);
+  expect(launched.lines).toEqual(['The server could not be started: no such file']);
+  expect(launched.state).toEqual({ type: 'ended', code: null });
+});
+
+test('only the last lines are kept', async () => {
+  const { launched, child } = world();
+  launched.start([]);
+  child().stdout.write(Array.from({ length: 2500 }, (_, index) => `${index}\n`).join(''));
+  await settle();
+  expect(launched.lines).toHaveLength(2000);
+  expect(launched.lines.at(-1)).toBe('2499');
+});
+
+test('who does not watch any more is told nothing', () => {
+  const { launched } = world();
+  const heard: ConsoleEvent[] = [];
+  const unwatch = launched.watch((event) => heard.push(event));
+  unwatch();
+  launched.start([]);
+  expect(heard).toEqual([]);
+});

@@ -1,0 +1,124 @@
+import type { ChildProcess } from 'node:child_process';
+
+/** How the server is that was started from here. */
+export type ServerState =
+  | { readonly type: 'idle' }
+  | { readonly type: 'starting' }
+  | { readonly type: 'running'; readonly address: string }
+  | { readonly type: 'stopping' }
+  | { readonly type: 'ended'; readonly code: number | null };
+
+export type ConsoleEvent =
+  | { readonly type: 'line'; readonly text: string }
+  | { readonly type: 'state'; readonly state: ServerState };
+
+export type LaunchedChild = Pick<ChildProcess, 'stdout' | 'stderr' | 'on' | 'send' | 'connected' | 'kill'>;
+
+const keptLines = 2000;
+const readyLine = /Please connect to custom endpoint at (\S+)/;
+
+/** One server at a time, in a process of its own, and what it says. */
+export class Launched {
+  #child: LaunchedChild | undefined;
+  #state: ServerState = { type: 'idle' };
+  #lines: string[] = [];
+  readonly #listeners = new Set<(event: ConsoleEvent) => void>();
+
+  constructor(
+    private readonly spawn: (words: readonly string[]) => LaunchedChild,
+    /** Sees what is said too. */
+    private readonly echo: (line: string) => void = () => undefined,
+  ) {}
+
+  get state(): ServerState {
+    return this.#state;
+  }
+
+  get lines(): readonly string[] {
+    return this.#lines;
+  }
+
+  get busy(): boolean {
+    return this.#child !== undefined;
+  }
+
+  /** `ended` is told when the process is gone. False where one runs already. */
+  start(words: readonly string[], ended: () => void = () => undefined): boolean {
+    if (this.#child) return false;
+    this.#lines = [];
+    this.#become({ type: 'starting' });
+    const child = this.spawn(words);
+    this.#child = child;
+    for (const stream of [child.stdout, child.stderr]) if (stream) readLines(stream, (line) => this.#say(line));
+    let over = false;
+    const end = (code: number | null): void => {
+      if (over) return;
+      over = true;
+      this.#child = undefined;
+      ended();
+      this.#become({ type: 'ended', code });
+    };
+    child.on('error', (error) => {
+      this.#say(`The server could not be started: ${error.message}`);
+      end(null);
+    });
+    child.on('close', (code) => end(code));
+    return true;
+  }
+
+  /** Asks it to end well; who asks again ends it at once. */
+  stop(): void {
+    const child = this.#child;
+    if (!child) return;
+    if (this.#state.type === 'stopping' || !child.connected) {
+      child.kill('SIGKILL');
+      return;
+    }
+    this.#become({ type: 'stopping' });
+    child.send('stop');
+  }
+
+  /** The listener is told all that happens from now on. */
+  watch(listener: (event: ConsoleEvent) => void): () => void {
+    this.#listeners.add(listener);
+    return () => void this.#listeners.delete(listener);
+  }
+
+  #say(line: string): void {
+    this.#lines.push(line);
+    if (this.#lines.length > keptLines) this.#lines.splice(0, this.#lines.length - keptLines);
+    this.echo(line);
+    this.#tell({ type: 'line', text: line });
+    const address = readyLine.exec(line)?.[1];
+    if (address !== undefined && this.#state.type === 'starting') this.#become({ type: 'running', address });
+  }
+
+  #become(state: ServerState): void {
+    this.#state = state;
+    this.#tell({ type: 'state', state });
+  }
+
+  #tell(event: ConsoleEvent): void {
+    for (const listener of [...this.#listeners]) listener(event);
+  }
+}
+
+/** Whole lines, also the last one that nothing ended. A line of a moving bar replaces itself; only its end counts. */
+function readLines(stream: NodeJS.ReadableStream, say: (line: string) => void): void {
+  let rest = '';
+  stream.setEncoding('utf8');
+  stream.on('data', (text: string) => {
+    const lines = (rest + text).split('\n');
+    rest = lines.pop() ?? '';
+    for (const line of lines) say(lastOfBar(line));
+  });
+  stream.on('end', () => {
+    if (rest !== '') say(lastOfBar(rest));
+    rest = '';
+  });
+}
+
+function lastOfBar(line: string): string {
+  const whole = line.replace(/\r$/, '');
+  return whole.slice(whole.lastIndexOf('\r') + 1);
+}

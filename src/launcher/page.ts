@@ -1,0 +1,76 @@
+import type { Call, Endpoint, Reply } from '../http/call.ts';
+import { page } from '../http/pages.ts';
+import { builtPages, webFile, webFiles, webPage } from '../protocols/pages/web-client.ts';
+import { launcherFamily } from './routes.ts';
+import type { Session } from './session.ts';
+
+/** The page itself, and its files, which tell nobody anything. */
+export function pageEndpoints(session: Session, tellAddress: () => void, web = builtPages): Endpoint[] {
+  const open = (match: Endpoint['match'], path: string, summary: string, handle: Endpoint['handle']): Endpoint => ({
+    method: 'GET',
+    match,
+    path,
+    access: 'open',
+    queued: false,
+    summary,
+    family: launcherFamily,
+    handle,
+  });
+  return [
+    open('exact', '/', 'The launcher.', (call) => entrance(call, { session, tellAddress, web })),
+    ...webFiles(web).map((name) =>
+      open('ending', `/${name}`, 'A file of the page.', async (call) => (await webFile(web, name, call)) ?? notBuilt),
+    ),
+  ];
+}
+
+interface Entrance {
+  readonly session: Session;
+  readonly tellAddress: () => void;
+  readonly web: string;
+}
+
+async function entrance(call: Call, { session, tellAddress, web }: Entrance): Promise<Reply> {
+  const token = call.query.get('token');
+  const cookie = token === null ? undefined : session.open(token);
+  // The token leaves the address bar and the history with it.
+  if (cookie !== undefined) {
+    const headers = {
+      location: './',
+      'set-cookie': cookie,
+      'cache-control': 'no-store',
+      'referrer-policy': 'no-referrer',
+    };
+    return { status: 303, headers, body: '' };
+  }
+  if (session.admits(call.headers)) {
+    const reply = (await webPage(web, 'launcher.html', call)) ?? notBuilt;
+    return { ...reply, headers: { ...reply.headers, 'cache-control': 'no-store' } };
+  }
+  if (session.used) tellAddress();
+  return closed;
+}
+
+const closed = page(
+  `<!doctype html>
+<html lang="en">
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<title>Parley launcher</title>
+<h1>Open it by its own address</h1>
+<p>The launcher opens by an address with a token that works once. A fresh one was printed where Parley was started.</p>
+</html>
+`,
+  403,
+);
+
+const notBuilt = page(
+  `<!doctype html>
+<html lang="en">
+<meta charset="utf-8">
+<title>Not built</title>
+<p>The pages are not built: <code>npm run build</code> makes them.</p>
+</html>
+`,
+  503,
+);

@@ -1,0 +1,329 @@
+import { EventEmitter } from 'node:events';
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  realpathSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { PassThrough } from 'node:stream';
+import { fileURLToPath } from 'node:url';
+import { afterAll, beforeEach, describe, expect, test } from 'vitest';
+import { defaultSettings, type Settings } from '../config/flags.ts';
+import { asAppError } from '../core/errors.ts';
+import type { Call, Reply } from '../http/call.ts';
+import { router } from '../http/router.ts';
+import { Bench } from './bench.ts';
+import { Launched, type LaunchedChild } from './launched.ts';
+import { pageEndpoints } from './page.ts';
+import { launcherEndpoints } from './routes.ts';
+import { Session } from './session.ts';
+
+const top = realpathSync(mkdtempSync(join(tmpdir(), 'parley-bench-')));
+const home = join(top, 'home');
+const web = join(top, 'web');
+const embeddedModel = fileURLToPath(new URL('../../models/parley-mini.gguf', import.meta.url));
+mkdirSync(home);
+mkdirSync(web);
+writeFileSync(join(web, 'launcher.html'), '<!doctype html><title>Launcher</title>');
+writeFileSync(join(web, 'icon.svg'), '<svg/>');
+afterAll(() => rmSync(top, { recursive: true }));
+beforeEach(() => {
+  for (const name of readdirSync(home)) rmSync(join(home, name), { recursive: true });
+});
+
+class Child extends EventEmitter {
+  readonly stdout = new PassThrough();
+  readonly stderr = new PassThrough();
+  readonly sent: unknown[] = [];
+  connected = true;
+  send(message: unknown): boolean {
+    this.sent.push(message);
+    return true;
+  }
+  kill(): boolean {
+    return true;
+  }
+}
+
+function world(settings: Partial<Settings> = {}) {
+  let count = 0;
+  const session = new Session(() => `random-${++count}`);
+  const cookie = session.open(session.token)?.split(';', 1)[0] ?? '';
+  const children: { readonly child: Child; readonly words: readonly string[]; readonly config: string }[] = [];
+  const launched = new Launched((words) => {
+    const child = new Child();
+    children.push({ child, words, config: readFileSync(words[1] ?? '', 'utf8') });
+    return child as unknown as LaunchedChild;
+  });
+  let quits = 0;
+  let told = 0;
+  const bench = new Bench({
+    product: { name: 'Parley', version: '1' },
+    settings: { ...defaultSettings, ...settings },
+    notes: ['a note'],
+    launched,
+    folders: [home],
+    home,
+    places: [{ program: 'Test', folder: home, layout: 'files' }],
+    embeddedModel,
+    exists: existsSync,
+    environment: {},
+    availableBytes: () => 8 * 2 ** 30,
+    quit: () => {
+      quits += 1;
+    },
+  });
+  const endpoints = [
+    ...launcherEndpoints(session, bench),
+    ...pageEndpoints(
+      session,
+      () => {
+        told += 1;
+        session.renew();
+      },
+      web,
+    ),
+  ];
+  const find = router(endpoints);
+  async function call(method: string, target: string, body: unknown = '', headers: object = { cookie }) {
+    const url = new URL(target, 'http://localhost:4711');
+    const endpoint = find.find(method, url.pathname);
+    if (!endpoint) throw new Error(`nobody answers ${target}`);
+    const sent = {
+      method,
+      path: url.pathname,
+      query: url.searchParams,
+      headers: { host: 'localhost:4711', ...headers },
+      body: Buffer.from(typeof body === 'string' ? body : JSON.stringify(body)),
+      signal: new AbortController().signal,
+    } as unknown as Call;
+    const reply: Reply = await Promise.resolve()
+      .then(() => endpoint.handle(sent))
+      .catch((error: unknown) => endpoint.family.errorReply(asAppError(error)));
+    const text = 'body' in reply ? String(reply.body) : '';
+    const isJson = reply.headers?.['content-type'] === 'application/json';
+    return { reply, status: reply.status, json: isJson ? JSON.parse(text) : undefined, text };
+  }
+  return { call, session, children, launched, quits: () => quits, told: () => told, endpoints };
+}
+
+describe('nobody is answered', () => {
+  test('without the session, whatever is asked', async () => {
+    const { call, endpoints } = world();
+    for (const { method, path } of endpoints.filter(({ access }) => access === 'guarded')) {
+      expect((await call(method, path, {}, {})).status, path).toBe(401);
+      expect((await call(method, path, {}, { cookie: 'parley_launcher=guess' })).status, path).toBe(401);
+    }
+  });
+
+  test('from a page of another server on this machine', async () => {
+    const { call } = world();
+    const headers = { cookie: 'parley_launcher=random-2', origin: 'http://localhost:3000' };
+    expect((await call('POST', '/launcher/launch', { values: {} }, headers)).status).toBe(401);
+  });
+});
+
+describe('the entrance', () => {
+  test('lets the token in once, and takes it out of the address', async () => {
+    const { call, session } = world();
+    const token = session.renew();
+    const { reply } = await call('GET', `/?token=${token}`, '', {});
+    expect(reply.status).toBe(303);
+    expect(reply.headers).toMatchObject({ location: './', 'cache-control': 'no-store' });
+    expect(reply.headers?.['set-cookie']).toMatch(/HttpOnly; SameSite=Strict/);
+    expect((await call('GET', `/?token=${token}`, '', {})).status).toBe(403);
+  });
+
+  test('shows the page to who is in', async () => {
+    const { reply } = await world().call('GET', '/');
+    expect(reply.status).toBe(200);
+    expect(reply.headers?.['content-security-policy']).toContain("default-src 'none'");
+  });
+
+  test('tells a fresh address where the program was started, to nobody else', async () => {
+    const { call, told } = world();
+    const { status, text } = await call('GET', '/', '', {});
+    expect(status).toBe(403);
+    expect(text).not.toContain('random-');
+    expect(told()).toBe(1);
+    // One that is still good is not replaced.
+    await call('GET', '/?token=wrong', '', {});
+    expect(told()).toBe(1);
+  });
+});
+
+test('the form has the settings that the launcher was started with', async () => {
+  const { json } = await world({ multiuser: 0, port: 5005 }).call('GET', '/launcher/form');
+  expect(json.values).toMatchObject({ multiuser: 10, port: 5005 });
+  expect(json).toMatchObject({
+    notes: ['a note'],
+    places: [home],
+    state: { type: 'idle' },
+    product: { name: 'Parley' },
+  });
+  expect(json.tabs[0].name).toBe('Quick Launch');
+});
+
+describe('files', () => {
+  test('of a folder come with what is known of the models among them', async () => {
+    const { call } = world();
+    writeFileSync(join(home, 'bad.gguf'), 'no model');
+    writeFileSync(join(home, 'good.gguf'), readFileSync(embeddedModel));
+    const { json } = await call('GET', '/launcher/files?wanted=model');
+    expect(json.entries.map(({ name }: { name: string }) => name)).toEqual(['bad.gguf', 'good.gguf']);
+    expect(json.facts['bad.gguf']).toMatchObject({ type: 'damaged' });
+    expect(json.facts['good.gguf']).toMatchObject({ type: 'model', architecture: 'llama', fit: { verdict: 'fits' } });
+    const models = (await call('GET', '/launcher/models')).json;
+    expect(models).toHaveLength(1);
+    expect(models[0]).toMatchObject({ name: 'good', program: 'Test' });
+  });
+
+  test('outside of the allowed places are not there', async () => {
+    const { call } = world();
+    expect((await call('GET', `/launcher/files?folder=${encodeURIComponent(top)}`)).status).toBe(404);
+    expect((await call('GET', '/launcher/files?folder=/etc')).status).toBe(404);
+    expect((await call('GET', '/launcher/model?path=/etc/passwd')).status).toBe(404);
+  });
+
+  test('a model is judged by the context that is wanted', async () => {
+    const { call } = world();
+    const usual = (await call('GET', '/launcher/model')).json;
+    expect(usual).toMatchObject({ type: 'model', path: embeddedModel, fit: { contextSize: 2048 } });
+    const more = (await call('GET', '/launcher/model?context=8192&parallel=4')).json;
+    expect(more.fit.contextSize).toBe(8192);
+    expect(more.fit.needBytes).toBeGreaterThan(usual.fit.needBytes);
+  });
+});
+
+describe('configs', () => {
+  test('are saved and loaded again, for their owner alone', async () => {
+    const { call } = world();
+    const values = { contextsize: 4096, password: 'secret', multiuser: 0 };
+    const { json } = await call('POST', '/launcher/save', { name: 'mine', values });
+    expect(json).toEqual({ path: join(home, 'mine.kcpps') });
+    if (process.platform !== 'win32') expect(statSync(json.path).mode & 0o077).toBe(0);
+    const loaded = (await call('POST', '/launcher/load', { path: json.path })).json;
+    expect(loaded.values).toMatchObject({ contextsize: 4096, password: 'secret', multiuser: 10 });
+  });
+
+  test('are not replaced by accident', async () => {
+    const { call } = world();
+    await call('POST', '/launcher/save', { name: 'mine', values: {} });
+    const { status, json } = await call('POST', '/launcher/save', { name: 'mine', values: {} });
+    expect(status).toBe(400);
+    expect(json).toMatchObject({ exists: true, problems: ['mine.kcpps is there already.'] });
+    expect((await call('POST', '/launcher/save', { name: 'mine', values: { port: 1 }, replace: true })).status).toBe(
+      200,
+    );
+  });
+
+  test.each([
+    [{ name: '../evil', values: {} }, 'Choose a name'],
+    [{ name: 'x', folder: '/etc', values: {} }, 'cannot be written'],
+    [{ name: 'x', values: { port: 'y' } }, 'Port needs'],
+    [{ name: 'x' }, 'must be an object'],
+    [{}, 'Choose a name'],
+  ])('%j is not saved', async (body, problem) => {
+    const { status, json } = await world().call('POST', '/launcher/save', body);
+    expect(status).toBe(400);
+    expect(json.problems.join(' ')).toContain(problem);
+    expect(readdirSync(home)).toEqual([]);
+  });
+
+  test('that are broken, elsewhere or something else are not loaded', async () => {
+    const { call } = world();
+    writeFileSync(join(home, 'broken.kcpps'), '{');
+    writeFileSync(join(home, 'other.txt'), '{}');
+    for (const path of [
+      join(home, 'broken.kcpps'),
+      join(home, 'other.txt'),
+      '/etc/passwd',
+      join(home, 'gone.kcpps'),
+      '',
+    ]) {
+      const { status, json } = await call('POST', '/launcher/load', { path });
+      expect(status, path).toBe(400);
+      expect(json.problems[0]).toBeTruthy();
+    }
+  });
+
+  test('bring no command along that would be run', async () => {
+    const { call } = world();
+    writeFileSync(join(home, 'x.kcpps'), '{"onready": "rm -rf /"}');
+    const { json } = await call('POST', '/launcher/load', { path: join(home, 'x.kcpps') });
+    expect(json.values.onready).toBe('');
+    expect(json.notes.join(' ')).toContain('onready');
+  });
+});
+
+describe('launching', () => {
+  test('starts a server with the settings of the page, and cleans up behind it', async () => {
+    const { call, children, launched } = world();
+    expect((await call('POST', '/launcher/launch', { values: { port: 5009 } })).status).toBe(200);
+    const [{ words, config, child } = { words: [], config: '{}', child: new Child() }] = children;
+    expect(words).toEqual(['--config', expect.stringMatching(/launch\.kcpps$/)]);
+    expect(JSON.parse(config)).toMatchObject({ port: 5009, skiplauncher: true });
+    expect((await call('POST', '/launcher/launch', { values: {} })).json.problems[0]).toContain('already');
+    await call('POST', '/launcher/stop');
+    expect(child.sent).toEqual(['stop']);
+    child.emit('close', 0);
+    expect(launched.state).toEqual({ type: 'ended', code: 0 });
+    await expect.poll(() => existsSync(words[1] ?? '')).toBe(false);
+  });
+
+  test('lets a command run only that was written in the form', async () => {
+    const { call, children } = world();
+    await call('POST', '/launcher/launch', { values: { onready: 'say hello' } });
+    expect(children[0]?.words).toContain('--allow-config-onready');
+  });
+
+  test('is refused for what the server would refuse', async () => {
+    const { call, children } = world();
+    const missing = await call('POST', '/launcher/launch', { values: { model: [join(home, 'gone.gguf')] } });
+    expect(missing.json.problems[0]).toContain('gone.gguf');
+    const both = await call('POST', '/launcher/launch', { values: { usecpu: true, usevulkan: [] } });
+    expect(both.status).toBe(400);
+    expect((await call('POST', '/launcher/launch', {})).status).toBe(400);
+    expect(children).toEqual([]);
+  });
+
+  test('is checked before, and told as a command line', async () => {
+    const { call } = world();
+    expect((await call('POST', '/launcher/check', { values: { port: 5009, password: 'x' } })).json).toEqual({
+      problems: [],
+      notes: expect.any(Array),
+      command: ['--port', '5009', '--password', '…'],
+    });
+    expect((await call('POST', '/launcher/check', { values: { port: 'x' } })).json.problems).toHaveLength(1);
+  });
+
+  test('the console tells what was said and goes on telling', async () => {
+    const { call, children } = world();
+    await call('POST', '/launcher/launch', { values: {} });
+    children[0]?.child.stdout.write('first\n');
+    await expect.poll(async () => (await call('GET', '/launcher/form')).json.state.type).toBe('starting');
+    const { reply } = await call('GET', '/launcher/console');
+    if (!('stream' in reply)) throw new Error('no stream');
+    const iterator = (reply.stream as AsyncIterable<string>)[Symbol.asyncIterator]();
+    const next = async () => JSON.parse(String((await iterator.next()).value).replace(/^data: /, ''));
+    expect(await next()).toEqual({ type: 'state', state: { type: 'starting' } });
+    expect(await next()).toEqual({ type: 'line', text: 'first' });
+    children[0]?.child.stdout.write('Please connect to custom endpoint at http://localhost:5001\n');
+    expect(await next()).toMatchObject({ type: 'line' });
+    expect(await next()).toEqual({ type: 'state', state: { type: 'running', address: 'http://localhost:5001' } });
+    await iterator.return?.();
+  });
+
+  test('quitting is asked of the program', async () => {
+    const { call, quits } = world();
+    await call('POST', '/launcher/quit');
+    expect(quits()).toBe(1);
+  });
+});

@@ -1,0 +1,103 @@
+import { Channel } from '../core/channel.ts';
+import { AppError } from '../core/errors.ts';
+import { type JsonObject, jsonObject } from '../http/body.ts';
+import { type Call, type Endpoint, type Family, json, type Reply } from '../http/call.ts';
+import { commentFrame, dataFrame, sseHeaders } from '../http/sse.ts';
+import type { Bench } from './bench.ts';
+import type { Wanted } from './folders.ts';
+import { launcherForm } from './form.ts';
+import type { ConsoleEvent } from './launched.ts';
+import type { Session } from './session.ts';
+
+export const launcherFamily: Family = {
+  name: 'launcher',
+  title: 'Launcher',
+  errorReply: ({ message, code, status }) => json({ problems: [message], type: code }, status),
+};
+
+const keepAliveMs = 15_000;
+
+/** What the page of the launcher asks for; nobody is answered who did not come by the address that was printed. */
+export function launcherEndpoints(session: Session, bench: Bench): Endpoint[] {
+  const endpoint = (method: 'GET' | 'POST', name: string, summary: string, handle: Endpoint['handle']): Endpoint => ({
+    method,
+    match: 'ending',
+    path: `/launcher/${name}`,
+    access: 'guarded',
+    queued: false,
+    summary,
+    family: launcherFamily,
+    handle: (call) => {
+      if (!session.admits(call.headers)) throw new AppError('unauthorized', {});
+      return handle(call);
+    },
+  });
+  const post = (name: string, summary: string, answer: (body: JsonObject) => Promise<Reply>): Endpoint =>
+    endpoint('POST', name, summary, async ({ body, signal }) =>
+      answer(await jsonObject(body, { empty: 'object', signal })),
+    );
+
+  return [
+    endpoint('GET', 'form', 'The settings by their tabs, and what they are now.', () =>
+      json({ ...launcherForm(), ...bench.present() }),
+    ),
+    endpoint('GET', 'files', 'What is in a folder.', async ({ query }) => {
+      const folder = await bench.folder(query.get('folder') ?? '', wantedOf(query.get('wanted')));
+      return folder ? json(folder) : refused(404, 'This folder cannot be opened.');
+    }),
+    endpoint('GET', 'models', 'The models that are on this machine already.', async () => json(await bench.models())),
+    endpoint('GET', 'model', 'What is known of a model file, and whether it fits.', async ({ query }) => {
+      const wish = { contextSize: Number(query.get('context')) || 0, sequences: Number(query.get('parallel')) || 1 };
+      const facts = await bench.model(query.get('path') ?? '', wish);
+      return facts ? json(facts) : refused(404, 'This file cannot be looked at.');
+    }),
+    post('load', 'The settings of a config file.', async ({ path }) => outcome(await bench.load(String(path ?? '')))),
+    post('save', 'Write the settings to a config file.', async (body) => outcome(await bench.save(body))),
+    post('check', 'What is wrong with the settings, and how they would be typed.', async ({ values }) =>
+      json(bench.check(values)),
+    ),
+    post('launch', 'Start the server.', async ({ values }) => outcome(await bench.launch(values))),
+    post('stop', 'Stop the server.', async () => {
+      bench.stop();
+      return json({ ok: true });
+    }),
+    post('quit', 'End the launcher.', async () => {
+      bench.quit();
+      return json({ ok: true });
+    }),
+    endpoint('GET', 'console', 'What the server says, as it says it.', (call) => consoleReply(call, bench)),
+  ];
+}
+
+function outcome(result: object): Reply {
+  return json(result, 'problems' in result ? 400 : 200);
+}
+
+function refused(status: number, problem: string): Reply {
+  return json({ problems: [problem] }, status);
+}
+
+function wantedOf(text: string | null): Wanted {
+  return text === 'model' || text === 'config' ? text : 'any';
+}
+
+/** All that was said so far, and then everything as it happens. */
+function consoleReply({ signal }: Call, { launched }: Bench): Reply {
+  let unwatch = (): void => undefined;
+  const channel = new Channel<string>(() => unwatch());
+  const tell = (event: ConsoleEvent): void => channel.push(dataFrame(JSON.stringify(event)));
+  tell({ type: 'state', state: launched.state });
+  for (const text of launched.lines) tell({ type: 'line', text });
+  unwatch = launched.watch((event) => {
+    // A new start begins with an empty console.
+    if (event.type === 'state' && event.state.type === 'starting') channel.push(dataFrame('{"type":"clear"}'));
+    tell(event);
+  });
+  signal.addEventListener('abort', () => unwatch(), { once: true });
+  return {
+    status: 200,
+    headers: sseHeaders,
+    stream: channel,
+    keepAlive: { milliseconds: keepAliveMs, filler: commentFrame('alive') },
+  };
+}

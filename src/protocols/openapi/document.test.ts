@@ -1,0 +1,148 @@
+import { expect, test } from 'vitest';
+import { type Endpoint, type Family, json } from '../../http/call.ts';
+import { optional, readText, readWhole } from '../fields/readers.ts';
+import { fidelityOf, honoured, ignored } from '../fields/table.ts';
+import { openapiDocument } from './document.ts';
+
+const family = (name: string): Family => ({
+  name,
+  title: `The ${name} API`,
+  errorReply: ({ message, status }) => json({ oops: message }, status),
+});
+const native = family('native');
+
+const endpoint = (own: Partial<Endpoint>): Endpoint => ({
+  method: 'POST',
+  match: 'ending',
+  path: '/some',
+  access: 'guarded',
+  queued: true,
+  summary: 'Does something.',
+  family: native,
+  handle: () => json({}),
+  ...own,
+});
+
+const some = fidelityOf('Some', 'POST /some', { text: honoured(readText), user: ignored() });
+const list = fidelityOf('Some', 'GET /list', { limit: honoured(optional(readWhole), 'how many') });
+
+interface Operation {
+  readonly operationId: string;
+  readonly tags: readonly string[];
+  readonly summary: string;
+  readonly description?: string;
+  readonly parameters?: readonly object[];
+  readonly requestBody?: { readonly required: boolean; readonly content: Readonly<Record<string, { schema: object }>> };
+  readonly responses: Readonly<Record<string, { readonly description: string; readonly content: object }>>;
+  readonly security: readonly object[];
+}
+
+function documentOf(...endpoints: readonly Endpoint[]) {
+  const product = { name: 'Parley', version: '1.2.3' };
+  return openapiDocument({ product, endpoints, fidelities: [some, list] }) as {
+    readonly openapi: string;
+    readonly info: object;
+    readonly tags: readonly object[];
+    readonly paths: Readonly<Record<string, Readonly<Record<string, Operation>>>>;
+    readonly components: { readonly schemas: Readonly<Record<string, object>>; readonly securitySchemes: object };
+  };
+}
+
+test('it says who speaks, and by which version of the standard', () => {
+  const document = documentOf(endpoint({}));
+  expect(document).toMatchObject({
+    openapi: '3.1.0',
+    info: { title: 'Parley', version: '1.2.3' },
+    tags: [{ name: 'native', description: 'The native API' }],
+    components: { securitySchemes: { key: { type: 'http', scheme: 'bearer' } } },
+  });
+});
+
+test('an operation has the body of its table, by a reference', () => {
+  const { paths, components } = documentOf(endpoint({}));
+  const operation = paths['/some']?.post;
+  expect(operation?.requestBody).toEqual({
+    required: true,
+    content: { 'application/json': { schema: { $ref: '#/components/schemas/Some' } } },
+  });
+  expect(components.schemas.Some).toEqual(some.schema?.());
+  expect(operation?.description).toBe('Takes its turn in the queue. Answers below any prefix too.');
+});
+
+test('another name has the same body', () => {
+  const { paths } = documentOf(endpoint({ path: '/other', summary: 'Another name for /some.' }));
+  expect(paths['/other']?.post?.requestBody?.content['application/json']?.schema).toEqual({
+    $ref: '#/components/schemas/Some',
+  });
+});
+
+test('a body of which nothing is known is an object', () => {
+  const { paths } = documentOf(endpoint({ path: '/unknown' }));
+  expect(paths['/unknown']?.post?.requestBody).toEqual({
+    required: false,
+    content: { 'application/json': { schema: { type: 'object' } } },
+  });
+});
+
+test('an endpoint that takes forms says so', () => {
+  const { paths } = documentOf(endpoint({ form: {} }));
+  expect(Object.keys(paths['/some']?.post?.requestBody?.content ?? {})).toEqual([
+    'application/json',
+    'multipart/form-data',
+  ]);
+});
+
+test('what a GET is sent stands in its query, and parts of a path are parameters', () => {
+  const get = { method: 'GET', queued: false } as const;
+  const { paths, components } = documentOf(
+    endpoint({ ...get, path: '/list' }),
+    endpoint({ ...get, path: '/v1/models/', match: 'prefix' }),
+  );
+  expect(paths['/list']?.get?.parameters).toEqual([
+    {
+      name: 'limit',
+      in: 'query',
+      required: false,
+      description: 'How many.',
+      schema: { type: 'integer', 'x-parley-handling': 'honoured' },
+    },
+  ]);
+  expect(paths['/list']?.get).not.toHaveProperty('requestBody');
+  expect(components.schemas).toEqual({});
+  expect(paths['/v1/models/{id}']?.get?.parameters).toEqual([
+    { name: 'id', in: 'path', required: true, schema: { type: 'string' } },
+  ]);
+});
+
+test('failures are told in the words of the family, and a key only where one may be asked for', () => {
+  const { paths } = documentOf(endpoint({}), endpoint({ path: '/open', access: 'open', queued: false, method: 'GET' }));
+  const operation = paths['/some']?.post;
+  expect(Object.keys(operation?.responses ?? {})).toEqual(['200', '400', '401', '503']);
+  expect(operation?.responses[401]?.content).toEqual({
+    'application/json': { example: { oops: 'Authentication key is missing or invalid.' } },
+  });
+  expect(operation?.security).toEqual([{ key: [] }, {}]);
+  expect(Object.keys(paths['/open']?.get?.responses ?? {})).toEqual(['200']);
+  expect(paths['/open']?.get?.security).toEqual([{}]);
+});
+
+test('streams, sounds and plain texts are told by their types', () => {
+  const types = (path: string) =>
+    Object.keys(documentOf(endpoint({ path })).paths[path]?.post?.responses[200]?.content ?? {});
+  expect(types('/some')).toEqual(['application/json']);
+  expect(types('/api/extra/generate/stream')).toEqual(['text/event-stream']);
+  expect(types('/v1/messages')).toEqual(['application/json', 'text/event-stream']);
+  expect(types('/api/extra/tts')).toContain('audio/wav');
+});
+
+test('emulations of other programs and pages are left out', () => {
+  const names = ['ollama', 'comfy', 'xtts', 'vits', 'pages'];
+  const { paths, tags } = documentOf(...names.map((name) => endpoint({ family: family(name), path: `/${name}` })));
+  expect(paths).toEqual({});
+  expect(tags).toEqual([]);
+});
+
+test('two methods of one path stand beside each other', () => {
+  const { paths } = documentOf(endpoint({}), endpoint({ method: 'GET' }));
+  expect(Object.keys(paths['/some'] ?? {})).toEqual(['post', 'get']);
+});

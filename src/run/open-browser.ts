@@ -1,0 +1,11 @@
+import { spawn } from 'node:child_process';
+
+/** `failed` is told where there is none to be opened. */
+export function openBrowser(url: string, failed: () => void): void {
+  const command = { darwin: 'open', win32: 'explorer' }[process.platform as string] ?? 'xdg-open';
+  const browser = spawn(command, [url], { stdio: 'ignore', detached: true });
+  browser.on('error', failed);
+  // The one of Windows always ends with 1.
+  if (process.platform !== 'win32') browser.on('exit', (code) => code && failed());
+  browser.unref();
+}

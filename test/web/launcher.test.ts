@@ -1,0 +1,92 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, describe, expect, test } from 'vitest';
+import { freePort } from '../live/free-port.ts';
+import { liveServers, program } from '../live/server.ts';
+import { barriers, browserPages, faults, withoutBrowser } from './browser.ts';
+
+const start = liveServers();
+const open = browserPages();
+const folder = mkdtempSync(join(tmpdir(), 'parley-launcher-test-'));
+afterAll(() => rmSync(folder, { recursive: true }));
+
+test.skipIf(process.platform !== 'linux')(
+  'started with no word at a display, Parley begins with the launcher',
+  async () => {
+    // Nothing is found that could open a page: then the address is what one has.
+    const child = spawn(process.execPath, [program], {
+      env: { HOME: folder, PATH: folder, DISPLAY: ':99' },
+      stdio: ['ignore', 'pipe', 'inherit'],
+    });
+    let output = '';
+    for await (const text of child.stdout.setEncoding('utf8')) {
+      output += text;
+      if (output.includes('No browser could be started')) break;
+    }
+    expect(output).toMatch(/The launcher is at http:\/\/localhost:\d+\/\?token=[\w-]{32}\n/);
+    expect(output).not.toContain('Loading');
+    child.kill('SIGTERM');
+    const [code] = await once(child, 'exit');
+    expect(code).toBe(0);
+  },
+);
+
+describe.skipIf(withoutBrowser)('the launcher in a browser', () => {
+  test('leads from a config to a running server, and stops it again', async () => {
+    const config = join(folder, 'start.kcpps');
+    writeFileSync(config, JSON.stringify({ contextsize: 512, multiuser: 0, threads: 1 }));
+    const launcher = await start(['--showgui', '--config', config], {
+      until: 'The address works once',
+      listening: 'The launcher is at ',
+    });
+    const address = /The launcher is at (\S+)/.exec(launcher.output())?.[1] ?? '';
+    const page = await open(address);
+
+    // The token has left the address, and is worth nothing any more.
+    await page.getByRole('tab', { name: 'Quick Launch' }).waitFor();
+    expect(page.url()).not.toContain('token');
+    expect((await fetch(address, { redirect: 'manual' })).status).toBe(403);
+    expect((await fetch(new URL('launcher/form', address))).status).toBe(401);
+
+    expect(await page.getByLabel('Context size').inputValue()).toBe('512');
+    await page.getByText('Fits into memory').waitFor();
+    expect(await barriers(page)).toEqual([]);
+
+    const port = await freePort();
+    await page.getByRole('tab', { name: 'Network' }).click();
+    expect(await page.getByLabel('Multiuser Queue').inputValue()).toBe('10');
+    await page.getByLabel('Port', { exact: true }).fill('70000');
+    await page.getByText('Port needs a whole number').waitFor();
+    expect(await page.getByRole('button', { name: 'Launch', exact: true }).isDisabled()).toBe(true);
+    await page.getByLabel('Port', { exact: true }).fill(String(port));
+    await page.getByText(`--port ${port}`).waitFor();
+
+    await page.getByRole('button', { name: 'Save', exact: true }).click();
+    const dialog = page.getByRole('dialog', { name: 'Save the settings' });
+    await dialog.getByLabel('Name').fill('saved');
+    await dialog.getByLabel('Folder', { exact: true }).fill(process.cwd());
+    await dialog.getByRole('button', { name: 'Save', exact: true }).click();
+    await page.getByText('Saved:').waitFor();
+    const saved = join(process.cwd(), 'saved.kcpps');
+    expect(JSON.parse(readFileSync(saved, 'utf8'))).toMatchObject({ port, contextsize: 512, multiuser: 10 });
+    rmSync(saved);
+
+    await page.getByRole('button', { name: 'Launch', exact: true }).click();
+    await page.getByText('Running', { exact: true }).waitFor();
+    expect(await page.getByRole('log', { name: 'Console' }).textContent()).toContain(
+      'Please connect to custom endpoint',
+    );
+    const link = await page.getByRole('link', { name: `http://localhost:${port}` }).getAttribute('href');
+    const version = (await (await fetch(`${link}/api/extra/true_max_context_length`)).json()) as { value: number };
+    expect(version.value).toBe(512);
+
+    await page.getByRole('button', { name: 'Stop' }).click();
+    await page.getByText('Stopped', { exact: true }).waitFor();
+    await expect(fetch(`${link}/api/extra/version`)).rejects.toThrow();
+    expect(faults.get(page)).toEqual([]);
+    await launcher.stop();
+  });
+});

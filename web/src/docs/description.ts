@@ -1,0 +1,183 @@
+/** What the page needs of the OpenAPI document, in the form in which it is shown. */
+export interface Operation {
+  readonly id: string;
+  readonly method: string;
+  readonly path: string;
+  readonly tag: string;
+  readonly summary: string;
+  readonly description: string;
+  readonly fields: readonly FieldRow[];
+  readonly parameters: readonly Parameter[];
+  /** Undefined where nothing is sent. */
+  readonly example: string | undefined;
+  readonly takesForm: boolean;
+  readonly answers: readonly string[];
+  readonly failures: readonly { readonly status: string; readonly description: string; readonly example: string }[];
+  readonly needsKey: boolean;
+  /** The path that this is only another name of. */
+  readonly original: string | undefined;
+}
+
+export interface Parameter {
+  readonly name: string;
+  readonly place: 'path' | 'query';
+  readonly required: boolean;
+  readonly description: string;
+}
+
+export interface FieldRow {
+  readonly name: string;
+  readonly type: string;
+  readonly required: boolean;
+  readonly handling: string;
+  readonly description: string;
+  /** What is said of places inside of it. */
+  readonly places: readonly { readonly place: string; readonly handling: string; readonly note: string }[];
+  readonly fallback: string | undefined;
+}
+
+export interface Group {
+  readonly tag: string;
+  readonly title: string;
+  readonly operations: readonly Operation[];
+}
+
+export interface Described {
+  readonly title: string;
+  readonly version: string;
+  readonly introduction: string;
+  readonly groups: readonly Group[];
+}
+
+type Json = Readonly<Record<string, unknown>>;
+
+export function described(document: unknown): Described {
+  const root = objectOf(document);
+  const info = objectOf(root.info);
+  const schemas = objectOf(objectOf(root.components).schemas);
+  const operations = Object.entries(objectOf(root.paths)).flatMap(([path, item]) =>
+    Object.entries(objectOf(item)).map(([method, one]) => operationOf(method, path, objectOf(one), schemas)),
+  );
+  const tags = (root.tags ?? []) as readonly { name: string; description: string }[];
+  return {
+    title: String(info.title ?? ''),
+    version: String(info.version ?? ''),
+    introduction: String(info.description ?? ''),
+    groups: tags.map(({ name, description }) => ({
+      tag: name,
+      title: description,
+      operations: operations.filter(({ tag }) => tag === name),
+    })),
+  };
+}
+
+function operationOf(method: string, path: string, operation: Json, schemas: Json): Operation {
+  const content = objectOf(objectOf(operation.requestBody).content);
+  const body = objectOf(content['application/json']);
+  const responses = Object.entries(objectOf(operation.responses));
+  return {
+    id: String(operation.operationId ?? `${method} ${path}`),
+    method: method.toUpperCase(),
+    path,
+    tag: String((operation.tags as readonly unknown[] | undefined)?.[0] ?? ''),
+    summary: String(operation.summary ?? ''),
+    description: String(operation.description ?? ''),
+    fields: rowsOf(resolved(objectOf(body.schema), schemas)),
+    parameters: ((operation.parameters ?? []) as readonly Json[]).map(parameterOf),
+    example: operation.requestBody ? JSON.stringify(body.example ?? {}, undefined, 2) : undefined,
+    takesForm: 'multipart/form-data' in content,
+    answers: Object.keys(objectOf(objectOf(objectOf(operation.responses)['200']).content)),
+    failures: responses.filter(([status]) => status !== '200').map(([status, one]) => failureOf(status, objectOf(one))),
+    original: /^Another name for (\/\S*[^\s.])\./.exec(String(operation.summary ?? ''))?.[1],
+    needsKey: ((operation.security ?? []) as readonly Json[]).some((one) => 'key' in one),
+  };
+}
+
+function parameterOf(one: Json): Parameter {
+  return {
+    name: String(one.name),
+    place: one.in === 'path' ? 'path' : 'query',
+    required: one.required === true,
+    description: String(one.description ?? ''),
+  };
+}
+
+function failureOf(status: string, response: Json) {
+  const [content] = Object.values(objectOf(response.content));
+  const { example } = objectOf(content);
+  const text = typeof example === 'string' ? example : JSON.stringify(example, undefined, 2);
+  return { status, description: String(response.description ?? ''), example: text ?? '' };
+}
+
+function resolved(schema: Json, schemas: Json): Json {
+  const name = /^#\/components\/schemas\/(.+)$/.exec(String(schema.$ref ?? ''))?.[1];
+  return name === undefined ? schema : objectOf(schemas[name]);
+}
+
+/** The members of an object, and those of objects in it by their paths. */
+export function rowsOf(schema: Json, before = ''): readonly FieldRow[] {
+  const required = (schema.required ?? []) as readonly string[];
+  return Object.entries(objectOf(schema.properties)).flatMap(([name, one]) => {
+    const member = objectOf(one);
+    const row: FieldRow = {
+      name: before + name,
+      type: typeText(member),
+      required: required.includes(name),
+      handling: String(member['x-parley-handling'] ?? ''),
+      ...saidOf(String(member.description ?? '')),
+      fallback: member.default === undefined ? undefined : JSON.stringify(member.default),
+    };
+    const inside = member.type === 'object' ? rowsOf(member, `${before}${name}.`) : [];
+    return row.handling === '' && inside.length > 0
+      ? inside
+      : [row, ...inside.filter(({ handling }) => handling !== '')];
+  });
+}
+
+/** The sentences about the field itself, and those about places inside: `place`: honoured. */
+function saidOf(text: string): Pick<FieldRow, 'description' | 'places'> {
+  const paragraphs = text.replace(/^(Approximated|Ignored|Refused)\.\s*/, '').split('\n\n');
+  const places = paragraphs.flatMap((paragraph) => {
+    const [, place, handling, note = ''] = /^`([^`]+)`: (\w+)\.\s*(.*)$/s.exec(paragraph) ?? [];
+    return place === undefined || handling === undefined ? [] : [{ place, handling, note }];
+  });
+  const own = paragraphs.filter((paragraph) => !/^`[^`]+`: \w+\./.test(paragraph));
+  return { description: own.join('\n\n'), places };
+}
+
+export function typeText(schema: Json): string {
+  if (Array.isArray(schema.enum)) return schema.enum.map((one) => JSON.stringify(one)).join(' | ');
+  if (Array.isArray(schema.anyOf)) return [...new Set(schema.anyOf.map((one) => typeText(objectOf(one))))].join(' | ');
+  if (Array.isArray(schema.type)) return schema.type.join(' | ');
+  if (schema.type === 'array') {
+    const items = typeText(objectOf(schema.items));
+    return items === 'any' ? 'array' : `${items.includes(' ') ? `(${items})` : items}[]`;
+  }
+  return typeof schema.type === 'string' ? schema.type : 'any';
+}
+
+/** Without those that are only other names: nobody looks for them twice. */
+export function withoutAliases(groups: readonly Group[]): readonly Group[] {
+  return groups.map((group) => ({
+    ...group,
+    operations: group.operations.filter(({ original }) => original === undefined),
+  }));
+}
+
+/** The operations in which each of the words stands somewhere: in the path, the summary, or the name of a field. */
+export function found(groups: readonly Group[], search: string): readonly Group[] {
+  const words = search.toLowerCase().split(/\s+/).filter(Boolean);
+  if (words.length === 0) return groups;
+  const fits = (operation: Operation): boolean => {
+    const names = operation.fields.map(({ name }) => name).join(' ');
+    const text = `${operation.method} ${operation.path} ${operation.summary} ${names}`.toLowerCase();
+    return words.every((word) => text.includes(word));
+  };
+  return groups
+    .map((group) => ({ ...group, operations: group.operations.filter(fits) }))
+    .filter(({ operations }) => operations.length > 0);
+}
+
+function objectOf(value: unknown): Json {
+  return typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Json) : {};
+}

@@ -1,0 +1,9 @@
+import '@fontsource-variable/inter/wght.css';
+import '@fontsource-variable/jetbrains-mono/wght.css';
+import '../look/tokens.css';
+import '../look/base.css';
+import { mount } from 'svelte';
+import ApiPage from './ApiPage.svelte';
+
+const target = document.getElementById('app');
+if (target) mount(ApiPage, { target });

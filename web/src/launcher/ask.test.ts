@@ -1,0 +1,38 @@
+import { afterEach, expect, test, vi } from 'vitest';
+import { ask, problemsOf, Refused } from './ask.ts';
+
+afterEach(() => vi.unstubAllGlobals());
+
+function answering(status: number, body: string) {
+  const asked: { readonly address: string; readonly method: string; readonly body: unknown }[] = [];
+  vi.stubGlobal('location', { href: 'http://localhost:4711/' });
+  vi.stubGlobal('fetch', async (address: string, { method, body: sent }: { method: string; body?: string }) => {
+    asked.push({ address, method, body: sent && JSON.parse(sent) });
+    return new Response(body, { status, headers: { 'content-type': 'application/json' } });
+  });
+  return asked;
+}
+
+test('a question without a body is a GET, and with one a POST', async () => {
+  const asked = answering(200, '{"a":1}');
+  expect(await ask('form')).toEqual({ a: 1 });
+  await ask('launch', { values: {} });
+  expect(asked).toEqual([
+    { address: 'http://localhost:4711/launcher/form', method: 'GET', body: undefined },
+    { address: 'http://localhost:4711/launcher/launch', method: 'POST', body: { values: {} } },
+  ]);
+});
+
+test('a refusal brings its sentences, and all that came with them', async () => {
+  answering(400, '{"problems":["There already."],"exists":true}');
+  const refused = await ask('save', {}).catch((error: unknown) => error);
+  expect(refused).toBeInstanceOf(Refused);
+  expect(problemsOf(refused)).toEqual(['There already.']);
+  expect((refused as Refused).answer).toMatchObject({ exists: true });
+});
+
+test('an answer that is none is told by its number, and silence as what it is', async () => {
+  answering(500, '<html>');
+  expect(problemsOf(await ask('form').catch((error: unknown) => error))).toEqual(['The launcher answered 500.']);
+  expect(problemsOf(new TypeError('Failed to fetch'))[0]).toContain('does not answer');
+});

@@ -1,0 +1,29 @@
+import { addressOf } from '../api/address.ts';
+
+/** An answer of the launcher, or the sentences that say why not. */
+export async function ask<Answer>(name: string, body?: object): Promise<Answer> {
+  const response = await fetch(addressOf(`launcher/${name}`), {
+    method: body === undefined ? 'GET' : 'POST',
+    headers: body === undefined ? {} : { 'content-type': 'application/json' },
+    ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+  });
+  const answer = (await response.json().catch(() => ({}))) as Answer & { readonly problems?: readonly string[] };
+  if (response.ok) return answer;
+  throw new Refused(answer.problems ?? [`The launcher answered ${response.status}.`], answer);
+}
+
+export class Refused extends Error {
+  readonly problems: readonly string[];
+  readonly answer: object;
+
+  constructor(problems: readonly string[], answer: object = {}) {
+    super(problems.join(' '));
+    this.problems = problems;
+    this.answer = answer;
+  }
+}
+
+export function problemsOf(thrown: unknown): readonly string[] {
+  if (thrown instanceof Refused) return thrown.problems;
+  return ['The launcher does not answer. Is it still running?'];
+}

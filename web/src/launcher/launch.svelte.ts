@@ -1,0 +1,110 @@
+import { addressOf } from '../api/address.ts';
+import { serverEvents } from '../api/events.ts';
+import { ask, problemsOf } from './ask.ts';
+import type { Checked, Field, Form, ServerState, Values } from './types.ts';
+
+type ConsoleEvent =
+  | { readonly type: 'line'; readonly text: string }
+  | { readonly type: 'state'; readonly state: ServerState }
+  | { readonly type: 'clear' };
+
+const keptLines = 2000;
+
+/** All that the page knows: the settings as they stand, and the server that was started with them. */
+export class Launcher {
+  form = $state.raw<Form>();
+  values = $state<Values>({});
+  problems = $state<readonly string[]>([]);
+  notes = $state<readonly string[]>([]);
+  state = $state.raw<ServerState>({ type: 'idle' });
+  lines = $state<string[]>([]);
+  command = $state<readonly string[]>([]);
+  gone = $state(false);
+
+  async begin(): Promise<void> {
+    try {
+      const form = await ask<Form>('form');
+      this.form = form;
+      this.values = { ...form.values };
+      this.notes = form.notes;
+      this.state = form.state;
+      void this.#listen();
+    } catch (error) {
+      this.problems = problemsOf(error);
+    }
+  }
+
+  field(key: string): Field | undefined {
+    return this.form?.fields[key];
+  }
+
+  get busy(): boolean {
+    return ['starting', 'running', 'stopping'].includes(this.state.type);
+  }
+
+  async check(): Promise<void> {
+    try {
+      const { problems, command } = await ask<Checked>('check', { values: this.values });
+      this.problems = problems;
+      this.command = command;
+    } catch (error) {
+      this.problems = problemsOf(error);
+    }
+  }
+
+  async launch(): Promise<boolean> {
+    this.problems = [];
+    try {
+      const { notes } = await ask<{ notes: readonly string[] }>('launch', { values: this.values });
+      this.notes = notes;
+      return true;
+    } catch (error) {
+      this.problems = problemsOf(error);
+      return false;
+    }
+  }
+
+  async stop(): Promise<void> {
+    await ask('stop', {}).catch((error) => (this.problems = problemsOf(error)));
+  }
+
+  async quit(): Promise<void> {
+    await ask('quit', {}).catch(() => undefined);
+    this.gone = true;
+  }
+
+  async load(path: string): Promise<void> {
+    try {
+      const { values, notes } = await ask<{ values: Values; notes: readonly string[] }>('load', { path });
+      this.values = { ...values };
+      this.notes = notes;
+      this.problems = [];
+    } catch (error) {
+      this.problems = problemsOf(error);
+    }
+  }
+
+  /** For as long as the launcher is there. */
+  async #listen(): Promise<void> {
+    while (!this.gone) {
+      try {
+        const { body } = await fetch(addressOf('launcher/console'));
+        if (!body) return;
+        this.lines = [];
+        for await (const { data } of serverEvents(body)) this.#hear(JSON.parse(data) as ConsoleEvent);
+      } catch {
+        // It is tried again below.
+      }
+      if (!this.gone) await new Promise((resolve) => setTimeout(resolve, 2000));
+    }
+  }
+
+  #hear(event: ConsoleEvent): void {
+    if (event.type === 'clear') this.lines = [];
+    else if (event.type === 'state') this.state = event.state;
+    else {
+      this.lines.push(event.text);
+      if (this.lines.length > keptLines) this.lines.splice(0, this.lines.length - keptLines);
+    }
+  }
+}

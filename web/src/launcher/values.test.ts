@@ -1,0 +1,98 @@
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import type { Shape } from './types.ts';
+import {
+  bytesText,
+  changedCount,
+  countText,
+  isDefault,
+  isSwitchList,
+  nameOf,
+  shellLine,
+  shownText,
+  writtenValue,
+} from './values.ts';
+
+const list: Shape = { type: 'list', of: 'text', least: 1, default: null };
+const number: Shape = { type: 'integer', default: 16384 };
+const text: Shape = { type: 'text', default: '' };
+
+describe('a field', () => {
+  test.each([
+    [null, ''],
+    [5, '5'],
+    ['a', 'a'],
+    [['a', 'b'], 'a\nb'],
+    [[], ''],
+    [{ a: 1 }, '{"a":1}'],
+    [true, 'true'],
+  ])('shows %j as %j', (value, shown) => {
+    expect(shownText(value)).toBe(shown);
+  });
+
+  test.each<[Shape, string, unknown]>([
+    [list, ' /a.gguf \n\n/b.gguf', ['/a.gguf', '/b.gguf']],
+    [list, '  ', null],
+    [number, '4096', '4096'],
+    [number, '', 16384],
+    [text, ' spaces stay ', ' spaces stay '],
+  ])('of %j with %j written sends %j', (shape, written, value) => {
+    expect(writtenValue(shape, written)).toEqual(value);
+  });
+
+  test('that is shown and written back is as it was', () => {
+    fc.assert(
+      fc.property(
+        fc.array(
+          fc.string({ minLength: 1 }).filter((one) => one.trim() === one && !/[\n\r]/.test(one)),
+          { minLength: 1 },
+        ),
+        (entries) => {
+          expect(writtenValue(list, shownText(entries))).toEqual(entries);
+        },
+      ),
+    );
+  });
+});
+
+test('what was changed is counted, also a list that is there and empty', () => {
+  const devices: Shape = { type: 'list', of: 'integer', least: 0, default: null };
+  expect(isDefault(number, 16384)).toBe(true);
+  expect(isDefault(number, '16384')).toBe(true);
+  expect(isDefault(number, 8192)).toBe(false);
+  expect(isDefault(devices, null)).toBe(true);
+  expect(isDefault(devices, [])).toBe(false);
+  expect(isSwitchList(devices)).toBe(true);
+  expect(isSwitchList(list)).toBe(false);
+  const shapes: Record<string, Shape> = { number, devices };
+  expect(changedCount(['number', 'devices', 'unknown'], (key) => shapes[key], { number: 5, devices: null })).toBe(1);
+});
+
+test.each([
+  [0, '0 B'],
+  [1023, '1023 B'],
+  [1536, '1.5 KB'],
+  [27_000_000, '25.7 MB'],
+  [4.5 * 2 ** 30, '4.5 GB'],
+  [300 * 2 ** 30, '300 GB'],
+])('%i bytes read %s', (bytes, shown) => {
+  expect(bytesText(bytes)).toBe(shown);
+});
+
+test.each([
+  [512, '512'],
+  [27_400_000, '27 M'],
+  [7_240_000_000, '7.2 B'],
+])('%i parameters read %s', (count, shown) => {
+  expect(countText(count)).toBe(shown);
+});
+
+test('a command can be pasted into a shell', () => {
+  expect(shellLine(['--model', '/a b.gguf', '--port', '5002'])).toBe("--model '/a b.gguf' --port 5002");
+  expect(shellLine(["it's", '$HOME', '{"a":1}'])).toBe(`'it'\\''s' '$HOME' '{"a":1}'`);
+});
+
+test('a file has its name on any system', () => {
+  expect(nameOf('/home/me/a.gguf')).toBe('a.gguf');
+  expect(nameOf('C:\\models\\b.gguf')).toBe('b.gguf');
+});

@@ -1,0 +1,63 @@
+import type { Shape, Value, Values } from './types.ts';
+
+/** A value as it stands in a text field; lists have a line for each entry. */
+export function shownText(value: Value): string {
+  if (value === null || value === undefined) return '';
+  if (Array.isArray(value)) return value.join('\n');
+  return typeof value === 'object' ? JSON.stringify(value) : String(value);
+}
+
+/** What was written in a field, as the server reads it; an empty field means the default. */
+export function writtenValue(shape: Shape, text: string): Value {
+  if (shape.type === 'list') {
+    const entries = text.split('\n').map((line) => line.trim());
+    const kept = entries.filter((line) => line !== '');
+    return kept.length === 0 ? shape.default : kept;
+  }
+  if (text.trim() === '') return shape.default;
+  return text;
+}
+
+export function isDefault(shape: Shape, value: Value): boolean {
+  return shownText(value) === shownText(shape.default) && Array.isArray(value) === Array.isArray(shape.default);
+}
+
+/** How many settings of a tab somebody has changed. */
+export function changedCount(
+  keys: readonly string[],
+  shapes: (key: string) => Shape | undefined,
+  values: Values,
+): number {
+  return keys.filter((key) => {
+    const shape = shapes(key);
+    return shape !== undefined && !isDefault(shape, values[key] ?? null);
+  }).length;
+}
+
+/** Flags with a list that may be empty are switched on by an empty one, and off by nothing. */
+export function isSwitchList({ type, least }: Shape): boolean {
+  return type === 'list' && least === 0;
+}
+
+export function bytesText(bytes: number): string {
+  const units = ['B', 'KB', 'MB', 'GB', 'TB'];
+  const power = bytes < 1 ? 0 : Math.min(units.length - 1, Math.floor(Math.log(bytes) / Math.log(1024)));
+  const amount = bytes / 1024 ** power;
+  return `${amount >= 100 || power === 0 ? Math.round(amount) : amount.toFixed(1)} ${units[power]}`;
+}
+
+export function countText(count: number): string {
+  if (count >= 1e9) return `${(count / 1e9).toFixed(1)} B`;
+  if (count >= 1e6) return `${(count / 1e6).toFixed(0)} M`;
+  return count.toLocaleString('en');
+}
+
+/** A line for a shell: words with anything but plain characters are quoted. */
+export function shellLine(words: readonly string[]): string {
+  return words.map((word) => (/^[\w./:=@%+,…-]+$/.test(word) ? word : `'${word.replaceAll("'", `'\\''`)}'`)).join(' ');
+}
+
+/** The last part of a path, on any system. */
+export function nameOf(path: string): string {
+  return path.split(/[/\\]/).at(-1) ?? path;
+}
