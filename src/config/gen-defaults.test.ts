@@ -125,7 +125,9 @@ test('a field named like the prototype is only a field', () => {
 });
 
 test('neither the request nor the defaults are changed', () => {
-  const dictionary = fc.dictionary(fc.string(), fc.jsonValue());
+  // A name with a point is a place inside of another field.
+  const name = fc.string().filter((text) => !text.includes('.'));
+  const dictionary = fc.dictionary(name, fc.jsonValue());
   fc.assert(
     fc.property(dictionary, dictionary, fc.boolean(), (body, values, overwrite) => {
       const before = JSON.stringify([body, values]);

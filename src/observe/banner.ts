@@ -45,7 +45,7 @@ export function readyLines(addresses: Addresses, settings: Settings, withModel: 
     ...openWarning(addresses, settings),
     `Starting Kobold API on port ${addresses.port} at ${url}/api/`,
     `Starting OpenAI Compatible API on port ${addresses.port} at ${url}/v1/`,
-    `Start page at ${url}/ and list of all endpoints at ${url}/api`,
+    `Web client at ${url}/ and API page at ${url}/api`,
     '======',
     `Please connect to custom endpoint at ${url}`,
   ];
