@@ -20,6 +20,8 @@ export interface Paragraph {
   readonly gap: boolean;
   /** The first of a message, which then has a head with the name. */
   readonly opens: boolean;
+  /** The last of a message. */
+  readonly closes: boolean;
   readonly by: Passage['by'];
   readonly passage: string;
 }
@@ -79,11 +81,12 @@ function turnOf(passage: Passage): readonly Paragraph[] {
   let turn = knownTurns.get(passage);
   if (!turn) {
     const { id, by } = passage;
-    turn = piecesOf(passage).map((piece, index) => ({
+    turn = piecesOf(passage).map((piece, index, all) => ({
       key: `${id}:${index}`,
       pieces: [piece],
       gap: piece.breaks > 1,
       opens: index === 0,
+      closes: index === all.length - 1,
       by,
       passage: id,
     }));
@@ -102,7 +105,7 @@ function flowing(pieces: readonly Piece[]): Paragraph {
     return before;
   const gap = (pieces.at(-1)?.breaks ?? 0) > 1;
   const { passage, start, by } = first;
-  const paragraph: Paragraph = { key: `${passage}:${start}`, pieces, gap, opens: false, by, passage };
+  const paragraph: Paragraph = { key: `${passage}:${start}`, pieces, gap, opens: false, closes: false, by, passage };
   knownParagraphs.set(first, paragraph);
   return paragraph;
 }

@@ -128,7 +128,9 @@ class Writer {
     const show = (): void => {
       scheduled = false;
       if (this.running !== running) return;
-      library.change(story, (now) => replacePassage(now, passage, (old) => withText(old, joined(now, begin, newest))));
+      library.change(story, (now) =>
+        replacePassage(now, passage, (old) => withText(old, joined(now, passage, begin, newest))),
+      );
     };
     const listener: ReplyListener = {
       text: (whole) => {
@@ -157,7 +159,7 @@ class Writer {
     library.change(story, (now) => {
       const { pending: _, ...settled } = now;
       return replacePassage(settled, passage, (old) => {
-        const text = joined(now, begin, newest);
+        const text = joined(now, passage, begin, newest);
         return withText(old, newest === '' ? text : tidied(now, text), choices);
       });
     });
@@ -181,9 +183,12 @@ class Writer {
   }
 }
 
-/** A message of a chat begins without the space that follows the name. */
-function joined({ mode }: Story, begin: string, reply: string): string {
-  return begin === '' && mode !== 'story' ? reply.trimStart() : begin + reply;
+/** A message of a chat begins without the space that follows the name, and a paragraph of a story without one at all. */
+function joined(story: Story, passage: string, begin: string, reply: string): string {
+  if (begin !== '') return begin + reply;
+  if (story.mode !== 'story') return reply.trimStart();
+  const before = story.passages[story.passages.findIndex(({ id }) => id === passage) - 1];
+  return before && !textOf(before).endsWith('\n') ? reply : reply.replace(/^ +/, '');
 }
 
 export const writer = new Writer();
