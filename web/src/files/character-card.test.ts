@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { textOf } from '../story/story.ts';
 import { counting } from '../story/testing/stories.ts';
 import { cardOfPng, isCard, storyOfCard } from './character-card.ts';
-import { packed, pngOf, textChunk } from './testing/png.ts';
+import { base64, packed, pngOf, textChunk } from './testing/png.ts';
 
 const first = {
   name: 'Ada',
@@ -124,10 +124,7 @@ describe('a card in a picture', () => {
   test.each([
     [pngOf(), 'There is no character in this picture.'],
     [pngOf(textChunk('chara', '!!!')), 'The character in this picture is damaged.'],
-    [
-      pngOf(textChunk('chara', Buffer.from('{"name":').toString('base64'))),
-      'The character in this picture is damaged.',
-    ],
+    [pngOf(textChunk('chara', base64('{"name":'))), 'The character in this picture is damaged.'],
   ])('that cannot be read is told', (file, sentence) => {
     expect(() => cardOfPng(file)).toThrow(sentence);
   });

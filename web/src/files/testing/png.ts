@@ -17,5 +17,9 @@ export function textChunk(keyword: string, text: string): ['tEXt', Uint8Array] {
 
 /** A card as it is put into pictures. */
 export function packed(card: unknown): string {
-  return Buffer.from(JSON.stringify(card)).toString('base64');
+  return base64(JSON.stringify(card));
+}
+
+export function base64(text: string): string {
+  return btoa(String.fromCharCode(...new TextEncoder().encode(text)));
 }
