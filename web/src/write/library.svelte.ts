@@ -4,6 +4,7 @@ import { collection } from '../saved/database.ts';
 import { newId } from '../saved/id.ts';
 import { emptyHistory, type History, redo, remember, undo } from '../story/history.ts';
 import { newStory, type Passage, type Story } from '../story/story.ts';
+import { newest, rescue } from './rescue.ts';
 
 /** All stories of this browser. The newest state is here; the database follows some moments later. */
 class Library {
@@ -11,13 +12,19 @@ class Library {
   loaded = $state(false);
   #histories = $state.raw<ReadonlyMap<string, History<readonly Passage[]>>>(new Map());
   readonly #kept = collection<Story>('stories');
-  readonly #saving = autosave<Story>({ put: (story) => this.#kept.put(story), onFailure: tellFailure });
+  readonly #saving = autosave<Story>({ put: (story) => this.#write(story), onFailure: tellFailure });
+  /** Not in the database yet. */
+  readonly #unsaved = new Map<string, Story>();
 
   constructor() {
-    const flush = () => void this.#saving.flush();
-    addEventListener('pagehide', flush);
+    const leave = () => {
+      // A page that goes does not wait for the database; this is written before it is gone.
+      rescue.write([...this.#unsaved.values()]);
+      void this.#saving.flush();
+    };
+    addEventListener('pagehide', leave);
     document.addEventListener('visibilitychange', () => {
-      if (document.visibilityState === 'hidden') flush();
+      if (document.visibilityState === 'hidden') leave();
     });
   }
 
@@ -27,8 +34,10 @@ class Library {
       const kept = await this.#kept.all();
       const known = new Set(this.stories.map(({ id }) => id));
       // Older records may lack fields that have come since.
-      const stories = kept.filter(({ id }) => !known.has(id)).map((story) => newStory(story));
-      this.stories = [...this.stories, ...stories].sort((a, b) => b.changed - a.changed);
+      const found = newest(kept, rescue.read()).filter(({ id }) => !known.has(id));
+      const stories = [...this.stories, ...found.map((story) => newStory(story))];
+      this.stories = stories.sort((a, b) => b.changed - a.changed);
+      for (const story of found) if (!kept.includes(story)) this.#changed(story);
     } catch (thrown) {
       tellFailure(thrown);
     }
@@ -41,7 +50,7 @@ class Library {
 
   add(story: Story): void {
     this.stories = [story, ...this.stories];
-    this.#saving.changed(story);
+    this.#changed(story);
   }
 
   /** `undoable` keeps the text as it was for Undo; what arrives word by word is one step. */
@@ -52,11 +61,14 @@ class Library {
     if (next === old) return;
     if (undoable && next.passages !== old.passages) this.#setHistory(id, remember(this.historyOf(id), old.passages));
     this.#put({ ...next, changed: Date.now() });
+    // A step of its own is not made to wait for what may follow.
+    if (undoable) void this.#saving.flush();
   }
 
   remove(id: string): Story | undefined {
     const story = this.find(id);
     this.stories = this.stories.filter((other) => other.id !== id);
+    this.#unsaved.delete(id);
     void this.#saving
       .flush()
       .then(() => this.#kept.remove(id))
@@ -102,7 +114,17 @@ class Library {
 
   #put(story: Story): void {
     this.stories = this.stories.map((other) => (other.id === story.id ? story : other));
+    this.#changed(story);
+  }
+
+  #changed(story: Story): void {
+    this.#unsaved.set(story.id, story);
     this.#saving.changed(story);
+  }
+
+  async #write(story: Story): Promise<void> {
+    await this.#kept.put(story);
+    if (this.#unsaved.get(story.id) === story) this.#unsaved.delete(story.id);
   }
 }
 
