@@ -1,6 +1,8 @@
-import { readFile } from 'node:fs/promises';
+import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import type { BrowserContextOptions, Page, Request } from 'playwright-core';
-import { beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { packed, pngOf, textChunk } from '../../web/src/files/testing/png.ts';
 import { type LiveServer, liveServers } from '../live/server.ts';
 import { barriers, browserPages, faults, withoutBrowser } from './browser.ts';
@@ -11,8 +13,11 @@ const opening = 'The ship left the harbour at dawn, and nobody waved.';
 
 describe.skipIf(withoutBrowser)('writing in a browser', () => {
   let server: LiveServer;
+  let folder = '';
+  afterAll(() => rm(folder, { recursive: true, force: true }));
   beforeAll(async () => {
-    server = await start();
+    folder = await mkdtemp(join(tmpdir(), 'parley-web-'));
+    server = await start(['--multiplayer', '--savedatafile', join(folder, 'slots')]);
   });
 
   /** A page of somebody who has these settings. */
@@ -96,6 +101,7 @@ describe.skipIf(withoutBrowser)('writing in a browser', () => {
 
     await message(page).fill('Half a thought');
     await page.reload();
+    await text(page).waitFor();
     expect(await reading(page)).toBe(stopped);
     expect(await message(page).inputValue()).toBe('Half a thought');
 
@@ -204,6 +210,44 @@ describe.skipIf(withoutBrowser)('writing in a browser', () => {
     await page.getByText('This file is damaged or cut off').waitFor();
     expect(await page.getByRole('listitem').count()).toBe(3);
     expect(faults.get(page)).toEqual([]);
+  });
+
+  test('stories are kept on the server for every browser', async () => {
+    const page = await writing();
+    await page.getByRole('button', { name: /^Tea with the clockmaker/ }).click();
+    await button(page, 'Stories on the server').click();
+    await page.getByRole('button', { name: 'Save here' }).nth(2).click();
+    await page.getByText('is on the server now').waitFor();
+
+    const other = await writing();
+    await button(other, 'Stories on the server').click();
+    await button(other, 'Open').click();
+    await other.getByRole('heading', { name: 'Tea with the clockmaker' }).waitFor();
+    expect(await reading(other)).toBe(await reading(page));
+    await button(other, 'Stories on the server').click();
+    await button(other, 'Erase slot 3').click();
+    await other.getByText('is gone from the server').waitFor();
+    expect(faults.get(page)).toEqual([]);
+    expect(faults.get(other)).toEqual([]);
+  });
+
+  test('two people write one story in turns', async () => {
+    const join = async (page: Page, name: string): Promise<void> => {
+      await button(page, 'Write together').click();
+      await page.getByLabel('Your name', { exact: true }).last().fill(name);
+      await button(page, 'Join the shared story').click();
+      await button(page, 'Join the shared story').waitFor({ state: 'detached' });
+    };
+    const [ann, bea] = [await writing(), await writing()];
+    await ann.getByRole('button', { name: /^Tea with the clockmaker/ }).click();
+    await join(ann, 'Ann');
+    await join(bea, 'Bea');
+    await text(bea).getByText('Mind the step').waitFor();
+    await send(bea, 'Which one runs backwards?');
+    await text(ann).getByText('Which one runs backwards?').waitFor();
+    await text(ann).getByText('Bea', { exact: true }).waitFor();
+    await expect.poll(() => reading(ann)).toBe(await reading(bea));
+    expect([...(faults.get(ann) ?? []), ...(faults.get(bea) ?? [])]).toEqual([]);
   });
 
   test('on a phone everything is within reach', async () => {

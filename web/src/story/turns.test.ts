@@ -58,6 +58,12 @@ test.each([
   expect(stopsOf(storyOfTexts([], { mode, stops: ['END', ''] }))).toEqual(expected);
 });
 
+test('a reply of a chat ends before anybody who has spoken speaks', () => {
+  const story = storyOfTexts(['Hi.'], { mode: 'chat' });
+  const passages = story.passages.map((passage) => ({ ...passage, name: 'Cora' }));
+  expect(stopsOf({ ...story, passages })).toEqual(['\nYou:', '\nParley:', '\nCora:', '\n']);
+});
+
 test('a chat may have replies of many lines', () => {
   expect(stopsOf(storyOfTexts([], { mode: 'chat', oneLine: false }))).not.toContain('\n');
 });

@@ -69,10 +69,16 @@ export function stopsOf(story: Story): string[] {
     case 'adventure':
       return [`\n${actionMark}`, ...own];
     case 'chat':
-      return [`\n${story.me}:`, `\n${story.them}:`, ...(story.oneLine ? ['\n'] : []), ...own];
+      return [...speakers(story).map((name) => `\n${name}:`), ...(story.oneLine ? ['\n'] : []), ...own];
     case 'instruct':
       return [marks.input, marks.output, ...own];
   }
+}
+
+/** As many as a request can name, whoever spoke last first. */
+function speakers(story: Story): string[] {
+  const spoke = story.passages.slice(-200).map((passage) => speakerOf(story, passage));
+  return [...new Set([story.me, story.them, ...spoke.reverse()])].slice(0, 32);
 }
 
 /** A reply as it is kept: turns have no empty lines around them, while a story goes on exactly where it is. */

@@ -7,6 +7,7 @@ import { actionText } from '../story/turns.ts';
 import { joint } from './joint.ts';
 import { library } from './library.svelte.ts';
 import { desk, editor } from './page-state.svelte.ts';
+import { together } from './together.svelte.ts';
 import { writer } from './writer.svelte.ts';
 
 /** What the buttons of the page do. */
@@ -43,7 +44,12 @@ function asPassages(story: Story, typed: string): Passage[] {
     const last = story.passages.at(-1);
     return split(joint(last ? textOf(last) : '', typed) + typed, 'person', newId);
   }
-  if (story.mode !== 'adventure') return [newPassage(newId(), 'person', typed.trim())];
+  if (story.mode !== 'adventure') {
+    const said = newPassage(newId(), 'person', typed.trim());
+    // Among several people each has a name.
+    const { name } = together.me;
+    return [together.story === story.id && name.trim() !== '' ? { ...said, name: name.trim() } : said];
+  }
   // What is told is no action of anybody: it stands in the text like what the model tells.
   if (desk.action === 'story') return [newPassage(newId(), 'model', typed.trim())];
   return [newPassage(newId(), 'person', actionText(desk.action, typed))];
