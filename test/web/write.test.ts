@@ -33,7 +33,7 @@ describe.skipIf(withoutBrowser)('writing in a browser', () => {
   const message = (page: Page) => page.getByLabel('Message', { exact: true });
   const text = (page: Page) => page.getByRole('article', { name: 'Text' });
   const isLonger = (page: Page, than: number) =>
-    page.waitForFunction((length) => (document.querySelector('article')?.innerText.length ?? 0) > length, than);
+    expect.poll(async () => (await reading(page)).length, { timeout: 20_000, interval: 50 }).toBeGreaterThan(than);
 
   async function send(page: Page, typed: string): Promise<void> {
     await message(page).fill(typed);
@@ -266,7 +266,7 @@ describe.skipIf(withoutBrowser)('writing in a browser', () => {
     await button(page, 'Bring it back').click();
     await button(page, 'Stories').click();
     await page.getByRole('link', { name: /^Below the city/ }).waitFor();
-    expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBeLessThanOrEqual(390);
+    expect(await page.evaluate<number>('document.documentElement.scrollWidth')).toBeLessThanOrEqual(390);
     expect(faults.get(page)).toEqual([]);
   });
 });
