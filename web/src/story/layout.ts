@@ -1,4 +1,5 @@
 import { type Passage, type Story, textOf } from './story.ts';
+import { thoughtsEnd } from './thoughts.ts';
 
 /** A part of a passage that stands in one paragraph; the line breaks behind it are not shown but belong to it. */
 export interface Piece {
@@ -10,6 +11,8 @@ export interface Piece {
   readonly text: string;
   /** How many line breaks follow. */
   readonly breaks: number;
+  /** What a model has thought before its answer. */
+  readonly thought: boolean;
 }
 
 /** What the page shows as one block: a paragraph of a story, or of a message. */
@@ -42,16 +45,25 @@ function cut(passage: Passage): readonly Piece[] {
   const text = textOf(passage);
   const pieces: Piece[] = [];
   const { id, by } = passage;
+  const answer = by === 'model' ? thoughtsEnd(text) : 0;
   let start = 0;
   while (start < text.length) {
     const found = text.indexOf('\n', start);
     const end = found === -1 ? text.length : found;
     let next = end;
     while (text[next] === '\n') next += 1;
-    pieces.push({ passage: id, by, start, end, text: text.slice(start, end), breaks: next - end });
+    pieces.push({
+      passage: id,
+      by,
+      start,
+      end,
+      text: text.slice(start, end),
+      breaks: next - end,
+      thought: start < answer,
+    });
     start = next;
   }
-  if (pieces.length === 0) pieces.push({ passage: id, by, start: 0, end: 0, text: '', breaks: 0 });
+  if (pieces.length === 0) pieces.push({ passage: id, by, start: 0, end: 0, text: '', breaks: 0, thought: false });
   return pieces;
 }
 

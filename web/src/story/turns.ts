@@ -1,4 +1,5 @@
 import { type Passage, type Story, textOf } from './story.ts';
+import { withoutThoughts } from './thoughts.ts';
 
 /** The server puts the marks of the model's own format in these places. */
 export const marks = {
@@ -38,11 +39,11 @@ export function asPrompt(story: Story, passage: Passage): string {
     case 'adventure':
       return passage.by === 'person' ? `\n\n${actionMark}${text.trim()}\n\n` : text;
     case 'chat':
-      return `\n${speakerOf(story, passage)}: ${text.trim()}`;
+      return `\n${speakerOf(story, passage)}: ${(passage.by === 'model' ? withoutThoughts(text) : text).trim()}`;
     case 'instruct':
       return passage.by === 'person'
         ? `${marks.input}${text.trim()}${marks.inputEnd}`
-        : `${marks.output}${text}${marks.outputEnd}`;
+        : `${marks.output}${withoutThoughts(text)}${marks.outputEnd}`;
   }
 }
 
