@@ -1,9 +1,9 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { paragraphsOf, piecesOf } from './layout.ts';
-import { editPart } from './passages.ts';
+import { chunksOf, paragraphsOf, piecesOf } from './layout.ts';
+import { editPart, split } from './passages.ts';
 import { newPassage, textOf } from './story.ts';
-import { storyOfTexts } from './testing/stories.ts';
+import { counting, storyOfTexts } from './testing/stories.ts';
 
 const shown = (texts: readonly string[]) =>
   paragraphsOf(storyOfTexts(texts)).map(({ pieces }) => pieces.map(({ text }) => text).join('|'));
@@ -64,4 +64,30 @@ test('pieces say where they stand, and with their breaks they are the whole pass
       for (const { start, end, text } of pieces) expect(textOf(passage).slice(start, end)).toBe(text);
     }),
   );
+});
+
+describe('a long story in chunks', () => {
+  const passages = split(`${'A sentence of a story. '.repeat(20).trim()}\n\n`.repeat(400), 'model', counting());
+  const story = storyOfTexts([], { passages });
+  const chunks = chunksOf(paragraphsOf(story));
+
+  test('is the same story, and none of them is very long', () => {
+    expect(chunks.flatMap(({ paragraphs }) => paragraphs)).toEqual(paragraphsOf(story));
+    const lengths = chunks.map(({ paragraphs }) =>
+      paragraphs.flatMap(({ pieces }) => pieces).reduce((sum, { text }) => sum + text.length, 0),
+    );
+    expect(Math.max(...lengths)).toBeLessThan(12_000 + 2 * 4000);
+    expect(new Set(chunks.map(({ key }) => key)).size).toBe(chunks.length);
+  });
+
+  test('changes in one chunk when something in it is edited', () => {
+    expect(chunksOf(paragraphsOf(story)).every((chunk, index) => chunk === chunks[index])).toBe(true);
+    const middle = passages[Math.floor(passages.length / 2)]?.id ?? '';
+    const after = chunksOf(paragraphsOf(editPart(story, middle, 5, 5, 'x\n\ny')));
+    expect(after.filter((chunk) => !chunks.includes(chunk))).toHaveLength(1);
+  });
+
+  test('of nothing are none', () => {
+    expect(chunksOf([])).toEqual([]);
+  });
 });

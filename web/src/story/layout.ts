@@ -27,6 +27,9 @@ export interface Paragraph {
   readonly closes: boolean;
   readonly by: Passage['by'];
   readonly passage: string;
+  /** Whoever else speaks. */
+  readonly name: string | undefined;
+  readonly branches: number;
 }
 
 const known = new WeakMap<Passage, readonly Piece[]>();
@@ -92,7 +95,7 @@ export function paragraphsOf({ mode, passages }: Pick<Story, 'mode' | 'passages'
 function turnOf(passage: Passage): readonly Paragraph[] {
   let turn = knownTurns.get(passage);
   if (!turn) {
-    const { id, by } = passage;
+    const { id, by, name, branches } = passage;
     turn = piecesOf(passage).map((piece, index, all) => ({
       key: `${id}:${index}`,
       pieces: [piece],
@@ -101,6 +104,8 @@ function turnOf(passage: Passage): readonly Paragraph[] {
       closes: index === all.length - 1,
       by,
       passage: id,
+      name,
+      branches: branches.length,
     }));
     knownTurns.set(passage, turn);
   }
@@ -117,7 +122,70 @@ function flowing(pieces: readonly Piece[]): Paragraph {
     return before;
   const gap = (pieces.at(-1)?.breaks ?? 0) > 1;
   const { passage, start, by } = first;
-  const paragraph: Paragraph = { key: `${passage}:${start}`, pieces, gap, opens: false, closes: false, by, passage };
+  const paragraph: Paragraph = {
+    key: `${passage}:${start}`,
+    pieces,
+    gap,
+    opens: false,
+    closes: false,
+    by,
+    passage,
+    name: undefined,
+    branches: 1,
+  };
   knownParagraphs.set(first, paragraph);
   return paragraph;
+}
+
+/** Paragraphs that are shown or left away together. */
+export interface Chunk {
+  readonly key: string;
+  readonly paragraphs: readonly Paragraph[];
+}
+
+const knownChunks = new WeakMap<Paragraph, Chunk>();
+const largest = 12_000;
+
+/**
+ * A long story in parts, so that the browser looks only at those that are in sight, and the page only at those that change. Where
+ * one ends is decided by the passages themselves: a change moves no more than the ends that are near.
+ */
+export function chunksOf(paragraphs: readonly Paragraph[]): Chunk[] {
+  const chunks: Chunk[] = [];
+  let open: Paragraph[] = [];
+  let size = 0;
+  for (const paragraph of paragraphs) {
+    const last = open.at(-1);
+    if (last && last.passage !== paragraph.passage && (size > largest || isBoundary(paragraph.passage))) {
+      chunks.push(chunkOf(open));
+      open = [];
+      size = 0;
+    }
+    open.push(paragraph);
+    for (const { text } of paragraph.pieces) size += text.length;
+  }
+  if (open.length > 0) chunks.push(chunkOf(open));
+  return chunks;
+}
+
+/** Chunks of the same paragraphs are the same. */
+function chunkOf(paragraphs: readonly Paragraph[]): Chunk {
+  const [first] = paragraphs as readonly [Paragraph, ...Paragraph[]];
+  const before = knownChunks.get(first);
+  if (
+    before &&
+    before.paragraphs.length === paragraphs.length &&
+    paragraphs.every((one, at) => one === before.paragraphs[at])
+  )
+    return before;
+  const chunk: Chunk = { key: first.key, paragraphs };
+  knownChunks.set(first, chunk);
+  return chunk;
+}
+
+/** About one passage in six. */
+function isBoundary(passage: string): boolean {
+  let hash = 0;
+  for (let at = 0; at < passage.length; at += 1) hash = (hash * 31 + passage.charCodeAt(at)) | 0;
+  return (hash >>> 0) % 6 === 0;
 }
