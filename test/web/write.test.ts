@@ -1,10 +1,10 @@
-import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { BrowserContextOptions, Page, Request } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { packed, pngOf, textChunk } from '../../web/src/files/testing/png.ts';
-import { type LiveServer, liveServers } from '../live/server.ts';
+import { type LiveServer, liveServers, program } from '../live/server.ts';
 import { barriers, browserPages, faults, withoutBrowser } from './browser.ts';
 
 const start = liveServers();
@@ -17,7 +17,23 @@ describe.skipIf(withoutBrowser)('writing in a browser', () => {
   afterAll(() => rm(folder, { recursive: true, force: true }));
   beforeAll(async () => {
     folder = await mkdtemp(join(tmpdir(), 'parley-web-'));
-    server = await start(['--multiplayer', '--savedatafile', join(folder, 'slots')]);
+    const given = {
+      gamestarted: true,
+      title: 'The inn',
+      prompt: 'The inn was full.',
+      actions: [],
+      savedsettings: { opmode: 1 },
+    };
+    await writeFile(join(folder, 'given.json'), JSON.stringify(given));
+    const flags = [
+      '--multiplayer',
+      '--savedatafile',
+      join(folder, 'slots'),
+      '--preloadstory',
+      join(folder, 'given.json'),
+    ];
+    // The shared story is kept in the data folder.
+    server = await start(flags, { command: ['env', `PARLEY_HOME=${folder}`, process.execPath, program] });
   });
 
   /** A page of somebody who has these settings. */
@@ -115,6 +131,14 @@ describe.skipIf(withoutBrowser)('writing in a browser', () => {
     await button(page, 'Stop').click();
     await button(page, 'Send').waitFor();
     expect((await reading(page)).startsWith(stopped)).toBe(true);
+
+    await text(page)
+      .getByText('nobody waved')
+      .click({ position: { x: 5, y: 8 } });
+    await page.keyboard.press('Home');
+    await page.keyboard.type('Never saved. ');
+    await page.reload();
+    await text(page).getByText('Never saved. The ship').waitFor();
     expect(faults.get(page)).toEqual([]);
   });
 
@@ -158,7 +182,6 @@ describe.skipIf(withoutBrowser)('writing in a browser', () => {
     await tokens.getByRole('listitem').getByRole('button', { disabled: false }).first().click();
     await page.getByText('2/2', { exact: true }).waitFor();
     await button(page, 'Send').waitFor();
-    expect(await barriers(page)).toEqual([]);
     expect(faults.get(page)).toEqual([]);
   });
 
@@ -206,9 +229,22 @@ describe.skipIf(withoutBrowser)('writing in a browser', () => {
     expect(JSON.parse(await take('Save of KoboldAI Lite'))).toMatchObject(save);
     expect(await take('Plain text')).toBe('A fox. It ran.');
 
+    const dropped = await page.evaluateHandle(`(() => {
+      const carried = new DataTransfer();
+      carried.items.add(new File(['It snowed.\\n\\nAnd snowed.'], 'snow.txt'));
+      return carried;
+    })()`);
+    await page.getByRole('main').locator('.view').dispatchEvent('drop', { dataTransfer: dropped });
+    await page.getByRole('heading', { name: 'snow' }).waitFor();
+    expect(await reading(page)).toBe('It snowed.\nAnd snowed.');
+
+    await button(page, 'New').click();
+    await page.getByRole('button', { name: /^The inn/ }).click();
+    await text(page).getByText('The inn was full.').waitFor();
+
     await bring('half.json', '{"gamestarted": tr');
     await page.getByText('This file is damaged or cut off').waitFor();
-    expect(await page.getByRole('listitem').count()).toBe(3);
+    expect(await page.getByRole('listitem').count()).toBe(5);
     expect(faults.get(page)).toEqual([]);
   });
 

@@ -67,6 +67,17 @@ class Editor {
     this.openAt(now.story, before.passage, end);
   }
 
+  /** To the paragraph before or after this one. */
+  move(by: 1 | -1): void {
+    const { now } = this;
+    if (!now) return;
+    this.finish();
+    const pieces = library.find(now.story)?.passages.flatMap(piecesOf) ?? [];
+    const at = pieces.findIndex(({ passage, start }) => passage === now.passage && start === now.start);
+    const next = pieces[at + by];
+    if (next) this.openAt(now.story, next.passage, by > 0 ? next.start : next.end);
+  }
+
   /** Opens the part of a passage in which this character stands, with the caret there. */
   openAt(story: string, passage: string, offset: number): void {
     const found = library.find(story)?.passages.find(({ id }) => id === passage);
