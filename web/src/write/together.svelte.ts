@@ -36,7 +36,7 @@ class Together {
   async join(mine: Story | undefined): Promise<string | undefined> {
     try {
       const data = await (await call('api/extra/multiplayer/getstory', { body: {} })).text();
-      const found = data === '' ? undefined : storyOfShared({ format: '', data }, newId, Date.now());
+      const found = data === '' ? undefined : storyOfShared({ data }, newId, Date.now());
       const story = found ?? mine;
       if (!story) {
         tell('There is no shared story yet. Open one of yours, and join with it.');
@@ -109,7 +109,7 @@ class Together {
 
   async #receive(id: string): Promise<void> {
     const data = await (await call('api/extra/multiplayer/getstory', { body: {} })).text();
-    const theirs = storyOfShared({ format: '', data }, newId, Date.now());
+    const theirs = storyOfShared({ data }, newId, Date.now());
     // What was written here meanwhile is one step back: nothing is lost by whoever was slower.
     library.change(id, (mine) => merged(mine, theirs), { undoable: true });
     this.#known = library.find(id);
