@@ -22,7 +22,7 @@ const save = {
       folder: null,
       selective: true,
       constant: false,
-      probability: 100,
+      probability: 60,
       wigroup: 'animals',
       widisabled: false,
     },
@@ -119,7 +119,9 @@ describe('a save', () => {
 });
 
 describe('a story written as a save and read again', () => {
-  const world = [newEntry({ id: 'w', keys: ['a'], content: 'b', constant: true, enabled: false, group: 'g' })];
+  const world = [
+    newEntry({ id: 'w', keys: ['a'], content: 'b', constant: true, enabled: false, group: 'g', chance: 25 }),
+  ];
   test.each(['story', 'adventure', 'chat', 'instruct'] as const)('is the same in %s', (mode) => {
     const fields = { mode, world, memory: 'm', stops: ['x'], me: 'Ann', them: 'Bea', title: 'T', oneLine: false };
     const story = storyOfTexts(
@@ -129,7 +131,7 @@ describe('a story written as a save and read again', () => {
     const again = read(saveOfStory(story));
     expect(again).toMatchObject({
       ...fields,
-      world: [{ keys: ['a'], content: 'b', constant: true, enabled: false, group: 'g' }],
+      world: [{ keys: ['a'], content: 'b', constant: true, enabled: false, group: 'g', chance: 25 }],
     });
     expect(again.passages.map(textOf)).toEqual(story.passages.map(textOf));
     if (mode !== 'story') expect(texts(again)).toEqual(texts(story));

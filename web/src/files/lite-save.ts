@@ -12,7 +12,7 @@ import {
 } from '../story/story.ts';
 import { keysOf } from '../story/world-info.ts';
 import { textsOfStory, turnsOf } from './lite-text.ts';
-import { type Fields, fieldsOf, flagIn, listIn, numberIn, textIn, textsIn } from './loose.ts';
+import { type Fields, fieldsOf, flagIn, listIn, numberIn, percentIn, textIn, textsIn } from './loose.ts';
 
 /** What KoboldAI Lite saves. Its texts are one after the other what the page shows, with marks for who speaks. */
 export function isSave(value: unknown): boolean {
@@ -87,6 +87,7 @@ function entryOf(value: unknown, id: () => string): WorldEntry {
     selective: flagIn(entry.selective, false),
     enabled: !flagIn(entry.widisabled, false),
     group: textIn(entry.wigroup),
+    chance: percentIn(entry.probability),
   });
 }
 
@@ -138,7 +139,7 @@ function saveOfEntry(entry: WorldEntry): object {
     folder: null,
     selective: entry.selective,
     constant: entry.constant,
-    probability: 100,
+    probability: entry.chance,
     wigroup: entry.group,
     widisabled: !entry.enabled,
   };

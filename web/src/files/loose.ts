@@ -16,6 +16,10 @@ export function numberIn(value: unknown, otherwise: number): number {
   return typeof number === 'number' && Number.isFinite(number) ? number : otherwise;
 }
 
+export function percentIn(value: unknown): number {
+  return Math.min(100, Math.max(0, numberIn(value, 100)));
+}
+
 export function flagIn(value: unknown, otherwise: boolean): boolean {
   if (typeof value === 'boolean') return value;
   return typeof value === 'number' ? value !== 0 : otherwise;

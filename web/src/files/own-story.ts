@@ -8,7 +8,7 @@ import {
   usualNote,
   type WorldEntry,
 } from '../story/story.ts';
-import { type Fields, fieldsOf, flagIn, listIn, numberIn, textIn, textsIn } from './loose.ts';
+import { type Fields, fieldsOf, flagIn, listIn, numberIn, percentIn, textIn, textsIn } from './loose.ts';
 
 /** Our own form: everything, with all branches. */
 export function fileOfStory({ pending: _, ...story }: Story): object {
@@ -84,5 +84,6 @@ function entryOf(entry: Fields, id: () => string): WorldEntry {
     enabled: flagIn(entry.enabled, true),
     order: numberIn(entry.order, 100),
     group: textIn(entry.group),
+    chance: percentIn(entry.chance),
   });
 }

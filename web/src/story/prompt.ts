@@ -36,7 +36,12 @@ interface Segment {
 }
 
 /** Memory first, then what is known about the world, then the end of the text with the author's note some way before its end. */
-export function buildPrompt(story: Story, budget: Budget, wanted: Wanted = { kind: 'new', begin: '' }): BuiltPrompt {
+export function buildPrompt(
+  story: Story,
+  budget: Budget,
+  wanted: Wanted = { kind: 'new', begin: '' },
+  roll: () => number = () => 0,
+): BuiltPrompt {
   const room = budget.tokens * budget.charactersPerToken;
   const { segments, text, tail } = textOfStory(story, wanted);
   const note = noteOf(story);
@@ -46,7 +51,7 @@ export function buildPrompt(story: Story, budget: Budget, wanted: Wanted = { kin
   const inSight = text.slice(cutFor(text, roomForText, segments, story));
   const searched =
     story.worldDepth > 0 ? inSight.slice(-story.worldDepth) : `${story.memory}\n${note}\n${inSight}\n${tail}`;
-  const { world, leftOut } = fitting(matching(story.world, searched), roomForText * 0.6);
+  const { world, leftOut } = fitting(matching(story.world, searched, roll), roomForText * 0.6);
   const worldText = world.map(({ content }) => content.trim()).join('\n');
 
   const start = cutFor(text, roomForText - worldText.length, segments, story);

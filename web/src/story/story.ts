@@ -42,6 +42,8 @@ export interface WorldEntry {
   /** Lower ones come first, and are the last to go when there is no room. */
   readonly order: number;
   readonly group: string;
+  /** How often it is told when it belongs, in percent. */
+  readonly chance: number;
 }
 
 export interface AuthorsNote {
@@ -115,6 +117,7 @@ export function newEntry(fields: Partial<WorldEntry> & Pick<WorldEntry, 'id'>): 
     enabled: true,
     order: 100,
     group: '',
+    chance: 100,
     ...fields,
   };
 }

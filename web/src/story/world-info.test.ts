@@ -38,6 +38,14 @@ test('entries come in their order, and those of one order as they stand in the l
   expect(matching([], 'text')).toEqual([]);
 });
 
+test('an entry may be told only sometimes', () => {
+  const world = [entry({ constant: true, chance: 40 })];
+  expect(matching(world, '', () => 0.39)).toHaveLength(1);
+  expect(matching(world, '', () => 0.41)).toEqual([]);
+  expect(matching(world, '')).toHaveLength(1);
+  expect(matching([entry({ constant: true, chance: 0 })], '', () => 0)).toEqual([]);
+});
+
 test('keys are typed between commas', () => {
   expect(keysOf(' Edda, the sister ,, ')).toEqual(['Edda', 'the sister']);
   expect(keysOf('')).toEqual([]);

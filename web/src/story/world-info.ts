@@ -1,10 +1,15 @@
 import type { WorldEntry } from './story.ts';
 
-/** The entries that belong to this text, lower orders first. Keys are found anywhere, in capitals or not. */
-export function matching(world: readonly WorldEntry[], text: string): WorldEntry[] {
+/**
+ * The entries that belong to this text, lower orders first. Keys are found anywhere, in capitals or not; `roll` is asked, from 0 to
+ * 1, for those that are told only sometimes.
+ */
+export function matching(world: readonly WorldEntry[], text: string, roll: () => number = () => 0): WorldEntry[] {
   if (world.length === 0) return [];
   const searched = text.toLowerCase();
-  return world.filter((entry) => belongs(entry, searched)).sort((a, b) => a.order - b.order);
+  return world
+    .filter((entry) => belongs(entry, searched) && (entry.chance >= 100 || roll() * 100 < entry.chance))
+    .sort((a, b) => a.order - b.order);
 }
 
 function belongs(entry: WorldEntry, searched: string): boolean {

@@ -47,7 +47,7 @@ class Writer {
     const { context } = server;
     if (context <= 0) return { tokens: Number.POSITIVE_INFINITY, charactersPerToken: this.charactersPerToken };
     // A little is left for what the server adds: the beginning of the text, and the marks of turns.
-    const tokens = Math.max(context - settings.replyLength - 16, Math.floor(context * 0.35));
+    const tokens = Math.max(context - replyLength() - 16, Math.floor(context * 0.35));
     return { tokens, charactersPerToken: this.charactersPerToken };
   }
 
@@ -60,7 +60,7 @@ class Writer {
     const begin = how.kind === 'more' ? '' : story.prefill;
     const wanted: Wanted = how.kind === 'more' ? how : { kind: 'new', begin };
     const at = how.kind === 'again' ? story.passages.findIndex(({ id }) => id === how.passage) : story.passages.length;
-    const built = buildPrompt({ ...story, passages: story.passages.slice(0, at) }, this.budget(), wanted);
+    const built = buildPrompt({ ...story, passages: story.passages.slice(0, at) }, this.budget(), wanted, Math.random);
     const last = story.passages.at(-1);
     const passage = how.kind === 'again' ? how.passage : how.kind === 'more' && last ? last.id : newId();
     const pending = {
@@ -86,7 +86,7 @@ class Writer {
       ...settings.sampling,
       prompt: built.prompt,
       memory: built.memory,
-      max_length: settings.replyLength,
+      max_length: replyLength(),
       ...(server.context > 0 ? { max_context_length: server.context } : {}),
       stop_sequence: pending.stops,
       trim_stop: true,
@@ -189,6 +189,11 @@ function joined(story: Story, passage: string, begin: string, reply: string): st
   if (story.mode !== 'story') return reply.trimStart();
   const before = story.passages[story.passages.findIndex(({ id }) => id === passage) - 1];
   return before && !textOf(before).endsWith('\n') ? reply : reply.replace(/^ +/, '');
+}
+
+/** The field may be empty while somebody types another number. */
+function replyLength(): number {
+  return settings.replyLength >= 1 ? Math.floor(settings.replyLength) : 512;
 }
 
 export const writer = new Writer();
