@@ -212,7 +212,7 @@ describe.skipIf(withoutBrowser)('writing in a browser', () => {
 
     const own = await take('Everything, with all branches');
     await bring('again.json', own);
-    await page.getByText('again.json is open.').waitFor();
+    await expect.poll(() => page.getByRole('listitem').count()).toBe(2);
     expect(await reading(page)).toContain('Who is it?');
     await page.getByText('2/2', { exact: true }).waitFor();
 
