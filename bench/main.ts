@@ -39,7 +39,7 @@ const benches: Readonly<Record<string, (options: BenchOptions) => Promise<Row[]>
 };
 
 /** They need what not every machine has, so they run only when they are named. */
-const onlyByName = ['gpu'];
+const onlyByName = ['gpu', 'pages'];
 
 const { values, positionals } = parseArgs({
   allowPositionals: true,
