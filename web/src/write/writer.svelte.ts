@@ -18,6 +18,7 @@ import {
   recoveredReply,
   streamedReply,
 } from './reply.ts';
+import { joined, replyRequest } from './request.ts';
 
 const parts: ReplyParts = {
   stream: async function* (body, signal, onComment) {
@@ -82,19 +83,12 @@ class Writer {
       },
       { undoable: true },
     );
-    const body = {
-      ...settings.sampling,
-      prompt: built.prompt,
-      memory: built.memory,
-      max_length: replyLength(),
-      ...(server.context > 0 ? { max_context_length: server.context } : {}),
-      stop_sequence: pending.stops,
-      trim_stop: true,
-      replace_instruct_placeholders: story.mode === 'instruct',
-      logprobs: settings.showProbabilities,
-      genkey: pending.key,
-      kcpp_extra_args: { keep_text_gen_on_disconnect: true },
-    };
+    const body = replyRequest(story, built, pending, {
+      sampling: settings.sampling,
+      replyLength: replyLength(),
+      probabilities: settings.showProbabilities,
+      context: server.context,
+    });
     const reply = settings.delivery === 'polling' ? polledReply : streamedReply;
     await this.#run(story.id, pending, (listener, signal) => reply(parts, body, listener, signal));
   }
@@ -181,14 +175,6 @@ class Writer {
       tell('The server does not know this reply any more. Retry writes it anew.', { kind: 'bad' });
     else if (ended?.reason === 'stop') tell('The model had nothing to add.');
   }
-}
-
-/** A message of a chat begins without the space that follows the name, and a paragraph of a story without one at all. */
-function joined(story: Story, passage: string, begin: string, reply: string): string {
-  if (begin !== '') return begin + reply;
-  if (story.mode !== 'story') return reply.trimStart();
-  const before = story.passages[story.passages.findIndex(({ id }) => id === passage) - 1];
-  return before && !textOf(before).endsWith('\n') ? reply : reply.replace(/^ +/, '');
 }
 
 /** The field may be empty while somebody types another number. */
