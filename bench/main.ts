@@ -10,6 +10,7 @@ import { gpuBench } from './gpu.ts';
 import { imageBench } from './image.ts';
 import { memoryBench } from './memory.ts';
 import type { BenchOptions } from './options.ts';
+import { pagesBench } from './pages.ts';
 import { type Row, table } from './report.ts';
 import { samplingBench } from './sampling.ts';
 import { serveBench } from './serve.ts';
@@ -34,10 +35,11 @@ const benches: Readonly<Record<string, (options: BenchOptions) => Promise<Row[]>
   soak: soakBench,
   embeddings: embeddingsBench,
   gpu: gpuBench,
+  pages: pagesBench,
 };
 
 /** They need what not every machine has, so they run only when they are named. */
-const onlyByName = ['gpu'];
+const onlyByName = ['gpu', 'pages'];
 
 const { values, positionals } = parseArgs({
   allowPositionals: true,

@@ -1,20 +1,10 @@
-import { existsSync } from 'node:fs';
 import axe from 'axe-core';
-import { type Browser, type BrowserContextOptions, chromium, type Page } from 'playwright-core';
+import type { Browser, BrowserContextOptions, Page } from 'playwright-core';
 import { afterAll, beforeAll } from 'vitest';
-
-/** Where systems put it; `PARLEY_CHROMIUM` names another place. */
-const places = [
-  process.env.PARLEY_CHROMIUM,
-  '/usr/bin/chromium',
-  '/usr/bin/chromium-browser',
-  '/usr/bin/google-chrome',
-  '/Applications/Google Chrome.app/Contents/MacOS/Google Chrome',
-];
-const program = places.find((place) => place !== undefined && existsSync(place));
+import { chromiumProgram, startChromium } from '../../bench/chromium.ts';
 
 /** Tests of pages need a browser; without one they are skipped by name. */
-export const withoutBrowser = program === undefined;
+export const withoutBrowser = chromiumProgram === undefined;
 
 /** A page for a fresh person: nothing is there of what other pages have kept. */
 export type OpenPage = (address: string, options?: BrowserContextOptions) => Promise<Page>;
@@ -26,21 +16,7 @@ export const faults = new WeakMap<Page, string[]>();
 export function browserPages(): OpenPage {
   let browser: Browser | undefined;
   beforeAll(async () => {
-    if (program === undefined) return;
-    browser = await chromium.launch({
-      executablePath: program,
-      args: [
-        '--no-sandbox',
-        '--disable-gpu',
-        '--disable-quic',
-        '--no-first-run',
-        '--disable-background-networking',
-        '--disable-component-update',
-        '--disable-sync',
-        '--use-fake-ui-for-media-stream',
-        '--use-fake-device-for-media-stream',
-      ],
-    });
+    if (!withoutBrowser) browser = await startChromium();
   });
   afterAll(() => browser?.close());
   return async (address, options = {}) => {

@@ -1,0 +1,33 @@
+import { existsSync } from 'node:fs';
+import { type Browser, chromium } from 'playwright-core';
+
+/** Where systems put it; `PARLEY_CHROMIUM` names another place. */
+const places = [
+  process.env.PARLEY_CHROMIUM,
+  '/usr/bin/chromium',
+  '/usr/bin/chromium-browser',
+  '/usr/bin/google-chrome',
+  '/Applications/Google Chrome.app/Contents/MacOS/Google Chrome',
+];
+
+export const chromiumProgram = places.find((place) => place !== undefined && existsSync(place));
+
+/** A browser that asks nobody on the internet for anything. */
+export async function startChromium(): Promise<Browser> {
+  if (chromiumProgram === undefined)
+    throw new Error('There is no Chromium: install the package `chromium`, or set PARLEY_CHROMIUM.');
+  return chromium.launch({
+    executablePath: chromiumProgram,
+    args: [
+      '--no-sandbox',
+      '--disable-gpu',
+      '--disable-quic',
+      '--no-first-run',
+      '--disable-background-networking',
+      '--disable-component-update',
+      '--disable-sync',
+      '--use-fake-ui-for-media-stream',
+      '--use-fake-device-for-media-stream',
+    ],
+  });
+}

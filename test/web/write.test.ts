@@ -1,0 +1,308 @@
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { BrowserContextOptions, Page, Request } from 'playwright-core';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { packed, pngOf, textChunk } from '../../web/src/files/testing/png.ts';
+import { type LiveServer, liveServers, program } from '../live/server.ts';
+import { barriers, browserPages, faults, withoutBrowser } from './browser.ts';
+
+const start = liveServers();
+const open = browserPages();
+const opening = 'The ship left the harbour at dawn, and nobody waved.';
+
+describe.skipIf(withoutBrowser)('writing in a browser', () => {
+  let server: LiveServer;
+  let folder = '';
+  afterAll(() => rm(folder, { recursive: true, force: true }));
+  beforeAll(async () => {
+    folder = await mkdtemp(join(tmpdir(), 'parley-web-'));
+    const given = {
+      gamestarted: true,
+      title: 'The inn',
+      prompt: 'The inn was full.',
+      actions: [],
+      savedsettings: { opmode: 1 },
+    };
+    await writeFile(join(folder, 'given.json'), JSON.stringify(given));
+    const flags = [
+      '--multiplayer',
+      '--savedatafile',
+      join(folder, 'slots'),
+      '--preloadstory',
+      join(folder, 'given.json'),
+    ];
+    // The shared story is kept in the data folder.
+    server = await start(flags, { command: ['env', `PARLEY_HOME=${folder}`, process.execPath, program] });
+  });
+
+  /** A page of somebody who has these settings. */
+  async function writing(settings: object = {}, options: BrowserContextOptions = {}): Promise<Page> {
+    const kept = JSON.stringify({ replyLength: 24, sampling: { sampler_seed: 7 }, ...settings });
+    const storageState = {
+      cookies: [],
+      origins: [{ origin: server.base, localStorage: [{ name: 'parley.settings', value: kept }] }],
+    };
+    return open(`${server.base}/#/write`, { storageState, ...options });
+  }
+  const button = (page: Page, name: string) => page.getByRole('button', { name, exact: true });
+  const message = (page: Page) => page.getByLabel('Message', { exact: true });
+  const text = (page: Page) => page.getByRole('article', { name: 'Text' });
+  const isLonger = (page: Page, than: number) =>
+    expect.poll(async () => (await reading(page)).length, { timeout: 20_000, interval: 50 }).toBeGreaterThan(than);
+
+  async function send(page: Page, typed: string): Promise<void> {
+    await message(page).fill(typed);
+    await message(page).press('Enter');
+    await button(page, 'Send').waitFor();
+  }
+
+  async function reading(page: Page): Promise<string> {
+    return (await text(page).locator('.block p').allTextContents()).join('\n');
+  }
+
+  test('a story grows by turns, has branches, can be changed anywhere, undone and redone', async () => {
+    const page = await writing();
+    await send(page, opening);
+    const first = await reading(page);
+    expect(first.startsWith(opening)).toBe(true);
+    expect(first.length).toBeGreaterThan(opening.length);
+
+    await button(page, 'Retry').click();
+    await page.getByText('2/2', { exact: true }).waitFor();
+    await button(page, 'Send').waitFor();
+    await button(page, 'Previous branch').click();
+    await page.getByText('1/2', { exact: true }).waitFor();
+    expect(await reading(page)).toBe(first);
+
+    await button(page, 'Edit').click();
+    await page.getByRole('textbox', { name: 'Passage' }).fill(' Then came the fog.');
+    await button(page, 'Save').click();
+    expect(await reading(page)).toContain('Then came the fog.');
+    await button(page, 'Undo').click();
+    expect(await reading(page)).toBe(first);
+    await button(page, 'Redo').click();
+    expect(await reading(page)).toContain('Then came the fog.');
+
+    await text(page)
+      .getByText('nobody waved')
+      .click({ position: { x: 5, y: 8 } });
+    await page.keyboard.press('Home');
+    await page.keyboard.type('Slowly. ');
+    await page.keyboard.press('Control+Enter');
+    expect(await reading(page)).toMatch(/^Slowly\. The ship/);
+    await page.keyboard.press('Control+z');
+    expect(await reading(page)).toMatch(/^The ship/);
+
+    const before = (await reading(page)).length;
+    await button(page, 'Continue').click();
+    await button(page, 'Send').waitFor();
+    expect((await reading(page)).length).toBeGreaterThan(before);
+
+    await page.reload();
+    await text(page).waitFor();
+    expect(await reading(page)).toContain('Then came the fog.');
+    expect(await barriers(page)).toEqual([]);
+    expect(faults.get(page)).toEqual([]);
+  });
+
+  test('a reply can be stopped, and one that was left by a reload comes to its end', async () => {
+    const page = await writing({ replyLength: 350 });
+    await message(page).fill(opening);
+    await button(page, 'Send').click();
+    await isLonger(page, opening.length + 10);
+    await page.keyboard.press('Escape');
+    await button(page, 'Send').waitFor();
+    const stopped = await reading(page);
+
+    await message(page).fill('Half a thought');
+    await page.reload();
+    await text(page).waitFor();
+    expect(await reading(page)).toBe(stopped);
+    expect(await message(page).inputValue()).toBe('Half a thought');
+
+    await message(page).fill('');
+    await button(page, 'Continue').click();
+    await isLonger(page, stopped.length + 10);
+    const left = (await reading(page)).length;
+    await page.reload();
+    await isLonger(page, left + 1);
+    await button(page, 'Stop').waitFor();
+    await button(page, 'Stop').click();
+    await button(page, 'Send').waitFor();
+    expect((await reading(page)).startsWith(stopped)).toBe(true);
+
+    await text(page)
+      .getByText('nobody waved')
+      .click({ position: { x: 5, y: 8 } });
+    await page.keyboard.press('Home');
+    await page.keyboard.type('Never saved. ');
+    await page.reload();
+    await text(page).getByText('Never saved. The ship').waitFor();
+    expect(faults.get(page)).toEqual([]);
+  });
+
+  test('memory, note and world reach the model, streamed or polled', async () => {
+    const page = await writing({ delivery: 'polling' });
+    const asked: Request[] = [];
+    page.on('request', (request) => {
+      if (request.method() === 'POST' && request.url().includes('generate')) asked.push(request);
+    });
+    await page.getByText('Character', { exact: true }).click();
+    await send(page, 'Do you know the fox?');
+    await page.getByLabel('Memory', { exact: true }).fill('Parley is a gardener.');
+    await page.getByLabel("Author's note", { exact: true }).fill('gentle');
+    await page.getByRole('group', { name: 'World info' }).getByRole('button', { name: 'Add entry' }).click();
+    await page.getByLabel('Keys, between commas').fill('Fox, vixen');
+    await page.getByLabel('What the model is told').fill('The fox is called Rill.');
+    await page.getByText('in use').waitFor();
+    await send(page, 'And now?');
+
+    const sent = asked.filter((request) => request.url().endsWith('api/v1/generate')).map((one) => one.postDataJSON());
+    expect(sent).toHaveLength(2);
+    expect(sent[1]).toMatchObject({
+      memory: 'Parley is a gardener.\nThe fox is called Rill.\n',
+      max_length: 24,
+      sampler_seed: 7,
+      kcpp_extra_args: { keep_text_gen_on_disconnect: true },
+    });
+    expect(sent[1].prompt).toMatch(
+      /^\[Author's note: gentle\]\nYou: Do you know the fox\?\nParley: .*\nYou: And now\?\nParley:$/,
+    );
+    expect(sent[1].stop_sequence).toContain('\nYou:');
+    expect(sent[0].genkey).not.toBe(sent[1].genkey);
+    expect(faults.get(page)).toEqual([]);
+  });
+
+  test('tokens show what else could have come, and lead another way', async () => {
+    const page = await writing({ showProbabilities: true });
+    await send(page, opening);
+    const tokens = page.getByRole('region', { name: 'Token probabilities' });
+    await tokens.getByRole('button').nth(3).click();
+    await tokens.getByRole('listitem').getByRole('button', { disabled: false }).first().click();
+    await page.getByText('2/2', { exact: true }).waitFor();
+    await button(page, 'Send').waitFor();
+    expect(faults.get(page)).toEqual([]);
+  });
+
+  test('files come in and go out, and those that are broken are told', async () => {
+    const page = await writing();
+    const files = page.getByLabel('Files to import');
+    const bring = (name: string, content: string | Uint8Array) =>
+      files.setInputFiles({ name, mimeType: 'application/octet-stream', buffer: Buffer.from(content) });
+    const take = async (format: string): Promise<string> => {
+      await button(page, 'Export').click();
+      const [file] = await Promise.all([
+        page.waitForEvent('download'),
+        page.getByRole('menuitem', { name: format }).click(),
+      ]);
+      return readFile(await file.path(), 'utf8');
+    };
+
+    const card = {
+      spec: 'chara_card_v2',
+      data: { name: 'Ada', first_mes: 'Come in.', alternate_greetings: ['Who is it?'] },
+    };
+    await bring('ada.png', pngOf(textChunk('chara', packed(card))));
+    await page.getByRole('heading', { name: 'Ada' }).waitFor();
+    expect(await reading(page)).toContain('Come in.');
+    await page.getByText('1/2', { exact: true }).waitFor();
+    await button(page, 'Next branch').click();
+    expect(await reading(page)).toContain('Who is it?');
+
+    const own = await take('Everything, with all branches');
+    await bring('again.json', own);
+    await expect.poll(() => page.getByRole('listitem').count()).toBe(2);
+    expect(await reading(page)).toContain('Who is it?');
+    await page.getByText('2/2', { exact: true }).waitFor();
+
+    const save = {
+      gamestarted: true,
+      prompt: 'A fox.',
+      actions: [' It ran.'],
+      memory: 'Fable.',
+      savedsettings: { opmode: 1 },
+    };
+    await bring('fox.json', JSON.stringify(save));
+    await page.getByRole('heading', { name: 'fox' }).waitFor();
+    expect(await reading(page)).toBe('A fox. It ran.');
+    expect(JSON.parse(await take('Save of KoboldAI Lite'))).toMatchObject(save);
+    expect(await take('Plain text')).toBe('A fox. It ran.');
+
+    const dropped = await page.evaluateHandle(`(() => {
+      const carried = new DataTransfer();
+      carried.items.add(new File(['It snowed.\\n\\nAnd snowed.'], 'snow.txt'));
+      return carried;
+    })()`);
+    await page.getByRole('main').locator('.view').dispatchEvent('drop', { dataTransfer: dropped });
+    await page.getByRole('heading', { name: 'snow' }).waitFor();
+    expect(await reading(page)).toBe('It snowed.\nAnd snowed.');
+
+    await button(page, 'New').click();
+    await page.getByRole('button', { name: /^The inn/ }).click();
+    await text(page).getByText('The inn was full.').waitFor();
+
+    await bring('half.json', '{"gamestarted": tr');
+    await page.getByText('This file is damaged or cut off').waitFor();
+    expect(await page.getByRole('listitem').count()).toBe(5);
+    expect(faults.get(page)).toEqual([]);
+  });
+
+  test('stories are kept on the server for every browser', async () => {
+    const page = await writing();
+    await page.getByRole('button', { name: /^Tea with the clockmaker/ }).click();
+    await button(page, 'Stories on the server').click();
+    await page.getByRole('button', { name: 'Save here' }).nth(2).click();
+    await page.getByText('is on the server now').waitFor();
+
+    const other = await writing();
+    await button(other, 'Stories on the server').click();
+    await button(other, 'Open').click();
+    await other.getByRole('heading', { name: 'Tea with the clockmaker' }).waitFor();
+    expect(await reading(other)).toBe(await reading(page));
+    await button(other, 'Stories on the server').click();
+    await button(other, 'Erase slot 3').click();
+    await other.getByText('is gone from the server').waitFor();
+    expect(faults.get(page)).toEqual([]);
+    expect(faults.get(other)).toEqual([]);
+  });
+
+  test('two people write one story in turns', async () => {
+    const join = async (page: Page, name: string): Promise<void> => {
+      await button(page, 'Write together').click();
+      await page.getByLabel('Your name', { exact: true }).last().fill(name);
+      await button(page, 'Join the shared story').click();
+      await button(page, 'Join the shared story').waitFor({ state: 'detached' });
+    };
+    const [ann, bea] = [await writing(), await writing()];
+    await ann.getByRole('button', { name: /^Tea with the clockmaker/ }).click();
+    await join(ann, 'Ann');
+    await join(bea, 'Bea');
+    await text(bea).getByText('Mind the step').waitFor();
+    await send(bea, 'Which one runs backwards?');
+    await text(ann).getByText('Which one runs backwards?').waitFor();
+    await text(ann).getByText('Bea', { exact: true }).waitFor();
+    await expect.poll(() => reading(ann)).toBe(await reading(bea));
+    expect([...(faults.get(ann) ?? []), ...(faults.get(bea) ?? [])]).toEqual([]);
+  });
+
+  test('on a phone everything is within reach', async () => {
+    const page = await writing({}, { viewport: { width: 390, height: 844 }, hasTouch: true });
+    await page.getByRole('button', { name: /^Below the city/ }).click();
+    await send(page, 'follow the arrow');
+    expect(await reading(page)).toContain('You follow the arrow.');
+    expect(await barriers(page)).toEqual([]);
+    await button(page, 'Notes').click();
+    await page.getByLabel('Memory', { exact: true }).waitFor();
+    expect(await barriers(page)).toEqual([]);
+    await button(page, 'Close').click();
+    await button(page, 'Stories').click();
+    await button(page, 'More for Below the city').click();
+    await page.getByRole('menuitem', { name: 'Delete' }).click();
+    await button(page, 'Bring it back').click();
+    await button(page, 'Stories').click();
+    await page.getByRole('link', { name: /^Below the city/ }).waitFor();
+    expect(await page.evaluate<number>('document.documentElement.scrollWidth')).toBeLessThanOrEqual(390);
+    expect(faults.get(page)).toEqual([]);
+  });
+});

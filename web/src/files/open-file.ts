@@ -1,0 +1,63 @@
+import { split } from '../story/passages.ts';
+import { newStory, type Story } from '../story/story.ts';
+import { cardOfPng, isCard, storyOfCard } from './character-card.ts';
+import { isSave, storyOfSave } from './lite-save.ts';
+import { isOwn, storyOfFile } from './own-story.ts';
+import { isPng } from './png-text.ts';
+import { Unreadable } from './unreadable.ts';
+
+const megabyte = 1_048_576;
+export const largestFile = 64 * megabyte;
+
+export interface FoundFile {
+  readonly name: string;
+  readonly bytes: Uint8Array;
+}
+
+/** A story out of whatever file it may be: told by what is in it, not by its name. */
+export function storyOf({ name, bytes }: FoundFile, id: () => string, changed: number): Story {
+  if (bytes.length === 0) throw new Unreadable('This file is empty.');
+  if (bytes.length > largestFile) throw new Unreadable(`This file is larger than ${largestFile / megabyte} MB.`);
+  const title = name.replace(/\.[^.]*$/, '');
+  if (isPng(bytes)) return storyOfCard(cardOfPng(bytes), id, changed);
+  const text = plainText(bytes);
+  const story =
+    /^\s*[{[]/.test(text) && looksLikeJson(name, text)
+      ? storyOfJson(parsed(text), id, changed)
+      : storyOfText(text, id, changed);
+  return story.title.trim() === '' ? { ...story, title } : story;
+}
+
+export function storyOfJson(value: unknown, id: () => string, changed: number): Story {
+  if (isOwn(value)) return storyOfFile(value, id, changed);
+  if (isCard(value)) return storyOfCard(value, id, changed);
+  if (isSave(value)) return storyOfSave(value, id, changed);
+  throw new Unreadable('This is neither a story, nor a save of KoboldAI Lite, nor a character.');
+}
+
+function storyOfText(text: string, id: () => string, changed: number): Story {
+  return newStory({ id: id(), changed, mode: 'story', passages: split(text, 'person', id) });
+}
+
+/** A story may begin with a bracket as well. */
+function looksLikeJson(name: string, text: string): boolean {
+  return /\.json$/i.test(name) || /^\s*[{[]\s*["{[\]}]/.test(text);
+}
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    throw new Unreadable('This file is damaged or cut off: it is no complete JSON.');
+  }
+}
+
+function plainText(bytes: Uint8Array): string {
+  try {
+    const text = new TextDecoder('utf-8', { fatal: true }).decode(bytes);
+    if (!text.includes('\0')) return text.replaceAll('\r\n', '\n');
+  } catch {
+    // Told below.
+  }
+  throw new Unreadable('This file holds no text, no story and no character.');
+}

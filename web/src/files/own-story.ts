@@ -1,0 +1,89 @@
+import {
+  type Branch,
+  modes,
+  newEntry,
+  newStory,
+  type Passage,
+  type Story,
+  usualNote,
+  type WorldEntry,
+} from '../story/story.ts';
+import { type Fields, fieldsOf, flagIn, listIn, numberIn, percentIn, textIn, textsIn } from './loose.ts';
+
+/** Our own form: everything, with all branches. */
+export function fileOfStory({ pending: _, ...story }: Story): object {
+  return { parley: 'story', version: 1, story };
+}
+
+export function isOwn(value: unknown): boolean {
+  return fieldsOf(value).parley === 'story';
+}
+
+export function storyOfFile(value: unknown, id: () => string, changed: number): Story {
+  const story = fieldsOf(fieldsOf(value).story);
+  const note = fieldsOf(story.note);
+  const usual = newStory({ id: id(), changed });
+  const foreign = fieldsOf(story.foreign);
+  return {
+    ...usual,
+    title: textIn(story.title),
+    mode: modes.find((mode) => mode === story.mode) ?? 'story',
+    memory: textIn(story.memory),
+    note: {
+      text: textIn(note.text),
+      template: textIn(note.template, usualNote.template),
+      depth: Math.max(0, numberIn(note.depth, usualNote.depth)),
+    },
+    world: listIn(story.world, 20_000).map((entry) => entryOf(fieldsOf(entry), id)),
+    worldDepth: Math.max(0, numberIn(story.worldDepth, 0)),
+    me: textIn(story.me).trim() || usual.me,
+    them: textIn(story.them).trim() || usual.them,
+    oneLine: flagIn(story.oneLine, true),
+    stops: textsIn(story.stops, 256),
+    prefill: textIn(story.prefill),
+    passages: passagesIn(story.passages, id, 0),
+    ...(Object.keys(foreign).length > 0 ? { foreign } : {}),
+  };
+}
+
+/** So deep branches may stand in each other; a file that goes deeper was not made by us. */
+const deepest = 200;
+
+function passagesIn(value: unknown, id: () => string, depth: number): Passage[] {
+  if (depth > deepest) return [];
+  return listIn(value).map((one) => {
+    const passage = fieldsOf(one);
+    const branches = listIn(passage.branches, 1000).map((branch) => branchIn(fieldsOf(branch), id, depth));
+    const shown = Math.trunc(numberIn(passage.shown, 0));
+    const name = textIn(passage.name);
+    return {
+      id: id(),
+      by: passage.by === 'person' ? 'person' : 'model',
+      branches: branches.length > 0 ? branches : [{ text: '' }],
+      shown: branches[shown] ? shown : 0,
+      ...(name === '' ? {} : { name }),
+    };
+  });
+}
+
+function branchIn(branch: Fields, id: () => string, depth: number): Branch {
+  const after = passagesIn(branch.after, id, depth + 1);
+  return { text: textIn(branch.text), ...(after.length > 0 ? { after } : {}) };
+}
+
+function entryOf(entry: Fields, id: () => string): WorldEntry {
+  return newEntry({
+    id: id(),
+    keys: textsIn(entry.keys, 1000),
+    secondaryKeys: textsIn(entry.secondaryKeys, 1000),
+    excludedBy: textsIn(entry.excludedBy, 1000),
+    content: textIn(entry.content),
+    comment: textIn(entry.comment),
+    constant: flagIn(entry.constant, false),
+    selective: flagIn(entry.selective, false),
+    enabled: flagIn(entry.enabled, true),
+    order: numberIn(entry.order, 100),
+    group: textIn(entry.group),
+    chance: percentIn(entry.chance),
+  });
+}

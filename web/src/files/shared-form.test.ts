@@ -1,0 +1,30 @@
+import { expect, test } from 'vitest';
+import { textOf } from '../story/story.ts';
+import { counting, storyOfTexts } from '../story/testing/stories.ts';
+import { saveOfStory } from './lite-save.ts';
+import { sharedForm, storyOfShared } from './shared-form.ts';
+
+const story = storyOfTexts(['One.', 'me:Two.'], { mode: 'chat', title: 'T' });
+const read = (data: string) => storyOfShared({ data }, counting(), 4);
+
+test('a story that the server keeps comes back as it was', () => {
+  const shared = sharedForm(story);
+  expect(shared.format).toBe('parley_json');
+  const again = storyOfShared(shared, counting(), 4);
+  expect(again).toMatchObject({ title: 'T', mode: 'chat', changed: 4 });
+  expect(again.passages.map(textOf)).toEqual(['One.', 'Two.']);
+});
+
+test('a save of another program is read where it is JSON', () => {
+  expect(read(JSON.stringify(saveOfStory(story))).passages.map(textOf)).toEqual(['One.', 'Two.']);
+});
+
+test.each([
+  ['XQAAgAD', 'This story was put there by another program, in a form that is not known here.'],
+  ['{"a":1}', 'What is kept there is no story.'],
+  ['XQAAgAD//w==', 'This story was put there by another program, in a form that is not known here.'],
+  ['null', 'This story was put there by another program, in a form that is not known here.'],
+  ['', 'This story was put there by another program, in a form that is not known here.'],
+])('what is no story (%j) is told', (data, sentence) => {
+  expect(() => read(data)).toThrow(sentence);
+});

@@ -1,0 +1,191 @@
+import { type Passage, type Story, textOf } from './story.ts';
+import { thoughtsEnd } from './thoughts.ts';
+
+/** A part of a passage that stands in one paragraph; the line breaks behind it are not shown but belong to it. */
+export interface Piece {
+  readonly passage: string;
+  readonly by: Passage['by'];
+  readonly start: number;
+  /** Behind the last character that is shown. */
+  readonly end: number;
+  readonly text: string;
+  /** How many line breaks follow. */
+  readonly breaks: number;
+  /** What a model has thought before its answer. */
+  readonly thought: boolean;
+}
+
+/** What the page shows as one block: a paragraph of a story, or of a message. */
+export interface Paragraph {
+  readonly key: string;
+  readonly pieces: readonly Piece[];
+  /** Whether an empty line follows. */
+  readonly gap: boolean;
+  /** The first of a message, which then has a head with the name. */
+  readonly opens: boolean;
+  /** The last of a message. */
+  readonly closes: boolean;
+  readonly by: Passage['by'];
+  readonly passage: string;
+  /** Whoever else speaks. */
+  readonly name: string | undefined;
+  readonly branches: number;
+}
+
+const known = new WeakMap<Passage, readonly Piece[]>();
+
+/** Passages do not change, so each is cut once. */
+export function piecesOf(passage: Passage): readonly Piece[] {
+  let pieces = known.get(passage);
+  if (!pieces) {
+    pieces = cut(passage);
+    known.set(passage, pieces);
+  }
+  return pieces;
+}
+
+function cut(passage: Passage): readonly Piece[] {
+  const text = textOf(passage);
+  const pieces: Piece[] = [];
+  const { id, by } = passage;
+  const answer = by === 'model' ? thoughtsEnd(text) : 0;
+  let start = 0;
+  while (start < text.length) {
+    const found = text.indexOf('\n', start);
+    const end = found === -1 ? text.length : found;
+    let next = end;
+    while (text[next] === '\n') next += 1;
+    pieces.push({
+      passage: id,
+      by,
+      start,
+      end,
+      text: text.slice(start, end),
+      breaks: next - end,
+      thought: start < answer,
+    });
+    start = next;
+  }
+  if (pieces.length === 0) pieces.push({ passage: id, by, start: 0, end: 0, text: '', breaks: 0, thought: false });
+  return pieces;
+}
+
+const knownTurns = new WeakMap<Passage, readonly Paragraph[]>();
+
+/**
+ * The story as paragraphs. In a story the text flows from one passage into the next; in the other modes each passage is a turn
+ * of its own. What did not change is the same object as before.
+ */
+export function paragraphsOf({ mode, passages }: Pick<Story, 'mode' | 'passages'>): Paragraph[] {
+  if (mode !== 'story') return passages.flatMap(turnOf);
+  const paragraphs: Paragraph[] = [];
+  let open: Piece[] = [];
+  for (const passage of passages) {
+    for (const piece of piecesOf(passage)) {
+      open.push(piece);
+      if (piece.breaks === 0) continue;
+      paragraphs.push(flowing(open));
+      open = [];
+    }
+  }
+  if (open.length > 0) paragraphs.push(flowing(open));
+  return paragraphs;
+}
+
+function turnOf(passage: Passage): readonly Paragraph[] {
+  let turn = knownTurns.get(passage);
+  if (!turn) {
+    const { id, by, name, branches } = passage;
+    turn = piecesOf(passage).map((piece, index, all) => ({
+      key: `${id}:${index}`,
+      pieces: [piece],
+      gap: piece.breaks > 1,
+      opens: index === 0,
+      closes: index === all.length - 1,
+      by,
+      passage: id,
+      name,
+      branches: branches.length,
+    }));
+    knownTurns.set(passage, turn);
+  }
+  return turn;
+}
+
+const knownParagraphs = new WeakMap<Piece, Paragraph>();
+
+/** Paragraphs of the same pieces are the same. */
+function flowing(pieces: readonly Piece[]): Paragraph {
+  const [first] = pieces as readonly [Piece, ...Piece[]];
+  const before = knownParagraphs.get(first);
+  if (before && before.pieces.length === pieces.length && before.pieces.every((piece, at) => piece === pieces[at]))
+    return before;
+  const gap = (pieces.at(-1)?.breaks ?? 0) > 1;
+  const { passage, start, by } = first;
+  const paragraph: Paragraph = {
+    key: `${passage}:${start}`,
+    pieces,
+    gap,
+    opens: false,
+    closes: false,
+    by,
+    passage,
+    name: undefined,
+    branches: 1,
+  };
+  knownParagraphs.set(first, paragraph);
+  return paragraph;
+}
+
+/** Paragraphs that are shown or left away together. */
+export interface Chunk {
+  readonly key: string;
+  readonly paragraphs: readonly Paragraph[];
+}
+
+const knownChunks = new WeakMap<Paragraph, Chunk>();
+const largest = 12_000;
+
+/**
+ * A long story in parts, so that the browser looks only at those that are in sight, and the page only at those that change. Where
+ * one ends is decided by the passages themselves: a change moves no more than the ends that are near.
+ */
+export function chunksOf(paragraphs: readonly Paragraph[]): Chunk[] {
+  const chunks: Chunk[] = [];
+  let open: Paragraph[] = [];
+  let size = 0;
+  for (const paragraph of paragraphs) {
+    const last = open.at(-1);
+    if (last && last.passage !== paragraph.passage && (size > largest || isBoundary(paragraph.passage))) {
+      chunks.push(chunkOf(open));
+      open = [];
+      size = 0;
+    }
+    open.push(paragraph);
+    for (const { text } of paragraph.pieces) size += text.length;
+  }
+  if (open.length > 0) chunks.push(chunkOf(open));
+  return chunks;
+}
+
+/** Chunks of the same paragraphs are the same. */
+function chunkOf(paragraphs: readonly Paragraph[]): Chunk {
+  const [first] = paragraphs as readonly [Paragraph, ...Paragraph[]];
+  const before = knownChunks.get(first);
+  if (
+    before &&
+    before.paragraphs.length === paragraphs.length &&
+    paragraphs.every((one, at) => one === before.paragraphs[at])
+  )
+    return before;
+  const chunk: Chunk = { key: first.key, paragraphs };
+  knownChunks.set(first, chunk);
+  return chunk;
+}
+
+/** About one passage in six. */
+function isBoundary(passage: string): boolean {
+  let hash = 0;
+  for (let at = 0; at < passage.length; at += 1) hash = (hash * 31 + passage.charCodeAt(at)) | 0;
+  return (hash >>> 0) % 6 === 0;
+}

@@ -1,0 +1,49 @@
+import type { Passage, Story } from './story.ts';
+
+/**
+ * A story as somebody else has sent it, under the id that it has here. Passages that are the same stay the same objects, so that
+ * the page shows only what is new; how this side opened it stays as well.
+ */
+export function merged(mine: Story, theirs: Story): Story {
+  const { pending } = mine;
+  return {
+    ...theirs,
+    id: mine.id,
+    changed: mine.changed,
+    prefill: mine.prefill,
+    passages: theirs.passages.map((passage, index) => same(mine.passages[index], passage) ?? passage),
+    ...(pending ? { pending } : {}),
+  };
+}
+
+/** Whether two states of a story differ in what is shared. */
+export function isSameText(a: Story, b: Story): boolean {
+  return (
+    a.passages.length === b.passages.length &&
+    a.passages.every((passage, index) => same(passage, b.passages[index]) !== undefined) &&
+    JSON.stringify(rest(a)) === JSON.stringify(rest(b))
+  );
+}
+
+function same(mine: Passage | undefined, theirs: Passage | undefined): Passage | undefined {
+  if (mine === theirs) return mine;
+  if (!mine || !theirs || mine.by !== theirs.by || mine.shown !== theirs.shown || mine.name !== theirs.name)
+    return undefined;
+  if (mine.branches.length !== theirs.branches.length) return undefined;
+  return mine.branches.every(({ text }, index) => text === theirs.branches[index]?.text) ? mine : undefined;
+}
+
+/** Entries of the world get ids of their own wherever they are read. */
+function rest({ title, mode, memory, note, world, worldDepth, them, oneLine, stops }: Story): object {
+  return {
+    title,
+    mode,
+    memory,
+    note,
+    world: world.map((entry) => ({ ...entry, id: '' })),
+    worldDepth,
+    them,
+    oneLine,
+    stops,
+  };
+}

@@ -1,0 +1,167 @@
+import { type Passage, type Story, textOf, type WorldEntry } from './story.ts';
+import { asOpenPrompt, asPrompt, cue, marks } from './turns.ts';
+import { matching } from './world-info.ts';
+
+export interface Budget {
+  /** How much the model can read besides its reply; Infinity where that is not known. */
+  readonly tokens: number;
+  /** As measured with this text, or a guess. */
+  readonly charactersPerToken: number;
+}
+
+/** A reply is a new passage, which may begin with given words, or goes on with the last one. */
+export type Wanted = { readonly kind: 'new'; readonly begin: string } | { readonly kind: 'more' };
+
+export interface BuiltPrompt {
+  readonly memory: string;
+  readonly prompt: string;
+  /** What each part takes, in characters. */
+  readonly parts: { readonly memory: number; readonly world: number; readonly note: number; readonly text: number };
+  readonly world: readonly WorldEntry[];
+  /** Entries that belong here but have no room. */
+  readonly leftOut: readonly WorldEntry[];
+  /** The first character that the model still sees; missing when it sees all. */
+  readonly seenFrom?: { readonly passage: string; readonly offset: number };
+  /** Characters before that. */
+  readonly dropped: number;
+}
+
+interface Segment {
+  readonly passage: string;
+  readonly text: string;
+  /** Where it begins in the whole text. */
+  readonly at: number;
+  /** Characters of it that come before the passage's own text. */
+  readonly lead: number;
+}
+
+/** Memory first, then what is known about the world, then the end of the text with the author's note some way before its end. */
+export function buildPrompt(
+  story: Story,
+  budget: Budget,
+  wanted: Wanted = { kind: 'new', begin: '' },
+  roll: () => number = () => 0,
+): BuiltPrompt {
+  const room = budget.tokens * budget.charactersPerToken;
+  const { segments, text, tail } = textOfStory(story, wanted);
+  const note = noteOf(story);
+  const fixed = story.memory.length + note.length + tail.length;
+  // However long the memory is, the model sees some of the text.
+  const roomForText = Math.max(room - fixed, room / 4);
+  const inSight = text.slice(cutFor(text, roomForText, segments, story));
+  const searched =
+    story.worldDepth > 0 ? inSight.slice(-story.worldDepth) : `${story.memory}\n${note}\n${inSight}\n${tail}`;
+  const { world, leftOut } = fitting(matching(story.world, searched, roll), roomForText * 0.6);
+  const worldText = world.map(({ content }) => content.trim()).join('\n');
+
+  const start = cutFor(text, roomForText - worldText.length, segments, story);
+  const first = segments.findLast((segment) => segment.at <= start);
+  const kept = text.slice(start).replace(/^\n+/, '');
+  const placed = withNote(story, kept, note, budget.charactersPerToken, segments, text.length - kept.length);
+  return {
+    memory: memoryText(story, worldText),
+    prompt: placed + (placed === '' ? tail.replace(/^\n+/, '') : tail),
+    parts: { memory: story.memory.length, world: worldText.length, note: note.length, text: kept.length + tail.length },
+    world,
+    leftOut,
+    ...(start > 0 && first
+      ? { seenFrom: { passage: first.passage, offset: Math.max(0, start - first.at - first.lead) } }
+      : {}),
+    dropped: start,
+  };
+}
+
+/** The text before the reply, and the tail that opens it and is never cut off from it. */
+function textOfStory(story: Story, wanted: Wanted): { segments: Segment[]; text: string; tail: string } {
+  const last = wanted.kind === 'more' ? story.passages.at(-1) : undefined;
+  const settled = last ? story.passages.slice(0, -1) : story.passages;
+  const segments: Segment[] = [];
+  const texts: string[] = [];
+  let at = 0;
+  const add = (passage: Passage, text: string): void => {
+    segments.push({ passage: passage.id, text, at, lead: Math.max(0, text.indexOf(textOf(passage).trim())) });
+    texts.push(text);
+    at += text.length;
+  };
+  for (const passage of settled) add(passage, asPrompt(story, passage));
+  if (last) add(last, asOpenPrompt(story, last));
+  const begin = wanted.kind === 'new' ? wanted.begin : '';
+  const opening = wanted.kind === 'new' ? cue(story) : '';
+  const space = begin !== '' && story.mode === 'chat' ? ' ' : '';
+  return { segments, text: texts.join(''), tail: opening + space + begin };
+}
+
+/** Where the text has to begin for at most so many characters: with a turn, a paragraph, a sentence or at least a word. */
+function cutFor(text: string, room: number, segments: readonly Segment[], story: Story): number {
+  if (text.length <= room) return 0;
+  const earliest = Math.ceil(text.length - Math.max(0, room));
+  if (story.mode === 'chat' || story.mode === 'instruct') {
+    const turn = segments.find(({ at }) => at >= earliest);
+    if (turn) return turn.at;
+  }
+  const tolerated = Math.min(earliest + 2000, text.length - Math.floor(Math.max(0, room) / 2));
+  for (const boundary of [/\n+/g, /[.!?…]["”’)]?\s+/g, /\s+/g]) {
+    boundary.lastIndex = Math.max(0, earliest - 1);
+    const found = boundary.exec(text);
+    if (found && boundary.lastIndex <= tolerated) return boundary.lastIndex;
+  }
+  return earliest;
+}
+
+function fitting(entries: readonly WorldEntry[], room: number): { world: WorldEntry[]; leftOut: WorldEntry[] } {
+  const world: WorldEntry[] = [];
+  const leftOut: WorldEntry[] = [];
+  let used = 0;
+  for (const entry of entries) {
+    const size = entry.content.trim().length + 1;
+    if (used + size <= room) {
+      world.push(entry);
+      used += size;
+    } else leftOut.push(entry);
+  }
+  return { world, leftOut };
+}
+
+function memoryText({ mode, memory }: Story, worldText: string): string {
+  const both = [memory.trimEnd(), worldText].filter((part) => part.trim() !== '').join('\n');
+  if (both === '') return '';
+  return mode === 'instruct' ? `${marks.system}${both}${marks.systemEnd}` : `${both}\n`;
+}
+
+function noteOf({ note, mode }: Story): string {
+  if (note.text.trim() === '') return '';
+  const { template } = note;
+  const text = template.includes('<|>') ? template.replace('<|>', () => note.text.trim()) : `${template}${note.text}`;
+  return mode === 'instruct' ? `${marks.system}${text}${marks.systemEnd}` : text;
+}
+
+/** Between two turns or two lines, so that it cuts nothing in two. */
+function withNote(
+  { mode, note: { depth } }: Story,
+  text: string,
+  note: string,
+  charactersPerToken: number,
+  segments: readonly Segment[],
+  offset: number,
+): string {
+  if (note === '') return text;
+  const wanted = Math.max(0, text.length - Math.round(depth * charactersPerToken));
+  if (mode === 'instruct' || mode === 'chat') {
+    const turn = segments.findLast(({ at }) => at - offset <= wanted && at >= offset);
+    const at = turn ? turn.at - offset : 0;
+    return mode === 'instruct'
+      ? text.slice(0, at) + note + text.slice(at)
+      : `${text.slice(0, at)}${at > 0 ? '\n' : ''}${note}${at > 0 ? '' : '\n'}${text.slice(at)}`;
+  }
+  const at = lineBefore(text, wanted);
+  const before = text.slice(0, at);
+  return `${before}${before === '' || before.endsWith('\n') ? '' : '\n'}${note}\n${text.slice(at)}`;
+}
+
+function lineBefore(text: string, wanted: number): number {
+  if (wanted === 0) return 0;
+  const line = text.lastIndexOf('\n', wanted - 1) + 1;
+  if (wanted - line < 1500) return line;
+  const word = text.lastIndexOf(' ', wanted - 1) + 1;
+  return word > 0 ? word : wanted;
+}

@@ -1,0 +1,36 @@
+import { describe, expect, test } from 'vitest';
+import { buildPrompt } from './prompt.ts';
+import { scenarios } from './scenarios.ts';
+import { modes, newPassage, textOf, titleOf } from './story.ts';
+import { counting, storyOfTexts } from './testing/stories.ts';
+
+describe('a story is called', () => {
+  test.each([
+    [{ title: 'Mine' }, ['Text'], 'Mine'],
+    [{}, ['  ', '\n Once upon\na time'], 'Once upon'],
+    [{ title: ' ' }, [`${'word '.repeat(30)}`], `${'word '.repeat(12).slice(0, 59).trim()}…`],
+    [{}, [], 'Untitled'],
+  ])('%j with %j', (fields, texts, expected) => {
+    expect(titleOf(storyOfTexts(texts, fields))).toBe(expected);
+  });
+});
+
+test('a passage without the branch that it shows is empty', () => {
+  expect(textOf({ ...newPassage('a', 'model', 'x'), shown: 4 })).toBe('');
+});
+
+describe('the beginnings', () => {
+  test('there is one for each mode', () => {
+    expect(scenarios.map(({ make }) => make(counting(), 0).mode)).toEqual([...modes]);
+  });
+
+  test.each(scenarios)('$title opens with something to read, ids of its own and a prompt', ({ make, title }) => {
+    const story = make(counting(), 7);
+    expect(story).toMatchObject({ title, changed: 7 });
+    const ids = [story.id, ...story.passages.map(({ id }) => id), ...story.world.map(({ id }) => id)];
+    expect(new Set(ids).size).toBe(ids.length);
+    const { prompt, memory } = buildPrompt(story, { tokens: 2000, charactersPerToken: 4 });
+    expect(prompt.length).toBeGreaterThan(80);
+    expect(memory.length).toBeGreaterThan(80);
+  });
+});

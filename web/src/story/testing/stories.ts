@@ -1,0 +1,20 @@
+import { newPassage, newStory, type Passage, type Story } from '../story.ts';
+
+/** 1, 2, 3 … as ids. */
+export function counting(): () => string {
+  let last = 0;
+  return () => {
+    last += 1;
+    return String(last);
+  };
+}
+
+/** Texts by the model, or by a person where they begin with `me:`; their ids are a, b, c … */
+export function storyOfTexts(texts: readonly string[], fields: Partial<Story> = {}): Story {
+  return newStory({ id: 's', changed: 0, passages: texts.map(passageOf), ...fields });
+}
+
+function passageOf(text: string, index: number): Passage {
+  const id = String.fromCharCode(97 + index);
+  return text.startsWith('me:') ? newPassage(id, 'person', text.slice(3)) : newPassage(id, 'model', text);
+}

@@ -1,0 +1,86 @@
+import { describe, expect, test } from 'vitest';
+import { storyOfTexts } from './testing/stories.ts';
+import { actionText, asOpenPrompt, asPrompt, cue, cutAtStop, speakerOf, stopsOf, tidied } from './turns.ts';
+
+describe('an action', () => {
+  test.each([
+    ['do', 'open the door', 'You open the door.'],
+    ['do', 'You run!', 'You run!'],
+    ['do', 'you wait', 'You wait.'],
+    ['do', 'I sit down', 'You sit down.'],
+    ['do', 'young as you are, run', 'You young as you are, run.'],
+    ['say', 'Who is there?', 'You say "Who is there?"'],
+    ['say', '"Hello."', 'You say "Hello."'],
+    ['story', ' It rains. ', 'It rains.'],
+    ['do', '  ', ''],
+  ] as const)('to %s %j is written %j', (kind, typed, expected) => {
+    expect(actionText(kind, typed)).toBe(expected);
+  });
+});
+
+describe('the text for the model', () => {
+  const parts = ['me: look around ', 'A room.'];
+  test.each([
+    ['story', [' look around ', 'A room.'], ''],
+    ['adventure', ['\n\n> look around\n\n', 'A room.'], ''],
+    ['chat', ['\nYou: look around', '\nParley: A room.'], '\nParley:'],
+    ['instruct', ['{{[INPUT]}}look around{{[INPUT_END]}}', '{{[OUTPUT]}}A room.{{[OUTPUT_END]}}'], '{{[OUTPUT]}}'],
+  ] as const)('of a passage in %s has the marks of its mode', (mode, expected, before) => {
+    const story = storyOfTexts(parts, { mode });
+    expect(story.passages.map((passage) => asPrompt(story, passage))).toEqual(expected);
+    expect(cue(story)).toBe(before);
+  });
+
+  test.each([
+    ['story', 'A room. '],
+    ['chat', '\nParley: A room.'],
+    ['instruct', '{{[OUTPUT]}}A room. '],
+  ] as const)('of a reply that goes on in %s is open at its end', (mode, expected) => {
+    const story = storyOfTexts(['A room. '], { mode });
+    const [passage] = story.passages;
+    expect(passage && asOpenPrompt(story, passage)).toBe(expected);
+  });
+
+  test('names whoever else speaks', () => {
+    const story = storyOfTexts(['Hello.'], { mode: 'chat' });
+    const [passage] = story.passages;
+    expect(passage && speakerOf(story, { ...passage, name: 'Cora' })).toBe('Cora');
+    expect(passage && asPrompt(story, { ...passage, name: 'Cora' })).toBe('\nCora: Hello.');
+  });
+});
+
+test.each([
+  ['story', ['END']],
+  ['adventure', ['\n> ', 'END']],
+  ['chat', ['\nYou:', '\nParley:', '\n', 'END']],
+  ['instruct', ['{{[INPUT]}}', '{{[OUTPUT]}}', 'END']],
+] as const)('a reply in %s ends where somebody else would speak', (mode, expected) => {
+  expect(stopsOf(storyOfTexts([], { mode, stops: ['END', ''] }))).toEqual(expected);
+});
+
+test('a reply of a chat ends before anybody who has spoken speaks', () => {
+  const story = storyOfTexts(['Hi.'], { mode: 'chat' });
+  const passages = story.passages.map((passage) => ({ ...passage, name: 'Cora' }));
+  expect(stopsOf({ ...story, passages })).toEqual(['\nYou:', '\nParley:', '\nCora:', '\n']);
+});
+
+test('a chat may have replies of many lines', () => {
+  expect(stopsOf(storyOfTexts([], { mode: 'chat', oneLine: false }))).not.toContain('\n');
+});
+
+test.each([
+  ['story', ' and so on\n', ' and so on\n'],
+  ['adventure', '\n\nA room. ', 'A room.'],
+  ['chat', ' Hello. \n', 'Hello.'],
+  ['instruct', '\nDone.\n', 'Done.'],
+] as const)('a reply in %s is kept without what surrounds a turn', (mode, reply, kept) => {
+  expect(tidied(storyOfTexts([], { mode }), reply)).toBe(kept);
+});
+
+test.each([
+  ['Hello.\nYou: hi', 'Hello.'],
+  ['Hello.', 'Hello.'],
+  ['a END b\nYou: c', 'a '],
+])('%j ends before the first of its stop texts', (text, expected) => {
+  expect(cutAtStop(text, ['\nYou:', 'END'])).toBe(expected);
+});

@@ -1,0 +1,40 @@
+import type { BuiltPrompt } from '../story/prompt.ts';
+
+export interface Gauge {
+  readonly parts: readonly { name: string; label: string; tokens: number; percent: number }[];
+  /** Of what is taken, together with the room that is kept for the reply. */
+  readonly percent: number;
+  readonly sentence: string;
+}
+
+interface Measure {
+  readonly context: number;
+  readonly reply: number;
+  readonly charactersPerToken: number;
+}
+
+const labels = { memory: 'Memory', world: 'World info', note: "Author's note", text: 'Text' } as const;
+
+/** What takes how much of what the model can read; nothing while that is not known. */
+export function gaugeOf(
+  parts: BuiltPrompt['parts'],
+  { context, reply, charactersPerToken }: Measure,
+): Gauge | undefined {
+  if (context <= 0) return undefined;
+  const tokensOf = (characters: number): number => Math.ceil(characters / charactersPerToken);
+  const names = Object.keys(labels) as (keyof typeof labels)[];
+  const read = names.map((name) => ({
+    name: name as string,
+    label: labels[name] as string,
+    tokens: tokensOf(parts[name]),
+  }));
+  const used = read.reduce((sum, { tokens }) => sum + tokens, 0);
+  const kept = Math.max(0, Math.min(reply, context - used));
+  const all = [...read, { name: 'reply', label: 'Kept for the reply', tokens: kept }];
+  const whole = Math.max(context, used + kept);
+  return {
+    parts: all.map((part) => ({ ...part, percent: (100 * part.tokens) / whole })),
+    percent: Math.min(100, Math.round((100 * (used + kept)) / context)),
+    sentence: `about ${used.toLocaleString('en')} of ${context.toLocaleString('en')} tokens, and ${kept.toLocaleString('en')} for the reply`,
+  };
+}

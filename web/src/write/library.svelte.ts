@@ -1,0 +1,131 @@
+import { tellFailure } from '../app/notices.svelte.ts';
+import { autosave } from '../saved/autosave.ts';
+import { collection } from '../saved/database.ts';
+import { newId } from '../saved/id.ts';
+import { emptyHistory, type History, redo, remember, undo } from '../story/history.ts';
+import { newStory, type Passage, type Story } from '../story/story.ts';
+import { newest, rescue } from './rescue.ts';
+
+/** All stories of this browser. The newest state is here; the database follows some moments later. */
+class Library {
+  stories = $state.raw<readonly Story[]>([]);
+  loaded = $state(false);
+  #histories = $state.raw<ReadonlyMap<string, History<readonly Passage[]>>>(new Map());
+  readonly #kept = collection<Story>('stories');
+  readonly #saving = autosave<Story>({ put: (story) => this.#write(story), onFailure: tellFailure });
+  /** Not in the database yet. */
+  readonly #unsaved = new Map<string, Story>();
+
+  constructor() {
+    const leave = () => {
+      // A page that goes does not wait for the database; this is written before it is gone.
+      rescue.write([...this.#unsaved.values()]);
+      void this.#saving.flush();
+    };
+    addEventListener('pagehide', leave);
+    document.addEventListener('visibilitychange', () => {
+      if (document.visibilityState === 'hidden') leave();
+    });
+  }
+
+  async load(): Promise<void> {
+    if (this.loaded) return;
+    try {
+      const kept = await this.#kept.all();
+      const known = new Set(this.stories.map(({ id }) => id));
+      // Older records may lack fields that have come since.
+      const found = newest(kept, rescue.read()).filter(({ id }) => !known.has(id));
+      const stories = [...this.stories, ...found.map((story) => newStory(story))];
+      this.stories = stories.sort((a, b) => b.changed - a.changed);
+      for (const story of found) if (!kept.includes(story)) this.#changed(story);
+    } catch (thrown) {
+      tellFailure(thrown);
+    }
+    this.loaded = true;
+  }
+
+  find(id: string | undefined): Story | undefined {
+    return id === undefined ? undefined : this.stories.find((story) => story.id === id);
+  }
+
+  add(story: Story): void {
+    this.stories = [story, ...this.stories];
+    this.#changed(story);
+  }
+
+  /** `undoable` keeps the text as it was for Undo; what arrives word by word is one step. */
+  change(id: string, change: (story: Story) => Story, { undoable = false } = {}): void {
+    const old = this.find(id);
+    if (!old) return;
+    const next = change(old);
+    if (next === old) return;
+    if (undoable && next.passages !== old.passages) this.#setHistory(id, remember(this.historyOf(id), old.passages));
+    this.#put({ ...next, changed: Date.now() });
+    // A step of its own is not made to wait for what may follow.
+    if (undoable) void this.#saving.flush();
+  }
+
+  remove(id: string): Story | undefined {
+    const story = this.find(id);
+    this.stories = this.stories.filter((other) => other.id !== id);
+    this.#unsaved.delete(id);
+    void this.#saving
+      .flush()
+      .then(() => this.#kept.remove(id))
+      .catch(tellFailure);
+    return story;
+  }
+
+  copy(story: Story): Story {
+    const { pending: _, ...rest } = story;
+    const copied = { ...rest, id: newId(), title: `${story.title} (copy)`.trim(), changed: Date.now() };
+    this.add(copied);
+    return copied;
+  }
+
+  historyOf(id: string): History<readonly Passage[]> {
+    return this.#histories.get(id) ?? emptyHistory;
+  }
+
+  undo(id: string): void {
+    this.#travel(id, undo);
+  }
+
+  redo(id: string): void {
+    this.#travel(id, redo);
+  }
+
+  flush(): Promise<void> {
+    return this.#saving.flush();
+  }
+
+  #travel(id: string, go: typeof undo): void {
+    const story = this.find(id);
+    if (!story) return;
+    const gone = go(this.historyOf(id), story.passages);
+    if (!gone) return;
+    this.#setHistory(id, gone[0]);
+    this.#put({ ...story, passages: gone[1], changed: Date.now() });
+  }
+
+  #setHistory(id: string, history: History<readonly Passage[]>): void {
+    this.#histories = new Map(this.#histories).set(id, history);
+  }
+
+  #put(story: Story): void {
+    this.stories = this.stories.map((other) => (other.id === story.id ? story : other));
+    this.#changed(story);
+  }
+
+  #changed(story: Story): void {
+    this.#unsaved.set(story.id, story);
+    this.#saving.changed(story);
+  }
+
+  async #write(story: Story): Promise<void> {
+    await this.#kept.put(story);
+    if (this.#unsaved.get(story.id) === story) this.#unsaved.delete(story.id);
+  }
+}
+
+export const library = new Library();

@@ -1,0 +1,78 @@
+import { describe, expect, test } from 'vitest';
+import { buildPrompt } from '../story/prompt.ts';
+import type { Mode } from '../story/story.ts';
+import { storyOfTexts } from '../story/testing/stories.ts';
+import { stopsOf } from '../story/turns.ts';
+import { joined, replyRequest } from './request.ts';
+
+const wishes = { sampling: { temperature: 0.5 }, replyLength: 80, probabilities: false, context: 4096 };
+
+function asked(mode: Mode, changed: Partial<typeof wishes> = {}) {
+  const story = storyOfTexts(['Begin.', 'me:Go on.'], { mode, memory: 'M.' });
+  const pending = { key: 'k1', passage: 'c', begin: '', stops: stopsOf(story) };
+  return replyRequest(story, buildPrompt(story, { tokens: 1000, charactersPerToken: 4 }), pending, {
+    ...wishes,
+    ...changed,
+  });
+}
+
+describe('a request for a reply', () => {
+  test('has the text, the memory and the wishes under the names of the native API', () => {
+    expect(asked('chat')).toEqual({
+      temperature: 0.5,
+      prompt: 'Parley: Begin.\nYou: Go on.\nParley:',
+      memory: 'M.\n',
+      max_length: 80,
+      max_context_length: 4096,
+      stop_sequence: ['\nYou:', '\nParley:', '\n'],
+      trim_stop: true,
+      replace_instruct_placeholders: false,
+      logprobs: false,
+      genkey: 'k1',
+      kcpp_extra_args: { keep_text_gen_on_disconnect: true },
+    });
+  });
+
+  test.each([
+    ['story', false],
+    ['adventure', false],
+    ['chat', false],
+    ['instruct', true],
+  ] as const)('in %s has marks that mean something: %s', (mode, expected) => {
+    expect(asked(mode).replace_instruct_placeholders).toBe(expected);
+  });
+
+  test('leaves the context to a server that has not told it', () => {
+    expect('max_context_length' in asked('story', { context: 0 })).toBe(false);
+  });
+
+  test('asks for probabilities only when somebody looks at them', () => {
+    expect(asked('story', { probabilities: true }).logprobs).toBe(true);
+  });
+
+  test('never has its text or key replaced by a sampler of that name', () => {
+    const odd = asked('story', { sampling: { prompt: 1, genkey: 2, max_length: 3 } as never });
+    expect(odd).toMatchObject({ prompt: 'Begin.Go on.', genkey: 'k1', max_length: 80 });
+  });
+});
+
+describe('a reply as it arrives', () => {
+  test.each([
+    ['story', ['Once'], ' more', ' more'],
+    ['story', ['Once.\n\n'], '  More', 'More'],
+    ['story', [], ' More', 'More'],
+    ['story', ['Once.\n\n'], '\nMore', '\nMore'],
+    ['chat', ['Hi.'], ' Hello', 'Hello'],
+    ['instruct', ['me:Hi.'], '\n\nHello', 'Hello'],
+    ['adventure', ['Hi.'], '\nHello', 'Hello'],
+  ] as const)('in %s after %j: %j is shown as %j', (mode, texts, reply, expected) => {
+    const story = storyOfTexts([...texts, ''], { mode });
+    const last = story.passages.at(-1)?.id ?? '';
+    expect(joined(story, last, '', reply)).toBe(expected);
+  });
+
+  test.each(['story', 'chat', 'instruct'] as const)('in %s goes on with given words as they are', (mode) => {
+    expect(joined(storyOfTexts(['']), 'a', 'Well,', ' then')).toBe('Well, then');
+    expect(joined(storyOfTexts([''], { mode }), 'a', 'Well', '')).toBe('Well');
+  });
+});
