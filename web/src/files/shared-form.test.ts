@@ -19,6 +19,12 @@ test('a save of another program is read where it is JSON', () => {
   expect(read(JSON.stringify(saveOfStory(story))).passages.map(textOf)).toEqual(['One.', 'Two.']);
 });
 
+test('a save that another program has packed for an address is read', () => {
+  const packed =
+    'XQAAEAD__________wA9iIjmVDbEKbLoY9StGeUkQmrkEehjPzhtlyr7beO0X5iVLdedM9owUMpSAcvUTBVxe6Q6KTCriTC-f8RJ8FbBRGSabJsnBtik51EAQoqMFc71v1fZndouJMAMHowfc6AywPCNHP8s48AA';
+  expect(read(packed).passages.map(textOf).join('')).toBe('Once there was a keeper 4. She lit the lamp.');
+});
+
 test.each([
   ['XQAAgAD', 'This story was put there by another program, in a form that is not known here.'],
   ['{"a":1}', 'What is kept there is no story.'],

@@ -40,9 +40,11 @@ function unpacked(data: string): string | undefined {
   // The head of what was packed with any of the usual settings.
   if (!data.startsWith('XQAA')) return undefined;
   try {
+    // In the letters that may stand in addresses.
+    const bytes = atob(data.replaceAll('-', '+').replaceAll('_', '/'));
     return new TextDecoder().decode(
       unpackLzma(
-        Uint8Array.from(atob(data), (byte) => byte.charCodeAt(0)),
+        Uint8Array.from(bytes, (byte) => byte.charCodeAt(0)),
         largest,
       ),
     );
