@@ -12,7 +12,7 @@ import {
   weatherReport,
 } from '../sdk/questions.ts';
 import { nativeClient, openRequest } from './client.ts';
-import { type LiveServer, liveServers } from './server.ts';
+import { embeddedModel, type LiveServer, liveServers } from './server.ts';
 
 const startServer = liveServers();
 
@@ -139,6 +139,32 @@ describe('a server whose model is elsewhere', () => {
     expect(mine?.status, mine?.text).toBe(200);
     expect(theirs?.status).toBe(200);
     expect(front.worker('image') ?? front.worker('embedding')).toBeUndefined();
+  });
+
+  test('can stand beside a model of its own, and a request chooses by name', async () => {
+    const flags = [
+      '--model',
+      embeddedModel,
+      '--contextsize',
+      '512',
+      '--remote',
+      `${behind[0]?.base},model=org/far-away`,
+    ];
+    const both = await startServer(flags);
+    const client = nativeClient(both.base);
+    const { data } = await openaiClient(both.base).models.list();
+    expect(data.map(({ id }) => id).slice(0, 2)).toEqual(['koboldcpp/parley-mini', 'koboldcpp/far-away']);
+    const asked = { messages: hello, temperature: 0 };
+    for (const model of ['far-away', 'org/far-away', 'parley-mini']) {
+      const reply = (await client.post('/v1/chat/completions', { ...asked, model })).json() as {
+        model: string;
+        choices: [{ message: { content: string } }];
+      };
+      expect(reply.choices[0].message.content).toBe(introduction);
+      expect(reply.model).toBe(`koboldcpp/${model.split('/').at(-1)}`);
+    }
+    expect((await client.post('/v1/chat/completions', { ...asked, model: 'nobody' })).status).toBe(404);
+    await both.stop();
   });
 
   test('is watched and stopped by its key, as a model of its own would be', async () => {

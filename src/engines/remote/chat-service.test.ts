@@ -5,6 +5,7 @@ import type { GenerationEvent } from '../../core/events.ts';
 import { fold } from '../../core/fold.ts';
 import type { TextEngine } from '../../core/text-engine.ts';
 import { alwaysThere } from '../../core/text-source.ts';
+import type { ToolServers } from '../../core/tool-servers.ts';
 import { Desk } from '../../scheduler/desk.ts';
 import { Queue } from '../../scheduler/queue.ts';
 import { textService } from '../../scheduler/text.ts';
@@ -12,7 +13,7 @@ import { fakeEngine } from '../fake/engine.ts';
 import { remoteChatService } from './chat-service.ts';
 import { fleetOf } from './testing/fleet.ts';
 import { chatRequest, controlsWith } from './testing/requests.ts';
-import { ended, json, said, streamed, upstream, wellParley } from './testing/upstream.ts';
+import { delta, ended, json, said, streamed, upstream, wellParley } from './testing/upstream.ts';
 import { RemoteText } from './text.ts';
 import { RemoteTokens } from './tokens.ts';
 
@@ -88,4 +89,54 @@ test('those who watch see the last turn, and that there was a picture in it', ()
   const media = [{ kind: 'image', base64: 'AAAA' } as const];
   chat.reply(chatRequest({ conversation: { messages: [{ role: 'user', content }], media, tools: [] } }), ticket());
   expect(asked[0]?.prompt).toBe('Look at this\n(Attached Image 1)\n');
+});
+
+test('tools of the server are run here, for a model that is elsewhere too', async () => {
+  const called = { tool_calls: [{ index: 0, id: 'c1', function: { name: 'get_time', arguments: '{}' } }] };
+  const one = await upstream({
+    ...wellParley,
+    '/v1/chat/completions/input_tokens': json({ input_tokens: 30 }),
+    '/v1/chat/completions': (received, response) => {
+      const answers = received.body.messages.at(-1).role === 'tool';
+      const chunks = answers ? [said('It is noon.'), ended()] : [delta(called), ended('tool_calls')];
+      return streamed(...chunks)(received, response);
+    },
+  });
+  const { fleet } = fleetOf([one.address()]);
+  const engine = new RemoteText({
+    fleet,
+    model: undefined,
+    name: 'r',
+    usualContext: 512,
+    now: () => 0,
+    newCallId: () => 'made',
+  });
+  engine.start();
+  await engine.settled();
+  const ran: string[] = [];
+  const servers: ToolServers = {
+    list: async () => [{ name: 'get_time', inputSchema: { type: 'object' } }],
+    call: async ({ name }) => {
+      ran.push(name);
+      return { content: [{ type: 'text', text: '12:00' }] };
+    },
+  };
+  const chat = remoteChatService({
+    text: textService({
+      source: alwaysThere(engine),
+      desk: new Desk(new Queue({ capacity: () => 8, places: () => 16 }), () => 0),
+      sharing: () => ({ type: 'shared' }),
+      randomSeed: () => 5,
+    }),
+    tokens: new RemoteTokens(fleet, undefined),
+    serverTools: { servers, turns: 4, startTimer: () => ({ cancel: () => undefined }) },
+  });
+  const { text: words, toolCalls } = await fold(chat.reply(chatRequest(), ticket()));
+  expect(ran).toEqual(['get_time']);
+  expect(words).toContain('It is noon.');
+  expect(toolCalls).toEqual([]);
+  const [first, second] = one.asked('/v1/chat/completions');
+  expect(first?.body.tools[0].function.name).toBe('get_time');
+  expect(second?.body.messages.at(-1)).toMatchObject({ role: 'tool', content: expect.stringContaining('12:00') });
+  expect(await chat.countTokens(chatRequest())).toBe(30);
 });
