@@ -2,6 +2,7 @@ import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { availableParallelism, cpus, loadavg } from 'node:os';
 import { parseArgs } from 'node:util';
 import { cacheBench } from './cache.ts';
+import { clusterBench } from './cluster.ts';
 import { documented, figuresOf, speedPlot } from './document.ts';
 import { embeddingsBench } from './embeddings.ts';
 import { engineBench } from './engine.ts';
@@ -11,6 +12,7 @@ import { imageBench } from './image.ts';
 import { memoryBench } from './memory.ts';
 import type { BenchOptions } from './options.ts';
 import { pagesBench } from './pages.ts';
+import { remoteBench } from './remote.ts';
 import { type Row, table } from './report.ts';
 import { samplingBench } from './sampling.ts';
 import { serveBench } from './serve.ts';
@@ -34,6 +36,8 @@ const benches: Readonly<Record<string, (options: BenchOptions) => Promise<Row[]>
   image: imageBench,
   soak: soakBench,
   embeddings: embeddingsBench,
+  remote: remoteBench,
+  cluster: clusterBench,
   gpu: gpuBench,
   pages: pagesBench,
 };

@@ -47,15 +47,17 @@ import { responsesEndpoints } from './protocols/responses/routes.ts';
 import { sdapiFamily } from './protocols/sdapi/errors.ts';
 import { sdapiEndpoints } from './protocols/sdapi/routes.ts';
 import { xttsEndpoints } from './protocols/xtts/routes.ts';
+import { batchingSettings } from './run/batching-settings.ts';
 import type { ChatFormat } from './run/chat-format.ts';
 import type { ClientServices } from './run/client-services.ts';
 import { preloadedStory } from './run/preloaded-story.ts';
+import type { Elsewhere } from './run/prepared-model.ts';
 import { roomChat } from './run/room-chat.ts';
 import { dispatched, type Room, type RoomChooser } from './run/rooms.ts';
-import { type BatchingSettings, sharingOf } from './scheduler/batching.ts';
+import { sharingOf } from './scheduler/batching.ts';
 import { Desk } from './scheduler/desk.ts';
 import { eachTask, together } from './scheduler/observers.ts';
-import { otherServices, type Sources } from './scheduler/other-services.ts';
+import { otherServices, ownCapacities, type Sources } from './scheduler/other-services.ts';
 import { Queue } from './scheduler/queue.ts';
 import { queuePlaces } from './scheduler/queue-size.ts';
 import { type TaskObserver, usualCapacity } from './scheduler/tasks.ts';
@@ -71,6 +73,8 @@ export interface RoomParts {
   /** How long the model stays in memory after its last use, where the source can let go of it. */
   readonly resting?: Resting;
   readonly format: ChatFormat;
+  /** Where other machines serve the model: how much may run at once, and who answers chats. */
+  readonly elsewhere?: Pick<Elsewhere, 'capacity' | 'chat'>;
   /** For what the server can do beside text. */
   readonly others?: Sources;
 }
@@ -118,8 +122,8 @@ export function createApp(parts: AppParts): App {
     const otherModels = parts.hasOthers?.() ?? false;
     return queuePlaces({ multiuser, parallelRequests: parallelrequests, otherModels });
   };
-  const capacities = new Map<string, number>();
-  const queue = new Queue({ capacity: (lane) => capacities.get(lane) ?? usualCapacity(lane), places });
+  const capacities = new Map<string, () => number>();
+  const queue = new Queue({ capacity: (lane) => capacities.get(lane)?.() ?? usualCapacity(lane), places });
   const shared: Shared = {
     ...parts,
     desk: new Desk(queue, () => performance.now()),
@@ -146,21 +150,23 @@ interface Shared extends Omit<AppParts, keyof RoomParts> {
   readonly store: ResponseStore;
   /** Prompts outlive the room that took them in. */
   readonly comfy: ComfyDesk;
-  readonly capacities: Map<string, number>;
+  readonly capacities: Map<string, () => number>;
 }
 
 function openRoom(room: RoomParts, shared: Shared): Room {
-  const { name = '', settings, source } = room;
+  const { name = '', settings, source, elsewhere } = room;
   const { desk, watch, observer, capacities } = shared;
   // One that comes and one that goes may have the same name, and must not wait for each other.
   const lane = `${name}\u0000${capacities.size}`;
-  capacities.set(lane, Math.max(1, settings.parallelrequests));
-  const slots = new SlotWatch(Math.max(1, settings.parallelrequests));
+  const capacity = elsewhere?.capacity ?? (() => Math.max(1, settings.parallelrequests));
+  for (const [own, atOnce] of [[lane, capacity] as const, ...ownCapacities(room.others ?? {})])
+    capacities.set(own, atOnce);
+  const slots = new SlotWatch(capacity());
   const text: TextService = textService({
     source,
     desk,
     lane,
-    sharing: (traits) => sharingOf(traits, batchingSettings(settings)),
+    sharing: (traits) => (elsewhere ? { type: 'shared' } : sharingOf(traits, batchingSettings(settings))),
     randomSeed: () => randomInt(1, 1_000_000),
     observer: together([observer, watch.metrics.watch(name, () => text), slots]),
   });
@@ -182,18 +188,6 @@ function watchers({ product, models }: AppParts): Watchers {
 async function describeModelFile(path: string, { longArrays }: { readonly longArrays: boolean }) {
   const header = await readGguf(path, longArrays ? { arrayEntries: Number.POSITIVE_INFINITY } : {});
   return { header, modifiedAt: (await stat(path)).mtimeMs };
-}
-
-function batchingSettings(settings: Settings): BatchingSettings {
-  return {
-    parallelRequests: settings.parallelrequests,
-    batchAll: settings.batchall,
-    contextShift: !settings.noshift,
-    smartContext: settings.smartcontext,
-    smartCache: settings.smartcache > 0,
-    draft: settings.draftmodel !== '' || settings.usemtp,
-    guidance: settings.enableguidance,
-  };
 }
 
 interface Services {

@@ -31,8 +31,9 @@ import { memoryRoom } from './run/memory-room.ts';
 import type { Door } from './run/model-house.ts';
 import { givenModels } from './run/other-models.ts';
 import { preloadedStory } from './run/preloaded-story.ts';
-import { prepareModel } from './run/prepared-model.ts';
+import { hasText, prepareModel } from './run/prepared-model.ts';
 import { ReachedOutput } from './run/reached-output.ts';
+import { firstLook, prepareRemote, remoteOffers, servesElsewhere, textFleet } from './run/remote-models.ts';
 import { roomParts } from './run/room-parts.ts';
 import { serve } from './run/serve.ts';
 import { launcherVariable, Stops } from './run/stops.ts';
@@ -138,16 +139,21 @@ async function run(
   if (settings.highpriority) raisePriority(terminal);
 
   findPacks();
-  const path = modelPath(settings);
+  const fleet = textFleet(settings, terminal);
+  if (fleet) await firstLook(fleet);
+  const elsewhere = fleet && servesElsewhere(settings) ? { settings, given, fleet } : undefined;
+  const path = elsewhere ? undefined : modelPath(settings);
   const file = path === undefined ? undefined : await modelFile(path);
   if (file && settings.diskcache !== '') await checkDiskCache(settings.diskcache);
   const clients = served ? await clientServices(settings, terminal) : {};
   const toolParts = { settings, product, environment: process.env, say: (line: string) => terminal.line(line) };
   const toolConfigs = served ? checkToolServers(toolParts) : [];
   const name = path === undefined ? '' : displayName(path);
-  const model = await prepareModel({ name, settings, given, file }, terminal);
+  const model = elsewhere
+    ? await prepareRemote({ ...elsewhere, model: elsewhere.fleet.models()[0]?.name }, terminal)
+    : await prepareModel({ name, settings, given, file }, terminal);
   const registry: Registry<ModelKinds> = new Registry<ModelKinds>(
-    { recipes: file ? [model.recipe] : [], usual: file ? { text: name } : {} },
+    { recipes: hasText(model) ? [model.recipe] : [], usual: hasText(model) ? { text: model.name } : {} },
     {
       room: () => memoryRoom(settings, () => registry),
       startTimer: systemTimer,
@@ -167,7 +173,7 @@ async function run(
   const requestLog = new RequestLog({
     terminal,
     quiet,
-    several: settings.parallelrequests > 1,
+    several: settings.parallelrequests > 1 || fleet !== undefined,
     now: () => new Date(),
   });
   const later = (milliseconds: number, action: () => void) => void setTimeout(action, milliseconds).unref();
@@ -201,10 +207,13 @@ async function run(
       shutdown: () => setTimeout(() => stop('another instance takes over'), 1000),
     });
   const initial = { settings, given };
-  const housed = served && (settings.admin || settings.routermode);
-  const app = housed
-    ? (await import('./run/model-house.ts')).createHouse({ initial, first: model, registry, terminal, build })
-    : build();
+  // A name chooses where there is something to choose from.
+  const several = fleet !== undefined && (file !== undefined || fleet.models().length > 1);
+  const housed = served && (settings.admin || settings.routermode || several);
+  const offers =
+    fleet && (settings.routermode || several) ? remoteOffers({ settings, given, fleet }, terminal) : undefined;
+  const housing = { initial, first: model, registry, terminal, build, elsewhere: offers };
+  const app = housed ? (await import('./run/model-house.ts')).createHouse(housing) : build();
   function stop(why: string): void {
     if (served) terminal.line(`Stopping: ${why}. A second signal ends at once.`);
     void app.server.close().then(() => exit(0));

@@ -1,21 +1,19 @@
-import { Channel } from '../core/channel.ts';
-import { AppError, asAppError } from '../core/errors.ts';
 import type { GenerationEvent } from '../core/events.ts';
-import { withReplySeed } from '../core/reply-seed.ts';
-import type { GenerationRequest, SharingTraits, Ticket } from '../core/request.ts';
+import type { GenerationRequest, Ticket } from '../core/request.ts';
 import type { Reservation, TextService } from '../core/text-service.ts';
-import { abortedUnstarted, emptyStart } from '../core/unstarted.ts';
 import type { ChatTags } from './adapters/adapter.ts';
 import { type ChatPromptResult, chatPrompt, usesTemplate } from './chat-prompt.ts';
 import { type Step, withEarlier } from './earlier-steps.ts';
 import { firstThatFits } from './first-that-fits.ts';
 import type { Tool } from './messages.ts';
 import type { PromptTemplate } from './rendering/prompt-template.ts';
+import { repliesBy } from './replies.ts';
 import { answerGrammar, callableTools, replyGrammar } from './reply-grammar.ts';
 import { ReplyReader } from './reply-reader.ts';
 import { type ChatRequest, refusesThinking } from './request.ts';
-import { answerWithTools, type ServerTools, wantsServerTools, withServerTools } from './server-tools/loop.ts';
+import { type ServerTools, wantsServerTools, withServerTools } from './server-tools/loop.ts';
 import { thinkingTags } from './thinking-tags.ts';
+import { refuseUnknownTool } from './tool-choice.ts';
 import { chooseTool, forcedCallRequests, forcedCalls, type Render } from './tool-steps.ts';
 import { toolFormatOf } from './tools/formats.ts';
 import { loosenedText, loosenedTools } from './tools/loosened.ts';
@@ -135,25 +133,6 @@ export function chatService(parts: ChatParts): ChatService {
     }
   }
 
-  function answerLooped(
-    request: ChatRequest,
-    serverTools: ServerTools,
-    reservation: Reservation,
-    signal: AbortSignal,
-    tell: (event: GenerationEvent) => void,
-  ): Promise<void> {
-    const state = text.state();
-    return answerWithTools(request, {
-      ...serverTools,
-      answer: (turn, sink) => answer(turn, reservation, signal, sink),
-      tell,
-      rest: () => reservation.rest(),
-      stopped: AbortSignal.any([signal, reservation.stopped]),
-      senses: state.type === 'ready' ? state.model.inputs : { image: false, audio: false },
-      contextSize: text.contextSize(),
-    });
-  }
-
   /** No thinking is no tokens for it too: where the prompt cannot say it, what begins is ended at once. */
   function thinkingBudget(request: ChatRequest): Pick<GenerationRequest, 'reasoning'> {
     const none = { type: 'share', share: 0 } as const;
@@ -196,35 +175,8 @@ export function chatService(parts: ChatParts): ChatService {
     return { ...controls, media: conversation.media, prompt, memory, stop, trimStop: true, renderSpecial };
   }
 
-  function replies(request: ChatRequest, ticket: Ticket, count: number): AsyncIterable<GenerationEvent>[] {
-    const stop = new AbortController();
-    const signal = AbortSignal.any([ticket.signal, stop.signal]);
-    const serverTools = wantsServerTools(request) ? parts.serverTools : undefined;
-    const reservation = text.reserve({ ...ticket, signal }, sharingTraits(request, serverTools !== undefined));
-    const answerOne = (one: ChatRequest, tell: (event: GenerationEvent) => void): Promise<void> =>
-      serverTools ? answerLooped(one, serverTools, reservation, signal, tell) : answer(one, reservation, signal, tell);
-    const channels = Array.from({ length: count }, () => new Channel<GenerationEvent>(() => stop.abort()));
-    void (async () => {
-      for (const [index, channel] of channels.entries()) {
-        const one = { ...request, controls: withReplySeed(request.controls, index) };
-        let begun = false;
-        const tell = (event: GenerationEvent): void => {
-          begun = true;
-          channel.push(event);
-        };
-        await answerOne(one, tell).catch((error: unknown) => {
-          if (begun || !signal.aborted) return tell({ type: 'error', error: asAppError(error) });
-          // Gone while the prompt was written: the end is that of a request that is gone before its turn.
-          tell(emptyStart(one.controls.maxTokens, one.controls.sampling.seed));
-          tell(abortedUnstarted);
-        });
-        channel.end();
-        if (index + 1 < count) reservation.pass();
-      }
-      reservation.release();
-    })();
-    return channels;
-  }
+  const replies: ChatService['replies'] = (request, ticket, count) =>
+    repliesBy({ answer, text, serverTools: parts.serverTools }, request, ticket, count);
 
   return {
     render,
@@ -241,16 +193,6 @@ export function chatService(parts: ChatParts): ChatService {
   };
 }
 
-/** Known before the prompt is: an answer in a format or with tools will be held to a grammar. */
-function sharingTraits(
-  { controls, conversation, toolChoice, output }: ChatRequest,
-  withServerTools: boolean,
-): SharingTraits {
-  const tools = withServerTools || (conversation.tools.length > 0 && toolChoice.type !== 'none');
-  const grammar = controls.grammar ?? (output.type === 'text' ? undefined : { gbnf: '', retainState: false });
-  return { ...controls, media: conversation.media, grammar, tools };
-}
-
 /** Formats that are spelled in ordinary tokens; the marks of all others are special tokens, which are silent by default. */
 const plainFormats: ReadonlySet<string> = new Set(['hermes', 'qwen-coder', 'glm', 'functionary', 'generic']);
 const specialTags = thinkingTags.map(({ start }) => start).filter((start) => start !== '<think>');
@@ -258,16 +200,4 @@ const specialTags = thinkingTags.map(({ start }) => start).filter((start) => sta
 function needsSpecial(format: string | undefined, template: string | undefined): boolean {
   if (format !== undefined && !plainFormats.has(format)) return true;
   return specialTags.some((tag) => template?.includes(tag));
-}
-
-function refuseUnknownTool({ toolChoice, conversation }: ChatRequest): void {
-  if (toolChoice.type === 'named' && !conversation.tools.some(({ name }) => name === toolChoice.name)) {
-    throw new AppError('invalid-field', {
-      field: 'tool_choice',
-      expected: `one of the tools of the request, and ${toolChoice.name} is not`,
-    });
-  }
-  if (toolChoice.type === 'required' && conversation.tools.length === 0) {
-    throw new AppError('invalid-field', { field: 'tools', expected: 'given when a call is required' });
-  }
 }

@@ -60,6 +60,8 @@ export interface ListShape {
   readonly most?: number;
   readonly default: readonly number[] | null;
   readonly holds?: 'file';
+  /** Each time that the flag is given adds to the list; otherwise the last time counts. */
+  readonly repeats?: true;
 }
 
 export type FlagTable = Readonly<Record<string, FlagDefinition>>;

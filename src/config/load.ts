@@ -17,6 +17,7 @@ import { gendefaultsNotes } from './gen-defaults.ts';
 import { type Parsed, parseCommandLine } from './parse.ts';
 import { badFlags, exitCodeOf, missing, type Problem } from './problem.ts';
 import { remarks } from './remarks.ts';
+import { remoteProblems } from './remote.ts';
 import { applyRules } from './rules.ts';
 
 export interface Sources {
@@ -80,7 +81,8 @@ export function settled(
   const placed = placeDiskCache(ruled.settings, sources.environment);
   const checked = checkFiles(placed.settings, sources.exists);
   const defaults = gendefaultsProblems(ruled.settings);
-  const problems = [...found, ...ruled.problems, ...defaults, ...placed.problems, ...checked.problems];
+  const remote = remoteProblems(ruled.settings.remote, sources.environment);
+  const problems = [...found, ...ruled.problems, ...defaults, ...placed.problems, ...remote, ...checked.problems];
   const allNotes = [
     ...notes,
     ...ruled.notes,

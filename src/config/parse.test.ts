@@ -16,6 +16,15 @@ test.each([
   ['--model m.gguf --port 8080', { model: ['m.gguf'], port: 8080 }],
   ['-m a.gguf b.gguf -c 4096', { model: ['a.gguf', 'b.gguf'], contextsize: 4096 }],
   ['--ctx-size=4096', { contextsize: 4096 }],
+  [
+    '--remote http://a:1 --quiet --remote http://b:1,weight=2',
+    { remote: ['http://a:1', 'http://b:1,weight=2'], quiet: true },
+  ],
+  [
+    '--remote=http://a:1,weight=2 --remote http://b:1 http://c:1',
+    { remote: ['http://a:1,weight=2', 'http://b:1', 'http://c:1'] },
+  ],
+  ['--model a.gguf --model b.gguf', { model: ['b.gguf'] }],
   ['-ngl 99', { gpulayers: 99 }],
   ['-ngl', { gpulayers: 1 }],
   ['--gpulayers -1 --quiet', { gpulayers: -1, quiet: true }],

@@ -14,7 +14,7 @@ export interface Parsed {
 /**
  * The command line in the manner of KoboldCpp: values follow their flag or an equals sign, a list ends at the next flag,
  * `-1` is a value, and what belongs to no flag is the model and then the port. Names must be whole. A flag that is
- * repeated counts the last time.
+ * repeated counts the last time, unless it is one that collects.
  */
 export function parseCommandLine(words: readonly string[]): Parsed {
   const source = new SourceValues();

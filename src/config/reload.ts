@@ -53,6 +53,7 @@ const standing: readonly FlagKey[] = [
   'rpchost',
   'rpcdevice',
   'rpctargets',
+  'remote',
 ];
 
 export interface Running {

@@ -33,10 +33,11 @@ test('a config file gives the settings that it was written from', () => {
 test('what is exported after all rules is loaded as it was', () => {
   fc.assert(
     fc.property(arbitrarySettings(savedKeys), (wanted) => {
-      // Not every text is a folder with a size, and not every word a field of a request.
+      // Not every text is a folder with a size or an address, and not every word a field of a request.
       const gendefaults = wanted.gendefaults && { top_k: Object.keys(wanted.gendefaults).length };
       const diskcache = wanted.diskcache && '/cache:5G';
-      const { settings, problems } = applyRules({ ...wanted, diskcache, gendefaults });
+      const elsewhere = { remote: wanted.remote && ['http://gpu1:8000'], rpcmode: 'disabled', rpctargets: '' } as const;
+      const { settings, problems } = applyRules({ ...wanted, ...elsewhere, diskcache, gendefaults });
       fc.pre(problems.length === 0);
       const loaded = loadSettings({
         arguments: ['--config', 'x.kcpps', '--allow-config-onready'],

@@ -53,8 +53,6 @@ test.each<[Partial<Settings>]>([
   [{ cli: true, admin: true }],
   [{ cli: true, routermode: true }],
   [{ cli: true, benchmark: 'stdout' }],
-  [{ rpctargets: 'a:1' }],
-  [{ rpctargets: 'a:1', rpcmode: 'host' }],
 ])('%j do not go together', (changes) => {
   expect(rule(changes).problems).toMatchObject([{ exitCode: 1 }]);
 });
@@ -73,6 +71,28 @@ test('a search page switches the search on', () => {
   expect(notes).toContain('--websearchurl sets --websearch to true.');
 });
 
-test('targets go with connect mode', () => {
-  expect(rule({ rpctargets: 'a:1', rpcmode: 'connect' }).problems).toEqual([]);
+test.each<[Partial<Settings>, string]>([
+  [{ rpctargets: 'a:1' }, '--rpctargets is not possible'],
+  [{ rpctargets: 'a:1', rpcmode: 'connect' }, '--rpctargets is not possible'],
+  [{ rpcmode: 'host' }, '--rpcmode is not possible'],
+])('%j is refused with the reason and another way: the library has no RPC', (changes, words) => {
+  const [problem, ...more] = rule(changes).problems;
+  expect(more).toEqual([]);
+  expect(problem?.sentence).toContain(words);
+  expect(problem?.sentence).toContain('built without RPC');
+  expect(problem?.sentence).toContain('--remote');
 });
+
+test('engines elsewhere make the queue as long as they can serve, and as much again', () => {
+  const remote = ['http://a:1,parallel=20', 'http://b:1,parallel=30', 'http://c:1,for=images'];
+  expect(rule({ remote }).settings.multiuser).toBe(100);
+  expect(rule({ remote, multiuser: 7 }).settings.multiuser).toBe(7);
+  expect(rule({ remote: ['http://c:1,for=images'] }).settings.multiuser).toBe(10);
+});
+
+test.each<[Partial<Settings>]>([[{ cli: true }], [{ benchmark: 'stdout' }]])(
+  '%j is for a model on this machine',
+  (changes) => {
+    expect(rule({ ...changes, remote: ['http://a:1'] }).problems).toHaveLength(1);
+  },
+);

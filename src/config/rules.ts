@@ -1,5 +1,6 @@
 import { type FlagKey, flagOf, inUse, type Settings } from './flags.ts';
 import { badFlags, type Problem } from './problem.ts';
+import { remoteAddresses } from './remote.ts';
 
 interface Consequence {
   readonly because: FlagKey;
@@ -54,6 +55,12 @@ const consequences: readonly Consequence[] = [
     when: ({ parallelrequests, multiuser }) => multiuser === 10 && parallelrequests > multiuser,
     changes: ({ parallelrequests }) => ({ multiuser: parallelrequests }),
   },
+  {
+    // Engines elsewhere take many at once, and as many again may wait for them.
+    because: 'remote',
+    when: ({ remote, multiuser }) => multiuser === 10 && atOnceElsewhere(remote) > 0,
+    changes: ({ remote }) => ({ multiuser: 2 * atOnceElsewhere(remote) }),
+  },
   { because: 'usecuda', when: usesCuda('lowvram'), changes: () => ({ lowvram: true }) },
   { because: 'usecuda', when: usesCuda('nommq'), changes: () => ({ nommq: true }) },
   { because: 'usecuda', when: usesCuda('rowsplit'), changes: () => ({ splitmode: 'tensor' }) },
@@ -75,10 +82,19 @@ const consequences: readonly Consequence[] = [
   },
 ];
 
+function atOnceElsewhere(remote: Settings['remote']): number {
+  return remoteAddresses(remote, 'text').reduce((sum, { parallel }) => sum + parallel, 0);
+}
+
 const clashes: readonly { readonly flags: readonly FlagKey[]; readonly sentence: string }[] = [
   { flags: ['cli', 'launch'], sentence: '--cli starts no server, so --launch has nothing to open.' },
   { flags: ['cli', 'nomodel'], sentence: '--cli needs a model, so --nomodel cannot stand beside it.' },
   { flags: ['cli', 'admin'], sentence: '--cli starts no server, so --admin cannot stand beside it.' },
+  { flags: ['cli', 'remote'], sentence: '--cli talks to a model on this machine, so --remote cannot stand beside it.' },
+  {
+    flags: ['benchmark', 'remote'],
+    sentence: '--benchmark measures this machine, so --remote cannot stand beside it.',
+  },
   { flags: ['cli', 'benchmark'], sentence: '--cli and --benchmark exclude each other.' },
 ];
 
@@ -113,8 +129,8 @@ function clashesOf(settings: Settings): Problem[] {
         '--websearchurl must be an address that begins with http:// or https://, without a name or password in it.',
       ),
     );
-  if (settings.rpctargets === '' || settings.rpcmode === 'connect') return found;
-  return [...found, badFlags('--rpctargets needs --rpcmode connect.')];
+  const rpc = (['rpctargets', 'rpcmode'] as const).find(used);
+  return rpc === undefined ? found : [...found, badFlags(`${nameOf(rpc)} is not possible: ${noRpc}.`)];
 }
 
 function isSearchUrl(text: string): boolean {
@@ -123,5 +139,8 @@ function isSearchUrl(text: string): boolean {
   const { protocol, username, password } = new URL(text);
   return (protocol === 'http:' || protocol === 'https:') && username === '' && password === '';
 }
+
+const noRpc =
+  'the llama.cpp libraries that come with Parley are built without RPC. Run an engine over there (llama-server, vLLM, another Parley) and name it with --remote';
 
 const nameOf = (key: FlagKey): string => flagOf(key).names[0];

@@ -18,7 +18,7 @@ export class SourceValues {
       this.notes.push(`${name} ${reading.clampedFrom} is outside ${min} to ${max}; using ${reading.value}.`);
     }
     if (flag.type === 'flag') {
-      this.#values.set(flag.key, reading.value);
+      this.#values.set(flag.key, this.#joined(flag, reading.value));
       return;
     }
     const { definition } = flag;
@@ -29,6 +29,12 @@ export class SourceValues {
     if (sameValue(reading.value, definition.default)) return;
     const effect = definition.translate ? 'is deprecated' : 'is deprecated and has no effect';
     this.notes.push(`${name} ${effect}: ${definition.instead}.`);
+  }
+
+  #joined({ key, definition }: Extract<NamedFlag, { type: 'flag' }>, value: FlagValue): FlagValue {
+    const before = this.#values.get(key);
+    if (definition.type !== 'list' || !definition.repeats) return value;
+    return Array.isArray(before) && Array.isArray(value) ? [...before, ...value] : value;
   }
 
   has(key: string): boolean {

@@ -20,6 +20,8 @@ export interface EngineSource<Engine> {
   /** For a look that loads nothing. */
   peek(): Engine | undefined;
   state(): SourceState;
+  /** How much may be done at once; what is usual for its kind unless this says otherwise. */
+  atOnce?(): number;
   /** How long it stays after its last use, where somebody wants to say so. */
   keepFor?(milliseconds: number): void;
   /** Milliseconds since 1970 when it goes unless it is used again; infinite for never. */

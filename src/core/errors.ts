@@ -112,6 +112,15 @@ const catalogue = {
     sentence: ({ capability, reason }: { capability: string; reason: string; retryAfterSeconds: number }) =>
       `The ${capability} engine is not there: ${reason}. Please try again later.`,
   },
+  'remote-refused': {
+    status: 400,
+    sentence: ({ message }: { message: string }) => message,
+  },
+  'remote-lost': {
+    status: 502,
+    sentence: ({ host, reason }: { host: string; reason: string }) =>
+      `The engine at ${host} broke off in the middle of this reply: ${reason}.`,
+  },
   'request-ends-engine': {
     status: 400,
     sentence: ({ capability }: { capability: string }) =>

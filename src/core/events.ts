@@ -63,6 +63,8 @@ export type GenerationEvent =
       readonly seed: number;
       /** How much of the prompt did not fit and was left out; nothing unless the request allows it. */
       readonly droppedTokens?: number;
+      /** What was asked for and the engine cannot do, by the names that the native API has for it. */
+      readonly unheeded?: readonly string[];
       /** Where the prompt parted from what was kept of its chat. */
       readonly miss?: CacheMiss;
     }

@@ -21,6 +21,9 @@ export interface RunningGeneration {
   abort(): void;
 }
 
+/** Another way than a prompt to have an engine write something; what is asked for stands in the closure. */
+export type GenerateBy = (engine: TextEngine, seed: number, sink: GenerationSink) => RunningGeneration;
+
 export interface TokenizeOptions {
   /** Puts the token in front that begins a text, where the model has one. */
   readonly addSpecial: boolean;

@@ -1,6 +1,6 @@
 import type { FinishReason, GenerationEvent, TokenLogprob } from './events.ts';
 import type { GenerationRequest, QueuePosition, SharingTraits, Ticket } from './request.ts';
-import type { TokenizeOptions, TokenPiece } from './text-engine.ts';
+import type { GenerateBy, TokenizeOptions, TokenPiece } from './text-engine.ts';
 
 /** The special tokens that tell a model where a gap in a text is, as they are spelled. */
 export interface FillMarks {
@@ -73,7 +73,8 @@ export interface Performance {
 
 /** A place in the queue for several generations in a row: nobody else comes in between, unless it lets them. */
 export interface Reservation {
-  generate(request: GenerationRequest): AsyncIterable<GenerationEvent>;
+  /** With `by` the request only says what is asked for, to those who watch; the engine is asked in that way. */
+  generate(request: GenerationRequest, by?: GenerateBy): AsyncIterable<GenerationEvent>;
   /** Between two generations: those who wait go first, and the next one begins when its turn has come again. */
   pass(): void;
   /** Others have the engine until the next generation, which waits for its turn; the place is kept. */

@@ -3,7 +3,7 @@ import type { GenerationEvent } from '../core/events.ts';
 import type { Asides } from '../http/call.ts';
 import { handTimer, latch } from '../http/testing/world.ts';
 import type { StartTimer } from '../http/timers.ts';
-import { noticeHeaders, reasoningControl, streamReply } from './dialect.ts';
+import { allShortfalls, noticeHeaders, reasoningControl, streamReply, withShortfall } from './dialect.ts';
 import { finishEvent, play, startEvent } from './testing/doubles.ts';
 
 const patient: StartTimer = () => ({ restart: () => undefined, cancel: () => undefined });
@@ -108,4 +108,26 @@ test.each([
   [undefined, -1, undefined],
 ] as const)('the effort %s with %s tokens is the budget %o', (effort, tokens, budget) => {
   expect(reasoningControl(effort, tokens)).toEqual({ effort, budget });
+});
+
+describe('what an engine could not do', () => {
+  test('is told with what is told already', () => {
+    expect(
+      withShortfall({ 'x-parley-ignored': 'user' }, { droppedTokens: 3, unheeded: ['top_a', 'mirostat'] }),
+    ).toEqual({
+      'x-parley-ignored': 'user, top_a, mirostat',
+      'x-parley-dropped-tokens': '3',
+    });
+    expect(withShortfall({ a: 'b' }, {})).toEqual({ a: 'b' });
+  });
+
+  test('of several replies is told once', () => {
+    expect(
+      allShortfalls([{ droppedTokens: 1, unheeded: ['top_a'] }, { droppedTokens: 4, unheeded: ['top_a', 'tfs'] }, {}]),
+    ).toEqual({
+      droppedTokens: 4,
+      unheeded: ['top_a', 'tfs'],
+    });
+    expect(allShortfalls([])).toEqual({ droppedTokens: 0, unheeded: [] });
+  });
 });

@@ -107,14 +107,29 @@ export function withIgnored(headers: Headers, fields: readonly string[]): Header
   return { ...headers, 'x-parley-ignored': [...(told === undefined ? [] : [told]), ...fields].join(', ') };
 }
 
-/** So is text that did not fit. */
-export function droppedHeader(droppedTokens: number): Headers {
-  return droppedTokens > 0 ? { 'x-parley-dropped-tokens': String(droppedTokens) } : {};
+/** What an engine could not do as it was asked to; known when it begins. */
+export interface Shortfall {
+  readonly droppedTokens?: number;
+  readonly unheeded?: readonly string[];
+}
+
+/** So is text that did not fit, and what only the engine knows that it cannot do. */
+export function withShortfall(headers: Headers, { droppedTokens = 0, unheeded = [] }: Shortfall): Headers {
+  const dropped = droppedTokens > 0 ? { 'x-parley-dropped-tokens': String(droppedTokens) } : {};
+  return withIgnored({ ...headers, ...dropped }, unheeded);
+}
+
+/** Of several replies, all that is told of any. */
+export function allShortfalls(replies: readonly Shortfall[]): Shortfall {
+  return {
+    droppedTokens: Math.max(0, ...replies.map(({ droppedTokens = 0 }) => droppedTokens)),
+    unheeded: [...new Set(replies.flatMap(({ unheeded = [] }) => unheeded))],
+  };
 }
 
 /** For a stream, whose headers go out when no more than its first event is known; the engine's warning tells it later. */
-export function droppedAtStart({ first }: Pick<Opened<GenerationEvent>, 'first'>): Headers {
-  return droppedHeader(first?.type === 'start' ? (first.droppedTokens ?? 0) : 0);
+export function withStartShortfall(headers: Headers, { first }: Pick<Opened<GenerationEvent>, 'first'>): Headers {
+  return first?.type === 'start' ? withShortfall(headers, first) : headers;
 }
 
 export interface StreamOptions {
@@ -132,7 +147,7 @@ export function streamReply(
   encode: (events: AsyncIterable<GenerationEvent>) => AsyncIterable<string>,
   options: StreamOptions,
 ): Promise<Reply> {
-  return workStream(events, encode, options, droppedAtStart);
+  return workStream(events, encode, options, withStartShortfall);
 }
 
 /**
@@ -143,13 +158,13 @@ export async function workStream<Event extends { readonly type: string }>(
   events: AsyncIterable<Event>,
   encode: (events: AsyncIterable<Event>) => AsyncIterable<string>,
   { headers, filler, notice, ticket, startTimer }: StreamOptions,
-  more: (begun: Opened<Event>) => Headers = () => ({}),
+  told: (headers: Headers, begun: Opened<Event>) => Headers = (all) => all,
 ): Promise<Reply> {
   const waits = (): boolean => ticket.standing() !== undefined;
   const begun = await opened(events, startTimer, waits);
   return {
     status: 200,
-    headers: { ...headers, ...more(begun) },
+    headers: told(headers, begun),
     stream: encode(begun.events),
     keepAlive: { milliseconds: patienceMs, filler },
     ...(waits() ? { asides: standingNotices(ticket.standing, notice) } : {}),

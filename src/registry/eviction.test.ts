@@ -22,6 +22,10 @@ describe('who has to go', () => {
     expect(evict([], 10, room(10))).toEqual([]);
   });
 
+  test('nobody for what takes nothing, however little there is', () => {
+    expect(evict([resident('a', 12, 1)], { bytes: 0, besides: true }, room(10, 0))).toEqual([]);
+  });
+
   test('the one that was not needed for longest', () => {
     expect(evict([resident('new', 4, 9), resident('old', 4, 1)], 5, room(10))).toEqual(['old']);
   });

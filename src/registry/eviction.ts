@@ -32,6 +32,8 @@ export interface Newcomer {
  * ones even if all others went.
  */
 export function evict(residents: readonly Resident[], newcomer: Newcomer, room: Room): readonly string[] | 'cannot' {
+  // What takes nothing needs nobody's room, however little there is.
+  if (newcomer.besides && newcomer.bytes === 0) return [];
   const order = residents.filter(({ pinned }) => !pinned).sort(byWhoGoesFirst);
   const fits = (gone: readonly Resident[]): boolean => {
     const left = residents.filter((resident) => !gone.includes(resident));

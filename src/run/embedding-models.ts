@@ -19,6 +19,7 @@ import type { Terminal } from '../observe/terminal.ts';
 import { displayName, engineThreads, engineTimer } from './engine.ts';
 import { EngineLife } from './engine-life.ts';
 import type { OtherModel } from './kinds.ts';
+import { remoteEmbedding } from './remote-others.ts';
 
 /** The text model that embeddings may be asked of. */
 export interface TextModelFile {
@@ -50,6 +51,8 @@ export function embeddingModels(
 }
 
 function chosenModel(settings: Settings, terminal: Terminal): EmbeddingModel {
+  const elsewhere = remoteEmbedding(settings, terminal);
+  if (elsewhere) return elsewhere;
   const { embeddingsmodel } = settings;
   if (embeddingsmodel === '') return { recipe: builtInRecipe(settings, terminal), given: false };
   const path = resolve(embeddingsmodel);

@@ -9,7 +9,7 @@ import { inTime, type Patience } from './in-time.ts';
 import type { ModelKinds } from './kinds.ts';
 import { equalName, namedModel, sameName } from './named-model.ts';
 import { recipesOf } from './other-models.ts';
-import type { PreparedModel } from './prepared-model.ts';
+import { hasText, type PreparedModel } from './prepared-model.ts';
 import type { Entered, Room } from './rooms.ts';
 
 /** What may be asked for: known by its name, read only when somebody wants it. */
@@ -99,8 +99,9 @@ export class House {
       };
     };
     const { name, file } = this.#present.model;
+    const present = hasText(this.#present.model);
     const others = offers.filter(({ names }) => !equalName(names[0] ?? '', name));
-    const first = file ? [entry(name, file.path)] : [];
+    const first = present ? [entry(name, file?.path)] : [];
     return [...first, ...others.map(({ names, path }) => entry(names[0] ?? '', path))];
   }
 
@@ -171,8 +172,9 @@ export class House {
   }
 
   /** The reason why it cannot be there; undefined when it is. */
-  async #load({ file, recipe, name }: PreparedModel): Promise<AppError | undefined> {
-    if (!file) return undefined;
+  async #load(model: PreparedModel): Promise<AppError | undefined> {
+    if (!hasText(model)) return undefined;
+    const { recipe, name } = model;
     this.parts.registry.add(recipe);
     return this.parts.registry.load('text', name).then(() => undefined, asAppError);
   }
@@ -259,8 +261,9 @@ export class House {
   /** Models are also known by their files and by the name that the horde has for them, where nobody else has it. */
   #nicknamed(name: string): Occupied | undefined {
     return [this.#present, ...this.#rooms.values()].find(({ model }) => {
-      const { file, settings } = model;
-      const nicknames = [model.name, file && displayName(file.path), settings.hordemodelname];
+      const { file, settings, elsewhere } = model;
+      const own = [model.name, file && displayName(file.path), settings.hordemodelname];
+      const nicknames = [...own, ...(elsewhere?.names ?? [])];
       return nicknames.some((one) => one && sameName(one, name));
     });
   }

@@ -29,4 +29,6 @@ export interface OtherModel<Kind extends OtherKind> {
   readonly given: boolean;
   /** The rest is served without it where it cannot be loaded at the start; those who ask for it hear why. */
   readonly optional?: boolean;
+  /** How much of it may be done at once, where that is more than is usual. */
+  readonly atOnce?: () => number;
 }

@@ -13,7 +13,7 @@ import type { Arrival } from './arriving.ts';
 import { modelPath } from './engine.ts';
 import { House, type Offer } from './house.ts';
 import type { ModelKinds } from './kinds.ts';
-import { type PreparedModel, prepareModel } from './prepared-model.ts';
+import { hasText, type PreparedModel, prepareModel } from './prepared-model.ts';
 import { roomParts } from './room-parts.ts';
 import type { Room } from './rooms.ts';
 
@@ -22,6 +22,8 @@ export interface ModelHouseParts {
   readonly first: PreparedModel;
   readonly registry: Registry<ModelKinds>;
   readonly terminal: Terminal;
+  /** Models elsewhere, by their names. */
+  readonly elsewhere?: (() => readonly Offer[]) | undefined;
   /** Makes the app of this house; nothing is asked of its door before it is open. */
   readonly build: (door: Door) => App;
 }
@@ -29,8 +31,8 @@ export interface ModelHouseParts {
 /** Where calls come in, and what is told of those who live there. */
 export type Door = Required<Pick<AppParts, 'choose' | 'models' | 'presentSettings'>>;
 
-/** A server whose model can be swapped (`--admin`), or that has several by name (`--routermode`). */
-export function createHouse({ initial, first, registry, terminal, build }: ModelHouseParts): App {
+/** A server whose model can be swapped (`--admin`), or that has several by name (`--routermode`, `--remote`). */
+export function createHouse({ initial, first, registry, terminal, elsewhere, build }: ModelHouseParts): App {
   const { settings } = initial;
   const folder = settings.admindir || '.';
   const say = (line: string) => terminal.line(line);
@@ -52,7 +54,13 @@ export function createHouse({ initial, first, registry, terminal, build }: Model
     return prepareOption(name, loaded, terminal);
   }
 
+  const byName = settings.routermode || elsewhere !== undefined;
+
   async function offers(): Promise<readonly Offer[]> {
+    return [...(settings.routermode ? await localOffers() : []), ...(elsewhere?.() ?? [])];
+  }
+
+  async function localOffers(): Promise<readonly Offer[]> {
     const files = await adminFiles(folder);
     const names = optionNames(files);
     return files.map((file) => ({
@@ -80,7 +88,7 @@ export function createHouse({ initial, first, registry, terminal, build }: Model
   async function swap(option: string, model: PreparedModel): Promise<void> {
     try {
       await house.swapTo(model);
-      say(house.present.file ? `Serving ${house.present.name} now.` : 'Serving no model now.');
+      say(hasText(house.present) ? `Serving ${house.present.name} now.` : 'Serving no model now.');
     } catch (error) {
       say(`${option} is not switched to: ${(error as Error).message}`);
     }
@@ -92,11 +100,11 @@ export function createHouse({ initial, first, registry, terminal, build }: Model
   const app = build({
     choose: (call, endpoint) => house.choose(call, endpoint),
     presentSettings: () => house.present.settings,
-    models: { byName: settings.routermode, swap: { options, reload }, list: () => house.list() },
+    models: { byName, swap: { options, reload }, list: () => house.list() },
   });
   const house: House = new House(
     { model: first, room: { ...app, endpoints: app.ownEndpoints } },
-    { registry, openRoom, say, patience, ...(settings.routermode ? { offers } : {}) },
+    { registry, openRoom, say, patience, ...(byName ? { offers } : {}) },
   );
   return app;
 }

@@ -11,6 +11,7 @@ import { imageSource } from './image-source.ts';
 import type { Patience } from './in-time.ts';
 import { keptEngine } from './kept-engine.ts';
 import type { ModelKinds, OtherEngines, OtherKind, OtherModel } from './kinds.ts';
+import { remoteImage } from './remote-others.ts';
 import { speechModel } from './speech-model.ts';
 import { transcriptionModel } from './transcription-model.ts';
 
@@ -38,7 +39,7 @@ export function otherModels(settings: Settings, tools: OtherModelTools): OtherMo
     ...embeddingModels(settings, tools.text, tools.terminal),
     ...(speech ? { speech } : {}),
     transcription: transcriptionModel(settings, tools.terminal),
-    image: imageModel(settings, tools.terminal),
+    image: remoteImage(settings, tools.terminal) ?? imageModel(settings, tools.terminal),
     encoder: { recipe: builtInRecipe(settings, tools.terminal), given: false },
   };
 }
@@ -49,9 +50,10 @@ export function otherSources(
   { embedding, textEmbedding, image, encoder, speech, transcription }: OtherModels,
   patience?: Patience,
 ): Sources {
-  const kept = <Kind extends OtherKind>({ recipe }: OtherModel<Kind>): EngineSource<OtherEngines[Kind]> => {
+  const kept = <Kind extends OtherKind>({ recipe, atOnce }: OtherModel<Kind>): EngineSource<OtherEngines[Kind]> => {
     registry.add(recipe as Parameters<typeof registry.add>[0]);
-    return keptEngine(registry, recipe.kind, recipe.name, patience);
+    const source = keptEngine(registry, recipe.kind, recipe.name, patience);
+    return atOnce ? { ...source, atOnce } : source;
   };
   return {
     ...(embedding ? { embedding: kept(embedding) } : {}),

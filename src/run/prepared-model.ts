@@ -1,5 +1,7 @@
+import type { ServerTools } from '../chat/server-tools/loop.ts';
+import type { ChatService } from '../chat/service.ts';
 import type { FlagKey, Settings } from '../config/flags.ts';
-import type { TextState } from '../core/text-service.ts';
+import type { TextService, TextState } from '../core/text-service.ts';
 import { lossLine } from '../engines/host/engine-state.ts';
 import { expectedContextSize } from '../engines/llama/context-size.ts';
 import type { LlamaObserver } from '../engines/llama/host.ts';
@@ -37,6 +39,23 @@ export interface PreparedModel extends Wanted {
   readonly contextSize: number;
   /** What was seen of it when it was last there. */
   readonly known: () => TextState | undefined;
+  /** There where other machines serve it. */
+  readonly elsewhere?: Elsewhere;
+}
+
+/** Of a model that other machines serve. */
+export interface Elsewhere {
+  /** What it is called over there, beside its name here. */
+  readonly names: readonly string[];
+  /** How much may run at once. */
+  readonly capacity: () => number;
+  /** Chats go out as messages. */
+  readonly chat: (text: TextService, serverTools: ServerTools | undefined) => ChatService;
+}
+
+/** Whether there is a model at all, here or elsewhere. */
+export function hasText({ file, elsewhere }: Pick<PreparedModel, 'file' | 'elsewhere'>): boolean {
+  return file !== undefined || elsewhere !== undefined;
 }
 
 /** Throws one sentence where the chat format that is wanted cannot be had. */

@@ -7,10 +7,13 @@ import { systemTimer } from '../http/timers.ts';
 import { printable } from '../observe/printable.ts';
 import { randomId } from '../protocols/dialect.ts';
 import type { ChatFormat } from './chat-format.ts';
+import type { Elsewhere } from './prepared-model.ts';
 
 export interface RoomChatParts {
   readonly settings: Pick<Settings, 'jinja_kwargs' | 'mcpserverloop'>;
   readonly format: ChatFormat;
+  /** Who answers where other machines serve the model. */
+  readonly elsewhere?: Pick<Elsewhere, 'chat'>;
 }
 
 /** What all rooms share. */
@@ -21,12 +24,14 @@ export interface SharedChatParts {
 
 /** The chats of one model. */
 export function roomChat(
-  { settings, format }: RoomChatParts,
+  { settings, format, elsewhere }: RoomChatParts,
   { tools, warn }: SharedChatParts,
   text: TextService,
 ): ChatService {
   const { tags } = format.adapter.adapter;
   const turns = settings.mcpserverloop;
+  const serverTools = tools && turns > 0 ? { servers: tools, turns, startTimer: systemTimer, ran } : undefined;
+  if (elsewhere) return elsewhere.chat(text, serverTools);
   return chatService({
     text,
     tags,
@@ -38,7 +43,7 @@ export function roomChat(
     now: () => new Date(),
     newCallId: () => randomId('call_'),
     warn,
-    serverTools: tools && turns > 0 ? { servers: tools, turns, startTimer: systemTimer, ran } : undefined,
+    serverTools,
   });
 
   function ran(name: string, failed: boolean): void {

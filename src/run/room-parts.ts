@@ -9,20 +9,22 @@ import type { Patience } from './in-time.ts';
 import { keptText } from './kept-text.ts';
 import type { ModelKinds } from './kinds.ts';
 import { otherSources } from './other-models.ts';
-import type { PreparedModel } from './prepared-model.ts';
+import { hasText, type PreparedModel } from './prepared-model.ts';
 
 /** What depends on a model, for its room. */
 export function roomParts(model: PreparedModel, registry: Registry<ModelKinds>, arrival?: Arrival): RoomParts {
-  const { name, settings, format, file } = model;
+  const { name, settings, format, elsewhere } = model;
   const patience = patienceOf(settings);
   const others = otherSources(registry, model.others, patience);
-  if (!file) return { name, settings, format, others, source: alwaysThere(noTextEngine(settings.contextsize)) };
+  if (!hasText(model))
+    return { name, settings, format, others, source: alwaysThere(noTextEngine(settings.contextsize)) };
   const entry = () => registry.list().find((one) => one.kind === 'text' && one.name === name);
   return {
     name,
     settings,
     format,
     others,
+    ...(elsewhere ? { elsewhere } : {}),
     source: keptText(registry, model, { patience, arrival }),
     resting: {
       restAfter: (milliseconds) => registry.keepFor('text', name, milliseconds),

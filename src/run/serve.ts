@@ -37,7 +37,7 @@ export async function serve(serving: Serving): Promise<void> {
     return;
   }
   // It was stopped before it was loaded.
-  if (state.type === 'loading' && !state.asleep) return;
+  if (state.type === 'loading' && !state.asleep && !state.trouble) return;
   if (!settings.autoswapmode && !(await loadOthers(serving))) {
     await app.server.close();
     exit(3);

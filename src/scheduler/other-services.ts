@@ -8,7 +8,7 @@ import type { Desk } from './desk.ts';
 import { embeddingService } from './embedding.ts';
 import { imageService } from './image.ts';
 import { speechService } from './speech.ts';
-import type { TaskObserver } from './tasks.ts';
+import { laneOf, type TaskKind, type TaskObserver } from './tasks.ts';
 import { transcriptionService } from './transcription.ts';
 
 export interface Sources {
@@ -17,6 +17,14 @@ export interface Sources {
   readonly image?: EngineSource<ImageEngine> & { readonly facts: ImageFacts };
   readonly speech?: EngineSource<SpeechEngine> & Pick<SpeechService, 'voices' | 'maxWords'>;
   readonly transcription?: EngineSource<TranscriptionEngine>;
+}
+
+/** The lanes of those whose engine says how much it does at once. */
+export function ownCapacities(sources: Sources): readonly (readonly [lane: string, capacity: () => number])[] {
+  const { embedding, image } = sources;
+  const lane = (kind: TaskKind, source: Pick<EngineSource<unknown>, 'name' | 'atOnce'> | undefined) =>
+    source?.atOnce ? [[laneOf(kind, source.name), source.atOnce] as const] : [];
+  return [...lane('embedding', embedding), ...lane('image', image)];
 }
 
 /** A service for each engine that is to be had. */

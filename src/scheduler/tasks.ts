@@ -8,7 +8,7 @@ import type { Job } from './jobs.ts';
 import { queued } from './standing.ts';
 import type { WorkKind } from './work.ts';
 
-type TaskKind = Exclude<WorkKind, 'text' | 'state'>;
+export type TaskKind = Exclude<WorkKind, 'text' | 'state'>;
 
 export interface TaskParts<Engine> {
   readonly desk: Desk;
@@ -34,6 +34,11 @@ const taskLane = '\u0000task';
 /** How many of a kind run at once, of those that one engine does: the others have their engine to themselves. */
 const atOnce: Partial<Record<TaskKind, number>> = { embedding: 8 };
 
+/** Where the work of one engine stands in line. */
+export function laneOf(kind: TaskKind, model: string): string {
+  return `${taskLane} ${kind} ${model}`;
+}
+
 /** How many may run at once in a lane that nobody has set. */
 export function usualCapacity(lane: string): number {
   const [first, kind] = lane.split(' ');
@@ -58,7 +63,7 @@ type Item<Event> = { readonly event: Event } | { readonly error: unknown };
  * and stops when its client goes away. The place is taken, or refused, at once.
  */
 export function tasks<Engine>({ desk, kind, source, observer = {} }: TaskParts<Engine>) {
-  const lane = `${taskLane} ${kind} ${source.name}`;
+  const lane = laneOf(kind, source.name);
 
   function stream<Event>(ticket: Ticket, work: (seat: TaskSeat<Engine>) => AsyncIterable<Event>): AsyncIterable<Event> {
     const enteredAt = desk.now();

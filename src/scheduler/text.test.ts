@@ -802,3 +802,25 @@ test('the room for more is what nobody works in or waits for', () => {
   ask(single, 'one');
   expect(single.room(traits)).toBe(0);
 });
+
+test('what is asked for in another way than by a prompt takes its turn, is seen and is stopped like any other', async () => {
+  const { service, engine } = world();
+  const stopped = vi.fn();
+  const ticket = { genkey: 'K', client: 'me', signal: new AbortController().signal };
+  const reservation = service.reserve(ticket, plainRequest('', 1));
+  const asked: unknown[] = [];
+  const events = reservation.generate(plainRequest('shown', 5), (used, seed, sink) => {
+    asked.push(used, seed);
+    sink.event({ type: 'start', promptTokens: 0, cachedTokens: 0, maxTokens: 5, seed });
+    sink.event({ type: 'text-delta', text: 'told' });
+    return { abort: stopped };
+  });
+  await later();
+  expect(asked).toEqual([engine, 77]);
+  expect(engine.begun).toBe(0);
+  expect(service.check('K')).toBe('told');
+  expect(service.abort('K')).toBe('stopped');
+  expect(stopped).toHaveBeenCalledOnce();
+  reservation.release();
+  expect(events).toBeDefined();
+});

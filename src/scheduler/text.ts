@@ -4,7 +4,7 @@ import { asAppError } from '../core/errors.ts';
 import type { GenerationEvent } from '../core/events.ts';
 import { refuseWithoutModel } from '../core/model-error.ts';
 import type { GenerationRequest, SharingTraits, Ticket } from '../core/request.ts';
-import type { PromptProgress, RunningGeneration, TextEngine } from '../core/text-engine.ts';
+import type { GenerateBy, PromptProgress, RunningGeneration, TextEngine } from '../core/text-engine.ts';
 import type { AbortOutcome, Performance, Reservation, TextService, TextState } from '../core/text-service.ts';
 import type { TextSource, TextUse } from '../core/text-source.ts';
 import { abortedUnstarted, emptyStart } from '../core/unstarted.ts';
@@ -50,7 +50,7 @@ interface Seat {
 }
 
 interface OwnReservation extends Reservation {
-  generate(request: GenerationRequest, ended?: () => void): AsyncIterable<GenerationEvent>;
+  generate(request: GenerationRequest, by?: GenerateBy, ended?: () => void): AsyncIterable<GenerationEvent>;
 }
 
 /** The text side of the server: takes requests in, lets them run in turn, and keeps what others may ask about them. */
@@ -118,9 +118,9 @@ export function textService({
       if (place.standing()) job.state = 'waiting';
     };
     return {
-      generate: (request, ended = () => {}) => {
+      generate: (request, by = byPrompt(request), ended = () => {}) => {
         if (seat.resting) again();
-        return run(request, seat, ended);
+        return run(request, by, seat, ended);
       },
       pass: again,
       rest: () => {
@@ -139,10 +139,15 @@ export function textService({
   /** A reservation for one generation, given back with its last event. */
   function generate(request: GenerationRequest, ticket: Ticket): AsyncIterable<GenerationEvent> {
     const { generate: once, release } = reserve(ticket, request);
-    return once(request, release);
+    return once(request, undefined, release);
   }
 
-  function run(request: GenerationRequest, seat: Seat, ended: () => void): AsyncIterable<GenerationEvent> {
+  function run(
+    request: GenerationRequest,
+    by: GenerateBy,
+    seat: Seat,
+    ended: () => void,
+  ): AsyncIterable<GenerationEvent> {
     const { job, stop, place } = seat;
     const channel = new Channel<GenerationEvent>(() => job.abort('unread'));
     let begun = false;
@@ -181,7 +186,7 @@ export function textService({
       log.begin();
       observer.begun?.(request, job, engine.contextSize());
       const seed = request.sampling.seed > 0 ? request.sampling.seed : randomSeed();
-      const running: RunningGeneration = engine.generate(request, seed, {
+      const running: RunningGeneration = by(engine, seed, {
         event,
         promptProgress: (progress) => observer.promptProgress?.(progress),
       });
@@ -259,6 +264,11 @@ export function textService({
     },
   };
 }
+
+const byPrompt =
+  (request: GenerationRequest): GenerateBy =>
+  (engine, seed, sink) =>
+    engine.generate(request, seed, sink);
 
 const alone = (): Sharing => ({ type: 'alone', reason: undefined });
 

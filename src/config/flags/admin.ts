@@ -84,8 +84,8 @@ export const adminFlags = {
     type: 'choice',
     default: 'disabled',
     choices: ['disabled', 'connect', 'host'],
-    availability: 'later',
-    help: 'Share GPUs with other machines: use theirs, or lend them ours.',
+    availability: 'ready',
+    help: 'Share GPUs with other machines by the RPC of llama.cpp. Refused: the libraries that come with Parley are built without it; --remote uses engines elsewhere.',
   },
   rpcport: {
     names: ['--rpcport'],
@@ -118,7 +118,7 @@ export const adminFlags = {
     type: 'text',
     default: '',
     metavar: 'ADDRESSES',
-    availability: 'later',
-    help: 'Machines whose GPUs to use; needs --rpcmode connect.',
+    availability: 'ready',
+    help: 'Machines whose GPUs to use by the RPC of llama.cpp. Refused as --rpcmode is.',
   },
 } as const satisfies FlagTable;

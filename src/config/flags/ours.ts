@@ -113,6 +113,17 @@ export const ourFlags = {
     availability: 'ready',
     help: 'How long a tool of --mcpfile may be silent before its call is given up; one that reports progress has ten times as long in all.',
   },
+  remote: {
+    names: ['--remote'],
+    type: 'list',
+    of: 'text',
+    least: 1,
+    repeats: true,
+    default: null,
+    metavar: 'URL[,OPTION=VALUE]',
+    availability: 'ready',
+    help: 'Engines on other machines that speak the OpenAI API (vLLM, SGLang, llama-server, TGI, another Parley), with or without /v1, as often as there are any; those with the same model share the work. After commas: weight=2, key=env:NAME (the variable that holds the key), model=NAME, parallel=64 (how many requests at once), for=text, embeddings or images. Without --model the first of them is the text model.',
+  },
   maxmodels: {
     names: ['--maxmodels'],
     type: 'integer',

@@ -6,7 +6,7 @@ import type { GenerationRequest, Ticket } from '../../core/request.ts';
 import { type JsonObject, jsonObject } from '../../http/body.ts';
 import { type Call, type Endpoint, type Headers, json, type Reply } from '../../http/call.ts';
 import { commentFrame, sseHeaders } from '../../http/sse.ts';
-import { type DialectParts, droppedHeader, noticeHeaders, streamReply } from '../dialect.ts';
+import { allShortfalls, type DialectParts, noticeHeaders, streamReply, withShortfall } from '../dialect.ts';
 import { readFields } from '../fields/table.ts';
 import { findMarks } from '../fill-marks.ts';
 import { generateAll } from '../generate-all.ts';
@@ -133,8 +133,7 @@ async function answerWhole(
     throw error;
   }
   const bodies = records.map((record, index) => finalBody(record, run.views[index] as ReplyView));
-  const dropped = droppedHeader(Math.max(0, ...records.map(({ droppedTokens }) => droppedTokens)));
-  return json(list || bodies.length > 1 ? bodies : bodies[0], 200, { ...headers, ...dropped });
+  return json(list || bodies.length > 1 ? bodies : bodies[0], 200, withShortfall(headers, allShortfalls(records)));
 }
 
 function answerStream(run: Run, ticket: CallTicket, parts: DialectParts, headers: Headers): Promise<Reply> {

@@ -10,6 +10,7 @@ export class CompletionRecord {
   promptTokens = 0;
   cachedTokens = 0;
   droppedTokens = 0;
+  unheeded: readonly string[] = [];
   seed = -1;
   /** Counted while it runs, where a piece of text may be more than one token; the end tells the true number. */
   predicted = 0;
@@ -25,6 +26,7 @@ export class CompletionRecord {
         this.promptTokens = event.promptTokens;
         this.cachedTokens = event.cachedTokens;
         this.droppedTokens = event.droppedTokens ?? 0;
+        this.unheeded = event.unheeded ?? [];
         this.seed = event.seed;
         return;
       case 'text-delta':

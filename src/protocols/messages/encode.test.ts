@@ -201,7 +201,7 @@ test('the sign of life is a ping', () => {
 });
 
 test('the whole reply holds its blocks in the order in which they came, and what cannot be read as arguments is none', async () => {
-  const { message, droppedTokens, warnings } = await foldReply(
+  const { message, shortfall, warnings } = await foldReply(
     play([
       startEvent({ droppedTokens: 12 }),
       { type: 'warning', code: 'prompt-trimmed', text: '…' },
@@ -230,7 +230,10 @@ test('the whole reply holds its blocks in the order in which they came, and what
     stop_sequence: null,
     usage: { input_tokens: 4, cache_creation_input_tokens: 0, cache_read_input_tokens: 3, output_tokens: 5 },
   });
-  expect({ droppedTokens, warnings }).toEqual({ droppedTokens: 12, warnings: ['prompt-trimmed'] });
+  expect({ droppedTokens: shortfall.droppedTokens, warnings }).toEqual({
+    droppedTokens: 12,
+    warnings: ['prompt-trimmed'],
+  });
 });
 
 test('a warm-up tells of the prompt and keeps its one token to itself', async () => {

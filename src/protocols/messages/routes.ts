@@ -7,7 +7,7 @@ import { type JsonObject, jsonObject } from '../../http/body.ts';
 import { type Call, type Endpoint, type Headers, json, type Reply } from '../../http/call.ts';
 import { standingComment } from '../../http/notices.ts';
 import { sseHeaders } from '../../http/sse.ts';
-import { type DialectParts, droppedHeader, noticeHeaders, streamReply, withIgnored } from '../dialect.ts';
+import { type DialectParts, noticeHeaders, streamReply, withIgnored, withShortfall } from '../dialect.ts';
 import { uncountedHeaders, withMedia } from '../media.ts';
 import { ticketFor } from '../ticket.ts';
 import { loosenedHeader } from '../tools.ts';
@@ -77,10 +77,9 @@ async function answer(call: Call, parts: MessagesParts): Promise<Reply> {
 }
 
 async function whole(events: AsyncIterable<GenerationEvent>, facts: ReplyFacts, headers: Headers): Promise<Reply> {
-  const { message, droppedTokens, warnings } = await foldReply(events, facts);
+  const { message, shortfall, warnings } = await foldReply(events, facts);
   return json(message, 200, {
-    ...headers,
-    ...droppedHeader(droppedTokens),
+    ...withShortfall(headers, shortfall),
     ...(warnings.length > 0 ? { 'x-parley-warnings': warnings.join(', ') } : {}),
   });
 }

@@ -1,12 +1,13 @@
 import { AppError } from '../../core/errors.ts';
 import { type GenerationEvent, unreachable } from '../../core/events.ts';
+import type { Shortfall } from '../dialect.ts';
 import { partialObject } from '../partial-json.ts';
 import { ending, type Finish, type ReplyFacts, type Start, usageOf } from './ending.ts';
 
 export interface WholeReply {
   readonly message: object;
-  /** How much of the prompt did not fit and was left out. */
-  readonly droppedTokens: number;
+  /** What the engine could not do as it was asked to. */
+  readonly shortfall: Shortfall;
   /** The codes of what went another way than the client may expect. */
   readonly warnings: readonly string[];
 }
@@ -55,7 +56,7 @@ export async function foldReply(events: AsyncIterable<GenerationEvent>, facts: R
     }
   }
   if (!finish) throw new AppError('internal', { reason: 'the reply broke off' });
-  return { message: messageOf(blocks, finish, start, facts), droppedTokens: start?.droppedTokens ?? 0, warnings };
+  return { message: messageOf(blocks, finish, start, facts), shortfall: start ?? {}, warnings };
 }
 
 const emptyText: ContentBlock = { type: 'text', text: '' };

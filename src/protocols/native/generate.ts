@@ -10,7 +10,7 @@ import { patienceMs, patientReply, wantsPadding } from '../../http/patience.ts';
 import { commentFrame, sseHeaders } from '../../http/sse.ts';
 import type { StartTimer } from '../../http/timers.ts';
 import { type ControlParts, idleFields } from '../controls/decode.ts';
-import { droppedHeader, ignoredHeader, streamReply } from '../dialect.ts';
+import { ignoredHeader, streamReply, withShortfall } from '../dialect.ts';
 import { fidelityOf, readFields } from '../fields/table.ts';
 import { eventsFor, textTicket } from '../ticket.ts';
 import { type DecodeParts, decode } from './decode.ts';
@@ -62,12 +62,8 @@ async function answerWhole(call: Call, parts: GenerateParts): Promise<Reply> {
   );
   if (wantsPadding(call)) return patientReply(answer, failureBody, parts.startTimer);
   const whole = await answer;
-  const headers = {
-    'content-type': 'application/json',
-    ...ignoredHeader(idleFields(body)),
-    ...droppedHeader((await generation).droppedTokens),
-  };
-  return { status: 200, headers, body: whole };
+  const headers = { 'content-type': 'application/json', ...ignoredHeader(idleFields(body)) };
+  return { status: 200, headers: withShortfall(headers, await generation), body: whole };
 }
 
 async function answerStream(call: Call, parts: GenerateParts): Promise<Reply> {

@@ -260,11 +260,11 @@ test('the whole reply is one object with everything in it', async () => {
     finish,
   ];
   const context = async () => [1, 2];
-  const { body, droppedTokens } = await encodeWhole(play(events), completionShape, { ...facts, context });
+  const { body, shortfall } = await encodeWhole(play(events), completionShape, { ...facts, context });
   expect(JSON.stringify(body)).toBe(
     `${opening}"response":"Hi","thinking":"hm","done":true,"done_reason":"stop","context":[1,2],${figures}}`,
   );
-  expect(droppedTokens).toBe(12);
+  expect(shortfall.droppedTokens).toBe(12);
 });
 
 const delta = fc.oneof(

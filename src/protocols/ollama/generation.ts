@@ -9,7 +9,7 @@ import type { JsonObject } from '../../http/body.ts';
 import { type Call, type Endpoint, type Headers, json, type Reply } from '../../http/call.ts';
 import { ndjsonHeaders } from '../../http/ndjson.ts';
 import { opened } from '../../http/patience.ts';
-import { type DialectParts, droppedAtStart, droppedHeader, noticeHeaders, withIgnored } from '../dialect.ts';
+import { type DialectParts, noticeHeaders, withIgnored, withShortfall, withStartShortfall } from '../dialect.ts';
 import { findMarks } from '../fill-marks.ts';
 import { ticketFor } from '../ticket.ts';
 import { loosenedHeader } from '../tools.ts';
@@ -156,13 +156,13 @@ async function reply(events: AsyncIterable<GenerationEvent>, work: Work, parts: 
       throw error;
     });
     const lines = encodeStream(begun.events, shape, facts);
-    const headers = { ...ndjsonHeaders, ...notices, ...droppedAtStart(begun) };
+    const headers = withStartShortfall({ ...ndjsonHeaders, ...notices }, begun);
     // No filler between the lines: clients of this dialect read every line as JSON, an empty one as a broken one.
     return { status: 200, headers, stream: ending(lines, over) };
   }
   try {
-    const { body, droppedTokens } = await encodeWhole(events, shape, facts);
-    return json(body, 200, { ...jsonHeaders, ...notices, ...droppedHeader(droppedTokens) });
+    const { body, shortfall } = await encodeWhole(events, shape, facts);
+    return json(body, 200, withShortfall({ ...jsonHeaders, ...notices }, shortfall));
   } finally {
     over();
   }

@@ -57,7 +57,8 @@ export function modelDetails(known: KnownModel): object {
     format: 'gguf',
     family,
     families: family === '' ? [] : [family],
-    parameter_size: parameters === undefined ? '' : parameterSize(parameters),
+    // Nobody tells it of a model elsewhere.
+    parameter_size: parameters ? parameterSize(parameters) : '',
     quantization_level: header ? quantizationOf(header) : '',
     ...(model ? { context_length: usableContext(model) } : {}),
     ...(width === undefined ? {} : { embedding_length: width }),

@@ -1,5 +1,6 @@
 import type { GenerationEvent, TokenLogprob } from '../../core/events.ts';
 import { fold } from '../../core/fold.ts';
+import type { Shortfall } from '../dialect.ts';
 import { spokenTokens } from '../spoken-tokens.ts';
 import {
   cutOffWarning,
@@ -16,7 +17,8 @@ import type { Shape } from './shape.ts';
 
 export interface WholeReply {
   readonly body: object;
-  readonly droppedTokens: number;
+  /** What the engine could not do as it was asked to. */
+  readonly shortfall: Shortfall;
 }
 
 /** The same events as a stream, added up to one object. */
@@ -33,7 +35,7 @@ export async function encodeWhole(
   const left = generation.toolCalls.filter((_, index) => made[index] === undefined);
   const unreadable = cut ? [] : left.map(({ json }) => json);
   const warnings = [...generation.warnings, ...(cut ? left.map(cutOffWarning) : [])];
-  const { reasoning, usage, timings = unsaidFinish.timings, droppedTokens } = generation;
+  const { reasoning, usage, timings = unsaidFinish.timings } = generation;
   const context = facts.context && (await facts.context(generation));
   const now = facts.now();
   const body = {
@@ -47,7 +49,7 @@ export async function encodeWhole(
     ...(tokens.length === 0 ? {} : { logprobs: encodeLogprobs(tokens) }),
     ...(warnings.length === 0 ? {} : { warnings }),
   };
-  return { body, droppedTokens };
+  return { body, shortfall: generation };
 }
 
 /** The figures of thinking and text in the order of their tokens, as the stream tells them. */

@@ -6,7 +6,7 @@ import type { JsonObject } from '../../http/body.ts';
 import type { Call, Headers, Reply } from '../../http/call.ts';
 import { patientReply, wantsPadding } from '../../http/patience.ts';
 import { commentFrame, sseHeaders } from '../../http/sse.ts';
-import { type DialectParts, droppedHeader, noticeHeaders, streamReply } from '../dialect.ts';
+import { allShortfalls, type DialectParts, noticeHeaders, streamReply, withShortfall } from '../dialect.ts';
 import type { CallTicket } from '../ticket.ts';
 import { errorBody, locate } from './errors.ts';
 import { collectAll } from './outcome.ts';
@@ -55,8 +55,7 @@ export async function whole(
   }
   const headers = { 'content-type': 'application/json', ...notices };
   const text = await body;
-  const dropped = (await generations).map(({ droppedTokens }) => droppedTokens);
-  return { status: 200, body: text, headers: { ...headers, ...droppedHeader(Math.max(0, ...dropped)) } };
+  return { status: 200, body: text, headers: withShortfall(headers, allShortfalls(await generations)) };
 }
 
 function located<Value>(promise: Promise<Value>, promptField: string): Promise<Value> {

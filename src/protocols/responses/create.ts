@@ -3,7 +3,7 @@ import { inSlices } from '../../core/slices.ts';
 import { type JsonObject, jsonObject } from '../../http/body.ts';
 import { type Call, type Headers, json, type Reply } from '../../http/call.ts';
 import { commentFrame, sseHeaders } from '../../http/sse.ts';
-import { droppedHeader, headerList, noticeHeaders, streamReply, withIgnored } from '../dialect.ts';
+import { headerList, noticeHeaders, streamReply, withIgnored, withShortfall } from '../dialect.ts';
 import { uncountedHeaders, withMedia } from '../media.ts';
 import { ticketFor } from '../ticket.ts';
 import { loosenedHeader } from '../tools.ts';
@@ -48,8 +48,8 @@ export async function create(call: Call, parts: CreateParts): Promise<Reply> {
       startTimer: parts.startTimer,
     });
   }
-  const { response, droppedTokens } = await encodeWhole(events, session);
-  return json(response, 200, { ...headers, ...droppedHeader(droppedTokens) });
+  const { response, shortfall } = await encodeWhole(events, session);
+  return json(response, 200, withShortfall(headers, shortfall));
 }
 
 export async function countTokens(call: Call, parts: DecodeParts): Promise<Reply> {

@@ -1,6 +1,7 @@
 import { AppError, asAppError } from '../../core/errors.ts';
 import type { GenerationEvent } from '../../core/events.ts';
 import type { StartTimer } from '../../http/timers.ts';
+import type { Shortfall } from '../dialect.ts';
 import { failureObject } from './errors.ts';
 import { Frames } from './frames.ts';
 import { OutputItems, type OutputParts } from './output.ts';
@@ -88,17 +89,18 @@ export async function* encodeStream(
 
 export interface WholeAnswer {
   readonly response: ResponseObject;
-  readonly droppedTokens: number;
+  /** What the engine could not do as it was asked to. */
+  readonly shortfall: Shortfall;
 }
 
 /** The same events, summed up. An error is thrown, and keeps its own status. */
 export async function encodeWhole(events: AsyncIterable<GenerationEvent>, session: Session): Promise<WholeAnswer> {
   const output = new OutputItems(session.output);
-  let droppedTokens = 0;
+  let shortfall: Shortfall = {};
   for await (const event of events) {
     switch (event.type) {
       case 'start':
-        droppedTokens = event.droppedTokens ?? 0;
+        shortfall = event;
         break;
       case 'warning':
         break;
@@ -106,7 +108,7 @@ export async function encodeWhole(events: AsyncIterable<GenerationEvent>, sessio
         throw event.error;
       case 'finish':
         output.finish(event.reason);
-        return { response: ended(session, output, event), droppedTokens };
+        return { response: ended(session, output, event), shortfall };
       default:
         output.read(event);
     }

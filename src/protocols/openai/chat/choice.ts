@@ -3,6 +3,7 @@ import { dataFrame } from '../../../http/sse.ts';
 import { tokenPieces } from '../../spoken-tokens.ts';
 import { type ChunkShape, chunkNotes } from '../chunk-notes.ts';
 import { encodeLogprobs } from '../logprobs.ts';
+import { stopNote } from '../stop-reason.ts';
 import type { ChoiceWriter } from '../stream.ts';
 
 /** Text that somebody stopped is handed out as if it had reached its limit: it is not whole, and there is no other word. */
@@ -81,7 +82,7 @@ export function chatChoice(shape: ChoiceShape): ChoiceWriter {
 
   function finish(event: GenerationEvent & { type: 'finish' }): string {
     const reason = finishReason(event.reason, legacyCalls);
-    return dataFrame(`${open}{},"logprobs":null,"finish_reason":"${reason}"}]${notes.last(event)}}`);
+    return dataFrame(`${open}{},"logprobs":null,"finish_reason":"${reason}"${stopNote(event)}}]${notes.last(event)}}`);
   }
 
   return (event) => {

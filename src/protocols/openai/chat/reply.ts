@@ -2,6 +2,7 @@ import type { Generation } from '../../../core/fold.ts';
 import { type Envelope, envelopeFields } from '../envelope.ts';
 import { encodeLogprobs } from '../logprobs.ts';
 import { promptFigures } from '../prompt-logprobs.ts';
+import { stopReason } from '../stop-reason.ts';
 import { encodeTimings, encodeUsage } from '../usage.ts';
 import { finishReason } from './choice.ts';
 
@@ -21,6 +22,7 @@ export function encodeChatReply(generations: readonly Generation[], shape: Reply
       message: message(generation, shape.legacyCalls),
       logprobs: shape.logprobs ? encodeLogprobs(generation.logprobs) : null,
       finish_reason: finishReason(generation.reason, shape.legacyCalls),
+      ...stopReason(generation),
     })),
     usage: encodeUsage(generations, generations.length),
     timings: encodeTimings(generations, generations.length),

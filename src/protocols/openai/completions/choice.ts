@@ -2,6 +2,7 @@ import { type FinishReason, type GenerationEvent, type PromptToken, unreachable 
 import { dataFrame } from '../../../http/sse.ts';
 import { spokenTokens } from '../../spoken-tokens.ts';
 import { type ChunkShape, chunkNotes } from '../chunk-notes.ts';
+import { stopNote } from '../stop-reason.ts';
 import type { ChoiceWriter } from '../stream.ts';
 import { characters, echoedTokens, encodeLegacyLogprobs } from './logprobs.ts';
 
@@ -40,7 +41,7 @@ export function completionChoice(shape: ChoiceShape): ChoiceWriter {
 
   function finish(event: GenerationEvent & { type: 'finish' }): string {
     const reason = finishReasons[event.reason];
-    return dataFrame(`${open}"","logprobs":null,"finish_reason":"${reason}"}]${notes.last(event)}}`);
+    return dataFrame(`${open}"","logprobs":null,"finish_reason":"${reason}"${stopNote(event)}}]${notes.last(event)}}`);
   }
 
   function write(event: Parameters<ChoiceWriter>[0]): string {

@@ -2,6 +2,7 @@ import type { TokenLogprob } from '../../../core/events.ts';
 import type { Generation } from '../../../core/fold.ts';
 import { type Envelope, envelopeFields } from '../envelope.ts';
 import { promptFigures } from '../prompt-logprobs.ts';
+import { stopReason } from '../stop-reason.ts';
 import { encodeTimings, encodeUsage } from '../usage.ts';
 import { finishReasons } from './choice.ts';
 import type { CompletionQuestion } from './decode.ts';
@@ -23,6 +24,7 @@ export function encodeCompletionReply(
       text: echo + generation.reasoning + generation.text,
       logprobs: logprobs === undefined ? null : encodeLegacyLogprobs(tokensOf(generation), 0, echoed),
       finish_reason: finishReasons[generation.reason],
+      ...stopReason(generation),
       ...promptFigures(scored, promptLogprobs),
     }));
   });

@@ -1,0 +1,99 @@
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { readRemote, remoteAddresses, remoteProblems } from './remote.ts';
+
+function addressOf(text: string) {
+  const reading = readRemote(text);
+  if (!reading.ok) throw new Error(reading.expected);
+  return reading.address;
+}
+
+function refusalOf(text: string): string {
+  const reading = readRemote(text);
+  return reading.ok ? '' : reading.expected;
+}
+
+describe('the address of an engine elsewhere', () => {
+  test.each([
+    ['http://gpu1:8000', 'http://gpu1:8000'],
+    ['http://gpu1:8000/', 'http://gpu1:8000'],
+    ['http://gpu1:8000/v1', 'http://gpu1:8000'],
+    ['http://gpu1:8000/v1/', 'http://gpu1:8000'],
+    ['https://cluster.example/llm/v1', 'https://cluster.example/llm'],
+    ['https://cluster.example/v1beta', 'https://cluster.example/v1beta'],
+  ])('%s begins its paths at %s', (text, base) => {
+    expect(addressOf(text).base).toBe(base);
+  });
+
+  test('without options it is for text, weighs one and takes many at once', () => {
+    expect(addressOf('http://gpu1:8000/v1')).toEqual({
+      base: 'http://gpu1:8000',
+      host: 'gpu1:8000',
+      purpose: 'text',
+      weight: 1,
+      parallel: 64,
+    });
+  });
+
+  test('options stand after commas, in any order', () => {
+    expect(addressOf('http://a:1,for=embeddings, weight=2.5 ,model=org/name:tag=x,parallel=8,key=env:A_KEY')).toEqual({
+      base: 'http://a:1',
+      host: 'a:1',
+      purpose: 'embeddings',
+      weight: 2.5,
+      parallel: 8,
+      model: 'org/name:tag=x',
+      keyVariable: 'A_KEY',
+    });
+  });
+
+  test.each([
+    ['gpu1:8000', 'no http or https address'],
+    ['ftp://gpu1', 'no http or https address'],
+    ['', 'no http or https address'],
+    ['http://a:1,weight=0', 'weight must be a number above 0'],
+    ['http://a:1,weight=much', 'weight must be a number above 0'],
+    ['http://a:1,parallel=0', 'parallel must be a whole number from 1'],
+    ['http://a:1,parallel=1.5', 'parallel must be a whole number from 1'],
+    ['http://a:1,model=', 'model must be the name of a model'],
+    ['http://a:1,for=speech', 'for must be one of text, embeddings, images'],
+    ['http://a:1,speed=3', 'the options are weight, parallel, model, key, for'],
+    ['http://a:1,constructor=3', 'the options are weight'],
+    ['http://a:1,weight', 'the options are weight'],
+    ['http://me:secret@a:1', 'key=env:NAME'],
+  ])('%s is refused with a word about what is wrong', (text, words) => {
+    expect(refusalOf(text)).toContain(words);
+  });
+
+  test('a key on the command line is refused and not repeated', () => {
+    expect(refusalOf('http://a:1,key=sk-12345')).toContain('env:NAME');
+    expect(refusalOf('http://a:1,key=sk-12345')).not.toContain('12345');
+  });
+
+  test('whatever is written is read or refused, and never breaks', () => {
+    fc.assert(
+      fc.property(fc.string(), fc.string(), (place, options) => {
+        const reading = readRemote(`${place},${options}`);
+        expect(reading.ok || reading.expected.length > 0).toBe(true);
+      }),
+    );
+  });
+});
+
+test('each purpose has its own addresses, in the order in which they were given', () => {
+  const texts = ['http://a:1', 'http://b:1,for=images', 'http://c:1,for=text'];
+  expect(remoteAddresses(texts, 'text').map(({ host }) => host)).toEqual(['a:1', 'c:1']);
+  expect(remoteAddresses(texts, 'images').map(({ host }) => host)).toEqual(['b:1']);
+  expect(remoteAddresses(null, 'text')).toEqual([]);
+});
+
+test('a start is refused for an address that cannot be read, or whose key is not there', () => {
+  const sentences = (texts: string[], environment = {}) =>
+    remoteProblems(texts, environment).map(({ sentence }) => sentence);
+  expect(sentences(['http://a:1', 'nonsense'])).toEqual([expect.stringContaining('--remote must be URL')]);
+  expect(sentences(['http://a:1,key=env:MISSING'])).toEqual([
+    '--remote a:1: the variable MISSING, which should hold its key, is not set.',
+  ]);
+  expect(sentences(['http://a:1,key=env:THERE'], { THERE: 'x' })).toEqual([]);
+  expect(remoteProblems(null, {})).toEqual([]);
+});

@@ -1,0 +1,142 @@
+import { expect, test } from 'vitest';
+import { text } from '../../chat/messages.ts';
+import { scriptedText } from '../../chat/testing/scripted-text.ts';
+import type { GenerationEvent } from '../../core/events.ts';
+import { fold } from '../../core/fold.ts';
+import type { TextEngine } from '../../core/text-engine.ts';
+import { alwaysThere } from '../../core/text-source.ts';
+import type { ToolServers } from '../../core/tool-servers.ts';
+import { Desk } from '../../scheduler/desk.ts';
+import { Queue } from '../../scheduler/queue.ts';
+import { textService } from '../../scheduler/text.ts';
+import { fakeEngine } from '../fake/engine.ts';
+import { remoteChatService } from './chat-service.ts';
+import { fleetOf } from './testing/fleet.ts';
+import { chatRequest, controlsWith } from './testing/requests.ts';
+import { delta, ended, json, said, streamed, upstream, wellParley } from './testing/upstream.ts';
+import { RemoteText } from './text.ts';
+import { RemoteTokens } from './tokens.ts';
+
+const ticket = (genkey = '') => ({ genkey, client: 'me', signal: new AbortController().signal });
+
+async function serviceOn(handlers: Parameters<typeof upstream>[0], instead?: TextEngine) {
+  const one = await upstream({ ...wellParley, ...handlers });
+  const { fleet } = fleetOf([one.address()]);
+  const parts = { fleet, model: undefined, name: 'r', usualContext: 512, now: () => 0, newCallId: () => 'made' };
+  const engine = new RemoteText(parts);
+  engine.start();
+  await engine.settled();
+  const desk = new Desk(new Queue({ capacity: () => 8, places: () => 16 }), () => 0);
+  const desktop = textService({
+    source: alwaysThere(instead ?? engine),
+    desk,
+    sharing: () => ({ type: 'shared' }),
+    randomSeed: () => 5,
+  });
+  const chat = remoteChatService({ text: desktop, tokens: new RemoteTokens(fleet, undefined) });
+  return { chat, one, text: desktop };
+}
+
+test('a chat takes its turn at the desk, goes out as messages and can be seen by its key', async () => {
+  const { chat, one, text: desktop } = await serviceOn({ '/v1/chat/completions': streamed(said('Hello'), ended()) });
+  const seen: string[] = [];
+  const events: GenerationEvent[] = [];
+  for await (const event of chat.reply(chatRequest(), ticket('K1'))) {
+    events.push(event);
+    seen.push(desktop.check('K1'));
+  }
+  expect(events.map(({ type }) => type)).toEqual(['start', 'text-delta', 'finish']);
+  expect(seen).toContain('Hello');
+  expect(one.asked('/v1/chat/completions')[0]?.body).toMatchObject({ messages: [{ content: 'Hi' }], seed: 5 });
+  expect(desktop.performance()).toMatchObject({ generations: 1, stop: 'end-token' });
+});
+
+test('several replies have seeds of their own', async () => {
+  const { chat, one } = await serviceOn({ '/v1/chat/completions': streamed(said('Hello'), ended()) });
+  const request = chatRequest({ controls: controlsWith({ maxTokens: 8 }, { seed: 40 }) });
+  const replies = await Promise.all(chat.replies(request, ticket(), 3).map(fold));
+  expect(replies.map(({ text: words }) => words)).toEqual(['Hello', 'Hello', 'Hello']);
+  expect(one.asked('/v1/chat/completions').map(({ body }) => body.seed)).toEqual([40, 41, 42]);
+});
+
+test('a tool that is not offered is refused before anybody is asked', async () => {
+  const { chat, one } = await serviceOn({});
+  const request = chatRequest({ toolChoice: { type: 'named', name: 'fly' } });
+  await expect(fold(chat.reply(request, ticket()))).rejects.toMatchObject({ code: 'invalid-field' });
+  expect(one.asked('/v1/chat/completions')).toEqual([]);
+});
+
+test('tokens and prompts are those of the other side', async () => {
+  const { chat } = await serviceOn({
+    '/v1/chat/completions/input_tokens': json({ input_tokens: 12 }),
+    '/apply-template': json({ prompt: '<user>Hi' }),
+  });
+  expect(await chat.countTokens(chatRequest())).toBe(12);
+  expect(await chat.render(chatRequest())).toMatchObject({ prompt: '<user>Hi', memory: '', by: 'template' });
+  expect(await chat.thinksAnyway(chatRequest({ reasoning: { effort: 'none', separate: true } }))).toBe(false);
+});
+
+test('an engine that takes no messages says so instead of answering something else', async () => {
+  const fake = fakeEngine({ script: () => ({ pieces: ['x'] }), pace: (next) => next() });
+  const { chat } = await serviceOn({}, fake);
+  await expect(fold(chat.reply(chatRequest(), ticket()))).rejects.toThrow('takes no messages');
+});
+
+test('those who watch see the last turn, and that there was a picture in it', () => {
+  const { service, asked } = scriptedText(['Hello']);
+  const chat = remoteChatService({ text: service, tokens: {} as RemoteTokens });
+  const content = [...text('Look at this'), { type: 'medium', index: 0 } as const];
+  const media = [{ kind: 'image', base64: 'AAAA' } as const];
+  chat.reply(chatRequest({ conversation: { messages: [{ role: 'user', content }], media, tools: [] } }), ticket());
+  expect(asked[0]?.prompt).toBe('Look at this\n(Attached Image 1)\n');
+});
+
+test('tools of the server are run here, for a model that is elsewhere too', async () => {
+  const called = { tool_calls: [{ index: 0, id: 'c1', function: { name: 'get_time', arguments: '{}' } }] };
+  const one = await upstream({
+    ...wellParley,
+    '/v1/chat/completions/input_tokens': json({ input_tokens: 30 }),
+    '/v1/chat/completions': (received, response) => {
+      const answers = received.body.messages.at(-1).role === 'tool';
+      const chunks = answers ? [said('It is noon.'), ended()] : [delta(called), ended('tool_calls')];
+      return streamed(...chunks)(received, response);
+    },
+  });
+  const { fleet } = fleetOf([one.address()]);
+  const engine = new RemoteText({
+    fleet,
+    model: undefined,
+    name: 'r',
+    usualContext: 512,
+    now: () => 0,
+    newCallId: () => 'made',
+  });
+  engine.start();
+  await engine.settled();
+  const ran: string[] = [];
+  const servers: ToolServers = {
+    list: async () => [{ name: 'get_time', inputSchema: { type: 'object' } }],
+    call: async ({ name }) => {
+      ran.push(name);
+      return { content: [{ type: 'text', text: '12:00' }] };
+    },
+  };
+  const chat = remoteChatService({
+    text: textService({
+      source: alwaysThere(engine),
+      desk: new Desk(new Queue({ capacity: () => 8, places: () => 16 }), () => 0),
+      sharing: () => ({ type: 'shared' }),
+      randomSeed: () => 5,
+    }),
+    tokens: new RemoteTokens(fleet, undefined),
+    serverTools: { servers, turns: 4, startTimer: () => ({ cancel: () => undefined }) },
+  });
+  const { text: words, toolCalls } = await fold(chat.reply(chatRequest(), ticket()));
+  expect(ran).toEqual(['get_time']);
+  expect(words).toContain('It is noon.');
+  expect(toolCalls).toEqual([]);
+  const [first, second] = one.asked('/v1/chat/completions');
+  expect(first?.body.tools[0].function.name).toBe('get_time');
+  expect(second?.body.messages.at(-1)).toMatchObject({ role: 'tool', content: expect.stringContaining('12:00') });
+  expect(await chat.countTokens(chatRequest())).toBe(30);
+});

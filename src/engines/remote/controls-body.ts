@@ -1,0 +1,177 @@
+import { AppError } from '../../core/errors.ts';
+import type { GenerationControls } from '../../core/request.ts';
+import { defaultSampling, type SamplingName, samplerStages, samplingFields } from '../../core/sampling-fields.ts';
+import { asksFor, kinds, type RemoteKind } from './kinds.ts';
+
+export type Body = Readonly<Record<string, unknown>>;
+
+export interface ControlsBody {
+  readonly fields: Body;
+  /** What the other side does not know, by the names of the native API. */
+  readonly unheeded: readonly string[];
+}
+
+export interface ControlFacts {
+  readonly kind: RemoteKind;
+  /** As people may see it. */
+  readonly host: string;
+  /** The seed that was drawn for a request which leaves it open. */
+  readonly seed: number;
+}
+
+type Send = (controls: GenerationControls) => Body;
+
+/** A control beside the samplers: when it asks for anything, and how each kind is told. */
+interface ControlRule {
+  readonly field: string;
+  readonly asks: (controls: GenerationControls) => boolean;
+  readonly send: Partial<Record<RemoteKind, Send>>;
+}
+
+/** Both take the fields of the native API. */
+const nativeKinds = (send: Send): ControlRule['send'] => ({ parley: send, koboldcpp: send });
+const vllmKinds = (send: Send): ControlRule['send'] => ({ vllm: send, sglang: send });
+
+const sendBiases: Send = ({ logitBias, bannedTokens }) => ({
+  logit_bias: Object.fromEntries([...logitBias, ...bannedTokens.map((token) => [token, -100] as const)]),
+});
+const withoutCache: Send = () => ({ cache_prompt: false });
+
+const rules: readonly ControlRule[] = [
+  {
+    field: 'trim_stop',
+    asks: ({ trimStop, stop }) => !trimStop && stop.length > 0,
+    send: {
+      ...nativeKinds(() => ({ trim_stop: false })),
+      vllm: () => ({ include_stop_str_in_output: true }),
+      sglang: () => ({ no_stop_trim: true }),
+    },
+  },
+  {
+    field: 'ban_eos_token',
+    asks: ({ endTokens }) => endTokens === 'ban',
+    send: {
+      ...nativeKinds(() => ({ ban_eos_token: true })),
+      ...vllmKinds(({ maxTokens }) => ({ min_tokens: maxTokens })),
+      'llama-server': () => ({ ignore_eos: true }),
+    },
+  },
+  {
+    field: 'bypass_eos',
+    asks: ({ endTokens }) => endTokens === 'ignore',
+    send: { ...nativeKinds(() => ({ bypass_eos: true })), ...vllmKinds(() => ({ ignore_eos: true })) },
+  },
+  {
+    field: 'logit_bias',
+    asks: ({ logitBias, bannedTokens }) => logitBias.length + bannedTokens.length > 0,
+    send: {
+      ...nativeKinds(sendBiases),
+      ...vllmKinds(sendBiases),
+      'llama-server': sendBiases,
+      openai: sendBiases,
+    },
+  },
+  {
+    field: 'banned_tokens',
+    asks: ({ bannedStrings }) => bannedStrings.length > 0,
+    send: {
+      ...nativeKinds(({ bannedStrings }) => ({ banned_tokens: bannedStrings })),
+      vllm: ({ bannedStrings }) => ({ bad_words: bannedStrings }),
+    },
+  },
+  {
+    field: 'guidance_scale',
+    asks: ({ guidance }) => guidance !== undefined && guidance.scale !== 1,
+    send: nativeKinds(({ guidance }) => ({
+      negative_prompt: guidance?.negativePrompt,
+      guidance_scale: guidance?.scale,
+    })),
+  },
+  {
+    field: 'render_special',
+    asks: ({ renderSpecial }) => renderSpecial !== false,
+    send: {
+      ...nativeKinds(() => ({ render_special: true })),
+      ...vllmKinds(() => ({ skip_special_tokens: false })),
+    },
+  },
+  {
+    field: 'max_context_length',
+    asks: ({ maxContext }) => maxContext !== undefined,
+    send: nativeKinds(({ maxContext }) => ({ max_context_length: maxContext })),
+  },
+  {
+    field: 'cache_prompt',
+    asks: ({ freshPrompt }) => freshPrompt === true,
+    send: { ...nativeKinds(withoutCache), 'llama-server': withoutCache },
+  },
+  {
+    field: 'sampler_order',
+    asks: ({ sampling }) => sampling.order.join() !== defaultSampling.order.join(),
+    send: nativeKinds(({ sampling }) => ({
+      sampler_order: sampling.order.map((stage) => samplerStages.indexOf(stage)),
+    })),
+  },
+  {
+    field: 'dry_sequence_breakers',
+    // Where DRY itself is not known, that is what is told.
+    asks: ({ sampling }) => sampling.dryMultiplier > 0 && sampling.dryBreakers.length > 0,
+    send: {
+      ...nativeKinds(({ sampling }) => ({ dry_sequence_breakers: sampling.dryBreakers })),
+      'llama-server': ({ sampling }) => ({ dry_sequence_breakers: sampling.dryBreakers }),
+    },
+  },
+];
+
+/** How a text is to be generated, in the words of the other side. Throws for what must not be left out. */
+export function controlsBody(controls: GenerationControls, facts: ControlFacts): ControlsBody {
+  const { kind } = facts;
+  const samplers = samplersBody(controls, facts);
+  const asked = rules.filter(({ asks }) => asks(controls));
+  const told = asked.filter(({ send }) => send[kind]);
+  return {
+    fields: {
+      max_tokens: controls.maxTokens,
+      ...(controls.stop.length > 0 ? { stop: controls.stop } : {}),
+      ...samplers.fields,
+      ...Object.assign({}, ...told.map(({ send }) => send[kind]?.(controls))),
+      ...grammarBody(controls, facts),
+    },
+    unheeded: [...samplers.unheeded, ...asked.filter(({ send }) => !send[kind]).map(({ field }) => field)],
+  };
+}
+
+/** These are always said: what the other side takes for usual may be something else. */
+const alwaysSaid: ReadonlySet<SamplingName> = new Set(['temperature', 'topP', 'topK', 'minP']);
+
+function samplersBody({ sampling }: GenerationControls, { kind, seed }: ControlFacts): ControlsBody {
+  const { samplers, native } = kinds[kind];
+  const fields: Record<string, unknown> = {};
+  const unheeded: string[] = [];
+  for (const name of Object.keys(samplingFields) as SamplingName[]) {
+    const known = samplers[name];
+    const asked = asksFor(name, sampling);
+    if (known === undefined) {
+      if (asked) unheeded.push(samplingFields[name].wire[0]);
+    } else if (native || asked || alwaysSaid.has(name)) fields[known] = sampling[name];
+  }
+  // A seed of its own makes a request dearer for some engines; those of our family draw one anyway.
+  if (native) fields.seed = seed;
+  if ((kind === 'vllm' || kind === 'sglang') && sampling.topK <= 0) fields.top_k = -1;
+  return { fields, unheeded };
+}
+
+/** Refused rather than left out: a reply of another form would be taken for one of that form. */
+function grammarBody({ grammar, promptLogprobs }: GenerationControls, { kind, host }: ControlFacts): Body {
+  const refuse = (feature: string): never => {
+    throw new AppError('unsupported', {
+      feature,
+      instead: `the engine at ${host} (${kinds[kind].title}) has no such thing`,
+    });
+  };
+  if (promptLogprobs !== undefined) refuse('prompt_logprobs');
+  if (!grammar) return {};
+  const put = kinds[kind].grammar;
+  if (!put || grammar.triggers) return refuse(grammar.triggers ? 'grammar_triggers' : 'grammar');
+  return { ...put(grammar.gbnf), ...(grammar.retainState && kinds[kind].native ? { grammar_retain_state: true } : {}) };
+}

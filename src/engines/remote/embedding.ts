@@ -1,0 +1,177 @@
+import type {
+  Embedded,
+  EmbeddingEngine,
+  EmbeddingFacts,
+  EmbeddingInput,
+  EmbeddingRequest,
+  Ranked,
+  RankRequest,
+} from '../../core/embedding.ts';
+import { AppError } from '../../core/errors.ts';
+import { cosine } from '../../core/vectors.ts';
+import { type Answered, askFleet, type Facts } from './asking.ts';
+import { clientError, RemoteFailure } from './failure.ts';
+import type { Fleet } from './fleet.ts';
+import { listAt, numberAt, objectAt, textAt } from './json.ts';
+import { TaskLife } from './task-life.ts';
+
+/** More than this at once is more than some engines take. */
+const mostInputs = 256;
+
+/** Engines do not say how they make one vector of many; the reply has to name something. */
+const pooling = 'mean';
+
+interface Batch {
+  readonly vectors: readonly Float32Array[];
+  readonly tokens: number;
+}
+
+/** Vectors from engines elsewhere, by `POST /v1/embeddings`. */
+export class RemoteEmbedding extends TaskLife implements EmbeddingEngine {
+  #facts: EmbeddingFacts | undefined;
+
+  constructor(
+    fleet: Fleet,
+    private readonly model: string | undefined,
+  ) {
+    super(fleet);
+  }
+
+  facts(): EmbeddingFacts | undefined {
+    return this.#facts;
+  }
+
+  async embed({ inputs, truncate, pooling: wanted }: EmbeddingRequest, signal: AbortSignal): Promise<Embedded> {
+    if (wanted !== undefined) {
+      const instead = 'the engine elsewhere makes one vector of a text in its own way';
+      throw new AppError('unsupported', { feature: `pooling ${wanted}`, instead });
+    }
+    const vectors: (readonly Float32Array[])[] = Array.from({ length: inputs.length });
+    const tokens: number[] = Array.from({ length: inputs.length }, () => 0);
+    for (const places of batches(inputs)) {
+      const batch = await this.#batch(
+        places.map((place) => inputs[place] as EmbeddingInput),
+        truncate,
+        signal,
+      );
+      const shares = shared(
+        batch.tokens,
+        places.map((place) => inputs[place]?.length ?? 0),
+      );
+      for (const [index, place] of places.entries()) {
+        vectors[place] = [batch.vectors[index] as Float32Array];
+        tokens[place] = shares[index] ?? 0;
+      }
+    }
+    return { vectors, tokens, truncated: [], pooling };
+  }
+
+  /** By a model that was made for it, or else by how near the vectors are. */
+  async rank(request: RankRequest, signal: AbortSignal): Promise<Ranked> {
+    try {
+      return await this.#reranked(request, signal);
+    } catch (error) {
+      if (!(error instanceof RemoteFailure) || error.type !== 'failed') throw error;
+    }
+    const { vectors, tokens } = await this.embed(
+      { inputs: [request.query, ...request.documents], truncate: request.truncate },
+      signal,
+    );
+    const [query, ...documents] = vectors.map(([vector]) => vector ?? new Float32Array());
+    const scores = documents.map((document) => cosine(query ?? new Float32Array(), document));
+    return { scores, tokens: tokens.reduce((sum, count) => sum + count, 0), truncated: [] };
+  }
+
+  async #reranked({ query, documents }: RankRequest, signal: AbortSignal): Promise<Ranked> {
+    const question = ({ model: { id } }: Facts) => ({ path: '/v1/rerank', body: { model: id, query, documents } });
+    const { answer } = await askFleet(this.fleet, question, { model: this.model, affinity: query, signal });
+    const { results, usage } = objectAt(answer);
+    const scores = documents.map(() => Number.NaN);
+    for (const result of listAt(results).map(objectAt)) {
+      const place = numberAt(result.index);
+      if (place !== undefined && place in scores) scores[place] = numberAt(result.relevance_score) ?? Number.NaN;
+    }
+    if (scores.some(Number.isNaN)) throw new RemoteFailure('failed', 'elsewhere', 'it ranked not all documents');
+    return { scores, tokens: numberAt(objectAt(usage).total_tokens) ?? 0, truncated: [] };
+  }
+
+  async #batch(inputs: readonly EmbeddingInput[], truncate: boolean, signal: AbortSignal): Promise<Batch> {
+    const question = ({ kind, model: { id } }: Facts) => ({
+      path: '/v1/embeddings',
+      body: {
+        model: id,
+        input: inputs,
+        encoding_format: 'float',
+        ...(kind === 'parley' ? { truncate } : {}),
+        ...(kind === 'vllm' && truncate ? { truncate_prompt_tokens: -1 } : {}),
+      },
+    });
+    const affinity = String(inputs[0]).slice(0, 256);
+    const told = await askFleet(this.fleet, question, { model: this.model, affinity, signal }).catch(
+      (error: unknown) => {
+        throw clientError(error, this.fleet.capability);
+      },
+    );
+    return this.#read(told, inputs.length);
+  }
+
+  #read({ answer, facts: { host, model } }: Answered, count: number): Batch {
+    const { data, usage } = objectAt(answer);
+    const vectors: Float32Array[] = Array.from({ length: count });
+    for (const [position, entry] of listAt(data).map(objectAt).entries()) {
+      vectors[numberAt(entry.index) ?? position] = vectorOf(entry.embedding);
+    }
+    const [first] = vectors;
+    if (!first?.length || vectors.length !== count || vectors.some((vector) => vector?.length !== first.length)) {
+      throw new AppError('engine-failed', {
+        capability: this.fleet.capability,
+        reason: `${host} gave no vectors that fit`,
+      });
+    }
+    this.#facts = {
+      dimensions: first.length,
+      maxTokens: model.contextSize ?? 0,
+      pooling,
+      architecture: '',
+      parameters: 0,
+      sizeBytes: 0,
+    };
+    return { vectors, tokens: numberAt(objectAt(usage).prompt_tokens) ?? 0 };
+  }
+}
+
+/** A list of numbers, or base64 from those that send nothing else. */
+function vectorOf(value: unknown): Float32Array {
+  const encoded = textAt(value);
+  if (encoded === undefined) return Float32Array.from(listAt(value) as readonly number[]);
+  const bytes = Buffer.from(encoded, 'base64');
+  return Float32Array.from({ length: bytes.length >> 2 }, (_, place) => bytes.readFloatLE(place * 4));
+}
+
+/** Which inputs go together: texts with texts, tokens with tokens, and not too many. */
+function batches(inputs: readonly EmbeddingInput[]): readonly (readonly number[])[] {
+  const all = inputs.map((_, place) => place);
+  const groups = [
+    all.filter((place) => typeof inputs[place] === 'string'),
+    all.filter((place) => typeof inputs[place] !== 'string'),
+  ];
+  return groups.flatMap((group) =>
+    Array.from({ length: Math.ceil(group.length / mostInputs) }, (_, index) =>
+      group.slice(index * mostInputs, (index + 1) * mostInputs),
+    ),
+  );
+}
+
+/** Engines tell the sum; each has its part of it by its length. */
+export function shared(total: number, lengths: readonly number[]): readonly number[] {
+  const whole = lengths.reduce((sum, length) => sum + length, 0);
+  let before = 0;
+  let told = 0;
+  return lengths.map((length) => {
+    before += length;
+    const until = whole === 0 ? 0 : Math.round((total * before) / whole);
+    const part = until - told;
+    told = until;
+    return part;
+  });
+}

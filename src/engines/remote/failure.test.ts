@@ -1,0 +1,72 @@
+import { describe, expect, test } from 'vitest';
+import { AppError } from '../../core/errors.ts';
+import { clientError, type FailureType, messageOf, RemoteFailure, statusFailure } from './failure.ts';
+
+const host = 'gpu1:8000';
+const answered = (status: number, body: unknown = {}, retryAfter?: string) =>
+  statusFailure(host, { status, retryAfter, body: JSON.stringify(body) });
+
+describe('what a status means', () => {
+  test.each<[number, FailureType, boolean]>([
+    [400, 'refused', false],
+    [413, 'refused', false],
+    [422, 'refused', false],
+    [401, 'failed', false],
+    [403, 'failed', false],
+    [404, 'failed', false],
+    [500, 'failed', true],
+    [501, 'failed', false],
+    [502, 'unreachable', true],
+    [504, 'unreachable', true],
+    [503, 'unwilling', true],
+    [429, 'unwilling', true],
+  ])('%i is %s', (status, type, passing) => {
+    expect(answered(status)).toMatchObject({ type, isPassing: passing });
+  });
+
+  test('how long to wait is kept where it is said', () => {
+    expect(answered(503, {}, '7').facts.retryAfterSeconds).toBe(7);
+    expect(answered(503, {}, 'Wed, 21 Oct 2026 07:28:00 GMT').facts.retryAfterSeconds).toBeUndefined();
+    expect(answered(503, {}, '-1').facts.retryAfterSeconds).toBeUndefined();
+  });
+});
+
+test('the words of an error are found wherever engines put them', () => {
+  expect(messageOf('{"error":{"message":"too long"}}')).toBe('too long');
+  expect(messageOf('{"error":"too long"}')).toBe('too long');
+  expect(messageOf('{"object":"error","message":"too long"}')).toBe('too long');
+  expect(messageOf('{"detail":"too long"}')).toBe('too long');
+  expect(messageOf('{"detail":[{"msg":"a"},{"msg":"b"}]}')).toBe('a; b');
+  expect(messageOf('  plain\n words ')).toBe('plain words');
+  expect(messageOf('<html><body>Bad gateway')).toBe('');
+  expect(messageOf('')).toBe('');
+  expect(messageOf('x'.repeat(5000))).toHaveLength(1001);
+});
+
+describe('what the client is told', () => {
+  test('the words of the other side where the request was wrong', () => {
+    const error = clientError(answered(400, { error: { message: 'max_tokens is too large' } }), 'text');
+    expect(error).toMatchObject({ code: 'remote-refused', status: 400, message: 'max_tokens is too large' });
+  });
+
+  test('that the engine is not there, with its host and when to try again', () => {
+    const refused = clientError(new RemoteFailure('unreachable', host, 'refuses connections'), 'text');
+    expect(refused).toMatchObject({ code: 'engine-down', status: 503 });
+    expect(refused.message).toContain('gpu1:8000 refuses connections');
+    const busy = clientError(answered(503, { detail: 'Draining.' }, '9'), 'text');
+    expect(busy).toMatchObject({ status: 503, details: { retryAfterSeconds: 9 } });
+    expect(busy.message).toContain('gpu1:8000 says: Draining.');
+  });
+
+  test('that it failed', () => {
+    expect(clientError(answered(500), 'text')).toMatchObject({ code: 'engine-failed', status: 500 });
+    expect(clientError(answered(401, { error: 'bad key' }), 'text').message).toContain('bad key');
+    expect(clientError(new Error('odd'), 'text')).toMatchObject({ code: 'engine-failed' });
+    expect(clientError('odd', 'text').message).toContain('odd');
+  });
+
+  test('what is an error of ours already stays what it is', () => {
+    const own = new AppError('unsupported', { feature: 'x', instead: 'y' });
+    expect(clientError(own, 'text')).toBe(own);
+  });
+});

@@ -1,0 +1,122 @@
+import type { RemoteAddress } from '../../config/remote.ts';
+import { AppError } from '../../core/errors.ts';
+import { choose } from './choice.ts';
+import type { RemoteModel } from './probe.ts';
+import { Replica, type ReplicaParts, replicaLine } from './replica.ts';
+
+export interface FleetParts extends Pick<ReplicaParts, 'startTimer' | 'now'> {
+  readonly addresses: readonly RemoteAddress[];
+  readonly environment: Readonly<Record<string, string | undefined>>;
+  /** What it is used for, in a sentence such as "The text engine is not there". */
+  readonly capability: string;
+  readonly say: (line: string) => void;
+}
+
+/** Work that one of them does. Whoever takes it gives it back, however it ends. */
+export interface Assignment {
+  readonly replica: Replica;
+  readonly model: RemoteModel;
+  done(): void;
+}
+
+/** All engines elsewhere for one purpose. Those with the same model share its work. */
+export class Fleet {
+  readonly replicas: readonly Replica[];
+  #started: Promise<void> | undefined;
+  #users = 0;
+
+  constructor(private readonly parts: FleetParts) {
+    this.replicas = parts.addresses.map((address) => {
+      const key = address.keyVariable === undefined ? undefined : parts.environment[address.keyVariable];
+      const { startTimer, now } = parts;
+      return new Replica({ address, key, startTimer, now, changed: (replica) => this.#tell(replica) });
+    });
+  }
+
+  get capability(): string {
+    return this.parts.capability;
+  }
+
+  /** Resolves when all were looked at once. Each who starts it stops it. */
+  start(): Promise<void> {
+    this.#users += 1;
+    this.#started ??= Promise.all(this.replicas.map((replica) => replica.start())).then(() => undefined);
+    return this.#started;
+  }
+
+  stop(): void {
+    this.#users -= 1;
+    if (this.#users > 0) return;
+    this.#started = undefined;
+    for (const replica of this.replicas) replica.stop();
+  }
+
+  /** What can be asked for by name, in the order of the command line. */
+  models(): readonly RemoteModel[] {
+    const all = this.replicas.flatMap((replica) => {
+      const { model, purpose } = replica.address;
+      const own = replica.model(undefined);
+      if (model !== undefined || purpose !== 'text') return own ? [own] : [];
+      const texts = (replica.identity?.models ?? []).filter(({ embeds }) => !embeds);
+      return texts.length > 0 ? texts : own ? [own] : [];
+    });
+    return all.filter(({ name }, place) => all.findIndex((one) => one.name === name) === place);
+  }
+
+  /** Those that have it, whether they take work now or not. */
+  serving(name: string | undefined): readonly Replica[] {
+    return this.replicas.filter((replica) => replica.model(name));
+  }
+
+  /** How many requests all of them together take at once. */
+  capacity(name: string | undefined): number {
+    const open = this.serving(name).filter((replica) => replica.isOpen());
+    const all = open.length > 0 ? open : this.replicas;
+    return all.reduce((sum, { address }) => sum + address.parallel, 0);
+  }
+
+  /** Undefined where nobody is left to ask. */
+  assign(name: string | undefined, affinity: string, tried: ReadonlySet<Replica>): Assignment | undefined {
+    const now = this.parts.now();
+    const open = this.serving(name).filter((replica) => !tried.has(replica) && replica.isOpen(now));
+    const free = open.filter(({ running, address }) => running < address.parallel);
+    const replica = choose(free.length > 0 ? free : open, affinity);
+    const model = replica?.model(name);
+    if (!replica || !model) return undefined;
+    replica.running += 1;
+    let over = false;
+    return {
+      replica,
+      model,
+      done: () => {
+        if (!over) replica.running -= 1;
+        over = true;
+      },
+    };
+  }
+
+  /** Why nobody can be asked, and when it is worth another try. */
+  trouble(name: string | undefined): { readonly reason: string; readonly retryAfterSeconds: number } {
+    const serving = this.serving(name);
+    const now = this.parts.now();
+    const all = serving.length > 0 ? serving : this.replicas;
+    const waits = all.map(({ state }) => (state.type === 'away' ? Math.max(1, (state.until - now) / 1000) : 5));
+    const reasons = all.flatMap(({ state, address: { host } }) => {
+      if (state.type === 'down') return [`${host} ${state.reason}`];
+      return state.type === 'away' ? [`${host} takes no work now (${state.reason})`] : [];
+    });
+    const shown = [...reasons.slice(0, 3), ...(reasons.length > 3 ? [`${reasons.length - 3} more`] : [])];
+    return {
+      reason: shown.join(', ') || 'none of the engines has this model',
+      retryAfterSeconds: Math.ceil(Math.min(...waits, 30)),
+    };
+  }
+
+  troubleError(name: string | undefined): AppError {
+    return new AppError('engine-down', { capability: this.parts.capability, ...this.trouble(name) });
+  }
+
+  #tell(replica: Replica): void {
+    this.parts.say(replicaLine(replica, replica.model(undefined)));
+  }
+}

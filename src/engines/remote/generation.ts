@@ -1,0 +1,176 @@
+import type { IncomingHttpHeaders } from 'node:http';
+import type { AppError } from '../../core/errors.ts';
+import type { GenerationEvent } from '../../core/events.ts';
+import type { GenerationSink, RunningGeneration } from '../../core/text-engine.ts';
+import type { StreamSink } from './connection.ts';
+import type { ControlFacts, ControlsBody } from './controls-body.ts';
+import { DataLines } from './data-lines.ts';
+import { clientError, RemoteFailure, statusFailure } from './failure.ts';
+import type { Assignment, Fleet } from './fleet.ts';
+import { kinds } from './kinds.ts';
+import type { Replica } from './replica.ts';
+import { lost, ReplyStream, ToldError } from './reply-stream.ts';
+
+/** Something to be written by an engine elsewhere, in whatever words that one understands. */
+export interface RemoteWork {
+  readonly form: 'chat' | 'text';
+  readonly path: string;
+  readonly affinity: string;
+  readonly body: (facts: ControlFacts & { readonly contextSize: number | undefined }) => ControlsBody;
+  readonly maxTokens: number;
+  /** Whether thinking is wanted apart from the text. */
+  readonly separateThinking: boolean;
+  readonly seed: number;
+  /** Whether the client chose the seed. */
+  readonly seeded: boolean;
+}
+
+export interface RemoteParts {
+  readonly fleet: Fleet;
+  /** The model as it is called here; whatever they have where none is named. */
+  readonly model: string | undefined;
+  readonly now: () => number;
+  readonly newCallId: () => string;
+}
+
+/**
+ * Has it written by the engine that suits best. As long as nothing of a reply has come, another one is asked where the first is not
+ * there or does not want to; from then on a failure is the end of the reply.
+ */
+export function generateRemotely(work: RemoteWork, parts: RemoteParts, sink: GenerationSink): RunningGeneration {
+  const stop = new AbortController();
+  void attempts(work, parts, sink, stop.signal);
+  return { abort: () => stop.abort() };
+}
+
+/** Never rejects: the last event tells how it ended. */
+async function attempts(work: RemoteWork, parts: RemoteParts, sink: GenerationSink, stop: AbortSignal): Promise<void> {
+  const { fleet, model } = parts;
+  const tried = new Set<Replica>();
+  const excused = new Set<Replica>();
+  let last: RemoteFailure | undefined;
+  for (;;) {
+    const assignment = fleet.assign(model, work.affinity, tried);
+    if (!assignment) {
+      const error = last ? clientError(last, fleet.capability) : fleet.troubleError(model);
+      return sink.event({ type: 'error', error });
+    }
+    const { replica } = assignment;
+    const attempt = new Attempt(work, assignment, parts, sink);
+    try {
+      return await attempt.run(stop);
+    } catch (error) {
+      if (stop.aborted) return attempt.abort();
+      const failure = attempt.failure(error);
+      if (failure instanceof RemoteFailure) replica.failed(failure);
+      if (attempt.begun || !(failure instanceof RemoteFailure) || !failure.isPassing) {
+        return sink.event({ type: 'error', error: attempt.clientError(failure) });
+      }
+      last = failure;
+      // A connection that was closed while it lay idle says nothing: the same one is asked once more.
+      if (failure.facts.stale && !excused.has(replica)) excused.add(replica);
+      else tried.add(replica);
+    } finally {
+      assignment.done();
+    }
+  }
+}
+
+/** One try with one engine. */
+class Attempt {
+  begun = false;
+  readonly #reply: ReplyStream;
+  #unheeded: readonly string[] = [];
+  #droppedTokens = 0;
+
+  constructor(
+    private readonly work: RemoteWork,
+    private readonly assignment: Assignment,
+    private readonly parts: RemoteParts,
+    private readonly sink: GenerationSink,
+  ) {
+    this.#reply = new ReplyStream({
+      form: work.form,
+      host: this.#host,
+      separate: work.separateThinking,
+      parted: work.form === 'text' || kinds[this.#kind].separatesThinking,
+      newCallId: parts.newCallId,
+      now: parts.now,
+    });
+  }
+
+  get #host(): string {
+    return this.assignment.replica.address.host;
+  }
+
+  get #kind() {
+    return this.assignment.replica.identity?.kind ?? 'openai';
+  }
+
+  async run(stop: AbortSignal): Promise<void> {
+    const { replica, model } = this.assignment;
+    const { fields, unheeded } = this.work.body({
+      kind: this.#kind,
+      host: this.#host,
+      seed: this.work.seed,
+      contextSize: model.contextSize,
+    });
+    this.#unheeded = unheeded;
+    const lines = new DataLines((data) => this.#tell(this.#reply.read(data)));
+    const sink: StreamSink = {
+      head: (headers) => this.#heard(headers),
+      piece: (text) => lines.push(text),
+      whole: (text) => this.#tell(this.#reply.read(text)),
+    };
+    const signal = AbortSignal.any([stop, replica.cut]);
+    await replica.connection.stream(this.work.path, { model: model.id, ...fields }, sink, signal);
+    lines.end();
+    this.#tell(this.#reply.finish());
+  }
+
+  /** What another Parley could not do, which it tells in its headers. */
+  #heard(headers: IncomingHttpHeaders): void {
+    const ignored = headers['x-parley-ignored'];
+    if (typeof ignored === 'string') this.#unheeded = [...this.#unheeded, ...ignored.split(', ')];
+    this.#droppedTokens = Number(headers['x-parley-dropped-tokens']) || 0;
+  }
+
+  /** Somebody stopped it: what there is of it is its reply. */
+  abort(): void {
+    this.#tell(this.#reply.aborted());
+  }
+
+  /** What an error says of the engine; one that it told itself has a status. */
+  failure(error: unknown): unknown {
+    if (!(error instanceof ToldError)) return error;
+    if (this.begun) return lost(this.#host, error.message.replace(/\.$/, ''));
+    return statusFailure(this.#host, { status: error.status, body: JSON.stringify({ message: error.message }) });
+  }
+
+  clientError(failure: unknown): AppError {
+    const broke = this.begun && failure instanceof RemoteFailure;
+    return broke ? lost(this.#host, `it ${failure.message}`) : clientError(failure, this.parts.fleet.capability);
+  }
+
+  #tell(events: readonly GenerationEvent[]): void {
+    if (events.length === 0) return;
+    if (!this.begun) this.#begin();
+    for (const event of events) this.sink.event(event);
+  }
+
+  #begin(): void {
+    const { maxTokens, seed, seeded } = this.work;
+    const knowsSeed = seeded || kinds[this.#kind].native;
+    this.begun = true;
+    this.sink.event({
+      type: 'start',
+      // Told at the end: engines do not say it before.
+      promptTokens: 0,
+      cachedTokens: 0,
+      maxTokens,
+      seed: knowsSeed ? seed : -1,
+      ...(this.#droppedTokens > 0 ? { droppedTokens: this.#droppedTokens } : {}),
+      ...(this.#unheeded.length > 0 ? { unheeded: [...new Set(this.#unheeded)] } : {}),
+    });
+  }
+}

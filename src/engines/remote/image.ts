@@ -1,0 +1,110 @@
+import { AppError } from '../../core/errors.ts';
+import type { ImageEngine, ImageEvent, ImageFacts, ImageRequest } from '../../core/image.ts';
+import { type Asked, askFleet, type Facts } from './asking.ts';
+import { clientError } from './failure.ts';
+import type { Fleet } from './fleet.ts';
+import { listAt, objectAt, textAt } from './json.ts';
+import { kinds } from './kinds.ts';
+import { TaskLife } from './task-life.ts';
+
+/** Any picture as a PNG with nothing in it but the picture. */
+export type AsPng = (
+  bytes: Uint8Array,
+) => Promise<{ readonly png: Uint8Array; readonly width: number; readonly height: number }>;
+
+/** What an engine elsewhere is known to draw with: nothing of it can be chosen from here. */
+export function remoteImageFacts(name: string): ImageFacts {
+  return {
+    name,
+    title: name,
+    path: '',
+    nativeSize: 1024,
+    samplers: ['default'],
+    schedulers: ['default'],
+    upscalers: [{ name: 'None', scale: 1 }],
+    defaults: { steps: 20, guidance: 7, size: 1024 },
+  };
+}
+
+/** Pictures from engines elsewhere, by `POST /v1/images/generations`. */
+export class RemoteImage extends TaskLife implements ImageEngine {
+  constructor(
+    fleet: Fleet,
+    private readonly parts: { readonly model: string | undefined; readonly name: string; readonly asPng: AsPng },
+  ) {
+    super(fleet);
+  }
+
+  facts(): ImageFacts {
+    return remoteImageFacts(this.parts.name);
+  }
+
+  async *draw(request: ImageRequest, signal: AbortSignal): AsyncGenerator<ImageEvent> {
+    const { steps, count, seed, sampler, scheduler } = request;
+    yield { type: 'progress', step: 0, steps };
+    const question = (facts: Facts) => drawingQuestion(request, facts);
+    const { answer, facts } = await askFleet(this.fleet, question, {
+      model: this.parts.model,
+      affinity: request.prompt,
+      signal,
+    }).catch((error: unknown) => {
+      signal.throwIfAborted();
+      throw clientError(error, this.fleet.capability);
+    });
+    const pictures = listAt(objectAt(answer).data).flatMap((entry) => textAt(objectAt(entry).b64_json) ?? []);
+    if (pictures.length === 0) {
+      const reason = `${facts.host} gave no picture`;
+      throw new AppError('engine-failed', { capability: this.fleet.capability, reason });
+    }
+    let size = { width: request.width, height: request.height };
+    for (const [index, base64] of pictures.slice(0, count).entries()) {
+      const { png, width, height } = await this.parts.asPng(Buffer.from(base64, 'base64'));
+      size = { width, height };
+      yield { type: 'picture', index, seed: seed + index, png };
+    }
+    yield { type: 'finish', ...size, steps, sampler, scheduler, notes: notesOf(request, facts, pictures.length) };
+  }
+
+  upscale(): Promise<Uint8Array> {
+    const instead = 'the engine elsewhere draws pictures and does nothing else with them';
+    return Promise.reject(new AppError('unsupported', { feature: 'Making a picture larger', instead }));
+  }
+}
+
+function drawingQuestion(request: ImageRequest, { kind, host, model: { id } }: Facts): Asked {
+  const { prompt, width, height, count, initial, mask } = request;
+  const { native, title } = kinds[kind];
+  if (initial && !native) {
+    const instead = `the engine at ${host} (${title}) is asked for pictures from words alone`;
+    throw new AppError('unsupported', { feature: 'A picture from another one', instead });
+  }
+  const common = { model: id, prompt, n: count, size: `${width}x${height}`, response_format: 'b64_json' };
+  if (!native) return { path: '/v1/images/generations', body: common };
+  const own = {
+    negative_prompt: request.negativePrompt,
+    steps: request.steps,
+    cfg_scale: request.guidance,
+    seed: request.seed,
+    clip_skip: request.clipSkip,
+  };
+  if (!initial) return { path: '/v1/images/generations', body: { ...common, ...own } };
+  const pictures = {
+    image: base64(initial),
+    ...(mask ? { mask: base64(mask) } : {}),
+    denoising_strength: request.strength,
+  };
+  return { path: '/v1/images/edits', body: { ...common, ...own, ...pictures } };
+}
+
+function notesOf({ negativePrompt, count }: ImageRequest, { kind, host }: Facts, drawn: number): readonly string[] {
+  const unheeded = kinds[kind].native ? [] : ['steps, guidance, sampler and seed are those of the engine elsewhere'];
+  return [
+    ...unheeded,
+    ...(negativePrompt !== '' && !kinds[kind].native ? ['negative_prompt is not known there'] : []),
+    ...(drawn < count ? [`${host} gave ${drawn} of ${count} pictures`] : []),
+  ];
+}
+
+function base64(bytes: Uint8Array): string {
+  return Buffer.from(bytes).toString('base64');
+}

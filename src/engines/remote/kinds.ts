@@ -1,0 +1,180 @@
+import { type Sampling, type SamplingName, samplingFields } from '../../core/sampling-fields.ts';
+
+/** Who answers over there. All speak the OpenAI API; what each takes beside it differs. */
+export type RemoteKind = 'parley' | 'koboldcpp' | 'llama-server' | 'vllm' | 'sglang' | 'tgi' | 'openai';
+
+/** What one kind of engine knows, and by which names. */
+export interface KindTraits {
+  /** As people know it. */
+  readonly title: string;
+  /** The samplers that it has; what is not here is told to the client where it asks for it. */
+  readonly samplers: Readonly<Partial<Record<SamplingName, string>>>;
+  /** How a grammar in GBNF is put into a request; undefined where none can be. */
+  readonly grammar: ((gbnf: string) => Readonly<Record<string, unknown>>) | undefined;
+  /** Whether it takes variables for the template of the model. */
+  readonly templateVariables: boolean;
+  /** Whether a level of effort is understood; without, only thinking or none can be chosen, by the template. */
+  readonly effort: boolean;
+  /** Whether a last turn of the assistant can be gone on with, and how that is said. */
+  readonly continues: Readonly<Record<string, unknown>> | undefined;
+  /** Whether thinking comes apart from the text, whatever the model. */
+  readonly separatesThinking: boolean;
+  /** Fields of the native API that it takes as they are. */
+  readonly native: boolean;
+}
+
+const standard = {
+  temperature: 'temperature',
+  topP: 'top_p',
+  presencePenalty: 'presence_penalty',
+  frequencyPenalty: 'frequency_penalty',
+  seed: 'seed',
+} as const;
+
+const widespread = { ...standard, topK: 'top_k', minP: 'min_p', repetitionPenalty: 'repetition_penalty' } as const;
+
+/** The seed is known everywhere by the name that it has in the OpenAI API. */
+const native = {
+  ...(Object.fromEntries(Object.entries(samplingFields).map(([name, { wire }]) => [name, wire[0]])) as Readonly<
+    Record<SamplingName, string>
+  >),
+  seed: 'seed',
+};
+
+const llamaServer = {
+  ...standard,
+  topK: 'top_k',
+  minP: 'min_p',
+  typical: 'typical_p',
+  nSigma: 'top_n_sigma',
+  dynamicRange: 'dynatemp_range',
+  dynamicExponent: 'dynatemp_exponent',
+  xtcThreshold: 'xtc_threshold',
+  xtcProbability: 'xtc_probability',
+  repetitionPenalty: 'repeat_penalty',
+  repetitionRange: 'repeat_last_n',
+  dryMultiplier: 'dry_multiplier',
+  dryBase: 'dry_base',
+  dryAllowedLength: 'dry_allowed_length',
+  dryRange: 'dry_penalty_last_n',
+  mirostat: 'mirostat',
+  mirostatTau: 'mirostat_tau',
+  mirostatEta: 'mirostat_eta',
+  adaptiveTarget: 'adaptive_target',
+  adaptiveDecay: 'adaptive_decay',
+} as const;
+
+export const kinds: Readonly<Record<RemoteKind, KindTraits>> = {
+  parley: {
+    title: 'Parley',
+    samplers: native,
+    grammar: (gbnf) => ({ grammar: gbnf }),
+    templateVariables: true,
+    effort: true,
+    continues: { continue_assistant_turn: true },
+    separatesThinking: true,
+    native: true,
+  },
+  koboldcpp: {
+    title: 'KoboldCpp',
+    samplers: native,
+    grammar: (gbnf) => ({ grammar: gbnf }),
+    templateVariables: true,
+    effort: true,
+    continues: { continue_assistant_turn: true },
+    separatesThinking: false,
+    native: true,
+  },
+  'llama-server': {
+    title: 'llama-server',
+    samplers: llamaServer,
+    grammar: (gbnf) => ({ grammar: gbnf }),
+    templateVariables: true,
+    effort: false,
+    // It does so by itself where the last turn is the assistant's.
+    continues: {},
+    separatesThinking: true,
+    native: false,
+  },
+  vllm: {
+    title: 'vLLM',
+    samplers: widespread,
+    grammar: (gbnf) => ({ structured_outputs: { grammar: gbnf } }),
+    templateVariables: true,
+    effort: true,
+    continues: { continue_final_message: true, add_generation_prompt: false },
+    separatesThinking: false,
+    native: false,
+  },
+  sglang: {
+    title: 'SGLang',
+    samplers: widespread,
+    grammar: (gbnf) => ({ ebnf: gbnf }),
+    templateVariables: true,
+    effort: true,
+    continues: { continue_final_message: true },
+    separatesThinking: false,
+    native: false,
+  },
+  tgi: {
+    title: 'TGI',
+    samplers: standard,
+    grammar: undefined,
+    templateVariables: false,
+    effort: false,
+    continues: undefined,
+    separatesThinking: false,
+    native: false,
+  },
+  openai: {
+    title: 'an engine that says no more of itself',
+    samplers: standard,
+    grammar: undefined,
+    templateVariables: false,
+    effort: true,
+    continues: undefined,
+    separatesThinking: false,
+    native: false,
+  },
+};
+
+/** Samplers that do something only when another one is on. */
+const parts: Readonly<Partial<Record<SamplingName, (sampling: Sampling) => boolean>>> = {
+  dynamicExponent: ({ dynamicRange }) => dynamicRange !== 0,
+  smoothingCurve: ({ smoothingFactor }) => smoothingFactor > 0,
+  xtcThreshold: ({ xtcProbability }) => xtcProbability > 0,
+  repetitionRange: hasPenalty,
+  repetitionSlope: ({ repetitionPenalty }) => repetitionPenalty !== 1,
+  dryBase: ({ dryMultiplier }) => dryMultiplier > 0,
+  dryAllowedLength: ({ dryMultiplier }) => dryMultiplier > 0,
+  dryRange: ({ dryMultiplier }) => dryMultiplier > 0,
+  mirostatTau: ({ mirostat }) => mirostat > 0,
+  mirostatEta: ({ mirostat }) => mirostat > 0,
+  adaptiveDecay: ({ adaptiveTarget }) => adaptiveTarget > 0,
+};
+
+const off: Readonly<Partial<Record<SamplingName, (value: number) => boolean>>> = {
+  nSigma: (value) => value <= 0,
+  topK: (value) => value <= 0,
+  minP: (value) => value <= 0,
+  topA: (value) => value <= 0,
+  topP: (value) => value >= 1,
+  typical: (value) => value >= 1,
+  tailFree: (value) => value >= 1,
+  xtcProbability: (value) => value <= 0,
+  dryMultiplier: (value) => value <= 0,
+  adaptiveTarget: (value) => value <= 0,
+  mirostat: (value) => value !== 1 && value !== 2,
+  seed: (value) => value <= 0,
+};
+
+/** Whether a value asks for something that whoever does not know the sampler would not do. */
+export function asksFor(name: SamplingName, sampling: Sampling): boolean {
+  const value = sampling[name];
+  if (value === samplingFields[name].default || off[name]?.(value)) return false;
+  return parts[name]?.(sampling) ?? true;
+}
+
+function hasPenalty({ repetitionPenalty, presencePenalty, frequencyPenalty }: Sampling): boolean {
+  return repetitionPenalty !== 1 || presencePenalty !== 0 || frequencyPenalty !== 0;
+}

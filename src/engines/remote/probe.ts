@@ -1,0 +1,100 @@
+import { listAt, numberAt, objectAt, textAt } from './json.ts';
+import type { RemoteKind } from './kinds.ts';
+
+export interface RemoteModel {
+  /** As the other side wants to be asked for it. */
+  readonly id: string;
+  /** As it stands in our lists. */
+  readonly name: string;
+  readonly contextSize: number | undefined;
+  readonly embeds: boolean;
+}
+
+/** What an engine elsewhere says of itself. */
+export interface Identity {
+  readonly kind: RemoteKind;
+  readonly models: readonly RemoteModel[];
+  /** What it takes beside text; where it does not say so, it is left to refuse it. */
+  readonly inputs: { readonly image: boolean; readonly audio: boolean };
+}
+
+/** Undefined where there is no such path, or nothing that can be read. */
+export type Look = (path: string) => Promise<unknown>;
+
+type Fields = Readonly<Record<string, unknown>>;
+
+/**
+ * Who is there: by the list of models, which every such engine has, and by paths that only some have. Nothing of it has to be
+ * there; whoever says nothing is asked for no more than the OpenAI API has.
+ */
+export async function identify(list: unknown, look: Look): Promise<Identity> {
+  const entries = listAt(objectAt(list).data).map(objectAt);
+  const owner = textAt(entries[0]?.owned_by) ?? '';
+  const paths = pathsFor[owner] ?? allPaths;
+  const answers = new Map(await Promise.all(paths.map(async (path) => [path, objectAt(await look(path))] as const)));
+  const answer = (path: string): Fields => answers.get(path) ?? {};
+  const kind = kindOf(owner, answer);
+  return {
+    kind,
+    models: entries.flatMap((entry) => modelOf(entry, contextOf(kind, answer))),
+    inputs: inputsOf(kind, answer),
+  };
+}
+
+const nativePath = '/api/extra/version';
+const propsPath = '/props';
+const infoPath = '/info';
+const versionPath = '/version';
+const allPaths = [nativePath, propsPath, infoPath, versionPath];
+/** Whom the list names already needs not be asked for everything. */
+const pathsFor: Readonly<Record<string, readonly string[]>> = {
+  koboldcpp: [nativePath],
+  llamacpp: [propsPath],
+  vllm: [],
+  sglang: [],
+};
+
+const owners: Readonly<Record<string, RemoteKind>> = { llamacpp: 'llama-server', vllm: 'vllm', sglang: 'sglang' };
+
+function kindOf(owner: string, answer: (path: string) => Fields): RemoteKind {
+  const native = answer(nativePath);
+  if (native.parley !== undefined) return 'parley';
+  if (native.result === 'KoboldCpp') return 'koboldcpp';
+  const named = owners[owner];
+  if (named) return named;
+  if (answer(propsPath).default_generation_settings !== undefined) return 'llama-server';
+  if (answer(infoPath).model_id !== undefined) return 'tgi';
+  return textAt(answer(versionPath).version) === undefined ? 'openai' : 'vllm';
+}
+
+function contextOf(kind: RemoteKind, answer: (path: string) => Fields): number | undefined {
+  if (kind === 'llama-server') return numberAt(objectAt(answer(propsPath).default_generation_settings).n_ctx);
+  return kind === 'tgi' ? numberAt(answer(infoPath).max_total_tokens) : undefined;
+}
+
+function inputsOf(kind: RemoteKind, answer: (path: string) => Fields): Identity['inputs'] {
+  if (kind === 'parley' || kind === 'koboldcpp') {
+    const { vision, audio } = answer(nativePath);
+    return { image: vision === true, audio: audio === true };
+  }
+  const { vision, audio } = objectAt(answer(propsPath).modalities);
+  return { image: vision !== false, audio: audio !== false };
+}
+
+function modelOf(entry: Fields, usual: number | undefined): readonly RemoteModel[] {
+  const id = textAt(entry.id);
+  if (!id) return [];
+  const own = numberAt(entry.max_model_len) ?? numberAt(entry.context_length);
+  const embeds = listAt(entry.capabilities).includes('embedding');
+  return [{ id, name: shownName(id), contextSize: own ?? usual, embeds }];
+}
+
+/** Without the folder, organisation or family in front of it. */
+export function shownName(id: string): string {
+  return (
+    id
+      .split('/')
+      .at(-1)
+      ?.replace(/\.gguf$/i, '') || id
+  );
+}

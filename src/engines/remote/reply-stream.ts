@@ -1,0 +1,170 @@
+import { AppError } from '../../core/errors.ts';
+import type { FinishCause, FinishReason, GenerationEvent, Timings, Usage } from '../../core/events.ts';
+import { listAt, numberAt, objectAt, parsedJson, textAt } from './json.ts';
+import { chatLogprobs, completionLogprobs } from './logprobs.ts';
+import { Thinking, type ThinkingOptions } from './thinking.ts';
+import { ToolCalls } from './tool-calls.ts';
+
+export interface ReplyStreamOptions extends ThinkingOptions {
+  readonly form: 'chat' | 'text';
+  readonly host: string;
+  readonly newCallId: () => string;
+  readonly now: () => number;
+}
+
+type Finish = GenerationEvent & { readonly type: 'finish' };
+
+/** An error that the other side tells in the middle of a stream, with the status that it has for it. */
+export class ToldError extends Error {
+  constructor(
+    message: string,
+    readonly status: number,
+  ) {
+    super(message);
+  }
+}
+
+/**
+ * The chunks of a reply as neutral events: without its beginning, which whoever asked knows better, and with its end when the
+ * stream has one. What cannot be read ends the reply.
+ */
+export class ReplyStream {
+  readonly #thinking: Thinking;
+  readonly #calls: ToolCalls;
+  readonly #askedAt: number;
+  #firstAt: number | undefined;
+  #pieces = 0;
+  #thinkingPieces = 0;
+  #reason: string | undefined;
+  #stopText: string | undefined;
+  #usage: Readonly<Record<string, unknown>> | undefined;
+  #timings: Readonly<Record<string, unknown>> | undefined;
+  #done = false;
+
+  constructor(private readonly options: ReplyStreamOptions) {
+    this.#thinking = new Thinking(options);
+    this.#calls = new ToolCalls(options.newCallId);
+    this.#askedAt = options.now();
+  }
+
+  /** What one event of the stream says. Throws `ToldError` where it says that something went wrong. */
+  read(data: string): readonly GenerationEvent[] {
+    if (data === '[DONE]') {
+      this.#done = true;
+      return [];
+    }
+    const value = parsedJson(data);
+    if (value === undefined) throw lost(this.options.host, 'it sent something that is no JSON');
+    const chunk = objectAt(value);
+    if (chunk.error !== undefined && chunk.error !== null) throw toldError(chunk.error);
+    if (chunk.usage) this.#usage = objectAt(chunk.usage);
+    if (chunk.timings) this.#timings = objectAt(chunk.timings);
+    const choice = objectAt(listAt(chunk.choices)[0]);
+    this.#noteEnd(choice);
+    const said = this.options.form === 'chat' ? this.#delta(choice) : this.#text(choice);
+    const events = chunk.warnings ? [...said, ...warningsOf(chunk.warnings)] : said;
+    if (events.length > 0) this.#firstAt ??= this.options.now();
+    return events;
+  }
+
+  /** The end, once nothing more comes. A stream that broke off has none. */
+  finish(): readonly GenerationEvent[] {
+    if (!this.#done && this.#reason === undefined) throw lost(this.options.host, 'its stream ended without an end');
+    if (this.#reason === 'abort') throw lost(this.options.host, 'it gave the request up');
+    return [...this.#thinking.end(), ...this.#calls.end(), this.#finish(this.#causes())];
+  }
+
+  /** What there is when somebody stops it. */
+  aborted(): readonly GenerationEvent[] {
+    return [...this.#thinking.end(), ...this.#calls.end(), this.#finish({ reason: 'aborted', cause: 'aborted' })];
+  }
+
+  #noteEnd(choice: Readonly<Record<string, unknown>>): void {
+    this.#reason = textAt(choice.finish_reason) ?? this.#reason;
+    this.#stopText = textAt(choice.stop_reason) ?? this.#stopText;
+  }
+
+  #delta(choice: Readonly<Record<string, unknown>>): readonly GenerationEvent[] {
+    // One that does not stream, although it was asked to, sends the whole message.
+    const delta = objectAt(choice.delta ?? choice.message);
+    const logprobs = choice.logprobs ? chatLogprobs(choice.logprobs) : undefined;
+    const reasoning = textAt(delta.reasoning_content) ?? textAt(delta.reasoning) ?? '';
+    const text = textAt(delta.content) ?? textAt(delta.refusal) ?? '';
+    if (text !== '' && reasoning === '' && delta.tool_calls === undefined) return this.#said(text, logprobs);
+    const events: GenerationEvent[] = [];
+    if (reasoning !== '') {
+      this.#thinkingPieces += 1;
+      events.push(...this.#thinking.reasoning(reasoning, text === '' ? logprobs : undefined));
+    }
+    if (text !== '') events.push(...this.#said(text, logprobs));
+    if (delta.tool_calls) events.push(...this.#calls.read(delta.tool_calls));
+    return events;
+  }
+
+  #text(choice: Readonly<Record<string, unknown>>): readonly GenerationEvent[] {
+    const text = textAt(choice.text) ?? '';
+    const logprobs = choice.logprobs ? completionLogprobs(choice.logprobs) : undefined;
+    return text === '' && !logprobs ? [] : this.#said(text, logprobs);
+  }
+
+  #said(text: string, logprobs: ReturnType<typeof chatLogprobs>): readonly GenerationEvent[] {
+    this.#pieces += 1;
+    return this.#thinking.text(text, logprobs);
+  }
+
+  #causes(): Pick<Finish, 'reason' | 'cause'> & { readonly stopText?: string } {
+    if (this.#reason === 'length') return { reason: 'length', cause: 'limit' };
+    const called = this.#calls.count > 0 || this.#reason === 'tool_calls' || this.#reason === 'function_call';
+    const reason: FinishReason = called && this.#calls.count > 0 ? 'tool-calls' : 'stop';
+    const cause: FinishCause = this.#stopText === undefined ? 'end-token' : 'stop-text';
+    return { reason, cause, ...(this.#stopText === undefined ? {} : { stopText: this.#stopText }) };
+  }
+
+  #finish(ending: Pick<Finish, 'reason' | 'cause'> & { readonly stopText?: string }): GenerationEvent {
+    return { type: 'finish', ...ending, usage: this.#usageBody(), timings: this.#times() };
+  }
+
+  /** Where the other side tells nothing, pieces are counted for tokens: there is nothing better to go by. */
+  #usageBody(): Usage {
+    const usage = this.#usage ?? {};
+    const reasoning = numberAt(objectAt(usage.completion_tokens_details).reasoning_tokens);
+    const thought = reasoning ?? (this.#thinkingPieces > 0 ? this.#thinkingPieces : undefined);
+    return {
+      promptTokens: numberAt(usage.prompt_tokens) ?? 0,
+      cachedTokens: numberAt(objectAt(usage.prompt_tokens_details).cached_tokens) ?? 0,
+      completionTokens: numberAt(usage.completion_tokens) ?? this.#pieces + this.#thinkingPieces,
+      ...(thought === undefined ? {} : { reasoningTokens: thought }),
+    };
+  }
+
+  /** Its own, or else what could be seen from here. */
+  #times(): Timings {
+    const now = this.options.now();
+    const told = this.#timings ?? {};
+    const usage = this.#usageBody();
+    const firstAt = this.#firstAt ?? now;
+    return {
+      initMs: 0,
+      promptMs: numberAt(told.prompt_ms) ?? firstAt - this.#askedAt,
+      generationMs: numberAt(told.predicted_ms) ?? now - firstAt,
+      processedTokens: numberAt(told.prompt_n) ?? Math.max(0, usage.promptTokens - usage.cachedTokens),
+    };
+  }
+}
+
+function warningsOf(warnings: unknown): readonly GenerationEvent[] {
+  return listAt(warnings).flatMap((text) =>
+    typeof text === 'string' ? [{ type: 'warning', code: 'remote', text }] : [],
+  );
+}
+
+export function lost(host: string, reason: string): AppError {
+  return new AppError('remote-lost', { host, reason });
+}
+
+/** Engines put a text there, or an object with a message and perhaps a status. */
+export function toldError(error: unknown): ToldError {
+  const { message, code, status, type } = objectAt(error);
+  const words = textAt(error) ?? textAt(message) ?? textAt(type) ?? 'it told an error without a word';
+  return new ToldError(words, numberAt(code) ?? numberAt(status) ?? 500);
+}

@@ -1,0 +1,382 @@
+import type { ServerResponse } from 'node:http';
+import { describe, expect, test } from 'vitest';
+import { text } from '../../chat/messages.ts';
+import type { ChatRequest } from '../../chat/request.ts';
+import type { GenerationEvent } from '../../core/events.ts';
+import type { GenerationRequest } from '../../core/request.ts';
+import type { RunningGeneration } from '../../core/text-engine.ts';
+import { fleetOf, type Watch } from './testing/fleet.ts';
+import { chatRequest, controlsWith, textRequest } from './testing/requests.ts';
+import {
+  ended,
+  json,
+  said,
+  streamed,
+  type Upstream,
+  upstream,
+  usage,
+  wellParley,
+  wellVllm,
+} from './testing/upstream.ts';
+import { RemoteText } from './text.ts';
+
+interface Ready extends Watch {
+  readonly engine: RemoteText;
+}
+
+async function ready(...engines: readonly Upstream[]): Promise<Ready> {
+  const watch = fleetOf(engines.map((one) => one.address()));
+  const engine = engineOn(watch);
+  engine.start();
+  await engine.settled();
+  return { ...watch, engine };
+}
+
+function engineOn({ fleet, clock }: Watch): RemoteText {
+  return new RemoteText({
+    fleet,
+    model: undefined,
+    name: 'remote',
+    usualContext: 1024,
+    now: () => clock.now,
+    newCallId: () => 'made',
+  });
+}
+
+interface Run {
+  readonly events: GenerationEvent[];
+  readonly over: Promise<void>;
+  readonly running: RunningGeneration;
+  /** Resolves with the next event of this type. */
+  next(type: GenerationEvent['type']): Promise<void>;
+}
+
+function run(begin: (sink: { event(event: GenerationEvent): void }) => RunningGeneration): Run {
+  const events: GenerationEvent[] = [];
+  let resolve = (): void => undefined;
+  const promise = new Promise<void>((done) => {
+    resolve = done;
+  });
+  const waits: { readonly type: string; readonly come: () => void }[] = [];
+  const running = begin({
+    event: (event) => {
+      events.push(event);
+      for (const { type, come } of waits) if (type === event.type) come();
+      if (event.type === 'finish' || event.type === 'error') resolve();
+    },
+  });
+  const next = (type: string) => new Promise<void>((come) => void waits.push({ type, come }));
+  return { events, over: promise, running, next };
+}
+
+const write = (engine: RemoteText, request: Partial<GenerationRequest> = {}) =>
+  run((sink) => engine.generate(textRequest(request), 7, sink));
+const chat = (engine: RemoteText, request: Partial<ChatRequest> = {}) =>
+  run((sink) => engine.chat(chatRequest(request), 7, sink));
+
+async function told(reply: Run): Promise<readonly GenerationEvent[]> {
+  await reply.over;
+  return reply.events;
+}
+
+function errorOf(events: readonly GenerationEvent[]) {
+  const last = events.at(-1);
+  return last?.type === 'error' ? last.error : undefined;
+}
+
+const texts = (words: string) => ({ choices: [{ index: 0, text: words }] });
+const hello = streamed(said('Hel'), said('lo'), ended(), usage(9, 2));
+/** Sends its head and what it is given, and then nothing. */
+const hanging =
+  (held: ServerResponse[], ...chunks: readonly object[]) =>
+  (_: unknown, response: ServerResponse) => {
+    response.writeHead(200, { 'content-type': 'text/event-stream' });
+    response.flushHeaders();
+    for (const chunk of chunks) response.write(`data: ${JSON.stringify(chunk)}\n\n`);
+    held.push(response);
+  };
+
+describe('a model elsewhere', () => {
+  test('is there when somebody answers, with what is known of it', async () => {
+    const one = await upstream(wellVllm);
+    const watch = fleetOf([one.address()]);
+    const engine = engineOn(watch);
+    expect(engine.state()).toEqual({ type: 'loading', name: 'remote', progress: 0 });
+    expect(engine.contextSize()).toBe(1024);
+    engine.start();
+    await engine.settled();
+    const state = engine.state();
+    expect(state).toMatchObject({
+      type: 'ready',
+      model: { name: 'model-8b', contextSize: 4096, description: `vLLM at ${one.host}`, sizeBytes: 0 },
+    });
+    // Whoever keeps what belongs to a model finds it again.
+    expect((engine.state() as { model?: object }).model).toBe((state as { model?: object }).model);
+    expect(engine.contextSize()).toBe(4096);
+    await engine.stop();
+    expect(watch.fleet.replicas[0]?.state.type).toBe('unknown');
+  });
+
+  test('is in trouble, with a reason, while nobody does', async () => {
+    const one = await upstream(wellVllm);
+    const watch = fleetOf([one.address()]);
+    await one.die();
+    const engine = engineOn(watch);
+    engine.start();
+    await engine.settled();
+    expect(engine.state()).toMatchObject({ type: 'loading', trouble: { reason: `${one.host} refuses connections` } });
+    const events = await told(write(engine));
+    expect(errorOf(events)).toMatchObject({ code: 'engine-down', status: 503 });
+  });
+});
+
+describe('a reply', () => {
+  test('of a chat is asked for with messages, and told as it comes', async () => {
+    const one = await upstream({ ...wellVllm, '/v1/chat/completions': hello });
+    const { engine } = await ready(one);
+    const events = await told(chat(engine));
+    expect(events.map(({ type }) => type)).toEqual(['start', 'text-delta', 'text-delta', 'finish']);
+    expect(events.at(-1)).toMatchObject({ reason: 'stop', usage: { promptTokens: 9, completionTokens: 2 } });
+    expect(one.asked('/v1/chat/completions')[0]?.body).toMatchObject({
+      model: 'org/model-8b',
+      messages: [{ role: 'user', content: 'Hi' }],
+    });
+  });
+
+  test('of a plain text is asked for with its prompt', async () => {
+    const one = await upstream({
+      ...wellVllm,
+      '/v1/completions': streamed(texts(' upon'), texts(' a'), ended('length')),
+    });
+    const { engine } = await ready(one);
+    const events = await told(write(engine));
+    expect(events.filter((event) => event.type === 'text-delta').map(({ text: words }) => words)).toEqual([
+      ' upon',
+      ' a',
+    ]);
+    expect(events.at(-1)).toMatchObject({ reason: 'length' });
+    expect(one.asked('/v1/completions')[0]?.body).toMatchObject({ prompt: 'Once' });
+  });
+
+  test('tells at its start what the other side cannot do', async () => {
+    const one = await upstream({ ...wellVllm, '/v1/chat/completions': hello });
+    const { engine } = await ready(one);
+    const [start] = await told(chat(engine, { controls: controlsWith({}, { mirostat: 2, typical: 0.9 }) }));
+    expect(start).toMatchObject({ type: 'start', unheeded: ['typical', 'mirostat'], seed: -1 });
+  });
+
+  test('tells what another Parley says that it could not do', async () => {
+    const headers = { 'x-parley-ignored': 'user, seed', 'x-parley-dropped-tokens': '12' };
+    const one = await upstream({
+      ...wellParley,
+      '/v1/chat/completions': (received, response) => {
+        for (const [name, value] of Object.entries(headers)) response.setHeader(name, value);
+        return hello(received, response);
+      },
+    });
+    const { engine } = await ready(one);
+    const [start] = await told(chat(engine));
+    expect(start).toMatchObject({ unheeded: ['user', 'seed'], droppedTokens: 12, seed: 7 });
+  });
+
+  test('that came whole is a reply too', async () => {
+    const whole = { choices: [{ message: { content: 'Hello' }, finish_reason: 'stop' }] };
+    const one = await upstream({ ...wellVllm, '/v1/chat/completions': json(whole) });
+    const { engine } = await ready(one);
+    expect((await told(chat(engine))).map(({ type }) => type)).toEqual(['start', 'text-delta', 'finish']);
+  });
+
+  test('without a word has a beginning and an end', async () => {
+    const one = await upstream({ ...wellVllm, '/v1/chat/completions': streamed(ended()) });
+    const { engine } = await ready(one);
+    expect((await told(chat(engine))).map(({ type }) => type)).toEqual(['start', 'finish']);
+  });
+
+  test('of no tokens is not asked for; only the length of its prompt is', async () => {
+    const one = await upstream({ ...wellVllm, '/tokenize': json({ count: 4, tokens: [1, 2, 3, 4] }) });
+    const { engine } = await ready(one);
+    const events = await told(write(engine, { maxTokens: 0 }));
+    expect(events.at(-1)).toMatchObject({ reason: 'length', usage: { promptTokens: 4, completionTokens: 0 } });
+    const asked = await told(chat(engine, { controls: controlsWith({ maxTokens: 0 }) }));
+    expect(asked.at(-1)).toMatchObject({ type: 'finish', usage: { promptTokens: 4 } });
+    expect(one.asked('/v1/chat/completions')).toEqual([]);
+  });
+});
+
+describe('somebody who stops a reply', () => {
+  test('cuts the request over there, and gets what there is', async () => {
+    const held: ServerResponse[] = [];
+    const one = await upstream({ ...wellVllm, '/v1/chat/completions': hanging(held, said('Hel')) });
+    const { engine, fleet } = await ready(one);
+    const reply = chat(engine);
+    await reply.next('text-delta');
+    const closed = new Promise((resolve) => held[0]?.once('close', resolve));
+    reply.running.abort();
+    await reply.over;
+    expect(reply.events.at(-1)).toMatchObject({ type: 'finish', reason: 'aborted', usage: { completionTokens: 1 } });
+    await closed;
+    expect(fleet.replicas[0]).toMatchObject({ running: 0, state: { type: 'up' } });
+  });
+
+  test('may do so before there is anything', async () => {
+    const held: ServerResponse[] = [];
+    const one = await upstream({ ...wellVllm, '/v1/chat/completions': hanging(held) });
+    const { engine } = await ready(one);
+    const reply = chat(engine);
+    await expect.poll(() => held.length).toBe(1);
+    reply.running.abort();
+    expect((await told(reply)).map(({ type }) => type)).toEqual(['start', 'finish']);
+  });
+});
+
+describe('a failure before the first word', () => {
+  const busy = json({ error: { message: 'Draining' } }, 503, { 'retry-after': '3' });
+
+  test.each<[string, (engine: Upstream) => Promise<void> | void]>([
+    ['is draining', (one) => one.become({ '/v1/chat/completions': busy })],
+    ['fails', (one) => one.become({ '/v1/chat/completions': json({ error: 'CUDA' }, 500) })],
+    ['is gone', (one) => one.die()],
+    [
+      'breaks the connection',
+      (one) => one.become({ '/v1/chat/completions': (_, response) => void response.destroy() }),
+    ],
+    [
+      'tells an error in its stream',
+      (one) => one.become({ '/v1/chat/completions': streamed({ error: { message: 'oom', code: 503 } }) }),
+    ],
+  ])('of one that %s is made good by another one', async (_, harm) => {
+    const engines = [
+      await upstream({ ...wellVllm, '/v1/chat/completions': hello }),
+      await upstream({ ...wellVllm, '/v1/chat/completions': hello }),
+    ];
+    const { engine } = await ready(...engines);
+    await told(chat(engine));
+    const first = engines.find((one) => one.asked('/v1/chat/completions').length > 0) as Upstream;
+    const other = engines.find((one) => one !== first) as Upstream;
+    await harm(first);
+    const events = await told(chat(engine));
+    expect(events.at(-1)).toMatchObject({ type: 'finish', reason: 'stop' });
+    expect(events.filter(({ type }) => type === 'start')).toHaveLength(1);
+    expect(other.asked('/v1/chat/completions')).toHaveLength(1);
+  });
+
+  test('is told with the reason where there is no other one', async () => {
+    const one = await upstream({ ...wellVllm, '/v1/chat/completions': busy });
+    const { engine, fleet } = await ready(one);
+    expect(errorOf(await told(chat(engine)))).toMatchObject({ code: 'engine-down', details: { retryAfterSeconds: 3 } });
+    expect(fleet.replicas[0]?.state).toMatchObject({ type: 'away', until: 3000 });
+    expect(one.asked('/v1/chat/completions')).toHaveLength(1);
+  });
+
+  test('that is the fault of the request is told as it is, and nobody else is asked', async () => {
+    const refused = json({ error: { message: 'This model has no tools.' } }, 400);
+    const engines = [
+      await upstream({ ...wellVllm, '/v1/chat/completions': refused }),
+      await upstream({ ...wellVllm, '/v1/chat/completions': refused }),
+    ];
+    const { engine } = await ready(...engines);
+    const error = errorOf(await told(chat(engine)));
+    expect(error).toMatchObject({ code: 'remote-refused', status: 400, message: 'This model has no tools.' });
+    expect(engines.flatMap((one) => one.asked('/v1/chat/completions'))).toHaveLength(1);
+  });
+
+  test('of a connection that was closed while it lay idle is made good by the same one', async () => {
+    let asked = 0;
+    const one = await upstream({
+      ...wellVllm,
+      '/v1/chat/completions': (received, response) => {
+        asked += 1;
+        if (asked === 2) response.destroy();
+        else return hello(received, response);
+      },
+    });
+    const { engine, fleet } = await ready(one);
+    await told(chat(engine));
+    expect((await told(chat(engine))).at(-1)).toMatchObject({ type: 'finish' });
+    expect(asked).toBe(3);
+    expect(fleet.replicas[0]?.state.type).toBe('up');
+  });
+
+  test('of what must not be left out asks nobody at all', async () => {
+    const one = await upstream({
+      '/v1/models': json({ data: [{ id: 'x', owned_by: 'y' }] }),
+      '/v1/chat/completions': hello,
+    });
+    const { engine } = await ready(one);
+    const grammar = { gbnf: 'root ::= "a"', retainState: false };
+    expect(errorOf(await told(chat(engine, { controls: controlsWith({ grammar }) })))).toMatchObject({
+      code: 'unsupported',
+    });
+    expect(one.asked('/v1/chat/completions')).toEqual([]);
+  });
+});
+
+describe('a failure after the first word', () => {
+  test('ends the reply in words, and is not tried again', async () => {
+    const held: ServerResponse[] = [];
+    const engines = [
+      await upstream({ ...wellVllm, '/v1/chat/completions': hanging(held, said('Hel')) }),
+      await upstream({ ...wellVllm, '/v1/chat/completions': hanging(held, said('Hel')) }),
+    ];
+    const { engine, fleet } = await ready(...engines);
+    const reply = chat(engine);
+    await reply.next('text-delta');
+    held[0]?.destroy();
+    const error = errorOf(await told(reply));
+    expect(error).toMatchObject({ code: 'remote-lost', status: 502 });
+    expect(error?.message).toMatch(/The engine at 127\.0\.0\.1:\d+ broke off in the middle of this reply/);
+    expect(held).toHaveLength(1);
+    expect(fleet.replicas.filter(({ state }) => state.type === 'down')).toHaveLength(1);
+  });
+
+  test.each<[string, unknown]>([
+    ['an error', { error: { message: 'CUDA error.' } }],
+    ['what is no JSON', undefined],
+  ])('may be %s in the stream', async (_, chunk) => {
+    const one = await upstream({
+      ...wellVllm,
+      '/v1/chat/completions': (__, response) => {
+        response.writeHead(200, { 'content-type': 'text/event-stream' });
+        response.write(`data: ${JSON.stringify(said('Hel'))}\n\n`);
+        response.end(`data: ${chunk === undefined ? '{"choices": [' : JSON.stringify(chunk)}\n\n`);
+      },
+    });
+    const { engine } = await ready(one);
+    expect(errorOf(await told(chat(engine)))).toMatchObject({ code: 'remote-lost' });
+  });
+
+  test('may be that it ends without an end', async () => {
+    const one = await upstream({
+      ...wellVllm,
+      '/v1/chat/completions': (_, response) => {
+        response.writeHead(200, { 'content-type': 'text/event-stream' });
+        response.end(`data: ${JSON.stringify(said('Hel'))}\n\n`);
+      },
+    });
+    const { engine } = await ready(one);
+    expect(errorOf(await told(chat(engine)))?.message).toContain('its stream ended without an end');
+  });
+});
+
+describe('choosing among replicas', () => {
+  test('all turns of a conversation go to the same one, and many conversations to all of them', async () => {
+    const engines = await Promise.all(
+      Array.from({ length: 3 }, () => upstream({ ...wellVllm, '/v1/chat/completions': hello })),
+    );
+    const { engine } = await ready(...engines);
+    const ask = (...words: readonly string[]) => {
+      const messages = words.map((one, place) => ({
+        role: place % 2 === 0 ? ('user' as const) : ('assistant' as const),
+        content: text(one),
+      }));
+      return told(chat(engine, { conversation: { messages, media: [], tools: [] } }));
+    };
+    await ask('First');
+    const server = engines.find((one) => one.asked('/v1/chat/completions').length === 1);
+    await ask('First', 'Yes', 'And?');
+    await ask('First', 'Yes', 'And?', 'No', 'Why?');
+    expect(server?.asked('/v1/chat/completions')).toHaveLength(3);
+    for (let number = 0; number < 30; number += 1) await ask(`Question ${number}`);
+    for (const one of engines) expect(one.asked('/v1/chat/completions').length).toBeGreaterThan(0);
+  });
+});

@@ -1,0 +1,155 @@
+import type { ChatRequest } from '../../chat/request.ts';
+import { asAppError } from '../../core/errors.ts';
+import type { GenerationRequest } from '../../core/request.ts';
+import type { GenerationSink, RunningGeneration, TextEngine } from '../../core/text-engine.ts';
+import type { TextModel, TextState } from '../../core/text-service.ts';
+import { chatAffinity, textAffinity } from './affinity.ts';
+import { chatBody } from './chat-body.ts';
+import { completionBody } from './completion-body.ts';
+import { generateRemotely, type RemoteParts, type RemoteWork } from './generation.ts';
+import { kinds } from './kinds.ts';
+import type { Replica } from './replica.ts';
+import { RemoteTokens } from './tokens.ts';
+
+export interface RemoteTextParts extends RemoteParts {
+  /** As it is called until it has said its own name. */
+  readonly name: string;
+  /** Where the other side does not say it. */
+  readonly usualContext: number;
+}
+
+/** A text model that other machines serve. Chats go out as messages, plain texts as prompts. */
+export class RemoteText implements TextEngine {
+  readonly tokens: RemoteTokens;
+  #settled: Promise<void> | undefined;
+  /** What was seen of it last. */
+  #seen: Replica | undefined;
+  #model: { readonly of: Replica; readonly identity: object | undefined; readonly model: TextModel } | undefined;
+
+  constructor(private readonly parts: RemoteTextParts) {
+    this.tokens = new RemoteTokens(parts.fleet, parts.model);
+  }
+
+  start(): void {
+    this.#settled ??= this.parts.fleet.start();
+  }
+
+  async stop(): Promise<void> {
+    if (this.#settled) this.parts.fleet.stop();
+    this.#settled = undefined;
+  }
+
+  settled(): Promise<void> {
+    return this.#settled ?? Promise.resolve();
+  }
+
+  state(): TextState {
+    const { fleet, model, name } = this.parts;
+    const serving = fleet.serving(model);
+    const open = serving.find((replica) => replica.isOpen());
+    this.#seen = open ?? this.#seen;
+    if (open) return { type: 'ready', model: this.#describe(open) };
+    const untried = fleet.replicas.every(({ state }) => state.type === 'unknown');
+    return { type: 'loading', name, progress: 0, ...(untried ? {} : { trouble: fleet.trouble(model) }) };
+  }
+
+  contextSize(): number {
+    const seen = this.#seen ?? this.parts.fleet.serving(this.parts.model)[0];
+    return seen?.model(this.parts.model)?.contextSize ?? this.parts.usualContext;
+  }
+
+  generate(request: GenerationRequest, seed: number, sink: GenerationSink): RunningGeneration {
+    if (request.maxTokens <= 0) {
+      const text = request.memory + request.prompt;
+      return this.#read(seed, sink, async () => {
+        return (request.promptTokens ?? (await this.tokens.tokenize(text, { addSpecial: true }))).length;
+      });
+    }
+    return this.#run(
+      {
+        form: 'text',
+        path: '/v1/completions',
+        affinity: textAffinity(request),
+        body: (facts) => completionBody(request, facts),
+        maxTokens: request.maxTokens,
+        separateThinking: false,
+        seed,
+        seeded: request.sampling.seed > 0,
+      },
+      sink,
+    );
+  }
+
+  chat(request: ChatRequest, seed: number, sink: GenerationSink): RunningGeneration {
+    if (request.controls.maxTokens <= 0) return this.#read(seed, sink, () => this.tokens.count(request, undefined));
+    return this.#run(
+      {
+        form: 'chat',
+        path: '/v1/chat/completions',
+        affinity: chatAffinity(request.conversation),
+        body: (facts) => chatBody(request, facts),
+        maxTokens: request.controls.maxTokens,
+        separateThinking: request.reasoning.separate,
+        seed,
+        seeded: request.controls.sampling.seed > 0,
+      },
+      sink,
+    );
+  }
+
+  tokenize: TextEngine['tokenize'] = (text, options) => this.tokens.tokenize(text, options);
+  detokenize: TextEngine['detokenize'] = (tokens) => this.tokens.detokenize(tokens);
+  pieces: TextEngine['pieces'] = (tokens) => this.tokens.pieces(tokens);
+
+  #run(work: RemoteWork, sink: GenerationSink): RunningGeneration {
+    return generateRemotely(work, this.parts, sink);
+  }
+
+  /** Nothing is to be written, which most engines refuse: only how long the prompt is may be of interest. */
+  #read(seed: number, sink: GenerationSink, count: () => Promise<number>): RunningGeneration {
+    const end = (promptTokens: number): void => {
+      sink.event({ type: 'start', promptTokens, cachedTokens: 0, maxTokens: 0, seed });
+      sink.event({
+        type: 'finish',
+        reason: 'length',
+        cause: 'limit',
+        usage: { promptTokens, cachedTokens: 0, completionTokens: 0 },
+        timings: { initMs: 0, promptMs: 0, generationMs: 0, processedTokens: 0 },
+      });
+    };
+    const fail = (error: unknown): void => {
+      const told = asAppError(error);
+      // One that cannot count has still nothing to write.
+      if (told.code === 'unsupported') end(0);
+      else sink.event({ type: 'error', error: told });
+    };
+    void count().then(end, fail);
+    return { abort: () => undefined };
+  }
+
+  #describe(replica: Replica): TextModel {
+    const { identity } = replica;
+    if (this.#model?.of === replica && this.#model.identity === identity) return this.#model.model;
+    const { fleet, model: wanted, usualContext, name } = this.parts;
+    const found = replica.model(wanted);
+    const contextSize = found?.contextSize ?? usualContext;
+    const hosts = fleet.serving(wanted).map(({ address }) => address.host);
+    const model: TextModel = {
+      name: found?.name ?? name,
+      path: '',
+      contextSize,
+      trainedContext: contextSize,
+      vocabularySize: 0,
+      vocabularyType: 0,
+      embeddingLength: 0,
+      parameters: 0,
+      sizeBytes: 0,
+      description: `${kinds[identity?.kind ?? 'openai'].title} at ${hosts.join(', ')}`,
+      chatTemplate: undefined,
+      specialTokens: { bos: '', eos: '' },
+      inputs: identity?.inputs ?? { image: true, audio: true },
+    };
+    this.#model = { of: replica, identity, model };
+    return model;
+  }
+}

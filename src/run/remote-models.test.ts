@@ -1,0 +1,124 @@
+import { describe, expect, test } from 'vitest';
+import { defaultSettings } from '../config/flags.ts';
+import { json, listed, upstream, wellVllm } from '../engines/remote/testing/upstream.ts';
+import type { Terminal } from '../observe/terminal.ts';
+import { hasText } from './prepared-model.ts';
+import { firstLook, prepareRemote, remoteOffers, servesElsewhere, textFleet } from './remote-models.ts';
+import { remoteEmbedding, remoteImage } from './remote-others.ts';
+
+const terminal = { line: () => undefined } as unknown as Terminal;
+const given = new Set<never>();
+
+async function wantedOn(...addresses: readonly string[]) {
+  const settings = { ...defaultSettings, remote: addresses, contextsize: 1000 };
+  const fleet = textFleet(settings, terminal);
+  if (!fleet) throw new Error('no fleet');
+  await firstLook(fleet);
+  return { settings, given, fleet };
+}
+
+test('a text model is elsewhere where it is named and no file is', () => {
+  const remote = ['http://a:1'];
+  expect(servesElsewhere({ remote, model: null, nomodel: false })).toBe(true);
+  expect(servesElsewhere({ remote, model: ['m.gguf'], nomodel: false })).toBe(false);
+  expect(servesElsewhere({ remote, model: null, nomodel: true })).toBe(false);
+  expect(servesElsewhere({ remote: ['http://a:1,for=images'], model: null, nomodel: false })).toBe(false);
+  expect(textFleet({ remote: null }, terminal)).toBeUndefined();
+});
+
+describe('a model elsewhere', () => {
+  test('stands in the registry under its own name, needs no memory and is never made to leave', async () => {
+    const one = await upstream(wellVllm);
+    const wanted = await wantedOn(one.base);
+    const model = await prepareRemote({ ...wanted, model: 'model-8b' }, terminal);
+    expect(model).toMatchObject({
+      name: 'model-8b',
+      file: undefined,
+      recipe: { kind: 'text', besides: true, pinned: true },
+    });
+    expect(hasText(model)).toBe(true);
+    expect(await model.recipe.need()).toBe(0);
+    expect(model.elsewhere?.names).toEqual(['org/model-8b']);
+    expect(model.elsewhere?.capacity()).toBe(64);
+    expect(model.known()).toBeUndefined();
+    const life = model.recipe.make();
+    life.start();
+    await life.settled();
+    expect(life.state()).toEqual({ type: 'ready' });
+    expect(life.bytes()).toBeUndefined();
+    expect(model.known()).toMatchObject({ type: 'ready', model: { name: 'model-8b', contextSize: 4096 } });
+    await life.stop();
+    wanted.fleet.stop();
+  });
+
+  test('is called by its host as long as nobody has said what it is', async () => {
+    const one = await upstream({});
+    const wanted = await wantedOn(one.base);
+    const model = await prepareRemote({ ...wanted, model: wanted.fleet.models()[0]?.name }, terminal);
+    expect(model.name).toBe(one.host);
+    wanted.fleet.stop();
+  });
+
+  test('can be asked for by its name here and by the one over there, as things are now', async () => {
+    const one = await upstream(wellVllm);
+    const other = await upstream({ '/v1/models': listed.openai });
+    const wanted = await wantedOn(one.base, other.base);
+    const offers = remoteOffers(wanted, terminal);
+    expect(offers().map(({ names }) => names)).toEqual([['model-8b', 'org/model-8b'], ['model-x']]);
+    const prepared = await offers()[1]?.prepare();
+    expect(prepared).toMatchObject({ name: 'model-x', contextSize: 1000 });
+    wanted.fleet.stop();
+  });
+});
+
+describe('other engines elsewhere', () => {
+  const settings = {
+    ...defaultSettings,
+    remote: ['http://a:1,for=embeddings,model=org/bge,parallel=5', 'http://b:1,for=images'],
+  };
+
+  test('are named by what the command line says of them, and say how much they take at once', () => {
+    expect(remoteEmbedding(settings, terminal)).toMatchObject({
+      given: true,
+      recipe: { name: 'bge', kind: 'embedding' },
+    });
+    expect(remoteEmbedding(settings, terminal)?.atOnce?.()).toBe(5);
+    expect(remoteImage(settings, terminal)).toMatchObject({
+      facts: { name: 'b:1' },
+      recipe: { name: 'b:1', kind: 'image' },
+    });
+    expect(remoteEmbedding(defaultSettings, terminal)).toBeUndefined();
+    expect(remoteImage(defaultSettings, terminal)).toBeUndefined();
+  });
+
+  test('work as those that are here do', async () => {
+    const vectors = json({ data: [{ embedding: [1, 2] }], usage: { prompt_tokens: 2 } });
+    const png = 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==';
+    const one = await upstream({
+      ...wellVllm,
+      '/v1/embeddings': vectors,
+      '/v1/images/generations': json({ data: [{ b64_json: png }] }),
+    });
+    const own = { ...defaultSettings, remote: [`${one.base},for=embeddings`, `${one.base},for=images`] };
+    const never = new AbortController().signal;
+
+    const embedding = remoteEmbedding(own, terminal)?.recipe.make();
+    embedding?.start();
+    await embedding?.settled();
+    expect((await embedding?.engine.embed({ inputs: ['a'], truncate: true }, never))?.tokens).toEqual([2]);
+    await embedding?.stop();
+
+    const image = remoteImage(own, terminal)?.recipe.make();
+    image?.start();
+    await image?.settled();
+    const request = { prompt: 'x', negativePrompt: '', width: 8, height: 8, steps: 1, guidance: 1, sampler: 'default' };
+    const rest = { scheduler: 'default', seed: 1, count: 1, clipSkip: 0, strength: 0, previewEvery: 0 };
+    const told: string[] = [];
+    const unread = async () => ({ vectors: [], shortened: false });
+    for await (const event of image?.engine.draw({ ...request, ...rest }, never, unread) ?? []) {
+      told.push(event.type === 'finish' ? `${event.width}x${event.height}` : event.type);
+    }
+    expect(told).toEqual(['progress', 'picture', '1x1']);
+    await image?.stop();
+  });
+});

@@ -1,0 +1,62 @@
+import type { Settings } from '../config/flags.ts';
+import { type RemotePurpose, remoteAddresses } from '../config/remote.ts';
+import { RemoteEmbedding } from '../engines/remote/embedding.ts';
+import { Fleet } from '../engines/remote/fleet.ts';
+import { type AsPng, RemoteImage, remoteImageFacts } from '../engines/remote/image.ts';
+import { shownName } from '../engines/remote/probe.ts';
+import type { Terminal } from '../observe/terminal.ts';
+import { engineTimer } from './engine.ts';
+import { EngineLife } from './engine-life.ts';
+import type { OtherModel } from './kinds.ts';
+import type { OtherModels } from './other-models.ts';
+
+/** Engines elsewhere for vectors (`--remote URL,for=embeddings`); undefined where none is named. */
+export function remoteEmbedding(settings: Settings, terminal: Terminal): OtherModel<'embedding'> | undefined {
+  const place = placeOf(settings, 'embeddings');
+  if (!place) return undefined;
+  const { name, model, atOnce } = place;
+  const make = () =>
+    new EngineLife(new RemoteEmbedding(fleetFor(settings, 'embeddings', 'embedding', terminal), model));
+  return { given: true, atOnce, recipe: { name, kind: 'embedding', ...noNeed, make } };
+}
+
+/** And for pictures (`for=images`). */
+export function remoteImage(settings: Settings, terminal: Terminal): OtherModels['image'] | undefined {
+  const place = placeOf(settings, 'images');
+  if (!place) return undefined;
+  const { name, model, atOnce } = place;
+  const make = () =>
+    new EngineLife(new RemoteImage(fleetFor(settings, 'images', 'image', terminal), { name, model, asPng }));
+  return { given: true, atOnce, facts: remoteImageFacts(name), recipe: { name, kind: 'image', ...noNeed, make } };
+}
+
+const noNeed = { besides: true, pinned: true, need: async () => 0 } as const;
+
+function fleetFor({ remote }: Settings, purpose: RemotePurpose, capability: string, terminal: Terminal): Fleet {
+  return new Fleet({
+    addresses: remoteAddresses(remote, purpose),
+    environment: process.env,
+    capability,
+    startTimer: engineTimer,
+    now: () => performance.now(),
+    say: (line) => terminal.line(line),
+  });
+}
+
+function placeOf({ remote }: Settings, purpose: RemotePurpose) {
+  const addresses = remoteAddresses(remote, purpose);
+  const [first] = addresses;
+  if (!first) return undefined;
+  // Until they are asked nothing is known of them but what the command line says.
+  const chosen = first.model;
+  const name = chosen === undefined ? first.host : shownName(chosen);
+  const atOnce = addresses.reduce((sum, { parallel }) => sum + parallel, 0);
+  return { name, model: chosen === undefined ? undefined : name, atOnce: () => atOnce };
+}
+
+/** Loaded when the first picture comes: few servers need it. */
+const asPng: AsPng = async (bytes) => {
+  const { default: sharp } = await import('sharp');
+  const { data, info } = await sharp(bytes).png().toBuffer({ resolveWithObject: true });
+  return { png: data, width: info.width, height: info.height };
+};
