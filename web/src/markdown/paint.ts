@@ -12,7 +12,20 @@ const allowed = {
     'a b blockquote br code del details em h1 h2 h3 h4 h5 h6 hr i img input kbd li mark ol p pre s span strong sub summary sup table tbody td th thead tr u ul'.split(
       ' ',
     ),
-  ALLOWED_ATTR: ['href', 'title', 'align', 'class', 'start', 'alt', 'src', 'type', 'checked', 'disabled', 'data-tex', 'data-display'],
+  ALLOWED_ATTR: [
+    'href',
+    'title',
+    'align',
+    'class',
+    'start',
+    'alt',
+    'src',
+    'type',
+    'checked',
+    'disabled',
+    'data-tex',
+    'data-display',
+  ],
   RETURN_DOM_FRAGMENT: true,
 } as const;
 
@@ -26,7 +39,11 @@ let formulas: Formulas | undefined;
 
 /** Shows one block of markdown. `open` is the block that still grows. */
 export function paint(target: HTMLElement, markdown: string, open: boolean): void {
-  const fragment = purifier.sanitize(htmlOf(markdown), { ...allowed, ALLOWED_TAGS: [...allowed.ALLOWED_TAGS], ALLOWED_ATTR: [...allowed.ALLOWED_ATTR] });
+  const fragment = purifier.sanitize(htmlOf(markdown), {
+    ...allowed,
+    ALLOWED_TAGS: [...allowed.ALLOWED_TAGS],
+    ALLOWED_ATTR: [...allowed.ALLOWED_ATTR],
+  });
   for (const code of fragment.querySelectorAll<HTMLElement>('pre > code')) frameCode(code, open);
   for (const table of fragment.querySelectorAll('table')) wrapTable(table);
   for (const place of fragment.querySelectorAll<HTMLElement>('.maths')) fillFormula(place);

@@ -5,8 +5,16 @@ const charactersPerToken = 3.6;
 const perTurn = 5;
 const perPicture = 600;
 
-export function estimateOf({ text, attachments = [], calls = [] }: Pick<Turn, 'text' | 'attachments' | 'calls'>): number {
-  const written = [text, ...attachments.map((one) => one.text ?? ''), ...calls.map((call) => call.name + call.arguments)];
+export function estimateOf({
+  text,
+  attachments = [],
+  calls = [],
+}: Pick<Turn, 'text' | 'attachments' | 'calls'>): number {
+  const written = [
+    text,
+    ...attachments.map((one) => one.text ?? ''),
+    ...calls.map((call) => call.name + call.arguments),
+  ];
   const characters = written.reduce((sum, one) => sum + one.length, 0);
   const media = attachments.filter(({ kind }) => kind !== 'text').length;
   return perTurn + Math.ceil(characters / charactersPerToken) + media * perPicture;
@@ -49,8 +57,21 @@ export async function fittedPath(
     if (counted <= room) break;
     const scale = counted / Math.max(1, estimate(kept));
     const rest = path.slice(kept);
-    const more = droppedTurns(rest, rest.map((turn) => estimateOf(turn) * scale), room - fixed * scale);
-    const next = kept + Math.max(more, droppedTurns(rest, rest.map(() => 1), rest.length - 1));
+    const more = droppedTurns(
+      rest,
+      rest.map((turn) => estimateOf(turn) * scale),
+      room - fixed * scale,
+    );
+    const next =
+      kept +
+      Math.max(
+        more,
+        droppedTurns(
+          rest,
+          rest.map(() => 1),
+          rest.length - 1,
+        ),
+      );
     if (next === kept) break;
     kept = next;
   }

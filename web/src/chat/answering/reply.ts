@@ -90,7 +90,11 @@ function withCall(calls: readonly ToolCall[], { index = 0, id, function: part }:
   return known ? calls.with(index, next) : [...calls, next];
 }
 
-function chanceOf({ token, logprob, top_logprobs = [] }: WireLogprob & { top_logprobs?: readonly WireLogprob[] }): TokenChance {
+function chanceOf({
+  token,
+  logprob,
+  top_logprobs = [],
+}: WireLogprob & { top_logprobs?: readonly WireLogprob[] }): TokenChance {
   return {
     token,
     probability: Math.exp(logprob),

@@ -22,7 +22,9 @@ const ownNames: Readonly<Record<string, string>> = { sampler_seed: 'seed' };
 
 export function chatRequest(parts: RequestParts): Record<string, unknown> {
   const { messages, genkey, streaming, replyLength, sampling, effort, tools, probabilities, model, goesOn } = parts;
-  const renamed = Object.entries(sampling).flatMap(([name, value]) => (ownNames[name] ? [[ownNames[name], value]] : []));
+  const renamed = Object.entries(sampling).flatMap(([name, value]) =>
+    ownNames[name] ? [[ownNames[name], value]] : [],
+  );
   return {
     ...sampling,
     ...Object.fromEntries(renamed),

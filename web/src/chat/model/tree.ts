@@ -71,7 +71,11 @@ export function withTurn(chat: Chat, turn: Turn): Chat {
 }
 
 /** Fields that are undefined are taken away. */
-export function withChange(chat: Chat, id: string, change: { readonly [Key in keyof Turn]?: Turn[Key] | undefined }): Chat {
+export function withChange(
+  chat: Chat,
+  id: string,
+  change: { readonly [Key in keyof Turn]?: Turn[Key] | undefined },
+): Chat {
   const turn = chat.turns[id];
   if (!turn) return chat;
   const changed = Object.fromEntries(

@@ -1,0 +1,50 @@
+import { tell, tellFailure } from '../../app/notices.svelte.ts';
+import { transcriptOf } from '../attaching/read-file.ts';
+
+/** The microphone: on, then what was said as text. */
+export const recorder = $state<{ state: 'off' | 'listening' | 'writing' }>({ state: 'off' });
+let finish: (() => void) | undefined;
+
+export async function listen(onText: (text: string) => void): Promise<void> {
+  if (recorder.state !== 'off') {
+    finish?.();
+    return;
+  }
+  if (!navigator.mediaDevices) {
+    tell('Browsers let a page listen only at a secure address (https) or on this computer.', { kind: 'bad' });
+    return;
+  }
+  try {
+    const stream = await navigator.mediaDevices.getUserMedia({ audio: true });
+    recorder.state = 'listening';
+    const recording = await recorded(stream);
+    recorder.state = 'writing';
+    const text = await transcriptOf(recording);
+    if (text === '') tell('Nothing was heard.');
+    else onText(text);
+  } catch (thrown) {
+    if (thrown instanceof DOMException && thrown.name === 'NotAllowedError')
+      tell('The browser does not let this page use the microphone.', { kind: 'bad' });
+    else if (thrown instanceof DOMException && thrown.name === 'NotFoundError')
+      tell('There is no microphone.', { kind: 'bad' });
+    else tellFailure(thrown);
+  } finally {
+    recorder.state = 'off';
+    finish = undefined;
+  }
+}
+
+function recorded(stream: MediaStream): Promise<Blob> {
+  return new Promise((resolve, reject) => {
+    const pieces: Blob[] = [];
+    const machine = new MediaRecorder(stream);
+    machine.ondataavailable = ({ data }) => pieces.push(data);
+    machine.onerror = () => reject(new Error('The recording failed.'));
+    machine.onstop = () => {
+      for (const track of stream.getTracks()) track.stop();
+      resolve(new Blob(pieces, { type: machine.mimeType }));
+    };
+    finish = () => machine.stop();
+    machine.start();
+  });
+}
