@@ -10,7 +10,7 @@ export const maths: TokenizerAndRendererExtension[] = [
   {
     name: 'mathsBlock',
     level: 'block',
-    start: (source) => placeOf(source, /\n?(?:\$\$|\\\[)/),
+    start: (source) => placeOf(source, /\n(?=(?:\$\$[^$]+?\$\$|\\\[[\s\S]+?\\\])[ \t]*(?:\n|$))/),
     tokenizer: (source) => token('mathsBlock', block.exec(source), true),
     renderer: ({ tex }) => `<p>${place(String(tex), true)}</p>`,
   },

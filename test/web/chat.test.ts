@@ -1,0 +1,320 @@
+import { readFileSync } from 'node:fs';
+import type { Download, Page } from 'playwright-core';
+import { describe, expect, test } from 'vitest';
+import { type LiveServer, liveServers } from '../live/server.ts';
+import { barriers, browserPages, faults, withoutBrowser } from './browser.ts';
+
+const start = liveServers();
+const open = browserPages();
+let started: Promise<LiveServer> | undefined;
+/** One for all tests of this file. */
+const server = (): Promise<LiveServer> => {
+  started ??= start();
+  return started;
+};
+
+interface Kept {
+  readonly replyLength?: number;
+  readonly sampling?: Readonly<Record<string, number>>;
+  readonly delivery?: string;
+  readonly showProbabilities?: boolean;
+}
+/** A reply of exactly its length: the token that ends one is banned. */
+const endless = { use_default_badwordsids: 1 };
+
+async function chatPage(kept: Kept = {}, base?: string): Promise<Page> {
+  const page = await open(base ?? (await server()).base);
+  const settings = JSON.stringify({ replyLength: 12, ...kept });
+  await page.evaluate((text) => localStorage.setItem('parley.settings', text), settings);
+  await page.reload();
+  await field(page).waitFor();
+  return page;
+}
+
+const field = (page: Page) => page.getByRole('textbox', { name: 'Message', exact: true });
+const button = (page: Page, name: string) => page.getByRole('button', { name, exact: true });
+const replies = (page: Page) => page.locator('article.assistant');
+const messages = (page: Page) => page.locator('article.user');
+const finished = (page: Page) => page.locator('article[aria-busy="true"]').waitFor({ state: 'detached' });
+
+async function say(page: Page, text: string): Promise<void> {
+  const before = await replies(page).count();
+  await field(page).fill(text);
+  await field(page).press('Enter');
+  await replies(page).nth(before).waitFor();
+}
+
+async function sayAndHear(page: Page, text: string): Promise<void> {
+  await say(page, text);
+  await finished(page);
+}
+
+async function contentOf(download: Download): Promise<string> {
+  return readFileSync(await download.path(), 'utf8');
+}
+
+describe.skipIf(withoutBrowser)('a chat in a browser', () => {
+  test('begins with who answers and three things to try, and one click asks', async () => {
+    const page = await chatPage();
+    await page.getByText(/parley-mini answers here, a tiny model/).waitFor();
+    for (const name of ['Write', 'Draw']) await page.getByRole('main').getByRole('link', { name }).waitFor();
+    await button(page, 'Use a bigger model').click();
+    await page.getByText('npm start -- --model path/to/model.gguf').waitFor();
+    await page.keyboard.press('Escape');
+    await button(page, 'Connect an app').click();
+    await page
+      .getByText(`${(await server()).base}/v1`)
+      .first()
+      .waitFor();
+    expect(await barriers(page)).toEqual([]);
+    await page.keyboard.press('Escape');
+
+    await page.getByRole('button', { name: /^Ask/ }).click();
+    await finished(page);
+    await expect.poll(() => replies(page).innerText()).toMatch(/\w+ \w+/);
+    await page.getByText(/\d+ tokens · [\d.]+ tokens\/s · first after/).waitFor();
+    expect(await page.getByRole('heading', { level: 1 }).innerText()).toBe('Hello! What can you do?');
+    expect(await barriers(page)).toEqual([]);
+    expect(faults.get(page)).toEqual([]);
+  });
+
+  test('streams, stops at once, goes on, and stopping frees the server', async () => {
+    const page = await chatPage({ replyLength: 1500, sampling: endless });
+    await say(page, 'Tell me a story.');
+    await expect.poll(() => replies(page).innerText()).toMatch(/\w+ \w+ \w+/);
+    await button(page, 'Stop').waitFor();
+    await page.keyboard.press('Escape');
+    await finished(page);
+    await page.getByText('Stopped.').waitFor();
+    const text = await replies(page).locator('.text').innerText();
+    await expect
+      .poll(async () => (await (await fetch(`${(await server()).base}/api/extra/perf`)).json()) as { idle: number })
+      .toMatchObject({ idle: 1 });
+
+    await page.evaluate(() => localStorage.setItem('parley.settings', JSON.stringify({ replyLength: 8 })));
+    await page.reload();
+    await button(page, 'Continue').click();
+    await expect
+      .poll(() =>
+        replies(page)
+          .locator('.text')
+          .innerText()
+          .then((now) => now.length),
+      )
+      .toBeGreaterThan(text.length);
+    await finished(page);
+    expect((await replies(page).locator('.text').innerText()).startsWith(text.slice(0, 20))).toBe(true);
+    expect(faults.get(page)).toEqual([]);
+  });
+
+  test('has branches by Retry and by other words, edits in place, and takes back what was changed', async () => {
+    const page = await chatPage();
+    await sayAndHear(page, 'My name is Ada.');
+    await button(page, 'Retry').click();
+    await page.getByText('2/2').waitFor();
+    await finished(page);
+    const second = await replies(page).locator('.text').innerText();
+    await button(page, 'Previous version').click();
+    await page.getByText('1/2').waitFor();
+    await button(page, 'Next version').click();
+    expect(await replies(page).locator('.text').innerText()).toBe(second);
+
+    await replies(page).getByRole('button', { name: 'Edit' }).click();
+    await page.getByRole('textbox', { name: 'Edit text' }).fill('I am **changed**.');
+    await button(page, 'Save').click();
+    expect(await replies(page).locator('strong').innerText()).toBe('changed');
+    await button(page, 'Undo').click();
+    expect(await replies(page).locator('.text').innerText()).toBe(second);
+    await button(page, 'Redo').click();
+    expect(await replies(page).locator('strong').innerText()).toBe('changed');
+
+    await messages(page).getByRole('button', { name: 'Edit' }).click();
+    await page.getByRole('textbox', { name: 'Edit text' }).fill('My name is Bob.');
+    await button(page, 'Save and send').click();
+    await messages(page).getByText('2/2').waitFor();
+    await finished(page);
+    expect(await messages(page).locator('.text').innerText()).toBe('My name is Bob.');
+    await messages(page).getByRole('button', { name: 'Previous version' }).click();
+    expect(await replies(page).locator('strong').innerText()).toBe('changed');
+
+    await page.reload();
+    await messages(page).getByText('1/2').waitFor();
+    expect(await replies(page).locator('strong').innerText()).toBe('changed');
+    expect(
+      await page.getByRole('navigation').or(page.getByRole('complementary')).getByText('My name is Ada.').count(),
+    ).toBe(1);
+    expect(faults.get(page)).toEqual([]);
+  });
+
+  test('survives a reload in mid-reply, and what was typed is not lost', async () => {
+    const page = await chatPage({ replyLength: 120, sampling: endless });
+    await say(page, 'Tell me a long story about the sea.');
+    await expect.poll(() => replies(page).innerText()).toMatch(/\w+ \w+/);
+    await field(page).fill('not sent yet');
+    await page.reload();
+    expect(await field(page).inputValue()).toBe('not sent yet');
+    await replies(page).waitFor();
+    await finished(page);
+    // All that was asked for is there, however often the page was loaded.
+    const said = await replies(page).locator('.text').innerText();
+    expect(said.split(/\s+/).length).toBeGreaterThan(60);
+    expect(await page.locator('.failed').count()).toBe(0);
+    expect(faults.get(page)).toEqual([]);
+  });
+
+  test('attaches text files, and says why a picture cannot be seen', async () => {
+    const page = await chatPage({ showProbabilities: true, delivery: 'polling' });
+    const files = page.getByLabel('Files to attach');
+    await files.setInputFiles({
+      name: 'fox.txt',
+      mimeType: 'text/plain',
+      buffer: Buffer.from('The fox is called Rollo.'),
+    });
+    await button(page, 'Remove fox.txt').waitFor();
+    await files.setInputFiles({ name: 'cat.png', mimeType: 'image/png', buffer: Buffer.from('x') });
+    await page.getByText(/cannot see pictures, so cat.png was not attached/).waitFor();
+    await sayAndHear(page, 'What is the fox called?');
+    await messages(page).getByText('fox.txt').waitFor();
+    await page.getByText('Choose one to see what could have stood there').waitFor();
+
+    await button(page, 'This chat').click();
+    await page.getByRole('menuitem', { name: 'The exact prompt' }).click();
+    await page.getByText('File fox.txt:').last().waitFor();
+    await page.getByText(/\d+ tokens, \d+ characters/).waitFor();
+    expect(await barriers(page)).toEqual([]);
+    expect(faults.get(page)).toEqual([]);
+  });
+
+  test('reads the text of a PDF', async () => {
+    const page = await chatPage();
+    await page
+      .getByLabel('Files to attach')
+      .setInputFiles({ name: 'note.pdf', mimeType: 'application/pdf', buffer: pdf('Meet at noon') });
+    await page.getByText('note.pdf').click();
+    await page.getByText('Meet at noon').waitFor();
+    expect(faults.get(page)).toEqual([]);
+  });
+
+  test('speaks, listens and draws', async () => {
+    const page = await chatPage();
+    await sayAndHear(page, 'Hi!');
+    const spoken = page.waitForResponse((response) => response.url().endsWith('/v1/audio/speech'));
+    await button(page, 'Speak').click();
+    expect((await spoken).headers()['content-type']).toBe('audio/mpeg');
+    await button(page, 'Be quiet').click();
+
+    const heard = page.waitForResponse((response) => response.url().endsWith('/v1/audio/transcriptions'));
+    await button(page, 'Listen').click();
+    await button(page, 'Finish listening').click();
+    expect((await heard).status()).toBe(200);
+    await button(page, 'Listen').waitFor();
+
+    await field(page).fill('a red house');
+    await button(page, 'Draw image').click();
+    await button(page, 'Draw').click();
+    const picture = page.getByRole('img', { name: 'a red house' });
+    await picture.waitFor();
+    expect(await picture.evaluate((image: HTMLImageElement) => image.decode().then(() => image.naturalWidth))).toBe(
+      512,
+    );
+    expect(await field(page).inputValue()).toBe('');
+    expect(faults.get(page)).toEqual([]);
+  });
+
+  test('takes chats from files and gives them back', async () => {
+    const page = await chatPage();
+    const conversations = [
+      { from: 'human', value: 'Which formula?' },
+      { from: 'gpt', value: 'It is $E = mc^2$.\n\n```js\nconst a = 1;\n```\n\n| a | b |\n|---|---|\n| 1 | 2 |' },
+    ];
+    const file = (name: string, text: string) => ({ name, mimeType: 'application/json', buffer: Buffer.from(text) });
+    await page
+      .getByLabel('Chats to import')
+      .setInputFiles(file('x.json', JSON.stringify([{ title: 'Physics', conversations }])));
+    await page.locator('math').waitFor();
+    await page.locator('.hljs-keyword').waitFor();
+    await page.getByRole('region', { name: 'Table' }).waitFor();
+    expect(await barriers(page)).toEqual([]);
+
+    const saved: Record<string, string> = {};
+    for (const form of ['Parley file', 'ShareGPT file', 'Markdown']) {
+      await button(page, 'Export').click();
+      const download = page.waitForEvent('download');
+      await button(page, form).click();
+      saved[form] = await contentOf(await download);
+    }
+    expect(JSON.parse(saved['ShareGPT file'] ?? '')[0]).toMatchObject({ title: 'Physics', conversations });
+    expect(saved.Markdown).toContain('# Physics\n\n## You\n\nWhich formula?');
+
+    await button(page, 'Actions for Physics').click();
+    await page.getByRole('menuitem', { name: 'Delete' }).click();
+    await button(page, 'Put back').waitFor();
+    expect(await page.getByRole('link', { name: 'Physics' }).count()).toBe(0);
+    await page.getByLabel('Chats to import').setInputFiles(file('y.json', saved['Parley file'] ?? ''));
+    await page.locator('math').waitFor();
+    await page.getByRole('link', { name: 'Physics' }).waitFor();
+    await page.getByLabel('Chats to import').setInputFiles(file('z.json', 'Dear diary'));
+    await page.getByText(/z.json: This file is no JSON/).waitFor();
+
+    await page.getByRole('searchbox', { name: 'Search chats' }).fill('formula nowhere');
+    await page.getByText('No chat holds these words.').waitFor();
+    await page.getByRole('searchbox', { name: 'Search chats' }).fill('FORMULA');
+    await page.getByRole('link', { name: 'Physics' }).waitFor();
+    await button(page, 'Actions for Physics').click();
+    await page.getByRole('menuitem', { name: 'Move to a folder' }).click();
+    await page.getByRole('combobox', { name: 'Folder of the chat' }).fill('School');
+    await page.keyboard.press('Enter');
+    await page.getByRole('heading', { name: 'School' }).waitFor();
+    expect(faults.get(page)).toEqual([]);
+  });
+
+  test('works on a phone, with the chats in a drawer', async () => {
+    const page = await open((await server()).base, {
+      viewport: { width: 390, height: 844 },
+      hasTouch: true,
+      isMobile: true,
+    });
+    await field(page).waitFor();
+    await button(page, 'Chats').click();
+    await button(page, 'New').waitFor();
+    expect(await barriers(page)).toEqual([]);
+    await button(page, 'New').click();
+    await button(page, 'New').waitFor({ state: 'detached' });
+    expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBe(390);
+    expect(faults.get(page)).toEqual([]);
+  });
+
+  test('asks for the key of a protected server, and sends when it is given', async () => {
+    const locked = await start(['--password', 'sesame']);
+    const page = await chatPage({}, locked.base);
+    await say(page, 'Hello?');
+    await page.getByLabel('Key', { exact: true }).fill('wrong');
+    await button(page, 'Use this key').click();
+    await page.getByLabel('Key', { exact: true }).fill('sesame');
+    await button(page, 'Use this key').click();
+    await expect.poll(() => replies(page).innerText()).toMatch(/\w+/);
+    await finished(page);
+    await locked.stop();
+  });
+});
+
+/** A PDF of one page with one line. */
+function pdf(line: string): Buffer {
+  const content = `BT /F1 24 Tf 40 100 Td (${line}) Tj ET`;
+  const objects = [
+    '<< /Type /Catalog /Pages 2 0 R >>',
+    '<< /Type /Pages /Kids [3 0 R] /Count 1 >>',
+    '<< /Type /Page /Parent 2 0 R /MediaBox [0 0 400 200] /Contents 4 0 R /Resources << /Font << /F1 5 0 R >> >> >>',
+    `<< /Length ${content.length} >>\nstream\n${content}\nendstream`,
+    '<< /Type /Font /Subtype /Type1 /BaseFont /Helvetica >>',
+  ];
+  let text = '%PDF-1.4\n';
+  const places = objects.map((object, index) => {
+    const place = text.length;
+    text += `${index + 1} 0 obj\n${object}\nendobj\n`;
+    return place;
+  });
+  const table = places.map((place) => `${String(place).padStart(10, '0')} 00000 n \n`).join('');
+  const trailer = `trailer\n<< /Size ${objects.length + 1} /Root 1 0 R >>\nstartxref\n${text.length}\n%%EOF`;
+  return Buffer.from(`${text}xref\n0 ${objects.length + 1}\n0000000000 65535 f \n${table}${trailer}`);
+}
