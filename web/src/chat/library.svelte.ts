@@ -12,7 +12,7 @@ let chats = $state.raw<readonly Chat[]>([]);
 let ready = $state(false);
 let histories = $state.raw<Readonly<Record<string, History>>>({});
 
-/** All chats of this browser. What is changed here is shown at once and saved soon. */
+/** All chats of this browser. What is changed here is shown and saved at once. */
 export const library = {
   get ready(): boolean {
     return ready;
@@ -52,9 +52,11 @@ export function libraryLoaded(): Promise<void> {
   return loaded;
 }
 
+/** Shown and saved at once: each is something that somebody did. */
 export function put(chat: Chat): void {
   replace(chat);
   saver.changed(chat);
+  void saver.flush();
 }
 
 /** Changes a chat. `undoable` changes of its turns can be taken back. */

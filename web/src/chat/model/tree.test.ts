@@ -121,6 +121,12 @@ describe('its title', () => {
     expect(titleFrom('🦊'.repeat(80))).toBe(`${'🦊'.repeat(60)} …`);
   });
 
+  test('follows the version of the first message that is shown', () => {
+    const chat = grown(turn('a', null, 'user', 'Ada'), turn('b', null, 'user', 'Bob'));
+    expect(chat.title).toBe('Bob');
+    expect(withChosen(chat, 'a').title).toBe('Ada');
+  });
+
   test('is the name of a file where nothing was written', () => {
     const attachments = [{ id: 'f', kind: 'text', name: 'notes.txt', text: '' } as const];
     expect(grown({ ...turn('a', null, 'user', ''), attachments }).title).toBe('notes.txt');

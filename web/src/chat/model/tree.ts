@@ -87,7 +87,7 @@ export function withChange(
 /** Shows this turn in its place, and the way to it. */
 export function withChosen(chat: Chat, id: string): Chat {
   const steps = pathTo(chat, id).map((turn) => [turn.parent ?? root, turn.id]);
-  return { ...chat, chosen: { ...chat.chosen, ...Object.fromEntries(steps) } };
+  return touched({ ...chat, chosen: { ...chat.chosen, ...Object.fromEntries(steps) } }, chat.changedAt);
 }
 
 /** Without this turn and all that follows it; another alternative takes its place where there is one. */

@@ -2,8 +2,13 @@ import { tell, tellFailure } from '../../app/notices.svelte.ts';
 import { transcriptOf } from '../attaching/read-file.ts';
 
 /** The microphone: on, then what was said as text. */
-export const recorder = $state<{ state: 'off' | 'listening' | 'writing' }>({ state: 'off' });
+export const recorder = $state<{ state: 'off' | 'listening' | 'writing'; seconds: number }>({
+  state: 'off',
+  seconds: 0,
+});
 let finish: (() => void) | undefined;
+/** In less than that nobody says a word. */
+const shortest = 300;
 
 export async function listen(onText: (text: string) => void): Promise<void> {
   if (recorder.state !== 'off') {
@@ -16,10 +21,14 @@ export async function listen(onText: (text: string) => void): Promise<void> {
   }
   try {
     const stream = await navigator.mediaDevices.getUserMedia({ audio: true });
-    recorder.state = 'listening';
-    const recording = await recorded(stream);
+    Object.assign(recorder, { state: 'listening', seconds: 0 });
+    const since = Date.now();
+    const clock = setInterval(() => {
+      recorder.seconds = Math.floor((Date.now() - since) / 1000);
+    }, 200);
+    const recording = await recorded(stream).finally(() => clearInterval(clock));
     recorder.state = 'writing';
-    const text = await transcriptOf(recording);
+    const text = Date.now() - since < shortest ? '' : await transcriptOf(recording);
     if (text === '') tell('Nothing was heard.');
     else onText(text);
   } catch (thrown) {
