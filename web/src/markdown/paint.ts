@@ -1,4 +1,5 @@
 import createPurifier from 'dompurify';
+import { type OpenCode, openCode } from './open-code.ts';
 import { htmlOf } from './syntax.ts';
 
 const purifier = createPurifier(window);
@@ -29,8 +30,11 @@ const allowed = {
   RETURN_DOM_FRAGMENT: true,
 } as const;
 
-/** Beyond so many characters, code is coloured only when its block is whole. */
-const quicklyColoured = 2500;
+/** Code that grows is coloured again so often, and up to so many characters; the end of it is plain until then. */
+const colouredEachMs = 400;
+const quicklyColoured = 8000;
+/** Of code that grows: how much of it is shown, and when it was coloured. */
+const growing = new WeakMap<Element, { opening: string; shown: number; colouredAt: number }>();
 
 type Highlight = typeof import('./highlight.ts');
 type Formulas = typeof import('./formulas.ts');
@@ -39,6 +43,8 @@ let formulas: Formulas | undefined;
 
 /** Shows one block of markdown. `open` is the block that still grows. */
 export function paint(target: HTMLElement, markdown: string, open: boolean): void {
+  const code = open ? openCode(markdown) : undefined;
+  if (code && growCode(target, code)) return;
   const fragment = purifier.sanitize(htmlOf(markdown), {
     ...allowed,
     ALLOWED_TAGS: [...allowed.ALLOWED_TAGS],
@@ -49,6 +55,22 @@ export function paint(target: HTMLElement, markdown: string, open: boolean): voi
   for (const place of fragment.querySelectorAll<HTMLElement>('.maths')) fillFormula(place);
   for (const box of fragment.querySelectorAll('input')) box.setAttribute('aria-label', 'Done');
   target.replaceChildren(fragment);
+  const shown = code && target.querySelector('pre > code');
+  if (shown) growing.set(shown, { opening: code.opening, shown: code.body.length, colouredAt: performance.now() });
+}
+
+/** Adds what has come to code that is already there: most frames of a long listing cost nothing this way. */
+function growCode(target: HTMLElement, { opening, language, body }: OpenCode): boolean {
+  const code = target.querySelector<HTMLElement>('pre > code');
+  const before = code && growing.get(code);
+  if (!code || before?.opening !== opening || before.shown > body.length) return false;
+  const now = performance.now();
+  if (highlight && language !== '' && body.length < quicklyColoured && now - before.colouredAt > colouredEachMs) {
+    highlight.colour(code, body, language);
+    before.colouredAt = performance.now();
+  } else code.append(body.slice(before.shown));
+  before.shown = body.length;
+  return true;
 }
 
 function frameCode(code: HTMLElement, open: boolean): void {

@@ -1,3 +1,4 @@
+import { flushSync } from 'svelte';
 import { call } from '../../api/call.ts';
 import { sentenceOf } from '../../api/failure.ts';
 import { server } from '../../app/server.svelte.ts';
@@ -12,6 +13,7 @@ import { fittedPath, roomFor } from './fit.ts';
 import { newId } from './ids.ts';
 import { mcp } from './mcp.svelte.ts';
 import { type WireMessage, wireMessages } from './messages.ts';
+import { paced } from './paced.ts';
 import { noReply, type Reply, statisticsOf } from './reply.ts';
 import { chatRequest } from './request.ts';
 import { wireTools } from './tools.ts';
@@ -128,12 +130,15 @@ async function deliver(
   const controller = new AbortController();
   let latest = noReply;
   let firstAt: number | undefined;
-  let frame = 0;
   let noted = Date.now();
   const show = (change: Partial<Live>): void => {
     const live = lives[chatId] ?? { turnId: turn.id, prefix, reply: noReply, standing: '' };
     lives = { ...lives, [chatId]: { ...live, ...change } };
   };
+  // Pieces may come several hundred times a second; a screen shows sixty of them, and a slow computer fewer.
+  const drawn = paced(() => {
+    if (lives[chatId]) flushSync(() => show({ reply: latest, standing: '' }));
+  });
   show({});
   stops.set(chatId, () => {
     call('api/extra/abort', { body: { genkey }, background: true }).catch(() => {});
@@ -147,13 +152,8 @@ async function deliver(
     onReply: (reply) => {
       latest = reply;
       if (firstAt === undefined && (reply.text !== '' || reply.reasoning !== '')) firstAt = Date.now();
-      // Pieces may come several hundred times a second; a screen shows sixty of them.
-      if (frame === 0)
-        frame = requestAnimationFrame(() => {
-          frame = 0;
-          if (lives[chatId]) show({ reply: latest, standing: '' });
-        });
-      if (Date.now() - noted < 1000) return;
+      drawn();
+      if (Date.now() - noted < 3000) return;
       noted = Date.now();
       const chat = library.get(chatId);
       if (chat) note(withChange(chat, turn.id, { text: prefix + latest.text, ...thoughts(latest) }));
@@ -170,7 +170,6 @@ async function deliver(
       ? { ...latest, finish: 'stopped' }
       : { ...latest, finish: 'error', failed: sentenceOf(thrown) };
   }
-  cancelAnimationFrame(frame);
   stops.delete(chatId);
   const { [chatId]: _, ...others } = lives;
   const statistics = statisticsOf(reply, { startedAt: since, firstAt, endedAt: Date.now() });

@@ -1,5 +1,5 @@
 import type { Attachment, Chat, Turn } from './conversation.ts';
-import { emptyChat, pathOf, titleFrom, withTurn } from './tree.ts';
+import { chatOfLine, emptyChat, pathOf, renamed, titleFrom } from './tree.ts';
 
 /** The marks of our own files. */
 const format = 'parley.chats';
@@ -151,22 +151,19 @@ function foreignChats(value: unknown, parts: SharingParts): Chat[] {
   const many = Array.isArray(value) && value.every((one) => isRecord(one) && (one.conversations || one.messages));
   return (many ? (value as unknown[]) : [value]).flatMap((one) => {
     const messages = isRecord(one) ? list(one.conversations ?? one.messages) : list(one);
-    let chat = emptyChat(parts.newId(), parts.now);
-    let parent: string | null = null;
+    const turns: Turn[] = [];
+    let system: string | undefined;
     for (const message of messages) {
       if (!isRecord(message)) continue;
       const role = roles[words(message.from ?? message.role).toLowerCase()];
       const text = contentText(message.value ?? message.content);
-      if (role === 'system') chat = { ...chat, system: text };
-      else if (role !== undefined) {
-        const id = parts.newId();
-        chat = withTurn(chat, { id, parent, role, text, at: parts.now + Object.keys(chat.turns).length });
-        parent = id;
-      }
+      if (role === 'system') system = text;
+      else if (role !== undefined)
+        turns.push({ id: parts.newId(), parent: turns.at(-1)?.id ?? null, role, text, at: parts.now + turns.length });
     }
-    if (parent === null) return [];
-    const title = isRecord(one) ? titleFrom(words(one.title)) : '';
-    return [title === '' ? chat : { ...chat, title, titled: true }];
+    if (turns.length === 0) return [];
+    const chat = { ...chatOfLine(parts.newId(), turns, parts.now), ...(system === undefined ? {} : { system }) };
+    return [renamed(chat, isRecord(one) ? titleFrom(words(one.title)) : '')];
   });
 }
 

@@ -7,6 +7,15 @@ export function emptyChat(id: string, now: number, folder = ''): Chat {
   return { id, title: '', titled: false, folder, createdAt: now, changedAt: now, turns: {}, chosen: {} };
 }
 
+/** A chat without branches, from its turns one after the other. */
+export function chatOfLine(id: string, turns: readonly Turn[], now: number): Chat {
+  return {
+    ...emptyChat(id, now),
+    turns: Object.fromEntries(turns.map((turn) => [turn.id, turn])),
+    chosen: Object.fromEntries(turns.map((turn) => [turn.parent ?? root, turn.id])),
+  };
+}
+
 /** The turns from the first one to the last that are chosen. */
 export function pathOf({ turns, chosen }: Pick<Chat, 'turns' | 'chosen'>): Turn[] {
   const path: Turn[] = [];
