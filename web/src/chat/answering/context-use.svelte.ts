@@ -12,6 +12,8 @@ export interface ContextUse {
 }
 
 let scale = $state(1);
+/** So many of the last turns tell well enough how many characters a token has. */
+const sample = 40;
 
 export function contextUse(system: string, path: readonly Turn[], typed: string): ContextUse {
   const sizes = path.map((turn) => estimateOf(turn) * scale);
@@ -25,7 +27,7 @@ export function contextUse(system: string, path: readonly Turn[], typed: string)
 
 /** Counts what is there, so that the estimate is right from then on. */
 export async function correctEstimate(system: string, path: readonly Turn[], signal: AbortSignal): Promise<void> {
-  const words = path.filter(({ attachments = [] }) => attachments.every(({ kind }) => kind === 'text'));
+  const words = path.slice(-sample).filter(({ attachments = [] }) => attachments.every(({ kind }) => kind === 'text'));
   if (words.length === 0) return;
   const messages = await wireMessages(system, words, async () => '');
   const { input_tokens: counted } = await read<{ input_tokens: number }>('v1/chat/completions/input_tokens', {

@@ -80,6 +80,19 @@ describe('a request', () => {
     expect(await fittedPath(path, { system: '', room: 500, count: counting(100) })).toHaveLength(5);
   });
 
+  test('of a long chat is not sent whole to be counted', async () => {
+    const long = Array.from({ length: 2000 }, (_, index) => turn(index % 2 === 0 ? 'user' : 'assistant', 360));
+    const counted: number[] = [];
+    const count = async (some: readonly Turn[]) => {
+      counted.push(some.length);
+      return some.length * 105;
+    };
+    const kept = await fittedPath([...long, turn('user', 1)], { system: '', room: 1000, count });
+    expect(kept.length).toBeGreaterThan(6);
+    expect(kept.length * 105).toBeLessThanOrEqual(1000);
+    expect(Math.max(...counted)).toBeLessThan(40);
+  });
+
   test('keeps the last question even if that alone is too much', async () => {
     expect(await fittedPath(path, { system: '', room: 350, count: counting(1000) })).toEqual([path[4]]);
   });

@@ -50,8 +50,9 @@ export async function fittedPath(
   const sizes = path.map(estimateOf);
   const fixed = estimateOf({ text: system });
   const estimate = (from: number): number => fixed + sizes.slice(from).reduce((sum, size) => sum + size, 0);
-  let kept = 0;
   if (room <= 0 || estimate(0) < room / 2) return path;
+  // A long chat is not sent whole only to be counted.
+  let kept = droppedTurns(path, sizes, room * 3);
   for (let tries = 0; tries < 6; tries += 1) {
     const counted = await count(path.slice(kept)).catch(() => estimate(kept));
     if (counted <= room) break;
