@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs';
-import type { Download, Page } from 'playwright-core';
+import type { BrowserContextOptions, Download, Page } from 'playwright-core';
 import { describe, expect, test } from 'vitest';
 import { type LiveServer, liveServers } from '../live/server.ts';
 import { barriers, browserPages, faults, withoutBrowser } from './browser.ts';
@@ -22,8 +22,8 @@ interface Kept {
 /** A reply of exactly its length: the token that ends one is banned. */
 const endless = { use_default_badwordsids: 1 };
 
-async function chatPage(kept: Kept = {}, base?: string): Promise<Page> {
-  const page = await open(base ?? (await server()).base);
+async function chatPage(kept: Kept = {}, base?: string, options: BrowserContextOptions = {}): Promise<Page> {
+  const page = await open(base ?? (await server()).base, options);
   const settings = JSON.stringify({ replyLength: 12, ...kept });
   await page.evaluate(`localStorage.setItem('parley.settings', '${settings}')`);
   await page.reload();
@@ -188,7 +188,11 @@ describe.skipIf(withoutBrowser)('a chat in a browser', () => {
   });
 
   test('speaks, listens and draws', async () => {
-    const page = await chatPage();
+    const page = await chatPage({}, undefined, { serviceWorkers: 'block' });
+    // A picture of few steps is a picture too.
+    await page.route('**/sdapi/v1/txt2img', (route) =>
+      route.continue({ postData: JSON.stringify({ ...route.request().postDataJSON(), steps: 2 }) }),
+    );
     await sayAndHear(page, 'Hi!');
     const spoken = page.waitForResponse((response) => response.url().endsWith('/v1/audio/speech'));
     await button(page, 'Speak').click();
@@ -207,7 +211,7 @@ describe.skipIf(withoutBrowser)('a chat in a browser', () => {
     await button(page, 'Draw').click();
     const picture = page.getByRole('img', { name: 'a red house' });
     await picture.waitFor({ timeout: 60_000 });
-    expect(await picture.evaluate('(image) => image.decode().then(() => image.naturalWidth)')).toBe(512);
+    expect(await page.evaluate(`document.querySelector('article img[alt="a red house"]').naturalWidth`)).toBe(512);
     expect(await field(page).inputValue()).toBe('');
     expect(faults.get(page)).toEqual([]);
   });
@@ -259,6 +263,38 @@ describe.skipIf(withoutBrowser)('a chat in a browser', () => {
     expect(faults.get(page)).toEqual([]);
   });
 
+  test('folds thoughts, asks before a tool runs, and sends its result back', async () => {
+    // The worker of the pages would answer before the script does.
+    const page = await chatPage({}, undefined, { serviceWorkers: 'block' });
+    const sent = await scripted(page);
+    await page.reload();
+    await button(page, 'This chat').click();
+    await page.getByRole('menuitem', { name: 'For this chat' }).click();
+    await page.getByRole('switch', { name: 'roll_dice' }).check();
+    await page.keyboard.press('Escape');
+    await say(page, 'Roll the dice.');
+    await button(page, 'Approve').waitFor();
+    expect(await page.getByText('A roll is wanted.').count()).toBe(0);
+    await page.getByText('Thoughts').first().click();
+    await page.getByText('A roll is wanted.').waitFor();
+    expect(sent.tools).toEqual([]);
+    expect(await barriers(page)).toEqual([]);
+
+    await button(page, 'Deny').click();
+    await replies(page).getByText('You rolled it.').waitFor();
+    expect(sent.tools).toEqual([]);
+    expect(sent.results.at(-1)).toContain('did not allow');
+    await say(page, 'Roll it again.');
+    await button(page, 'Always in this chat').click();
+    await expect.poll(() => replies(page).last().innerText()).toContain('You rolled it.');
+    expect(sent.results.at(-1)).toBe('a six');
+    await say(page, 'And again.');
+    await expect.poll(() => sent.tools.length).toBe(2);
+    await finished(page);
+    expect(sent.tools).toEqual([{ sides: 6 }, { sides: 6 }]);
+    expect(faults.get(page)).toEqual([]);
+  });
+
   test('works on a phone, with the chats in a drawer', async () => {
     const page = await open((await server()).base, {
       viewport: { width: 390, height: 844 },
@@ -288,6 +324,44 @@ describe.skipIf(withoutBrowser)('a chat in a browser', () => {
     await locked.stop();
   });
 });
+
+/** A server with a tool and a model that thinks, where the one that runs has neither: what it would answer is written here. */
+async function scripted(page: Page): Promise<{ readonly tools: unknown[]; readonly results: string[] }> {
+  const seen = { tools: [] as unknown[], results: [] as string[] };
+  await page.route('**/api/extra/version', async (route) => {
+    const response = await route.fetch();
+    await route.fulfill({ json: { ...(await response.json()), mcp: true } });
+  });
+  await page.route('**/mcp', async (route) => {
+    const { id, method, params } = route.request().postDataJSON();
+    if (method === 'tools/call') seen.tools.push(params.arguments);
+    const tools = [{ name: 'roll_dice', description: 'Rolls a die', inputSchema: { type: 'object', properties: {} } }];
+    const result = method === 'tools/list' ? { tools } : { content: [{ type: 'text', text: 'a six' }] };
+    await route.fulfill({ json: { jsonrpc: '2.0', id, result } });
+  });
+  await page.route('**/v1/chat/completions', async (route) => {
+    const { messages, tools } = route.request().postDataJSON();
+    const last = messages.at(-1);
+    const call = {
+      index: 0,
+      id: `call${messages.length}`,
+      function: { name: tools[0].function.name, arguments: '{"sides":6}' },
+    };
+    const deltas =
+      last.role === 'tool'
+        ? [{ content: 'You rolled it.' }]
+        : [{ reasoning_content: 'A roll is wanted.' }, { tool_calls: [call] }];
+    if (last.role === 'tool') seen.results.push(last.content);
+    const chunks = [...deltas, {}].map((delta, at) => ({
+      choices: [{ delta, finish_reason: at === deltas.length ? 'stop' : null }],
+    }));
+    const body = [...chunks.map((chunk) => JSON.stringify(chunk)), '[DONE]']
+      .map((data) => `data: ${data}\n\n`)
+      .join('');
+    await route.fulfill({ contentType: 'text/event-stream', body });
+  });
+  return seen;
+}
 
 /** A PDF of one page with one line. */
 function pdf(line: string): Buffer {

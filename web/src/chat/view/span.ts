@@ -4,7 +4,7 @@ export interface Span {
   readonly end?: number;
 }
 
-const atOnce = 20;
+const atOnce = 10;
 /** Few enough for one frame. */
 const step = 8;
 const most = 60;
