@@ -4,6 +4,7 @@ import { tellFailure } from '../app/notices.svelte.ts';
 import { newId } from './answering/ids.ts';
 import { blobOf } from './attaching/bytes.ts';
 import { change } from './library.svelte.ts';
+import type { Turn } from './model/conversation.ts';
 import { leafOf, withTurn } from './model/tree.ts';
 import { chatOrNew } from './talk.ts';
 
@@ -20,16 +21,42 @@ export function stopPicture(): void {
 }
 
 /** Draws what the words say; they and the picture become turns of the chat. */
-export async function drawPicture(chatId: string | undefined, prompt: string): Promise<boolean> {
+export async function drawPicture(chatId: string | undefined, prompt: string): Promise<void> {
+  const { id } = chatOrNew(chatId);
+  if (chatId === undefined) go({ view: 'chat', id }, { replace: true });
+  const blob = await drawn(id, prompt);
+  if (!blob) return;
+  const asked = newId();
+  change(
+    id,
+    (chat) => {
+      const parent = leafOf(chat)?.id ?? null;
+      const question: Turn = { id: asked, parent, role: 'user', text: `Draw: ${prompt}`, at: Date.now() };
+      return withTurn(withTurn(chat, question), pictureTurn(asked, prompt, blob));
+    },
+    { undoable: true },
+  );
+}
+
+/** Another picture of the same words, as a branch beside the first one. */
+export async function drawAgain(chatId: string, { parent, drawn: prompt = '' }: Turn): Promise<void> {
+  const blob = await drawn(chatId, prompt);
+  if (blob) change(chatId, (chat) => withTurn(chat, pictureTurn(parent, prompt, blob)), { undoable: true });
+}
+
+function pictureTurn(parent: string | null, prompt: string, blob: Blob): Turn {
+  const attachments = [{ id: newId(), kind: 'image', name: prompt, blob } as const];
+  return { id: newId(), parent, role: 'assistant', text: '', drawn: prompt, attachments, at: Date.now() };
+}
+
+async function drawn(chatId: string, prompt: string): Promise<Blob | undefined> {
   const genkey = `PRLY${newId()}`;
   const controller = new AbortController();
-  const chat = chatOrNew(chatId);
-  if (chatId === undefined) go({ view: 'chat', id: chat.id }, { replace: true });
   stopDrawing = () => {
     read('api/extra/abort', { body: { genkey }, background: true }).catch(() => {});
     controller.abort();
   };
-  Object.assign(drawing, { chatId: chat.id, prompt, progress: 0 });
+  Object.assign(drawing, { chatId, prompt, progress: 0 });
   const watch = setInterval(async () => {
     const { progress } = await read<{ progress: number }>('sdapi/v1/progress', { background: true }).catch(() => ({
       progress: 0,
@@ -43,30 +70,10 @@ export async function drawPicture(chatId: string | undefined, prompt: string): P
     });
     const [image] = images;
     if (image === undefined) throw new Error('The server drew nothing.');
-    const blob = blobOf(image.startsWith('data:') ? image : `data:image/png;base64,${image}`);
-    const asked = newId();
-    change(
-      chat.id,
-      (now) => {
-        const parent = leafOf(now)?.id ?? null;
-        const question = withTurn(now, { id: asked, parent, role: 'user', text: `Draw: ${prompt}`, at: Date.now() });
-        const attachments = [{ id: newId(), kind: 'image', name: prompt, blob } as const];
-        return withTurn(question, {
-          id: newId(),
-          parent: asked,
-          role: 'assistant',
-          text: '',
-          drawn: prompt,
-          attachments,
-          at: Date.now(),
-        });
-      },
-      { undoable: true },
-    );
-    return true;
+    return blobOf(image.startsWith('data:') ? image : `data:image/png;base64,${image}`);
   } catch (thrown) {
     tellFailure(thrown);
-    return false;
+    return undefined;
   } finally {
     clearInterval(watch);
     drawing.chatId = undefined;

@@ -13,6 +13,7 @@ import { fittedPath, roomFor } from './fit.ts';
 import { newId } from './ids.ts';
 import { mcp } from './mcp.svelte.ts';
 import { type WireMessage, wireMessages } from './messages.ts';
+import { modelName } from './model-list.ts';
 import { paced } from './paced.ts';
 import { noReply, type Reply, statisticsOf } from './reply.ts';
 import { chatRequest } from './request.ts';
@@ -182,7 +183,7 @@ async function deliver(
       chances: reply.chances.length > 0 ? reply.chances : undefined,
       finish: reply.finish ?? 'stop',
       failed: reply.failed,
-      model: reply.model ?? server.model,
+      model: modelName(reply.model ?? server.model),
       statistics: reply.tokens > 0 ? statistics : undefined,
     }),
   );

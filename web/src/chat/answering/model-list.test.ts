@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { chatModels, introduction, isEmbedded, modelEntries } from './model-list.ts';
+import { chatModels, introduction, modelEntries } from './model-list.ts';
 
 test('models are told by names for people, and only those that chat are offered', () => {
   const list = modelEntries({
@@ -22,8 +22,6 @@ test('models are told by names for people, and only those that chat are offered'
 describe('the first sentence', () => {
   test('is honest about the tiny model that comes along', () => {
     expect(introduction('parley-mini', 46_150_144)).toMatch(/tiny.*46 million.*simple words.*makes things up/);
-    expect(isEmbedded('parley-mini')).toBe(true);
-    expect(isEmbedded('other')).toBe(false);
   });
 
   test.each([

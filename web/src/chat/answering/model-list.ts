@@ -17,11 +17,15 @@ interface WireModel {
 export function modelEntries(answer: { readonly data?: readonly WireModel[] }): ModelEntry[] {
   return (answer.data ?? []).map(({ id, status, capabilities, meta }) => ({
     id,
-    name: id.replace(/^koboldcpp\//, '').replace(/\.(gguf|kcpps|kcppt)$/i, ''),
+    name: modelName(id),
     loaded: status?.value === 'loaded',
     parameters: meta?.n_params,
     chats: !capabilities || capabilities.length === 0 || capabilities.includes('completion'),
   }));
+}
+
+export function modelName(id: string): string {
+  return id.replace(/^koboldcpp\//, '').replace(/\.(gguf|kcpps|kcppt)$/i, '');
 }
 
 /** Those that can answer a chat: not those that only make vectors, and no `inactive`. */
@@ -47,8 +51,4 @@ export function introduction(model: string, parameters: number | undefined): str
         ? 'good for short tasks and talk; check its facts.'
         : 'good for most tasks; check facts that matter.';
   return `${model} answers here, a model of ${size} parameters: ${expect}`;
-}
-
-export function isEmbedded(model: string): boolean {
-  return model === embedded;
 }

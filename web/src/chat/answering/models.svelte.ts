@@ -1,18 +1,20 @@
 import { read } from '../../api/call.ts';
-import { type ModelEntry, modelEntries } from './model-list.ts';
+import { server } from '../../app/server.svelte.ts';
+import { chosenModel } from './chosen-model.svelte.ts';
+import { type ModelEntry, modelEntries, modelName } from './model-list.ts';
 
 export const models = $state<{ list: readonly ModelEntry[] }>({ list: [] });
-let asked = '';
 
-/** Once for each model that answers: the list changes with it. */
-export async function fetchModels(current: string): Promise<void> {
-  if (asked === current && models.list.length > 0) return;
-  asked = current;
+/** Which are loaded changes with what is asked of them. */
+export async function fetchModels(): Promise<void> {
   try {
     models.list = modelEntries(await read('v1/models', { background: true }));
   } catch {
-    asked = '';
+    // Whoever asks next may have more luck; the list of before is still a good one.
   }
 }
 
-export { chatModels } from './model-list.ts';
+/** Who answers the next message, by its name for people; empty where nobody does. */
+export function answeringModel(): string {
+  return modelName(chosenModel() ?? server.model);
+}
