@@ -74,6 +74,11 @@ describe.skipIf(withoutBrowser)('a chat in a browser', () => {
     await expect.poll(() => replies(page).innerText()).toMatch(/\w+ \w+/);
     await page.getByText(/\d+ tokens · [\d.]+ tokens\/s · first after/).waitFor();
     expect(await page.getByRole('heading', { level: 1 }).innerText()).toBe('Hello! What can you do?');
+
+    await button(page, 'Begin the reply').click();
+    await page.getByLabel('Beginning of the reply').fill('Arr, matey');
+    await sayAndHear(page, 'Talk like a pirate.');
+    expect(await replies(page).last().locator('.text').innerText()).toMatch(/^Arr, matey./);
     expect(await barriers(page)).toEqual([]);
     expect(faults.get(page)).toEqual([]);
   });

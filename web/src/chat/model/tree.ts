@@ -48,14 +48,7 @@ export function leafOf(chat: Chat): Turn | undefined {
   return pathOf(chat).at(-1);
 }
 
-/** The turns that stand in the same place, oldest first. */
-export function alternativesOf({ turns }: Pick<Chat, 'turns'>, { parent }: Turn): Turn[] {
-  return Object.values(turns)
-    .filter((turn) => turn.parent === parent)
-    .sort((a, b) => a.at - b.at);
-}
-
-/** How many alternatives each place has, found in one go: a long chat would be searched once for each turn otherwise. */
+/** By their parent, the turns that stand in the same place, oldest first; found in one go, as a long chat has many places. */
 export function branchesOf({ turns }: Pick<Chat, 'turns'>): Map<string | null, Turn[]> {
   const branches = new Map<string | null, Turn[]>();
   for (const turn of Object.values(turns)) {
