@@ -1,17 +1,34 @@
-import { readFileSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import type { BrowserContextOptions, Download, Page } from 'playwright-core';
-import { describe, expect, test } from 'vitest';
+import { afterAll, describe, expect, test } from 'vitest';
 import { type LiveServer, liveServers } from '../live/server.ts';
 import { barriers, browserPages, faults, withoutBrowser } from './browser.ts';
 
 const start = liveServers();
 const open = browserPages();
+const folder = mkdtempSync(join(tmpdir(), 'parley-chat-'));
+afterAll(() => rmSync(folder, { recursive: true }));
 let started: Promise<LiveServer> | undefined;
-/** One for all tests of this file. */
+/** One for all tests of this file, with a tool server behind it. */
 const server = (): Promise<LiveServer> => {
-  started ??= start();
+  started ??= startWithTools();
   return started;
 };
+
+async function startWithTools(): Promise<LiveServer> {
+  const tools = fileURLToPath(new URL('../../src/mcp/testing/small-server.mjs', import.meta.url));
+  const file = join(folder, 'tools.json');
+  writeFileSync(
+    file,
+    JSON.stringify({ mcpServers: { small: { command: process.execPath, args: [tools, 'get_weather'] } } }),
+  );
+  const live = await start(['--mcpfile', file, '--jinjatools']);
+  await live.says('MCP Server small: 1 tool');
+  return live;
+}
 
 interface Kept {
   readonly replyLength?: number;
@@ -268,6 +285,21 @@ describe.skipIf(withoutBrowser)('a chat in a browser', () => {
     expect(faults.get(page)).toEqual([]);
   });
 
+  test('runs a tool when somebody approves, and answers from its result', async () => {
+    const page = await chatPage({ replyLength: 60, sampling: { temperature: 0 } });
+    await button(page, 'This chat').click();
+    await page.getByRole('menuitem', { name: 'For this chat' }).click();
+    await page.getByRole('switch', { name: 'get_weather' }).check();
+    await page.keyboard.press('Escape');
+    await say(page, 'What is the weather in Paris?');
+    await page.getByRole('region', { name: 'Tool get_weather' }).getByText('"city": "Paris"').waitFor();
+    await button(page, 'Approve').click();
+    await replies(page)
+      .getByText(/21 degrees|sunny/)
+      .waitFor();
+    expect(faults.get(page)).toEqual([]);
+  });
+
   test('folds thoughts, asks before a tool runs, and sends its result back', async () => {
     // The worker of the pages would answer before the script does.
     const page = await chatPage({}, undefined, { serviceWorkers: 'block' });
@@ -330,13 +362,9 @@ describe.skipIf(withoutBrowser)('a chat in a browser', () => {
   });
 });
 
-/** A server with a tool and a model that thinks, where the one that runs has neither: what it would answer is written here. */
+/** A model that thinks and always wants its tool, where the one that runs does not: what it would answer is written here. */
 async function scripted(page: Page): Promise<{ readonly tools: unknown[]; readonly results: string[] }> {
   const seen = { tools: [] as unknown[], results: [] as string[] };
-  await page.route('**/api/extra/version', async (route) => {
-    const response = await route.fetch();
-    await route.fulfill({ json: { ...(await response.json()), mcp: true } });
-  });
   await page.route('**/mcp', async (route) => {
     const { id, method, params } = route.request().postDataJSON();
     if (method === 'tools/call') seen.tools.push(params.arguments);

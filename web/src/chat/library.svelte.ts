@@ -52,8 +52,18 @@ export function libraryLoaded(): Promise<void> {
   return loaded;
 }
 
+let asked = false;
+
+/** Browsers may throw away what pages keep when the disk is full, unless they are asked not to. */
+function askToKeep(): void {
+  if (asked) return;
+  asked = true;
+  navigator.storage?.persist?.().catch(() => {});
+}
+
 /** Shown and saved at once: each is something that somebody did. */
 export function put(chat: Chat): void {
+  askToKeep();
   replace(chat);
   saver.changed(chat);
   void saver.flush();
