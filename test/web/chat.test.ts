@@ -295,6 +295,7 @@ describe.skipIf(withoutBrowser)('a chat in a browser', () => {
     await page.getByRole('region', { name: 'Tool get_weather' }).getByText('"city": "Paris"').waitFor();
     await button(page, 'Approve').click();
     await replies(page)
+      .last()
       .getByText(/21 degrees|sunny/)
       .waitFor();
     expect(faults.get(page)).toEqual([]);
