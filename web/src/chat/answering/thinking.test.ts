@@ -1,3 +1,4 @@
+import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { parted } from './thinking.ts';
 
@@ -28,5 +29,24 @@ describe('a raw text', () => {
   test('keeps the marks that stand among its words', () => {
     const raw = 'Write <think> to begin and </think> to end.';
     expect(parted(raw)).toEqual({ reasoning: '', text: raw });
+  });
+
+  test('without marks is said as it is', () => {
+    const words = fc.string().filter((raw) => !/[<[]/.test(raw));
+    fc.assert(
+      fc.property(words, (raw) => {
+        expect(parted(raw)).toEqual({ reasoning: '', text: raw });
+      }),
+    );
+  });
+
+  test('gives back thoughts and words as they were put together', () => {
+    const plain = fc.stringMatching(/^[a-z .]{0,20}$/).map((one) => one.trim());
+    const marks = fc.constantFrom(['<think>', '</think>'], ['[THINK]', '[/THINK]'], ['<seed:think>', '</seed:think>']);
+    fc.assert(
+      fc.property(plain, plain, marks, (reasoning, text, [start, end]) => {
+        expect(parted(`${start}\n${reasoning}\n${end}\n\n${text}`)).toEqual({ reasoning, text });
+      }),
+    );
   });
 });

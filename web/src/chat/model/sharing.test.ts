@@ -1,3 +1,4 @@
+import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { importedChats, markdownFile, ownFile, type SharingParts, shareGptFile } from './sharing.ts';
 import { emptyChat, pathOf, renamed, withTurn } from './tree.ts';
@@ -71,6 +72,24 @@ describe('our own file', () => {
     expect(back?.turns.x?.attachments ?? []).not.toContainEqual(expect.objectContaining({ blob: expect.anything() }));
     expect(back?.chosen).toEqual({ root: 'x' });
   });
+});
+
+test('a Parley file keeps the shown path of any tree', async () => {
+  const step = fc.record({ parent: fc.nat(20), text: fc.string(), role: fc.constantFrom('user', 'assistant', 'tool') });
+  await fc.assert(
+    fc.asyncProperty(fc.array(step, { minLength: 1, maxLength: 15 }), async (steps) => {
+      let tree = emptyChat('c', 0);
+      steps.forEach(({ parent, text, role }, index) => {
+        const known = Object.keys(tree.turns);
+        const under = parent === 0 ? null : (known[parent % Math.max(1, known.length)] ?? null);
+        tree = withTurn(tree, { id: `t${index}`, parent: under, role, text, at: index });
+      });
+      const [back] = importedChats(await ownFile([tree], parts), parts);
+      expect(back && pathOf(back)).toEqual(pathOf(tree));
+      expect(back?.turns).toEqual(tree.turns);
+    }),
+    { numRuns: 40 },
+  );
 });
 
 describe('a ShareGPT file', () => {
