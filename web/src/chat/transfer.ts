@@ -1,6 +1,7 @@
 import { go } from '../app/navigation.svelte.ts';
 import { tell, tellFailure } from '../app/notices.svelte.ts';
 import { download } from '../files/download.ts';
+import { fileName } from '../files/file-name.ts';
 import { settings } from '../settings/settings.svelte.ts';
 import { newId } from './answering/ids.ts';
 import { blobOf, dataUrlOf } from './attaching/bytes.ts';
@@ -14,12 +15,16 @@ export async function exportChats(chats: readonly Chat[], form: ExportForm): Pro
   const only = chats.length === 1 ? chats[0] : undefined;
   const name = only?.title || 'Chats';
   try {
-    if (form === 'own') download(`${name}.json`, await ownFile(chats, { toDataUrl: dataUrlOf }));
-    else if (form === 'sharegpt') download(`${name}.sharegpt.json`, shareGptFile(chats, settings.systemPrompt));
-    else download(`${name}.md`, chats.map(markdownFile).join('\n---\n\n'), 'text/markdown');
+    if (form === 'own') give(`${name}.json`, await ownFile(chats, { toDataUrl: dataUrlOf }));
+    else if (form === 'sharegpt') give(`${name}.sharegpt.json`, shareGptFile(chats, settings.systemPrompt));
+    else give(`${name}.md`, chats.map(markdownFile).join('\n---\n\n'), 'text/markdown');
   } catch (thrown) {
     tellFailure(thrown);
   }
+}
+
+function give(name: string, content: string, type = 'application/json'): void {
+  download({ name: fileName(name), type, content });
 }
 
 export async function importFiles(files: Iterable<File>): Promise<void> {

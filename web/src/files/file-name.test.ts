@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { fileName } from './download.ts';
+import { fileName } from './file-name.ts';
 
 test.each([
   ['Trip to Bergen.json', 'Trip to Bergen.json'],
