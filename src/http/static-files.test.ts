@@ -11,6 +11,7 @@ const folder = join(parent, 'pages');
 mkdirSync(join(folder, 'parts'), { recursive: true });
 writeFileSync(join(folder, 'index.html'), '<p>Grüße</p>');
 writeFileSync(join(folder, 'parts', 'a b.js'), '0123456789');
+writeFileSync(join(folder, 'worker.mjs'), 'work()');
 writeFileSync(join(folder, 'empty.txt'), '');
 writeFileSync(join(folder, 'thing.unknown'), 'x');
 writeFileSync(join(parent, 'secret.txt'), 'secret');
@@ -32,6 +33,7 @@ describe('a file', () => {
     ['index.html', 'text/html; charset=utf-8', '<p>Grüße</p>'],
     ['/index.html', 'text/html; charset=utf-8', '<p>Grüße</p>'],
     ['parts/a%20b.js', 'text/javascript; charset=utf-8', '0123456789'],
+    ['worker.mjs', 'text/javascript; charset=utf-8', 'work()'],
     ['thing.unknown', 'application/octet-stream', 'x'],
     ['empty.txt', 'text/plain; charset=utf-8', ''],
   ])('%s comes with its type', async (path, type, content) => {

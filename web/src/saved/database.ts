@@ -30,6 +30,8 @@ async function run<Result>(
 ): Promise<Result> {
   const transaction = (await database()).transaction(name, mode, { durability: 'relaxed' });
   const request = ask(transaction.objectStore(name));
+  // Nothing else will be asked of it: a page that is left at this moment loses nothing.
+  if (mode === 'readwrite') transaction.commit();
   return new Promise((resolve, reject) => {
     transaction.oncomplete = () => resolve(request.result);
     transaction.onerror = transaction.onabort = () => reject(transaction.error);

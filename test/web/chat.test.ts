@@ -1,0 +1,419 @@
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import type { BrowserContextOptions, Download, Page } from 'playwright-core';
+import { afterAll, describe, expect, test } from 'vitest';
+import { type LiveServer, liveServers } from '../live/server.ts';
+import { barriers, browserPages, faults, withoutBrowser } from './browser.ts';
+
+const start = liveServers();
+const open = browserPages();
+const folder = mkdtempSync(join(tmpdir(), 'parley-chat-'));
+afterAll(() => rmSync(folder, { recursive: true }));
+let started: Promise<LiveServer> | undefined;
+/** One for all tests of this file, with a tool server behind it. */
+const server = (): Promise<LiveServer> => {
+  started ??= startWithTools();
+  return started;
+};
+
+async function startWithTools(): Promise<LiveServer> {
+  const tools = fileURLToPath(new URL('../../src/mcp/testing/small-server.mjs', import.meta.url));
+  const file = join(folder, 'tools.json');
+  writeFileSync(
+    file,
+    JSON.stringify({ mcpServers: { small: { command: process.execPath, args: [tools, 'get_weather'] } } }),
+  );
+  const live = await start(['--mcpfile', file, '--jinjatools']);
+  await live.says('MCP Server small: 1 tool');
+  return live;
+}
+
+interface Kept {
+  readonly replyLength?: number;
+  readonly sampling?: Readonly<Record<string, number>>;
+  readonly delivery?: string;
+  readonly showProbabilities?: boolean;
+}
+/** A reply of exactly its length: the token that ends one is banned. */
+const endless = { use_default_badwordsids: 1 };
+
+async function chatPage(kept: Kept = {}, base?: string, options: BrowserContextOptions = {}): Promise<Page> {
+  const page = await open(base ?? (await server()).base, options);
+  const settings = JSON.stringify({ replyLength: 12, ...kept });
+  await page.evaluate(`localStorage.setItem('parley.settings', '${settings}')`);
+  await page.reload();
+  await field(page).waitFor();
+  return page;
+}
+
+const field = (page: Page) => page.getByRole('textbox', { name: 'Message', exact: true });
+const button = (page: Page, name: string) => page.getByRole('button', { name, exact: true });
+const replies = (page: Page) => page.locator('article.assistant');
+const messages = (page: Page) => page.locator('article.user');
+const finished = (page: Page) => page.locator('article[aria-busy="true"]').waitFor({ state: 'detached' });
+
+async function say(page: Page, text: string): Promise<void> {
+  const before = await replies(page).count();
+  await field(page).fill(text);
+  await field(page).press('Enter');
+  await replies(page).nth(before).waitFor();
+}
+
+async function sayAndHear(page: Page, text: string): Promise<void> {
+  await say(page, text);
+  await finished(page);
+}
+
+async function contentOf(download: Download): Promise<string> {
+  return readFileSync(await download.path(), 'utf8');
+}
+
+describe.skipIf(withoutBrowser)('a chat in a browser', () => {
+  test('begins with who answers and three things to try, and one click asks', async () => {
+    const page = await chatPage();
+    await page.getByText(/parley-mini answers here, a tiny model/).waitFor();
+    for (const name of ['Write', 'Draw']) await page.getByRole('main').getByRole('link', { name }).waitFor();
+    await button(page, 'Use a bigger model').click();
+    await page.getByText('npm start -- --model path/to/model.gguf').waitFor();
+    await page.keyboard.press('Escape');
+    await button(page, 'Connect an app').click();
+    await page
+      .getByText(`${(await server()).base}/v1`)
+      .first()
+      .waitFor();
+    expect(await barriers(page)).toEqual([]);
+    await page.keyboard.press('Escape');
+
+    await page.getByRole('button', { name: /^Ask/ }).click();
+    await finished(page);
+    await expect.poll(() => replies(page).innerText()).toMatch(/\w+ \w+/);
+    await page.getByText(/\d+ tokens · [\d.]+ tokens\/s · first after/).waitFor();
+    expect(await page.getByRole('heading', { level: 1 }).innerText()).toBe('Hello! What can you do?');
+
+    await button(page, 'Begin the reply').click();
+    await page.getByLabel('Beginning of the reply').fill('Arr, matey');
+    await sayAndHear(page, 'Talk like a pirate.');
+    expect(await replies(page).last().locator('.text').innerText()).toMatch(/^Arr, matey./);
+    expect(await barriers(page)).toEqual([]);
+    expect(faults.get(page)).toEqual([]);
+  });
+
+  test('streams, stops at once, goes on, and stopping frees the server', async () => {
+    const page = await chatPage({ replyLength: 1500, sampling: endless });
+    await say(page, 'Tell me a story.');
+    await expect.poll(() => replies(page).innerText()).toMatch(/\w+ \w+ \w+/);
+    await button(page, 'Stop').waitFor();
+    await page.keyboard.press('Escape');
+    await finished(page);
+    await page.getByText('Stopped.').waitFor();
+    const text = await replies(page).locator('.text').innerText();
+    await expect
+      .poll(async () => (await (await fetch(`${(await server()).base}/api/extra/perf`)).json()) as { idle: number })
+      .toMatchObject({ idle: 1 });
+
+    await page.evaluate(`localStorage.setItem('parley.settings', '{"replyLength": 8}')`);
+    await page.reload();
+    await button(page, 'Continue').click();
+    await expect
+      .poll(() =>
+        replies(page)
+          .locator('.text')
+          .innerText()
+          .then((now) => now.length),
+      )
+      .toBeGreaterThan(text.length);
+    await finished(page);
+    expect((await replies(page).locator('.text').innerText()).startsWith(text.slice(0, 20))).toBe(true);
+    expect(faults.get(page)).toEqual([]);
+  });
+
+  test('has branches by Retry and by other words, edits in place, and takes back what was changed', async () => {
+    const page = await chatPage();
+    await sayAndHear(page, 'My name is Ada.');
+    await button(page, 'Retry').click();
+    await page.getByText('2/2').waitFor();
+    await finished(page);
+    const second = await replies(page).locator('.text').innerText();
+    await button(page, 'Previous version').click();
+    await page.getByText('1/2').waitFor();
+    await button(page, 'Next version').click();
+    expect(await replies(page).locator('.text').innerText()).toBe(second);
+
+    await replies(page).getByRole('button', { name: 'Edit' }).click();
+    await page.getByRole('textbox', { name: 'Edit text' }).fill('I am **changed**.');
+    await button(page, 'Save').click();
+    expect(await replies(page).locator('strong').innerText()).toBe('changed');
+    await button(page, 'Undo').click();
+    expect(await replies(page).locator('.text').innerText()).toBe(second);
+    await button(page, 'Redo').click();
+    expect(await replies(page).locator('strong').innerText()).toBe('changed');
+
+    await messages(page).getByRole('button', { name: 'Edit' }).click();
+    await page.getByRole('textbox', { name: 'Edit text' }).fill('My name is Bob.');
+    await button(page, 'Save and send').click();
+    await messages(page).getByText('2/2').waitFor();
+    await finished(page);
+    expect(await messages(page).locator('.text').innerText()).toBe('My name is Bob.');
+    await messages(page).getByRole('button', { name: 'Previous version' }).click();
+    expect(await replies(page).locator('strong').innerText()).toBe('changed');
+
+    await page.reload();
+    await messages(page).getByText('1/2').waitFor();
+    expect(await replies(page).locator('strong').innerText()).toBe('changed');
+    expect(
+      await page.getByRole('navigation').or(page.getByRole('complementary')).getByText('My name is Ada.').count(),
+    ).toBe(1);
+    expect(faults.get(page)).toEqual([]);
+  });
+
+  test('survives a reload in mid-reply, and what was typed is not lost', async () => {
+    const page = await chatPage({ replyLength: 120, sampling: endless });
+    await say(page, 'Tell me a long story about the sea.');
+    await expect.poll(() => replies(page).innerText()).toMatch(/\w+ \w+/);
+    await field(page).fill('not sent yet');
+    await page.reload();
+    expect(await field(page).inputValue()).toBe('not sent yet');
+    await replies(page).waitFor();
+    await finished(page);
+    // All that was asked for is there, however often the page was loaded.
+    const said = await replies(page).locator('.text').innerText();
+    expect(said.split(/\s+/).length).toBeGreaterThan(60);
+    expect(await page.locator('.failed').count()).toBe(0);
+    expect(faults.get(page)).toEqual([]);
+  });
+
+  test('attaches text and PDF files, and says why a picture cannot be seen', async () => {
+    const page = await chatPage({ showProbabilities: true, delivery: 'polling' });
+    const files = page.getByLabel('Files to attach');
+    await files.setInputFiles({
+      name: 'fox.txt',
+      mimeType: 'text/plain',
+      buffer: Buffer.from('The fox is called Rollo.'),
+    });
+    await button(page, 'Remove fox.txt').waitFor();
+    await files.setInputFiles({ name: 'cat.png', mimeType: 'image/png', buffer: Buffer.from('x') });
+    await page.getByText(/cannot see pictures, so cat.png was not attached/).waitFor();
+    await files.setInputFiles({ name: 'note.pdf', mimeType: 'application/pdf', buffer: pdf('Meet at noon') });
+    await button(page, 'Remove note.pdf').waitFor();
+    await sayAndHear(page, 'What is the fox called?');
+    await messages(page).getByText('fox.txt').waitFor();
+    await page.getByText('Choose one to see what could have stood there').waitFor();
+
+    await button(page, 'This chat').click();
+    await page.getByRole('menuitem', { name: 'The exact prompt' }).click();
+    await page.getByText(/File fox\.txt:\s.*\s.*Rollo[\s\S]*File note\.pdf:[\s\S]*Meet at noon/).waitFor();
+    await page.getByText(/\d+ tokens, \d+ characters/).waitFor();
+    expect(await barriers(page)).toEqual([]);
+    expect(faults.get(page)).toEqual([]);
+  });
+
+  test('speaks, listens and draws', async () => {
+    const page = await chatPage({}, undefined, { serviceWorkers: 'block' });
+    // A picture of few steps is a picture too.
+    await page.route('**/sdapi/v1/txt2img', (route) =>
+      route.continue({ postData: JSON.stringify({ ...route.request().postDataJSON(), steps: 2 }) }),
+    );
+    await sayAndHear(page, 'Hi!');
+    const spoken = page.waitForResponse((response) => response.url().endsWith('/v1/audio/speech'));
+    await button(page, 'Speak').click();
+    expect((await spoken).headers()['content-type']).toBe('audio/mpeg');
+    await button(page, 'Be quiet').click();
+
+    const heard = page.waitForResponse((response) => response.url().endsWith('/v1/audio/transcriptions'));
+    await button(page, 'Listen').click();
+    await page.getByText('0:01').waitFor();
+    await button(page, 'Finish listening').click();
+    expect((await heard).status()).toBe(200);
+    await button(page, 'Listen').waitFor();
+
+    await field(page).fill('a red house');
+    await button(page, 'Draw image').click();
+    await button(page, 'Draw').click();
+    const picture = page.getByRole('img', { name: 'a red house' });
+    await picture.waitFor({ timeout: 60_000 });
+    expect(await page.evaluate(`document.querySelector('article img[alt="a red house"]').naturalWidth`)).toBe(512);
+    expect(await field(page).inputValue()).toBe('');
+    expect(faults.get(page)).toEqual([]);
+  });
+
+  test('takes chats from files and gives them back', async () => {
+    const page = await chatPage();
+    const conversations = [
+      { from: 'human', value: 'Which formula?' },
+      { from: 'gpt', value: 'It is $E = mc^2$.\n\n```js\nconst a = 1;\n```\n\n| a | b |\n|---|---|\n| 1 | 2 |' },
+    ];
+    const file = (name: string, text: string) => ({ name, mimeType: 'application/json', buffer: Buffer.from(text) });
+    await page
+      .getByLabel('Chats to import')
+      .setInputFiles(file('x.json', JSON.stringify([{ title: 'Physics', conversations }])));
+    await page.locator('math').waitFor();
+    await page.locator('.hljs-keyword').waitFor();
+    await page.getByRole('region', { name: 'Table' }).waitFor();
+    expect(await barriers(page)).toEqual([]);
+
+    const saved: Record<string, string> = {};
+    for (const form of ['Parley file', 'ShareGPT file', 'Markdown']) {
+      await button(page, 'Export').click();
+      const download = page.waitForEvent('download');
+      await button(page, form).click();
+      saved[form] = await contentOf(await download);
+    }
+    expect(JSON.parse(saved['ShareGPT file'] ?? '')[0]).toMatchObject({ title: 'Physics', conversations });
+    expect(saved.Markdown).toContain('# Physics\n\n## You\n\nWhich formula?');
+
+    await button(page, 'Actions for Physics').click();
+    await page.getByRole('menuitem', { name: 'Delete' }).click();
+    await button(page, 'Put back').waitFor();
+    expect(await page.getByRole('link', { name: 'Physics' }).count()).toBe(0);
+    await page.getByLabel('Chats to import').setInputFiles(file('y.json', saved['Parley file'] ?? ''));
+    await page.locator('math').waitFor();
+    await page.getByRole('link', { name: 'Physics' }).waitFor();
+    await page.getByLabel('Chats to import').setInputFiles(file('z.json', 'Dear diary'));
+    await page.getByText(/z.json: This file is no JSON/).waitFor();
+
+    await page.getByRole('searchbox', { name: 'Search chats' }).fill('formula nowhere');
+    await page.getByText('No chat holds these words.').waitFor();
+    await page.getByRole('searchbox', { name: 'Search chats' }).fill('FORMULA');
+    await page.getByRole('link', { name: 'Physics' }).waitFor();
+    await button(page, 'Actions for Physics').click();
+    await page.getByRole('menuitem', { name: 'Move to a folder' }).click();
+    await page.getByRole('combobox', { name: 'Folder of the chat' }).fill('School');
+    await page.keyboard.press('Enter');
+    await page.getByRole('heading', { name: 'School' }).waitFor();
+    expect(faults.get(page)).toEqual([]);
+  });
+
+  test('runs a tool when somebody approves, and answers from its result', async () => {
+    const page = await chatPage({ replyLength: 60, sampling: { temperature: 0 } });
+    await button(page, 'This chat').click();
+    await page.getByRole('menuitem', { name: 'For this chat' }).click();
+    await page.getByRole('switch', { name: 'get_weather' }).check();
+    await page.keyboard.press('Escape');
+    await say(page, 'What is the weather in Paris?');
+    await page.getByRole('region', { name: 'Tool get_weather' }).getByText('"city": "Paris"').waitFor();
+    await button(page, 'Approve').click();
+    await replies(page)
+      .last()
+      .getByText(/21 degrees|sunny/)
+      .waitFor();
+    expect(faults.get(page)).toEqual([]);
+  });
+
+  test('folds thoughts, asks before a tool runs, and sends its result back', async () => {
+    // The worker of the pages would answer before the script does.
+    const page = await chatPage({}, undefined, { serviceWorkers: 'block' });
+    const sent = await scripted(page);
+    await page.reload();
+    await button(page, 'This chat').click();
+    await page.getByRole('menuitem', { name: 'For this chat' }).click();
+    await page.getByRole('switch', { name: 'roll_dice' }).check();
+    await page.keyboard.press('Escape');
+    await say(page, 'Roll the dice.');
+    await button(page, 'Approve').waitFor();
+    expect(await page.getByText('A roll is wanted.').count()).toBe(0);
+    await page.getByText('Thoughts').first().click();
+    await page.getByText('A roll is wanted.').waitFor();
+    expect(sent.tools).toEqual([]);
+    expect(await barriers(page)).toEqual([]);
+
+    await button(page, 'Deny').click();
+    await replies(page).getByText('You rolled it.').waitFor();
+    expect(sent.tools).toEqual([]);
+    expect(sent.results.at(-1)).toContain('did not allow');
+    await say(page, 'Roll it again.');
+    await button(page, 'Always in this chat').click();
+    await expect.poll(() => replies(page).last().innerText()).toContain('You rolled it.');
+    expect(sent.results.at(-1)).toBe('a six');
+    await say(page, 'And again.');
+    await expect.poll(() => sent.tools.length).toBe(2);
+    await finished(page);
+    expect(sent.tools).toEqual([{ sides: 6 }, { sides: 6 }]);
+    expect(faults.get(page)).toEqual([]);
+  });
+
+  test('works on a phone, with the chats in a drawer', async () => {
+    const page = await open((await server()).base, {
+      viewport: { width: 390, height: 844 },
+      hasTouch: true,
+      isMobile: true,
+    });
+    await field(page).waitFor();
+    await button(page, 'Chats').click();
+    await button(page, 'New').waitFor();
+    expect(await barriers(page)).toEqual([]);
+    await button(page, 'New').click();
+    await button(page, 'New').waitFor({ state: 'detached' });
+    expect(await page.evaluate('document.documentElement.scrollWidth')).toBe(390);
+    expect(faults.get(page)).toEqual([]);
+  });
+
+  test('asks for the key of a protected server, and sends when it is given', async () => {
+    const locked = await start(['--password', 'sesame']);
+    const page = await chatPage({}, locked.base);
+    await say(page, 'Hello?');
+    await page.getByLabel('Key', { exact: true }).fill('wrong');
+    await button(page, 'Use this key').click();
+    await page.getByLabel('Key', { exact: true }).fill('sesame');
+    await button(page, 'Use this key').click();
+    await expect.poll(() => replies(page).innerText()).toMatch(/\w+/);
+    await finished(page);
+    await locked.stop();
+  });
+});
+
+/** A model that thinks and always wants its tool, where the one that runs does not: what it would answer is written here. */
+async function scripted(page: Page): Promise<{ readonly tools: unknown[]; readonly results: string[] }> {
+  const seen = { tools: [] as unknown[], results: [] as string[] };
+  await page.route('**/mcp', async (route) => {
+    const { id, method, params } = route.request().postDataJSON();
+    if (method === 'tools/call') seen.tools.push(params.arguments);
+    const tools = [{ name: 'roll_dice', description: 'Rolls a die', inputSchema: { type: 'object', properties: {} } }];
+    const result = method === 'tools/list' ? { tools } : { content: [{ type: 'text', text: 'a six' }] };
+    await route.fulfill({ json: { jsonrpc: '2.0', id, result } });
+  });
+  await page.route('**/v1/chat/completions', async (route) => {
+    const { messages, tools } = route.request().postDataJSON();
+    const last = messages.at(-1);
+    const call = {
+      index: 0,
+      id: `call${messages.length}`,
+      function: { name: tools[0].function.name, arguments: '{"sides":6}' },
+    };
+    const deltas =
+      last.role === 'tool'
+        ? [{ content: 'You rolled it.' }]
+        : [{ reasoning_content: 'A roll is wanted.' }, { tool_calls: [call] }];
+    if (last.role === 'tool') seen.results.push(last.content);
+    const chunks = [...deltas, {}].map((delta, at) => ({
+      choices: [{ delta, finish_reason: at === deltas.length ? 'stop' : null }],
+    }));
+    const body = [...chunks.map((chunk) => JSON.stringify(chunk)), '[DONE]']
+      .map((data) => `data: ${data}\n\n`)
+      .join('');
+    await route.fulfill({ contentType: 'text/event-stream', body });
+  });
+  return seen;
+}
+
+/** A PDF of one page with one line. */
+function pdf(line: string): Buffer {
+  const content = `BT /F1 24 Tf 40 100 Td (${line}) Tj ET`;
+  const objects = [
+    '<< /Type /Catalog /Pages 2 0 R >>',
+    '<< /Type /Pages /Kids [3 0 R] /Count 1 >>',
+    '<< /Type /Page /Parent 2 0 R /MediaBox [0 0 400 200] /Contents 4 0 R /Resources << /Font << /F1 5 0 R >> >> >>',
+    `<< /Length ${content.length} >>\nstream\n${content}\nendstream`,
+    '<< /Type /Font /Subtype /Type1 /BaseFont /Helvetica >>',
+  ];
+  let text = '%PDF-1.4\n';
+  const places = objects.map((object, index) => {
+    const place = text.length;
+    text += `${index + 1} 0 obj\n${object}\nendobj\n`;
+    return place;
+  });
+  const table = places.map((place) => `${String(place).padStart(10, '0')} 00000 n \n`).join('');
+  const trailer = `trailer\n<< /Size ${objects.length + 1} /Root 1 0 R >>\nstartxref\n${text.length}\n%%EOF`;
+  return Buffer.from(`${text}xref\n0 ${objects.length + 1}\n0000000000 65535 f \n${table}${trailer}`);
+}

@@ -1,0 +1,36 @@
+import { describe, expect, test } from 'vitest';
+import { chatModels, introduction, modelEntries } from './model-list.ts';
+
+test('models are told by names for people, and only those that chat are offered', () => {
+  const list = modelEntries({
+    data: [
+      { id: 'koboldcpp/parley-mini', status: { value: 'loaded' }, meta: { n_params: 46_150_144 } },
+      { id: 'big/Qwen.gguf', status: { value: 'unloaded' } },
+      { id: 'setup.kcpps' },
+      { id: 'all-MiniLM-L6-v2', capabilities: ['embedding'], meta: null },
+      { id: 'inactive' },
+    ],
+  });
+  expect(chatModels(list).map(({ id, name, loaded }) => [id, name, loaded])).toEqual([
+    ['koboldcpp/parley-mini', 'parley-mini', true],
+    ['big/Qwen.gguf', 'big/Qwen', false],
+    ['setup.kcpps', 'setup', false],
+  ]);
+  expect(modelEntries({})).toEqual([]);
+});
+
+describe('the first sentence', () => {
+  test('is honest about the tiny model that comes along', () => {
+    expect(introduction('parley-mini', 46_150_144)).toMatch(/tiny.*46 million.*simple words.*makes things up/);
+  });
+
+  test.each([
+    ['', undefined, /No model is loaded/],
+    ['secret', undefined, /^secret answers here/],
+    ['small', 500e6, /500 million parameters: small and quick/],
+    ['three', 3.2e9, /3.2 billion parameters: good for short tasks/],
+    ['big', 70e9, /70 billion parameters: good for most tasks/],
+  ])('of %j with %j parameters is %s', (model, parameters, said) => {
+    expect(introduction(model, parameters)).toMatch(said);
+  });
+});

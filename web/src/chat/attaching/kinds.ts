@@ -1,0 +1,44 @@
+/** What a file is taken for. By its type where the browser knows one, else by its name. */
+export type FileKind = 'image' | 'audio' | 'pdf' | 'text' | 'unknown';
+
+const megabyte = 1024 * 1024;
+/** Beyond these a request would be refused, or no model would read it. */
+const limits: Readonly<Record<Exclude<FileKind, 'unknown'>, number>> = {
+  image: 15 * megabyte,
+  audio: 50 * megabyte,
+  pdf: 40 * megabyte,
+  text: 2 * megabyte,
+};
+const textTypes = /^text\/|[/+](json|xml|yaml|toml|javascript|typescript|sql|x-sh|x-python|csv|markdown)$/;
+const textNames =
+  /\.(txt|md|markdown|csv|tsv|json|jsonl|ya?ml|toml|xml|html?|css|scss|[cm]?[jt]sx?|svelte|vue|py|rb|rs|go|java|kt|c|h|cc|cpp|hpp|cs|php|swift|sh|bash|zsh|ps1|bat|sql|ini|cfg|conf|env|log|tex|srt|vtt|diff|patch|lua|pl|r|jl|scala|dart|gradle|makefile|dockerfile)$/i;
+const soundNames = /\.(wav|mp3|flac|ogg|oga|opus|m4a|webm)$/i;
+
+export function kindOf({ type, name }: { readonly type: string; readonly name: string }): FileKind {
+  if (/^image\/(png|jpe?g|webp|gif|bmp|avif)/.test(type)) return 'image';
+  if (type.startsWith('audio/') || (type === '' && soundNames.test(name))) return 'audio';
+  if (type === 'application/pdf' || /\.pdf$/i.test(name)) return 'pdf';
+  if (textTypes.test(type) || textNames.test(name) || /^(makefile|dockerfile|readme|license)$/i.test(name))
+    return 'text';
+  return 'unknown';
+}
+
+/** Why a file cannot be taken, in words for people; undefined where it can. */
+export function refusalOf(file: {
+  readonly type: string;
+  readonly name: string;
+  readonly size: number;
+}): string | undefined {
+  const kind = kindOf(file);
+  if (kind === 'unknown') return `${file.name} is no picture, sound, PDF or text.`;
+  if (file.size === 0) return `${file.name} is empty.`;
+  if (file.size > limits[kind])
+    return `${file.name} is too large: ${inMegabytes(file.size)} MB. ${plural[kind]} may have ${inMegabytes(limits[kind])} MB.`;
+  return undefined;
+}
+
+const plural = { image: 'Pictures', audio: 'Recordings', pdf: 'PDF files', text: 'Text files' } as const;
+
+function inMegabytes(bytes: number): string {
+  return (bytes / megabyte).toFixed(bytes < 10 * megabyte && bytes % megabyte !== 0 ? 1 : 0);
+}

@@ -1,0 +1,51 @@
+import { read } from '../../api/call.ts';
+import { newId } from '../answering/ids.ts';
+import type { Attachment } from '../model/conversation.ts';
+import { kindOf, refusalOf } from './kinds.ts';
+
+/** What the model can be shown, as the server tells it. */
+export interface Senses {
+  readonly vision: boolean;
+  readonly audio: boolean;
+  readonly transcribe: boolean;
+}
+
+/** A file as a part of a message; throws with a sentence for people where it cannot be one. */
+export async function attachmentOf(file: File, senses: Senses): Promise<Attachment> {
+  const refusal = refusalOf(file);
+  if (refusal) throw new Error(refusal);
+  const { name } = file;
+  const id = newId();
+  const kind = kindOf(file);
+  if (kind === 'image') {
+    if (!senses.vision)
+      throw new Error(
+        `This model cannot see pictures, so ${name} was not attached. One with a projector (--mmproj) can.`,
+      );
+    return { id, kind, name, blob: file };
+  }
+  if (kind === 'audio') {
+    if (senses.audio) return { id, kind, name, blob: file };
+    if (!senses.transcribe) throw new Error(`This server cannot hear, so ${name} was not attached.`);
+    return { id, kind: 'text', name: `${name} (what is said)`, text: await transcriptOf(file) };
+  }
+  if (kind === 'pdf') {
+    const { textOfPdf } = await import('./pdf.ts');
+    const text = await textOfPdf(file);
+    if (text.trim() === '') throw new Error(`${name} holds no text: it seems to be made of pictures.`);
+    return { id, kind: 'text', name, text };
+  }
+  const text = await file.text();
+  if (text.includes('\0')) throw new Error(`${name} is no text.`);
+  return { id, kind: 'text', name, text };
+}
+
+export async function transcriptOf(recording: Blob, signal?: AbortSignal): Promise<string> {
+  const form = new FormData();
+  const name =
+    recording instanceof File ? recording.name : `recording.${recording.type.includes('ogg') ? 'ogg' : 'webm'}`;
+  form.append('file', recording, name);
+  form.append('model', 'local');
+  const { text } = await read<{ text: string }>('v1/audio/transcriptions', { body: form, signal });
+  return text.trim();
+}

@@ -1,0 +1,116 @@
+import { tellFailure } from '../app/notices.svelte.ts';
+import { autosave } from '../saved/autosave.ts';
+import { collection } from '../saved/database.ts';
+import type { Chat } from './model/conversation.ts';
+import { type History, noHistory, redone, remembered, undone } from './model/history.ts';
+
+const kept = collection<Chat>('chats');
+const saver = autosave<Chat>({ put: kept.put, onFailure: tellFailure });
+addEventListener('pagehide', () => void saver.flush());
+
+let chats = $state.raw<readonly Chat[]>([]);
+let ready = $state(false);
+let histories = $state.raw<Readonly<Record<string, History>>>({});
+
+/** All chats of this browser. What is changed here is shown and saved at once. */
+export const library = {
+  get ready(): boolean {
+    return ready;
+  },
+  get chats(): readonly Chat[] {
+    return chats;
+  },
+  get(id: string): Chat | undefined {
+    return chats.find((chat) => chat.id === id);
+  },
+  history(id: string): History {
+    return histories[id] ?? noHistory;
+  },
+};
+
+/** Other tabs show the same chats; whoever changes one says so. */
+const tabs = new BroadcastChannel('parley.chats');
+tabs.onmessage = ({ data }: MessageEvent<string>) => {
+  kept.get(data).then((chat) => {
+    if (chat) replace(chat);
+    else chats = chats.filter(({ id }) => id !== data);
+  }, tellFailure);
+};
+
+const loaded = kept.all().then(
+  (all) => {
+    chats = all;
+    ready = true;
+  },
+  (reason) => {
+    ready = true;
+    tellFailure(reason);
+  },
+);
+
+export function libraryLoaded(): Promise<void> {
+  return loaded;
+}
+
+let asked = false;
+
+/** Browsers may throw away what pages keep when the disk is full, unless they are asked not to. */
+function askToKeep(): void {
+  if (asked) return;
+  asked = true;
+  navigator.storage?.persist?.().catch(() => {});
+}
+
+/** Shown and saved at once: each is something that somebody did. */
+export function put(chat: Chat): void {
+  askToKeep();
+  replace(chat);
+  saver.changed(chat);
+  void saver.flush();
+}
+
+/** Changes a chat. `undoable` changes of its turns can be taken back. */
+export function change(id: string, make: (chat: Chat) => Chat, { undoable = false } = {}): void {
+  const before = library.get(id);
+  if (!before) return;
+  if (undoable) histories = { ...histories, [id]: remembered(library.history(id), before) };
+  put(make(before));
+}
+
+/** Saved without being shown: the text so far of a reply, in case the page ends. */
+export function note(chat: Chat): void {
+  saver.changed(chat);
+}
+
+export async function saveNow(id: string): Promise<void> {
+  await saver.flush();
+  tabs.postMessage(id);
+}
+
+export function undo(id: string): void {
+  step(id, undone);
+}
+
+export function redo(id: string): void {
+  step(id, redone);
+}
+
+export async function remove(id: string): Promise<void> {
+  chats = chats.filter((chat) => chat.id !== id);
+  await saver.flush();
+  await kept.remove(id).catch(tellFailure);
+  tabs.postMessage(id);
+}
+
+function step(id: string, take: typeof undone): void {
+  const chat = library.get(id);
+  const taken = chat && take(library.history(id), chat);
+  if (!taken) return;
+  histories = { ...histories, [id]: taken.history };
+  put(taken.chat);
+}
+
+function replace(chat: Chat): void {
+  const at = chats.findIndex(({ id }) => id === chat.id);
+  chats = at === -1 ? [...chats, chat] : chats.with(at, chat);
+}

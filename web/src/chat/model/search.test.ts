@@ -1,0 +1,69 @@
+import { describe, expect, test } from 'vitest';
+import type { Chat } from './conversation.ts';
+import { found, shelves } from './search.ts';
+import { emptyChat, renamed, withTurn } from './tree.ts';
+
+function chat(title: string, text = '', folder = '', changedAt = 0): Chat {
+  const said = withTurn(emptyChat(title, 0, folder), { id: 't', parent: null, role: 'user', text, at: 0 });
+  return { ...renamed(said, title), changedAt };
+}
+const titles = (chats: readonly Chat[]): string[] => chats.map(({ title }) => title);
+
+describe('a search', () => {
+  const chats = [chat('Bread', 'How long does rye bake?'), chat('Trip', 'Trains to Bergen', 'Travel'), chat('Bergen')];
+
+  test('finds words in titles, folders and messages, in any case', () => {
+    expect(titles(found(chats, 'bergen'))).toEqual(['Trip', 'Bergen']);
+    expect(titles(found(chats, 'TRAVEL'))).toEqual(['Trip']);
+  });
+
+  test('wants all the words, wherever they stand', () => {
+    expect(titles(found(chats, 'bread rye'))).toEqual(['Bread']);
+    expect(found(chats, 'bread bergen')).toEqual([]);
+  });
+
+  test('without words finds all', () => {
+    expect(found(chats, '  ')).toHaveLength(3);
+  });
+});
+
+describe('the list', () => {
+  const now = new Date(2026, 10, 16, 12, 0);
+  const hours = (count: number): number => now.getTime() - count * 3_600_000;
+
+  test('has folders by their names first, then the rest by age', () => {
+    const list = shelves(
+      [
+        chat('old', '', '', hours(24 * 60)),
+        chat('now', '', '', hours(1)),
+        chat('b', '', 'Part 10', hours(2)),
+        chat('a', '', 'Part 2', hours(3)),
+        chat('week', '', '', hours(24 * 4)),
+        chat('month', '', '', hours(24 * 20)),
+        chat('before', '', '', hours(20)),
+      ],
+      now,
+    );
+    expect(list.map(({ title }) => title)).toEqual([
+      'Part 2',
+      'Part 10',
+      'Today',
+      'Yesterday',
+      'The last seven days',
+      'The last thirty days',
+      'Earlier',
+    ]);
+    expect(list.map(({ folder }) => folder)).toEqual([true, true, false, false, false, false, false]);
+  });
+
+  test('has the newest on top', () => {
+    const [today] = shelves([chat('first', '', '', hours(3)), chat('last', '', '', hours(1))], now);
+    expect(titles(today?.chats ?? [])).toEqual(['last', 'first']);
+  });
+
+  test('calls a minute before midnight yesterday', () => {
+    const midnight = new Date(2026, 10, 16).getTime();
+    expect(shelves([chat('x', '', '', midnight - 60_000)], now)[0]?.title).toBe('Yesterday');
+    expect(shelves([chat('x', '', '', midnight)], now)[0]?.title).toBe('Today');
+  });
+});

@@ -1,0 +1,166 @@
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { importedChats, markdownFile, ownFile, type SharingParts, shareGptFile } from './sharing.ts';
+import { emptyChat, pathOf, renamed, withTurn } from './tree.ts';
+
+let last = 0;
+const parts: SharingParts = {
+  toDataUrl: async (blob) => `data:${blob.type};base64,${btoa(await blob.text())}`,
+  toBlob: (url) => new Blob([atob(url.split(',')[1] ?? '')], { type: /^data:([^;]*)/.exec(url)?.[1] ?? '' }),
+  newId: () => {
+    last += 1;
+    return `new${last}`;
+  },
+  now: 1000,
+};
+
+const picture = { id: 'p', kind: 'image', name: 'cat.png', blob: new Blob(['bytes'], { type: 'image/png' }) } as const;
+const notes = { id: 'n', kind: 'text', name: 'notes.txt', text: 'milk' } as const;
+let chat = emptyChat('c', 5, 'Home');
+chat = withTurn(chat, {
+  id: 'a',
+  parent: null,
+  role: 'user',
+  text: 'Who is it?',
+  at: 6,
+  attachments: [picture, notes],
+});
+chat = withTurn(chat, { id: 'b', parent: 'a', role: 'assistant', text: 'A dog.', at: 7, reasoning: 'Ears.' });
+chat = withTurn(chat, { id: 'b2', parent: 'a', role: 'assistant', text: 'A **cat**.', at: 8 });
+chat = { ...renamed(chat, 'Animals'), system: 'Be brief.' };
+
+describe('our own file', () => {
+  test('gives back the same chat with all branches and files, under a new id', async () => {
+    const [back] = importedChats(await ownFile([chat], parts), parts);
+    expect(back?.id).not.toBe(chat.id);
+    expect({ ...back, id: 'c', turns: undefined }).toEqual({ ...chat, turns: undefined });
+    expect(back?.turns.b).toEqual(chat.turns.b);
+    const [image, text] = back?.turns.a?.attachments ?? [];
+    expect(text).toEqual(notes);
+    expect(image).toMatchObject({ kind: 'image', name: 'cat.png' });
+    expect(await image?.blob?.text()).toBe('bytes');
+    expect(image?.blob?.type).toBe('image/png');
+  });
+
+  test('holds what a reply has so far, and no key to it', async () => {
+    const pending = { genkey: 'K', since: 0, prefix: '' };
+    const open = withTurn(chat, { id: 'd', parent: 'b2', role: 'assistant', text: 'so far', at: 9, pending });
+    const text = await ownFile([open], parts);
+    expect(text).not.toContain('genkey');
+    expect(importedChats(text, parts)[0]?.turns.d?.text).toBe('so far');
+  });
+
+  test.each([
+    ['a turn without an id', { x: { role: 'user', text: 'y' } }],
+    ['a turn of an unknown role', { x: { id: 'x', role: 'ghost', text: 'y' } }],
+    ['a turn whose parent is missing', { x: { id: 'x', parent: 'nowhere', role: 'user', text: 'y' } }],
+    ['something that is no turn', { x: 7 }],
+  ])('leaves out %s', (_, turns) => {
+    const text = JSON.stringify({ format: 'parley.chats', version: 1, chats: [{ turns }] });
+    expect(importedChats(text, parts)[0]?.turns).toEqual({});
+  });
+
+  test('does not take a file for an attachment that leads elsewhere', () => {
+    const attachments = [
+      { id: 'p', kind: 'image', name: 'x', data: 'https://example.com/x.png' },
+      { kind: 'program' },
+      3,
+    ];
+    const turns = { x: { id: 'x', parent: null, role: 'user', text: '', at: 1, attachments } };
+    const text = JSON.stringify({ format: 'parley.chats', chats: [{ turns, chosen: { root: 'x', x: 'gone', y: 3 } }] });
+    const [back] = importedChats(text, parts);
+    expect(back?.turns.x?.attachments ?? []).not.toContainEqual(expect.objectContaining({ blob: expect.anything() }));
+    expect(back?.chosen).toEqual({ root: 'x' });
+  });
+});
+
+test('a Parley file keeps the shown path of any tree', async () => {
+  const step = fc.record({ parent: fc.nat(20), text: fc.string(), role: fc.constantFrom('user', 'assistant', 'tool') });
+  await fc.assert(
+    fc.asyncProperty(fc.array(step, { minLength: 1, maxLength: 15 }), async (steps) => {
+      let tree = emptyChat('c', 0);
+      steps.forEach(({ parent, text, role }, index) => {
+        const known = Object.keys(tree.turns);
+        const under = parent === 0 ? null : (known[parent % Math.max(1, known.length)] ?? null);
+        tree = withTurn(tree, { id: `t${index}`, parent: under, role, text, at: index });
+      });
+      const [back] = importedChats(await ownFile([tree], parts), parts);
+      expect(back && pathOf(back)).toEqual(pathOf(tree));
+      expect(back?.turns).toEqual(tree.turns);
+    }),
+    { numRuns: 40 },
+  );
+});
+
+describe('a ShareGPT file', () => {
+  test('holds what is shown, with the system prompt in front', () => {
+    const [written] = JSON.parse(shareGptFile([chat], 'unused'));
+    expect(written).toEqual({
+      id: 'c',
+      title: 'Animals',
+      conversations: [
+        { from: 'system', value: 'Be brief.' },
+        { from: 'human', value: 'Who is it?' },
+        { from: 'gpt', value: 'A **cat**.' },
+      ],
+    });
+  });
+
+  test('comes back as the same path', () => {
+    const [back] = importedChats(shareGptFile([chat], ''), parts);
+    expect(back).toMatchObject({ title: 'Animals', system: 'Be brief.' });
+    expect(pathOf(back ?? chat).map(({ role, text }) => [role, text])).toEqual([
+      ['user', 'Who is it?'],
+      ['assistant', 'A **cat**.'],
+    ]);
+  });
+
+  test.each([
+    ['one conversation', { conversations: [{ from: 'human', value: 'Hi' }] }],
+    ['a bare list', [{ from: 'human', value: 'Hi' }]],
+    ['messages of the chat API', { messages: [{ role: 'user', content: 'Hi' }] }],
+    ['contents in parts', [{ role: 'user', content: [{ type: 'text', text: 'Hi' }, { type: 'image_url' }] }]],
+  ])('may be %s', (_, value) => {
+    const [back] = importedChats(JSON.stringify(value), parts);
+    expect(back?.title).toBe('Hi');
+  });
+
+  test('may have one conversation in each line', () => {
+    const line = (text: string): string => JSON.stringify({ conversations: [{ from: 'user', value: text }] });
+    expect(importedChats(`${line('one')}\n${line('two')}\n`, parts).map(({ title }) => title)).toEqual(['one', 'two']);
+  });
+});
+
+test.each([
+  ['{"a": 1}', 'no chats'],
+  ['[]', 'no chats'],
+  ['null', 'no chats'],
+  ['Dear diary', 'no JSON'],
+  ['[{"conversations": [{"from": "ghost", "value": "boo"}]}]', 'no chats'],
+])('a file with %s is refused in plain words', (text, said) => {
+  expect(() => importedChats(text, parts)).toThrow(said);
+});
+
+test('markdown has title, speakers, thoughts, files and calls', () => {
+  const calls = [{ id: 'k', name: 'clock', arguments: '{"zone":"UTC"}' }];
+  let full = withTurn(chat, { id: 'd', parent: 'b2', role: 'assistant', text: '', at: 9, calls, reasoning: 'Look.' });
+  full = withTurn(full, { id: 'e', parent: 'd', role: 'tool', text: '12:00', at: 10, callId: 'k', toolName: 'clock' });
+  expect(markdownFile(full)).toBe(
+    [
+      '# Animals',
+      '## You',
+      '*Attached: cat.png*',
+      '*Attached: notes.txt*',
+      'Who is it?',
+      '## Reply',
+      'A **cat**.',
+      '## Reply',
+      '<details><summary>Thoughts</summary>',
+      'Look.',
+      '</details>',
+      '*Calls clock:* `{"zone":"UTC"}`',
+      '## Result of clock',
+      '12:00\n',
+    ].join('\n\n'),
+  );
+});

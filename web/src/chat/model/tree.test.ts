@@ -1,0 +1,139 @@
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import type { Chat, Turn } from './conversation.ts';
+import {
+  branchesOf,
+  emptyChat,
+  leafOf,
+  pathOf,
+  pathTo,
+  renamed,
+  titleFrom,
+  withChange,
+  withChosen,
+  withoutTurn,
+  withTurn,
+} from './tree.ts';
+
+let clock = 0;
+function turn(id: string, parent: string | null, role: Turn['role'] = 'user', text = id): Turn {
+  clock += 1;
+  return { id, parent, role, text, at: clock };
+}
+const grown = (...turns: Turn[]): Chat => turns.reduce(withTurn, emptyChat('c', 0));
+const ids = (turns: readonly Turn[]): string[] => turns.map(({ id }) => id);
+
+describe('a chat', () => {
+  test('shows the turns from the first to the last one', () => {
+    const chat = grown(turn('a', null), turn('b', 'a', 'assistant'), turn('c', 'b'));
+    expect(ids(pathOf(chat))).toEqual(['a', 'b', 'c']);
+    expect(leafOf(chat)?.id).toBe('c');
+  });
+
+  test('shows a new alternative in its place, without what followed the old one', () => {
+    const chat = grown(turn('a', null), turn('b', 'a', 'assistant'), turn('c', 'b'), turn('b2', 'a', 'assistant'));
+    expect(ids(pathOf(chat))).toEqual(['a', 'b2']);
+    expect(ids(branchesOf(chat).get('a') ?? [])).toEqual(['b', 'b2']);
+  });
+
+  test('goes back to a branch as it was left', () => {
+    const chat = grown(turn('a', null), turn('b', 'a', 'assistant'), turn('c', 'b'), turn('b2', 'a', 'assistant'));
+    expect(ids(pathOf(withChosen(chat, 'b')))).toEqual(['a', 'b', 'c']);
+  });
+
+  test('chooses the whole way to a turn, however deep it is', () => {
+    const chat = grown(turn('a', null), turn('b', 'a'), turn('c', 'b'), turn('a2', null), turn('d', 'a2'));
+    expect(ids(pathOf(withChosen(chat, 'c')))).toEqual(['a', 'b', 'c']);
+    expect(ids(pathTo(chat, 'c'))).toEqual(['a', 'b', 'c']);
+  });
+
+  test('loses a turn with all that follows it, on every branch', () => {
+    const chat = grown(turn('a', null), turn('b', 'a'), turn('c', 'b'), turn('c2', 'b'), turn('d', 'c2'));
+    const rest = withoutTurn(chat, 'b');
+    expect(Object.keys(rest.turns)).toEqual(['a']);
+    expect(ids(pathOf(rest))).toEqual(['a']);
+  });
+
+  test('shows the neighbour of a turn that was deleted', () => {
+    const chat = grown(turn('a', null), turn('b', 'a'), turn('b2', 'a'), turn('b3', 'a'));
+    expect(ids(pathOf(withoutTurn(chat, 'b3')))).toEqual(['a', 'b2']);
+    expect(ids(pathOf(withoutTurn(withChosen(chat, 'b'), 'b')))).toEqual(['a', 'b2']);
+    expect(ids(pathOf(withoutTurn(chat, 'b')))).toEqual(['a', 'b3']);
+  });
+
+  test('stays as it is when a turn is changed or deleted that is not there', () => {
+    const chat = grown(turn('a', null));
+    expect(withChange(chat, 'x', { text: 'y' })).toBe(chat);
+    expect(withoutTurn(chat, 'x')).toBe(chat);
+  });
+
+  test('takes away fields that become undefined', () => {
+    const chat = withChange(grown(turn('a', null)), 'a', { failed: 'lost', text: 'b' });
+    expect(chat.turns.a).toMatchObject({ failed: 'lost', text: 'b' });
+    expect(withChange(chat, 'a', { failed: undefined }).turns.a).not.toHaveProperty('failed');
+  });
+
+  test('of a file that leads in a circle is still shown', () => {
+    const chat = grown(turn('a', null), turn('b', 'a'));
+    expect(ids(pathOf({ ...chat, chosen: { root: 'a', a: 'b', b: 'a' } }))).toEqual(['a', 'b']);
+    const circle = { turns: { a: turn('a', 'b'), b: turn('b', 'a') } };
+    expect(ids(pathTo(circle, 'b'))).toEqual(['a', 'b']);
+  });
+
+  test('keeps one path and whole branches whatever is added, chosen and deleted', () => {
+    const step = fc.record({ what: fc.constantFrom('add', 'choose', 'delete'), at: fc.nat(30) });
+    fc.assert(
+      fc.property(fc.array(step, { maxLength: 40 }), (steps) => {
+        let chat = emptyChat('c', 0);
+        steps.forEach(({ what, at }, index) => {
+          const known = Object.keys(chat.turns);
+          const target = known[at % Math.max(1, known.length)];
+          if (what === 'add') chat = withTurn(chat, turn(`t${index}`, at % 4 === 0 ? null : (target ?? null)));
+          else if (target !== undefined)
+            chat = what === 'choose' ? withChosen(chat, target) : withoutTurn(chat, target);
+          const path = pathOf(chat);
+          expect(path.map(({ parent }) => parent)).toEqual([null, ...ids(path)].slice(0, path.length));
+          for (const { parent } of Object.values(chat.turns))
+            if (parent !== null) expect(chat.turns).toHaveProperty(parent);
+          if (Object.keys(chat.turns).length > 0) expect(path.length).toBeGreaterThan(0);
+          const sizes = [...branchesOf(chat).values()].map(({ length }) => length);
+          expect(sizes.reduce((sum, size) => sum + size, 0)).toBe(Object.keys(chat.turns).length);
+        });
+      }),
+    );
+  });
+});
+
+describe('its title', () => {
+  test('is the first line of the first message', () => {
+    expect(grown(turn('a', null, 'user', '  Why is\tthe sky blue?\nI wonder.')).title).toBe('Why is the sky blue?');
+  });
+
+  test('is cut at a word where it is long', () => {
+    const title = titleFrom('word '.repeat(30));
+    expect(title).toMatch(/^(word )+…$/);
+    expect(title.length).toBeLessThan(64);
+    expect(titleFrom('x'.repeat(99))).toBe(`${'x'.repeat(60)} …`);
+  });
+
+  test('never cuts a sign in two', () => {
+    expect(titleFrom('🦊'.repeat(80))).toBe(`${'🦊'.repeat(60)} …`);
+  });
+
+  test('follows the version of the first message that is shown', () => {
+    const chat = grown(turn('a', null, 'user', 'Ada'), turn('b', null, 'user', 'Bob'));
+    expect(chat.title).toBe('Bob');
+    expect(withChosen(chat, 'a').title).toBe('Ada');
+  });
+
+  test('is the name of a file where nothing was written', () => {
+    const attachments = [{ id: 'f', kind: 'text', name: 'notes.txt', text: '' } as const];
+    expect(grown({ ...turn('a', null, 'user', ''), attachments }).title).toBe('notes.txt');
+  });
+
+  test('stays what somebody gave, until it is taken away', () => {
+    const chat = renamed(grown(turn('a', null, 'user', 'first')), ' Mine ');
+    expect(withTurn(chat, turn('z', null, 'user', 'other')).title).toBe('Mine');
+    expect(renamed(chat, ' ').title).toBe('first');
+  });
+});

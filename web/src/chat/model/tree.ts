@@ -1,0 +1,133 @@
+import type { Chat, Turn } from './conversation.ts';
+
+const root = 'root';
+const longestTitle = 60;
+
+export function emptyChat(id: string, now: number, folder = ''): Chat {
+  return { id, title: '', titled: false, folder, createdAt: now, changedAt: now, turns: {}, chosen: {} };
+}
+
+/** A chat without branches, from its turns one after the other. */
+export function chatOfLine(id: string, turns: readonly Turn[], now: number): Chat {
+  return {
+    ...emptyChat(id, now),
+    turns: Object.fromEntries(turns.map((turn) => [turn.id, turn])),
+    chosen: Object.fromEntries(turns.map((turn) => [turn.parent ?? root, turn.id])),
+  };
+}
+
+/** The turns from the first one to the last that are chosen. */
+export function pathOf({ turns, chosen }: Pick<Chat, 'turns' | 'chosen'>): Turn[] {
+  const path: Turn[] = [];
+  // A record from elsewhere may lead in a circle.
+  const seen = new Set<string>();
+  for (let next = chosen[root]; next !== undefined && !seen.has(next); next = chosen[next]) {
+    const turn = turns[next];
+    if (!turn) break;
+    seen.add(next);
+    path.push(turn);
+  }
+  return path;
+}
+
+/** The path up to a turn, wherever it is in the tree. */
+export function pathTo({ turns }: Pick<Chat, 'turns'>, id: string | null): Turn[] {
+  const path: Turn[] = [];
+  const seen = new Set<string>();
+  for (let next = id; next !== null && !seen.has(next); ) {
+    const turn: Turn | undefined = turns[next];
+    if (!turn) break;
+    seen.add(next);
+    path.unshift(turn);
+    next = turn.parent;
+  }
+  return path;
+}
+
+export function leafOf(chat: Chat): Turn | undefined {
+  return pathOf(chat).at(-1);
+}
+
+/** By their parent, the turns that stand in the same place, oldest first; found in one go, as a long chat has many places. */
+export function branchesOf({ turns }: Pick<Chat, 'turns'>): Map<string | null, Turn[]> {
+  const branches = new Map<string | null, Turn[]>();
+  for (const turn of Object.values(turns)) {
+    const siblings = branches.get(turn.parent);
+    if (siblings) siblings.push(turn);
+    else branches.set(turn.parent, [turn]);
+  }
+  for (const siblings of branches.values()) siblings.sort((a, b) => a.at - b.at);
+  return branches;
+}
+
+/** A new turn, which is the one that is shown in its place. */
+export function withTurn(chat: Chat, turn: Turn): Chat {
+  return touched(
+    {
+      ...chat,
+      turns: { ...chat.turns, [turn.id]: turn },
+      chosen: { ...chat.chosen, [turn.parent ?? root]: turn.id },
+    },
+    turn.at,
+  );
+}
+
+/** Fields that are undefined are taken away. */
+export function withChange(
+  chat: Chat,
+  id: string,
+  change: { readonly [Key in keyof Turn]?: Turn[Key] | undefined },
+): Chat {
+  const turn = chat.turns[id];
+  if (!turn) return chat;
+  const changed = Object.fromEntries(
+    Object.entries({ ...turn, ...change }).filter(([, value]) => value !== undefined),
+  ) as unknown as Turn;
+  return touched({ ...chat, turns: { ...chat.turns, [id]: changed } }, chat.changedAt);
+}
+
+/** Shows this turn in its place, and the way to it. */
+export function withChosen(chat: Chat, id: string): Chat {
+  const steps = pathTo(chat, id).map((turn) => [turn.parent ?? root, turn.id]);
+  return touched({ ...chat, chosen: { ...chat.chosen, ...Object.fromEntries(steps) } }, chat.changedAt);
+}
+
+/** Without this turn and all that follows it; another alternative takes its place where there is one. */
+export function withoutTurn(chat: Chat, id: string): Chat {
+  const turn = chat.turns[id];
+  if (!turn) return chat;
+  const gone = new Set([id]);
+  const branches = branchesOf(chat);
+  for (const one of gone) for (const child of branches.get(one) ?? []) gone.add(child.id);
+  const turns = Object.fromEntries(Object.entries(chat.turns).filter(([key]) => !gone.has(key)));
+  const chosen = Object.fromEntries(
+    Object.entries(chat.chosen).filter(([key, child]) => !gone.has(key) && !gone.has(child)),
+  );
+  const siblings = branches.get(turn.parent) ?? [];
+  const at = siblings.findIndex((one) => one.id === id);
+  const heir = siblings[at - 1] ?? siblings[at + 1];
+  if (chat.chosen[turn.parent ?? root] === id && heir) chosen[turn.parent ?? root] = heir.id;
+  return touched({ ...chat, turns, chosen }, chat.changedAt);
+}
+
+export function renamed(chat: Chat, title: string): Chat {
+  const given = title.trim();
+  return touched({ ...chat, titled: given !== '', title: given }, chat.changedAt);
+}
+
+export function titleFrom(text: string): string {
+  const line = text.trim().split('\n', 1)[0]?.replace(/\s+/g, ' ') ?? '';
+  const characters = [...line];
+  if (characters.length <= longestTitle) return line;
+  const cut = characters.slice(0, longestTitle).join('');
+  const space = cut.lastIndexOf(' ');
+  return `${(space > longestTitle / 2 ? cut.slice(0, space) : cut).trimEnd()} …`;
+}
+
+function touched(chat: Chat, at: number): Chat {
+  const changedAt = Math.max(chat.changedAt, at);
+  if (chat.titled) return { ...chat, changedAt };
+  const first = pathOf(chat).find(({ role }) => role === 'user');
+  const title = first ? titleFrom(first.text || (first.attachments?.[0]?.name ?? '')) : '';
+  return { ...chat, changedAt, title };
+}

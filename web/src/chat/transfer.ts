@@ -1,0 +1,43 @@
+import { go } from '../app/navigation.svelte.ts';
+import { tell, tellFailure } from '../app/notices.svelte.ts';
+import { download } from '../files/download.ts';
+import { fileName } from '../files/file-name.ts';
+import { settings } from '../settings/settings.svelte.ts';
+import { newId } from './answering/ids.ts';
+import { blobOf, dataUrlOf } from './attaching/bytes.ts';
+import { put } from './library.svelte.ts';
+import type { Chat } from './model/conversation.ts';
+import { importedChats, markdownFile, ownFile, shareGptFile } from './model/sharing.ts';
+
+export type ExportForm = 'own' | 'sharegpt' | 'markdown';
+
+export async function exportChats(chats: readonly Chat[], form: ExportForm): Promise<void> {
+  const only = chats.length === 1 ? chats[0] : undefined;
+  const name = only?.title || 'Chats';
+  try {
+    if (form === 'own') give(`${name}.json`, await ownFile(chats, { toDataUrl: dataUrlOf }));
+    else if (form === 'sharegpt') give(`${name}.sharegpt.json`, shareGptFile(chats, settings.systemPrompt));
+    else give(`${name}.md`, chats.map(markdownFile).join('\n---\n\n'), 'text/markdown');
+  } catch (thrown) {
+    tellFailure(thrown);
+  }
+}
+
+function give(name: string, content: string, type = 'application/json'): void {
+  download({ name: fileName(name), type, content });
+}
+
+export async function importFiles(files: Iterable<File>): Promise<void> {
+  for (const file of files) {
+    try {
+      const chats = importedChats(await file.text(), { toDataUrl: dataUrlOf, toBlob: blobOf, newId, now: Date.now() });
+      for (const chat of chats) put(chat);
+      const [first] = chats;
+      if (first) go({ view: 'chat', id: first.id });
+      tell(chats.length === 1 ? 'One chat is imported.' : `${chats.length} chats are imported.`);
+    } catch (thrown) {
+      if (thrown instanceof Error) tell(`${file.name}: ${thrown.message}`, { kind: 'bad' });
+      else tellFailure(thrown);
+    }
+  }
+}

@@ -1,0 +1,52 @@
+import { call } from '../../api/call.ts';
+import { tellFailure } from '../../app/notices.svelte.ts';
+import { settings } from '../../settings/settings.svelte.ts';
+import { spokenText } from './spoken-text.ts';
+
+/** One voice at a time: which message it reads now. */
+export const speaker = $state<{ turnId: string | undefined; state: 'off' | 'fetching' | 'speaking' }>({
+  turnId: undefined,
+  state: 'off',
+});
+let hush: (() => void) | undefined;
+
+export function beQuiet(): void {
+  hush?.();
+}
+
+export async function speak(turnId: string, markdown: string): Promise<void> {
+  const again = speaker.turnId === turnId;
+  beQuiet();
+  if (again) return;
+  const controller = new AbortController();
+  let audio: HTMLAudioElement | undefined;
+  let url = '';
+  const end = (): void => {
+    controller.abort();
+    audio?.pause();
+    if (url) URL.revokeObjectURL(url);
+    if (hush === end) {
+      hush = undefined;
+      Object.assign(speaker, { turnId: undefined, state: 'off' });
+    }
+  };
+  hush = end;
+  Object.assign(speaker, { turnId, state: 'fetching' });
+  try {
+    const body = {
+      input: spokenText(markdown),
+      ...(settings.voice ? { voice: settings.voice } : {}),
+      response_format: 'mp3',
+    };
+    const response = await call('v1/audio/speech', { body, signal: controller.signal });
+    url = URL.createObjectURL(await response.blob());
+    audio = new Audio(url);
+    audio.onended = end;
+    audio.onerror = end;
+    speaker.state = 'speaking';
+    await audio.play();
+  } catch (thrown) {
+    end();
+    tellFailure(thrown);
+  }
+}

@@ -1,0 +1,20 @@
+import { expect, test } from 'vitest';
+import { spokenText } from './spoken-text.ts';
+
+test.each([
+  ['Plain words.', 'Plain words.'],
+  ['# Title\n\nA **bold** and *soft* `word`.', 'Title\nA bold and soft word.'],
+  ['Look:\n```js\nlet a = 1;\n```\nDone.', 'Look:\n (code) \nDone.'],
+  ['Still written:\n```js\nlet a', 'Still written:\n (code)'],
+  ['See [the page](https://example.com/x).', 'See the page.'],
+  ['- one\n- two\n1. three', 'one\ntwo\nthree'],
+  ['> quoted', 'quoted'],
+  ['2 * 3 * 4 = 24', '2 * 3 * 4 = 24'],
+  ['snake_case_name', 'snake_case_name'],
+])('%j is read as %j', (markdown, spoken) => {
+  expect(spokenText(markdown)).toBe(spoken);
+});
+
+test('a table is read row by row', () => {
+  expect(spokenText('| a | b |\n|---|---|\n| 1 | 2 |')).toBe(',  a ,  b , \n,  1 ,  2 ,');
+});

@@ -1,0 +1,43 @@
+import type { TokenizerAndRendererExtension } from 'marked';
+
+const block = /^(?:\$\$([^$]+?)\$\$|\\\[([\s\S]+?)\\\])[ \t]*(?:\n|$)/;
+const display = /^(?:\$\$([^$\n]+?)\$\$|\\\[([^\n]+?)\\\])/;
+/** Dollars are money unless they hug what is between them, and no figure follows. */
+const inline = /^(?:\$(?![\s$])((?:\\.|[^\\$\n])*?[^\s\\$])\$(?!\d)|\\\(([\s\S]+?)\\\))/;
+
+/** Formulas between `$…$`, `$$…$$`, `\(…\)` and `\[…\]`; they become marked places, which the page fills. */
+export const maths: TokenizerAndRendererExtension[] = [
+  {
+    name: 'mathsBlock',
+    level: 'block',
+    start: (source) => placeOf(source, /\n(?=(?:\$\$[^$]+?\$\$|\\\[[\s\S]+?\\\])[ \t]*(?:\n|$))/),
+    tokenizer: (source) => token('mathsBlock', block.exec(source), true),
+    renderer: ({ tex }) => `<p>${place(String(tex), true)}</p>`,
+  },
+  {
+    name: 'mathsInline',
+    level: 'inline',
+    start: (source) => placeOf(source, /\$|\\[([]/),
+    tokenizer: (source) =>
+      token('mathsInline', display.exec(source), true) ?? token('mathsInline', inline.exec(source), false),
+    renderer: ({ tex, display: whole }) => place(String(tex), Boolean(whole)),
+  },
+];
+
+function placeOf(source: string, mark: RegExp): number | undefined {
+  const found = mark.exec(source);
+  return found ? found.index : undefined;
+}
+
+function token(type: string, found: RegExpExecArray | null, whole: boolean) {
+  if (!found) return undefined;
+  return { type, raw: found[0], tex: (found[1] ?? found[2] ?? '').trim(), display: whole };
+}
+
+function place(tex: string, whole: boolean): string {
+  return `<span class="maths" data-tex="${escaped(tex)}"${whole ? ' data-display="true"' : ''}>${escaped(tex)}</span>`;
+}
+
+export function escaped(text: string): string {
+  return text.replace(/[&<>"']/g, (character) => `&#${character.charCodeAt(0)};`);
+}

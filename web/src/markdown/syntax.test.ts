@@ -1,0 +1,74 @@
+import { describe, expect, test } from 'vitest';
+import { htmlOf } from './syntax.ts';
+
+const formulas = (markdown: string): [tex: string, display: boolean][] =>
+  [...htmlOf(markdown).matchAll(/data-tex="([^"]*)"( data-display)?/g)].map(([, tex = '', whole]) => [
+    tex,
+    whole !== undefined,
+  ]);
+
+describe('formulas', () => {
+  test.each([
+    ['$x^2$', [['x^2', false]]],
+    ['\\(x^2\\)', [['x^2', false]]],
+    ['$$\nx^2\n$$', [['x^2', true]]],
+    ['\\[\nx^2\n\\]', [['x^2', true]]],
+    ['so $$x^2$$ it is', [['x^2', true]]],
+    [
+      'So\n$$x$$\nand $y$.',
+      [
+        ['x', true],
+        ['y', false],
+      ],
+    ],
+    [
+      '$a$ and $b$',
+      [
+        ['a', false],
+        ['b', false],
+      ],
+    ],
+    ['$\\$5$', [['\\$5', false]]],
+  ])('%j has %j', (markdown, found) => {
+    expect(formulas(markdown)).toEqual(found);
+  });
+
+  test.each(['It costs $5 and $6.', 'From $5 to $10', '`$x$`', '```\n$$x$$\n```', '$ x $', 'a $ b'])(
+    '%j has none',
+    (markdown) => {
+      expect(formulas(markdown)).toEqual([]);
+    },
+  );
+
+  test('cannot break out of their place', () => {
+    expect(htmlOf('$"><script>$')).not.toContain('<script');
+  });
+});
+
+describe('tags in a text', () => {
+  test.each(['a<br>b', 'H<sub>2</sub>O', '<kbd>Enter</kbd>'])('that do no harm stay: %s', (markdown) => {
+    expect(htmlOf(markdown)).toContain(markdown);
+  });
+
+  test.each([
+    '<script>alert(1)</script>',
+    '<img src=x onerror=alert(1)>',
+    '<p style="color:red">x</p>',
+    '<div>x</div>',
+    '<b onclick=x>y</b>',
+  ])('that could are shown as text: %s', (markdown) => {
+    expect(htmlOf(markdown)).not.toMatch(/<(script|img|div|p style|b onclick)/);
+    expect(htmlOf(markdown)).toContain('&#60;');
+  });
+
+  test('pictures from elsewhere are links, so that nothing is fetched', () => {
+    expect(htmlOf('![a cat](https://example.com/cat.png)')).toContain(
+      '<a href="https://example.com/cat.png">a cat</a>',
+    );
+    expect(htmlOf('![dot](data:image/png;base64,AA==)')).toContain('<img src="data:image/png;base64,AA==" alt="dot">');
+  });
+});
+
+test('line ends are kept, as people write them', () => {
+  expect(htmlOf('one\ntwo')).toContain('one<br>two');
+});
