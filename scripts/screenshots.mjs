@@ -42,7 +42,7 @@ const scenes = {
     await page.goto(`${base}/#/draw`);
     await page.getByLabel('Prompt', { exact: true }).fill('a red apple');
     await page.getByLabel('Seed').fill('7');
-    await page.getByLabel('Pictures', { exact: true }).fill('2');
+    await page.getByRole('spinbutton', { name: 'Pictures' }).fill('2');
     await page.getByRole('button', { name: 'Draw image', exact: true }).click();
     await page.getByRole('list', { name: 'History' }).waitFor({ timeout: 120_000 });
   },
