@@ -8,6 +8,8 @@ import { median } from './statistics.ts';
 /** As the web client is to bear it: a model that writes 300 tokens a second. */
 const intervalMicroseconds = 3333;
 const storyLength = 200_000;
+const chatTurns = 2000;
+const chatScroller = '[aria-label="Conversation"]';
 
 /** What the browser has to do for the pages: how much it fetches, and how often it is busy for so long that people notice. */
 export async function pagesBench({ server: entry, quick, log }: BenchOptions): Promise<Row[]> {
@@ -20,7 +22,8 @@ export async function pagesBench({ server: entry, quick, log }: BenchOptions): P
   try {
     const base = `http://localhost:${server.port}`;
     const rows: Row[] = [];
-    for (const view of ['write']) rows.push(...(await firstLoad(browser, base, view, quick ? 1 : 5, log)));
+    for (const view of ['chat', 'write']) rows.push(...(await firstLoad(browser, base, view, quick ? 1 : 5, log)));
+    rows.push(...(await longChat(browser, base, quick ? 300 : 900, log)));
     rows.push(...(await longStory(browser, base, quick ? 300 : 900, log)));
     return rows;
   } finally {
@@ -88,6 +91,40 @@ async function longStory(
     ...rowsOf(`a story of ${storyLength.toLocaleString('en')} characters scrolls`, [...scrolled, ...back], log),
     ...rowsOf(`it is edited in its middle, ${edits} keys`, edited, log),
     ...rowsOf(`a reply of ${replyTokens} tokens arrives in it at 300 a second`, written, log),
+  ];
+}
+
+async function longChat(browser: Browser, base: string, replyTokens: number, log: BenchOptions['log']): Promise<Row[]> {
+  const page = await watchedPage(browser, base, { replyLength: replyTokens });
+  await page.goto(`${base}/#/chat`);
+  await page.getByLabel('Message', { exact: true }).waitFor();
+  const conversations = Array.from({ length: chatTurns }, (_, turn) => ({
+    from: turn % 2 === 0 ? 'human' : 'gpt',
+    value:
+      turn % 2 === 0
+        ? `What is thing ${turn}?`
+        : `Thing **${turn}** is:\n\n- one\n- two\n\n\`\`\`js\nlet x = ${turn};\n\`\`\``,
+  }));
+  const buffer = Buffer.from(JSON.stringify([{ title: 'Long', conversations }]));
+  await page.getByLabel('Chats to import').setInputFiles({ name: 'x.json', mimeType: 'application/json', buffer });
+  await page.getByText(`Thing ${chatTurns - 1} is`).waitFor();
+  await settled(page);
+
+  const scrolled = await busyWhile(page, () => scroll(page, chatScroller, -1));
+  const back = await busyWhile(page, () => scroll(page, chatScroller, 1));
+  const typed = await busyWhile(page, () =>
+    page.getByLabel('Message', { exact: true }).pressSequentially('And now? '.repeat(6)),
+  );
+  const written = await busyWhile(page, async () => {
+    await page.getByRole('button', { name: 'Send', exact: true }).click();
+    await page.getByRole('button', { name: 'Stop', exact: true }).waitFor();
+    await page.getByRole('button', { name: 'Send', exact: true }).waitFor({ timeout: 60_000 });
+  });
+  await page.context().close();
+  return [
+    ...rowsOf(`a chat of ${chatTurns.toLocaleString('en')} turns scrolls`, [...scrolled, ...back], log),
+    ...rowsOf('somebody types in it', typed, log),
+    ...rowsOf(`a reply of ${replyTokens} tokens arrives in the chat at 300 a second`, written, log),
   ];
 }
 

@@ -9,7 +9,7 @@ import { root } from './set-up.mjs';
 // The pages as docs/pages.md shows them: `node scripts/screenshots.mjs` makes them all anew, with the embedded models and a
 // Chromium that is installed (`PARLEY_CHROMIUM` names another place of it).
 const folder = fileURLToPath(new URL('docs/screenshots/', root));
-const program = process.env.PARLEY_CHROMIUM ?? '/usr/bin/chromium';
+const browserProgram = process.env.PARLEY_CHROMIUM ?? '/usr/bin/chromium';
 const sizes = { desktop: { width: 1280, height: 800 }, phone: { width: 390, height: 844 } };
 
 const chat = ['Hello! What can you do?', 'Tell me a very short story about a lighthouse.'];
@@ -35,6 +35,10 @@ const scenes = {
       .getByRole('button', { name: /lighthouse|story/i })
       .first()
       .click();
+    await page.getByRole('button', { name: 'Settings' }).click();
+    await page.getByLabel('Reply length').fill('70');
+    await page.getByLabel('Preset').selectOption('No repetition');
+    await page.getByRole('button', { name: 'Close' }).click();
     await page.getByRole('button', { name: 'Continue', exact: true }).click();
     await page.getByRole('button', { name: 'Stop', exact: true }).waitFor({ state: 'detached', timeout: 90_000 });
   },
@@ -57,6 +61,10 @@ const scenes = {
     await page.getByRole('button', { name: 'Settings' }).click();
     await page.getByLabel('Preset').selectOption('Creative');
   },
+  launcher: async (page) => {
+    await page.goto(await start(['--showgui'], /launcher is at (\S+)/));
+    await page.getByRole('tab').first().waitFor();
+  },
   api: async (page, base) => {
     await page.goto(`${base}/api`);
     await page.getByRole('heading').first().waitFor();
@@ -64,19 +72,12 @@ const scenes = {
 };
 
 await build();
+const program = fileURLToPath(new URL('dist/main.js', root));
+const started = [];
 mkdirSync(folder, { recursive: true });
-const server = spawn(process.execPath, [fileURLToPath(new URL('dist/main.js', root)), '--port', '0', '--quiet']);
-const base = await new Promise((resolve, reject) => {
-  let said = '';
-  server.stdout.on('data', (text) => {
-    said += text;
-    const [, address] = /connect to custom endpoint at (\S+)/.exec(said) ?? [];
-    if (address) resolve(address);
-  });
-  server.once('exit', () => reject(new Error(said)));
-});
+const base = await start(['--port', '0', '--quiet'], /connect to custom endpoint at (\S+)/);
 const browser = await chromium.launch({
-  executablePath: program,
+  executablePath: browserProgram,
   args: ['--no-sandbox', '--disable-gpu', '--disable-background-networking'],
 });
 try {
@@ -103,5 +104,22 @@ try {
   }
 } finally {
   await browser.close();
-  server.kill();
+  for (const process of started) process.kill();
+}
+
+/** The address that a program says when it is ready. */
+function start(flags, address) {
+  const child = spawn(process.execPath, [program, ...flags], {
+    env: { ...process.env, DISPLAY: '', WAYLAND_DISPLAY: '' },
+  });
+  started.push(child);
+  return new Promise((resolve, reject) => {
+    let said = '';
+    child.stdout.on('data', (text) => {
+      said += text;
+      const found = address.exec(said);
+      if (found) resolve(found[1]);
+    });
+    child.once('exit', () => reject(new Error(said)));
+  });
 }

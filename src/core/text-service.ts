@@ -107,7 +107,7 @@ export interface TextService {
   pieces(tokens: readonly number[]): Promise<readonly TokenPiece[]>;
   /** The text so far of the request with this key, or without a key of the only one. */
   check(genkey: string): string;
-  /** Why the request with this key has ended; null while it has not, undefined where there is none. */
+  /** Why the request with this key has ended; null while it has not, undefined unless it goes on without its client. */
   finished(genkey: string): FinishReason | 'error' | null | undefined;
   /** Where the request with this key stands in the queue; undefined unless it waits there. */
   standing(genkey: string): QueuePosition | undefined;

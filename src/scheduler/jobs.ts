@@ -15,6 +15,8 @@ export interface Job {
   readonly shared: boolean;
   state: JobState;
   text: string;
+  /** Whether those who ask by its key want to know how it ended. */
+  readonly kept?: boolean;
   /** Why its last text ended. */
   finish?: FinishReason | 'error';
   readonly logprobs: TokenLogprob[];

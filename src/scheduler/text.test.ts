@@ -167,14 +167,27 @@ test('the text so far is shown by its key, and stays afterwards', async () => {
   const reply = fold(ask(service, 'mine'));
   await step();
   expect([service.check('mine'), service.check(''), service.check('other')]).toEqual(['a', '', '']);
-  expect([service.finished('mine'), service.finished(''), service.finished('other')]).toEqual([
+  await finishAll();
+  await reply;
+  expect(service.check('mine')).toBe('abc');
+});
+
+test('how a text ended is told by the key of one that goes on without its client, and of no other', async () => {
+  const { service, step, finishAll } = world();
+  const { signal } = new AbortController();
+  const kept = fold(service.generate(plainRequest('Hello', 10), { genkey: 'kept', client: 'k', signal, kept: true }));
+  await step();
+  expect([service.finished('kept'), service.finished(''), service.finished('other')]).toEqual([
     null,
     undefined,
     undefined,
   ]);
   await finishAll();
-  const { reason } = await reply;
-  expect([service.check('mine'), service.finished('mine')]).toEqual(['abc', reason]);
+  expect(service.finished('kept')).toBe((await kept).reason);
+  const plain = fold(ask(service, 'plain'));
+  await finishAll();
+  await plain;
+  expect(service.finished('plain')).toBeUndefined();
 });
 
 describe('while several run at once', () => {

@@ -101,6 +101,7 @@ export function textService({
       kind: 'text',
       shared: shared.type === 'shared',
       state: 'waiting',
+      kept: ticket.kept ?? false,
       text: '',
       logprobs: [],
       standing,
@@ -247,7 +248,8 @@ export function textService({
     check: (genkey) => jobs.visible(genkey, queue.waiting)?.text ?? '',
     finished: (genkey) => {
       const job = genkey === '' ? undefined : jobs.visible(genkey, queue.waiting);
-      return job?.state === 'done' ? (job.finish ?? 'aborted') : job && null;
+      if (!job?.kept) return undefined;
+      return job.state === 'done' ? (job.finish ?? 'aborted') : null;
     },
     lastLogprobs: (genkey) => {
       const found = jobs.visible(genkey, queue.waiting)?.logprobs;

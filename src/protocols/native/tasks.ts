@@ -68,7 +68,7 @@ const finishNames: Readonly<Record<FinishReason | 'error', string>> = {
   error: 'error',
 };
 
-/** Only for those who ask by a key: why it has ended, or null while there is more to come. */
+/** Only of those that go on without their client: why it has ended, or null while there is more to come. */
 function finishField(finish: ReturnType<TextService['finished']>): object {
   if (finish === undefined) return {};
   return { finish_reason: finish && finishNames[finish] };
