@@ -246,3 +246,17 @@ describe('files', () => {
     expect(vague.map(({ path }) => path)).toEqual([]);
   });
 });
+
+test('the program begins without loading any package: each is fetched by whoever first needs it', () => {
+  const loaded = new Map<string, string>();
+  const reached = new Set(['main.ts']);
+  for (const path of reached) {
+    const { text } = files.find((file) => file.path === path) ?? { text: '' };
+    for (const [, from = ''] of text.matchAll(/(?:^|\n)(?:import|export)\s+(?!type\b)[^'";]*?from\s+'([^']+)'/g)) {
+      if (from.startsWith('.')) reached.add(slashes(join(dirname(path), from)));
+      else if (!from.startsWith('node:')) loaded.set(from, path);
+    }
+  }
+  expect(reached.size).toBeGreaterThan(50);
+  expect([...loaded]).toEqual([]);
+});

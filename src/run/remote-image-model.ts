@@ -1,6 +1,5 @@
 import type { ImageFacts } from '../core/image.ts';
 import { readRemote } from '../engines/image/remote/address.ts';
-import { connectRemote } from '../engines/image/remote/connect.ts';
 import { RemoteImage } from '../engines/image/remote/engine.ts';
 import type { Terminal } from '../observe/terminal.ts';
 import { EngineLife } from './engine-life.ts';
@@ -18,7 +17,9 @@ export function remoteImageModel(
       loaded: ({ name }: ImageFacts) => terminal.line(`${url} draws pictures, with ${name}.`),
       failed: (reason: string) => terminal.line(`Nobody draws pictures yet: ${reason}.`),
     };
-    return new EngineLife(new RemoteImage({ connect: () => connectRemote(address), observer }));
+    // What it needs is loaded only where there is such a server.
+    const connect = async () => (await import('../engines/image/remote/connect.ts')).connectRemote(address);
+    return new EngineLife(new RemoteImage({ connect, observer }));
   };
   return {
     given: true,

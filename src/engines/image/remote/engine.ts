@@ -2,7 +2,6 @@ import { Channel } from '../../../core/channel.ts';
 import { AppError, asAppError } from '../../../core/errors.ts';
 import type { ImageEngine, ImageEvent, ImageFacts, ImageRequest, UpscaleRequest } from '../../../core/image.ts';
 import type { EngineState } from '../../host/engine-state.ts';
-import { readPicture, resized, writePng } from '../pictures/codec.ts';
 import type { RemotePicture, RemoteServer } from './server.ts';
 
 export interface RemoteParts {
@@ -57,6 +56,7 @@ export class RemoteImage implements ImageEngine {
 
   async upscale(request: UpscaleRequest, signal: AbortSignal): Promise<Uint8Array> {
     const picture = await this.#connected().upscale(request, signal);
+    const { readPicture, resized, writePng } = await codec();
     const pixels = await readPicture({ bytes: picture, field: 'the picture' });
     return writePng(await resized(pixels, { width: request.width, height: request.height }));
   }
@@ -113,6 +113,7 @@ async function* followed(
 
 /** Read and written anew: so it is a picture, and has no words in it. */
 async function plainPng(bytes: Uint8Array): Promise<Uint8Array> {
+  const { readPicture, writePng } = await codec();
   return writePng(await readPicture({ bytes, field: 'the picture of --sdremote' }));
 }
 
@@ -122,4 +123,9 @@ function reasonOf({ details, message }: AppError): string {
 
 function failed(reason: string): AppError {
   return new AppError('engine-failed', { capability: 'image', reason });
+}
+
+/** Large, and of no use to those who have no such server. */
+function codec() {
+  return import('../pictures/codec.ts');
 }
