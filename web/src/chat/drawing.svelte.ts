@@ -1,6 +1,7 @@
-import { read } from '../api/call.ts';
 import { go } from '../app/navigation.svelte.ts';
 import { tellFailure } from '../app/notices.svelte.ts';
+import { type DrawingTask, startDrawing } from '../draw/drawing-task.ts';
+import { addressOfPicture, bareBase64 } from '../draw/picture-request.ts';
 import { newId } from './answering/ids.ts';
 import { blobOf } from './attaching/bytes.ts';
 import { change } from './library.svelte.ts';
@@ -14,10 +15,10 @@ export const drawing = $state<{ chatId: string | undefined; prompt: string; prog
   prompt: '',
   progress: 0,
 });
-let stopDrawing: (() => void) | undefined;
+let task: DrawingTask | undefined;
 
 export function stopPicture(): void {
-  stopDrawing?.();
+  task?.stop();
 }
 
 /** Draws what the words say; they and the picture become turns of the chat. */
@@ -50,33 +51,23 @@ function pictureTurn(parent: string | null, prompt: string, blob: Blob): Turn {
 }
 
 async function drawn(chatId: string, prompt: string): Promise<Blob | undefined> {
-  const genkey = `PRLY${newId()}`;
-  const controller = new AbortController();
-  stopDrawing = () => {
-    read('api/extra/abort', { body: { genkey }, background: true }).catch(() => {});
-    controller.abort();
-  };
   Object.assign(drawing, { chatId, prompt, progress: 0 });
-  const watch = setInterval(async () => {
-    const { progress } = await read<{ progress: number }>('sdapi/v1/progress', { background: true }).catch(() => ({
-      progress: 0,
-    }));
-    drawing.progress = Math.max(drawing.progress, progress);
-  }, 700);
   try {
-    const { images } = await read<{ images: readonly string[] }>('sdapi/v1/txt2img', {
-      body: { prompt, width: 512, height: 512, genkey },
-      signal: controller.signal,
-    });
-    const [image] = images;
-    if (image === undefined) throw new Error('The server drew nothing.');
-    return blobOf(image.startsWith('data:') ? image : `data:image/png;base64,${image}`);
+    const body = { prompt, width: 512, height: 512 };
+    task = startDrawing(
+      (genkey) => ({ path: 'sdapi/v1/txt2img', body: { ...body, genkey } }),
+      ({ share }) => {
+        drawing.progress = share;
+      },
+    );
+    const [picture] = await task.pictures;
+    if (picture === undefined) throw new Error('The server drew nothing.');
+    return blobOf(addressOfPicture(bareBase64(picture.image)));
   } catch (thrown) {
     tellFailure(thrown);
     return undefined;
   } finally {
-    clearInterval(watch);
     drawing.chatId = undefined;
-    stopDrawing = undefined;
+    task = undefined;
   }
 }

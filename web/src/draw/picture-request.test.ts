@@ -1,5 +1,13 @@
 import { describe, expect, test } from 'vitest';
-import { bareBase64, missing, pictureRequest, picturesOf, usualWish } from './picture-request.ts';
+import {
+  addressOfPicture,
+  bareBase64,
+  missing,
+  pictureRequest,
+  picturesOf,
+  titleOf,
+  usualWish,
+} from './picture-request.ts';
 
 const apple = { ...usualWish, prompt: 'a red apple', negativePrompt: 'leaf', seed: 7, count: 2 };
 
@@ -89,4 +97,13 @@ describe('an answer becomes pictures', () => {
 test('base64 is taken out of the address of a picture', () => {
   expect(bareBase64('data:image/png;base64,AAAA')).toBe('AAAA');
   expect(bareBase64('AAAA')).toBe('AAAA');
+});
+
+test('a picture is called by its words, unless it was made without any', () => {
+  expect(titleOf({ wish: apple })).toBe('a red apple');
+  expect(titleOf({ wish: { ...apple, manner: 'upscale' } })).toBe('A larger picture');
+});
+
+test('the address of a picture is taken back to what it was made of', () => {
+  expect(bareBase64(addressOfPicture('AAAA'))).toBe('AAAA');
 });

@@ -123,3 +123,12 @@ const textOf = (value: unknown): string => (typeof value === 'string' ? value : 
 export function bareBase64(address: string): string {
   return address.replace(/^data:[^,]*,/, '');
 }
+
+/** For the `src` of an image. */
+export function addressOfPicture(image: string): string {
+  return `data:image/png;base64,${image}`;
+}
+
+export function titleOf({ wish }: { readonly wish: Pick<Wish, 'prompt' | 'manner'> }): string {
+  return wish.manner === 'upscale' ? 'A larger picture' : wish.prompt;
+}

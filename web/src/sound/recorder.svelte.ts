@@ -1,3 +1,5 @@
+import { openMicrophone } from './microphone.ts';
+
 /** A recording by the microphone of this computer; one at a time. */
 export const recorder = $state<{ running: boolean; seconds: number; level: number }>({
   running: false,
@@ -5,42 +7,28 @@ export const recorder = $state<{ running: boolean; seconds: number; level: numbe
   level: 0,
 });
 
-let active: { readonly media: MediaRecorder; readonly release: () => void } | undefined;
+let stop: (() => void) | undefined;
 
 /** Begins; the promise is the whole recording, when somebody has called `stopRecording`. */
 export async function record(): Promise<Blob> {
-  if (!navigator.mediaDevices) throw new Error('The microphone can be used only on this computer or over HTTPS.');
-  const stream = await navigator.mediaDevices.getUserMedia({ audio: true }).catch(() => {
-    throw new Error('The browser does not allow the microphone.');
-  });
-  const media = new MediaRecorder(stream);
-  const pieces: Blob[] = [];
+  const recording = await openMicrophone();
   const beganAt = Date.now();
-  const stopMeter = meter(stream);
+  const stopMeter = meter(recording.stream);
   const timer = setInterval(() => {
     recorder.seconds = (Date.now() - beganAt) / 1000;
   }, 200);
-  const release = () => {
+  stop = recording.stop;
+  recorder.running = true;
+  return recording.whole.finally(() => {
     clearInterval(timer);
     stopMeter();
-    for (const track of stream.getTracks()) track.stop();
+    stop = undefined;
     Object.assign(recorder, { running: false, seconds: 0, level: 0 });
-    active = undefined;
-  };
-  active = { media, release };
-  recorder.running = true;
-  return new Promise((resolve) => {
-    media.ondataavailable = ({ data }) => pieces.push(data);
-    media.onstop = () => {
-      release();
-      resolve(new Blob(pieces, { type: media.mimeType }));
-    };
-    media.start(500);
   });
 }
 
 export function stopRecording(): void {
-  active?.media.stop();
+  stop?.();
 }
 
 /** How loud it is, from 0 to 1, so that somebody sees that they are heard. */

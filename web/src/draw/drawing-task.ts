@@ -1,0 +1,60 @@
+import { call, read } from '../api/call.ts';
+import { tellFailure } from '../app/notices.svelte.ts';
+import { type DrawnPicture, type PictureRequest, picturesOf } from './picture-request.ts';
+
+export interface DrawingProgress {
+  /** From 0 to 1. */
+  readonly share: number;
+  readonly step: number;
+  readonly steps: number;
+  /** base64 of what can be seen already; empty while there is nothing. */
+  readonly preview: string;
+}
+
+export interface DrawingTask {
+  readonly pictures: Promise<DrawnPicture[]>;
+  /** On the server too, not only here. */
+  stop(): void;
+}
+
+interface ProgressAnswer {
+  readonly progress: number;
+  readonly state: { readonly sampling_step: number; readonly sampling_steps: number };
+  readonly current_image: string | null;
+}
+
+const pauseMs = 500;
+
+/** Has pictures drawn, and tells how far they are, and nothing of what others have drawn meanwhile. */
+export function startDrawing(
+  request: (genkey: string) => PictureRequest,
+  onProgress: (progress: DrawingProgress) => void,
+): DrawingTask {
+  const genkey = `draw-${crypto.randomUUID()}`;
+  const leave = new AbortController();
+  const { path, body } = request(genkey);
+  let over = false;
+  const look = async (): Promise<void> => {
+    if (over) return;
+    try {
+      const address = `sdapi/v1/progress?genkey=${encodeURIComponent(genkey)}`;
+      const { progress, state, current_image } = await read<ProgressAnswer>(address, { background: true });
+      const { sampling_step: step, sampling_steps: steps } = state;
+      if (!over && progress > 0) onProgress({ share: progress, step, steps, preview: current_image ?? '' });
+    } catch {
+      // The next look, or the answer itself, tells more.
+    }
+    setTimeout(look, pauseMs);
+  };
+  void look();
+  const pictures = read<unknown>(path, { body, signal: leave.signal })
+    .then(picturesOf)
+    .finally(() => {
+      over = true;
+    });
+  const stop = () => {
+    call('api/extra/abort', { body: { genkey } }).catch(tellFailure);
+    leave.abort();
+  };
+  return { pictures, stop };
+}

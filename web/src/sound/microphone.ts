@@ -1,0 +1,38 @@
+/** A recording that is being made: what it becomes once somebody stops it, and the sound meanwhile. */
+export interface Recording {
+  readonly stream: MediaStream;
+  readonly whole: Promise<Blob>;
+  stop(): void;
+}
+
+/** Begins to record; throws a sentence for people where the browser does not allow it. */
+export async function openMicrophone(): Promise<Recording> {
+  if (!navigator.mediaDevices)
+    throw new Error('Browsers let a page listen only at a secure address (https) or on this computer.');
+  const stream = await navigator.mediaDevices.getUserMedia({ audio: true }).catch((thrown: unknown) => {
+    throw new Error(refusalOf(thrown));
+  });
+  const machine = new MediaRecorder(stream);
+  const pieces: Blob[] = [];
+  const whole = new Promise<Blob>((resolve, reject) => {
+    const release = () => {
+      for (const track of stream.getTracks()) track.stop();
+    };
+    machine.ondataavailable = ({ data }) => pieces.push(data);
+    machine.onerror = () => {
+      release();
+      reject(new Error('The recording failed.'));
+    };
+    machine.onstop = () => {
+      release();
+      resolve(new Blob(pieces, { type: machine.mimeType }));
+    };
+  });
+  machine.start(500);
+  return { stream, whole, stop: () => machine.stop() };
+}
+
+function refusalOf(thrown: unknown): string {
+  if (thrown instanceof DOMException && thrown.name === 'NotFoundError') return 'There is no microphone.';
+  return 'The browser does not let this page use the microphone.';
+}
