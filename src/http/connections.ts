@@ -7,11 +7,14 @@ import { Aborted } from '../core/abort-cause.ts';
  * read, while a request waits or runs or streams), over TLS too, and for requests that were sent ahead on one connection.
  */
 export interface Connections {
+  /** For every socket at its first event, before anything is awaited: from then on its errors end it alone. */
   add(socket: Duplex): void;
   /** Aborts when the socket closes before the response is complete, and never after. */
   signalFor(request: IncomingMessage, response: ServerResponse): AbortSignal;
   /** Whether the head of an answer is out: whatever is written beside it would land in its middle. */
   answering(socket: Duplex): boolean;
+  /** Settles when no exchange is open on the socket: all are answered, or the socket is closed. */
+  answered(socket: Duplex): Promise<void>;
   /** Settles when every socket is closed and every signal that hung on one has fired. */
   destroyAll(): Promise<void>;
 }
@@ -42,6 +45,10 @@ export function createConnections(): Connections {
 
   return {
     add(socket) {
+      // The HTTP server takes its own listener off when a connection is upgraded. A socket without one that is reset ends
+      // the process; its `close` event follows and is what everybody here listens to.
+      socket.on('error', () => undefined);
+      if (sockets.has(socket)) return;
       sockets.add(socket);
       socket.once('close', () => sockets.delete(socket));
     },
@@ -54,6 +61,15 @@ export function createConnections(): Connections {
       return exchange.controller.signal;
     },
     answering: (socket) => [...(exchanges.get(socket) ?? [])].some(({ response }) => response.headersSent),
+    async answered(socket) {
+      while ((exchanges.get(socket)?.size ?? 0) > 0) {
+        const [{ response } = { response: undefined }] = exchanges.get(socket) ?? [];
+        await new Promise<void>((resolve) => {
+          response?.once('finish', resolve);
+          socket.once('close', resolve);
+        });
+      }
+    },
     async destroyAll() {
       closing = true;
       await Promise.all(

@@ -27,6 +27,8 @@ export interface HttpServerOptions {
   readonly endpoints: readonly Endpoint[];
   /** Where clients may open connections for messages. */
   readonly sockets?: readonly SocketEndpoint[];
+  /** Imports the package `ws`, unless it is to be done in the usual way. */
+  readonly webSockets?: () => Promise<typeof import('ws')>;
   readonly port: number;
   /** Unless given: this machine only, by both of its loopback addresses. */
   readonly host?: string | undefined;
@@ -88,6 +90,8 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
     startTimer: parts.startTimer,
     onError: (error) => options.onError(error, { method: 'GET', path: 'a socket' }),
     refuse: endRaw,
+    webSockets: options.webSockets,
+    answered: connections.answered,
   });
 
   const take =
@@ -113,10 +117,15 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
       .on('connection', connections.add)
       .on('request', take(false))
       .on('checkContinue', take(true))
-      .on('upgrade', (request: IncomingMessage, socket: Duplex, head: Buffer) =>
-        upgrades.take(server, request, socket, head),
+      .on('secureConnection', connections.add)
+      .on(
+        'upgrade',
+        (request: IncomingMessage, socket: Duplex, head: Buffer) => void upgrades.take(server, request, socket, head),
       )
-      .on('connect', (_request: IncomingMessage, socket: Duplex) => endRaw(socket, notATunnel))
+      .on('connect', async (_request: IncomingMessage, socket: Duplex) => {
+        await connections.answered(socket);
+        endRaw(socket, notATunnel);
+      })
       .on('clientError', (error: NodeJS.ErrnoException, socket: Duplex) => {
         if (!socket.writable || connections.answering(socket)) socket.destroy();
         else endRaw(socket, refuseBroken(error.code, socket));

@@ -1,8 +1,11 @@
+import { connect } from 'node:net';
+import { connect as secure } from 'node:tls';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { WebSocket } from 'ws';
+import { json } from './call.ts';
 import type { LiveSocket, SocketCall, SocketEndpoint } from './socket.ts';
 import { testTls } from './testing/certificate.ts';
-import { echo, family, handTimer, latch, serve, type World, wire } from './testing/world.ts';
+import { ask, echo, endpoint, family, handTimer, latch, serve, type World, wire } from './testing/world.ts';
 
 const socketAt = (open: SocketEndpoint['open'], more: Partial<SocketEndpoint> = {}): SocketEndpoint => ({
   match: 'ending',
@@ -202,6 +205,85 @@ describe('a request that would rather speak another protocol', () => {
     await client.until('"body":"0123456789"');
     client.send('POST /work HTTP/1.1\r\nhost: localhost\r\ncontent-length: 4\r\n\r\nnext');
     await client.until('"body":"next"');
+  });
+});
+
+describe('upgrade: resets and order on the connection', () => {
+  const upgrade =
+    'GET /ws HTTP/1.1\r\nhost: localhost\r\nconnection: Upgrade\r\nupgrade: websocket\r\n' +
+    'sec-websocket-version: 13\r\nsec-websocket-key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n';
+
+  test.each([false, true])('upgrade: survives a reset while ws is imported (TLS %s)', async (tls) => {
+    const asked = latch();
+    const imported = latch();
+    const webSockets = async () => {
+      asked.open();
+      await imported.promise;
+      return import('ws');
+    };
+    const world = await serve([echo], { sockets: [echoing], webSockets, ...(tls && { tls: testTls }) });
+    const plain = connect(world.port, '127.0.0.1');
+    const client = tls ? secure({ socket: plain, ca: testTls.certificate, servername: 'localhost' }) : plain;
+    client.on('error', () => undefined).write(upgrade);
+    await asked.promise;
+    plain.resetAndDestroy();
+    // The server closes when it has seen the end of every connection, this one included.
+    for (let round = 0; round < 20; round += 1) await new Promise((resolve) => setImmediate(resolve));
+    expect((await ask(world, { method: 'POST', path: '/work', body: 'x', tls })).status).toBe(200);
+    imported.open();
+    await world.close();
+  });
+
+  test('upgrade: answers 500 and reports it when ws cannot be imported', async () => {
+    const world = await serve([echo], {
+      sockets: [echoing],
+      webSockets: () => Promise.reject(new Error('no such package')),
+    });
+    expect(await connectTo(world).refused).toBe(500);
+    expect(world.errors.map((error) => (error as Error).message)).toEqual(['no such package']);
+  });
+
+  test('upgrade: sends 101 after the answers of requests that are ahead on the connection', async () => {
+    const gate = latch();
+    const slow = endpoint(async () => {
+      await gate.promise;
+      return json({ slow: true });
+    });
+    const began = latch();
+    const world = await serve([slow], {
+      sockets: [echoing],
+      webSockets: () => {
+        began.open();
+        return import('ws');
+      },
+    });
+    const client = wire(world).send(`POST /work HTTP/1.1\r\nhost: localhost\r\ncontent-length: 0\r\n\r\n${upgrade}`);
+    await began.promise;
+    for (let round = 0; round < 20; round += 1) await new Promise((resolve) => setImmediate(resolve));
+    expect(client.received).toBe('');
+    gate.open();
+    await client.until('101 Switching Protocols');
+    expect(client.received).toMatch(/^HTTP\/1\.1 200 OK[\s\S]*\{"slow":true\}HTTP\/1\.1 101 /);
+  });
+
+  test.each([
+    ['an unknown path', upgrade.replace('/ws', '/other'), '404'],
+    ['CONNECT', 'CONNECT example.org:443 HTTP/1.1\r\nhost: example.org\r\n\r\n', '501'],
+  ])('upgrade: refuses %s after the answers of requests that are ahead', async (_, second, status) => {
+    const gate = latch();
+    const began = latch();
+    const slow = endpoint(async () => {
+      began.open();
+      await gate.promise;
+      return json({ slow: true });
+    });
+    const world = await serve([slow], { sockets: [echoing] });
+    const client = wire(world).send(`POST /work HTTP/1.1\r\nhost: localhost\r\ncontent-length: 0\r\n\r\n${second}`);
+    await began.promise;
+    for (let round = 0; round < 20; round += 1) await new Promise((resolve) => setImmediate(resolve));
+    gate.open();
+    await client.closed;
+    expect(client.received).toMatch(new RegExp(`^HTTP/1\\.1 200 OK[\\s\\S]*\\{"slow":true\\}HTTP/1\\.1 ${status} `));
   });
 });
 

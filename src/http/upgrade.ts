@@ -2,7 +2,7 @@ import type { IncomingMessage, Server } from 'node:http';
 import type { Duplex } from 'node:stream';
 import { TLSSocket } from 'node:tls';
 import type { WebSocket, WebSocketServer } from 'ws';
-import { AppError } from '../core/errors.ts';
+import { AppError, asAppError } from '../core/errors.ts';
 import type { Endpoint, Reply } from './call.ts';
 import type { Guard } from './guard.ts';
 import { plainAddress } from './host-name.ts';
@@ -16,11 +16,15 @@ export interface UpgradeParts extends LiveSocketParts {
   readonly mostMessageBytes: number;
   /** Writes a refusal on a socket that has no response object, and ends it. */
   readonly refuse: (socket: Duplex, reply: Reply) => void;
+  /** Imports the package `ws`; a test decides when that is done. */
+  readonly webSockets?: (() => Promise<typeof import('ws')>) | undefined;
+  /** Settles when everything that is ahead of a request on its connection is answered. */
+  readonly answered: (socket: Duplex) => Promise<void>;
 }
 
 export interface Upgrades {
-  /** For the `upgrade` event of a server. */
-  take(server: Server, request: IncomingMessage, socket: Duplex, head: Buffer): void;
+  /** For the `upgrade` event of a server, on a socket that has an error listener. Never rejects. */
+  take(server: Server, request: IncomingMessage, socket: Duplex, head: Buffer): Promise<void>;
 }
 
 /**
@@ -29,30 +33,40 @@ export interface Upgrades {
  * the plain requests that they also are.
  */
 export function createUpgrades(parts: UpgradeParts): Upgrades {
-  const { endpoints, guard, refuse, mostMessageBytes } = parts;
+  const { endpoints, guard, refuse, mostMessageBytes, answered, webSockets = () => import('ws') } = parts;
   const routes: Router<SocketRoute> = router(endpoints.map(asRoute));
   let sockets: Promise<WebSocketServer> | undefined;
   // Loaded by the first who needs it: most servers never do.
   const opening = async (): Promise<WebSocketServer> => {
-    const { WebSocketServer: Server } = await import('ws');
-    return new Server({ noServer: true, maxPayload: mostMessageBytes, perMessageDeflate: false });
+    const { WebSocketServer: Server } = await webSockets();
+    // `liveSocket` answers pings itself: a client that never reads must not fill the memory with pongs.
+    return new Server({ noServer: true, maxPayload: mostMessageBytes, perMessageDeflate: false, autoPong: false });
   };
 
   return {
-    take(listener, request, socket, head) {
-      if (!/^websocket$/i.test(request.headers.upgrade ?? '')) return plainly(listener, request, socket, head);
+    async take(listener, request, socket, head) {
+      const known = /^websocket$/i.test(request.headers.upgrade ?? '');
       const path = plainPath(request.url ?? '');
-      const found = routes.find('GET', path);
+      const found = known ? routes.find('GET', path) : undefined;
       const error = found ? refusalFor(guard, request, found) : new AppError('not-found', { method: 'GET', path });
-      if (error) return refuse(socket, found ? found.family.errorReply(error) : errorRefusal(error));
-      const endpoint = found?.socket as SocketEndpoint;
-      sockets ??= opening();
-      void sockets.then((server) => server.handleUpgrade(request, socket, head, (opened) => begin(opened)));
+      try {
+        if (known && !error) sockets ??= opening();
+        const [server] = await Promise.all([known && !error ? sockets : undefined, answered(socket)]);
+        if (socket.destroyed) return;
+        if (!known) plainly(listener, request, socket, head);
+        else if (error) refuse(socket, found ? found.family.errorReply(error) : errorRefusal(error));
+        else server?.handleUpgrade(request, socket, head, (opened) => begin(opened));
+      } catch (failure) {
+        sockets = undefined;
+        parts.onError(failure);
+        await answered(socket);
+        refuse(socket, errorRefusal(asAppError(failure)));
+      }
       function begin(opened: WebSocket): void {
         try {
           const { headers, url = '' } = request;
           const remoteAddress = plainAddress(request.socket.remoteAddress);
-          endpoint.open({ path, query: queryOf(url), headers, remoteAddress }, liveSocket(opened, parts));
+          found?.socket.open({ path, query: queryOf(url), headers, remoteAddress }, liveSocket(opened, parts));
         } catch (error) {
           parts.onError(error);
           opened.close(1011, 'something unexpected went wrong');
