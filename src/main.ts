@@ -11,6 +11,7 @@ import type { TextSource } from './core/text-source.ts';
 import { tryFolder } from './engines/llama/cache-folder.ts';
 import type { ModelFile } from './engines/llama/model-file.ts';
 import { readModelFile } from './engines/llama/model-file.ts';
+import { requestScope } from './http/request-scope.ts';
 import { systemTimer } from './http/timers.ts';
 import { wantsLauncher } from './launcher/wanted.ts';
 import { ownFolder } from './library/places.ts';
@@ -26,6 +27,7 @@ import type { LeaveReason } from './registry/life.ts';
 import { Registry, type RegistryObserver } from './registry/registry.ts';
 import type { ClientServices } from './run/client-services.ts';
 import { displayName, modelPath, type TextEngineProcess } from './run/engine.ts';
+import { guardFaults } from './run/guard-faults.ts';
 import type { ModelKinds } from './run/kinds.ts';
 import { memoryRoom } from './run/memory-room.ts';
 import type { Door } from './run/model-house.ts';
@@ -226,7 +228,9 @@ async function run(
       optional,
       load: () => registry.load(kind, other),
     }));
-    return serve({ app, engine, others, settings, terminal, exit: (code) => void exit(code) });
+    const listening = (): void =>
+      guardFaults({ process, scope: () => requestScope.getStore(), say: (line) => terminal.line(line), later });
+    return serve({ app, engine, others, settings, terminal, exit: (code) => void exit(code), listening });
   }
 
   engine.start();

@@ -24,7 +24,7 @@ export async function* readAac(
     windowsHide: true,
   });
   const ended = new Promise<number | 'missing' | 'killed'>((resolve) => {
-    child.once('error', (error: NodeJS.ErrnoException) => resolve(error.code === 'ENOENT' ? 'missing' : 'killed'));
+    child.on('error', (error: NodeJS.ErrnoException) => resolve(error.code === 'ENOENT' ? 'missing' : 'killed'));
     child.once('close', (code) => resolve(code ?? 'killed'));
   });
   const stop = (): void => void child.kill('SIGKILL');

@@ -20,7 +20,7 @@ describe('the signal of an exchange', () => {
     const connections = createConnections();
     const one = socket();
     const { request, response } = exchange(one);
-    const signal = connections.signalFor(request, response);
+    const signal = connections.controllerFor(request, response).signal;
     expect(signal.aborted).toBe(false);
     one.destroy();
     await closed(one);
@@ -31,7 +31,7 @@ describe('the signal of an exchange', () => {
     const connections = createConnections();
     const one = socket();
     const { request, response } = exchange(one);
-    const signal = connections.signalFor(request, response);
+    const signal = connections.controllerFor(request, response).signal;
     response.emit('finish');
     one.destroy();
     await closed(one);
@@ -42,14 +42,14 @@ describe('the signal of an exchange', () => {
     const one = socket();
     one.destroy();
     const { request, response } = exchange(one);
-    expect(createConnections().signalFor(request, response).aborted).toBe(true);
+    expect(createConnections().controllerFor(request, response).signal.aborted).toBe(true);
   });
 
   test('of several on one socket: only those that are not complete', async () => {
     const connections = createConnections();
     const one = socket();
     const [first, second] = [exchange(one), exchange(one)];
-    const signals = [first, second].map(({ request, response }) => connections.signalFor(request, response));
+    const signals = [first, second].map(({ request, response }) => connections.controllerFor(request, response).signal);
     first.response.emit('finish');
     one.destroy();
     await closed(one);
@@ -63,7 +63,7 @@ test('a stop ends every socket, and says that it was the server', async () => {
   const signals = sockets.map((one) => {
     connections.add(one);
     const { request, response } = exchange(one);
-    return connections.signalFor(request, response);
+    return connections.controllerFor(request, response).signal;
   });
   await connections.destroyAll();
   expect(sockets.every(({ destroyed }) => destroyed)).toBe(true);
@@ -84,7 +84,7 @@ test('an answer whose head is out is in the making until it is complete', () => 
   const one = socket();
   expect(connections.answering(one)).toBe(false);
   const { request, response } = exchange(one, true);
-  connections.signalFor(request, response);
+  connections.controllerFor(request, response).signal;
   expect(connections.answering(one)).toBe(true);
   response.emit('finish');
   expect(connections.answering(one)).toBe(false);

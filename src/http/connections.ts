@@ -10,7 +10,7 @@ export interface Connections {
   /** For every socket at its first event, before anything is awaited: from then on its errors end it alone. */
   add(socket: Duplex): void;
   /** Aborts when the socket closes before the response is complete, and never after. */
-  signalFor(request: IncomingMessage, response: ServerResponse): AbortSignal;
+  controllerFor(request: IncomingMessage, response: ServerResponse): AbortController;
   /** Whether the head of an answer is out: whatever is written beside it would land in its middle. */
   answering(socket: Duplex): boolean;
   /** Settles when no exchange is open on the socket: all are answered, or the socket is closed. */
@@ -52,13 +52,13 @@ export function createConnections(): Connections {
       sockets.add(socket);
       socket.once('close', () => sockets.delete(socket));
     },
-    signalFor({ socket }, response) {
+    controllerFor({ socket }, response) {
       const exchange = { response, controller: new AbortController() };
       const open = exchangesOf(socket);
       open.add(exchange);
       response.once('finish', () => open.delete(exchange));
       if (socket.destroyed) exchange.controller.abort(gone());
-      return exchange.controller.signal;
+      return exchange.controller;
     },
     answering: (socket) => [...(exchanges.get(socket) ?? [])].some(({ response }) => response.headersSent),
     async answered(socket) {

@@ -1,4 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import { Aborted } from '../core/abort-cause.ts';
 import { AppError, asAppError } from '../core/errors.ts';
 import type { Refused } from '../core/refused.ts';
 import type { Call, Endpoint, Reply } from './call.ts';
@@ -7,6 +8,7 @@ import { plainAddress } from './host-name.ts';
 import { type JudgeParts, judge } from './judge.ts';
 import { readBody } from './read-body.ts';
 import { errorRefusal, refusal } from './refusal.ts';
+import { type RequestScope, requestScope } from './request-scope.ts';
 import { type RespondParts, send } from './respond.ts';
 import { plainPath, queryOf } from './router.ts';
 
@@ -21,7 +23,8 @@ export interface ExchangeParts extends JudgeParts, RespondParts {
 export interface Incoming {
   readonly request: IncomingMessage;
   readonly response: ServerResponse;
-  readonly signal: AbortSignal;
+  /** Its signal aborts when the client is gone. */
+  readonly controller: AbortController;
   /** The client holds its body back until it is told to go on. */
   readonly expectsContinue: boolean;
 }
@@ -35,15 +38,36 @@ interface Answer {
 
 /**
  * One request from its head to the end of its answer. Never rejects: what fails becomes an answer, or the end of the
- * connection.
+ * connection. So does an exception that something throws on behalf of this request where nobody can catch it.
  */
-export async function exchange(parts: ExchangeParts, incoming: Incoming): Promise<void> {
-  const { request, response, signal } = incoming;
+export function exchange(parts: ExchangeParts, incoming: Incoming): Promise<void> {
+  const { response, controller } = incoming;
+  let fail: (error: unknown) => void = () => undefined;
+  const fault = new Promise<never>((_, reject) => {
+    fail = reject;
+  });
+  fault.catch(() => undefined);
+  const scope: RequestScope = {
+    fail(error) {
+      if (response.writableEnded || controller.signal.aborted) return false;
+      fail(error);
+      // The answer comes first: whoever is aborted is not answered.
+      setImmediate(() => controller.abort(new Aborted('unread')));
+      return true;
+    },
+  };
+  return requestScope.run(scope, () => exchangeWithin(parts, incoming, fault));
+}
+
+async function exchangeWithin(parts: ExchangeParts, incoming: Incoming, fault: Promise<never>): Promise<void> {
+  const { request, response, controller } = incoming;
+  const { signal } = controller;
   const method = request.method ?? '';
   const path = plainPath(request.url ?? '');
   try {
-    const { reply, linger, afterwards } = await answer(parts, incoming, method, path);
-    await send(parts, { request, response, signal, linger }, reply).finally(afterwards);
+    const { reply, linger, afterwards } = await answer(parts, incoming, { method, path, fault });
+    const sent = send(parts, { request, response, signal, linger }, reply).finally(afterwards);
+    await ('stream' in reply ? Promise.race([sent, fault]) : sent);
   } catch (error) {
     if (signal.aborted) return;
     parts.onError(error, { method, path });
@@ -54,8 +78,15 @@ export async function exchange(parts: ExchangeParts, incoming: Incoming): Promis
   }
 }
 
-async function answer(parts: ExchangeParts, incoming: Incoming, method: string, path: string): Promise<Answer> {
-  const { request, response, signal, expectsContinue } = incoming;
+interface Asked {
+  readonly method: string;
+  readonly path: string;
+  readonly fault: Promise<never>;
+}
+
+async function answer(parts: ExchangeParts, incoming: Incoming, { method, path, fault }: Asked): Promise<Answer> {
+  const { request, response, controller, expectsContinue } = incoming;
+  const { signal } = controller;
   const { headers, url: target = '' } = request;
   const remoteAddress = plainAddress(request.socket.remoteAddress);
   const verdict = judge(parts, { method, path, target, headers, remoteAddress });
@@ -79,13 +110,14 @@ async function answer(parts: ExchangeParts, incoming: Incoming, method: string, 
       ? await readForm(request, { ...bounds, limits: endpoint.form })
       : await readBody(request, bounds);
   const authorized = parts.guard.authorized(headers);
+  const handle = (call: Call) => handled(parts, endpoint, call, { tell, fault });
   const common = { method, path, query: queryOf(target), headers, signal, remoteAddress, authorized };
   switch (read.type) {
     case 'whole':
-      return { reply: await handle(parts, endpoint, { ...common, body: read.body }, tell), linger: false };
+      return { reply: await handle({ ...common, body: read.body }), linger: false };
     case 'form': {
       const { form, remove: afterwards } = read;
-      const reply = await handle(parts, endpoint, { ...common, body: nothing, form }, tell);
+      const reply = await handle({ ...common, body: nothing, form });
       return { reply, linger: false, afterwards };
     }
     case 'broken': {
@@ -109,14 +141,14 @@ async function answer(parts: ExchangeParts, incoming: Incoming, method: string, 
 
 const nothing = Buffer.alloc(0);
 
-async function handle(
+async function handled(
   parts: ExchangeParts,
   endpoint: Endpoint,
   call: Call,
-  tell: (error: AppError, reply: Reply) => void,
+  { tell, fault }: { readonly tell: (error: AppError, reply: Reply) => void; readonly fault: Promise<never> },
 ): Promise<Reply> {
   try {
-    return await endpoint.handle(call);
+    return await Promise.race([endpoint.handle(call), fault]);
   } catch (thrown) {
     const error = asAppError(thrown);
     const { signal, method, path } = call;

@@ -100,7 +100,8 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
       // A failed write is an abort, and the signal tells of it; an error event nobody hears would end the process.
       request.on('error', () => undefined);
       response.on('error', () => undefined);
-      void exchange(parts, { request, response, signal: connections.signalFor(request, response), expectsContinue });
+      const controller = connections.controllerFor(request, response);
+      void exchange(parts, { request, response, controller, expectsContinue });
     };
 
   const refuseBroken = (code: string | undefined, socket: Duplex): Reply => {
@@ -131,6 +132,8 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
         else endRaw(socket, refuseBroken(error.code, socket));
       });
     const bound = await listenOn(server, host, port);
+    // A connection that could not be accepted (too many open files, for instance) is no reason to end the others.
+    server.on('error', (error) => options.onError(error, { method: 'ACCEPT', path: 'a connection' }));
     servers.push(server);
     return bound;
   };

@@ -106,6 +106,8 @@ export class Launched {
 /** Whole lines, also the last one that nothing ended. A line of a moving bar replaces itself; only its end counts. */
 function readLines(stream: NodeJS.ReadableStream, say: (line: string) => void): void {
   let rest = '';
+  // A pipe that breaks ends with its process, and `close` tells of that.
+  stream.on('error', () => undefined);
   stream.setEncoding('utf8');
   stream.on('data', (text: string) => {
     const lines = (rest + text).split('\n');

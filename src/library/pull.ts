@@ -1,7 +1,6 @@
 import { createReadStream, createWriteStream } from 'node:fs';
 import { mkdir, rename, rm, stat } from 'node:fs/promises';
 import { basename, join } from 'node:path';
-import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { createGunzip } from 'node:zlib';
 import { readGguf } from '../gguf/read.ts';
@@ -87,7 +86,11 @@ async function unpackModel(
   file: string | undefined,
   { folder, expected }: PullOptions,
 ): Promise<string> {
-  const bytes = Readable.from(createReadStream(archive)).pipe(createGunzip());
+  const bytes = createGunzip();
+  // `pipe` does not pass failures on; without a listener one of them would end the process.
+  createReadStream(archive)
+    .on('error', (error) => bytes.destroy(error))
+    .pipe(bytes);
   const seen: string[] = [];
   for await (const entry of readTar(bytes)) {
     const name = entry.name.replace(/^[^/]+\//, '');

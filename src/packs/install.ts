@@ -1,7 +1,6 @@
 import { createReadStream, createWriteStream } from 'node:fs';
 import { chmod, mkdir, rename, rm } from 'node:fs/promises';
 import { dirname, join, normalize, sep } from 'node:path';
-import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { createGunzip } from 'node:zlib';
 import { readIntegrity } from '../library/checksum.ts';
@@ -49,7 +48,11 @@ export async function removePackage({ name }: PackPackage, folder: string): Prom
 
 /** All files of an npm package, which lie in one folder in its archive. */
 async function unpack(archive: string, target: string): Promise<void> {
-  const bytes = Readable.from(createReadStream(archive)).pipe(createGunzip());
+  const bytes = createGunzip();
+  // `pipe` does not pass failures on; without a listener one of them would end the process.
+  createReadStream(archive)
+    .on('error', (error) => bytes.destroy(error))
+    .pipe(bytes);
   for await (const { name, content } of readTar(bytes)) {
     const path = normalize(name.replace(/^[^/]+\//, ''));
     if (path.startsWith('..') || path.startsWith(sep) || path.includes(`${sep}..${sep}`) || /^[A-Za-z]:/.test(path)) {

@@ -4,6 +4,7 @@ import { existsSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { fileURLToPath } from 'node:url';
 import type { Settings } from '../config/flags.ts';
+import { requestScope } from '../http/request-scope.ts';
 import { createHttpServer } from '../http/server.ts';
 import { Bench } from '../launcher/bench.ts';
 import { allowedPlaces } from '../launcher/folders.ts';
@@ -15,6 +16,7 @@ import { hasDisplay } from '../launcher/wanted.ts';
 import { knownPlaces } from '../library/places.ts';
 import type { Terminal } from '../observe/terminal.ts';
 import { embeddedModel } from './engine.ts';
+import { guardFaults } from './guard-faults.ts';
 import { availableBytes } from './memory-room.ts';
 import { openBrowser } from './open-browser.ts';
 import { launcherVariable, type Stops } from './stops.ts';
@@ -70,6 +72,8 @@ export async function launcher({ product, settings, notes, terminal, stops, exit
     onError: (error) => terminal.line(`The launcher failed: ${error instanceof Error ? error.stack : String(error)}`),
   });
   const { port } = await server.listen();
+  const later = (milliseconds: number, action: () => void) => void setTimeout(action, milliseconds).unref();
+  guardFaults({ process, scope: () => requestScope.getStore(), say: (line) => terminal.line(line), later });
   base = `http://localhost:${port}`;
   stops.handle(end);
   terminal.line(`The launcher is at ${address()}`);

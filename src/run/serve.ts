@@ -16,6 +16,8 @@ export interface Serving {
   readonly settings: Settings;
   readonly terminal: Terminal;
   readonly exit: (code: number) => void;
+  /** Called when the port is open: from then on a fault in one request must not end the others. */
+  readonly listening?: () => void;
   readonly wait?: (milliseconds: number) => Promise<void>;
 }
 
@@ -23,6 +25,7 @@ export interface Serving {
 export async function serve(serving: Serving): Promise<void> {
   const { app, engine, settings, terminal, exit } = serving;
   const { port } = await listen(serving);
+  serving.listening?.();
   const addresses: Addresses = { scheme: settings.ssl ? 'https' : 'http', port, host: settings.host };
   terminal.line(`Listening on ${baseUrl(addresses)}`);
   // In autoswap mode the first request loads what it needs.

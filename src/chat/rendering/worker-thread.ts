@@ -15,7 +15,7 @@ export function startWorkerThread(entry: URL): RenderThread {
   worker.unref();
   const answer = new Promise<FromThread | undefined>((resolve) => {
     worker.once('message', resolve);
-    worker.once('error', () => resolve(undefined));
+    worker.on('error', () => resolve(undefined));
     worker.once('exit', () => resolve(undefined));
   });
   return { post: (message) => worker.postMessage(message), answer, end: () => void worker.terminate() };

@@ -63,7 +63,8 @@ export const spawnChild: Spawn = <Outgoing, Incoming>(
       listeners.exit({ code, signal, lastLines: lines.last() });
       resolve();
     };
-    child.once('error', (error) => {
+    // `on`: a kill or a send that fails tells of it by another error event, which nobody else would hear.
+    child.on('error', (error) => {
       lines.push(`${error.message}\n`);
       report(null, null);
     });
@@ -75,7 +76,10 @@ export const spawnChild: Spawn = <Outgoing, Incoming>(
       else stderr.once('close', () => report(code, signal));
     });
   });
-  child.stderr?.setEncoding('utf8').on('data', (text: string) => lines.push(text));
+  child.stderr
+    ?.setEncoding('utf8')
+    .on('error', () => {})
+    .on('data', (text: string) => lines.push(text));
   const reader = new AttachmentReader((message, attachments) => listeners.message(message as Incoming, attachments));
   child.on('message', (message) => reader.message(message as object));
   attachmentsPipe?.on('data', (chunk: Uint8Array) => reader.bytes(chunk));

@@ -152,7 +152,8 @@ export function spawnBare(runtime: string): SpawnPainter {
     const kill = (): void => void child.kill('SIGKILL');
     // It would notice by itself that we are gone, but not while it loads.
     process.once('exit', kill).once('disconnect', kill);
-    child.once('error', (error) => listeners.exit(error.message));
+    // `on`: a kill that fails tells of it by another error event, which nobody else would hear.
+    child.on('error', (error) => listeners.exit(error.message));
     child.once('exit', (code, signal) => {
       process.off('exit', kill).off('disconnect', kill);
       listeners.exit(`its process ended with ${signal ?? `code ${code}`}`);

@@ -1,0 +1,51 @@
+import { describe, expect, test } from 'vitest';
+import { type Call, json } from './call.ts';
+import { requestScope } from './request-scope.ts';
+import { ask, endpoint, latch, serve, wire } from './testing/world.ts';
+
+/** What the process does with an exception that nobody caught, without the process. */
+const thrownLater = (error: Error): Promise<boolean> =>
+  new Promise((resolve) => setTimeout(() => resolve(requestScope.getStore()?.fail(error) ?? false)));
+
+describe('requestScope: an exception outside of every try', () => {
+  test('requestScope: answers 500 in the words of the family and aborts the work', async () => {
+    const aborted = latch();
+    const work = endpoint(async ({ signal }) => {
+      signal.addEventListener('abort', () => aborted.open());
+      void thrownLater(new Error('in a callback'));
+      return new Promise(() => undefined);
+    });
+    const world = await serve([work]);
+    const { status, text } = await ask(world, { method: 'POST', path: '/work' });
+    expect([status, JSON.parse(text).family]).toEqual([500, 'internal']);
+    expect(world.errors).toEqual([new Error('in a callback')]);
+    await aborted.promise;
+  });
+
+  test('requestScope: ends the connection of a stream that has begun', async () => {
+    async function* stream({ signal }: Call) {
+      yield 'one';
+      void thrownLater(new Error('in the middle'));
+      await new Promise((resolve) => signal.addEventListener('abort', resolve));
+    }
+    const world = await serve([endpoint((call) => ({ status: 200, stream: stream(call) }))]);
+    const one = wire(world).send('POST /work HTTP/1.1\r\nhost: localhost\r\ncontent-length: 0\r\n\r\n');
+    await one.closed;
+    expect(one.received).toContain('one');
+    expect(one.received).not.toContain('0\r\n\r\n');
+    expect(world.errors).toEqual([new Error('in the middle')]);
+  });
+
+  test('requestScope: a request that is answered can no longer fail', async () => {
+    const gate = latch();
+    const failed = latch<boolean>();
+    const work = endpoint(() => {
+      void gate.promise.then(() => thrownLater(new Error('late'))).then((did) => failed.open(did));
+      return json({});
+    });
+    const world = await serve([work]);
+    expect((await ask(world, { method: 'POST', path: '/work' })).status).toBe(200);
+    gate.open();
+    expect(await failed.promise).toBe(false);
+  });
+});

@@ -1,0 +1,46 @@
+import type { RequestScope } from '../http/request-scope.ts';
+import { Repeats, type RepeatsOptions } from '../observe/repeats.ts';
+
+/** What is needed of the process. */
+export interface FaultyProcess {
+  on(event: 'uncaughtException' | 'unhandledRejection', listener: (error: unknown) => void): unknown;
+}
+
+export interface FaultGuardParts extends RepeatsOptions {
+  readonly process: FaultyProcess;
+  /** The request that the failing code belongs to. */
+  readonly scope: () => RequestScope | undefined;
+}
+
+/**
+ * What becomes of exceptions that nobody caught, from the moment the port is open; before that they end the process, as
+ * they should. One that belongs to a request ends that request alone. Any other is written to the log with its stack, and
+ * the server goes on: each request has its own state, engines are processes of their own, and ending the server would end
+ * every request that runs. The log is bounded: the first few faults of one kind in a minute are written, the rest counted.
+ */
+export function guardFaults({ process, scope, ...logging }: FaultGuardParts): void {
+  const repeats = new Repeats(logging);
+  const take = (what: string) => (error: unknown) => {
+    // The request reports the fault itself.
+    if (scope()?.fail(error)) return;
+    const stack = error instanceof Error ? (error.stack ?? error.message) : String(error);
+    if (isConnectionError(error)) repeats.tell('failed connections', `A connection failed: ${stack}`);
+    else repeats.tell(what, `${what}. The server goes on, but please report this: ${stack}`);
+  };
+  process.on('uncaughtException', take('An exception was not caught'));
+  process.on('unhandledRejection', take('A rejected promise was not handled'));
+}
+
+const connectionCodes: ReadonlySet<unknown> = new Set([
+  'ECONNRESET',
+  'EPIPE',
+  'ECONNABORTED',
+  'ETIMEDOUT',
+  'ERR_STREAM_WRITE_AFTER_END',
+  'ERR_STREAM_DESTROYED',
+]);
+
+/** One of these ends one connection, wherever it was thrown. */
+function isConnectionError(error: unknown): boolean {
+  return error instanceof Error && connectionCodes.has((error as NodeJS.ErrnoException).code);
+}
