@@ -366,6 +366,7 @@ function httpServer(
     },
     maxRequestMegabytes: settings.maxrequestsize,
     rateLimitSeconds: settings.ratelimit,
+    stallTimeoutSeconds: settings.stalltimeout,
     onError,
     onRefused,
   });

@@ -122,6 +122,7 @@ const labels: Partial<Record<FlagKey, string>> = {
   nocertify: 'Accept bad certificates',
   foreground: 'Console to the front',
   legacyopenpaths: 'Open paths of KoboldCpp',
+  stalltimeout: 'Stalled clients',
   batchall: 'Batch every request',
   cpubuild: 'CPU build',
   hordemaxctx: 'Horde context',

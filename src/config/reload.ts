@@ -42,6 +42,7 @@ const standing: readonly FlagKey[] = [
   'multiuser',
   'ratelimit',
   'maxrequestsize',
+  'stalltimeout',
   'savedatafile',
   'multiplayer',
   'websearch',

@@ -1,4 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { Socket } from 'node:net';
 import { Aborted } from '../core/abort-cause.ts';
 import { AppError, asAppError } from '../core/errors.ts';
 import type { Refused } from '../core/refused.ts';
@@ -11,6 +12,7 @@ import { errorRefusal, refusal } from './refusal.ts';
 import { type RequestScope, requestScope } from './request-scope.ts';
 import { type RespondParts, send } from './respond.ts';
 import { plainPath, queryOf } from './router.ts';
+import { watchWrites } from './write-stall.ts';
 
 export interface ExchangeParts extends JudgeParts, RespondParts {
   readonly maxRequestMegabytes: number;
@@ -73,9 +75,14 @@ async function exchangeWithin(parts: ExchangeParts, incoming: Incoming, fault: P
     parts.onError(error, { method, path });
     const reply = errorRefusal(asAppError(error));
     // What was written before the failure still goes out; then the missing end tells that something is missing.
-    if (response.headersSent) request.socket.destroySoon();
+    if (response.headersSent) endSoon(request.socket, parts);
     else await send(parts, { request, response, signal, linger: false }, reply).catch(() => response.destroy());
   }
+}
+
+function endSoon(socket: Socket, parts: ExchangeParts): void {
+  const stall = watchWrites(socket, parts);
+  socket.once('close', stall.cancel).destroySoon();
 }
 
 interface Asked {

@@ -4,12 +4,11 @@ import { corsHeaders } from './cors.ts';
 import type { Guard } from './guard.ts';
 import { bodyPending } from './read-body.ts';
 import { writeStream } from './stream.ts';
-import type { StartTimer } from './timers.ts';
+import { type WriteStallParts, watchWrites } from './write-stall.ts';
 
-export interface RespondParts {
+export interface RespondParts extends WriteStallParts {
   readonly guard: Guard;
   readonly lingerMilliseconds: number;
-  readonly startTimer: StartTimer;
 }
 
 export interface Respondent {
@@ -31,11 +30,15 @@ export async function send(parts: RespondParts, respondent: Respondent, reply: R
   if ('stream' in reply) {
     response.writeHead(reply.status, headers);
     const { stream, keepAlive, asides } = reply;
-    return writeStream(response, stream, { signal, keepAlive, asides, startTimer: parts.startTimer });
+    const watch = () => watchWrites(request.socket, parts);
+    const { startTimer } = parts;
+    return writeStream(response, stream, { signal, keepAlive, asides, startTimer, watchWrites: watch });
   }
   if (reply.status >= 200 && reply.status !== 204 && reply.status !== 304)
     headers['content-length'] = String(Buffer.byteLength(reply.body));
   response.writeHead(reply.status, headers);
+  const stall = watchWrites(request.socket, parts);
+  response.once('close', stall.cancel);
   if (!early) return void response.end(reply.body);
   if (reply.body.length > 0) response.write(reply.body);
   else response.flushHeaders();

@@ -37,6 +37,8 @@ export interface HttpServerOptions {
   readonly guard?: GuardOptions;
   readonly maxRequestMegabytes?: number;
   readonly rateLimitSeconds?: number;
+  /** How long a client may take nothing of its answer before its connection is ended; 0 for ever, a minute unless given. */
+  readonly stallTimeoutSeconds?: number;
   /** Milliseconds of a clock that never goes back. */
   readonly now?: () => number;
   readonly startTimer?: StartTimer;
@@ -75,6 +77,7 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
     maxRequestMegabytes: options.maxRequestMegabytes ?? 32,
     stallMilliseconds,
     lingerMilliseconds,
+    stallTimeoutMs: (options.stallTimeoutSeconds ?? 60) * 1000,
     startTimer: options.startTimer ?? systemTimer,
     now: options.now ?? (() => performance.now()),
     onError: options.onError,

@@ -23,8 +23,10 @@ export interface SocketCall {
 
 /** One open connection as an endpoint sees it. */
 export interface LiveSocket {
-  /** Does nothing once the client is gone. */
+  /** Does nothing once the client is gone. Ends the connection when too much waits for the client. */
   send(message: string | Uint8Array): void;
+  /** For what may be missed, such as previews: dropped while the client is behind. */
+  sendOrDrop(message: string | Uint8Array): void;
   close(code?: number, reason?: string): void;
   /** For each message of the client; texts as texts. */
   onMessage(listener: (message: string | Buffer) => void): void;
@@ -40,6 +42,11 @@ export interface LiveSocketParts {
   readonly onError: (error: unknown) => void;
 }
 
+/** Bytes that may wait for a client before it is taken to be behind: more than a few messages, less than a few pictures. */
+const mostBehind = 2 ** 18;
+/** Bytes that may wait for a client before its pings are left without an answer. */
+const mostWaitingPongs = 16_384;
+
 export function liveSocket(socket: WebSocket, parts: LiveSocketParts): LiveSocket {
   const ended = new AbortController();
   let answered = true;
@@ -50,6 +57,11 @@ export function liveSocket(socket: WebSocket, parts: LiveSocketParts): LiveSocke
     socket.ping();
     ping.restart();
   });
+  // A pong for each ping of a client that reads nothing would fill the memory. It gets none while others wait for it; one
+  // that never reads does not answer our pings either, and is ended by that.
+  socket.on('ping', (data: Buffer) => {
+    if (socket.readyState === socket.OPEN && socket.bufferedAmount < mostWaitingPongs) socket.pong(data);
+  });
   socket.on('pong', () => {
     answered = true;
   });
@@ -59,12 +71,16 @@ export function liveSocket(socket: WebSocket, parts: LiveSocketParts): LiveSocke
     ping.cancel();
     ended.abort();
   });
+  const send = (message: string | Uint8Array): void => {
+    if (socket.readyState !== socket.OPEN) return;
+    socket.send(message);
+    if (socket.bufferedAmount > parts.mostWaitingBytes) socket.terminate();
+  };
   return {
     signal: ended.signal,
-    send: (message) => {
-      if (socket.readyState !== socket.OPEN) return;
-      socket.send(message);
-      if (socket.bufferedAmount > parts.mostWaitingBytes) socket.terminate();
+    send,
+    sendOrDrop: (message) => {
+      if (socket.bufferedAmount < mostBehind) send(message);
     },
     close: (code, reason) => socket.close(code, reason),
     onMessage: (listener) => {

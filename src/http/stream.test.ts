@@ -1,6 +1,8 @@
+import { connect } from 'node:tls';
 import { describe, expect, test } from 'vitest';
 import type { Asides, KeepAlive } from './call.ts';
-import { endpoint, handTimer, latch, serve, type Wire, wire } from './testing/world.ts';
+import { testTls } from './testing/certificate.ts';
+import { endpoint, handTimer, latch, serve, Wire, wire } from './testing/world.ts';
 import type { StartTimer } from './timers.ts';
 
 const get = 'GET /work HTTP/1.1\r\nhost: localhost\r\n\r\n';
@@ -224,3 +226,98 @@ describe('a stream', () => {
     expect(time.waiting()).toEqual([]);
   });
 });
+
+describe('write stall', () => {
+  const settled = async (made: () => number): Promise<void> => {
+    for (let before = -1; before !== made(); ) {
+      before = made();
+      for (let round = 0; round < 50; round += 1) await new Promise((resolve) => setImmediate(resolve));
+    }
+  };
+
+  function endlessEndpoint() {
+    let made = 0;
+    const ended = latch();
+    async function* endless() {
+      try {
+        for (;;) {
+          made += 1;
+          yield Buffer.alloc(65_536);
+        }
+      } finally {
+        ended.open();
+      }
+    }
+    const work = endpoint(() => ({ status: 200, stream: endless() }), { method: 'GET' });
+    return { work, ended: ended.promise, made: () => made };
+  }
+
+  test.each([{}, { tls: testTls }])('write stall: ends a stream whose client takes nothing (%j)', async (options) => {
+    const time = handTimer();
+    const { work, ended, made } = endlessEndpoint();
+    const world = await serve([work], { startTimer: time.startTimer, stallTimeoutSeconds: 7, ...options });
+    const one = 'tls' in options ? new Wire(dialTls(world)) : wire(world);
+    one.send(get);
+    await one.until('200 OK');
+    one.socket.pause();
+    await settled(made);
+    // The first look may still find progress since the block; the second does not.
+    time.pass(7000);
+    time.pass(7000);
+    await ended;
+    expect(world.errors).toEqual([]);
+  });
+
+  test('write stall: leaves a client alone that reads slowly', async () => {
+    const time = handTimer();
+    const { work, made } = endlessEndpoint();
+    const one = wire(await serve([work], { startTimer: time.startTimer, stallTimeoutSeconds: 7 })).send(get);
+    await one.until('200 OK');
+    for (let round = 0; round < 3; round += 1) {
+      one.socket.pause();
+      await settled(made);
+      time.pass(7000);
+      const before = made();
+      one.socket.resume();
+      while (made() < before + 100) await new Promise((resolve) => setImmediate(resolve));
+    }
+    expect(one.socket.destroyed).toBe(false);
+  });
+
+  test('write stall: 0 waits for ever', async () => {
+    const time = handTimer();
+    const { work, made } = endlessEndpoint();
+    const one = wire(await serve([work], { startTimer: time.startTimer, stallTimeoutSeconds: 0 })).send(get);
+    await one.until('200 OK');
+    one.socket.pause();
+    await settled(made);
+    expect(time.waiting()).toEqual([]);
+  });
+
+  test('write stall: ends the connection of a client that does not take a whole body', async () => {
+    const time = handTimer();
+    const answered = latch();
+    const work = endpoint(
+      () => {
+        setImmediate(() => answered.open());
+        return { status: 200, body: Buffer.alloc(64 * 2 ** 20) };
+      },
+      { method: 'GET' },
+    );
+    const one = wire(await serve([work], { startTimer: time.startTimer, stallTimeoutSeconds: 7 }));
+    one.socket.pause();
+    one.send(get);
+    await answered.promise;
+    for (let round = 0; round < 200; round += 1) await new Promise((resolve) => setImmediate(resolve));
+    expect(time.waiting()).toEqual([7000]);
+    time.pass(7000);
+    time.pass(7000);
+    one.socket.resume();
+    await one.closed;
+    expect(one.socket.bytesRead).toBeLessThan(64 * 2 ** 20);
+  });
+});
+
+function dialTls({ port }: { readonly port: number }) {
+  return connect({ port, host: '127.0.0.1', ca: testTls.certificate });
+}

@@ -1,6 +1,6 @@
 import type { ServerResponse } from 'node:http';
 import type { Asides, KeepAlive } from './call.ts';
-import { type StartTimer, systemTimer } from './timers.ts';
+import { type StartTimer, systemTimer, type Timer } from './timers.ts';
 
 /** Enough to fill a few packets; what waits here before it is written never grows past this and one more piece. */
 const mostPending = 16_384;
@@ -11,6 +11,8 @@ export interface StreamOptions {
   readonly keepAlive?: KeepAlive | undefined;
   readonly asides?: Asides | undefined;
   readonly startTimer?: StartTimer;
+  /** Watches a client that has not taken everything yet; asked for when that happens first. */
+  readonly watchWrites?: () => Timer;
 }
 
 /**
@@ -19,7 +21,8 @@ export interface StreamOptions {
  * corks by itself; corking by hand or passing buffers was slower, and framing the chunks ourselves saved 2 µs at the
  * price of knowing what the HTTP version of the client allows.
  *
- * A client that does not read stops the iterator from being pulled, and one that is gone ends it. Settles when the last
+ * A client that does not read stops the iterator from being pulled, and is watched meanwhile (`watchWrites`); one that is
+ * gone ends it. Settles when the last
  * byte is handed over or the client is gone, and rejects with what the iterator throws; the response is then unfinished.
  *
  * It pulls with callbacks instead of a loop of awaits, because a wait for "the next piece or the client's end" would add
@@ -30,7 +33,7 @@ export function writeStream(
   stream: AsyncIterable<string | Uint8Array>,
   options: StreamOptions,
 ): Promise<void> {
-  const { signal, keepAlive, asides, startTimer = systemTimer } = options;
+  const { signal, keepAlive, asides, startTimer = systemTimer, watchWrites } = options;
   return new Promise((resolve, reject) => {
     const iterator = stream[Symbol.asyncIterator]();
     let pending = '';
@@ -38,12 +41,14 @@ export function writeStream(
     let flushing = false;
     let blocked = false;
     let over = false;
+    let stall: Timer | undefined;
 
     const leave = (settle: () => void): void => {
       if (over) return;
       over = true;
       silence?.cancel();
       aside?.cancel();
+      stall?.cancel();
       signal.removeEventListener('abort', gone);
       settle();
     };
@@ -58,11 +63,17 @@ export function writeStream(
       leave(() => reject(error));
     };
 
+    const watch = (): void => {
+      if (stall) stall.restart();
+      else stall = watchWrites?.();
+    };
     const write = (piece: string | Uint8Array): void => {
       silence?.restart();
       if (response.write(piece)) return;
       blocked = true;
+      watch();
       response.once('drain', () => {
+        stall?.cancel();
         blocked = false;
         pull();
       });
@@ -82,6 +93,7 @@ export function writeStream(
         aside?.cancel();
         response.end(pending, () => leave(resolve));
         pending = '';
+        watch();
         return;
       }
       if (typeof value !== 'string') {

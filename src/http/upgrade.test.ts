@@ -1,9 +1,10 @@
+import { EventEmitter } from 'node:events';
 import { connect } from 'node:net';
 import { connect as secure } from 'node:tls';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { WebSocket } from 'ws';
 import { json } from './call.ts';
-import type { LiveSocket, SocketCall, SocketEndpoint } from './socket.ts';
+import { type LiveSocket, liveSocket, type SocketCall, type SocketEndpoint } from './socket.ts';
 import { testTls } from './testing/certificate.ts';
 import { ask, echo, endpoint, family, handTimer, latch, serve, type World, wire } from './testing/world.ts';
 
@@ -19,6 +20,10 @@ const socketAt = (open: SocketEndpoint['open'], more: Partial<SocketEndpoint> = 
 
 /** Answers each message with itself. */
 const echoing = socketAt((_, socket) => socket.onMessage((message) => socket.send(message)));
+
+const upgradeHead =
+  'GET /ws HTTP/1.1\r\nhost: localhost\r\nconnection: Upgrade\r\nupgrade: websocket\r\n' +
+  'sec-websocket-version: 13\r\nsec-websocket-key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n';
 
 function connectTo(world: World, path = '/ws', headers: Record<string, string> = {}, tls = false) {
   const address = `${tls ? 'wss' : 'ws'}://127.0.0.1:${world.port}${path}`;
@@ -153,6 +158,71 @@ describe('a connection for messages', () => {
   });
 });
 
+describe('WebSocket: a client that never reads', () => {
+  /** An open connection of which nothing is read any more. */
+  async function deaf() {
+    const live = latch<LiveSocket>();
+    const world = await serve([], {
+      sockets: [socketAt((_, socket) => live.open(socket))],
+    });
+    const client = wire(world).send(upgradeHead);
+    await client.until('101 Switching Protocols');
+    client.socket.pause();
+    return { live: await live.promise };
+  }
+
+  test('WebSocket: gets no more pongs while earlier ones wait', () => {
+    let pongs = 0;
+    const socket = Object.assign(new EventEmitter(), {
+      OPEN: 1,
+      readyState: 1,
+      bufferedAmount: 0,
+      // Nothing of it is ever taken.
+      pong(data: Buffer) {
+        pongs += 1;
+        socket.bufferedAmount += data.length + 2;
+      },
+    });
+    const parts = {
+      startTimer: handTimer().startTimer,
+      mostWaitingBytes: 1,
+      pingMilliseconds: 1,
+      onError: () => undefined,
+    };
+    liveSocket(socket as unknown as WebSocket, parts);
+    for (let count = 0; count < 100_000; count += 1) socket.emit('ping', Buffer.alloc(125));
+    expect(pongs).toBeLessThan(200);
+    expect(socket.bufferedAmount).toBeLessThan(20_000);
+  });
+
+  test('WebSocket: is ended when too much waits for it', async () => {
+    const { live } = await deaf();
+    for (let megabytes = 0; megabytes < 200 && !live.signal.aborted; megabytes += 1) {
+      live.send(Buffer.alloc(2 ** 20));
+      await new Promise((resolve) => setImmediate(resolve));
+    }
+    await ended(live);
+  });
+
+  test('WebSocket: sendOrDrop drops what a client that is behind may miss', async () => {
+    const { live } = await deaf();
+    for (let megabytes = 0; megabytes < 200; megabytes += 1) {
+      live.sendOrDrop(Buffer.alloc(2 ** 20));
+      await new Promise((resolve) => setImmediate(resolve));
+    }
+    expect(live.signal.aborted).toBe(false);
+  });
+
+  test('WebSocket: a client that reads gets a pong for its ping', async () => {
+    const world = await serve([], { sockets: [echoing] });
+    const { client, opened } = connectTo(world);
+    await opened;
+    const pong = new Promise<Buffer>((resolve) => client.on('pong', resolve));
+    client.ping('are you there');
+    expect((await pong).toString()).toBe('are you there');
+  });
+});
+
 describe('who may open one', () => {
   test.each([
     ['a page of another site', { origin: 'https://evil.example' }, {}, 403],
@@ -209,10 +279,6 @@ describe('a request that would rather speak another protocol', () => {
 });
 
 describe('upgrade: resets and order on the connection', () => {
-  const upgrade =
-    'GET /ws HTTP/1.1\r\nhost: localhost\r\nconnection: Upgrade\r\nupgrade: websocket\r\n' +
-    'sec-websocket-version: 13\r\nsec-websocket-key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n';
-
   test.each([false, true])('upgrade: survives a reset while ws is imported (TLS %s)', async (tls) => {
     const asked = latch();
     const imported = latch();
@@ -224,7 +290,7 @@ describe('upgrade: resets and order on the connection', () => {
     const world = await serve([echo], { sockets: [echoing], webSockets, ...(tls && { tls: testTls }) });
     const plain = connect(world.port, '127.0.0.1');
     const client = tls ? secure({ socket: plain, ca: testTls.certificate, servername: 'localhost' }) : plain;
-    client.on('error', () => undefined).write(upgrade);
+    client.on('error', () => undefined).write(upgradeHead);
     await asked.promise;
     plain.resetAndDestroy();
     // The server closes when it has seen the end of every connection, this one included.
@@ -257,7 +323,9 @@ describe('upgrade: resets and order on the connection', () => {
         return import('ws');
       },
     });
-    const client = wire(world).send(`POST /work HTTP/1.1\r\nhost: localhost\r\ncontent-length: 0\r\n\r\n${upgrade}`);
+    const client = wire(world).send(
+      `POST /work HTTP/1.1\r\nhost: localhost\r\ncontent-length: 0\r\n\r\n${upgradeHead}`,
+    );
     await began.promise;
     for (let round = 0; round < 20; round += 1) await new Promise((resolve) => setImmediate(resolve));
     expect(client.received).toBe('');
@@ -267,7 +335,7 @@ describe('upgrade: resets and order on the connection', () => {
   });
 
   test.each([
-    ['an unknown path', upgrade.replace('/ws', '/other'), '404'],
+    ['an unknown path', upgradeHead.replace('/ws', '/other'), '404'],
     ['CONNECT', 'CONNECT example.org:443 HTTP/1.1\r\nhost: example.org\r\n\r\n', '501'],
   ])('upgrade: refuses %s after the answers of requests that are ahead', async (_, second, status) => {
     const gate = latch();

@@ -31,6 +31,16 @@ export const ourFlags = {
     availability: 'ready',
     help: 'Leave open, in spite of a password, the image and speech paths that KoboldCpp leaves open.',
   },
+  stalltimeout: {
+    names: ['--stalltimeout'],
+    type: 'integer',
+    default: 60,
+    min: 0,
+    max: 86_400,
+    metavar: 'SECONDS',
+    availability: 'ready',
+    help: 'End the connection of a client that takes no byte of its answer for so long, and abort its request; 0 never does. A slow client is not affected.',
+  },
   websearchurl: {
     names: ['--websearchurl'],
     type: 'text',

@@ -74,7 +74,7 @@ export class Hub {
     const head = Buffer.alloc(8);
     head.writeUInt32BE(4, 0);
     head.writeUInt32BE(notes.length, 4);
-    this.#sockets.get(client)?.send(Buffer.concat([head, notes, png]));
+    this.#sockets.get(client)?.sendOrDrop(Buffer.concat([head, notes, png]));
   }
 
   /** How many prompts are left, to everybody. */

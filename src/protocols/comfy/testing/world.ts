@@ -42,9 +42,11 @@ export function comfyWorld(fake: FakeImage | undefined | null = fakeImage(), own
     const pictures: Buffer[] = [];
     const ended = new AbortController();
     const listeners: ((message: string | Buffer) => void)[] = [];
+    const send = (message: string | Uint8Array): void =>
+      void (typeof message === 'string' ? heard.push(JSON.parse(message)) : pictures.push(Buffer.from(message)));
     const socket: LiveSocket = {
-      send: (message) =>
-        void (typeof message === 'string' ? heard.push(JSON.parse(message)) : pictures.push(Buffer.from(message))),
+      send,
+      sendOrDrop: send,
       close: () => ended.abort(),
       onMessage: (listener) => void listeners.push(listener),
       signal: ended.signal,
