@@ -3,6 +3,7 @@ import { readFileSync, statSync } from 'node:fs';
 import { stat } from 'node:fs/promises';
 import { homedir, hostname } from 'node:os';
 import { aboutEndpoints } from './about.ts';
+import { withAccess, withSocketAccess } from './access.ts';
 import { type InstructText, replacePlaceholders } from './chat/placeholders.ts';
 import type { ChatService } from './chat/service.ts';
 import type { Settings } from './config/flags.ts';
@@ -26,7 +27,6 @@ import { createMetrics, type Metrics } from './observe/metrics.ts';
 import { type AdminAccess, adminLevel } from './protocols/admin/access.ts';
 import { adminEndpoints } from './protocols/admin/routes.ts';
 import { ComfyDesk } from './protocols/comfy/desk.ts';
-import { comfyFamily } from './protocols/comfy/errors.ts';
 import { comfyEndpoints, comfySockets } from './protocols/comfy/routes.ts';
 import type { ControlParts } from './protocols/controls/decode.ts';
 import { type DialectParts, randomId } from './protocols/dialect.ts';
@@ -44,7 +44,6 @@ import { imagesEndpoints } from './protocols/openai/images/endpoints.ts';
 import { openaiEndpoints } from './protocols/openai/routes.ts';
 import type { PictureParts } from './protocols/pictures/request.ts';
 import { responsesEndpoints } from './protocols/responses/routes.ts';
-import { sdapiFamily } from './protocols/sdapi/errors.ts';
 import { sdapiEndpoints } from './protocols/sdapi/routes.ts';
 import { xttsEndpoints } from './protocols/xtts/routes.ts';
 import { batchingSettings } from './run/batching-settings.ts';
@@ -242,7 +241,7 @@ function allEndpoints(
   const readChat = async (body: JsonObject) => (await decodeChat(body, dialect)).request;
   const instruct = (texts: InstructText) => replacePlaceholders(texts, adapter.tags);
   const admin = adminAccess(settings, warn);
-  const endpoints: Endpoint[] = withSharedPath([
+  const endpoints: Endpoint[] = classified([
     ...nativeEndpoints({
       service: text,
       others,
@@ -318,6 +317,11 @@ function allEndpoints(
   return endpoints;
 }
 
+/** Every endpoint with the access that the table gives it; two dialects share some paths. */
+function classified(endpoints: readonly Endpoint[]): Endpoint[] {
+  return withAccess(withSharedPath(endpoints));
+}
+
 /** Without `/v1` these are paths of two dialects. */
 const sharedPaths: Readonly<Record<string, string>> = { '/completions': '/completion', '/embeddings': '/embedding' };
 
@@ -337,14 +341,6 @@ function adminAccess({ admin, admindir, adminpassword }: Settings, warn: AppPart
 
 const surroundings = { home: homedir(), platform: process.platform, environment: process.env };
 
-/** What KoboldCpp leaves open although a password is set, of the paths that we guard. */
-const legacyOpenPaths: ReadonlySet<string> = new Set(['/slots', '/metrics', '/api/show']);
-
-/** Of the image families all of it: their clients send no key. */
-function isLegacyOpen({ path, family }: Endpoint): boolean {
-  return legacyOpenPaths.has(path) || path.includes('/images/') || family === sdapiFamily || family === comfyFamily;
-}
-
 function httpServer(
   { settings, onError, onRefused }: AppParts,
   endpoints: readonly Endpoint[],
@@ -352,7 +348,7 @@ function httpServer(
 ): HttpServer {
   return createHttpServer({
     endpoints,
-    sockets,
+    sockets: withSocketAccess(sockets),
     port: settings.port,
     host: settings.host || undefined,
     tls: settings.ssl ? { certificate: readFileSync(settings.ssl[0]), key: readFileSync(settings.ssl[1]) } : undefined,
@@ -362,7 +358,7 @@ function httpServer(
       allowedOrigins: settings.allowedorigins ?? [],
       allowedHosts: settings.allowedhosts ?? [],
       machineName: hostname(),
-      ...(settings.legacyopenpaths ? { legacyOpen: isLegacyOpen } : {}),
+      legacyOpen: settings.legacyopenpaths,
     },
     maxRequestMegabytes: settings.maxrequestsize,
     rateLimitSeconds: settings.ratelimit,

@@ -51,13 +51,26 @@ export interface Family {
   errorReply(error: AppError): Reply;
 }
 
-export interface Endpoint {
+/** Who may ask for an endpoint. */
+export interface AccessRule {
+  /**
+   * `open` answers without the key; `guarded` generates, changes something or shows what somebody made; `admin` asks for
+   * more than the key, in its own handler.
+   */
+  readonly access: 'open' | 'guarded' | 'admin';
+  /** Whether it makes or changes something: then pages of other sites may not call it, whatever its access. */
+  readonly changes?: boolean;
+  /** Whether `--legacyopenpaths` opens it. */
+  readonly legacyOpen?: boolean;
+  /** Whether the key may also come as `?key=`. */
+  readonly keyInQuery?: boolean;
+}
+
+export interface Endpoint extends AccessRule {
   readonly method: 'GET' | 'POST' | 'PUT' | 'DELETE';
   /** `rest` is what nobody knows below a path, by any method: how a family says that something is not there. */
   readonly match: 'exact' | 'ending' | 'prefix' | 'rest';
   readonly path: string;
-  /** `open` paths answer without the key; `guarded` ones generate, change something or show what somebody made. */
-  readonly access: 'open' | 'guarded';
   /** Counts against `--ratelimit`: everything that takes a place in the queue. */
   readonly queued: boolean;
   /**

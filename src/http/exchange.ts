@@ -10,7 +10,7 @@ import { type JudgeParts, judge } from './judge.ts';
 import { readBody } from './read-body.ts';
 import { errorRefusal, refusal } from './refusal.ts';
 import { type RequestScope, requestScope } from './request-scope.ts';
-import { type RespondParts, send } from './respond.ts';
+import { discard, type RespondParts, send } from './respond.ts';
 import { plainPath, queryOf } from './router.ts';
 import { watchWrites } from './write-stall.ts';
 
@@ -116,7 +116,7 @@ async function answer(parts: ExchangeParts, incoming: Incoming, { method, path, 
     endpoint.form && isForm(request)
       ? await readForm(request, { ...bounds, limits: endpoint.form })
       : await readBody(request, bounds);
-  const authorized = parts.guard.authorized(headers);
+  const authorized = parts.guard.authorized(headers, endpoint, target);
   const handle = (call: Call) => handled(parts, endpoint, call, { tell, fault });
   const common = { method, path, query: queryOf(target), headers, signal, remoteAddress, authorized };
   switch (read.type) {
@@ -155,7 +155,9 @@ async function handled(
   { tell, fault }: { readonly tell: (error: AppError, reply: Reply) => void; readonly fault: Promise<never> },
 ): Promise<Reply> {
   try {
-    return await Promise.race([endpoint.handle(call), fault]);
+    const reply = Promise.resolve(endpoint.handle(call));
+    fault.catch(() => reply.then(discard)).catch(() => undefined);
+    return await Promise.race([reply, fault]);
   } catch (thrown) {
     const error = asAppError(thrown);
     const { signal, method, path } = call;

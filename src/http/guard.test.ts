@@ -152,17 +152,45 @@ describe('the key', () => {
 });
 
 describe('paths left open as of old', () => {
-  const guard = createGuard({ password: 'x', legacyOpen: ({ path }) => path === '/prompt' });
-  const hole = endpoint('guarded', '/prompt');
+  const guard = createGuard({ password: 'x', legacyOpen: true });
+  const hole = { ...endpoint('guarded', '/prompt'), legacyOpen: true };
   const elsewhere = 'https://elsewhere.example';
 
   test('need no key', () => {
     expect(guard.refuseKey({}, hole)).toBeUndefined();
     expect(guard.refuseKey({}, guarded)?.status).toBe(401);
   });
+  test('guard: legacyOpen endpoints need the key unless --legacyopenpaths is set', () =>
+    expect(createGuard({ password: 'x' }).refuseKey({}, hole)?.status).toBe(401));
   test('are guarded by name and origin, since no key guards them', () => {
     expect(guard.refuseHost({ host: 'rebound.example' }, hole)?.status).toBe(421);
     expect(guard.refuseOrigin({ host: 'localhost', origin: elsewhere }, hole)?.status).toBe(403);
     expect(guard.refuseOrigin({ host: 'localhost', origin: elsewhere }, guarded)).toBeUndefined();
+  });
+});
+
+describe('guard: columns of the access table', () => {
+  const evil = { host: 'localhost', origin: 'https://evil.example' };
+
+  test('guard: takes ?key= only where the endpoint allows it', () => {
+    const guard = createGuard({ password: 'secret' });
+    const played = { access: 'guarded', keyInQuery: true } as const;
+    expect(guard.refuseKey({}, played, '/tts_stream?text=a&key=secret')).toBeUndefined();
+    expect(guard.authorized({}, played, '/tts_stream?key=secret')).toBe(true);
+    expect(guard.refuseKey({}, played, '/tts_stream?text=a&key=wrong')?.status).toBe(401);
+    expect(guard.refuseKey({}, guarded, '/generate?key=secret')?.status).toBe(401);
+  });
+
+  test.each([{}, { password: 'x' }])(
+    'guard: foreign pages are refused on open paths that change something (%j)',
+    (options) => {
+      const guard = createGuard(options);
+      expect(guard.refuseOrigin(evil, { access: 'open', changes: true })?.status).toBe(403);
+      expect(guard.refuseOrigin(evil, { access: 'open', changes: false })).toBeUndefined();
+    },
+  );
+
+  test('guard: admin paths need the key', () => {
+    expect(createGuard({ password: 'x' }).refuseKey({}, { access: 'admin' })?.status).toBe(401);
   });
 });

@@ -2,8 +2,9 @@ import { createHash, timingSafeEqual } from 'node:crypto';
 import type { IncomingHttpHeaders } from 'node:http';
 import { isIP } from 'node:net';
 import { AppError } from '../core/errors.ts';
-import type { Endpoint } from './call.ts';
+import type { AccessRule } from './call.ts';
 import { hostName, isLoopback } from './host-name.ts';
+import { queryOf } from './router.ts';
 import { sentKey } from './sent-key.ts';
 
 /**
@@ -18,16 +19,17 @@ export interface GuardOptions {
   readonly allowedHosts?: readonly string[];
   /** The name that this machine gives itself. */
   readonly machineName?: string;
-  /** Endpoints that need no key although they are guarded: what `--legacyopenpaths` leaves open. */
-  readonly legacyOpen?: (endpoint: Endpoint) => boolean;
+  /** `--legacyopenpaths`: endpoints that are marked so need no key although they are guarded. */
+  readonly legacyOpen?: boolean;
 }
 
 export interface Guard {
-  refuseHost(headers: IncomingHttpHeaders, endpoint?: Endpoint): AppError | undefined;
-  refuseOrigin(headers: IncomingHttpHeaders, endpoint: Endpoint): AppError | undefined;
-  refuseKey(headers: IncomingHttpHeaders, endpoint: Endpoint): AppError | undefined;
+  refuseHost(headers: IncomingHttpHeaders, endpoint?: AccessRule): AppError | undefined;
+  refuseOrigin(headers: IncomingHttpHeaders, endpoint: AccessRule): AppError | undefined;
+  /** The target of the request is needed where its query may hold the key. */
+  refuseKey(headers: IncomingHttpHeaders, endpoint: AccessRule, target?: string): AppError | undefined;
   /** Whether the right key came along, or none is needed. */
-  authorized(headers: IncomingHttpHeaders): boolean;
+  authorized(headers: IncomingHttpHeaders, endpoint?: AccessRule, target?: string): boolean;
   /** Whether a page of this origin may read the answers. */
   permits(origin: string, headers: IncomingHttpHeaders): boolean;
 }
@@ -40,16 +42,19 @@ export function createGuard(options: GuardOptions): Guard {
   const keys = [options.password, options.adminPassword].flatMap((key) => (key ? [digest(key)] : []));
   const origins = new Set([...hostedClients, ...(options.allowedOrigins ?? [])].map(plainOrigin));
   const hosts = new Set([...ownNames(options.machineName), ...(options.allowedHosts ?? []).map(plainHost)]);
-  const legacyOpen = options.legacyOpen ?? (() => false);
+  const legacyOpen = (endpoint: AccessRule): boolean => options.legacyOpen === true && endpoint.legacyOpen === true;
 
   const permits = (origin: string, headers: IncomingHttpHeaders): boolean =>
     origins.has('*') || origins.has(plainOrigin(origin)) || isOwnPage(origin, headers.host) || isLoopbackPage(origin);
 
   // A key only makes names and origins harmless where it is really asked for.
-  const keyGuards = (endpoint: Endpoint | undefined): boolean =>
+  const keyGuards = (endpoint: AccessRule | undefined): boolean =>
     protectedByKey && !(endpoint !== undefined && legacyOpen(endpoint));
 
-  const authorized = (headers: IncomingHttpHeaders): boolean => !protectedByKey || matches(sentKey(headers), keys);
+  const authorized: Guard['authorized'] = (headers, endpoint, target = '') => {
+    const key = sentKey(headers) ?? (endpoint?.keyInQuery ? queryOf(target).get('key') : undefined);
+    return !protectedByKey || matches(key ?? undefined, keys);
+  };
 
   return {
     authorized,
@@ -66,12 +71,16 @@ export function createGuard(options: GuardOptions): Guard {
 
     refuseOrigin(headers, endpoint) {
       const origin = callingPage(headers);
-      if (endpoint.access === 'open' || origin === undefined || keyGuards(endpoint)) return undefined;
+      const harmless = endpoint.access === 'open' && !endpoint.changes;
+      // An open endpoint asks for no key, whatever password is set.
+      const guardedByKey = endpoint.access !== 'open' && keyGuards(endpoint);
+      if (harmless || origin === undefined || guardedByKey) return undefined;
       return permits(origin, headers) ? undefined : new AppError('origin-refused', { origin });
     },
 
-    refuseKey(headers, endpoint) {
-      if (endpoint.access === 'open' || legacyOpen(endpoint) || authorized(headers)) return undefined;
+    refuseKey(headers, endpoint, target) {
+      const open = endpoint.access === 'open' || legacyOpen(endpoint);
+      if (open || authorized(headers, endpoint, target)) return undefined;
       return new AppError('unauthorized', {});
     },
   };

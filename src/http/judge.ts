@@ -47,7 +47,7 @@ export function judge({ router, guard, rate, now }: JudgeParts, head: RequestHea
 
   const error =
     guard.refuseOrigin(headers, endpoint) ??
-    guard.refuseKey(headers, endpoint) ??
+    guard.refuseKey(headers, endpoint, head.target) ??
     (endpoint.queued ? tooSoon() : undefined);
   return error ? refused(error, endpoint) : { type: 'handle', endpoint };
 

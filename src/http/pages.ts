@@ -21,6 +21,16 @@ export function pageHeaders(policy: Readonly<Record<string, string>> = {}): Head
   };
 }
 
+/**
+ * On every answer: a browser must not guess a type, tell other sites an address of ours, or show an answer inside a page of
+ * somebody else. Pages have a stricter policy; one that restricts loading would break scripts that run as workers.
+ */
+export const securityHeaders: Headers = {
+  'x-content-type-options': 'nosniff',
+  'referrer-policy': 'no-referrer',
+  'content-security-policy': "frame-ancestors 'none'",
+};
+
 export function page(html: string, status = 200): Reply {
   return { status, headers: pageHeaders(), body: html };
 }

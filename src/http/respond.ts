@@ -2,6 +2,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Reply } from './call.ts';
 import { corsHeaders } from './cors.ts';
 import type { Guard } from './guard.ts';
+import { securityHeaders } from './pages.ts';
 import { bodyPending } from './read-body.ts';
 import { writeStream } from './stream.ts';
 import { type WriteStallParts, watchWrites } from './write-stall.ts';
@@ -28,7 +29,12 @@ export async function send(parts: RespondParts, respondent: Respondent, reply: R
   if (early) headers.connection = 'close';
 
   if ('stream' in reply) {
-    response.writeHead(reply.status, headers);
+    try {
+      response.writeHead(reply.status, headers);
+    } catch (error) {
+      discard(reply);
+      throw error;
+    }
     const { stream, keepAlive, asides } = reply;
     const watch = () => watchWrites(request.socket, parts);
     const { startTimer } = parts;
@@ -44,6 +50,11 @@ export async function send(parts: RespondParts, respondent: Respondent, reply: R
   else response.flushHeaders();
   if (respondent.linger) await drained(request, parts);
   response.end();
+}
+
+/** For a reply that nobody is sent: whoever makes its stream is told that it ends here. */
+export function discard(reply: Reply): void {
+  if ('stream' in reply) Promise.resolve(reply.stream[Symbol.asyncIterator]().return?.()).catch(() => undefined);
 }
 
 /**
@@ -66,7 +77,8 @@ function commonHeaders(guard: Guard, { headers }: IncomingMessage): Record<strin
   const { origin } = headers;
   const permitted = origin !== undefined && guard.permits(origin, headers);
   const requested = headers['access-control-request-headers'];
-  return { server: 'Parley', 'cache-control': 'no-store', ...corsHeaders(origin, permitted, requested) };
+  const cors = corsHeaders(origin, permitted, requested);
+  return { server: 'Parley', 'cache-control': 'no-store', ...securityHeaders, ...cors };
 }
 
 /** The reply's own headers win, whatever the case of their names; only `vary` adds up. */

@@ -323,3 +323,28 @@ describe('listening', () => {
     await idle.closed;
   });
 });
+
+describe('security headers', () => {
+  const wanted = {
+    'x-content-type-options': 'nosniff',
+    'referrer-policy': 'no-referrer',
+    'content-security-policy': expect.stringContaining("frame-ancestors 'none'"),
+  };
+
+  test.each([
+    ['an answer', { method: 'POST', path: '/work', body: 'x' }],
+    ['a path that is not there', { method: 'GET', path: '/nowhere' }],
+    ['HEAD', { method: 'HEAD', path: '/work' }],
+    ['OPTIONS', { method: 'OPTIONS', path: '/work' }],
+    ['a method that is not there', { method: 'PATCH', path: '/work' }],
+    ['a host that is refused', { method: 'GET', path: '/info', headers: { host: 'evil.example' } }],
+  ])('security headers: are sent with %s', async (_, options) => {
+    expect((await ask(await serve([echo, info]), options)).headers).toMatchObject(wanted);
+  });
+
+  test('security headers: are sent with the refusal of what is no HTTP', async () => {
+    const one = wire(await serve([echo])).send('nonsense\r\n\r\n');
+    await one.closed;
+    expect(one.received).toMatch(/x-content-type-options: nosniff/);
+  });
+});

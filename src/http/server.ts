@@ -15,6 +15,7 @@ import { type ExchangeParts, exchange } from './exchange.ts';
 import { createGuard, type GuardOptions } from './guard.ts';
 import { plainAddress } from './host-name.ts';
 import { isAddressMissing, listenOn } from './listen.ts';
+import { securityHeaders } from './pages.ts';
 import { rateLimit } from './rate-limit.ts';
 import { refusal } from './refusal.ts';
 import { router } from './router.ts';
@@ -196,6 +197,7 @@ function endRaw(socket: Duplex, reply: Reply): void {
     'content-type: application/json',
     `content-length: ${Buffer.byteLength(body)}`,
     'connection: close',
+    ...Object.entries(securityHeaders).map(([name, value]) => `${name}: ${value}`),
   ];
   socket.on('error', () => undefined);
   socket.end(`${head.join('\r\n')}\r\n\r\n${body}`, () => socket.destroy());

@@ -1,13 +1,12 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import type { RawData, WebSocket } from 'ws';
-import type { Family } from './call.ts';
+import type { AccessRule, Family } from './call.ts';
 import type { StartTimer } from './timers.ts';
 
 /** A path where a client may open a connection for messages in both directions. */
-export interface SocketEndpoint {
+export interface SocketEndpoint extends AccessRule {
   readonly match: 'exact' | 'ending';
   readonly path: string;
-  readonly access: 'open' | 'guarded';
   readonly summary: string;
   readonly family: Family;
   /** Called when the connection stands. What it throws ends the connection. */

@@ -252,7 +252,10 @@ describe('write stall', () => {
     return { work, ended: ended.promise, made: () => made };
   }
 
-  test.each([{}, { tls: testTls }])('write stall: ends a stream whose client takes nothing (%j)', async (options) => {
+  test.each([
+    ['plain', {}],
+    ['TLS', { tls: testTls }],
+  ])('write stall: ends a stream whose client takes nothing (%s)', async (_, options) => {
     const time = handTimer();
     const { work, ended, made } = endlessEndpoint();
     const world = await serve([work], { startTimer: time.startTimer, stallTimeoutSeconds: 7, ...options });
@@ -321,3 +324,20 @@ describe('write stall', () => {
 function dialTls({ port }: { readonly port: number }) {
   return connect({ port, host: '127.0.0.1', ca: testTls.certificate });
 }
+
+test('send: a stream whose head cannot be written is told to end', async () => {
+  const ended = latch();
+  const stream = {
+    [Symbol.asyncIterator]: () => ({
+      next: () => new Promise<IteratorResult<string>>(() => undefined),
+      return: async () => {
+        ended.open();
+        return { done: true as const, value: undefined };
+      },
+    }),
+  };
+  const work = endpoint(() => ({ status: 200, headers: { 'x-name': 'a\nb' }, stream }), { method: 'GET' });
+  const one = wire(await serve([work])).send(get);
+  await one.until('HTTP/1.1 500');
+  await ended.promise;
+});

@@ -82,9 +82,9 @@ interface SocketRoute extends Endpoint {
 }
 
 function asRoute(socket: SocketEndpoint): SocketRoute {
-  const { match, path, access, summary, family } = socket;
+  const { path } = socket;
   const handle = (): Reply => errorRefusal(new AppError('not-found', { method: 'GET', path }));
-  return { method: 'GET', match, path, access, queued: false, summary, family, handle, socket };
+  return { ...socket, method: 'GET', queued: false, handle, socket };
 }
 
 function refusalFor(guard: Guard, { headers }: IncomingMessage, route: SocketRoute): AppError | undefined {

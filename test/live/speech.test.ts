@@ -283,7 +283,7 @@ describe('with flags', () => {
     await patient.stop();
   });
 
-  test('a key is needed to speak, and not to look or for what browsers load', async () => {
+  test('a key is needed to speak, and not to look', async () => {
     const guarded = await startServer(['--nomodel', '--password', 'secret']);
     const status = async (path: string, body?: object) =>
       (await fetch(`${guarded.base}${path}`, body ? { method: 'POST', body: JSON.stringify(body) } : {})).status;
@@ -291,8 +291,9 @@ describe('with flags', () => {
     expect(await status('/api/extra/tts', { input: 'a' })).toBe(401);
     expect(await status('/tts_to_file', { text: 'a', file_name_or_path: 'a' })).toBe(401);
     expect(await status('/v1/audio/voices')).toBe(200);
-    expect(await status('/tts_stream?text=Hello.')).toBe(200);
-    expect(await status('/tts_to_audio/', { text: 'Hello.' })).toBe(200);
+    expect(await status('/tts_stream?text=Hello.')).toBe(401);
+    expect(await status('/tts_stream?text=Hello.&key=secret')).toBe(200);
+    expect(await status('/tts_to_audio/', { text: 'Hello.' })).toBe(401);
     await guarded.stop();
   });
 

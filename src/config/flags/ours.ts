@@ -29,7 +29,7 @@ export const ourFlags = {
     type: 'switch',
     default: false,
     availability: 'ready',
-    help: 'Leave open, in spite of a password, the image and speech paths that KoboldCpp leaves open.',
+    help: 'Leave open, in spite of a password, paths that KoboldCpp leaves open and whose clients send no key: those for images (/sdapi, ComfyUI, /v1/images), those of xtts-api-server for speech (/tts_to_audio, /tts_stream, /set_tts_settings), /slots and /metrics. Pages of other sites still may not call them.',
   },
   stalltimeout: {
     names: ['--stalltimeout'],

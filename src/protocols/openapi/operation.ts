@@ -34,7 +34,7 @@ export function operationOf({ endpoint, path, original, sent, example }: Operati
     ...(method === 'POST' && { requestBody: requestBody(endpoint, sent, example) }),
     responses: responsesOf(endpoint, original),
     // An empty entry is one that asks for nothing: whether a key is needed depends on how the server was started.
-    security: access === 'guarded' ? [{ key: [] }, {}] : [{}],
+    security: access !== 'open' ? [{ key: [] }, {}] : [{}],
   };
 }
 
@@ -75,7 +75,7 @@ function queryParameters({ properties = {}, required = [] }: JsonSchema): readon
 function responsesOf({ method, family, access, queued }: Endpoint, path: string): object {
   const failures: readonly AppError[] = [
     ...(method === 'POST' ? [new AppError('invalid-field', { field: 'some_field', expected: 'a number' })] : []),
-    ...(access === 'guarded' ? [new AppError('unauthorized', {})] : []),
+    ...(access !== 'open' ? [new AppError('unauthorized', {})] : []),
     ...(queued ? [new AppError('busy', { retryAfterSeconds: 5 })] : []),
   ];
   return {

@@ -41,7 +41,7 @@ ${endpoints.map(row)}
 }
 
 function row({ method, match, path, access, summary }: Endpoint): Markup {
-  const key = access === 'guarded' ? 'yes' : 'no';
+  const key = access !== 'open' ? 'yes' : 'no';
   return html`<tr><td>${method}</td><td><code>${shownPath[match](path)}</code></td><td>${key}</td><td>${summary}</td></tr>
 `;
 }

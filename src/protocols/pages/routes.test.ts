@@ -27,6 +27,7 @@ mkdirSync(join(web, 'assets'));
 const clientPage = '<!doctype html><title>Client</title><script type="module" src="./assets/index-abc.js"></script>';
 writeFileSync(join(web, 'index.html'), clientPage);
 writeFileSync(join(web, 'icon.svg'), '<svg/>');
+writeFileSync(join(web, 'icon-192.png'), 'a picture');
 writeFileSync(join(web, 'assets', 'index-abc.js'), 'run()');
 writeFileSync(join(web, 'assets', 'index-abc.js.gz'), gzipSync('run()'));
 afterAll(() => rmSync(web, { recursive: true }));
@@ -55,6 +56,15 @@ async function answered(endpoint: Endpoint | undefined, path: string, headers = 
   for await (const piece of reply.stream) pieces.push(Buffer.from(piece));
   return { ...reply, body: Buffer.concat(pieces).toString() };
 }
+
+test('GET /favicon.ico: sends the icon', async () => {
+  const { status, headers, body } = await get('/favicon.ico');
+  expect([status, headers?.['content-type'], body]).toEqual([200, 'image/png', 'a picture']);
+});
+
+test('GET /sdui: redirects to the page for drawing', async () => {
+  expect(await get('/sdui')).toMatchObject({ status: 302, headers: { location: '/#/draw' } });
+});
 
 test('/api with ?json=1 is the description of the API for programs', async () => {
   expect((await get('/api', 'json=1')).body).toBe('{"openapi":"3.1.0"}');

@@ -35,6 +35,13 @@ export function pagesEndpoints({ product, endpoints, apiDocument, web = builtPag
   return [
     page('exact', '/', 'The web client: chat, write, draw, listen and speak.', client),
     page('exact', '/lcpp', 'The web client, opened at its chat.', client),
+    page('exact', '/sdui', 'Leads to the page for drawing, which KoboldCpp has here.', () => toDrawing),
+    page(
+      'ending',
+      '/favicon.ico',
+      'The icon, where browsers look for it.',
+      async (call) => (await webFile(web, 'icon-192.png', call)) ?? gone(call),
+    ),
     page('exact', '/api', 'The page of the API: every endpoint, to be read and tried.', api),
     page('exact', '/docs', 'Another name for /api.', api),
     page('prefix', '/docs/', 'The manual that comes along, such as /docs/configuration.md.', manual),
@@ -71,6 +78,8 @@ function page(match: Endpoint['match'], path: string, summary: string, handle: E
 }
 
 const toApi: Reply = { status: 302, headers: { location: '/api', 'content-type': 'text/html' }, body: '' };
+
+const toDrawing: Reply = { status: 302, headers: { location: '/#/draw', 'content-type': 'text/html' }, body: '' };
 
 const notBuilt = pageReply({
   title: 'The web client is not built',

@@ -286,10 +286,16 @@ describe('the simple API for VITS', () => {
   });
 });
 
-test('what browsers load by themselves is open; what writes or is not asked by them is not', () => {
+test('access: whatever speaks or changes something is guarded', () => {
   const guarded = world().endpoints.filter(({ access }) => access === 'guarded');
   expect(guarded.map(({ method, path }) => `${method} ${path}`)).toEqual([
+    'POST /tts_to_audio',
+    'GET /tts_stream',
     'POST /tts_to_file',
+    'POST /set_tts_settings',
+    'POST /switch_model',
+    'POST /set_output',
+    'POST /set_speaker_folder',
     'GET /voice/vits',
     'POST /voice/vits',
   ]);

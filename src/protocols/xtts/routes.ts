@@ -103,15 +103,15 @@ export function xttsEndpoints(parts: XttsParts): Endpoint[] {
   const post = (path: string, summary: string, handle: Endpoint['handle']): Endpoint => ({
     ...get(path, summary, handle),
     method: 'POST',
+    access: 'guarded',
   });
-  const speaking = { queued: true, beside: 'any-name' } as const;
+  const speaking = { access: 'guarded', queued: true, beside: 'any-name' } as const;
   return [
     { ...post('/tts_to_audio', 'A text as a WAV file.', toAudio), ...speaking },
     { ...get('/tts_stream', 'A text as a WAV file that is sent while it is made.', asStream), ...speaking },
     {
       ...post('/tts_to_file', 'A text as a WAV file in the folder of this server for such files.', toFile),
       ...speaking,
-      access: 'guarded',
     },
     get('/speakers_list', 'The names of the voices.', async () => json((await voices()).map(({ name }) => name))),
     get('/speakers', 'The voices as objects.', speakers),
