@@ -5,6 +5,8 @@ import { chooseAdapter, loadAdapter } from './chat/adapters/load.ts';
 import { defaultSettings, type Settings } from './config/flags.ts';
 import { alwaysThere } from './core/text-source.ts';
 import { noTextEngine } from './engines/none.ts';
+import type { ComfyDesk } from './protocols/comfy/desk.ts';
+import { comfySockets } from './protocols/comfy/routes.ts';
 
 /** A whole server without any model, behind a password. */
 async function guarded(own: Partial<Settings> = {}): Promise<string> {
@@ -106,16 +108,20 @@ describe('behind a password', () => {
 describe('access table', () => {
   /** With everything on that adds paths. */
   const everything = () => builtApp({ singleinstance: true, admin: true, savedatafile: 'x', multiplayer: true });
-  const socketPath = 'SOCKET /ws';
 
   test('access table: has a row for every endpoint of a built app', async () => {
     const missing = (await everything()).endpoints.filter(({ method, path }) => !accessOf(method, path));
     expect(missing.map(({ method, path }) => `${method} ${path}`)).toEqual([]);
   });
 
+  test('access table: has a row for every socket', () => {
+    const sockets = comfySockets({} as ComfyDesk).map(({ path }) => `SOCKET ${path}`);
+    expect(classifiedPaths.filter((path) => path.startsWith('SOCKET '))).toEqual(sockets);
+  });
+
   test('access table: has no row for a path that is not there', async () => {
     const there = new Set((await everything()).endpoints.map(({ method, path }) => `${method} ${path}`));
-    expect(classifiedPaths.filter((path) => !there.has(path) && path !== socketPath)).toEqual([]);
+    expect(classifiedPaths.filter((path) => !there.has(path) && !path.startsWith('SOCKET '))).toEqual([]);
   });
 
   test('access table: decides for every endpoint', async () => {

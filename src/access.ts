@@ -17,6 +17,8 @@ const making: AccessRule = { access: 'guarded', changes: true };
 const administering: AccessRule = { access: 'admin', changes: true };
 /** Open with `--legacyopenpaths`: clients of KoboldCpp send no key there. */
 const legacy = (rule: AccessRule): AccessRule => ({ ...rule, legacyOpen: true });
+/** Names of models are shown too with that flag: clients without a key have to name them. */
+const shown: AccessRule = legacy(information);
 /** Also takes the key as `?key=`: what a page plays as the source of an audio element cannot send a header. */
 const played = (rule: AccessRule): AccessRule => ({ ...rule, keyInQuery: true });
 
@@ -72,7 +74,7 @@ const rows: readonly Row[] = [
   [making, 'POST', ['/api/create', '/api/copy', '/api/blobs/', '/api/me', '/api/signout']],
   [making, 'DELETE', ['/api/delete']],
   [information, 'GET', ['/api/version', '/api/tags', '/api/ps', '/api/status']],
-  [information, 'POST', ['/api/show']],
+  [shown, 'POST', ['/api/show']],
 
   // llama.cpp
   [making, 'POST', ['/completion', '/infill', '/embedding', '/props', '/slots/', '/lora-adapters']],
@@ -100,21 +102,21 @@ const rows: readonly Row[] = [
   [legacy(making), 'POST', sdapi('refresh-embeddings', 'refresh-loras', 'unload-checkpoint', 'reload-checkpoint')],
   [legacy(reading), 'POST', sdapi('png-info')],
   [legacy(reading), 'GET', sdapi('progress', 'get_last.json')],
-  [information, 'GET', sdapi('options', 'sd-models', 'samplers', 'schedulers', 'upscalers', 'latent-upscale-modes')],
-  [information, 'GET', sdapi('loras', 'sd-vae', 'sd-modules', 'prompt-styles', 'hypernetworks', 'face-restorers')],
-  [information, 'GET', sdapi('realesrgan-models', 'extensions', 'script-info', 'scripts', 'embeddings', 'cmd-flags')],
-  [information, 'GET', sdapi('memory')],
+  [shown, 'GET', sdapi('options', 'sd-models', 'samplers', 'schedulers', 'upscalers', 'latent-upscale-modes')],
+  [shown, 'GET', sdapi('loras', 'sd-vae', 'sd-modules', 'prompt-styles', 'hypernetworks', 'face-restorers')],
+  [shown, 'GET', sdapi('realesrgan-models', 'extensions', 'script-info', 'scripts', 'embeddings', 'cmd-flags')],
+  [shown, 'GET', sdapi('memory')],
 
   // ComfyUI
   [legacy(making), 'POST', comfy('/prompt', '/queue', '/history', '/interrupt', '/free')],
   [legacy(making), 'POST', comfy('/upload/image', '/upload/mask')],
   [legacy(reading), 'GET', comfy('/queue', '/history', '/history/', '/view')],
-  [legacy(reading), 'SOCKET', ['/ws']],
-  [information, 'GET', comfy('/prompt', '/object_info', '/object_info/', '/system_stats', '/embeddings', '/models')],
-  [information, 'GET', comfy('/extensions', '/features')],
-  [information, 'GET', comfy(...['checkpoints', 'loras', 'vae', 'diffusion_models', 'text_encoders'].map(modelFolder))],
-  [information, 'GET', comfy(...['clip_vision', 'controlnet', 'embeddings', 'hypernetworks'].map(modelFolder))],
-  [information, 'GET', comfy('/models/upscale_models')],
+  [legacy(reading), 'SOCKET', comfy('/ws')],
+  [shown, 'GET', comfy('/prompt', '/object_info', '/object_info/', '/system_stats', '/embeddings', '/models')],
+  [shown, 'GET', comfy('/extensions', '/features')],
+  [shown, 'GET', comfy(...['checkpoints', 'loras', 'vae', 'diffusion_models', 'text_encoders'].map(modelFolder))],
+  [shown, 'GET', comfy(...['clip_vision', 'controlnet', 'embeddings', 'hypernetworks'].map(modelFolder))],
+  [shown, 'GET', comfy('/models/upscale_models')],
 
   // Pages
   [information, 'GET', ['/', '/lcpp', '/api', '/api/v1', '/docs', '/docs/', '/v1', '/noscript', '/sdui']],

@@ -1,3 +1,6 @@
+/** Shown instead of every model's name to clients without the key, in all lists alike. */
+export const hiddenModelName = 'koboldcpp/protected-model';
+
 /** A name as clients see it: what stands in no id is left out. */
 export function plainName(name: string): string {
   return name.replace(/[^\p{L}\p{N}_.-]/gu, '');

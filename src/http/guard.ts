@@ -53,7 +53,8 @@ export function createGuard(options: GuardOptions): Guard {
 
   const authorized: Guard['authorized'] = (headers, endpoint, target = '') => {
     const key = sentKey(headers) ?? (endpoint?.keyInQuery ? queryOf(target).get('key') : undefined);
-    return !protectedByKey || matches(key ?? undefined, keys);
+    const needed = protectedByKey && !(endpoint && legacyOpen(endpoint));
+    return !needed || matches(key ?? undefined, keys);
   };
 
   return {

@@ -5,6 +5,7 @@ import { type Call, type Endpoint, json } from '../../http/call.ts';
 import type { SocketEndpoint } from '../../http/socket.ts';
 import { ignoredHeader } from '../dialect.ts';
 import { readFields } from '../fields/table.ts';
+import { factsFor } from '../pictures/hidden-facts.ts';
 import { networksOf } from '../pictures/upscaling.ts';
 import type { ComfyDesk } from './desk.ts';
 import { comfyFamily } from './errors.ts';
@@ -17,7 +18,7 @@ import { upload, view } from './stored.ts';
 /** Every path also stands below `/api`. Only prompts count as work: all else answers at once. */
 export function comfyEndpoints(parts: PromptParts): Endpoint[] {
   const { desk } = parts;
-  const factsNow = () => parts.others?.image?.facts;
+  const factsNow = (call: Call) => factsFor(call, parts.others?.image?.facts);
   const both = (endpoint: Pick<Endpoint, 'method' | 'path' | 'summary' | 'handle'> & Partial<Endpoint>): Endpoint[] => {
     const whole: Endpoint = {
       match: 'exact',
@@ -35,7 +36,7 @@ export function comfyEndpoints(parts: PromptParts): Endpoint[] {
     both({ method: 'POST', path, summary, handle, ...more });
   const open = { access: 'open' } as const;
   const below = { match: 'prefix' } as const;
-  const classes = () => objectInfo(factsNow(), desk.files.sent());
+  const classes = (call: Call) => objectInfo(factsNow(call), call.authorized ? desk.files.sent() : []);
   return [
     ...post('/prompt', 'Take a graph in, to be drawn when its turn comes.', (call) => takePrompt(call, parts), {
       queued: true,
@@ -70,8 +71,8 @@ export function comfyEndpoints(parts: PromptParts): Endpoint[] {
       form: {},
     }),
     ...post('/upload/mask', 'Send a mask for a picture.', (call) => upload(call, desk.files, 'mask'), { form: {} }),
-    ...get('/object_info', 'The classes of nodes.', () => json(classes()), open),
-    ...get('/object_info/', 'One class of nodes.', ({ path }) => json(oneClass(lastPart(path), classes())), {
+    ...get('/object_info', 'The classes of nodes.', (call) => json(classes(call)), open),
+    ...get('/object_info/', 'One class of nodes.', (call) => json(oneClass(lastPart(call.path), classes(call))), {
       ...open,
       ...below,
     }),
@@ -80,7 +81,7 @@ export function comfyEndpoints(parts: PromptParts): Endpoint[] {
     ...get('/extensions', 'None.', () => json([]), open),
     ...get('/features', 'What the connection at /ws can do.', () => json(features), open),
     ...Object.keys(folders).flatMap((folder) =>
-      get(`/models/${folder}`, 'Names of models.', () => json(folders[folder]?.(factsNow()) ?? []), open),
+      get(`/models/${folder}`, 'Names of models.', (call) => json(folders[folder]?.(factsNow(call)) ?? []), open),
     ),
     {
       ...{ method: 'GET', match: 'exact', path: '/api/models', access: 'open', queued: false, family: comfyFamily },

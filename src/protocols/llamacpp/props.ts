@@ -1,4 +1,5 @@
 import { basename } from 'node:path';
+import { hiddenModelName } from '../../core/model-names.ts';
 import type { TextState } from '../../core/text-service.ts';
 import { readControls } from '../controls/decode.ts';
 import { type DialectParts, dialectControls } from '../dialect.ts';
@@ -17,7 +18,8 @@ export interface PropsParts extends DialectParts {
 }
 
 /** What the server is, in one object. The names at the end are those that other servers of this kind put there too. */
-export function propsBody(parts: PropsParts): object {
+/** Without the key the model has no name and no file. */
+export function propsBody(parts: PropsParts, authorized: boolean): object {
   const state = parts.text.state();
   const model = state.type === 'ready' ? state.model : undefined;
   const template = parts.chatTemplate ?? model?.chatTemplate;
@@ -28,9 +30,9 @@ export function propsBody(parts: PropsParts): object {
       n_ctx: contextSize,
     },
     total_slots: parts.slots.count,
-    model_alias: parts.modelName(),
+    model_alias: authorized ? parts.modelName() : hiddenModelName,
     // The folder is nobody's business.
-    model_path: model ? basename(model.path) : '',
+    model_path: model && authorized ? basename(model.path) : '',
     model_ftype: fileType(state),
     modalities: { ...(parts.modalities?.() ?? modelModalities(state)), video: false },
     media_marker: mediaMarker,

@@ -15,14 +15,14 @@ export interface StatusParts extends PropsParts {
 
 export function statusEndpoints(parts: StatusParts): Endpoint[] {
   const get = { method: 'GET', match: 'exact', queued: false, family: llamacppFamily } as const;
-  const health = () => healthReply(parts.text.state());
+  const health = ({ authorized }: Call) => healthReply(parts.text.state(), authorized);
   return [
     {
       ...get,
       access: 'open',
       path: '/props',
       summary: 'Chat template, context size, default settings, and whether images and sound can be read.',
-      handle: () => json(propsBody(parts)),
+      handle: ({ authorized }) => json(propsBody(parts, authorized)),
     },
     { ...get, access: 'open', path: '/health', summary: 'Whether requests can be served now.', handle: health },
     { ...get, access: 'open', path: '/v1/health', summary: 'Another name for /health.', handle: health },
@@ -50,8 +50,10 @@ export function statusEndpoints(parts: StatusParts): Endpoint[] {
   ];
 }
 
+const hiddenFailure = 'The model could not be loaded; the log of the server says why.';
+
 /** A server that was started without a text model is as well as it was meant to be; so is one whose model sleeps. */
-function healthReply(state: TextState): Reply {
+function healthReply(state: TextState, authorized: boolean): Reply {
   switch (state.type) {
     case 'ready':
     case 'none':
@@ -59,7 +61,10 @@ function healthReply(state: TextState): Reply {
     case 'loading':
       return state.asleep ? json({ status: 'ok' }) : json(errorBody(503, 'Loading model'), 503);
     case 'failed':
-      return json(errorBody(500, `${state.name} could not be loaded: ${state.reason}`), 500);
+      return json(
+        errorBody(500, authorized ? `${state.name} could not be loaded: ${state.reason}` : hiddenFailure),
+        500,
+      );
   }
 }
 

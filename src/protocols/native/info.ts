@@ -1,7 +1,7 @@
+import { hiddenModelName } from '../../core/model-names.ts';
 import type { Performance, TextService, TextState } from '../../core/text-service.ts';
 import { type Call, type Endpoint, json, type Reply } from '../../http/call.ts';
 import { nativeFamily } from './errors.ts';
-import { hiddenModelName } from './model-name.ts';
 
 /** The level of this API that clients test feature by feature; not the version of this program. */
 const koboldVersion = '1.122.1';
@@ -72,8 +72,8 @@ export function infoEndpoints(parts: InfoParts): Endpoint[] {
     ...twice('info/version', 'The level of the KoboldAI API.', () => ({ result: koboldAiVersion })),
     open('/api/extra/true_max_context_length', 'The context that the server has.', () => ({ value: context() })),
     open('/api/extra/version', 'The version, and which features are there.', () => version(parts)),
-    open('/api/extra/perf', 'The speed of the last generation, and the queue.', () =>
-      performanceBody(service.performance(), service.state(), parts.counters(), parts.quiet),
+    open('/api/extra/perf', 'The speed of the last generation, and the queue.', ({ authorized }) =>
+      performanceBody(service.performance(), shownState(service.state(), authorized), parts.counters(), parts.quiet),
     ),
     open('/.well-known/serviceinfo', 'Which APIs are here, for programs that look for them.', () => serviceInfo(parts)),
     { ...open('/ping', 'Answers as long as the server runs.', () => ({ status: 'healthy' })), match: 'exact' },
@@ -163,6 +163,13 @@ function performanceBody(figures: Performance, state: TextState, counters: Count
     loading: state.type === 'loading' && !state.asleep ? { name: state.name, progress: state.progress } : null,
     ...(state.type === 'failed' ? { failed: { name: state.name, reason: state.reason } } : {}),
   };
+}
+
+/** Without the key nobody learns the name of a model from the way it is loaded. */
+function shownState(state: TextState, authorized: boolean): TextState {
+  if (authorized || (state.type !== 'loading' && state.type !== 'failed')) return state;
+  const name = hiddenModelName;
+  return state.type === 'failed' ? { ...state, name, reason: 'see the log of the server' } : { ...state, name };
 }
 
 function perSecond(milliseconds: number): number {

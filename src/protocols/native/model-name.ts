@@ -9,7 +9,6 @@ export interface Naming {
 }
 
 const noModelName = 'inactive';
-export const hiddenModelName = 'koboldcpp/protected-model';
 
 /** The name of the text model as clients of this family of servers expect it, one that is still loading included. */
 export function modelName(state: TextState, { hordeModelName, altered }: Naming): string {

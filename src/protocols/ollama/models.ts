@@ -1,5 +1,5 @@
 import type { EmbeddingService } from '../../core/embedding.ts';
-import { sameName } from '../../core/model-names.ts';
+import { hiddenModelName, sameName } from '../../core/model-names.ts';
 import type { TextModel } from '../../core/text-service.ts';
 import { textOf } from '../../gguf/types.ts';
 import type { JsonObject } from '../../http/body.ts';
@@ -60,8 +60,18 @@ export function modelEndpoints(parts: ModelParts): Endpoint[] {
       summary: 'The level of the Ollama API that is spoken here.',
       handle: () => json({ version: ollamaVersion }, 200, jsonHeaders),
     },
-    { ...open, path: '/api/tags', summary: 'The models that can be used.', handle: () => tags(parts, fileOf, facts) },
-    { ...open, path: '/api/ps', summary: 'The models in memory.', handle: () => running(parts, fileOf, facts) },
+    {
+      ...open,
+      path: '/api/tags',
+      summary: 'The models that can be used.',
+      handle: (call) => (call.authorized ? tags(parts, fileOf, facts) : hiddenTags(parts)),
+    },
+    {
+      ...open,
+      path: '/api/ps',
+      summary: 'The models in memory.',
+      handle: (call) => (call.authorized ? running(parts, fileOf, facts) : hiddenRunning(parts)),
+    },
     {
       ...open,
       method: 'POST',
@@ -115,6 +125,18 @@ async function tags(parts: ModelParts, fileOf: FileOf, facts: FileFacts): Promis
   const state = parts.text.state();
   if (state.type === 'loading') return list([await knownModel(undefined, parts, fileOf)]);
   return list(state.type === 'ready' ? [await knownModel(state.model, parts, fileOf)] : []);
+}
+
+/** To clients without the key all models are one of which nothing is told. */
+const hiddenModel: KnownModel = { name: hiddenModelName, model: undefined, template: undefined, file: undefined };
+
+function hiddenTags({ text }: ModelParts): Reply {
+  return json({ models: text.state().type === 'none' ? [] : [tagEntry(hiddenModel)] }, 200, jsonHeaders);
+}
+
+function hiddenRunning({ text, loaded }: ModelParts): Reply {
+  const there = text.state().type === 'ready' && loaded?.() !== false;
+  return json({ models: there ? [runningEntry(hiddenModel, never)] : [] }, 200, jsonHeaders);
 }
 
 function tagEntry(known: KnownModel): object {
@@ -190,13 +212,21 @@ async function shownModel(
   return knownModel(model, parts, verbose ? () => readFile(model, parts, true) : fileOf);
 }
 
-async function show(body: JsonObject, { headers }: Call, parts: ModelParts, sources: Sources): Promise<Reply> {
+async function show(
+  body: JsonObject,
+  { headers, authorized }: Call,
+  parts: ModelParts,
+  sources: Sources,
+): Promise<Reply> {
   const fields = readFields(showFields, body);
   const asked = namedModel(fields);
   if (asked === '') return modelRequired;
-  const [beside] = embeddingBeside(parts, [parts.modelName()]).filter(({ name }) => sameName(name, asked));
+  if (!authorized && parts.text.state().type === 'none') return modelNotFound(asked);
+  const [beside] = authorized
+    ? embeddingBeside(parts, [parts.modelName()]).filter(({ name }) => sameName(name, asked))
+    : [];
   if (beside) return json(embeddingShown(beside), 200, { ...jsonHeaders, ...noticeHeaders(body, showFidelity) });
-  const known = await shownModel(asked, fields.verbose, parts, sources);
+  const known = authorized ? await shownModel(asked, fields.verbose, parts, sources) : hiddenModel;
   if (!known) return modelNotFound(asked);
   const { file, model } = known;
   const license = file && textOf(file.header, 'general.license');

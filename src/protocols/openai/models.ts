@@ -1,6 +1,6 @@
 import type { EmbeddingFacts } from '../../core/embedding.ts';
 import { AppError } from '../../core/errors.ts';
-import { sameName } from '../../core/model-names.ts';
+import { hiddenModelName, sameName } from '../../core/model-names.ts';
 import type { ListedModel } from '../../core/models-view.ts';
 import type { TextModel, TextState } from '../../core/text-service.ts';
 import { type Call, type Endpoint, json, type Reply } from '../../http/call.ts';
@@ -33,8 +33,9 @@ export function modelsEndpoints(parts: ModelsParts): Endpoint[] {
   const open = { method: 'GET', access: 'open', queued: false, family: openaiFamily } as const;
   // Clients keep lists and compare them: the age of a model must not change from one look to the next.
   const created = Math.floor(parts.now() / 1000);
-  const list = async () => json(modelList(await shownModels(parts, created)));
-  const one = async (call: Call) => oneModel(call, await shownModels(parts, created));
+  const shown = ({ authorized }: Call) => (authorized ? shownModels(parts, created) : hiddenModels(parts, created));
+  const list = async (call: Call) => json(modelList(await shown(call)));
+  const one = async (call: Call) => oneModel(call, await shown(call));
   return [
     {
       ...open,
@@ -77,6 +78,11 @@ async function shownTexts(parts: ModelsParts, created: number): Promise<readonly
   const state = parts.text.state();
   const model = state.type === 'ready' ? state.model : undefined;
   return [{ id: parts.modelName(), created, status: statuses[state.type], model }];
+}
+
+/** To clients without the key all models are one, of which nothing is told but whether it is loaded. */
+function hiddenModels({ text }: ModelsParts, created: number): readonly Shown[] {
+  return [{ id: hiddenModelName, created, status: statuses[text.state().type], model: undefined }];
 }
 
 /**

@@ -1,4 +1,5 @@
 import { type Call, type Endpoint, json, type Reply } from '../../http/call.ts';
+import { factsFor } from '../pictures/hidden-facts.ts';
 import type { PictureParts } from '../pictures/request.ts';
 import { draw, lastDrawing } from './draw.ts';
 import { Drawings } from './drawings.ts';
@@ -59,7 +60,7 @@ export function sdapiEndpoints(parts: SdapiParts): Endpoint[] {
     post('options', 'Accepted; names of other models are refused.', (call) => setOptions(call, image?.facts), false),
     ...refreshed.map((path) => post(path, 'Accepted: there is nothing to look up again.', () => json(null), false)),
     ...loading.map((path) => post(path, 'Accepted: models come and go by themselves.', () => json({}), false)),
-    get('options', 'Those that clients ask for.', () => json(optionsOf(image?.facts)), 'open'),
+    get('options', 'Those that clients ask for.', (call) => json(optionsOf(factsFor(call, image?.facts))), 'open'),
     get(
       'progress',
       'How far the picture is.',
@@ -67,7 +68,9 @@ export function sdapiEndpoints(parts: SdapiParts): Endpoint[] {
       'guarded',
     ),
     get('get_last.json', 'The last picture of this genkey.', (call) => json(lastDrawing(call, drawings)), 'guarded'),
-    ...Object.entries(lists).map(([path, { summary, of }]) => get(path, summary, () => json(of(image?.facts)), 'open')),
+    ...Object.entries(lists).map(([path, { summary, of }]) =>
+      get(path, summary, (call) => json(of(factsFor(call, image?.facts))), 'open'),
+    ),
   ];
 }
 

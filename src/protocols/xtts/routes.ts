@@ -1,4 +1,5 @@
 import { AppError } from '../../core/errors.ts';
+import { hiddenModelName } from '../../core/model-names.ts';
 import type { SpeechRequest, Voice } from '../../core/speech.ts';
 import { type JsonObject, jsonObject } from '../../http/body.ts';
 import { type Call, type Endpoint, json, type Reply } from '../../http/call.ts';
@@ -118,7 +119,10 @@ export function xttsEndpoints(parts: XttsParts): Endpoint[] {
     get('/languages', 'Codes of languages by their names.', () => json({ languages })),
     get('/get_tts_settings', 'What /set_tts_settings has set.', () => json(settings)),
     post('/set_tts_settings', 'The pace, for all that follows; other settings are kept without effect.', set),
-    get('/get_models_list', 'The voice model.', () => json(parts.others?.speech ? [parts.others.speech.name] : [])),
+    get('/get_models_list', 'The voice model.', ({ authorized }) => {
+      const service = parts.others?.speech;
+      return json(service ? [authorized ? service.name : hiddenModelName] : []);
+    }),
     post('/switch_model', 'Possible for the model that is there.', switchModel),
     get('/get_folders', 'Folders of a server are its own business: always empty.', () =>
       json({ speaker_folder: '', output_folder: '', model_folder: '' }),

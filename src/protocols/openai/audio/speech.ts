@@ -1,4 +1,5 @@
 import { asAppError } from '../../../core/errors.ts';
+import { hiddenModelName } from '../../../core/model-names.ts';
 import type { SpeechRequest } from '../../../core/speech.ts';
 import { jsonObject } from '../../../http/body.ts';
 import { type Call, type Endpoint, json, type Reply } from '../../../http/call.ts';
@@ -39,14 +40,16 @@ export function speechEndpoints(parts: SpeechParts): Endpoint[] {
       ...look,
       path: '/audio/models',
       summary: 'The models for speech.',
-      handle: () => json({ models: speechModels(parts) }),
+      handle: ({ authorized }) => json({ models: speechModels(parts, authorized) }),
     },
   ];
 }
 
 /** The one that speaks, and the one that listens. */
-function speechModels({ others = {} }: SpeechParts): readonly { readonly id: string }[] {
-  return [others.speech, others.transcription].flatMap((service) => (service ? [{ id: service.name }] : []));
+function speechModels({ others = {} }: SpeechParts, authorized: boolean): readonly { readonly id: string }[] {
+  const services = [others.speech, others.transcription].flatMap((service) => service ?? []);
+  if (!authorized) return services.length > 0 ? [{ id: hiddenModelName }] : [];
+  return services.map(({ name }) => ({ id: name }));
 }
 
 async function voiceNames({ others }: SpeechParts): Promise<readonly string[]> {
