@@ -6,6 +6,7 @@ import { asAppError } from './core/errors.ts';
 import type { TextState } from './core/text-service.ts';
 import { alwaysThere } from './core/text-source.ts';
 import type { WebSearch } from './core/web-search.ts';
+import { fakeEmbeddingSource } from './engines/fake/embedding.ts';
 import { fakeEngine } from './engines/fake/engine.ts';
 import { noTextEngine } from './engines/none.ts';
 import { fidelityByPage } from './fidelity.ts';
@@ -13,10 +14,17 @@ import type { Call, Endpoint, Reply } from './http/call.ts';
 import { router } from './http/router.ts';
 import { requestExamples } from './protocols/openapi/examples.ts';
 import { callOf } from './protocols/testing/doubles.ts';
+import { imageFacts } from './protocols/testing/pictures.ts';
 import type { ClientServices } from './run/client-services.ts';
+import type { Sources } from './scheduler/other-services.ts';
 
 /** The whole server but for its socket and its model, which is none, or as the test says. */
-async function appOf(state: TextState, own: Partial<Settings> = {}, clients: ClientServices = {}): Promise<App> {
+async function appOf(
+  state: TextState,
+  own: Partial<Settings> = {},
+  clients: ClientServices = {},
+  others: Sources = {},
+): Promise<App> {
   const engine = fakeEngine({ script: () => ({ pieces: ['Hello'] }), pace: (next) => next() });
   if (state.type !== 'ready') engine.become(state);
   const adapter = await chatMl();
@@ -26,6 +34,7 @@ async function appOf(state: TextState, own: Partial<Settings> = {}, clients: Cli
     format: { adapter, templateText: undefined, template: async () => undefined, templateTools: false },
     product: { name: 'Parley', version: '1.2.3' },
     clients,
+    others,
     observer: {},
     warn: () => undefined,
     onError: () => undefined,
@@ -338,3 +347,76 @@ async function askQuery(app: App, path: string, query: string): Promise<Told> {
   if (!endpoint) throw new Error(`nobody answers GET ${path}`);
   return told(endpoint, { ...callOf(path, '', { method: 'GET' }), query: new URLSearchParams(query) });
 }
+
+describe('names of models', () => {
+  const sourceOf = (name: string) => ({
+    name,
+    use: () => Promise.reject(new Error('not in this test')),
+    peek: () => undefined,
+    state: () => ({ type: 'unloaded' as const }),
+  });
+  const painter = {
+    ...imageFacts,
+    name: 'hidden-painter',
+    title: 'hidden-painter.safetensors [abc]',
+    path: '/models/hidden-painter.safetensors',
+    loras: [{ name: 'hidden-lora', file: 'hidden-lora.safetensors' }],
+    vae: 'hidden-vae.safetensors',
+  };
+  const others: Sources = {
+    image: { ...sourceOf('hidden-painter'), facts: painter },
+    speech: {
+      ...sourceOf('hidden-speaker'),
+      voices: async () => [{ name: 'anna', language: 'en' }] as never,
+      maxWords: 10,
+    },
+    transcription: sourceOf('hidden-listener'),
+    embedding: { ...fakeEmbeddingSource, name: 'hidden-embedder' },
+  };
+  const hiddenLoading: TextState = { type: 'loading', name: 'hidden-text', progress: 0.5 };
+  const hiddenFailed: TextState = {
+    type: 'failed',
+    name: 'hidden-text',
+    reason: '/models/hidden-text.gguf is cut off',
+  };
+  const secrets = /hidden-|koboldcpp\/fake/;
+
+  test.each([ready, hiddenLoading, hiddenFailed])(
+    'names of models: no open path tells one without the key, while the text model is $type',
+    async (state) => {
+      const app = await appOf(state, { password: 'x' }, {}, others);
+      for (const endpoint of app.endpoints.filter(({ access }) => access === 'open')) {
+        const { method, path } = endpoint;
+        const asked = path === '/api/show' ? { model: 'any' } : '';
+        const { text } = await told(endpoint, callOf(path, asked, { method, authorized: false }));
+        expect(text, `${method} ${path}`).not.toMatch(secrets);
+      }
+    },
+  );
+
+  test.each([
+    ['GET', '/v1/models', /hidden-embedder/],
+    ['GET', '/models', /hidden-embedder/],
+    ['GET', '/api/tags', /koboldcpp\/fake/],
+    ['GET', '/api/ps', /koboldcpp\/fake/],
+    ['GET', '/props', /koboldcpp\/fake/],
+    ['GET', '/api/v1/model', /koboldcpp\/fake/],
+    ['GET', '/sdapi/v1/sd-models', /hidden-painter/],
+    ['GET', '/sdapi/v1/options', /hidden-painter/],
+    ['GET', '/models/checkpoints', /hidden-painter/],
+    ['GET', '/v1/audio/models', /hidden-speaker/],
+    ['GET', '/get_models_list', /hidden-speaker/],
+  ])('names of models: %s %s tells them with the key, and never the masked one beside', async (method, path, name) => {
+    const { text } = await ask(await appOf(ready, { password: 'x' }, {}, others), method, path);
+    expect(text).toMatch(name);
+    expect(text).not.toContain('protected-model');
+  });
+
+  test('names of models: /v1/models has one masked entry without the key', async () => {
+    const app = await appOf(ready, { password: 'x' }, {}, others);
+    const endpoint = router(app.endpoints).find('GET', '/v1/models') as Endpoint;
+    const { text } = await told(endpoint, callOf('/v1/models', '', { method: 'GET', authorized: false }));
+    const { data, models } = JSON.parse(text);
+    expect([data.map(({ id }: { id: string }) => id), models]).toEqual([['koboldcpp/protected-model'], []]);
+  });
+});
