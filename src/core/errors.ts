@@ -49,6 +49,11 @@ const catalogue = {
     sentence: ({ limitMegabytes }: { limitMegabytes: number }) =>
       `Payload is too big. Max payload size is ${limitMegabytes}MB.`,
   },
+  'disk-full': {
+    status: 507,
+    sentence: (_: Record<never, never>) =>
+      'The disk of the server is full: the files of this request could not be stored. Free some space and send it again.',
+  },
   'request-broken': {
     status: 400,
     sentence: ({ reason }: { reason: string }) => `The request could not be read: ${reason}.`,

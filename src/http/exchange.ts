@@ -4,7 +4,7 @@ import { Aborted } from '../core/abort-cause.ts';
 import { AppError, asAppError } from '../core/errors.ts';
 import type { Refused } from '../core/refused.ts';
 import type { Call, Endpoint, Reply } from './call.ts';
-import { isForm, readForm } from './form.ts';
+import { type FormReading, isForm, readForm } from './form.ts';
 import { plainAddress } from './host-name.ts';
 import { type JudgeParts, judge } from './judge.ts';
 import { readBody } from './read-body.ts';
@@ -17,6 +17,8 @@ import { watchWrites } from './write-stall.ts';
 export interface ExchangeParts extends JudgeParts, RespondParts {
   readonly maxRequestMegabytes: number;
   readonly stallMilliseconds: number;
+  /** Opens the file for an upload, unless it is to be done in the usual way. */
+  readonly openUpload: FormReading['openFile'];
   /** Told of each request that is sent away for a reason of its own. */
   readonly onRefused: ((refused: Refused) => void) | undefined;
   readonly onError: (error: unknown, request: { readonly method: string; readonly path: string }) => void;
@@ -114,7 +116,7 @@ async function answer(parts: ExchangeParts, incoming: Incoming, { method, path, 
   const bounds = { bytes: parts.maxRequestMegabytes * 1024 * 1024, stallMilliseconds, startTimer, begin };
   const read =
     endpoint.form && isForm(request)
-      ? await readForm(request, { ...bounds, limits: endpoint.form })
+      ? await readForm(request, { ...bounds, limits: endpoint.form, openFile: parts.openUpload })
       : await readBody(request, bounds);
   const authorized = parts.guard.authorized(headers, endpoint, target);
   const handle = (call: Call) => handled(parts, endpoint, call, { tell, fault });
@@ -129,6 +131,12 @@ async function answer(parts: ExchangeParts, incoming: Incoming, { method, path, 
     }
     case 'broken': {
       const error = new AppError('request-broken', { reason: read.reason });
+      const reply = endpoint.family.errorReply(error);
+      tell(error, reply);
+      return { reply, linger: true };
+    }
+    case 'disk-full': {
+      const error = new AppError('disk-full', {});
       const reply = endpoint.family.errorReply(error);
       tell(error, reply);
       return { reply, linger: true };

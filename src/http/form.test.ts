@@ -1,6 +1,7 @@
 import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
+import { Writable } from 'node:stream';
 import { afterAll, describe, expect, test } from 'vitest';
 import { type Call, json } from './call.ts';
 import type { FormLimits } from './form.ts';
@@ -155,6 +156,21 @@ describe('a form that is wrong', () => {
   test('more than the cap, declared or not', async () => {
     const answer = await refused(form(file('file', 'f', 'x'.repeat(2 * 2 ** 20))), {}, 1);
     expect(answer).toMatchObject({ status: 413, family: 'payload-too-large' });
+  });
+
+  test.each(['ENOSPC', 'EDQUOT'])('readForm: answers 507 when the disk is full (%s)', async (code) => {
+    const { endpoint: shown } = showing();
+    const world = await serve([shown], {
+      openUpload: () =>
+        new Writable({ write: (_chunk, _encoding, done) => done(Object.assign(new Error('no space'), { code })) }),
+    });
+    const body = form(file('file', 'f', 'x'.repeat(300_000)));
+    const { status, text } = await ask(world, { method: 'POST', path: '/work', headers, body });
+    expect([status, JSON.parse(text)]).toEqual([
+      507,
+      { family: 'disk-full', sentence: expect.stringContaining('disk of the server is full') },
+    ]);
+    expect(uploads()).toEqual([]);
   });
 
   test('no boundary', async () => {

@@ -1,6 +1,7 @@
 import { createWriteStream } from 'node:fs';
 import type { IncomingMessage } from 'node:http';
 import { join } from 'node:path';
+import type { Writable } from 'node:stream';
 import { finished } from 'node:stream/promises';
 import type { StartTimer } from './timers.ts';
 import { removeUploads, uploadFolder } from './upload-folder.ts';
@@ -35,6 +36,7 @@ export type ReadForm =
   | { readonly type: 'too-large' }
   | { readonly type: 'stalled' }
   | { readonly type: 'gone' }
+  | { readonly type: 'disk-full' }
   | { readonly type: 'broken'; readonly reason: string };
 
 export interface FormReading {
@@ -46,6 +48,8 @@ export interface FormReading {
   readonly limits: Partial<FormLimits>;
   /** Where files are put; a fresh folder of the system's own place for such things unless given. */
   readonly folder?: () => Promise<string>;
+  /** Opens a fresh file, readable for this account only. */
+  readonly openFile?: ((path: string) => Writable) | undefined;
   readonly begin?: () => void;
 }
 
@@ -60,7 +64,13 @@ export function isForm(request: Pick<IncomingMessage, 'headers'>): boolean {
 export async function readForm(request: IncomingMessage, reading: FormReading): Promise<ReadForm> {
   if (Number(request.headers['content-length'] ?? 0) > reading.bytes) return { type: 'too-large' };
   if (request.destroyed) return { type: 'gone' };
-  const folder = await (reading.folder ?? uploadFolder)();
+  let folder: string;
+  try {
+    folder = await (reading.folder ?? uploadFolder)();
+  } catch (error) {
+    if (isDiskFull(error)) return { type: 'disk-full' };
+    throw error;
+  }
   const remove = () => removeUploads(folder);
   const read = await readParts(request, reading, folder).catch(
     (error: Error): ReadForm => ({ type: 'broken', reason: error.message }),
@@ -72,10 +82,12 @@ export async function readForm(request: IncomingMessage, reading: FormReading): 
 type Parts = Exclude<ReadForm, { type: 'form' }> | { readonly type: 'form'; readonly form: Form };
 
 async function readParts(request: IncomingMessage, reading: FormReading, folder: string): Promise<ReadForm> {
-  const { bytes, stallMilliseconds, startTimer, begin } = reading;
+  const { bytes, stallMilliseconds, startTimer, begin, openFile = openUpload } = reading;
   const limits = { ...usualLimits, ...reading.limits };
   // Loaded by the first who needs it: most servers never do.
   const { default: busboy } = await import('busboy');
+  // Its client may have gone while that was loaded: no event will tell of it any more.
+  if (request.destroyed && !request.complete) return { type: 'gone' };
   const parser = busboy({
     headers: request.headers,
     defParamCharset: 'utf8',
@@ -113,7 +125,7 @@ async function readParts(request: IncomingMessage, reading: FormReading, folder:
     });
     parser.on('file', (field, stream, { filename, mimeType }) => {
       const path = join(folder, String(number++));
-      const target = createWriteStream(path, { mode: 0o600, flags: 'wx' });
+      const target = openFile(path);
       let size = 0;
       stream.on('data', (chunk: Buffer) => {
         size += chunk.length;
@@ -123,7 +135,7 @@ async function readParts(request: IncomingMessage, reading: FormReading, folder:
       const done = finished(stream.pipe(target)).then(() => {
         files.push({ field, name: plainName(filename), contentType: mimeType, path, bytes: size });
       });
-      done.catch((error: Error) => broken(error.message));
+      done.catch((error: Error) => (isDiskFull(error) ? settle({ type: 'disk-full' }) : broken(error.message)));
       written.push(done);
     });
     parser.on('filesLimit', () => broken(`there are more than ${limits.files} files`));
@@ -141,6 +153,15 @@ async function readParts(request: IncomingMessage, reading: FormReading, folder:
     request.on('data', take).on('end', ended).on('close', gone);
     request.pipe(parser);
   }) as Promise<ReadForm>;
+}
+
+function openUpload(path: string): Writable {
+  return createWriteStream(path, { mode: 0o600, flags: 'wx' });
+}
+
+/** No space is left on the disk, or none that this account may use. */
+function isDiskFull(error: unknown): boolean {
+  return ['ENOSPC', 'EDQUOT'].includes((error as NodeJS.ErrnoException).code ?? '');
 }
 
 /** The last part of a path in the manner of any system. */

@@ -37,6 +37,7 @@ export interface HttpServerOptions {
   readonly tls?: { readonly certificate: string | Buffer; readonly key: string | Buffer } | undefined;
   readonly guard?: GuardOptions;
   readonly maxRequestMegabytes?: number;
+  readonly openUpload?: ExchangeParts['openUpload'];
   readonly rateLimitSeconds?: number;
   /** How long a client may take nothing of its answer before its connection is ended; 0 for ever, a minute unless given. */
   readonly stallTimeoutSeconds?: number;
@@ -77,6 +78,7 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
     rate: rateLimit(options.rateLimitSeconds ?? 0),
     maxRequestMegabytes: options.maxRequestMegabytes ?? 32,
     stallMilliseconds,
+    openUpload: options.openUpload,
     lingerMilliseconds,
     stallTimeoutMs: (options.stallTimeoutSeconds ?? 60) * 1000,
     startTimer: options.startTimer ?? systemTimer,
