@@ -13,13 +13,14 @@ export interface Connections {
   controllerFor(request: IncomingMessage, response: ServerResponse): AbortController;
   /** Whether the head of an answer is out: whatever is written beside it would land in its middle. */
   answering(socket: Duplex): boolean;
-  /** Settles when no exchange is open on the socket: all are answered, or the socket is closed. */
+  /** Settles when every request that came whole on the socket is answered, or the socket is closed. */
   answered(socket: Duplex): Promise<void>;
   /** Settles when every socket is closed and every signal that hung on one has fired. */
   destroyAll(): Promise<void>;
 }
 
 interface Exchange {
+  readonly request: IncomingMessage;
   readonly response: ServerResponse;
   readonly controller: AbortController;
 }
@@ -52,8 +53,9 @@ export function createConnections(): Connections {
       sockets.add(socket);
       socket.once('close', () => sockets.delete(socket));
     },
-    controllerFor({ socket }, response) {
-      const exchange = { response, controller: new AbortController() };
+    controllerFor(request, response) {
+      const { socket } = request;
+      const exchange = { request, response, controller: new AbortController() };
       const open = exchangesOf(socket);
       open.add(exchange);
       response.once('finish', () => open.delete(exchange));
@@ -62,10 +64,11 @@ export function createConnections(): Connections {
     },
     answering: (socket) => [...(exchanges.get(socket) ?? [])].some(({ response }) => response.headersSent),
     async answered(socket) {
-      while ((exchanges.get(socket)?.size ?? 0) > 0) {
-        const [{ response } = { response: undefined }] = exchanges.get(socket) ?? [];
+      for (;;) {
+        const ahead = [...(exchanges.get(socket) ?? [])].find(({ request }) => request.complete);
+        if (!ahead) return;
         await new Promise<void>((resolve) => {
-          response?.once('finish', resolve);
+          ahead.response.once('finish', resolve);
           socket.once('close', resolve);
         });
       }

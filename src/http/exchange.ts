@@ -82,6 +82,16 @@ async function exchangeWithin(parts: ExchangeParts, incoming: Incoming, fault: P
   }
 }
 
+/** Node keeps the first of several in `headers` and says nothing. */
+function hostCount({ rawHeaders }: IncomingMessage): number {
+  let count = 0;
+  for (let index = 0; index < rawHeaders.length; index += 2) {
+    const name = rawHeaders[index];
+    if (name?.length === 4 && name.toLowerCase() === 'host') count += 1;
+  }
+  return count;
+}
+
 function endSoon(socket: Socket, parts: ExchangeParts): void {
   const stall = watchWrites(socket, parts);
   socket.once('close', stall.cancel).destroySoon();
@@ -98,7 +108,7 @@ async function answer(parts: ExchangeParts, incoming: Incoming, { method, path, 
   const { signal } = controller;
   const { headers, url: target = '' } = request;
   const remoteAddress = plainAddress(request.socket.remoteAddress);
-  const verdict = judge(parts, { method, path, target, headers, remoteAddress });
+  const verdict = judge(parts, { method, path, target, headers, hosts: hostCount(request), remoteAddress });
   const tell = (error: AppError, { status }: Reply) =>
     parts.onRefused?.({ error, status, method, path, remoteAddress });
   if (verdict.type === 'answered') {

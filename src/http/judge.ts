@@ -13,6 +13,8 @@ export interface RequestHead {
   readonly path: string;
   readonly target: string;
   readonly headers: IncomingHttpHeaders;
+  /** How many Host headers it has. */
+  readonly hosts: number;
   readonly remoteAddress: string;
 }
 
@@ -33,6 +35,9 @@ export function judge({ router, guard, rate, now }: JudgeParts, head: RequestHea
   const { method, path, headers } = head;
   const endpoint = router.find(method, path);
 
+  // A proxy in front may have looked at another one than we would.
+  if (head.hosts > 1)
+    return refused(new AppError('request-broken', { reason: 'it has several Host headers' }), endpoint);
   const hostRefused = guard.refuseHost(headers, endpoint);
   if (hostRefused) return refused(hostRefused, endpoint);
   if (method === 'HEAD' || method === 'OPTIONS') {

@@ -4,7 +4,7 @@ import { AppError } from '../core/errors.ts';
 import { json } from './call.ts';
 import { createHttpServer } from './server.ts';
 import { testTls } from './testing/certificate.ts';
-import { ask, echo, endpoint, handTimer, serve, wire } from './testing/world.ts';
+import { ask, echo, endpoint, handTimer, latch, serve, wire } from './testing/world.ts';
 
 const post = { method: 'POST', path: '/work', body: '{}' } as const;
 const info = endpoint(() => json({ version: 1 }), { method: 'GET', path: '/info', access: 'open', queued: false });
@@ -346,5 +346,55 @@ describe('security headers', () => {
     const one = wire(await serve([echo])).send('nonsense\r\n\r\n');
     await one.closed;
     expect(one.received).toMatch(/x-content-type-options: nosniff/);
+  });
+});
+
+describe('broken connections', () => {
+  test('clientError: a request that came whole is answered before what is no HTTP is refused', async () => {
+    const gate = latch();
+    const began = latch();
+    const slow = endpoint(async () => {
+      began.open();
+      await gate.promise;
+      return json({ slow: true });
+    });
+    const one = wire(await serve([slow]));
+    one.send('POST /work HTTP/1.1\r\nhost: localhost\r\ncontent-length: 0\r\n\r\nGARBAGE\r\n\r\n');
+    await began.promise;
+    one.send('more garbage\r\n\r\n');
+    for (let round = 0; round < 20; round += 1) await new Promise((resolve) => setImmediate(resolve));
+    gate.open();
+    await one.closed;
+    expect(one.received.match(/HTTP\/1\.1 \d+/g)).toEqual(['HTTP/1.1 200', 'HTTP/1.1 400']);
+  });
+
+  test('several Host headers are refused with 400', async () => {
+    const one = wire(await serve([info])).send('GET /info HTTP/1.1\r\nhost: localhost\r\nHost: evil.example\r\n\r\n');
+    await one.until('400 Bad Request');
+  });
+
+  test.each([
+    ['plain HTTP', 'GET /info HTTP/1.1\r\nhost: localhost\r\n\r\n', /plain HTTP, and this port speaks HTTPS/],
+    ['garbage', '\u0016\u0003\u0001nonsense nonsense nonsense', /TLS handshake failed/],
+  ])('TLS: %s ends that connection and is told', async (_, bytes, reason) => {
+    const told = latch<string>();
+    const world = await serve([info], { tls: testTls, onRefused: ({ error }) => told.open(error.message) });
+    const one = wire(world).send(bytes);
+    await one.closed;
+    expect(await told.promise).toMatch(reason);
+    expect((await ask(world, { path: '/info', tls: true })).status).toBe(200);
+  });
+
+  test('TLS: resets during the handshake end nothing else', async () => {
+    const refused: unknown[] = [];
+    const world = await serve([info], { tls: testTls, onRefused: (one) => refused.push(one) });
+    for (let count = 0; count < 20; count += 1) {
+      const one = wire(world).send('\u0016\u0003\u0001\u0002');
+      await new Promise((resolve) => one.socket.once('connect', resolve));
+      one.socket.resetAndDestroy();
+      await one.closed;
+    }
+    expect((await ask(world, { path: '/info', tls: true })).status).toBe(200);
+    expect([refused, world.errors]).toEqual([[], []]);
   });
 });

@@ -118,6 +118,24 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
     return reply;
   };
 
+  /** For what is no HTTP, or no TLS. Requests that came whole before it are answered first. */
+  const broken = new WeakSet<Duplex>();
+  const breakOff = async (error: NodeJS.ErrnoException, socket: Duplex): Promise<void> => {
+    const handshake = handshakeFault(error.code);
+    if (handshake !== undefined) {
+      const refused = new AppError('request-broken', { reason: handshake });
+      const remoteAddress = plainAddress((socket as Socket).remoteAddress);
+      options.onRefused?.({ error: refused, status: 400, method: '', path: '', remoteAddress });
+    }
+    if (handshake !== undefined || error.code === 'ECONNRESET' || !socket.writable) return void socket.destroy();
+    // Whatever the client sends from now on is broken too.
+    if (broken.has(socket)) return;
+    broken.add(socket);
+    await connections.answered(socket);
+    if (!socket.writable || connections.answering(socket)) socket.destroy();
+    else endRaw(socket, refuseBroken(error.code, socket));
+  };
+
   const open = async (host: string, port: number): Promise<number> => {
     const server = newServer(options.tls);
     server
@@ -133,10 +151,7 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
         await connections.answered(socket);
         endRaw(socket, notATunnel);
       })
-      .on('clientError', (error: NodeJS.ErrnoException, socket: Duplex) => {
-        if (!socket.writable || connections.answering(socket)) socket.destroy();
-        else endRaw(socket, refuseBroken(error.code, socket));
-      });
+      .on('clientError', (error: NodeJS.ErrnoException, socket: Duplex) => void breakOff(error, socket));
     const bound = await listenOn(server, host, port);
     // A connection that could not be accepted (too many open files, for instance) is no reason to end the others.
     server.on('error', (error) => options.onError(error, { method: 'ACCEPT', path: 'a connection' }));
@@ -171,7 +186,7 @@ function newServer(tls: HttpServerOptions['tls']): Server {
   const settings = { keepAliveTimeout: keepAliveMilliseconds, headersTimeout: stallMilliseconds, requestTimeout: 0 };
   if (!tls) return createPlainServer(settings);
   try {
-    return createTlsServer({ ...settings, cert: tls.certificate, key: tls.key });
+    return createTlsServer({ ...settings, handshakeTimeout: stallMilliseconds, cert: tls.certificate, key: tls.key });
   } catch (error) {
     const reason = error instanceof Error ? error.message : String(error);
     throw new Error(`The certificate and key of --ssl cannot be used: ${reason}.`, { cause: error });
@@ -183,6 +198,13 @@ async function closeAll(servers: readonly Server[]): Promise<void> {
 }
 
 const notATunnel = refusal(501, 'CONNECT is not possible on this server.', 'not_implemented');
+
+/** What is wrong with a TLS handshake; undefined for all other errors. */
+function handshakeFault(code = ''): string | undefined {
+  if (code === 'ERR_SSL_HTTP_REQUEST') return 'it is plain HTTP, and this port speaks HTTPS';
+  if (code === 'ERR_TLS_HANDSHAKE_TIMEOUT') return 'the TLS handshake was not finished in time';
+  return code.startsWith('ERR_SSL_') ? 'the TLS handshake failed' : undefined;
+}
 
 function brokenReply(code: string | undefined): Reply {
   if (code === 'ERR_HTTP_REQUEST_TIMEOUT') return refusal(408, 'The request did not come in time.', 'request_timeout');
