@@ -3,6 +3,7 @@ import type { Client, StandardSchemaV1, Transport } from '@modelcontextprotocol/
 import { type CallOptions, type ServedCall, type ServedTool, ToolCallError } from '../core/tool-servers.ts';
 import type { ServerConfig } from './config.ts';
 import { answeringCutStreams } from './cut-streams.ts';
+import type { Guard } from './guard.ts';
 import { LastLines } from './last-lines.ts';
 import { lossOf } from './loss.ts';
 import { type OpenSession, type Session, type SessionEvents, SessionLost } from './session.ts';
@@ -10,8 +11,8 @@ import { type OpenSession, type Session, type SessionEvents, SessionLost } from 
 export interface SdkParts {
   readonly product: { readonly name: string; readonly version: string };
   readonly environment: Readonly<Record<string, string | undefined>>;
-  /** Sees to it that a program ends with this one, however that comes. */
-  readonly guard: { add(pid: number): void; remove(pid: number): void };
+  /** Ends a program that outlives its session or this process, however that comes. */
+  readonly guard: Guard;
 }
 
 /** Connections through the official client library, which is loaded with the first of them. */
@@ -44,15 +45,24 @@ async function openCommand(
     pid = transport.pid;
     if (pid !== null) guard.add(pid);
   };
+  // The library closes the transport by itself where the greeting fails; a second call waits for the first, and not for nothing.
+  const close = transport.close.bind(transport);
+  let closing: Promise<void> | undefined;
+  transport.close = () => {
+    if (pid !== null && !closing) guard.end(pid);
+    closing ??= close();
+    return closing;
+  };
   const written = () => (errors.text === '' ? '' : `; it wrote: ${errors.text}`);
   const gone = {
     ...events,
     lost: (reason: string) => {
-      if (pid !== null) guard.remove(pid);
+      if (pid !== null && !closing) guard.end(pid);
       events.lost(reason + written());
     },
   };
   try {
+    signal.throwIfAborted();
     const session = await greet(transport, gone, signal, product, ended);
     return {
       ...session,
@@ -60,13 +70,8 @@ async function openCommand(
         // A program of its own may hold its output open, so that its end is not heard of.
         if (pid !== null && !isRunning(pid)) throw new SessionLost(ended + written());
       },
-      close: async () => {
-        await session.close();
-        if (pid !== null) guard.remove(pid);
-      },
     };
   } catch (error) {
-    if (pid !== null) guard.remove(pid);
     throw new Error(`${startReason(error, config)}${written()}`, { cause: error });
   }
 }

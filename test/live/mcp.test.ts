@@ -232,6 +232,20 @@ describe('tools that the server runs for chats', () => {
   });
 });
 
+test('MCP: a program that never answers initialize ends with the server, with all that it has started', async () => {
+  // Neither minds that nobody talks to it any more; the inner one does not mind a signal either.
+  const inner = "process.on('SIGTERM', () => {}); setInterval(() => {}, 1000)";
+  const outer = `require('node:child_process').spawn(process.execPath, ['-e', ${JSON.stringify(inner)}]); setInterval(() => {}, 1000)`;
+  const path = file('silent.json', { silent: { command: process.execPath, args: ['-e', outer] } });
+  const live = await startServer(['--mcpfile', path]);
+  await expect.poll(() => toolPrograms(live, 'setInterval')).toHaveLength(1);
+  const [program = 0] = toolPrograms(live, 'setInterval');
+  await expect.poll(() => toolPrograms({ ...live, pid: program }, 'setInterval')).toHaveLength(1);
+  const [child = 0] = toolPrograms({ ...live, pid: program }, 'setInterval');
+  await live.stop();
+  await Promise.all([program, child].map(gone));
+});
+
 test('a file that cannot be used ends the start with its reason', async () => {
   const { code, stderr } = await runProgram(['--mcpfile', file('wrong.json', { a: { args: [] } }), '--port', '0']);
   expect(code).toBe(2);
