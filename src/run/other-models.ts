@@ -69,6 +69,17 @@ export function givenModels(models: OtherModels): readonly OtherModel<OtherKind>
   return Object.values(models).filter(({ given }: OtherModel<OtherKind>) => given);
 }
 
+/**
+ * Whether a model beside the text model counts for `--multiuser 0`, which then acts like 2. One that a flag names does from the start. A
+ * built-in one is offered by every server: it counts only while it is in memory, or 0 would never mean what it says.
+ */
+export function countsOthers(
+  models: OtherModels,
+  listed: readonly { readonly kind: string; readonly resident: boolean }[],
+): boolean {
+  return givenModels(models).length > 0 || listed.some(({ kind, resident }) => kind !== 'text' && resident);
+}
+
 export function recipesOf(models: OtherModels): readonly OtherModel<OtherKind>['recipe'][] {
   return Object.values(models).map(({ recipe }: OtherModel<OtherKind>) => recipe);
 }

@@ -28,6 +28,7 @@ const idle: Performance = {
   processMsPerToken: 2,
   evalMsPerToken: 10,
   promptTokens: 50,
+  processedTokens: 50,
   reusedTokens: 0,
   completionTokens: 20,
   seed: 99,
@@ -169,7 +170,7 @@ test.each(['/api/v1/generate', '/api/latest/generate', '/behind/a/proxy/api/v1/g
     expect(await textOf(reply)).toBe(
       '{"results":[{"text":"Hello","tool_calls":[],"finish_reason":"stop","logprobs":null,"prompt_tokens":2,"completion_tokens":1}]}',
     );
-    expect(seen[0]?.ticket).toMatchObject({ genkey: 'KCPP1', client: 'genkey KCPP1' });
+    expect(seen[0]?.ticket).toMatchObject({ genkey: 'KCPP1', part: 'KCPP1' });
     expect(seen[0]?.request.prompt).toBe('Hi');
   },
 );

@@ -79,7 +79,7 @@ test('generate streams unless told otherwise, and gives back the tokens of promp
       `{"model":"m","created_at":"${stamp}","response":"","done":true,"done_reason":"stop","context":${context},${figures}}\n`,
   );
   expect(askedChat[0]?.request.memory).toBe('B ');
-  expect(askedChat[0]?.ticket).toMatchObject({ genkey: 'K', client: 'genkey K' });
+  expect(askedChat[0]?.ticket).toMatchObject({ genkey: 'K', part: 'K' });
 });
 
 test('generate without a stream is one object', async () => {
