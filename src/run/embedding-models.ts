@@ -1,3 +1,4 @@
+import { statSync } from 'node:fs';
 import { homedir, tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -54,12 +55,28 @@ function chosenModel(settings: Settings, terminal: Terminal): EmbeddingModel {
   const elsewhere = remoteEmbedding(settings, terminal);
   if (elsewhere) return elsewhere;
   const { embeddingsmodel } = settings;
-  if (embeddingsmodel === '') return { recipe: builtInRecipe(settings, terminal), given: false };
+  if (embeddingsmodel === '')
+    return { recipe: builtInRecipe(settings, terminal), given: false, file: builtInFileFacts };
   const path = resolve(embeddingsmodel);
   const options = () => embeddingOptions(settings, { path }, noShape);
   const need = async (): Promise<number> => needOf(await readModelFile(path), settings);
   const name = displayName(path);
-  return { recipe: { name, kind: 'embedding', need, make: maker(name, options, terminal) }, given: true };
+  return {
+    recipe: { name, kind: 'embedding', need, make: maker(name, options, terminal) },
+    given: true,
+    file: () => fileFacts(path),
+  };
+}
+
+function fileFacts(path: string): ReturnType<NonNullable<EmbeddingModel['file']>> {
+  const stat = statSync(path, { throwIfNoEntry: false });
+  return stat && { sizeBytes: stat.size, modifiedAt: stat.mtimeMs };
+}
+
+/** It is made from what came with this program, and as old: the time of a file in a package is that of nothing. */
+function builtInFileFacts(): ReturnType<NonNullable<EmbeddingModel['file']>> {
+  const stat = statSync(fileURLToPath(import.meta.url), { throwIfNoEntry: false });
+  return { sizeBytes: builtInModel.bytes, modifiedAt: stat?.ctimeMs ?? 0 };
 }
 
 /** What comes along, whatever else is named. */

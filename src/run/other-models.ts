@@ -50,10 +50,14 @@ export function otherSources(
   { embedding, textEmbedding, image, encoder, speech, transcription }: OtherModels,
   patience?: Patience,
 ): Sources {
-  const kept = <Kind extends OtherKind>({ recipe, atOnce }: OtherModel<Kind>): EngineSource<OtherEngines[Kind]> => {
+  const kept = <Kind extends OtherKind>({
+    recipe,
+    atOnce,
+    file,
+  }: OtherModel<Kind>): EngineSource<OtherEngines[Kind]> => {
     registry.add(recipe as Parameters<typeof registry.add>[0]);
     const source = keptEngine(registry, recipe.kind, recipe.name, patience);
-    return atOnce ? { ...source, atOnce } : source;
+    return { ...source, ...(atOnce ? { atOnce } : {}), ...(file ? { file } : {}) };
   };
   return {
     ...(embedding ? { embedding: kept(embedding) } : {}),

@@ -46,7 +46,7 @@ describe.each([
 test('--multiuser 0: one may wait once a built-in embeddings model is in memory', async () => {
   const server = await startServer(['--multiuser', '0']);
   const client = nativeClient(server.base);
-  expect((await client.post('/api/embed', { input: 'Hello' })).status).toBe(200);
+  expect((await client.post('/api/embed', { model: 'any', input: 'Hello' })).status).toBe(200);
   const asked = { prompt: 'Once upon a time', max_length: 120, ban_eos_token: true };
   const first = client.post('/api/v1/generate', asked);
   await client.performanceWhere(({ idle }) => idle === 0);
