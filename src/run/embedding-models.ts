@@ -73,9 +73,12 @@ function fileFacts(path: string): ReturnType<NonNullable<EmbeddingModel['file']>
   return stat && { sizeBytes: stat.size, modifiedAt: stat.mtimeMs };
 }
 
-/** It is made from what came with this program, and as old: the time of a file in a package is that of nothing. */
+/** The program that serves it. */
+const entry = fileURLToPath(new URL('../engines/embedding/worker/main.js', import.meta.url));
+
+/** It came with this program, and is as old as its installation: packages have no times of their own for their files. */
 function builtInFileFacts(): ReturnType<NonNullable<EmbeddingModel['file']>> {
-  const stat = statSync(fileURLToPath(import.meta.url), { throwIfNoEntry: false });
+  const stat = statSync(entry, { throwIfNoEntry: false });
   return { sizeBytes: builtInModel.bytes, modifiedAt: stat?.ctimeMs ?? 0 };
 }
 
@@ -137,7 +140,6 @@ export function embeddingOptions(
 
 /** What the flags ask for is made of them when somebody needs it: a server without embeddings has nothing to say to it. */
 function maker(name: string, options: () => EmbeddingOptions, terminal: Terminal): EmbeddingModel['recipe']['make'] {
-  const entry = fileURLToPath(new URL('../engines/embedding/worker/main.js', import.meta.url));
   let proven = false;
   return () => {
     const said = options();
