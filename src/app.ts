@@ -81,7 +81,7 @@ export interface RoomParts {
 export interface AppParts extends RoomParts {
   /** Who answers a call, where there are several models or one may be swapped; the first room unless told otherwise. */
   readonly choose?: RoomChooser;
-  /** Whether something else than text is loaded. */
+  /** Whether a model of another kind than text counts as loaded, for `--multiuser 0`. */
   readonly hasOthers?: () => boolean;
   /** What can be loaded and swapped, where that is possible. */
   readonly models?: ModelsView;

@@ -31,7 +31,7 @@ import { guardFaults } from './run/guard-faults.ts';
 import type { ModelKinds } from './run/kinds.ts';
 import { memoryRoom } from './run/memory-room.ts';
 import type { Door } from './run/model-house.ts';
-import { givenModels } from './run/other-models.ts';
+import { countsOthers, givenModels } from './run/other-models.ts';
 import { preloadedStory } from './run/preloaded-story.ts';
 import { hasText, prepareModel } from './run/prepared-model.ts';
 import { ReachedOutput } from './run/reached-output.ts';
@@ -195,7 +195,7 @@ async function run(
       ...parts,
       ...door,
       tools,
-      hasOthers: () => registry.list().some(({ kind, resident }) => kind !== 'text' && resident),
+      hasOthers: () => countsOthers(model.others, registry.list()),
       product,
       clients,
       observer: scripted || settings.cli ? {} : requestLog,

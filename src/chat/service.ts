@@ -186,7 +186,9 @@ export function chatService(parts: ChatParts): ChatService {
     countTokens: async (request, signal) => {
       const { serverTools } = parts;
       const isLooped = serverTools !== undefined && wantsServerTools(request);
-      const asked = isLooped ? await withServerTools(request, serverTools.servers, signal) : request;
+      const asked = isLooped
+        ? await withServerTools(request, serverTools.servers, text.contextSize(), signal)
+        : request;
       const { prompt, memory } = await render(asked, signal);
       return (await text.tokenize(memory + prompt, { addSpecial: true })).length;
     },

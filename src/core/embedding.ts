@@ -57,6 +57,8 @@ export interface EmbeddingService {
   /** What was found out about the model when it was last in memory. */
   facts(): EmbeddingFacts | undefined;
   loaded(): boolean;
+  /** The size of its file and when that last changed, in milliseconds since 1970; undefined where there is none. */
+  file?(): { readonly sizeBytes: number; readonly modifiedAt: number } | undefined;
   /** How long it stays in memory after its last use. */
   keepFor?(milliseconds: number): void;
   /** Milliseconds since 1970 when it leaves the memory unless it is used again; infinite for never. */

@@ -20,6 +20,8 @@ export interface EngineSource<Engine> {
   /** For a look that loads nothing. */
   peek(): Engine | undefined;
   state(): SourceState;
+  /** The size of its file and when that last changed, in milliseconds since 1970; undefined where there is none. */
+  file?(): { readonly sizeBytes: number; readonly modifiedAt: number } | undefined;
   /** How much may be done at once; what is usual for its kind unless this says otherwise. */
   atOnce?(): number;
   /** How long it stays after its last use, where somebody wants to say so. */

@@ -104,8 +104,10 @@ export type Standing =
 /** Who asks, beside what is asked: decides the place in the queue and who may look at or stop the request. */
 export interface Ticket {
   readonly genkey: string;
-  /** Those with the same name share their turns. */
+  /** Whose turns it takes: nothing that a client can choose anew for each request. */
   readonly client: string;
+  /** Which of those that share the client's turns: they take turns in them. The genkey unless told otherwise. */
+  readonly part?: string;
   readonly signal: AbortSignal;
   /** Goes on when its client is gone: how it ended is told to whoever asks by its key. */
   readonly kept?: boolean;

@@ -54,8 +54,11 @@ export type AbortOutcome = 'stopped' | 'pending' | 'refused';
 export interface Performance {
   readonly processMsPerToken: number;
   readonly evalMsPerToken: number;
-  /** Those that were computed; the others came from the cache. */
+  /** All of the prompt. */
   readonly promptTokens: number;
+  /** Those that were computed; the time per token is theirs. */
+  readonly processedTokens: number;
+  /** Those that came from the cache. */
   readonly reusedTokens: number;
   readonly completionTokens: number;
   readonly seed: number;
@@ -105,15 +108,18 @@ export interface TextService {
   detokenize(tokens: readonly number[], options: { readonly renderSpecial: boolean }): Promise<string>;
   /** Each token by itself, special ones included; those that are parts of a character as bytes. */
   pieces(tokens: readonly number[]): Promise<readonly TokenPiece[]>;
-  /** The text so far of the request with this key, or without a key of the only one. */
-  check(genkey: string): string;
+  /** The text so far of the request with this key, or without one of the only request or that of the client that asks. */
+  check(genkey: string, client?: string): string;
   /** Why the request with this key has ended; null while it has not, undefined unless it goes on without its client. */
   finished(genkey: string): FinishReason | 'error' | null | undefined;
   /** Where the request with this key stands in the queue; undefined unless it waits there. */
   standing(genkey: string): QueuePosition | undefined;
-  /** Stops all that run with this key, or where none does all that wait with it; without a key the only one. */
-  abort(genkey: string): AbortOutcome;
-  lastLogprobs(genkey: string): readonly TokenLogprob[] | undefined;
+  /**
+   * Stops all that run with this key, or where none does all that wait with it. Without a key the running one: that of the client that
+   * asks, if it has any here.
+   */
+  abort(genkey: string, client?: string): AbortOutcome;
+  lastLogprobs(genkey: string, client?: string): readonly TokenLogprob[] | undefined;
   state(): TextState;
   /** The context size that the server has, or will have once the model is loaded. */
   contextSize(): number;

@@ -92,7 +92,7 @@ describe('a server that is there', () => {
     expect(connection.tools.map(({ name }) => name)).toEqual(['echo', 'new']);
   });
 
-  test('is not asked for its tools more often than it can answer, and the last word counts', async () => {
+  test('Connection: list_changed is read at once, then after growing pauses, and the last list counts', async () => {
     const { begin, connection, session, time } = world();
     await begin();
     let reads = 0;
@@ -104,11 +104,37 @@ describe('a server that is there', () => {
     });
     for (let times = 0; times < 100; times += 1) session().events.toolsChanged();
     await time.settle();
+    expect(reads).toBe(1);
+    await time.pass(1000);
     expect(reads).toBe(2);
     expect(connection.tools.map(({ name }) => name)).toEqual(['version-2']);
+    for (let second = 0; second < 120; second += 1) {
+      session().events.toolsChanged();
+      await time.pass(1000);
+    }
+    expect(reads).toBeLessThan(12);
+    // Once it has been quiet for a pause, a change is read at once again.
+    await time.pass(60_000);
+    reads = 0;
     session().events.toolsChanged();
     await time.settle();
-    expect(reads).toBe(3);
+    expect(reads).toBe(1);
+    await time.pass(1000);
+    expect(reads).toBe(1);
+  });
+
+  test('Connection: a list_changed during the first tools/list is not lost', async () => {
+    const { connection, session, servers, time } = world();
+    servers.tools.set('mine', [tool('echo')]);
+    connection.start();
+    await Promise.resolve();
+    while (servers.of('mine').length === 0) await Promise.resolve();
+    // Until the session is there the tools are being read.
+    await Promise.resolve();
+    session().events.toolsChanged();
+    session().tools = [tool('echo'), tool('new')];
+    await time.pass(1000);
+    expect(connection.tools.map(({ name }) => name)).toEqual(['echo', 'new']);
   });
 
   test('keeps the tools that are known when they cannot be read again', async () => {
@@ -451,7 +477,7 @@ describe('the end', () => {
     expect(time.waiting()).toBe(0);
   });
 
-  test('closes a session that comes too late', async () => {
+  test('Connection: close waits for an attempt that is under way, and closes its session', async () => {
     const { connection, servers, session, time } = world();
     let open: () => void = () => {};
     servers.onOpen = () =>
@@ -459,10 +485,14 @@ describe('the end', () => {
         open = resolve;
       });
     connection.start();
-    await connection.close();
+    const closed = outcome(connection.close());
+    await time.settle();
+    // Its program may be there already.
+    expect(closed.get()).toBe('open');
     open();
     await time.settle();
     expect(servers.of('mine')).toHaveLength(1);
     expect(session().closed).toBe(true);
+    expect(closed.get()).toBeUndefined();
   });
 });

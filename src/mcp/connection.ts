@@ -34,6 +34,9 @@ const busyCheckMs = 1500;
 const idleCheckMs = 10_000;
 /** Whoever stays for so long is not the kind that dies at once, and is tried again soon. */
 const steadyMs = 5000;
+/** Between two readings of the tools of a server that reports changes again and again. */
+const shortestRefreshMs = 1000;
+const longestRefreshMs = 30_000;
 /** However much progress it reports. */
 const longestCalls = 10;
 
@@ -52,8 +55,14 @@ export class Connection {
   #trouble = 'it is not connected yet';
   #closed = false;
   #timer: { cancel(): void } | undefined;
+  #connecting: Promise<void> | undefined;
+  /** Sessions that are being closed, and attempts that were given up: their programs may still be there. */
+  readonly #ending = new Set<Promise<void>>();
   #checking = false;
+  /** The tools are being read again, or have just been. */
   #refreshing = false;
+  #refreshMs = shortestRefreshMs;
+  #refreshTimer: { cancel(): void } | undefined;
   #isStale = false;
   readonly #closing = new AbortController();
   readonly #running = new Set<(error: SessionLost) => void>();
@@ -79,7 +88,11 @@ export class Connection {
 
   start(): void {
     this.parts.say(`Connecting to MCP Server ${this.name}...`);
-    void this.#connect();
+    this.#begin();
+  }
+
+  #begin(): void {
+    this.#connecting = this.#connect();
   }
 
   async call(call: ServedCall, options: CallOptions): Promise<ServedResult> {
@@ -100,12 +113,20 @@ export class Connection {
     if (this.#closed) return;
     this.#closed = true;
     this.#timer?.cancel();
+    this.#stopRefreshing();
     this.#closing.abort();
     const session = this.#session;
     this.#session = undefined;
     this.#triedOnce();
     this.#failRunning(new SessionLost('this server ends'));
-    await session?.close();
+    if (session) this.#end(session.close());
+    await this.#connecting;
+    await Promise.all(this.#ending);
+  }
+
+  #end(ending: Promise<void>): void {
+    this.#ending.add(ending);
+    void ending.finally(() => this.#ending.delete(ending));
   }
 
   async #connect(): Promise<void> {
@@ -122,7 +143,8 @@ export class Connection {
         if (opened) this.#lost(opened, reason);
       },
       toolsChanged: () => {
-        if (opened) void this.#refresh(opened);
+        if (opened && this.#session === opened) void this.#refresh(opened);
+        else if (opened && !this.#session) this.#isStale = true;
       },
       doubted: () => {
         if (opened) void this.#check(opened);
@@ -137,9 +159,11 @@ export class Connection {
       this.#ready(opened, tools);
     } catch (error) {
       // Also one that comes when nobody waits for it any more.
-      void opening.then(
-        (late) => late.close(),
-        () => undefined,
+      this.#end(
+        opening.then(
+          (late) => late.close(),
+          () => undefined,
+        ),
       );
       this.#failed(error instanceof Error ? error.message : String(error));
     } finally {
@@ -150,7 +174,7 @@ export class Connection {
 
   #ready(session: Session, tools: readonly ServedTool[]): void {
     if (this.#closed) {
-      void session.close();
+      this.#end(session.close());
       return;
     }
     this.#session = session;
@@ -160,6 +184,8 @@ export class Connection {
     this.#watch();
     for (const go of this.#waiting) go(session);
     this.#waiting.clear();
+    // A change that was reported during the first reading.
+    if (this.#isStale) void this.#refresh(session);
   }
 
   /** The first attempt, or one to come back. Of many with the same reason people are told once. */
@@ -173,18 +199,19 @@ export class Connection {
   #lost(session: Session, reason: string): void {
     if (this.#session !== session) return;
     this.#session = undefined;
+    this.#stopRefreshing();
     this.#trouble = reason;
     if (this.parts.now() - this.#readyAt >= steadyMs) this.#failures = 0;
     this.parts.say(`MCP Server ${this.name} is lost: ${reason}. It is connected again.`);
     this.#failRunning(new SessionLost(reason));
-    void session.close();
+    this.#end(session.close());
     this.#again();
   }
 
   #again(): void {
     this.#failures += 1;
     this.#timer?.cancel();
-    this.#timer = this.parts.startTimer(backoffMs(this.#failures), () => void this.#connect());
+    this.#timer = this.parts.startTimer(backoffMs(this.#failures), () => this.#begin());
   }
 
   #failRunning(error: SessionLost): void {
@@ -297,22 +324,35 @@ export class Connection {
     this.#watch();
   }
 
-  /** One reading at a time; what is told during one is worth one more, however often it was told. */
+  /**
+   * Reads the tools again: at once the first time, and then after a pause, which grows for as long as the server reports changes
+   * before it is over. A change that is reported meanwhile is read after the pause, so that the last list counts.
+   */
   async #refresh(session: Session): Promise<void> {
     this.#isStale = true;
     if (this.#refreshing) return;
     this.#refreshing = true;
+    this.#isStale = false;
     try {
-      while (this.#isStale && this.#session === session) {
-        this.#isStale = false;
-        const tools = await session.tools();
-        if (this.#session === session) this.#know(tools);
-      }
+      const tools = await session.tools();
+      if (this.#session === session) this.#know(tools);
     } catch (error) {
       this.parts.say(`The tools of the MCP Server ${this.name} could not be read again: ${(error as Error).message}.`);
-    } finally {
-      this.#refreshing = false;
     }
+    if (this.#session !== session) return;
+    this.#refreshTimer = this.parts.startTimer(this.#refreshMs, () => this.#rested(session));
+  }
+
+  #stopRefreshing(): void {
+    this.#refreshTimer?.cancel();
+    this.#refreshing = false;
+    this.#isStale = false;
+  }
+
+  #rested(session: Session): void {
+    this.#refreshing = false;
+    this.#refreshMs = this.#isStale ? Math.min(longestRefreshMs, this.#refreshMs * 2) : shortestRefreshMs;
+    if (this.#isStale) void this.#refresh(session);
   }
 
   #know(tools: readonly ServedTool[]): void {

@@ -3,7 +3,8 @@ import { fileURLToPath } from 'node:url';
 
 export interface Guard {
   add(pid: number): void;
-  remove(pid: number): void;
+  /** This program is about to end, or has ended; what is left of it after a while is ended by force. */
+  end(pid: number): void;
 }
 
 /**
@@ -16,7 +17,7 @@ export function processGuard(): Guard {
     guard ??= start();
     guard.stdin?.write(`${line}\n`);
   };
-  return { add: (pid) => tell(`+${pid}`), remove: (pid) => tell(`-${pid}`) };
+  return { add: (pid) => tell(`+${pid}`), end: (pid) => tell(`-${pid}`) };
 }
 
 function start(): ChildProcess {

@@ -43,12 +43,17 @@ describe('several tool servers', () => {
     expect(servers.of('b')[0]?.calls[0]?.call.name).toBe('echo');
   });
 
-  test('do not wait for one that hangs longer than a moment', async () => {
+  test('tool server pool: tools/list waits once for a server that hangs in initialize', async () => {
     const { servers, pool, time } = world('hangs', 'there');
     servers.onOpen = ({ name }) => (name === 'hangs' ? new Promise(() => {}) : Promise.resolve());
-    const listed = pool().list();
+    const both = pool();
+    const listed = both.list();
     await time.pass(10_000);
     expect(names(await listed)).toEqual(['echo']);
+    // And not again: neither those who ask later, nor with the next attempt to connect.
+    expect(names(await both.list())).toEqual(['echo']);
+    await time.pass(61_000);
+    expect(names(await both.list())).toEqual(['echo']);
   });
 
   test('do not wait at all for one that cannot be had', async () => {

@@ -9,7 +9,7 @@ export interface ToolServerPool extends ToolServers {
   close(): Promise<void>;
 }
 
-/** How long somebody who asks for the tools waits for servers that have not been tried yet. */
+/** How long after the start whoever asks for the tools waits for servers that have not answered yet. */
 const firstTryMs = 10_000;
 
 /** All tool servers of a file as one. */
@@ -26,27 +26,25 @@ export function toolServerPool(
     named ??= nameTools(connections.map(({ name, tools }) => ({ server: name, tools })));
     return named;
   };
-  const tried = Promise.all(connections.map((connection) => connection.tried));
-  /** Names depend on who came first in the file: without the first tries they could change in front of a client's eyes. */
-  const settled = async (signal: AbortSignal | undefined): Promise<void> => {
-    let timer: { cancel(): void } | undefined;
-    const patience = new Promise<void>((resolve) => {
-      timer = parts.startTimer(firstTryMs, resolve);
+  /**
+   * Names depend on the order of the file: without the first tries they could change in front of a client's eyes. The wait is over
+   * once for everybody; a server that hangs for longer does not delay the others' tools again.
+   */
+  const settled = new Promise<void>((resolve) => {
+    const timer = parts.startTimer(firstTryMs, resolve);
+    void Promise.all(connections.map((connection) => connection.tried)).then(() => {
+      timer.cancel();
+      resolve();
     });
-    try {
-      await orGone(Promise.race([tried, patience]), signal);
-    } finally {
-      timer?.cancel();
-    }
-  };
+  });
   for (const connection of connections) connection.start();
   return {
     async list(signal) {
-      await settled(signal);
+      await orGone(settled, signal);
       return [...names().values()].map(({ tool }) => tool);
     },
     async call(call, options) {
-      await settled(options.signal);
+      await orGone(settled, options.signal);
       const found = names().get(call.name);
       const connection = connections.find(({ name }) => name === found?.server);
       if (!found || !connection) throw new ToolCallError(toolCallCodes.unknownTool, 'Tool not found');

@@ -28,14 +28,26 @@ test('no table makes it go round in circles, and nobody is named twice', () => {
   );
 });
 
-test('the table of ps is read line by line', () => {
-  expect(readProcessTable('    1     0\n  42     1\nnonsense\n')).toEqual([
-    { pid: 1, parent: 0 },
-    { pid: 42, parent: 1 },
+test('readProcessTable: reads pid, parent and start time, and leaves zombies out', () => {
+  const text = [
+    '    1     0 Ss   Mon Nov 16 08:00:00 2026',
+    '  42     1 S+   Mon Nov 16 08:00:01 2026  ',
+    '  43     1 Z    Mon Nov 16 08:00:02 2026',
+    'nonsense',
+  ].join('\n');
+  expect(readProcessTable(text)).toEqual([
+    { pid: 1, parent: 0, startedAt: 'Mon Nov 16 08:00:00 2026' },
+    { pid: 42, parent: 1, startedAt: 'Mon Nov 16 08:00:01 2026' },
   ]);
 });
 
-test('a name with brackets and spaces does not hide the parent', () => {
-  expect(readProcessStat('42 (a) (b c)) S 7 42 42 0 -1')).toEqual({ pid: 42, parent: 7 });
+test('readProcessStat: a name with brackets and spaces does not hide the parent and the start time', () => {
+  const others = Array.from({ length: 17 }, (_, index) => index + 5).join(' ');
+  expect(readProcessStat(`42 (a) (b c)) S 7 ${others} 9876 23 24\n`)).toEqual({
+    pid: 42,
+    parent: 7,
+    startedAt: '9876',
+  });
+  expect(readProcessStat(`42 (a) Z 7 ${others} 9876 23 24`)).toBeUndefined();
   expect(readProcessStat('')).toBeUndefined();
 });

@@ -30,10 +30,17 @@ function world(environment: Readonly<Record<string, string>> = {}) {
   const said: string[] = [];
   const lost = latch<string>();
   const changed = latch();
+  const started = latch<number>();
   const open = sdkSessions({
     product: { name: 'Parley', version: '1.2.3' },
     environment,
-    guard: { add: (pid) => guarded.push(`+${pid}`), remove: (pid) => guarded.push(`-${pid}`) },
+    guard: {
+      add: (pid) => {
+        guarded.push(`+${pid}`);
+        started.open(pid);
+      },
+      end: (pid) => guarded.push(`-${pid}`),
+    },
   });
   const connect = async (config: ServerConfig, signal = patient): Promise<Session> => {
     const session = await open(
@@ -49,7 +56,7 @@ function world(environment: Readonly<Record<string, string>> = {}) {
     onTestFinished(() => session.close());
     return session;
   };
-  return { connect, guarded, said, lost: lost.promise, changed: changed.promise };
+  return { connect, guarded, said, lost: lost.promise, changed: changed.promise, started: started.promise };
 }
 
 const call = (session: Session, name: string, args?: object) =>
@@ -172,6 +179,24 @@ describe('a program', () => {
     expect(guarded.filter((one) => one.startsWith('+')).length).toBe(
       guarded.filter((one) => one.startsWith('-')).length,
     );
+  });
+
+  test('stdio session: an attempt that is given up rejects only when its program has ended', async () => {
+    const { connect, started } = world();
+    const patience = new AbortController();
+    // It neither answers nor ends when nobody talks to it.
+    const opened = connect({ ...node, args: ['-e', 'setInterval(() => {}, 1000)'] }, patience.signal);
+    opened.catch(() => undefined);
+    const pid = await started;
+    patience.abort(new Error('closing'));
+    await expect(opened).rejects.toThrow();
+    expect(() => process.kill(pid, 0)).toThrow('ESRCH');
+  });
+
+  test('stdio session: starts no program once it is given up', async () => {
+    const { connect, guarded } = world();
+    await expect(connect(node, AbortSignal.abort(new Error('closing')))).rejects.toThrow('closing');
+    expect(guarded).toEqual([]);
   });
 });
 

@@ -3,15 +3,18 @@ import type { Client, StandardSchemaV1, Transport } from '@modelcontextprotocol/
 import { type CallOptions, type ServedCall, type ServedTool, ToolCallError } from '../core/tool-servers.ts';
 import type { ServerConfig } from './config.ts';
 import { answeringCutStreams } from './cut-streams.ts';
+import type { Guard } from './guard.ts';
 import { LastLines } from './last-lines.ts';
+import { limitedFetch } from './limited-fetch.ts';
 import { lossOf } from './loss.ts';
+import { MessageReader, mostMessageBytes } from './message-reader.ts';
 import { type OpenSession, type Session, type SessionEvents, SessionLost } from './session.ts';
 
 export interface SdkParts {
   readonly product: { readonly name: string; readonly version: string };
   readonly environment: Readonly<Record<string, string | undefined>>;
-  /** Sees to it that a program ends with this one, however that comes. */
-  readonly guard: { add(pid: number): void; remove(pid: number): void };
+  /** Ends a program that outlives its session or this process, however that comes. */
+  readonly guard: Guard;
 }
 
 /** Connections through the official client library, which is loaded with the first of them. */
@@ -44,15 +47,31 @@ async function openCommand(
     pid = transport.pid;
     if (pid !== null) guard.add(pid);
   };
+  // The library closes the transport by itself where the greeting fails; a second call waits for the first, and not for nothing.
+  const close = transport.close.bind(transport);
+  let closing: Promise<void> | undefined;
+  transport.close = () => {
+    if (pid !== null && !closing) guard.end(pid);
+    closing ??= close();
+    return closing;
+  };
+  let overflow: string | undefined;
+  const reader = new MessageReader(() => {
+    overflow = `it sent a message of more than ${mostMessageBytes / 2 ** 20} MB`;
+    // It has not stopped writing, and nobody reads on: there is nothing to wait for.
+    if (pid !== null) end(pid);
+  });
+  (transport as unknown as { _readBuffer: MessageReader })._readBuffer = reader;
   const written = () => (errors.text === '' ? '' : `; it wrote: ${errors.text}`);
   const gone = {
     ...events,
     lost: (reason: string) => {
-      if (pid !== null) guard.remove(pid);
-      events.lost(reason + written());
+      if (pid !== null && !closing) guard.end(pid);
+      events.lost((overflow ?? reason) + written());
     },
   };
   try {
+    signal.throwIfAborted();
     const session = await greet(transport, gone, signal, product, ended);
     return {
       ...session,
@@ -60,13 +79,8 @@ async function openCommand(
         // A program of its own may hold its output open, so that its end is not heard of.
         if (pid !== null && !isRunning(pid)) throw new SessionLost(ended + written());
       },
-      close: async () => {
-        await session.close();
-        if (pid !== null) guard.remove(pid);
-      },
     };
   } catch (error) {
-    if (pid !== null) guard.remove(pid);
     throw new Error(`${startReason(error, config)}${written()}`, { cause: error });
   }
 }
@@ -80,7 +94,7 @@ async function openAddress(
   const { SSEClientTransport, StreamableHTTPClientTransport } = await import('@modelcontextprotocol/client');
   const named = new Headers(headers);
   if (!named.has('user-agent')) named.set('user-agent', `${product.name}/${product.version}`);
-  const options = { requestInit: { headers: named } };
+  const options = { requestInit: { headers: named }, fetch: limitedFetch(mostMessageBytes) };
   const older = () => greet(new SSEClientTransport(new URL(url), options), events, signal, product, 'it hung up');
   if (sse) return older();
   try {
@@ -136,7 +150,7 @@ async function greet(
     throw error;
   }
   return {
-    tools: () => allTools(client),
+    tools: () => allTools(client, (text) => events.said('warning', text)),
     call: (call, options) => callTool(client, call, options),
     check: async () => {
       await client.ping({ timeout: checkMs }).catch((error: unknown) => {
@@ -157,26 +171,62 @@ const farewellMs = 500;
 const longestMs = 2 ** 31 - 1;
 const mostPages = 64;
 
-/** The tools as their server tells them: nothing that a later version of the protocol adds is lost on the way. */
-async function allTools(client: Client): Promise<readonly ServedTool[]> {
+/**
+ * The tools as their server tells them: nothing that a later version of the protocol adds is lost on the way. Each of them may go
+ * into every prompt, so that their number and size are bounded; what is left out is told.
+ */
+async function allTools(client: Client, warn: (text: string) => void): Promise<readonly ServedTool[]> {
   if (!client.getServerCapabilities()?.tools) return [];
   const tools: ServedTool[] = [];
+  let bytes = 0;
+  let unusable = 0;
   let cursor: string | undefined;
   for (let page = 0; page < mostPages; page += 1) {
     const params = cursor === undefined ? {} : { cursor };
     const reply = await client.request({ method: 'tools/list', params }, asItIs, { timeout: listMs });
-    for (const tool of Array.isArray(reply.tools) ? reply.tools : []) if (isTool(tool)) tools.push(tool);
-    if (typeof reply.nextCursor !== 'string') return tools;
+    for (const tool of Array.isArray(reply.tools) ? reply.tools : []) {
+      if (!isTool(tool)) {
+        unusable += 1;
+        continue;
+      }
+      const size = JSON.stringify(tool).length;
+      if (size > mostToolBytes) {
+        unusable += 1;
+        continue;
+      }
+      bytes += size;
+      if (tools.length >= mostTools || bytes > mostListBytes) {
+        warn(`its list of tools is too long; only the first ${tools.length} are used`);
+        return tools;
+      }
+      tools.push(tool);
+    }
+    if (typeof reply.nextCursor !== 'string') {
+      if (unusable > 0) warn(`${unusable} of its tools are left out: no usable name, no schema, or too large`);
+      return tools;
+    }
     cursor = reply.nextCursor;
   }
   throw new Error(`its list of tools has more than ${mostPages} pages`);
 }
 
 const listMs = 30_000;
+const mostTools = 1000;
+const mostToolBytes = 256 * 1024;
+const mostListBytes = 2 * 1024 * 1024;
+
+/** Names go into prompts, grammars and lines on the console: nothing in them may be invisible or end a line. */
+const usableName = /^(?=.*\S)[^\p{C}\p{Zl}\p{Zp}]{1,128}$/u;
 
 function isTool(value: unknown): value is ServedTool {
-  const { name, inputSchema } = (value ?? {}) as Record<string, unknown>;
-  return typeof name === 'string' && name !== '' && typeof inputSchema === 'object' && inputSchema !== null;
+  if (!isRecord(value)) return false;
+  const { name, description, inputSchema } = value;
+  if (typeof name !== 'string' || !usableName.test(name)) return false;
+  return isRecord(inputSchema) && (description === undefined || typeof description === 'string');
+}
+
+function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
 async function callTool(client: Client, call: ServedCall, { signal, progress }: CallOptions) {
@@ -216,6 +266,14 @@ function harmless(environment: SdkParts['environment']): Record<string, string> 
 }
 
 const ended = 'its program ended';
+
+function end(pid: number): void {
+  try {
+    process.kill(pid, 'SIGKILL');
+  } catch {
+    // It is gone already.
+  }
+}
 
 function isRunning(pid: number): boolean {
   try {

@@ -1,27 +1,32 @@
 import { expect, test } from 'vitest';
 import type { Ticket } from '../core/request.ts';
 import { callOf } from './testing/doubles.ts';
-import { clientName, eventsFor, textTicket, ticketFor } from './ticket.ts';
+import { eventsFor, textTicket, ticketFor } from './ticket.ts';
 
 const from = (remoteAddress: string, headers: Record<string, string> = {}) => ({ remoteAddress, headers });
 const shared = { authorization: 'Bearer shared' };
 
-test.each([
-  ['one address', from('::1'), '', from('::1'), '', true],
-  ['two addresses', from('::1'), '', from('10.0.0.2'), '', false],
-  ['one genkey at two addresses', from('::1'), 'k', from('10.0.0.2'), 'k', true],
-  ['two genkeys at one address', from('::1'), 'k', from('::1'), 'l', false],
-  ['a genkey that looks like an address', from('::1'), '', from('10.0.0.2'), '::1', false],
-  ['two keys at one address', from('::1', { 'x-api-key': 'one' }), '', from('::1', { 'api-key': 'two' }), '', false],
-  ['one key, however it is sent', from('::1', { 'x-api-key': 'shared' }), '', from('::1', shared), '', true],
-  ['one password at two addresses', from('::1', shared), '', from('10.0.0.2', shared), '', false],
-  ['one password with two genkeys', from('::1', shared), 'k', from('::1', shared), 'l', false],
-] as const)('%s: the same client?', (_, one, oneKey, other, otherKey, same) => {
-  expect(clientName(one, oneKey) === clientName(other, otherKey)).toBe(same);
-});
+const named = (call: ReturnType<typeof from>, genkey: string) => ticketFor({ ...callOf('/x', {}), ...call }, genkey);
 
-test('the name of a client does not give its key away', () => {
-  expect(clientName(from('::1', shared), '')).not.toContain('shared');
+test.each([
+  ['one address', from('::1'), '', from('::1'), '', true, true],
+  ['two addresses', from('::1'), '', from('10.0.0.2'), '', false, true],
+  ['one genkey at two addresses', from('::1'), 'k', from('10.0.0.2'), 'k', false, true],
+  ['two genkeys at one address', from('::1'), 'k', from('::1'), 'l', true, false],
+  ['two keys at one address', from('::1', { 'x-api-key': 'a' }), '', from('::1', { 'api-key': 'b' }), '', true, false],
+  ['one key, however it is sent', from('::1', { 'x-api-key': 'shared' }), '', from('::1', shared), '', true, true],
+  ['one password at two addresses', from('::1', shared), '', from('10.0.0.2', shared), '', false, true],
+  ['one password with two genkeys', from('::1', shared), 'k', from('::1', shared), 'l', true, false],
+] as const)(
+  'ticketFor: %s: the same client, and the same part of it',
+  (_, one, oneKey, other, otherKey, client, part) => {
+    const [first, second] = [named(one, oneKey), named(other, otherKey)];
+    expect([first.client === second.client, first.part === second.part]).toEqual([client, part]);
+  },
+);
+
+test('ticketFor: gives no key away', () => {
+  expect(JSON.stringify(named(from('::1', shared), ''))).not.toContain('shared');
 });
 
 test('a ticket knows where it stands once it has a place', () => {

@@ -46,7 +46,8 @@ export function ticketFor(call: Call, genkey: string): CallTicket {
   let standing: () => Standing | undefined = () => undefined;
   return {
     genkey,
-    client: clientName(call, genkey),
+    client: clientName(call),
+    part: partName(call, genkey),
     signal: call.signal,
     placed: (own) => {
       standing = own;
@@ -56,14 +57,15 @@ export function ticketFor(call: Call, genkey: string): CallTicket {
 }
 
 /**
- * Whose turns the request takes: those of its key and, as many people may share one password, of the genkey or else the
- * address within it. The key itself is nobody's business further on.
+ * Whose turns the request takes. The address is all that a client cannot choose anew for each request: a key that no password asks
+ * for, and a genkey, it can; and where there is a password, everybody has the same.
  */
-export function clientName(
-  { headers, remoteAddress }: Pick<Call, 'headers' | 'remoteAddress'>,
-  genkey: string,
-): string {
+export function clientName({ remoteAddress }: Pick<Call, 'remoteAddress'>): string {
+  return `address ${remoteAddress}`;
+}
+
+/** Who of an address it is: people behind one proxy take turns by their keys. The key itself is nobody's business further on. */
+function partName({ headers }: Pick<Call, 'headers'>, genkey: string): string {
   const key = sentKey(headers) ?? '';
-  const person = genkey === '' ? `address ${remoteAddress}` : `genkey ${genkey}`;
-  return key === '' ? person : `key ${createHash('sha256').update(key).digest('base64url').slice(0, 16)} ${person}`;
+  return key === '' ? genkey : `${createHash('sha256').update(key).digest('base64url').slice(0, 16)} ${genkey}`;
 }

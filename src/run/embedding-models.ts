@@ -1,3 +1,4 @@
+import { statSync } from 'node:fs';
 import { homedir, tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -54,12 +55,31 @@ function chosenModel(settings: Settings, terminal: Terminal): EmbeddingModel {
   const elsewhere = remoteEmbedding(settings, terminal);
   if (elsewhere) return elsewhere;
   const { embeddingsmodel } = settings;
-  if (embeddingsmodel === '') return { recipe: builtInRecipe(settings, terminal), given: false };
+  if (embeddingsmodel === '')
+    return { recipe: builtInRecipe(settings, terminal), given: false, file: builtInFileFacts };
   const path = resolve(embeddingsmodel);
   const options = () => embeddingOptions(settings, { path }, noShape);
   const need = async (): Promise<number> => needOf(await readModelFile(path), settings);
   const name = displayName(path);
-  return { recipe: { name, kind: 'embedding', need, make: maker(name, options, terminal) }, given: true };
+  return {
+    recipe: { name, kind: 'embedding', need, make: maker(name, options, terminal) },
+    given: true,
+    file: () => fileFacts(path),
+  };
+}
+
+function fileFacts(path: string): ReturnType<NonNullable<EmbeddingModel['file']>> {
+  const stat = statSync(path, { throwIfNoEntry: false });
+  return stat && { sizeBytes: stat.size, modifiedAt: stat.mtimeMs };
+}
+
+/** The program that serves it. */
+const entry = fileURLToPath(new URL('../engines/embedding/worker/main.js', import.meta.url));
+
+/** It came with this program, and is as old as its installation: packages have no times of their own for their files. */
+function builtInFileFacts(): ReturnType<NonNullable<EmbeddingModel['file']>> {
+  const stat = statSync(entry, { throwIfNoEntry: false });
+  return { sizeBytes: builtInModel.bytes, modifiedAt: stat?.ctimeMs ?? 0 };
 }
 
 /** What comes along, whatever else is named. */
@@ -120,7 +140,6 @@ export function embeddingOptions(
 
 /** What the flags ask for is made of them when somebody needs it: a server without embeddings has nothing to say to it. */
 function maker(name: string, options: () => EmbeddingOptions, terminal: Terminal): EmbeddingModel['recipe']['make'] {
-  const entry = fileURLToPath(new URL('../engines/embedding/worker/main.js', import.meta.url));
   let proven = false;
   return () => {
     const said = options();

@@ -1,4 +1,5 @@
 import type { EmbeddingEngine } from '../core/embedding.ts';
+import type { EngineSource } from '../core/engine-source.ts';
 import type { SpeechEngine } from '../core/speech.ts';
 import type { TranscriptionEngine } from '../core/transcription.ts';
 import type { ConditionedEngine } from '../engines/image/host.ts';
@@ -29,6 +30,8 @@ export interface OtherModel<Kind extends OtherKind> {
   readonly given: boolean;
   /** The rest is served without it where it cannot be loaded at the start; those who ask for it hear why. */
   readonly optional?: boolean;
+  /** The file that it comes from. */
+  readonly file?: NonNullable<EngineSource<unknown>['file']>;
   /** How much of it may be done at once, where that is more than is usual. */
   readonly atOnce?: () => number;
 }

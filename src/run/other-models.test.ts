@@ -5,7 +5,7 @@ import type { EngineState } from '../engines/host/engine-state.ts';
 import { Registry } from '../registry/registry.ts';
 import { EngineLife, type HostedEngine } from './engine-life.ts';
 import type { ModelKinds, OtherModel } from './kinds.ts';
-import { givenModels, otherSources, recipesOf } from './other-models.ts';
+import { countsOthers, givenModels, otherSources, recipesOf } from './other-models.ts';
 
 function registry(): Registry<ModelKinds> {
   return new Registry<ModelKinds>(
@@ -83,4 +83,13 @@ test('those that a flag names are told apart from those that are built in', () =
   expect(givenModels(models).map(({ recipe }) => recipe.name)).toEqual(['named']);
   expect(givenModels({ embedding: model('built-in') })).toEqual([]);
   expect(recipesOf(models).map(({ name }) => name)).toEqual(['named']);
+});
+
+test.each([
+  ['a built-in one that is not loaded', false, [{ kind: 'embedding', resident: false }], false],
+  ['a built-in one in memory', false, [{ kind: 'embedding', resident: true }], true],
+  ['one that a flag names, loaded or not', true, [{ kind: 'embedding', resident: false }], true],
+  ['the text model alone', false, [{ kind: 'text', resident: true }], false],
+])('countsOthers: --multiuser 0 and %s', (_, given, listed, expected) => {
+  expect(countsOthers({ embedding: model('one', undefined, given) }, listed)).toBe(expected);
 });

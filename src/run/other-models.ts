@@ -50,10 +50,14 @@ export function otherSources(
   { embedding, textEmbedding, image, encoder, speech, transcription }: OtherModels,
   patience?: Patience,
 ): Sources {
-  const kept = <Kind extends OtherKind>({ recipe, atOnce }: OtherModel<Kind>): EngineSource<OtherEngines[Kind]> => {
+  const kept = <Kind extends OtherKind>({
+    recipe,
+    atOnce,
+    file,
+  }: OtherModel<Kind>): EngineSource<OtherEngines[Kind]> => {
     registry.add(recipe as Parameters<typeof registry.add>[0]);
     const source = keptEngine(registry, recipe.kind, recipe.name, patience);
-    return atOnce ? { ...source, atOnce } : source;
+    return { ...source, ...(atOnce ? { atOnce } : {}), ...(file ? { file } : {}) };
   };
   return {
     ...(embedding ? { embedding: kept(embedding) } : {}),
@@ -67,6 +71,17 @@ export function otherSources(
 /** Those that a flag names. */
 export function givenModels(models: OtherModels): readonly OtherModel<OtherKind>[] {
   return Object.values(models).filter(({ given }: OtherModel<OtherKind>) => given);
+}
+
+/**
+ * Whether a model beside the text model counts for `--multiuser 0`, which then acts like 2. One that a flag names does from the start. A
+ * built-in one is offered by every server: it counts only while it is in memory, or 0 would never mean what it says.
+ */
+export function countsOthers(
+  models: OtherModels,
+  listed: readonly { readonly kind: string; readonly resident: boolean }[],
+): boolean {
+  return givenModels(models).length > 0 || listed.some(({ kind, resident }) => kind !== 'text' && resident);
 }
 
 export function recipesOf(models: OtherModels): readonly OtherModel<OtherKind>['recipe'][] {

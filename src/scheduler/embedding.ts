@@ -9,11 +9,12 @@ export function embeddingService(parts: Omit<TaskParts<EmbeddingEngine>, 'kind'>
     known = source.peek()?.facts() ?? known;
     return known;
   };
-  const { keepFor, expiresAt } = source;
+  const { keepFor, expiresAt, file } = source;
   return {
     name: source.name,
     facts,
     loaded: () => source.state().type === 'ready',
+    ...(file ? { file } : {}),
     ...(keepFor ? { keepFor } : {}),
     ...(expiresAt ? { expiresAt } : {}),
     embed: (request, ticket) =>

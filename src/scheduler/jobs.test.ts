@@ -1,16 +1,18 @@
-import { expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { type Job, type JobState, Jobs } from './jobs.ts';
 
-const job = (genkey: string, text: string, state: JobState = 'done'): Job => ({
+const job = (genkey: string, text: string, state: JobState = 'done', own: Partial<Job> = {}): Job => ({
   genkey,
+  client: '',
   number: 1,
   kind: 'text',
   shared: false,
   text,
   state,
   logprobs: [],
-  standing: () => undefined,
+  standing: () => (state === 'waiting' ? { position: 1, estimateSeconds: 1 } : undefined),
   abort: () => {},
+  ...own,
 });
 
 const texts = (found: readonly Job[]) => found.map(({ text }) => text);
@@ -20,8 +22,8 @@ test('a key finds its newest request', () => {
   jobs.add(job('a', 'old'));
   jobs.add(job('b', 'other'));
   jobs.add(job('a', 'new'));
-  expect(jobs.visible('a', 0)?.text).toBe('new');
-  expect(jobs.visible('c', 0)).toBeUndefined();
+  expect(jobs.visible('a', '')?.text).toBe('new');
+  expect(jobs.visible('c', '')).toBeUndefined();
 });
 
 test.each<[string, JobState[], string[]]>([
@@ -32,37 +34,55 @@ test.each<[string, JobState[], string[]]>([
   const jobs = new Jobs();
   for (const [at, state] of states.entries()) jobs.add(job('k', String(at), state));
   jobs.add(job('other', 'other', 'running'));
-  expect(texts(jobs.meant('k', 2))).toEqual(expected);
-  expect(jobs.visible('k', 2)?.text).toBe(expected.at(-1));
+  expect(texts(jobs.withKey('k'))).toEqual(expected);
+  expect(jobs.visible('k', '')?.text).toBe(expected.at(-1));
 });
 
-test('no key means the only request that runs, or the last that did', () => {
-  const jobs = new Jobs();
-  jobs.add(job('', 'done'));
-  expect(texts(jobs.meant('', 0))).toEqual(['done']);
-  jobs.add(job('', 'running', 'running'));
-  expect(texts(jobs.meant('', 0))).toEqual(['running']);
-  expect(texts(jobs.meant('', 1))).toEqual([]);
+describe('Jobs.running: what an abort without a genkey stops', () => {
+  const queued = (text: string, client: string) => job('', text, 'waiting', { client });
+  const running = (text: string, client: string, own: Partial<Job> = {}) =>
+    job('', text, 'running', { client, ...own });
+
+  test.each<[string, readonly Job[], string | undefined]>([
+    ['the running one while others of the same client wait', [running('1', 'me'), queued('2', 'me')], '1'],
+    ['the running one while others wait, by a client with nothing here', [running('1', 'a'), queued('2', 'b')], '1'],
+    ['its own running one among several', [running('1', 'a'), running('2', 'me'), running('3', 'b')], '2'],
+    ['the newest of its own', [running('1', 'me'), running('2', 'me')], '2'],
+    ['its own waiting one, and not the work of somebody else', [running('1', 'a'), queued('2', 'me')], '2'],
+    ['one that waits only for the model', [job('', '1', 'waiting', { standing: () => undefined })], '1'],
+    ['a text rather than what was begun later', [running('1', 'me'), running('2', 'me', { kind: 'speech' })], '1'],
+    ['nothing where several of others run', [running('1', 'a'), running('2', 'b')], undefined],
+    ['nothing that is done', [job('', '1')], undefined],
+  ])('%s', (_, all, expected) => {
+    const jobs = new Jobs();
+    for (const one of all) jobs.add(one);
+    expect(jobs.running('me')?.text).toBe(expected);
+  });
 });
 
-test.each(['', 'k'])('no key means none while several run: the other with the key %j', (genkey) => {
+test.each<[string, string, readonly Job[], boolean]>([
+  ['its own key', 'k', [job('k', 'text', 'running'), job('', '', 'waiting')], true],
+  ['another key', 'x', [job('k', 'text', 'running')], false],
+  ['no key, the only request has none', '', [job('', 'text', 'running')], true],
+  ['no key, the last request had none', '', [job('', 'text')], true],
+  ['no key, but the request has one', '', [job('k', 'text', 'running')], false],
+  [
+    'no key, its own one runs and others wait',
+    '',
+    [job('', 'text', 'running', { client: 'me' }), job('', '', 'waiting')],
+    true,
+  ],
+  [
+    'no key, one of another client runs and others wait',
+    '',
+    [job('', 'text', 'running'), job('', '', 'waiting')],
+    false,
+  ],
+  ['no key, several of others run', '', [job('', 'text', 'running'), job('k', 'text', 'running')], false],
+])('Jobs.visible: with %s', (_, asked, all, expected) => {
   const jobs = new Jobs();
-  jobs.add(job(genkey, 'one', 'running'));
-  jobs.add(job('', 'two', 'running'));
-  expect(texts(jobs.meant('', 0))).toEqual([]);
-  expect(jobs.visible('', 0)).toBeUndefined();
-});
-
-test.each([
-  ['its own key', 'k', 'k', 3, true],
-  ['no key, nobody waiting, a request without a key', '', '', 0, true],
-  ['no key, but others wait', '', '', 1, false],
-  ['no key, but the request has one', 'k', '', 0, false],
-  ['another key', 'k', 'x', 0, false],
-])('with %s a request can be seen: %#', (_, owner, asked, waiting, expected) => {
-  const jobs = new Jobs();
-  jobs.add(job(owner, 'text'));
-  expect(jobs.visible(asked, waiting) !== undefined).toBe(expected);
+  for (const one of all) jobs.add(one);
+  expect(jobs.visible(asked, 'me')?.text).toBe(expected ? 'text' : undefined);
 });
 
 test('only so many finished requests are remembered, and none that is still at work is forgotten', () => {
@@ -71,5 +91,5 @@ test('only so many finished requests are remembered, and none that is still at w
   jobs.add(job('a', ''));
   jobs.add(job('b', ''));
   jobs.add(job('c', ''));
-  expect(['running', 'a', 'b', 'c'].filter((key) => jobs.visible(key, 0))).toEqual(['running', 'c']);
+  expect(['running', 'a', 'b', 'c'].filter((key) => jobs.visible(key, ''))).toEqual(['running', 'c']);
 });

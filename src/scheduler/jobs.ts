@@ -8,6 +8,8 @@ export type JobState = 'waiting' | 'running' | 'done';
 /** One request from its admission until it is forgotten: what it has written so far, and how to stop it. */
 export interface Job {
   readonly genkey: string;
+  /** Who asked for it. */
+  readonly client: string;
   /** Its place among all requests since the start, by which people tell them apart. */
   readonly number: number;
   readonly kind: WorkKind;
@@ -46,35 +48,54 @@ export class Jobs {
 
   /**
    * The requests that a key means, the oldest first: those that run, else those that wait, else those that are done.
-   * Clients use one key for a whole session, so it may well be several. Without a key it is the only one at work, or
-   * the last one that was: where several run or somebody waits, it might be somebody else's.
+   * Clients use one key for a whole session, so it may well be several.
    */
-  meant(genkey: string, waiting: number): readonly Job[] {
-    if (genkey === '') return this.#only(waiting);
+  withKey(genkey: string): readonly Job[] {
     const own = this.#jobs.filter((job) => job.genkey === genkey);
     const state = precedence.find((one) => own.some((job) => job.state === one));
     return own.filter((job) => job.state === state);
   }
 
-  /** Whose text may be shown. Without a key only that of a request that has none either. */
-  visible(genkey: string, waiting: number): Job | undefined {
-    const job = this.meant(genkey, waiting).at(-1);
-    return job?.genkey === genkey ? job : undefined;
+  /**
+   * The request that is stopped without a key: the running one. Whoever has requests here means those, because people who give up
+   * waiting must not stop the work of somebody else. Others mean the only one that runs; of several that might be anybody's.
+   */
+  running(client: string): Job | undefined {
+    const atWork = this.#atWork();
+    const own = atWork.filter((job) => job.client === client);
+    if (own.length > 0) return newest(own.filter(hasTurn)) ?? newest(own);
+    const running = atWork.filter(hasTurn);
+    return running.length === 1 ? running[0] : undefined;
   }
 
-  /** Whether a request without a key cannot be told from others. */
-  ambiguous(waiting: number): boolean {
-    return waiting > 0 || this.#atWork().length > 1;
+  /** Whether nothing runs or waits. */
+  get idle(): boolean {
+    return this.#atWork().length === 0;
   }
 
-  #only(waiting: number): readonly Job[] {
-    if (this.ambiguous(waiting)) return [];
-    const only = this.#atWork()[0] ?? this.#jobs.at(-1);
-    return only ? [only] : [];
+  /**
+   * Whose text may be shown. Without a key only that of a request that has none either: the only one at work, or the last one that
+   * was, and where others are at work too that of the same client.
+   */
+  visible(genkey: string, client: string): Job | undefined {
+    if (genkey !== '') return this.withKey(genkey).at(-1);
+    const atWork = this.#atWork();
+    const own = atWork.filter((job) => job.client === client && hasTurn(job));
+    const meant = atWork.length > 1 ? newest(own) : (atWork[0] ?? this.#jobs.at(-1));
+    return meant?.genkey === '' ? meant : undefined;
   }
 
-  /** One that has its turn may still wait for the model. */
   #atWork(): readonly Job[] {
     return this.#jobs.filter(({ state }) => state !== 'done');
   }
+}
+
+/** One that has its turn may still wait for the model. */
+function hasTurn(job: Job): boolean {
+  return job.state === 'running' || job.standing() === undefined;
+}
+
+/** A text before anything else, because that is what people look at and stop. */
+function newest(jobs: readonly Job[]): Job | undefined {
+  return jobs.findLast(({ kind }) => kind === 'text') ?? jobs.at(-1);
 }

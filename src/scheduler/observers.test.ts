@@ -6,6 +6,7 @@ import type { TextObserver } from './text.ts';
 
 const job: Job = {
   genkey: '',
+  client: '',
   number: 1,
   kind: 'text',
   shared: false,

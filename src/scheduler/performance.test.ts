@@ -28,7 +28,9 @@ test('the figures are those of the last generation, per token that was really co
   expect(log.report(still)).toMatchObject({
     processMsPerToken: 4,
     evalMsPerToken: 20,
-    promptTokens: 10,
+    promptTokens: 30,
+    processedTokens: 10,
+    reusedTokens: 20,
     completionTokens: 5,
     seed: 42,
     generations: 1,

@@ -27,6 +27,33 @@ describe('whose turn it is', () => {
   });
 });
 
+describe('parts of one client', () => {
+  const of = (client: string, part: string, cost = 1): Waiting => ({ client, part, alone: false, cost });
+  const parts = (waiting: readonly Waiting[]) => servingOrder([], waiting).map(({ client, part }) => client + part);
+
+  test('policy: a client with a new genkey for each request gets no more turns than one with a single request', () => {
+    const many = Array.from({ length: 20 }, (_, index) => of('a', String(index)));
+    expect(parts([...many, of('b', '')]).indexOf('b')).toBe(1);
+  });
+  test('policy: the genkeys of one client take turns in its turns', () =>
+    expect(parts([of('a', '1'), of('a', '1'), of('a', '1'), of('b', ''), of('a', '2')])).toEqual([
+      'a1',
+      'b',
+      'a2',
+      'a1',
+      'a1',
+    ]));
+  test('policy: small work of one genkey does not use up the turns of the others', () =>
+    expect(parts([...Array.from({ length: 5 }, () => of('a', '1', 0.5)), of('a', '2', 0.5)])).toEqual([
+      'a1',
+      'a1',
+      'a2',
+      'a1',
+      'a1',
+      'a1',
+    ]));
+});
+
 describe('what work costs', () => {
   test('small work goes on in one turn until that is used up', () =>
     expect(order([...several(6, 'a', 0.25), ...several(2, 'b')])).toBe('aaaabaab'));

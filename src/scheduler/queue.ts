@@ -29,6 +29,8 @@ export interface QueueOptions {
 /** Who wants to do what. */
 export interface Applicant {
   readonly client?: string;
+  /** Which part of the client: parts take turns within the turns of their client. */
+  readonly part?: string;
   readonly alone?: boolean;
   readonly kind?: WorkKind;
   /** Work of different lanes does not wait for each other: each has an engine of its own. */
@@ -234,8 +236,8 @@ export class Queue {
 }
 
 function entryOf(
-  { client = '', alone = false, kind = 'text', lane = '' }: Applicant,
+  { client = '', part = '', alone = false, kind = 'text', lane = '' }: Applicant,
   begin: Entry['begin'] = () => {},
 ): Entry {
-  return { client, alone, kind, lane, cost: workKinds[kind].cost, begin, startedAt: undefined };
+  return { client, part, alone, kind, lane, cost: workKinds[kind].cost, begin, startedAt: undefined };
 }

@@ -237,7 +237,7 @@ describe('being stopped', () => {
     const { speech, desk } = world();
     const work = codeOf(speech.once(ticket('mine'), endless));
     await settle();
-    for (const job of desk.jobs.meant('mine', 0)) job.abort('key');
+    for (const job of desk.jobs.withKey('mine')) job.abort('key');
     expect(await work).toBe('stopped');
   });
 
@@ -246,7 +246,7 @@ describe('being stopped', () => {
     const first = held<string>();
     const running = speech.once(ticket('a'), () => first.result);
     const waiting = codeOf(speech.once(ticket('mine'), endless));
-    for (const job of desk.jobs.meant('mine', 1)) job.abort('key');
+    for (const job of desk.jobs.withKey('mine')) job.abort('key');
     expect(await waiting).toBe('stopped');
     first.end('');
     await running;
@@ -278,7 +278,7 @@ describe('being stopped', () => {
     const slow = held<string>();
     const work = codeOf(speech.once(ticket('mine'), () => slow.result));
     await settle();
-    for (const job of desk.jobs.meant('mine', 0)) job.abort('key');
+    for (const job of desk.jobs.withKey('mine')) job.abort('key');
     slow.end('half');
     expect(await work).not.toBe('value undefined');
   });
@@ -293,11 +293,11 @@ describe('what others see of it', () => {
       await more.result;
     });
     await settle();
-    expect(desk.jobs.visible('mine', 0)).toMatchObject({ text: 'so far', state: 'running', kind: 'speech' });
+    expect(desk.jobs.visible('mine', '')).toMatchObject({ text: 'so far', state: 'running', kind: 'speech' });
     more.end();
     await work;
     await settle();
-    expect(desk.jobs.visible('mine', 0)?.state).toBe('done');
+    expect(desk.jobs.visible('mine', '')?.state).toBe('done');
   });
 
   test('how many were done and how many were not', async () => {

@@ -67,14 +67,16 @@ export function tasks<Engine>({ desk, kind, source, observer = {} }: TaskParts<E
 
   function stream<Event>(ticket: Ticket, work: (seat: TaskSeat<Engine>) => AsyncIterable<Event>): AsyncIterable<Event> {
     const enteredAt = desk.now();
-    const place = desk.queue.enter({ client: ticket.client, kind, lane });
+    const { client, genkey, part = genkey } = ticket;
+    const place = desk.queue.enter({ client, part, kind, lane });
     void place.turn.then(() => observer.turnCame?.(desk.now() - enteredAt));
     ticket.placed?.(() => queued(place.standing()));
     const stop = new AbortController();
     const abort = (): void => stop.abort(new AppError('stopped', {}));
     const leave = (): void => stop.abort(ticket.signal.reason);
     const job: Job = {
-      genkey: ticket.genkey,
+      genkey,
+      client,
       number: desk.nextNumber(),
       kind,
       shared: true,

@@ -152,7 +152,6 @@ test('stopping by key gives what there is; one that waits ends before it begins'
   const first = fold(ask(service, 'first'));
   const second = fold(ask(service, 'second'));
   await step();
-  expect(service.abort('')).toBe('refused');
   expect(service.abort('nobody')).toBe('refused');
   expect(service.abort('second')).toBe('pending');
   expect(await second).toMatchObject({ text: '', reason: 'aborted' });
@@ -160,6 +159,28 @@ test('stopping by key gives what there is; one that waits ends before it begins'
   expect(await first).toMatchObject({ text: 'a', reason: 'aborted' });
   await finishAll();
   expect(service.abort('')).toBe('stopped');
+});
+
+test('text service: an abort without a genkey stops the running generation while others wait', async () => {
+  const { service, step, finishAll } = world();
+  const first = fold(ask(service, 'first'));
+  const second = fold(ask(service, 'second'));
+  await step();
+  expect(service.abort('', 'somebody')).toBe('stopped');
+  expect(await first).toMatchObject({ text: 'a', reason: 'aborted' });
+  await finishAll();
+  expect(await second).toMatchObject({ text: 'abc' });
+});
+
+test('text service: an abort without a genkey by a client that waits ends its own request', async () => {
+  const { service, step, finishAll } = world();
+  const first = fold(ask(service, 'first'));
+  const second = fold(ask(service, 'second'));
+  await step();
+  expect(service.abort('', 'second')).toBe('pending');
+  expect(await second).toMatchObject({ text: '', reason: 'aborted' });
+  await finishAll();
+  expect(await first).toMatchObject({ text: 'abc' });
 });
 
 test('the text so far is shown by its key, and stays afterwards', async () => {
@@ -198,9 +219,14 @@ describe('while several run at once', () => {
     return { ...several, replies };
   }
 
-  test('nobody without a key sees or stops any of them', async () => {
+  test('text service: a stranger without a key sees and stops none of them', async () => {
     const { service, finishAll, replies } = await severalRun('', '');
-    expect([service.check(''), service.abort(''), service.lastLogprobs('')]).toEqual(['', 'refused', undefined]);
+    const other = 'another client';
+    expect([service.check('', other), service.abort('', other), service.lastLogprobs('', other)]).toEqual([
+      '',
+      'refused',
+      undefined,
+    ]);
     await finishAll();
     for (const reply of replies) expect(await reply).toMatchObject({ text: 'abc', reason: 'length' });
   });

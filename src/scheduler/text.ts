@@ -64,9 +64,9 @@ export function textService({
 }: TextParts): TextService {
   const { queue, jobs, log, now } = desk;
 
-  function enter({ client }: Ticket, work: Applicant): Place {
+  function enter({ client, genkey, part = genkey }: Ticket, work: Applicant): Place {
     const enteredAt = now();
-    const place = queue.enter({ ...work, lane, client });
+    const place = queue.enter({ ...work, lane, client, part });
     void place.turn.then(() => observer.turnCame?.(now() - enteredAt));
     return place;
   }
@@ -97,6 +97,7 @@ export function textService({
     const leave = () => abort('client-gone');
     const job: Job = {
       genkey: ticket.genkey,
+      client: ticket.client,
       number: desk.nextNumber(),
       kind: 'text',
       shared: shared.type === 'shared',
@@ -229,10 +230,13 @@ export function textService({
     }
   }
 
-  function abort(genkey: string): AbortOutcome {
-    const meant = jobs.meant(genkey, queue.waiting);
-    if (genkey === '' ? jobs.ambiguous(queue.waiting) : meant.length === 0) return 'refused';
-    const deferred = genkey !== '' && meant.some(({ state }) => state === 'waiting');
+  function abort(genkey: string, client = ''): AbortOutcome {
+    const meant = genkey === '' ? [jobs.running(client)].filter((job) => job !== undefined) : jobs.withKey(genkey);
+    // Clients that stop what has just ended by itself take a refusal for a fault.
+    if (meant.length === 0 && !(genkey === '' && jobs.idle)) return 'refused';
+    const deferred = meant.some(
+      ({ state, standing }) => state === 'waiting' && (genkey !== '' || standing() !== undefined),
+    );
     for (const job of meant) job.abort(genkey === '' ? 'no-key' : 'key');
     observer.abortAsked?.(genkey, deferred);
     return deferred ? 'pending' : 'stopped';
@@ -244,15 +248,15 @@ export function textService({
     room: (traits) => queue.room({ alone: sharing(traits).type === 'alone', lane }),
     exclusively,
     abort,
-    standing: (genkey) => (genkey === '' ? undefined : jobs.visible(genkey, queue.waiting)?.standing()),
-    check: (genkey) => jobs.visible(genkey, queue.waiting)?.text ?? '',
+    standing: (genkey) => (genkey === '' ? undefined : jobs.visible(genkey, '')?.standing()),
+    check: (genkey, client = '') => jobs.visible(genkey, client)?.text ?? '',
     finished: (genkey) => {
-      const job = genkey === '' ? undefined : jobs.visible(genkey, queue.waiting);
+      const job = genkey === '' ? undefined : jobs.visible(genkey, '');
       if (!job?.kept) return undefined;
       return job.state === 'done' ? (job.finish ?? 'aborted') : null;
     },
-    lastLogprobs: (genkey) => {
-      const found = jobs.visible(genkey, queue.waiting)?.logprobs;
+    lastLogprobs: (genkey, client = '') => {
+      const found = jobs.visible(genkey, client)?.logprobs;
       return found && found.length > 0 ? found : undefined;
     },
     tokenize: (text, options) => asked((engine) => engine.tokenize(text, options), []),

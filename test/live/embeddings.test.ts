@@ -57,7 +57,9 @@ describe('a server that was started with nothing', () => {
     expect(data.map(({ id }) => id)).toEqual(['koboldcpp/parley-mini', builtIn]);
     expect(data[1]?.capabilities).toEqual(['embedding']);
     const { models } = (await client.get('/api/tags')).json() as { models: { name: string; capabilities: string[] }[] };
-    expect(models[1]).toMatchObject({ name: `${builtIn}:latest`, capabilities: ['embedding'] });
+    expect(models[1]).toMatchObject({ name: `${builtIn}:latest`, capabilities: ['embedding'], size: 46_223_328 });
+    // Never before this program was written.
+    expect(models[1]).toMatchObject({ modified_at: expect.stringMatching(/^20[2-9]/) });
     expect(server.output()).not.toContain('Embeddings Model');
   });
 

@@ -232,6 +232,40 @@ describe('tools that the server runs for chats', () => {
   });
 });
 
+test('MCP: a hostile tool server with 100000 tools and endless results does not harm chats', async () => {
+  const hostile = fileURLToPath(new URL('../../src/mcp/testing/hostile-server.mjs', import.meta.url));
+  const program = (mode: string) => ({ command: process.execPath, args: [hostile, mode] });
+  const path = file('hostile.json', { many: program('many'), plain: program('plain') });
+  const live = await startServer(['--mcpfile', path, '--mcpserverloop', '2', '--jinjatools']);
+  await live.says('MCP Server many: 1000 tools.');
+  await live.says('MCP Server plain: 18 tools.');
+  const messages = [{ role: 'user' as const, content: 'Hello' }];
+  const reply = await openaiClient(live.base).chat.completions.create({ model: 'any', messages, max_tokens: 20 });
+  expect(reply.choices[0]?.message.content).toBeTypeOf('string');
+  expect(JSON.stringify(reply)).toMatch(/of 1018 tools do not fit into the context/);
+  const call = (name: string) =>
+    nativeClient(live.base).post('/mcp', { jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name } });
+  expect((await call('endless')).json()).toMatchObject({
+    error: { message: expect.stringContaining('it sent a message of more than 10 MB') },
+  });
+  expect((await call('good')).json()).toMatchObject({ result: { content: [{ text: 'fine' }] } });
+  await live.stop();
+});
+
+test('MCP: a program that never answers initialize ends with the server, with all that it has started', async () => {
+  // Neither minds that nobody talks to it any more; the inner one does not mind a signal either.
+  const inner = "process.on('SIGTERM', () => {}); setInterval(() => {}, 1000)";
+  const outer = `require('node:child_process').spawn(process.execPath, ['-e', ${JSON.stringify(inner)}]); setInterval(() => {}, 1000)`;
+  const path = file('silent.json', { silent: { command: process.execPath, args: ['-e', outer] } });
+  const live = await startServer(['--mcpfile', path]);
+  await expect.poll(() => toolPrograms(live, 'setInterval')).toHaveLength(1);
+  const [program = 0] = toolPrograms(live, 'setInterval');
+  await expect.poll(() => toolPrograms({ ...live, pid: program }, 'setInterval')).toHaveLength(1);
+  const [child = 0] = toolPrograms({ ...live, pid: program }, 'setInterval');
+  await live.stop();
+  await Promise.all([program, child].map(gone));
+});
+
 test('a file that cannot be used ends the start with its reason', async () => {
   const { code, stderr } = await runProgram(['--mcpfile', file('wrong.json', { a: { args: [] } }), '--port', '0']);
   expect(code).toBe(2);

@@ -286,13 +286,22 @@ describe('looking at and stopping', () => {
     await client.performanceWhere(({ idle }) => idle === 0);
     const waiting = client.generate({ prompt: story, genkey: 'second' });
     await client.performanceWhere(({ queue }) => queue === 1);
-    expect((await client.post('/api/extra/abort')).json()).toEqual({ success: 'false', done: 'false' });
     const aborted = await client.post('/api/extra/abort', { genkey: 'second' });
     expect(aborted.json()).toEqual({ success: 'true', done: 'false' });
     expect(await waiting).toMatchObject({ text: '', finish_reason: 'length', prompt_tokens: 0, completion_tokens: 0 });
     expect((await client.performance()).idle).toBe(0);
     await client.post('/api/extra/abort', { genkey: 'first' });
     expect((await running).text.length).toBeGreaterThan(0);
+  });
+
+  test('abort: without a genkey the running generation is stopped while another waits', async () => {
+    const running = client.generate({ ...long, genkey: 'first' });
+    await client.performanceWhere(({ idle }) => idle === 0);
+    const waiting = client.generate({ prompt: story, max_length: 3, genkey: 'second' });
+    await client.performanceWhere(({ queue }) => queue === 1);
+    expect((await client.post('/api/extra/abort')).json()).toEqual({ success: 'true', done: 'true' });
+    expect((await running).completion_tokens).toBeLessThan(1600);
+    expect((await waiting).completion_tokens).toBe(3);
   });
 
   test('a key that nobody has is refused', async () => {

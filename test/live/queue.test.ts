@@ -43,6 +43,20 @@ describe.each([
   });
 });
 
+test('--multiuser 0: one may wait once a built-in embeddings model is in memory', async () => {
+  const server = await startServer(['--multiuser', '0']);
+  const client = nativeClient(server.base);
+  expect((await client.post('/api/embed', { model: 'any', input: 'Hello' })).status).toBe(200);
+  const asked = { prompt: 'Once upon a time', max_length: 120, ban_eos_token: true };
+  const first = client.post('/api/v1/generate', asked);
+  await client.performanceWhere(({ idle }) => idle === 0);
+  const second = client.post('/api/v1/generate', asked);
+  await client.performanceWhere(({ queue }) => queue === 1);
+  expect((await client.post('/api/v1/generate', asked)).status).toBe(503);
+  expect((await Promise.all([first, second])).map(({ status }) => status)).toEqual([200, 200]);
+  await server.stop();
+});
+
 describe.each(['http', 'https'])('a client that goes away over %s', (scheme) => {
   let server: LiveServer;
   let client: NativeClient;

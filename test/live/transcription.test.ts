@@ -135,10 +135,16 @@ describe('the official client', () => {
     expect(heardWords(whole)).toBeGreaterThan(0.8);
   });
 
+  test('translations: English speech is answered with its transcription', async () => {
+    const { text } = await openai.audio.transcriptions.create({ file: await file(wav), model: 'm' });
+    expect((await openai.audio.translations.create({ file: await file(wav), model: 'm' })).text).toBe(text);
+  });
+
   test('is refused what this recogniser cannot do, with the flag that helps', async () => {
     const german = openai.audio.transcriptions.create({ file: await file(wav), model: 'm', language: 'de' });
     await expect(german).rejects.toMatchObject({ status: 400, message: expect.stringContaining('--whispermodel') });
-    const translation = openai.audio.translations.create({ file: await file(wav), model: 'm' });
+    const asked = { file: await file(wav), model: 'm', language: 'de' };
+    const translation = openai.audio.translations.create(asked);
     await expect(translation).rejects.toMatchObject({
       status: 400,
       message: expect.stringContaining('--whispermodel'),

@@ -314,3 +314,54 @@ describe('while a tool runs', () => {
     expect(asked).toHaveLength(1);
   });
 });
+
+describe('tool servers that mean no good', () => {
+  const tool = (name: string, own: object = {}): ServedTool => ({ name, inputSchema: { type: 'object' }, ...own });
+  const offering = (tools: readonly ServedTool[], answer = async () => textResult('fine')): ToolServers => ({
+    list: async () => tools,
+    call: answer,
+  });
+
+  test('server tools: what does not fit into half of the context is not offered, and a warning tells it', async () => {
+    const large = tool('large', { description: 'x'.repeat(100_000) });
+    const many = Array.from({ length: 1000 }, (_, index) => tool(`tool_${index}`));
+    const { reply, asked } = world(['Done.'], { servers: offering([large, ...many]) });
+    const events = await collect(reply());
+    expect(asked[0]?.prompt).toContain('"name": "tool_0"');
+    expect(asked[0]?.prompt).not.toContain('"name": "large"');
+    expect(asked[0]?.prompt.length).toBeLessThan(2048 * 3);
+    expect(events.filter(({ type }) => type === 'warning')).toMatchObject([
+      { code: 'tools-left-out', text: expect.stringMatching(/^\d+ of 1001 tools do not fit/) },
+    ]);
+  });
+
+  test.each(['__proto__', 'constructor', 'toString', 'a b'])('server tools: one may be called %s', async (name) => {
+    const { reply, asked } = world([call(name, {}), 'Done.'], { servers: offering([tool(name)]) });
+    expect(await fold(reply())).toMatchObject({ text: 'Done.', toolCalls: [] });
+    expect(asked[1]?.prompt).toContain('fine');
+  });
+
+  test.each<[string, object]>([
+    ['a content that is no list', { content: 5 }],
+    [
+      'items of any type',
+      { content: [null, 5, 'x', [], { type: 'text', text: 5 }, { type: 'resource', resource: null }] },
+    ],
+    ['hundreds of thousands of items', { content: Array(200_000).fill({ type: 'text', text: 'x' }) }],
+    ['megabytes of data', { structuredContent: { a: 'x'.repeat(5_000_000) } }],
+    ['an error of any type', { isError: 'yes', content: { a: 1 } }],
+  ])('server tools: a result with %s is shown in bounds, and the reply goes on', async (_, result) => {
+    const { reply, asked } = world([echoCall, 'Done.'], { servers: offering([echoTool], async () => ({ ...result })) });
+    expect((await fold(reply())).text).toBe('Done.');
+    expect(asked[1]?.prompt.length).toBeLessThan(2048 * 3);
+  });
+
+  test('server tools: a tool that is gone when it is called is a result that says so', async () => {
+    const gone = async (): Promise<never> => {
+      throw new ToolCallError(-32602, 'Tool not found');
+    };
+    const { reply, asked } = world([echoCall, 'Done.'], { servers: offering([echoTool], gone) });
+    expect((await fold(reply())).text).toBe('Done.');
+    expect(asked[1]?.prompt).toContain('The tool failed: Tool not found (-32602)');
+  });
+});

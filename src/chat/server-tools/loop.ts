@@ -46,16 +46,40 @@ export function wantsServerTools({ conversation, toolChoice, continueAssistantTu
 export async function withServerTools(
   request: ChatRequest,
   servers: ToolServers,
+  contextSize: number,
   signal?: AbortSignal,
 ): Promise<ChatRequest> {
-  const tools = (await servers.list(signal)).map(chatTool);
+  const { tools } = fitting((await servers.list(signal)).map(chatTool), contextSize);
   return { ...request, conversation: { ...request.conversation, tools } };
 }
 
+/**
+ * As many tools as fit into half of the context: the other half is for the conversation. What servers list is not in our hands, and a
+ * prompt that lost its beginning to them would be answered with nonsense.
+ */
+function fitting(
+  tools: readonly Tool[],
+  contextSize: number,
+): { readonly tools: readonly Tool[]; readonly leftOut: number } {
+  let left = contextSize > 0 ? (contextSize / 2) * charactersPerToken : Number.POSITIVE_INFINITY;
+  const kept = tools.filter((tool) => {
+    const { length } = JSON.stringify({ type: 'function', function: tool });
+    if (length > left) return false;
+    left -= length;
+    return true;
+  });
+  return { tools: kept, leftOut: tools.length - kept.length };
+}
+
+/** Of JSON, rather too few than too many. */
+const charactersPerToken = 3;
+
 /** Lets the model call tools and shows it what they gave, until it answers. To the client all of it is one reply. */
 export async function answerWithTools(asked: ChatRequest, parts: LoopParts): Promise<void> {
-  const offering = await withServerTools(asked, parts.servers, parts.stopped);
-  if (offering.conversation.tools.length === 0) return parts.answer(asked, parts.tell);
+  const served = (await parts.servers.list(parts.stopped)).map(chatTool);
+  const { tools, leftOut } = fitting(served, parts.contextSize);
+  const offering = { ...asked, conversation: { ...asked.conversation, tools } };
+  if (tools.length === 0) return parts.answer(asked, parts.tell);
   const earlier: Step[] = [];
   const notes = new Notes(asked, parts.tell);
   let { conversation } = offering;
@@ -67,6 +91,10 @@ export async function answerWithTools(asked: ChatRequest, parts: LoopParts): Pro
     await parts.answer({ ...offering, conversation, toolChoice }, (event) => turn.take(event));
     const { finish, calls } = turn;
     if (turn.failed || !finish) return;
+    if (number === 0 && leftOut > 0) {
+      const text = `${leftOut} of ${served.length} tools do not fit into the context (--contextsize) and are not offered.`;
+      parts.tell({ type: 'warning', code: 'tools-left-out', text });
+    }
     for (const { name } of turn.cutCalls) {
       parts.tell({ type: 'warning', code: 'tool-call-cut', text: `A call of ${name} was cut off and is not run.` });
     }

@@ -79,3 +79,9 @@ test('a cut leaves what fits alone, and never half a character', () => {
     }),
   );
 });
+
+test('resultContent: of a result with hundreds of pictures only the first are attached', () => {
+  const { media, content } = resultContent({ content: Array(300).fill(picture) }, seeing);
+  expect(media).toHaveLength(8);
+  expect(content.filter(({ type }) => type === 'medium')).toHaveLength(8);
+});

@@ -16,6 +16,9 @@ export interface ResultContent {
   readonly media: readonly Medium[];
 }
 
+/** Of one result: each takes hundreds of tokens. */
+const mostMedia = 8;
+
 /** What a tool gave, as the model is shown it: words, and pictures and sounds where it has the sense for them. */
 export function resultContent(result: ServedResult, limits: ResultLimits): ResultContent {
   const media: Medium[] = [];
@@ -23,6 +26,7 @@ export function resultContent(result: ServedResult, limits: ResultLimits): Resul
     const medium = mediumOf(item);
     if (!medium) return wordsOf(item);
     if (!limits.senses[medium.kind]) return `(${medium.kind}: this model cannot take it in)`;
+    if (media.length >= mostMedia) return `(${medium.kind}: left out, after ${mostMedia} of them)`;
     media.push(medium);
     return `(the ${medium.kind} is attached)`;
   });

@@ -9,7 +9,7 @@ export const serverFlags = {
     bare: 10,
     metavar: 'COUNT',
     availability: 'ready',
-    help: 'Requests that are taken in at once, counting those that run. 1 means 10; 0 refuses all but one.',
+    help: 'Requests that are taken in at once, counting those that run. 1 means 10; 0 refuses all but one, or all but two once a speech, image or embeddings model is loaded.',
   },
   multiplayer: {
     names: ['--multiplayer'],

@@ -44,8 +44,8 @@ export function remoteChatService({ text, tokens, serverTools }: RemoteChatParts
       warnings: [],
     }),
     countTokens: async (request, signal) => {
-      const looped = serverTools && wantsServerTools(request);
-      return tokens.count(looped ? await withServerTools(request, serverTools.servers, signal) : request, signal);
+      if (!serverTools || !wantsServerTools(request)) return tokens.count(request, signal);
+      return tokens.count(await withServerTools(request, serverTools.servers, text.contextSize(), signal), signal);
     },
     // Whether it does is known when an engine was chosen, which then tells it.
     thinksAnyway: async () => false,

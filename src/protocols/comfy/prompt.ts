@@ -45,7 +45,7 @@ function queuePrompt(call: Call, fields: PromptFields, parts: PromptParts): obje
       ...parts,
       image,
       desk,
-      client: clientName(call, fields.client_id ?? ''),
+      client: clientName(call),
       texts: pictureTexts(fields),
     });
   const number = desk.add({

@@ -9,6 +9,7 @@ const before: Performance = {
   processMsPerToken: 0,
   evalMsPerToken: 0,
   promptTokens: 0,
+  processedTokens: 0,
   reusedTokens: 0,
   completionTokens: 0,
   seed: -1,
@@ -132,12 +133,14 @@ test('times and speeds follow from the figures per token', async () => {
     ...before,
     processMsPerToken: 2,
     evalMsPerToken: 10,
-    promptTokens: 50,
+    promptTokens: 80,
+    processedTokens: 50,
     completionTokens: 20,
     idle: false,
   };
   const asked = parts(loading, {}, { ...busy, stop: 'stop-text', waiting: 4, estimateSeconds: 30 });
   expect(await get(asked, '/api/extra/perf')).toMatchObject({
+    last_input_count: 80,
     last_process_time: 0.1,
     last_eval_time: 0.2,
     last_process_speed: 500,

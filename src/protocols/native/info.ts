@@ -134,14 +134,14 @@ const stopReasons: Record<Performance['stop'], number> = {
 };
 
 function performanceBody(figures: Performance, state: TextState, counters: Counters, quiet: boolean): object {
-  const { processMsPerToken, evalMsPerToken, promptTokens, completionTokens } = figures;
+  const { processMsPerToken, evalMsPerToken, promptTokens, processedTokens, completionTokens } = figures;
   return {
     last_process: processMsPerToken,
     last_eval: evalMsPerToken,
     last_token_count: completionTokens,
     last_input_count: promptTokens,
     last_reused_count: figures.reusedTokens,
-    last_process_time: (processMsPerToken * promptTokens) / 1000,
+    last_process_time: (processMsPerToken * processedTokens) / 1000,
     last_eval_time: (evalMsPerToken * completionTokens) / 1000,
     last_process_speed: perSecond(processMsPerToken),
     last_eval_speed: perSecond(evalMsPerToken),

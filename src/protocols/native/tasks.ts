@@ -6,6 +6,7 @@ import { jsonObject } from '../../http/body.ts';
 import { type Call, type Endpoint, json, type Reply } from '../../http/call.ts';
 import { textOrNumber } from '../fields/schemas.ts';
 import { aside, fidelityOf, sentAs } from '../fields/table.ts';
+import { clientName } from '../ticket.ts';
 import { nativeFamily } from './errors.ts';
 import { encodeLogprobs } from './logprobs.ts';
 
@@ -17,7 +18,7 @@ const abortReplies: Record<AbortOutcome, { readonly success: string; readonly do
 };
 
 const keyFields = {
-  genkey: sentAs(textOrNumber, aside('honoured', 'The key that came with the request; nothing means the only one.')),
+  genkey: sentAs(textOrNumber, aside('honoured', 'The key that came with the request; nothing means the running one.')),
 };
 
 export const taskFidelity: EndpointFidelity = fidelityOf(
@@ -29,23 +30,35 @@ export const taskFidelity: EndpointFidelity = fidelityOf(
 /** Looking at and stopping what runs. */
 export function taskEndpoints(service: TextService): Endpoint[] {
   const guarded = { match: 'ending', access: 'guarded', queued: false, family: nativeFamily } as const;
-  const check = (genkey: string): Reply =>
+  const check = (genkey: string, client: string): Reply =>
     json({
       results: [
         {
-          text: service.check(genkey),
+          text: service.check(genkey, client),
           ...finishField(service.finished(genkey)),
           ...standingFields(service.standing(genkey)),
         },
       ],
     });
-  const logprobs = (genkey: string): Reply => {
-    const tokens = service.lastLogprobs(genkey);
+  const logprobs = (genkey: string, client: string): Reply => {
+    const tokens = service.lastLogprobs(genkey, client);
     return json({ logprobs: tokens ? encodeLogprobs(tokens) : null });
   };
-  const both = (path: string, summary: string, answer: (genkey: string) => Reply): Endpoint[] => [
-    { ...guarded, method: 'GET', path, summary: `${summary} Only without a genkey.`, handle: () => answer('') },
-    { ...guarded, method: 'POST', path, summary, handle: async (call) => answer(await genkeyOf(call)) },
+  const both = (path: string, summary: string, answer: (genkey: string, client: string) => Reply): Endpoint[] => [
+    {
+      ...guarded,
+      method: 'GET',
+      path,
+      summary: `${summary} Only without a genkey.`,
+      handle: (call) => answer('', clientName(call)),
+    },
+    {
+      ...guarded,
+      method: 'POST',
+      path,
+      summary,
+      handle: async (call) => answer(await genkeyOf(call), clientName(call)),
+    },
   ];
   return [
     ...both('/api/extra/generate/check', 'The text so far of the running generation.', check),
@@ -55,7 +68,7 @@ export function taskEndpoints(service: TextService): Endpoint[] {
       method: 'POST',
       path: '/api/extra/abort',
       summary: 'Stop the running generation, or the one with this genkey.',
-      handle: async (call) => json(abortReplies[service.abort(await genkeyOf(call))]),
+      handle: async (call) => json(abortReplies[service.abort(await genkeyOf(call), clientName(call))]),
     },
   ];
 }

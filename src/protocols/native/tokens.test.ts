@@ -63,6 +63,17 @@ test('a schema stands in its field, or is the body itself', async () => {
   expect(await ask(path, '{', { schemaToGrammar })).toEqual([400, { result: '', success: false }]);
 });
 
+test.each([['[]'], ['"text"'], [`${'{"items":'.repeat(200)}{}${'}'.repeat(200)}`]])(
+  'json_to_grammar: JSON that is no schema to convert is 200 without success',
+  async (body) => {
+    const schemaToGrammar = () => 'root ::= "a"';
+    expect(await ask('/api/extra/json_to_grammar', body, { schemaToGrammar })).toEqual([
+      200,
+      { result: '', success: false, error: expect.stringContaining('schema must be') },
+    ]);
+  },
+);
+
 test('without a model a text has no tokens', async () => {
   const { text } = scriptedText([], { tokenize: async () => [], detokenize: async () => '' });
   expect(await ask('/api/extra/tokencount', { prompt: 'Hi' }, { service: text })).toEqual([

@@ -81,13 +81,24 @@ async function joinTokens(call: Call, service: TextService): Promise<Reply> {
 
 async function makeGrammar(call: Call, schemaToGrammar: TokenParts['schemaToGrammar']): Promise<Reply> {
   const body = await readInput(call, (sent) => sent);
-  if (!body) return json({ result: '', success: false }, 400);
-  const schema = Object.hasOwn(body, 'schema') ? body.schema : body;
+  if (!body && !isJson(call.body)) return json({ result: '', success: false }, 400);
+  const schema = body && Object.hasOwn(body, 'schema') ? body.schema : body;
   try {
+    // What is JSON and yet cannot be read here is no object, or nested too deeply to be followed.
+    if (!body) throw new Error('The schema must be an object of at most 128 levels.');
     return json({ result: schemaToGrammar(schema), success: true });
   } catch (error) {
     const reason = error instanceof Error ? error.message : String(error);
     return json({ result: '', success: false, error: reason });
+  }
+}
+
+function isJson(body: Uint8Array): boolean {
+  try {
+    JSON.parse(Buffer.from(body).toString('utf8'));
+    return true;
+  } catch {
+    return false;
   }
 }
 

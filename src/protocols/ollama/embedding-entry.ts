@@ -4,17 +4,20 @@ import { timestamp } from './ending.ts';
 import { parameterSize } from './model-entry.ts';
 
 /** The model for embeddings as one entry of the lists; of one that was never in memory little is known. */
-export function embeddingEntry({ name, facts }: EmbeddingService): object {
+export function embeddingEntry({ name, facts, file }: EmbeddingService): object {
   const digest = createHash('sha256').update(name).digest('hex');
-  const size = facts()?.sizeBytes ?? 0;
+  const size = file?.()?.sizeBytes ?? facts()?.sizeBytes ?? 0;
   const tag = `${name}:latest`;
   return { name: tag, model: tag, size, digest, details: details(facts()), capabilities };
 }
 
-/** When its file was made tells nobody anything. */
-export const embeddingModifiedAt = timestamp(0);
+/** One that is served elsewhere has no file here. */
+export function embeddingModifiedAt({ file }: EmbeddingService): string {
+  return timestamp(file?.()?.modifiedAt ?? 0);
+}
 
-export function embeddingShown({ name, facts }: EmbeddingService): object {
+export function embeddingShown(service: EmbeddingService): object {
+  const { name, facts } = service;
   const known = facts();
   const shape = known && {
     'general.architecture': known.architecture,
@@ -29,7 +32,7 @@ export function embeddingShown({ name, facts }: EmbeddingService): object {
     details: details(known),
     model_info: { 'general.basename': name, ...shape },
     capabilities,
-    modified_at: embeddingModifiedAt,
+    modified_at: embeddingModifiedAt(service),
   };
 }
 

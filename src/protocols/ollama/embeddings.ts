@@ -23,7 +23,7 @@ const dialect = 'Ollama';
 
 const model = honoured(
   orElse(readText, ''),
-  'The name of the text model embeds with that; every other name is answered by the embeddings model, which the reply names, and refused with --routermode.',
+  'The name of the text model embeds with that; every other name is answered by the embeddings model, and refused with --routermode. The reply repeats the name.',
 );
 const keepAlive = honoured<number | undefined>(
   optional(readKeepAlive),
@@ -89,7 +89,8 @@ async function embed(body: JsonObject, call: Call, parts: EmbeddingsParts): Prom
   const fields = readFields(embedFields, body);
   if (!fields.input.every((text) => typeof text === 'string')) return refusal(400, 'invalid input type');
   if (fields.model === '') return modelRequired;
-  const { service, model: name } = answering(parts, fields.model);
+  const { service } = answering(parts, fields.model);
+  const name = fields.model;
   if (fields.keep_alive !== undefined) service.keepFor?.(fields.keep_alive);
   const headers = { ...jsonHeaders, ...noticeHeaders(body, embedFidelity) };
   if (fields.input.length === 0) return embedReply(name, '[]', { startedAt, loadMs: 0, tokens: 0, parts, headers });

@@ -169,7 +169,7 @@ const proofs = (table: EndpointFidelity): Readonly<Record<string, Proof>> => {
     }
     case 'POST /api/embed':
       return {
-        model: { send: { model: 'koboldcpp/mini' }, asks: { by: 'mini' }, tells: /"model":"mini"/ },
+        model: { send: { model: 'koboldcpp/mini' }, asks: { by: 'mini' }, tells: /"model":"koboldcpp\/mini"/ },
         input: {
           send: { input: ['a', 'bc'] },
           asks: request({ inputs: ['a', 'bc'] }),

@@ -26,7 +26,7 @@ const dialect = 'Ollama';
 
 const images =
   'Base64, with or without a data URL in front; sounds too, which are told by their bytes. Refused where the loaded model has no projector (--mmproj).';
-const anyName = 'Every name is answered by the loaded model; replies repeat the name that was asked for.';
+const anyName = 'Every name, and none, is answered by the loaded model; replies repeat the name that was asked for.';
 const text = orElse(readText, '');
 const off = orElse(looseFlag, false);
 

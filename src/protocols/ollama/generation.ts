@@ -17,7 +17,7 @@ import { unheededThinking } from '../unheeded-thinking.ts';
 import { type Completion, decodeChat, decodeCompletion, hasGap, type Request, readRequest } from './decode.ts';
 import { encodeStream } from './encode.ts';
 import { type ReplyFacts, timestamp } from './ending.ts';
-import { jsonHeaders, modelNotFound, ollamaFamily, refusal } from './errors.ts';
+import { jsonHeaders, ollamaFamily, refusal } from './errors.ts';
 import {
   type ChatFields,
   chatFidelity,
@@ -27,7 +27,7 @@ import {
   generateFields,
 } from './fields.ts';
 import { loadedModel } from './loading.ts';
-import { modelRequired, withBody } from './request.ts';
+import { withBody } from './request.ts';
 import { chatShape, completionShape, type Shape } from './shape.ts';
 import { encodeWhole } from './whole.ts';
 
@@ -72,15 +72,22 @@ interface Work {
 
 type Kind = Pick<Work, 'shape' | 'fidelity'>;
 
-function workFor(sent: JsonObject, call: Call, request: Work['request'], { now }: GenerationParts, kind: Kind): Work {
-  return { call, sent, request, facts: { model: request.own.model, now, startedAt: now() }, ...kind };
+function workFor(
+  sent: JsonObject,
+  call: Call,
+  request: Work['request'],
+  { now, modelName }: GenerationParts,
+  kind: Kind,
+): Work {
+  // Without a name the present model answers, under its own.
+  const model = request.own.model || modelName();
+  return { call, sent, request, facts: { model, now, startedAt: now() }, ...kind };
 }
 
 async function answerGenerate(sent: JsonObject, call: Call, parts: GenerationParts): Promise<Reply> {
   const request = readRequest(generateFields, sent, parts);
   const { own } = request;
   const work = workFor(sent, call, request, parts, { shape: completionShape, fidelity: generateFidelity });
-  if (own.model === '') return modelNotFound('');
   // A picture alone is a prompt too.
   if (own.prompt === '' && own.images.length === 0) return answerLoad(work, parts);
   const earlier = own.context.length === 0 ? '' : await parts.text.detokenize(own.context, { renderSpecial: true });
@@ -127,7 +134,6 @@ function withoutPlaces(prompt: string, completion: Completion): string {
 async function answerChat(sent: JsonObject, call: Call, parts: GenerationParts): Promise<Reply> {
   const asked = readRequest(chatFields, sent, parts);
   const work = workFor(sent, call, asked, parts, { shape: chatShape, fidelity: chatFidelity });
-  if (asked.own.model === '') return modelRequired;
   const request = await inSlices(decodeChat(asked, parts), { signal: call.signal });
   if (request.conversation.messages.length === 0) return answerLoad(work, parts);
   if (asked.own._debug_render_only) {

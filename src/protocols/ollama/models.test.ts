@@ -369,6 +369,13 @@ describe('the model for embeddings', () => {
     embedding_length: 4,
   };
 
+  test('/api/tags: an embeddings model that was never in memory has the size and the time of its file', async () => {
+    const { service } = scriptedEmbedding();
+    const file = () => ({ sizeBytes: 46, modifiedAt: Date.UTC(2026, 10, 1) });
+    const { value } = await ask(withEmbedding({ ...service, facts: () => undefined, file }), 'GET', '/api/tags');
+    expect(value.models[1]).toMatchObject({ size: 46, modified_at: '2026-11-01T00:00:00.000Z' });
+  });
+
   test('is listed behind that for text', async () => {
     const { value } = await ask(withEmbedding(), 'GET', '/api/tags');
     expect(value.models[0].name).toBe('koboldcpp/mini:latest');

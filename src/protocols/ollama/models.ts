@@ -117,7 +117,10 @@ async function tags(parts: ModelParts, fileOf: FileOf, facts: FileFacts): Promis
       parts,
       models.map(({ name }) => name),
     );
-    const entries = besides.map((service) => ({ ...embeddingEntry(service), modified_at: embeddingModifiedAt }));
+    const entries = besides.map((service) => ({
+      ...embeddingEntry(service),
+      modified_at: embeddingModifiedAt(service),
+    }));
     return json({ models: [...models.map(tagEntry), ...entries] }, 200, jsonHeaders);
   };
   const named = await modelsByName(parts);

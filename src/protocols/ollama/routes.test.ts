@@ -79,7 +79,7 @@ test('generate streams unless told otherwise, and gives back the tokens of promp
       `{"model":"m","created_at":"${stamp}","response":"","done":true,"done_reason":"stop","context":${context},${figures}}\n`,
   );
   expect(askedChat[0]?.request.memory).toBe('B ');
-  expect(askedChat[0]?.ticket).toMatchObject({ genkey: 'K', client: 'genkey K' });
+  expect(askedChat[0]?.ticket).toMatchObject({ genkey: 'K', part: 'K' });
 });
 
 test('generate without a stream is one object', async () => {
@@ -200,8 +200,6 @@ test.each([
   ['POST', '/api/chat', '', 400, 'missing request body'],
   ['POST', '/api/show', '', 400, 'missing request body'],
   ['POST', '/api/generate', '[]', 400, 'body must be an object.'],
-  ['POST', '/api/generate', '{"prompt":"Hi"}', 404, "model '' not found"],
-  ['POST', '/api/chat', '{"messages":[]}', 400, 'model is required'],
   ['POST', '/api/show', '{}', 400, 'model is required'],
   ['POST', '/api/generate', '{"model":"m","prompt":5}', 400, 'prompt must be a string.'],
   [
@@ -364,4 +362,14 @@ test('without a model a gap is not the reason', async () => {
   const reply = await ask(parts, 'POST', '/api/generate', { model: 'm', prompt: 'a(', suffix: ')' });
   expect(reply.status).not.toBe(400);
   expect(await textOf(reply)).not.toContain('insert');
+});
+
+test.each([
+  ['/api/generate', { prompt: 'Hi' }],
+  ['/api/chat', { messages: [{ role: 'user', content: 'Hi' }] }],
+])('%s: without a model the present one answers, under its own name', async (path, body) => {
+  const { parts } = ollamaParts(hello);
+  const reply = await ask(parts, 'POST', path, { ...body, stream: false });
+  expect(reply.status).toBe(200);
+  expect(await jsonOf(reply)).toMatchObject({ model: parts.modelName(), done: true });
 });

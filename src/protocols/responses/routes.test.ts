@@ -156,7 +156,7 @@ describe('creating', () => {
   test('the ticket carries the key of the request and the client', async () => {
     const { ask, asked } = world(hello);
     await ask('POST', '/v1/responses', { input: 'Hi', genkey: 'mine' });
-    expect(asked[0]?.ticket).toMatchObject({ genkey: 'mine', client: 'genkey mine' });
+    expect(asked[0]?.ticket).toMatchObject({ genkey: 'mine', part: 'mine' });
   });
 
   test('what is not to be stored is not', async () => {

@@ -59,6 +59,7 @@ const idle: Performance = {
   processMsPerToken: 0,
   evalMsPerToken: 0,
   promptTokens: 0,
+  processedTokens: 0,
   reusedTokens: 0,
   completionTokens: 0,
   seed: 0,

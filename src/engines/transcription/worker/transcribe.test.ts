@@ -154,9 +154,17 @@ describe('is refused before anything is decoded', () => {
   });
 
   test('a translation, by one that only writes what it hears', async () => {
-    const facts = { name: 'ear', languages: ['en'], translates: false };
+    const facts = { name: 'ear', languages: ['en', 'fr'], translates: false };
     const { error } = await play({ task: { translate: true }, recording: broken, recogniser: { facts } });
-    expect(error?.message).toMatch(/Translation is not possible: ear hears English only.*--whispermodel/);
+    expect(error?.message).toMatch(/Translation is not possible: ear cannot do that.*--whispermodel/);
+  });
+
+  test('transcribe: a translation from another language by a recogniser that hears English only', async () => {
+    const facts = { name: 'ear', languages: ['en'], translates: false };
+    const task = { translate: true, language: 'de' };
+    const { error } = await play({ task, recording: broken, recogniser: { facts } });
+    expect(error).toMatchObject({ status: 400, details: { field: 'language' } });
+    expect(error?.message).toMatch(/"de" is not possible: ear hears English only.*--whispermodel/);
   });
 
   test('but not by one that can', async () => {
@@ -165,6 +173,20 @@ describe('is refused before anything is decoded', () => {
     expect(events.at(-1)).toMatchObject({ type: 'finish', language: 'de' });
   });
 });
+
+test.each([undefined, 'en'])(
+  'transcribe: a translation by a recogniser that hears English only is the transcription, with a note (%s)',
+  async (language) => {
+    const facts = { name: 'ear', languages: ['en'], translates: false };
+    const { events, error } = await play({ task: { translate: true, language }, recogniser: { facts } });
+    expect(error).toBeUndefined();
+    expect(events.at(-1)).toMatchObject({
+      type: 'finish',
+      language: 'en',
+      notes: [expect.stringMatching(/^ear hears English only/)],
+    });
+  },
+);
 
 test('what is no sound is refused with what it is', async () => {
   const { error, types } = await play({ recording: Buffer.from('no sound at all') });

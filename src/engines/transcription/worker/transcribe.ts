@@ -21,11 +21,14 @@ export interface TranscribeParts {
 /** From the bytes of a file to segments of text: decoded, cut where nobody speaks, recognised piece by piece. */
 export async function transcribe(
   recording: Uint8Array,
-  task: TranscriptionTask,
+  asked: TranscriptionTask,
   { tell, signal, watch }: TaskTools<TranscriptionEvent>,
   { recogniser, voice }: TranscribeParts,
 ): Promise<void> {
-  refuseUnlessAble(task, recogniser.facts);
+  refuseUnlessAble(asked, recogniser.facts);
+  // English in English is what was said.
+  const untranslated = asked.translate && !recogniser.facts.translates;
+  const task = untranslated ? { ...asked, translate: false } : asked;
   const samples = await monoSound(decodedSound(recording, { signal }), { rate: soundRate, mostSeconds, signal });
   const seconds = samples.length / soundRate;
   tell({ type: 'start', seconds });
@@ -52,17 +55,24 @@ export async function transcribe(
 
   for await (const span of voice.spans(samples, { signal, watch })) await hear(cutter.add(withinSound(span, samples)));
   await hear(cutter.end(samples.length));
-  const notes = recogniser.notes(task);
+  const notes = [...recogniser.notes(task), ...(untranslated ? [takenForEnglish(recogniser.facts)] : [])];
   tell({ type: 'finish', seconds, language: language ?? recogniser.facts.languages[0] ?? 'en', notes });
 }
 
 /** Said before anything is decoded: it does not depend on the recording. */
 function refuseUnlessAble({ language, translate }: TranscriptionTask, facts: TranscriptionFacts): void {
   const instead = `${facts.name} ${facts.languages.join() === 'en' ? 'hears English only' : 'cannot do that'}; start the server with --whispermodel FILE and a model that can`;
-  if (translate && !facts.translates) throw new AppError('unsupported', { feature: 'Translation', instead });
+  const hearsEnglish = facts.languages.join() === 'en';
+  if (translate && !facts.translates && !hearsEnglish)
+    throw new AppError('unsupported', { feature: 'Translation', instead });
   if (language === undefined || facts.languages.includes(language)) return;
   const details = { feature: `The language ${JSON.stringify(language)}`, instead, field: 'language' };
   throw new AppError('unsupported', details);
+}
+
+/** Speech in another language would come out as nonsense: whoever asked must know. */
+function takenForEnglish({ name }: TranscriptionFacts): string {
+  return `${name} hears English only: the recording was taken for English, and nothing was translated.`;
 }
 
 /** The last window may reach behind the end. */

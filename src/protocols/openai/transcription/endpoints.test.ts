@@ -108,6 +108,9 @@ describe('the official client', () => {
     const { openai, asked, file } = await client();
     expect((await openai.audio.translations.create({ file, model: 'm' })).text).toBe('Hello there. Bye.');
     expect(asked).toMatchObject([{ request: { translate: true, language: undefined, words: false } }]);
+    const spoken = { file, model: 'm', language: 'german' };
+    await openai.audio.translations.create(spoken);
+    expect(asked[1]).toMatchObject({ request: { translate: true, language: 'de' } });
   });
 
   test('is told what is wrong with its recording, with the status, also when it wanted a stream', async () => {
@@ -236,6 +239,8 @@ test.each([
 
 const request = (value: object): object => ({ request: value });
 const common: Readonly<Record<string, Proof>> = {
+  language: { send: { language: 'en-US' }, asks: request({ language: 'en' }), refuses: [{ language: 'klingon' }] },
+  langcode: { beside: { language: 'en' }, send: { langcode: 'de' }, asks: request({ language: 'de' }) },
   file: { send: { file: Buffer.from('other').toString('base64') }, asks: request({ recording: 'other' }) },
   audio_data: {
     send: { file: undefined, audio_data: Buffer.from('more').toString('base64') },
@@ -254,8 +259,6 @@ const common: Readonly<Record<string, Proof>> = {
 };
 const transcription: Readonly<Record<string, Proof>> = {
   ...common,
-  language: { send: { language: 'en-US' }, asks: request({ language: 'en' }), refuses: [{ language: 'klingon' }] },
-  langcode: { beside: { language: 'en' }, send: { langcode: 'de' }, asks: request({ language: 'de' }) },
   timestamp_granularities: {
     beside: { response_format: 'verbose_json' },
     send: { timestamp_granularities: ['word'] },

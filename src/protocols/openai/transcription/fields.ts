@@ -50,7 +50,7 @@ export const transcriptionFields = {
   ...each(['languages', 'keywords', 'known_speaker_names', 'known_speaker_references'], ignored()),
 };
 
-export const translationFields = commonFields;
+export const translationFields = { ...commonFields, ...languageFields };
 
 export const transcriptionFidelity = fidelityOf(dialect, 'POST /v1/audio/transcriptions', transcriptionFields);
 export const translationFidelity = fidelityOf(dialect, 'POST /v1/audio/translations', translationFields);

@@ -1,0 +1,106 @@
+import { fileURLToPath } from 'node:url';
+import { describe, expect, onTestFinished, test } from 'vitest';
+import { ToolCallError } from '../core/tool-servers.ts';
+import { systemTimer } from '../http/timers.ts';
+import { Connection } from './connection.ts';
+import { sdkSessions } from './sdk-session.ts';
+
+/** A real program that does what no good tool server does; see there. */
+const program = fileURLToPath(new URL('./testing/hostile-server.mjs', import.meta.url));
+
+async function connected(mode = 'plain') {
+  const said: string[] = [];
+  const connection = new Connection(
+    { type: 'command', name: 'hostile', command: process.execPath, args: [program, mode], env: {}, folder: '/' },
+    {
+      open: sdkSessions({
+        product: { name: 'Parley', version: '1.2.3' },
+        environment: {},
+        guard: { add: () => undefined, end: () => undefined },
+      }),
+      startTimer: systemTimer,
+      now: () => performance.now(),
+      callMs: 60_000,
+      say: (line) => said.push(line),
+      changed: () => undefined,
+    },
+  );
+  onTestFinished(() => connection.close());
+  connection.start();
+  await connection.tried;
+  const call = (name: string, signal = new AbortController().signal) => connection.call({ name }, { signal });
+  return { names: connection.tools.map(({ name }) => name), said, call };
+}
+
+describe('hostile tool server: the list of tools', () => {
+  test('of 100000 tools the first 1000 are used', async () => {
+    const { names, said } = await connected('many');
+    expect(names).toHaveLength(1000);
+    expect(said).toContain('MCP Server hostile (warning): its list of tools is too long; only the first 1000 are used');
+  });
+
+  test('a tool with a schema of megabytes is left out', async () => {
+    const { names, said } = await connected('large');
+    expect(names).toEqual(['small']);
+    expect(said.join('\n')).toContain('1 of its tools are left out');
+  });
+
+  test('names with control characters, without any letter or of thousands of characters are left out', async () => {
+    expect((await connected('names')).names).toEqual(['__proto__', 'constructor', 'same', 'same', 'ümlaut']);
+  });
+
+  test('what is no tool is left out', async () => {
+    expect((await connected('types')).names).toEqual(['good']);
+  });
+
+  test('pages without end are given up', async () => {
+    const { said } = await connected('pages');
+    expect(said.at(-1)).toBe('MCP Init Error: hostile: its list of tools has more than 64 pages. It is tried again.');
+  });
+});
+
+describe('hostile tool server: the result of a call', () => {
+  test.each(['huge', 'endless'])('one that is too long fails at once with the reason: %s', async (name) => {
+    const { call } = await connected();
+    await expect(call(name)).rejects.toThrow(
+      'The tool server hostile was lost in the middle of this call (it sent a message of more than 10 MB)',
+    );
+  });
+
+  test.each([
+    ['text', 'its result is no object'],
+    ['nil', 'its result is no object'],
+    ['deep', 'it is nested too deeply'],
+  ])('one that cannot be used is an error at once, and the next call works: %s', async (name, reason) => {
+    const { call } = await connected();
+    const refused = call(name);
+    await expect(refused).rejects.toBeInstanceOf(ToolCallError);
+    await expect(refused).rejects.toThrow(reason);
+    expect(await call('good')).toEqual({ content: [{ type: 'text', text: 'fine' }] });
+  });
+
+  test('an error without a number and words is one', async () => {
+    const { call } = await connected();
+    await expect(call('odd')).rejects.toMatchObject({ code: -32603, message: 'The tool server gave no reason.' });
+  });
+
+  test.each(['number', 'items', 'nothing', 'large'])('others are passed on as they are: %s', async (name) => {
+    expect(await (await connected()).call(name)).toBeTypeOf('object');
+  });
+
+  test('lines that are no messages, and a second answer, are skipped', async () => {
+    const { call } = await connected();
+    expect(await call('noise')).toEqual({ content: [{ type: 'text', text: 'fine' }] });
+    expect(await call('twice')).toEqual({ content: [{ type: 'text', text: '1' }] });
+    expect(await call('good')).toEqual({ content: [{ type: 'text', text: 'fine' }] });
+  });
+
+  test('progress without end does not keep a call whose client is gone', async () => {
+    const { call } = await connected();
+    const client = new AbortController();
+    const running = call('progress', client.signal);
+    setImmediate(() => client.abort(new Error('gone')));
+    await expect(running).rejects.toThrow('gone');
+    expect(await call('good')).toBeDefined();
+  });
+});

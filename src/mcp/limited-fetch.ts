@@ -1,0 +1,37 @@
+/**
+ * `fetch` for tool servers at an address, whose answers are not in our hands: an answer, or in a stream of events a single event, that is
+ * larger than so many bytes fails. The client library would keep all of it.
+ */
+export function limitedFetch(mostBytes: number): typeof fetch {
+  return async (input, init) => {
+    const response = await fetch(input, init);
+    if (!response.body) return response;
+    const isStream = /^text\/event-stream\b/i.test(response.headers.get('content-type') ?? '');
+    const { status, statusText, headers } = response;
+    const limited = new Response(response.body.pipeThrough(limit(mostBytes, isStream)), {
+      status,
+      statusText,
+      headers,
+    });
+    Object.defineProperty(limited, 'url', { value: response.url });
+    return limited;
+  };
+}
+
+/** In a stream the count begins anew behind each empty line, where an event ends. */
+function limit(mostBytes: number, isStream: boolean): TransformStream<Uint8Array, Uint8Array> {
+  let bytes = 0;
+  let lineIsEmpty = false;
+  return new TransformStream({
+    transform(chunk, controller) {
+      for (const byte of isStream ? chunk : []) {
+        bytes += 1;
+        if (byte === 0x0a && lineIsEmpty) bytes = 0;
+        if (byte !== 0x0d) lineIsEmpty = byte === 0x0a;
+      }
+      if (!isStream) bytes += chunk.length;
+      if (bytes > mostBytes) throw new Error(`it sent a message of more than ${mostBytes / 2 ** 20} MB`);
+      controller.enqueue(chunk);
+    },
+  });
+}
