@@ -9,6 +9,7 @@ const patience = { testTimeout: 60_000, hookTimeout: 60_000 };
 /** Those that load native libraries, whose types can be named only once in a process. */
 const native = [
   'src/engines/**/*.test.ts',
+  'src/conversion/**/*.test.ts',
   'bench/**/*.test.ts',
   ...['src/chat', 'src/grammar']
     .flatMap(testsIn)
@@ -43,7 +44,13 @@ export default defineConfig({
         },
       },
       {
-        test: { name: 'native', include: native, sequence: { groupOrder: 1 }, ...patience },
+        test: {
+          name: 'native',
+          include: native,
+          globalSetup: 'test/weights-setup.ts',
+          sequence: { groupOrder: 1 },
+          ...patience,
+        },
       },
       {
         test: {
