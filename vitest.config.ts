@@ -4,11 +4,12 @@ import { defineConfig } from 'vitest/config';
 
 /** Tests of the repository itself, which start no server. */
 const serverless = ['test/architecture.test.ts', 'test/bundle.test.ts', 'test/lock-file.test.ts'];
-const patience = { testTimeout: 60_000, hookTimeout: 60_000 };
+const common = { setupFiles: 'test/clean-environment.ts', testTimeout: 60_000, hookTimeout: 60_000 };
 
 /** Those that load native libraries, whose types can be named only once in a process. */
 const native = [
   'src/engines/**/*.test.ts',
+  'src/conversion/**/*.test.ts',
   'bench/**/*.test.ts',
   ...['src/chat', 'src/grammar']
     .flatMap(testsIn)
@@ -39,11 +40,17 @@ export default defineConfig({
           sequence: { groupOrder: 0 },
           // A process for each file takes longer than its tests; they share nothing that they change.
           isolate: false,
-          ...patience,
+          ...common,
         },
       },
       {
-        test: { name: 'native', include: native, sequence: { groupOrder: 1 }, ...patience },
+        test: {
+          name: 'native',
+          include: native,
+          globalSetup: 'test/weights-setup.ts',
+          sequence: { groupOrder: 1 },
+          ...common,
+        },
       },
       {
         test: {
@@ -53,7 +60,7 @@ export default defineConfig({
           sequence: { groupOrder: 2 },
           // Their servers compute with one thread each.
           maxWorkers: 2,
-          ...patience,
+          ...common,
           testTimeout: 120_000,
         },
       },
@@ -63,7 +70,7 @@ export default defineConfig({
           include: alone,
           sequence: { groupOrder: 3 },
           maxWorkers: 1,
-          ...patience,
+          ...common,
           testTimeout: 120_000,
         },
       },

@@ -1,4 +1,3 @@
-import { builtInFile } from '../src/engines/embedding/built-in/minilm.ts';
 import type { EmbeddingOptions } from '../src/engines/embedding/messages.ts';
 import { PooledContexts } from '../src/engines/embedding/worker/contexts.ts';
 import { type EmbeddingModel, loadEmbeddingModel } from '../src/engines/embedding/worker/model.ts';
@@ -8,7 +7,7 @@ import { type EmbeddingModel, loadEmbeddingModel } from '../src/engines/embeddin
  * so that it shares nothing with what it is compared to.
  */
 export type ToEmbeddingLoop =
-  | { readonly type: 'load'; readonly options: EmbeddingOptions; readonly folder: string }
+  | { readonly type: 'load'; readonly options: EmbeddingOptions }
   | { readonly type: 'run'; readonly batches: readonly (readonly string[])[] };
 
 export type FromEmbeddingLoop = { readonly type: 'loaded' } | { readonly type: 'ran'; readonly milliseconds: number };
@@ -18,7 +17,7 @@ let ready: { readonly model: EmbeddingModel; readonly contexts: PooledContexts }
 process.on('disconnect', () => process.exit(0));
 process.on('message', async (message: ToEmbeddingLoop) => {
   if (message.type === 'load') {
-    const options = { ...message.options, model: { path: await builtInFile([message.folder]) } };
+    const { options } = message;
     const unwatched = {
       here: <Result>(_: number, work: () => Result) => work(),
       aside: <Result>(_: number, work: () => Promise<Result>) => work(),

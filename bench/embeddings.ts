@@ -42,7 +42,7 @@ export async function embeddingsBench({ server: entry, quick, threads, log }: Be
     flags: ['--threads', String(used)],
     environment: { PARLEY_HOME: home },
   });
-  const bare = await startBare(used, join(home, 'made'));
+  const bare = await startBare(used);
   const http: Way = async (batches) => {
     const startedAt = performance.now();
     for (const input of batches) {
@@ -82,7 +82,7 @@ export async function embeddingsBench({ server: entry, quick, threads, log }: Be
   return [...rows, { bench: 'embeddings', what: 'many at once ÷ one by one', value: gain, unit: '', goal }];
 }
 
-async function startBare(threads: number, folder: string): Promise<{ run: Way; stop: () => Promise<void> }> {
+async function startBare(threads: number): Promise<{ run: Way; stop: () => Promise<void> }> {
   const child = fork(fileURLToPath(new URL('embedding-loop.js', import.meta.url)), [], {
     stdio: ['ignore', 'inherit', 'ignore', 'ipc'],
   });
@@ -98,8 +98,8 @@ async function startBare(threads: number, folder: string): Promise<{ run: Way; s
     });
   const shape = { architecture: '', layers: 0, trainedContext: 0, sizeBytes: 0, cacheBytesPerToken: 0 };
   const said = loadOptions(defaultSettings, { model: '', name: '', shape, threads, contextSizeGiven: false });
-  const options = { ...said, model: { builtIn: [folder] }, maxTokens: 4096, backend: 'cpu', gpuLayers: 0 } as const;
-  await ask({ type: 'load', options, folder });
+  const options = { ...said, model: { builtIn: true }, maxTokens: 4096, backend: 'cpu', gpuLayers: 0 } as const;
+  await ask({ type: 'load', options });
   return {
     run: async (batches) => {
       const reply = await ask({ type: 'run', batches });

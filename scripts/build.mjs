@@ -6,7 +6,7 @@ import { ensureInstalled, root } from './set-up.mjs';
 /** The modules one by one, as they come from the compiler. */
 export const compiled = new URL('.cache/compiled/', root);
 
-/** Compiles src/, joins what comes of it in dist/, and puts the pages of web/ beside it. */
+/** Compiles src/, joins what comes of it in dist/, puts the pages of web/ beside it, and converts weights into weights/. */
 export async function build() {
   ensureInstalled();
   const dist = new URL('dist/', root);
@@ -17,6 +17,8 @@ export async function build() {
     stdio: 'inherit',
   });
   if (status !== 0) process.exit(status ?? 1);
+  const { makeWeights } = await import(new URL('conversion/weights.js', compiled));
+  await makeWeights(fileURLToPath(new URL('weights', root)));
   // It may have been installed only now.
   const { bundle } = await import('./bundle.mjs');
   await bundle(fileURLToPath(compiled), fileURLToPath(dist));

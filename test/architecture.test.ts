@@ -17,6 +17,7 @@ const allowed: Readonly<Record<string, readonly string[] | 'anything'>> = {
   chat: ['core', 'grammar', 'patterns'],
   scheduler: ['core'],
   engines: ['core', 'audio', 'sampling', 'chat', 'config', 'gguf', 'grammar', 'patterns'],
+  conversion: ['engines', 'gguf'],
   http: ['core'],
   protocols: ['core', 'chat', 'config', 'gguf', 'grammar', 'http', 'patterns', 'store'],
   store: ['core'],

@@ -1,18 +1,43 @@
 import { execFile } from 'node:child_process';
-import { mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { lstatSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
-import { afterAll, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { nativeClient } from './live/client.ts';
-import { liveServers } from './live/server.ts';
+import { type LiveServer, liveServers } from './live/server.ts';
+
+// What people get who install the packed program. `overrides` hold for this repository alone, and not for them.
+
+interface Locked {
+  readonly os?: readonly string[];
+  readonly cpu?: readonly string[];
+  readonly libc?: readonly string[];
+  readonly hasInstallScript?: boolean;
+}
 
 const run = promisify(execFile);
 const project = fileURLToPath(new URL('..', import.meta.url));
 const folder = mkdtempSync(join(tmpdir(), 'parley-pack-'));
 const startServer = liveServers();
 afterAll(() => rmSync(folder, { recursive: true }));
+
+const mostPackages = 60;
+const mostMegabytes = 300;
+/** Its script looks for a prebuilt library, which is there, and does nothing else; without the script that is found too. */
+const withScripts = ['koffi'];
+/** Engines that compute nothing for us, and whose install scripts fetch files from elsewhere. */
+const unwanted = /onnxruntime|transformers|tensorflow|tfjs|canvas/;
+
+let tarball: string | undefined;
+beforeAll(async () => {
+  if (!(await registryAnswers())) return;
+  // The build is there already; making it anew would take it away from under other tests.
+  await run('npm', ['pack', '--ignore-scripts', '--pack-destination', folder], { cwd: project });
+  const name = readdirSync(folder).find((each) => /^parley-\d.*\.tgz$/.test(each));
+  tarball = name && join(folder, name);
+}, 300_000);
 
 async function registryAnswers(): Promise<boolean> {
   try {
@@ -23,23 +48,117 @@ async function registryAnswers(): Promise<boolean> {
   }
 }
 
-test('the packed program runs from an empty folder', async ({ skip }) => {
-  if (!(await registryAnswers())) skip('the npm registry does not answer, so nothing can be installed');
-  // The build is there already; making it anew would take it away from under other tests.
-  await run('npm', ['pack', '--ignore-scripts', '--pack-destination', folder], { cwd: project });
-  const tarball = readdirSync(folder).find((name) => name.endsWith('.tgz'));
-  expect(tarball).toMatch(/^parley-\d/);
+/** A folder of its own into which the tarball was installed. */
+async function installed(file: string, ...flags: string[]): Promise<string> {
   const home = mkdtempSync(join(folder, 'empty-'));
   writeFileSync(join(home, 'package.json'), '{"private": true}');
-  await run('npm', ['install', '--no-fund', '--no-audit', '--prefer-offline', join(folder, tarball ?? '')], {
-    cwd: home,
-  });
+  await run('npm', ['install', '--no-fund', '--no-audit', '--prefer-offline', ...flags, file], { cwd: home });
+  return home;
+}
 
-  const installed = join(home, 'node_modules/parley');
-  expect(readdirSync(installed)).not.toContain('src');
-  expect(readdirSync(join(installed, 'models'))).toContain('parley-mini.gguf');
-  const server = await startServer([], { command: [join(home, 'node_modules/.bin/parley')] });
-  const { text } = await nativeClient(server.base).generate({ prompt: 'Once upon a time', max_length: 8 });
+function packagesOf(lockFile: string): Record<string, Locked> {
+  const { packages } = JSON.parse(readFileSync(lockFile, 'utf8')) as { packages: Record<string, Locked> };
+  return Object.fromEntries(
+    Object.entries(packages).flatMap(([path, entry]) =>
+      path === '' ? [] : [[path.replace(/^.*node_modules\//, ''), entry]],
+    ),
+  );
+}
+
+const noRegistry = 'the npm registry does not answer, so nothing can be installed';
+
+describe('an install of the packed program', () => {
+  const fits = (list: readonly string[] | undefined, own: string): boolean =>
+    list === undefined || list.includes(own) || (list.some((one) => one.startsWith('!')) && !list.includes(`!${own}`));
+
+  test('holds few packages, no second engine and no install script that fetches, on every system', async ({ skip }) => {
+    if (tarball === undefined) return skip(noRegistry);
+    const home = await installed(tarball, '--package-lock-only', '--os=linux', '--cpu=x64');
+    const locked = Object.entries(packagesOf(join(home, 'package-lock.json')));
+    for (const [os, cpu] of [
+      ['linux', 'x64'],
+      ['linux', 'arm64'],
+      ['darwin', 'arm64'],
+      ['darwin', 'x64'],
+      ['win32', 'x64'],
+    ] as const) {
+      const own = locked.filter(
+        ([, entry]) => fits(entry.os, os) && fits(entry.cpu, cpu) && fits(entry.libc, os === 'linux' ? 'glibc' : ''),
+      );
+      const names = own.map(([name]) => name);
+      expect(names).toContain('parley');
+      expect(names.filter((name) => unwanted.test(name))).toEqual([]);
+      expect(own.filter(([, entry]) => entry.hasInstallScript).map(([name]) => name)).toEqual(withScripts);
+      expect(names.length, `packages on ${os}-${cpu}`).toBeLessThanOrEqual(mostPackages);
+    }
+  }, 300_000);
+
+  test.for<[string, string[]]>([
+    ['without install scripts', ['--ignore-scripts']],
+    ['with install scripts', []],
+  ])('%s starts, writes, speaks, listens, embeds and draws', { timeout: 600_000 }, async ([, flags], { skip }) => {
+    if (tarball === undefined) return skip(noRegistry);
+    const home = await installed(tarball, ...flags);
+    const names = Object.keys(packagesOf(join(home, 'node_modules/.package-lock.json')));
+    expect(names.filter((name) => unwanted.test(name))).toEqual([]);
+    expect(names.filter((name) => hasScript(join(home, 'node_modules', name)))).toEqual(withScripts);
+    expect(names.length).toBeLessThanOrEqual(mostPackages);
+    expect(megabytes(join(home, 'node_modules'))).toBeLessThanOrEqual(mostMegabytes);
+
+    const own = join(home, 'node_modules/parley');
+    expect(readdirSync(own)).not.toContain('src');
+    expect(readdirSync(join(own, 'models'))).toContain('parley-mini.gguf');
+    expect(readdirSync(join(own, 'weights'))).toContain('LICENSES.txt');
+    const server = await startServer([], { command: [join(home, 'node_modules/.bin/parley')] });
+    await doesEverything(server);
+    await server.stop();
+  });
+});
+
+async function doesEverything({ base }: LiveServer): Promise<void> {
+  const { text } = await nativeClient(base).generate({ prompt: 'Once upon a time', max_length: 8 });
   expect(text).toMatch(/^, there was a/);
-  await server.stop();
-}, 300_000);
+
+  const speech = await asked(`${base}/v1/audio/speech`, {
+    input: 'The weather is nice today.',
+    response_format: 'wav',
+  });
+  const recording = Buffer.from(await speech.arrayBuffer());
+  const form = new FormData();
+  form.set('model', 'whisper-1');
+  form.set('file', new Blob([recording]), 'spoken.wav');
+  const heard = await fetch(`${base}/v1/audio/transcriptions`, { method: 'POST', body: form });
+  expect(((await heard.json()) as { text: string }).text).toMatch(/weather/i);
+
+  const embedded = await asked(`${base}/v1/embeddings`, { input: 'weather' });
+  const { data } = (await embedded.json()) as { data: { embedding: number[] }[] };
+  expect(data[0]?.embedding).toHaveLength(384);
+
+  // Larger than the model draws, so that an upscaler is loaded too.
+  const drawn = await asked(`${base}/sdapi/v1/txt2img`, { prompt: 'a red apple', steps: 2, width: 128, height: 128 });
+  const [picture = ''] = ((await drawn.json()) as { images: string[] }).images;
+  expect(Buffer.from(picture, 'base64').subarray(1, 4).toString()).toBe('PNG');
+}
+
+async function asked(url: string, body: object): Promise<Response> {
+  const answer = await fetch(url, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify(body),
+  });
+  if (!answer.ok) throw new Error(`${url}: ${answer.status} ${await answer.text()}`);
+  return answer;
+}
+
+function hasScript(packageFolder: string): boolean {
+  const { scripts = {} } = JSON.parse(readFileSync(join(packageFolder, 'package.json'), 'utf8')) as {
+    scripts?: Record<string, string>;
+  };
+  return ['preinstall', 'install', 'postinstall'].some((name) => scripts[name] !== undefined);
+}
+
+/** What the files of a folder take together; links count as nothing. */
+function megabytes(place: string): number {
+  const files = readdirSync(place, { recursive: true, withFileTypes: true }).filter((entry) => entry.isFile());
+  return files.reduce((sum, entry) => sum + lstatSync(join(entry.parentPath, entry.name)).size, 0) / 1e6;
+}

@@ -25,7 +25,7 @@ export interface Surroundings {
 /** Where Parley keeps what it fetched or made itself, by what it is. */
 export function ownFolder(
   { home, platform, environment }: Surroundings,
-  what: 'models' | 'packs' | 'made' | 'output' | 'stories' = 'models',
+  what: 'models' | 'packs' | 'output' | 'stories' = 'models',
 ): string {
   if (what === 'packs' && environment.PARLEY_PACKS) return environment.PARLEY_PACKS;
   const named = environment.PARLEY_HOME;

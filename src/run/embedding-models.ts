@@ -1,10 +1,8 @@
 import { statSync } from 'node:fs';
-import { homedir, tmpdir } from 'node:os';
-import { join, resolve } from 'node:path';
+import { resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { Settings } from '../config/flags.ts';
 import type { EmbeddingFacts } from '../core/embedding.ts';
-import { builtInModel } from '../engines/embedding/built-in/facts.ts';
 import { EmbeddingHost } from '../engines/embedding/host.ts';
 import type { EmbeddingOptions } from '../engines/embedding/messages.ts';
 import { spawnChild } from '../engines/host/child.ts';
@@ -14,7 +12,7 @@ import type { ModelShape } from '../engines/llama/load-options.ts';
 import { memoryNeed } from '../engines/llama/memory-need.ts';
 import { type ModelFile, readModelFile } from '../engines/llama/model-file.ts';
 import { loadOptions } from '../engines/llama/placement.ts';
-import { ownFolder } from '../library/places.ts';
+import { embeddingModel } from '../engines/weights.ts';
 import { LoadLog } from '../observe/load-log.ts';
 import type { Terminal } from '../observe/terminal.ts';
 import { displayName, engineThreads, engineTimer } from './engine.ts';
@@ -79,15 +77,13 @@ const entry = fileURLToPath(new URL('../engines/embedding/worker/main.js', impor
 /** It came with this program, and is as old as its installation: packages have no times of their own for their files. */
 function builtInFileFacts(): ReturnType<NonNullable<EmbeddingModel['file']>> {
   const stat = statSync(entry, { throwIfNoEntry: false });
-  return { sizeBytes: builtInModel.bytes, modifiedAt: stat?.ctimeMs ?? 0 };
+  return { sizeBytes: embeddingModel.bytes, modifiedAt: stat?.ctimeMs ?? 0 };
 }
 
 /** What comes along, whatever else is named. */
 export function builtInRecipe(settings: Settings, terminal: Terminal): EmbeddingModel['recipe'] {
-  const { name, bytes } = builtInModel;
-  const surroundings = { home: homedir(), platform: process.platform, environment: process.env };
-  const folders = [ownFolder(surroundings, 'made'), join(tmpdir(), 'parley-made')];
-  const options = () => embeddingOptions(settings, { builtIn: folders }, noShape);
+  const { name, bytes } = embeddingModel;
+  const options = () => embeddingOptions(settings, { builtIn: true }, noShape);
   const need = async (): Promise<number> => memoryNeed({ sizeBytes: bytes, cacheBytesPerToken: 0 }, 0, 1);
   return { name, kind: 'embedding', besides: true, keepMs, need, make: maker(name, options, terminal) };
 }

@@ -11,6 +11,7 @@ import type { TaskObserver } from '../engines/host/task-engine.ts';
 import { fliteVoices } from '../engines/speech/flite/voices.ts';
 import { SpeechHost } from '../engines/speech/host.ts';
 import type { SpeechOptions } from '../engines/speech/messages.ts';
+import { espeakFolders } from '../engines/speech/sherpa/espeak-data.ts';
 import { readVoiceModel } from '../engines/speech/sherpa/voice-model.ts';
 import type { Terminal } from '../observe/terminal.ts';
 import { engineThreads, engineTimer } from './engine.ts';
@@ -69,8 +70,8 @@ function builtIn({ maxWords, samples }: Common, terminal: Terminal): SpeechModel
 function named(settings: Settings, { maxWords, samples }: Common, terminal: Terminal): SpeechModel {
   const path = resolve(settings.ttsmodel);
   const name = basename(path).replace(/\.onnx$/i, '');
-  const machine = { platform: process.platform, environment: process.env };
-  const read = () => readVoiceModel({ path, second: settings.ttswavtokenizer, machine });
+  const folders = espeakFolders(process.platform, process.env);
+  const read = () => readVoiceModel({ path, second: settings.ttswavtokenizer, espeakFolders: folders });
   const life = lives(
     async () => {
       const model = await read();

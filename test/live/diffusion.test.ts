@@ -25,6 +25,7 @@ describe.skipIf(reason !== undefined)('stable-diffusion.cpp', () => {
   let server: LiveServer;
   let plain: Answer;
   beforeAll(async () => {
+    process.env.PARLEY_PACKS = process.env.PARLEY_TEST_PACKS;
     const folder = process.env.PARLEY_TEST_DIFFUSION_FOLDER ?? join(tmpdir(), 'parley-diffusion');
     const [model, loras] = [join(folder, 'random-sd15.safetensors'), join(folder, 'loras')];
     mkdirSync(loras, { recursive: true });

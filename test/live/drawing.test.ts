@@ -1,6 +1,3 @@
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import sharp from 'sharp';
 import { afterAll, describe, expect, test } from 'vitest';
@@ -15,10 +12,9 @@ import { imageRequest } from '../../src/engines/image/testing/request.ts';
 import { systemTimer } from '../../src/http/timers.ts';
 import { embeddingOptions } from '../../src/run/embedding-models.ts';
 import { imageSource } from '../../src/run/image-source.ts';
-import { compiledModule } from './server.ts';
 
-const folder = mkdtempSync(join(tmpdir(), 'parley-drawing-'));
-const worker = (engine: string) => fileURLToPath(compiledModule(`engines/${engine}/worker/main.js`));
+const worker = (engine: string) =>
+  fileURLToPath(new URL(`../../dist/engines/${engine}/worker/main.js`, import.meta.url));
 const common = { spawn: spawnChild, startTimer: systemTimer };
 const shape = { architecture: '', layers: 0, trainedContext: 0, sizeBytes: 0, cacheBytesPerToken: 0 };
 const path = fileURLToPath(new URL('../../models/parley-sketch.onnx', import.meta.url));
@@ -27,11 +23,10 @@ const host = new ImageHost({ ...common, entry: worker('image'), options: { path,
 const encoder = new EmbeddingHost({
   ...common,
   entry: worker('embedding'),
-  options: embeddingOptions(defaultSettings, { builtIn: [folder] }, shape),
+  options: embeddingOptions(defaultSettings, { builtIn: true }, shape),
 });
 afterAll(async () => {
   await Promise.all([host.stop(), encoder.stop()]);
-  rmSync(folder, { recursive: true });
 });
 
 const there = <Engine>(engine: Engine): EngineSource<Engine> => ({

@@ -1,4 +1,4 @@
-import { copyFileSync, mkdtempSync, rmSync, statSync, truncateSync, writeFileSync } from 'node:fs';
+import { copyFileSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Ollama } from 'ollama';
@@ -21,7 +21,6 @@ afterAll(() => {
 });
 
 const builtIn = 'all-MiniLM-L6-v2';
-const kept = join(home, 'made', `${builtIn}.gguf`);
 const dot = (one: readonly number[], other: readonly number[]): number =>
   one.reduce((sum, entry, index) => sum + entry * (other[index] ?? 0), 0);
 const lengthOf = (vector: readonly number[]): number => Math.sqrt(dot(vector, vector));
@@ -273,23 +272,6 @@ describe('work that ends before its end', () => {
     ]);
     expect(await vectorsOf(server, 'x')).toMatchObject([{ length: 384 }]);
     expect(server.worker('embedding')).not.toBe(killed);
-  });
-});
-
-describe('the file of the built-in model', () => {
-  test('is used again as long as it is whole, and made anew when it is not', async () => {
-    const madeAt = statSync(kept).mtimeMs;
-    const first = await startServer();
-    const [expected = []] = await vectorsOf(first, 'x');
-    expect(statSync(kept).mtimeMs).toBe(madeAt);
-    await first.stop();
-    const { size } = statSync(kept);
-    truncateSync(kept, size / 2);
-    const second = await startServer();
-    const [again = []] = await vectorsOf(second, 'x');
-    expect(farthest(again, expected)).toBeLessThan(1e-6);
-    expect(statSync(kept).size).toBe(size);
-    await second.stop();
   });
 });
 

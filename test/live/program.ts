@@ -1,5 +1,5 @@
 import { spawn } from 'node:child_process';
-import { program } from './server.ts';
+import { program, programEnvironment } from './server.ts';
 
 export interface Ended {
   readonly code: number | null;
@@ -17,7 +17,10 @@ export function runProgram(
   flags: readonly string[],
   { input = '', limitMs = 50_000 }: RunOptions = {},
 ): Promise<Ended> {
-  const child = spawn(process.execPath, [program, ...flags], { stdio: ['pipe', 'pipe', 'pipe'] });
+  const child = spawn(process.execPath, [program, ...flags], {
+    env: programEnvironment(),
+    stdio: ['pipe', 'pipe', 'pipe'],
+  });
   const timer = setTimeout(() => child.kill('SIGKILL'), limitMs);
   let stdout = '';
   let stderr = '';

@@ -15,6 +15,11 @@ export function compiledModule(path: string): string {
 }
 export const embeddedModel = fileURLToPath(new URL('../../models/parley-mini.gguf', import.meta.url));
 
+/** For a program that finds nothing in the home folder of whoever runs the tests. */
+export function programEnvironment(): NodeJS.ProcessEnv {
+  return { ...process.env, HOME: process.env.PARLEY_HOME, USERPROFILE: process.env.PARLEY_HOME };
+}
+
 /** A server of its own process, as a user starts it. */
 export interface LiveServer {
   readonly base: string;
@@ -65,6 +70,7 @@ async function start(
 ): Promise<LiveServer> {
   const [file = '', ...first] = command;
   const child = spawn(file, [...first, '--port', '0', '--threads', '1', ...flags], {
+    env: programEnvironment(),
     stdio: ['ignore', 'pipe', 'pipe'],
   });
   children.add(child);

@@ -7,7 +7,7 @@ import { setTimeout as wait } from 'node:timers/promises';
 import { afterAll, afterEach, describe, expect, test } from 'vitest';
 import { nativeClient } from './client.ts';
 import { freePort } from './free-port.ts';
-import { program } from './server.ts';
+import { program, programEnvironment } from './server.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'parley-surroundings-'));
 const children = new Set<ChildProcess>();
@@ -20,7 +20,10 @@ afterAll(() => rmSync(folder, { recursive: true }));
 type Stdio = 'pipe' | 'ignore' | number;
 
 function start(flags: readonly string[], stdio: readonly [Stdio, Stdio, Stdio]): ChildProcess {
-  const child = spawn(process.execPath, [program, '--threads', '1', ...flags], { stdio: [...stdio] });
+  const child = spawn(process.execPath, [program, '--threads', '1', ...flags], {
+    env: programEnvironment(),
+    stdio: [...stdio],
+  });
   children.add(child);
   return child;
 }

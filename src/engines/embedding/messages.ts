@@ -3,8 +3,8 @@ import type { LoadOptions } from '../llama/load-options.ts';
 
 /** How an embeddings model is to be loaded, in words that survive the way into its process as JSON. */
 export interface EmbeddingOptions extends ComputingOptions {
-  /** A file, or the folders in which that of the built-in model may lie. */
-  readonly model: { readonly path: string } | { readonly builtIn: readonly string[] };
+  /** A file, or the model that comes with the program. */
+  readonly model: { readonly path: string } | { readonly builtIn: true };
   /** The longest text; 0 leaves it to what the model was trained for. */
   readonly maxTokens: number;
 }

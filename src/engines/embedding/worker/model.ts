@@ -7,7 +7,7 @@ import type { Native } from '../../llama/worker/native/native.ts';
 import type { Pointer } from '../../llama/worker/native/structs.ts';
 import { gpuDevices, loadWeights } from '../../llama/worker/native/weights.ts';
 import { Vocabulary } from '../../llama/worker/text/vocabulary.ts';
-import { builtInFile } from '../built-in/minilm.ts';
+import { checkedWeights, weights } from '../../weights.ts';
 import type { EmbeddingOptions } from '../messages.ts';
 
 /** A model whose weights are in memory. */
@@ -26,7 +26,7 @@ export interface EmbeddingModel {
 const allLayers = 999;
 
 export async function loadEmbeddingModel(options: EmbeddingOptions, tools: LoadTools): Promise<EmbeddingModel> {
-  const path = 'path' in options.model ? options.model.path : await builtInFile(options.model.builtIn);
+  const path = 'path' in options.model ? options.model.path : await checkedWeights(weights.miniLm);
   const opened = openEngine({ ...options, projector: undefined });
   const { native } = watchedEngine(opened, tools.watch, () => performance.now());
   const gpus = gpuDevices(native, options);

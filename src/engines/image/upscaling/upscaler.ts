@@ -8,6 +8,10 @@ export interface UpscalingNetwork {
   run(planes: Float32Array, size: Size, signal: AbortSignal): Promise<Float32Array>;
 }
 
+/** The names of what goes in and comes out in the files of the networks. */
+export const pictureInput = 'picture';
+export const pictureOutput = 'larger';
+
 /** As far around a pixel as matters for what the network makes of it. */
 const margin = 10;
 const side = 128;

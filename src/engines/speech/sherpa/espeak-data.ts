@@ -1,20 +1,15 @@
 import { stat } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 
-export interface Machine {
-  readonly platform: string;
-  readonly environment: Readonly<Record<string, string | undefined>>;
-}
-
 const folder = 'espeak-ng-data';
 
-/** Where the tables of eSpeak may be, which most voices need to know how words sound: beside the model first. */
-export function espeakPlaces(model: string, { platform, environment }: Machine): readonly string[] {
+/** The folders of this machine in which the tables of eSpeak may be: named by the variable, or installed. */
+export function espeakFolders(
+  platform: string,
+  environment: Readonly<Record<string, string | undefined>>,
+): readonly string[] {
   const named = environment.ESPEAK_DATA_PATH;
   return [
-    join(model, folder),
-    join(dirname(model), folder),
-    join(dirname(dirname(model)), folder),
     ...(named ? [named, join(named, folder)] : []),
     ...(platform === 'win32'
       ? [join(environment.ProgramFiles ?? 'C:\\Program Files', 'eSpeak NG', folder)]
@@ -29,9 +24,13 @@ export function espeakPlaces(model: string, { platform, environment }: Machine):
   ];
 }
 
-/** Throws a sentence that says where to put it. */
-export async function findEspeakData(model: string, machine: Machine): Promise<string> {
-  for (const place of espeakPlaces(model, machine)) {
+/**
+ * The tables of eSpeak, which most voices need to know how words sound: beside the model, or else in one of the folders of the
+ * machine. Throws a sentence that says where to put them.
+ */
+export async function findEspeakData(model: string, folders: readonly string[]): Promise<string> {
+  const beside = [model, dirname(model), dirname(dirname(model))].map((place) => join(place, folder));
+  for (const place of [...beside, ...folders]) {
     const found = await stat(join(place, 'phontab')).catch(() => undefined);
     if (found?.isFile()) return place;
   }

@@ -2,7 +2,7 @@ import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { espeakPlaces } from './espeak-data.ts';
+import { espeakFolders } from './espeak-data.ts';
 import { onnxMetadata, readOnnxMetadata } from './onnx-metadata.ts';
 import { partsOf, piperParts } from './sherpa.ts';
 import { tinyOnnx } from './testing/tiny-onnx.ts';
@@ -14,7 +14,6 @@ beforeEach(async () => {
 });
 afterEach(() => rm(folder, { recursive: true }));
 
-const machine = { platform: 'test', environment: {} };
 const onnx = (metadata: Readonly<Record<string, string>> = {}): Uint8Array =>
   Buffer.concat([tinyOnnx(), onnxMetadata(new Map(Object.entries(metadata)))]);
 const piperConfig = JSON.stringify({
@@ -32,7 +31,8 @@ async function lay(files: Readonly<Record<string, string | Uint8Array>>): Promis
   }
 }
 
-const read = (path = '.', second = '') => readVoiceModel({ path: join(folder, path), second, machine });
+const read = (path = '.', second = '', folders: readonly string[] = []) =>
+  readVoiceModel({ path: join(folder, path), second, espeakFolders: folders });
 const espeak = { 'espeak-ng-data/phontab': 'x' };
 
 describe('a voice model is known by its files', () => {
@@ -168,19 +168,32 @@ describe('what cannot be a voice is refused in one sentence', () => {
 });
 
 describe('eSpeak is looked for', () => {
-  test('beside the model first', () => {
-    expect(espeakPlaces('/v/m.onnx', machine).slice(1, 3)).toEqual(['/v/espeak-ng-data', '/espeak-ng-data']);
+  const voice = { 'a/v/m.onnx': onnx(), 'a/v/m.onnx.json': piperConfig };
+  const installed = { 'e/phontab': '' };
+  const found = async (path = 'a/v/m.onnx') => (await read(path, '', [join(folder, 'e')])).dataFolder;
+
+  test.each([
+    ['in the folder of the model', 'a/v'],
+    ['beside that folder', 'a'],
+  ])('%s before the machine', async (_, place) => {
+    await lay({ ...voice, ...installed, [`${place}/espeak-ng-data/phontab`]: '' });
+    expect(await found()).toBe(join(folder, place, 'espeak-ng-data'));
+    expect(await found('a/v')).toBe(join(folder, place, 'espeak-ng-data'));
   });
 
-  test('where the variable says, which may name it or the folder around it', () => {
-    const places = espeakPlaces('/v/m.onnx', { platform: 'linux', environment: { ESPEAK_DATA_PATH: '/e' } });
-    expect(places.slice(3, 5)).toEqual(['/e', '/e/espeak-ng-data']);
-    expect(places).toContain('/usr/share/espeak-ng-data');
+  test('in the folders of the machine', async () => {
+    await lay({ ...voice, ...installed });
+    expect(await found()).toBe(join(folder, 'e'));
+  });
+
+  test('where the variable says first, which may name it or the folder around it', () => {
+    const folders = espeakFolders('linux', { ESPEAK_DATA_PATH: '/e' });
+    expect(folders.slice(0, 2)).toEqual(['/e', '/e/espeak-ng-data']);
+    expect(folders).toContain('/usr/share/espeak-ng-data');
   });
 
   test('where Windows puts programs', () => {
-    const places = espeakPlaces('C:/v/m.onnx', { platform: 'win32', environment: { ProgramFiles: 'P' } });
-    expect(places.at(-1)).toBe(join('P', 'eSpeak NG', 'espeak-ng-data'));
+    expect(espeakFolders('win32', { ProgramFiles: 'P' })).toEqual([join('P', 'eSpeak NG', 'espeak-ng-data')]);
   });
 });
 

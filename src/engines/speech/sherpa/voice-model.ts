@@ -1,7 +1,7 @@
 import { readdir, stat } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import type { Voice } from '../../../core/speech.ts';
-import { findEspeakData, type Machine } from './espeak-data.ts';
+import { findEspeakData } from './espeak-data.ts';
 import { kokoroVoices, numberedVoices } from './known-voices.ts';
 import { readOnnxMetadata } from './onnx-metadata.ts';
 import { piperVoices, readPiperVoice } from './piper.ts';
@@ -28,7 +28,8 @@ export interface VoiceModelFiles {
   readonly path: string;
   /** A second file, where somebody named one. */
   readonly second: string;
-  readonly machine: Machine;
+  /** Where eSpeak may be installed (`espeakFolders`). */
+  readonly espeakFolders: readonly string[];
 }
 
 /** What is possible, for whoever brings something else. */
@@ -64,7 +65,7 @@ export async function readVoiceModel(files: VoiceModelFiles): Promise<VoiceModel
   );
 }
 
-async function look({ path, second, machine }: VoiceModelFiles): Promise<Found> {
+async function look({ path, second, espeakFolders }: VoiceModelFiles): Promise<Found> {
   const facts = await stat(path);
   if (/\.(gguf|ggml|bin|safetensors|pth?)$/i.test(path) && facts.isFile()) {
     throw new Error(
@@ -85,7 +86,7 @@ async function look({ path, second, machine }: VoiceModelFiles): Promise<Found> 
     folder,
     names,
     second,
-    espeak: () => findEspeakData(facts.isDirectory() ? path : model, machine),
+    espeak: () => findEspeakData(facts.isDirectory() ? path : model, espeakFolders),
   };
 }
 

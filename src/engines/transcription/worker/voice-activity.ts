@@ -1,9 +1,8 @@
 import { setImmediate as turn } from 'node:timers/promises';
-import { packageFolder } from '../../package-folder.ts';
+import { checkedWeights, weights } from '../../weights.ts';
 import type { Span } from '../cut.ts';
 import { soundRate } from '../recognisers/recogniser.ts';
 import { loadSherpa, type Vad } from '../sherpa.ts';
-import { checkedFile, weights } from '../weights.ts';
 
 /** What the model looks at in one step. */
 const windowSamples = 512;
@@ -22,7 +21,7 @@ export class VoiceActivity {
   constructor(private readonly vad: Vad) {}
 
   static async open(): Promise<VoiceActivity> {
-    const model = await checkedFile(weights.voiceActivity, packageFolder);
+    const model = await checkedWeights(weights.voiceActivity);
     const { Vad } = loadSherpa();
     return new VoiceActivity(
       new Vad(

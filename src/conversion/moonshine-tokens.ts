@@ -1,16 +1,7 @@
-import { checkText, moonshineTokensHash } from '../weights.ts';
-
 /** Behind the vocabulary stand these, which are never spoken. */
 const specialTokens = 768;
 
 /** The vocabulary of Moonshine, which is that of Llama, in the form that the recogniser reads: bytes in base64, and a number. */
-export async function moonshineTokens(): Promise<string> {
-  const { default: tokenizer } = await import('llama-tokenizer-js');
-  const text = tokensText((tokenizer as unknown as { readonly vocabById: readonly string[] }).vocabById);
-  checkText(text, moonshineTokensHash, 'the vocabulary of Moonshine', 'llama-tokenizer-js');
-  return text;
-}
-
 export function tokensText(pieces: readonly string[]): string {
   const special = Array.from({ length: specialTokens }, (_, index) => `<<ST_${index}>>`);
   return [...pieces.map(bytesOf), ...special.map((name) => Buffer.from(name))]

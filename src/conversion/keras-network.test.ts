@@ -1,7 +1,8 @@
 import { describe, expect, test } from 'vitest';
-import { writeModel } from '../../onnx/model.ts';
-import { OnnxSession } from '../../onnx/session.ts';
-import { type KerasModel, onnxOfKeras, pictureInput, pictureOutput } from './keras-network.ts';
+import { pictureInput, pictureOutput } from '../engines/image/upscaling/upscaler.ts';
+import { writeModel } from '../engines/onnx/model.ts';
+import { OnnxSession } from '../engines/onnx/session.ts';
+import { type KerasModel, onnxOfKeras } from './keras-network.ts';
 
 type Layer = KerasModel['modelTopology']['model_config']['config']['layers'][number];
 type Weight = { readonly shape: readonly number[]; readonly data: readonly number[]; readonly dtype?: string };

@@ -1,5 +1,6 @@
-import type { Network, Node } from '../../onnx/model.ts';
-import type { Tensor } from '../../onnx/session.ts';
+import { pictureInput, pictureOutput } from '../engines/image/upscaling/upscaler.ts';
+import type { Network, Node } from '../engines/onnx/model.ts';
+import type { Tensor } from '../engines/onnx/session.ts';
 
 /** A network as Keras writes it down for browsers, as far as the upscalers use it. */
 export interface KerasModel {
@@ -22,9 +23,6 @@ interface Layer {
   };
   readonly inbound_nodes: readonly (readonly (readonly [string, ...unknown[]])[])[];
 }
-
-export const pictureInput = 'picture';
-export const pictureOutput = 'larger';
 
 /**
  * The same network for ONNX Runtime: colours in planes instead of pixel by pixel, of any height and width. Throws for layers

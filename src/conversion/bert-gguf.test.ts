@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
-import type { GgufArray } from '../../../gguf/types.ts';
-import { safetensors, type TensorToStore } from '../testing/safetensors.ts';
+import type { GgufArray } from '../gguf/types.ts';
 import { type BertConfig, type BertTokenizer, bertGguf } from './bert-gguf.ts';
+import { safetensors, type TensorToStore } from './testing/safetensors.ts';
 
 const config: BertConfig = {
   hidden_size: 2,
@@ -41,23 +41,25 @@ describe('tensors', () => {
     ['encoder.layer.11.intermediate.dense.weight', 'blk.11.ffn_up.weight'],
     ['encoder.layer.0.output.dense.bias', 'blk.0.ffn_down.bias'],
     ['encoder.layer.0.output.LayerNorm.bias', 'blk.0.layer_output_norm.bias'],
-  ])('%s is %s', (name, own) => expect(made([one(name, [2, 2])]).tensors.map((each) => each.name)).toEqual([own]));
+  ])('%s is %s', (name, own) => expect(made([one(name, [2, 32])]).tensors.map((each) => each.name)).toEqual([own]));
 
   test.each(['embeddings.position_ids', 'pooler.dense.weight', 'encoder.layer.0.nonsense.weight'])(
     '%s is left out',
     (name) => expect(made([one(name, [2])]).tensors).toEqual([]),
   );
 
-  test('have their sides the other way round, large ones at 16 bits and small ones at 32', () => {
+  test('have their sides the other way round, the table of tokens in 8 bits, matrices in 16, small ones in 32', () => {
     const { tensors } = made([
       one('encoder.layer.0.intermediate.dense.weight', [4, 2]),
       one('encoder.layer.0.intermediate.dense.bias', [4]),
       one('embeddings.position_embeddings.weight', [3, 2]),
+      one('embeddings.word_embeddings.weight', [7, 32]),
     ]);
     expect(tensors.map(({ type, shape }) => [type, shape])).toEqual([
       ['F16', [2, 4]],
       ['F32', [4]],
       ['F32', [2, 3]],
+      ['Q8_0', [32, 7]],
     ]);
     expect(tensors[1]?.data).toEqual(Float32Array.of(0, 1, 2, 3));
   });

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { halves, safetensors } from '../testing/safetensors.ts';
 import { readSafetensors, widened } from './safetensors.ts';
+import { halves, safetensors } from './testing/safetensors.ts';
 
 test('every tensor comes back as it was stored', () => {
   const tensor = fc.record({

@@ -1,5 +1,6 @@
-import type { GgufEntry } from '../../../gguf/types.ts';
-import { arrayEntry, type GgufContent, type TensorSource } from '../../../gguf/write.ts';
+import type { GgufEntry } from '../gguf/types.ts';
+import { arrayEntry, type GgufContent, type TensorSource } from '../gguf/write.ts';
+import { quantisedToQ8 } from './q8.ts';
 import { readSafetensors, type StoredTensor, widened } from './safetensors.ts';
 
 /** The parts of `config.json` and `tokenizer.json` that a BERT model is known by. */
@@ -18,7 +19,8 @@ export interface BertTokenizer {
   readonly model: { readonly vocab: Readonly<Record<string, number>> };
 }
 
-/** The numbers by which the library knows pooling and tokens. */
+/** The numbers by which the library knows kinds of files, pooling and tokens. */
+const mostlyF16 = 1;
 const meanPooling = 1;
 const tokenKinds = { normal: 1, unknown: 2, control: 3 };
 
@@ -62,14 +64,17 @@ function tensorName(name: string): string | undefined {
   return own && `blk.${layer}.${own}.${kind}`;
 }
 
-/** Large matrices stay at 16 bits; what is added or multiplied one by one must have 32. */
+/**
+ * The table of tokens, which is half of the file, has 8 bits: its rows are looked up and widened. The matrices keep 16: with 8
+ * the engine also rounds what it multiplies, and a text would get another vector alone than among others (by 0.002). What is
+ * added or multiplied one by one must have 32.
+ */
 function tensorOf(name: string, { name: stored, type, shape, bytes }: StoredTensor): TensorSource {
   if (type !== 'F16') throw new Error(`${stored} is of type ${type}, and only F16 is read`);
+  const own = { name, shape: shape.toReversed() };
+  if (name === 'token_embd.weight') return { ...own, type: 'Q8_0', data: quantisedToQ8(widened(bytes)) };
   const small = shape.length === 1 || name.startsWith('position_embd') || name.startsWith('token_types');
-  const reversed = shape.toReversed();
-  return small
-    ? { name, shape: reversed, type: 'F32', data: widened(bytes) }
-    : { name, shape: reversed, type: 'F16', data: bytes };
+  return small ? { ...own, type: 'F32', data: widened(bytes) } : { ...own, type: 'F16', data: bytes };
 }
 
 const number = (value: number): GgufEntry => ({ type: 'uint32', value });
@@ -79,7 +84,7 @@ function shapeEntries(name: string, config: BertConfig): Record<string, GgufEntr
   return {
     'general.architecture': text('bert'),
     'general.name': text(name),
-    'general.file_type': number(1),
+    'general.file_type': number(mostlyF16),
     'bert.block_count': number(config.num_hidden_layers),
     'bert.context_length': number(config.max_position_embeddings),
     'bert.embedding_length': number(config.hidden_size),

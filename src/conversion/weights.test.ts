@@ -1,0 +1,89 @@
+import { createHash } from 'node:crypto';
+import {
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  utimesSync,
+  writeFileSync,
+} from 'node:fs';
+import { writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { packageFolder } from '../engines/package-folder.ts';
+import { makeWeights, type WeightsSource } from './weights.ts';
+
+const sha256 = (text: string): string => createHash('sha256').update(text).digest('hex');
+
+let root: string;
+let folder: string;
+beforeEach(() => {
+  root = mkdtempSync(join(tmpdir(), 'parley-conversion-'));
+  folder = join(root, 'weights');
+  mkdirSync(join(root, 'package'));
+  writeFileSync(join(root, 'package/source.bin'), 'abc');
+});
+afterEach(() => rmSync(root, { recursive: true }));
+
+const source: WeightsSource = {
+  target: { file: 'made.bin', sha256: sha256('ABC') },
+  package: 'a-package',
+  files: [{ path: 'source.bin', sha256: sha256('abc') }],
+  write: (path, bytes) => writeFile(path, String(bytes).toUpperCase()),
+};
+const make = (own: Partial<WeightsSource> = {}): Promise<void> =>
+  makeWeights(folder, [{ ...source, ...own }], (name) =>
+    name === 'a-package' ? join(root, 'package') : packageFolder(name),
+  );
+const made = (): string => readFileSync(join(folder, 'made.bin'), 'utf8');
+
+describe('makeWeights', () => {
+  test('converts the files of a package, and writes the licences beside them', async () => {
+    await make();
+    expect(made()).toBe('ABC');
+    expect(readdirSync(folder).sort()).toEqual(['LICENSES.txt', 'made.bin']);
+    const notes = readFileSync(join(folder, 'LICENSES.txt'), 'utf8');
+    for (const name of ['Useful Sensors', 'Silero Team', 'Kevin Scott', 'sentence-transformers']) {
+      expect(notes).toContain(name);
+    }
+  });
+
+  test('leaves a file alone whose hash is right', async () => {
+    await make();
+    const long = new Date(1_000_000);
+    utimesSync(join(folder, 'made.bin'), long, long);
+    await make();
+    expect(statSync(join(folder, 'made.bin')).mtimeMs).toBe(long.getTime());
+  });
+
+  test.each(['', 'AB', 'ABD'])('makes a file again that was damaged to %j', async (damaged) => {
+    await make();
+    writeFileSync(join(folder, 'made.bin'), damaged);
+    await make();
+    expect(made()).toBe('ABC');
+  });
+
+  test('removes files that nothing uses', async () => {
+    mkdirSync(folder);
+    writeFileSync(join(folder, 'old.bin'), '');
+    await make();
+    expect(readdirSync(folder)).not.toContain('old.bin');
+  });
+
+  test('throws for a source with another hash, and for a result with another one, and writes nothing', async () => {
+    await expect(make({ files: [{ path: 'source.bin', sha256: sha256('other') }] })).rejects.toThrow(
+      /source\.bin has another SHA-256/,
+    );
+    await expect(make({ write: (path) => writeFile(path, 'other') })).rejects.toThrow(
+      `made.bin was made with the SHA-256 ${sha256('other')}`,
+    );
+    expect(readdirSync(folder)).not.toContain('made.bin');
+  });
+
+  test('throws for a package that is not installed', async () => {
+    await expect(make({ package: 'no-such-package' })).rejects.toThrow('the package no-such-package is not installed');
+  });
+});
