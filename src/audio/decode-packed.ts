@@ -4,6 +4,7 @@ import { readAac } from './decode-aac.ts';
 import { adtsFrames } from './decode-adts.ts';
 import { opusLayout } from './decode-opus-layout.ts';
 import { inSlices } from './decode-slices.ts';
+import type { LengthLimit } from './length.ts';
 import type { SoundPiece } from './sound.ts';
 import { undecodable, unreadable } from './unreadable.ts';
 
@@ -11,11 +12,16 @@ import { undecodable, unreadable } from './unreadable.ts';
 const packetsAtOnce = 100;
 
 /** Sound in a container that may hold pictures too: WebM, Matroska, MP4. */
-export async function* readPacked(bytes: Uint8Array, tools: DecodeTools): AsyncGenerator<SoundPiece> {
+export async function* readPacked(
+  bytes: Uint8Array,
+  limit: LengthLimit,
+  tools: DecodeTools,
+): AsyncGenerator<SoundPiece> {
   const { BufferSource, Input, MATROSKA, MP4, QTFF, WEBM } = await import('mediabunny');
   const input = new Input({ source: new BufferSource(bytes), formats: [WEBM, MATROSKA, MP4, QTFF] });
   const track = await input.getPrimaryAudioTrack();
   if (!track) throw unreadable('this file holds no sound');
+  limit.promised(((await track.getDurationFromMetadata()) ?? 0) * 1000, 1000);
   const { codec } = track;
   if (codec === 'opus') yield* readOpus(track);
   else if (codec === 'mp3') yield* readMp3(track);
@@ -40,10 +46,8 @@ async function* readOpus(track: InputAudioTrack): AsyncGenerator<SoundPiece> {
   }
 }
 
-async function* readMp3(track: InputAudioTrack): AsyncGenerator<SoundPiece> {
-  const frames: Uint8Array[] = [];
-  for await (const packet of packets(track)) frames.push(packet);
-  yield* inSlices(Buffer.concat(frames), async () => (await import('@audio/decode-mp3')).decoder());
+function readMp3(track: InputAudioTrack): AsyncGenerator<SoundPiece> {
+  return inSlices(packets(track), async () => (await import('@audio/decode-mp3')).decoder());
 }
 
 async function* packets(track: InputAudioTrack): AsyncGenerator<Uint8Array> {

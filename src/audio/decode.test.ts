@@ -5,7 +5,7 @@ import fc from 'fast-check';
 import { afterAll, describe, expect, test } from 'vitest';
 import { decodedSound } from './decode.ts';
 import { monoSound } from './mono.ts';
-import { flacFile, mp3File, mp4Of, mp4WithAac, opusFile, webmOf } from './testing/encoded.ts';
+import { flacFile, mp3File, mp4Of, mp4WithAac, opusFile, quietFlac, webmOf } from './testing/encoded.ts';
 import { loudnessOf, rms, sine, wavFile } from './testing/waves.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'parley-decode-'));
@@ -15,8 +15,7 @@ const signal = new AbortController().signal;
 const nowhere = join(folder, 'no-such-program');
 
 function heard(file: Uint8Array, own: { readonly ffmpeg?: string; readonly signal?: AbortSignal } = {}) {
-  const tools = { signal, ffmpeg: nowhere, ...own };
-  return monoSound(decodedSound(file, tools), { rate: 16_000, mostSeconds: 60, signal: tools.signal });
+  return monoSound(decodedSound(file, { signal, mostSeconds: 60, ffmpeg: nowhere, ...own }), 16_000);
 }
 
 const seconds = 1.5;
@@ -113,7 +112,97 @@ describe('what cannot be read is refused with what it is', () => {
 
   test('more than the longest', async () => {
     const file = wavFile([new Float32Array(8000 * 61)], 8000);
-    await expect(heard(file)).rejects.toThrow(/at most .* hours; cut it into parts/);
+    await expect(heard(file)).rejects.toThrow(/at most .* hours, and this one is .* hours long; cut it into parts/);
+  });
+});
+
+describe('decodedSound: recordings of which few bytes hold much sound', () => {
+  const tenHours = Math.ceil((36_000 * 16_000) / 65_535);
+
+  async function pieces(file: Uint8Array, mostSeconds: number, signal = new AbortController().signal) {
+    const lengths: number[] = [];
+    const error = await (async () => {
+      for await (const { channels } of decodedSound(file, { signal, mostSeconds, ffmpeg: nowhere })) {
+        lengths.push(channels[0]?.length ?? 0);
+      }
+    })().catch((thrown: unknown) => thrown);
+    return { lengths, error, total: lengths.reduce((sum, length) => sum + length, 0) };
+  }
+
+  test('yields all samples, in pieces of at most 32,768', async () => {
+    const { lengths, error, total } = await pieces(quietFlac({ frames: 200, promised: 0 }), 3600);
+    expect(error).toBeUndefined();
+    expect(total).toBe(200 * 65_535);
+    expect(Math.max(...lengths)).toBeLessThanOrEqual(32_768);
+  });
+
+  test('refuses FLAC by the length in STREAMINFO before anything is decoded', async () => {
+    const { lengths, error } = await pieces(quietFlac({ frames: tenHours }), 3 * 3600);
+    expect(lengths).toEqual([]);
+    expect(error).toMatchObject({ status: 400, details: { field: 'file' } });
+    expect((error as Error).message).toMatch(/at most 3 hours, and this one is 10.0 hours long; cut it into parts/);
+  });
+
+  test('refuses FLAC without a length as soon as the decoded sound is too long', async () => {
+    const { error, total } = await pieces(quietFlac({ frames: 200, promised: 0 }), 60);
+    expect(total).toBeLessThanOrEqual(60 * 16_000);
+    expect((error as Error).message).toMatch(/at most .* hours; cut it into parts/);
+  });
+
+  test('refuses Ogg by the positions of its pages', async () => {
+    const file = await opusFile(mono(48_000), 48_000);
+    const last = file.lastIndexOf('OggS');
+    file.writeBigInt64LE(BigInt(48_000 * 36_000), last + 6);
+    const { lengths, error } = await pieces(file, 3 * 3600);
+    expect(lengths).toEqual([]);
+    expect((error as Error).message).toMatch(/this one is 10.0 hours long/);
+  });
+
+  test('does not take the position at which an Ogg stream begins for its length', async () => {
+    const file = await opusFile(mono(48_000), 48_000);
+    const pages = [...file.toString('latin1').matchAll(/OggS/g)].map(({ index }) => index);
+    for (const page of pages.slice(2)) {
+      file.writeBigInt64LE(file.readBigInt64LE(page + 6) + BigInt(48_000 * 36_000), page + 6);
+    }
+    expect((await pieces(file, 60)).error).toBeUndefined();
+  });
+
+  test('refuses Ogg with more than eight channels', async () => {
+    const file = await opusFile(mono(48_000), 48_000);
+    file[file.indexOf('OpusHead') + 9] = 255;
+    expect((await pieces(file, 60)).error).toMatchObject({ message: expect.stringContaining('255 channels') });
+  });
+
+  test('refuses MP3 by its Xing header', async () => {
+    const file = await mp3File(mono(16_000), 16_000);
+    // The first frame becomes the one that counts the others: MPEG 2, one channel.
+    const head = Buffer.alloc(12);
+    head.write('Xing');
+    head.writeUInt32BE(1, 4);
+    head.writeUInt32BE(1_000_000, 8);
+    head.copy(file, 4 + 9);
+    expect((await pieces(file, 3 * 3600)).error).toMatchObject({ message: expect.stringContaining('10.0 hours long') });
+  });
+
+  test('passes over the metadata of FLAC', async () => {
+    const picture = Buffer.alloc(4 + 300_000, 0xff);
+    picture.writeUInt32BE(0x86000000 + 300_000, 0);
+    const { total, error } = await pieces(quietFlac({ frames: 3, metadata: picture }), 60);
+    expect([total, error]).toEqual([3 * 65_535, undefined]);
+  });
+
+  test.each([
+    ['MP3', Buffer.concat([Buffer.from('ID3\x04\x00\x00\x00\x00\x00\x01\x00'), Buffer.alloc(2_000_000)])],
+    ['FLAC', Buffer.concat([quietFlac({ frames: 0, promised: 0 }), Buffer.alloc(2_000_000)])],
+  ])('lets others in while a broken %s file yields no sound, and ends on abort', async (_, file) => {
+    const stop = new AbortController();
+    setImmediate(() => setImmediate(() => stop.abort(new Error('gone'))));
+    expect((await pieces(file, 60, stop.signal)).error).toMatchObject({ message: 'gone' });
+  });
+
+  test('gives up a FLAC file in which no frame can be found', async () => {
+    const file = Buffer.concat([quietFlac({ frames: 1, promised: 0 }), Buffer.alloc(1.1 * 2 ** 20)]);
+    expect((await pieces(file, 60)).error).toMatchObject({ message: expect.stringContaining('is no sound') });
   });
 });
 
