@@ -69,7 +69,12 @@ async function play(scene: Scene) {
     },
   };
   const recording = scene.recording ?? wavFile([sine(200, rate, seconds)], rate);
-  const tools = { tell: (event: TranscriptionEvent) => void events.push(event), signal: stop.signal, watch };
+  const tools = {
+    tell: (event: TranscriptionEvent) => void events.push(event),
+    room: async () => {},
+    signal: stop.signal,
+    watch,
+  };
   const error = await transcribe(recording, { ...usualTask, ...task }, tools, {
     recogniser,
     voice,
