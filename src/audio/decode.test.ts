@@ -243,6 +243,14 @@ describe('with ffmpeg', () => {
   });
 });
 
+test('decodedSound: refuses a WebM file whose elements end in junk, and does not hang', async () => {
+  const file = await webmOf(await opusFile(mono(16_000), 16_000));
+  // From the first element of the segment on there is nothing that is one.
+  const segment = file.indexOf(Buffer.from('18538067', 'hex'));
+  const broken = Buffer.concat([file.subarray(0, segment + 12), Buffer.alloc(3000, 0x11)]);
+  await expect(heard(broken)).rejects.toThrow(/WebM or Matroska file is broken|holds no sound/);
+});
+
 test('a file that was damaged anywhere gives sound or a refusal, and never hangs', async () => {
   const files = [
     wavFile(mono(8000), 8000),
