@@ -2,8 +2,8 @@ import { chmodSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'nod
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import fc from 'fast-check';
-import { afterAll, describe, expect, test } from 'vitest';
-import { decodedSound } from './decode.ts';
+import { afterAll, describe, expect, test, vi } from 'vitest';
+import { type DecodeTools, decodedSound } from './decode.ts';
 import { monoSound } from './mono.ts';
 import { flacFile, mp3File, mp4Of, mp4WithAac, opusFile, quietFlac, webmOf } from './testing/encoded.ts';
 import { loudnessOf, rms, sine, wavFile } from './testing/waves.ts';
@@ -14,7 +14,7 @@ afterAll(() => rmSync(folder, { recursive: true }));
 const signal = new AbortController().signal;
 const nowhere = join(folder, 'no-such-program');
 
-function heard(file: Uint8Array, own: { readonly ffmpeg?: string; readonly signal?: AbortSignal } = {}) {
+function heard(file: Uint8Array, own: Partial<DecodeTools> = {}) {
   return monoSound(decodedSound(file, { signal, mostSeconds: 60, ffmpeg: nowhere, ...own }), 16_000);
 }
 
@@ -232,6 +232,57 @@ describe('with ffmpeg', () => {
   test('its failure is told', async () => {
     const file = await mp4WithAac([Buffer.alloc(20, 1)]);
     await expect(heard(file, { ffmpeg: program('process.exit(7);') })).rejects.toThrow(/ffmpeg could not decode/);
+  });
+
+  const isAlive = (pidFile: string): boolean => {
+    try {
+      return process.kill(Number(readFileSync(pidFile, 'utf8')), 0);
+    } catch {
+      return false;
+    }
+  };
+  const notesPid = (pidFile: string) =>
+    `require('node:fs').writeFileSync(${JSON.stringify(pidFile)}, String(process.pid));`;
+
+  test('ffmpeg: one that hangs is ended, with a clear error', async () => {
+    const file = await mp4WithAac([Buffer.alloc(20, 1)]);
+    const pidFile = join(folder, 'hanging');
+    const ffmpeg = program(`${notesPid(pidFile)} setInterval(() => undefined, 1000);`);
+    await expect(heard(file, { ffmpeg, ffmpegSilenceMs: 500 })).rejects.toThrow(/ffmpeg gave no sound for 0.5 seconds/);
+    await vi.waitUntil(() => !isAlive(pidFile));
+  });
+
+  test('ffmpeg: one that floods its output is ended at the longest recording', async () => {
+    const file = await mp4WithAac([Buffer.alloc(20, 1)]);
+    const pidFile = join(folder, 'flooding');
+    const ffmpeg = program(
+      `${notesPid(pidFile)} const more = () => process.stdout.write(Buffer.alloc(65536), more); more();`,
+    );
+    await expect(heard(file, { ffmpeg })).rejects.toThrow(/at most .* hours; cut it into parts/);
+    await vi.waitUntil(() => !isAlive(pidFile));
+  });
+
+  test('ffmpeg: is not taken for silent while its sound is not taken yet', async () => {
+    const file = await mp4WithAac([Buffer.alloc(20, 1)]);
+    const ffmpeg = program(`process.stdout.write(Buffer.alloc(4 * 16_000 * 8));`);
+    const pieces = decodedSound(file, { signal, mostSeconds: 60, ffmpeg, ffmpegSilenceMs: 5000 });
+    let samples = 0;
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+    try {
+      for await (const { channels } of pieces) {
+        samples += channels[0]?.length ?? 0;
+        vi.advanceTimersByTime(60_000);
+      }
+    } finally {
+      vi.useRealTimers();
+    }
+    expect(samples).toBe(16_000 * 8);
+  });
+
+  test('ffmpeg: is not started for whoever has gone', async () => {
+    const file = await mp4WithAac([Buffer.alloc(20, 1)]);
+    const gone = AbortSignal.abort(new Error('gone'));
+    await expect(heard(file, { ffmpeg: program('process.exit(7);'), signal: gone })).rejects.toThrow('gone');
   });
 
   test('it ends with whoever asked', async () => {

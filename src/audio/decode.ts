@@ -18,6 +18,8 @@ export interface DecodeTools {
   readonly mostSeconds: number;
   /** The program that decodes AAC, where it is installed. */
   readonly ffmpeg?: string | undefined;
+  /** How long it may give nothing. */
+  readonly ffmpegSilenceMs?: number;
 }
 
 type Reader = (bytes: Uint8Array, limit: LengthLimit, tools: DecodeTools) => SoundPieces;
