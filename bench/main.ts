@@ -9,6 +9,7 @@ import { engineBench } from './engine.ts';
 import { fairBench } from './fair.ts';
 import { gpuBench } from './gpu.ts';
 import { imageBench } from './image.ts';
+import { leaksBench } from './leaks.ts';
 import { memoryBench } from './memory.ts';
 import type { BenchOptions } from './options.ts';
 import { pagesBench } from './pages.ts';
@@ -35,6 +36,7 @@ const benches: Readonly<Record<string, (options: BenchOptions) => Promise<Row[]>
   transcription: transcriptionBench,
   image: imageBench,
   soak: soakBench,
+  leaks: leaksBench,
   embeddings: embeddingsBench,
   remote: remoteBench,
   cluster: clusterBench,

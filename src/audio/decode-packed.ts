@@ -1,21 +1,31 @@
-import type { InputAudioTrack } from 'mediabunny';
+import type { BufferSource, InputAudioTrack } from 'mediabunny';
 import type { DecodeTools } from './decode.ts';
 import { readAac } from './decode-aac.ts';
 import { adtsFrames } from './decode-adts.ts';
 import { opusLayout } from './decode-opus-layout.ts';
 import { inSlices } from './decode-slices.ts';
+import type { LengthLimit } from './length.ts';
 import type { SoundPiece } from './sound.ts';
 import { undecodable, unreadable } from './unreadable.ts';
 
 /** Two seconds of the usual packets. */
 const packetsAtOnce = 100;
 
+/** How often the same bytes are read in a row at most. */
+const mostRepeats = 1000;
+
 /** Sound in a container that may hold pictures too: WebM, Matroska, MP4. */
-export async function* readPacked(bytes: Uint8Array, tools: DecodeTools): AsyncGenerator<SoundPiece> {
+export async function* readPacked(
+  bytes: Uint8Array,
+  limit: LengthLimit,
+  tools: DecodeTools,
+): AsyncGenerator<SoundPiece> {
   const { BufferSource, Input, MATROSKA, MP4, QTFF, WEBM } = await import('mediabunny');
-  const input = new Input({ source: new BufferSource(bytes), formats: [WEBM, MATROSKA, MP4, QTFF] });
+  const source = guarded(new BufferSource(bytes), bytes.length);
+  const input = new Input({ source, formats: [WEBM, MATROSKA, MP4, QTFF] });
   const track = await input.getPrimaryAudioTrack();
   if (!track) throw unreadable('this file holds no sound');
+  limit.promised(((await track.getDurationFromMetadata()) ?? 0) * 1000, 1000);
   const { codec } = track;
   if (codec === 'opus') yield* readOpus(track);
   else if (codec === 'mp3') yield* readMp3(track);
@@ -23,6 +33,27 @@ export async function* readPacked(bytes: Uint8Array, tools: DecodeTools): AsyncG
     const config = (await track.getDecoderConfig())?.description;
     yield* readAac(adtsFrames(bytesOf(config), packets(track)), 'An MP4 file with AAC sound', tools);
   } else throw undecodable(`Sound in the codec ${codec ?? 'that nobody knows'}`, 'convert it');
+}
+
+/**
+ * The library looks for the next element of a broken file in a loop that never ends where none follows, reading the same
+ * bytes again and again. Nothing outside of the loop runs meanwhile, so that it is ended from within: by its reads.
+ */
+function guarded(source: BufferSource, length: number): BufferSource {
+  const reads = source as unknown as { _read(start: number, end: number, ...rest: unknown[]): unknown };
+  const read = reads._read.bind(source);
+  const most = 100_000 + 4 * length;
+  let count = 0;
+  let again = 0;
+  let last = '';
+  reads._read = (start, end, ...rest) => {
+    const place = `${start} ${end}`;
+    again = place === last ? again + 1 : 0;
+    last = place;
+    if (++count > most || again > mostRepeats) throw new Error('the file is read in circles');
+    return read(start, end, ...rest);
+  };
+  return source;
 }
 
 async function* readOpus(track: InputAudioTrack): AsyncGenerator<SoundPiece> {
@@ -40,10 +71,8 @@ async function* readOpus(track: InputAudioTrack): AsyncGenerator<SoundPiece> {
   }
 }
 
-async function* readMp3(track: InputAudioTrack): AsyncGenerator<SoundPiece> {
-  const frames: Uint8Array[] = [];
-  for await (const packet of packets(track)) frames.push(packet);
-  yield* inSlices(Buffer.concat(frames), async () => (await import('@audio/decode-mp3')).decoder());
+function readMp3(track: InputAudioTrack): AsyncGenerator<SoundPiece> {
+  return inSlices(packets(track), async () => (await import('@audio/decode-mp3')).decoder());
 }
 
 async function* packets(track: InputAudioTrack): AsyncGenerator<Uint8Array> {

@@ -14,15 +14,23 @@ interface Decoded {
 
 export type OpenDecoder = () => Promise<SliceDecoder>;
 
-/** Small enough that nobody waits long for one, however much sound it holds. */
-const sliceBytes = 32_768;
+/**
+ * A decoder cannot be stopped within a slice, so this bounds the samples that one call returns, too: silence in Opus or Vorbis
+ * takes few bytes, and a page of it is up to 30 seconds.
+ */
+const sliceBytes = 1024;
 
-export async function* inSlices(bytes: Uint8Array, open: OpenDecoder): AsyncGenerator<SoundPiece> {
+export function* slicesOf(bytes: Uint8Array): Generator<Uint8Array> {
+  for (let start = 0; start < bytes.length; start += sliceBytes) yield bytes.subarray(start, start + sliceBytes);
+}
+
+export async function* inSlices(
+  slices: Iterable<Uint8Array> | AsyncIterable<Uint8Array>,
+  open: OpenDecoder,
+): AsyncGenerator<SoundPiece> {
   const decoder = await open();
   try {
-    for (let start = 0; start < bytes.length; start += sliceBytes) {
-      yield piece(decoder.decode(bytes.subarray(start, start + sliceBytes)));
-    }
+    for await (const slice of slices) yield piece(decoder.decode(slice));
     if (decoder.flush) yield piece(decoder.flush());
   } finally {
     decoder.free();

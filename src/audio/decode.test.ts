@@ -2,10 +2,10 @@ import { chmodSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'nod
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import fc from 'fast-check';
-import { afterAll, describe, expect, test } from 'vitest';
-import { decodedSound } from './decode.ts';
+import { afterAll, describe, expect, test, vi } from 'vitest';
+import { type DecodeTools, decodedSound } from './decode.ts';
 import { monoSound } from './mono.ts';
-import { flacFile, mp3File, mp4Of, mp4WithAac, opusFile, webmOf } from './testing/encoded.ts';
+import { flacFile, mp3File, mp4Of, mp4WithAac, opusFile, quietFlac, webmOf } from './testing/encoded.ts';
 import { loudnessOf, rms, sine, wavFile } from './testing/waves.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'parley-decode-'));
@@ -14,9 +14,8 @@ afterAll(() => rmSync(folder, { recursive: true }));
 const signal = new AbortController().signal;
 const nowhere = join(folder, 'no-such-program');
 
-function heard(file: Uint8Array, own: { readonly ffmpeg?: string; readonly signal?: AbortSignal } = {}) {
-  const tools = { signal, ffmpeg: nowhere, ...own };
-  return monoSound(decodedSound(file, tools), { rate: 16_000, mostSeconds: 60, signal: tools.signal });
+function heard(file: Uint8Array, own: Partial<DecodeTools> = {}) {
+  return monoSound(decodedSound(file, { signal, mostSeconds: 60, ffmpeg: nowhere, ...own }), 16_000);
 }
 
 const seconds = 1.5;
@@ -113,7 +112,97 @@ describe('what cannot be read is refused with what it is', () => {
 
   test('more than the longest', async () => {
     const file = wavFile([new Float32Array(8000 * 61)], 8000);
-    await expect(heard(file)).rejects.toThrow(/at most .* hours; cut it into parts/);
+    await expect(heard(file)).rejects.toThrow(/at most .* hours, and this one is .* hours long; cut it into parts/);
+  });
+});
+
+describe('decodedSound: recordings of which few bytes hold much sound', () => {
+  const tenHours = Math.ceil((36_000 * 16_000) / 65_535);
+
+  async function pieces(file: Uint8Array, mostSeconds: number, signal = new AbortController().signal) {
+    const lengths: number[] = [];
+    const error = await (async () => {
+      for await (const { channels } of decodedSound(file, { signal, mostSeconds, ffmpeg: nowhere })) {
+        lengths.push(channels[0]?.length ?? 0);
+      }
+    })().catch((thrown: unknown) => thrown);
+    return { lengths, error, total: lengths.reduce((sum, length) => sum + length, 0) };
+  }
+
+  test('yields all samples, in pieces of at most 32,768', async () => {
+    const { lengths, error, total } = await pieces(quietFlac({ frames: 200, promised: 0 }), 3600);
+    expect(error).toBeUndefined();
+    expect(total).toBe(200 * 65_535);
+    expect(Math.max(...lengths)).toBeLessThanOrEqual(32_768);
+  });
+
+  test('refuses FLAC by the length in STREAMINFO before anything is decoded', async () => {
+    const { lengths, error } = await pieces(quietFlac({ frames: tenHours }), 3 * 3600);
+    expect(lengths).toEqual([]);
+    expect(error).toMatchObject({ status: 400, details: { field: 'file' } });
+    expect((error as Error).message).toMatch(/at most 3 hours, and this one is 10.0 hours long; cut it into parts/);
+  });
+
+  test('refuses FLAC without a length as soon as the decoded sound is too long', async () => {
+    const { error, total } = await pieces(quietFlac({ frames: 200, promised: 0 }), 60);
+    expect(total).toBeLessThanOrEqual(60 * 16_000);
+    expect((error as Error).message).toMatch(/at most .* hours; cut it into parts/);
+  });
+
+  test('refuses Ogg by the positions of its pages', async () => {
+    const file = await opusFile(mono(48_000), 48_000);
+    const last = file.lastIndexOf('OggS');
+    file.writeBigInt64LE(BigInt(48_000 * 36_000), last + 6);
+    const { lengths, error } = await pieces(file, 3 * 3600);
+    expect(lengths).toEqual([]);
+    expect((error as Error).message).toMatch(/this one is 10.0 hours long/);
+  });
+
+  test('does not take the position at which an Ogg stream begins for its length', async () => {
+    const file = await opusFile(mono(48_000), 48_000);
+    const pages = [...file.toString('latin1').matchAll(/OggS/g)].map(({ index }) => index);
+    for (const page of pages.slice(2)) {
+      file.writeBigInt64LE(file.readBigInt64LE(page + 6) + BigInt(48_000 * 36_000), page + 6);
+    }
+    expect((await pieces(file, 60)).error).toBeUndefined();
+  });
+
+  test('refuses Ogg with more than eight channels', async () => {
+    const file = await opusFile(mono(48_000), 48_000);
+    file[file.indexOf('OpusHead') + 9] = 255;
+    expect((await pieces(file, 60)).error).toMatchObject({ message: expect.stringContaining('255 channels') });
+  });
+
+  test('refuses MP3 by its Xing header', async () => {
+    const file = await mp3File(mono(16_000), 16_000);
+    // The first frame becomes the one that counts the others: MPEG 2, one channel.
+    const head = Buffer.alloc(12);
+    head.write('Xing');
+    head.writeUInt32BE(1, 4);
+    head.writeUInt32BE(1_000_000, 8);
+    head.copy(file, 4 + 9);
+    expect((await pieces(file, 3 * 3600)).error).toMatchObject({ message: expect.stringContaining('10.0 hours long') });
+  });
+
+  test('passes over the metadata of FLAC', async () => {
+    const picture = Buffer.alloc(4 + 300_000, 0xff);
+    picture.writeUInt32BE(0x86000000 + 300_000, 0);
+    const { total, error } = await pieces(quietFlac({ frames: 3, metadata: picture }), 60);
+    expect([total, error]).toEqual([3 * 65_535, undefined]);
+  });
+
+  test.each([
+    ['MP3', Buffer.concat([Buffer.from('ID3\x04\x00\x00\x00\x00\x00\x01\x00'), Buffer.alloc(2_000_000)])],
+    ['FLAC', Buffer.concat([quietFlac({ frames: 0, promised: 0 }), Buffer.alloc(2_000_000)])],
+  ])('lets others in while a broken %s file yields no sound, and ends on abort', async (_, file) => {
+    const stop = new AbortController();
+    setImmediate(() => setImmediate(() => stop.abort(new Error('gone'))));
+    expect((await pieces(file, 60, stop.signal)).error).toMatchObject({ message: 'gone' });
+  });
+
+  test('gives up a FLAC file in which no frame can be found', async () => {
+    const file = Buffer.concat([quietFlac({ frames: 1, promised: 0 }), Buffer.alloc(1.1 * 2 ** 20)]);
+    expect((await pieces(file, 60)).error).toMatchObject({ message: expect.stringContaining('is no sound') });
   });
 });
 
@@ -145,6 +234,57 @@ describe('with ffmpeg', () => {
     await expect(heard(file, { ffmpeg: program('process.exit(7);') })).rejects.toThrow(/ffmpeg could not decode/);
   });
 
+  const isAlive = (pidFile: string): boolean => {
+    try {
+      return process.kill(Number(readFileSync(pidFile, 'utf8')), 0);
+    } catch {
+      return false;
+    }
+  };
+  const notesPid = (pidFile: string) =>
+    `require('node:fs').writeFileSync(${JSON.stringify(pidFile)}, String(process.pid));`;
+
+  test('ffmpeg: one that hangs is ended, with a clear error', async () => {
+    const file = await mp4WithAac([Buffer.alloc(20, 1)]);
+    const pidFile = join(folder, 'hanging');
+    const ffmpeg = program(`${notesPid(pidFile)} setInterval(() => undefined, 1000);`);
+    await expect(heard(file, { ffmpeg, ffmpegSilenceMs: 500 })).rejects.toThrow(/ffmpeg gave no sound for 0.5 seconds/);
+    await vi.waitUntil(() => !isAlive(pidFile));
+  });
+
+  test('ffmpeg: one that floods its output is ended at the longest recording', async () => {
+    const file = await mp4WithAac([Buffer.alloc(20, 1)]);
+    const pidFile = join(folder, 'flooding');
+    const ffmpeg = program(
+      `${notesPid(pidFile)} const more = () => process.stdout.write(Buffer.alloc(65536), more); more();`,
+    );
+    await expect(heard(file, { ffmpeg })).rejects.toThrow(/at most .* hours; cut it into parts/);
+    await vi.waitUntil(() => !isAlive(pidFile));
+  });
+
+  test('ffmpeg: is not taken for silent while its sound is not taken yet', async () => {
+    const file = await mp4WithAac([Buffer.alloc(20, 1)]);
+    const ffmpeg = program(`process.stdout.write(Buffer.alloc(4 * 16_000 * 8));`);
+    const pieces = decodedSound(file, { signal, mostSeconds: 60, ffmpeg, ffmpegSilenceMs: 5000 });
+    let samples = 0;
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+    try {
+      for await (const { channels } of pieces) {
+        samples += channels[0]?.length ?? 0;
+        vi.advanceTimersByTime(60_000);
+      }
+    } finally {
+      vi.useRealTimers();
+    }
+    expect(samples).toBe(16_000 * 8);
+  });
+
+  test('ffmpeg: is not started for whoever has gone', async () => {
+    const file = await mp4WithAac([Buffer.alloc(20, 1)]);
+    const gone = AbortSignal.abort(new Error('gone'));
+    await expect(heard(file, { ffmpeg: program('process.exit(7);'), signal: gone })).rejects.toThrow('gone');
+  });
+
   test('it ends with whoever asked', async () => {
     const stop = new AbortController();
     const file = await mp4WithAac([Buffer.alloc(20, 1)]);
@@ -152,6 +292,14 @@ describe('with ffmpeg', () => {
     setImmediate(() => stop.abort(new Error('gone')));
     await expect(hanging).rejects.toThrow('gone');
   });
+});
+
+test('decodedSound: refuses a WebM file whose elements end in junk, and does not hang', async () => {
+  const file = await webmOf(await opusFile(mono(16_000), 16_000));
+  // From the first element of the segment on there is nothing that is one.
+  const segment = file.indexOf(Buffer.from('18538067', 'hex'));
+  const broken = Buffer.concat([file.subarray(0, segment + 12), Buffer.alloc(3000, 0x11)]);
+  await expect(heard(broken)).rejects.toThrow(/WebM or Matroska file is broken|holds no sound/);
 });
 
 test('a file that was damaged anywhere gives sound or a refusal, and never hangs', async () => {

@@ -1,3 +1,5 @@
+import { ascii } from './ascii.ts';
+
 /** Kilobits a second, by the index in a frame's head. */
 const bitrates = {
   'v1-l1': [0, 32, 64, 96, 128, 160, 192, 224, 256, 288, 320, 352, 384, 416, 448],
@@ -19,6 +21,25 @@ export function isMpegSound(bytes: Uint8Array, start: number): boolean {
   if (length === undefined) return false;
   const next = start + length;
   return next >= bytes.length - 4 || frameLength(bytes, next) !== undefined;
+}
+
+/**
+ * How long a file says that it is, in seconds: the first frame of those whose bitrate changes is none, and counts the others.
+ * 0 where it tells nothing.
+ */
+export function mpegSeconds(bytes: Uint8Array, start: number): number {
+  const [, second = 0, third = 0, fourth = 0] = bytes.subarray(start, start + 4);
+  if (frameLength(bytes, start) === undefined) return 0;
+  const version = (second >> 3) & 3;
+  const isMono = fourth >> 6 === 3;
+  // Behind the head and what describes the sound of the frame, whose length depends on both.
+  const place = start + 4 + (version === 3 ? (isMono ? 17 : 32) : isMono ? 9 : 17);
+  const mark = ascii(bytes, place, place + 4);
+  const [flags = 0] = bytes.subarray(place + 7, place + 8);
+  if ((mark !== 'Xing' && mark !== 'Info') || (flags & 1) === 0 || place + 12 > bytes.length) return 0;
+  const frames = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength).getUint32(place + 8);
+  const rate = (rates[(third >> 2) & 3] ?? 0) / (version === 3 ? 1 : version === 2 ? 2 : 4);
+  return (frames * (version === 3 ? 1152 : 576)) / rate;
 }
 
 function frameLength(bytes: Uint8Array, start: number): number | undefined {

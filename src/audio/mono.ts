@@ -1,42 +1,43 @@
-import { setImmediate as turn } from 'node:timers/promises';
-import { AppError } from '../core/errors.ts';
 import { Resampler } from './resample.ts';
 import type { SoundPiece, SoundPieces } from './sound.ts';
 import { unreadable } from './unreadable.ts';
 
-export interface MonoOptions {
-  /** Samples a second. */
-  readonly rate: number;
-  readonly mostSeconds: number;
-  readonly signal: AbortSignal;
+/** Files may stand one behind the other at different rates, but to begin with another one costs as much as seconds of sound. */
+const mostRateChanges = 1000;
+
+/** All channels as one, at one rate. */
+export class MonoMixer {
+  #resampler: { readonly from: number; readonly at: Resampler } | undefined;
+  #changes = 0;
+
+  constructor(private readonly rate: number) {}
+
+  push(piece: SoundPiece): Float32Array {
+    if (this.#resampler?.from === piece.rate) return this.#resampler.at.push(mixed(piece));
+    const rest = this.end();
+    if (++this.#changes > mostRateChanges) throw unreadable('this one changes its sample rate all the time');
+    const at = new Resampler(piece.rate, this.rate);
+    this.#resampler = { from: piece.rate, at };
+    const begun = at.push(mixed(piece));
+    return rest.length > 0 ? joined(rest, begun) : begun;
+  }
+
+  /** What is still owed. */
+  end(): Float32Array {
+    return this.#resampler?.at.end() ?? new Float32Array(0);
+  }
 }
 
-const rates = { least: 1000, most: 768_000 };
-
-/** All channels as one, at one rate. Others are let in between two pieces. */
-export async function monoSound(
-  pieces: SoundPieces,
-  { rate, mostSeconds, signal }: MonoOptions,
-): Promise<Float32Array> {
+/** A short sound as a whole. */
+export async function monoSound(pieces: SoundPieces, rate: number): Promise<Float32Array> {
+  const mixer = new MonoMixer(rate);
   const parts: Float32Array[] = [];
-  let length = 0;
-  let resampler: { readonly from: number; readonly at: Resampler } | undefined;
-  const add = (part: Float32Array): void => {
-    length += part.length;
-    if (length > mostSeconds * rate) throw tooLong(mostSeconds);
-    parts.push(part);
-  };
-  for await (const piece of pieces) {
-    signal.throwIfAborted();
-    if (resampler?.from !== piece.rate) {
-      if (resampler) add(resampler.at.end());
-      resampler = { from: piece.rate, at: new Resampler(checkedRate(piece.rate), rate) };
-    }
-    add(resampler.at.push(mixed(piece)));
-    await turn();
-  }
-  if (resampler) add(resampler.at.end());
-  const all = new Float32Array(length);
+  for await (const piece of pieces) parts.push(mixer.push(piece));
+  return joined(...parts, mixer.end());
+}
+
+export function joined(...parts: readonly Float32Array[]): Float32Array {
+  const all = new Float32Array(parts.reduce((sum, { length }) => sum + length, 0));
   let place = 0;
   for (const part of parts) {
     all.set(part, place);
@@ -53,14 +54,4 @@ function mixed({ channels }: SoundPiece): Float32Array {
     for (const other of others) sum += other[index] ?? 0;
     return sum / channels.length;
   });
-}
-
-function checkedRate(rate: number): number {
-  if (Number.isInteger(rate) && rate >= rates.least && rate <= rates.most) return rate;
-  throw unreadable(`this one says that it has ${rate} samples a second`);
-}
-
-function tooLong(mostSeconds: number): AppError {
-  const expected = `a recording of at most ${mostSeconds / 3600} hours; cut it into parts`;
-  return new AppError('invalid-field', { field: 'file', expected });
 }

@@ -4,6 +4,7 @@ const crossings = 24;
 const beta = 8;
 /** The border lies so far below half of the lower rate that nothing from behind that half folds back. */
 const border = 0.9;
+/** Where the rate falls, all that is kept changes more slowly, and fewer are as exact. */
 const mostPhases = 2000;
 
 /**
@@ -26,8 +27,8 @@ export class Resampler {
     const divisor = greatestDivisor(from, to);
     this.#from = from / divisor;
     this.#to = to / divisor;
-    this.#phases = Math.min(this.#to, mostPhases);
     const narrowing = Math.max(1, from / to);
+    this.#phases = Math.min(this.#to, Math.ceil(mostPhases / narrowing));
     this.#reach = from === to ? 0 : Math.ceil(crossings * narrowing);
     this.#kernels = from === to ? [] : kernels(this.#phases, this.#reach, border / narrowing);
     this.#first = -this.#reach;

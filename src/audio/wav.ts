@@ -1,4 +1,5 @@
 import { ascii } from './ascii.ts';
+import type { LengthLimit } from './length.ts';
 import type { SoundPiece } from './sound.ts';
 import { undecodable, unreadable } from './unreadable.ts';
 import { type ReadSample, sampleReader } from './wav-samples.ts';
@@ -17,11 +18,12 @@ export interface WavHeader {
 const framesPerPiece = 32_768;
 
 /** The sound of a WAV file, piece by piece. */
-export function* readWav(bytes: Uint8Array): Generator<SoundPiece> {
+export function* readWav(bytes: Uint8Array, limit: LengthLimit): Generator<SoundPiece> {
   const { rate, channels, frameBytes, read, start, end } = wavHeader(bytes);
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   const frames = Math.floor((end - start) / frameBytes);
   const sampleBytes = frameBytes / channels;
+  limit.promised(frames, rate);
   for (let first = 0; first < frames; first += framesPerPiece) {
     const length = Math.min(framesPerPiece, frames - first);
     const piece = Array.from({ length: channels }, (_, channel) => {

@@ -13,6 +13,6 @@ export function speechService({ voices, maxWords, ...parts }: SpeechParts): Spee
     name: parts.source.name,
     maxWords,
     voices,
-    speak: (request, ticket) => stream(ticket, ({ engine, signal }) => engine.speak(request, signal)),
+    speak: (request, ticket) => stream(ticket, ({ engine, signal }) => engine.speak(request, signal), { paced: true }),
   };
 }

@@ -311,3 +311,39 @@ describe('what others see of it', () => {
     expect(desk.count('image')).toEqual({ done: 0, failed: 0 });
   });
 });
+
+describe('tasks: paced streams', () => {
+  function counting() {
+    let made = 0;
+    const work = async function* () {
+      for (; made < 100; ) yield ++made;
+    };
+    return { work, made: () => made };
+  }
+
+  test('are pulled only as fast as they are read, and come whole', async () => {
+    const { speech, log } = world();
+    const { work, made } = counting();
+    const reader = speech.stream(ticket(), work, { paced: true })[Symbol.asyncIterator]();
+    for (let step = 1; step <= 100; step++) {
+      expect((await reader.next()).value).toBe(step);
+      await settle();
+      expect(made()).toBe(step);
+    }
+    expect((await reader.next()).done).toBe(true);
+    await settle();
+    expect(log).toContain('released');
+  });
+
+  test('end where they wait for a reader that goes away', async () => {
+    const { speech, log } = world();
+    const { work, made } = counting();
+    const mine = ticket();
+    const reader = speech.stream(mine, work, { paced: true })[Symbol.asyncIterator]();
+    await reader.next();
+    mine.leave();
+    await settle();
+    expect(made()).toBe(1);
+    expect(log).toContain('released');
+  });
+});

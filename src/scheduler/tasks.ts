@@ -65,7 +65,12 @@ type Item<Event> = { readonly event: Event } | { readonly error: unknown };
 export function tasks<Engine>({ desk, kind, source, observer = {} }: TaskParts<Engine>) {
   const lane = laneOf(kind, source.name);
 
-  function stream<Event>(ticket: Ticket, work: (seat: TaskSeat<Engine>) => AsyncIterable<Event>): AsyncIterable<Event> {
+  /** With `paced` the work is pulled only as fast as it is read, so that what a slow reader has not taken stays where it is made. */
+  function stream<Event>(
+    ticket: Ticket,
+    work: (seat: TaskSeat<Engine>) => AsyncIterable<Event>,
+    { paced = false } = {},
+  ): AsyncIterable<Event> {
     const enteredAt = desk.now();
     const { client, genkey, part = genkey } = ticket;
     const place = desk.queue.enter({ client, part, kind, lane });
@@ -90,19 +95,20 @@ export function tasks<Engine>({ desk, kind, source, observer = {} }: TaskParts<E
     ticket.signal.addEventListener('abort', leave, { once: true });
     if (ticket.signal.aborted) leave();
     const items = new Channel<Item<Event>>(abort);
-    void run(work, { job, signal: stop.signal, turn: place.turn }, items).finally(() => {
+    const reader = paced ? new Reader() : undefined;
+    void run(work, { job, signal: stop.signal, turn: place.turn, reader }, items).finally(() => {
       job.state = 'done';
       ticket.signal.removeEventListener('abort', leave);
       place.leave();
       items.end();
     });
-    return unpacked(items);
+    return unpacked(items, reader);
   }
 
   /** Never rejects: whatever goes wrong is the last item. */
   async function run<Event>(
     work: (seat: TaskSeat<Engine>) => AsyncIterable<Event>,
-    { job, signal, turn }: { readonly job: Job; readonly signal: AbortSignal; readonly turn: Promise<void> },
+    { job, signal, turn, reader }: Run,
     items: Channel<Item<Event>>,
   ): Promise<void> {
     let begunAt: number | undefined;
@@ -124,7 +130,10 @@ export function tasks<Engine>({ desk, kind, source, observer = {} }: TaskParts<E
             job.text = text;
           },
         };
-        for await (const event of work(seat)) items.push({ event });
+        for await (const event of work(seat)) {
+          items.push({ event });
+          if (reader) await orGone(reader.took(), signal);
+        }
         signal.throwIfAborted();
       } finally {
         release();
@@ -157,9 +166,32 @@ function failureOf(error: unknown): AppError {
   return error instanceof AppError ? error : new AppError('stopped', {});
 }
 
-async function* unpacked<Event>(items: Channel<Item<Event>>): AsyncGenerator<Event> {
+interface Run {
+  readonly job: Job;
+  readonly signal: AbortSignal;
+  readonly turn: Promise<void>;
+  readonly reader: Reader | undefined;
+}
+
+/** Tells when the one who reads has come back for more. */
+class Reader {
+  #wake = (): void => {};
+
+  took(): Promise<void> {
+    return new Promise((resolve) => {
+      this.#wake = resolve;
+    });
+  }
+
+  cameBack(): void {
+    this.#wake();
+  }
+}
+
+async function* unpacked<Event>(items: Channel<Item<Event>>, reader: Reader | undefined): AsyncGenerator<Event> {
   for await (const item of items) {
     if ('error' in item) throw item.error;
     yield item.event;
+    reader?.cameBack();
   }
 }

@@ -91,6 +91,28 @@ describe('a task', () => {
     expect(await told).toBe('1/1 2/0 end');
   });
 
+  test('TaskEngine: tells the worker how many bytes its reader has taken, once it comes back for more', async () => {
+    const { fakes, run, load, id } = world();
+    const reader = run('hello')[Symbol.asyncIterator]();
+    const first = reader.next();
+    load();
+    const taken = () => fakes.worker().sent.filter(({ type }) => type === 'taken');
+    fakes.worker().say({ type: 'told', id: id(), told: { part: 1 } }, [new Uint8Array(5), new Uint8Array(2)]);
+    fakes.worker().say({ type: 'told', id: id(), told: { part: 2 } }, [new Uint8Array(3)]);
+    fakes.worker().say({ type: 'told', id: id(), told: { part: 3 } });
+    await first;
+    expect(taken()).toEqual([]);
+    await reader.next();
+    expect(taken()).toEqual([{ type: 'taken', id: id(), bytes: 7 }]);
+    await reader.next();
+    fakes.worker().say({ type: 'ended', id: id() });
+    expect(await reader.next()).toMatchObject({ done: true });
+    expect(taken()).toEqual([
+      { type: 'taken', id: id(), bytes: 7 },
+      { type: 'taken', id: id(), bytes: 3 },
+    ]);
+  });
+
   test('that fails says why', async () => {
     const { fakes, run, load, id } = world();
     const told = all(run('hello'));

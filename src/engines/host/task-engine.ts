@@ -93,29 +93,35 @@ export class TaskEngine<Options, Facts, Task, Event> {
   run(task: Task, signal: AbortSignal, attachments: Attachments = []): AsyncIterable<Told<Event>> {
     // What is refused ends before there is anything to be stopped.
     let work: { abort(): void } | undefined;
+    let id: number | undefined;
     const stop = (): void => work?.abort();
     const items = new Channel<Item<Event>>(stop);
     signal.addEventListener('abort', stop, { once: true });
     const end = (last: Item<Event>): void => {
       signal.removeEventListener('abort', stop);
+      id = undefined;
       items.push(last);
       items.end();
     };
     work = this.#process.undertake({
       fingerprint: () => fingerprint({ task, attachments: attachments.map(digest) }),
-      begin: (id) => {
+      begin: (given) => {
+        id = given;
         this.#running.set(id, (item) => (item === 'ended' || 'error' in item ? end(item) : items.push(item)));
         this.#process.send({ type: 'begin', id, task }, attachments);
       },
-      abort: (id) => this.#process.send({ type: 'abort', id }),
+      abort: (given) => this.#process.send({ type: 'abort', id: given }),
       withdrawn: () => end('ended'),
-      lost: (error: AppError, id) => {
-        this.#running.delete(id);
+      lost: (error: AppError, given) => {
+        this.#running.delete(given);
         end({ error });
       },
     });
     if (signal.aborted) stop();
-    return unpacked(items, signal);
+    return unpacked(items, signal, ({ attachments: bytes }) => {
+      const length = bytes.reduce((sum, { byteLength }) => sum + byteLength, 0);
+      if (length > 0 && id !== undefined) this.#process.send({ type: 'taken', id, bytes: length });
+    });
   }
 
   #startsOver(exit: ChildExit): boolean {
@@ -165,12 +171,20 @@ function digest(bytes: Uint8Array): string {
   return createHash('sha256').update(bytes).digest('base64url');
 }
 
-/** What was stopped ends with the reason, so that half of a result is never taken for a whole one. */
-async function* unpacked<Event>(items: Channel<Item<Event>>, signal: AbortSignal): AsyncGenerator<Told<Event>> {
+/**
+ * What was stopped ends with the reason, so that half of a result is never taken for a whole one. An item counts as taken
+ * when the reader comes back for the next one.
+ */
+async function* unpacked<Event>(
+  items: Channel<Item<Event>>,
+  signal: AbortSignal,
+  taken: (told: Told<Event>) => void,
+): AsyncGenerator<Told<Event>> {
   for await (const item of items) {
     if (item === 'ended') break;
     if ('error' in item) throw item.error;
     yield item;
+    taken(item);
   }
   signal.throwIfAborted();
 }

@@ -10,7 +10,9 @@ export const closingMs = 2000;
 export type ToTaskWorker<Options, Task> =
   | { readonly type: 'load'; readonly options: Options }
   | { readonly type: 'begin'; readonly id: number; readonly task: Task }
-  | { readonly type: 'abort'; readonly id: number };
+  | { readonly type: 'abort'; readonly id: number }
+  /** The reader has taken so many bytes of what the task has told: as many more may follow. */
+  | { readonly type: 'taken'; readonly id: number; readonly bytes: number };
 
 export type FromTaskWorker<Facts, Told> =
   | { readonly type: 'progress'; readonly fraction: number }

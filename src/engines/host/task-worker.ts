@@ -1,6 +1,7 @@
 import { type PlainError, plainError } from '../../core/errors.ts';
 import type { Attachments } from './attachments.ts';
 import { openParent, type Parent } from './parent.ts';
+import { ReaderCredit } from './reader-credit.ts';
 import { closingMs, type FromTaskWorker, type ToTaskWorker } from './task-messages.ts';
 import type { Watch } from './vital-signs.ts';
 
@@ -16,6 +17,8 @@ export interface LoadedTasks<Facts, Task, Event> {
 
 export interface TaskTools<Event> {
   tell(event: Event, attachments?: Attachments): void;
+  /** To be waited for before many bytes are made: resolves when the reader has taken enough of those that were told. */
+  room(): Promise<void>;
   /** To be looked at between two steps: nobody wants the rest. */
   readonly signal: AbortSignal;
   /** Whatever keeps this thread busy for longer than a moment goes through it, with the time that it may take at most. */
@@ -35,7 +38,7 @@ export function serveTasks<Options, Facts, Task, Event>(
 ): void {
   let loaded: LoadedTasks<Facts, Task, Event> | undefined;
   const waiting: { readonly id: number; readonly task: Task; readonly attachments: Attachments }[] = [];
-  const running = new Map<number, AbortController>();
+  const running = new Map<number, { readonly stop: AbortController; readonly credit: ReaderCredit }>();
 
   const parent: Parent<FromTaskWorker<Facts, Event>> = openParent<
     ToTaskWorker<Options, Task>,
@@ -52,10 +55,13 @@ export function serveTasks<Options, Facts, Task, Event>(
           return;
         case 'abort':
           abort(message.id);
+          return;
+        case 'taken':
+          running.get(message.id)?.credit.taken(message.bytes);
       }
     },
     closed: () => {
-      for (const stop of running.values()) stop.abort();
+      for (const { stop } of running.values()) stop.abort();
       return Promise.resolve(loaded?.close?.());
     },
   });
@@ -81,7 +87,7 @@ export function serveTasks<Options, Facts, Task, Event>(
       waiting.splice(place, 1);
       parent.send({ type: 'ended', id });
     }
-    running.get(id)?.abort();
+    running.get(id)?.stop.abort();
   }
 
   function beginNext(): void {
@@ -97,10 +103,15 @@ export function serveTasks<Options, Facts, Task, Event>(
     { id, task, attachments }: (typeof waiting)[number],
   ): Promise<void> {
     const stop = new AbortController();
-    running.set(id, stop);
+    const credit = new ReaderCredit(stop.signal, startTimer);
+    running.set(id, { stop, credit });
     const error = await outcome(
       engine.run(task, attachments, {
-        tell: (told, bytes = []) => parent.send({ type: 'told', id, told }, bytes),
+        tell: (told, bytes = []) => {
+          credit.told(bytes.reduce((sum, { byteLength }) => sum + byteLength, 0));
+          parent.send({ type: 'told', id, told }, bytes);
+        },
+        room: () => credit.room(),
         signal: stop.signal,
         watch: parent.watch,
       }),
@@ -109,6 +120,11 @@ export function serveTasks<Options, Facts, Task, Event>(
     parent.send(error && !stop.signal.aborted ? { type: 'failed', id, error } : { type: 'ended', id });
     beginNext();
   }
+}
+
+function startTimer(milliseconds: number, passed: () => void): { cancel(): void } {
+  const timer = setTimeout(passed, milliseconds);
+  return { cancel: () => clearTimeout(timer) };
 }
 
 async function outcome(work: Promise<void>): Promise<PlainError | undefined> {

@@ -1,5 +1,5 @@
 import decodeWav from '@audio/decode-wav';
-import { describe, expect, test } from 'vitest';
+import { describe, expect, test, vi } from 'vitest';
 import { type SpeechFormat, type SpeechRequest, speechFormats } from '../../core/speech.ts';
 import type { Attachments } from '../host/attachments.ts';
 import { EncoderShelf } from './encoder-shelf.ts';
@@ -21,7 +21,7 @@ const request = (text: string, own: Partial<SpeechRequest> = {}): SpeechRequest 
 });
 
 /** Says every sentence as one second of a tone, and tells in which order things happened. */
-function world({ fails = '', notes = [] as string[] } = {}) {
+function world({ fails = '', notes = [] as string[], room = (): Promise<void> | undefined => undefined } = {}) {
   const story: string[] = [];
   const told: { event: SpeechTold; bytes: Attachments }[] = [];
   const stop = new AbortController();
@@ -40,6 +40,11 @@ function world({ fails = '', notes = [] as string[] } = {}) {
     tell: (event: SpeechTold, bytes: Attachments = []) => {
       story.push(event.type);
       told.push({ event, bytes });
+    },
+    room: () => {
+      const waits = room();
+      if (waits) story.push('wait');
+      return waits ?? Promise.resolve();
     },
     signal: stop.signal,
     watch: {
@@ -61,6 +66,32 @@ describe('a text is spoken', () => {
     const { run, story } = world();
     await run(request('One. Two. Three.'));
     expect(story).toEqual(['start', 'say One.', 'audio', 'say Two.', 'audio', 'say Three.', 'audio', 'finish']);
+  });
+
+  test('speak: waits between sentences until the reader has taken enough', async () => {
+    let go = () => {};
+    let sentences = 0;
+    const room = () => (++sentences === 2 ? new Promise<void>((resolve) => (go = resolve)) : undefined);
+    const { run, story } = world({ room });
+    const running = run(request('One. Two. Three.'));
+    await vi.waitUntil(() => story.includes('wait'));
+    expect(story).toEqual(['start', 'say One.', 'audio', 'say Two.', 'audio', 'wait']);
+    go();
+    await running;
+    expect(story.slice(-3)).toEqual(['say Three.', 'audio', 'finish']);
+  });
+
+  test('speak: ends where it waits for a reader that goes away', async () => {
+    const room = () =>
+      story.includes('audio')
+        ? new Promise<void>((resolve) => stop.signal.addEventListener('abort', () => resolve()))
+        : undefined;
+    const { run, story, stop } = world({ room: () => room() });
+    const running = run(request('One. Two. Three.'));
+    await vi.waitUntil(() => story.includes('wait'));
+    stop.abort();
+    await running;
+    expect(story).toEqual(['start', 'say One.', 'audio', 'wait']);
   });
 
   test('the end tells how long it is', async () => {

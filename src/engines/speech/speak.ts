@@ -16,7 +16,7 @@ const silence = { rate: 24_000, seconds: 0.2 } as const;
 export async function speak(
   { synthesiser, encoders }: { readonly synthesiser: Synthesiser; readonly encoders: EncoderShelf },
   request: SpeechRequest,
-  { tell, signal, watch }: TaskTools<SpeechTold>,
+  { tell, room, signal, watch }: TaskTools<SpeechTold>,
 ): Promise<void> {
   const { text, notes } = synthesiser.readable(request.text);
   tell({ type: 'start', notes: [...notes, ...synthesiser.unheeded(request)] });
@@ -39,6 +39,7 @@ export async function speak(
       for (let at = 0; at < samples.length; at += rate) send(encoder.encode(samples.subarray(at, at + rate)));
       // Whoever stops it is heard here.
       await new Promise<void>((resolve) => setImmediate(resolve));
+      await room();
     }
     if (signal.aborted) return;
     if (!encoder) {

@@ -40,6 +40,17 @@ export class ChunkCutter {
     return done;
   }
 
+  /** No span that comes later begins before this sample: what none of them can join any more is done. */
+  settle(position: number): readonly Chunk[] {
+    const last = this.#open.at(-1);
+    return last && position - last.end > this.options.widestPause ? this.#close(position) : [];
+  }
+
+  /** Nothing before this sample will be in a chunk, where all that comes later begins at `position` or behind it. */
+  neededFrom(position: number): number {
+    return Math.max(0, Math.min(this.#open[0]?.start ?? position, position) - this.options.margin);
+  }
+
   /** The rest; the recording ends here. */
   end(length: number): readonly Chunk[] {
     return this.#close(length, true);

@@ -18,6 +18,8 @@ interface OfflineStream {
 export interface Vad {
   acceptWaveform(samples: Float32Array): void;
   isEmpty(): boolean;
+  /** Somebody speaks at this moment. */
+  isDetected(): boolean;
   front(external: boolean): { readonly start: number; readonly samples: Float32Array };
   pop(): void;
   flush(): void;

@@ -1,10 +1,12 @@
 import { describe, expect, test } from 'vitest';
+import { quietFlac } from '../../../audio/testing/encoded.ts';
 import { sine, wavFile } from '../../../audio/testing/waves.ts';
 import type { TranscriptionEvent } from '../../../core/transcription.ts';
 import type { Span } from '../cut.ts';
 import type { TranscriptionTask } from '../messages.ts';
 import type { Heard, Recogniser } from '../recognisers/recogniser.ts';
 import { transcribe } from './transcribe.ts';
+import type { Activity } from './voice-activity.ts';
 
 const rate = 16_000;
 const usualTask: TranscriptionTask = {
@@ -25,6 +27,7 @@ interface Scene {
   readonly recording?: Uint8Array;
   readonly stopAfter?: number;
   readonly recogniser?: Partial<Recogniser>;
+  readonly heldSeconds?: number;
 }
 
 async function play(scene: Scene) {
@@ -46,8 +49,16 @@ async function play(scene: Scene) {
     ...scene.recogniser,
   };
   const voice = {
-    async *spans(): AsyncGenerator<Span> {
-      for (const [start, end] of speech) yield { start: start * rate, end: end * rate };
+    async *listen(sound: AsyncIterable<Float32Array>): AsyncGenerator<Activity> {
+      const spans = speech.map(([start, end]) => ({ start: start * rate, end: end * rate }));
+      let heard = 0;
+      for await (const { length } of sound) {
+        heard += length;
+        const over: Span[] = [];
+        while (spans[0] && spans[0].end <= heard) over.push(spans.shift() as Span);
+        yield { spans: over, settled: Math.min(heard, spans[0]?.start ?? heard) };
+      }
+      yield { spans, settled: heard };
     },
   };
   const watch = {
@@ -58,10 +69,17 @@ async function play(scene: Scene) {
     },
   };
   const recording = scene.recording ?? wavFile([sine(200, rate, seconds)], rate);
-  const tools = { tell: (event: TranscriptionEvent) => void events.push(event), signal: stop.signal, watch };
-  const error = await transcribe(recording, { ...usualTask, ...task }, tools, { recogniser, voice }).catch(
-    (thrown: unknown) => thrown as Error,
-  );
+  const tools = {
+    tell: (event: TranscriptionEvent) => void events.push(event),
+    room: async () => {},
+    signal: stop.signal,
+    watch,
+  };
+  const error = await transcribe(recording, { ...usualTask, ...task }, tools, {
+    recogniser,
+    voice,
+    ...(scene.heldSeconds ? { heldSeconds: scene.heldSeconds } : {}),
+  }).catch((thrown: unknown) => thrown as Error);
   return { events, lengths, bounds, error, types: events.map(({ type }) => type) };
 }
 
@@ -94,6 +112,50 @@ test('long speech is heard in pieces that are not too long, with the time that e
 test('what is heard is the sound around the speech', async () => {
   expect((await play({ speech: [[2, 3]] })).lengths[0]).toBeCloseTo(1.8, 5);
   expect((await play({ speech: [[9.5, 11]] })).lengths[0]).toBeCloseTo(0.9, 5);
+});
+
+describe('transcribe: a recording that is too long to be held in memory', () => {
+  /** Each second is as loud as it is late. */
+  function staircase(seconds: number): Uint8Array {
+    const samples = new Float32Array(rate * seconds);
+    for (let second = 0; second < seconds; second++) samples.fill(second / 100, second * rate, (second + 1) * rate);
+    return wavFile([samples], rate);
+  }
+
+  test('is decoded piece by piece, and each chunk is the sound of its time', async () => {
+    const heard: number[] = [];
+    const speech = [
+      [2, 4],
+      [30, 33],
+      [56, 58],
+    ] as const;
+    const recogniser: Partial<Recogniser> = {
+      recognise: async (samples) => {
+        heard.push(Math.round((samples[samples.length >> 1] ?? 0) * 100));
+        return { text: 'Yes.', language: 'en' };
+      },
+    };
+    const { events, types } = await play({ recording: staircase(60), heldSeconds: 10, speech, recogniser });
+    expect(heard).toEqual([3, 31, 57]);
+    expect(events[0]).toEqual({ type: 'start', seconds: expect.closeTo(60, 6) });
+    expect(types.filter((type) => type === 'segment')).toHaveLength(3);
+  });
+
+  test('that is quiet is heard to its end and has no text', async () => {
+    const recording = quietFlac({ frames: 50, promised: 0 });
+    const { events, error } = await play({ recording, speech: [], heldSeconds: 10 });
+    expect(error).toBeUndefined();
+    expect(events).toMatchObject([
+      { type: 'start', seconds: expect.closeTo((50 * 65_535) / rate, 6) },
+      { type: 'finish' },
+    ]);
+  });
+
+  test('of ten hours is refused at once, with the limit', async () => {
+    const { error, types } = await play({ recording: quietFlac({ frames: 8790 }) });
+    expect(error?.message).toMatch(/at most 3 hours, and this one is 10.0 hours long/);
+    expect(types).toEqual([]);
+  });
 });
 
 test('words come with their times where they are asked for, and only there', async () => {

@@ -1,5 +1,5 @@
-import { decodedSound } from '../../../audio/decode.ts';
-import { monoSound } from '../../../audio/mono.ts';
+import { joined } from '../../../audio/mono.ts';
+import { openRecording } from '../../../audio/recording.ts';
 import { AppError } from '../../../core/errors.ts';
 import type { Segment, TranscriptionEvent, TranscriptionFacts } from '../../../core/transcription.ts';
 import type { TaskTools } from '../../host/task-worker.ts';
@@ -8,55 +8,103 @@ import type { TranscriptionTask } from '../messages.ts';
 import { type Heard, type Recogniser, soundRate } from '../recognisers/recogniser.ts';
 import { timedSentences } from '../timing.ts';
 import { quietestPlace } from './quietest-place.ts';
-import type { SpeechTools } from './voice-activity.ts';
+import type { Activity, SpeechTools } from './voice-activity.ts';
 
-/** As samples of 16 kHz this is some 700 MB. */
+/** Told in the documentation and in the table of fields. */
 const mostSeconds = 3 * 3600;
+/** As samples of 16 kHz this is some 40 MB. */
+const usuallyHeldSeconds = 10 * 60;
 
 export interface TranscribeParts {
   readonly recogniser: Recogniser;
-  readonly voice: { spans(samples: Float32Array, tools: SpeechTools): AsyncIterable<Span> };
+  readonly voice: { listen(sound: AsyncIterable<Float32Array>, tools: SpeechTools): AsyncIterable<Activity> };
+  /** The program that decodes AAC. */
+  readonly ffmpeg?: string;
+  /** Longer recordings are decoded twice and never in memory as a whole. */
+  readonly heldSeconds?: number;
 }
 
-/** From the bytes of a file to segments of text: decoded, cut where nobody speaks, recognised piece by piece. */
+/**
+ * From the bytes of a file to segments of text: decoded, cut where nobody speaks, recognised piece by piece. Of a long recording
+ * only the sound from the open chunk on is in memory.
+ */
 export async function transcribe(
-  recording: Uint8Array,
+  bytes: Uint8Array,
   asked: TranscriptionTask,
   { tell, signal, watch }: TaskTools<TranscriptionEvent>,
-  { recogniser, voice }: TranscribeParts,
+  { recogniser, voice, ffmpeg, heldSeconds = usuallyHeldSeconds }: TranscribeParts,
 ): Promise<void> {
   refuseUnlessAble(asked, recogniser.facts);
   // English in English is what was said.
   const untranslated = asked.translate && !recogniser.facts.translates;
   const task = untranslated ? { ...asked, translate: false } : asked;
-  const samples = await monoSound(decodedSound(recording, { signal }), { rate: soundRate, mostSeconds, signal });
-  const seconds = samples.length / soundRate;
+  const recording = await openRecording(bytes, { rate: soundRate, mostSeconds, heldSeconds, signal, ffmpeg });
+  const { seconds } = recording;
   tell({ type: 'start', seconds });
+  const recent = new RecentSound();
   const cutter = new ChunkCutter({
     longest: Math.floor(recogniser.longestSeconds * soundRate),
     widestPause: 2 * soundRate,
     margin: 0.4 * soundRate,
-    quietest: (from, to) => quietestPlace(samples, from, to, soundRate / 50),
+    quietest: (from, to) => from + quietestPlace(recent.slice(from, to), 0, to - from, soundRate / 50),
   });
   let language = task.language;
 
   async function hear(chunks: readonly Chunk[]): Promise<void> {
     for (const chunk of chunks) {
       signal.throwIfAborted();
-      const piece = samples.slice(chunk.start, chunk.end);
+      const piece = recent.slice(chunk.start, chunk.end);
       const patience = recogniser.patienceMs(piece.length / soundRate);
       const heard = await watch.aside(patience, () => recogniser.recognise(piece, task, signal));
       signal.throwIfAborted();
       language ??= heard.language;
       for (const segment of segmentsOf(heard, chunk, task)) tell({ type: 'segment', segment });
-      tell({ type: 'progress', fraction: Math.min(1, chunk.end / samples.length) });
+      tell({ type: 'progress', fraction: Math.min(1, chunk.end / (seconds * soundRate)) });
     }
   }
 
-  for await (const span of voice.spans(samples, { signal, watch })) await hear(cutter.add(withinSound(span, samples)));
-  await hear(cutter.end(samples.length));
+  for await (const { spans, settled } of voice.listen(recent.noting(recording.samples()), { signal, watch })) {
+    for (const span of spans) await hear(cutter.add(withinSound(span, recent.end)));
+    await hear(cutter.settle(settled));
+    recent.forget(cutter.neededFrom(settled));
+  }
+  await hear(cutter.end(recent.end));
   const notes = [...recogniser.notes(task), ...(untranslated ? [takenForEnglish(recogniser.facts)] : [])];
   tell({ type: 'finish', seconds, language: language ?? recogniser.facts.languages[0] ?? 'en', notes });
+}
+
+/** The sound that was heard last, by its place in the whole. */
+class RecentSound {
+  #pieces: Float32Array[] = [];
+  #start = 0;
+  end = 0;
+
+  /** The same pieces, each noted before it is given on. */
+  async *noting(pieces: AsyncIterable<Float32Array>): AsyncGenerator<Float32Array> {
+    for await (const piece of pieces) {
+      this.#pieces.push(piece);
+      this.end += piece.length;
+      yield piece;
+    }
+  }
+
+  slice(from: number, to: number): Float32Array {
+    const parts: Float32Array[] = [];
+    let place = this.#start;
+    for (const piece of this.#pieces) {
+      if (place < to && place + piece.length > from) parts.push(piece.subarray(Math.max(0, from - place), to - place));
+      place += piece.length;
+    }
+    return joined(...parts);
+  }
+
+  /** Whole pieces before this sample. */
+  forget(before: number): void {
+    while (this.#pieces[0] && this.#start + this.#pieces[0].length <= before) {
+      this.#start += this.#pieces[0].length;
+      this.#pieces.shift();
+    }
+  }
 }
 
 /** Said before anything is decoded: it does not depend on the recording. */
@@ -76,7 +124,7 @@ function takenForEnglish({ name }: TranscriptionFacts): string {
 }
 
 /** The last window may reach behind the end. */
-function withinSound({ start, end }: Span, { length }: Float32Array): Span {
+function withinSound({ start, end }: Span, length: number): Span {
   return { start: Math.min(start, length), end: Math.min(end, length) };
 }
 

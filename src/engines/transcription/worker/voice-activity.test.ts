@@ -24,6 +24,7 @@ class FakeVad implements Vad {
     this.#begun = undefined;
   }
 
+  isDetected = () => this.#begun !== undefined;
   isEmpty = () => this.#found.length === 0;
   front = () => this.#found[0] as { start: number; samples: Float32Array };
   pop = () => void this.#found.shift();
@@ -40,8 +41,14 @@ const watch = { here: <Result>(_: number, work: () => Result): Result => work() 
 
 async function spansOf(voice: VoiceActivity, samples: Float32Array, signal = new AbortController().signal) {
   const spans = [];
-  for await (const span of voice.spans(samples, { signal, watch })) spans.push(span);
+  for await (const step of voice.listen(inPieces(samples), { signal, watch })) spans.push(...step.spans);
   return spans;
+}
+
+/** As they come: none of the borders is one of ours. */
+function inPieces(samples: Float32Array): Float32Array[] {
+  const count = Math.ceil(samples.length / 7001);
+  return Array.from({ length: count }, (_, index) => samples.subarray(index * 7001, (index + 1) * 7001));
 }
 
 function sound(length: number, ...loud: readonly (readonly [number, number])[]): Float32Array {
@@ -70,6 +77,26 @@ test('begins anew with each recording', async () => {
   const first = await spansOf(voice, sound(5120, [1024, 5120]));
   expect(await spansOf(voice, sound(5120, [1024, 5120]))).toEqual(first);
   expect(vad.resets).toBe(2);
+});
+
+test('VoiceActivity: tells speech without a pause in parts of some 30 seconds', async () => {
+  const spans = await spansOf(new VoiceActivity(new FakeVad()), sound(16_000 * 120, [0, 16_000 * 120]));
+  expect(spans.length).toBeGreaterThanOrEqual(3);
+  expect(Math.max(...spans.map(({ start, end }) => end - start))).toBeLessThanOrEqual(16_000 * 34);
+  expect(spans.reduce((sum, { start, end }) => sum + end - start, 0)).toBe(16_000 * 120);
+});
+
+test('VoiceActivity: no span begins before what was settled, and silence is settled soon', async () => {
+  const samples = sound(16_000 * 90, [16_000, 32_000], [16_000 * 40, 16_000 * 75]);
+  let settled = 0;
+  let heard = 0;
+  const voice = new VoiceActivity(new FakeVad());
+  for await (const step of voice.listen(inPieces(samples), { signal: new AbortController().signal, watch })) {
+    for (const { start } of step.spans) expect(start).toBeGreaterThanOrEqual(settled);
+    settled = step.settled;
+    heard += 32_768;
+    if (heard === 32_768 * 10) expect(settled).toBeGreaterThan(heard - 2 * 16_000);
+  }
 });
 
 test('nothing is said in nothing', async () => {

@@ -10,6 +10,18 @@ const windowSamples = 512;
 const windowsAtOnce = 64;
 /** For what takes 30 ms on a machine that is not busy. */
 const longestStepMs = 20_000;
+/** Speech begins so much before the step in which it is noticed, at most. */
+const lookBack = soundRate;
+/** Speech without a pause is told in parts of this length. */
+const longestSpan = 30 * soundRate;
+
+/** What is known after a further step. */
+export interface Activity {
+  /** Speech that is over, in order. */
+  readonly spans: readonly Span[];
+  /** What is told later begins at this sample or behind it. */
+  readonly settled: number;
+}
 
 export interface SpeechTools {
   readonly signal: AbortSignal;
@@ -43,22 +55,40 @@ export class VoiceActivity {
     );
   }
 
-  /** In order, each as soon as it is known to be over. */
-  async *spans(samples: Float32Array, { signal, watch }: SpeechTools): AsyncGenerator<Span> {
+  /** Step by step. Sound comes in pieces of any length, and is not held. */
+  async *listen(
+    sound: AsyncIterable<Float32Array> | Iterable<Float32Array>,
+    { signal, watch }: SpeechTools,
+  ): AsyncGenerator<Activity> {
     this.vad.reset();
-    const step = windowSamples * windowsAtOnce;
-    for (let start = 0; start < samples.length; start += step) {
+    let heard = 0;
+    let begun: number | undefined;
+    for await (const step of inSteps(sound)) {
       signal.throwIfAborted();
-      yield* watch.here(longestStepMs, () => this.#listen(samples.subarray(start, start + step)));
+      const earliest = Math.max(0, heard - lookBack);
+      heard += step.length;
+      const spans = [...watch.here(longestStepMs, () => this.#hear(step))];
+      const speaking = this.vad.isDetected();
+      begun = speaking ? (spans.length > 0 ? earliest : (begun ?? earliest)) : undefined;
+      if (begun !== undefined && heard - begun > longestSpan) {
+        // It would hold all of it until somebody takes a breath.
+        spans.push(...this.#flush(watch));
+        begun = Math.max(0, heard - lookBack);
+      }
+      yield { spans, settled: begun ?? Math.max(0, heard - lookBack) };
       await turn();
     }
-    yield* watch.here(longestStepMs, () => {
+    yield { spans: this.#flush(watch), settled: heard };
+  }
+
+  #flush(watch: SpeechTools['watch']): readonly Span[] {
+    return watch.here(longestStepMs, () => {
       this.vad.flush();
       return this.#found();
     });
   }
 
-  #listen(samples: Float32Array): readonly Span[] {
+  #hear(samples: Float32Array): readonly Span[] {
     for (let start = 0; start < samples.length; start += windowSamples) {
       const window = new Float32Array(windowSamples);
       window.set(samples.subarray(start, start + windowSamples));
@@ -75,4 +105,24 @@ export class VoiceActivity {
     }
     return spans;
   }
+}
+
+/** Whole steps, and the rest. */
+async function* inSteps(sound: AsyncIterable<Float32Array> | Iterable<Float32Array>): AsyncGenerator<Float32Array> {
+  const length = windowSamples * windowsAtOnce;
+  let open = new Float32Array(length);
+  let filled = 0;
+  for await (const piece of sound) {
+    for (let place = 0; place < piece.length; ) {
+      const part = piece.subarray(place, place + length - filled);
+      open.set(part, filled);
+      filled += part.length;
+      place += part.length;
+      if (filled < length) continue;
+      yield open;
+      open = new Float32Array(length);
+      filled = 0;
+    }
+  }
+  if (filled > 0) yield open.subarray(0, filled);
 }

@@ -1,0 +1,62 @@
+import { expect, test } from 'vitest';
+import { longestWaitMs, mostUntakenBytes, ReaderCredit } from './reader-credit.ts';
+
+function world() {
+  const timers = new Set<{ readonly length: number; readonly passed: () => void }>();
+  const stop = new AbortController();
+  const credit = new ReaderCredit(stop.signal, (length, passed) => {
+    const timer = { length, passed };
+    timers.add(timer);
+    return { cancel: () => timers.delete(timer) };
+  });
+  const room = async () => {
+    const waiting = credit.room().then(
+      () => 'room',
+      (error: { code: string }) => error.code,
+    );
+    const now = new Promise<string>((resolve) => setImmediate(() => resolve('waits')));
+    return { waiting, first: await Promise.race([waiting, now]) };
+  };
+  return { credit, stop, timers, room };
+}
+
+test('ReaderCredit: a task whose reader keeps up never waits', async () => {
+  const { credit, room, timers } = world();
+  for (let piece = 0; piece < 100; piece++) {
+    credit.told(mostUntakenBytes / 2);
+    expect((await room()).first).toBe('room');
+    credit.taken(mostUntakenBytes / 2);
+  }
+  expect(timers.size).toBe(0);
+});
+
+test('ReaderCredit: a task waits while too much is on its way, until enough is taken', async () => {
+  const { credit, room, timers } = world();
+  credit.told(mostUntakenBytes + 10);
+  const { waiting, first } = await room();
+  expect(first).toBe('waits');
+  credit.taken(10);
+  expect(timers.size).toBe(1);
+  credit.taken(1);
+  expect(await waiting).toBe('room');
+  expect(timers.size).toBe(0);
+});
+
+test('ReaderCredit: an abort ends the wait', async () => {
+  const { credit, stop, room, timers } = world();
+  credit.told(mostUntakenBytes);
+  const { waiting } = await room();
+  stop.abort();
+  expect(await waiting).toBe('room');
+  expect(timers.size).toBe(0);
+});
+
+test('ReaderCredit: a reader that stalls for a minute is given up', async () => {
+  const { credit, room, timers } = world();
+  credit.told(mostUntakenBytes);
+  const { waiting } = await room();
+  const [timer] = timers;
+  expect(timer?.length).toBe(longestWaitMs);
+  timer?.passed();
+  expect(await waiting).toBe('stopped');
+});
