@@ -56,6 +56,14 @@ export interface TaskSeat<Engine> {
   wrote(text: string): void;
 }
 
+/** The turn of a task. */
+export interface TaskTurn<Engine> {
+  /** Fires when nobody wants the result any more. */
+  readonly signal: AbortSignal;
+  /** The engine, loaded by the first call and kept until the task ends. The task counts as begun from then on. */
+  seat(): Promise<TaskSeat<Engine>>;
+}
+
 type Item<Event> = { readonly event: Event } | { readonly error: unknown };
 
 /**
@@ -66,8 +74,15 @@ export function tasks<Engine>({ desk, kind, source, observer = {} }: TaskParts<E
   const lane = laneOf(kind, source.name);
 
   function stream<Event>(ticket: Ticket, work: (seat: TaskSeat<Engine>) => AsyncIterable<Event>): AsyncIterable<Event> {
+    return inTurn(ticket, async function* ({ seat }) {
+      yield* work(await seat());
+    });
+  }
+
+  /** For work that need not have the engine from its beginning, or not at all. */
+  function inTurn<Event>(ticket: Ticket, work: (turn: TaskTurn<Engine>) => AsyncIterable<Event>): AsyncIterable<Event> {
     const enteredAt = desk.now();
-    const place = desk.queue.enter({ client: ticket.client, kind, lane });
+    const place = desk.queue.enter({ client: ticket.client, kind, lane, rank: ticket.rank });
     void place.turn.then(() => observer.turnCame?.(desk.now() - enteredAt));
     ticket.placed?.(() => queued(place.standing()));
     const stop = new AbortController();
@@ -99,37 +114,49 @@ export function tasks<Engine>({ desk, kind, source, observer = {} }: TaskParts<E
 
   /** Never rejects: whatever goes wrong is the last item. */
   async function run<Event>(
-    work: (seat: TaskSeat<Engine>) => AsyncIterable<Event>,
+    work: (turn: TaskTurn<Engine>) => AsyncIterable<Event>,
     { job, signal, turn }: { readonly job: Job; readonly signal: AbortSignal; readonly turn: Promise<void> },
     items: Channel<Item<Event>>,
   ): Promise<void> {
     let begunAt: number | undefined;
     let error: unknown;
+    let release = (): void => {};
+    const sitDown = async (): Promise<TaskSeat<Engine>> => {
+      const askedAt = desk.now();
+      const use = await source.use(signal);
+      release = use.release;
+      signal.throwIfAborted();
+      begunAt = desk.now();
+      job.state = 'running';
+      observer.begun?.(job);
+      return {
+        engine: use.engine,
+        loadMs: begunAt - askedAt,
+        signal,
+        wrote: (text) => {
+          job.text = text;
+        },
+      };
+    };
+    let seat: Promise<TaskSeat<Engine>> | undefined;
     try {
       await orGone(turn, signal);
-      const askedAt = desk.now();
-      const { engine, release } = await source.use(signal);
-      try {
-        signal.throwIfAborted();
-        begunAt = desk.now();
-        job.state = 'running';
-        observer.begun?.(job);
-        const seat: TaskSeat<Engine> = {
-          engine,
-          loadMs: begunAt - askedAt,
-          signal,
-          wrote: (text) => {
-            job.text = text;
-          },
-        };
-        for await (const event of work(seat)) items.push({ event });
-        signal.throwIfAborted();
-      } finally {
-        release();
-      }
+      const own: TaskTurn<Engine> = {
+        signal,
+        seat: () => {
+          seat ??= sitDown();
+          return seat;
+        },
+      };
+      for await (const event of work(own)) items.push({ event });
+      signal.throwIfAborted();
     } catch (thrown) {
       error = thrown;
       items.push({ error: thrown });
+    } finally {
+      // An engine that is still being loaded is given back when it is there.
+      await seat?.catch(() => undefined);
+      release();
     }
     if (begunAt === undefined) return;
     desk.finished(kind, error === undefined);
@@ -138,6 +165,7 @@ export function tasks<Engine>({ desk, kind, source, observer = {} }: TaskParts<E
 
   return {
     stream,
+    inTurn,
     /** For work that has one result. */
     async once<Result>(ticket: Ticket, work: (seat: TaskSeat<Engine>) => Promise<Result>): Promise<Result> {
       const results = stream(ticket, async function* (seat) {
