@@ -11,6 +11,7 @@ import { applyDefaults, requestDefaults, textDefaults } from './config/gen-defau
 import { emptyCacheReport } from './core/cache-report.ts';
 import type { ModelsView } from './core/models-view.ts';
 import type { OtherServices } from './core/other-services.ts';
+import type { PictureEditor } from './core/pictures.ts';
 import type { Refused } from './core/refused.ts';
 import type { TextService } from './core/text-service.ts';
 import type { TextSource } from './core/text-source.ts';
@@ -44,17 +45,20 @@ import { imagesEndpoints } from './protocols/openai/images/endpoints.ts';
 import { openaiEndpoints } from './protocols/openai/routes.ts';
 import type { PictureParts } from './protocols/pictures/request.ts';
 import { responsesEndpoints } from './protocols/responses/routes.ts';
+import { LastDrawings } from './protocols/sdapi/drawings.ts';
 import { sdapiEndpoints } from './protocols/sdapi/routes.ts';
 import { xttsEndpoints } from './protocols/xtts/routes.ts';
 import { batchingSettings } from './run/batching-settings.ts';
 import type { ChatFormat } from './run/chat-format.ts';
 import type { ClientServices } from './run/client-services.ts';
+import { pictureEditor } from './run/picture-editor.ts';
 import { preloadedStory } from './run/preloaded-story.ts';
 import type { Elsewhere } from './run/prepared-model.ts';
 import { roomChat } from './run/room-chat.ts';
 import { dispatched, type Room, type RoomChooser } from './run/rooms.ts';
 import { sharingOf } from './scheduler/batching.ts';
 import { Desk } from './scheduler/desk.ts';
+import { RunningDrawings } from './scheduler/image.ts';
 import { eachTask, together } from './scheduler/observers.ts';
 import { otherServices, ownCapacities, type Sources } from './scheduler/other-services.ts';
 import { Queue } from './scheduler/queue.ts';
@@ -93,6 +97,8 @@ export interface AppParts extends RoomParts {
   readonly clients?: ClientServices;
   readonly observer: TextObserver;
   readonly taskObserver?: TaskObserver;
+  /** Decodes and encodes pictures; a process that the first picture starts unless told otherwise. */
+  readonly editor?: PictureEditor;
   readonly warn: (text: string) => void;
   readonly onError: (error: unknown, where: { readonly method: string; readonly path: string }) => void;
   readonly onRefused?: (refused: Refused) => void;
@@ -129,6 +135,8 @@ export function createApp(parts: AppParts): App {
     watch: watchers(parts),
     store: new ResponseStore(),
     comfy: new ComfyDesk({ now: () => Date.now(), newId: randomUUID, startTimer: systemTimer }),
+    drawings: new RunningDrawings(() => performance.now()),
+    lastDrawings: new LastDrawings(),
     capacities,
   };
   const first = openRoom(parts, shared);
@@ -149,6 +157,9 @@ interface Shared extends Omit<AppParts, keyof RoomParts> {
   readonly store: ResponseStore;
   /** Prompts outlive the room that took them in. */
   readonly comfy: ComfyDesk;
+  /** Clients look at drawings and stop them without naming the model. */
+  readonly drawings: RunningDrawings;
+  readonly lastDrawings: LastDrawings;
   readonly capacities: Map<string, () => number>;
 }
 
@@ -170,7 +181,8 @@ function openRoom(room: RoomParts, shared: Shared): Room {
     observer: together([observer, watch.metrics.watch(name, () => text), slots]),
   });
   const chat = roomChat(room, shared, text);
-  const others = otherServices(desk, room.others ?? {}, eachTask([watch.metrics.tasks, shared.taskObserver ?? {}]));
+  const tasks = eachTask([watch.metrics.tasks, shared.taskObserver ?? {}]);
+  const others = otherServices(desk, room.others ?? {}, tasks, shared.drawings);
   return { name, text, chat, endpoints: allEndpoints(room, shared, { text, chat, others, slots }) };
 }
 
@@ -198,9 +210,10 @@ interface Services {
 
 function allEndpoints(
   { settings, source, format, resting }: RoomParts,
-  { product, shutdown, warn, watch, store, models, desk, comfy, clients = {}, tools }: Shared,
+  shared: Shared,
   { text, chat, others, slots }: Services,
 ): Endpoint[] {
+  const { product, shutdown, warn, watch, store, models, desk, comfy, clients = {}, tools } = shared;
   const defaults = requestDefaults(settings);
   const ownDefaults = textDefaults(defaults);
   const adapter = format.adapter.adapter;
@@ -237,6 +250,8 @@ function allEndpoints(
     sizes: { longestSide: settings.sdclamped, areaSide: settings.sdclampedsoft },
     imageDefaults: (body) => applyDefaults(body, defaults, settings.gendefaultsoverwrite),
     randomSeed: () => randomInt(100_000, 1_000_000),
+    editor: shared.editor ?? pictureEditor,
+    drawings: shared.drawings,
   };
   const readChat = async (body: JsonObject) => (await decodeChat(body, dialect)).request;
   const instruct = (texts: InstructText) => replacePlaceholders(texts, adapter.tags);
@@ -308,7 +323,7 @@ function allEndpoints(
     }),
     ...imagesEndpoints(pictures),
     ...comfyEndpoints({ ...pictures, desk: comfy }),
-    ...sdapiEndpoints({ ...pictures, text, chat, readChat }),
+    ...sdapiEndpoints({ ...pictures, text, chat, readChat, last: shared.lastDrawings }),
     cacheEndpoint(async () => (await source.peek()?.cacheReport?.()) ?? emptyCacheReport),
     ...adminEndpoints({ access: admin, states: () => source.peek()?.states, text, swap: models?.swap }),
     ...mcpEndpoints({ tools, product }),

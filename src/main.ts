@@ -32,6 +32,7 @@ import type { ModelKinds } from './run/kinds.ts';
 import { memoryRoom } from './run/memory-room.ts';
 import type { Door } from './run/model-house.ts';
 import { countsOthers, givenModels } from './run/other-models.ts';
+import { pictureEditor } from './run/picture-editor.ts';
 import { preloadedStory } from './run/preloaded-story.ts';
 import { hasText, prepareModel } from './run/prepared-model.ts';
 import { ReachedOutput } from './run/reached-output.ts';
@@ -187,7 +188,11 @@ async function run(
   });
   const tools = toolConfigs.length > 0 ? await connectToolServers(toolConfigs, toolParts) : undefined;
   const exit = async (code: number) => {
-    await Promise.all([registry.close(), tools && Promise.race([tools.close(), wait(toolFarewellMs)])]);
+    await Promise.all([
+      registry.close(),
+      pictureEditor.stop(),
+      tools && Promise.race([tools.close(), wait(toolFarewellMs)]),
+    ]);
     process.exit(code);
   };
   const build = (door: Partial<Door> = {}): App =>

@@ -261,3 +261,40 @@ test('the program begins without loading any package: each is fetched by whoever
   expect(reached.size).toBeGreaterThan(50);
   expect([...loaded]).toEqual([]);
 });
+
+/** Packages that run native code, by name or scope; a fault in one ends the process that loaded it. */
+const nativePackages = /^(sharp|koffi|sherpa-onnx|node-llama-cpp|@node-llama-cpp\/|@fugood\/|onnxruntime-)/;
+
+describe('the server process', () => {
+  /** Everything that `main.ts` imports, also dynamically; workers are started by their address and not imported. */
+  const inServer = new Set(['main.ts']);
+  const packages = new Map<string, string>();
+  const byPath = new Map(product.map((file) => [file.path, file]));
+  for (const path of inServer) {
+    for (const to of runtimeImports(byPath.get(path)?.text ?? '')) {
+      if (to.startsWith('.')) inServer.add(slashes(join(dirname(path), to)));
+      else packages.set(`${path}: ${to}`, to);
+    }
+  }
+
+  test('imports no native package, statically or dynamically', () => {
+    expect(inServer.size).toBeGreaterThan(300);
+    const native = [...packages].filter(([, name]) => nativePackages.test(name)).map(([where]) => where);
+    expect(native).toEqual([]);
+  });
+
+  test('does not reach the files that import native packages: they run in workers', () => {
+    const native = product.filter(({ text }) => runtimeImports(text).some((name) => nativePackages.test(name)));
+    const paths = native.map(({ path }) => path);
+    expect(paths).toContain('engines/pictures/worker/edit.ts');
+    expect(paths).toContain('engines/llama/worker/native/native.ts');
+    expect(paths.filter((path) => inServer.has(path))).toEqual([]);
+  });
+});
+
+/** What a module loads when it runs: static and dynamic imports and `require`, without imports of types alone. */
+function runtimeImports(text: string): readonly string[] {
+  const wanted =
+    /(?:^|\n)\s*(?:import|export)\s+(?!type\b)[^'"`;]*?from\s*['"]([^'"]+)['"]|\bimport\(\s*['"]([^'"]+)['"]\s*\)|(?:^|\n)import\s*['"]([^'"]+)['"]|\brequire\(\s*['"]([^'"]+)['"]|createRequire\([^)]*\)\(\s*['"]([^'"]+)['"]/g;
+  return [...text.matchAll(wanted)].map((match) => match.slice(1).find((name) => name !== undefined) ?? '');
+}

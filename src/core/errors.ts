@@ -39,6 +39,11 @@ const catalogue = {
     sentence: ({ what, id }: { what: string; id: string }) =>
       `There is no ${what} ${JSON.stringify(id)} on this server.`,
   },
+  'missing-parameter': {
+    status: 404,
+    sentence: ({ parameter, expected }: { parameter: string; expected: string }) =>
+      `The query parameter ${parameter} is missing: it must be ${expected}.`,
+  },
   'method-not-allowed': {
     status: 405,
     sentence: ({ method, allowed }: { method: string; allowed: string }) =>

@@ -102,18 +102,33 @@ export interface ImageProgress {
   readonly preview?: Uint8Array;
 }
 
+/** The drawings that run now, whichever model draws them and in whatever dialect they were asked for. */
+export interface Drawings {
+  /** The oldest one with this key, or the oldest of all without a key. Undefined while there is none. */
+  progress(genkey?: string): ImageProgress | undefined;
+  /** Ends those with this key, or all of them; false where there is none. */
+  interrupt(genkey?: string): boolean;
+  /** Ends the picture that each of them draws now, and each goes on with its next one; false where there is none. */
+  skip(genkey?: string): boolean;
+}
+
+/** The turn of one request, in which it may draw and upscale several times. */
+export interface ImageTurn {
+  /** Fires when nobody wants the result any more. */
+  readonly signal: AbortSignal;
+  draw(request: ImageRequest): AsyncIterable<ImageEvent>;
+  upscale(request: UpscaleRequest): Promise<Uint8Array>;
+}
+
 /** Drawing for whoever has a ticket: in turn, and stopped with it. */
 export interface ImageService {
   /** The name of the model. */
   readonly name: string;
   /** Known without loading it, though perhaps less exactly. */
   readonly facts: ImageFacts;
+  /** Takes a place in the queue, or throws `busy`. The work begins when its turn comes, and keeps the place until it ends. */
+  inTurn<Event>(ticket: Ticket, work: (turn: ImageTurn) => AsyncIterable<Event>): AsyncIterable<Event>;
+  /** One drawing in a turn of its own. */
   draw(request: ImageRequest, ticket: Ticket): AsyncIterable<ImageEvent>;
   upscale(request: UpscaleRequest, ticket: Ticket): Promise<Uint8Array>;
-  /** Undefined while nothing is drawn. */
-  progress(): ImageProgress | undefined;
-  /** Ends what is drawn now; false where nothing is. */
-  interrupt(): boolean;
-  /** Ends the picture that is drawn now and goes on with the next one of its request; false where nothing is drawn. */
-  skip(): boolean;
 }

@@ -109,6 +109,8 @@ export interface Ticket {
   /** Which of those that share the client's turns: they take turns in them. The genkey unless told otherwise. */
   readonly part?: string;
   readonly signal: AbortSignal;
+  /** Among the waiting requests of one client that have a rank, lower ones go first. */
+  readonly rank?: number;
   /** Goes on when its client is gone: how it ended is told to whoever asks by its key. */
   readonly kept?: boolean;
   /** Called once, when the request has a place in the queue: by asking it may be known what it waits for, while it does. */

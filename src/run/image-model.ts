@@ -42,6 +42,7 @@ function sketchModel(settings: Settings, terminal: Terminal): NonNullable<OtherM
   const need = async (): Promise<number> => sketchBytes;
   return {
     given: false,
+    encoded: true,
     facts: sketchFacts(path),
     recipe: { name, kind: 'image', besides: true, keepMs: restMs, need, make },
   };

@@ -4,11 +4,13 @@ import type { EmbeddingEngine } from '../core/embedding.ts';
 import type { EngineSource } from '../core/engine-source.ts';
 import type { ImageEvent } from '../core/image.ts';
 import { sketch, sketchFacts } from '../engines/image/facts.ts';
-import type { ConditionedEngine } from '../engines/image/host.ts';
+import type { Condition, ConditionedEngine } from '../engines/image/host.ts';
 import { imageRequest } from '../engines/image/testing/request.ts';
+import { Registry } from '../registry/registry.ts';
 import { imageModel } from './image-model.ts';
-import { imageSource } from './image-source.ts';
-import { otherModels, recipesOf } from './other-models.ts';
+import { encodedImageSource, imageSource } from './image-source.ts';
+import type { ModelKinds } from './kinds.ts';
+import { type OtherModels, otherModels, otherSources, recipesOf } from './other-models.ts';
 
 const never = new AbortController().signal;
 
@@ -48,7 +50,7 @@ function world({ tooLong = '' } = {}) {
     },
     upscale: async () => Uint8Array.of(5),
   };
-  const whole = imageSource(source('image', engine, log), source('encoder', encoder as EmbeddingEngine, log));
+  const whole = encodedImageSource(source('image', engine, log), source('encoder', encoder as EmbeddingEngine, log));
   return {
     log,
     seen,
@@ -68,7 +70,7 @@ describe('prompts', () => {
   test('are read by the embedding engine, at length 1, which is given back at once', async () => {
     const { draw, log, seen } = world();
     await draw('apple', 'pear!');
-    expect(log).toEqual(['image used', 'encoder used', 'embed apple|pear! true', 'encoder released', 'image released']);
+    expect(log).toEqual(['encoder used', 'embed apple|pear! true', 'encoder released', 'image used', 'image released']);
     expect(seen[0]?.vectors.map(start)).toEqual([
       [0.6, 0.8, 0],
       [0.6, 0.8, 0],
@@ -79,7 +81,7 @@ describe('prompts', () => {
   test('that are empty are no wish, and nobody reads them', async () => {
     const { draw, log, seen } = world();
     await draw('apple', '  ');
-    expect(log[2]).toBe('embed apple true');
+    expect(log[1]).toBe('embed apple true');
     expect(seen[0]?.vectors.map(start)).toEqual([
       [0.6, 0.8, 0],
       [0, 0, 0],
@@ -102,7 +104,22 @@ describe('the engine', () => {
     const { engine } = await whole.use();
     const request = { picture: Uint8Array.of(), upscaler: '', width: 1, height: 1 };
     expect(await engine.upscale(request, never)).toEqual(Uint8Array.of(5));
-    expect(log).toEqual(['image used']);
+    expect(log).toEqual(['image used', 'image released']);
+  });
+
+  test('that reads its prompts itself is held from its use on, and nobody else is loaded', async () => {
+    const log: string[] = [];
+    const own: ConditionedEngine = {
+      facts: () => sketchFacts('/m'),
+      draw: async function* (): AsyncGenerator<ImageEvent> {
+        yield { type: 'progress', step: 1, steps: 1 };
+      },
+      upscale: async () => Uint8Array.of(),
+    };
+    const { engine, release } = await imageSource(source('image', own, log)).use();
+    for await (const _ of engine.draw(imageRequest(), never));
+    release();
+    expect(log).toEqual(['image used', 'image released']);
   });
 
   test('can be looked at without loading', () => {
@@ -140,5 +157,64 @@ describe('the built-in model', () => {
     const models = otherModels(settings, { terminal, text });
     expect([models.embedding?.recipe.name, models.encoder?.recipe.name]).toEqual(['other', 'all-MiniLM-L6-v2']);
     expect(recipesOf(models).map(({ name }) => name)).toContain('all-MiniLM-L6-v2');
+  });
+});
+
+describe('with memory for one engine', () => {
+  /** A registry in which each load evicts whatever else is there, once it is not in use any more. */
+  function tight() {
+    const life = <Engine>(engine: Engine) => ({
+      engine,
+      start: () => undefined,
+      stop: async () => undefined,
+      state: () => ({ type: 'ready' }) as const,
+      settled: async () => undefined,
+      bytes: () => 100,
+    });
+    const vector = new Float32Array(sketch.conditionLength).fill(1);
+    const encoder = {
+      embed: async ({ inputs }: { readonly inputs: readonly string[] }) => ({
+        vectors: inputs.map(() => [vector]),
+        truncated: [],
+      }),
+    };
+    const image = {
+      facts: () => sketchFacts('/m'),
+      draw: async function* (_: unknown, signal: AbortSignal, condition: Condition): AsyncGenerator<ImageEvent> {
+        await condition(['a'], signal);
+        yield { type: 'progress', step: 1, steps: 1 };
+      },
+    };
+    const recipe = (kind: string, engine: object) => ({
+      name: kind,
+      kind,
+      need: async () => 100,
+      make: () => life(engine),
+    });
+    const registry = new Registry<ModelKinds>(
+      { recipes: [], usual: {} },
+      {
+        room: () => ({ bytes: 150, count: 2 }),
+        startTimer: () => ({ cancel: () => undefined }),
+        now: () => 0,
+        usualKeepMs: () => Number.POSITIVE_INFINITY,
+      },
+    );
+    const models = {
+      image: { recipe: recipe('image', image), given: false, encoded: true, facts: sketchFacts('/m') },
+      encoder: { recipe: recipe('embedding', encoder), given: false },
+    } as unknown as OtherModels;
+    return otherSources(registry, models);
+  }
+
+  test('a picture is drawn: its encoder evicts the image engine while the prompt is read, and neither waits for ever', async () => {
+    const { image } = tight();
+    for (let round = 0; round < 2; round++) {
+      const use = await image?.use();
+      const events: string[] = [];
+      for await (const { type } of use?.engine.draw(imageRequest({ prompt: 'a' }), never) ?? []) events.push(type);
+      use?.release();
+      expect(events).toEqual(['progress']);
+    }
   });
 });

@@ -5,15 +5,11 @@ import { unit } from '../core/vectors.ts';
 import { sketch } from '../engines/image/facts.ts';
 import type { Condition, ConditionedEngine } from '../engines/image/host.ts';
 
-/** An engine for pictures whose prompts another engine reads; that one is loaded too when a picture is wanted. */
-export function imageSource(
-  kept: EngineSource<ConditionedEngine>,
-  encoder: EngineSource<EmbeddingEngine>,
-): EngineSource<ImageEngine> {
-  const condition = conditionBy(encoder);
+/** An engine for pictures that reads its prompts itself. */
+export function imageSource(kept: EngineSource<ConditionedEngine>): EngineSource<ImageEngine> {
   const whole = (engine: ConditionedEngine): ImageEngine => ({
     facts: () => engine.facts(),
-    draw: (request, signal) => engine.draw(request, signal, condition),
+    draw: (request, signal) => engine.draw(request, signal, () => Promise.reject(new Error('it has no encoder'))),
     upscale: (request, signal) => engine.upscale(request, signal),
   });
   return {
@@ -26,6 +22,45 @@ export function imageSource(
       const engine = kept.peek();
       return engine && whole(engine);
     },
+  };
+}
+
+/**
+ * An engine for pictures whose prompts another engine reads. Neither is held while the other is waited for: each may have to be
+ * evicted to make room for the other, and what is in use cannot be. So both are loaded by the work and not by `use`.
+ */
+export function encodedImageSource(
+  kept: EngineSource<ConditionedEngine>,
+  encoder: EngineSource<EmbeddingEngine>,
+): EngineSource<ImageEngine> {
+  const condition = conditionBy(encoder);
+  const engine: ImageEngine = {
+    facts: () => kept.peek()?.facts(),
+    draw: async function* (request, signal) {
+      const read = await condition([request.prompt, request.negativePrompt], signal);
+      const use = await kept.use(signal);
+      try {
+        yield* use.engine.draw(request, signal, async () => read);
+      } finally {
+        use.release();
+      }
+    },
+    upscale: async (request, signal) => {
+      const use = await kept.use(signal);
+      try {
+        return await use.engine.upscale(request, signal);
+      } finally {
+        use.release();
+      }
+    },
+  };
+  return {
+    ...kept,
+    use: async (signal) => {
+      signal?.throwIfAborted();
+      return { engine, release: () => {} };
+    },
+    peek: () => kept.peek() && engine,
   };
 }
 

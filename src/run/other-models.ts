@@ -7,7 +7,7 @@ import type { Registry } from '../registry/registry.ts';
 import type { Sources } from '../scheduler/other-services.ts';
 import { builtInRecipe, embeddingModels, type TextModelFile } from './embedding-models.ts';
 import { imageModel } from './image-model.ts';
-import { imageSource } from './image-source.ts';
+import { encodedImageSource, imageSource } from './image-source.ts';
 import type { Patience } from './in-time.ts';
 import { keptEngine } from './kept-engine.ts';
 import type { ModelKinds, OtherEngines, OtherKind, OtherModel } from './kinds.ts';
@@ -19,7 +19,11 @@ export interface OtherModels {
   readonly embedding?: OtherModel<'embedding'>;
   /** The text model's own file, for embeddings by whoever names it. */
   readonly textEmbedding?: OtherModel<'embedding'>;
-  readonly image?: OtherModel<'image'> & { readonly facts: ImageFacts };
+  readonly image?: OtherModel<'image'> & {
+    readonly facts: ImageFacts;
+    /** Its prompts are read by the encoder. */
+    readonly encoded?: boolean;
+  };
   /** What reads the prompts for pictures: always the model that they were learnt with. */
   readonly encoder?: OtherModel<'embedding'>;
   readonly speech?: OtherModel<'speech'> & Pick<SpeechService, 'voices' | 'maxWords'>;
@@ -59,10 +63,12 @@ export function otherSources(
     const source = keptEngine(registry, recipe.kind, recipe.name, patience);
     return { ...source, ...(atOnce ? { atOnce } : {}), ...(file ? { file } : {}) };
   };
+  const drawing = (model: NonNullable<OtherModels['image']>, reader: OtherModel<'embedding'>) =>
+    model.encoded ? encodedImageSource(kept(model), kept(reader)) : imageSource(kept(model));
   return {
     ...(embedding ? { embedding: kept(embedding) } : {}),
     ...(textEmbedding ? { textEmbedding: kept(textEmbedding) } : {}),
-    ...(image && encoder ? { image: { ...imageSource(kept(image), kept(encoder)), facts: image.facts } } : {}),
+    ...(image && encoder ? { image: { ...drawing(image, encoder), facts: image.facts } } : {}),
     ...(speech ? { speech: { ...kept(speech), voices: speech.voices, maxWords: speech.maxWords } } : {}),
     ...(transcription ? { transcription: kept(transcription) } : {}),
   };

@@ -4,6 +4,7 @@ import { RemoteImage } from '../engines/image/remote/engine.ts';
 import type { Terminal } from '../observe/terminal.ts';
 import { EngineLife } from './engine-life.ts';
 import type { OtherModels } from './other-models.ts';
+import { pictureEditor } from './picture-editor.ts';
 
 /** The server of `--sdremote`. It may come later than this one, and may go: whoever wants a picture then hears so. */
 export function remoteImageModel(
@@ -19,7 +20,7 @@ export function remoteImageModel(
     };
     // What it needs is loaded only where there is such a server.
     const connect = async () => (await import('../engines/image/remote/connect.ts')).connectRemote(address);
-    return new EngineLife(new RemoteImage({ connect, observer }));
+    return new EngineLife(new RemoteImage({ connect, observer, editor: pictureEditor }));
   };
   return {
     given: true,

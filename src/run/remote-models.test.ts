@@ -2,6 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { defaultSettings } from '../config/flags.ts';
 import { json, listed, upstream, wellVllm } from '../engines/remote/testing/upstream.ts';
 import type { Terminal } from '../observe/terminal.ts';
+import { inProcessEditor } from '../protocols/testing/pictures.ts';
 import { hasText } from './prepared-model.ts';
 import { firstLook, prepareRemote, remoteOffers, servesElsewhere, textFleet } from './remote-models.ts';
 import { remoteEmbedding, remoteImage } from './remote-others.ts';
@@ -108,7 +109,7 @@ describe('other engines elsewhere', () => {
     expect((await embedding?.engine.embed({ inputs: ['a'], truncate: true }, never))?.tokens).toEqual([2]);
     await embedding?.stop();
 
-    const image = remoteImage(own, terminal)?.recipe.make();
+    const image = remoteImage(own, terminal, inProcessEditor)?.recipe.make();
     image?.start();
     await image?.settled();
     const request = { prompt: 'x', negativePrompt: '', width: 8, height: 8, steps: 1, guidance: 1, sampler: 'default' };

@@ -1,5 +1,6 @@
 import type { Settings } from '../config/flags.ts';
 import { type RemotePurpose, remoteAddresses } from '../config/remote.ts';
+import type { PictureEditor } from '../core/pictures.ts';
 import { RemoteEmbedding } from '../engines/remote/embedding.ts';
 import { Fleet } from '../engines/remote/fleet.ts';
 import { type AsPng, RemoteImage, remoteImageFacts } from '../engines/remote/image.ts';
@@ -9,6 +10,7 @@ import { engineTimer } from './engine.ts';
 import { EngineLife } from './engine-life.ts';
 import type { OtherModel } from './kinds.ts';
 import type { OtherModels } from './other-models.ts';
+import { pictureEditor } from './picture-editor.ts';
 
 /** Engines elsewhere for vectors (`--remote URL,for=embeddings`); undefined where none is named. */
 export function remoteEmbedding(settings: Settings, terminal: Terminal): OtherModel<'embedding'> | undefined {
@@ -21,12 +23,18 @@ export function remoteEmbedding(settings: Settings, terminal: Terminal): OtherMo
 }
 
 /** And for pictures (`for=images`). */
-export function remoteImage(settings: Settings, terminal: Terminal): OtherModels['image'] | undefined {
+export function remoteImage(
+  settings: Settings,
+  terminal: Terminal,
+  editor: PictureEditor = pictureEditor,
+): OtherModels['image'] | undefined {
   const place = placeOf(settings, 'images');
   if (!place) return undefined;
   const { name, model, atOnce } = place;
   const make = () =>
-    new EngineLife(new RemoteImage(fleetFor(settings, 'images', 'image', terminal), { name, model, asPng }));
+    new EngineLife(
+      new RemoteImage(fleetFor(settings, 'images', 'image', terminal), { name, model, asPng: asPng(editor) }),
+    );
   return { given: true, atOnce, facts: remoteImageFacts(name), recipe: { name, kind: 'image', ...noNeed, make } };
 }
 
@@ -54,9 +62,11 @@ function placeOf({ remote }: Settings, purpose: RemotePurpose) {
   return { name, model: chosen === undefined ? undefined : name, atOnce: () => atOnce };
 }
 
-/** Loaded when the first picture comes: few servers need it. */
-const asPng: AsPng = async (bytes) => {
-  const { default: sharp } = await import('sharp');
-  const { data, info } = await sharp(bytes).png().toBuffer({ resolveWithObject: true });
-  return { png: data, width: info.width, height: info.height };
-};
+const asPng =
+  (editor: PictureEditor): AsPng =>
+  async (bytes) => {
+    const picture = { bytes, field: 'the picture of --remote' };
+    const png = Buffer.from((await editor.edit({ type: 'encode', format: 'png', quality: 100 }, [picture])) ?? bytes);
+    // The first chunk of a PNG begins with its size.
+    return { png, width: png.readUInt32BE(16), height: png.readUInt32BE(20) };
+  };

@@ -6,7 +6,7 @@ import { AppError } from '../core/errors.ts';
 import type { ImageEngine, ImageEvent, ImageFacts, ImageRequest } from '../core/image.ts';
 import type { Ticket } from '../core/request.ts';
 import { Desk } from './desk.ts';
-import { imageService } from './image.ts';
+import { imageService, RunningDrawings } from './image.ts';
 import { Queue } from './queue.ts';
 import { usualCapacity } from './tasks.ts';
 
@@ -42,6 +42,7 @@ function world() {
   let now = 1000;
   const queue = new Queue({ capacity: usualCapacity, places: () => 5, now: () => now });
   const desk = new Desk(queue, () => now);
+  const drawings = new RunningDrawings(() => now);
   interface Run {
     readonly events: Channel<ImageEvent>;
     readonly signal: AbortSignal;
@@ -75,7 +76,8 @@ function world() {
     queue,
     desk,
     running,
-    service: imageService({ desk, source, facts }),
+    drawings,
+    service: imageService({ desk, source, facts, drawings }),
     pass: (milliseconds: number) => {
       now += milliseconds;
     },
@@ -145,11 +147,11 @@ describe('what is drawn', () => {
 
 describe('progress', () => {
   test('is there only while something is drawn', async () => {
-    const { service, running } = world();
-    expect(service.progress()).toBeUndefined();
+    const { service, drawings, running } = world();
+    expect(drawings.progress()).toBeUndefined();
     const events = read(service.draw(request, ticket('k')));
     await settle();
-    expect(service.progress()).toEqual({
+    expect(drawings.progress()).toEqual({
       genkey: 'k',
       skipped: false,
       step: 0,
@@ -160,65 +162,65 @@ describe('progress', () => {
     });
     running[0]?.events.end();
     await events;
-    expect(service.progress()).toBeUndefined();
+    expect(drawings.progress()).toBeUndefined();
   });
 
   test('counts steps, pictures and seconds, and keeps the last preview', async () => {
-    const { service, running, pass } = world();
+    const { service, drawings, running, pass } = world();
     const events = read(service.draw(request, ticket()));
     await settle();
     const [first] = running;
     first?.events.push(step(3, Uint8Array.of(7)));
     await settle();
     pass(2500);
-    expect(service.progress()).toMatchObject({ step: 3, steps: 8, secondsSoFar: 2.5, preview: Uint8Array.of(7) });
+    expect(drawings.progress()).toMatchObject({ step: 3, steps: 8, secondsSoFar: 2.5, preview: Uint8Array.of(7) });
     first?.events.push(step(4));
     first?.events.push(picture);
     await settle();
-    expect(service.progress()).toMatchObject({ step: 0, pictures: 1, count: 2, preview: Uint8Array.of(7) });
+    expect(drawings.progress()).toMatchObject({ step: 0, pictures: 1, count: 2, preview: Uint8Array.of(7) });
     first?.events.end();
     await events;
   });
 
   test('is that of the one that runs, while others wait', async () => {
-    const { service, running } = world();
+    const { service, drawings, running } = world();
     const both = [1, 2].map((seed) => read(service.draw({ ...request, seed, count: seed }, ticket())));
     await settle();
-    expect(service.progress()?.count).toBe(1);
+    expect(drawings.progress()?.count).toBe(1);
     running[0]?.events.end();
     await both[0];
     await settle();
-    expect(service.progress()).toMatchObject({ count: 2, step: 0 });
+    expect(drawings.progress()).toMatchObject({ count: 2, step: 0 });
     running[1]?.events.end();
     await both[1];
   });
 
   test('is gone when the engine fails', async () => {
-    const { service, running } = world();
+    const { service, drawings, running } = world();
     const events = read(service.draw(request, ticket('a')));
     await settle();
     running[0]?.events.push(step(1));
-    service.interrupt();
+    drawings.interrupt();
     await events;
-    expect(service.progress()).toBeUndefined();
+    expect(drawings.progress()).toBeUndefined();
   });
 });
 
 describe('interrupting', () => {
   test('ends what is drawn now, and its client hears that it was stopped', async () => {
-    const { service, running } = world();
+    const { service, drawings, running } = world();
     const events = read(service.draw(request, ticket()));
     await settle();
-    expect(service.interrupt()).toBe(true);
+    expect(drawings.interrupt()).toBe(true);
     expect(await events).toBe('stopped');
     expect(running[0]?.signal.aborted).toBe(true);
   });
 
   test('leaves those alone that wait', async () => {
-    const { service, running } = world();
+    const { service, drawings, running } = world();
     const both = [1, 2].map((seed) => read(service.draw({ ...request, seed }, ticket())));
     await settle();
-    service.interrupt();
+    drawings.interrupt();
     expect(await both[0]).toBe('stopped');
     await settle();
     expect(running.map(({ seed, signal }) => [seed, signal.aborted])).toEqual([
@@ -230,14 +232,14 @@ describe('interrupting', () => {
   });
 
   test('has nothing to end where nothing is drawn', () => {
-    expect(world().service.interrupt()).toBe(false);
+    expect(world().drawings.interrupt()).toBe(false);
   });
 
   test('frees the place in the queue', async () => {
-    const { service, queue } = world();
+    const { service, drawings, queue } = world();
     const events = read(service.draw(request, ticket()));
     await settle();
-    service.interrupt();
+    drawings.interrupt();
     await events;
     await settle();
     expect([queue.running, queue.waiting]).toEqual([0, 0]);
@@ -269,56 +271,56 @@ describe('skipping', () => {
   const drawnWith = (seed: number, index = 0): ImageEvent => ({ ...picture, index, seed }) as ImageEvent;
 
   test('goes on with the next picture, in its place and with its seed', async () => {
-    const { service, running } = world();
+    const { service, drawings, running } = world();
     const events = pictures(service.draw({ ...request, seed: 10, count: 4 }, ticket()));
     await settle();
     running[0]?.events.push(drawnWith(10));
     running[0]?.events.push(step(3));
     await settle();
-    expect(service.skip()).toBe(true);
-    expect(service.progress()).toMatchObject({ skipped: true, step: 3, pictures: 1 });
+    expect(drawings.skip()).toBe(true);
+    expect(drawings.progress()).toMatchObject({ skipped: true, step: 3, pictures: 1 });
     await settle();
     expect(running.map(({ seed, count, signal }) => [seed, count, signal.aborted])).toEqual([
       [10, 4, true],
       [12, 2, false],
     ]);
-    expect(service.progress()).toMatchObject({ skipped: false, step: 0, pictures: 2, count: 4 });
+    expect(drawings.progress()).toMatchObject({ skipped: false, step: 0, pictures: 2, count: 4 });
     for (const event of [drawnWith(12), drawnWith(13, 1), finish]) running[1]?.events.push(event);
     running[1]?.events.end();
     expect(await events).toBe('0:10 progress 2:12 3:13 finish');
   });
 
   test('of the last picture ends the work without a failure', async () => {
-    const { service, running, queue } = world();
+    const { service, drawings, running, queue } = world();
     const events = pictures(service.draw({ ...request, seed: 10, count: 2 }, ticket()));
     await settle();
     running[0]?.events.push(drawnWith(10));
     await settle();
-    service.skip();
+    drawings.skip();
     expect(await events).toBe('0:10');
     await settle();
-    expect([running.length, queue.running, service.progress()]).toEqual([1, 0, undefined]);
+    expect([running.length, queue.running, drawings.progress()]).toEqual([1, 0, undefined]);
   });
 
   test('has nothing to skip where all pictures are done', async () => {
-    const { service, running } = world();
+    const { service, drawings, running } = world();
     const events = pictures(service.draw({ ...request, count: 1 }, ticket()));
     await settle();
     running[0]?.events.push(drawnWith(1));
     await settle();
-    expect(service.skip()).toBe(true);
+    expect(drawings.skip()).toBe(true);
     running[0]?.events.push(finish);
     running[0]?.events.end();
     expect(await events).toBe('0:1 finish');
   });
 
   test('leaves interrupting what it is', async () => {
-    const { service, running } = world();
+    const { service, drawings, running } = world();
     const events = pictures(service.draw({ ...request, count: 3 }, ticket()));
     await settle();
-    service.skip();
+    drawings.skip();
     await settle();
-    service.interrupt();
+    drawings.interrupt();
     expect(await events).toBe('stopped');
     expect(running.length).toBe(2);
   });
@@ -335,7 +337,7 @@ describe('skipping', () => {
   });
 
   test('does nothing where nothing is drawn', () => {
-    expect(world().service.skip()).toBe(false);
+    expect(world().drawings.skip()).toBe(false);
   });
 });
 
@@ -356,7 +358,7 @@ test('upscaling waits for its turn beside drawing', async () => {
 });
 
 test('what is known of the model is what the engine says once it is there, and what was known before until then', () => {
-  const { desk } = world();
+  const { desk, drawings } = world();
   const found: ImageFacts = { ...facts, name: 'found', samplers: ['Heun'] };
   let present: ImageEngine | undefined;
   const source: EngineSource<ImageEngine> = {
@@ -365,7 +367,7 @@ test('what is known of the model is what the engine says once it is there, and w
     peek: () => present,
     state: () => ({ type: 'unloaded' }),
   };
-  const service = imageService({ desk, source, facts });
+  const service = imageService({ desk, source, facts, drawings });
   expect(service.facts).toBe(facts);
   const engine = { facts: () => found, draw: async function* () {}, upscale: async () => new Uint8Array() };
   present = engine;

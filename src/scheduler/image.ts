@@ -1,19 +1,74 @@
 import { AppError } from '../core/errors.ts';
-import type { ImageEngine, ImageEvent, ImageFacts, ImageProgress, ImageRequest, ImageService } from '../core/image.ts';
+import type {
+  Drawings,
+  ImageEngine,
+  ImageEvent,
+  ImageFacts,
+  ImageProgress,
+  ImageRequest,
+  ImageService,
+  ImageTurn,
+} from '../core/image.ts';
 import type { Ticket } from '../core/request.ts';
 import { type TaskParts, tasks } from './tasks.ts';
 
 export interface ImageParts extends Omit<TaskParts<ImageEngine>, 'kind'> {
   /** Those of the model, as far as they are known without loading it. */
   readonly facts: ImageFacts;
+  /** Of the whole server: the services of all models share it. */
+  readonly drawings: RunningDrawings;
 }
 
 interface Drawing {
   progress: Omit<ImageProgress, 'secondsSoFar'>;
   readonly startedAt: number;
+  /** Ends the whole request. */
   readonly stop: AbortController;
-  /** Of what is drawn until somebody wants the next one. */
+  /** Ends the picture that is drawn now; replaced for each one. */
   skip: AbortController;
+}
+
+/** All drawings that run now, the oldest first. */
+export class RunningDrawings implements Drawings {
+  readonly #drawings = new Set<Drawing>();
+
+  /** The clock is that of the queue. */
+  constructor(private readonly now: () => number) {}
+
+  begin(progress: Drawing['progress'], stop: AbortController): Drawing {
+    const drawing: Drawing = { progress, startedAt: this.now(), stop, skip: new AbortController() };
+    this.#drawings.add(drawing);
+    return drawing;
+  }
+
+  end(drawing: Drawing): void {
+    this.#drawings.delete(drawing);
+  }
+
+  progress(genkey = ''): ImageProgress | undefined {
+    const [oldest] = this.#meant(genkey);
+    return oldest && { ...oldest.progress, secondsSoFar: (this.now() - oldest.startedAt) / 1000 };
+  }
+
+  interrupt(genkey = ''): boolean {
+    const meant = this.#meant(genkey);
+    for (const { stop } of meant) stop.abort(new AppError('stopped', {}));
+    return meant.length > 0;
+  }
+
+  skip(genkey = ''): boolean {
+    const meant = this.#meant(genkey);
+    for (const drawing of meant) {
+      if (drawing.progress.pictures >= drawing.progress.count) continue;
+      drawing.progress = { ...drawing.progress, skipped: true };
+      drawing.skip.abort(new AppError('stopped', {}));
+    }
+    return meant.length > 0;
+  }
+
+  #meant(genkey: string): readonly Drawing[] {
+    return [...this.#drawings].filter(({ progress }) => genkey === '' || progress.genkey === genkey);
+  }
 }
 
 interface Order {
@@ -22,42 +77,39 @@ interface Order {
   readonly stop: AbortController;
 }
 
-export function imageService({ facts, ...parts }: ImageParts): ImageService {
-  const { desk } = parts;
-  const { stream, once } = tasks({ ...parts, kind: 'image' });
-  let drawing: Drawing | undefined;
+export function imageService({ facts, drawings, ...parts }: ImageParts): ImageService {
+  const own = tasks({ ...parts, kind: 'image' });
 
   async function* watched(engine: ImageEngine, order: Order, signal: AbortSignal): AsyncGenerator<ImageEvent> {
     const { request, genkey, stop } = order;
     const { steps, count } = request;
-    const progress = { genkey, skipped: false, step: 0, steps, pictures: 0, count };
-    const own: Drawing = { progress, startedAt: desk.now(), stop, skip: new AbortController() };
-    drawing = own;
+    const start = { genkey, skipped: false, step: 0, steps, pictures: 0, count };
+    const drawing = drawings.begin(start, stop);
     try {
-      while (own.progress.pictures < count) {
-        yield* untilSkipped(engine, own, request, signal);
-        if (!own.skip.signal.aborted) return;
-        own.skip = new AbortController();
-        own.progress = { ...progress, pictures: own.progress.pictures + 1 };
+      while (drawing.progress.pictures < count) {
+        yield* untilSkipped(engine, drawing, request, signal);
+        if (!drawing.skip.signal.aborted) return;
+        drawing.skip = new AbortController();
+        drawing.progress = { ...start, pictures: drawing.progress.pictures + 1 };
       }
     } finally {
-      if (drawing === own) drawing = undefined;
+      drawings.end(drawing);
     }
   }
 
   /** The pictures that are left, with the places and seeds that they have in the whole request. */
   async function* untilSkipped(
     engine: ImageEngine,
-    own: Drawing,
+    drawing: Drawing,
     request: ImageRequest,
     signal: AbortSignal,
   ): AsyncGenerator<ImageEvent> {
-    const first = own.progress.pictures;
+    const first = drawing.progress.pictures;
     const rest = { ...request, seed: request.seed + first, count: request.count - first };
-    const { signal: skipped } = own.skip;
+    const { signal: skipped } = drawing.skip;
     try {
       for await (const event of engine.draw(rest, AbortSignal.any([signal, skipped]))) {
-        own.progress = after(own.progress, event);
+        drawing.progress = after(drawing.progress, event);
         yield event.type === 'picture' ? { ...event, index: first + event.index } : event;
       }
     } catch (error) {
@@ -65,29 +117,31 @@ export function imageService({ facts, ...parts }: ImageParts): ImageService {
     }
   }
 
+  function inTurn<Event>(ticket: Ticket, work: (turn: ImageTurn) => AsyncIterable<Event>): AsyncIterable<Event> {
+    // Interrupting ends this request alone, whoever asks for it, and its client hears that it was stopped.
+    const stop = new AbortController();
+    const { genkey } = ticket;
+    const stoppable: Ticket = { ...ticket, signal: AbortSignal.any([ticket.signal, stop.signal]) };
+    return own.inTurn(stoppable, ({ signal, seat }) =>
+      work({
+        signal,
+        draw: async function* (request) {
+          const { engine } = await seat();
+          yield* watched(engine, { request, genkey, stop }, signal);
+        },
+        upscale: async (request) => (await seat()).engine.upscale(request, signal),
+      }),
+    );
+  }
+
   return {
     name: parts.source.name,
     get facts() {
       return parts.source.peek()?.facts() ?? facts;
     },
-    draw: (request, ticket) => {
-      // Interrupting ends this work alone, whoever asks for it, and its client hears that it was stopped.
-      const stop = new AbortController();
-      const own: Ticket = { ...ticket, signal: AbortSignal.any([ticket.signal, stop.signal]) };
-      return stream(own, ({ engine, signal }) => watched(engine, { request, genkey: ticket.genkey, stop }, signal));
-    },
-    upscale: (request, ticket) => once(ticket, ({ engine, signal }) => engine.upscale(request, signal)),
-    progress: () => drawing && { ...drawing.progress, secondsSoFar: (desk.now() - drawing.startedAt) / 1000 },
-    interrupt: () => {
-      drawing?.stop.abort(new AppError('stopped', {}));
-      return drawing !== undefined;
-    },
-    skip: () => {
-      if (!drawing || drawing.progress.pictures >= drawing.progress.count) return drawing !== undefined;
-      drawing.progress = { ...drawing.progress, skipped: true };
-      drawing.skip.abort(new AppError('stopped', {}));
-      return true;
-    },
+    inTurn,
+    draw: (request, ticket) => inTurn(ticket, (turn) => turn.draw(request)),
+    upscale: (request, ticket) => own.once(ticket, ({ engine, signal }) => engine.upscale(request, signal)),
   };
 }
 

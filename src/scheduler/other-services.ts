@@ -6,7 +6,7 @@ import type { SpeechEngine, SpeechService } from '../core/speech.ts';
 import type { TranscriptionEngine } from '../core/transcription.ts';
 import type { Desk } from './desk.ts';
 import { embeddingService } from './embedding.ts';
-import { imageService } from './image.ts';
+import { imageService, RunningDrawings } from './image.ts';
 import { speechService } from './speech.ts';
 import { laneOf, type TaskKind, type TaskObserver } from './tasks.ts';
 import { transcriptionService } from './transcription.ts';
@@ -28,13 +28,18 @@ export function ownCapacities(sources: Sources): readonly (readonly [lane: strin
 }
 
 /** A service for each engine that is to be had. */
-export function otherServices(desk: Desk, sources: Sources, observer: TaskObserver = {}): OtherServices {
+export function otherServices(
+  desk: Desk,
+  sources: Sources,
+  observer: TaskObserver = {},
+  drawings: RunningDrawings = new RunningDrawings(desk.now),
+): OtherServices {
   const { embedding, textEmbedding, image, speech, transcription } = sources;
   const parts = { desk, observer };
   return {
     ...(embedding ? { embedding: embeddingService({ ...parts, source: embedding }) } : {}),
     ...(textEmbedding ? { textEmbedding: embeddingService({ ...parts, source: textEmbedding }) } : {}),
-    ...(image ? { image: imageService({ ...parts, source: image, facts: image.facts }) } : {}),
+    ...(image ? { image: imageService({ ...parts, source: image, facts: image.facts, drawings }) } : {}),
     ...(speech
       ? { speech: speechService({ ...parts, source: speech, voices: speech.voices, maxWords: speech.maxWords }) }
       : {}),

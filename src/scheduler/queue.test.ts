@@ -381,3 +381,16 @@ describe('lanes', () => {
     );
   });
 });
+
+describe('rank', () => {
+  test('Queue: of one client, entries with a lower rank begin first, and no other client is passed over', async () => {
+    const queue = new Queue({ capacity: 1, places: () => 9 });
+    const first = queue.enter({ client: 'a' });
+    const [second, third, front] = [2, 3, -4].map((rank) => queue.enter({ client: 'a', rank }));
+    const other = queue.enter({ client: 'b' });
+    const positions = () => [second, third, front, other].map((place) => place?.standing()?.position);
+    expect(positions()).toEqual([3, 4, 1, 2]);
+    first.leave();
+    expect(positions()).toEqual([2, 3, undefined, 1]);
+  });
+});

@@ -35,9 +35,12 @@ export interface Applicant {
   readonly kind?: WorkKind;
   /** Work of different lanes does not wait for each other: each has an engine of its own. */
   readonly lane?: string;
+  /** Among the waiting entries of one client and lane that have a rank, lower ones go first. */
+  readonly rank?: number | undefined;
 }
 
 interface Entry extends Waiting {
+  readonly rank: number | undefined;
   readonly kind: WorkKind;
   readonly lane: string;
   begin: () => void;
@@ -84,7 +87,7 @@ export class Queue {
       begin = resolve;
     });
     const entry = entryOf(applicant, begin);
-    this.#waiting.push(entry);
+    this.#waiting.splice(this.#placeOf(entry), 0, entry);
     this.#admit();
     return {
       get turn() {
@@ -107,6 +110,15 @@ export class Queue {
     const running = this.#runningIn(lane);
     if (!mayBegin({ alone }, running, this.#capacity(lane))) return 0;
     return alone ? 1 : this.#capacity(lane) - running.length;
+  }
+
+  /** At the end, unless an entry of the same client and lane has a higher rank. */
+  #placeOf({ client, lane, rank }: Entry): number {
+    if (rank === undefined) return this.#waiting.length;
+    const place = this.#waiting.findIndex(
+      (one) => one.client === client && one.lane === lane && one.rank !== undefined && one.rank > rank,
+    );
+    return place === -1 ? this.#waiting.length : place;
   }
 
   #again(entry: Entry): Promise<void> {
@@ -236,8 +248,8 @@ export class Queue {
 }
 
 function entryOf(
-  { client = '', part = '', alone = false, kind = 'text', lane = '' }: Applicant,
+  { client = '', part = '', alone = false, kind = 'text', lane = '', rank }: Applicant,
   begin: Entry['begin'] = () => {},
 ): Entry {
-  return { client, part, alone, kind, lane, cost: workKinds[kind].cost, begin, startedAt: undefined };
+  return { client, part, alone, kind, lane, rank, cost: workKinds[kind].cost, begin, startedAt: undefined };
 }

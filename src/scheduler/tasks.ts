@@ -56,6 +56,19 @@ export interface TaskSeat<Engine> {
   wrote(text: string): void;
 }
 
+/** The turn of a task. */
+export interface TaskTurn<Engine> {
+  /** Fires when nobody wants the result any more. */
+  readonly signal: AbortSignal;
+  /** The engine, loaded by the first call and kept until the task ends. The task counts as begun from then on. */
+  seat(): Promise<TaskSeat<Engine>>;
+}
+
+export interface StreamOptions {
+  /** The work is pulled only as fast as it is read, so that what a slow reader has not taken stays where it is made. */
+  readonly paced?: boolean;
+}
+
 type Item<Event> = { readonly event: Event } | { readonly error: unknown };
 
 /**
@@ -65,15 +78,29 @@ type Item<Event> = { readonly event: Event } | { readonly error: unknown };
 export function tasks<Engine>({ desk, kind, source, observer = {} }: TaskParts<Engine>) {
   const lane = laneOf(kind, source.name);
 
-  /** With `paced` the work is pulled only as fast as it is read, so that what a slow reader has not taken stays where it is made. */
   function stream<Event>(
     ticket: Ticket,
     work: (seat: TaskSeat<Engine>) => AsyncIterable<Event>,
-    { paced = false } = {},
+    options: StreamOptions = {},
+  ): AsyncIterable<Event> {
+    return inTurn(
+      ticket,
+      async function* ({ seat }) {
+        yield* work(await seat());
+      },
+      options,
+    );
+  }
+
+  /** For work that need not have the engine from its beginning, or not at all. */
+  function inTurn<Event>(
+    ticket: Ticket,
+    work: (turn: TaskTurn<Engine>) => AsyncIterable<Event>,
+    { paced = false }: StreamOptions = {},
   ): AsyncIterable<Event> {
     const enteredAt = desk.now();
-    const { client, genkey, part = genkey } = ticket;
-    const place = desk.queue.enter({ client, part, kind, lane });
+    const { client, genkey, part = genkey, rank } = ticket;
+    const place = desk.queue.enter({ client, part, kind, lane, rank });
     void place.turn.then(() => observer.turnCame?.(desk.now() - enteredAt));
     ticket.placed?.(() => queued(place.standing()));
     const stop = new AbortController();
@@ -107,40 +134,52 @@ export function tasks<Engine>({ desk, kind, source, observer = {} }: TaskParts<E
 
   /** Never rejects: whatever goes wrong is the last item. */
   async function run<Event>(
-    work: (seat: TaskSeat<Engine>) => AsyncIterable<Event>,
+    work: (turn: TaskTurn<Engine>) => AsyncIterable<Event>,
     { job, signal, turn, reader }: Run,
     items: Channel<Item<Event>>,
   ): Promise<void> {
     let begunAt: number | undefined;
     let error: unknown;
+    let release = (): void => {};
+    const sitDown = async (): Promise<TaskSeat<Engine>> => {
+      const askedAt = desk.now();
+      const use = await source.use(signal);
+      release = use.release;
+      signal.throwIfAborted();
+      begunAt = desk.now();
+      job.state = 'running';
+      observer.begun?.(job);
+      return {
+        engine: use.engine,
+        loadMs: begunAt - askedAt,
+        signal,
+        wrote: (text) => {
+          job.text = text;
+        },
+      };
+    };
+    let seat: Promise<TaskSeat<Engine>> | undefined;
     try {
       await orGone(turn, signal);
-      const askedAt = desk.now();
-      const { engine, release } = await source.use(signal);
-      try {
-        signal.throwIfAborted();
-        begunAt = desk.now();
-        job.state = 'running';
-        observer.begun?.(job);
-        const seat: TaskSeat<Engine> = {
-          engine,
-          loadMs: begunAt - askedAt,
-          signal,
-          wrote: (text) => {
-            job.text = text;
-          },
-        };
-        for await (const event of work(seat)) {
-          items.push({ event });
-          if (reader) await orGone(reader.took(), signal);
-        }
-        signal.throwIfAborted();
-      } finally {
-        release();
+      const own: TaskTurn<Engine> = {
+        signal,
+        seat: () => {
+          seat ??= sitDown();
+          return seat;
+        },
+      };
+      for await (const event of work(own)) {
+        items.push({ event });
+        if (reader) await orGone(reader.took(), signal);
       }
+      signal.throwIfAborted();
     } catch (thrown) {
       error = thrown;
       items.push({ error: thrown });
+    } finally {
+      // An engine that is still being loaded is given back when it is there.
+      await seat?.catch(() => undefined);
+      release();
     }
     if (begunAt === undefined) return;
     desk.finished(kind, error === undefined);
@@ -149,6 +188,7 @@ export function tasks<Engine>({ desk, kind, source, observer = {} }: TaskParts<E
 
   return {
     stream,
+    inTurn,
     /** For work that has one result. */
     async once<Result>(ticket: Ticket, work: (seat: TaskSeat<Engine>) => Promise<Result>): Promise<Result> {
       const results = stream(ticket, async function* (seat) {

@@ -11,7 +11,7 @@ import { ImageHost } from '../../src/engines/image/host.ts';
 import { imageRequest } from '../../src/engines/image/testing/request.ts';
 import { systemTimer } from '../../src/http/timers.ts';
 import { embeddingOptions } from '../../src/run/embedding-models.ts';
-import { imageSource } from '../../src/run/image-source.ts';
+import { encodedImageSource } from '../../src/run/image-source.ts';
 
 const worker = (engine: string) =>
   fileURLToPath(new URL(`../../dist/engines/${engine}/worker/main.js`, import.meta.url));
@@ -35,7 +35,7 @@ const there = <Engine>(engine: Engine): EngineSource<Engine> => ({
   peek: () => engine,
   state: () => ({ type: 'ready' }),
 });
-const engine = imageSource(there(host), there(encoder)).peek() as ImageEngine;
+const engine = encodedImageSource(there(host), there(encoder)).peek() as ImageEngine;
 
 async function drawn(changes: Partial<ImageRequest>, signal = new AbortController().signal) {
   const events: ImageEvent[] = [];

@@ -1,4 +1,6 @@
 import { AppError, asAppError } from '../../core/errors.ts';
+import type { ImageService, ImageTurn } from '../../core/image.ts';
+import { orGone } from '../../core/or-gone.ts';
 import type { StartTimer } from '../../http/timers.ts';
 import { ComfyFiles } from './files.ts';
 import type { Graph } from './graph.ts';
@@ -10,7 +12,6 @@ export type Outputs = Readonly<Record<string, { readonly images: readonly object
 /** How a prompt that runs tells of itself. */
 export interface Running {
   readonly id: string;
-  readonly signal: AbortSignal;
   /** What could not be done as it was asked for: told in the history, since the tool has no other place for it. */
   note(text: string): void;
   /** Begins with this node. */
@@ -31,19 +32,21 @@ export interface NewPrompt {
   readonly extraData: object;
   readonly outputs: readonly string[];
   readonly client: string | undefined;
-  /** Lower ones come first; undefined for its place in the order in which prompts came. */
+  /** Prompts with the same name share their turns in the queue. */
+  readonly sharesTurnsAs: { readonly client: string; readonly part: string };
+  /** Whose queue it waits in. */
+  readonly image: Pick<ImageService, 'inTurn'>;
+  /** Of one client's prompts lower ones come first; undefined for its place in the order in which prompts came. */
   readonly number?: number | undefined;
   readonly front: boolean;
   /** Of the request that brought it. */
   readonly bytes: number;
-  readonly run: (running: Running) => Promise<Outputs>;
+  readonly run: (running: Running, turn: ImageTurn) => Promise<Outputs>;
 }
 
 interface Prompt extends NewPrompt {
   readonly number: number;
   readonly stop: AbortController;
-  /** Its client knows its id by now, and listens. */
-  ready: boolean;
   node: string | undefined;
   readonly executed: string[];
   readonly notes: string[];
@@ -61,20 +64,22 @@ export interface DeskParts {
   readonly startTimer: StartTimer;
 }
 
-const mostWaiting = 100;
 const mostWaitingBytes = 128 * 2 ** 20;
 const mostEntries = 200;
 const mostEntryBytes = 64 * 2 ** 20;
 /** Clients listen for a prompt once they have been told its id. */
 const answerMilliseconds = 100;
 
-/** Prompts wait here, one runs at a time, and what came of it is kept for a while. */
+/**
+ * The prompts of the whole server. Each has a place in the common queue from the moment it is posted, runs when its turn comes,
+ * and what came of it is kept for a while.
+ */
 export class ComfyDesk {
   readonly files = new ComfyFiles();
   readonly hub: Hub;
   readonly #parts: DeskParts;
-  #pending: Prompt[] = [];
-  #running: Prompt | undefined;
+  readonly #pending = new Set<Prompt>();
+  readonly #running = new Set<Prompt>();
   readonly #history = new Map<string, Entry>();
   #count = 0;
   #pictures = 0;
@@ -84,38 +89,37 @@ export class ComfyDesk {
     this.hub = new Hub({
       ...parts,
       remaining: () => this.remaining,
-      runningNode: (client) => (this.#running?.client === client ? this.#running.node : undefined),
+      runningNode: (client) => [...this.#running].find((prompt) => prompt.client === client)?.node,
     });
   }
 
   get remaining(): number {
-    return this.#pending.length + (this.#running ? 1 : 0);
+    return this.#pending.size + this.#running.size;
   }
 
-  /** Throws where too many wait already. */
+  /** Throws `busy` where the queue is full. */
   add(prompt: NewPrompt): number {
-    const bytes = this.#pending.reduce((sum, each) => sum + each.bytes, prompt.bytes);
-    if (this.#pending.length >= mostWaiting || bytes > mostWaitingBytes) {
-      throw new AppError('busy', { retryAfterSeconds: 10 });
-    }
-    this.#count += 1;
-    const number = prompt.number ?? (prompt.front ? -this.#count : this.#count);
+    const bytes = [...this.#pending].reduce((sum, each) => sum + each.bytes, prompt.bytes);
+    if (bytes > mostWaitingBytes) throw new AppError('busy', { retryAfterSeconds: 10 });
+    const count = this.#count + 1;
+    const number = prompt.number ?? (prompt.front ? -count : count);
     const own: Prompt = {
       ...prompt,
       number,
       stop: new AbortController(),
-      ready: false,
       node: undefined,
       executed: [],
       notes: [],
       messages: [],
     };
-    this.#pending = [...this.#pending, own].sort((one, other) => one.number - other.number);
+    const answered = new Promise<void>((resolve) => void this.#parts.startTimer(answerMilliseconds, resolve));
+    const { id, image, sharesTurnsAs } = prompt;
+    const ticket = { genkey: id, ...sharesTurnsAs, signal: own.stop.signal, rank: number };
+    const whole = image.inTurn(ticket, (turn) => this.#inTurn(own, turn, answered));
+    this.#count = count;
+    this.#pending.add(own);
     this.hub.status();
-    this.#parts.startTimer(answerMilliseconds, () => {
-      own.ready = true;
-      void this.#next();
-    });
+    void this.#untilOver(own, whole);
     return number;
   }
 
@@ -124,19 +128,23 @@ export class ComfyDesk {
   }
 
   has(id: string): boolean {
-    return this.#history.has(id) || this.#running?.id === id || this.#pending.some((prompt) => prompt.id === id);
+    return this.#history.has(id) || [...this.#running, ...this.#pending].some((prompt) => prompt.id === id);
   }
 
   queue(): object {
     return {
-      queue_running: this.#running ? [queueItem(this.#running)] : [],
-      queue_pending: this.#pending.map(queueItem),
+      queue_running: [...this.#running].map(queueItem),
+      queue_pending: [...this.#pending].sort((one, other) => one.number - other.number).map(queueItem),
     };
   }
 
   /** Of those that wait; all of them without ids. */
   dropPending(ids?: readonly string[]): void {
-    this.#pending = ids ? this.#pending.filter(({ id }) => !ids.includes(id)) : [];
+    for (const prompt of this.#pending) {
+      if (ids && !ids.includes(prompt.id)) continue;
+      this.#pending.delete(prompt);
+      prompt.stop.abort(new AppError('stopped', {}));
+    }
     this.hub.status();
   }
 
@@ -156,10 +164,10 @@ export class ComfyDesk {
     for (const id of ids ?? [...this.#history.keys()]) this.#history.delete(id);
   }
 
-  /** Stops what runs, or only if it is this one. */
+  /** Stops all that run, or only this one. */
   interrupt(id?: string): void {
-    if (this.#running && (id === undefined || this.#running.id === id)) {
-      this.#running.stop.abort(new AppError('stopped', {}));
+    for (const prompt of this.#running) {
+      if (id === undefined || prompt.id === id) prompt.stop.abort(new AppError('stopped', {}));
     }
   }
 
@@ -169,17 +177,31 @@ export class ComfyDesk {
     return this.#pictures;
   }
 
-  async #next(): Promise<void> {
-    const prompt = this.#pending[0];
-    if (this.#running || !prompt?.ready) return;
-    this.#pending = this.#pending.slice(1);
-    this.#running = prompt;
-    await this.#run(prompt);
-    void this.#next();
+  /** What becomes of a prompt is in its history. */
+  async *#inTurn(prompt: Prompt, turn: ImageTurn, answered: Promise<void>): AsyncGenerator<void> {
+    await orGone(answered, turn.signal);
+    this.#pending.delete(prompt);
+    this.#running.add(prompt);
+    yield await this.#run(prompt, turn);
+  }
+
+  /** Never rejects. A prompt that was stopped before it ran is kept as interrupted, unless its client took it out of the queue. */
+  async #untilOver(prompt: Prompt, whole: AsyncIterable<void>): Promise<void> {
+    try {
+      for await (const _ of whole);
+    } catch {
+      // Told by the history.
+    }
+    if (!this.#pending.delete(prompt)) return;
+    const told = { ...place(prompt), prompt_id: prompt.id, timestamp: this.#parts.now() };
+    prompt.messages.push(['execution_interrupted', told]);
+    this.#keep(prompt, undefined);
+    this.hub.broadcast('execution_interrupted', told);
+    this.hub.status();
   }
 
   /** Never rejects: whatever happens is told, kept and over. */
-  async #run(prompt: Prompt): Promise<void> {
+  async #run(prompt: Prompt, turn: ImageTurn): Promise<void> {
     const { id, client } = prompt;
     const note = (type: string, data: object): void => {
       const told = { ...data, prompt_id: id, timestamp: this.#parts.now() };
@@ -192,34 +214,36 @@ export class ComfyDesk {
     note('execution_start', {});
     note('execution_cached', { nodes: [] });
     const outputs = await prompt
-      .run({
-        id,
-        signal: prompt.stop.signal,
-        note: (text) => void prompt.notes.push(text),
-        send,
-        sendPicture: (png) => this.hub.sendPicture(client, png),
-        previews: {
-          wanted: () => this.hub.wantsPreviews(client),
-          send: (node, png) => this.hub.sendPreview(client, png, { ...realNode(node), prompt_id: id }),
+      .run(
+        {
+          id,
+          note: (text) => void prompt.notes.push(text),
+          send,
+          sendPicture: (png) => this.hub.sendPicture(client, png),
+          previews: {
+            wanted: () => this.hub.wantsPreviews(client),
+            send: (node, png) => this.hub.sendPreview(client, png, { ...realNode(node), prompt_id: id }),
+          },
+          executing: (node) => {
+            if (prompt.node !== undefined) prompt.executed.push(prompt.node);
+            prompt.node = node;
+            send('executing', { node, display_node: node });
+          },
         },
-        executing: (node) => {
-          if (prompt.node !== undefined) prompt.executed.push(prompt.node);
-          prompt.node = node;
-          send('executing', { node, display_node: node });
-        },
-      })
+        turn,
+      )
       .then((found) => {
         note('execution_success', {});
         return found;
       })
       .catch((error: unknown): undefined => {
         const failure = asAppError(error);
-        if (failure.code === 'stopped' || prompt.stop.signal.aborted) note('execution_interrupted', place(prompt));
+        if (failure.code === 'stopped' || turn.signal.aborted) note('execution_interrupted', place(prompt));
         else note('execution_error', { ...place(prompt), ...failureFields(failure) });
       });
     // At once and together: some clients look whether it is gone, and others whether it is there.
     this.#keep(prompt, outputs);
-    this.#running = undefined;
+    this.#running.delete(prompt);
     this.hub.status();
     send('executing', { node: null });
   }

@@ -17,6 +17,7 @@ const types: Partial<Record<ErrorCode, string>> = {
   'invalid-json': 'invalid_prompt',
   'invalid-field': 'invalid_prompt',
   'not-found': 'not_found',
+  'missing-parameter': 'not_found',
   'model-missing': 'no_model',
 };
 

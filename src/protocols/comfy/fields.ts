@@ -23,7 +23,10 @@ export const promptFields = {
   prompt: honoured(anyValue, 'Nodes that no output needs are not looked at; those that it needs must be known.'),
   client_id: honoured(optionalText, 'The connection at /ws that hears of it.'),
   prompt_id: honoured(optional(readId), 'One that was used before gets another.'),
-  number: honoured(orElse<number | undefined>(looseNumber, undefined), 'Lower ones come first.'),
+  number: honoured(
+    orElse<number | undefined>(looseNumber, undefined),
+    'Of the prompts of one client lower ones come first.',
+  ),
   front: honoured(flag),
   extra_data: honoured(orElse(readObject, {}), 'Kept in the history; extra_pnginfo is written into the pictures.'),
   partial_execution_targets: honoured(ids),

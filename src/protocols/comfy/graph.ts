@@ -46,6 +46,10 @@ export function unknownClass({ id, classType }: Node): GraphRefusal {
   return invalid(`Cannot execute because node ${classType} does not exist.`, `Node ID '#${id}'`);
 }
 
+export function tooComplex(): GraphRefusal {
+  return invalid('The graph has too many ways from its outputs to its inputs.', '');
+}
+
 function invalid(message: string, details: string): GraphRefusal {
   return new GraphRefusal({ type: 'invalid_prompt', message, details });
 }

@@ -1,4 +1,4 @@
-import type { Channel } from '../pictures/pixels.ts';
+import type { Channel } from '../../core/pictures.ts';
 import { NodeFault } from './errors.ts';
 import { missing, type Node, unknownClass } from './graph.ts';
 import { inlinePicture, noFile } from './node-pictures.ts';

@@ -1,4 +1,4 @@
-import type { Channel, Fit, Size } from '../pictures/pixels.ts';
+import type { Channel, Fit, Size } from '../../core/pictures.ts';
 import type { AskedPicture } from '../pictures/request.ts';
 import type { SentPicture } from '../pictures/sent-picture.ts';
 

@@ -1,3 +1,4 @@
+import type { ImageTurn } from '../../core/image.ts';
 import { jsonObject } from '../../http/body.ts';
 import { type Call, json, type Reply } from '../../http/call.ts';
 import { isObject } from '../fields/readers.ts';
@@ -16,7 +17,7 @@ export interface PromptParts extends PictureParts {
   readonly desk: ComfyDesk;
 }
 
-/** Takes a graph in: it is looked through now, and drawn when its turn comes. */
+/** Takes a graph in: it is validated and takes its place in the queue now, and is drawn when its turn comes. */
 export async function takePrompt(call: Call, parts: PromptParts): Promise<Reply> {
   const body = await jsonObject(call.body, { empty: 'object', signal: call.signal });
   const fields = readFields(promptFields, body);
@@ -40,14 +41,8 @@ function queuePrompt(call: Call, fields: PromptFields, parts: PromptParts): obje
   const image = imageOf(parts.others);
   const wanted = fields.prompt_id;
   const id = wanted && wanted.length <= 200 && !desk.has(wanted) ? wanted : desk.newId();
-  const run = (running: Running) =>
-    runPlan(plan, running, {
-      ...parts,
-      image,
-      desk,
-      client: clientName(call),
-      texts: pictureTexts(fields),
-    });
+  const texts = pictureTexts(fields);
+  const run = (running: Running, turn: ImageTurn) => runPlan(plan, running, { ...parts, image, turn, desk, texts });
   const number = desk.add({
     id,
     graph: fields.prompt as object,
@@ -55,6 +50,8 @@ function queuePrompt(call: Call, fields: PromptFields, parts: PromptParts): obje
     extraData: { ...fields.extra_data, create_time: parts.now() },
     outputs: plan.outputs.map((output) => output.id),
     client: fields.client_id,
+    sharesTurnsAs: { client: clientName(call), part: fields.client_id ?? '' },
+    image,
     number: fields.number,
     front: fields.front,
     bytes: call.body.length,

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { AppError } from '../../core/errors.ts';
-import type { ImageEvent } from '../../core/image.ts';
+import type { ImageEvent, ImageService } from '../../core/image.ts';
 import { latch } from '../../http/testing/world.ts';
 import { pictureFacts } from '../pictures/picture-facts.ts';
 import { pngTexts } from '../pictures/png-text.ts';
@@ -210,28 +210,66 @@ describe('a prompt', () => {
     expect((await get('/history')).json['id-1'].notes).toEqual(['There is no scheduler beta']);
   });
 
-  test('waits while the common queue is full', async () => {
-    let tries = 0;
+  test('comfy: a prompt has its place in the common queue from the moment it is posted', async () => {
     const fake = fakeImage();
-    const busy = {
-      ...fake,
-      image: {
-        ...fake.image,
-        draw: (...parts: Parameters<typeof fake.image.draw>) => {
-          tries += 1;
-          if (tries === 1) throw new AppError('busy', { retryAfterSeconds: 3 });
-          return fake.image.draw(...parts);
-        },
-      },
-    };
-    const { post, get, timer, drawAll } = comfyWorld(busy);
+    const { post, get, drawAll } = comfyWorld(fake);
+    for (let count = 0; count < 3; count++) await post('/prompt', stockBody());
+    expect([fake.queue.running, fake.queue.waiting]).toEqual([1, 2]);
+    expect((await get('/prompt')).json.exec_info.queue_remaining).toBe(3);
+    await drawAll();
+    await settled();
+    expect([fake.queue.running, fake.queue.waiting]).toEqual([0, 0]);
+  });
+
+  test('comfy: a prompt waits for other work of the image model, and other work for it', async () => {
+    const fake = fakeImage();
+    const { post, get, timer, drawAll } = comfyWorld(fake);
+    const other = fake.queue.enter({ client: 'other', kind: 'image' });
     await post('/prompt', stockBody());
     timer.pass(100);
     await settled();
-    expect((await get('/queue')).json.queue_running).toHaveLength(1);
-    timer.pass(3000);
+    const { json: queue } = await get('/queue');
+    expect([queue.queue_running.length, queue.queue_pending.length]).toEqual([0, 1]);
+    const later = fake.queue.enter({ client: 'other', kind: 'image' });
+    expect(later.standing()?.position).toBe(2);
+    other.leave();
     await drawAll();
+    await later.turn;
+    later.leave();
     expect((await get('/history')).json['id-1'].status.completed).toBe(true);
+  });
+
+  test('comfy: a prompt that is taken out of the queue gives its place back and has no history', async () => {
+    const fake = fakeImage();
+    const { post, get } = comfyWorld(fake);
+    await post('/prompt', stockBody());
+    await post('/prompt', stockBody());
+    await post('/queue', { delete: ['id-2'] });
+    await settled();
+    expect([fake.queue.running, fake.queue.waiting]).toEqual([1, 0]);
+    expect((await get('/history')).json).toEqual({});
+  });
+
+  test('comfy: a prompt that is stopped by its key before it runs is kept as interrupted', async () => {
+    const stops: AbortController[] = [];
+    const fake = fakeImage();
+    const { inTurn } = fake.image;
+    const image: ImageService = {
+      ...fake.image,
+      inTurn: (ticket, work) => {
+        const stop = new AbortController();
+        stops.push(stop);
+        return inTurn({ ...ticket, signal: AbortSignal.any([ticket.signal, stop.signal]) }, work);
+      },
+    };
+    const { post, get } = comfyWorld({ ...fake, image });
+    await post('/prompt', stockBody());
+    await post('/prompt', stockBody());
+    stops[1]?.abort(new AppError('stopped', {}));
+    await settled();
+    const { json } = await get('/history/id-2');
+    expect(json['id-2'].status).toMatchObject({ status_str: 'error', completed: false });
+    expect((await get('/prompt')).json.exec_info.queue_remaining).toBe(1);
   });
 });
 
@@ -263,13 +301,14 @@ describe('a prompt that is refused', () => {
     expect([status, json.error.type]).toEqual([503, 'no_model']);
   });
 
-  test('says that too many wait', async () => {
-    const { post } = comfyWorld();
-    for (let count = 0; count < 100; count++) expect((await post('/prompt', stockBody())).status).toBe(200);
+  test('comfy: POST /prompt is answered busy in its dialect when the common queue is full', async () => {
+    const { post, get } = comfyWorld(fakeImage({ places: 3 }));
+    for (let count = 0; count < 3; count++) expect((await post('/prompt', stockBody())).status).toBe(200);
     const { status, json, headers } = await post('/prompt', stockBody());
     expect(status).toBe(503);
-    expect(headers['retry-after']).toBe('10');
-    expect(json.detail.type).toBe('service_unavailable');
+    expect(Number(headers['retry-after'])).toBeGreaterThan(0);
+    expect(json).toMatchObject({ detail: { type: 'service_unavailable' }, node_errors: {} });
+    expect((await get('/prompt')).json.exec_info.queue_remaining).toBe(3);
   });
 });
 

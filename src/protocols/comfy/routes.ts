@@ -1,5 +1,7 @@
 import { freemem, totalmem } from 'node:os';
+import { AppError } from '../../core/errors.ts';
 import { ignoredFields } from '../../core/fidelity.ts';
+import type { PictureEditor } from '../../core/pictures.ts';
 import { type JsonObject, jsonObject } from '../../http/body.ts';
 import { type Call, type Endpoint, json } from '../../http/call.ts';
 import type { SocketEndpoint } from '../../http/socket.ts';
@@ -18,6 +20,7 @@ import { upload, view } from './stored.ts';
 /** Every path also stands below `/api`. Only prompts count as work: all else answers at once. */
 export function comfyEndpoints(parts: PromptParts): Endpoint[] {
   const { desk } = parts;
+  const store = { files: desk.files, editor: atMost(mostEdits, parts.editor) };
   const factsNow = (call: Call) => factsFor(call, parts.others?.image?.facts);
   const both = (endpoint: Pick<Endpoint, 'method' | 'path' | 'summary' | 'handle'> & Partial<Endpoint>): Endpoint[] => {
     const whole: Endpoint = {
@@ -66,11 +69,11 @@ export function comfyEndpoints(parts: PromptParts): Endpoint[] {
     ...post('/free', 'Accepted: models come and go by themselves.', async (call) =>
       json({}, 200, ignoredHeader(ignoredFields(await optionalBody(call), freeFidelity))),
     ),
-    ...get('/view', 'A picture by its name.', (call) => view(call, desk.files)),
-    ...post('/upload/image', 'Send a picture for LoadImage.', (call) => upload(call, desk.files, 'image'), {
+    ...get('/view', 'A picture by its name.', (call) => view(call, store)),
+    ...post('/upload/image', 'Send a picture for LoadImage.', (call) => upload(call, store, 'image'), {
       form: {},
     }),
-    ...post('/upload/mask', 'Send a mask for a picture.', (call) => upload(call, desk.files, 'mask'), { form: {} }),
+    ...post('/upload/mask', 'Send a mask for a picture.', (call) => upload(call, store, 'mask'), { form: {} }),
     ...get('/object_info', 'The classes of nodes.', (call) => json(classes(call)), open),
     ...get('/object_info/', 'One class of nodes.', (call) => json(oneClass(lastPart(call.path), classes(call))), {
       ...open,
@@ -89,6 +92,24 @@ export function comfyEndpoints(parts: PromptParts): Endpoint[] {
       handle: () => json(Object.keys(folders)),
     },
   ];
+}
+
+/** None of these has a place in the queue, so that their number has a bound of its own. */
+const mostEdits = 16;
+
+function atMost(most: number, editor: PictureEditor): PictureEditor {
+  let running = 0;
+  return {
+    edit: async (edit, pictures, signal) => {
+      if (running >= most) throw new AppError('busy', { retryAfterSeconds: 1 });
+      running += 1;
+      try {
+        return await editor.edit(edit, pictures, signal);
+      } finally {
+        running -= 1;
+      }
+    },
+  };
 }
 
 export function comfySockets(desk: ComfyDesk): SocketEndpoint[] {

@@ -1,9 +1,9 @@
-import { AppError, asAppError } from '../../core/errors.ts';
-import type { ImageRequest, ImageService } from '../../core/image.ts';
-import { orGone } from '../../core/or-gone.ts';
+import { AppError } from '../../core/errors.ts';
+import type { ImageRequest, ImageService, ImageTurn } from '../../core/image.ts';
+import type { Size } from '../../core/pictures.ts';
 import { collectDrawn } from '../pictures/drawn.ts';
 import { pictureText } from '../pictures/picture-text.ts';
-import { fitted, fittedMask, maskOfChannel, type Size } from '../pictures/pixels.ts';
+import { fitted, fittedMask, maskOfChannel } from '../pictures/pixels.ts';
 import { withPngTexts } from '../pictures/png-text.ts';
 import { imageRequest, type PictureParts, usualPreviewEvery } from '../pictures/request.ts';
 import { pictureOf, type SentPicture } from '../pictures/sent-picture.ts';
@@ -12,10 +12,11 @@ import type { ComfyDesk, Outputs, Running } from './desk.ts';
 import { annotatedName, outputName } from './files.ts';
 import type { MaskPlan, Output, Plan, Step } from './plan.ts';
 
-export interface RunParts extends Pick<PictureParts, 'sizes' | 'randomSeed' | 'product' | 'now' | 'startTimer'> {
-  readonly image: ImageService;
+export interface RunParts extends Pick<PictureParts, 'sizes' | 'randomSeed' | 'product' | 'now' | 'editor'> {
+  readonly image: Pick<ImageService, 'facts'>;
+  /** All steps of a prompt run in the one turn that it has in the queue. */
+  readonly turn: ImageTurn;
   readonly desk: Pick<ComfyDesk, 'files' | 'nextPicture'>;
-  readonly client: string;
   /** Written into every picture beside how it was made. */
   readonly texts: Readonly<Record<string, string>>;
 }
@@ -33,7 +34,7 @@ export async function runPlan({ steps, outputs }: Plan, running: Running, parts:
   const found: Record<string, { readonly images: readonly object[] }> = {};
   for (const output of outputs) {
     for (const id of output.order.filter((each) => !done.has(each) && each !== output.id)) {
-      running.signal.throwIfAborted();
+      parts.turn.signal.throwIfAborted();
       done.add(id);
       running.executing(id);
       const step = steps.get(id);
@@ -70,9 +71,9 @@ async function runStep(step: Step, world: StepWorld): Promise<readonly Made[]> {
       return made.get(step.from) ?? [];
     case 'scale': {
       const pictures = made.get(step.from) ?? [];
-      return Promise.all(
-        pictures.map((picture) => changed(picture, (sent) => fitted(sent, scaledSize(step.to, sent), step.fit))),
-      );
+      const { editor, turn } = parts;
+      const scaled = (sent: SentPicture) => fitted(editor, sent, scaledSize(step.to, sent), step.fit, turn.signal);
+      return Promise.all(pictures.map((picture) => changed(picture, scaled)));
     }
     case 'enlarge':
       return enlarged(step, world);
@@ -85,7 +86,7 @@ async function runStep(step: Step, world: StepWorld): Promise<readonly Made[]> {
 const usualFactor = 4;
 
 async function enlarged(step: Extract<Step, { type: 'enlarge' }>, world: StepWorld): Promise<readonly Made[]> {
-  const { image } = world.parts;
+  const { image, turn } = world.parts;
   const upscaler = usualUpscaler(step.upscaler, image.facts, usualFactor);
   if (!upscaler) throw new AppError('model-missing', { capability: 'upscaling', flag: '--sdupscaler FILE' });
   const { name, scale } = upscaler;
@@ -93,7 +94,7 @@ async function enlarged(step: Extract<Step, { type: 'enlarge' }>, world: StepWor
   for (const picture of world.made.get(step.from) ?? []) {
     const enlarge = ({ bytes, width, height }: SentPicture) => {
       const size = enlargedSize({ width: width * scale, height: height * scale });
-      return image.upscale({ picture: bytes, upscaler: name, ...size }, ticketOf(world));
+      return turn.upscale({ picture: bytes, upscaler: name, ...size });
     };
     results.push(await changed(picture, enlarge));
   }
@@ -102,13 +103,12 @@ async function enlarged(step: Extract<Step, { type: 'enlarge' }>, world: StepWor
 
 async function drawn(step: Extract<Step, { type: 'draw' }>, world: StepWorld): Promise<readonly Made[]> {
   const { running, parts, id } = world;
-  const { image, product } = parts;
+  const { image, product, turn } = parts;
   for (const note of step.notes) running.note(note);
   const previewEvery = running.previews.wanted() ? usualPreviewEvery : 0;
   const request = { ...(await requestOf(step, world)), previewEvery };
-  const events = whileBusy(() => image.draw(request, ticketOf(world)), world);
   const told = (async function* () {
-    for await (const event of await events) {
+    for await (const event of turn.draw(request)) {
       if (event.type === 'progress') {
         running.send('progress', { value: event.step, max: event.steps, node: id });
         if (event.preview) running.previews.send(id, event.preview);
@@ -132,15 +132,17 @@ async function requestOf(step: Extract<Step, { type: 'draw' }>, { made, parts }:
   const request = imageRequest({ ...step.asked, width: initial.width, height: initial.height }, facts, parts);
   const size = { width: request.width, height: request.height };
   const mask = step.mask ? { mask: await paintedMask(step.mask, size, parts) } : {};
-  return { ...request, initial: await fitted(initial, size, 'cover'), ...mask };
+  return { ...request, initial: await fitted(parts.editor, initial, size, 'cover', parts.turn.signal), ...mask };
 }
 
 async function paintedMask({ from, channel, inverted }: MaskPlan, size: Size, parts: RunParts): Promise<Uint8Array> {
   const picture = 'name' in from ? loaded(from.name, parts) : from.picture;
-  const mask = await maskOfChannel(picture, channel, { size, fit: 'cover', inverted });
+  const { editor, turn } = parts;
+  const shape = { size, fit: 'cover', signal: turn.signal } as const;
+  const mask = await maskOfChannel(editor, picture, channel, { ...shape, inverted });
   if (mask) return mask;
   // A picture that is nowhere transparent: with the mask turned around, all of it is meant.
-  if (!inverted) return fittedMask(picture, { size, fit: 'cover', all: true });
+  if (!inverted) return fittedMask(editor, picture, { ...shape, all: true });
   throw new AppError('engine-failed', {
     capability: 'image',
     reason: 'the mask is empty, and nothing would be painted',
@@ -152,24 +154,6 @@ function loaded(name: string, { desk }: RunParts): SentPicture {
   const file = place && desk.files.get(place);
   if (!file) throw new AppError('not-stored', { what: 'picture', id: name });
   return pictureOf(file.bytes, 'image');
-}
-
-/** Others may fill the common queue: a prompt that has been taken in waits until there is room. */
-async function whileBusy<Result>(work: () => Result, { running, parts }: StepWorld): Promise<Result> {
-  for (;;) {
-    try {
-      return work();
-    } catch (error) {
-      const { code, details } = asAppError(error);
-      if (code !== 'busy' || !('retryAfterSeconds' in details)) throw error;
-      const pause = new Promise<void>((resolve) => parts.startTimer(details.retryAfterSeconds * 1000, resolve));
-      await orGone(pause, running.signal);
-    }
-  }
-}
-
-function ticketOf({ running, parts }: StepWorld) {
-  return { genkey: running.id, client: parts.client, signal: running.signal };
 }
 
 async function changed({ bytes, story }: Made, change: (sent: SentPicture) => Promise<Uint8Array>): Promise<Made> {

@@ -71,6 +71,14 @@ describe('GET /view', () => {
     expect(reply.json.error.message).toEqual(expect.any(String));
   });
 
+  test('comfy: GET /view without a file name names the missing parameter', async () => {
+    const { json } = await comfyWorld().get('/view');
+    expect(json.error).toMatchObject({
+      type: 'not_found',
+      message: expect.stringMatching(/parameter filename is missing/),
+    });
+  });
+
   test('makes a smaller one where it is asked to', async () => {
     const world = comfyWorld();
     await world.post('/prompt', stockBody());

@@ -10,14 +10,18 @@ export interface Bounds {
 const holders = ['value', 'text', 'string', 'prompt', 'int', 'float', 'number', 'seed', 'noise_seed'];
 
 /** A value, also where it stands in another node; undefined where there is none. */
-export function heldValue(graph: Graph, node: Node, input: string, seen: readonly string[] = []): unknown {
-  const link = linkOf(node, input);
-  if (!link) return plain(Object.hasOwn(node.inputs, input) ? node.inputs[input] : undefined);
-  if (seen.includes(link.id)) throw cycle(node, input);
-  const holder = follow(graph, node, input, link);
-  const name = holders.find((each) => Object.hasOwn(holder.inputs, each));
-  if (name === undefined) throw missing(node, input);
-  return heldValue(graph, holder, name, [...seen, link.id]);
+export function heldValue(graph: Graph, start: Node, field: string): unknown {
+  const seen = new Set<string>();
+  let [node, input] = [start, field];
+  for (let link = linkOf(node, input); link; link = linkOf(node, input)) {
+    if (seen.has(link.id)) throw cycle(node, input);
+    seen.add(link.id);
+    const holder = follow(graph, node, input, link);
+    const name = holders.find((each) => Object.hasOwn(holder.inputs, each));
+    if (name === undefined) throw missing(node, input);
+    [node, input] = [holder, name];
+  }
+  return plain(Object.hasOwn(node.inputs, input) ? node.inputs[input] : undefined);
 }
 
 export function textOf(graph: Graph, node: Node, input: string): string | undefined {

@@ -162,18 +162,18 @@ describe('a graph', () => {
     expect(asked.prompt.length).toBe(20_000);
   });
 
-  test('of a thousand nodes in a row is walked', () => {
+  test('of 240 nodes in a row is walked, and one of more than a thousand nodes is refused', () => {
     const chain = Object.fromEntries(
-      Array.from({ length: 990 }, (_, index) => [
+      Array.from({ length: 240 }, (_, index) => [
         `s${index}`,
         node('ImageScaleBy', { image: index === 0 ? ['8', 0] : [`s${index - 1}`, 0], scale_by: 1 }),
       ]),
     );
-    const graph = stockGraph({}, { ...chain, '9': node('SaveImage', { images: ['s989', 0] }) });
-    expect(walk(graph).plan.outputs[0]?.order).toHaveLength(997);
+    const graph = stockGraph({}, { ...chain, '9': node('SaveImage', { images: ['s239', 0] }) });
+    expect(walk(graph).plan.outputs[0]?.order).toHaveLength(247);
     const { problem } = refusalOf({
       ...graph,
-      ...Object.fromEntries(Array.from({ length: 10 }, (_, index) => [`x${index}`, node('A')])),
+      ...Object.fromEntries(Array.from({ length: 760 }, (_, index) => [`x${index}`, node('A')])),
     });
     expect(problem.message).toBe('A prompt has 1000 nodes at most.');
   });
@@ -690,5 +690,222 @@ describe('a graph that cannot be drawn is refused:', () => {
       new NodeFault({ id: '3', classType: 'KSampler' }, { type: 'x', message: 'Value 0 smaller', details: 'steps' })
         .message,
     ).toBe('Value 0 smaller: steps');
+  });
+});
+
+/** A chain of so many nodes, from `first` down to the one before `end`. */
+function chain(count: number, first: string, end: readonly [string, number], make: (next: unknown) => object): Nodes {
+  const name = (index: number): string => (index === 0 ? first : `${first}-${index}`);
+  const entries = Array.from({ length: count }, (_, index) => [
+    name(index),
+    make(index === count - 1 ? end : [name(index + 1), 0]),
+  ]);
+  return Object.fromEntries(entries);
+}
+
+const chains: readonly (readonly [string, (count: number) => Nodes])[] = [
+  [
+    'pictures',
+    (count) =>
+      stockGraph(
+        {},
+        chain(count, '8', ['3', 0], (next) => node('ImageScale', { image: next })),
+      ),
+  ],
+  [
+    'latents',
+    (count) =>
+      stockGraph(
+        { latent_image: ['c', 0] },
+        chain(count, 'c', ['5', 0], (next) => node('RepeatLatentBatch', { samples: next })),
+      ),
+  ],
+  [
+    'models',
+    (count) =>
+      stockGraph(
+        { model: ['c', 0] },
+        chain(count, 'c', ['4', 0], (next) => node('ModelSampling', { model: next })),
+      ),
+  ],
+  [
+    'text encoders',
+    (count) => ({
+      ...stockGraph(
+        {},
+        chain(count, 'c', ['4', 1], (next) => node('CLIPSetLastLayer', { clip: next })),
+      ),
+      '6': node('CLIPTextEncode', { text: 'a', clip: ['c', 0] }),
+    }),
+  ],
+  [
+    'conditionings',
+    (count) =>
+      stockGraph(
+        { positive: ['c', 0] },
+        chain(count, 'c', ['6', 0], (next) => node('FluxGuidance', { conditioning: next })),
+      ),
+  ],
+  [
+    'samplers',
+    (count) =>
+      stockGraph(
+        { latent_image: ['c', 0] },
+        chain(count, 'c', ['5', 0], (next) => node('KSampler', { ...stockGraph()['3']?.inputs, latent_image: next })),
+      ),
+  ],
+  [
+    'values',
+    (count) =>
+      stockGraph(
+        { steps: ['c', 0] },
+        chain(count, 'c', ['v', 0], (next) => node('Int', { value: next })),
+      ),
+  ],
+  [
+    'nodes of any class behind an input that is only touched',
+    (count) => ({
+      ...stockGraph(
+        {},
+        chain(count, 'c', ['4', 2], (next) => node('Whatever', { anything: next })),
+      ),
+      '8': node('VAEDecode', { samples: ['3', 0], vae: ['c', 0] }),
+    }),
+  ],
+  [
+    'masks',
+    (count) =>
+      stockGraph(
+        { latent_image: ['n', 0] },
+        {
+          n: node('SetLatentNoiseMask', { samples: ['5', 0], mask: ['c', 0] }),
+          ...chain(count, 'c', ['m', 1], (next) => node('InvertMask', { mask: next })),
+          m: node('LoadImage', { image: 'photo.png' }),
+        },
+      ),
+  ],
+];
+
+/** Refused as ComfyUI refuses, or taken: anything else would be a fault of the server. */
+function isAnswered(graph: Nodes): 'taken' | GraphRefusal {
+  try {
+    walk(graph);
+    return 'taken';
+  } catch (error) {
+    if (error instanceof GraphRefusal) return error;
+    throw error;
+  }
+}
+
+describe('walkGraph: hostile graphs', () => {
+  test.each(chains)('a chain of 900 %s is refused with its depth, and not by a fault', (kind, make) => {
+    const answer = isAnswered(make(900));
+    if (kind === 'values') return;
+    expect(answer).toBeInstanceOf(GraphRefusal);
+    expect(JSON.stringify((answer as GraphRefusal).nodeErrors)).toMatch(/deeper than \d+ nodes/);
+  });
+
+  test.each(chains)('a chain of 100 %s is taken', (kind, make) => {
+    if (kind === 'values') expect(isAnswered({ ...make(100), v: node('Int', { value: 3 }) })).toBe('taken');
+    else expect(isAnswered(make(100))).toBe('taken');
+  });
+
+  test('a chain of 900 values is read', () => {
+    const values = chain(900, 'c', ['v', 0], (next) => node('Int', { value: next }));
+    const graph = stockGraph({ steps: ['c', 0] }, { ...values, v: node('Int', { value: 3 }) });
+    expect(drawAt(graph).asked.steps).toBe(3);
+  });
+
+  test('each sampler is read once, however many outputs and samplers need it', () => {
+    let reads = 0;
+    const inputs = { ...stockGraph()['3']?.inputs };
+    const samplers = chain(200, 'c', ['5', 0], (next) => node('KSampler', { ...inputs, latent_image: next }));
+    const saves = Object.fromEntries(
+      Array.from({ length: 300 }, (_, index) => [`s${index}`, node('SaveImage', { images: ['8', 0] })]),
+    );
+    const graph = readGraph(stockGraph({ latent_image: ['c', 0], model: ['l', 0] }, { ...samplers, ...saves }));
+    const counted = new Map(graph);
+    for (const [id, one] of graph) {
+      if (one.classType !== 'KSampler') continue;
+      const watched = new Proxy(one.inputs, {
+        get: (target, key) => {
+          if (key === 'seed') reads += 1;
+          return target[key as string];
+        },
+      });
+      counted.set(id, { ...one, inputs: watched });
+    }
+    counted.set('l', { id: 'l', classType: 'ModelSampling', inputs: { model: ['4', 0] } });
+    const { plan } = walkGraph(counted, { hasFile: () => true });
+    expect(plan.outputs.length).toBe(301);
+    expect(reads).toBeLessThanOrEqual(2 * 201);
+  });
+
+  test('a broken node is looked at once, however many outputs need it', () => {
+    const inputs = { ...stockGraph()['3']?.inputs };
+    const samplers = chain(200, 'c', ['nobody', 0], (next) => node('KSampler', { ...inputs, latent_image: next }));
+    const saves = Object.fromEntries(
+      Array.from({ length: 300 }, (_, index) => [`s${index}`, node('SaveImage', { images: ['8', 0] })]),
+    );
+    const { nodeErrors } = refusalOf(stockGraph({ latent_image: ['c', 0] }, { ...samplers, ...saves }));
+    expect(Object.values(nodeErrors).flatMap(({ dependent_outputs }) => dependent_outputs)).toHaveLength(301);
+    expect(Object.keys(nodeErrors)).toEqual(['c-199']);
+  });
+
+  test('any graph of known classes with random links is taken or refused', () => {
+    const classes = [
+      ...[
+        'KSampler',
+        'KSamplerAdvanced',
+        'SamplerCustomAdvanced',
+        'CFGGuider',
+        'BasicScheduler',
+        'VAEDecode',
+        'VAEEncode',
+      ],
+      ...['ImageScale', 'ImageScaleBy', 'LoadImage', 'SaveImage', 'PreviewImage', 'CLIPTextEncode', 'FluxGuidance'],
+      ...[
+        'ConditioningCombine',
+        'LoraLoader',
+        'CLIPSetLastLayer',
+        'EmptyLatentImage',
+        'RepeatLatentBatch',
+        'InvertMask',
+      ],
+      ...['SetLatentNoiseMask', 'VAEEncodeForInpaint', 'ImageUpscaleWithModel', 'InpaintModelConditioning', 'Whatever'],
+    ];
+    const names = [
+      ...[
+        'model',
+        'clip',
+        'vae',
+        'positive',
+        'negative',
+        'latent_image',
+        'samples',
+        'pixels',
+        'image',
+        'images',
+        'mask',
+      ],
+      ...['conditioning', 'conditioning_1', 'conditioning_2', 'guider', 'noise', 'sampler', 'sigmas', 'upscale_model'],
+      ...['text', 'seed', 'steps', 'cfg', 'width', 'value', 'amount', '__proto__', 'constructor'],
+    ];
+    const link = fc.tuple(fc.integer({ min: 0, max: 24 }).map(String), fc.integer({ min: 0, max: 2 }));
+    const value = fc.oneof({ weight: 8, arbitrary: link }, { weight: 1, arbitrary: fc.jsonValue({ maxDepth: 2 }) });
+    const one = fc.record({
+      class_type: fc.constantFrom(...classes),
+      inputs: fc.uniqueArray(fc.tuple(fc.constantFrom(...names), value), { maxLength: 10, selector: ([name]) => name }),
+    });
+    fc.assert(
+      fc.property(fc.array(one, { minLength: 1, maxLength: 25 }), (nodes) => {
+        const graph = nodes.map(({ class_type, inputs }, index) => [
+          String(index),
+          { class_type, inputs: Object.fromEntries(inputs) },
+        ]);
+        isAnswered(Object.fromEntries(graph));
+      }),
+      { numRuns: 500 },
+    );
   });
 });

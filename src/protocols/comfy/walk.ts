@@ -1,5 +1,5 @@
 import { GraphRefusal, type NodeErrors, NodeFault, type NodeProblems } from './errors.ts';
-import { follow, type Graph, linkOf, missing, type Node, noOutputs, unknownClass } from './graph.ts';
+import { follow, type Graph, linkOf, missing, type Node, noOutputs, tooComplex, unknownClass } from './graph.ts';
 import { inlinePicture, noFile } from './node-pictures.ts';
 import type { Output, Plan, Step } from './plan.ts';
 import { isSampler, readSampler } from './samplers.ts';
@@ -31,11 +31,12 @@ const outputKinds: Readonly<Record<string, Output['kind']>> = {
 /** From each output back to where its pictures come from. Nodes that no output needs are not looked at. */
 export function walkGraph(graph: Graph, options: WalkOptions): Walked {
   const steps = new Map<string, Step>();
+  const visitor = visiting(graph, steps, options);
   const outputs: Output[] = [];
   const faults: { readonly fault: NodeFault; readonly output: string }[] = [];
   for (const node of wantedOutputs(graph, options)) {
     try {
-      outputs.push(walkOutput(node, { graph, steps, options }));
+      outputs.push(walkOutput(node, graph, visitor));
     } catch (error) {
       if (!(error instanceof NodeFault)) throw error;
       faults.push({ fault: error, output: node.id });
@@ -59,51 +60,85 @@ function wantedOutputs(graph: Graph, { targets }: WalkOptions): readonly Node[] 
   throw noOutputs();
 }
 
-interface Walk {
-  readonly graph: Graph;
-  readonly steps: Map<string, Step>;
-  readonly options: WalkOptions;
-}
-
-function walkOutput(node: Node, walk: Walk): Output {
-  const order: string[] = [];
-  const visitor = visiting(walk, order);
+function walkOutput(node: Node, graph: Graph, visitor: GraphVisitor): Output {
   if (isSampler(node)) {
     const from = visitor.visit(node, '');
-    return { id: node.id, kind: 'output', prefix: 'ComfyUI', from, order };
+    return { id: node.id, kind: 'output', prefix: 'ComfyUI', from, order: visitor.order(from) };
   }
   const kind = outputKinds[node.classType] ?? 'output';
   const from = visitor.pictures(node, 'images');
-  const prefix = textOf(walk.graph, node, 'filename_prefix') ?? 'ComfyUI';
-  return { id: node.id, kind, prefix, from, order: [...order, node.id] };
+  const prefix = textOf(graph, node, 'filename_prefix') ?? 'ComfyUI';
+  return { id: node.id, kind, prefix, from, order: [...visitor.order(from), node.id] };
 }
 
-function visiting({ graph, steps, options }: Walk, order: string[]) {
-  const open: string[] = [];
+/** Readers call each other for each node on the way, so that the stack bounds the depth. Workflows of people have some dozens. */
+const deepest = 250;
+/** Looks at nodes, of which a workflow takes a few for each link; only one that is made to take long takes more. */
+const mostLooks = 100_000;
+
+interface GraphVisitor extends Visitor {
+  visit(node: Node, input: string): string;
+  /** A node and all that it needs, each behind those that it needs itself. */
+  order(id: string): readonly string[];
+}
+
+/** One for all outputs of a graph, so that each node that gives pictures is read once. */
+function visiting(graph: Graph, steps: Map<string, Step>, options: WalkOptions): GraphVisitor {
+  /** The way from the output to the node that is looked at. */
+  const way: string[] = [];
+  const onWay = new Set<string>();
+  /** What each node was seen to need directly, in the order of the looks. */
+  const needs = new Map<string, Set<string>>();
   const done = new Set<string>();
+  /** Of nodes that cannot give pictures; those that are too deep may be nearer to another output. */
+  const faults = new Map<string, NodeFault>();
+  let looks = 0;
+
+  function need(id: string): void {
+    const parent = way.at(-1);
+    if (parent !== undefined) needs.get(parent)?.add(id);
+  }
 
   function enter<Value>(node: Node, input: string, look: () => Value): Value {
-    if (open.includes(node.id)) throw cycle(node, input);
-    open.push(node.id);
-    const value = look();
-    open.pop();
-    if (!done.has(node.id)) order.push(node.id);
-    done.add(node.id);
-    return value;
+    if (onWay.has(node.id)) throw cycle(node, input);
+    if (way.length >= deepest) throw new DepthFault(node, input, deepest);
+    looks += 1;
+    if (looks > mostLooks) throw tooComplex();
+    need(node.id);
+    if (!needs.has(node.id)) needs.set(node.id, new Set());
+    way.push(node.id);
+    onWay.add(node.id);
+    try {
+      const value = look();
+      done.add(node.id);
+      return value;
+    } finally {
+      way.pop();
+      onWay.delete(node.id);
+    }
   }
 
   function visit(node: Node, input: string): string {
+    const fault = faults.get(node.id);
+    if (fault) throw fault;
     return enter(node, input, () => {
-      if (!done.has(node.id)) steps.set(node.id, stepOf(node, visitor));
+      if (steps.has(node.id)) return node.id;
+      try {
+        steps.set(node.id, stepOf(node, visitor));
+      } catch (error) {
+        if (error instanceof NodeFault && !(error instanceof DepthFault)) faults.set(node.id, error);
+        throw error;
+      }
       return node.id;
     });
   }
 
-  const visitor: Visitor & { readonly visit: typeof visit } = {
+  const visitor: GraphVisitor = {
     graph,
     hasFile: options.hasFile,
     loras: options.loras ?? [],
     visit,
+    order: (id) => inOrder(id, needs),
     pictures: (node, input) => {
       const link = linkOf(node, input);
       if (!link) throw missing(node, input);
@@ -119,13 +154,45 @@ function visiting({ graph, steps, options }: Walk, order: string[]) {
       const link = linkOf(node, input);
       if (!link) return;
       const found = follow(graph, node, input, link);
-      if (done.has(found.id)) return;
+      if (done.has(found.id)) {
+        need(found.id);
+        return;
+      }
       enter(found, input, () => {
         for (const each of Object.keys(found.inputs)) visitor.touch(found, each);
       });
     },
   };
   return visitor;
+}
+
+class DepthFault extends NodeFault {
+  constructor(node: Node, input: string, depth: number) {
+    super(node, {
+      type: 'exception_during_inner_validation',
+      message: 'Exception when validating inner node',
+      details: `${input} leads to node ${node.id}, and the graph is deeper than ${depth} nodes there`,
+      extra_info: { input_name: input },
+    });
+  }
+}
+
+/** Depth first and without recursion. */
+function inOrder(root: string, needs: ReadonlyMap<string, ReadonlySet<string>>): readonly string[] {
+  const order = new Set<string>();
+  const entered = new Set([root]);
+  const stack = [{ id: root, left: [...(needs.get(root) ?? [])] }];
+  for (let top = stack.at(-1); top; top = stack.at(-1)) {
+    const next = top.left.shift();
+    if (next === undefined) {
+      order.add(top.id);
+      stack.pop();
+    } else if (!entered.has(next)) {
+      entered.add(next);
+      stack.push({ id: next, left: [...(needs.get(next) ?? [])] });
+    }
+  }
+  return [...order];
 }
 
 /** Nodes that give pictures, by their classes. */

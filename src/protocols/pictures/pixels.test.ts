@@ -1,13 +1,15 @@
 import sharp from 'sharp';
 import { describe, expect, test } from 'vitest';
-import { pixelAt, pngChunk, pngOf } from '../testing/pictures.ts';
+import type { EditedPicture, PictureEdit } from '../../core/pictures.ts';
+import { inProcessEditor as editor, pixelAt, pngChunk, pngOf } from '../testing/pictures.ts';
 import { pictureFacts } from './picture-facts.ts';
-import { alphaAlone, encodedAs, fitted, fittedMask, maskOfChannel, withAlphaOf, withoutAlpha } from './pixels.ts';
+import { encodedAs, fitted, fittedMask, maskOfChannel, needed, withAlphaOf } from './pixels.ts';
 import { pictureOf } from './sent-picture.ts';
 
 const red = [255, 0, 0];
 const sent = (bytes: Uint8Array) => pictureOf(bytes, 'image');
 const size = { width: 16, height: 16 };
+const edited = async (edit: PictureEdit, picture: EditedPicture) => needed(await editor.edit(edit, [picture]));
 
 /** Left half of one colour and right half of another. */
 async function halves(left: readonly number[], right: readonly number[]): Promise<Buffer> {
@@ -25,20 +27,20 @@ async function halves(left: readonly number[], right: readonly number[]): Promis
 describe('a picture to begin from', () => {
   test('is cut around its middle', async () => {
     const wide = await halves([255, 0, 0], [0, 0, 255]);
-    const bytes = await fitted(sent(wide), size, 'cover');
+    const bytes = await fitted(editor, sent(wide), size, 'cover');
     expect(pictureFacts(bytes)).toMatchObject(size);
     expect(await pixelAt(bytes, 1, 8)).toEqual([255, 0, 0]);
     expect(await pixelAt(bytes, 14, 8)).toEqual([0, 0, 255]);
   });
 
   test('may have white beside it instead', async () => {
-    const bytes = await fitted(sent(await halves(red, red)), size, 'contain');
+    const bytes = await fitted(editor, sent(await halves(red, red)), size, 'contain');
     expect(await pixelAt(bytes, 8, 0)).toEqual([255, 255, 255]);
     expect(await pixelAt(bytes, 8, 8)).toEqual([255, 0, 0]);
   });
 
   test('is white where it was transparent', async () => {
-    const bytes = await fitted(sent(pngOf(8, 8, [0, 0, 0, 0])), size, 'fill');
+    const bytes = await fitted(editor, sent(pngOf(8, 8, [0, 0, 0, 0])), size, 'fill');
     expect(await pixelAt(bytes, 3, 3)).toEqual([255, 255, 255]);
   });
 
@@ -47,7 +49,7 @@ describe('a picture to begin from', () => {
       .withMetadata({ orientation: 6 })
       .jpeg()
       .toBuffer();
-    const bytes = await fitted(sent(turned), size, 'fill');
+    const bytes = await fitted(editor, sent(turned), size, 'fill');
     const [top, bottom] = [await pixelAt(bytes, 8, 1), await pixelAt(bytes, 8, 14)];
     expect((top[0] ?? 0) > 200 && (bottom[2] ?? 0) > 200).toBe(true);
   });
@@ -58,9 +60,13 @@ describe('a picture to begin from', () => {
       pngChunk('IDAT', Buffer.from('nonsense')),
       pngChunk('IEND', Buffer.alloc(0)),
     ]);
-    await expect(fitted(sent(broken), size, 'cover')).rejects.toThrow('image must be a picture that can be read');
-    await expect(fittedMask(sent(broken), { size, fit: 'cover' })).rejects.toMatchObject({ code: 'invalid-field' });
-    await expect(maskOfChannel(sent(broken), 'alpha', { size, fit: 'cover' })).rejects.toMatchObject({
+    await expect(fitted(editor, sent(broken), size, 'cover')).rejects.toThrow(
+      'image must be a picture that can be read',
+    );
+    await expect(fittedMask(editor, sent(broken), { size, fit: 'cover' })).rejects.toMatchObject({
+      code: 'invalid-field',
+    });
+    await expect(maskOfChannel(editor, sent(broken), 'alpha', { size, fit: 'cover' })).rejects.toMatchObject({
       code: 'invalid-field',
     });
   });
@@ -68,14 +74,14 @@ describe('a picture to begin from', () => {
 
 describe('a mask', () => {
   test('has one channel and the size of the picture', async () => {
-    const bytes = await fittedMask(sent(await halves([0, 0, 0], [255, 255, 255])), { size, fit: 'fill' });
+    const bytes = await fittedMask(editor, sent(await halves([0, 0, 0], [255, 255, 255])), { size, fit: 'fill' });
     expect(pictureFacts(bytes)).toMatchObject(size);
     expect(await pixelAt(bytes, 2, 2)).toEqual([0]);
     expect(await pixelAt(bytes, 13, 2)).toEqual([255]);
   });
 
   test('may be turned around', async () => {
-    const bytes = await fittedMask(sent(await halves([0, 0, 0], [255, 255, 255])), {
+    const bytes = await fittedMask(editor, sent(await halves([0, 0, 0], [255, 255, 255])), {
       size,
       fit: 'fill',
       inverted: true,
@@ -84,17 +90,25 @@ describe('a mask', () => {
   });
 
   test('is white where a picture is transparent', async () => {
-    const bytes = await maskOfChannel(sent(await halves([9, 9, 9, 255], [9, 9, 9, 0])), 'alpha', { size, fit: 'fill' });
+    const bytes = await maskOfChannel(editor, sent(await halves([9, 9, 9, 255], [9, 9, 9, 0])), 'alpha', {
+      size,
+      fit: 'fill',
+    });
     expect([await pixelAt(bytes as Uint8Array, 2, 2), await pixelAt(bytes as Uint8Array, 13, 2)]).toEqual([[0], [255]]);
   });
 
   test('is none where nothing is transparent', async () => {
-    expect(await maskOfChannel(sent(pngOf(8, 8)), 'alpha', { size, fit: 'fill' })).toBeUndefined();
-    expect(await maskOfChannel(sent(pngOf(8, 8, [1, 2, 3, 255])), 'alpha', { size, fit: 'fill' })).toBeUndefined();
+    expect(await maskOfChannel(editor, sent(pngOf(8, 8)), 'alpha', { size, fit: 'fill' })).toBeUndefined();
+    expect(
+      await maskOfChannel(editor, sent(pngOf(8, 8, [1, 2, 3, 255])), 'alpha', { size, fit: 'fill' }),
+    ).toBeUndefined();
   });
 
   test('may be one colour of a picture', async () => {
-    const bytes = await maskOfChannel(sent(await halves([255, 0, 0], [0, 0, 255])), 'blue', { size, fit: 'fill' });
+    const bytes = await maskOfChannel(editor, sent(await halves([255, 0, 0], [0, 0, 255])), 'blue', {
+      size,
+      fit: 'fill',
+    });
     expect([await pixelAt(bytes as Uint8Array, 2, 2), await pixelAt(bytes as Uint8Array, 13, 2)]).toEqual([[0], [255]]);
   });
 });
@@ -102,7 +116,7 @@ describe('a mask', () => {
 describe('transparency', () => {
   test('is taken from a mask, whatever the picture had of it and however large the mask is', async () => {
     for (const picture of [pngOf(16, 16, [1, 2, 3]), pngOf(16, 16, [1, 2, 3, 200])]) {
-      const bytes = await withAlphaOf(sent(picture), sent(pngOf(4, 4, [9, 9, 9, 77])));
+      const bytes = await withAlphaOf(editor, sent(picture), sent(pngOf(4, 4, [9, 9, 9, 77])));
       expect(pictureFacts(bytes)).toMatchObject(size);
       expect(await pixelAt(bytes, 5, 5)).toEqual([1, 2, 3, 77]);
     }
@@ -114,15 +128,15 @@ describe('transparency', () => {
     ['grey', [90], [90, 90, 90], [0, 0, 0, 255]],
   ])('comes alone or not at all from a picture of %s', async (_, colour, without, alone) => {
     const picture = pictureOf(pngOf(5, 3, colour), 'image');
-    expect(await pixelAt(await withoutAlpha(picture), 4, 2)).toEqual(without);
-    const alpha = await alphaAlone(picture);
+    expect(await pixelAt(await edited({ type: 'colours' }, picture), 4, 2)).toEqual(without);
+    const alpha = await edited({ type: 'transparency' }, picture);
     expect(pictureOf(alpha, 'alpha')).toMatchObject({ width: 5, height: 3 });
     expect(await pixelAt(alpha, 4, 2)).toEqual(alone);
   });
 
   test('of a mask may be all', async () => {
     expect(
-      await pixelAt(await fittedMask(sent(pngOf(4, 4, [0, 0, 0])), { size, fit: 'fill', all: true }), 5, 5),
+      await pixelAt(await fittedMask(editor, sent(pngOf(4, 4, [0, 0, 0])), { size, fit: 'fill', all: true }), 5, 5),
     ).toEqual([255]);
   });
 });
@@ -130,7 +144,7 @@ describe('transparency', () => {
 describe('what was drawn', () => {
   test('stays the PNG that it is', async () => {
     const png = pngOf(8, 8);
-    expect(await encodedAs(png, 'png', 10)).toBe(png);
+    expect(await encodedAs(editor, png, 'png', 10)).toBe(png);
   });
 
   test.each(['jpeg', 'webp'] as const)('becomes a %s, the smaller the less quality it is to have', async (format) => {
@@ -145,7 +159,7 @@ describe('what was drawn', () => {
     })
       .png()
       .toBuffer();
-    const [fine, coarse] = [await encodedAs(noise, format, 100), await encodedAs(noise, format, 0)];
+    const [fine, coarse] = [await encodedAs(editor, noise, format, 100), await encodedAs(editor, noise, format, 0)];
     expect(pictureFacts(fine)).toMatchObject({ width: 64, height: 64, format });
     expect(coarse.length).toBeLessThan(fine.length);
   });

@@ -9,8 +9,13 @@ export type PngTexts = Readonly<Record<string, string>>;
 const signature = Buffer.from([0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a]);
 /** The signature and the one chunk that every PNG begins with. */
 const headLength = signature.length + 25;
-/** Nobody writes more about a picture; a packed text that would become larger is passed over. */
+/** Nobody writes more about a picture; a text that is or would become larger is passed over. */
 const longestText = 2 ** 20;
+/** Of all texts together, and how many: the rest is passed over. */
+const mostTextBytes = 4 * 2 ** 20;
+const mostTexts = 1000;
+/** Encoders that cut the pixels into the smallest usual pieces need a tenth of this for the largest picture. */
+const mostChunks = 100_000;
 
 export interface PngChunk {
   readonly type: string;
@@ -21,11 +26,11 @@ export function isPng(bytes: Uint8Array): boolean {
   return bytes.length >= headLength && signature.equals(bytes.subarray(0, signature.length));
 }
 
-/** In their order, up to the last one; a file that is cut off ends without `IEND`. */
+/** In their order, up to the last one; a file that is cut off, or has absurdly many, ends without `IEND`. */
 export function* pngChunks(bytes: Uint8Array): Generator<PngChunk> {
   const png = asBuffer(bytes);
   let at = signature.length;
-  while (at + 12 <= png.length) {
+  for (let count = 0; count < mostChunks && at + 12 <= png.length; count++) {
     const length = png.readUInt32BE(at);
     const end = at + 12 + length;
     if (end > png.length) return;
@@ -37,10 +42,19 @@ export function* pngChunks(bytes: Uint8Array): Generator<PngChunk> {
 }
 
 export function pngTexts(bytes: Uint8Array): PngTexts {
-  const found = [...pngChunks(bytes)].flatMap(({ type, data }) => {
-    const entry = textReaders.get(type)?.(data);
-    return entry === undefined ? [] : [entry];
-  });
+  const found: (readonly [string, string])[] = [];
+  let left = mostTextBytes;
+  for (const { type, data } of pngChunks(bytes)) {
+    if (found.length >= mostTexts || left <= 0) break;
+    const read = textReaders.get(type);
+    if (!read) continue;
+    // What cannot be read has cost its work too.
+    left -= data.length;
+    const entry = data.length <= longestText ? read(data) : undefined;
+    if (entry === undefined) continue;
+    left -= entry[1].length;
+    found.push(entry);
+  }
   return Object.fromEntries(found);
 }
 

@@ -1,6 +1,7 @@
 import { AppError } from '../../core/errors.ts';
-import type { AskedLora, ImageFacts, ImageRequest, ImageService } from '../../core/image.ts';
+import type { AskedLora, Drawings, ImageFacts, ImageRequest, ImageService } from '../../core/image.ts';
 import type { OtherServices } from '../../core/other-services.ts';
+import type { PictureEditor } from '../../core/pictures.ts';
 import type { JsonObject } from '../../http/body.ts';
 import type { DialectParts } from '../dialect.ts';
 import { clamp } from '../fields/readers.ts';
@@ -14,6 +15,9 @@ export interface PictureParts extends Pick<DialectParts, 'others' | 'now' | 'new
   readonly imageDefaults: (body: JsonObject) => JsonObject;
   readonly randomSeed: () => number;
   readonly product: { readonly name: string; readonly version: string };
+  readonly editor: PictureEditor;
+  /** Those of the whole server. */
+  readonly drawings: Drawings;
 }
 
 /** A picture as a client asks for it; what is left out is the model's to say. */

@@ -1,3 +1,4 @@
+import { mostPixels } from '../../core/pictures.ts';
 import { described, type Read, readText, wrong } from '../fields/readers.ts';
 import { base64Schema } from '../fields/schemas.ts';
 import { inlineMedium } from '../inline-medium.ts';
@@ -9,9 +10,6 @@ export interface SentPicture extends PictureFacts {
   /** Where it stands in the request. */
   readonly field: string;
 }
-
-/** What nobody would have unpacked in memory: 8192 by 8192. */
-export const mostPixels = 2 ** 26;
 
 /** Base64, bare or in a data URL. */
 export const readPicture: Read<SentPicture> = described(base64Schema, (value, path) => {

@@ -1,6 +1,6 @@
 import type { ImageFacts } from '../../core/image.ts';
+import type { Size } from '../../core/pictures.ts';
 import { clamp } from '../fields/readers.ts';
-import type { Size } from './pixels.ts';
 
 export interface Enlarging {
   readonly upscaler: string;

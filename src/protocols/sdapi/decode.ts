@@ -1,4 +1,5 @@
 import type { ImageFacts, ImageRequest } from '../../core/image.ts';
+import type { PictureEditor } from '../../core/pictures.ts';
 import { clamp, wrong } from '../fields/readers.ts';
 import { knownLoras, withoutLoraTags } from '../pictures/lora-tags.ts';
 import { fitted, fittedMask } from '../pictures/pixels.ts';
@@ -67,16 +68,20 @@ export function decodeDrawing(
   };
 }
 
-/** With the pictures in the size of the request. */
-export async function withPictures(plan: Plan, fields: DrawFields): Promise<ImageRequest> {
-  const { request, initial, mask } = plan;
+/** With the pictures in the size of the request: to be called when its turn has come. */
+export async function withPictures(
+  { request, initial, mask }: Plan,
+  fields: DrawFields,
+  editor: PictureEditor,
+  signal: AbortSignal,
+): Promise<ImageRequest> {
   const size = { width: request.width, height: request.height };
   const fit = fields.resize_mode;
   const inverted = fields.inpainting_mask_invert;
   return {
     ...request,
-    ...(initial ? { initial: await fitted(initial, size, fit) } : {}),
-    ...(mask ? { mask: await fittedMask(mask, { size, fit, inverted }) } : {}),
+    ...(initial ? { initial: await fitted(editor, initial, size, fit, signal) } : {}),
+    ...(mask ? { mask: await fittedMask(editor, mask, { size, fit, inverted, signal }) } : {}),
   };
 }
 

@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { AppError } from '../../core/errors.ts';
-import type { Call } from '../../http/call.ts';
+import type { PictureEditor } from '../../core/pictures.ts';
+import type { Call, Endpoint } from '../../http/call.ts';
 import { handTimer, latch } from '../../http/testing/world.ts';
 import { pictureFacts } from '../pictures/picture-facts.ts';
 import { pngTexts } from '../pictures/png-text.ts';
@@ -10,10 +11,12 @@ import {
   drawSquares,
   type FakeImageOptions,
   fakeImage,
+  inProcessEditor,
   pixelAt,
   pngOf,
   stoppedAfterOne,
 } from '../testing/pictures.ts';
+import { LastDrawings } from './drawings.ts';
 import { type SdapiOptions, sdapiWorld } from './testing/world.ts';
 
 function world(fakeOptions: FakeImageOptions = {}, options: SdapiOptions = {}) {
@@ -323,16 +326,37 @@ describe('a client that goes away', () => {
     },
   );
 
-  test('finds its picture by its key until the next one is drawn', async () => {
+  test('sdapi: get_last.json gives the last picture of a key until the next request with that key', async () => {
     const { draw, get } = world();
     await draw({ prompt: 'a', negative_prompt: 'b', genkey: 'mine' });
     const { json } = await get('/sdapi/v1/get_last.json?genkey=mine');
     expect(json).toMatchObject({ prompt: 'a ### b', models: ['sketch'] });
     expect(json.images).toHaveLength(1);
-    expect((await get('/sdapi/v1/get_last.json?genkey=other')).status).toBe(404);
-    expect((await get('/sdapi/v1/get_last.json')).status).toBe(404);
     await draw({ prompt: 'b' });
-    expect((await get('/sdapi/v1/get_last.json?genkey=mine')).status).toBe(404);
+    await draw({ prompt: 'c', genkey: 'other' });
+    expect((await get('/sdapi/v1/get_last.json?genkey=mine')).json.prompt).toBe('a ### b');
+    await draw({ prompt: 'd', genkey: 'mine' });
+    expect((await get('/sdapi/v1/get_last.json?genkey=mine')).json.prompt).toBe('d ### ');
+  });
+
+  test('sdapi: get_last.json says which key is unknown or that it is missing, with 404', async () => {
+    const { get } = world();
+    const unknown = await get('/sdapi/v1/get_last.json?genkey=other');
+    expect([unknown.status, unknown.json.detail.msg]).toEqual([404, expect.stringMatching(/genkey "other"/)]);
+    const missing = await get('/sdapi/v1/get_last.json');
+    expect([missing.status, missing.json.detail.msg]).toEqual([
+      404,
+      expect.stringMatching(/parameter genkey is missing/),
+    ]);
+  });
+
+  test('sdapi: get_last.json keeps the answers of a bounded number of keys, the newest', () => {
+    const last = new LastDrawings();
+    for (let key = 0; key < 100; key++) last.keep(`k${key}`, { key }, ['x']);
+    expect(last.lastOf('k99')).toEqual({ key: 99 });
+    expect(last.lastOf('k0')).toBeUndefined();
+    last.keep('large', { large: true }, ['x'.repeat(2 ** 26 + 1)]);
+    expect([last.lastOf('large'), last.lastOf('k99')]).toEqual([{ large: true }, undefined]);
   });
 });
 
@@ -375,5 +399,67 @@ describe('an answer that takes long', () => {
     const { status, json } = await answer;
     expect(status).toBe(200);
     expect(json.detail).toMatchObject({ type: 'generation_error' });
+  });
+});
+
+describe('pictures that were sent', () => {
+  const init = base64Of(pngOf(64, 64));
+  const editedBy = () => {
+    const edits: string[] = [];
+    const editor: PictureEditor = {
+      edit: (edit, pictures, signal) => {
+        edits.push(edit.type);
+        return inProcessEditor.edit(edit, pictures, signal);
+      },
+    };
+    return { edits, editor };
+  };
+  const img2img = (endpoints: readonly Endpoint[], body: object = {}) =>
+    asked(endpoints, 'POST', '/sdapi/v1/img2img', { prompt: 'a', init_images: [init], ...body });
+
+  test('sdapi: img2img decodes no picture when the queue is full', async () => {
+    const { edits, editor } = editedBy();
+    const fake = fakeImage({ places: 1 });
+    fake.queue.enter({ client: 'other' });
+    const { endpoints } = sdapiWorld(fake, { editor });
+    expect((await img2img(endpoints)).status).toBe(503);
+    expect(edits).toEqual([]);
+  });
+
+  test('sdapi: img2img decodes its picture when its turn has come', async () => {
+    const { edits, editor } = editedBy();
+    const fake = fakeImage();
+    const before = fake.queue.enter({ client: 'other' });
+    const { endpoints } = sdapiWorld(fake, { editor });
+    const reply = img2img(endpoints);
+    await new Promise((resolve) => setImmediate(resolve));
+    expect([fake.queue.waiting, edits]).toEqual([1, []]);
+    before.leave();
+    expect((await reply).status).toBe(200);
+    expect(edits).toEqual(['fit']);
+  });
+
+  test('sdapi: a picture of too many pixels is refused by its header, before it has a place', async () => {
+    const { edits, editor } = editedBy();
+    const fake = fakeImage({ places: 1 });
+    fake.queue.enter({ client: 'other' });
+    const huge = pngOf(8, 8);
+    huge.writeUInt32BE(60_000, 16);
+    huge.writeUInt32BE(60_000, 20);
+    const { endpoints } = sdapiWorld(fake, { editor });
+    expect((await img2img(endpoints, { init_images: [base64Of(huge)] })).status).toBe(422);
+    expect(edits).toEqual([]);
+  });
+
+  test('sdapi: a picture that only comes back in another size takes its turn too, without the model', async () => {
+    const fake = fakeImage();
+    const before = fake.queue.enter({ client: 'other' });
+    const { endpoints } = sdapiWorld(fake);
+    const reply = img2img(endpoints, { steps: 1, denoising_strength: 0 });
+    await new Promise((resolve) => setImmediate(resolve));
+    expect(fake.queue.waiting).toBe(1);
+    before.leave();
+    expect((await reply).json.images).toHaveLength(1);
+    expect(fake.asked).toEqual([]);
   });
 });

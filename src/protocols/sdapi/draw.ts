@@ -1,6 +1,6 @@
 import { AppError, asAppError } from '../../core/errors.ts';
 import { ignoredFields } from '../../core/fidelity.ts';
-import type { ImageService } from '../../core/image.ts';
+import type { ImageEvent, ImageRequest, ImageService } from '../../core/image.ts';
 import { type JsonObject, jsonObject } from '../../http/body.ts';
 import type { Call, Headers, Reply } from '../../http/call.ts';
 import { patientReply, wantsPadding } from '../../http/patience.ts';
@@ -13,13 +13,13 @@ import { withPngTexts } from '../pictures/png-text.ts';
 import { imageOf, type PictureParts } from '../pictures/request.ts';
 import type { CallTicket } from '../ticket.ts';
 import { decodeDrawing, type Plan, withPictures } from './decode.ts';
-import type { Drawings } from './drawings.ts';
+import type { LastDrawings } from './drawings.ts';
 import { errorBody } from './errors.ts';
 import { type DrawFields, drawFidelity, drawFields } from './fields.ts';
 import { infoOf } from './info.ts';
 
 export interface DrawParts extends PictureParts {
-  readonly drawings: Drawings;
+  readonly last: LastDrawings;
 }
 
 /** `txt2img` and `img2img` differ in nothing but that the second must have a picture to begin from. */
@@ -29,7 +29,6 @@ export async function draw(call: Call, path: 'txt2img' | 'img2img', parts: DrawP
   const service = imageOf(parts.others);
   const plan = decodeDrawing(fields, { facts: service.facts, needsInitial: path === 'img2img' }, parts);
   const { ticket, kept } = drawingTicket(call, fields);
-  parts.drawings.begin();
   const answer = drawn({ body, fields, plan, ticket, service }, parts);
   const notices = ignoredHeader(ignoredFields(body, drawFidelity));
   if (kept || fields.keepalive || wantsPadding(call) || call.headers['cf-connecting-ip'] !== undefined) {
@@ -56,13 +55,12 @@ interface Work {
 }
 
 async function drawn(work: Work, parts: DrawParts): Promise<{ readonly reply: object; readonly headers: Headers }> {
-  const { body, fields, plan, ticket, service } = work;
+  const { body, fields, plan, service } = work;
   const { facts } = service;
-  const request = await withPictures(plan, fields);
-  const first: Drawn = plan.passThrough
-    ? { ...request, pictures: [{ seed: request.seed, png: request.initial as Uint8Array }], notes: [], stopped: false }
-    : await collectDrawn(service.draw(request, ticket), request);
-  const result = await enlarged(first, work);
+  const request = { ...plan.request, initial: plan.initial?.bytes, mask: plan.mask?.bytes };
+  const events = eventsOf(work, parts);
+  parts.last.begin(fields.genkey);
+  const result = await enlarged(await collectDrawn(events, request), work);
   const shared = { request, drawn: result, facts, product: parts.product };
   const pictures = result.pictures.map(({ png, seed }) =>
     withPngTexts(png, { parameters: pictureText(shared, seed) }).toString('base64'),
@@ -76,14 +74,44 @@ async function drawn(work: Work, parts: DrawParts): Promise<{ readonly reply: ob
     final_frame: '',
   };
   const { prompt, negativePrompt } = request;
-  parts.drawings.keep(fields.genkey, { ...reply, prompt: `${prompt} ### ${negativePrompt}`, models: [facts.name] });
+  const kept = { ...reply, prompt: `${prompt} ### ${negativePrompt}`, models: [facts.name] };
+  parts.last.keep(fields.genkey, kept, reply.images);
   const notes = [...plan.notes, ...result.notes];
   return { reply, headers: notes.length > 0 ? { 'x-parley-warnings': headerList(notes) } : {} };
 }
 
+/**
+ * All of it in one turn: what was sent is brought to size, pictures are drawn, and at last each is told again in the size that
+ * was asked for.
+ */
+function eventsOf({ plan, fields, ticket, service }: Work, { editor }: DrawParts): AsyncIterable<ImageEvent> {
+  return service.inTurn(ticket, async function* (turn): AsyncGenerator<ImageEvent> {
+    const request = await withPictures(plan, fields, editor, turn.signal);
+    const drawn = plan.passThrough ? unchanged(request) : turn.draw(request);
+    if (!plan.enlarging) return yield* drawn;
+    const { upscaler, size } = plan.enlarging;
+    const pictures: Extract<ImageEvent, { type: 'picture' }>[] = [];
+    for await (const event of drawn) {
+      if (event.type === 'picture') pictures.push(event);
+      yield event;
+    }
+    for (const picture of pictures) {
+      yield { ...picture, png: await turn.upscale({ picture: picture.png, upscaler, ...size }) };
+    }
+  });
+}
+
+async function* unchanged(request: ImageRequest): AsyncGenerator<ImageEvent> {
+  const { seed, width, height, steps, sampler, scheduler, initial = new Uint8Array() } = request;
+  yield { type: 'picture', index: 0, seed, png: initial };
+  yield { type: 'finish', width, height, steps, sampler, scheduler, notes: [] };
+}
+
+/** A drawing that was stopped has lost its turn, but its finished pictures are still to be enlarged. */
 async function enlarged(drawn: Drawn, { plan, service, ticket }: Work): Promise<Drawn> {
   if (!plan.enlarging) return drawn;
   const { upscaler, size } = plan.enlarging;
+  if (!drawn.stopped) return { ...drawn, ...size };
   const pictures = [];
   for (const { png, seed } of drawn.pictures) {
     pictures.push({ seed, png: await service.upscale({ picture: png, upscaler, ...size }, ticket) });
@@ -110,9 +138,11 @@ function effective(body: JsonObject, { include_init_images: shown }: DrawFields,
   };
 }
 
-/** For whoever lost the connection. */
-export function lastDrawing({ method, path, query }: Call, drawings: Drawings): object {
-  const found = drawings.lastOf(query.get('genkey') ?? '');
-  if (!found) throw new AppError('not-found', { method, path });
+/** For a client that lost its connection. */
+export function lastDrawing({ query }: Pick<Call, 'query'>, last: LastDrawings): object {
+  const genkey = query.get('genkey') ?? '';
+  if (genkey === '') throw new AppError('missing-parameter', { parameter: 'genkey', expected: 'that of a drawing' });
+  const found = last.lastOf(genkey);
+  if (!found) throw new AppError('not-stored', { what: 'picture for the genkey', id: genkey.slice(0, 200) });
   return found;
 }

@@ -4,7 +4,7 @@ import type { JsonObject } from '../../http/body.ts';
 import { fitted, fittedMask } from '../pictures/pixels.ts';
 import { readPicture } from '../pictures/sent-picture.ts';
 import { asking, type Proof, proveFidelity } from '../testing/fidelity-proof.ts';
-import { base64Of, fakeImage, pngOf } from '../testing/pictures.ts';
+import { base64Of, fakeImage, inProcessEditor, pngOf } from '../testing/pictures.ts';
 import { sdapiFidelity } from './fields.ts';
 import { sdapiWorld } from './testing/world.ts';
 
@@ -81,12 +81,14 @@ const drawProofs: Record<string, Proof> = {
   inpainting_mask_invert: {
     send: { inpainting_mask_invert: 1 },
     beside: { ...init, mask: white },
-    asks: asks({ mask: asJson(await fittedMask(sent(white), { size, fit: 'cover', inverted: true })) }),
+    asks: asks({
+      mask: asJson(await fittedMask(inProcessEditor, sent(white), { size, fit: 'cover', inverted: true })),
+    }),
   },
   resize_mode: {
     send: { resize_mode: 2 },
     beside: { init_images: [other] },
-    asks: asks({ initial: asJson(await fitted(sent(other), size, 'contain')) }),
+    asks: asks({ initial: asJson(await fitted(inProcessEditor, sent(other), size, 'contain')) }),
   },
   extra_images: {
     send: { extra_images: [picture] },

@@ -1,4 +1,5 @@
 import type { EndpointFidelity } from '../../core/fidelity.ts';
+import type { Fit } from '../../core/pictures.ts';
 import { looseWholeWithin } from '../fields/loose.ts';
 import {
   described,
@@ -23,7 +24,6 @@ import {
   readPictures,
   unusedDrawingFields,
 } from '../pictures/fields.ts';
-import type { Fit } from '../pictures/pixels.ts';
 import { readOptionalPicture, readPicture, type SentPicture } from '../pictures/sent-picture.ts';
 
 const dialect = 'Stable Diffusion web UI';

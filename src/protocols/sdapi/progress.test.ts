@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { fakeImage } from '../testing/pictures.ts';
-import { Drawings } from './drawings.ts';
+import { LastDrawings } from './drawings.ts';
 import { progressReply, shareDone } from './progress.ts';
 
 const now = Date.UTC(2026, 0, 15, 9, 30);
@@ -18,12 +18,12 @@ const running = {
 
 function world() {
   const fake = fakeImage();
-  const drawings = new Drawings();
+  const last = new LastDrawings();
   const look = (query = '') =>
-    progressReply({ query: new URLSearchParams(query) }, { service: fake.image, drawings, now }) as ReturnType<
+    progressReply({ query: new URLSearchParams(query) }, { drawings: fake.drawings, last, now }) as ReturnType<
       typeof JSON.parse
     >;
-  return { fake, drawings, look };
+  return { fake, last, look };
 }
 
 describe('progress', () => {

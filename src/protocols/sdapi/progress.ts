@@ -1,6 +1,6 @@
-import type { ImageProgress, ImageService } from '../../core/image.ts';
+import type { Drawings, ImageProgress } from '../../core/image.ts';
 import type { Call } from '../../http/call.ts';
-import type { Drawings } from './drawings.ts';
+import type { LastDrawings } from './drawings.ts';
 import { timestamp } from './info.ts';
 
 /** What reading the prompt is worth, of all the work. */
@@ -18,21 +18,20 @@ export function shareDone({
 }
 
 export interface ProgressParts {
-  readonly service: ImageService | undefined;
   readonly drawings: Drawings;
+  readonly last: Pick<LastDrawings, 'stopped'>;
   readonly now: number;
 }
 
 /**
- * What is drawn now, in whatever dialect it was asked for. Everybody sees how far it is, as the clients of the original expect;
+ * What is drawn now, by whichever model and in whatever dialect it was asked for; of several the oldest. Everybody sees how far it is, as the clients of the original expect;
  * the picture so far is shown to whoever knows the key of the request (the task of the original, the prompt of ComfyUI), and a
  * key that is another's sees nothing at all.
  */
-export function progressReply({ query }: Pick<Call, 'query'>, { service, drawings, now }: ProgressParts): object {
-  const genkey = query.get('genkey') || query.get('id_task') || '';
-  const running = service?.progress();
-  const seen = genkey === '' || running?.genkey === genkey ? running : undefined;
-  if (!seen) return idle(now, drawings.stopped);
+export function progressReply({ query }: Pick<Call, 'query'>, { drawings, last, now }: ProgressParts): object {
+  const genkey = askedKey(query);
+  const seen = drawings.progress(genkey);
+  if (!seen) return idle(now, last.stopped);
   const { step, steps, pictures, count, secondsSoFar, preview } = seen;
   const progress = shareDone(seen);
   const hidden = genkey === '' || query.get('skip_current_image') === 'true';
@@ -40,7 +39,7 @@ export function progressReply({ query }: Pick<Call, 'query'>, { service, drawing
     progress,
     eta_relative: Math.round(secondsSoFar * (1 / progress - 1) * 100) / 100,
     state: {
-      ...stateOf(now, drawings.stopped),
+      ...stateOf(now, last.stopped),
       skipped: seen.skipped,
       job: 'scripts_txt2img',
       job_count: count,
@@ -52,6 +51,11 @@ export function progressReply({ query }: Pick<Call, 'query'>, { service, drawing
     current_task: genkey === '' ? null : genkey,
     textinfo: step === 0 ? 'Status: conditioning' : `Status: diffusing, Step: ${step}/${steps}`,
   };
+}
+
+/** By either of the names that a key has; empty for none. */
+export function askedKey(query: URLSearchParams): string {
+  return query.get('genkey') || query.get('id_task') || '';
 }
 
 /** Clients wait for exactly these two zeros. */

@@ -1,14 +1,15 @@
 import { ignoredFields } from '../../core/fidelity.ts';
 import type { ImageFacts, ImageService } from '../../core/image.ts';
+import type { PictureEditor, Size } from '../../core/pictures.ts';
 import type { Ticket } from '../../core/request.ts';
 import { jsonObject } from '../../http/body.ts';
 import { type Call, json, type Reply } from '../../http/call.ts';
 import { ignoredHeader } from '../dialect.ts';
 import { wrong } from '../fields/readers.ts';
 import { readFields } from '../fields/table.ts';
-import { fitted, type Size } from '../pictures/pixels.ts';
+import { fitted } from '../pictures/pixels.ts';
 import { imageOf, type PictureParts } from '../pictures/request.ts';
-import { pictureOf, type SentPicture } from '../pictures/sent-picture.ts';
+import type { SentPicture } from '../pictures/sent-picture.ts';
 import { enlargedSize, isTooLarge, usualUpscaler } from '../pictures/upscaling.ts';
 import { ticketFor } from '../ticket.ts';
 import {
@@ -21,17 +22,19 @@ import {
 
 const mostEntries = 64;
 
-export async function upscaleOne(call: Call, { others }: Pick<PictureParts, 'others'>): Promise<Reply> {
+type UpscaleParts = Pick<PictureParts, 'others' | 'editor'>;
+
+export async function upscaleOne(call: Call, { others, editor }: UpscaleParts): Promise<Reply> {
   const body = await jsonObject(call.body, { empty: 'refuse', signal: call.signal });
   const fields = readFields(extraSingleFields, body);
   const service = imageOf(others);
   const plan = planOf(fields, fields.image, service.facts);
-  const image = await upscaled(plan, service, ticketFor(call, fields.genkey));
+  const image = await upscaled(plan, { service, editor, ticket: ticketFor(call, fields.genkey) });
   const headers = ignoredHeader(ignoredFields(body, extraSingleFidelity));
   return json({ html_info: told([plan]), image: Buffer.from(image).toString('base64') }, 200, headers);
 }
 
-export async function upscaleMany(call: Call, { others }: Pick<PictureParts, 'others'>): Promise<Reply> {
+export async function upscaleMany(call: Call, { others, editor }: UpscaleParts): Promise<Reply> {
   const body = await jsonObject(call.body, { empty: 'refuse', signal: call.signal });
   const fields = readFields(extraBatchFields, body);
   const sent = fields.imageList ?? fields.image_list;
@@ -40,8 +43,8 @@ export async function upscaleMany(call: Call, { others }: Pick<PictureParts, 'ot
   const service = imageOf(others);
   const plans = sent.map((picture) => planOf(fields, picture, service.facts));
   const images: string[] = [];
-  const ticket = ticketFor(call, fields.genkey);
-  for (const plan of plans) images.push(Buffer.from(await upscaled(plan, service, ticket)).toString('base64'));
+  const work = { service, editor, ticket: ticketFor(call, fields.genkey) };
+  for (const plan of plans) images.push(Buffer.from(await upscaled(plan, work)).toString('base64'));
   return json({ html_info: told(plans), images }, 200, ignoredHeader(ignoredFields(body, extraBatchFidelity)));
 }
 
@@ -67,11 +70,17 @@ function planOf(fields: UpscaleFields, picture: SentPicture, facts: ImageFacts):
   return { picture, upscaler, size: enlargedSize(size), cut: bySize && fields.upscaling_crop ? target : undefined };
 }
 
-async function upscaled(plan: UpscalePlan, service: ImageService, ticket: Ticket): Promise<Uint8Array> {
+interface UpscaleWork {
+  readonly service: ImageService;
+  readonly editor: PictureEditor;
+  readonly ticket: Ticket;
+}
+
+async function upscaled(plan: UpscalePlan, { service, editor, ticket }: UpscaleWork): Promise<Uint8Array> {
   const { picture, upscaler, size, cut } = plan;
   const png = await service.upscale({ picture: picture.bytes, upscaler, ...size }, ticket);
   if (!cut || (cut.width === size.width && cut.height === size.height)) return png;
-  return fitted(pictureOf(png, 'image'), cut, 'cover');
+  return fitted(editor, { bytes: png, field: 'image' }, cut, 'cover', ticket.signal);
 }
 
 function told(plans: readonly UpscalePlan[]): string {

@@ -1,6 +1,7 @@
 import { deflateSync } from 'node:zlib';
 import { AppError } from '../../core/errors.ts';
 import type {
+  Drawings,
   ImageEvent,
   ImageFacts,
   ImageProgress,
@@ -8,7 +9,10 @@ import type {
   ImageService,
   UpscaleRequest,
 } from '../../core/image.ts';
+import { orGone } from '../../core/or-gone.ts';
+import type { PictureEditor } from '../../core/pictures.ts';
 import type { Ticket } from '../../core/request.ts';
+import { Queue } from '../../scheduler/queue.ts';
 import type { PictureParts } from '../pictures/request.ts';
 import { dialectParts } from './doubles.ts';
 
@@ -79,6 +83,9 @@ export interface AskedDrawing {
 
 export interface FakeImage {
   readonly image: ImageService;
+  /** One at a time takes its turn. */
+  readonly queue: Queue;
+  readonly drawings: Drawings;
   readonly asked: AskedDrawing[];
   readonly upscaled: { readonly request: UpscaleRequest; readonly ticket: Ticket }[];
   /** What `progress` tells from now on. */
@@ -94,29 +101,23 @@ export interface FakeImageOptions {
   /** Played instead of a drawing. */
   readonly script?: (request: ImageRequest, ticket: Ticket) => AsyncIterable<ImageEvent>;
   readonly notes?: readonly string[];
+  /** How many are taken in at once. */
+  readonly places?: number;
 }
 
 /** Draws plain squares at once and notes what it was asked for. */
-export function fakeImage({ facts, script, notes = [] }: FakeImageOptions = {}): FakeImage {
+export function fakeImage({ facts, script, notes = [], places = 100 }: FakeImageOptions = {}): FakeImage {
   const own = { ...imageFacts, ...facts };
+  const queue = new Queue({ capacity: 1, places: () => places });
   const fake: FakeImage = {
+    queue,
     asked: [],
     upscaled: [],
     progress: undefined,
     interrupts: 0,
     skips: 0,
-    image: {
-      name: own.name,
-      facts: own,
-      draw: (request, ticket) => {
-        fake.asked.push({ request, ticket });
-        return script ? script(request, ticket) : drawSquares(request, notes);
-      },
-      upscale: async (request, ticket) => {
-        fake.upscaled.push({ request, ticket });
-        return pngOf(request.width, request.height);
-      },
-      progress: () => fake.progress,
+    drawings: {
+      progress: (genkey = '') => (genkey === '' || fake.progress?.genkey === genkey ? fake.progress : undefined),
       interrupt: () => {
         fake.interrupts += 1;
         return fake.progress !== undefined;
@@ -124,6 +125,33 @@ export function fakeImage({ facts, script, notes = [] }: FakeImageOptions = {}):
       skip: () => {
         fake.skips += 1;
         return fake.progress !== undefined;
+      },
+    },
+    image: {
+      name: own.name,
+      facts: own,
+      inTurn: (ticket, work) => {
+        const place = queue.enter({ client: ticket.client, kind: 'image', rank: ticket.rank });
+        return (async function* () {
+          try {
+            await orGone(place.turn, ticket.signal);
+            yield* work({
+              signal: ticket.signal,
+              draw: (request) => fake.image.draw(request, ticket),
+              upscale: (request) => fake.image.upscale(request, ticket),
+            });
+          } finally {
+            place.leave();
+          }
+        })();
+      },
+      draw: (request, ticket) => {
+        fake.asked.push({ request, ticket });
+        return script ? script(request, ticket) : drawSquares(request, notes);
+      },
+      upscale: async (request, ticket) => {
+        fake.upscaled.push({ request, ticket });
+        return pngOf(request.width, request.height);
       },
     },
   };
@@ -157,6 +185,17 @@ export function pictureParts(fake: FakeImage | undefined, own: Partial<PicturePa
     imageDefaults: (body) => body,
     randomSeed: () => 417_203,
     product: { name: 'Parley', version: '0.1.0' },
+    editor: inProcessEditor,
+    drawings: fake?.drawings ?? { progress: () => undefined, interrupt: () => false, skip: () => false },
     ...own,
   };
 }
+
+/** What the picture worker does, without the process. */
+export const inProcessEditor: PictureEditor = {
+  edit: async (edit, pictures, signal) => {
+    signal?.throwIfAborted();
+    const { edited } = await import('../../engines/pictures/worker/edit.ts');
+    return edited(edit, pictures);
+  },
+};

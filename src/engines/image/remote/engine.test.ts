@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { AppError } from '../../../core/errors.ts';
 import type { ImageEvent, ImageFacts, ImageRequest } from '../../../core/image.ts';
+import { edited } from '../../pictures/worker/edit.ts';
 import { sketchFacts } from '../facts.ts';
 import { readPicture, writePng } from '../pictures/codec.ts';
 import { imageRequest } from '../testing/request.ts';
@@ -30,6 +31,7 @@ async function world(behave: Partial<RemoteServer> = {}, connect?: () => Promise
   };
   const engine = new RemoteImage({
     connect: connect ?? (async () => server),
+    editor: { edit: (edit, pictures) => edited(edit, pictures) },
     observer: { loaded: ({ name }) => told.push(`loaded ${name}`), failed: (reason) => told.push(reason) },
   });
   engine.start();

@@ -1,12 +1,14 @@
 import { Channel } from '../../../core/channel.ts';
 import { AppError, asAppError } from '../../../core/errors.ts';
 import type { ImageEngine, ImageEvent, ImageFacts, ImageRequest, UpscaleRequest } from '../../../core/image.ts';
+import type { PictureEdit, PictureEditor } from '../../../core/pictures.ts';
 import type { EngineState } from '../../host/engine-state.ts';
 import type { RemotePicture, RemoteServer } from './server.ts';
 
 export interface RemoteParts {
   /** Asks what is there, and of what kind it is. Rejects with the reason where it is away. */
   readonly connect: () => Promise<RemoteServer>;
+  readonly editor: PictureEditor;
   readonly observer: { loaded(facts: ImageFacts): void; failed(reason: string): void };
 }
 
@@ -49,16 +51,21 @@ export class RemoteImage implements ImageEngine {
       // One at a time: each is told when it is there, and who skips one loses no other.
       const one = { ...request, seed: (request.seed + index) % 2 ** 32, count: 1 };
       const picture = yield* followed(server, one, signal);
-      yield { type: 'picture', index, seed: picture.seed, png: await plainPng(picture.bytes) };
+      yield { type: 'picture', index, seed: picture.seed, png: await this.#edited(picture.bytes, plainPng, signal) };
     }
     yield { type: 'finish', width, height, steps, sampler, scheduler, notes: [] };
   }
 
   async upscale(request: UpscaleRequest, signal: AbortSignal): Promise<Uint8Array> {
     const picture = await this.#connected().upscale(request, signal);
-    const { readPicture, resized, writePng } = await codec();
-    const pixels = await readPicture({ bytes: picture, field: 'the picture' });
-    return writePng(await resized(pixels, { width: request.width, height: request.height }));
+    const { width, height } = request;
+    return this.#edited(picture, { type: 'resize', size: { width, height } }, signal);
+  }
+
+  async #edited(bytes: Uint8Array, edit: PictureEdit, signal: AbortSignal): Promise<Uint8Array> {
+    const picture = { bytes, field: 'the picture of --sdremote' };
+    const found = await this.parts.editor.edit(edit, [picture], signal);
+    return found ?? bytes;
   }
 
   #connected(): RemoteServer {
@@ -111,11 +118,8 @@ async function* followed(
   }
 }
 
-/** Read and written anew: so it is a picture, and has no words in it. */
-async function plainPng(bytes: Uint8Array): Promise<Uint8Array> {
-  const { readPicture, writePng } = await codec();
-  return writePng(await readPicture({ bytes, field: 'the picture of --sdremote' }));
-}
+/** Decoded and encoded anew: so it is a picture, and has no texts in it. */
+const plainPng: PictureEdit = { type: 'encode', format: 'png', quality: 100 };
 
 function reasonOf({ details, message }: AppError): string {
   return 'reason' in details ? String(details.reason) : message;
@@ -123,9 +127,4 @@ function reasonOf({ details, message }: AppError): string {
 
 function failed(reason: string): AppError {
   return new AppError('engine-failed', { capability: 'image', reason });
-}
-
-/** Large, and of no use to those who have no such server. */
-function codec() {
-  return import('../pictures/codec.ts');
 }

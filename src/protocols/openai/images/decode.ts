@@ -1,18 +1,22 @@
 import type { ImageFacts, ImageRequest } from '../../../core/image.ts';
+import type { OutputFormat, PictureEditor, Size } from '../../../core/pictures.ts';
 import type { JsonObject } from '../../../http/body.ts';
 import type { Call } from '../../../http/call.ts';
 import { wrong } from '../../fields/readers.ts';
 import { readFields } from '../../fields/table.ts';
 import { formPictures } from '../../pictures/form-pictures.ts';
 import { knownLoras, withoutLoraTags } from '../../pictures/lora-tags.ts';
-import { fitted, fittedMask, maskOfChannel, type OutputFormat, type Size } from '../../pictures/pixels.ts';
+import { fitted, fittedMask, maskOfChannel } from '../../pictures/pixels.ts';
 import { imageRequest, type PictureParts, usualPreviewEvery } from '../../pictures/request.ts';
 import type { SentPicture } from '../../pictures/sent-picture.ts';
 import { type AnswerFields, editFields, generationFields, type PictureFields, variationFields } from './fields.ts';
 
 /** One request for pictures, and how its answer is to look. */
 export interface Question {
+  /** With the pictures as they were sent. */
   readonly request: ImageRequest;
+  /** The request with its pictures decoded and brought to size: to be called when its turn has come. */
+  readonly prepared: (editor: PictureEditor, signal: AbortSignal) => Promise<ImageRequest>;
   readonly fields: AnswerFields;
   readonly format: OutputFormat;
   readonly quality: number;
@@ -43,19 +47,21 @@ export async function decodeEdit(call: Call, body: JsonObject, parts: DecodePart
   }
   const shape = shapeOf(fields);
   const asked = question(fields, picture, parts);
-  const painted = await paintedMask(picture, mask, asked.request);
-  // A hole in a picture is filled whole; a picture without one keeps something of itself.
-  const strength = painted && fields.denoising_strength === undefined ? 1 : asked.request.strength;
-  const initial = await fitted(picture, asked.request, 'cover');
+  const request: ImageRequest = {
+    ...asked.request,
+    previewEvery: previewEvery(asked.request, { ...shape, genkey: fields.genkey }),
+    initial: picture.bytes,
+  };
   return {
     ...asked,
     ...shape,
-    request: {
-      ...asked.request,
-      previewEvery: previewEvery(asked.request, { ...shape, genkey: fields.genkey }),
-      initial,
-      strength,
-      ...(painted ? { mask: painted } : {}),
+    request,
+    prepared: async (editor, signal) => {
+      const painted = await paintedMask({ picture, mask, size: request }, editor, signal);
+      // A hole in a picture is filled whole; a picture without one keeps something of itself.
+      const strength = painted && fields.denoising_strength === undefined ? 1 : request.strength;
+      const initial = await fitted(editor, picture, request, 'cover', signal);
+      return { ...request, initial, strength, ...(painted ? { mask: painted } : {}) };
     },
     notes: [...asked.notes, ...onlyFirst(others)],
   };
@@ -66,8 +72,16 @@ export async function decodeVariation(call: Call, body: JsonObject, parts: Decod
   const [picture, ...others] = [...(await formPictures(call, 'image')), ...fields.image];
   if (!picture) throw wrong('image', 'a picture');
   const asked = question({ ...fields, prompt: '' }, picture, parts);
-  const initial = await fitted(picture, asked.request, 'cover');
-  return { ...asked, request: { ...asked.request, initial }, notes: [...asked.notes, ...onlyFirst(others)] };
+  const request = { ...asked.request, initial: picture.bytes };
+  return {
+    ...asked,
+    request,
+    prepared: async (editor, signal) => ({
+      ...request,
+      initial: await fitted(editor, picture, request, 'cover', signal),
+    }),
+    notes: [...asked.notes, ...onlyFirst(others)],
+  };
 }
 
 function question(
@@ -79,7 +93,7 @@ function question(
   const listed = fields.lora ?? [];
   const { loras, notes } = knownLoras(listed.length > 0 ? listed : tagged.loras, facts);
   const own: Size | undefined = fields.size ?? picture;
-  const request = imageRequest(
+  const bounded = imageRequest(
     {
       prompt: tagged.prompt,
       loras,
@@ -100,9 +114,11 @@ function question(
   );
   const plain = { format: 'png', quality: 100, stream: false, partials: 0 } as const;
   const shown = { stream: fields.stream ?? false, partials: fields.partial_images ?? 0, genkey: fields.genkey };
+  const request = { ...bounded, previewEvery: previewEvery(bounded, shown) };
   return {
     ...plain,
-    request: { ...request, previewEvery: previewEvery(request, shown) },
+    request,
+    prepared: async () => request,
     fields,
     notes,
   };
@@ -124,13 +140,17 @@ function previewEvery(
 
 /** What is transparent in the mask, or without one in the picture itself. */
 async function paintedMask(
-  picture: SentPicture,
-  mask: SentPicture | undefined,
-  size: Size,
+  {
+    picture,
+    mask,
+    size,
+  }: { readonly picture: SentPicture; readonly mask: SentPicture | undefined; readonly size: Size },
+  editor: PictureEditor,
+  signal: AbortSignal,
 ): Promise<Uint8Array | undefined> {
-  const shape = { size: { width: size.width, height: size.height }, fit: 'cover' } as const;
-  if (!mask) return maskOfChannel(picture, 'alpha', shape);
-  return (await maskOfChannel(mask, 'alpha', shape)) ?? fittedMask(mask, shape);
+  const shape = { size, fit: 'cover', signal } as const;
+  if (!mask) return maskOfChannel(editor, picture, 'alpha', shape);
+  return (await maskOfChannel(editor, mask, 'alpha', shape)) ?? fittedMask(editor, mask, shape);
 }
 
 function onlyFirst(others: readonly SentPicture[]): readonly string[] {

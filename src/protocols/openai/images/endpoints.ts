@@ -68,15 +68,20 @@ async function answer(call: Call, kind: Kind, parts: PictureParts): Promise<Repl
   const service = imageOf(parts.others);
   const question = await kind.decode(call, body, { ...parts, facts: service.facts });
   const { ticket } = drawingTicket(call, question.fields);
-  const events = service.draw(question.request, ticket);
+  const { editor } = parts;
+  const events = service.inTurn(ticket, async function* (turn) {
+    yield* turn.draw(await question.prepared(editor, turn.signal));
+  });
   const headers = ignoredHeader(ignoredFields(body, kind.fidelity));
   if (question.stream) {
     const { startTimer, now } = parts;
     const stream = { headers: { ...sseHeaders, ...headers }, filler: commentFrame('keepalive'), ticket, startTimer };
-    return workStream(events, (begun) => encodeImages(begun, { question, kind: kind.events, now }), stream);
+    return workStream(events, (begun) => encodeImages(begun, { question, kind: kind.events, now, editor }), stream);
   }
   const drawn = collectDrawn(events, question.request).then(atLeastOne);
-  const text = drawn.then(async (all) => JSON.stringify(await wholeAnswer(all, question, parts.now())));
+  const text = drawn.then(async (all) =>
+    JSON.stringify(await wholeAnswer(all, question, { now: parts.now(), editor })),
+  );
   if (wantsPadding(call)) {
     const failure = (error: unknown) => JSON.stringify(errorBody(asAppError(error)));
     const reply = await patientReply(text, failure, parts.startTimer);

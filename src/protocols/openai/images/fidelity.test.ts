@@ -2,7 +2,7 @@ import { expect } from 'vitest';
 import type { JsonObject } from '../../../http/body.ts';
 import { encodedAs } from '../../pictures/pixels.ts';
 import { asking, type Proof, proveFidelity } from '../../testing/fidelity-proof.ts';
-import { base64Of, fakeImage, pictureParts, pngOf } from '../../testing/pictures.ts';
+import { base64Of, fakeImage, inProcessEditor, pictureParts, pngOf } from '../../testing/pictures.ts';
 import { imagesEndpoints } from './endpoints.ts';
 import { editFidelity, generationFidelity, variationFidelity } from './fields.ts';
 
@@ -56,7 +56,7 @@ const shapeProofs: Readonly<Record<string, Proof>> = {
   output_compression: {
     send: { output_compression: 1 },
     beside: { output_format: 'jpeg', size: '64x64' },
-    tells: new RegExp(escaped(base64Of(await encodedAs(pngOf(64, 64), 'jpeg', 1)))),
+    tells: new RegExp(escaped(base64Of(await encodedAs(inProcessEditor, pngOf(64, 64), 'jpeg', 1)))),
   },
   stream: { send: { stream: true }, tells: /event: image_\w+\.completed/ },
   partial_images: {

@@ -1,4 +1,5 @@
 import type { EndpointFidelity } from '../../../core/fidelity.ts';
+import type { OutputFormat, Size } from '../../../core/pictures.ts';
 import { looseNumber, looseWholeWithin } from '../../fields/loose.ts';
 import {
   clamp,
@@ -27,7 +28,6 @@ import {
   sentAs,
 } from '../../fields/table.ts';
 import { drawingFields, looseSwitch, optionalLoose, unusedDrawingFields } from '../../pictures/fields.ts';
-import type { OutputFormat, Size } from '../../pictures/pixels.ts';
 import { mostPictures } from '../../pictures/request.ts';
 import { readOptionalPicture, type SentPicture } from '../../pictures/sent-picture.ts';
 import { unsupportedField } from '../errors.ts';

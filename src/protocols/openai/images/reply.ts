@@ -1,3 +1,4 @@
+import type { PictureEditor } from '../../../core/pictures.ts';
 import type { Drawn } from '../../pictures/drawn.ts';
 import { encodedAs } from '../../pictures/pixels.ts';
 import { wordCount } from '../../word-count.ts';
@@ -19,8 +20,12 @@ export function usageOf({ request }: Question): object {
   };
 }
 
-export async function wholeAnswer(drawn: Drawn, question: Question, now: number): Promise<object> {
-  const pictures = await Promise.all(drawn.pictures.map(({ png }) => base64Of(png, question)));
+export async function wholeAnswer(
+  drawn: Drawn,
+  question: Question,
+  { now, editor }: { readonly now: number; readonly editor: PictureEditor },
+): Promise<object> {
+  const pictures = await Promise.all(drawn.pictures.map(({ png }) => base64Of(png, question, editor)));
   const withUrl = question.fields.response_format === 'url';
   return {
     created: Math.floor(now / 1000),
@@ -33,6 +38,6 @@ export async function wholeAnswer(drawn: Drawn, question: Question, now: number)
   };
 }
 
-export async function base64Of(png: Uint8Array, { format, quality }: Question): Promise<string> {
-  return Buffer.from(await encodedAs(png, format, quality)).toString('base64');
+export async function base64Of(png: Uint8Array, { format, quality }: Question, editor: PictureEditor): Promise<string> {
+  return Buffer.from(await encodedAs(editor, png, format, quality)).toString('base64');
 }

@@ -5,6 +5,7 @@ import type { JsonObject } from '../../../http/body.ts';
 import type { PictureParts } from '../../pictures/request.ts';
 import { finishEvent, scriptedChat, scriptedText, seeing, startEvent } from '../../testing/doubles.ts';
 import { type FakeImage, pictureParts } from '../../testing/pictures.ts';
+import { LastDrawings } from '../drawings.ts';
 import { sdapiEndpoints } from '../routes.ts';
 
 export interface SdapiOptions extends Partial<PictureParts> {
@@ -24,5 +25,9 @@ export function sdapiWorld(fake: FakeImage | undefined, options: SdapiOptions = 
     read.push(body);
     return { read: body } as unknown as ChatRequest;
   };
-  return { endpoints: sdapiEndpoints({ ...pictureParts(fake, own), text, chat, readChat }), chats, read };
+  return {
+    endpoints: sdapiEndpoints({ ...pictureParts(fake, own), text, chat, readChat, last: new LastDrawings() }),
+    chats,
+    read,
+  };
 }

@@ -14,6 +14,15 @@ export function exifComment(exif: Uint8Array): string | undefined {
   return textOf(tiff.bytes.subarray(at, at + comment.length), tiff.little);
 }
 
+/** How the camera was held, from 1 to 8; 1, upright, where nothing is said of it. */
+export function exifOrientation(exif: Uint8Array): number {
+  const tiff = tiffOf(exif);
+  const entry = tiff && entryOf(tiff, tiff.whole(4), orientation);
+  const value = entry && tiff.half(entry.valueAt);
+  return value !== undefined && value >= 1 && value <= 8 ? value : 1;
+}
+
+const orientation = 0x0112;
 const exifPointer = 0x8769;
 const userComment = 0x9286;
 const alphabetLength = 8;
@@ -79,6 +88,9 @@ function wideText(words: Buffer, little: boolean): string {
   return trimmed((smallFirst ? even : Buffer.from(even).swap16()).toString('utf16le'));
 }
 
+/** One walk from the end: a pattern would take quadratic time for a text of zeros that ends in something else. */
 function trimmed(text: string): string {
-  return text.replace(/\0+$/, '');
+  let end = text.length;
+  while (end > 0 && text.charCodeAt(end - 1) === 0) end -= 1;
+  return text.slice(0, end);
 }

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { exifComment } from './exif-comment.ts';
+import { exifComment, exifOrientation } from './exif.ts';
 
 type Order = 'II' | 'MM';
 
@@ -101,6 +101,68 @@ describe('the comment of a photograph', () => {
         },
       ),
       { numRuns: 500 },
+    );
+  });
+});
+
+/** Directories by hand: each a list of entries of tag, type, count and value. */
+function tiffOf(entries: readonly (readonly [number, number, number, number])[], at = 8): Buffer {
+  const bytes = Buffer.alloc(at + 2 + 12 * entries.length + 4);
+  bytes.write('II', 0, 'latin1');
+  bytes.writeUInt16LE(42, 2);
+  bytes.writeUInt32LE(at, 4);
+  bytes.writeUInt16LE(entries.length, at);
+  for (const [index, [tag, type, count, value]] of entries.entries()) {
+    const place = at + 2 + 12 * index;
+    bytes.writeUInt16LE(tag, place);
+    bytes.writeUInt16LE(type, place + 2);
+    bytes.writeUInt32LE(count, place + 4);
+    bytes.writeUInt32LE(value, place + 8);
+  }
+  return bytes;
+}
+
+describe('hostile EXIF', () => {
+  test('exifComment: a million zeros before the last letter take linear time', () => {
+    const comment = exifComment(exifOf(latin(`${'\0'.repeat(2 ** 20 - 100)}x`)));
+    expect(comment?.length).toBe(2 ** 20 - 99);
+  });
+
+  test.each([
+    ['a directory that leads to itself', tiffOf([[0x8769, 4, 1, 8]])],
+    ['a directory beyond the end', tiffOf([[0x8769, 4, 1, 0xffffffff]])],
+    [
+      'a comment beyond the end',
+      tiffOf([
+        [0x8769, 4, 1, 8],
+        [0x9286, 7, 100, 0xfffffff0],
+      ]),
+    ],
+    [
+      'a comment of absurd length',
+      tiffOf([
+        [0x8769, 4, 1, 8],
+        [0x9286, 7, 0xffffffff, 8],
+      ]),
+    ],
+    ['more entries than there are bytes', Buffer.concat([tiffOf([]).subarray(0, 8), Buffer.from([0xff, 0xff])])],
+  ])('exifComment: gives nothing for %s', (_, bytes) => {
+    expect(exifComment(bytes)).toBeUndefined();
+    expect(exifOrientation(bytes)).toBe(1);
+  });
+
+  test('exifOrientation: reads 1 to 8 and takes all else for upright', () => {
+    for (let value = 1; value <= 8; value++) expect(exifOrientation(tiffOf([[0x0112, 3, 1, value]]))).toBe(value);
+    for (const value of [0, 9, 65535]) expect(exifOrientation(tiffOf([[0x0112, 3, 1, value]]))).toBe(1);
+  });
+
+  test('exif: any bytes behind a right beginning are read without harm', () => {
+    const head = fc.constantFrom(Buffer.from('II*\0', 'latin1'), Buffer.from('MM\0*', 'latin1'));
+    fc.assert(
+      fc.property(head, fc.uint8Array({ maxLength: 120 }), (start, rest) => {
+        const bytes = Buffer.concat([start, rest]);
+        expect(() => [exifComment(bytes), exifOrientation(bytes)]).not.toThrow();
+      }),
     );
   });
 });

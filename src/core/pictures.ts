@@ -1,0 +1,56 @@
+export interface Size {
+  readonly width: number;
+  readonly height: number;
+}
+
+/** How a picture is brought to a size: cut around its middle, stretched, or with a border beside it. */
+export type Fit = 'cover' | 'fill' | 'contain';
+
+export type Channel = 'alpha' | 'red' | 'green' | 'blue';
+
+export type OutputFormat = 'png' | 'jpeg' | 'webp';
+
+/** One operation on encoded pictures, as JSON. All results are PNG except those of `encode`. */
+export type PictureEdit =
+  /** Upright, at exactly this size, on white. */
+  | { readonly type: 'fit'; readonly size: Size; readonly fit: Fit }
+  /** Upright, stretched to exactly this size, with its transparency. */
+  | { readonly type: 'resize'; readonly size: Size }
+  /** One channel, in which white is painted anew; `all` makes it white everywhere. */
+  | {
+      readonly type: 'mask';
+      readonly size: Size;
+      readonly fit: Fit;
+      readonly inverted: boolean;
+      readonly all: boolean;
+    }
+  /** A mask from one channel. No result for the alpha channel of a picture that is opaque. */
+  | {
+      readonly type: 'channel-mask';
+      readonly channel: Channel;
+      readonly size: Size;
+      readonly fit: Fit;
+      readonly inverted: boolean;
+    }
+  /** The first picture with the transparency of the second. */
+  | { readonly type: 'alpha-of-second' }
+  /** The colours, those of transparent places too. */
+  | { readonly type: 'colours' }
+  /** Black, and as transparent as the picture. */
+  | { readonly type: 'transparency' }
+  | { readonly type: 'encode'; readonly format: OutputFormat; readonly quality: number };
+
+export interface EditedPicture {
+  readonly bytes: Uint8Array;
+  /** The request field it came in, which the error for a picture that cannot be read names. */
+  readonly field: string;
+}
+
+/** Decodes and encodes pictures outside of the server process. */
+export interface PictureEditor {
+  /** The encoded result; undefined where the edit has none. Throws `invalid-field` for a picture that cannot be read. */
+  edit(edit: PictureEdit, pictures: readonly EditedPicture[], signal?: AbortSignal): Promise<Uint8Array | undefined>;
+}
+
+/** The most pixels of a picture that is decoded: 8192 by 8192. */
+export const mostPixels = 2 ** 26;

@@ -1,0 +1,97 @@
+import { expect, test } from 'vitest';
+import { AppError, plainError } from '../../core/errors.ts';
+import type { PictureEdit } from '../../core/pictures.ts';
+import type { FromTaskWorker, ToTaskWorker } from '../host/task-messages.ts';
+import { fakeWorkers } from '../host/testing/workers.ts';
+import { PictureHost } from './host.ts';
+import type { Edited, EditTask } from './messages.ts';
+
+const settle = () => new Promise<void>((resolve) => setImmediate(resolve));
+const edit: PictureEdit = { type: 'encode', format: 'jpeg', quality: 80 };
+const picture = { bytes: Uint8Array.of(1, 2), field: 'image' };
+
+function world() {
+  const fakes = fakeWorkers<ToTaskWorker<object, EditTask>, FromTaskWorker<object, Edited>>();
+  const host = new PictureHost({ entry: 'main.js', spawn: fakes.spawn, startTimer: fakes.startTimer });
+  const begun = () => fakes.worker().sent.flatMap((message) => (message.type === 'begin' ? [message] : []));
+  const load = () => fakes.worker().say({ type: 'loaded', facts: {} });
+  const answer = (bytes?: Uint8Array) => {
+    const id = begun().at(-1)?.id ?? -1;
+    if (bytes) fakes.worker().say({ type: 'told', id, told: { type: 'edited' } }, [bytes]);
+    fakes.worker().say({ type: 'ended', id });
+  };
+  return { fakes, host, begun, load, answer };
+}
+
+test('PictureHost: starts no process before the first picture', () => {
+  const { fakes } = world();
+  expect([fakes.workers.length, fakes.pendingTimers()]).toEqual([0, 0]);
+});
+
+test('PictureHost: sends the pictures as attachments and resolves with the encoded result', async () => {
+  const { host, fakes, begun, load, answer } = world();
+  const result = host.edit(edit, [picture]);
+  load();
+  expect(begun()).toMatchObject([{ task: { edit, fields: ['image'] } }]);
+  expect(fakes.worker().attached.at(-1)).toEqual([picture.bytes]);
+  answer(Uint8Array.of(9));
+  expect(await result).toEqual(Uint8Array.of(9));
+});
+
+test('PictureHost: resolves with undefined where the edit has no result', async () => {
+  const { host, load, answer } = world();
+  const result = host.edit(edit, [picture]);
+  load();
+  answer();
+  expect(await result).toBeUndefined();
+});
+
+test('PictureHost: rejects with the error of the worker', async () => {
+  const { host, fakes, begun, load } = world();
+  const result = host.edit(edit, [picture]);
+  load();
+  const error = plainError(new AppError('invalid-field', { field: 'image', expected: 'a picture' }));
+  fakes.worker().say({ type: 'failed', id: begun()[0]?.id ?? -1, error });
+  await expect(result).rejects.toMatchObject({ code: 'invalid-field', details: { field: 'image' } });
+});
+
+test('PictureHost: a request that was stopped ends its edit, with the reason', async () => {
+  const { host, fakes, load, answer } = world();
+  const stop = new AbortController();
+  const result = host.edit(edit, [picture], stop.signal);
+  result.catch(() => undefined);
+  load();
+  stop.abort(new AppError('stopped', {}));
+  expect(fakes.worker().sent.at(-1)).toMatchObject({ type: 'abort' });
+  answer();
+  await expect(result).rejects.toMatchObject({ code: 'stopped' });
+});
+
+test('PictureHost: ends the process after five minutes without work, and starts another for the next picture', async () => {
+  const { host, fakes, load, answer } = world();
+  const first = host.edit(edit, [picture]);
+  load();
+  answer(Uint8Array.of(1));
+  await first;
+  fakes.advance(5 * 60_000);
+  await settle();
+  expect(fakes.workers[0]?.stoppedWithin).toBeDefined();
+  const second = host.edit(edit, [picture]);
+  expect(fakes.workers.length).toBe(2);
+  load();
+  answer(Uint8Array.of(2));
+  expect(await second).toEqual(Uint8Array.of(2));
+});
+
+test('PictureHost: a process that dies fails the edit alone, and the next picture is edited by a new one', async () => {
+  const { host, fakes, load, answer } = world();
+  const lost = host.edit(edit, [picture]);
+  load();
+  fakes.worker().exit();
+  await expect(lost).rejects.toMatchObject({ code: 'engine-lost' });
+  const next = host.edit({ type: 'colours' }, [picture]);
+  fakes.advance(10_000);
+  load();
+  answer(Uint8Array.of(3));
+  expect(await next).toEqual(Uint8Array.of(3));
+});

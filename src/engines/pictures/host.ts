@@ -1,0 +1,59 @@
+import type { EditedPicture, PictureEdit, PictureEditor } from '../../core/pictures.ts';
+import type { Spawn } from '../host/child.ts';
+import type { StartTimer } from '../host/engine-process.ts';
+import { TaskEngine } from '../host/task-engine.ts';
+import type { Edited, EditTask } from './messages.ts';
+
+export interface PictureHostParts {
+  readonly entry: string;
+  readonly spawn: Spawn;
+  readonly startTimer: StartTimer;
+}
+
+type Engine = TaskEngine<object, object, EditTask, Edited>;
+
+/** The worker ends when it has had nothing to do for so long. */
+const idleMs = 5 * 60_000;
+
+/** Edits pictures in a worker process, which the first picture starts. */
+export class PictureHost implements PictureEditor {
+  #engine: Engine | undefined;
+  #running = 0;
+  #idle: { cancel(): void } | undefined;
+
+  constructor(private readonly parts: PictureHostParts) {}
+
+  async edit(
+    edit: PictureEdit,
+    pictures: readonly EditedPicture[],
+    signal: AbortSignal = new AbortController().signal,
+  ): Promise<Uint8Array | undefined> {
+    signal.throwIfAborted();
+    this.#idle?.cancel();
+    this.#running += 1;
+    try {
+      const task = { edit, fields: pictures.map(({ field }) => field) };
+      const bytes = pictures.map((picture) => picture.bytes);
+      let found: Uint8Array | undefined;
+      for await (const { attachments } of this.#started().run(task, signal, bytes)) found = attachments[0];
+      return found;
+    } finally {
+      this.#running -= 1;
+      if (this.#running === 0) this.#idle = this.parts.startTimer(idleMs, () => void this.stop());
+    }
+  }
+
+  async stop(): Promise<void> {
+    const engine = this.#engine;
+    this.#engine = undefined;
+    this.#idle?.cancel();
+    await engine?.stop();
+  }
+
+  /** One that failed to start is replaced: the reason may have passed. */
+  #started(): Engine {
+    if (this.#engine?.state().type === 'failed') this.#engine = undefined;
+    this.#engine ??= new TaskEngine({ ...this.parts, capability: 'picture', options: {} });
+    return this.#engine;
+  }
+}

@@ -1,0 +1,18 @@
+import { serveTasks } from '../../host/task-worker.ts';
+import type { Edited, EditTask } from '../messages.ts';
+import { edited } from './edit.ts';
+
+/** For one edit of the largest picture on the slowest machine; a worker that takes longer is ended. */
+const longestMs = 60_000;
+/** Each may decode a picture of the largest size, so the memory that the worker needs grows with this number. */
+const atOnce = 2;
+
+serveTasks<object, object, EditTask, Edited>(async () => ({
+  facts: {},
+  atOnce,
+  run: async ({ edit, fields }, attachments, { tell, watch }) => {
+    const pictures = attachments.map((bytes, index) => ({ bytes, field: fields[index] ?? 'image' }));
+    const bytes = await watch.aside(longestMs, () => edited(edit, pictures));
+    if (bytes) tell({ type: 'edited' }, [bytes]);
+  },
+}));
