@@ -1,4 +1,5 @@
 import { spawnSync } from 'node:child_process';
+import { existsSync, symlinkSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { build } from './build.mjs';
 import { root } from './set-up.mjs';
@@ -17,4 +18,6 @@ if (given < 0) {
   words.push('--server', path('dist/main.js'));
 }
 run('node_modules/typescript/bin/tsc', '-p', 'tsconfig.bench.json');
+// The compiled modules look for the weights beside their own folder.
+if (!existsSync(path('.cache/bench/weights'))) symlinkSync(path('weights'), path('.cache/bench/weights'), 'junction');
 run('.cache/bench/bench/main.js', ...words);

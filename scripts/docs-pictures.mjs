@@ -23,10 +23,10 @@ const graph = {
   3: { class_type: 'KSampler', inputs: { ...sampler, ...links } },
   4: { class_type: 'CheckpointLoaderSimple', inputs: { ckpt_name: 'any' } },
   5: { class_type: 'EmptyLatentImage', inputs: { width: 64, height: 64 } },
-  6: { class_type: 'CLIPTextEncode', inputs: { text: 'a bicycle', clip: ['4', 1] } },
+  6: { class_type: 'CLIPTextEncode', inputs: { text: 'a rocket', clip: ['4', 1] } },
   7: { class_type: 'CLIPTextEncode', inputs: { text: '', clip: ['4', 1] } },
   8: { class_type: 'VAEDecode', inputs: { samples: ['3', 0], vae: ['4', 2] } },
-  9: { class_type: 'SaveImage', inputs: { images: ['11', 0], filename_prefix: 'bicycle' } },
+  9: { class_type: 'SaveImage', inputs: { images: ['11', 0], filename_prefix: 'rocket' } },
   10: { class_type: 'UpscaleModelLoader', inputs: { model_name: 'ESRGAN-slim 4x' } },
   11: { class_type: 'ImageUpscaleWithModel', inputs: { upscale_model: ['10', 0], image: ['8', 0] } },
 };
@@ -42,49 +42,49 @@ const requests = [
     title: 'Several at once',
     note: 'The seeds count up: the second picture is the one that seed 4 gives alone.',
     path: '/sdapi/v1/txt2img',
-    json: { prompt: 'a red apple', seed: 3, steps, batch_size: 2, ...size },
-    names: ['apple', 'apple-2'],
+    json: { prompt: 'a blue bird', seed: 3, steps, batch_size: 2, ...size },
+    names: ['bird', 'bird-2'],
   },
   {
     title: 'A picture from another one',
-    note: 'From the first apple. The more strength, the less of it is left; its colours hold out longest.',
+    note: 'From the first bird. The more strength, the less of it is left; its colours hold out longest.',
     path: '/sdapi/v1/img2img',
     json: {
-      prompt: 'a tomato',
-      init_images: [picture('apple')],
-      denoising_strength: 0.8,
+      prompt: 'a yellow bird',
+      init_images: [picture('bird')],
+      denoising_strength: 0.9,
       seed: 7,
       steps,
       ...size,
     },
-    names: ['tomato'],
+    names: ['bird-yellow'],
   },
   {
     title: 'A part of a picture',
     note: 'The mask is white on the right: there it is painted anew, and on the left not a single pixel changes.',
     path: '/sdapi/v1/img2img',
     json: {
-      prompt: 'a yellow apple',
-      init_images: [picture('apple')],
+      prompt: 'a purple mushroom',
+      init_images: [picture('mushroom')],
       mask: picture('right'),
       denoising_strength: 0.95,
-      seed: 5,
+      seed: 3,
       steps,
       ...size,
     },
-    names: ['apple-half'],
+    names: ['mushroom-half'],
   },
   {
     title: 'A larger picture',
-    note: 'What the model draws is 64 pixels wide, as the first one here; the network makes it larger and keeps its edges.',
+    note: 'What the model draws is 64 pixels wide, as the first one here ("a fox face"); the network makes it larger and keeps its edges.',
     path: '/sdapi/v1/extra-single-image',
-    json: { image: picture('small'), upscaling_resize: 4, upscaler_1: 'ESRGAN-slim 4x' },
-    before: 'small',
-    names: ['larger'],
+    json: { image: picture('fox-small'), upscaling_resize: 4, upscaler_1: 'ESRGAN-slim 4x' },
+    before: 'fox-small',
+    names: ['fox'],
   },
   {
     title: 'OpenAI: generations',
-    note: 'The limit of what it can do: a house, but nobody would move in.',
+    note: 'A setting too: the hill and the sky come from the words.',
     path: '/v1/images/generations',
     json: { prompt: 'a house on a hill', size: '256x256', seed: 3, steps },
     names: ['house'],
@@ -93,24 +93,24 @@ const requests = [
     title: 'OpenAI: edits',
     note: 'The mask is transparent in its upper part: there it is painted anew, and the stem stays.',
     path: '/v1/images/edits',
-    form: { image: 'mushroom', mask: 'upper', prompt: 'a purple mushroom', seed: '3', steps: String(steps) },
+    form: { image: 'mushroom', mask: 'upper', prompt: 'a blue mushroom', seed: '3', steps: String(steps) },
     files: ['image', 'mask'],
-    names: ['mushroom-purple'],
+    names: ['mushroom-blue'],
   },
   {
     title: 'OpenAI: variations',
-    note: 'Without any words: another mushroom of the same colours.',
+    note: 'Without any words: another house of the same colours.',
     path: '/v1/images/variations',
-    form: { image: 'mushroom', seed: '9', steps: String(steps), denoising_strength: '0.5' },
+    form: { image: 'house', seed: '9', steps: String(steps), denoising_strength: '0.5' },
     files: ['image'],
-    names: ['mushroom-other'],
+    names: ['house-other'],
   },
   {
     title: 'A ComfyUI graph',
-    note: 'Drawn at 64 pixels, and then enlarged by a node of its own. Nobody asked for the rider.',
+    note: 'Drawn at 64 pixels, and then enlarged by a node of its own.',
     path: '/prompt',
     json: { prompt: graph },
-    names: ['bicycle'],
+    names: ['rocket'],
   },
 ];
 
@@ -192,9 +192,9 @@ async function prepare(base) {
       .toBuffer();
   made.set('right', await onto(plain(256, 256, '#000'), plain(128, 256, '#fff'), 128, 0));
   made.set('upper', await onto(plain(256, 256, '#0000'), plain(256, 92, '#000'), 0, 164));
-  const json = { prompt: 'a mushroom', seed: 3, steps, width: 64, height: 64 };
+  const json = { prompt: 'a fox face', seed: 3, steps, width: 64, height: 64 };
   const [small] = await picturesOf(base, { path: '/sdapi/v1/txt2img', json });
-  await keep('small', small);
+  await keep('fox-small', small);
 }
 
 async function keep(name, bytes) {

@@ -44,8 +44,8 @@ const scenes = {
   },
   draw: async (page, base) => {
     await page.goto(`${base}/#/draw`);
-    await page.getByLabel('Prompt', { exact: true }).fill('a red apple');
-    await page.getByLabel('Seed').fill('7');
+    await page.getByLabel('Prompt', { exact: true }).fill('a castle');
+    await page.getByLabel('Seed').fill('3');
     await page.getByRole('spinbutton', { name: 'Pictures' }).fill('2');
     await page.getByRole('button', { name: 'Draw image', exact: true }).click();
     await page.getByRole('list', { name: 'History' }).waitFor({ timeout: 120_000 });

@@ -5,7 +5,7 @@ import { schedulers } from './flow/schedule.ts';
 /** The picture model that comes along. */
 export const sketch = {
   name: 'parley-sketch (built-in)',
-  sha256: '4d175d0a2435d7a22fd2569cc20f993be44162107208e1e815bca25e8db6bf51',
+  sha256: 'a469270a9cf6be584f482e4c5e47aef052c47e246e94e5de7ff6716639701a68',
   /** The side of what it draws. */
   side: 64,
   /** Numbers of what it is told about the prompt. */

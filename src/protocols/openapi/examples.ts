@@ -2,7 +2,7 @@ import type { OperationName } from './operation-name.ts';
 
 const story = { prompt: 'Once upon a time, there was a lighthouse', max_length: 60, temperature: 0.7 };
 const question = [{ role: 'user', content: 'Name three colours.' }];
-const picture = { prompt: 'a red lighthouse by the sea', width: 256, height: 256, steps: 8 };
+const picture = { prompt: 'a house on a hill', width: 256, height: 256, steps: 8 };
 
 /** Bodies that work as they stand, for whoever tries an endpoint out. */
 export const requestExamples: Readonly<Partial<Record<OperationName, object>>> = {
