@@ -12,7 +12,6 @@ export const taskKinds: Readonly<Record<string, SendTask>> = {
   text: (base, signal) => post(base, '/api/v1/generate', { prompt: 'Once upon a time', max_length: 8 }, signal),
   streamed: (base, signal) =>
     post(base, '/v1/completions', { prompt: 'Once upon a time', max_tokens: 8, stream: true }, signal),
-  tools: (base, signal) => post(base, '/v1/chat/completions', toolChat, signal),
   embedding: (base, signal) => post(base, '/v1/embeddings', { input: ['a boat', 'a tree'] }, signal),
   speech: (base, signal) => post(base, '/v1/audio/speech', { input: 'One. Two.', response_format: 'mp3' }, signal),
   transcription: async (base, signal) => {
@@ -36,6 +35,7 @@ export const taskKinds: Readonly<Record<string, SendTask>> = {
       await new Promise((resolve) => setTimeout(resolve, 20));
     }
   },
+  tools: (base, signal) => post(base, '/v1/chat/completions', toolChat, signal),
 };
 
 const small = { steps: 1, cfg_scale: 1, width: 64, height: 64 };

@@ -167,3 +167,24 @@ describe('whatever the text is', () => {
     expect(sentencesOf(text, 240).join('')).toBe(text);
   });
 });
+
+test('sentencesOf: what takes long to say is cut sooner, so that a stop is soon heard', () => {
+  const lengths = (text: string) => sentencesOf(text, 240).map(({ length }) => length);
+  expect(Math.max(...lengths('9'.repeat(2000)))).toBeLessThanOrEqual(80);
+  expect(Math.max(...lengths('0 '.repeat(500)))).toBeLessThanOrEqual(120);
+  expect(Math.max(...lengths('a'.repeat(5000)))).toBeLessThanOrEqual(90);
+  expect(lengths('In 1984 there were 12 of them.')).toEqual([30]);
+});
+
+test.each([
+  ['one word', 'a'.repeat(200_000)],
+  ['emoji', '\u{1f600}'.repeat(50_000)],
+  ['marks', '.'.repeat(200_000)],
+  ['line ends', '\n'.repeat(200_000)],
+  ['tags', '<break time="1s"/>'.repeat(10_000)],
+  ['control characters', '\u0000\u0007\u001b'.repeat(50_000)],
+])('sentencesOf: 200 KB of %s without a sentence are cut into parts that together are the text', (_, text) => {
+  const parts = sentencesOf(text, 240);
+  expect(parts.join('') === text).toBe(true);
+  expect(Math.max(...parts.map(({ length }) => length))).toBeLessThanOrEqual(240);
+});

@@ -1,0 +1,28 @@
+import { describe, expect, test, vi } from 'vitest';
+import { holdingsOf, taskKinds, taskRounds } from '../../bench/task-kinds.ts';
+import { type LiveServer, liveServers } from './server.ts';
+
+const start = liveServers();
+let server: Promise<LiveServer> | undefined;
+
+/** The long version is `npm run bench -- leaks`. */
+describe.runIf(process.platform === 'linux')(
+  'tasks of one kind in a row, some of them cut off, leave nothing behind',
+  () => {
+    test.each(Object.keys(taskKinds))('%s', async (kind) => {
+      server ??= start(['--usecpu', '--threads', '1', '--contextsize', '1024']);
+      const { base, pid } = await server;
+      const send = taskKinds[kind] as (typeof taskKinds)[string];
+      expect(await taskRounds(base, send, 4)).toEqual([]);
+      const before = holdingsOf(pid);
+      expect(await taskRounds(base, send, 12)).toEqual([]);
+      // Sockets that were cut off take a moment to close, and pools of threads and connections find their size.
+      await vi.waitUntil(() => holdingsOf(pid).descriptors <= before.descriptors + 4, { timeout: 15_000 });
+      const after = holdingsOf(pid);
+      expect(after.children).toBeLessThanOrEqual(before.children);
+      expect(after.temporaryFiles).toBe(0);
+      expect(after.serverMegabytes).toBeLessThan(before.serverMegabytes + 150);
+      expect(after.childMegabytes).toBeLessThan(before.childMegabytes + 150);
+    });
+  },
+);
