@@ -158,16 +158,47 @@ describe('the health of an engine', () => {
     expect(first.isOpen()).toBe(true);
   });
 
-  test('one that is away stays away although it looks well', async () => {
+  test('replica: a good health check ends the time that a Retry-After asked for', async () => {
     const one = await upstream(wellVllm);
     const { fleet, tick } = fleetOf([one.address()]);
     await fleet.start();
     const [first] = fleet.replicas as [Replica];
     first.failed(unwilling(60));
-    tick();
-    await expect.poll(() => one.asked('/health').length).toBe(1);
     expect(first.isOpen()).toBe(false);
     expect(fleet.trouble(undefined).retryAfterSeconds).toBe(30);
+    tick();
+    await expect.poll(() => first.state.type).toBe('up');
+    expect(one.asked('/health')).toHaveLength(1);
+  });
+
+  test('replica: a health check that began before the refusal does not end it', async () => {
+    const held: (() => void)[] = [];
+    const one = await upstream(wellVllm);
+    const { fleet, tick } = fleetOf([one.address()]);
+    await fleet.start();
+    const [first] = fleet.replicas as [Replica];
+    one.become({ '/health': (_, response) => void held.push(() => response.end('{}')) });
+    tick();
+    await expect.poll(() => held.length).toBe(1);
+    first.failed(unwilling(60));
+    held[0]?.();
+    // The next check is planned once this one is over.
+    await expect.poll(() => tick()).toBe(5000);
+    await expect.poll(() => held.length).toBe(2);
+    expect(first.state.type).toBe('away');
+    held[1]?.();
+    await expect.poll(() => first.state.type).toBe('up');
+  });
+
+  test('replica: a Retry-After of days keeps it away for a minute at most', async () => {
+    const full = json({ error: 'slow down' }, 429, { 'retry-after': '999999999' });
+    const one = await upstream({ ...wellVllm, '/v1/completions': full });
+    const { fleet } = fleetOf([one.address()]);
+    await fleet.start();
+    const [first] = fleet.replicas as [Replica];
+    const failure = await first.connection.json('POST', '/v1/completions', {}).catch((error: unknown) => error);
+    first.failed(failure as RemoteFailure);
+    expect(first.state).toMatchObject({ type: 'away', until: 60_000 });
   });
 
   test('a connection that was closed while it lay idle says nothing of it', async () => {

@@ -28,6 +28,8 @@ const checkEveryMs = 5000;
 const checkMs = 4000;
 /** It may be slow once; who is silent so often is gone, with all that it was doing. */
 const mostSilences = 3;
+/** A Retry-After may say any number; no backend is left alone for longer than this. */
+const longestAwaySeconds = 60;
 
 /** How long until somebody who is gone is looked for again. */
 export function nextCheckMs(failures: number): number {
@@ -109,7 +111,7 @@ export class Replica {
   /** What became of work that it was given, where that says something of it. */
   failed(failure: RemoteFailure): void {
     if (failure.type === 'unwilling') {
-      const seconds = failure.facts.retryAfterSeconds ?? 1;
+      const seconds = Math.min(failure.facts.retryAfterSeconds ?? 1, longestAwaySeconds);
       this.#become({ type: 'away', reason: failure.message, until: this.parts.now() + seconds * 1000 });
     } else if (failure.type === 'unreachable' && !failure.facts.stale) {
       this.#gone(failure.message);
@@ -118,12 +120,14 @@ export class Replica {
 
   async #check(): Promise<void> {
     this.#timer?.cancel();
+    const before = this.#state;
     try {
       const knows = this.identity !== undefined && this.#state.type !== 'down';
       if (knows) await this.#looksWell();
       else await this.#identified();
       this.#silences = 0;
-      if (this.#state.type !== 'away' || this.#state.until <= this.parts.now()) this.#become({ type: 'up' });
+      // A refusal that came while the check was under way is newer than its answer.
+      if (this.#state.type !== 'away' || this.#state === before) this.#become({ type: 'up' });
       this.#plan(checkEveryMs);
     } catch (error) {
       this.#unwell(error);
