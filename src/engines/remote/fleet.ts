@@ -96,24 +96,32 @@ export class Fleet {
   }
 
   /** Why nobody can be asked, and when it is worth another try. */
-  trouble(name: string | undefined): { readonly reason: string; readonly retryAfterSeconds: number } {
+  trouble(name: string | undefined): {
+    readonly reason: string;
+    readonly sentence: string;
+    readonly retryAfterSeconds: number;
+  } {
     const serving = this.serving(name);
     const now = this.parts.now();
     const all = serving.length > 0 ? serving : this.replicas;
     const waits = all.map(({ state }) => (state.type === 'away' ? Math.max(1, (state.until - now) / 1000) : 5));
-    const reasons = all.flatMap(({ state, address: { host } }) => {
-      if (state.type === 'down') return [`${host} ${state.reason}`];
-      return state.type === 'away' ? [`${host} takes no work now (${state.reason})`] : [];
+    const reasons = all.flatMap(({ state, address }) => {
+      if (state.type !== 'down' && state.type !== 'away') return [];
+      return [`${new URL(address.base).origin} ${state.reason}`];
     });
     const shown = [...reasons.slice(0, 3), ...(reasons.length > 3 ? [`${reasons.length - 3} more`] : [])];
+    const reason = shown.join('; ') || 'none of the remote backends has this model';
+    const one = `The remote backend at ${reason}.`;
     return {
-      reason: shown.join(', ') || 'none of the engines has this model',
+      reason,
+      sentence: reasons.length === 1 ? one : `No remote backend can be used: ${reason}.`,
       retryAfterSeconds: Math.ceil(Math.min(...waits, 30)),
     };
   }
 
   troubleError(name: string | undefined): AppError {
-    return new AppError('engine-down', { capability: this.parts.capability, ...this.trouble(name) });
+    const { sentence, retryAfterSeconds } = this.trouble(name);
+    return new AppError('remote-down', { sentence, retryAfterSeconds });
   }
 
   #tell(replica: Replica): void {

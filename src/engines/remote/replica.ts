@@ -1,13 +1,13 @@
 import type { RemoteAddress } from '../../config/remote.ts';
 import { Connection } from './connection.ts';
-import { RemoteFailure } from './failure.ts';
+import { problemOf, RemoteFailure } from './failure.ts';
 import { kinds } from './kinds.ts';
 import { type Identity, identify, type RemoteModel, shownName } from './probe.ts';
 
 export type ReplicaState =
   | { readonly type: 'unknown' }
   | { readonly type: 'up' }
-  /** It does not answer. */
+  /** It does not answer. The reason is the end of a sentence that begins with its address. */
   | { readonly type: 'down'; readonly reason: string; readonly failures: number }
   /** It answers, and takes no new work before this time. */
   | { readonly type: 'away'; readonly reason: string; readonly until: number };
@@ -28,8 +28,6 @@ const checkEveryMs = 5000;
 const checkMs = 4000;
 /** It may be slow once; who is silent so often is gone, with all that it was doing. */
 const mostSilences = 3;
-/** A Retry-After may say any number; no backend is left alone for longer than this. */
-const longestAwaySeconds = 60;
 
 /** How long until somebody who is gone is looked for again. */
 export function nextCheckMs(failures: number): number {
@@ -111,10 +109,14 @@ export class Replica {
   /** What became of work that it was given, where that says something of it. */
   failed(failure: RemoteFailure): void {
     if (failure.type === 'unwilling') {
-      const seconds = Math.min(failure.facts.retryAfterSeconds ?? 1, longestAwaySeconds);
-      this.#become({ type: 'away', reason: failure.message, until: this.parts.now() + seconds * 1000 });
+      const seconds = failure.facts.retryAfterSeconds ?? 1;
+      this.#become({
+        type: 'away',
+        reason: problemOf('unwilling', failure.message),
+        until: this.parts.now() + seconds * 1000,
+      });
     } else if (failure.type === 'unreachable' && !failure.facts.stale) {
-      this.#gone(failure.message);
+      this.#gone(problemOf('unreachable', failure.message));
     }
   }
 
@@ -144,7 +146,7 @@ export class Replica {
     }
     this.#silences += 1;
     if (this.#silences >= mostSilences) this.#cutOff();
-    this.#gone(failure?.message ?? (error as Error).message);
+    this.#gone(problemOf(failure?.type ?? 'failed', (error as Error).message));
   }
 
   /** All that it was doing is given up: nothing more will come of it. */
@@ -190,9 +192,9 @@ export function replicaLine(
   { address: { host, weight }, state, identity }: Replica,
   model: RemoteModel | undefined,
 ): string {
-  if (state.type === 'down') return `The engine at ${host} ${state.reason}; it is looked for again and again.`;
-  if (state.type === 'away') return `The engine at ${host} takes no new work now: ${state.reason}`;
+  if (state.type === 'down') return `The remote backend at ${host} ${state.reason}. It is checked until it answers.`;
+  if (state.type === 'away') return `The remote backend at ${host} ${state.reason}.`;
   const kind = identity ? kinds[identity.kind].title : 'unknown';
   const context = model?.contextSize ? `, context ${model.contextSize}` : '';
-  return `The engine at ${host} is there (${kind}): ${model?.name ?? 'no model'}${context}${weight === 1 ? '' : `, weight ${weight}`}`;
+  return `The remote backend at ${host} is ready (${kind}): ${model?.name ?? 'no model'}${context}${weight === 1 ? '' : `, weight ${weight}`}`;
 }
