@@ -2,7 +2,8 @@ import type { Settings } from '../config/flags.ts';
 import { type RemotePurpose, remoteAddresses } from '../config/remote.ts';
 import { RemoteEmbedding } from '../engines/remote/embedding.ts';
 import { Fleet } from '../engines/remote/fleet.ts';
-import { type AsPng, RemoteImage, remoteImageFacts } from '../engines/remote/image.ts';
+import { RemoteImage, remoteImageFacts } from '../engines/remote/image.ts';
+import type { AsPng } from '../engines/remote/picture.ts';
 import { shownName } from '../engines/remote/probe.ts';
 import type { Terminal } from '../observe/terminal.ts';
 import { engineTimer } from './engine.ts';
@@ -54,9 +55,10 @@ function placeOf({ remote }: Settings, purpose: RemotePurpose) {
   return { name, model: chosen === undefined ? undefined : name, atOnce: () => atOnce };
 }
 
-/** Loaded when the first picture comes: few servers need it. */
-const asPng: AsPng = async (bytes) => {
-  const { default: sharp } = await import('sharp');
-  const { data, info } = await sharp(bytes).png().toBuffer({ resolveWithObject: true });
-  return { png: data, width: info.width, height: info.height };
+/** Reads and writes every picture that a remote backend sends. Loaded when the first one comes: few servers need it. */
+export const asPng: AsPng = async (bytes, size) => {
+  const { readPicture, resized, writePng } = await import('../engines/image/pictures/codec.ts');
+  const pixels = await readPicture({ bytes, field: 'it' });
+  const { width, height } = size ?? pixels;
+  return { png: await writePng(await resized(pixels, { width, height })), width, height };
 };

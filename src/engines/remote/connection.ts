@@ -37,6 +37,11 @@ export interface AskOptions {
   readonly bytes?: number;
 }
 
+export interface BytesOptions extends AskOptions {
+  readonly method?: 'GET' | 'POST';
+  readonly body?: object;
+}
+
 export interface ConnectionLimits {
   readonly connectMs: number;
   /** A stream is given up when nothing of it came for this long. The first token of a long prompt may take most of it. */
@@ -117,8 +122,8 @@ export class Connection {
   }
 
   /** Whatever it answers, as long as it is not an error. */
-  bytes(path: string, options: AskOptions): Promise<Buffer> {
-    return this.#answer('GET', path, undefined, options);
+  bytes(path: string, { method = 'GET', body, ...options }: BytesOptions): Promise<Buffer> {
+    return this.#answer(method, path, body && jsonBody(body), options);
   }
 
   /** Sends a form and reads a JSON answer. */
@@ -133,6 +138,11 @@ export class Connection {
   get headers(): Readonly<Record<string, string>> {
     const { key } = this.target;
     return key === undefined ? {} : { authorization: `Bearer ${key}` };
+  }
+
+  /** Where one kept connection was closed over there, the others were too: the next try is to be a new one. */
+  #dropIdle(): void {
+    for (const socket of Object.values(this.#agent.freeSockets).flat()) socket?.destroy();
   }
 
   close(): void {
@@ -234,6 +244,7 @@ export class Connection {
   #failure(error: unknown, keptAndUnanswered = false): unknown {
     if (!isNetworkError(error)) return error;
     const stale = keptAndUnanswered && error.code === 'ECONNRESET';
+    if (stale) this.#dropIdle();
     return new RemoteFailure('unreachable', this.target.host, networkWords(error), { stale, origin: this.#origin });
   }
 }

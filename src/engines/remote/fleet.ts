@@ -2,7 +2,7 @@ import type { RemoteAddress } from '../../config/remote.ts';
 import { AppError } from '../../core/errors.ts';
 import { choose } from './choice.ts';
 import type { RemoteModel } from './probe.ts';
-import { Replica, type ReplicaParts, replicaLine } from './replica.ts';
+import { identifyByModels, Replica, type ReplicaParts, replicaLine } from './replica.ts';
 
 export interface FleetParts extends Pick<ReplicaParts, 'startTimer' | 'now'> {
   readonly addresses: readonly RemoteAddress[];
@@ -10,6 +10,8 @@ export interface FleetParts extends Pick<ReplicaParts, 'startTimer' | 'now'> {
   /** What it is used for, in a sentence such as "The text engine is not there". */
   readonly capability: string;
   readonly say: (line: string) => void;
+  /** How they are asked who they are: by the OpenAI API unless this says otherwise. */
+  readonly identify?: ReplicaParts['identify'];
 }
 
 /** Work that one of them does. Whoever takes it gives it back, however it ends. */
@@ -28,8 +30,8 @@ export class Fleet {
   constructor(private readonly parts: FleetParts) {
     this.replicas = parts.addresses.map((address) => {
       const key = address.keyVariable === undefined ? undefined : parts.environment[address.keyVariable];
-      const { startTimer, now } = parts;
-      return new Replica({ address, key, startTimer, now, changed: (replica) => this.#tell(replica) });
+      const { startTimer, now, identify = identifyByModels } = parts;
+      return new Replica({ address, key, startTimer, now, identify, changed: (replica) => this.#tell(replica) });
     });
   }
 

@@ -18,6 +18,8 @@ export interface ReplicaParts {
   readonly address: RemoteAddress;
   readonly key: string | undefined;
   readonly startTimer: StartTimer;
+  /** Asks a backend who it is and what it has. */
+  readonly identify: (connection: Connection) => Promise<Identity>;
   /** Milliseconds of any clock that never goes back. */
   readonly now: () => number;
   /** Told of each change of its state. */
@@ -124,13 +126,13 @@ export class Replica {
     this.#timer?.cancel();
     const before = this.#state;
     try {
-      const knows = this.identity !== undefined && this.#state.type !== 'down';
-      if (knows) await this.#looksWell();
-      else await this.#identified();
+      const known = this.#state.type === 'down' ? undefined : this.identity;
+      if (known) await this.#looksWell(known);
+      else this.identity = await this.parts.identify(this.connection);
       this.#silences = 0;
       // A refusal that came while the check was under way is newer than its answer.
       if (this.#state.type !== 'away' || this.#state === before) this.#become({ type: 'up' });
-      this.#plan(checkEveryMs);
+      if (this.#healthPath !== undefined) this.#plan(checkEveryMs);
     } catch (error) {
       this.#unwell(error);
     }
@@ -162,16 +164,13 @@ export class Replica {
     this.#plan(nextCheckMs(failures));
   }
 
-  async #looksWell(): Promise<void> {
-    // Whoever says nothing of itself may not have this path.
-    const path = this.identity?.kind === 'openai' ? '/v1/models' : '/health';
-    await this.connection.bytes(path, { milliseconds: checkMs });
+  get #healthPath(): string | undefined {
+    return this.identity && kinds[this.identity.kind].healthPath;
   }
 
-  async #identified(): Promise<void> {
-    const ask = (path: string) => this.connection.json('GET', path, undefined, { milliseconds: checkMs });
-    const list = await ask('/v1/models');
-    this.identity = await identify(list, (path) => ask(path).catch(() => undefined));
+  async #looksWell({ kind }: Identity): Promise<void> {
+    const { healthPath } = kinds[kind];
+    if (healthPath !== undefined) await this.connection.bytes(healthPath, { milliseconds: checkMs });
   }
 
   #become(state: ReplicaState): void {
@@ -185,6 +184,13 @@ export class Replica {
     this.#timer?.cancel();
     if (!this.#stopped) this.#timer = this.parts.startTimer(milliseconds, () => void this.#check());
   }
+}
+
+/** By the list of models, which every backend with the OpenAI API has. */
+export async function identifyByModels(connection: Connection): Promise<Identity> {
+  const ask = (path: string) => connection.json('GET', path, undefined, { milliseconds: checkMs });
+  const list = await ask('/v1/models');
+  return identify(list, (path) => ask(path).catch(() => undefined));
 }
 
 /** One line for people. */
