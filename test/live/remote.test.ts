@@ -198,7 +198,7 @@ describe('a server whose model is elsewhere', () => {
     for (const number of running.keys()) while ((await client.check(`S${number}`)) === '');
     const [first] = behind as [LiveServer];
     process.kill(first.pid, 'SIGKILL');
-    await front.says(`The engine at 127.0.0.1:${first.port} `);
+    await front.says(`The remote backend at 127.0.0.1:${first.port} `);
     const after = await openaiClient(front.base).chat.completions.create({
       model: 'any',
       messages: hello,
@@ -216,7 +216,7 @@ describe('a server whose model is elsewhere', () => {
   test('says so where none is left, in the words of each family, and never with an address beyond the host', async () => {
     const [, second] = behind as [LiveServer, LiveServer];
     process.kill(second.pid, 'SIGKILL');
-    await front.says(`The engine at 127.0.0.1:${second.port} `);
+    await front.says(`The remote backend at 127.0.0.1:${second.port} `);
     const client = nativeClient(front.base);
     const chat = await client.post('/v1/chat/completions', { messages: hello });
     expect(chat.status).toBe(503);
