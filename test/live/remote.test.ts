@@ -233,3 +233,13 @@ async function allIdle(): Promise<void> {
   const idle = (figures: Record<string, number>): boolean => figures.idle === 1 && figures.queue === 0;
   await Promise.all(behind.map(({ base }) => nativeClient(base).performanceWhere(idle)));
 }
+
+test('--nomodel --remote: an unreachable backend is named in the error of each family', async () => {
+  const server = await startServer(['--nomodel', '--remote', 'http://127.0.0.1:9']);
+  const sentence = 'The remote backend at http://127.0.0.1:9 is not reachable: connection refused.';
+  const client = nativeClient(server.base);
+  const chat = await client.post('/v1/chat/completions', { messages: hello });
+  expect([chat.status, (chat.json() as { error: { message: string } }).error.message]).toEqual([503, sentence]);
+  const native = await client.post('/api/v1/generate', { prompt: 'Hi' });
+  expect([native.status, (native.json() as { detail: { msg: string } }).detail.msg]).toEqual([503, sentence]);
+});
