@@ -14,6 +14,8 @@ export type AnswerChat = (
   reservation: Reservation,
   signal: AbortSignal,
   tell: (event: GenerationEvent) => void,
+  /** For answers that could come faster than they are read; undefined while there is room for more. */
+  room: () => Promise<void> | undefined,
 ) => Promise<void>;
 
 export interface RepliesParts {
@@ -38,11 +40,12 @@ export function repliesBy(
     one: ChatRequest,
     tools: ServerTools,
     tell: (event: GenerationEvent) => void,
+    room: () => Promise<void> | undefined,
   ): Promise<void> => {
     const state = text.state();
     return answerWithTools(one, {
       ...tools,
-      answer: (turn, sink) => answer(turn, reservation, signal, sink),
+      answer: (turn, sink) => answer(turn, reservation, signal, sink, room),
       tell,
       rest: () => reservation.rest(),
       stopped: AbortSignal.any([signal, reservation.stopped]),
@@ -59,7 +62,10 @@ export function repliesBy(
         begun = true;
         channel.push(event);
       };
-      const answered = serverTools ? answerLooped(one, serverTools, tell) : answer(one, reservation, signal, tell);
+      const room = () => channel.room();
+      const answered = serverTools
+        ? answerLooped(one, serverTools, tell, room)
+        : answer(one, reservation, signal, tell, room);
       await answered.catch((error: unknown) => {
         if (begun || !signal.aborted) return tell({ type: 'error', error: asAppError(error) });
         // Gone while the prompt was written: the end is that of a request that is gone before its turn.

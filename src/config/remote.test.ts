@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { readRemote, remoteAddresses, remoteProblems } from './remote.ts';
+import { readDrawingRemote, readRemote, remoteAddresses, remoteProblems } from './remote.ts';
 
 function addressOf(text: string) {
   const reading = readRemote(text);
@@ -96,4 +96,33 @@ test('a start is refused for an address that cannot be read, or whose key is not
   ]);
   expect(sentences(['http://a:1,key=env:THERE'], { THERE: 'x' })).toEqual([]);
   expect(remoteProblems(null, {})).toEqual([]);
+});
+
+describe('readDrawingRemote', () => {
+  test.each([
+    ['http://127.0.0.1:7860', 'http://127.0.0.1:7860'],
+    ['localhost:8188/', 'http://localhost:8188'],
+    ['https://draw.invalid/sd/?x=1#y', 'https://draw.invalid/sd'],
+  ])('reads %s', (text, base) => {
+    expect(readDrawingRemote([text], {})).toMatchObject({ address: { base, purpose: 'images' }, kind: undefined });
+  });
+
+  test.each(['', 'ftp://x', 'http://', 'http://a b'])('refuses %j', (text) => {
+    expect(() => readDrawingRemote([text], {})).toThrow('is no address');
+  });
+
+  test('reads the kind, and a key by the name of its variable', () => {
+    expect(readDrawingRemote(['x:1', 'key=env:SD_KEY', 'kind=comfy'], { SD_KEY: 'secret' })).toMatchObject({
+      address: { base: 'http://x:1', host: 'x:1', keyVariable: 'SD_KEY' },
+      kind: 'comfyui',
+    });
+  });
+
+  test('refuses a key in the open, an empty variable, credentials in the address and unknown options', () => {
+    expect(() => readDrawingRemote(['x:1', 'key=secret'], {})).toThrow('key=env:NAME');
+    expect(() => readDrawingRemote(['x:1', 'key=env:SD_KEY'], {})).toThrow('variable SD_KEY is empty');
+    expect(() => readDrawingRemote(['http://me:secret@x:1'], {})).toThrow('name or password');
+    expect(() => readDrawingRemote(['x:1', 'kind=other'], {})).toThrow('kind=other is none of');
+    expect(() => readDrawingRemote(['x:1', 'more'], {})).toThrow('more is none of');
+  });
 });

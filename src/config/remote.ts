@@ -111,3 +111,50 @@ function parsed(place: string): URL | undefined {
   const url = new URL(place);
   return url.protocol === 'http:' || url.protocol === 'https:' ? url : undefined;
 }
+
+/** `--sdremote`: a server that draws, and of which product it is where that was said. */
+export interface DrawingRemote {
+  readonly address: RemoteAddress;
+  readonly kind: 'a1111' | 'comfyui' | undefined;
+}
+
+/** `comfy` is what the flag took first. */
+const drawingKinds: Readonly<Record<string, DrawingRemote['kind']>> = {
+  a1111: 'a1111',
+  comfy: 'comfyui',
+  comfyui: 'comfyui',
+};
+
+/** Throws one sentence for what it cannot mean. */
+export function readDrawingRemote(
+  words: readonly string[],
+  environment: Readonly<Record<string, string | undefined>>,
+): DrawingRemote {
+  const [place = '', ...options] = words;
+  const url = parsed(/^[a-z]+:\/\//i.test(place) ? place : `http://${place}`);
+  if (place === '' || !url) {
+    throw new Error(`--sdremote ${place} is no address; it must be one such as http://127.0.0.1:7860.`);
+  }
+  if (url.username !== '' || url.password !== '') {
+    throw new Error('--sdremote: the address must not hold a name or password; a key goes into key=env:NAME.');
+  }
+  let kind: DrawingRemote['kind'];
+  let keyVariable: string | undefined;
+  for (const option of options) {
+    const [, name = '', value = ''] = /^([^=]*)=(.*)$/s.exec(option) ?? [];
+    if (name === 'key') keyVariable = filledVariable(value, environment);
+    else if (name === 'kind' && Object.hasOwn(drawingKinds, value)) kind = drawingKinds[value];
+    else throw new Error(`--sdremote: ${option} is none of key=env:NAME, kind=a1111 and kind=comfy.`);
+  }
+  const base = `${url.origin}${url.pathname.replace(/\/+$/, '')}`;
+  const common = { base, host: url.host, purpose: 'images', weight: 1, parallel: usualParallel } as const;
+  return { address: { ...common, ...(keyVariable === undefined ? {} : { keyVariable }) }, kind };
+}
+
+/** A password on the command line would stand in every list of processes. */
+function filledVariable(value: string, environment: Readonly<Record<string, string | undefined>>): string {
+  const name = /^env:(\w+)$/.exec(value)?.[1];
+  if (name === undefined) throw new Error('--sdremote: the key must be named as key=env:NAME, by a variable.');
+  if (!environment[name]) throw new Error(`--sdremote: the environment variable ${name} is empty.`);
+  return name;
+}

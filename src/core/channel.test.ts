@@ -45,3 +45,31 @@ test('what is pushed after the end is dropped', async () => {
   channel.push(1);
   expect(await collect(channel)).toEqual([]);
 });
+
+test('Channel: room() waits while many values are unread, until all are read', async () => {
+  const channel = new Channel<number>();
+  const reader = channel[Symbol.asyncIterator]();
+  for (let value = 0; value < 255; value += 1) channel.push(value);
+  expect(channel.room()).toBeUndefined();
+  channel.push(255);
+  const room = channel.room();
+  expect(room).toBeInstanceOf(Promise);
+  let passed = false;
+  void room?.then(() => {
+    passed = true;
+  });
+  for (let value = 0; value < 255; value += 1) await reader.next();
+  expect(passed).toBe(false);
+  await reader.next();
+  await room;
+  expect(channel.room()).toBeUndefined();
+});
+
+test('Channel: room() resolves when the reader leaves', async () => {
+  const channel = new Channel<number>();
+  for (let value = 0; value < 300; value += 1) channel.push(value);
+  const room = channel.room();
+  await channel[Symbol.asyncIterator]().return?.();
+  await room;
+  expect(channel.room()).toBeUndefined();
+});

@@ -1,11 +1,17 @@
+/** So many values may wait before whoever asks for room is to wait as well. */
+const mostWaiting = 256;
+
 /**
  * A line of values between one who pushes when they come and one who reads when it can. Pushing never waits, so what is
- * pushed must be bounded by its nature (a reply has a token limit). A reader that stops early is told to `onCancel`.
+ * pushed must be bounded by its nature (a reply has a token limit), or whoever pushes waits for `room`. A reader that stops
+ * early is told to `onCancel`.
  */
 export class Channel<Value> implements AsyncIterable<Value> {
   readonly #values: Value[] = [];
   #head = 0;
   #ended = false;
+  #room: Promise<void> | undefined;
+  #makeRoom: () => void = () => {};
   #waiting: ((result: IteratorResult<Value>) => void) | undefined;
 
   constructor(private readonly onCancel: () => void = () => {}) {}
@@ -21,8 +27,18 @@ export class Channel<Value> implements AsyncIterable<Value> {
     }
   }
 
+  /** Undefined while few values wait; otherwise resolves when the reader has caught up, or reads no more. */
+  room(): Promise<void> | undefined {
+    if (this.#ended || this.#values.length - this.#head < mostWaiting) return undefined;
+    this.#room ??= new Promise((resolve) => {
+      this.#makeRoom = resolve;
+    });
+    return this.#room;
+  }
+
   end(): void {
     this.#ended = true;
+    this.#caughtUp();
     this.#waiting?.({ value: undefined, done: true });
     this.#waiting = undefined;
   }
@@ -51,7 +67,13 @@ export class Channel<Value> implements AsyncIterable<Value> {
     if (this.#head === this.#values.length) {
       this.#values.length = 0;
       this.#head = 0;
+      this.#caughtUp();
     }
     return value;
+  }
+
+  #caughtUp(): void {
+    this.#room = undefined;
+    this.#makeRoom();
   }
 }

@@ -122,6 +122,15 @@ const catalogue = {
     sentence: ({ capability, reason }: { capability: string; reason: string; retryAfterSeconds: number }) =>
       `The ${capability} engine is not there: ${reason}. Please try again later.`,
   },
+  'remote-down': {
+    status: 503,
+    sentence: ({ sentence }: { sentence: string; retryAfterSeconds: number }) => sentence,
+  },
+  'remote-picture': {
+    status: 502,
+    sentence: ({ backend, reason }: { backend: string; reason: string }) =>
+      `The remote backend at ${backend} sent a picture that cannot be read: ${reason}.`,
+  },
   'remote-refused': {
     status: 400,
     sentence: ({ message }: { message: string }) => message,

@@ -6,7 +6,9 @@ export function modelError(state: TextState): AppError | undefined {
   if (state.type === 'none') return new AppError('model-missing', { capability: 'text', flag: '--model FILE' });
   if (state.type === 'failed') return new AppError('model-load-failed', { model: state.name, reason: state.reason });
   if (state.type === 'loading' && state.trouble) {
-    return new AppError('engine-down', { capability: 'text', ...state.trouble });
+    const { sentence, reason, retryAfterSeconds } = state.trouble;
+    if (sentence !== undefined) return new AppError('remote-down', { sentence, retryAfterSeconds });
+    return new AppError('engine-down', { capability: 'text', reason, retryAfterSeconds });
   }
   return undefined;
 }

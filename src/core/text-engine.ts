@@ -19,6 +19,9 @@ export interface GenerationSink {
 export interface RunningGeneration {
   /** The sink still gets its last event, with what was generated until then. */
   abort(): void;
+  /** Stops the flow of events while the client does not read. Engines whose replies are bounded by themselves leave it out. */
+  pause?(): void;
+  resume?(): void;
 }
 
 /** Another way than a prompt to have an engine write something; what is asked for stands in the closure. */

@@ -43,7 +43,12 @@ export type TextState =
       /** Nothing is being loaded: it comes when somebody asks for it. */
       readonly asleep?: boolean;
       /** It was lost and does not come back soon: nobody is asked to wait for it. */
-      readonly trouble?: { readonly reason: string; readonly retryAfterSeconds: number };
+      readonly trouble?: {
+        readonly reason: string;
+        readonly retryAfterSeconds: number;
+        /** The whole error message, where the reason alone would not say what is missing: a remote backend. */
+        readonly sentence?: string;
+      };
     }
   | { readonly type: 'ready'; readonly model: TextModel }
   | { readonly type: 'failed'; readonly name: string; readonly reason: string };

@@ -198,3 +198,35 @@ test('a server that is not there is told as such', async () => {
     reason: 'could not be reached (ENOTFOUND)',
   });
 });
+
+test('fetchRemote: a server that drips, or never answers, is given up when its time is over', async () => {
+  for (const drips of [true, false]) {
+    const timer = handTimer();
+    const asked = latch();
+    const port = await remote((_, response) => {
+      if (drips) {
+        const drip = setInterval(() => response.write('x'), 5);
+        response.on('close', () => clearInterval(drip));
+      }
+      asked.open();
+    });
+    const fetched = ask(`http://pictures.example:${port}/`, { startTimer: timer.startTimer, milliseconds: 30_000 });
+    await asked.promise;
+    timer.pass(30_000);
+    expect(await fetched).toEqual({ type: 'refused', reason: 'took longer than 30 seconds' });
+  }
+});
+
+test('fetchRemote: refuses huge headers, and a body that is reset', async () => {
+  const huge = await remote((_, response) => {
+    response.writeHead(200, { 'x-huge': 'x'.repeat(100_000) }).end();
+  });
+  expect(await ask(`http://pictures.example:${huge}/`)).toMatchObject({
+    type: 'refused',
+    reason: expect.stringContaining('HPE_HEADER_OVERFLOW'),
+  });
+  const reset = await remote((_, response) => {
+    response.writeHead(200, { 'content-length': '1000' }).write('x', () => response.socket?.resetAndDestroy());
+  });
+  expect(await ask(`http://pictures.example:${reset}/`)).toMatchObject({ type: 'refused' });
+});

@@ -1,33 +1,43 @@
+import { type DrawingRemote, readDrawingRemote } from '../config/remote.ts';
 import type { ImageFacts } from '../core/image.ts';
-import { readRemote } from '../engines/image/remote/address.ts';
-import { RemoteImage } from '../engines/image/remote/engine.ts';
+import type { Connection } from '../engines/remote/connection.ts';
+import { RemoteDrawing } from '../engines/remote/drawing/engine.ts';
+import { Fleet } from '../engines/remote/fleet.ts';
 import type { Terminal } from '../observe/terminal.ts';
+import { engineTimer } from './engine.ts';
 import { EngineLife } from './engine-life.ts';
 import type { OtherModels } from './other-models.ts';
 import { pictureEditor } from './picture-editor.ts';
+import { asPng } from './remote-others.ts';
 
-/** The server of `--sdremote`. It may come later than this one, and may go: whoever wants a picture then hears so. */
+/** The backend of `--sdremote`. It may start later than this server, and may go: requests for pictures then say so. */
 export function remoteImageModel(
   words: readonly string[],
   terminal: Pick<Terminal, 'line'>,
 ): NonNullable<OtherModels['image']> {
-  const address = readRemote(words);
-  const { url } = address;
-  const make = () => {
-    const observer = {
-      loaded: ({ name }: ImageFacts) => terminal.line(`${url} draws pictures, with ${name}.`),
-      failed: (reason: string) => terminal.line(`Nobody draws pictures yet: ${reason}.`),
-    };
-    // What it needs is loaded only where there is such a server.
-    const connect = async () => (await import('../engines/image/remote/connect.ts')).connectRemote(address);
-    return new EngineLife(new RemoteImage({ connect, observer, editor: pictureEditor }));
-  };
+  const remote = readDrawingRemote(words, process.env);
+  const { base } = remote.address;
+  const make = () => new EngineLife(new RemoteDrawing(fleetOf(remote, terminal), asPng(pictureEditor)));
   return {
     given: true,
     optional: true,
-    facts: unknownFacts(url),
-    recipe: { name: url, kind: 'image', besides: true, need: async () => 0, make },
+    facts: unknownFacts(base),
+    recipe: { name: base, kind: 'image', besides: true, need: async () => 0, make },
   };
+}
+
+function fleetOf({ address, kind }: DrawingRemote, terminal: Pick<Terminal, 'line'>): Fleet {
+  return new Fleet({
+    addresses: [address],
+    environment: process.env,
+    capability: 'image',
+    startTimer: engineTimer,
+    now: () => performance.now(),
+    say: (line) => terminal.line(line),
+    // The adapters of the products are loaded only where there is such a backend.
+    identify: async (connection: Connection) =>
+      (await import('../engines/remote/drawing/identify.ts')).identifyDrawing(connection, kind),
+  });
 }
 
 /** Until it has answered. */

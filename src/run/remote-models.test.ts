@@ -22,7 +22,8 @@ test('a text model is elsewhere where it is named and no file is', () => {
   const remote = ['http://a:1'];
   expect(servesElsewhere({ remote, model: null, nomodel: false })).toBe(true);
   expect(servesElsewhere({ remote, model: ['m.gguf'], nomodel: false })).toBe(false);
-  expect(servesElsewhere({ remote, model: null, nomodel: true })).toBe(false);
+  expect(servesElsewhere({ remote, model: null, nomodel: true })).toBe(true);
+  expect(servesElsewhere({ remote, model: ['m.gguf'], nomodel: true })).toBe(true);
   expect(servesElsewhere({ remote: ['http://a:1,for=images'], model: null, nomodel: false })).toBe(false);
   expect(textFleet({ remote: null }, terminal)).toBeUndefined();
 });

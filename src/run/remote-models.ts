@@ -30,9 +30,9 @@ export function textFleet({ remote }: Pick<Settings, 'remote'>, terminal: Termin
   });
 }
 
-/** Whether the text model is one of those elsewhere, and not a file. */
+/** Whether the text model is a remote one, and not a file. `--nomodel` means that no file is loaded here. */
 export function servesElsewhere({ remote, model, nomodel }: Pick<Settings, 'remote' | 'model' | 'nomodel'>): boolean {
-  return !nomodel && !model && remoteAddresses(remote, 'text').length > 0;
+  return (nomodel || !model) && remoteAddresses(remote, 'text').length > 0;
 }
 
 /** Looks for all of them, and goes on when each has answered or is late. */

@@ -1,9 +1,10 @@
 import type { Settings } from '../config/flags.ts';
 import { type RemotePurpose, remoteAddresses } from '../config/remote.ts';
-import type { PictureEditor } from '../core/pictures.ts';
+import type { PictureEdit, PictureEditor } from '../core/pictures.ts';
 import { RemoteEmbedding } from '../engines/remote/embedding.ts';
 import { Fleet } from '../engines/remote/fleet.ts';
-import { type AsPng, RemoteImage, remoteImageFacts } from '../engines/remote/image.ts';
+import { RemoteImage, remoteImageFacts } from '../engines/remote/image.ts';
+import type { AsPng } from '../engines/remote/picture.ts';
 import { shownName } from '../engines/remote/probe.ts';
 import type { Terminal } from '../observe/terminal.ts';
 import { engineTimer } from './engine.ts';
@@ -62,11 +63,12 @@ function placeOf({ remote }: Settings, purpose: RemotePurpose) {
   return { name, model: chosen === undefined ? undefined : name, atOnce: () => atOnce };
 }
 
-const asPng =
+/** Every picture that a remote backend sends, decoded and encoded anew: so it is a picture, and has no texts in it. */
+export const asPng =
   (editor: PictureEditor): AsPng =>
-  async (bytes) => {
-    const picture = { bytes, field: 'the picture of --remote' };
-    const png = Buffer.from((await editor.edit({ type: 'encode', format: 'png', quality: 100 }, [picture])) ?? bytes);
+  async (bytes, size) => {
+    const edit: PictureEdit = size ? { type: 'resize', size } : { type: 'encode', format: 'png', quality: 100 };
+    const png = Buffer.from((await editor.edit(edit, [{ bytes, field: 'it' }])) ?? bytes);
     // The first chunk of a PNG begins with its size.
     return { png, width: png.readUInt32BE(16), height: png.readUInt32BE(20) };
   };

@@ -863,3 +863,25 @@ test('what is asked for in another way than by a prompt takes its turn, is seen 
   reservation.release();
   expect(events).toBeDefined();
 });
+
+test('text service: pauses an engine whose events are not read, and resumes it once they are', async () => {
+  const calls: string[] = [];
+  const { engine, service } = world();
+  let tell: (event: GenerationEvent) => void = () => undefined;
+  vi.spyOn(engine, 'generate').mockImplementation((_request, _seed, sink) => {
+    tell = (event) => sink.event(event);
+    return { abort: () => undefined, pause: () => calls.push('pause'), resume: () => calls.push('resume') };
+  });
+  const events = ask(service)[Symbol.asyncIterator]();
+  await later();
+  tell({ type: 'start', promptTokens: 0, cachedTokens: 0, maxTokens: 1000, seed: 1 });
+  for (let piece = 0; piece < 254; piece += 1) tell({ type: 'text-delta', text: 'x' });
+  expect(calls).toEqual([]);
+  tell({ type: 'text-delta', text: 'x' });
+  expect(calls).toEqual(['pause']);
+  for (let event = 0; event < 255; event += 1) await events.next();
+  expect(calls).toEqual(['pause']);
+  await events.next();
+  await later();
+  expect(calls).toEqual(['pause', 'resume']);
+});

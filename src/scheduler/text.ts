@@ -171,10 +171,20 @@ export function textService({
       log.event(next);
       observer.event?.(next, job);
       channel.push(next);
-      if (!over) return;
+      if (!over) {
+        holdBack();
+        return;
+      }
       channel.end();
       use?.release();
       ended();
+    };
+    let running: RunningGeneration | undefined;
+    const holdBack = (): void => {
+      const room = running?.pause && channel.room();
+      if (!room) return;
+      running?.pause?.();
+      void room.then(() => running?.resume?.());
     };
     let use: TextUse | undefined;
     const begin = (): void => {
@@ -188,11 +198,12 @@ export function textService({
       log.begin();
       observer.begun?.(request, job, engine.contextSize());
       const seed = request.sampling.seed > 0 ? request.sampling.seed : randomSeed();
-      const running: RunningGeneration = by(engine, seed, {
+      const generation: RunningGeneration = by(engine, seed, {
         event,
         promptProgress: (progress) => observer.promptProgress?.(progress),
       });
-      stop.signal.addEventListener('abort', () => running.abort(), { once: true });
+      running = generation;
+      stop.signal.addEventListener('abort', () => generation.abort(), { once: true });
     };
     void Promise.race([place.turn, aborted(stop.signal)])
       .then(async () => {

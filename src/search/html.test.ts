@@ -21,7 +21,7 @@ describe('a page is cut', () => {
     ['tags that close themselves', 'a<br/>b', ['a', '<br/>', 'b']],
     ['comments', 'a<!-- <b> -- > -->c', ['a', 'c']],
     ['declarations', '<!DOCTYPE html><?xml a?>b', ['b']],
-    ['a comparison', 'a < b <3', ['a ', '<', ' b ', '<', '3']],
+    ['a comparison', 'a < b <3', ['a < b <3']],
     ['scripts', 'a<script>if (x < y) "<p>"</script>b', ['a', '<script>', '</script>', 'b']],
     ['styles in capitals', '<STYLE>p{}</STYLE >b', ['<style>', '</style>', 'b']],
     ['entities', '&lt;b&gt; &amp;amp; &#65;&#x1F99C; &nope; &#0;&#xD800;', ['<b> &amp; A🦜 &nope; \ufffd\ufffd']],
@@ -34,7 +34,7 @@ describe('a page is cut', () => {
     ['a script', 'a<script>b', ['a', '<script>']],
     ['a tag', 'a<p class', ['a']],
     ['a closing tag', 'a</', ['a']],
-    ['a bracket', 'a<', ['a', '<']],
+    ['a bracket', 'a<', ['a<']],
   ])('as far as it goes, where %s has no end', (_, html, pieces) => {
     expect(cut(html)).toEqual(pieces);
   });
@@ -106,4 +106,29 @@ test('a tag with very much in it is read in no time', () => {
   for (const scrap of ['a="', 'a=\' b="', 'a ', '= ', 'a=b']) {
     expect(attributeOf(scrap.repeat(1_000_000), 'href')).toBeUndefined();
   }
+});
+
+describe('htmlPieces: pages made to take long', () => {
+  const rest = (html: string) => [...htmlPieces(html)];
+
+  test('a run of brackets is text, in pieces of a bounded length', () => {
+    const pieces = rest('<'.repeat(100_000));
+    expect(pieces.length).toBe(7);
+    expect(pieces.map((piece) => (piece.type === 'text' ? piece.text : '')).join('')).toBe('<'.repeat(100_000));
+  });
+
+  test('text is not cut inside of an entity', () => {
+    for (let before = 16_370; before < 16_390; before += 1) {
+      const text = rest(`${'x'.repeat(before)}&hellip;${'y'.repeat(40_000)}`)
+        .map(shown)
+        .join('');
+      expect(text).toBe(`${'x'.repeat(before)}…${'y'.repeat(40_000)}`);
+    }
+    expect(rest('&'.repeat(40_000)).map(shown).join('')).toBe('&'.repeat(40_000));
+  });
+
+  test('comments and declarations let others in between', () => {
+    expect(rest('<!---->'.repeat(5000))).toHaveLength(10);
+    expect(rest('<!x>'.repeat(5000))).toHaveLength(10);
+  });
 });

@@ -7,6 +7,13 @@ export type HtmlPiece =
 
 const hidden: ReadonlySet<string> = new Set(['script', 'style', 'textarea', 'iframe', 'noembed', 'xmp', 'template']);
 
+/** Text comes in pieces of this length at most, so that whoever reads them can let others in between. */
+const mostText = 16_384;
+/** The longest entity that is known; text is not cut inside of one. */
+const longestEntity = 10;
+/** So many comments and declarations in a row are followed by an empty piece, for the same reason. */
+const mostSilent = 500;
+
 /**
  * Cuts a page into pieces, whatever it looks like, in a time that grows with its length: every search goes on from where the
  * last one ended, and one that finds nothing ends the page.
@@ -14,25 +21,31 @@ const hidden: ReadonlySet<string> = new Set(['script', 'style', 'textarea', 'ifr
 export function* htmlPieces(html: string): Generator<HtmlPiece, void> {
   let place = 0;
   let quotes = true;
+  let silent = 0;
+  let bracket = -1;
   while (place < html.length) {
-    const open = html.indexOf('<', place);
-    const text = html.slice(place, open === -1 ? undefined : open);
-    if (text !== '') yield { type: 'text', text: withoutEntities(text) };
-    if (open === -1) return;
-    if (html.startsWith('<!--', open)) {
-      const end = html.indexOf('-->', open + 4);
-      if (end === -1) return;
-      place = end + 3;
+    const limit = Math.min(place + mostText, html.length);
+    let open = place;
+    for (;;) {
+      if (bracket < open) bracket = html.indexOf('<', open);
+      if (bracket === -1) bracket = html.length;
+      open = Math.min(bracket, limit);
+      if (open === limit || isMarkup(html, open)) break;
+      open += 1;
+    }
+    if (open > place) {
+      const end = open === limit ? textEnd(html, limit) : open;
+      yield { type: 'text', text: withoutEntities(html.slice(place, end)) };
+      place = end;
       continue;
     }
     const name = nameAt(html, open);
     if (name === undefined) {
-      // A bracket that begins no tag is a character like others, unless it begins a declaration.
-      const declares = html[open + 1] === '!' || html[open + 1] === '?' || html[open + 1] === '/';
-      const end = declares ? html.indexOf('>', open) : open;
-      if (end === -1) return;
-      if (!declares) yield { type: 'text', text: '<' };
+      const end = html.startsWith('<!--', open) ? html.indexOf('-->', open + 4) + 2 : html.indexOf('>', open);
+      if (end <= open) return;
       place = end + 1;
+      silent += 1;
+      if (silent % mostSilent === 0) yield { type: 'text', text: '' };
       continue;
     }
     const begin = open + (name.closes ? 2 : 1) + name.length;
@@ -50,6 +63,21 @@ export function* htmlPieces(html: string): Generator<HtmlPiece, void> {
     place = closingTag(html, name.word, place);
     if (place === -1) return;
   }
+}
+
+/** A bracket that begins no tag, comment or declaration is a character like others. */
+function isMarkup(html: string, open: number): boolean {
+  const next = html.charCodeAt(open + 1);
+  const isLetter = (next | 32) >= 97 && (next | 32) <= 122;
+  return isLetter || next === 33 || next === 47 || next === 63;
+}
+
+/** About here, but not inside of an entity. */
+function textEnd(html: string, end: number): number {
+  if (end === html.length) return end;
+  const before = html.slice(end - longestEntity, end);
+  const ampersand = before.lastIndexOf('&');
+  return ampersand === -1 ? end : end - before.length + ampersand;
 }
 
 /** The value of an attribute; undefined where the tag has none of that name. */

@@ -10,20 +10,35 @@ const inline: ReadonlySet<string> = new Set(
 
 /** A page of a million characters is a thick book; what comes behind is not looked at. */
 const mostCharacters = 1_000_000;
+/** Nor is what comes behind more tags than any page has that people read. */
+const mostPieces = 300_000;
+const piecesAtOnce = 200;
 
 /** What a reader would see of a page, with one space wherever there is room between words. */
 export function* pageText(html: string): Sliced<string> {
   const parts: string[] = [];
+  let chunk = '';
   let length = 0;
   let pieces = 0;
+  const collapse = (): void => {
+    const text = chunk.replace(/\s+/g, ' ');
+    const joins = text.startsWith(' ') && (parts.length === 0 || parts.at(-1)?.endsWith(' '));
+    const part = joins ? text.slice(1) : text;
+    if (part !== '') parts.push(part);
+    chunk = '';
+  };
   for (const piece of htmlPieces(html)) {
-    if (++pieces % 500 === 0) yield;
     const text = piece.type === 'text' ? piece.text : inline.has(piece.name) ? '' : ' ';
-    parts.push(text);
+    chunk += text.slice(0, mostCharacters - length);
     length += text.length;
-    if (length > mostCharacters) break;
+    pieces += 1;
+    if (length >= mostCharacters || pieces >= mostPieces) break;
+    if (pieces % piecesAtOnce !== 0 && chunk.length < 16_384) continue;
+    collapse();
+    yield;
   }
-  return collapsed(parts.join('').slice(0, mostCharacters));
+  collapse();
+  return parts.join('').trimEnd();
 }
 
 export function collapsed(text: string): string {

@@ -131,3 +131,17 @@ describe('an answer in JSON', () => {
     },
   );
 });
+
+describe('hitsOnPage: pages made to take long', () => {
+  const steps = (html: string) => [...hitsOnPage(html)].length;
+
+  test('lets others in after long tags, texts and many short tags', () => {
+    expect(steps(`<a ${'x=y '.repeat(1000)}>`.repeat(50))).toBe(50);
+    expect(steps('&lt;'.repeat(50_000))).toBe(13);
+    expect(steps('<p>'.repeat(10_000))).toBe(100);
+  });
+
+  test('stops after more tags than a search page has', () => {
+    expect(steps('<p>'.repeat(400_000))).toBeLessThanOrEqual(2000);
+  });
+});

@@ -6,12 +6,17 @@ const headings: ReadonlySet<string> = new Set(['h2', 'h3', 'h4']);
 const titleClass = /(?:^|\s)result(?:__a|-link|-title|__title-a)(?:\s|$)/i;
 const descriptionClass = /(?:^|[\s_-])(?:snippet|content|description|desc|abstract)(?:$|[\s_-])/i;
 const mostDescription = 500;
+/** More tags than any search page has. */
+const mostPieces = 200_000;
+const piecesAtOnce = 100;
+const longTag = 1000;
 
 /**
  * The results on a page made for people. Search pages have this in common: a link in a heading (or of a class that says so)
  * is the title of a result, and what follows is its description, where one element says that it is that, or all of it.
  */
 export function* hitsOnPage(html: string): Generator<Hit | undefined, void> {
+  let pieces = 0;
   let reading: Reading | undefined;
   let heading = 0;
   for (const piece of htmlPieces(html)) {
@@ -22,8 +27,11 @@ export function* hitsOnPage(html: string): Generator<Hit | undefined, void> {
       if (reading) yield reading.hit();
       reading = new Reading(url);
     } else reading?.read(piece);
+    pieces += 1;
+    if (pieces >= mostPieces) break;
     // Others are let in here.
-    yield undefined;
+    const isLong = piece.type === 'open' && piece.inside.length > longTag;
+    if (pieces % piecesAtOnce === 0 || piece.type === 'text' || isLong) yield undefined;
   }
   if (reading) yield reading.hit();
 }

@@ -18,6 +18,8 @@ const usualPage = 'https://html.duckduckgo.com/html/';
 const manner = { milliseconds: 30_000, bytes: 3 * 2 ** 20, userAgent: 'Mozilla/5.0 (compatible; Parley)' };
 /** Each of them fetches up to four pages at a time. */
 const mostAtOnce = 8;
+/** Of these the first few that lead away from the search page are taken. */
+const mostHits = 300;
 
 export interface WebSearchParts {
   /** Of `--websearchurl`; empty for the usual one. */
@@ -102,7 +104,7 @@ async function readHits(
   await inSlices(
     (function* () {
       for (const hit of hitsOnPage(html)) {
-        if (hit) hits.push(hit);
+        if (hit && hits.push(hit) >= mostHits) return;
         yield;
       }
     })(),
@@ -116,7 +118,7 @@ async function readPage(hit: Hit, { fetch, signal }: Fetching): Promise<FoundPag
   const page = await fetch(hit.url, { ...manner, signal });
   if (page.type === 'refused' || !isText(page.contentType)) return { ...hit, content: '' };
   const text = await inSlices(pageText(pageString(page.bytes, page.contentType)), { signal });
-  return { ...hit, content: passageAround(text, hit.description) };
+  return { ...hit, content: await inSlices(passageAround(text, hit.description), { signal }) };
 }
 
 function isText(contentType = 'text/html'): boolean {

@@ -198,7 +198,7 @@ describe('a server whose model is elsewhere', () => {
     for (const number of running.keys()) while ((await client.check(`S${number}`)) === '');
     const [first] = behind as [LiveServer];
     process.kill(first.pid, 'SIGKILL');
-    await front.says(`The engine at 127.0.0.1:${first.port} `);
+    await front.says(`The remote backend at 127.0.0.1:${first.port} `);
     const after = await openaiClient(front.base).chat.completions.create({
       model: 'any',
       messages: hello,
@@ -216,7 +216,7 @@ describe('a server whose model is elsewhere', () => {
   test('says so where none is left, in the words of each family, and never with an address beyond the host', async () => {
     const [, second] = behind as [LiveServer, LiveServer];
     process.kill(second.pid, 'SIGKILL');
-    await front.says(`The engine at 127.0.0.1:${second.port} `);
+    await front.says(`The remote backend at 127.0.0.1:${second.port} `);
     const client = nativeClient(front.base);
     const chat = await client.post('/v1/chat/completions', { messages: hello });
     expect(chat.status).toBe(503);
@@ -233,3 +233,13 @@ async function allIdle(): Promise<void> {
   const idle = (figures: Record<string, number>): boolean => figures.idle === 1 && figures.queue === 0;
   await Promise.all(behind.map(({ base }) => nativeClient(base).performanceWhere(idle)));
 }
+
+test('--nomodel --remote: an unreachable backend is named in the error of each family', async () => {
+  const server = await startServer(['--nomodel', '--remote', 'http://127.0.0.1:9']);
+  const sentence = 'The remote backend at http://127.0.0.1:9 is not reachable: connection refused.';
+  const client = nativeClient(server.base);
+  const chat = await client.post('/v1/chat/completions', { messages: hello });
+  expect([chat.status, (chat.json() as { error: { message: string } }).error.message]).toEqual([503, sentence]);
+  const native = await client.post('/api/v1/generate', { prompt: 'Hi' });
+  expect([native.status, (native.json() as { detail: { msg: string } }).detail.msg]).toEqual([503, sentence]);
+});

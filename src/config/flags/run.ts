@@ -65,7 +65,7 @@ export const runFlags = {
     type: 'switch',
     default: false,
     availability: 'ready',
-    help: 'Start without a text model.',
+    help: 'Load no text model from a file. With --remote the remote model is served.',
   },
   downloaddir: {
     names: ['--downloaddir'],

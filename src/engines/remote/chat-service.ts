@@ -27,9 +27,13 @@ export function remoteChatService({ text, tokens, serverTools }: RemoteChatParts
     reservation: Reservation,
     _signal: AbortSignal,
     tell: (event: GenerationEvent) => void,
+    room: () => Promise<void> | undefined,
   ): Promise<void> {
     refuseUnknownTool(request);
-    for await (const event of reservation.generate(shownRequest(request), asChat(request))) tell(event);
+    for await (const event of reservation.generate(shownRequest(request), asChat(request))) {
+      tell(event);
+      await room();
+    }
   }
   const replies: ChatService['replies'] = (request, ticket, count) =>
     repliesBy({ answer, text, serverTools }, request, ticket, count);

@@ -1,13 +1,14 @@
+import type { ServerResponse } from 'node:http';
 import { describe, expect, test } from 'vitest';
-import { Connection } from './connection.ts';
+import { Connection, type ConnectionLimits } from './connection.ts';
 import { json, upstream } from './testing/upstream.ts';
 
 const never = new AbortController().signal;
 const quiet = { head: () => undefined, piece: () => undefined, whole: () => undefined };
 
-async function connected(handlers: Parameters<typeof upstream>[0]) {
+async function connected(handlers: Parameters<typeof upstream>[0], limits: Partial<ConnectionLimits> = {}) {
   const one = await upstream(handlers);
-  return { one, connection: new Connection({ base: one.base, host: one.host, key: 'sk-1' }) };
+  return { one, connection: new Connection({ base: one.base, host: one.host, key: 'sk-1' }, limits) };
 }
 
 describe('a connection to an engine elsewhere', () => {
@@ -61,7 +62,7 @@ describe('a connection to an engine elsewhere', () => {
     await one.die();
     await expect(connection.json('GET', '/a')).rejects.toMatchObject({
       type: 'unreachable',
-      message: 'refuses connections',
+      message: 'connection refused',
       host: one.host,
     });
     const nowhere = new Connection({ base: 'http://no-such-name.invalid:1', host: 'no-such-name.invalid:1' });
@@ -72,7 +73,7 @@ describe('a connection to an engine elsewhere', () => {
     const { connection } = await connected({ '/slow': () => undefined });
     await expect(connection.json('GET', '/slow', undefined, { milliseconds: 1 })).rejects.toMatchObject({
       type: 'unreachable',
-      message: 'does not answer',
+      message: 'no answer in time',
     });
     const stop = new AbortController();
     const asked = connection.stream('/slow', {}, quiet, stop.signal);
@@ -94,5 +95,139 @@ describe('a connection to an engine elsewhere', () => {
       },
     };
     await expect(connection.stream('/stream', {}, sink, never)).rejects.toThrow('unreadable');
+  });
+});
+
+describe('Connection: a backend that misbehaves', () => {
+  /** Writes as fast as it is read, until the connection is closed. */
+  const flood =
+    (status: number, headers: Readonly<Record<string, string>> = {}, sent = { bytes: 0, closed: false }) =>
+    (_: unknown, response: ServerResponse): void => {
+      sent.closed = false;
+      response.writeHead(status, headers);
+      response.on('close', () => {
+        sent.closed = true;
+      });
+      const piece = 'x'.repeat(65_536);
+      const more = (): void => {
+        while (!sent.closed) {
+          sent.bytes += piece.length;
+          if (!response.write(piece)) return;
+        }
+      };
+      response.on('drain', more);
+      more();
+    };
+
+  test.each(['json', 'bytes', 'upload'] as const)('%s: gives up a body past its limit and closes it', async (way) => {
+    const sent = { bytes: 0, closed: false };
+    const { connection } = await connected({ '/big': flood(200, {}, sent) });
+    const options = { bytes: 2 ** 20 };
+    const asked = {
+      json: () => connection.json('GET', '/big', undefined, options),
+      bytes: () => connection.bytes('/big', options),
+      upload: () => connection.upload('/big', new FormData(), options),
+    }[way];
+    await expect(asked()).rejects.toMatchObject({ type: 'failed', message: 'its answer is larger than 1 MB' });
+    await expect.poll(() => sent.closed).toBe(true);
+    expect(sent.bytes).toBeLessThan(16 * 2 ** 20);
+  });
+
+  test('refuses a body whose length is past the limit before any of it is read', async () => {
+    const { connection } = await connected({
+      '/big': (_, response) => {
+        response.writeHead(200, { 'content-length': '3000000' }).flushHeaders();
+      },
+    });
+    await expect(connection.bytes('/big', { bytes: 2 ** 20 })).rejects.toThrow('larger than 1 MB');
+  });
+
+  test('keeps the beginning of an error body that never ends', async () => {
+    const { connection } = await connected(
+      {
+        '/drip': (_, response) => {
+          response.writeHead(400, { 'content-type': 'text/plain' });
+          response.write('too long');
+        },
+        '/flood': flood(400),
+      },
+      { errorBodyMs: 30 },
+    );
+    await expect(connection.json('GET', '/drip')).rejects.toMatchObject({ type: 'refused', message: 'too long' });
+    await expect(connection.json('GET', '/flood')).rejects.toMatchObject({ type: 'refused' });
+  });
+
+  test.each([301, 302, 303, 307, 308])('does not follow a redirect (%i)', async (status) => {
+    const other = await upstream({ '/there': json({ secret: true }) });
+    const { connection } = await connected({
+      '/here': (_, response) => void response.writeHead(status, { location: `${other.base}/there` }).end(),
+    });
+    const redirected = { type: 'failed', message: expect.stringContaining('redirects are not followed') };
+    await expect(connection.json('POST', '/here', { prompt: 'x' })).rejects.toMatchObject(redirected);
+    await expect(connection.stream('/here', {}, quiet, never)).rejects.toMatchObject(redirected);
+    expect(other.received).toEqual([]);
+  });
+
+  test('refuses a compressed body, which nobody asked for', async () => {
+    const { one, connection } = await connected({
+      '/gzip': flood(200, { 'content-type': 'application/json', 'content-encoding': 'gzip' }),
+    });
+    await expect(connection.json('GET', '/gzip')).rejects.toMatchObject({ type: 'failed' });
+    await expect(connection.stream('/gzip', {}, quiet, never)).rejects.toThrow('compressed');
+    expect(one.received[0]?.headers['accept-encoding']).toBe('identity');
+  });
+
+  test('refuses headers that are too large', async () => {
+    const { connection } = await connected({
+      '/a': (_, response) => void response.writeHead(200, { 'x-huge': 'x'.repeat(100_000) }).end('{}'),
+    });
+    await expect(connection.json('GET', '/a')).rejects.toMatchObject({ message: 'its headers are too large' });
+  });
+
+  test('gives up an answer that drips, or never begins, after the limit of a whole answer', async () => {
+    const drip = (_: unknown, response: ServerResponse): void => {
+      response.writeHead(200);
+      const timer = setInterval(() => response.write('x'), 5);
+      response.on('close', () => clearInterval(timer));
+    };
+    const { connection } = await connected({ '/drip': drip, '/never': () => undefined }, { answerMs: 50 });
+    for (const path of ['/drip', '/never']) {
+      await expect(connection.json('GET', path)).rejects.toMatchObject({ message: 'no answer in time' });
+    }
+  });
+
+  test('gives up a stream of which nothing comes for too long, before or after its head', async () => {
+    const head = (_: unknown, response: ServerResponse): void => {
+      response.writeHead(200, { 'content-type': 'text/event-stream' }).write(': hello\n\n');
+    };
+    const { connection } = await connected({ '/head': head, '/never': () => undefined }, { silenceMs: 50 });
+    for (const path of ['/head', '/never']) {
+      await expect(connection.stream(path, {}, quiet, never)).rejects.toMatchObject({ message: 'no answer in time' });
+    }
+  });
+
+  test('reports a connection that is reset in the middle of a body', async () => {
+    const reset = (_: unknown, response: ServerResponse): void => {
+      response.writeHead(200, { 'content-type': 'text/event-stream', 'content-length': '1000' });
+      response.write('data: x', () => response.socket?.resetAndDestroy());
+    };
+    const { connection } = await connected({ '/reset': reset });
+    const closed = { type: 'unreachable', message: 'connection closed' };
+    await expect(connection.json('GET', '/reset')).rejects.toMatchObject(closed);
+    await expect(connection.stream('/reset', {}, quiet, never)).rejects.toMatchObject(closed);
+  });
+
+  test('sends a form, and reads the answer', async () => {
+    const received: string[] = [];
+    const { connection } = await connected({
+      '/upload': (asked, response) => {
+        received.push(String(asked.headers['content-type']));
+        return json({ name: 'a.png' })(asked, response);
+      },
+    });
+    const form = new FormData();
+    form.set('type', 'input');
+    expect(await connection.upload('/upload', form)).toEqual({ name: 'a.png' });
+    expect(received[0]).toContain('multipart/form-data; boundary=');
   });
 });

@@ -16,131 +16,259 @@ export interface Target {
 }
 
 export interface StreamSink {
-  /** What stands in front of the body. */
-  head(headers: IncomingHttpHeaders): void;
+  /** The headers of the response, and a valve that stops reading from the connection, so that TCP slows the other side down. */
+  head(headers: IncomingHttpHeaders, valve: Valve): void;
   /** The pieces of a body that is a stream of events. */
   piece(text: string): void;
   /** A body that is one JSON text, from an engine that does not stream. */
   whole(text: string): void;
 }
 
-export interface AskOptions {
-  readonly signal?: AbortSignal;
-  /** How long to wait for the whole answer; for ever unless told. */
-  readonly milliseconds?: number;
+export interface Valve {
+  pause(): void;
+  resume(): void;
 }
 
-const connectMs = 5000;
-const longestError = 64 * 1024;
-const longestAnswer = 256 * 2 ** 20;
+export interface AskOptions {
+  readonly signal?: AbortSignal;
+  /** How long to wait for the whole answer. */
+  readonly milliseconds?: number;
+  /** The largest body that is read. */
+  readonly bytes?: number;
+}
+
+export interface BytesOptions extends AskOptions {
+  readonly method?: 'GET' | 'POST';
+  readonly body?: object;
+}
+
+export interface ConnectionLimits {
+  readonly connectMs: number;
+  /** A stream is given up when nothing of it came for this long. The first token of a long prompt may take most of it. */
+  readonly silenceMs: number;
+  /** The same for a whole answer. A picture may take an hour. */
+  readonly answerMs: number;
+  /** An error is reported with as much of its body as came within this time. */
+  readonly errorBodyMs: number;
+}
+
+const hour = 3_600_000;
+const usualLimits: ConnectionLimits = { connectMs: 5000, silenceMs: hour, answerMs: 1.5 * hour, errorBodyMs: 3000 };
+const mostErrorBytes = 64 * 1024;
+const mostAnswerBytes = 32 * 2 ** 20;
 const keepAlive = { keepAlive: true, maxFreeSockets: 256, scheduling: 'lifo' } as const;
 
-/** Connections to one engine, which are kept open between requests. */
+/**
+ * Connections to one backend, which are kept open between requests. Whatever the backend does, a call ends: each has a limit of
+ * time and of bytes. Redirects are not followed, because they would take the key and the request to another host.
+ */
 export class Connection {
   readonly #secure: boolean;
   readonly #agent: HttpAgent;
+  /** What may be told to clients: a path may be a secret. */
+  readonly #origin: string;
+  readonly #limits: ConnectionLimits;
 
-  constructor(readonly target: Target) {
+  constructor(
+    readonly target: Target,
+    limits: Partial<ConnectionLimits> = {},
+  ) {
     this.#secure = target.base.startsWith('https:');
+    this.#origin = new URL(target.base).origin;
     this.#agent = this.#secure ? new HttpsAgent(keepAlive) : new HttpAgent(keepAlive);
+    this.#limits = { ...usualLimits, ...limits };
   }
 
   /** Resolves with the end of the reply, and rejects with a `RemoteFailure` or what the sink throws. */
   async stream(path: string, body: object, sink: StreamSink, signal: AbortSignal): Promise<void> {
-    const { response, request } = await this.#asked('POST', path, body, { signal });
-    response.setEncoding('utf8');
-    const isEvents = !String(response.headers['content-type']).includes('json');
+    const silence = new AbortController();
+    let paused = false;
+    // The client decides how long a pause is, and so a pause is no silence of the other side.
+    const timer = setTimeout(() => (paused ? timer.refresh() : silence.abort()), this.#limits.silenceMs);
     try {
-      sink.head(response.headers);
-      if (isEvents) await flowing(response, request, (text) => sink.piece(text));
-      else sink.whole(await gathered(response, longestAnswer));
+      const both = AbortSignal.any([signal, silence.signal]);
+      const { response, request } = await this.#asked('POST', path, jsonBody(body), { signal: both });
+      response.setEncoding('utf8');
+      const isEvents = !String(response.headers['content-type']).includes('json');
+      try {
+        const setPaused = (value: boolean): void => {
+          if (paused === value) return;
+          paused = value;
+          timer.refresh();
+          if (value) response.pause();
+          else response.resume();
+        };
+        sink.head(response.headers, { pause: () => setPaused(true), resume: () => setPaused(false) });
+        const piece = (text: string): void => {
+          timer.refresh();
+          sink.piece(text);
+        };
+        if (isEvents) await flowing(response, request, piece);
+        else sink.whole((await this.#collected(response, mostAnswerBytes)).toString());
+      } catch (error) {
+        request.destroy();
+        throw error;
+      }
     } catch (error) {
-      request.destroy();
-      throw this.#failure(error);
+      throw silence.signal.aborted && !signal.aborted ? this.#late() : this.#failure(error);
+    } finally {
+      clearTimeout(timer);
     }
   }
 
   async json(method: 'GET' | 'POST', path: string, body?: object, options: AskOptions = {}): Promise<unknown> {
-    const { response } = await this.#asked(method, path, body, options);
-    try {
-      const value = parsedJson(await gathered(response.setEncoding('utf8'), longestAnswer));
-      if (value === undefined) throw new RemoteFailure('failed', this.target.host, 'its answer is no JSON');
-      return value;
-    } catch (error) {
-      throw this.#failure(error);
-    }
+    const sent = body === undefined ? undefined : jsonBody(body);
+    return this.#parsed(await this.#answer(method, path, sent, options));
   }
 
   /** Whatever it answers, as long as it is not an error. */
-  async bytes(path: string, options: AskOptions): Promise<Buffer> {
-    const { response } = await this.#asked('GET', path, undefined, options);
-    try {
-      const pieces: Buffer[] = [];
-      for await (const piece of response) pieces.push(piece as Buffer);
-      return Buffer.concat(pieces);
-    } catch (error) {
-      throw this.#failure(error);
-    }
+  bytes(path: string, { method = 'GET', body, ...options }: BytesOptions): Promise<Buffer> {
+    return this.#answer(method, path, body && jsonBody(body), options);
+  }
+
+  /** Sends a form and reads a JSON answer. */
+  async upload(path: string, form: FormData, options: AskOptions = {}): Promise<unknown> {
+    const encoded = new Response(form);
+    const type = encoded.headers.get('content-type') ?? '';
+    const body = { type, bytes: Buffer.from(await encoded.arrayBuffer()) };
+    return this.#parsed(await this.#answer('POST', path, body, options));
+  }
+
+  /** The headers that open the other side, for whoever has a connection of its own. */
+  get headers(): Readonly<Record<string, string>> {
+    const { key } = this.target;
+    return key === undefined ? {} : { authorization: `Bearer ${key}` };
+  }
+
+  /** Where one kept connection was closed over there, the others were too: the next try is to be a new one. */
+  #dropIdle(): void {
+    for (const socket of Object.values(this.#agent.freeSockets).flat()) socket?.destroy();
   }
 
   close(): void {
     this.#agent.destroy();
   }
 
+  async #answer(method: string, path: string, body: SentBody | undefined, options: AskOptions): Promise<Buffer> {
+    const { signal, milliseconds = this.#limits.answerMs, bytes = mostAnswerBytes } = options;
+    const late = new AbortController();
+    const timer = setTimeout(() => late.abort(), milliseconds);
+    const until = signal ? AbortSignal.any([signal, late.signal]) : late.signal;
+    try {
+      const { response } = await this.#asked(method, path, body, { signal: until });
+      return await this.#collected(response, bytes);
+    } catch (error) {
+      throw late.signal.aborted && !signal?.aborted ? this.#late() : this.#failure(error);
+    } finally {
+      clearTimeout(timer);
+    }
+  }
+
+  #parsed(answer: Buffer): unknown {
+    const value = parsedJson(answer.toString());
+    if (value === undefined) throw this.#failed('its answer is no JSON');
+    return value;
+  }
+
   #asked(
     method: string,
     path: string,
-    body: object | undefined,
-    { signal, milliseconds }: AskOptions,
+    body: SentBody | undefined,
+    { signal }: { readonly signal: AbortSignal },
   ): Promise<{ readonly response: IncomingMessage; readonly request: ClientRequest }> {
-    const sent = body === undefined ? undefined : Buffer.from(JSON.stringify(body));
-    const until = milliseconds === undefined ? signal : anyOf(signal, AbortSignal.timeout(milliseconds));
     return new Promise((resolve, reject) => {
-      const { key, base } = this.target;
-      const request = (this.#secure ? httpsRequest : httpRequest)(`${base}${path}`, {
+      const request = (this.#secure ? httpsRequest : httpRequest)(`${this.target.base}${path}`, {
         method,
         agent: this.#agent,
         headers: {
-          accept: 'application/json, text/event-stream',
-          ...(sent ? { 'content-type': 'application/json', 'content-length': sent.length } : {}),
-          ...(key === undefined ? {} : { authorization: `Bearer ${key}` }),
+          accept: 'application/json, text/event-stream, */*;q=0.1',
+          'accept-encoding': 'identity',
+          ...(body ? { 'content-type': body.type, 'content-length': body.bytes.length } : {}),
+          ...this.headers,
         },
-        ...(until ? { signal: until } : {}),
+        signal,
       });
-      limitConnecting(request);
+      limitConnecting(request, this.#secure ? 'secureConnect' : 'connect', this.#limits.connectMs);
       request.on('error', (error) => reject(this.#failure(error, request.reusedSocket)));
       request.once('response', (response) => {
-        if ((response.statusCode ?? 0) < 300) return resolve({ response, request });
-        void this.#refusal(response).then(reject, reject);
+        const { statusCode: status = 0, headers } = response;
+        if (status >= 200 && status < 300) {
+          if ((headers['content-encoding'] ?? 'identity') === 'identity') return resolve({ response, request });
+          reject(this.#failed('its answer is compressed, which was not asked for'));
+          request.destroy();
+        } else if (status < 400) {
+          reject(this.#failed('it redirects to another address, and redirects are not followed'));
+          request.destroy();
+        } else void this.#refusal(response, status).then(reject, reject);
       });
-      request.end(sent);
+      request.end(body?.bytes);
     });
   }
 
-  async #refusal(response: IncomingMessage): Promise<RemoteFailure> {
-    const body = await gathered(response.setEncoding('utf8'), longestError).catch(() => '');
-    const status = response.statusCode ?? 500;
-    return statusFailure(this.target.host, { status, retryAfter: response.headers['retry-after'], body });
+  async #refusal(response: IncomingMessage, status: number): Promise<RemoteFailure> {
+    const body = await beginningOf(response, mostErrorBytes, this.#limits.errorBodyMs);
+    return statusFailure(this.target.host, {
+      status,
+      retryAfter: response.headers['retry-after'],
+      body,
+      origin: this.#origin,
+    });
+  }
+
+  async #collected(response: IncomingMessage, most: number): Promise<Buffer> {
+    const tooLarge = (): RemoteFailure => {
+      response.destroy();
+      return this.#failed(`its answer is larger than ${Math.floor(most / 2 ** 20)} MB`);
+    };
+    if (Number(response.headers['content-length'] ?? 0) > most) throw tooLarge();
+    const pieces: Buffer[] = [];
+    let length = 0;
+    for await (const piece of response as AsyncIterable<Buffer | string>) {
+      const bytes = typeof piece === 'string' ? Buffer.from(piece) : piece;
+      length += bytes.length;
+      if (length > most) throw tooLarge();
+      pieces.push(bytes);
+    }
+    return Buffer.concat(pieces);
+  }
+
+  #failed(message: string): RemoteFailure {
+    return new RemoteFailure('failed', this.target.host, message);
+  }
+
+  #late(): RemoteFailure {
+    return new RemoteFailure('unreachable', this.target.host, 'no answer in time', { origin: this.#origin });
   }
 
   /** Without an answer on a connection that had been kept, it had most likely been closed over there. */
   #failure(error: unknown, keptAndUnanswered = false): unknown {
     if (!isNetworkError(error)) return error;
     const stale = keptAndUnanswered && error.code === 'ECONNRESET';
-    return new RemoteFailure('unreachable', this.target.host, networkWords(error), { stale });
+    if (stale) this.#dropIdle();
+    return new RemoteFailure('unreachable', this.target.host, networkWords(error), { stale, origin: this.#origin });
   }
 }
 
+interface SentBody {
+  readonly type: string;
+  readonly bytes: Buffer;
+}
+
+function jsonBody(body: object): SentBody {
+  return { type: 'application/json', bytes: Buffer.from(JSON.stringify(body)) };
+}
+
 const networkSentences: Readonly<Record<string, string>> = {
-  ECONNREFUSED: 'refuses connections',
-  ENOTFOUND: 'is not a name that is known here',
-  EAI_AGAIN: 'is not a name that is known here',
-  ETIMEDOUT: 'does not answer',
-  EHOSTUNREACH: 'cannot be reached',
-  ENETUNREACH: 'cannot be reached',
-  ECONNRESET: 'broke the connection',
-  EPIPE: 'broke the connection',
-  ABORT_ERR: 'does not answer',
+  ECONNREFUSED: 'connection refused',
+  ENOTFOUND: 'host not found',
+  EAI_AGAIN: 'host not found',
+  ETIMEDOUT: 'no answer',
+  EHOSTUNREACH: 'no route to the host',
+  ENETUNREACH: 'no route to the host',
+  ECONNRESET: 'connection closed',
+  EPIPE: 'connection closed',
+  ABORT_ERR: 'no answer in time',
+  HPE_HEADER_OVERFLOW: 'its headers are too large',
 };
 
 type NetworkError = Error & { readonly code: string };
@@ -150,18 +278,18 @@ function isNetworkError(error: unknown): error is NetworkError {
 }
 
 function networkWords({ code, message }: NetworkError): string {
-  return networkSentences[code] ?? `cannot be asked (${message})`;
+  return networkSentences[code] ?? message;
 }
 
 /** Whoever does not even connect is not waited for; a reply may take as long as it takes. */
-function limitConnecting(request: ClientRequest): void {
+function limitConnecting(request: ClientRequest, connected: string, milliseconds: number): void {
   request.once('socket', (socket) => {
     if (!socket.connecting) return;
     socket.setKeepAlive(true, 15_000);
     const late = Object.assign(new Error('no connection'), { code: 'ETIMEDOUT' });
-    const timer = setTimeout(() => request.destroy(late), connectMs);
+    const timer = setTimeout(() => request.destroy(late), milliseconds);
     const done = (): void => clearTimeout(timer);
-    socket.once('connect', done).once('close', done);
+    socket.once(connected, done).once('close', done);
   });
 }
 
@@ -182,15 +310,21 @@ function flowing(response: IncomingMessage, request: ClientRequest, piece: (text
   });
 }
 
-async function gathered(response: AsyncIterable<string>, most: number): Promise<string> {
-  let text = '';
-  for await (const piece of response) {
-    text += piece;
-    if (text.length > most) throw Object.assign(new Error('its answer has no end'), { code: 'TOO_LONG' });
+/** What came of a body within this time, and nothing more of it. */
+async function beginningOf(response: IncomingMessage, most: number, milliseconds: number): Promise<string> {
+  const pieces: Buffer[] = [];
+  let length = 0;
+  const timer = setTimeout(() => response.destroy(), milliseconds);
+  try {
+    for await (const piece of response as AsyncIterable<Buffer>) {
+      pieces.push(piece);
+      length += piece.length;
+      if (length >= most) break;
+    }
+  } catch {
+    // A body that breaks off has said what it has said.
+  } finally {
+    clearTimeout(timer);
   }
-  return text;
-}
-
-function anyOf(one: AbortSignal | undefined, other: AbortSignal): AbortSignal {
-  return one ? AbortSignal.any([one, other]) : other;
+  return Buffer.concat(pieces).subarray(0, most).toString();
 }

@@ -63,7 +63,7 @@ describe('vectors from elsewhere', () => {
   test('are asked of another one where the first is not there', async () => {
     const { engine, engines } = await engineOn({ ...wellVllm, '/v1/embeddings': vectors }, 2);
     for (const one of engines) one.become({ '/v1/embeddings': json({ error: 'busy' }, 503) });
-    await expect(engine.embed({ inputs: ['a'], truncate: true }, never)).rejects.toMatchObject({ code: 'engine-down' });
+    await expect(engine.embed({ inputs: ['a'], truncate: true }, never)).rejects.toMatchObject({ code: 'remote-down' });
     expect(engines.map((one) => one.asked('/v1/embeddings').length)).toEqual([1, 1]);
   });
 

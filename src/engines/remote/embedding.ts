@@ -26,6 +26,9 @@ interface Batch {
   readonly tokens: number;
 }
 
+/** Thousands of vectors as decimal numbers. */
+const answerBytes = 256 * 2 ** 20;
+
 /** Vectors from engines elsewhere, by `POST /v1/embeddings`. */
 export class RemoteEmbedding extends TaskLife implements EmbeddingEngine {
   #facts: EmbeddingFacts | undefined;
@@ -84,7 +87,12 @@ export class RemoteEmbedding extends TaskLife implements EmbeddingEngine {
 
   async #reranked({ query, documents }: RankRequest, signal: AbortSignal): Promise<Ranked> {
     const question = ({ model: { id } }: Facts) => ({ path: '/v1/rerank', body: { model: id, query, documents } });
-    const { answer } = await askFleet(this.fleet, question, { model: this.model, affinity: query, signal });
+    const { answer } = await askFleet(this.fleet, question, {
+      model: this.model,
+      affinity: query,
+      signal,
+      bytes: answerBytes,
+    });
     const { results, usage } = objectAt(answer);
     const scores = documents.map(() => Number.NaN);
     for (const result of listAt(results).map(objectAt)) {
@@ -107,11 +115,14 @@ export class RemoteEmbedding extends TaskLife implements EmbeddingEngine {
       },
     });
     const affinity = String(inputs[0]).slice(0, 256);
-    const told = await askFleet(this.fleet, question, { model: this.model, affinity, signal }).catch(
-      (error: unknown) => {
-        throw clientError(error, this.fleet.capability);
-      },
-    );
+    const told = await askFleet(this.fleet, question, {
+      model: this.model,
+      affinity,
+      signal,
+      bytes: answerBytes,
+    }).catch((error: unknown) => {
+      throw clientError(error, this.fleet.capability);
+    });
     return this.#read(told, inputs.length);
   }
 

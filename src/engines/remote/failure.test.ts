@@ -27,6 +27,7 @@ describe('what a status means', () => {
   test('how long to wait is kept where it is said', () => {
     expect(answered(503, {}, '7').facts.retryAfterSeconds).toBe(7);
     expect(answered(503, {}, 'Wed, 21 Oct 2026 07:28:00 GMT').facts.retryAfterSeconds).toBeUndefined();
+    expect(answered(429, {}, '999999999').facts.retryAfterSeconds).toBe(60);
     expect(answered(503, {}, '-1').facts.retryAfterSeconds).toBeUndefined();
   });
 });
@@ -37,6 +38,8 @@ test('the words of an error are found wherever engines put them', () => {
   expect(messageOf('{"object":"error","message":"too long"}')).toBe('too long');
   expect(messageOf('{"detail":"too long"}')).toBe('too long');
   expect(messageOf('{"detail":[{"msg":"a"},{"msg":"b"}]}')).toBe('a; b');
+  expect(messageOf('{"detail":{"msg":"No image model loaded."}}')).toBe('No image model loaded.');
+  expect(messageOf('{"error":"RuntimeError","detail":"","errors":"model missing"}')).toBe('model missing');
   expect(messageOf('  plain\n words ')).toBe('plain words');
   expect(messageOf('<html><body>Bad gateway')).toBe('');
   expect(messageOf('')).toBe('');
@@ -49,13 +52,16 @@ describe('what the client is told', () => {
     expect(error).toMatchObject({ code: 'remote-refused', status: 400, message: 'max_tokens is too large' });
   });
 
-  test('that the engine is not there, with its host and when to try again', () => {
-    const refused = clientError(new RemoteFailure('unreachable', host, 'refuses connections'), 'text');
-    expect(refused).toMatchObject({ code: 'engine-down', status: 503 });
-    expect(refused.message).toContain('gpu1:8000 refuses connections');
+  test('that the backend is not reachable, with its address and when to try again', () => {
+    const refused = clientError(
+      new RemoteFailure('unreachable', host, 'connection refused', { origin: 'http://gpu1:8000' }),
+      'text',
+    );
+    expect(refused).toMatchObject({ code: 'remote-down', status: 503 });
+    expect(refused.message).toBe('The remote backend at http://gpu1:8000 is not reachable: connection refused.');
     const busy = clientError(answered(503, { detail: 'Draining.' }, '9'), 'text');
     expect(busy).toMatchObject({ status: 503, details: { retryAfterSeconds: 9 } });
-    expect(busy.message).toContain('gpu1:8000 says: Draining.');
+    expect(busy.message).toBe('The remote backend at gpu1:8000 takes no requests now: Draining.');
   });
 
   test('that it failed', () => {

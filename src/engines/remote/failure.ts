@@ -18,6 +18,8 @@ export class RemoteFailure extends Error {
       readonly retryAfterSeconds?: number;
       /** On a connection that had been kept open and was closed over there meanwhile: that says nothing of the engine. */
       readonly stale?: boolean;
+      /** Scheme, host and port, as clients are told. */
+      readonly origin?: string;
     } = {},
   ) {
     super(message);
@@ -30,6 +32,8 @@ export class RemoteFailure extends Error {
 }
 
 const usualRetrySeconds = 5;
+/** A Retry-After may say any number; nobody is left alone for longer than this. */
+const longestRetrySeconds = 60;
 const longestMessage = 1000;
 
 /** What a status other than 2xx means, with the words that came with it. */
@@ -39,12 +43,25 @@ export function statusFailure(
     status,
     retryAfter,
     body,
-  }: { readonly status: number; readonly retryAfter?: string | undefined; readonly body: string },
+    origin,
+  }: {
+    readonly status: number;
+    readonly retryAfter?: string | undefined;
+    readonly body: string;
+    readonly origin?: string;
+  },
 ): RemoteFailure {
   const message = messageOf(body) || `it answered ${status}`;
   const seconds = Number(retryAfter);
-  const known = Number.isFinite(seconds) && seconds > 0 ? { retryAfterSeconds: Math.ceil(seconds) } : {};
-  return new RemoteFailure(typeOf(status), host, message, { status, ...known });
+  const known =
+    Number.isFinite(seconds) && seconds > 0
+      ? { retryAfterSeconds: Math.min(Math.ceil(seconds), longestRetrySeconds) }
+      : {};
+  return new RemoteFailure(typeOf(status), host, message, {
+    status,
+    ...known,
+    ...(origin === undefined ? {} : { origin }),
+  });
 }
 
 function typeOf(status: number): FailureType {
@@ -59,11 +76,10 @@ function typeOf(status: number): FailureType {
 export function messageOf(body: string): string {
   const value = parsedJson(body);
   if (value === undefined) return plain(body);
-  const { error, message, detail } = objectAt(value);
+  const { error, errors, message, detail } = objectAt(value);
   const details = listAt(detail).map((one) => textAt(objectAt(one).msg) ?? '');
-  const found =
-    textAt(objectAt(error).message) ?? textAt(error) ?? textAt(message) ?? textAt(detail) ?? details.join('; ');
-  return plain(found);
+  const places = [objectAt(error).message, errors, error, message, detail, objectAt(detail).msg, details.join('; ')];
+  return plain(places.map(textAt).find((text) => text !== undefined && text !== '') ?? '');
 }
 
 function plain(text: string): string {
@@ -86,16 +102,21 @@ export function clientError(failure: unknown, capability: string): AppError {
     case 'refused':
       return new AppError('remote-refused', { message });
     case 'unreachable':
-      return new AppError('engine-down', { capability, reason: `${host} ${message}`, retryAfterSeconds });
     case 'unwilling':
-      return new AppError('engine-down', {
-        capability,
-        reason: `${host} says: ${withoutEnd(message)}`,
+      return new AppError('remote-down', {
+        sentence: `The remote backend at ${facts.origin ?? host} ${problemOf(type, message)}.`,
         retryAfterSeconds,
       });
     case 'failed':
       return new AppError('engine-failed', { capability, reason: `${host} says: ${withoutEnd(message)}` });
   }
+}
+
+/** What is wrong with a backend, as the end of a sentence that begins with its address. */
+export function problemOf(type: FailureType, message: string): string {
+  const words = withoutEnd(message);
+  if (type === 'unreachable') return `is not reachable: ${words}`;
+  return type === 'unwilling' ? `takes no requests now: ${words}` : `cannot be used: ${words}`;
 }
 
 /** It becomes part of a sentence. */

@@ -18,8 +18,8 @@ describe('engines elsewhere', () => {
     expect(fleet.models().map(({ name }) => name)).toEqual(['model-8b', 'parley-mini']);
     expect(lines).toEqual(
       expect.arrayContaining([
-        `The engine at ${one.host} is there (vLLM): model-8b, context 4096`,
-        `The engine at ${other.host} is there (Parley): parley-mini, context 2048, weight 2`,
+        `The remote backend at ${one.host} is ready (vLLM): model-8b, context 4096`,
+        `The remote backend at ${other.host} is ready (Parley): parley-mini, context 2048, weight 2`,
       ]),
     );
   });
@@ -111,11 +111,11 @@ describe('the health of an engine', () => {
     const { fleet, says, tick, clock } = fleetOf([one.address()]);
     await fleet.start();
     expect(fleet.assign(undefined, 'x', nobody)).toBeUndefined();
-    expect(fleet.trouble(undefined).reason).toContain(`${one.host} takes no work now (loading)`);
+    expect(fleet.trouble(undefined).reason).toContain(`${one.host} takes no requests now: loading`);
     one.become(wellVllm);
     clock.now += 5000;
     tick();
-    await says('is there (vLLM)');
+    await says('is ready (vLLM)');
     expect(fleet.assign(undefined, 'x', nobody)).toBeDefined();
   });
 
@@ -125,10 +125,14 @@ describe('the health of an engine', () => {
     await one.die();
     const { fleet, says, tick } = fleetOf([address]);
     await fleet.start();
-    await says('refuses connections');
+    await says('connection refused');
     expect(fleet.replicas[0]?.state).toMatchObject({ type: 'down', failures: 0 });
     expect(tick()).toBe(250);
-    expect(fleet.troubleError(undefined)).toMatchObject({ code: 'engine-down', status: 503 });
+    expect(fleet.troubleError(undefined)).toMatchObject({
+      code: 'remote-down',
+      status: 503,
+      message: `The remote backend at ${one.base} is not reachable: connection refused.`,
+    });
     expect(Array.from({ length: 9 }, (_, failures) => nextCheckMs(failures))).toEqual([
       250, 500, 1000, 2000, 4000, 8000, 15_000, 15_000, 15_000,
     ]);
@@ -158,16 +162,47 @@ describe('the health of an engine', () => {
     expect(first.isOpen()).toBe(true);
   });
 
-  test('one that is away stays away although it looks well', async () => {
+  test('replica: a good health check ends the time that a Retry-After asked for', async () => {
     const one = await upstream(wellVllm);
     const { fleet, tick } = fleetOf([one.address()]);
     await fleet.start();
     const [first] = fleet.replicas as [Replica];
     first.failed(unwilling(60));
-    tick();
-    await expect.poll(() => one.asked('/health').length).toBe(1);
     expect(first.isOpen()).toBe(false);
     expect(fleet.trouble(undefined).retryAfterSeconds).toBe(30);
+    tick();
+    await expect.poll(() => first.state.type).toBe('up');
+    expect(one.asked('/health')).toHaveLength(1);
+  });
+
+  test('replica: a health check that began before the refusal does not end it', async () => {
+    const held: (() => void)[] = [];
+    const one = await upstream(wellVllm);
+    const { fleet, tick } = fleetOf([one.address()]);
+    await fleet.start();
+    const [first] = fleet.replicas as [Replica];
+    one.become({ '/health': (_, response) => void held.push(() => response.end('{}')) });
+    tick();
+    await expect.poll(() => held.length).toBe(1);
+    first.failed(unwilling(60));
+    held[0]?.();
+    // The next check is planned once this one is over.
+    await expect.poll(() => tick()).toBe(5000);
+    await expect.poll(() => held.length).toBe(2);
+    expect(first.state.type).toBe('away');
+    held[1]?.();
+    await expect.poll(() => first.state.type).toBe('up');
+  });
+
+  test('replica: a Retry-After of days keeps it away for a minute at most', async () => {
+    const full = json({ error: 'slow down' }, 429, { 'retry-after': '999999999' });
+    const one = await upstream({ ...wellVllm, '/v1/completions': full });
+    const { fleet } = fleetOf([one.address()]);
+    await fleet.start();
+    const [first] = fleet.replicas as [Replica];
+    const failure = await first.connection.json('POST', '/v1/completions', {}).catch((error: unknown) => error);
+    first.failed(failure as RemoteFailure);
+    expect(first.state).toMatchObject({ type: 'away', until: 60_000 });
   });
 
   test('a connection that was closed while it lay idle says nothing of it', async () => {
@@ -175,7 +210,7 @@ describe('the health of an engine', () => {
     const { fleet } = fleetOf([one.address()]);
     await fleet.start();
     const [first] = fleet.replicas as [Replica];
-    first.failed(new RemoteFailure('unreachable', 'x', 'broke the connection', { stale: true }));
+    first.failed(new RemoteFailure('unreachable', 'x', 'connection closed', { stale: true }));
     expect(first.state.type).toBe('up');
     first.failed(new RemoteFailure('refused', 'x', 'too long', { status: 400 }));
     expect(first.state.type).toBe('up');

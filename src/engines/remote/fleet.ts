@@ -2,7 +2,7 @@ import type { RemoteAddress } from '../../config/remote.ts';
 import { AppError } from '../../core/errors.ts';
 import { choose } from './choice.ts';
 import type { RemoteModel } from './probe.ts';
-import { Replica, type ReplicaParts, replicaLine } from './replica.ts';
+import { identifyByModels, Replica, type ReplicaParts, replicaLine } from './replica.ts';
 
 export interface FleetParts extends Pick<ReplicaParts, 'startTimer' | 'now'> {
   readonly addresses: readonly RemoteAddress[];
@@ -10,6 +10,8 @@ export interface FleetParts extends Pick<ReplicaParts, 'startTimer' | 'now'> {
   /** What it is used for, in a sentence such as "The text engine is not there". */
   readonly capability: string;
   readonly say: (line: string) => void;
+  /** How they are asked who they are: by the OpenAI API unless this says otherwise. */
+  readonly identify?: ReplicaParts['identify'];
 }
 
 /** Work that one of them does. Whoever takes it gives it back, however it ends. */
@@ -28,8 +30,8 @@ export class Fleet {
   constructor(private readonly parts: FleetParts) {
     this.replicas = parts.addresses.map((address) => {
       const key = address.keyVariable === undefined ? undefined : parts.environment[address.keyVariable];
-      const { startTimer, now } = parts;
-      return new Replica({ address, key, startTimer, now, changed: (replica) => this.#tell(replica) });
+      const { startTimer, now, identify = identifyByModels } = parts;
+      return new Replica({ address, key, startTimer, now, identify, changed: (replica) => this.#tell(replica) });
     });
   }
 
@@ -96,24 +98,32 @@ export class Fleet {
   }
 
   /** Why nobody can be asked, and when it is worth another try. */
-  trouble(name: string | undefined): { readonly reason: string; readonly retryAfterSeconds: number } {
+  trouble(name: string | undefined): {
+    readonly reason: string;
+    readonly sentence: string;
+    readonly retryAfterSeconds: number;
+  } {
     const serving = this.serving(name);
     const now = this.parts.now();
     const all = serving.length > 0 ? serving : this.replicas;
     const waits = all.map(({ state }) => (state.type === 'away' ? Math.max(1, (state.until - now) / 1000) : 5));
-    const reasons = all.flatMap(({ state, address: { host } }) => {
-      if (state.type === 'down') return [`${host} ${state.reason}`];
-      return state.type === 'away' ? [`${host} takes no work now (${state.reason})`] : [];
+    const reasons = all.flatMap(({ state, address }) => {
+      if (state.type !== 'down' && state.type !== 'away') return [];
+      return [`${new URL(address.base).origin} ${state.reason}`];
     });
     const shown = [...reasons.slice(0, 3), ...(reasons.length > 3 ? [`${reasons.length - 3} more`] : [])];
+    const reason = shown.join('; ') || 'none of the remote backends has this model';
+    const one = `The remote backend at ${reason}.`;
     return {
-      reason: shown.join(', ') || 'none of the engines has this model',
+      reason,
+      sentence: reasons.length === 1 ? one : `No remote backend can be used: ${reason}.`,
       retryAfterSeconds: Math.ceil(Math.min(...waits, 30)),
     };
   }
 
   troubleError(name: string | undefined): AppError {
-    return new AppError('engine-down', { capability: this.parts.capability, ...this.trouble(name) });
+    const { sentence, retryAfterSeconds } = this.trouble(name);
+    return new AppError('remote-down', { sentence, retryAfterSeconds });
   }
 
   #tell(replica: Replica): void {

@@ -1,10 +1,10 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import type { AppError } from '../../core/errors.ts';
 import type { GenerationEvent } from '../../core/events.ts';
+import { SseLimitError, SseParser } from '../../core/sse-parser.ts';
 import type { GenerationSink, RunningGeneration } from '../../core/text-engine.ts';
-import type { StreamSink } from './connection.ts';
+import type { StreamSink, Valve } from './connection.ts';
 import type { ControlFacts, ControlsBody } from './controls-body.ts';
-import { DataLines } from './data-lines.ts';
 import { clientError, RemoteFailure, statusFailure } from './failure.ts';
 import type { Assignment, Fleet } from './fleet.ts';
 import { kinds } from './kinds.ts';
@@ -39,12 +39,45 @@ export interface RemoteParts {
  */
 export function generateRemotely(work: RemoteWork, parts: RemoteParts, sink: GenerationSink): RunningGeneration {
   const stop = new AbortController();
-  void attempts(work, parts, sink, stop.signal);
-  return { abort: () => stop.abort() };
+  const pressure = new BackPressure();
+  void attempts(work, parts, sink, { stop: stop.signal, pressure });
+  return { abort: () => stop.abort(), pause: () => pressure.pause(), resume: () => pressure.resume() };
 }
 
+/** A pause that outlives an attempt: whichever response is being read stops while it lasts. */
+class BackPressure implements Valve {
+  #paused = false;
+  #valve: Valve | undefined;
+
+  set valve(valve: Valve) {
+    this.#valve = valve;
+    if (this.#paused) valve.pause();
+  }
+
+  pause(): void {
+    this.#paused = true;
+    this.#valve?.pause();
+  }
+
+  resume(): void {
+    this.#paused = false;
+    this.#valve?.resume();
+  }
+}
+
+interface Controls {
+  readonly stop: AbortSignal;
+  readonly pressure: BackPressure;
+}
+
+/** The largest event that an engine has a reason to send; larger ones would take long to parse for everybody. */
+const mostEventCharacters = 4 * 2 ** 20;
+/** Ends a reply that is past its limit. */
+const enough = new Error('the reply is past its limit');
+
 /** Never rejects: the last event tells how it ended. */
-async function attempts(work: RemoteWork, parts: RemoteParts, sink: GenerationSink, stop: AbortSignal): Promise<void> {
+async function attempts(work: RemoteWork, parts: RemoteParts, sink: GenerationSink, controls: Controls): Promise<void> {
+  const { stop } = controls;
   const { fleet, model } = parts;
   const tried = new Set<Replica>();
   const excused = new Set<Replica>();
@@ -58,7 +91,7 @@ async function attempts(work: RemoteWork, parts: RemoteParts, sink: GenerationSi
     const { replica } = assignment;
     const attempt = new Attempt(work, assignment, parts, sink);
     try {
-      return await attempt.run(stop);
+      return await attempt.run(controls);
     } catch (error) {
       if (stop.aborted) return attempt.abort();
       const failure = attempt.failure(error);
@@ -92,6 +125,7 @@ class Attempt {
     this.#reply = new ReplyStream({
       form: work.form,
       host: this.#host,
+      maxTokens: work.maxTokens,
       separate: work.separateThinking,
       parted: work.form === 'text' || kinds[this.#kind].separatesThinking,
       newCallId: parts.newCallId,
@@ -107,7 +141,7 @@ class Attempt {
     return this.assignment.replica.identity?.kind ?? 'openai';
   }
 
-  async run(stop: AbortSignal): Promise<void> {
+  async run({ stop, pressure }: Controls): Promise<void> {
     const { replica, model } = this.assignment;
     const { fields, unheeded } = this.work.body({
       kind: this.#kind,
@@ -116,15 +150,27 @@ class Attempt {
       contextSize: model.contextSize,
     });
     this.#unheeded = unheeded;
-    const lines = new DataLines((data) => this.#tell(this.#reply.read(data)));
+    const event = (data: string): void => {
+      this.#tell(this.#reply.read(data));
+      if (this.#reply.isPastLimit) throw enough;
+    };
+    const parser = new SseParser({ event }, mostEventCharacters);
     const sink: StreamSink = {
-      head: (headers) => this.#heard(headers),
-      piece: (text) => lines.push(text),
+      head: (headers, valve) => {
+        this.#heard(headers);
+        pressure.valve = valve;
+      },
+      piece: (text) => parser.push(text),
       whole: (text) => this.#tell(this.#reply.read(text)),
     };
     const signal = AbortSignal.any([stop, replica.cut]);
-    await replica.connection.stream(this.work.path, { model: model.id, ...fields }, sink, signal);
-    lines.end();
+    try {
+      await replica.connection.stream(this.work.path, { model: model.id, ...fields }, sink, signal);
+      parser.end();
+    } catch (error) {
+      if (error !== enough) throw error;
+      return this.#tell(this.#reply.cut());
+    }
     this.#tell(this.#reply.finish());
   }
 
@@ -142,6 +188,7 @@ class Attempt {
 
   /** What an error says of the engine; one that it told itself has a status. */
   failure(error: unknown): unknown {
+    if (error instanceof SseLimitError) return lost(this.#host, error.message);
     if (!(error instanceof ToldError)) return error;
     if (this.begun) return lost(this.#host, error.message.replace(/\.$/, ''));
     return statusFailure(this.#host, { status: error.status, body: JSON.stringify({ message: error.message }) });

@@ -5,12 +5,11 @@ import { clientError } from './failure.ts';
 import type { Fleet } from './fleet.ts';
 import { listAt, objectAt, textAt } from './json.ts';
 import { kinds } from './kinds.ts';
+import { type AsPng, readPng } from './picture.ts';
 import { TaskLife } from './task-life.ts';
 
-/** Any picture as a PNG with nothing in it but the picture. */
-export type AsPng = (
-  bytes: Uint8Array,
-) => Promise<{ readonly png: Uint8Array; readonly width: number; readonly height: number }>;
+/** Several pictures of some megapixels each, as base64. */
+const answerBytes = 256 * 2 ** 20;
 
 /** What an engine elsewhere is known to draw with: nothing of it can be chosen from here. */
 export function remoteImageFacts(name: string): ImageFacts {
@@ -47,6 +46,7 @@ export class RemoteImage extends TaskLife implements ImageEngine {
       model: this.parts.model,
       affinity: request.prompt,
       signal,
+      bytes: answerBytes,
     }).catch((error: unknown) => {
       signal.throwIfAborted();
       throw clientError(error, this.fleet.capability);
@@ -58,7 +58,7 @@ export class RemoteImage extends TaskLife implements ImageEngine {
     }
     let size = { width: request.width, height: request.height };
     for (const [index, base64] of pictures.slice(0, count).entries()) {
-      const { png, width, height } = await this.parts.asPng(Buffer.from(base64, 'base64'));
+      const { png, width, height } = await readPng(this.parts.asPng, Buffer.from(base64, 'base64'), facts.host);
       size = { width, height };
       yield { type: 'picture', index, seed: seed + index, png };
     }

@@ -1,7 +1,19 @@
 import { type Sampling, type SamplingName, samplingFields } from '../../core/sampling-fields.ts';
 
-/** Who answers over there. All speak the OpenAI API; what each takes beside it differs. */
-export type RemoteKind = 'parley' | 'koboldcpp' | 'llama-server' | 'vllm' | 'sglang' | 'tgi' | 'openai';
+/**
+ * Who answers over there. Those that write speak the OpenAI API, and what each takes beside it differs. Those that draw have APIs of
+ * their own (`drawing/`): `a1111` is also sd-server, KoboldCpp, Forge and SD.Next.
+ */
+export type RemoteKind =
+  | 'parley'
+  | 'koboldcpp'
+  | 'llama-server'
+  | 'vllm'
+  | 'sglang'
+  | 'tgi'
+  | 'openai'
+  | 'a1111'
+  | 'comfyui';
 
 /** What one kind of engine knows, and by which names. */
 export interface KindTraits {
@@ -21,6 +33,8 @@ export interface KindTraits {
   readonly separatesThinking: boolean;
   /** Fields of the native API that it takes as they are. */
   readonly native: boolean;
+  /** Where it is asked whether it is well. Without a path it is not asked: one that draws may answer nothing meanwhile. */
+  readonly healthPath: string | undefined;
 }
 
 const standard = {
@@ -64,6 +78,17 @@ const llamaServer = {
   adaptiveDecay: 'adaptive_decay',
 } as const;
 
+const drawing = {
+  samplers: standard,
+  grammar: undefined,
+  templateVariables: false,
+  effort: false,
+  continues: undefined,
+  separatesThinking: false,
+  native: false,
+  healthPath: undefined,
+};
+
 export const kinds: Readonly<Record<RemoteKind, KindTraits>> = {
   parley: {
     title: 'Parley',
@@ -74,6 +99,7 @@ export const kinds: Readonly<Record<RemoteKind, KindTraits>> = {
     continues: { continue_assistant_turn: true },
     separatesThinking: true,
     native: true,
+    healthPath: '/health',
   },
   koboldcpp: {
     title: 'KoboldCpp',
@@ -84,6 +110,7 @@ export const kinds: Readonly<Record<RemoteKind, KindTraits>> = {
     continues: { continue_assistant_turn: true },
     separatesThinking: false,
     native: true,
+    healthPath: '/health',
   },
   'llama-server': {
     title: 'llama-server',
@@ -95,6 +122,7 @@ export const kinds: Readonly<Record<RemoteKind, KindTraits>> = {
     continues: {},
     separatesThinking: true,
     native: false,
+    healthPath: '/health',
   },
   vllm: {
     title: 'vLLM',
@@ -105,6 +133,7 @@ export const kinds: Readonly<Record<RemoteKind, KindTraits>> = {
     continues: { continue_final_message: true, add_generation_prompt: false },
     separatesThinking: false,
     native: false,
+    healthPath: '/health',
   },
   sglang: {
     title: 'SGLang',
@@ -115,6 +144,7 @@ export const kinds: Readonly<Record<RemoteKind, KindTraits>> = {
     continues: { continue_final_message: true },
     separatesThinking: false,
     native: false,
+    healthPath: '/health',
   },
   tgi: {
     title: 'TGI',
@@ -125,6 +155,7 @@ export const kinds: Readonly<Record<RemoteKind, KindTraits>> = {
     continues: undefined,
     separatesThinking: false,
     native: false,
+    healthPath: '/health',
   },
   openai: {
     title: 'an engine that says no more of itself',
@@ -135,7 +166,11 @@ export const kinds: Readonly<Record<RemoteKind, KindTraits>> = {
     continues: undefined,
     separatesThinking: false,
     native: false,
+    // Whoever says nothing of itself may not have the other path.
+    healthPath: '/v1/models',
   },
+  a1111: { ...drawing, title: 'A1111' },
+  comfyui: { ...drawing, title: 'ComfyUI' },
 };
 
 /** Samplers that do something only when another one is on. */

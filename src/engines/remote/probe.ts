@@ -1,3 +1,5 @@
+import type { ImageFacts } from '../../core/image.ts';
+import type { DrawingServer } from './drawing-server.ts';
 import { listAt, numberAt, objectAt, textAt } from './json.ts';
 import type { RemoteKind } from './kinds.ts';
 
@@ -16,6 +18,8 @@ export interface Identity {
   readonly models: readonly RemoteModel[];
   /** What it takes beside text; where it does not say so, it is left to refuse it. */
   readonly inputs: { readonly image: boolean; readonly audio: boolean };
+  /** Of a backend with an image API of its own. */
+  readonly drawing?: { readonly server: DrawingServer; readonly facts: ImageFacts };
 }
 
 /** Undefined where there is no such path, or nothing that can be read. */

@@ -1,13 +1,13 @@
 import type { RemoteAddress } from '../../config/remote.ts';
 import { Connection } from './connection.ts';
-import { RemoteFailure } from './failure.ts';
+import { problemOf, RemoteFailure } from './failure.ts';
 import { kinds } from './kinds.ts';
 import { type Identity, identify, type RemoteModel, shownName } from './probe.ts';
 
 export type ReplicaState =
   | { readonly type: 'unknown' }
   | { readonly type: 'up' }
-  /** It does not answer. */
+  /** It does not answer. The reason is the end of a sentence that begins with its address. */
   | { readonly type: 'down'; readonly reason: string; readonly failures: number }
   /** It answers, and takes no new work before this time. */
   | { readonly type: 'away'; readonly reason: string; readonly until: number };
@@ -18,6 +18,8 @@ export interface ReplicaParts {
   readonly address: RemoteAddress;
   readonly key: string | undefined;
   readonly startTimer: StartTimer;
+  /** Asks a backend who it is and what it has. */
+  readonly identify: (connection: Connection) => Promise<Identity>;
   /** Milliseconds of any clock that never goes back. */
   readonly now: () => number;
   /** Told of each change of its state. */
@@ -110,21 +112,27 @@ export class Replica {
   failed(failure: RemoteFailure): void {
     if (failure.type === 'unwilling') {
       const seconds = failure.facts.retryAfterSeconds ?? 1;
-      this.#become({ type: 'away', reason: failure.message, until: this.parts.now() + seconds * 1000 });
+      this.#become({
+        type: 'away',
+        reason: problemOf('unwilling', failure.message),
+        until: this.parts.now() + seconds * 1000,
+      });
     } else if (failure.type === 'unreachable' && !failure.facts.stale) {
-      this.#gone(failure.message);
+      this.#gone(problemOf('unreachable', failure.message));
     }
   }
 
   async #check(): Promise<void> {
     this.#timer?.cancel();
+    const before = this.#state;
     try {
-      const knows = this.identity !== undefined && this.#state.type !== 'down';
-      if (knows) await this.#looksWell();
-      else await this.#identified();
+      const known = this.#state.type === 'down' ? undefined : this.identity;
+      if (known) await this.#looksWell(known);
+      else this.identity = await this.parts.identify(this.connection);
       this.#silences = 0;
-      if (this.#state.type !== 'away' || this.#state.until <= this.parts.now()) this.#become({ type: 'up' });
-      this.#plan(checkEveryMs);
+      // A refusal that came while the check was under way is newer than its answer.
+      if (this.#state.type !== 'away' || this.#state === before) this.#become({ type: 'up' });
+      if (this.#healthPath !== undefined) this.#plan(checkEveryMs);
     } catch (error) {
       this.#unwell(error);
     }
@@ -140,7 +148,7 @@ export class Replica {
     }
     this.#silences += 1;
     if (this.#silences >= mostSilences) this.#cutOff();
-    this.#gone(failure?.message ?? (error as Error).message);
+    this.#gone(problemOf(failure?.type ?? 'failed', (error as Error).message));
   }
 
   /** All that it was doing is given up: nothing more will come of it. */
@@ -156,16 +164,13 @@ export class Replica {
     this.#plan(nextCheckMs(failures));
   }
 
-  async #looksWell(): Promise<void> {
-    // Whoever says nothing of itself may not have this path.
-    const path = this.identity?.kind === 'openai' ? '/v1/models' : '/health';
-    await this.connection.bytes(path, { milliseconds: checkMs });
+  get #healthPath(): string | undefined {
+    return this.identity && kinds[this.identity.kind].healthPath;
   }
 
-  async #identified(): Promise<void> {
-    const ask = (path: string) => this.connection.json('GET', path, undefined, { milliseconds: checkMs });
-    const list = await ask('/v1/models');
-    this.identity = await identify(list, (path) => ask(path).catch(() => undefined));
+  async #looksWell({ kind }: Identity): Promise<void> {
+    const { healthPath } = kinds[kind];
+    if (healthPath !== undefined) await this.connection.bytes(healthPath, { milliseconds: checkMs });
   }
 
   #become(state: ReplicaState): void {
@@ -181,14 +186,21 @@ export class Replica {
   }
 }
 
+/** By the list of models, which every backend with the OpenAI API has. */
+export async function identifyByModels(connection: Connection): Promise<Identity> {
+  const ask = (path: string) => connection.json('GET', path, undefined, { milliseconds: checkMs });
+  const list = await ask('/v1/models');
+  return identify(list, (path) => ask(path).catch(() => undefined));
+}
+
 /** One line for people. */
 export function replicaLine(
   { address: { host, weight }, state, identity }: Replica,
   model: RemoteModel | undefined,
 ): string {
-  if (state.type === 'down') return `The engine at ${host} ${state.reason}; it is looked for again and again.`;
-  if (state.type === 'away') return `The engine at ${host} takes no new work now: ${state.reason}`;
+  if (state.type === 'down') return `The remote backend at ${host} ${state.reason}. It is checked until it answers.`;
+  if (state.type === 'away') return `The remote backend at ${host} ${state.reason}.`;
   const kind = identity ? kinds[identity.kind].title : 'unknown';
   const context = model?.contextSize ? `, context ${model.contextSize}` : '';
-  return `The engine at ${host} is there (${kind}): ${model?.name ?? 'no model'}${context}${weight === 1 ? '' : `, weight ${weight}`}`;
+  return `The remote backend at ${host} is ready (${kind}): ${model?.name ?? 'no model'}${context}${weight === 1 ? '' : `, weight ${weight}`}`;
 }

@@ -14,6 +14,7 @@ function stream(changes: Partial<ReplyStreamOptions> = {}): ReplyStream {
   return new ReplyStream({
     form: 'chat',
     host: 'gpu1:8000',
+    maxTokens: 100,
     separate: true,
     parted: true,
     newCallId: () => `made${ids++}`,
@@ -318,5 +319,51 @@ describe('what goes wrong', () => {
         expect(events.at(-1)?.type).toBe('finish');
       }),
     );
+  });
+});
+
+describe('ReplyStream: the limit of tokens', () => {
+  const isPast = (chunks: readonly unknown[], maxTokens = 100): boolean => {
+    const reply = stream({ maxTokens });
+    for (const chunk of chunks) reply.read(JSON.stringify(chunk));
+    return reply.isPastLimit;
+  };
+  const times = (count: number, chunk: unknown) => Array.from({ length: count }, () => chunk);
+
+  test('counts pieces where no usage is told, with room for engines that count differently', () => {
+    expect(isPast(times(264, said('word')))).toBe(false);
+    expect(isPast(times(265, said('word')))).toBe(true);
+  });
+
+  test('counts a piece shorter than a token as a part of one: proxies that send single characters', () => {
+    expect(isPast(times(1000, said('x')))).toBe(false);
+    expect(isPast(times(1100, said('x')))).toBe(true);
+  });
+
+  test('counts the arguments of tool calls', () => {
+    const piece = delta({ tool_calls: [{ index: 0, function: { arguments: '"abc"' } }] });
+    const begin = delta({ tool_calls: [{ index: 0, id: 'a', function: { name: 'f', arguments: '' } }] });
+    expect(isPast([begin, ...times(300, piece)])).toBe(true);
+  });
+
+  test('goes by the usage where it is told on the way', () => {
+    const counted = (tokens: number) => ({ ...said('word'), usage: { completion_tokens: tokens } });
+    expect(isPast([...times(400, said('word')), counted(100)])).toBe(false);
+    expect(isPast([counted(265)])).toBe(true);
+  });
+
+  test('leaves thinking room of its own, which some engines do not count', () => {
+    expect(isPast(times(3000, delta({ reasoning_content: 'hmm' })))).toBe(false);
+  });
+
+  test('bounds the characters too, however few the pieces are', () => {
+    expect(isPast([said('x'.repeat(130_000))])).toBe(false);
+    expect(isPast([said('x'.repeat(140_000))])).toBe(true);
+  });
+
+  test('a reply that is cut ends with length', () => {
+    const reply = stream({ maxTokens: 1 });
+    reply.read(JSON.stringify(said('x')));
+    expect(reply.cut().at(-1)).toMatchObject({ type: 'finish', reason: 'length', cause: 'limit' });
   });
 });

@@ -8,9 +8,19 @@ import { ToolCalls } from './tool-calls.ts';
 export interface ReplyStreamOptions extends ThinkingOptions {
   readonly form: 'chat' | 'text';
   readonly host: string;
+  /** How many tokens the other side was asked for at most. */
+  readonly maxTokens: number;
   readonly newCallId: () => string;
   readonly now: () => number;
 }
+
+/**
+ * How far past its limit a reply may go. Pieces are no tokens: a proxy may send each character by itself, and some engines do not count
+ * thinking. So the limit only ends replies that cannot be meant, and bounds what a reply takes in memory.
+ */
+const slack = { factor: 2, tokens: 64, thinkingTokens: 65_536, characters: 65_536 };
+const shortToken = 4;
+const longToken = 256;
 
 type Finish = GenerationEvent & { readonly type: 'finish' };
 
@@ -35,6 +45,9 @@ export class ReplyStream {
   #firstAt: number | undefined;
   #pieces = 0;
   #thinkingPieces = 0;
+  /** A guess at the tokens of all that came: a piece is one, or less where it is shorter than tokens are. */
+  #weight = 0;
+  #characters = 0;
   #reason: string | undefined;
   #stopText: string | undefined;
   #usage: Readonly<Record<string, unknown>> | undefined;
@@ -74,6 +87,19 @@ export class ReplyStream {
     return [...this.#thinking.end(), ...this.#calls.end(), this.#finish(this.#causes())];
   }
 
+  /** Whether more came than was asked for, by a wide margin. */
+  get isPastLimit(): boolean {
+    const thinking = this.#thinkingPieces > 0 ? slack.thinkingTokens : 0;
+    const most = slack.factor * this.options.maxTokens + slack.tokens + thinking;
+    const tokens = numberAt(this.#usage?.completion_tokens) ?? this.#weight;
+    return tokens > most || this.#characters > longToken * most + slack.characters;
+  }
+
+  /** What there is when it is past its limit. */
+  cut(): readonly GenerationEvent[] {
+    return [...this.#thinking.end(), ...this.#calls.end(), this.#finish({ reason: 'length', cause: 'limit' })];
+  }
+
   /** What there is when somebody stops it. */
   aborted(): readonly GenerationEvent[] {
     return [...this.#thinking.end(), ...this.#calls.end(), this.#finish({ reason: 'aborted', cause: 'aborted' })];
@@ -94,10 +120,15 @@ export class ReplyStream {
     const events: GenerationEvent[] = [];
     if (reasoning !== '') {
       this.#thinkingPieces += 1;
+      this.#weigh(reasoning.length);
       events.push(...this.#thinking.reasoning(reasoning, text === '' ? logprobs : undefined));
     }
     if (text !== '') events.push(...this.#said(text, logprobs));
-    if (delta.tool_calls) events.push(...this.#calls.read(delta.tool_calls));
+    if (delta.tool_calls) {
+      const called = this.#calls.read(delta.tool_calls);
+      this.#weigh(called.reduce((sum, event) => sum + (event.type === 'tool-delta' ? event.json.length : 0), 0));
+      events.push(...called);
+    }
     return events;
   }
 
@@ -109,7 +140,13 @@ export class ReplyStream {
 
   #said(text: string, logprobs: ReturnType<typeof chatLogprobs>): readonly GenerationEvent[] {
     this.#pieces += 1;
+    this.#weigh(text.length);
     return this.#thinking.text(text, logprobs);
+  }
+
+  #weigh(characters: number): void {
+    this.#weight += characters === 0 ? 1 : Math.min(1, characters / shortToken);
+    this.#characters += characters;
   }
 
   #causes(): Pick<Finish, 'reason' | 'cause'> & { readonly stopText?: string } {

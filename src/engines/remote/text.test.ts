@@ -124,9 +124,104 @@ describe('a model elsewhere', () => {
     const engine = engineOn(watch);
     engine.start();
     await engine.settled();
-    expect(engine.state()).toMatchObject({ type: 'loading', trouble: { reason: `${one.host} refuses connections` } });
+    expect(engine.state()).toMatchObject({
+      type: 'loading',
+      trouble: { reason: `${one.base} is not reachable: connection refused` },
+    });
     const events = await told(write(engine));
-    expect(errorOf(events)).toMatchObject({ code: 'engine-down', status: 503 });
+    expect(errorOf(events)).toMatchObject({
+      code: 'remote-down',
+      status: 503,
+      message: `The remote backend at ${one.base} is not reachable: connection refused.`,
+    });
+  });
+});
+
+describe('a reply that does not end', () => {
+  /** Sends pieces as fast as they are taken, and tells how many were. */
+  const endless =
+    (sent: { pieces: number; closed: boolean }, piece: object) => (_: unknown, response: ServerResponse) => {
+      response.writeHead(200, { 'content-type': 'text/event-stream' });
+      response.on('close', () => {
+        sent.closed = true;
+      });
+      const line = `data: ${JSON.stringify(piece)}\n\n`;
+      const more = (): void => {
+        while (!sent.closed) {
+          sent.pieces += 1;
+          if (!response.write(line)) return;
+        }
+      };
+      response.on('drain', more);
+      more();
+    };
+
+  test('RemoteText: ends a reply past its limit with length, and the upstream request with it', async () => {
+    const sent = { pieces: 0, closed: false };
+    const one = await upstream({ ...wellVllm, '/v1/completions': endless(sent, texts('word ')) });
+    const { engine } = await ready(one);
+    const events = await told(write(engine, { maxTokens: 16 }));
+    expect(events.at(-1)).toMatchObject({ type: 'finish', reason: 'length', cause: 'limit' });
+    expect(events.length).toBeLessThan(120);
+    await expect.poll(() => sent.closed).toBe(true);
+  });
+
+  test('RemoteText: a paused reply stops reading from the upstream, and goes on when resumed', async () => {
+    const sent = { pieces: 0, closed: false };
+    const piece = texts('x'.repeat(16_000));
+    const one = await upstream({ ...wellVllm, '/v1/completions': endless(sent, piece) });
+    const { engine } = await ready(one);
+    let events = 0;
+    let running: RunningGeneration | undefined;
+    const last = new Promise<GenerationEvent>((resolve) => {
+      running = engine.generate(textRequest({ maxTokens: 1e6 }), 7, {
+        event: (event) => {
+          events += 1;
+          if (events === 10) running?.pause?.();
+          if (event.type === 'finish') resolve(event);
+        },
+      });
+    });
+    // The buffers of both sockets fill up, and then nothing moves any more.
+    let before = -1;
+    await expect
+      .poll(
+        () => {
+          const still = before === sent.pieces && events >= 10;
+          before = sent.pieces;
+          return still;
+        },
+        { interval: 100, timeout: 10_000 },
+      )
+      .toBe(true);
+    const paused = { events, pieces: sent.pieces };
+    expect(paused.events).toBeLessThan(50);
+    running?.resume?.();
+    await expect.poll(() => events).toBeGreaterThan(paused.events + 10);
+    running?.abort();
+    expect(await last).toMatchObject({ reason: 'aborted' });
+  });
+
+  test('RemoteText: an event of many megabytes is an error of the upstream, at once', async () => {
+    const sent = { pieces: 0, closed: false };
+    const flood = (_: unknown, response: ServerResponse): void => {
+      response.writeHead(200, { 'content-type': 'text/event-stream' });
+      response.on('close', () => {
+        sent.closed = true;
+      });
+      response.write('data: {"choices":[{"index":0,"text":"');
+      const more = (): void => {
+        while (!sent.closed && response.write('x'.repeat(65_536)));
+      };
+      response.on('drain', more);
+      more();
+    };
+    const one = await upstream({ ...wellVllm, '/v1/completions': flood });
+    const { engine } = await ready(one);
+    const error = errorOf(await told(write(engine)));
+    expect(error).toMatchObject({ code: 'remote-lost', status: 502 });
+    expect(error?.message).toContain('without completing an event');
+    await expect.poll(() => sent.closed).toBe(true);
   });
 });
 
@@ -263,7 +358,7 @@ describe('a failure before the first word', () => {
   test('is told with the reason where there is no other one', async () => {
     const one = await upstream({ ...wellVllm, '/v1/chat/completions': busy });
     const { engine, fleet } = await ready(one);
-    expect(errorOf(await told(chat(engine)))).toMatchObject({ code: 'engine-down', details: { retryAfterSeconds: 3 } });
+    expect(errorOf(await told(chat(engine)))).toMatchObject({ code: 'remote-down', details: { retryAfterSeconds: 3 } });
     expect(fleet.replicas[0]?.state).toMatchObject({ type: 'away', until: 3000 });
     expect(one.asked('/v1/chat/completions')).toHaveLength(1);
   });

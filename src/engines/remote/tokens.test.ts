@@ -76,7 +76,7 @@ describe('the tokens of a text', () => {
     const one = await upstream(wellVllm);
     const { fleet } = fleetOf([one.address()]);
     await expect(new RemoteTokens(fleet, undefined).tokenize('Hi', { addSpecial: true })).rejects.toMatchObject({
-      code: 'engine-down',
+      code: 'remote-down',
     });
   });
 });

@@ -1,3 +1,5 @@
+import { SseParser } from '../../../src/core/sse-parser.ts';
+
 export interface ServerEvent {
   readonly event: string;
   readonly data: string;
@@ -13,38 +15,23 @@ export async function* serverEvents(
 ): AsyncGenerator<ServerEvent> {
   const decoder = new TextDecoder();
   const reader = stream.getReader();
-  let rest = '';
-  let event = 'message';
-  let data: string[] = [];
+  let events: ServerEvent[] = [];
+  const parser = new SseParser({
+    event: (data, event) => void events.push({ event, data }),
+    comment: onComment,
+  });
   try {
     for (;;) {
       const { done, value } = await reader.read();
-      rest += done ? decoder.decode() : decoder.decode(value, { stream: true });
-      const lines = rest.split(/\r\n|\n|\r(?!$)/);
-      rest = done ? '' : (lines.pop() ?? '');
-      for (const line of lines) {
-        if (line === '') {
-          if (data.length > 0) yield { event, data: data.join('\n') };
-          event = 'message';
-          data = [];
-        } else if (line.startsWith(':')) onComment(line.slice(1).trim());
-        else {
-          const [name, content] = fieldOf(line);
-          if (name === 'event') event = content;
-          else if (name === 'data') data.push(content);
-        }
-      }
+      parser.push(done ? decoder.decode() : decoder.decode(value, { stream: true }));
+      if (done) parser.end();
+      const complete = events;
+      events = [];
+      yield* complete;
       if (done) break;
     }
-    if (data.length > 0) yield { event, data: data.join('\n') };
   } finally {
     // Whoever stops listening wants no more of it: this closes the connection.
     reader.cancel().catch(() => {});
   }
-}
-
-function fieldOf(line: string): [name: string, content: string] {
-  const colon = line.indexOf(':');
-  if (colon === -1) return [line, ''];
-  return [line.slice(0, colon), line.slice(colon + 1).replace(/^ /, '')];
 }

@@ -1,6 +1,6 @@
 import { onTestFinished } from 'vitest';
 import type { RemoteAddress } from '../../../config/remote.ts';
-import { Fleet } from '../fleet.ts';
+import { Fleet, type FleetParts } from '../fleet.ts';
 
 export interface Watch {
   readonly fleet: Fleet;
@@ -14,7 +14,11 @@ export interface Watch {
 }
 
 /** Engines elsewhere that are looked at when a test wants it. */
-export function fleetOf(addresses: readonly RemoteAddress[], environment: Record<string, string> = {}): Watch {
+export function fleetOf(
+  addresses: readonly RemoteAddress[],
+  environment: Record<string, string> = {},
+  identify?: FleetParts['identify'],
+): Watch {
   const clock = { now: 0 };
   const lines: string[] = [];
   const listeners = new Set<() => void>();
@@ -22,6 +26,7 @@ export function fleetOf(addresses: readonly RemoteAddress[], environment: Record
   const fleet = new Fleet({
     addresses,
     environment,
+    ...(identify ? { identify } : {}),
     capability: 'text',
     now: () => clock.now,
     startTimer: (milliseconds, passed) => {

@@ -36,7 +36,7 @@ export async function upstream(handlers: Readonly<Record<string, Handler>>): Pro
     for await (const piece of request) pieces.push(piece as Buffer);
     const text = Buffer.concat(pieces).toString();
     const { method = '', url: path = '', headers } = request;
-    const one = { method, path, headers, body: text === '' ? undefined : JSON.parse(text) };
+    const one = { method, path, headers, body: bodyOf(headers, text) };
     received.push(one);
     const handler = known[path];
     if (handler) await handler(one, response);
@@ -65,6 +65,11 @@ export async function upstream(handlers: Readonly<Record<string, Handler>>): Pro
     },
     die,
   };
+}
+
+function bodyOf({ 'content-type': type = '' }: IncomingHttpHeaders, text: string): unknown {
+  if (text === '') return undefined;
+  return type.includes('json') ? JSON.parse(text) : text;
 }
 
 export function json(body: unknown, status = 200, headers: Readonly<Record<string, string>> = {}): Handler {

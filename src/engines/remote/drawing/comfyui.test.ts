@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'vitest';
 import type { ImageRequest } from '../../../core/image.ts';
-import { imageRequest } from '../testing/request.ts';
-import { type ComfyParts, comfyServer } from './comfy.ts';
-import { drawingGraph, upscalingGraph } from './comfy-graph.ts';
-import { type Asked, fakeWeb } from './testing/fake-web.ts';
+import { imageRequest } from '../../image/testing/request.ts';
+import { type ComfyParts, comfyServer } from './comfyui.ts';
+import { drawingGraph, upscalingGraph } from './comfyui-graph.ts';
+import { type Asked, fakeConnection } from './testing/fake-connection.ts';
 
 const never = new AbortController().signal;
 const info = (type: string, required: object) => () => ({ [type]: { input: { required } } });
@@ -19,7 +19,7 @@ const lists = {
 const done = { outputs: { output: { images: [{ filename: 'a.png', subfolder: '', type: 'temp' }] } } };
 
 function world(more: Readonly<Record<string, (asked: Asked) => unknown>> = {}) {
-  const fake = fakeWeb({
+  const fake = fakeConnection({
     ...lists,
     '/prompt': () => ({ prompt_id: 'p' }),
     '/history/p': () => ({ p: done }),
@@ -30,7 +30,7 @@ function world(more: Readonly<Record<string, (asked: Asked) => unknown>> = {}) {
   let told: (event: string, data: unknown) => void = () => {};
   let silenced = 0;
   const parts: ComfyParts = {
-    web: fake.web,
+    connection: fake.connection,
     wait: async () => undefined,
     listen: (_, listener) => {
       told = listener;
@@ -132,8 +132,10 @@ describe('drawing', () => {
   test('that is stopped while it waits is taken out of the queue', async () => {
     const stop = new AbortController();
     const own = world({ '/queue': () => ({}) });
-    own.web.get = async (_, signal) => {
-      signal?.throwIfAborted();
+    const { json } = own.connection;
+    own.connection.json = async (method, path, body, options) => {
+      if (method === 'POST') return json(method, path, body, options);
+      options?.signal?.throwIfAborted();
       stop.abort(new Error('enough'));
       return {};
     };
@@ -141,7 +143,7 @@ describe('drawing', () => {
     await expect(drawing).rejects.toThrow('enough');
     expect(own.bodies('/queue')).toEqual([{ delete: ['p'] }]);
     await own.server.stop();
-    expect(own.bodies('/interrupt')).toEqual([{}]);
+    expect(own.asked.at(-1)?.path).toBe('/interrupt');
   });
 });
 

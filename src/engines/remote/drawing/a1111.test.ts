@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest';
 import type { ImageRequest } from '../../../core/image.ts';
-import { imageRequest } from '../testing/request.ts';
+import { imageRequest } from '../../image/testing/request.ts';
 import { a1111Server } from './a1111.ts';
-import { fakeWeb } from './testing/fake-web.ts';
+import { fakeConnection } from './testing/fake-connection.ts';
 
 const never = new AbortController().signal;
 const settle = () => new Promise<void>((resolve) => setImmediate(resolve));
@@ -25,7 +25,7 @@ const answered = (images: string[], seeds?: number[]) => ({
 
 describe('what it has', () => {
   test('is read from its lists', async () => {
-    const { web } = fakeWeb({
+    const { connection } = fakeConnection({
       '/sdapi/v1/options': () => ({ sd_model_checkpoint: 'dream [abc]' }),
       '/sdapi/v1/sd-models': () => [
         { title: 'other', model_name: 'other' },
@@ -36,7 +36,7 @@ describe('what it has', () => {
       '/sdapi/v1/upscalers': () => [{ name: 'None', scale: 1 }, { name: 'Odd' }],
       '/sdapi/v1/loras': () => [{ name: 'film', path: 'C:\\l\\film.gguf' }],
     });
-    expect(await a1111Server(web, unseen).facts()).toMatchObject({
+    expect(await a1111Server(connection, unseen).facts()).toMatchObject({
       name: 'dream',
       title: 'dream [abc]',
       path: '/m/dream.ckpt',
@@ -52,21 +52,23 @@ describe('what it has', () => {
   });
 
   test('is little where it has no lists, and a hash of eights is none', async () => {
-    const { web } = fakeWeb({ '/sdapi/v1/sd-models': () => [{ title: 'kobold', sha256: '8'.repeat(64) }] });
-    const facts = await a1111Server(web, unseen).facts();
+    const { connection } = fakeConnection({
+      '/sdapi/v1/sd-models': () => [{ title: 'kobold', sha256: '8'.repeat(64) }],
+    });
+    const facts = await a1111Server(connection, unseen).facts();
     expect(facts).toMatchObject({ name: 'kobold', samplers: ['Euler a'], schedulers: ['automatic'], upscalers: [] });
     expect(facts.sha256).toBeUndefined();
-    expect((await a1111Server(fakeWeb({}).web, unseen).facts()).name).toBe('remote');
+    expect((await a1111Server(fakeConnection({}).connection, unseen).facts()).name).toBe('remote');
   });
 });
 
 describe('drawing', () => {
   test('asks for words by the one path and for changes by the other', async () => {
-    const { web, bodies } = fakeWeb({
+    const { connection, bodies } = fakeConnection({
       '/sdapi/v1/txt2img': () => answered([base64(1)]),
       '/sdapi/v1/img2img': () => answered([base64(2)]),
     });
-    const server = a1111Server(web, unseen);
+    const server = a1111Server(connection, unseen);
     await draw(server, { prompt: 'a boat', count: 3, clipSkip: 2, loras: [{ name: 'film', weight: 0.5 }] });
     expect(bodies('/sdapi/v1/txt2img')[0]).toMatchObject({
       prompt: 'a boat <lora:film:0.5>',
@@ -85,8 +87,8 @@ describe('drawing', () => {
 
   test('gives the picture with the seed that was told, or that was asked for', async () => {
     const give = async (answer: object) => {
-      const { web } = fakeWeb({ '/sdapi/v1/txt2img': () => answer });
-      const { bytes, seed } = await draw(a1111Server(web, unseen), { seed: 5 });
+      const { connection } = fakeConnection({ '/sdapi/v1/txt2img': () => answer });
+      const { bytes, seed } = await draw(a1111Server(connection, unseen), { seed: 5 });
       return [bytes[0], seed];
     };
     expect(await give(answered([`data:image/png;base64,${base64(2)}`], [8]))).toEqual([2, 8]);
@@ -104,14 +106,14 @@ describe('drawing', () => {
       current_image: base64(4),
     }));
     let finish: (answer: object) => void = () => {};
-    const { web, asked } = fakeWeb({
+    const { connection, asked } = fakeConnection({
       '/sdapi/v1/txt2img': () => new Promise((resolve) => (finish = resolve)),
       '/sdapi/v1/progress': () => {
         if (seen.length === 0) throw new Error('busy');
         return seen.shift();
       },
     });
-    const drawing = draw(a1111Server(web, settle), { previewEvery: 1 }, (step, of, preview) =>
+    const drawing = draw(a1111Server(connection, settle), { previewEvery: 1 }, (step, of, preview) =>
       steps.push([step, of, preview?.[0]]),
     );
     while (seen.length > 0) await settle();
@@ -125,21 +127,23 @@ describe('drawing', () => {
   });
 
   test('is stopped by its interrupt', async () => {
-    const { web, bodies } = fakeWeb({ '/sdapi/v1/interrupt': () => ({}) });
-    await a1111Server(web, unseen).stop();
+    const { connection, bodies } = fakeConnection({ '/sdapi/v1/interrupt': () => ({}) });
+    await a1111Server(connection, unseen).stop();
     expect(bodies('/sdapi/v1/interrupt')).toEqual([{}]);
   });
 });
 
 test('enlarging goes to a size, and without a picture is a failure', async () => {
   const request = { picture: Uint8Array.of(1), upscaler: 'R-ESRGAN', width: 20, height: 30 };
-  const { web, bodies } = fakeWeb({ '/sdapi/v1/extra-single-image': () => ({ image: base64(3) }) });
-  expect([...(await a1111Server(web, unseen).upscale(request, never))]).toEqual([3]);
+  const { connection, bodies } = fakeConnection({ '/sdapi/v1/extra-single-image': () => ({ image: base64(3) }) });
+  expect([...(await a1111Server(connection, unseen).upscale(request, never))]).toEqual([3]);
   expect(bodies('/sdapi/v1/extra-single-image')[0]).toMatchObject({
     upscaler_1: 'R-ESRGAN',
     resize_mode: 1,
     upscaling_resize_w: 20,
     upscaling_resize_h: 30,
   });
-  await expect(a1111Server(fakeWeb({}).web, unseen).upscale(request, never)).rejects.toThrow('gave no picture');
+  await expect(a1111Server(fakeConnection({}).connection, unseen).upscale(request, never)).rejects.toThrow(
+    'gave no picture',
+  );
 });

@@ -1,25 +1,31 @@
 import { AppError } from '../../../core/errors.ts';
 import type { ImageFacts, ImageRequest } from '../../../core/image.ts';
-import type { RemotePicture, RemoteServer } from './server.ts';
+import type { Connection } from '../connection.ts';
+import type { DrawingServer, RemotePicture } from '../drawing-server.ts';
+import { found, pictureBytes } from './found.ts';
 import { entries, numberIn, textIn, textsIn } from './values.ts';
-import type { Web } from './web.ts';
 
+export type DrawingConnection = Pick<Connection, 'json' | 'bytes' | 'upload'>;
 export type Wait = (milliseconds: number, signal: AbortSignal) => Promise<void>;
 
 /** Often enough to see each step of a picture that takes seconds. */
 const lookMs = 500;
+/** One look at the progress, and the wish to stop: a server that is busy drawing may be slow with both. */
+const progressMs = 15_000;
+const stopMs = 15_000;
 const usual = { steps: 20, guidance: 7, size: 512 };
 
-/** The web UI's API, which sd-server, KoboldCpp, Forge and SD.Next have too. */
-export function a1111Server(web: Web, wait: Wait): RemoteServer {
+/** The API of the A1111 web UI, which sd-server, KoboldCpp, Forge and SD.Next have too. */
+export function a1111Server(connection: DrawingConnection, wait: Wait): DrawingServer {
   return {
-    facts: () => readFacts(web),
+    facts: () => readFacts(connection),
     draw: async ({ request, signal, progress }) => {
       const done = new AbortController();
-      const watching = watch(web, wait, { done: done.signal, progress, preview: request.previewEvery > 0 });
+      const watching = watch(connection, wait, { done: done.signal, progress, preview: request.previewEvery > 0 });
       try {
         const path = request.initial ? 'img2img' : 'txt2img';
-        return pictureIn(await web.post(`/sdapi/v1/${path}`, bodyOf(request), signal), request);
+        const options = { signal, bytes: pictureBytes };
+        return pictureIn(await connection.json('POST', `/sdapi/v1/${path}`, bodyOf(request), options), request);
       } finally {
         done.abort();
         await watching;
@@ -28,11 +34,12 @@ export function a1111Server(web: Web, wait: Wait): RemoteServer {
     upscale: async ({ picture, upscaler, width, height }, signal) => {
       const body = { upscaler_1: upscaler, resize_mode: 1, upscaling_resize_w: width, upscaling_resize_h: height };
       const whole = { ...body, upscaling_crop: false, image: Buffer.from(picture).toString('base64') };
-      const image = textIn(await web.post('/sdapi/v1/extra-single-image', whole, signal), 'image');
+      const options = { signal, bytes: pictureBytes };
+      const image = textIn(await connection.json('POST', '/sdapi/v1/extra-single-image', whole, options), 'image');
       if (!image) throw empty();
       return Buffer.from(image, 'base64');
     },
-    stop: async () => void (await web.post('/sdapi/v1/interrupt', {})),
+    stop: async () => void (await connection.json('POST', '/sdapi/v1/interrupt', {}, { milliseconds: stopMs })),
   };
 }
 
@@ -85,12 +92,14 @@ interface Watching {
 }
 
 /** Until the picture is there. That somebody could not look is no reason for it not to come. */
-async function watch(web: Web, wait: Wait, { done, progress, preview }: Watching): Promise<void> {
+async function watch(connection: DrawingConnection, wait: Wait, { done, progress, preview }: Watching): Promise<void> {
   let last = '';
   while (!done.aborted) {
     await wait(lookMs, done).catch(() => undefined);
     if (done.aborted) return;
-    const seen = await web.get(`/sdapi/v1/progress?skip_current_image=${!preview}`, done).catch(() => undefined);
+    const path = `/sdapi/v1/progress?skip_current_image=${!preview}`;
+    const options = { signal: done, milliseconds: progressMs };
+    const seen = await connection.json('GET', path, undefined, options).catch(() => undefined);
     const state = (seen as { state?: unknown } | undefined)?.state;
     const [step = 0, steps = 0, job = 0] = ['sampling_step', 'sampling_steps', 'job_no'].map((key) =>
       numberIn(state, key),
@@ -103,10 +112,11 @@ async function watch(web: Web, wait: Wait, { done, progress, preview }: Watching
   }
 }
 
-async function readFacts(web: Web): Promise<ImageFacts> {
-  const list = async (name: string): Promise<readonly unknown[]> => entries(await web.find(`/sdapi/v1/${name}`));
+async function readFacts(connection: DrawingConnection): Promise<ImageFacts> {
+  const list = async (name: string): Promise<readonly unknown[]> =>
+    entries(await found(connection, `/sdapi/v1/${name}`));
   const [options, models, samplers, schedulers, upscalers, loras] = await Promise.all([
-    web.find('/sdapi/v1/options'),
+    found(connection, '/sdapi/v1/options'),
     list('sd-models'),
     list('samplers'),
     list('schedulers'),

@@ -1,6 +1,6 @@
-import type { ImageFacts, ImageRequest, UpscaleRequest } from '../../../core/image.ts';
+import type { ImageFacts, ImageRequest, UpscaleRequest } from '../../core/image.ts';
 
-/** A picture as the other server made it, and what it says of it. */
+/** A picture as the backend made it, and what it says of it. */
 export interface RemotePicture {
   readonly bytes: Uint8Array;
   readonly seed: number;
@@ -12,8 +12,8 @@ export interface RemoteDrawing {
   readonly progress: (step: number, steps: number, preview?: Uint8Array) => void;
 }
 
-/** One kind of server that draws. */
-export interface RemoteServer {
+/** One product that draws, spoken to through its own API. */
+export interface DrawingServer {
   /** What it has, asked for once. */
   facts(): Promise<ImageFacts>;
   /** One picture, whatever the request says of their number. Rejects where none came. */

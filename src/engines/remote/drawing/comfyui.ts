@@ -1,22 +1,23 @@
 import { AppError } from '../../../core/errors.ts';
 import type { ImageFacts } from '../../../core/image.ts';
-import type { Wait } from './a1111.ts';
-import { drawingGraph, type Graph, upscalingGraph } from './comfy-graph.ts';
-import type { RemoteServer } from './server.ts';
+import type { DrawingServer } from '../drawing-server.ts';
+import type { DrawingConnection, Wait } from './a1111.ts';
+import { drawingGraph, type Graph, upscalingGraph } from './comfyui-graph.ts';
+import { found, pictureBytes } from './found.ts';
 import { entries, inside, numberIn, textIn } from './values.ts';
-import type { Web } from './web.ts';
 
 /** What the tool tells while it works, by its WebSocket; gives a way to stop listening. */
 export type Listen = (client: string, told: (event: string, data: unknown) => void) => () => void;
 
 export interface ComfyParts {
-  readonly web: Web;
+  readonly connection: DrawingConnection;
   readonly wait: Wait;
   readonly listen: Listen;
   readonly newId: () => string;
 }
 
 const lookMs = 300;
+const askMs = 15_000;
 const usual = { steps: 20, guidance: 7, size: 512 };
 const plainUpscalers = [
   { name: 'None', scale: 1 },
@@ -25,12 +26,12 @@ const plainUpscalers = [
 ];
 
 /** ComfyUI, by the smallest graphs that do what is asked. */
-export function comfyServer(parts: ComfyParts): RemoteServer {
-  const { web } = parts;
+export function comfyServer(parts: ComfyParts): DrawingServer {
+  const { connection } = parts;
   let known: { readonly checkpoint: string } | undefined;
   return {
     facts: async () => {
-      const { facts, checkpoint } = await readFacts(web);
+      const { facts, checkpoint } = await readFacts(connection);
       known = { checkpoint };
       return facts;
     },
@@ -44,13 +45,13 @@ export function comfyServer(parts: ComfyParts): RemoteServer {
       const name = await sent(parts, picture, signal);
       return pictureOf(upscalingGraph(name, upscaler, { width, height }), parts, signal, () => {});
     },
-    stop: async () => void (await web.post('/interrupt', {}).catch(() => undefined)),
+    stop: async () => void (await connection.bytes('/interrupt', { method: 'POST', milliseconds: askMs })),
   };
 }
 
 async function pictureOf(
   graph: Graph,
-  { web, wait, listen, newId }: ComfyParts,
+  { connection, wait, listen, newId }: ComfyParts,
   signal: AbortSignal,
   progress: (step: number, steps: number) => void,
 ): Promise<Uint8Array> {
@@ -60,13 +61,21 @@ async function pictureOf(
     if (event === 'progress' && step && steps) progress(step, steps);
   });
   try {
-    const id = textIn(await web.post('/prompt', { prompt: graph, client_id: client }, signal), 'prompt_id');
+    const queued = { prompt: graph, client_id: client };
+    const id = textIn(await connection.json('POST', '/prompt', queued, { signal }), 'prompt_id');
     if (!id) throw failed('the server of --sdremote did not take the graph');
-    const drop = (): void => void web.post('/queue', { delete: [id] }).catch(() => undefined);
+    const drop = (): void => {
+      connection
+        .bytes('/queue', { method: 'POST', body: { delete: [id] }, milliseconds: askMs })
+        .catch(() => undefined);
+    };
     signal.addEventListener('abort', drop, { once: true });
     for (;;) {
-      const entry = inside(await web.get(`/history/${encodeURIComponent(id)}`, signal), id);
-      if (entry !== undefined) return await outputOf(entry, web, signal);
+      const entry = inside(
+        await connection.json('GET', `/history/${encodeURIComponent(id)}`, undefined, { signal }),
+        id,
+      );
+      if (entry !== undefined) return await outputOf(entry, connection, signal);
       await wait(lookMs, signal);
     }
   } finally {
@@ -74,12 +83,12 @@ async function pictureOf(
   }
 }
 
-async function outputOf(entry: unknown, web: Web, signal: AbortSignal): Promise<Uint8Array> {
+async function outputOf(entry: unknown, connection: DrawingConnection, signal: AbortSignal): Promise<Uint8Array> {
   const [picture] = entries(inside(entry, 'outputs', 'output', 'images'));
   const filename = textIn(picture, 'filename');
   if (filename === undefined) throw failed(`the server of --sdremote gave no picture${troubleIn(entry)}`);
   const place = { filename, subfolder: textIn(picture, 'subfolder') ?? '', type: textIn(picture, 'type') ?? 'temp' };
-  return web.bytes(`/view?${new URLSearchParams(place)}`, signal);
+  return connection.bytes(`/view?${new URLSearchParams(place)}`, { signal, bytes: pictureBytes });
 }
 
 function troubleIn(entry: unknown): string {
@@ -90,21 +99,23 @@ function troubleIn(entry: unknown): string {
 }
 
 /** The name under which the tool knows it from now on. */
-async function sent({ web, newId }: ComfyParts, picture: Uint8Array, signal: AbortSignal): Promise<string> {
+async function sent({ connection, newId }: ComfyParts, picture: Uint8Array, signal: AbortSignal): Promise<string> {
   const form = new FormData();
   form.set('image', new Blob([new Uint8Array(picture)], { type: 'image/png' }), `parley-${newId()}.png`);
   form.set('type', 'input');
-  const answer = await web.upload('/upload/image', form, signal);
+  const answer = await connection.upload('/upload/image', form, { signal });
   const [name, folder] = [textIn(answer, 'name'), textIn(answer, 'subfolder')];
   if (!name) throw failed('the server of --sdremote did not take the picture');
   return folder ? `${folder}/${name}` : name;
 }
 
-async function readFacts(web: Web): Promise<{ readonly facts: ImageFacts; readonly checkpoint: string }> {
+async function readFacts(
+  connection: DrawingConnection,
+): Promise<{ readonly facts: ImageFacts; readonly checkpoint: string }> {
   const choices = async (type: string, input: string): Promise<readonly string[]> => {
-    const found = inside(await web.find(`/object_info/${type}`), type, 'input', 'required', input);
+    const listed = inside(await found(connection, `/object_info/${type}`), type, 'input', 'required', input);
     // Newer ones put the list below its kind.
-    const [first, options] = entries(found);
+    const [first, options] = entries(listed);
     const list = Array.isArray(first) ? first : entries(inside(options, 'options'));
     return list.filter((each): each is string => typeof each === 'string');
   };
@@ -116,7 +127,7 @@ async function readFacts(web: Web): Promise<{ readonly facts: ImageFacts; readon
     choices('LoraLoader', 'lora_name'),
   ]);
   const [checkpoint] = checkpoints;
-  if (checkpoint === undefined) throw failed(`${web.url} (--sdremote) has no checkpoint to draw with`);
+  if (checkpoint === undefined) throw failed('the server of --sdremote has no checkpoint to draw with');
   const facts: ImageFacts = {
     name: checkpoint.replace(/\.(?:safetensors|ckpt|gguf)$/i, ''),
     title: checkpoint,

@@ -1,0 +1,142 @@
+import type { ServerResponse } from 'node:http';
+import { describe, expect, test } from 'vitest';
+import { AppError } from '../../../core/errors.ts';
+import type { ImageEvent, ImageRequest } from '../../../core/image.ts';
+import { imageRequest } from '../../image/testing/request.ts';
+import { fleetOf } from '../testing/fleet.ts';
+import { type Handler, json, upstream } from '../testing/upstream.ts';
+import { RemoteDrawing } from './engine.ts';
+import { identifyDrawing } from './identify.ts';
+
+const never = new AbortController().signal;
+const base64 = (text: string) => Buffer.from(text).toString('base64');
+const picture = (text: string) => json({ images: [base64(text)], info: '{}' });
+const lists = { '/sdapi/v1/samplers': json([{ name: 'Heun' }]), '/sdapi/v1/interrupt': json({}) };
+
+/** Pictures are read elsewhere; here every text is one that begins with "png". */
+async function asPng(bytes: Uint8Array, size?: { width: number; height: number }) {
+  const text = Buffer.from(bytes).toString();
+  if (!text.startsWith('png')) throw new Error('it is no picture.');
+  return { png: Buffer.from(size ? `${text} ${size.width}x${size.height}` : text), width: 64, height: 64 };
+}
+
+async function world(handlers: Readonly<Record<string, Handler>> = {}) {
+  const one = await upstream({ ...lists, '/sdapi/v1/txt2img': picture('png'), ...handlers });
+  const watch = fleetOf([one.address(',for=images')], {}, (connection) => identifyDrawing(connection, undefined));
+  const engine = new RemoteDrawing(watch.fleet, asPng);
+  engine.start();
+  await engine.settled();
+  const draw = async (changes: Partial<ImageRequest> = {}, signal = never) => {
+    const events: ImageEvent[] = [];
+    for await (const event of engine.draw(imageRequest(changes), signal)) events.push(event);
+    return events;
+  };
+  return { ...watch, engine, one, draw };
+}
+
+describe('RemoteDrawing: the backend', () => {
+  test('is ready with its samplers once it has answered', async () => {
+    const { engine, lines, one, tick } = await world();
+    expect(engine.facts()?.samplers).toEqual(['Heun']);
+    expect(lines).toEqual([`The remote backend at ${one.host} is ready (A1111): remote`]);
+    // One that draws may not answer meanwhile, and so its health is not asked for.
+    expect(tick()).toBeUndefined();
+  });
+
+  test('that is not reachable is a 503 that says so, until it comes', async () => {
+    const { engine, one, draw, fleet, tick } = await world({ '/sdapi/v1/samplers': json({}, 503) });
+    expect(engine.facts()).toBeUndefined();
+    await expect(draw()).rejects.toMatchObject({ code: 'remote-down', status: 503 });
+    one.become({ ...lists, '/sdapi/v1/txt2img': picture('png') });
+    tick();
+    await expect.poll(() => fleet.replicas[0]?.state.type).toBe('up');
+    expect((await draw()).map(({ type }) => type)).toEqual(['picture', 'finish']);
+  });
+
+  test('that went away fails the request with its address, and is looked for', async () => {
+    const { one, draw, tick } = await world();
+    await one.die();
+    await expect(draw()).rejects.toMatchObject({
+      status: 503,
+      message: `The remote backend at ${one.base} is not reachable: connection refused.`,
+    });
+    expect(tick()).toBe(250);
+  });
+});
+
+describe('RemoteDrawing: drawing', () => {
+  test('asks for one picture after the other, with seeds that count up', async () => {
+    const { draw, one } = await world();
+    const events = await draw({ count: 2, seed: 5 });
+    expect(one.asked('/sdapi/v1/txt2img').map(({ body }) => body.seed)).toEqual([5, 6]);
+    expect(events.map(({ type }) => type)).toEqual(['picture', 'picture', 'finish']);
+    expect(events[1]).toMatchObject({ index: 1, seed: 6 });
+  });
+
+  test('a picture that cannot be read is a 502 of the backend, not a fault of the client', async () => {
+    const { draw, one } = await world({ '/sdapi/v1/txt2img': picture('text') });
+    await expect(draw()).rejects.toMatchObject({
+      code: 'remote-picture',
+      status: 502,
+      message: `The remote backend at ${one.host} sent a picture that cannot be read: it is no picture.`,
+    });
+  });
+
+  test('an answer without an end is given up, and the connection is closed', async () => {
+    const sent = { megabytes: 0, closed: false };
+    const flood = (_: unknown, response: ServerResponse): void => {
+      const piece = Buffer.alloc(2 ** 20, 'x');
+      response.on('close', () => {
+        sent.closed = true;
+      });
+      const more = (): void => {
+        while (!sent.closed && sent.megabytes < 512) {
+          sent.megabytes += 1;
+          if (!response.write(piece)) return;
+        }
+      };
+      response.on('drain', more);
+      more();
+    };
+    const { draw } = await world({ '/sdapi/v1/txt2img': flood });
+    await expect(draw()).rejects.toThrow('its answer is larger than 128 MB');
+    await expect.poll(() => sent.closed).toBe(true);
+    expect(sent.megabytes).toBeLessThan(256);
+  });
+
+  test('does not follow a redirect with the prompt', async () => {
+    const other = await upstream({ '/sdapi/v1/txt2img': picture('png') });
+    const away: Handler = (_, response) => {
+      response.writeHead(307, { location: `${other.base}/sdapi/v1/txt2img` }).end();
+    };
+    const { draw } = await world({ '/sdapi/v1/txt2img': away });
+    await expect(draw()).rejects.toThrow('redirects are not followed');
+    expect(other.received).toEqual([]);
+  });
+
+  test('that somebody stops is stopped there, and ends with the reason', async () => {
+    const stop = new AbortController();
+    const { draw, one } = await world({ '/sdapi/v1/txt2img': () => stop.abort(new AppError('stopped', {})) });
+    await expect(draw({}, stop.signal)).rejects.toMatchObject({ code: 'stopped' });
+    await expect.poll(() => one.asked('/sdapi/v1/interrupt').length).toBe(1);
+  });
+
+  test('that nobody reads any more is stopped there too', async () => {
+    const progress = json({ state: { sampling_step: 1, sampling_steps: 2, job_no: 0 } });
+    const { engine, one } = await world({
+      '/sdapi/v1/txt2img': () => undefined,
+      '/sdapi/v1/progress?skip_current_image=true': progress,
+    });
+    for await (const event of engine.draw(imageRequest(), never)) {
+      expect(event.type).toBe('progress');
+      break;
+    }
+    await expect.poll(() => one.asked('/sdapi/v1/interrupt').length).toBe(1);
+  });
+});
+
+test('RemoteDrawing: an enlarged picture has the size that was asked for, whatever came', async () => {
+  const { engine } = await world({ '/sdapi/v1/extra-single-image': json({ image: base64('png') }) });
+  const larger = await engine.upscale({ picture: Uint8Array.of(1), upscaler: 'x', width: 20, height: 10 }, never);
+  expect(Buffer.from(larger).toString()).toBe('png 20x10');
+});

@@ -1,0 +1,96 @@
+import { Channel } from '../../../core/channel.ts';
+import { AppError } from '../../../core/errors.ts';
+import type { ImageEngine, ImageEvent, ImageFacts, ImageRequest, UpscaleRequest } from '../../../core/image.ts';
+import { askReplica } from '../asking.ts';
+import type { DrawingServer, RemotePicture } from '../drawing-server.ts';
+import { clientError } from '../failure.ts';
+import type { Fleet } from '../fleet.ts';
+import { type AsPng, readPng } from '../picture.ts';
+import type { Replica } from '../replica.ts';
+import { TaskLife } from '../task-life.ts';
+
+/** Pictures by `--sdremote`: a backend with an image API of its own. Which product it is was found out by `identifyDrawing`. */
+export class RemoteDrawing extends TaskLife implements ImageEngine {
+  constructor(
+    fleet: Fleet,
+    private readonly asPng: AsPng,
+  ) {
+    super(fleet);
+  }
+
+  facts(): ImageFacts | undefined {
+    return this.fleet.replicas.find(({ identity }) => identity?.drawing)?.identity?.drawing?.facts;
+  }
+
+  async *draw(request: ImageRequest, signal: AbortSignal): AsyncGenerator<ImageEvent> {
+    const { width, height, steps, sampler, scheduler, count } = request;
+    for (let index = 0; index < count; index += 1) {
+      // One at a time: each is told when it is there, and who skips one loses no other.
+      const one = { ...request, seed: (request.seed + index) % 2 ** 32, count: 1 };
+      const { picture, host } = yield* this.#followed(one, signal);
+      const { png } = await readPng(this.asPng, picture.bytes, host);
+      yield { type: 'picture', index, seed: picture.seed, png };
+    }
+    yield { type: 'finish', width, height, steps, sampler, scheduler, notes: [] };
+  }
+
+  async upscale(request: UpscaleRequest, signal: AbortSignal): Promise<Uint8Array> {
+    const { bytes, host } = await this.#ask(signal, async (server, { address }) => ({
+      bytes: await server.upscale(request, signal),
+      host: address.host,
+    }));
+    const { png } = await readPng(this.asPng, bytes, host, { width: request.width, height: request.height });
+    return png;
+  }
+
+  /** The steps as they come, and at the end the picture. Who stops it stops the backend too. */
+  async *#followed(request: ImageRequest, signal: AbortSignal): AsyncGenerator<ImageEvent, Drawn> {
+    const gone = new AbortController();
+    const whole = AbortSignal.any([signal, gone.signal]);
+    const events = new Channel<ImageEvent>(() => gone.abort());
+    const progress = (step: number, steps: number, preview?: Uint8Array): void =>
+      events.push({ type: 'progress', step, steps, ...(preview && { preview }) });
+    const drawing = this.#ask(whole, async (server, { address }) => {
+      // Nobody waits for it: what cannot be stopped ends by itself.
+      const stop = (): void => void server.stop().catch(() => undefined);
+      whole.addEventListener('abort', stop, { once: true });
+      try {
+        return { picture: await server.draw({ request, signal: whole, progress }), host: address.host };
+      } finally {
+        whole.removeEventListener('abort', stop);
+      }
+    });
+    drawing.then(
+      () => events.end(),
+      () => events.end(),
+    );
+    yield* events;
+    try {
+      return await drawing;
+    } finally {
+      // Whatever went wrong on the way out: it was stopped, and that is what is told.
+      signal.throwIfAborted();
+    }
+  }
+
+  #ask<Answer>(
+    signal: AbortSignal,
+    work: (server: DrawingServer, replica: Replica) => Promise<Answer>,
+  ): Promise<Answer> {
+    const { fleet } = this;
+    const asked = askReplica(fleet, { model: undefined, affinity: '', signal }, ({ replica }) => {
+      const server = replica.identity?.drawing?.server;
+      if (server) return work(server, replica);
+      throw new AppError('engine-failed', { capability: fleet.capability, reason: 'the backend draws no pictures' });
+    });
+    return asked.catch((error: unknown) => {
+      signal.throwIfAborted();
+      throw clientError(error, fleet.capability);
+    });
+  }
+}
+
+interface Drawn {
+  readonly picture: RemotePicture;
+  readonly host: string;
+}

@@ -1,0 +1,46 @@
+import { expect, test } from 'vitest';
+import { Connection } from '../connection.ts';
+import { json, upstream } from '../testing/upstream.ts';
+import { identifyDrawing } from './identify.ts';
+
+async function identified(handlers: Parameters<typeof upstream>[0], kind?: 'a1111' | 'comfyui') {
+  const one = await upstream(handlers);
+  const connection = new Connection({ base: one.base, host: one.host, key: undefined });
+  return { one, identity: identifyDrawing(connection, kind) };
+}
+
+const loader = { CheckpointLoaderSimple: { input: { required: { ckpt_name: [['m.ckpt']] } } } };
+
+test('identifyDrawing: a list of samplers means A1111', async () => {
+  const { identity, one } = await identified({ '/sdapi/v1/samplers': json([]) });
+  expect(await identity).toMatchObject({ kind: 'a1111', drawing: { facts: { samplers: ['Euler a'] } } });
+  expect(one.asked('/sdapi/v1/options')).toHaveLength(1);
+});
+
+test('identifyDrawing: nodes mean ComfyUI', async () => {
+  const { identity } = await identified({
+    '/object_info/KSampler': json({ KSampler: {} }),
+    '/object_info/CheckpointLoaderSimple': json(loader),
+  });
+  expect(await identity).toMatchObject({ kind: 'comfyui', models: [{ name: 'm' }] });
+});
+
+test('identifyDrawing: rejects a server that has neither', async () => {
+  const { identity } = await identified({ '/object_info/KSampler': json({}) });
+  await expect(identity).rejects.toThrow('is no image server that is known here');
+});
+
+test('identifyDrawing: does not ask for a kind that was given', async () => {
+  const { identity, one } = await identified({ '/object_info/CheckpointLoaderSimple': json(loader) }, 'comfyui');
+  await identity;
+  expect(one.received.map(({ path }) => path)).not.toContain('/sdapi/v1/samplers');
+});
+
+test('identifyDrawing: a server that wants a key is reported as such, and one that redirects has nothing', async () => {
+  const locked = await identified({ '/sdapi/v1/samplers': json({}, 401) });
+  await expect(locked.identity).rejects.toMatchObject({ facts: { status: 401 } });
+  const moved = await identified({
+    '/sdapi/v1/samplers': (_, response) => void response.writeHead(302, { location: 'http://127.0.0.1:1/' }).end(),
+  });
+  await expect(moved.identity).rejects.toThrow('is no image server');
+});
