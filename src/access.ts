@@ -131,18 +131,16 @@ function modelFolder(name: string): string {
 /** What the pages are made of; the names change with each build. */
 const pageFile = /\.(js|css|svg|png|woff2?|wasm|onnx|json|txt|webmanifest)$/;
 
-const table: ReadonlyMap<string, AccessRule> = new Map(
+/** By `METHOD path`, as the endpoints declare it. */
+export const accessTable: ReadonlyMap<string, AccessRule> = new Map(
   rows.flatMap(([rule, method, paths]) => paths.map((path) => [`${method} ${path}`, rule] as const)),
 );
 
 /** The row of a path as it is declared; undefined where it has none. */
 export function accessOf(method: string, path: string): AccessRule | undefined {
   const file = method === 'GET' && pageFile.test(path) ? information : undefined;
-  return table.get(`${method} ${path}`) ?? file;
+  return accessTable.get(`${method} ${path}`) ?? file;
 }
-
-/** Every path that has a row, as `METHOD path`. */
-export const classifiedPaths: readonly string[] = [...table.keys()];
 
 /** The endpoints under the access that the table gives them. */
 export function withAccess(endpoints: readonly Endpoint[]): Endpoint[] {

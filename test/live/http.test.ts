@@ -1,5 +1,6 @@
 import { once } from 'node:events';
 import { type IncomingMessage, request } from 'node:http';
+import { connect } from 'node:net';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { type NativeClient, nativeClient } from './client.ts';
 import { type LiveServer, liveServers } from './server.ts';
@@ -204,5 +205,24 @@ describe('defaults of the server', () => {
   test('the length of a reply is --defaultgenamt where none is asked for', async () => {
     const answer = await client.post('/api/v1/generate', { prompt: story, ban_eos_token: true, stop_sequence: [] });
     expect(answer.json()).toMatchObject({ results: [{ completion_tokens: 64, finish_reason: 'length' }] });
+  });
+});
+
+describe('connections that break', () => {
+  test('upgrade: resets while the first socket is opened end nothing else', async () => {
+    const server = await startServer();
+    const upgrade =
+      'GET /ws HTTP/1.1\r\nhost: localhost\r\nconnection: Upgrade\r\nupgrade: websocket\r\n' +
+      'sec-websocket-version: 13\r\nsec-websocket-key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n';
+    const resets = Array.from({ length: 20 }, async (_, index) => {
+      const socket = connect(server.port, '127.0.0.1').on('error', () => undefined);
+      await once(socket, 'connect');
+      socket.write(upgrade);
+      for (let turn = 0; turn < index; turn += 1) await new Promise((resolve) => setImmediate(resolve));
+      socket.resetAndDestroy();
+    });
+    await Promise.all(resets);
+    expect((await fetch(`${server.base}/ping`)).status).toBe(200);
+    expect(server.output()).not.toMatch(/ECONNRESET/);
   });
 });
