@@ -126,10 +126,10 @@ const catalogue = {
     status: 503,
     sentence: ({ sentence }: { sentence: string; retryAfterSeconds: number }) => sentence,
   },
-  'remote-picture': {
+  'remote-answer': {
     status: 502,
     sentence: ({ backend, reason }: { backend: string; reason: string }) =>
-      `The remote backend at ${backend} sent a picture that cannot be read: ${reason}.`,
+      `The remote backend at ${backend} sent an answer that cannot be used: ${reason}.`,
   },
   'remote-refused': {
     status: 400,

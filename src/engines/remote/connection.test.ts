@@ -128,7 +128,7 @@ describe('Connection: a backend that misbehaves', () => {
       bytes: () => connection.bytes('/big', options),
       upload: () => connection.upload('/big', new FormData(), options),
     }[way];
-    await expect(asked()).rejects.toMatchObject({ type: 'failed', message: 'its answer is larger than 1 MB' });
+    await expect(asked()).rejects.toMatchObject({ type: 'failed', message: 'it is larger than 1 MB' });
     await expect.poll(() => sent.closed).toBe(true);
     expect(sent.bytes).toBeLessThan(16 * 2 ** 20);
   });

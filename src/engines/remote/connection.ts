@@ -166,7 +166,7 @@ export class Connection {
 
   #parsed(answer: Buffer): unknown {
     const value = parsedJson(answer.toString());
-    if (value === undefined) throw this.#failed('its answer is no JSON');
+    if (value === undefined) throw this.#failed('it is no JSON');
     return value;
   }
 
@@ -194,10 +194,10 @@ export class Connection {
         const { statusCode: status = 0, headers } = response;
         if (status >= 200 && status < 300) {
           if ((headers['content-encoding'] ?? 'identity') === 'identity') return resolve({ response, request });
-          reject(this.#failed('its answer is compressed, which was not asked for'));
+          reject(this.#failed('it is compressed, which was not asked for'));
           request.destroy();
         } else if (status < 400) {
-          reject(this.#failed('it redirects to another address, and redirects are not followed'));
+          reject(this.#failed('it is a redirect to another address, and redirects are not followed'));
           request.destroy();
         } else void this.#refusal(response, status).then(reject, reject);
       });
@@ -218,7 +218,7 @@ export class Connection {
   async #collected(response: IncomingMessage, most: number): Promise<Buffer> {
     const tooLarge = (): RemoteFailure => {
       response.destroy();
-      return this.#failed(`its answer is larger than ${Math.floor(most / 2 ** 20)} MB`);
+      return this.#failed(`it is larger than ${Math.floor(most / 2 ** 20)} MB`);
     };
     if (Number(response.headers['content-length'] ?? 0) > most) throw tooLarge();
     const pieces: Buffer[] = [];
@@ -233,7 +233,7 @@ export class Connection {
   }
 
   #failed(message: string): RemoteFailure {
-    return new RemoteFailure('failed', this.target.host, message);
+    return new RemoteFailure('failed', this.target.host, message, { origin: this.#origin });
   }
 
   #late(): RemoteFailure {

@@ -64,6 +64,14 @@ describe('what the client is told', () => {
     expect(busy.message).toBe('The remote backend at gpu1:8000 takes no requests now: Draining.');
   });
 
+  test('that its answer cannot be used, as a 502', () => {
+    const odd = clientError(new RemoteFailure('failed', host, 'it is no JSON'), 'text');
+    expect([odd.status, odd.message]).toEqual([
+      502,
+      'The remote backend at gpu1:8000 sent an answer that cannot be used: it is no JSON.',
+    ]);
+  });
+
   test('that it failed', () => {
     expect(clientError(answered(500), 'text')).toMatchObject({ code: 'engine-failed', status: 500 });
     expect(clientError(answered(401, { error: 'bad key' }), 'text').message).toContain('bad key');

@@ -108,6 +108,10 @@ export function clientError(failure: unknown, capability: string): AppError {
         retryAfterSeconds,
       });
     case 'failed':
+      // Without a status it did answer, but not with anything that could be an answer.
+      if (facts.status === undefined) {
+        return new AppError('remote-answer', { backend: facts.origin ?? host, reason: withoutEnd(message) });
+      }
       return new AppError('engine-failed', { capability, reason: `${host} says: ${withoutEnd(message)}` });
   }
 }

@@ -15,6 +15,6 @@ export async function readPng(asPng: AsPng, bytes: Uint8Array, backend: string, 
     return await asPng(bytes, size);
   } catch (error) {
     const reason = (error instanceof Error ? error.message : String(error)).replace(/\.$/, '');
-    throw new AppError('remote-picture', { backend, reason }, { cause: error });
+    throw new AppError('remote-answer', { backend, reason: `the picture cannot be read: ${reason}` }, { cause: error });
   }
 }

@@ -69,7 +69,7 @@ describe('the tokens of a text', () => {
     const refused = await tokensOn({ ...wellVllm, '/tokenize': json({ error: { message: 'too long' } }, 400) });
     await expect(refused.tokens.tokenize('Hi', { addSpecial: true })).rejects.toThrow('too long');
     const broken = await tokensOn({ ...wellVllm, '/tokenize': (_, response) => void response.end('{') });
-    await expect(broken.tokens.tokenize('Hi', { addSpecial: true })).rejects.toMatchObject({ code: 'engine-failed' });
+    await expect(broken.tokens.tokenize('Hi', { addSpecial: true })).rejects.toMatchObject({ code: 'remote-answer' });
   });
 
   test('are not to be had while nobody is there', async () => {

@@ -76,9 +76,9 @@ describe('RemoteDrawing: drawing', () => {
   test('a picture that cannot be read is a 502 of the backend, not a fault of the client', async () => {
     const { draw, one } = await world({ '/sdapi/v1/txt2img': picture('text') });
     await expect(draw()).rejects.toMatchObject({
-      code: 'remote-picture',
+      code: 'remote-answer',
       status: 502,
-      message: `The remote backend at ${one.host} sent a picture that cannot be read: it is no picture.`,
+      message: `The remote backend at ${one.host} sent an answer that cannot be used: the picture cannot be read: it is no picture.`,
     });
   });
 
@@ -99,7 +99,7 @@ describe('RemoteDrawing: drawing', () => {
       more();
     };
     const { draw } = await world({ '/sdapi/v1/txt2img': flood });
-    await expect(draw()).rejects.toThrow('its answer is larger than 128 MB');
+    await expect(draw()).rejects.toThrow('it is larger than 128 MB');
     await expect.poll(() => sent.closed).toBe(true);
     expect(sent.megabytes).toBeLessThan(256);
   });
