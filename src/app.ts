@@ -43,6 +43,7 @@ import { decodeChat } from './protocols/openai/chat/decode.ts';
 import { imagesEndpoints } from './protocols/openai/images/endpoints.ts';
 import { openaiEndpoints } from './protocols/openai/routes.ts';
 import type { PictureParts } from './protocols/pictures/request.ts';
+import { type ResponseState, responseState } from './protocols/responses/background.ts';
 import { responsesEndpoints } from './protocols/responses/routes.ts';
 import { sdapiFamily } from './protocols/sdapi/errors.ts';
 import { sdapiEndpoints } from './protocols/sdapi/routes.ts';
@@ -62,7 +63,6 @@ import { Queue } from './scheduler/queue.ts';
 import { queuePlaces } from './scheduler/queue-size.ts';
 import { type TaskObserver, usualCapacity } from './scheduler/tasks.ts';
 import { type TextObserver, textService } from './scheduler/text.ts';
-import { ResponseStore } from './store/responses.ts';
 
 /** What depends on the model that is served: everything else is shared by all of them. */
 export interface RoomParts {
@@ -128,7 +128,7 @@ export function createApp(parts: AppParts): App {
     ...parts,
     desk: new Desk(queue, () => performance.now()),
     watch: watchers(parts),
-    store: new ResponseStore(),
+    responses: responseState(),
     comfy: new ComfyDesk({ now: () => Date.now(), newId: randomUUID, startTimer: systemTimer }),
     capacities,
   };
@@ -147,7 +147,8 @@ export function createApp(parts: AppParts): App {
 interface Shared extends Omit<AppParts, keyof RoomParts> {
   readonly desk: Desk;
   readonly watch: Watchers;
-  readonly store: ResponseStore;
+  /** Responses outlive the request, and the model that made them. */
+  readonly responses: ResponseState;
   /** Prompts outlive the room that took them in. */
   readonly comfy: ComfyDesk;
   readonly capacities: Map<string, () => number>;
@@ -199,7 +200,7 @@ interface Services {
 
 function allEndpoints(
   { settings, source, format, resting }: RoomParts,
-  { product, shutdown, warn, watch, store, models, desk, comfy, clients = {}, tools }: Shared,
+  { product, shutdown, warn, watch, responses, models, desk, comfy, clients = {}, tools }: Shared,
   { text, chat, others, slots }: Services,
 ): Endpoint[] {
   const defaults = requestDefaults(settings);
@@ -288,7 +289,7 @@ function allEndpoints(
     }),
     ...openaiEndpoints({ ...dialect, replacePlaceholders: instruct }),
     ...xttsEndpoints({ ...dialect, outputFolder: ownFolder(surroundings, 'output'), sampleFolder: settings.ttsdir }),
-    ...responsesEndpoints({ ...dialect, store }),
+    ...responsesEndpoints({ ...dialect, ...responses }),
     ...messagesEndpoints(dialect),
     ...ollamaEndpoints({
       ...dialect,
