@@ -2,6 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { type AppParts, createApp, type RoomParts } from './app.ts';
 import { chooseAdapter, loadAdapter } from './chat/adapters/load.ts';
 import { defaultSettings, type Settings } from './config/flags.ts';
+import { modelId } from './core/model-names.ts';
 import type { ListedModel } from './core/models-view.ts';
 import type { GenerationRequest } from './core/request.ts';
 import { alwaysThere } from './core/text-source.ts';
@@ -11,7 +12,13 @@ import { callOf } from './protocols/testing/doubles.ts';
 import type { Room } from './run/rooms.ts';
 
 const later = () => new Promise((resolve) => setImmediate(resolve));
-const listed = (name: string): ListedModel => ({ name, state: 'ready', expiresAt: Number.POSITIVE_INFINITY });
+const listed = (name: string): ListedModel => ({
+  name,
+  id: modelId(name),
+  present: name === 'a',
+  state: 'ready',
+  expiresAt: Number.POSITIVE_INFINITY,
+});
 
 /** Two rooms at one desk, of which the test says who is the present one; their engines stand still until told to go on. */
 async function world(first: Partial<Settings>, second: Partial<Settings>) {

@@ -5,9 +5,11 @@ import { homedir, hostname } from 'node:os';
 import { aboutEndpoints } from './about.ts';
 import { type InstructText, replacePlaceholders } from './chat/placeholders.ts';
 import type { ChatService } from './chat/service.ts';
+import { modelAliases } from './config/aliases.ts';
 import type { Settings } from './config/flags.ts';
 import { applyDefaults, requestDefaults, textDefaults } from './config/gen-defaults.ts';
 import { emptyCacheReport } from './core/cache-report.ts';
+import { aliasTarget } from './core/model-names.ts';
 import type { ModelsView } from './core/models-view.ts';
 import type { OtherServices } from './core/other-services.ts';
 import type { Refused } from './core/refused.ts';
@@ -36,7 +38,7 @@ import { SlotWatch } from './protocols/llamacpp/slot-watch.ts';
 import { mcpEndpoints } from './protocols/mcp/routes.ts';
 import { messagesEndpoints } from './protocols/messages/routes.ts';
 import { cacheEndpoint } from './protocols/native/cache.ts';
-import { modelName } from './protocols/native/model-name.ts';
+import { modelName, namingOf } from './protocols/native/model-name.ts';
 import { nativeEndpoints } from './protocols/native/routes.ts';
 import { ollamaEndpoints } from './protocols/ollama/routes.ts';
 import { decodeChat } from './protocols/openai/chat/decode.ts';
@@ -206,10 +208,7 @@ function allEndpoints(
   const defaults = requestDefaults(settings);
   const ownDefaults = textDefaults(defaults);
   const adapter = format.adapter.adapter;
-  const naming = {
-    hordeModelName: settings.hordemodelname,
-    altered: settings.debugmode === 1 || Object.keys(defaults).length > 0,
-  };
+  const naming = namingOf(settings);
   const name = () => modelName(text.state(), naming);
   const controlParts = (): ControlParts => ({
     // Half the context that there really is: a small model may have less than was asked for.
@@ -229,6 +228,7 @@ function allEndpoints(
     overflow: settings.contextoverflow,
     modelName: name,
     models,
+    alias: (asked) => aliasTarget(modelAliases(settings.modelalias), asked),
     now: () => Date.now(),
     newId: randomId,
     startTimer: systemTimer,

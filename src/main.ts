@@ -4,6 +4,7 @@ import { constants, homedir, setPriority } from 'node:os';
 import { resolve } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
 import type { App } from './app.ts';
+import { aliasRemarks, modelAliases } from './config/aliases.ts';
 import { readDiskCache } from './config/disk-cache.ts';
 import type { FlagKey, Settings } from './config/flags.ts';
 import { type Loaded, loadSettings } from './config/load.ts';
@@ -29,7 +30,7 @@ import { displayName, modelPath, type TextEngineProcess } from './run/engine.ts'
 import type { ModelKinds } from './run/kinds.ts';
 import { memoryRoom } from './run/memory-room.ts';
 import type { Door } from './run/model-house.ts';
-import { givenModels } from './run/other-models.ts';
+import { givenModels, recipesOf } from './run/other-models.ts';
 import { preloadedStory } from './run/preloaded-story.ts';
 import { hasText, prepareModel } from './run/prepared-model.ts';
 import { ReachedOutput } from './run/reached-output.ts';
@@ -214,6 +215,10 @@ async function run(
     fleet && (settings.routermode || several) ? remoteOffers({ settings, given, fleet }, terminal) : undefined;
   const housing = { initial, first: model, registry, terminal, build, elsewhere: offers };
   const app = housed ? (await import('./run/model-house.ts')).createHouse(housing) : build();
+  if (!housed) {
+    const names = [model.name, ...recipesOf(model.others).map((recipe) => recipe.name)];
+    for (const line of aliasRemarks(modelAliases(settings.modelalias), names)) terminal.line(line);
+  }
   function stop(why: string): void {
     if (served) terminal.line(`Stopping: ${why}. A second signal ends at once.`);
     void app.server.close().then(() => exit(0));

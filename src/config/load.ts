@@ -1,3 +1,4 @@
+import { aliasProblems } from './aliases.ts';
 import { gendefaultsProblems } from './check-defaults.ts';
 import { readConfigFile } from './config-file.ts';
 import { expandHome, readDiskCache } from './disk-cache.ts';
@@ -81,8 +82,17 @@ export function settled(
   const placed = placeDiskCache(ruled.settings, sources.environment);
   const checked = checkFiles(placed.settings, sources.exists);
   const defaults = gendefaultsProblems(ruled.settings);
+  const aliases = aliasProblems(ruled.settings.modelalias);
   const remote = remoteProblems(ruled.settings.remote, sources.environment);
-  const problems = [...found, ...ruled.problems, ...defaults, ...placed.problems, ...remote, ...checked.problems];
+  const problems = [
+    ...found,
+    ...ruled.problems,
+    ...defaults,
+    ...placed.problems,
+    ...remote,
+    ...aliases,
+    ...checked.problems,
+  ];
   const allNotes = [
     ...notes,
     ...ruled.notes,

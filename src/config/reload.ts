@@ -24,6 +24,7 @@ const standing: readonly FlagKey[] = [
   'admin',
   'adminpassword',
   'admindir',
+  'adminallowlinks',
   'adminunloadtimeout',
   'routermode',
   'reqtimeout',
@@ -54,6 +55,7 @@ const standing: readonly FlagKey[] = [
   'rpcdevice',
   'rpctargets',
   'remote',
+  'modelalias',
 ];
 
 export interface Running {

@@ -1,6 +1,6 @@
 import type { EmbeddingFacts } from '../../core/embedding.ts';
 import { AppError } from '../../core/errors.ts';
-import { sameName } from '../../core/model-names.ts';
+import { findExactly, findNamed, sameName } from '../../core/model-names.ts';
 import type { ListedModel } from '../../core/models-view.ts';
 import type { TextModel, TextState } from '../../core/text-service.ts';
 import { type Call, type Endpoint, json, type Reply } from '../../http/call.ts';
@@ -8,7 +8,7 @@ import type { DialectParts } from '../dialect.ts';
 import { modelsByName } from '../listed-models.ts';
 import { openaiFamily } from './errors.ts';
 
-export type ModelsParts = Pick<DialectParts, 'text' | 'modelName' | 'now' | 'models' | 'others'>;
+export type ModelsParts = Pick<DialectParts, 'text' | 'modelName' | 'now' | 'models' | 'alias' | 'others'>;
 
 const statuses: Record<TextState['type'], string> = {
   ready: 'loaded',
@@ -34,7 +34,7 @@ export function modelsEndpoints(parts: ModelsParts): Endpoint[] {
   // Clients keep lists and compare them: the age of a model must not change from one look to the next.
   const created = Math.floor(parts.now() / 1000);
   const list = async () => json(modelList(await shownModels(parts, created)));
-  const one = async (call: Call) => oneModel(call, await shownModels(parts, created));
+  const one = async (call: Call) => oneModel(call, await shownModels(parts, created), parts.alias);
   return [
     {
       ...open,
@@ -51,6 +51,8 @@ export function modelsEndpoints(parts: ModelsParts): Endpoint[] {
 
 interface Shown {
   readonly id: string;
+  /** What it answers to beside its id. */
+  readonly names?: readonly string[];
   readonly created: number;
   readonly status: string;
   readonly model: TextModel | undefined;
@@ -72,7 +74,13 @@ async function shownModels(parts: ModelsParts, created: number): Promise<readonl
 async function shownTexts(parts: ModelsParts, created: number): Promise<readonly Shown[]> {
   const named = (await modelsByName(parts)) ?? [];
   if (named.length > 0) {
-    return named.map(({ id, state, known }) => ({ id, created, status: namedStatuses[state], model: known }));
+    return named.map(({ id, name, aliases = [], state, known }) => ({
+      id,
+      names: [name, ...aliases],
+      created,
+      status: namedStatuses[state],
+      model: known,
+    }));
   }
   const state = parts.text.state();
   const model = state.type === 'ready' ? state.model : undefined;
@@ -154,9 +162,10 @@ function tagEntry({ id, created, model, embedding }: Shown): object {
 }
 
 /** The id may hold slashes, which some clients encode and others do not; without its first part it is known too. */
-function oneModel({ path }: Call, shown: readonly Shown[]): Reply {
+function oneModel({ path }: Call, shown: readonly Shown[], alias: ModelsParts['alias']): Reply {
   const asked = decoded(path.slice(path.indexOf('/models/') + '/models/'.length));
-  const found = shown.find(({ id }) => asked === id || asked === bareName(id));
+  const names = ({ id, names: own = [] }: Shown) => [id, ...own];
+  const found = findExactly(shown, names, asked) ?? findNamed(shown, names, alias?.(asked) ?? asked);
   if (!found) throw new AppError('model-not-found', { model: asked });
   return json(modelEntry(found));
 }
@@ -170,7 +179,7 @@ function decoded(text: string): string {
 }
 
 function bareName(id: string): string {
-  return id.slice(id.indexOf('/') + 1);
+  return id.replace(/^koboldcpp\//, '');
 }
 
 function timestamp(seconds: number): string {
