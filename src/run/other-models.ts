@@ -3,7 +3,7 @@ import type { EngineSource } from '../core/engine-source.ts';
 import type { ImageFacts } from '../core/image.ts';
 import type { SpeechService } from '../core/speech.ts';
 import type { Terminal } from '../observe/terminal.ts';
-import type { Registry } from '../registry/registry.ts';
+import type { Held, Registry } from '../registry/registry.ts';
 import type { Sources } from '../scheduler/other-services.ts';
 import { builtInRecipe, embeddingModels, type TextModelFile } from './embedding-models.ts';
 import { imageModel } from './image-model.ts';
@@ -50,15 +50,18 @@ export function otherSources(
   { embedding, textEmbedding, image, encoder, speech, transcription }: OtherModels,
   patience?: Patience,
 ): Sources {
-  const kept = <Kind extends OtherKind>({ recipe, atOnce }: OtherModel<Kind>): EngineSource<OtherEngines[Kind]> => {
+  const kept = <Kind extends OtherKind>(
+    { recipe, atOnce }: OtherModel<Kind>,
+    holding: readonly Held[] = [],
+  ): EngineSource<OtherEngines[Kind]> => {
     registry.add(recipe as Parameters<typeof registry.add>[0]);
-    const source = keptEngine(registry, recipe.kind, recipe.name, patience);
+    const source = keptEngine(registry, recipe.kind, recipe.name, { patience, holding });
     return atOnce ? { ...source, atOnce } : source;
   };
   return {
     ...(embedding ? { embedding: kept(embedding) } : {}),
     ...(textEmbedding ? { textEmbedding: kept(textEmbedding) } : {}),
-    ...(image && encoder ? { image: { ...imageSource(kept(image), kept(encoder)), facts: image.facts } } : {}),
+    ...(image && encoder ? { image: { ...imageSource(kept(image), kept(encoder, [image.recipe])), facts: image.facts } } : {}),
     ...(speech ? { speech: { ...kept(speech), voices: speech.voices, maxWords: speech.maxWords } } : {}),
     ...(transcription ? { transcription: kept(transcription) } : {}),
   };
