@@ -80,6 +80,7 @@ async function main(words: readonly string[]): Promise<void> {
 async function launcherInstead(words: readonly string[], loaded: Loaded): Promise<boolean> {
   const { settings, notes } = loaded;
   const refused = loaded.type === 'refused';
+  const said = refused ? settings : (loaded.said ?? settings);
   const { showgui, skiplauncher } = settings;
   const given = words.length > 0 || (!refused && loaded.given.size > 0);
   const { env: environment, platform } = process;
@@ -90,7 +91,7 @@ async function launcherInstead(words: readonly string[], loaded: Loaded): Promis
   const { launcher } = await import('./run/launcher.ts');
   const wrong = refused ? loaded.problems.map(({ sentence }) => sentence) : [];
   const exit = (code: number): void => process.exit(code);
-  await launcher({ product, settings, notes: [...wrong, ...notes], terminal, stops, exit });
+  await launcher({ product, settings: said, notes: [...wrong, ...notes], terminal, stops, exit });
   return true;
 }
 
