@@ -215,7 +215,7 @@ async function run(
   const offers =
     fleet && (settings.routermode || several) ? remoteOffers({ settings, given, fleet }, terminal) : undefined;
   const housing = { initial, first: model, registry, terminal, build, elsewhere: offers };
-  const app = housed ? (await import('./run/model-house.ts')).createHouse(housing) : build();
+  const app = housed ? await (await import('./run/model-house.ts')).createHouse(housing) : build();
   if (!housed) {
     const names = [model.name, ...recipesOf(model.others).map((recipe) => recipe.name)];
     for (const line of aliasRemarks(modelAliases(settings.modelalias), names)) terminal.line(line);

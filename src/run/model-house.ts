@@ -45,7 +45,14 @@ export interface ModelHouseParts {
 export type Door = Required<Pick<AppParts, 'choose' | 'models' | 'presentSettings'>>;
 
 /** A server whose model can be swapped (`--admin`), or that has several by name (`--routermode`, `--remote`). */
-export function createHouse({ initial, first, registry, terminal, elsewhere, build }: ModelHouseParts): App {
+export async function createHouse({
+  initial,
+  first,
+  registry,
+  terminal,
+  elsewhere,
+  build,
+}: ModelHouseParts): Promise<App> {
   const { settings } = initial;
   const folder = settings.admindir || '.';
   const say = (line: string) => terminal.line(line);
@@ -171,10 +178,10 @@ export function createHouse({ initial, first, registry, terminal, elsewhere, bui
       ...(byName ? { offers } : {}),
     },
   );
-  void aliasesChecked();
+  await checkAliases();
   return app;
 
-  async function aliasesChecked(): Promise<void> {
+  async function checkAliases(): Promise<void> {
     if (aliases.length === 0) return;
     const listed = (await house.list()).flatMap(({ id, name, aliases: more = [] }) => [id, name, ...more]);
     for (const line of aliasRemarks(aliases, [...listed, ...recipesOf(first.others).map(({ name }) => name)]))
