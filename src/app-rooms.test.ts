@@ -1,7 +1,8 @@
-import { expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { type AppParts, createApp, type RoomParts } from './app.ts';
 import { chooseAdapter, loadAdapter } from './chat/adapters/load.ts';
 import { defaultSettings, type Settings } from './config/flags.ts';
+import { modelId } from './core/model-names.ts';
 import type { ListedModel } from './core/models-view.ts';
 import type { GenerationRequest } from './core/request.ts';
 import { alwaysThere } from './core/text-source.ts';
@@ -11,7 +12,13 @@ import { callOf } from './protocols/testing/doubles.ts';
 import type { Room } from './run/rooms.ts';
 
 const later = () => new Promise((resolve) => setImmediate(resolve));
-const listed = (name: string): ListedModel => ({ name, state: 'ready', expiresAt: Number.POSITIVE_INFINITY });
+const listed = (name: string): ListedModel => ({
+  name,
+  id: modelId(name),
+  present: name === 'a',
+  state: 'ready',
+  expiresAt: Number.POSITIVE_INFINITY,
+});
 
 /** Two rooms at one desk, of which the test says who is the present one; their engines stand still until told to go on. */
 async function world(first: Partial<Settings>, second: Partial<Settings>) {
@@ -20,7 +27,7 @@ async function world(first: Partial<Settings>, second: Partial<Settings>) {
   const adapter = chooseAdapter(await loadAdapter('ChatML', async () => undefined), undefined);
   const roomParts = (name: string, own: Partial<Settings>): RoomParts => {
     const engine = fakeEngine({
-      script: () => ({ pieces: ['Hello'] }),
+      script: () => ({ pieces: ['Hello'], end: 'end-token' }),
       pace: (go) => steps.push(go),
       contextSize: own.contextsize ?? 4096,
     });
@@ -47,9 +54,13 @@ async function world(first: Partial<Settings>, second: Partial<Settings>) {
   const app = createApp(parts);
   const rooms = { a: { room: { ...app, endpoints: app.ownEndpoints }, ...a }, b: { room: app.open(b), ...b } };
   present = rooms.a;
-  const ask = async (method: string, path: string, body: object | '' = '') => {
+  const open = async (method: string, address: string, body: object | '' = '') => {
+    const [path = '', query] = address.split('?');
     const endpoint = router(app.endpoints).find(method, path);
-    const reply = await endpoint?.handle(callOf(path, body, { method }));
+    return endpoint?.handle(callOf(path, body, { method, ...(query ? { query: new URLSearchParams(query) } : {}) }));
+  };
+  const ask = async (method: string, address: string, body: object | '' = '') => {
+    const reply = await open(method, address, body);
     return reply && 'body' in reply ? String(reply.body) : '';
   };
   return {
@@ -58,6 +69,8 @@ async function world(first: Partial<Settings>, second: Partial<Settings>) {
       present = rooms[name];
     },
     get: (path: string) => ask('GET', path),
+    ask,
+    open,
     generate: (genkey: string) => ask('POST', '/api/v1/generate', { prompt: 'Hi', max_length: 9, genkey }),
     async finish(replies: readonly Promise<unknown>[]) {
       let over = false;
@@ -134,4 +147,46 @@ test('the figures of each model bear its name, and the wait of a newcomer is tha
   expect(metrics).toContain('llamacpp:tokens_predicted_total{model="a"} 1\n');
   expect(metrics).toContain('llamacpp:tokens_predicted_total{model="b"} 2\n');
   expect(metrics).toContain('parley_model_ready{model="b"} 1\n');
+});
+
+describe('background responses of a model that is not the present one', () => {
+  async function begun() {
+    const server = await world({}, {});
+    server.swap('b');
+    const request = { input: 'Hi', model: 'b', background: true };
+    const { id, status } = JSON.parse(await server.ask('POST', '/v1/responses', request));
+    expect(status).toBe('queued');
+    await later();
+    server.swap('a');
+    return { ...server, id: String(id) };
+  }
+
+  test('/cancel stops the generation', async () => {
+    const { ask, id, get } = await begun();
+    expect(JSON.parse(await get(`/v1/responses/${id}`))).toMatchObject({ status: 'in_progress' });
+    expect(JSON.parse(await ask('POST', `/v1/responses/${id}/cancel`))).toMatchObject({ id, status: 'cancelled' });
+    expect(JSON.parse(await get(`/v1/responses/${id}`))).toMatchObject({ status: 'cancelled' });
+    expect(JSON.parse(await get('/api/extra/perf')).idle).toBe(1);
+  });
+
+  test('a stream waits for the end and tells the whole text', async () => {
+    const { open, id, finish } = await begun();
+    const reply = await open('GET', `/v1/responses/${id}?stream=true`);
+    if (!reply || !('stream' in reply)) throw new Error('no stream');
+    let told = '';
+    const read = async () => {
+      for await (const piece of reply.stream) told += String(piece);
+    };
+    await finish([read()]);
+    expect(told).toContain('event: response.completed');
+    expect(told).toContain('"delta":"Hello"');
+  });
+
+  test('DELETE stops the generation and forgets the response', async () => {
+    const { ask, id, get } = await begun();
+    expect(JSON.parse(await ask('DELETE', `/v1/responses/${id}`))).toMatchObject({ id, deleted: true });
+    await later();
+    expect(JSON.parse(await get('/api/extra/perf')).idle).toBe(1);
+    await expect(get(`/v1/responses/${id}`)).rejects.toMatchObject({ code: 'not-stored' });
+  });
 });

@@ -6,9 +6,11 @@ import { aboutEndpoints } from './about.ts';
 import { withAccess, withSocketAccess } from './access.ts';
 import { type InstructText, replacePlaceholders } from './chat/placeholders.ts';
 import type { ChatService } from './chat/service.ts';
+import { modelAliases } from './config/aliases.ts';
 import type { Settings } from './config/flags.ts';
 import { applyDefaults, requestDefaults, textDefaults } from './config/gen-defaults.ts';
 import { emptyCacheReport } from './core/cache-report.ts';
+import { aliasTarget } from './core/model-names.ts';
 import type { ModelsView } from './core/models-view.ts';
 import type { OtherServices } from './core/other-services.ts';
 import type { PictureEditor } from './core/pictures.ts';
@@ -37,13 +39,14 @@ import { SlotWatch } from './protocols/llamacpp/slot-watch.ts';
 import { mcpEndpoints } from './protocols/mcp/routes.ts';
 import { messagesEndpoints } from './protocols/messages/routes.ts';
 import { cacheEndpoint } from './protocols/native/cache.ts';
-import { modelName } from './protocols/native/model-name.ts';
+import { modelName, namingOf } from './protocols/native/model-name.ts';
 import { nativeEndpoints } from './protocols/native/routes.ts';
 import { ollamaEndpoints } from './protocols/ollama/routes.ts';
 import { decodeChat } from './protocols/openai/chat/decode.ts';
 import { imagesEndpoints } from './protocols/openai/images/endpoints.ts';
 import { openaiEndpoints } from './protocols/openai/routes.ts';
 import type { PictureParts } from './protocols/pictures/request.ts';
+import { type ResponseState, responseState } from './protocols/responses/background.ts';
 import { responsesEndpoints } from './protocols/responses/routes.ts';
 import { LastDrawings } from './protocols/sdapi/drawings.ts';
 import { sdapiEndpoints } from './protocols/sdapi/routes.ts';
@@ -65,7 +68,6 @@ import { Queue } from './scheduler/queue.ts';
 import { queuePlaces } from './scheduler/queue-size.ts';
 import { type TaskObserver, usualCapacity } from './scheduler/tasks.ts';
 import { type TextObserver, textService } from './scheduler/text.ts';
-import { ResponseStore } from './store/responses.ts';
 
 /** What depends on the model that is served: everything else is shared by all of them. */
 export interface RoomParts {
@@ -133,7 +135,7 @@ export function createApp(parts: AppParts): App {
     ...parts,
     desk: new Desk(queue, () => performance.now()),
     watch: watchers(parts),
-    store: new ResponseStore(),
+    responses: responseState(),
     comfy: new ComfyDesk({ now: () => Date.now(), newId: randomUUID, startTimer: systemTimer }),
     drawings: new RunningDrawings(() => performance.now()),
     lastDrawings: new LastDrawings(),
@@ -154,7 +156,8 @@ export function createApp(parts: AppParts): App {
 interface Shared extends Omit<AppParts, keyof RoomParts> {
   readonly desk: Desk;
   readonly watch: Watchers;
-  readonly store: ResponseStore;
+  /** Responses outlive the request, and the model that made them. */
+  readonly responses: ResponseState;
   /** Prompts outlive the room that took them in. */
   readonly comfy: ComfyDesk;
   /** Clients look at drawings and stop them without naming the model. */
@@ -213,14 +216,11 @@ function allEndpoints(
   shared: Shared,
   { text, chat, others, slots }: Services,
 ): Endpoint[] {
-  const { product, shutdown, warn, watch, store, models, desk, comfy, clients = {}, tools } = shared;
+  const { product, shutdown, warn, watch, responses, models, desk, comfy, clients = {}, tools } = shared;
   const defaults = requestDefaults(settings);
   const ownDefaults = textDefaults(defaults);
   const adapter = format.adapter.adapter;
-  const naming = {
-    hordeModelName: settings.hordemodelname,
-    altered: settings.debugmode === 1 || Object.keys(defaults).length > 0,
-  };
+  const naming = namingOf(settings);
   const name = () => modelName(text.state(), naming);
   const controlParts = (): ControlParts => ({
     // Half the context that there really is: a small model may have less than was asked for.
@@ -240,6 +240,7 @@ function allEndpoints(
     overflow: settings.contextoverflow,
     modelName: name,
     models,
+    alias: (asked) => aliasTarget(modelAliases(settings.modelalias), asked),
     now: () => Date.now(),
     newId: randomId,
     startTimer: systemTimer,
@@ -302,7 +303,7 @@ function allEndpoints(
     }),
     ...openaiEndpoints({ ...dialect, replacePlaceholders: instruct }),
     ...xttsEndpoints({ ...dialect, outputFolder: ownFolder(surroundings, 'output'), sampleFolder: settings.ttsdir }),
-    ...responsesEndpoints({ ...dialect, store }),
+    ...responsesEndpoints({ ...dialect, ...responses }),
     ...messagesEndpoints(dialect),
     ...ollamaEndpoints({
       ...dialect,

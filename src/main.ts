@@ -4,6 +4,7 @@ import { constants, homedir, setPriority } from 'node:os';
 import { resolve } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
 import type { App } from './app.ts';
+import { aliasRemarks, modelAliases } from './config/aliases.ts';
 import { readDiskCache } from './config/disk-cache.ts';
 import type { FlagKey, Settings } from './config/flags.ts';
 import { type Loaded, loadSettings } from './config/load.ts';
@@ -31,7 +32,7 @@ import { guardFaults } from './run/guard-faults.ts';
 import type { ModelKinds } from './run/kinds.ts';
 import { memoryRoom } from './run/memory-room.ts';
 import type { Door } from './run/model-house.ts';
-import { countsOthers, givenModels } from './run/other-models.ts';
+import { countsOthers, givenModels, recipesOf } from './run/other-models.ts';
 import { pictureEditor } from './run/picture-editor.ts';
 import { preloadedStory } from './run/preloaded-story.ts';
 import { hasText, prepareModel } from './run/prepared-model.ts';
@@ -82,6 +83,7 @@ async function main(words: readonly string[]): Promise<void> {
 async function launcherInstead(words: readonly string[], loaded: Loaded): Promise<boolean> {
   const { settings, notes } = loaded;
   const refused = loaded.type === 'refused';
+  const said = refused ? settings : (loaded.said ?? settings);
   const { showgui, skiplauncher } = settings;
   const given = words.length > 0 || (!refused && loaded.given.size > 0);
   const { env: environment, platform } = process;
@@ -92,7 +94,7 @@ async function launcherInstead(words: readonly string[], loaded: Loaded): Promis
   const { launcher } = await import('./run/launcher.ts');
   const wrong = refused ? loaded.problems.map(({ sentence }) => sentence) : [];
   const exit = (code: number): void => process.exit(code);
-  await launcher({ product, settings, notes: [...wrong, ...notes], terminal, stops, exit });
+  await launcher({ product, settings: said, notes: [...wrong, ...notes], terminal, stops, exit });
   return true;
 }
 
@@ -220,7 +222,11 @@ async function run(
   const offers =
     fleet && (settings.routermode || several) ? remoteOffers({ settings, given, fleet }, terminal) : undefined;
   const housing = { initial, first: model, registry, terminal, build, elsewhere: offers };
-  const app = housed ? (await import('./run/model-house.ts')).createHouse(housing) : build();
+  const app = housed ? await (await import('./run/model-house.ts')).createHouse(housing) : build();
+  if (!housed) {
+    const names = [model.name, ...recipesOf(model.others).map((recipe) => recipe.name)];
+    for (const line of aliasRemarks(modelAliases(settings.modelalias), names)) terminal.line(line);
+  }
   function stop(why: string): void {
     if (served) terminal.line(`Stopping: ${why}. A second signal ends at once.`);
     void app.server.close().then(() => exit(0));

@@ -40,7 +40,10 @@ const templateValues: Readonly<Record<string, FlagValue>> = {
 };
 
 /** A .kcpps or .kcppt file, of this server or of KoboldCpp in whatever version. */
-export function readConfigFile(text: string, options: { readonly allowOnready: boolean }): Parsed {
+export function readConfigFile(
+  text: string,
+  options: { readonly allowOnready: boolean; readonly path?: string },
+): Parsed {
   const source = new SourceValues();
   const problems: Problem[] = [];
   const unknown: string[] = [];
@@ -48,8 +51,7 @@ export function readConfigFile(text: string, options: { readonly allowOnready: b
   try {
     object = parseObject(text);
   } catch (error) {
-    const reason = error instanceof Error ? error.message : String(error);
-    return { values: new Map(), notes: [], problems: [missing(`The config file cannot be read: ${reason}.`)] };
+    return { values: new Map(), notes: [], problems: [unreadable(options.path, jsonReason(text, error as Error))] };
   }
 
   for (const [key, value] of Object.entries(plainKeys(object))) {
@@ -64,16 +66,22 @@ export function readConfigFile(text: string, options: { readonly allowOnready: b
     }
     const reading = readJson(flag.definition, value);
     if (reading.ok) source.take(flag, key, reading);
-    else problems.push(badFlags(`In the config file, ${key} needs ${reading.expected}, not ${JSON.stringify(value)}.`));
+    else
+      problems.push(
+        badFlags(
+          `In the config ${options.path === undefined ? 'file' : `\`${options.path}\``}, ${key} needs ${reading.expected}, not ${JSON.stringify(value)}.`,
+        ),
+      );
   }
 
   if (unknown.length > 0) source.notes.push(`Config values not known here and ignored: ${unknown.join(', ')}.`);
   return { values: source.values(), notes: source.notes, problems: [...problems, ...source.problems] };
 }
 
-/** The same settings as a file in the format of KoboldCpp. */
-export function writeConfigFile(settings: Settings, kind: ConfigKind): string {
-  const saved = flagKeys.filter((key) => key !== 'model' && flagOf(key).saved !== false);
+/** The same settings as a file in the format of KoboldCpp: all of them, or `only` some. */
+export function writeConfigFile(settings: Settings, kind: ConfigKind, only?: ReadonlySet<FlagKey>): string {
+  const isWritten = (key: FlagKey): boolean => only?.has(key) ?? true;
+  const saved = flagKeys.filter((key) => key !== 'model' && flagOf(key).saved !== false && isWritten(key));
   const object = {
     model_param: settings.model?.[0] ?? null,
     ...(settings.model && settings.model.length > 1 ? { model: settings.model } : {}),
@@ -82,6 +90,22 @@ export function writeConfigFile(settings: Settings, kind: ConfigKind): string {
     istemplate: kind === 'template',
   };
   return `${JSON.stringify(object, undefined, 2)}\n`;
+}
+
+/** A config that cannot be used at all. */
+export function unreadable(path: string | undefined, reason: string): Problem {
+  return missing(`Cannot read config${path === undefined ? '' : ` \`${path}\``}: ${reason}.`);
+}
+
+/** What JSON.parse says, with the line in place of the position. */
+function jsonReason(text: string, { message }: Error): string {
+  const lineAt = (position: number): number => text.slice(0, position).split('\n').length;
+  const { what, position } = /^(?<what>.*?)(?: in JSON)? at position (?<position>\d+)/s.exec(message)?.groups ?? {};
+  const end = text.trimEnd().length;
+  if (/^Unexpected end of JSON/.test(message) || Number(position) >= end)
+    return `unexpected end of JSON at line ${lineAt(end)}`;
+  if (what === undefined) return message;
+  return `${what.charAt(0).toLowerCase()}${what.slice(1)} at line ${lineAt(Number(position))}`;
 }
 
 function parseObject(text: string): Record<string, unknown> {

@@ -70,7 +70,7 @@ test('a file may run a command only when the command line says so', () => {
 test.each([
   ['--bogusflag', 1, '--bogusflag is not a flag; --help lists them all.'],
   ['--cli --launch', 1, '--cli starts no server, so --launch has nothing to open.'],
-  ['--config x', 2, 'The config file x cannot be read: no such file.'],
+  ['--config x', 2, 'Cannot read config `x`: no such file.'],
   ['--config https://a/b.kcpps', 2, '--config https://a/b.kcpps: downloading is not available yet; name a file.'],
   ['https://a/m.gguf', 2, '--model https://a/m.gguf: downloading is not available yet; name a file.'],
 ])('%s is refused with exit code %i', (line, exitCode, sentence) => {
@@ -172,4 +172,36 @@ test('a disk cache with a mistyped size is refused with a sentence', () => {
 
 test('flags that undo each other are told', () => {
   expect(accepted(load('--batchall')).notes).toEqual(['--batchall has no effect without --parallelrequests.']);
+});
+
+test.each([
+  ['{ "contextsize": ', 'unexpected end of JSON at line 1'],
+  ['{\n  "contextsize": 1024,\n', 'unexpected end of JSON at line 2'],
+  ['[]', 'it is not a JSON object'],
+])('loadSettings: names the config file that is broken: %j', (text, reason) => {
+  const loaded = loadSettings({
+    arguments: ['--config', 'broken.kcpps'],
+    environment: {},
+    readFile: () => text,
+    exists: () => true,
+  });
+  expect(loaded).toMatchObject({ problems: [{ sentence: `Cannot read config \`broken.kcpps\`: ${reason}.` }] });
+});
+
+test('loadSettings: the place of a wrong character is told by its line', () => {
+  const loaded = loadSettings({
+    arguments: ['--config', 'broken.kcpps'],
+    environment: {},
+    readFile: () => '{\n"contextsize": 1024\n"port": 5}',
+    exists: () => true,
+  });
+  expect(loaded.type === 'refused' && loaded.problems[0]?.sentence).toMatch(
+    /^Cannot read config `broken.kcpps`: .* at line 3\.$/,
+  );
+});
+
+test('loadSettings: what was said is kept apart from what follows from it', () => {
+  const sources = { arguments: ['--contextsize', '1024'], environment: {}, readFile: () => '', exists: () => true };
+  const { settings: ruled, said } = accepted(loadSettings(sources));
+  expect([ruled.defaultgenamt, said?.defaultgenamt]).toEqual([512, 2048]);
 });

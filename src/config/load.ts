@@ -1,5 +1,6 @@
+import { aliasProblems } from './aliases.ts';
 import { gendefaultsProblems } from './check-defaults.ts';
-import { readConfigFile } from './config-file.ts';
+import { readConfigFile, unreadable } from './config-file.ts';
 import { expandHome, readDiskCache } from './disk-cache.ts';
 import { checkFiles } from './files.ts';
 import type { FlagValue } from './flag.ts';
@@ -33,6 +34,8 @@ export type Loaded =
   | {
       readonly type: 'settings';
       readonly settings: Settings;
+      /** Without what follows from the rules between flags, for whoever writes them down. */
+      readonly said?: Settings;
       /** What somebody said; of a config file, which often repeats every default, only what differs from it. */
       readonly given: ReadonlySet<FlagKey>;
       readonly notes: readonly string[];
@@ -81,8 +84,17 @@ export function settled(
   const placed = placeDiskCache(ruled.settings, sources.environment);
   const checked = checkFiles(placed.settings, sources.exists);
   const defaults = gendefaultsProblems(ruled.settings);
+  const aliases = aliasProblems(ruled.settings.modelalias);
   const remote = remoteProblems(ruled.settings.remote, sources.environment);
-  const problems = [...found, ...ruled.problems, ...defaults, ...placed.problems, ...remote, ...checked.problems];
+  const problems = [
+    ...found,
+    ...ruled.problems,
+    ...defaults,
+    ...placed.problems,
+    ...remote,
+    ...aliases,
+    ...checked.problems,
+  ];
   const allNotes = [
     ...notes,
     ...ruled.notes,
@@ -98,7 +110,7 @@ export function settled(
       notes: allNotes,
       exitCode: exitCodeOf(problems),
     };
-  return { type: 'settings', settings: checked.settings, given, notes: allNotes };
+  return { type: 'settings', settings: checked.settings, said: settingsFrom(layer), given, notes: allNotes };
 }
 
 const nothing: Parsed = { values: new Map(), notes: [], problems: [] };
@@ -114,9 +126,9 @@ function readNamedFile(commandLine: Layer, readFile: Sources['readFile']): Parse
     text = readFile(path);
   } catch (error) {
     const reason = error instanceof Error ? error.message : String(error);
-    return { ...nothing, problems: [missing(`The config file ${path} cannot be read: ${reason}.`)] };
+    return { ...nothing, problems: [unreadable(path, reason)] };
   }
-  return readConfigFile(text, { allowOnready: commandLine.get('allow_config_onready') === true });
+  return readConfigFile(text, { allowOnready: commandLine.get('allow_config_onready') === true, path });
 }
 
 function environmentLayer(environment: Sources['environment']): Layer {

@@ -146,11 +146,11 @@ describe('what belongs to the server', () => {
 
 describe('what cannot be served is refused in sentences', () => {
   test('a file that is not there', () => {
-    expect(sentences(reload(config))).toBe('The config file x cannot be read: no such file.');
+    expect(sentences(reload(config))).toBe('Cannot read config `x`: no such file.');
   });
 
   test('a base that is not there', () => {
-    expect(sentences(reload(model, { base: 'base' }))).toContain('The config file base cannot be read');
+    expect(sentences(reload(model, { base: 'base' }))).toContain('Cannot read config `base`');
   });
 
   test.each(['{ "contextsize": ', 'nonsense', '[]', '7', ''])('a file that holds %j', (x) => {

@@ -1,8 +1,8 @@
-import { readConfigFile } from './config-file.ts';
+import { readConfigFile, unreadable } from './config-file.ts';
 import type { FlagValue } from './flag.ts';
 import { type FlagKey, inUse, type Layer, type Settings } from './flags.ts';
 import { type Loaded, laterNotes, type Sources, settled, usedKeys } from './load.ts';
-import { missing, type Problem } from './problem.ts';
+import type { Problem } from './problem.ts';
 
 /** What a running server is told to become: one of its files, a model alone, nothing, or what it was at the start. */
 export type ReloadTarget =
@@ -24,6 +24,7 @@ const standing: readonly FlagKey[] = [
   'admin',
   'adminpassword',
   'admindir',
+  'adminallowlinks',
   'adminunloadtimeout',
   'routermode',
   'reqtimeout',
@@ -55,6 +56,7 @@ const standing: readonly FlagKey[] = [
   'rpcdevice',
   'rpctargets',
   'remote',
+  'modelalias',
 ];
 
 export interface Running {
@@ -99,9 +101,8 @@ function isEmpty(value: FlagValue): boolean {
 
 function read(path: string, allowOnready: boolean, { readFile }: Pick<Sources, 'readFile'>) {
   try {
-    return readConfigFile(readFile(path), { allowOnready });
+    return readConfigFile(readFile(path), { allowOnready, path });
   } catch (error) {
-    const problem = missing(`The config file ${path} cannot be read: ${(error as Error).message}.`);
-    return { values: new Map(), notes: [], problems: [problem] };
+    return { values: new Map(), notes: [], problems: [unreadable(path, (error as Error).message)] };
   }
 }

@@ -37,7 +37,8 @@ test('what is exported after all rules is loaded as it was', () => {
       const gendefaults = wanted.gendefaults && { top_k: Object.keys(wanted.gendefaults).length };
       const diskcache = wanted.diskcache && '/cache:5G';
       const elsewhere = { remote: wanted.remote && ['http://gpu1:8000'], rpcmode: 'disabled', rpctargets: '' } as const;
-      const { settings, problems } = applyRules({ ...wanted, ...elsewhere, diskcache, gendefaults });
+      const modelalias = wanted.modelalias && ['claude-*=qwen3'];
+      const { settings, problems } = applyRules({ ...wanted, ...elsewhere, diskcache, gendefaults, modelalias });
       fc.pre(problems.length === 0);
       const loaded = loadSettings({
         arguments: ['--config', 'x.kcpps', '--allow-config-onready'],

@@ -3,6 +3,12 @@ import type { TextModel } from './text-service.ts';
 /** A model that can be asked for by name, whether it is in memory or not. */
 export interface ListedModel {
   readonly name: string;
+  /** Under which all lists show it; a request that names it is answered by this model. */
+  readonly id: string;
+  /** What else it answers to. */
+  readonly aliases?: readonly string[];
+  /** Whether it answers requests that name no model. */
+  readonly present: boolean;
   readonly state: 'unloaded' | 'loading' | 'ready' | 'failed' | 'leaving';
   /** Its file, where it is known. */
   readonly path?: string | undefined;

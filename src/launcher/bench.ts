@@ -102,7 +102,7 @@ export class Bench {
     }
     const text = await readFile(place, 'utf8').catch(() => undefined);
     if (text === undefined) return { problems: ['The file cannot be read.'] };
-    const { values, notes, problems } = readConfigFile(text, { allowOnready: false });
+    const { values, notes, problems } = readConfigFile(text, { allowOnready: false, path: place });
     if (problems.length > 0) return { problems: problems.map(({ sentence }) => sentence) };
     return { path: place, values: shownValues(settingsFrom(values)), notes };
   }

@@ -126,6 +126,14 @@ test('a saved file means the same when it is loaded', () => {
   expect(JSON.parse(configText(layer, 'template'))).toMatchObject({ istemplate: true, password: null });
 });
 
+test('configText: holds nothing but what was set', () => {
+  expect(JSON.parse(configText(layerOf({ contextsize: 1024 }), 'config'))).toEqual({
+    model_param: null,
+    contextsize: 1024,
+    istemplate: false,
+  });
+});
+
 test('the command line says the same, without the secrets', () => {
   const words = commandLine(layerOf({ ...some, tensor_split: [7, 3] }));
   expect(words).toContain('…');

@@ -101,9 +101,9 @@ export function readValues(sent: unknown): Written {
   return problems.length > 0 ? { type: 'refused', problems } : { type: 'values', layer };
 }
 
-/** The text of a config file with these settings. */
+/** The text of a config file with these settings and no others: what is left out follows from them, or has its default. */
 export function configText(layer: Layer, kind: 'config' | 'template'): string {
-  return writeConfigFile(settingsFrom(layer), kind);
+  return writeConfigFile(settingsFrom(layer), kind, new Set(layer.keys()));
 }
 
 /** The same settings as somebody would type them; secrets stay where they are. */

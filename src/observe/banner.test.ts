@@ -28,6 +28,14 @@ test('what people switched on is among the active modules, and the rest among th
   expect(lines(defaultSettings)[2]).toMatch(/^Inactive Modules: .*NetworkMultiplayer WebSearchProxy/);
 });
 
+test('readyLines: --routermode and --admin are among the modules', () => {
+  const lines = (own: Partial<typeof defaultSettings>) =>
+    readyLines({ scheme: 'http', port: 1, host: '' }, { ...defaultSettings, ...own }, true);
+  expect(lines({ admin: true, routermode: true, autoswapmode: true })[1]).toMatch(/ AdminControl RouterMode$/);
+  expect(lines({ admin: true })[1]).toMatch(/ AdminControl$/);
+  expect(lines({})[2]).toMatch(/ AdminControl MCPBridge RouterMode$/);
+});
+
 test.each([
   ['', null, undefined],
   ['127.0.0.1', null, undefined],

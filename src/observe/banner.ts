@@ -30,7 +30,9 @@ export function readyLines(addresses: Addresses, settings: Settings, withModel: 
     NetworkMultiplayer: settings.multiplayer,
     WebSearchProxy: settings.websearch,
     ApiKeyPassword: Boolean(settings.password),
+    AdminControl: settings.admin,
     MCPBridge: settings.mcpfile !== '',
+    RouterMode: settings.routermode,
   };
   const names = (active: boolean) =>
     Object.entries(modules)

@@ -5,12 +5,15 @@ export interface Output {
   write(text: string): void;
 }
 
+const keptLines = 10;
+
 /**
  * Lines, and one status line under them that changes in place on a terminal. In a log file nothing moves: a status is
  * not written there at all, and whoever reports progress says the milestones as lines.
  */
 export class Terminal {
   #status = '';
+  #latest: readonly string[] = [];
 
   constructor(private readonly output: Output) {}
 
@@ -21,6 +24,12 @@ export class Terminal {
   line(text = ''): void {
     this.#erase();
     this.output.write(`${text}\n`);
+    this.#latest = [...this.#latest.slice(1 - keptLines), text];
+  }
+
+  /** Whether one of the latest lines ended so: what has been said need not be said again. */
+  hasSaid(ending: string): boolean {
+    return this.#latest.some((line) => line.endsWith(ending));
   }
 
   /** Replaces the status line. */

@@ -31,6 +31,8 @@ export interface DialectParts {
   readonly modelName: () => string;
   /** All models, where there are several by name or one can be swapped. */
   readonly models?: ModelsView | undefined;
+  /** `--modelalias`: the model that a name means which no model has itself. */
+  readonly alias?: ((name: string) => string | undefined) | undefined;
   /** Milliseconds since 1970. */
   readonly now: () => number;
   readonly newId: (prefix: string) => string;

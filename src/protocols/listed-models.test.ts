@@ -1,55 +1,55 @@
 import { describe, expect, test } from 'vitest';
-import type { ListedModel, ModelsView } from '../core/models-view.ts';
-import type { TextState } from '../core/text-service.ts';
+import { modelId } from '../core/model-names.ts';
+import type { ListedModel } from '../core/models-view.ts';
 import { findModel, modelsByName } from './listed-models.ts';
-import { scriptedText } from './testing/doubles.ts';
 
 const listed = (name: string, own: Partial<ListedModel> = {}): ListedModel => ({
   name,
+  id: modelId(name),
+  present: false,
   state: 'unloaded',
   expiresAt: Number.POSITIVE_INFINITY,
   ...own,
 });
 
-function models(names: readonly string[], own: { state?: TextState; byName?: boolean; shown?: string } = {}) {
-  const { state = { type: 'loading', name: 'x', progress: 0 }, byName = true, shown = 'koboldcpp/shown' } = own;
-  const view: ModelsView = { list: async () => names.map((name) => listed(name)), swap: undefined, byName };
-  return modelsByName({ text: scriptedText([], { state: () => state }).text, modelName: () => shown, models: view });
-}
+test('modelsByName: undefined where names choose nothing', async () => {
+  const list = async () => [listed('a')];
+  expect(await modelsByName({ models: { list, swap: undefined, byName: false } })).toBeUndefined();
+  expect(await modelsByName({ models: undefined })).toBeUndefined();
+  expect(await modelsByName({ models: { list, swap: undefined, byName: true } })).toMatchObject([{ name: 'a' }]);
+});
 
-describe('the models by name', () => {
-  test('are not told where names choose nothing', async () => {
-    expect(await models(['a'], { byName: false })).toBeUndefined();
-    const { text } = scriptedText([]);
-    expect(await modelsByName({ text, modelName: () => 'koboldcpp/a', models: undefined })).toBeUndefined();
+describe('findModel', () => {
+  const models = [
+    listed('a', { id: 'koboldcpp/shown' }),
+    listed('My model'),
+    listed('small.gguf'),
+    listed('small.kcpps', { aliases: ['small'] }),
+    listed('sub/one', { aliases: ['sub/one.gguf'] }),
+  ];
+
+  test.each([
+    ['koboldcpp/Mymodel', 'My model'],
+    ['my model', 'My model'],
+    ['mymodel:latest', 'My model'],
+    ['My model.gguf', 'My model'],
+    ['shown', 'a'],
+    ['small', 'small.kcpps'],
+    ['small.gguf', 'small.gguf'],
+    ['koboldcpp/sub/one:latest', 'sub/one'],
+    ['sub/one.gguf', 'sub/one'],
+    ['koboldcpp/subone', 'sub/one'],
+  ])('%s is %s', (asked, name) => {
+    expect(findModel(models, asked)?.name).toBe(name);
   });
 
-  test('begin with the present one, under the name that the server shows for it', async () => {
-    expect(await models(['a', 'My model'])).toMatchObject([
-      { id: 'koboldcpp/shown', name: 'a', present: true },
-      { id: 'koboldcpp/Mymodel', name: 'My model', present: false },
-    ]);
+  test('is undefined for a name that no model has', () => {
+    expect(findModel(models, 'c')).toBeUndefined();
   });
 
-  test('keep the name of a present one that could not be loaded', async () => {
-    const state: TextState = { type: 'failed', name: 'a', reason: 'no memory' };
-    expect(await models(['a'], { state, shown: 'inactive' })).toMatchObject([{ id: 'koboldcpp/a', present: true }]);
-  });
-
-  test('are all others where the server has none of its own', async () => {
-    const found = await models(['a', 'b'], { state: { type: 'none' }, shown: 'inactive' });
-    expect(found).toMatchObject([
-      { id: 'koboldcpp/a', present: false },
-      { id: 'koboldcpp/b', present: false },
-    ]);
-  });
-
-  test('are found by id, by name, and with the usual tag', async () => {
-    const found = (await models(['a', 'My model'])) ?? [];
-    for (const asked of ['koboldcpp/Mymodel', 'my model', 'mymodel:latest', 'My model.gguf']) {
-      expect(findModel(found, asked)?.name, asked).toBe('My model');
-    }
-    expect(findModel(found, 'shown')?.name).toBe('a');
-    expect(findModel(found, 'c')).toBeUndefined();
+  test('an alias is looked for after the own names', () => {
+    const alias = () => 'small.gguf';
+    expect(findModel(models, 'claude-x', alias)?.name).toBe('small.gguf');
+    expect(findModel(models, 'a', alias)?.name).toBe('a');
   });
 });

@@ -2,7 +2,6 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import type { Call, Endpoint } from '../http/call.ts';
 import type { StartTimer } from '../http/timers.ts';
-import { ResponseStore } from '../store/responses.ts';
 import type { DialectParts } from './dialect.ts';
 import { completionEndpoints as llamacppEndpoints } from './llamacpp/completion.ts';
 import { messagesEndpoints } from './messages/routes.ts';
@@ -11,6 +10,7 @@ import { generationEndpoints as ollamaEndpoints } from './ollama/generation.ts';
 import { chatEndpoints } from './openai/chat/endpoints.ts';
 import { completionEndpoints } from './openai/completions/endpoints.ts';
 import { partialObject } from './partial-json.ts';
+import { responseState } from './responses/background.ts';
 import { responsesEndpoints } from './responses/routes.ts';
 import { callOf, controlParts, dialectParts, scriptedChat, scriptedText } from './testing/doubles.ts';
 import { fails, playReply, type RandomReply, randomReply, randomText } from './testing/random-replies.ts';
@@ -219,7 +219,7 @@ const responses: Dialect = {
   path: '/v1/responses',
   body: { input: 'Hi' },
   replies: randomReply,
-  endpoints: (parts) => responsesEndpoints({ ...parts, store: new ResponseStore() }),
+  endpoints: (parts) => responsesEndpoints({ ...parts, ...responseState() }),
   brokenFails: true,
   read: (stream) => {
     const all = frames(stream).map(({ event, data }) => ({ event, data: JSON.parse(data) }));

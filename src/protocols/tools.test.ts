@@ -5,12 +5,12 @@ import type { GenerationEvent } from '../core/events.ts';
 import { schemaToGrammar } from '../grammar/convert.ts';
 import type { Endpoint, Reply } from '../http/call.ts';
 import { router } from '../http/router.ts';
-import { ResponseStore } from '../store/responses.ts';
 import { headerList, withIgnored } from './dialect.ts';
 import { messagesEndpoints } from './messages/routes.ts';
 import { ollamaEndpoints } from './ollama/routes.ts';
 import { ollamaParts } from './ollama/testing/parts.ts';
 import { openaiEndpoints } from './openai/routes.ts';
+import { responseState } from './responses/background.ts';
 import { responsesEndpoints } from './responses/routes.ts';
 import { callOf, controlParts, dialectParts, finishEvent, scriptedChat, startEvent } from './testing/doubles.ts';
 import { refuseNames } from './tools.ts';
@@ -27,7 +27,7 @@ function world(events: readonly GenerationEvent[], { thinksAnyway = false, adapt
   const parts = dialectParts({ chat, controlParts: () => ({ ...controlParts, adapter, schemaToGrammar }) });
   const endpoints: Endpoint[] = [
     ...openaiEndpoints({ ...parts, replacePlaceholders: (texts) => texts }),
-    ...responsesEndpoints({ ...parts, store: new ResponseStore() }),
+    ...responsesEndpoints({ ...parts, ...responseState() }),
     ...messagesEndpoints(parts),
     ...ollamaEndpoints({ ...ollamaParts().parts, ...parts }),
   ];

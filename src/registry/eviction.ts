@@ -32,26 +32,33 @@ export interface Newcomer {
  * ones even if all others went.
  */
 export function evict(residents: readonly Resident[], newcomer: Newcomer, room: Room): readonly string[] | 'cannot' {
-  // What takes nothing needs nobody's room, however little there is.
-  if (newcomer.besides && newcomer.bytes === 0) return [];
   const order = residents.filter(({ pinned }) => !pinned).sort(byWhoGoesFirst);
-  const fits = (gone: readonly Resident[]): boolean => {
-    const left = residents.filter((resident) => !gone.includes(resident));
-    const counted = left.filter(({ besides }) => !besides).length;
-    return (newcomer.besides || counted < room.count) && sum(left) + newcomer.bytes <= room.bytes;
-  };
+  const fitsWithout = (gone: readonly Resident[]): boolean =>
+    fits(
+      residents.filter((resident) => !gone.includes(resident)),
+      newcomer,
+      room,
+    );
   const gone: Resident[] = [];
   for (const next of order) {
-    if (fits(gone)) break;
+    if (fitsWithout(gone)) break;
     gone.push(next);
   }
-  if (!fits(gone)) return 'cannot';
+  if (!fitsWithout(gone)) return 'cannot';
   // A small one that went first may be able to stay now that a large one goes: whoever was used last is asked first.
   for (const spared of [...gone].reverse()) {
     const fewer = gone.filter((resident) => resident !== spared);
-    if (fits(fewer)) gone.splice(gone.indexOf(spared), 1);
+    if (fitsWithout(fewer)) gone.splice(gone.indexOf(spared), 1);
   }
   return gone.map(({ id }) => id);
+}
+
+/** Whether there is room for one more beside these. */
+export function fits(residents: readonly Resident[], newcomer: Newcomer, room: Room): boolean {
+  // What takes nothing needs nobody's room, however little there is.
+  if (newcomer.besides && newcomer.bytes === 0) return true;
+  const counted = residents.filter(({ besides }) => !besides).length;
+  return (newcomer.besides || counted < room.count) && sum(residents) + newcomer.bytes <= room.bytes;
 }
 
 function byWhoGoesFirst(a: Resident, b: Resident): number {

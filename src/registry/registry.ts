@@ -1,6 +1,6 @@
 import { AppError } from '../core/errors.ts';
 import { orGone } from '../core/or-gone.ts';
-import { evict, type Room } from './eviction.ts';
+import { evict, fits, type Resident, type Room } from './eviction.ts';
 import { Keeping, type KeptParts } from './keeping.ts';
 import type { EntryState, LeaveReason, Life, Listed, Recipe, Use } from './life.ts';
 
@@ -31,20 +31,42 @@ export interface RegistryObserver {
 
 interface Claim<All extends Kinds> {
   readonly kept: Keeping<All[keyof All]>;
+  /** What whoever waits is using meanwhile: it cannot go before this claim is settled. */
+  readonly holding: readonly Held[];
   readonly granted: (use: Use<All[keyof All]>) => void;
   readonly refused: (error: AppError) => void;
 }
 
+/** Something that is in use, by its name. */
+export interface Held {
+  readonly kind: string;
+  readonly name: string;
+}
+
+/** One name that is being brought in, for all who claim it. */
+interface Load<All extends Kinds> {
+  readonly kept: Keeping<All[keyof All]>;
+  /** `measuring` until it is known what it needs, `waiting` until there is room, `entering` while it is loaded. */
+  phase: 'measuring' | 'waiting' | 'entering';
+  need: number;
+  announced: boolean;
+  /** Those that were loaded before it although it was first, and with memory that it needs. */
+  readonly passedBy: Set<Keeping<All[keyof All]>>;
+}
+
 /**
- * All that has a name and can be in memory. One is brought in after the other, in the order in which they were wanted;
- * what has to make room ends its work first, and takes no more of it. So a row of requests that name models in turn is
- * served in order, and nobody waits for ever behind somebody's endless work.
+ * All models by name, and which of them are in memory. Loads that compete for memory are made in the order in which they were
+ * wanted; one that fits beside all that is there does not wait for others. A model that has to make room finishes its
+ * requests first and takes no more of them, so requests that name models in turn are served in order, and none waits for
+ * ever behind an endless row of others.
  */
 export class Registry<All extends Kinds> {
   #kept: readonly Keeping<All[keyof All]>[] = [];
   #usual: Catalogue<All>['usual'] = {};
   readonly #claims: Claim<All>[] = [];
-  #bringing: Promise<void> | undefined;
+  /** In the order in which they were wanted. */
+  readonly #loads = new Set<Load<All>>();
+  #roomAtRest: Room | undefined;
   #closed = false;
 
   constructor(
@@ -78,17 +100,19 @@ export class Registry<All extends Kinds> {
 
   /**
    * Resolves when it is ready, at once where it already is; rejects when it cannot be had, or with the signal's reason when
-   * whoever waits has gone. It stays until it is released.
+   * whoever waits has gone. It stays until it is released. `holding` names what the caller keeps in use while it waits, which is
+   * then not made to go for it: each would wait for the other.
    */
   async use<Kind extends keyof All & string>(
     kind: Kind,
     name: string | undefined,
     signal?: AbortSignal,
+    holding: readonly Held[] = [],
   ): Promise<Use<All[Kind]>> {
     signal?.throwIfAborted();
     const kept = this.#wanted(kind, name);
     // One that comes back by itself after a crash is waited for without anybody else having to wait.
-    const use = kept.open ? kept.take() : await this.#claim(kept, signal);
+    const use = kept.open ? kept.take() : await this.#claim(kept, holding, signal);
     try {
       await orGone(kept.settled(), signal);
       const state = kept.state();
@@ -139,7 +163,10 @@ export class Registry<All extends Kinds> {
       this.#claims.splice(this.#claims.indexOf(claim), 1);
       claim.refused(new AppError('model-not-found', { model: claim.kept.recipe.name }));
     }
-    await Promise.all(gone.map((kept) => kept.leave('replaced')));
+    for (const load of this.#loads) if (gone.includes(load.kept) && load.phase !== 'entering') this.#loads.delete(load);
+    const left = Promise.all(gone.map((kept) => kept.leave('replaced')));
+    this.#startLoads();
+    await left;
   }
 
   /** Ends everything at once, without waiting for those who are being served: the program is ending. */
@@ -147,6 +174,7 @@ export class Registry<All extends Kinds> {
     this.#closed = true;
     for (const { kept, refused } of this.#claims.splice(0))
       refused(loadFailed(kept.recipe.name, 'the server is ending'));
+    this.#loads.clear();
     await Promise.all(this.#kept.map((kept) => kept.end()));
   }
 
@@ -154,9 +182,10 @@ export class Registry<All extends Kinds> {
     this.#kept = recipes.map(
       (recipe) =>
         this.#kept.find((kept) => kept.recipe === recipe) ??
-        new Keeping<All[keyof All]>(recipe as unknown as Recipe<string, All[keyof All]>, this.parts, (why) =>
-          this.parts.observer?.left?.(recipe.name, why),
-        ),
+        new Keeping<All[keyof All]>(recipe as unknown as Recipe<string, All[keyof All]>, this.parts, (why) => {
+          this.parts.observer?.left?.(recipe.name, why);
+          this.#startLoads();
+        }),
     );
     this.#usual = usual;
   }
@@ -176,7 +205,11 @@ export class Registry<All extends Kinds> {
     return kept;
   }
 
-  #claim(kept: Keeping<All[keyof All]>, signal: AbortSignal | undefined): Promise<Use<All[keyof All]>> {
+  #claim(
+    kept: Keeping<All[keyof All]>,
+    holding: readonly Held[],
+    signal: AbortSignal | undefined,
+  ): Promise<Use<All[keyof All]>> {
     return new Promise((resolve, reject) => {
       const settle =
         <Value>(how: (value: Value) => void) =>
@@ -184,61 +217,166 @@ export class Registry<All extends Kinds> {
           signal?.removeEventListener('abort', goAway);
           how(value);
         };
-      const claim: Claim<All> = { kept, granted: settle(resolve), refused: settle(reject) };
+      const claim: Claim<All> = { kept, holding, granted: settle(resolve), refused: settle(reject) };
       const goAway = (): void => {
         const place = this.#claims.indexOf(claim);
         if (place !== -1) this.#claims.splice(place, 1);
         reject(signal?.reason);
+        this.#startLoads();
       };
       this.#claims.push(claim);
       signal?.addEventListener('abort', goAway, { once: true });
-      this.#bringing ??= this.#bringAll().finally(() => {
-        this.#bringing = undefined;
-      });
+      if (![...this.#loads].some((load) => load.kept === kept)) void this.#measure(kept);
+      else this.#startLoads();
     });
   }
 
   /** Never rejects: what goes wrong is told to those who wanted it. */
-  async #bringAll(): Promise<void> {
-    for (let [claim] = this.#claims; claim; [claim] = this.#claims) {
-      const { kept } = claim;
-      const error = await this.#bring(kept).then(
-        () => undefined,
-        (thrown: unknown) => asLoadError(kept.recipe.name, thrown),
-      );
-      if (error) this.parts.observer?.failed?.(kept.recipe.name, reasonOf(error));
-      // All who came for it meanwhile are served by this one load.
-      for (const one of this.#claims.filter((other) => other.kept === kept)) {
-        this.#claims.splice(this.#claims.indexOf(one), 1);
-        if (error) one.refused(error);
-        // In use from this moment on: the next claim must not find it idle.
-        else one.granted(kept.take());
-      }
+  async #measure(kept: Keeping<All[keyof All]>): Promise<void> {
+    const load: Load<All> = { kept, phase: 'measuring', need: 0, announced: false, passedBy: new Set() };
+    this.#loads.add(load);
+    try {
+      // It may be on its way out to make room.
+      await kept.gone();
+      load.need = await kept.need();
+    } catch (error) {
+      if (this.#loads.has(load)) this.#settle(load, asLoadError(kept.recipe.name, error));
+      return;
+    }
+    load.phase = 'waiting';
+    this.#startLoads();
+  }
+
+  /** Begins all loads for which there is room now. Called whenever memory is given back, or something else is wanted. */
+  #startLoads(): void {
+    if (this.#closed) return;
+    for (const load of this.#loads) {
+      if (load.phase !== 'waiting') continue;
+      if (this.#claims.some(({ kept }) => kept === load.kept)) this.#tryToStart(load);
+      // Nobody wants it any more.
+      else this.#loads.delete(load);
     }
   }
 
-  async #bring(kept: Keeping<All[keyof All]>): Promise<void> {
-    // It may be on its way out, for somebody who was served meanwhile.
-    await kept.gone();
-    if (kept.open) return;
-    const need = await kept.need();
-    const others = this.#kept.filter((other) => other !== kept && other.resident);
-    const gone = evict(
-      others.map((other) => other.asResident()),
-      { bytes: need, besides: kept.recipe.besides ?? false },
-      this.parts.room(),
-    );
-    if (gone === 'cannot') throw tooLarge(kept.recipe.name, need, this.parts.room());
-    const leaving = others.filter(({ id }) => gone.includes(id));
-    this.parts.observer?.loading?.(
-      kept.recipe.name,
-      leaving.map(({ recipe }) => recipe.name),
-    );
-    await Promise.all(leaving.map((other) => other.leave('room')));
-    if (this.#closed) throw loadFailed(kept.recipe.name, 'the server is ending');
-    await kept.enter();
-    this.parts.observer?.loaded?.(kept.recipe.name);
+  #tryToStart(load: Load<All>): void {
+    const { kept, need } = load;
+    const room = this.#room();
+    const newcomer = { bytes: need, besides: kept.recipe.besides ?? false };
+    const residents = this.#kept.filter((other) => other !== kept && other.resident);
+    // What the earlier ones wait for may be held until this one is there.
+    const earlier = this.#isHeldUp(load) ? [] : this.#earlier(load);
+    const stays = this.#afterwards(load, residents, earlier);
+    const rival = !fits(stays, newcomer, room);
+    if (fits(residents.map(asResident), newcomer, room) && (!rival || this.#mayPass(load, earlier))) {
+      this.#announce(load, []);
+      void this.#bring(load);
+      return;
+    }
+    const gone = evict(stays, newcomer, room);
+    if (gone !== 'cannot') {
+      const leaving = residents.filter((other) => gone.includes(other.id));
+      this.#announce(load, leaving);
+      // Each of them comes back to #startLoads when it has left.
+      for (const other of leaving) void other.leave('room');
+      return;
+    }
+    // Those that are being loaded, or are to be before it, can make room once they have been used.
+    if (earlier.length > 0 || residents.some((other) => this.#isEntering(other))) return;
+    this.#settle(load, tooLarge(kept.recipe.name, need, room));
   }
+
+  /** Those that wait for their victims to leave. */
+  #earlier(load: Load<All>): readonly Load<All>[] {
+    const all = [...this.#loads];
+    return all.slice(0, all.indexOf(load)).filter(({ phase }) => phase === 'waiting');
+  }
+
+  /**
+   * What is in memory when all that leave have left and all that were wanted before are there. What has not been used yet, and
+   * what the claimants hold, cannot make room.
+   */
+  #afterwards(
+    { kept }: Load<All>,
+    residents: readonly Keeping<All[keyof All]>[],
+    earlier: readonly Load<All>[],
+  ): readonly Resident[] {
+    const held = this.#claims.filter((claim) => claim.kept === kept).flatMap(({ holding }) => holding);
+    const isHeld = ({ recipe }: Keeping<All[keyof All]>) =>
+      held.some(({ kind, name }) => kind === recipe.kind && name === recipe.name);
+    const staying = residents
+      .filter((other) => other.open || isHeld(other))
+      .map((other) => ({
+        ...other.asResident(),
+        ...(this.#isEntering(other) || isHeld(other) ? { pinned: true } : {}),
+      }));
+    const coming = earlier.map((load) => ({ ...load.kept.asResident(), bytes: load.need, pinned: true }));
+    return [...staying, ...coming];
+  }
+
+  /**
+   * A load may go before earlier ones that need the same memory while those wait anyway: what they wait for may itself wait for
+   * this one. It may do so once, so that they have their turn.
+   */
+  #mayPass({ kept }: Load<All>, earlier: readonly Load<All>[]): boolean {
+    if (earlier.some(({ passedBy }) => passedBy.has(kept))) return false;
+    for (const { passedBy } of earlier) passedBy.add(kept);
+    return true;
+  }
+
+  #isHeldUp({ kept }: Load<All>): boolean {
+    return this.#claims.some((claim) => claim.kept === kept && claim.holding.length > 0);
+  }
+
+  #isEntering(kept: Keeping<All[keyof All]>): boolean {
+    return [...this.#loads].some((load) => load.kept === kept && load.phase === 'entering');
+  }
+
+  /** What is being loaded counts in full among the residents, but has not taken all of it from the memory yet. */
+  #room(): Room {
+    const now = this.parts.room();
+    const isLoading = [...this.#loads].some(({ phase }) => phase === 'entering');
+    if (isLoading && this.#roomAtRest) return { ...now, bytes: Math.min(now.bytes, this.#roomAtRest.bytes) };
+    this.#roomAtRest = now;
+    return now;
+  }
+
+  #announce(load: Load<All>, leaving: readonly Keeping<All[keyof All]>[]): void {
+    if (load.announced && leaving.length === 0) return;
+    load.announced = true;
+    const names = leaving.map(({ recipe }) => recipe.name);
+    this.parts.observer?.loading?.(load.kept.recipe.name, names);
+  }
+
+  async #bring(load: Load<All>): Promise<void> {
+    const { kept } = load;
+    load.phase = 'entering';
+    try {
+      await kept.enter();
+    } catch (error) {
+      this.#settle(load, asLoadError(kept.recipe.name, error));
+      return;
+    }
+    this.parts.observer?.loaded?.(kept.recipe.name);
+    this.#settle(load);
+  }
+
+  /** All who came for it meanwhile are served by this one load. */
+  #settle(load: Load<All>, error?: AppError): void {
+    const { kept } = load;
+    this.#loads.delete(load);
+    if (error) this.parts.observer?.failed?.(kept.recipe.name, reasonOf(error));
+    for (const one of this.#claims.filter((other) => other.kept === kept)) {
+      this.#claims.splice(this.#claims.indexOf(one), 1);
+      if (error) one.refused(error);
+      // In use from this moment on: the next load must not find it idle.
+      else one.granted(kept.take());
+    }
+    this.#startLoads();
+  }
+}
+
+function asResident(kept: Pick<Keeping<Life>, 'asResident'>): Resident {
+  return kept.asResident();
 }
 
 function loadFailed(model: string, reason: string): AppError {

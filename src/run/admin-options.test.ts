@@ -3,7 +3,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { adminFiles, adminTarget, listedFile, optionNames } from './admin-options.ts';
+import { findExactly, modelId } from '../core/model-names.ts';
+import { adminFiles, adminTarget, fileOfFolder, listedFile, optionNames } from './admin-options.ts';
 
 const root = realpathSync(mkdtempSync(join(tmpdir(), 'parley-options-')));
 const folder = join(root, 'options');
@@ -20,6 +21,9 @@ beforeAll(() => {
   put('sub', 'inner.json');
   put('sub', 'deeper', 'too-deep.gguf');
   writeFileSync(join(root, 'secret.gguf'), '');
+  mkdirSync(join(root, 'far'));
+  writeFileSync(join(root, 'far', 'far.gguf'), '');
+  symlinkSync('../far', join(folder, 'elsewhere'));
   symlinkSync('b.gguf', join(folder, 'inside.gguf'));
   symlinkSync('../b.gguf', join(folder, 'sub', 'up.gguf'));
   symlinkSync('../secret.gguf', join(folder, 'outside.gguf'));
@@ -46,6 +50,31 @@ describe('the files that can be switched to', () => {
     expect(await adminFiles(join(root, 'nowhere'))).toEqual([]);
     expect(await adminFiles(join(folder, 'b.gguf'))).toEqual([]);
   });
+});
+
+describe('links that lead out of the folder', () => {
+  test('are skipped, and reported', async () => {
+    const skipped: string[] = [];
+    const files = await adminFiles(folder, { onSkipped: (name) => skipped.push(name) });
+    expect(files).not.toContain('outside.gguf');
+    expect(skipped.sort()).toEqual(['elsewhere', 'outside.gguf']);
+  });
+
+  test('are followed where that is allowed, folders too', async () => {
+    const links = { allowLinks: true, onSkipped: () => expect.unreachable() };
+    expect(await adminFiles(folder, links)).toEqual(expect.arrayContaining(['outside.gguf', 'elsewhere/far.gguf']));
+    expect(await listedFile(folder, 'outside.gguf', links)).toBe(join(folder, 'outside.gguf'));
+    expect(await listedFile(folder, 'elsewhere/far.gguf', links)).toBe(join(folder, 'elsewhere/far.gguf'));
+    expect(await listedFile(folder, 'dangling.gguf', links)).toBeUndefined();
+    expect(await listedFile(folder, '../secret.gguf', links)).toBeUndefined();
+  });
+});
+
+test('fileOfFolder: finds a path among the listed files, through links to the folder', async () => {
+  const files = await adminFiles(folder);
+  expect(await fileOfFolder(folder, files, join(folder, 'sub', 'inner.gguf'))).toBe('sub/inner.gguf');
+  expect(await fileOfFolder(folder, files, join(root, 'secret.gguf'))).toBeUndefined();
+  expect(await fileOfFolder(folder, files, join(root, 'nowhere', 'b.gguf'))).toBeUndefined();
 });
 
 describe('a name', () => {
@@ -93,29 +122,54 @@ describe('a name', () => {
   });
 });
 
-describe('what clients call them', () => {
-  const names = (...files: string[]) => Object.fromEntries(optionNames(files));
+describe('optionNames', () => {
+  const ids = (...files: string[]) => [...optionNames(files).values()].map(([id]) => id);
+  const allNames = (...files: string[]) => Object.fromEntries(optionNames(files));
 
-  test('has neither folder nor ending', () => {
-    expect(names('a.kcpps', 'sub/b.gguf')).toEqual({ 'a.kcpps': 'a', 'sub/b.gguf': 'b' });
+  test('an id has neither folder nor ending where that is unambiguous', () => {
+    expect(ids('a.kcpps', 'sub/b.gguf')).toEqual(['a', 'b']);
   });
 
-  test('of a config and a model the config has the name', () => {
-    expect(names('a.gguf', 'a.kcpps')).toEqual({ 'a.gguf': 'a.gguf', 'a.kcpps': 'a' });
+  test('a config and a model of one name are told apart by their endings; the short name means the config', () => {
+    expect(allNames('a.gguf', 'a.kcpps')).toEqual({ 'a.gguf': ['a.gguf'], 'a.kcpps': ['a.kcpps', 'a'] });
   });
 
-  test('of two models the first has it', () => {
-    expect(names('a.gguf', 'sub/A.gguf')).toEqual({ 'a.gguf': 'a', 'sub/A.gguf': 'sub/A.gguf' });
+  test('two models of one name are told apart by their folders; the short name means the first', () => {
+    expect(allNames('a.gguf', 'sub/A.gguf')).toEqual({
+      'a.gguf': ['a.gguf', 'a'],
+      'sub/A.gguf': ['sub/A', 'sub/A.gguf'],
+    });
   });
 
-  test('is nobody’s twice', () => {
+  test('the model of the start keeps its name, and its file is listed under it', () => {
+    const initial = { name: 'a', file: 'a.gguf' };
+    expect(Object.fromEntries(optionNames(['a.gguf', 'a.kcpps'], initial))).toEqual({
+      'a.gguf': ['a', 'a.gguf'],
+      'a.kcpps': ['a.kcpps'],
+    });
+    expect(Object.fromEntries(optionNames(['sub/a.gguf'], { name: 'a', file: undefined }))).toEqual({
+      'sub/a.gguf': ['sub/a', 'sub/a.gguf'],
+    });
+  });
+
+  test('no two files have the same id, and each is accepted by its path', () => {
     const file = fc
-      .tuple(fc.constantFrom('', 'x/', 'y/'), fc.constantFrom('a', 'A', 'b'), fc.constantFrom('gguf', 'kcpps', 'GGUF'))
+      .tuple(
+        fc.constantFrom('', 'x/', 'y/'),
+        fc.constantFrom('a', 'A', 'b', 'a b', 'ab'),
+        fc.constantFrom('gguf', 'kcpps', 'GGUF'),
+      )
       .map(([inside, name, ending]) => `${inside}${name}.${ending}`);
     fc.assert(
-      fc.property(fc.uniqueArray(file), (files) => {
-        const given = [...optionNames(files).values()];
+      fc.property(fc.uniqueArray(file), fc.option(file, { nil: undefined }), (files, first) => {
+        const inFolder = files.find((one) => one === first);
+        const named = optionNames(files, first === undefined ? undefined : { name: 'a', file: inFolder });
+        const given = [...named.values()].map(([id]) => modelId(id).toLowerCase());
         expect(new Set(given).size).toBe(files.length);
+        for (const [one, names] of named) {
+          expect(findExactly([...named.entries()], ([, own]) => own, names[0])?.[0]).toBe(one);
+          expect(findExactly([...named.entries()], ([, own]) => own, one)?.[0]).toBe(one);
+        }
       }),
     );
   });

@@ -1,7 +1,8 @@
 import type { Dirent } from 'node:fs';
 import { readdir, realpath, stat } from 'node:fs/promises';
-import { basename, join, sep } from 'node:path';
+import { basename, dirname, join, sep } from 'node:path';
 import type { ReloadTarget } from '../config/reload.ts';
+import { nameKey, uniqueNames } from '../core/model-names.ts';
 
 /** What may be swapped in, beside the files of the folder. */
 export const initialModel = 'initial_model';
@@ -9,68 +10,149 @@ export const unloadModel = 'unload_model';
 
 const endings = /\.(kcpps|kcppt|gguf)$/i;
 
+export interface LinkPolicy {
+  /** `--adminallowlinks`: links may lead out of the folder. */
+  readonly allowLinks?: boolean;
+  /** Told of each link that is left out because it leads out of the folder. */
+  readonly onSkipped?: (name: string) => void;
+}
+
 /**
  * The names under a folder that a server can be switched to: its configs and models, and those one folder deeper. Links that
- * lead out of it, or nowhere, are none of them.
+ * lead out of it, unless that is allowed, or nowhere, are none of them.
  */
-export async function adminFiles(folder: string): Promise<readonly string[]> {
+export async function adminFiles(folder: string, links: LinkPolicy = {}): Promise<readonly string[]> {
   const entries = await entriesOf(folder);
   const below = await Promise.all(
-    entries
-      .filter((entry) => entry.isDirectory())
-      .map(async ({ name }) =>
-        (await entriesOf(join(folder, name))).map((entry) => ({ entry, name: `${name}/${entry.name}` })),
-      ),
+    entries.map(async (entry) => {
+      if (!(await isFolder(folder, entry, links))) return [];
+      const inside = await entriesOf(join(folder, entry.name));
+      return inside.map((one) => ({ entry: one, name: `${entry.name}/${one.name}` }));
+    }),
   );
   const candidates = [...entries.map((entry) => ({ entry, name: entry.name })), ...below.flat()]
     .filter(({ entry, name }) => (entry.isFile() || entry.isSymbolicLink()) && endings.test(name))
-    .map(async ({ entry, name }) => (entry.isFile() || (await insidePath(folder, name)) !== undefined ? [name] : []));
+    .map(async ({ entry, name }) => {
+      if (entry.isFile()) return [name];
+      const found = await placeOf(folder, name);
+      if (found?.outside && !links.allowLinks && found.type === 'file') links.onSkipped?.(name);
+      return isAllowed(found, links) ? [name] : [];
+    });
   return (await Promise.all(candidates)).flat().sort();
 }
 
 /** What a name stands for; undefined for one that is not listed, or that leads out of the folder through a link. */
-export async function adminTarget(folder: string, name: string): Promise<ReloadTarget | undefined> {
+export async function adminTarget(
+  folder: string,
+  name: string,
+  links: LinkPolicy = {},
+): Promise<ReloadTarget | undefined> {
   if (name === initialModel) return { type: 'initial' };
   if (name === unloadModel) return { type: 'unload' };
-  const path = await listedFile(folder, name);
+  const path = await listedFile(folder, name, links);
   if (path === undefined) return undefined;
-  return /\.gguf$/i.test(name) ? { type: 'model', path } : { type: 'config', path };
+  return isModelFile(name) ? { type: 'model', path } : { type: 'config', path };
 }
 
-export async function listedFile(folder: string, name: string): Promise<string | undefined> {
-  return (await adminFiles(folder)).includes(name) ? insidePath(folder, name) : undefined;
+export async function listedFile(folder: string, name: string, links: LinkPolicy = {}): Promise<string | undefined> {
+  if (!(await adminFiles(folder, links)).includes(name)) return undefined;
+  const found = await placeOf(folder, name);
+  return isAllowed(found, links) ? found?.path : undefined;
+}
+
+/** Which of the listed files a path is; undefined where it is none of them. */
+export async function fileOfFolder(
+  folder: string,
+  files: readonly string[],
+  path: string,
+): Promise<string | undefined> {
+  try {
+    const [root, parent] = await Promise.all([realpath(folder), realpath(dirname(path))]);
+    return files.find((file) => join(root, ...file.split('/')) === join(parent, basename(path)));
+  } catch {
+    return undefined;
+  }
+}
+
+/** The model of the start: its name is its own, and that of its file where the file is a listed one. */
+export interface InitialName {
+  readonly name: string;
+  readonly file: string | undefined;
 }
 
 /**
- * How clients that name models call each listed file: without folders and ending. Where several would be called the same, a
- * config has the name, or else the first, and the others keep theirs in full.
+ * What each listed file answers to, its id first: `small` where only one file is called so, or else as much of `sub/small.gguf`
+ * as it takes to tell it from the others. A short name that several could have means the config, or else the first of them.
  */
-export function optionNames(files: readonly string[]): ReadonlyMap<string, string> {
+export function optionNames(
+  files: readonly string[],
+  initial?: InitialName,
+): ReadonlyMap<string, readonly [string, ...string[]]> {
+  const others = files.filter((file) => file !== initial?.file);
+  const ids = uniqueNames(others.map(formsOf), initial ? [initial.name] : []);
+  const idOf = new Map(others.map((file, place) => [file, ids[place] ?? file]));
+  if (initial?.file !== undefined) idOf.set(initial.file, initial.name);
   const owners = new Map<string, string>();
-  for (const file of [...files.filter((one) => !/\.gguf$/i.test(one)), ...files]) {
-    const short = shortName(file).toLowerCase();
-    if (!owners.has(short)) owners.set(short, file);
-  }
+  for (const file of [...files.filter((one) => !isModelFile(one)), ...files])
+    for (const form of formsOf(file).map((one) => one.toLowerCase())) {
+      if (!owners.has(form)) owners.set(form, file);
+    }
+  const idOwners = new Map([...idOf].map(([file, id]) => [nameKey(id), file]));
+  if (initial && initial.file === undefined) idOwners.set(nameKey(initial.name), '');
   return new Map(
-    files.map((file) => [file, owners.get(shortName(file).toLowerCase()) === file ? shortName(file) : file]),
+    files.map((file) => {
+      const id = idOf.get(file) ?? file;
+      const isOthers = (form: string) => (idOwners.get(nameKey(form)) ?? file) !== file;
+      const isOwn = (form: string) => owners.get(form.toLowerCase()) === file && !isOthers(form);
+      return [file, [id, ...formsOf(file).filter((form) => form !== id && (form === file || isOwn(form)))]];
+    }),
   );
 }
 
-function shortName(file: string): string {
-  return basename(file).replace(endings, '');
+/** From the short name to the whole one. */
+function formsOf(file: string): readonly string[] {
+  const whole = file.replace(endings, '');
+  const short = basename(file).replace(endings, '');
+  return [...new Set([short, whole, file])];
+}
+
+export function isModelFile(name: string): boolean {
+  return /\.gguf$/i.test(name);
 }
 
 async function entriesOf(folder: string): Promise<readonly Dirent[]> {
   return readdir(folder, { withFileTypes: true }).catch(() => []);
 }
 
-async function insidePath(folder: string, name: string): Promise<string | undefined> {
+/** A folder behind a link is looked into only where links are allowed. */
+async function isFolder(folder: string, entry: Dirent, links: LinkPolicy): Promise<boolean> {
+  if (!entry.isSymbolicLink()) return entry.isDirectory();
+  const found = await placeOf(folder, entry.name);
+  if (found?.type !== 'folder') return false;
+  if (found.outside && !links.allowLinks) links.onSkipped?.(entry.name);
+  return links.allowLinks ?? false;
+}
+
+interface Place {
+  readonly path: string;
+  readonly type: 'file' | 'folder' | 'other';
+  /** Whether a link leads out of the folder. */
+  readonly outside: boolean;
+}
+
+async function placeOf(folder: string, name: string): Promise<Place | undefined> {
   try {
     const root = await realpath(folder);
     const path = join(root, ...name.split('/'));
     const real = await realpath(path);
-    return real.startsWith(root + sep) && (await stat(real)).isFile() ? path : undefined;
+    const facts = await stat(real);
+    const type = facts.isFile() ? 'file' : facts.isDirectory() ? 'folder' : 'other';
+    return { path, type, outside: !real.startsWith(root + sep) };
   } catch {
     return undefined;
   }
+}
+
+function isAllowed(found: Place | undefined, { allowLinks = false }: LinkPolicy): boolean {
+  return found?.type === 'file' && (allowLinks || !found.outside);
 }

@@ -1,8 +1,9 @@
 import { statSync } from 'node:fs';
-import { resolve } from 'node:path';
+import { basename, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { Settings } from '../config/flags.ts';
 import type { EmbeddingFacts } from '../core/embedding.ts';
+import { sameName } from '../core/model-names.ts';
 import { EmbeddingHost } from '../engines/embedding/host.ts';
 import type { EmbeddingOptions } from '../engines/embedding/messages.ts';
 import { spawnChild } from '../engines/host/child.ts';
@@ -41,7 +42,7 @@ export function embeddingModels(
 ): { readonly embedding: EmbeddingModel; readonly textEmbedding?: EmbeddingModel } {
   const { file } = text;
   // A config that names a model for embeddings is asked for that one by its own name.
-  const isFile = file !== undefined && displayName(file.path) === text.name;
+  const isFile = file !== undefined && sameName(displayName(file.path), basename(text.name));
   const own =
     file && (isFile || settings.embeddingsmodel === '')
       ? { textEmbedding: { recipe: fileRecipe(text.name, file, settings, terminal), given: false } }

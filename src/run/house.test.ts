@@ -7,7 +7,7 @@ import type { Life, LifeState, Recipe } from '../registry/life.ts';
 import { Registry } from '../registry/registry.ts';
 import { quiet } from '../registry/testing/house.ts';
 import type { Arrival } from './arriving.ts';
-import { House, type Offer } from './house.ts';
+import { House, type HouseParts, type Offer } from './house.ts';
 import type { ModelKinds } from './kinds.ts';
 import type { PreparedModel } from './prepared-model.ts';
 import type { Entered, Room } from './rooms.ts';
@@ -28,7 +28,7 @@ const working: { queued: boolean; beside?: 'own-name' | 'any-name' } = { queued:
 const looking = { queued: false };
 
 /** A house of fakes; `files` are offered by name, where there are any. */
-function world(first: string, files?: Record<string, Fake>) {
+function world(first: string, files?: Record<string, Fake>, own: Partial<HouseParts> = {}) {
   const log: string[] = [];
   const fakes: Record<string, Fake> = { ...files };
   const model = (name: string, fake: Fake = fakes[name] ?? {}): PreparedModel => {
@@ -79,7 +79,7 @@ function world(first: string, files?: Record<string, Fake>) {
     }));
   const house = new House(
     { model: initial, room: { name: first } as Room },
-    { registry, openRoom, say: (line) => log.push(`say ${line}`), patience, ...(files ? { offers } : {}) },
+    { registry, openRoom, say: (line) => log.push(`say ${line}`), patience, ...(files ? { offers } : {}), ...own },
   );
   const ask = (
     name?: string,
@@ -517,6 +517,130 @@ describe('a swap beside others that are known by name', () => {
   });
 });
 
+describe('aliases', () => {
+  const alias = (name: string) => (name.startsWith('claude-') || name === 'b' ? 'other' : undefined);
+  const embedding = { queued: true, beside: 'own-name' as const };
+
+  test('an alias is answered by its target, in text and beside it', async () => {
+    const { asked } = world('first', { other: {}, b: {} }, { alias });
+    expect(await asked('claude-x')).toBe('other');
+    expect(await asked('claude-x', looking)).toBe('other');
+    expect(await asked('claude-x', embedding)).toBe('other');
+    expect(await asked('claude-x', { queued: true, beside: 'any-name' })).toBe('other');
+  });
+
+  test('the own name of a model goes before an alias', async () => {
+    expect(await world('first', { other: {}, b: {} }, { alias }).asked('b')).toBe('b');
+    expect(await world('b', { other: {} }, { alias }).asked('b')).toBe('b');
+  });
+
+  test('an alias of what is beside the present model means that', async () => {
+    const { asked } = world('first', { other: {} }, { alias: () => 'beside' });
+    expect(await asked('text-embedding-x', embedding)).toBe('first');
+  });
+
+  test('an alias whose target does not exist is refused by the target’s name', async () => {
+    const { ask } = world('first', { other: {} }, { alias: () => 'nowhere' });
+    await expect(ask('claude-x')).rejects.toMatchObject({ code: 'model-not-found', details: { model: 'nowhere' } });
+  });
+
+  test.each(['text-embedding-ada-002', 'text-embedding-3-small'])(
+    '%s means the default model for embeddings, unless a model has that name',
+    async (name) => {
+      expect(await world('first', { other: {} }).asked(name, embedding)).toBe('first');
+      expect(await world('first', { [name]: {} }).asked(name, embedding)).toBe(name);
+      await expect(world('first', { other: {} }).ask(name)).rejects.toMatchObject({ code: 'model-not-found' });
+    },
+  );
+});
+
+describe('a model whose files have changed', () => {
+  const changed = (name: string) => {
+    let again: (() => Promise<PreparedModel>) | undefined;
+    return {
+      renewed: async (model: PreparedModel) => {
+        const prepare = model.name === name ? again : undefined;
+        if (prepare) again = undefined;
+        return prepare;
+      },
+      change: (prepare: () => Promise<PreparedModel>) => {
+        again = prepare;
+      },
+    };
+  };
+
+  test('is read anew for the next request that names it, when those who run have finished', async () => {
+    const { renewed, change } = changed('other');
+    const { ask, model, log, registry, arrival } = world('first', { other: {} }, { renewed });
+    const running = await ask('other');
+    await registry.load('text', 'other');
+    change(async () => model('other'));
+    const next = await ask('other');
+    expect(next.room).not.toBe(running.room);
+    const arrived = arrival('other').over(undefined);
+    expect(await ended(arrived)).toBe(false);
+    running.leave();
+    await arrived;
+    await registry.load('text', 'other');
+    expect(log).toEqual([
+      'prepare other',
+      'open other',
+      'load other',
+      'open other',
+      'say other has changed and is read anew.',
+      'stop other',
+      'load other',
+    ]);
+    expect((await ask('other')).room).toBe(next.room);
+  });
+
+  test('the present one is replaced too', async () => {
+    const { renewed, change } = changed('first');
+    const { ask, house, model } = world('first', { other: {} }, { renewed });
+    const fresh = model('first');
+    change(async () => fresh);
+    const { room } = await ask('first');
+    expect(house.present).toBe(fresh);
+    expect((await ask()).room).toBe(room);
+  });
+
+  test('stays as it was where it cannot be prepared anew', async () => {
+    const { renewed, change } = changed('other');
+    const { ask, log } = world('first', { other: {} }, { renewed });
+    const { room } = await ask('other');
+    change(() => Promise.reject(new Error('no JSON')));
+    expect((await ask('other')).room).toBe(room);
+    expect(log.at(-1)).toBe('say other has changed, and stays as it was: no JSON');
+  });
+});
+
+describe('several swaps one after the other', () => {
+  test('a request waits for the last of them', async () => {
+    const { house, model, ask, asked } = world('first', { other: {} });
+    const running = await ask();
+    const unloading = house.swapTo(model('none', { none: true }));
+    const loading = house.swapTo(model('last'));
+    const newcomer = asked();
+    const named = asked('last');
+    expect(await ended(newcomer)).toBe(false);
+    running.leave();
+    expect([await newcomer, await named]).toEqual(['last', 'last']);
+    await Promise.all([unloading, loading]);
+    expect(house.present.name).toBe('last');
+  });
+
+  test('a request waits for a swap that begins only after its own answer', async () => {
+    const { house, model, asked } = world('first');
+    const { promise, open } = latch();
+    const swap = house.swapTo(model('last'), promise);
+    const newcomer = asked();
+    expect(await ended(newcomer)).toBe(false);
+    open();
+    expect(await newcomer).toBe('last');
+    await swap;
+  });
+});
+
 describe('the list', () => {
   test('has the present one first, then what is offered, each once', async () => {
     const { house, registry } = world('b', { a: {}, b: {}, c: {} });
@@ -541,6 +665,8 @@ describe('the list', () => {
     expect(await house.list()).toEqual([
       {
         name: 'first',
+        id: 'koboldcpp/first',
+        present: true,
         state: 'unloaded',
         path: '/models/first.gguf',
         bytes: undefined,

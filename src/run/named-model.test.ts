@@ -1,7 +1,8 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
+import { equalName, sameName } from '../core/model-names.ts';
 import type { Call } from '../http/call.ts';
-import { equalName, namedModel, sameName } from './named-model.ts';
+import { namedModel } from './named-model.ts';
 
 const named = (body: string | object, method = 'POST') =>
   namedModel({

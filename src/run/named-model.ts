@@ -1,8 +1,6 @@
 import { isBlankBody, jsonObject } from '../http/body.ts';
 import type { Call } from '../http/call.ts';
 
-export { equalName, sameName } from '../core/model-names.ts';
-
 /** The model that a request names, in whatever dialect; nothing where it names none, or is no request of that kind. */
 export async function namedModel({ method, body, signal }: Call): Promise<string | undefined> {
   if (method !== 'POST' || isBlankBody(body)) return undefined;

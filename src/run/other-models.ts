@@ -60,7 +60,7 @@ export function otherSources(
     file,
   }: OtherModel<Kind>): EngineSource<OtherEngines[Kind]> => {
     registry.add(recipe as Parameters<typeof registry.add>[0]);
-    const source = keptEngine(registry, recipe.kind, recipe.name, patience);
+    const source = keptEngine(registry, recipe.kind, recipe.name, { patience });
     return { ...source, ...(atOnce ? { atOnce } : {}), ...(file ? { file } : {}) };
   };
   const drawing = (model: NonNullable<OtherModels['image']>, reader: OtherModel<'embedding'>) =>

@@ -67,8 +67,9 @@ describe('a model elsewhere', () => {
     const wanted = await wantedOn(one.base, other.base);
     const offers = remoteOffers(wanted, terminal);
     expect(offers().map(({ names }) => names)).toEqual([['model-8b', 'org/model-8b'], ['model-x']]);
-    const prepared = await offers()[1]?.prepare();
-    expect(prepared).toMatchObject({ name: 'model-x', contextSize: 1000 });
+    expect(await offers()[1]?.prepare('model-x')).toMatchObject({ name: 'model-x', contextSize: 1000 });
+    // Where a model of this machine has that name already.
+    expect(await offers()[1]?.prepare('remote/model-x')).toMatchObject({ name: 'remote/model-x', contextSize: 1000 });
     wanted.fleet.stop();
   });
 });

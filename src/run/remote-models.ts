@@ -46,14 +46,16 @@ export interface RemoteWanted {
   readonly fleet: Fleet;
   /** Undefined for whatever they have, as long as none has said what that is. */
   readonly model: string | undefined;
+  /** What it is called here, where that is not the same. */
+  readonly name?: string;
 }
 
 /** A model that other machines serve, in the place of one by its file. It needs no memory, and stays. */
 export async function prepareRemote(
-  { settings, given, fleet, model }: RemoteWanted,
+  { settings, given, fleet, model, name: called }: RemoteWanted,
   terminal: Terminal,
 ): Promise<PreparedModel> {
-  const name = model ?? fleet.replicas[0]?.address.host ?? 'remote';
+  const name = called ?? model ?? fleet.replicas[0]?.address.host ?? 'remote';
   const usualContext = settings.contextsize;
   const tokens = new RemoteTokens(fleet, model);
   let known: ReturnType<PreparedModel['known']>;
@@ -93,6 +95,6 @@ export function remoteOffers(wanted: Omit<RemoteWanted, 'model'>, terminal: Term
     wanted.fleet.models().map(({ name, id }) => ({
       names: name === id ? [name] : [name, id],
       path: undefined,
-      prepare: () => prepareRemote({ ...wanted, model: name }, terminal),
+      prepare: (called) => prepareRemote({ ...wanted, model: name, name: called }, terminal),
     }));
 }

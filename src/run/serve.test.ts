@@ -11,7 +11,12 @@ import { fakeService } from './testing/service.ts';
 
 function world(
   changes: Partial<Settings>,
-  { failures = [], state, others = [] }: { failures?: Error[]; state?: TextState; others?: Serving['others'] } = {},
+  {
+    failures = [],
+    state,
+    others = [],
+    onTerminal,
+  }: { failures?: Error[]; state?: TextState; others?: Serving['others']; onTerminal?: (made: Terminal) => void } = {},
 ) {
   const { engine } = fakeService(() => ({ pieces: [] }));
   if (state) engine.become(state);
@@ -26,6 +31,8 @@ function world(
     },
     close: async () => void happened.push('closed'),
   };
+  const terminal = new Terminal({ interactive: false, columns: 80, write: (text) => (written += text) });
+  onTerminal?.(terminal);
   const running = serve({
     app: { server } as App,
     engine: {
@@ -36,7 +43,7 @@ function world(
     },
     others: others ?? [],
     settings: { ...defaultSettings, ...changes },
-    terminal: new Terminal({ interactive: false, columns: 80, write: (text) => (written += text) }),
+    terminal,
     exit: (code) => void happened.push(`exit ${code}`),
     wait: async (milliseconds) => void happened.push(`waited ${milliseconds}`),
   });
@@ -58,6 +65,18 @@ describe('a server', () => {
     await running;
     expect(happened).toEqual(['listening', 'engine started', 'closed', 'exit 3']);
     expect(written()).toContain('dream could not be loaded: damaged');
+  });
+
+  test('names a model that cannot be loaded once, where its engine has told so already', async () => {
+    const error = new AppError('model-load-failed', { model: 'dream', reason: 'damaged' });
+    let terminal: Terminal | undefined;
+    const load = () => {
+      terminal?.line('The voice dream could not be loaded: damaged');
+      return Promise.reject(error);
+    };
+    const told = world({}, { others: [{ name: 'dream', load }], onTerminal: (made) => (terminal = made) });
+    await told.running;
+    expect(told.written().split('dream could not be loaded')).toHaveLength(2);
   });
 
   test('goes on without what may be missing, and says why it is', async () => {

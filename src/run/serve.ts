@@ -60,7 +60,9 @@ async function loadOthers({ others = [], terminal }: Serving): Promise<boolean> 
     try {
       await load();
     } catch (error) {
-      terminal.line(error instanceof AppError ? error.message : `${name} could not be loaded: ${String(error)}`);
+      const line = error instanceof AppError ? error.message : `${name} could not be loaded: ${String(error)}`;
+      // An engine that fails in its own process has told so already.
+      if (!terminal.hasSaid(line)) terminal.line(line);
       if (!optional) return false;
     }
   }

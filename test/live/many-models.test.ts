@@ -1,4 +1,4 @@
-import { copyFileSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { copyFileSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, test } from 'vitest';
@@ -73,6 +73,82 @@ describe('a server that loads models by name', () => {
     // It cannot chat.
     expect(await ask(server, '/v1/chat/completions', chat(embeddings))).toMatchObject({ status: 404 });
     expect(await ask(server, '/api/show', { model: 'nobody' })).toMatchObject({ status: 404 });
+    await server.stop();
+  });
+});
+
+describe('names', () => {
+  const inside = mkdtempSync(join(tmpdir(), 'parley-names-'));
+  afterAll(() => rmSync(inside, { recursive: true }));
+  mkdirSync(join(inside, 'sub'));
+  for (const name of ['small.gguf', 'sub/one.gguf', 'one.gguf']) copyFileSync(embeddedModel, join(inside, name));
+  writeFileSync(join(inside, 'small.kcpps'), JSON.stringify({ model_param: embeddedModel, contextsize: 512 }));
+  const flags = ['--autoswapmode', '--admindir', inside, '--contextsize', '1024'];
+
+  test('every model has one id in all lists, and answers to it', async () => {
+    const server = await startServer(flags);
+    const ids = ['parley-mini', 'one.gguf', 'small.gguf', 'small.kcpps', 'sub/one'].map((name) => `koboldcpp/${name}`);
+    const listed = (await ask(server, '/v1/models')).value.data.map(({ id }: { id: string }) => id);
+    expect(listed).toEqual([...ids, embeddings]);
+    const tags = (await ask(server, '/api/tags')).value.models.map(({ name }: { name: string }) => name);
+    expect(tags).toEqual([...ids, embeddings].map((id) => `${id}:latest`));
+    for (const id of ids) {
+      expect(await ask(server, '/v1/chat/completions', chat(id))).toMatchObject({ status: 200, value: { model: id } });
+      expect(await ask(server, `/v1/models/${id}`)).toMatchObject({ value: { id, status: { value: 'loaded' } } });
+      expect(await ask(server, '/api/show', { model: `${id}:latest` })).toMatchObject({
+        value: { modelfile: `FROM ${id}\n` },
+      });
+    }
+    // The short names of before.
+    expect(await ask(server, '/v1/chat/completions', chat('small'))).toMatchObject({
+      value: { model: 'koboldcpp/small.kcpps' },
+    });
+    await server.stop();
+  });
+
+  test('--modelalias holds in all families, and common names of embedding models mean the default one', async () => {
+    const aliases = ['claude-*=sub/one', 'gpt-*=small.kcpps', 'nothing=nowhere'];
+    const server = await startServer([...flags, ...aliases.flatMap((alias) => ['--modelalias', alias])]);
+    expect(server.output()).toContain('--modelalias nothing=nowhere: there is no model nowhere.');
+    expect(await ask(server, '/v1/messages', chat('claude-x'))).toMatchObject({
+      status: 200,
+      value: { model: 'koboldcpp/sub/one' },
+    });
+    expect(await ask(server, '/v1/chat/completions', chat('gpt-4o'))).toMatchObject({
+      value: { model: 'koboldcpp/small.kcpps' },
+    });
+    expect(await ask(server, '/v1/models/gpt-4o')).toMatchObject({ value: { id: 'koboldcpp/small.kcpps' } });
+    const embed = (model: string) => ask(server, '/v1/embeddings', { model, input: 'Hi' });
+    expect(await embed('text-embedding-ada-002')).toMatchObject({ status: 200, value: { model: embeddings } });
+    expect(await embed('claude-x')).toMatchObject({ status: 200, value: { model: 'koboldcpp/sub/one' } });
+    expect(await embed('nobody')).toMatchObject({ status: 404 });
+    await server.stop();
+  });
+
+  test('an edited config is taken up by the next request that names it', async () => {
+    const server = await startServer(flags);
+    const config = (contextsize: number) =>
+      writeFileSync(join(inside, 'edited.kcpps'), JSON.stringify({ model_param: embeddedModel, contextsize }));
+    const contextOf = async () => {
+      await ask(server, '/v1/chat/completions', chat('edited'));
+      return (await ask(server, '/v1/models/edited')).value.context_length;
+    };
+    config(512);
+    expect(await contextOf()).toBe(512);
+    config(1024);
+    expect(await contextOf()).toBe(1024);
+    expect(server.output()).toContain('edited has changed and is read anew.');
+    await server.stop();
+  });
+
+  test('a background response of a model that is not the present one is cancelled and deleted', async () => {
+    const server = await startServer(flags);
+    const wanted = { model: 'sub/one', input: 'Tell a long story.', background: true, max_output_tokens: 1000 };
+    const { id } = (await ask(server, '/v1/responses', wanted)).value;
+    const post = await fetch(`${server.base}/v1/responses/${id}/cancel`, { method: 'POST' });
+    expect(await post.json()).toMatchObject({ id, status: 'cancelled', model: 'koboldcpp/sub/one' });
+    const gone = await fetch(`${server.base}/v1/responses/${id}`, { method: 'DELETE' });
+    expect(await gone.json()).toMatchObject({ id, deleted: true });
     await server.stop();
   });
 });

@@ -305,6 +305,28 @@ describe('--admin', () => {
     await swapped(live, client, 'initial_model');
   });
 
+  test('a request between two swaps waits for the second one', async () => {
+    const running = client.stream({ prompt: 'Once', max_length: 40, ban_eos_token: true });
+    await client.performanceWhere(({ idle }) => idle === 0);
+    const before = countOf(live, ' now.');
+    expect(await reload(client, 'unload_model')).toBe(true);
+    expect(await reload(client, 'small.kcpps')).toBe(true);
+    const { completion_tokens: tokens } = await client.generate({
+      prompt: 'Once',
+      max_length: 20,
+      ban_eos_token: true,
+    });
+    // That is the limit of the second one.
+    expect(tokens).toBe(5);
+    await running;
+    while (countOf(live, ' now.') < before + 2) await client.get('/ping');
+    await swapped(live, client, 'initial_model');
+  });
+
+  test('links that lead out of the folder are named on the console once', () => {
+    expect(countOf(live, 'The link escape.gguf in --admindir leads out of that folder')).toBe(1);
+  });
+
   test('a client that goes away while it waits for a swap, or in a stream, holds nothing up', async () => {
     const stream = openRequest(live.base, '/api/extra/generate/stream', {
       prompt: 'Once',

@@ -43,7 +43,7 @@ export const adminFlags = {
     type: 'switch',
     default: false,
     availability: 'ready',
-    help: 'Load the model of --admindir that a request names, beside others as far as the memory and --maxmodels allow. A name that nobody has is refused; who names none gets the model of the start. Turns --admin on.',
+    help: 'Load the model of --admindir that a request names, beside others as far as the memory and --maxmodels allow. A name that no model has is refused (--modelalias gives models more names); a request without a name gets the model of the start. A file that has changed is read anew for the next request that names it. Turns --admin on.',
   },
   reqtimeout: {
     names: ['--reqtimeout'],

@@ -18,6 +18,13 @@ test.each(['mini', 'koboldcpp/mini', 'MINI', 'mini.gguf', 'mini:latest'])('the t
   expect([service.name, model]).toEqual(['mini', 'koboldcpp/mini']);
 });
 
+test('an alias is answered by its target, and an own name goes before it', () => {
+  const aliased = { ...parts, alias: () => 'mini' };
+  expect(answering(aliased, 'text-embedding-3-small').service.name).toBe('mini');
+  expect(answering(aliased, 'tiny-embed').service.name).toBe('tiny-embed');
+  expect(answering({ ...parts, alias: () => 'tiny-embed' }, 'mini').service.name).toBe('mini');
+});
+
 test('a text model that failed still answers to its own name', () => {
   const { service, model } = answering({ ...parts, modelName: () => 'inactive' }, 'mini');
   expect([service.name, model]).toEqual(['mini', 'koboldcpp/mini']);

@@ -59,7 +59,7 @@ export const rerankFields = {
   genkey: honoured(readGenkey, 'the key by which the native API can stop it'),
   model: honoured(
     optionalText,
-    'the name of the text model ranks with that; every other name is answered by the embeddings model, and refused with --routermode',
+    'the name of the text model ranks with that; every other name is answered by the embeddings model; with --routermode only the names of --modelalias are, and others are refused',
   ),
 };
 

@@ -1,3 +1,5 @@
+import type { Settings } from '../../config/flags.ts';
+import { requestDefaults } from '../../config/gen-defaults.ts';
 import { modelId } from '../../core/model-names.ts';
 import type { TextState } from '../../core/text-service.ts';
 
@@ -11,9 +13,20 @@ export interface Naming {
 const noModelName = 'inactive';
 
 /** The name of the text model as clients of this family of servers expect it, one that is still loading included. */
-export function modelName(state: TextState, { hordeModelName, altered }: Naming): string {
+export function modelName(state: TextState, naming: Naming): string {
   if (state.type === 'none' || state.type === 'failed') return noModelName;
-  const shown = hordeModelName === '' ? '' : `${altered ? 'debug-' : ''}${hordeModelName}`;
   const file = state.type === 'ready' ? state.model.name : state.name;
-  return modelId(shown || file);
+  return modelId(shownName(naming) || file);
+}
+
+/** What is shown instead of the model's own name; empty where that is shown. */
+export function shownName({ hordeModelName, altered }: Naming): string {
+  return hordeModelName === '' ? '' : `${altered ? 'debug-' : ''}${hordeModelName}`.replaceAll('/', '');
+}
+
+export function namingOf(settings: Settings): Naming {
+  return {
+    hordeModelName: settings.hordemodelname,
+    altered: settings.debugmode === 1 || Object.keys(requestDefaults(settings)).length > 0,
+  };
 }

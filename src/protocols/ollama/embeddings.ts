@@ -23,7 +23,7 @@ const dialect = 'Ollama';
 
 const model = honoured(
   orElse(readText, ''),
-  'The name of the text model embeds with that; every other name is answered by the embeddings model, and refused with --routermode. The reply repeats the name.',
+  'The name of the text model embeds with that; every other name is answered by the embeddings model. With --routermode only text-embedding-ada-002, text-embedding-3-* and the names of --modelalias are; others are refused. The reply repeats the name.',
 );
 const keepAlive = honoured<number | undefined>(
   optional(readKeepAlive),

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { asAppError } from '../../core/errors.ts';
+import { modelId } from '../../core/model-names.ts';
 import type { ListedModel } from '../../core/models-view.ts';
 import type { TextService } from '../../core/text-service.ts';
 import type { Call } from '../../http/call.ts';
@@ -248,6 +249,8 @@ test('a model whose file names marks for a gap can insert', async () => {
 describe('where requests choose their model by its name', () => {
   const listed = (name: string, own: Partial<ListedModel> = {}): ListedModel => ({
     name,
+    id: modelId(name),
+    present: name === 'mini',
     state: 'unloaded',
     expiresAt: Number.POSITIVE_INFINITY,
     ...own,

@@ -1,12 +1,13 @@
 import type { EmbeddingService } from '../../core/embedding.ts';
 import { hiddenModelName, sameName } from '../../core/model-names.ts';
+import type { ListedModel } from '../../core/models-view.ts';
 import type { TextModel } from '../../core/text-service.ts';
 import { textOf } from '../../gguf/types.ts';
 import type { JsonObject } from '../../http/body.ts';
 import { type Call, type Endpoint, json, type Reply } from '../../http/call.ts';
 import { type DialectParts, noticeHeaders } from '../dialect.ts';
 import { readFields } from '../fields/table.ts';
-import { findModel, modelsByName, type NamedModel } from '../listed-models.ts';
+import { findModel, modelsByName } from '../listed-models.ts';
 import { embeddingEntry, embeddingModifiedAt, embeddingShown } from './embedding-entry.ts';
 import { timestamp } from './ending.ts';
 import { jsonHeaders, modelNotFound, ollamaFamily } from './errors.ts';
@@ -28,7 +29,7 @@ import { modelRequired, namedModel, withBody } from './request.ts';
 /** The level of the API that apps test for; not the version of this program. */
 const ollamaVersion = '0.31.0';
 
-export interface ModelParts extends Pick<DialectParts, 'text' | 'modelName' | 'now' | 'models' | 'others'> {
+export interface ModelParts extends Pick<DialectParts, 'text' | 'modelName' | 'now' | 'models' | 'alias' | 'others'> {
   /** Reads the head of a model file; long arrays are kept only where all of it is wanted. */
   readonly modelFile: (path: string, options: { readonly longArrays: boolean }) => Promise<ModelFile>;
   /** Whether the model lies in memory; without this it does once it is ready. One that was let go still looks ready. */
@@ -102,7 +103,7 @@ async function knownModel(model: TextModel | undefined, parts: ModelParts, fileO
 
 /** One of several by its name, which may never have been in memory: then its file speaks for it. */
 async function namedKnown(
-  { id, present, path, known }: NamedModel,
+  { id, present, path, known }: ListedModel,
   { chatTemplate }: ModelParts,
   factsOf: (path: string) => Promise<ModelFile | undefined>,
 ): Promise<KnownModel> {
@@ -206,7 +207,7 @@ async function shownModel(
 ): Promise<KnownModel | undefined> {
   const named = await modelsByName(parts);
   if (named) {
-    const found = findModel(named, asked);
+    const found = findModel(named, asked, parts.alias);
     const whole = (path: string) => parts.modelFile(path, { longArrays: true }).catch(() => undefined);
     return found && namedKnown(found, parts, verbose ? whole : (path) => facts.of(path));
   }
@@ -225,8 +226,9 @@ async function show(
   const asked = namedModel(fields);
   if (asked === '') return modelRequired;
   if (!authorized && parts.text.state().type === 'none') return modelNotFound(asked);
+  const meant = parts.alias?.(asked) ?? asked;
   const [beside] = authorized
-    ? embeddingBeside(parts, [parts.modelName()]).filter(({ name }) => sameName(name, asked))
+    ? embeddingBeside(parts, [parts.modelName()]).filter(({ name }) => sameName(name, meant))
     : [];
   if (beside) return json(embeddingShown(beside), 200, { ...jsonHeaders, ...noticeHeaders(body, showFidelity) });
   const known = authorized ? await shownModel(asked, fields.verbose, parts, sources) : hiddenModel;

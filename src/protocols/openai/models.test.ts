@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import type { EmbeddingService } from '../../core/embedding.ts';
 import type { AppError } from '../../core/errors.ts';
+import { modelId } from '../../core/model-names.ts';
 import type { ListedModel, ModelsView } from '../../core/models-view.ts';
 import type { TextModel, TextState } from '../../core/text-service.ts';
 import type { Reply } from '../../http/call.ts';
@@ -127,6 +128,8 @@ test('a model that takes more than text says so', async () => {
 describe('where requests choose their model by its name', () => {
   const listed = (name: string, state: ListedModel['state'], known?: TextModel): ListedModel => ({
     name,
+    id: modelId(name),
+    present: name === 'mini',
     state,
     known,
     expiresAt: Number.POSITIVE_INFINITY,

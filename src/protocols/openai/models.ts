@@ -1,6 +1,6 @@
 import type { EmbeddingFacts } from '../../core/embedding.ts';
 import { AppError } from '../../core/errors.ts';
-import { hiddenModelName, sameName } from '../../core/model-names.ts';
+import { findExactly, findNamed, hiddenModelName, sameName } from '../../core/model-names.ts';
 import type { ListedModel } from '../../core/models-view.ts';
 import type { TextModel, TextState } from '../../core/text-service.ts';
 import { type Call, type Endpoint, json, type Reply } from '../../http/call.ts';
@@ -8,7 +8,7 @@ import type { DialectParts } from '../dialect.ts';
 import { modelsByName } from '../listed-models.ts';
 import { openaiFamily } from './errors.ts';
 
-export type ModelsParts = Pick<DialectParts, 'text' | 'modelName' | 'now' | 'models' | 'others'>;
+export type ModelsParts = Pick<DialectParts, 'text' | 'modelName' | 'now' | 'models' | 'alias' | 'others'>;
 
 const statuses: Record<TextState['type'], string> = {
   ready: 'loaded',
@@ -35,7 +35,7 @@ export function modelsEndpoints(parts: ModelsParts): Endpoint[] {
   const created = Math.floor(parts.now() / 1000);
   const shown = ({ authorized }: Call) => (authorized ? shownModels(parts, created) : hiddenModels(parts, created));
   const list = async (call: Call) => json(modelList(await shown(call)));
-  const one = async (call: Call) => oneModel(call, await shown(call));
+  const one = async (call: Call) => oneModel(call, await shown(call), parts.alias);
   return [
     {
       ...open,
@@ -52,6 +52,8 @@ export function modelsEndpoints(parts: ModelsParts): Endpoint[] {
 
 interface Shown {
   readonly id: string;
+  /** What it answers to beside its id. */
+  readonly names?: readonly string[];
   readonly created: number;
   readonly status: string;
   readonly model: TextModel | undefined;
@@ -73,7 +75,13 @@ async function shownModels(parts: ModelsParts, created: number): Promise<readonl
 async function shownTexts(parts: ModelsParts, created: number): Promise<readonly Shown[]> {
   const named = (await modelsByName(parts)) ?? [];
   if (named.length > 0) {
-    return named.map(({ id, state, known }) => ({ id, created, status: namedStatuses[state], model: known }));
+    return named.map(({ id, name, aliases = [], state, known }) => ({
+      id,
+      names: [name, ...aliases],
+      created,
+      status: namedStatuses[state],
+      model: known,
+    }));
   }
   const state = parts.text.state();
   const model = state.type === 'ready' ? state.model : undefined;
@@ -160,9 +168,10 @@ function tagEntry({ id, created, model, embedding }: Shown): object {
 }
 
 /** The id may hold slashes, which some clients encode and others do not; without its first part it is known too. */
-function oneModel({ path }: Call, shown: readonly Shown[]): Reply {
+function oneModel({ path }: Call, shown: readonly Shown[], alias: ModelsParts['alias']): Reply {
   const asked = decoded(path.slice(path.indexOf('/models/') + '/models/'.length));
-  const found = shown.find(({ id }) => asked === id || asked === bareName(id));
+  const names = ({ id, names: own = [] }: Shown) => [id, ...own];
+  const found = findExactly(shown, names, asked) ?? findNamed(shown, names, alias?.(asked) ?? asked);
   if (!found) throw new AppError('model-not-found', { model: asked });
   return json(modelEntry(found));
 }
@@ -176,7 +185,7 @@ function decoded(text: string): string {
 }
 
 function bareName(id: string): string {
-  return id.slice(id.indexOf('/') + 1);
+  return id.replace(/^koboldcpp\//, '');
 }
 
 function timestamp(seconds: number): string {

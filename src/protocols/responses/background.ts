@@ -1,7 +1,7 @@
 import { Aborted } from '../../core/abort-cause.ts';
 import { AppError, asAppError } from '../../core/errors.ts';
 import type { GenerationEvent } from '../../core/events.ts';
-import type { ResponseStore, StoredItem } from '../../store/responses.ts';
+import { ResponseStore, type StoredItem } from '../../store/responses.ts';
 import { encodeWhole, failed, type Session, unfinished } from './encode.ts';
 import type { ResponseObject } from './response.ts';
 
@@ -16,6 +16,16 @@ export interface BackgroundWork {
   readonly input: readonly StoredItem[];
   /** Begins the generation, or throws at once when there is no place for it. */
   readonly begin: (signal: AbortSignal) => AsyncIterable<GenerationEvent>;
+}
+
+/** What is kept of responses between requests. One for the whole server: any model's endpoints may be asked for any of them. */
+export interface ResponseState {
+  readonly store: ResponseStore;
+  readonly background: BackgroundRuns;
+}
+
+export function responseState(store = new ResponseStore()): ResponseState {
+  return { store, background: new BackgroundRuns(store) };
 }
 
 /** The responses that are made while nobody waits for them. Clients ask the store how far they are. */

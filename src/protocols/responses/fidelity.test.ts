@@ -4,6 +4,7 @@ import type { JsonObject } from '../../http/body.ts';
 import { ResponseStore } from '../../store/responses.ts';
 import { dialectParts, finishEvent, scriptedChat, scriptedText, seeing, startEvent } from '../testing/doubles.ts';
 import { asking, type Proof, proveFidelity } from '../testing/fidelity-proof.ts';
+import { responseState } from './background.ts';
 import { decode } from './decode.ts';
 import { createFidelity, responsesFidelity } from './fields.ts';
 import { responsesEndpoints } from './routes.ts';
@@ -52,7 +53,7 @@ function world() {
     return put(stored);
   };
   return {
-    endpoints: responsesEndpoints({ ...dialectParts({ text, chat }), store }),
+    endpoints: responsesEndpoints({ ...dialectParts({ text, chat }), ...responseState(store) }),
     get asked() {
       return [...kept, ...asked, ...(counted.length > 0 && asked.length === 0 ? counted : [])];
     },

@@ -16,13 +16,14 @@ import {
   seeing,
   startEvent,
 } from '../testing/doubles.ts';
+import { responseState } from './background.ts';
 import { responsesFamily } from './errors.ts';
 import { responsesEndpoints } from './routes.ts';
 
 function world(script: Script = [], own: Partial<DialectParts> & { readonly store?: ResponseStore } = {}) {
   const { chat, asked } = scriptedChat(script);
   const store = own.store ?? new ResponseStore();
-  const { find } = router(responsesEndpoints({ ...dialectParts({ chat, ...own }), store }));
+  const { find } = router(responsesEndpoints({ ...dialectParts({ chat, ...own }), ...responseState(store) }));
   const ask = async (method: string, target: string, body: unknown = '', more: Partial<Call> = {}): Promise<Reply> => {
     const { pathname, searchParams } = new URL(target, 'http://localhost');
     const endpoint = find(method, pathname);
@@ -111,12 +112,12 @@ describe('paths', () => {
   });
 
   test('the list of responses cannot be read, as there is none', () => {
-    const { find, methods } = router(responsesEndpoints({ ...dialectParts(), store: new ResponseStore() }));
+    const { find, methods } = router(responsesEndpoints({ ...dialectParts(), ...responseState() }));
     expect([find('GET', '/v1/responses'), methods('/v1/responses')]).toEqual([undefined, ['POST']]);
   });
 
   test('everything needs the key, and only what generates takes a place', () => {
-    for (const { access, queued, path } of responsesEndpoints({ ...dialectParts(), store: new ResponseStore() })) {
+    for (const { access, queued, path } of responsesEndpoints({ ...dialectParts(), ...responseState() })) {
       expect([access, queued]).toEqual(['guarded', path === '/v1/responses' || path === '/responses']);
     }
   });

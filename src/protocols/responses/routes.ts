@@ -1,23 +1,19 @@
 import type { Call, Endpoint } from '../../http/call.ts';
-import { BackgroundRuns } from './background.ts';
-import { countTokens, create } from './create.ts';
-import type { DecodeParts } from './decode.ts';
+import { type CreateParts, countTokens, create } from './create.ts';
 import { responsesFamily } from './errors.ts';
 import { cancel, forget, retrieve } from './stored.ts';
 
-export type ResponsesParts = DecodeParts;
+export type ResponsesParts = CreateParts;
 
 /**
  * The short paths must match whole: as endings they would catch those of other families. What is below a response's id
  * is told apart by the handlers, as a path that is known by its beginning has only one of them per method.
  */
 export function responsesEndpoints(parts: ResponsesParts): Endpoint[] {
-  const background = new BackgroundRuns(parts.store);
-  const all = { ...parts, background };
   const guarded = { access: 'guarded', queued: false, family: responsesFamily } as const;
   const post = { ...guarded, method: 'POST' } as const;
-  const made = { ...post, queued: true, handle: (call: Call) => create(call, all) };
-  const counted = { ...post, handle: (call: Call) => countTokens(call, all) };
+  const made = { ...post, queued: true, handle: (call: Call) => create(call, parts) };
+  const counted = { ...post, handle: (call: Call) => countTokens(call, parts) };
   const below = (path: string): Endpoint[] => [
     {
       ...guarded,
@@ -25,7 +21,7 @@ export function responsesEndpoints(parts: ResponsesParts): Endpoint[] {
       match: 'prefix',
       path: `${path}/`,
       summary: `A stored response (${path}/{id}), or the input that it answers (${path}/{id}/input_items).`,
-      handle: (call) => retrieve(call, all),
+      handle: (call) => retrieve(call, parts),
     },
     {
       ...guarded,
@@ -33,14 +29,14 @@ export function responsesEndpoints(parts: ResponsesParts): Endpoint[] {
       match: 'prefix',
       path: `${path}/`,
       summary: `Forget a stored response (${path}/{id}).`,
-      handle: (call) => forget(call, all),
+      handle: (call) => forget(call, parts),
     },
     {
       ...post,
       match: 'prefix',
       path: `${path}/`,
       summary: `Stop a response in the background (${path}/{id}/cancel).`,
-      handle: (call) => cancel(call, all),
+      handle: (call) => cancel(call, parts),
     },
   ];
   return [

@@ -8,11 +8,12 @@ import { ResponseStore } from '../../store/responses.ts';
 import type { DialectParts } from '../dialect.ts';
 import { finishEvent, onlyPlace, startEvent } from '../testing/doubles.ts';
 import { chatmlWithTools, type Scripts, said, sdkWorld } from '../testing/sdk-world.ts';
+import { responseState } from './background.ts';
 import { responsesEndpoints } from './routes.ts';
 
 async function world(scripts: Scripts, text: Partial<TextService> = {}) {
   const store = new ResponseStore();
-  const endpoints = (parts: DialectParts) => responsesEndpoints({ ...parts, store });
+  const endpoints = (parts: DialectParts) => responsesEndpoints({ ...parts, ...responseState(store) });
   const { base, asked } = await sdkWorld(scripts, endpoints, { template: chatmlWithTools, text });
   return { client: new OpenAI({ baseURL: `${base}/v1`, apiKey: 'secret', maxRetries: 0 }), asked, store };
 }

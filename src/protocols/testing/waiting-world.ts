@@ -11,13 +11,13 @@ import { plainRequest } from '../../run/request.ts';
 import { Desk } from '../../scheduler/desk.ts';
 import { Queue } from '../../scheduler/queue.ts';
 import { textService } from '../../scheduler/text.ts';
-import { ResponseStore } from '../../store/responses.ts';
 import { completionEndpoints } from '../llamacpp/completion.ts';
 import { messagesEndpoints } from '../messages/routes.ts';
 import { generateEndpoints } from '../native/generate.ts';
 import { ollamaEndpoints } from '../ollama/routes.ts';
 import { ollamaParts } from '../ollama/testing/parts.ts';
 import { openaiEndpoints } from '../openai/routes.ts';
+import { responseState } from '../responses/background.ts';
 import { responsesEndpoints } from '../responses/routes.ts';
 import { dialectParts } from './doubles.ts';
 
@@ -50,7 +50,7 @@ export async function world() {
   const endpoints: Endpoint[] = [
     ...generateEndpoints({ ...parts, service: text, replacePlaceholders: (texts) => texts }),
     ...openaiEndpoints({ ...parts, replacePlaceholders: (texts) => texts }),
-    ...responsesEndpoints({ ...parts, store: new ResponseStore() }),
+    ...responsesEndpoints({ ...parts, ...responseState() }),
     ...messagesEndpoints(parts),
     ...completionEndpoints(parts),
     ...ollamaEndpoints({ ...ollamaParts().parts, ...parts }),

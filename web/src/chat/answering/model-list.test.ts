@@ -5,16 +5,18 @@ test('models are told by names for people, and only those that chat are offered'
   const list = modelEntries({
     data: [
       { id: 'koboldcpp/parley-mini', status: { value: 'loaded' }, meta: { n_params: 46_150_144 } },
-      { id: 'big/Qwen.gguf', status: { value: 'unloaded' } },
-      { id: 'setup.kcpps' },
+      { id: 'koboldcpp/sub/one', status: { value: 'unloaded' } },
+      { id: 'koboldcpp/small.gguf' },
+      { id: 'koboldcpp/small.kcpps' },
       { id: 'all-MiniLM-L6-v2', capabilities: ['embedding'], meta: null },
       { id: 'inactive' },
     ],
   });
   expect(chatModels(list).map(({ id, name, loaded }) => [id, name, loaded])).toEqual([
     ['koboldcpp/parley-mini', 'parley-mini', true],
-    ['big/Qwen.gguf', 'big/Qwen', false],
-    ['setup.kcpps', 'setup', false],
+    ['koboldcpp/sub/one', 'sub/one', false],
+    ['koboldcpp/small.gguf', 'small.gguf', false],
+    ['koboldcpp/small.kcpps', 'small.kcpps', false],
   ]);
   expect(modelEntries({})).toEqual([]);
 });

@@ -1,6 +1,6 @@
 export interface ModelEntry {
   readonly id: string;
-  /** For people: without the prefix of the native API and without the ending of a file. */
+  /** For people: without the prefix of the native API. Endings stay, as they may be all that tells two models apart. */
   readonly name: string;
   readonly loaded: boolean;
   readonly parameters: number | undefined;
@@ -25,7 +25,7 @@ export function modelEntries(answer: { readonly data?: readonly WireModel[] }): 
 }
 
 export function modelName(id: string): string {
-  return id.replace(/^koboldcpp\//, '').replace(/\.(gguf|kcpps|kcppt)$/i, '');
+  return id.replace(/^koboldcpp\//, '');
 }
 
 /** Those that can answer a chat: not those that only make vectors, and no `inactive`. */
