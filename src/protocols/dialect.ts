@@ -31,8 +31,10 @@ export interface DialectParts {
   readonly modelName: () => string;
   /** All models, where there are several by name or one can be swapped. */
   readonly models?: ModelsView | undefined;
-  /** Milliseconds since 1970. */
+  /** Milliseconds since 1970, as is `startedAt`. */
   readonly now: () => number;
+  /** When the server started. Model lists give it as the age of models, which must not change between two calls. */
+  readonly startedAt: number;
   readonly newId: (prefix: string) => string;
   readonly startTimer: StartTimer;
   /** Brings what a client names by its address; only places on the public internet unless this says otherwise. */

@@ -8,7 +8,7 @@ import type { DialectParts } from '../dialect.ts';
 import { modelsByName } from '../listed-models.ts';
 import { openaiFamily } from './errors.ts';
 
-export type ModelsParts = Pick<DialectParts, 'text' | 'modelName' | 'now' | 'models' | 'others'>;
+export type ModelsParts = Pick<DialectParts, 'text' | 'modelName' | 'startedAt' | 'models' | 'others'>;
 
 const statuses: Record<TextState['type'], string> = {
   ready: 'loaded',
@@ -28,25 +28,28 @@ const namedStatuses: Record<ListedModel['state'], string> = {
 
 const listPath = '/v1/models';
 
+const open = { method: 'GET', access: 'open', queued: false, family: openaiFamily } as const;
+
 /** The short paths must match whole: as endings they would catch the model lists of other families. */
-export function modelsEndpoints(parts: ModelsParts): Endpoint[] {
-  const open = { method: 'GET', access: 'open', queued: false, family: openaiFamily } as const;
-  // Clients keep lists and compare them: the age of a model must not change from one look to the next.
-  const created = Math.floor(parts.now() / 1000);
-  const list = async () => json(modelList(await shownModels(parts, created)));
-  const one = async (call: Call) => oneModel(call, await shownModels(parts, created));
-  return [
-    {
-      ...open,
-      match: 'ending',
-      path: listPath,
-      summary: 'The models: those for text, then the one for embeddings.',
-      handle: list,
-    },
-    { ...open, match: 'exact', path: '/models', summary: 'Another name for /v1/models.', handle: list },
-    { ...open, match: 'prefix', path: `${listPath}/`, summary: 'One model by its id.', handle: one },
-    { ...open, match: 'prefix', path: '/models/', summary: 'Another name for /v1/models/.', handle: one },
-  ];
+export const modelsEndpoints: readonly Endpoint<ModelsParts>[] = [
+  {
+    ...open,
+    match: 'ending',
+    path: listPath,
+    summary: 'The models: those for text, then the one for embeddings.',
+    handle: list,
+  },
+  { ...open, match: 'exact', path: '/models', summary: 'Another name for /v1/models.', handle: list },
+  { ...open, match: 'prefix', path: `${listPath}/`, summary: 'One model by its id.', handle: one },
+  { ...open, match: 'prefix', path: '/models/', summary: 'Another name for /v1/models/.', handle: one },
+];
+
+async function list(_: Call, parts: ModelsParts): Promise<Reply> {
+  return json(modelList(await shownModels(parts)));
+}
+
+async function one(call: Call, parts: ModelsParts): Promise<Reply> {
+  return oneModel(call, await shownModels(parts));
 }
 
 interface Shown {
@@ -59,7 +62,8 @@ interface Shown {
 }
 
 /** Text models come first: many clients take the first entry for the one that they talk to. */
-async function shownModels(parts: ModelsParts, created: number): Promise<readonly Shown[]> {
+async function shownModels(parts: ModelsParts): Promise<readonly Shown[]> {
+  const created = Math.floor(parts.startedAt / 1000);
   const texts = await shownTexts(parts, created);
   const service = parts.others?.embedding;
   if (!service || texts.some(({ id }) => sameName(id, service.name))) return texts;
