@@ -21,7 +21,7 @@ import type { ToolServers } from './core/tool-servers.ts';
 import { readGguf } from './gguf/read.ts';
 import { schemaToGrammar } from './grammar/convert.ts';
 import type { JsonObject } from './http/body.ts';
-import type { Endpoint } from './http/call.ts';
+import { bindAll, type Endpoint } from './http/call.ts';
 import { createHttpServer, type HttpServer } from './http/server.ts';
 import type { SocketEndpoint } from './http/socket.ts';
 import { systemTimer } from './http/timers.ts';
@@ -38,7 +38,6 @@ import { answeringBoth } from './protocols/llamacpp/shared-path.ts';
 import { SlotWatch } from './protocols/llamacpp/slot-watch.ts';
 import { mcpEndpoints } from './protocols/mcp/routes.ts';
 import { messagesEndpoints } from './protocols/messages/routes.ts';
-import { cacheEndpoint } from './protocols/native/cache.ts';
 import { modelName, namingOf } from './protocols/native/model-name.ts';
 import { nativeEndpoints } from './protocols/native/routes.ts';
 import { ollamaEndpoints } from './protocols/ollama/routes.ts';
@@ -242,6 +241,7 @@ function allEndpoints(
     models,
     alias: (asked) => aliasTarget(modelAliases(settings.modelalias), asked),
     now: () => Date.now(),
+    startedAt: watch.startedAt,
     newId: randomId,
     startTimer: systemTimer,
   };
@@ -257,77 +257,61 @@ function allEndpoints(
   const readChat = async (body: JsonObject) => (await decodeChat(body, dialect)).request;
   const instruct = (texts: InstructText) => replacePlaceholders(texts, adapter.tags);
   const admin = adminAccess(settings, warn);
-  const endpoints: Endpoint[] = classified([
-    ...nativeEndpoints({
-      service: text,
-      others,
-      controlParts,
-      applyDefaults: dialect.applyDefaults,
-      replacePlaceholders: instruct,
-      renderChat: async (messages) => {
-        const { request } = await decodeChat({ messages }, dialect);
-        const { memory, prompt } = await chat.render(request);
-        return memory + prompt;
-      },
-      schemaToGrammar,
-      startTimer: systemTimer,
-      product,
-      modelName: name,
-      features: () => ({
-        protected: Boolean(settings.password),
-        guidance: settings.enableguidance,
-        jinja: settings.jinja,
-        admin: adminLevel(admin),
-        router: models?.byName ?? false,
-        mcp: tools !== undefined,
-        transcribe: Boolean(others.transcription),
-        txt2img: Boolean(others.image),
-        tts: Boolean(others.speech),
-        embeddings: Boolean(others.embedding),
-        savedata: Boolean(clients.slots),
-        multiplayer: Boolean(clients.story),
-        websearch: Boolean(clients.search),
-      }),
-      counters: () => ({
-        images: desk.count('image').done,
-        speech: desk.count('speech').done,
-        transcriptions: desk.count('transcription').done,
-      }),
-      advertised: { maxLength: settings.hordegenlen, maxContext: settings.hordemaxctx },
-      quiet: settings.quiet && settings.debugmode !== 1,
-      ...clients,
-      isGenerating: () => !text.performance().idle,
-      warn,
-      preloadStory: preloadedStory(settings.preloadstory),
-      ...(settings.singleinstance ? { shutdown } : {}),
+  const context = {
+    ...dialect,
+    product,
+    replacePlaceholders: instruct,
+    renderChat: async (messages: readonly unknown[]) => {
+      const { request } = await decodeChat({ messages }, dialect);
+      const { memory, prompt } = await chat.render(request);
+      return memory + prompt;
+    },
+    schemaToGrammar,
+    features: () => ({
+      protected: Boolean(settings.password),
+      guidance: settings.enableguidance,
+      jinja: settings.jinja,
+      admin: adminLevel(admin),
+      router: models?.byName ?? false,
+      mcp: tools !== undefined,
+      transcribe: Boolean(others.transcription),
+      txt2img: Boolean(others.image),
+      tts: Boolean(others.speech),
+      embeddings: Boolean(others.embedding),
+      savedata: Boolean(clients.slots),
+      multiplayer: Boolean(clients.story),
+      websearch: Boolean(clients.search),
     }),
-    ...openaiEndpoints({ ...dialect, replacePlaceholders: instruct }),
+    counters: () => ({
+      images: desk.count('image').done,
+      speech: desk.count('speech').done,
+      transcriptions: desk.count('transcription').done,
+    }),
+    advertised: { maxLength: settings.hordegenlen, maxContext: settings.hordemaxctx },
+    quiet: settings.quiet && settings.debugmode !== 1,
+    preloadStory: preloadedStory(settings.preloadstory),
+    cacheReport: async () => (await source.peek()?.cacheReport?.()) ?? emptyCacheReport,
+    chatTemplate: format.templateText,
+    ...(resting ? { keepAlive: resting.restAfter, expiresAt: resting.expiresAt, loaded: resting.loaded } : {}),
+    slots,
+    metrics: { exposition: () => watch.metrics.exposition(text) },
+    loras: (settings.lora ?? []).map((path) => ({ path, scale: settings.loramult })),
+    readChat,
+    router: models?.byName ?? false,
+  };
+  const endpoints: Endpoint[] = classified([
+    ...bindAll(nativeEndpoints({ ...clients, warn, ...(settings.singleinstance ? { shutdown } : {}) }), context),
+    ...bindAll(openaiEndpoints, context),
     ...xttsEndpoints({ ...dialect, outputFolder: ownFolder(surroundings, 'output'), sampleFolder: settings.ttsdir }),
     ...responsesEndpoints({ ...dialect, ...responses }),
-    ...messagesEndpoints(dialect),
-    ...ollamaEndpoints({
-      ...dialect,
-      modelFile: describeModelFile,
-      chatTemplate: format.templateText,
-      ...(resting ? { keepAlive: resting.restAfter, expiresAt: resting.expiresAt, loaded: resting.loaded } : {}),
-    }),
-    ...llamacppEndpoints({
-      ...dialect,
-      product,
-      slots,
-      metrics: { exposition: () => watch.metrics.exposition(text) },
-      startedAt: watch.startedAt,
-      loras: (settings.lora ?? []).map((path) => ({ path, scale: settings.loramult })),
-      readChat,
-      chatTemplate: format.templateText,
-      router: models?.byName ?? false,
-    }),
+    ...bindAll(messagesEndpoints(dialect), dialect),
+    ...bindAll(ollamaEndpoints({ modelFile: describeModelFile, now: dialect.now }), context),
+    ...bindAll(llamacppEndpoints, context),
     ...imagesEndpoints(pictures),
     ...comfyEndpoints({ ...pictures, desk: comfy }),
     ...sdapiEndpoints({ ...pictures, text, chat, readChat, last: shared.lastDrawings }),
-    cacheEndpoint(async () => (await source.peek()?.cacheReport?.()) ?? emptyCacheReport),
     ...adminEndpoints({ access: admin, states: () => source.peek()?.states, text, swap: models?.swap }),
-    ...mcpEndpoints({ tools, product }),
+    ...bindAll(mcpEndpoints({ tools, product }), context),
     ...aboutEndpoints({ ...dialect, product, replacePlaceholders: instruct, endpoints: () => endpoints }),
   ]);
   return endpoints;

@@ -3,7 +3,7 @@ import { AppError } from '../core/errors.ts';
 import type { GenerationEvent } from '../core/events.ts';
 import { fold } from '../core/fold.ts';
 import type { ChatAdapter, ChatTags } from './adapters/adapter.ts';
-import { builtInAdapters } from './adapters/named.ts';
+import { builtInAdapters } from './adapters/load.ts';
 import { tagsWithoutThinking } from './adapters/no-think.ts';
 import type { ChatRequest } from './request.ts';
 import { chatService } from './service.ts';

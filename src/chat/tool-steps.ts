@@ -9,8 +9,7 @@ import { firstThatFits } from './first-that-fits.ts';
 import { propertyTypes } from './flat-prompt.ts';
 import { type Conversation, type Message, type Tool, text, wordsOf } from './messages.ts';
 import type { ChatRequest } from './request.ts';
-import { callEvents, readCallList } from './tools/call-list.ts';
-import { callListGrammar } from './tools/call-list-grammar.ts';
+import { callEvents, callListGrammar, readCallList } from './tools/call-list.ts';
 
 /**
  * Calls for models whose template is not trusted with tools, in two short generations: a decision (is a tool needed, and

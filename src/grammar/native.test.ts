@@ -1,7 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { composeGrammar, schemaToGrammar } from './convert.ts';
-import { formats } from './formats.ts';
+import { composeGrammar, formats, schemaToGrammar } from './convert.ts';
 import { openNativeGrammar } from './testing/native-grammar.ts';
 import { samples } from './testing/schema-samples.ts';
 

@@ -1,7 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { decimal } from './decimal-range.ts';
-import { type Bounds, integerRange, numberRange } from './numbers.ts';
+import { type Bounds, decimal, integerRange, numberRange } from './numbers.ts';
 
 /** The bodies for ranges use little of GBNF, and that little reads as a regular expression without blanks and quotes. */
 function matcher(body: string | undefined): RegExp {

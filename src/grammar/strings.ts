@@ -1,8 +1,10 @@
-import { PatternError } from '../patterns/parse.ts';
+import { type Characters, complement, onlyOne } from '../patterns/characters.ts';
+import { PatternError, type PatternNode, parsePattern as parseExpression } from '../patterns/parse.ts';
+import { inner, insideString } from './characters.ts';
 import { GrammarError } from './error.ts';
+import { choice, type Rules } from './gbnf.ts';
 import type { JsonRules } from './json.ts';
-import { parsePattern } from './pattern.ts';
-import { patternGrammar, withLength } from './pattern-grammar.ts';
+import { limits } from './limits.ts';
 import type { Shape } from './shape.ts';
 
 /** A string with the length and the pattern that the schema asks for. */
@@ -20,5 +22,174 @@ export function stringBody({ length, pattern }: Pick<Shape, 'length' | 'pattern'
   } catch (error) {
     if (error instanceof PatternError) throw new GrammarError(error.message, part.pointer, keyword);
     throw error;
+  }
+}
+
+/** The texts of the pattern as they stand inside a JSON string. */
+function patternGrammar(pattern: Pattern, rules: Rules): string {
+  return write(pattern, rules, 1);
+}
+
+/**
+ * `counted` is how many positions the counted repetitions around this part have together: the engine follows all of
+ * them at once when it cannot tell where one ends.
+ */
+function write(pattern: Pattern, rules: Rules, counted: number): string {
+  switch (pattern.type) {
+    case 'set': {
+      const body = insideString(pattern.set);
+      if (body === undefined) throw new PatternError('the pattern has a class without characters');
+      return body.length > 60 ? rules.shared('class', body) : body;
+    }
+    case 'sequence':
+      return sequence(pattern.items, rules, counted);
+    case 'choice':
+      return choice(pattern.options.map((option) => write(option, rules, counted)));
+    case 'repeat':
+      return repeat(pattern, rules, counted);
+  }
+}
+
+function sequence(items: readonly Pattern[], rules: Rules, counted: number): string {
+  const parts: string[] = [];
+  let text = '';
+  const flush = () => {
+    if (text !== '') parts.push(inner(text));
+    text = '';
+  };
+  for (const item of items) {
+    const character = item.type === 'set' ? onlyOne(item.set) : undefined;
+    if (character !== undefined) {
+      text += character;
+      continue;
+    }
+    flush();
+    parts.push(write(item, rules, counted));
+  }
+  flush();
+  return parts.length === 0 ? '""' : parts.length === 1 ? (parts[0] as string) : `(${parts.join(' ')})`;
+}
+
+function repeat(pattern: Pattern & { type: 'repeat' }, rules: Rules, counted: number): string {
+  const { item, minimum, maximum } = pattern;
+  if (maximum === 0) return '""';
+  if (maximum !== 1 && lengths(item).shortest === 0) {
+    // (a*)* says no more than a*; the engine would take it for a rule that begins with itself.
+    const inside = item.type === 'sequence' && item.items.length === 1 ? item.items[0] : item;
+    if (inside?.type === 'repeat' && inside.maximum === undefined && inside.minimum <= 1) {
+      return write({ ...inside, minimum: 0 }, rules, counted);
+    }
+    throw new PatternError('the pattern repeats something that may be empty');
+  }
+  const positions = counted * Math.max(1, maximum ?? minimum);
+  if (positions > limits.positions) throw new PatternError(`the pattern counts further than ${limits.positions}`);
+  return rules.repeat(write(item, rules, positions), minimum, maximum);
+}
+
+/** How many characters the texts of a pattern have; `longest` may be infinite. */
+function lengths(pattern: Pattern): { shortest: number; longest: number } {
+  switch (pattern.type) {
+    case 'set':
+      return { shortest: 1, longest: 1 };
+    case 'sequence': {
+      const all = pattern.items.map(lengths);
+      return { shortest: sum(all.map((item) => item.shortest)), longest: sum(all.map((item) => item.longest)) };
+    }
+    case 'choice': {
+      const all = pattern.options.map(lengths);
+      return {
+        shortest: Math.min(...all.map((option) => option.shortest)),
+        longest: Math.max(...all.map((option) => option.longest)),
+      };
+    }
+    case 'repeat': {
+      const { shortest, longest } = lengths(pattern.item);
+      const most = pattern.maximum ?? Number.POSITIVE_INFINITY;
+      return { shortest: shortest * pattern.minimum, longest: longest === 0 || most === 0 ? 0 : longest * most };
+    }
+  }
+}
+
+/**
+ * The pattern with only the texts of `shortest` to `longest` characters. That works when the pattern keeps the limits
+ * anyway, or when one repetition alone makes its length vary; else undefined.
+ */
+function withLength(pattern: Pattern, shortest: number, longest: number): Pattern | undefined {
+  const now = lengths(pattern);
+  if (now.shortest >= shortest && now.longest <= longest) return pattern;
+  const items = pattern.type === 'sequence' ? pattern.items : [pattern];
+  const varying = items.filter((item) => lengths(item).shortest !== lengths(item).longest);
+  const [repetition] = varying;
+  if (varying.length !== 1 || repetition?.type !== 'repeat') {
+    const inside = varying.length === 1 && repetition?.type === 'sequence' ? repetition : undefined;
+    if (!inside) return undefined;
+    const around = now.shortest - lengths(inside).shortest;
+    const narrowed = withLength(inside, Math.max(0, shortest - around), longest - around);
+    return narrowed && { type: 'sequence', items: items.map((item) => (item === inside ? narrowed : item)) };
+  }
+  const each = lengths(repetition.item);
+  if (each.shortest !== each.longest) return undefined;
+  const around = now.shortest - lengths(repetition).shortest;
+  const minimum = Math.max(repetition.minimum, Math.ceil((shortest - around) / each.shortest));
+  const most = Math.floor((longest - around) / each.shortest);
+  const maximum = Number.isFinite(most) ? Math.min(repetition.maximum ?? most, most) : repetition.maximum;
+  if (maximum !== undefined && maximum < minimum) return undefined;
+  const narrowed: Pattern = { ...repetition, minimum, maximum };
+  return { type: 'sequence', items: items.map((item) => (item === repetition ? narrowed : item)) };
+}
+
+function sum(values: readonly number[]): number {
+  return values.reduce((total, value) => total + value, 0);
+}
+
+/** The texts that a regular expression describes, without groups, anchors and spelling. */
+type Pattern =
+  | { readonly type: 'set'; readonly set: Characters }
+  | { readonly type: 'sequence'; readonly items: readonly Pattern[] }
+  | { readonly type: 'choice'; readonly options: readonly Pattern[] }
+  | { readonly type: 'repeat'; readonly item: Pattern; readonly minimum: number; readonly maximum: number | undefined };
+
+const everything: Characters = complement([]);
+const anything: Pattern = { type: 'repeat', item: { type: 'set', set: everything }, minimum: 0, maximum: undefined };
+
+/**
+ * Reads a useful part of the regular expressions of JavaScript: literals, classes, groups, choices, quantifiers, the dot
+ * and anchors at the ends. Without an anchor anything may stand before or behind, as JSON Schema has it.
+ */
+function parsePattern(source: string): Pattern {
+  const whole = parseExpression(source);
+  const options = whole.type === 'choice' ? whole.options : [whole];
+  const texts = options.map(anchored);
+  return texts.length === 1 ? (texts[0] as Pattern) : { type: 'choice', options: texts };
+}
+
+/** One of the outermost choices. */
+function anchored(option: PatternNode): Pattern {
+  const items = option.type === 'sequence' ? [...option.items] : [option];
+  const before = items[0]?.type === 'start' ? items.splice(0, 1).length > 0 : false;
+  const behind = items.at(-1)?.type === 'end' ? items.splice(-1).length > 0 : false;
+  return {
+    type: 'sequence',
+    items: [...(before ? [] : [anything]), ...items.map(textsOf), ...(behind ? [] : [anything])],
+  };
+}
+
+function textsOf(node: PatternNode): Pattern {
+  switch (node.type) {
+    case 'set':
+      return node;
+    case 'sequence':
+      return { type: 'sequence', items: node.items.map(textsOf) };
+    case 'choice':
+      return { type: 'choice', options: node.options.map(textsOf) };
+    case 'group':
+      return textsOf(node.item);
+    case 'repeat':
+      // A lazy quantifier finds another match first but describes the same texts.
+      return { type: 'repeat', item: textsOf(node.item), minimum: node.minimum, maximum: node.maximum };
+    default:
+      throw new PatternError(
+        `the pattern uses ${node.type === 'boundary' ? 'a word boundary' : 'an anchor in the middle'}, which is not supported here`,
+      );
   }
 }

@@ -66,7 +66,8 @@ export interface AccessRule {
   readonly keyInQuery?: boolean;
 }
 
-export interface Endpoint extends AccessRule {
+/** `Context` is what the handler needs beside the call; whoever composes the server binds it before HTTP sees the endpoint. */
+export interface Endpoint<Context = void> extends AccessRule {
   readonly method: 'GET' | 'POST' | 'PUT' | 'DELETE';
   /** `rest` is what nobody knows below a path, by any method: how a family says that something is not there. */
   readonly match: 'exact' | 'ending' | 'prefix' | 'rest';
@@ -84,7 +85,19 @@ export interface Endpoint extends AccessRule {
   readonly form?: Partial<FormLimits>;
   readonly summary: string;
   readonly family: Family;
-  readonly handle: (call: Call) => Reply | Promise<Reply>;
+  readonly handle: (call: Call, context: Context) => Reply | Promise<Reply>;
+}
+
+/** An endpoint whose handler needs no context: it fits into every list. */
+export type PlainEndpoint = Endpoint<unknown>;
+
+/** The endpoint with one context for all calls. */
+export function bind<Context>(endpoint: Endpoint<Context>, context: Context): Endpoint {
+  return { ...endpoint, handle: (call) => endpoint.handle(call, context) };
+}
+
+export function bindAll<Context>(endpoints: readonly Endpoint<Context>[], context: Context): Endpoint[] {
+  return endpoints.map((endpoint) => bind(endpoint, context));
 }
 
 export function json(value: unknown, status = 200, headers: Headers = {}): Reply {

@@ -2,9 +2,8 @@ import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { afterAll, describe, expect, test } from 'vitest';
-import { findModels } from './find-models.ts';
+import { findModels, modelName, weightsOf } from './find-models.ts';
 import { meantModel } from './model-facts.ts';
-import { modelName, weightsOf } from './ollama-store.ts';
 import { knownPlaces, type Layout, ownFolder, type Place } from './places.ts';
 
 const root = mkdtempSync(join(tmpdir(), 'parley-library-'));

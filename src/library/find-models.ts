@@ -1,8 +1,6 @@
-import { realpath, stat } from 'node:fs/promises';
-import { basename } from 'node:path';
+import { readFile, realpath, stat } from 'node:fs/promises';
+import { basename, join, relative, sep } from 'node:path';
 import type { FoundFile } from './found-file.ts';
-import { hubFiles } from './hub-cache.ts';
-import { ollamaFiles } from './ollama-store.ts';
 import type { Place } from './places.ts';
 import { filesBelow } from './walk.ts';
 
@@ -35,6 +33,67 @@ async function wholeFile(path: string): Promise<string | undefined> {
     const real = await realpath(path);
     const facts = await stat(real);
     return facts.isFile() && facts.size > 0 ? real : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+/** The cache of the Hugging Face hub: `models--owner--name/snapshots/revision/file.gguf`, each a link to its content. */
+async function hubFiles(folder: string): Promise<readonly FoundFile[]> {
+  const found = await Promise.all(
+    (await filesBelow(folder, /\.gguf$/i)).map(async (path): Promise<readonly FoundFile[]> => {
+      const repository = repositoryOf(relative(folder, path));
+      const content = await realpath(path).catch(() => undefined);
+      if (repository === undefined || content === undefined) return [];
+      // Large files are named by their hash, small ones by that of their version.
+      const hash = /^[0-9a-f]{64}$/.exec(basename(content))?.[0];
+      const name = `${repository}/${basename(path).replace(/\.gguf$/i, '')}`;
+      return [{ name, path, program: 'Hugging Face', ...(hash && { sha256: hash }) }];
+    }),
+  );
+  return found.flat();
+}
+
+function repositoryOf(path: string): string | undefined {
+  const [folder = '', kind] = path.split(sep);
+  const match = /^models--(?<owner>.+?)--(?<name>.+)$/.exec(folder)?.groups;
+  return match && kind === 'snapshots' ? `${match.owner}/${match.name}` : undefined;
+}
+
+const modelLayer = 'application/vnd.ollama.image.model';
+
+/**
+ * Ollama keeps weights in files named by their hash. A manifest, whose path is the name of the model, says which of them
+ * belong to it.
+ */
+async function ollamaFiles(folder: string): Promise<readonly FoundFile[]> {
+  const manifests = join(folder, 'manifests');
+  const found = await Promise.all(
+    (await filesBelow(manifests, /./)).map(async (path): Promise<readonly FoundFile[]> => {
+      const digest = weightsOf(await readFile(path, 'utf8').catch(() => ''));
+      if (digest === undefined) return [];
+      const blob = join(folder, 'blobs', `sha256-${digest}`);
+      return [{ name: modelName(relative(manifests, path)), path: blob, program: 'Ollama', sha256: digest }];
+    }),
+  );
+  return found.flat();
+}
+
+/** `library` is where names without an owner live, and `latest` is meant where no tag is said. */
+export function modelName(manifestPath: string): string {
+  const [host = '', owner = '', ...rest] = manifestPath.split(sep);
+  const tag = rest.pop() ?? '';
+  const name = rest.join('/');
+  const own =
+    host === 'registry.ollama.ai' ? (owner === 'library' ? name : `${owner}/${name}`) : `${host}/${owner}/${name}`;
+  return tag === 'latest' ? own : `${own}:${tag}`;
+}
+
+export function weightsOf(manifest: string): string | undefined {
+  try {
+    const { layers } = JSON.parse(manifest) as { layers?: { mediaType?: unknown; digest?: unknown }[] };
+    const digest = layers?.find(({ mediaType }) => mediaType === modelLayer)?.digest;
+    return typeof digest === 'string' ? /^sha256:([0-9a-f]{64})$/.exec(digest)?.[1] : undefined;
   } catch {
     return undefined;
   }

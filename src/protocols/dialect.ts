@@ -33,8 +33,10 @@ export interface DialectParts {
   readonly models?: ModelsView | undefined;
   /** `--modelalias`: the model that a name means which no model has itself. */
   readonly alias?: ((name: string) => string | undefined) | undefined;
-  /** Milliseconds since 1970. */
+  /** Milliseconds since 1970, as is `startedAt`. */
   readonly now: () => number;
+  /** When the server started. Model lists give it as the age of models, which must not change between two calls. */
+  readonly startedAt: number;
   readonly newId: (prefix: string) => string;
   readonly startTimer: StartTimer;
   /** Brings what a client names by its address; only places on the public internet unless this says otherwise. */

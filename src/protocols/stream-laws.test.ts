@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import type { Call, Endpoint } from '../http/call.ts';
+import { bindAll, type Call, type Endpoint } from '../http/call.ts';
 import type { StartTimer } from '../http/timers.ts';
 import type { DialectParts } from './dialect.ts';
 import { completionEndpoints as llamacppEndpoints } from './llamacpp/completion.ts';
@@ -96,7 +96,7 @@ const chat: Dialect = {
   path: '/v1/chat/completions',
   body: { messages: [{ role: 'user', content: 'Hi' }], stream_options: { include_usage: true } },
   replies: randomReply,
-  endpoints: chatEndpoints,
+  endpoints: (parts) => bindAll(chatEndpoints, parts),
   brokenFails: false,
   read: (stream) => {
     const all = frames(stream).map(({ data }) => data);
@@ -137,7 +137,7 @@ const completions: Dialect = {
   path: '/v1/completions',
   body: { prompt: 'Once', stream_options: { include_usage: true } },
   replies: randomText,
-  endpoints: (parts) => completionEndpoints({ ...parts, replacePlaceholders: (text) => text }),
+  endpoints: (parts) => bindAll(completionEndpoints, { ...parts, replacePlaceholders: (text) => text }),
   brokenFails: false,
   read: (stream) => {
     const all = frames(stream).map(({ data }) => data);
@@ -164,7 +164,7 @@ const messages: Dialect = {
   path: '/v1/messages',
   body: { messages: [{ role: 'user', content: 'Hi' }], max_tokens: 100 },
   replies: randomReply,
-  endpoints: messagesEndpoints,
+  endpoints: (parts) => bindAll(messagesEndpoints(parts), parts),
   brokenFails: true,
   read: (stream) => {
     const all = frames(stream).map(({ event, data }) => ({ event, data: JSON.parse(data) }));
@@ -253,7 +253,7 @@ const ollama: Dialect = {
   path: '/api/chat',
   body: { model: 'mini', messages: [{ role: 'user', content: 'Hi' }] },
   replies: randomReply,
-  endpoints: ollamaEndpoints,
+  endpoints: (parts) => bindAll(ollamaEndpoints, parts),
   brokenFails: false,
   read: (stream) => {
     expect(stream.endsWith('\n')).toBe(true);
@@ -287,8 +287,8 @@ const native: Dialect = {
   body: { prompt: 'Once' },
   replies: randomText,
   endpoints: (parts) =>
-    generateEndpoints({
-      service: parts.text,
+    bindAll(generateEndpoints, {
+      text: parts.text,
       controlParts: () => controlParts,
       replacePlaceholders: (text) => text,
       applyDefaults: (body) => body,
@@ -310,7 +310,7 @@ const llamacpp: Dialect = {
   path: '/completion',
   body: { prompt: 'Once' },
   replies: randomText,
-  endpoints: llamacppEndpoints,
+  endpoints: (parts) => bindAll(llamacppEndpoints, parts),
   brokenFails: false,
   read: (stream) => {
     const all = frames(stream).map(({ data }) => JSON.parse(data));

@@ -3,7 +3,7 @@ import type { ChatRequest } from '../chat/request.ts';
 import { asAppError } from '../core/errors.ts';
 import type { GenerationEvent } from '../core/events.ts';
 import { schemaToGrammar } from '../grammar/convert.ts';
-import type { Endpoint, Reply } from '../http/call.ts';
+import { bindAll, type Endpoint, type Reply } from '../http/call.ts';
 import { router } from '../http/router.ts';
 import { headerList, withIgnored } from './dialect.ts';
 import { messagesEndpoints } from './messages/routes.ts';
@@ -26,10 +26,10 @@ function world(events: readonly GenerationEvent[], { thinksAnyway = false, adapt
   const adapter = adapterLength === undefined ? {} : { maxTokens: adapterLength };
   const parts = dialectParts({ chat, controlParts: () => ({ ...controlParts, adapter, schemaToGrammar }) });
   const endpoints: Endpoint[] = [
-    ...openaiEndpoints({ ...parts, replacePlaceholders: (texts) => texts }),
+    ...bindAll(openaiEndpoints, { ...parts, replacePlaceholders: (texts) => texts }),
     ...responsesEndpoints({ ...parts, ...responseState() }),
-    ...messagesEndpoints(parts),
-    ...ollamaEndpoints({ ...ollamaParts().parts, ...parts }),
+    ...bindAll(messagesEndpoints(parts), parts),
+    ...bindAll(ollamaEndpoints(ollamaParts().parts), { ...ollamaParts().parts, ...parts }),
   ];
   const ask = async (path: string, body: object): Promise<Reply> => {
     const endpoint = router(endpoints).find('POST', path);

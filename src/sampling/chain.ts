@@ -1,20 +1,11 @@
 import type { SamplerStage, Sampling } from '../core/sampling-fields.ts';
-import { AdaptiveP } from './adaptive-p.ts';
 import type { Candidates } from './candidates.ts';
 import { draw } from './draw.ts';
-import { minP } from './min-p.ts';
 import { Mirostat } from './mirostat.ts';
-import { nSigma } from './n-sigma.ts';
 import type { Random } from './random.ts';
 import type { Repetition } from './repetition.ts';
-import { smoothing } from './smoothing.ts';
-import { tailFree } from './tail-free.ts';
-import { dynamicTemperature, temperature } from './temperature.ts';
-import { topA } from './top-a.ts';
-import { topK } from './top-k.ts';
-import { topP } from './top-p.ts';
-import { typical } from './typical.ts';
-import { xtc } from './xtc.ts';
+import { AdaptiveP, dynamicTemperature, smoothing, temperature } from './temperature.ts';
+import { minP, nSigma, tailFree, topA, topK, topP, typical, xtc } from './truncation.ts';
 
 /** How many of the vocabulary's logits the samplers get to see. */
 export const candidateLimit = 3000;

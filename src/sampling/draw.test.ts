@@ -1,9 +1,9 @@
 import { expect, test } from 'vitest';
-import { AdaptiveP } from './adaptive-p.ts';
 import { draw } from './draw.ts';
 import { Random } from './random.ts';
+import { AdaptiveP } from './temperature.ts';
 import { candidatesOf, idsOf, logitsOf, weighted } from './testing/candidates.ts';
-import { xtc } from './xtc.ts';
+import { xtc } from './truncation.ts';
 
 /** Draws these numbers and then fails. */
 function loaded(...numbers: number[]): Random {

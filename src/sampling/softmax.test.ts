@@ -1,20 +1,11 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { AdaptiveP } from './adaptive-p.ts';
 import type { Candidates } from './candidates.ts';
-import { minP } from './min-p.ts';
-import { nSigma } from './n-sigma.ts';
 import { Random } from './random.ts';
 import { Repetition } from './repetition.ts';
-import { smoothing } from './smoothing.ts';
-import { tailFree } from './tail-free.ts';
-import { dynamicTemperature, temperature } from './temperature.ts';
+import { AdaptiveP, dynamicTemperature, smoothing, temperature } from './temperature.ts';
 import { anyLogits, candidatesOf, logitsOf, probabilitiesOf } from './testing/candidates.ts';
-import { topA } from './top-a.ts';
-import { topK } from './top-k.ts';
-import { topP } from './top-p.ts';
-import { typical } from './typical.ts';
-import { xtc } from './xtc.ts';
+import { minP, nSigma, tailFree, topA, topK, topP, typical, xtc } from './truncation.ts';
 
 const repetition = new Repetition({ penalty: 1.3, slope: 1, range: 4, presence: 0.1, frequency: 0 }, 100, 200);
 

@@ -1,6 +1,5 @@
 import { expect, test } from 'vitest';
-import { smoothing } from './smoothing.ts';
-import { dynamicTemperature, temperature } from './temperature.ts';
+import { dynamicTemperature, smoothing, temperature } from './temperature.ts';
 import { candidatesOf, idsOf, logitsOf } from './testing/candidates.ts';
 
 test('divides the logits', () => {

@@ -1,14 +1,8 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import type { Candidates } from './candidates.ts';
-import { minP } from './min-p.ts';
-import { nSigma } from './n-sigma.ts';
-import { tailFree } from './tail-free.ts';
 import { anyLogits, candidatesOf, idsOf, weighted } from './testing/candidates.ts';
-import { topA } from './top-a.ts';
-import { topK } from './top-k.ts';
-import { topP } from './top-p.ts';
-import { typical } from './typical.ts';
+import { minP, nSigma, tailFree, topA, topK, topP, typical } from './truncation.ts';
 
 type Cut = (candidates: Candidates, value: number) => void;
 const cuts: Record<string, Cut> = { topK, topA, topP, minP, tailFree, typical, nSigma };

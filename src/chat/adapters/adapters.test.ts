@@ -1,9 +1,16 @@
 import { describe, expect, test } from 'vitest';
 import { type ChatAdapter, type ChatTags, chatAdapter, fallbackAdapter, type Guess } from './adapter.ts';
-import { guessAdapter } from './guess.ts';
 import { guessList } from './guess-list.ts';
-import { chooseAdapter, heuristicFailedLine, loadAdapter, type ReadFile } from './load.ts';
-import { builtInAdapters, builtInGuessLists, builtInNames } from './named.ts';
+import {
+  builtInAdapters,
+  builtInGuessLists,
+  builtInNames,
+  chooseAdapter,
+  guessAdapter,
+  heuristicFailedLine,
+  loadAdapter,
+  type ReadFile,
+} from './load.ts';
 import { guessListWithoutThinking, tagsWithoutThinking } from './no-think.ts';
 
 const noFiles: ReadFile = async () => undefined;

@@ -5,9 +5,7 @@ import { type ServedResult, type ServedTool, ToolCallError, type ToolServers } f
 import { type Step, withEarlier } from '../earlier-steps.ts';
 import { type Conversation, type Message, type Tool, text, wordsOf } from '../messages.ts';
 import type { ChatRequest } from '../request.ts';
-import { Notes } from './notes.ts';
-import { type ResultLimits, resultContent } from './result-content.ts';
-import { Turn } from './turn.ts';
+import { type ResultLimits, resultContent, shortened } from './result-content.ts';
 
 /** The tools that the server runs by itself (`--mcpserverloop`). */
 export interface ServerTools {
@@ -185,4 +183,123 @@ function continued(conversation: Conversation, turn: Turn, results: readonly Ans
 
 function chatTool({ name, description, inputSchema }: ServedTool): Tool {
   return { name, ...(description === undefined ? {} : { description }), parameters: inputSchema };
+}
+
+type Finish = Extract<GenerationEvent, { type: 'finish' }>;
+
+/** One reply of the model on the way to the answer: what it says is told on, what it calls is kept. */
+class Turn {
+  readonly #calls: ToolCall[] = [];
+  text = '';
+  reasoning = '';
+  finish: Finish | undefined;
+  failed = false;
+
+  constructor(
+    private readonly tell: (event: GenerationEvent) => void,
+    private readonly isFirst: boolean,
+    /** Between what was said before it and what it says. */
+    private readonly separator: string,
+  ) {}
+
+  take(event: GenerationEvent): void {
+    switch (event.type) {
+      case 'start':
+        // The reply has one beginning, whatever it takes.
+        if (this.isFirst) this.tell(event);
+        return;
+      case 'tool-start':
+        this.#calls[event.index] = { id: event.id, name: event.name, json: '' };
+        return;
+      case 'tool-delta': {
+        const call = this.#calls[event.index];
+        if (call) call.json += event.json;
+        return;
+      }
+      case 'tool-end':
+        return;
+      case 'finish':
+        this.finish = event;
+        return;
+      case 'error':
+        this.failed = true;
+        break;
+      case 'text-delta':
+        if (this.text === '' && event.text !== '' && this.separator !== '') {
+          this.tell({ type: 'text-delta', text: this.separator });
+        }
+        this.text += event.text;
+        break;
+      case 'reasoning-delta':
+        this.reasoning += event.text;
+        break;
+      default:
+        break;
+    }
+    this.tell(event);
+  }
+
+  /** To be run, in the order in which they were made; none where the reply ended in another way. */
+  get calls(): readonly ToolCall[] {
+    return this.finish?.reason === 'tool-calls' ? this.#calls.filter(Boolean) : [];
+  }
+
+  /** Calls that did not become whole. */
+  get cutCalls(): readonly ToolCall[] {
+    return this.finish?.reason === 'tool-calls' ? [] : this.#calls.filter(Boolean);
+  }
+}
+
+const shownCharacters = 400;
+
+/**
+ * What the server does for a reply is told in its thinking, which every dialect has a place for; between tags where the client
+ * wants no place of its own for it, and not at all inside of an answer that has to be JSON.
+ */
+class Notes {
+  readonly #separate: boolean;
+  readonly #silent: boolean;
+  #open = false;
+
+  constructor(
+    { reasoning, output }: Pick<ChatRequest, 'reasoning' | 'output'>,
+    private readonly tell: (event: GenerationEvent) => void,
+  ) {
+    this.#separate = reasoning.separate;
+    this.#silent = !reasoning.separate && output.type !== 'text';
+  }
+
+  /** What the model thought itself ends here. */
+  endLine(): void {
+    if (this.#separate) this.#write('\n');
+  }
+
+  called(name: string, json: string): void {
+    this.#write(`Calling the tool ${name} ${shortened(json, shownCharacters)}\n`);
+  }
+
+  /** A sign of life, where silence might be taken for the end. */
+  stillRunning(): void {
+    if (this.#separate) this.#write('.');
+  }
+
+  gave(name: string, words: string): void {
+    this.#write(`\n${name}: ${shortened(words, shownCharacters)}\n`);
+  }
+
+  done(): void {
+    if (!this.#open) return;
+    this.#open = false;
+    this.tell({ type: 'text-delta', text: '</think>\n' });
+  }
+
+  #write(words: string): void {
+    if (this.#silent) return;
+    if (this.#separate) {
+      this.tell({ type: 'reasoning-delta', text: words });
+      return;
+    }
+    this.tell({ type: 'text-delta', text: this.#open ? words : `<think>\n${words}` });
+    this.#open = true;
+  }
 }

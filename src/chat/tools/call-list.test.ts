@@ -2,8 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { openNativeGrammar } from '../../grammar/testing/native-grammar.ts';
 import type { Tool } from '../messages.ts';
-import { callEvents, readCallList } from './call-list.ts';
-import { callListGrammar } from './call-list-grammar.ts';
+import { callEvents, callListGrammar, readCallList } from './call-list.ts';
 
 const list = (...calls: string[]) =>
   `[${calls.map((json) => `{"type": "function", "function": {"name": "look", "arguments": ${json}}}`).join(', ')}]`;

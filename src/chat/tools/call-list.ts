@@ -1,6 +1,10 @@
 import type { GenerationEvent } from '../../core/events.ts';
+import { composeGrammar } from '../../grammar/convert.ts';
+import { jsonLiteral } from '../../grammar/gbnf.ts';
+import { blankBody } from '../../grammar/json.ts';
 import type { Tool } from '../messages.ts';
 import { JsonScan } from './json-scan.ts';
+import { argumentsOf } from './loosened.ts';
 
 /** Everything of a call up to its arguments, as the grammar of call lists has it. */
 const header = /"function"\s*:\s*\{\s*"name"\s*:\s*"(?:[^"\\]|\\.)*"\s*,\s*"arguments"\s*:\s*/g;
@@ -52,4 +56,31 @@ function parsed(text: string): unknown {
   } catch {
     return undefined;
   }
+}
+
+/**
+ * The grammar of a call where it is asked for in words: a list, so that a model may make the same call with several
+ * arguments.
+ */
+export function callListGrammar(tool: Tool, parallel: boolean): string {
+  const call = [
+    '"{"',
+    ...member('type', jsonLiteral('function')),
+    '","',
+    ...member('function', '"{"'),
+    ...member('name', jsonLiteral(tool.name)),
+    '","',
+    ...member('arguments', 'arguments'),
+    blankBody,
+    '"}"',
+    blankBody,
+    '"}"',
+  ].join(' ');
+  const more = parallel ? [`( "," ${blankBody} ${call} )*`] : [];
+  const root = ['"["', blankBody, call, ...more, blankBody, '"]"'].join(' ');
+  return composeGrammar(root, { arguments: argumentsOf(tool) }).grammar;
+}
+
+function member(key: string, value: string): readonly string[] {
+  return [blankBody, jsonLiteral(key), '":"', blankBody, value];
 }

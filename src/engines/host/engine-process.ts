@@ -3,10 +3,9 @@ import type { Attachments } from './attachments.ts';
 import type { Child, ChildExit, Spawn } from './child.ts';
 import { CrashSuspects } from './crash-suspects.ts';
 import { downError, type EngineState, howItDied, type Loss } from './engine-state.ts';
-import { Heart } from './heart.ts';
 import { Questions } from './questions.ts';
 import { Recovery } from './recovery.ts';
-import { tickMs } from './stall.ts';
+import { type Pulse, Stillness, stillMs, tickMs } from './stall.ts';
 import { type Undertaking, Undertakings } from './undertakings.ts';
 
 export interface EngineProcessParts<Outgoing, Incoming> {
@@ -286,5 +285,30 @@ export class EngineProcess<Outgoing, Incoming> {
     if (state.type === 'failed') return new AppError('engine-failed', { capability, reason: state.reason });
     const stopped = { reason: 'it is being stopped', retryAfterSeconds: 5 };
     return downError(capability, ('trouble' in state && state.trouble) || stopped);
+  }
+}
+
+/** What the server knows of the life of one process. */
+export class Heart {
+  #pulses = 0;
+  #hung = false;
+  #patienceMs = 0;
+  readonly #silence = new Stillness();
+
+  /** How long the step that it does may take. */
+  get patienceMs(): number {
+    return this.#patienceMs;
+  }
+
+  pulse({ hung, patienceMs }: Pulse): void {
+    this.#pulses += 1;
+    this.#hung = hung;
+    this.#patienceMs = patienceMs;
+  }
+
+  /** Half a second has passed: whether it hangs. One that never gave a sign is not known to be able to. */
+  tick(): boolean {
+    const silentMs = this.#silence.tick(this.#pulses);
+    return this.#hung || (this.#pulses > 0 && silentMs > stillMs);
   }
 }

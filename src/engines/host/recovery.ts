@@ -1,4 +1,3 @@
-import { backoffMs } from './backoff.ts';
 import type { EngineState, Trouble } from './engine-state.ts';
 import { tickMs } from './stall.ts';
 
@@ -69,4 +68,9 @@ export class Recovery {
     const retryAfterSeconds = Math.max(1, Math.ceil((this.#untilTryMs + this.#lastLoadMs) / 1000));
     return { reason: `${this.#reason}${times}`, retryAfterSeconds };
   }
+}
+
+/** How long to wait before the next start of an engine that keeps dying: at once, then longer and longer, up to a limit. */
+export function backoffMs(failures: number): number {
+  return failures <= 1 ? 0 : Math.min(30_000, 500 * 2 ** (failures - 2));
 }

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { Heart } from './heart.ts';
+import { Heart } from './engine-process.ts';
 import { pulseReader } from './pipes.ts';
 import { type Pulse, StallJudge, Stillness, tickMs } from './stall.ts';
 import { VitalSigns } from './vital-signs.ts';

@@ -35,36 +35,39 @@ interface PromptSource {
   readonly prompts: (body: JsonObject, maxTokens: number) => Promise<Written>;
 }
 
+const post = { method: 'POST', access: 'guarded', queued: true, family: llamacppFamily } as const;
+
 /** The path must match whole: as an ending it would catch the completions of other families. */
-export function completionEndpoints(parts: DialectParts): Endpoint[] {
-  const post = { method: 'POST', access: 'guarded', queued: true, family: llamacppFamily } as const;
-  const completion: PromptSource = {
+export const completionEndpoints: readonly Endpoint<DialectParts>[] = [
+  {
+    ...post,
+    match: 'exact',
+    path: '/completion',
+    summary: 'Continue a text, in the form of the llama.cpp server.',
+    handle: answerCompletion,
+  },
+  {
+    ...post,
+    match: 'ending',
+    path: '/infill',
+    summary: 'Fill in the middle between two pieces of code.',
+    handle: fillIn,
+  },
+];
+
+function answerCompletion(call: Call, parts: DialectParts): Promise<Reply> {
+  const { text } = parts;
+  return complete(call, parts, {
     fidelity: completionFidelity,
     prompts: async (body) => {
       const { prompt } = readFields(promptFields, body);
-      const written = decodePrompts(prompt, parts.text.state()).map(async ({ pieces, media }) => ({
-        prompt: await promptText(pieces, parts.text),
+      const written = decodePrompts(prompt, text.state()).map(async ({ pieces, media }) => ({
+        prompt: await promptText(pieces, text),
         media,
       }));
       return { prompts: await Promise.all(written), list: Array.isArray(prompt) };
     },
-  };
-  return [
-    {
-      ...post,
-      match: 'exact',
-      path: '/completion',
-      summary: 'Continue a text, in the form of the llama.cpp server.',
-      handle: (call) => complete(call, parts, completion),
-    },
-    {
-      ...post,
-      match: 'ending',
-      path: '/infill',
-      summary: 'Fill in the middle between two pieces of code.',
-      handle: (call) => fillIn(call, parts),
-    },
-  ];
+  });
 }
 
 /** A model without marks for the gap is told before anything is read: no body could help. */

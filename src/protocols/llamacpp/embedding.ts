@@ -27,19 +27,17 @@ export const embeddingFields = {
   model: honoured(optionalText, 'the name of the text model embeds with that'),
 };
 
-export function embeddingEndpoint(parts: EmbeddingParts): Endpoint {
-  return {
-    method: 'POST',
-    match: 'ending',
-    path: '/embedding',
-    access: 'guarded',
-    queued: true,
-    beside: 'own-name',
-    summary: 'Vectors of texts, in the form of the llama.cpp server.',
-    family: llamacppFamily,
-    handle: (call) => answer(call, parts),
-  };
-}
+export const embeddingEndpoint: Endpoint<EmbeddingParts> = {
+  method: 'POST',
+  match: 'ending',
+  path: '/embedding',
+  access: 'guarded',
+  queued: true,
+  beside: 'own-name',
+  summary: 'Vectors of texts, in the form of the llama.cpp server.',
+  family: llamacppFamily,
+  handle: answer,
+};
 
 /** A bare array, and each vector in an array of its own: that is where a vector for each token stands. */
 async function answer(call: Call, parts: EmbeddingParts): Promise<Reply> {

@@ -2,6 +2,7 @@ import { expect } from 'vitest';
 import type { ChatRequest } from '../../chat/request.ts';
 import type { EndpointFidelity } from '../../core/fidelity.ts';
 import type { JsonObject } from '../../http/body.ts';
+import { bindAll } from '../../http/call.ts';
 import { dialectParts, finishEvent, scriptedChat, scriptedText, seeing, startEvent } from '../testing/doubles.ts';
 import { scriptedOthers } from '../testing/embedding.ts';
 import { asking, type Proof, proveFidelity } from '../testing/fidelity-proof.ts';
@@ -56,7 +57,7 @@ function world() {
     }),
   });
   return {
-    endpoints: llamacppEndpoints(parts),
+    endpoints: bindAll(llamacppEndpoints, parts),
     get asked() {
       return [...asked, ...rendered, ...embedding.asked];
     },

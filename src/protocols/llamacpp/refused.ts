@@ -1,4 +1,4 @@
-import { type Endpoint, json, type Reply } from '../../http/call.ts';
+import { type Endpoint, json, type PlainEndpoint, type Reply } from '../../http/call.ts';
 import { errorBody, llamacppFamily } from './errors.ts';
 
 interface Refusal extends Pick<Endpoint, 'method' | 'match' | 'path'> {
@@ -43,12 +43,10 @@ const refusals: readonly Refusal[] = [
   { method: 'GET', match: 'exact', path: '/cors-proxy', summary: 'Not there: fetching for a page.', reply: disabled },
 ];
 
-export function refusedEndpoints(): Endpoint[] {
-  return refusals.map(({ reply, ...endpoint }) => ({
-    ...endpoint,
-    access: 'guarded',
-    queued: false,
-    family: llamacppFamily,
-    handle: () => reply,
-  }));
-}
+export const refusedEndpoints: readonly PlainEndpoint[] = refusals.map(({ reply, ...endpoint }) => ({
+  ...endpoint,
+  access: 'guarded',
+  queued: false,
+  family: llamacppFamily,
+  handle: () => reply,
+}));

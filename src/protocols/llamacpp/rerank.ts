@@ -70,19 +70,17 @@ const paths = [
   ['/reranking', 'Another name for /v1/rerank.'],
 ] as const;
 
-export function rerankEndpoints(parts: EmbeddingParts): Endpoint[] {
-  return paths.map(([path, summary]) => ({
-    method: 'POST',
-    match: 'ending',
-    path,
-    access: 'guarded',
-    queued: true,
-    beside: 'own-name',
-    summary,
-    family: llamacppFamily,
-    handle: (call) => answer(call, parts),
-  }));
-}
+export const rerankEndpoints: readonly Endpoint<EmbeddingParts>[] = paths.map(([path, summary]) => ({
+  method: 'POST',
+  match: 'ending',
+  path,
+  access: 'guarded',
+  queued: true,
+  beside: 'own-name',
+  summary,
+  family: llamacppFamily,
+  handle: answer,
+}));
 
 async function answer(call: Call, parts: EmbeddingParts): Promise<Reply> {
   const body = await jsonObject(call.body, { empty: 'refuse', signal: call.signal });

@@ -7,15 +7,13 @@ import { rerankEndpoints } from './rerank.ts';
 import { type StatusParts, statusEndpoints } from './status.ts';
 import { type TokenParts, tokenEndpoints } from './tokens.ts';
 
-export interface LlamacppParts extends StatusParts, EmbeddingParts, Pick<TokenParts, 'readChat'> {}
+export interface LlamacppContext extends StatusParts, EmbeddingParts, Pick<TokenParts, 'readChat'> {}
 
-export function llamacppEndpoints(parts: LlamacppParts): Endpoint[] {
-  return [
-    ...statusEndpoints(parts),
-    ...completionEndpoints(parts),
-    ...tokenEndpoints(parts),
-    embeddingEndpoint(parts),
-    ...rerankEndpoints(parts),
-    ...refusedEndpoints(),
-  ];
-}
+export const llamacppEndpoints: readonly Endpoint<LlamacppContext>[] = [
+  ...statusEndpoints,
+  ...completionEndpoints,
+  ...tokenEndpoints,
+  embeddingEndpoint,
+  ...rerankEndpoints,
+  ...refusedEndpoints,
+];

@@ -21,14 +21,14 @@ const words: Readonly<Record<string, Words>> = {
  * Two dialects call one path: whoever asks in the words of this one is answered in its form, and everybody else as before.
  * Failures keep the form, but for those that nobody foresaw, which have to be told to whoever runs the server.
  */
-export function answeringBoth(others: Endpoint, ours: Endpoint): Endpoint {
+export function answeringBoth<Context>(others: Endpoint<Context>, ours: Endpoint<Context>): Endpoint<Context> {
   return {
     ...others,
     summary: `${others.summary} With the fields of the llama.cpp server it is another name for ${ours.path}.`,
-    handle: async (call) => {
-      if (!(await speaksOurs(call, words[ours.path]))) return others.handle(call);
+    handle: async (call, context) => {
+      if (!(await speaksOurs(call, words[ours.path]))) return others.handle(call, context);
       try {
-        return await ours.handle(call);
+        return await ours.handle(call, context);
       } catch (thrown) {
         const error = asAppError(thrown);
         if (error.code === 'internal') throw thrown;

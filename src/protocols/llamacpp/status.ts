@@ -1,54 +1,50 @@
-import type { TextService, TextState } from '../../core/text-service.ts';
+import type { TextState } from '../../core/text-service.ts';
 import { type Call, type Endpoint, json, type Reply } from '../../http/call.ts';
 import { errorBody, llamacppFamily } from './errors.ts';
 import { type PropsParts, propsBody } from './props.ts';
-import type { SlotWatch } from './slot-watch.ts';
 
 export interface StatusParts extends PropsParts {
   readonly metrics: {
     exposition(): Promise<{ readonly contentType: string; readonly text: string }>;
   };
-  /** Milliseconds since 1970. */
-  readonly startedAt: number;
   readonly loras: readonly { readonly path: string; readonly scale: number }[];
 }
 
-export function statusEndpoints(parts: StatusParts): Endpoint[] {
-  const get = { method: 'GET', match: 'exact', queued: false, family: llamacppFamily } as const;
-  const health = ({ authorized }: Call) => healthReply(parts.text.state(), authorized);
-  return [
-    {
-      ...get,
-      access: 'open',
-      path: '/props',
-      summary: 'Chat template, context size, default settings, and whether images and sound can be read.',
-      handle: ({ authorized }) => json(propsBody(parts, authorized)),
-    },
-    { ...get, access: 'open', path: '/health', summary: 'Whether requests can be served now.', handle: health },
-    { ...get, access: 'open', path: '/v1/health', summary: 'Another name for /health.', handle: health },
-    {
-      ...get,
-      access: 'guarded',
-      path: '/slots',
-      summary: 'What runs now, in figures: no texts.',
-      handle: (call) => slotsReply(call, parts.slots, parts.text),
-    },
-    {
-      ...get,
-      access: 'guarded',
-      path: '/metrics',
-      summary: 'Figures for Prometheus.',
-      handle: () => metricsReply(parts),
-    },
-    {
-      ...get,
-      access: 'guarded',
-      path: '/lora-adapters',
-      summary: 'The LoRA adapters of the text model.',
-      handle: () => json(parts.loras.map(({ path, scale }, id) => loraBody(id, path, scale))),
-    },
-  ];
-}
+const get = { method: 'GET', match: 'exact', queued: false, family: llamacppFamily } as const;
+const health = ({ authorized }: Call, { text }: StatusParts) => healthReply(text.state(), authorized);
+
+export const statusEndpoints: readonly Endpoint<StatusParts>[] = [
+  {
+    ...get,
+    access: 'open',
+    path: '/props',
+    summary: 'Chat template, context size, default settings, and whether images and sound can be read.',
+    handle: ({ authorized }, parts) => json(propsBody(parts, authorized)),
+  },
+  { ...get, access: 'open', path: '/health', summary: 'Whether requests can be served now.', handle: health },
+  { ...get, access: 'open', path: '/v1/health', summary: 'Another name for /health.', handle: health },
+  {
+    ...get,
+    access: 'guarded',
+    path: '/slots',
+    summary: 'What runs now, in figures: no texts.',
+    handle: slotsReply,
+  },
+  {
+    ...get,
+    access: 'guarded',
+    path: '/metrics',
+    summary: 'Figures for Prometheus.',
+    handle: (_, parts) => metricsReply(parts),
+  },
+  {
+    ...get,
+    access: 'guarded',
+    path: '/lora-adapters',
+    summary: 'The LoRA adapters of the text model.',
+    handle: (_, { loras }) => json(loras.map(({ path, scale }, id) => loraBody(id, path, scale))),
+  },
+];
 
 const hiddenFailure = 'The model could not be loaded; the log of the server says why.';
 
@@ -69,7 +65,7 @@ function healthReply(state: TextState, authorized: boolean): Reply {
 }
 
 /** Those who balance load between servers ask for a failure where there is no slot for them. */
-function slotsReply({ query }: Call, slots: SlotWatch, text: TextService): Reply {
+function slotsReply({ query }: Call, { slots, text }: StatusParts): Reply {
   const wanted = query.get('fail_on_no_slot');
   if (wanted !== null && wanted !== '0' && slots.allBusy) return json(errorBody(503, 'no slot available'), 503);
   return json(slots.report(text.contextSize()));

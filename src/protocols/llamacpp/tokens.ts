@@ -35,32 +35,31 @@ const readTokens = reader<readonly number[]>(
 
 export const detokenizeFields = { tokens: honoured(orElse(readTokens, [])) };
 
-/** None of these waits in the queue. */
-export function tokenEndpoints(parts: TokenParts): Endpoint[] {
-  const post = { method: 'POST', match: 'ending', access: 'guarded', queued: false, family: llamacppFamily } as const;
-  return [
-    {
-      ...post,
-      path: '/tokenize',
-      summary: 'The tokens of a text, with their pieces where asked for.',
-      handle: (call) => tokenize(call, parts.text),
-    },
-    {
-      ...post,
-      path: '/detokenize',
-      summary: 'The text of a list of tokens.',
-      handle: (call) => detokenize(call, parts.text),
-    },
-    {
-      ...post,
-      path: '/apply-template',
-      summary: 'The prompt that a chat would become.',
-      handle: (call) => applyTemplate(call, parts),
-    },
-  ];
-}
+const post = { method: 'POST', match: 'ending', access: 'guarded', queued: false, family: llamacppFamily } as const;
 
-async function tokenize(call: Call, text: TextService): Promise<Reply> {
+/** None of these waits in the queue. */
+export const tokenEndpoints: readonly Endpoint<TokenParts>[] = [
+  {
+    ...post,
+    path: '/tokenize',
+    summary: 'The tokens of a text, with their pieces where asked for.',
+    handle: tokenize,
+  },
+  {
+    ...post,
+    path: '/detokenize',
+    summary: 'The text of a list of tokens.',
+    handle: detokenize,
+  },
+  {
+    ...post,
+    path: '/apply-template',
+    summary: 'The prompt that a chat would become.',
+    handle: applyTemplate,
+  },
+];
+
+async function tokenize(call: Call, { text }: TokenParts): Promise<Reply> {
   const body = await jsonObject(call.body, { empty: 'object', signal: call.signal });
   const fields = readFields(tokenizeFields, body);
   const options = { addSpecial: fields.add_special, parseSpecial: fields.parse_special };
@@ -93,7 +92,7 @@ async function withText(tokens: readonly number[], text: TextService): Promise<r
   return tokens.map((id, index) => ({ id, piece: pieces[index] ?? '' }));
 }
 
-async function detokenize(call: Call, text: TextService): Promise<Reply> {
+async function detokenize(call: Call, { text }: TokenParts): Promise<Reply> {
   const body = await jsonObject(call.body, { empty: 'object', signal: call.signal });
   const { tokens } = readFields(detokenizeFields, body);
   const content = await text.detokenize(tokens, { renderSpecial: true });

@@ -140,7 +140,7 @@ describe('POST /mcp', () => {
     const message = fc.record({ id: fc.jsonValue(), method, params: fc.jsonValue() }, { requiredKeys: [] });
     await fc.assert(
       fc.asyncProperty(message, async (body) => {
-        const reply = await endpoint?.handle(callOf('/mcp', body));
+        const reply = await endpoint?.handle(callOf('/mcp', body), undefined);
         expect([200, 202, 400]).toContain(reply?.status);
         const text = reply && 'body' in reply ? String(reply.body) : '';
         if (text !== '') expect(JSON.parse(text)).toMatchObject({ jsonrpc: '2.0' });

@@ -1,7 +1,7 @@
 import { Channel } from '../../core/channel.ts';
 import { type CallProgress, type ServedCall, ToolCallError, type ToolServers } from '../../core/tool-servers.ts';
 import { jsonObject } from '../../http/body.ts';
-import { type Call, type Endpoint, json, type Reply } from '../../http/call.ts';
+import { type Call, json, type PlainEndpoint, type Reply } from '../../http/call.ts';
 import { patienceMs } from '../../http/patience.ts';
 import { commentFrame, messageFrame, sseHeaders } from '../../http/sse.ts';
 import { errorMessage, errorReply, invalidRequest, type MessageId, mcpFamily, rpcCodes } from './errors.ts';
@@ -16,7 +16,7 @@ export interface McpParts {
 type Request = Incoming & { type: 'request' };
 
 /** The tools of all servers of `--mcpfile` as those of one server. */
-export function mcpEndpoints(parts: McpParts): Endpoint[] {
+export function mcpEndpoints(parts: McpParts): PlainEndpoint[] {
   return [
     {
       method: 'POST',

@@ -1,5 +1,6 @@
 import { expect } from 'vitest';
 import type { JsonObject } from '../../http/body.ts';
+import { bindAll } from '../../http/call.ts';
 import { dialectParts, finishEvent, scriptedChat, scriptedText, seeing, startEvent } from '../testing/doubles.ts';
 import { asking, type Proof, proveFidelity } from '../testing/fidelity-proof.ts';
 import { messagesFidelity } from './fields.ts';
@@ -16,9 +17,10 @@ function world() {
     },
   });
   const { text } = scriptedText([], { state: () => seeing() });
+  // Ids count up, which would make two replies differ that are the same.
+  const parts = dialectParts({ text, chat, newId: (prefix) => `${prefix}1` });
   return {
-    // Ids count up, which would make two replies differ that are the same.
-    endpoints: messagesEndpoints(dialectParts({ text, chat, newId: (prefix) => `${prefix}1` })),
+    endpoints: bindAll(messagesEndpoints(parts), parts),
     get asked() {
       return [...asked, ...counted];
     },

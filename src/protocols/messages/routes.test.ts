@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { AppError, asAppError } from '../../core/errors.ts';
 import { ignoredFields } from '../../core/fidelity.ts';
-import type { Reply } from '../../http/call.ts';
+import { bindAll, type Reply } from '../../http/call.ts';
 import { router } from '../../http/router.ts';
 import type { DialectParts } from '../dialect.ts';
 import {
@@ -22,7 +22,7 @@ const hello = { model: 'any', max_tokens: 100, messages: [{ role: 'user', conten
 const script: Script = [startEvent(), { type: 'text-delta', text: 'Hello' }, finishEvent()];
 
 async function ask(parts: DialectParts, path: string, body: unknown, method = 'POST'): Promise<Reply> {
-  const endpoint = router(messagesEndpoints(parts)).find(method, path);
+  const endpoint = router(bindAll(messagesEndpoints(parts), parts)).find(method, path);
   if (!endpoint) throw new Error(`nobody answers ${method} ${path}`);
   try {
     return await endpoint.handle(callOf(path, body, { method }));

@@ -22,10 +22,10 @@ import { foldReply } from './whole.ts';
 
 export type MessagesParts = DialectParts;
 
-export function messagesEndpoints(parts: MessagesParts): Endpoint[] {
-  const family = messagesFamily(parts.newId);
+export function messagesEndpoints({ newId }: Pick<MessagesParts, 'newId'>): Endpoint<MessagesParts>[] {
+  const family = messagesFamily(newId);
   const guarded = { method: 'POST', access: 'guarded', family } as const;
-  const create = { ...guarded, queued: true, handle: (call: Call) => answer(call, parts) } as const;
+  const create = { ...guarded, queued: true, handle: answer } as const;
   const absent = {
     match: 'prefix',
     path: '/v1/messages/batches',
@@ -45,7 +45,7 @@ export function messagesEndpoints(parts: MessagesParts): Endpoint[] {
       path: '/v1/messages/count_tokens',
       queued: false,
       summary: 'How many tokens the prompt of this conversation has.',
-      handle: (call) => count(call, parts),
+      handle: count,
     },
     { ...absent, method: 'GET' },
     { ...absent, method: 'POST' },

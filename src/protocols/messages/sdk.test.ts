@@ -3,13 +3,17 @@ import { jsonSchemaOutputFormat } from '@anthropic-ai/sdk/helpers/json-schema';
 import { expect, test } from 'vitest';
 import { AppError } from '../../core/errors.ts';
 import type { GenerationEvent } from '../../core/events.ts';
+import { bindAll } from '../../http/call.ts';
 import { latch } from '../../http/testing/world.ts';
 import { finishEvent, onlyPlace } from '../testing/doubles.ts';
 import { begun, chatmlWithTools, type Scripts, type SdkOptions, said, sdkWorld } from '../testing/sdk-world.ts';
 import { messagesEndpoints } from './routes.ts';
 
 async function world(scripts: Scripts, options: SdkOptions = {}) {
-  const { base, asked } = await sdkWorld(scripts, messagesEndpoints, { template: chatmlWithTools, ...options });
+  const { base, asked } = await sdkWorld(scripts, (parts) => bindAll(messagesEndpoints(parts), parts), {
+    template: chatmlWithTools,
+    ...options,
+  });
   return { client: new Anthropic({ baseURL: base, apiKey: 'secret', maxRetries: 0 }), asked };
 }
 

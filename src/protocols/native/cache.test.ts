@@ -3,7 +3,7 @@ import { callOf } from '../testing/doubles.ts';
 import { cacheEndpoint } from './cache.ts';
 
 test('the report is told in the names of this family, and only with the key', async () => {
-  const endpoint = cacheEndpoint(async () => ({
+  const cacheReport = async () => ({
     slots: [
       { tokens: 12, busy: false },
       { tokens: 90, busy: true, checkpoints: { count: 2, bytes: 640 } },
@@ -11,9 +11,9 @@ test('the report is told in the names of this family, and only with the key', as
     memory: { snapshots: 1, bytes: 50 },
     disk: { snapshots: 2, bytes: 99, health: { otherBytes: 7, failures: 1, lastFailure: 'The disk is full' } },
     misses: [{ time: 0, partedAt: 5, promptTokens: 9, reusedTokens: 4, before: 'a', kept: 'b', wanted: 'c' }],
-  }));
-  expect(endpoint.access).toBe('guarded');
-  const reply = await endpoint.handle(callOf('/api/extra/cache', {}));
+  });
+  expect(cacheEndpoint.access).toBe('guarded');
+  const reply = await cacheEndpoint.handle(callOf('/api/extra/cache', {}), { cacheReport });
   expect(JSON.parse(String('body' in reply ? reply.body : ''))).toEqual({
     slots: [
       { tokens: 12, busy: false },

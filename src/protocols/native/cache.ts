@@ -2,19 +2,21 @@ import type { CacheReport, SnapshotFigures } from '../../core/cache-report.ts';
 import { type Endpoint, json } from '../../http/call.ts';
 import { nativeFamily } from './errors.ts';
 
-/** Guarded: it shows pieces of what people wrote. */
-export function cacheEndpoint(report: () => Promise<CacheReport>): Endpoint {
-  return {
-    method: 'GET',
-    match: 'ending',
-    path: '/api/extra/cache',
-    access: 'guarded',
-    queued: false,
-    summary: 'What is kept of earlier prompts, and where the last prompts parted from it.',
-    family: nativeFamily,
-    handle: async () => json(encode(await report())),
-  };
+export interface CacheParts {
+  readonly cacheReport: () => Promise<CacheReport>;
 }
+
+/** Guarded: it shows pieces of what people wrote. */
+export const cacheEndpoint: Endpoint<CacheParts> = {
+  method: 'GET',
+  match: 'ending',
+  path: '/api/extra/cache',
+  access: 'guarded',
+  queued: false,
+  summary: 'What is kept of earlier prompts, and where the last prompts parted from it.',
+  family: nativeFamily,
+  handle: async (_, { cacheReport }) => json(encode(await cacheReport())),
+};
 
 function encode({ slots, memory, disk, misses }: CacheReport): object {
   return {

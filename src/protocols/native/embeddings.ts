@@ -9,19 +9,17 @@ const fields = listFields({ truncate: true });
 
 export const embeddingsFidelity = fidelityOf('Native text API', 'POST /api/extra/embeddings', fields);
 
-export function embeddingsEndpoint(parts: EmbeddingParts): Endpoint {
-  return {
-    method: 'POST',
-    match: 'ending',
-    path: '/api/extra/embeddings',
-    access: 'guarded',
-    queued: true,
-    beside: 'own-name',
-    summary: 'Vectors of texts; what is too long is cut.',
-    family: nativeFamily,
-    handle: async (call) => {
-      const body = await jsonObject(call.body, { empty: 'refuse', signal: call.signal });
-      return answerList(call, body, readFields(fields, body), embeddingsFidelity, parts);
-    },
-  };
-}
+export const embeddingsEndpoint: Endpoint<EmbeddingParts> = {
+  method: 'POST',
+  match: 'ending',
+  path: '/api/extra/embeddings',
+  access: 'guarded',
+  queued: true,
+  beside: 'own-name',
+  summary: 'Vectors of texts; what is too long is cut.',
+  family: nativeFamily,
+  handle: async (call, parts) => {
+    const body = await jsonObject(call.body, { empty: 'refuse', signal: call.signal });
+    return answerList(call, body, readFields(fields, body), embeddingsFidelity, parts);
+  },
+};

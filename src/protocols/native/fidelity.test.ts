@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
 import { samplingFields } from '../../core/sampling-fields.ts';
+import { bindAll } from '../../http/call.ts';
 import { controlParts, finishEvent, scriptedText, seeing, startEvent } from '../testing/doubles.ts';
 import { listProofs, scriptedOthers } from '../testing/embedding.ts';
 import { asking, type Proof, proveFidelity } from '../testing/fidelity-proof.ts';
@@ -11,8 +12,8 @@ function world() {
   const { text, asked } = scriptedText([startEvent(), { type: 'text-delta', text: 'Hello' }, finishEvent()], {
     state: () => seeing(),
   });
-  const endpoints = generateEndpoints({
-    service: text,
+  const endpoints = bindAll(generateEndpoints, {
+    text,
     controlParts: () => ({ ...controlParts, guidance: true }),
     applyDefaults: (body) => body,
     replacePlaceholders: ({ prompt, ...rest }) => ({ ...rest, prompt: prompt.replace('{{[INPUT]}}', 'User:') }),
@@ -109,7 +110,7 @@ for (const table of embeddings ? [embeddings] : []) {
         const services = scriptedOthers();
         const parts = { others: services.others, modelName: () => 'mini' };
         return {
-          endpoints: [embeddingsEndpoint(parts)],
+          endpoints: bindAll([embeddingsEndpoint], parts),
           get asked() {
             return services.asked;
           },

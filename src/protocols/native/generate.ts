@@ -19,7 +19,7 @@ import { nativeFamily } from './errors.ts';
 import { generateFields } from './fields.ts';
 
 export interface GenerateParts {
-  readonly service: TextService;
+  readonly text: TextService;
   /** Read anew for each request: the context size is known only once the model is. */
   readonly controlParts: () => ControlParts;
   readonly replacePlaceholders: DecodeParts['replacePlaceholders'];
@@ -31,32 +31,31 @@ export interface GenerateParts {
 /** A long prompt may take minutes before its first word. */
 const keepAlive = { milliseconds: patienceMs, filler: commentFrame('keepalive') };
 
-export function generateEndpoints(parts: GenerateParts): Endpoint[] {
-  const guarded = { method: 'POST', match: 'ending', access: 'guarded', queued: true, family: nativeFamily } as const;
-  const generate = { ...guarded, handle: (call: Call) => answerWhole(call, parts) };
-  return [
-    { ...generate, path: '/api/v1/generate', summary: 'Continue a text; the whole reply at once.' },
-    { ...generate, path: '/api/latest/generate', summary: 'Another name for /api/v1/generate.' },
-    {
-      ...guarded,
-      path: '/api/extra/generate/stream',
-      summary: 'Continue a text; the reply as server-sent events while it is made.',
-      handle: (call) => answerStream(call, parts),
-    },
-    {
-      ...guarded,
-      path: '/request',
-      summary: 'An old and small form of generate: text, max and top_k.',
-      handle: (call) => answerLegacy(call, parts),
-    },
-  ];
-}
+const guarded = { method: 'POST', match: 'ending', access: 'guarded', queued: true, family: nativeFamily } as const;
+const generate = { ...guarded, handle: answerWhole };
+
+export const generateEndpoints: readonly Endpoint<GenerateParts>[] = [
+  { ...generate, path: '/api/v1/generate', summary: 'Continue a text; the whole reply at once.' },
+  { ...generate, path: '/api/latest/generate', summary: 'Another name for /api/v1/generate.' },
+  {
+    ...guarded,
+    path: '/api/extra/generate/stream',
+    summary: 'Continue a text; the reply as server-sent events while it is made.',
+    handle: answerStream,
+  },
+  {
+    ...guarded,
+    path: '/request',
+    summary: 'An old and small form of generate: text, max and top_k.',
+    handle: answerLegacy,
+  },
+];
 
 async function answerWhole(call: Call, parts: GenerateParts): Promise<Reply> {
   const body = parts.applyDefaults(await jsonObject(call.body, { empty: 'refuse', signal: call.signal }));
-  if (parts.service.state().type === 'none') return json(encodeEmptyReply(modelMissing()));
+  if (parts.text.state().type === 'none') return json(encodeEmptyReply(modelMissing()));
   const { request, ticket } = prepare(body, call, parts);
-  const generation = fold(eventsFor(ticket, parts.service.generate(request, ticket)));
+  const generation = fold(eventsFor(ticket, parts.text.generate(request, ticket)));
   const answer = generation.then((all) =>
     JSON.stringify(encodeReply(all, { logprobs: request.logprobs !== undefined })),
   );
@@ -68,7 +67,7 @@ async function answerWhole(call: Call, parts: GenerateParts): Promise<Reply> {
 
 async function answerStream(call: Call, parts: GenerateParts): Promise<Reply> {
   const body = parts.applyDefaults(await jsonObject(call.body, { empty: 'refuse', signal: call.signal }));
-  if (parts.service.state().type === 'none') {
+  if (parts.text.state().type === 'none') {
     return { status: 200, headers: sseHeaders, stream: encodeFailure(modelMissing()), keepAlive };
   }
   const { request, ticket } = prepare(body, call, parts);
@@ -78,7 +77,7 @@ async function answerStream(call: Call, parts: GenerateParts): Promise<Reply> {
     ticket,
     startTimer: parts.startTimer,
   };
-  return streamReply(eventsFor(ticket, parts.service.generate(request, ticket)), encodeStream, options);
+  return streamReply(eventsFor(ticket, parts.text.generate(request, ticket)), encodeStream, options);
 }
 
 const legacyNames = { text: 'prompt', max: 'max_length', top_k: 'top_k' } as const;
@@ -91,22 +90,22 @@ export const legacyFidelity: EndpointFidelity = fidelityOf('Native text API', 'P
 
 async function answerLegacy(call: Call, parts: GenerateParts): Promise<Reply> {
   const sent = await jsonObject(call.body, { empty: 'refuse', signal: call.signal });
-  if (parts.service.state().type === 'none') throw modelMissing();
+  if (parts.text.state().type === 'none') throw modelMissing();
   // Only what was really sent may stand in the way of a default.
   const known = Object.entries(legacyNames).filter(([name]) => Object.hasOwn(sent, name));
   const body = parts.applyDefaults(Object.fromEntries(known.map(([name, today]) => [today, sent[name]])));
   const { request, ticket } = prepare(body, call, parts);
-  const generation = await fold(parts.service.generate(request, ticket));
+  const generation = await fold(parts.text.generate(request, ticket));
   return json({ data: { seqs: [generation.reasoning + generation.text] } });
 }
 
 function prepare(
   body: JsonObject,
   call: Call,
-  { service, controlParts, replacePlaceholders }: GenerateParts,
+  { text, controlParts, replacePlaceholders }: GenerateParts,
 ): { readonly request: GenerationRequest; readonly ticket: ReturnType<typeof textTicket> } {
   const fields = readFields(generateFields, body);
-  const request = decode(fields, { ...controlParts(), replacePlaceholders, state: service.state() });
+  const request = decode(fields, { ...controlParts(), replacePlaceholders, state: text.state() });
   return { request, ticket: textTicket(call, { genkey: fields.genkey, kept: fields.kcpp_extra_args }) };
 }
 

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import type { Performance, TextService, TextState } from '../../core/text-service.ts';
-import type { Call, Reply } from '../../http/call.ts';
+import { bindAll, type Call, type Reply } from '../../http/call.ts';
 import { router } from '../../http/router.ts';
 import { seeing } from '../testing/doubles.ts';
 import { type InfoParts, infoEndpoints } from './info.ts';
@@ -28,7 +28,7 @@ const before: Performance = {
 function parts(state: TextState, own: Partial<InfoParts> = {}, performance = before): InfoParts {
   const service: Partial<TextService> = { state: () => state, contextSize: () => 8192, performance: () => performance };
   return {
-    service: service as TextService,
+    text: service as TextService,
     product: { name: 'Parley', version: '0.1.0' },
     modelName: () => 'koboldcpp/mini',
     features: () => ({ protected: true, jinja: true, admin: 2 }),
@@ -40,7 +40,7 @@ function parts(state: TextState, own: Partial<InfoParts> = {}, performance = bef
 }
 
 async function get(all: InfoParts, path: string, authorized = true): Promise<unknown> {
-  const endpoint = router(infoEndpoints(all)).find('GET', path);
+  const endpoint = router(bindAll(infoEndpoints, all)).find('GET', path);
   const reply = (await endpoint?.handle({ authorized } as Call)) as Reply;
   expect(reply).toMatchObject({ status: 200, headers: { 'content-type': 'application/json' } });
   return JSON.parse('body' in reply ? Buffer.from(reply.body).toString() : '');

@@ -41,7 +41,7 @@ export interface Counters {
 }
 
 export interface InfoParts {
-  readonly service: TextService;
+  readonly text: TextService;
   readonly product: { readonly name: string; readonly version: string; readonly homepage?: string };
   readonly modelName: () => string;
   readonly features: () => Features;
@@ -53,39 +53,47 @@ export interface InfoParts {
   readonly preloadStory?: string | Uint8Array | undefined;
 }
 
-type Answer = (call: Call) => unknown;
+type Answer = (call: Call, parts: InfoParts) => unknown;
 
-export function infoEndpoints(parts: InfoParts): Endpoint[] {
-  const { service, advertised } = parts;
-  const context = (): number => service.contextSize();
-  const maxContext = (): number => (advertised.maxContext > 0 ? Math.min(context(), advertised.maxContext) : context());
-  const model: Answer = (call) => ({ result: call.authorized ? parts.modelName() : hiddenModelName });
+export const infoEndpoints: readonly Endpoint<InfoParts>[] = [
+  ...twice('model', 'The name of the text model.', ({ authorized }, { modelName }) => ({
+    result: authorized ? modelName() : hiddenModelName,
+  })),
+  ...twice('config/max_length', 'The longest reply that is advertised.', (_, { advertised }) => ({
+    value: advertised.maxLength || 1024,
+  })),
+  ...twice('config/max_context_length', 'The context that is advertised.', (_, parts) => ({
+    value: advertisedContext(parts),
+  })),
+  ...twice('config/soft_prompt', 'Soft prompts are a thing of the past: always empty.', () => ({ value: '' })),
+  ...twice('config/soft_prompts_list', 'Always empty.', () => ({ values: [] })),
+  ...twice('info/version', 'The level of the KoboldAI API.', () => ({ result: koboldAiVersion })),
+  open('/api/extra/true_max_context_length', 'The context that the server has.', (_, { text }) => ({
+    value: text.contextSize(),
+  })),
+  open('/api/extra/version', 'The version, and which features are there.', (_, parts) => version(parts)),
+  open(
+    '/api/extra/perf',
+    'The speed of the last generation, and the queue.',
+    ({ authorized }, { text, counters, quiet }) =>
+      performanceBody(text.performance(), shownState(text.state(), authorized), counters(), quiet),
+  ),
+  open('/.well-known/serviceinfo', 'Which APIs are here, for programs that look for them.', (_, parts) =>
+    serviceInfo(parts),
+  ),
+  { ...open('/ping', 'Answers as long as the server runs.', () => ({ status: 'healthy' })), match: 'exact' },
+  {
+    ...open('/api/extra/preloadstory', 'The story that clients open at first.', () => ({})),
+    match: 'exact',
+    handle: (call, { preloadStory }) => story(call, preloadStory),
+  },
+];
 
-  return [
-    ...twice('model', 'The name of the text model.', model),
-    ...twice('config/max_length', 'The longest reply that is advertised.', () => ({
-      value: advertised.maxLength || 1024,
-    })),
-    ...twice('config/max_context_length', 'The context that is advertised.', () => ({ value: maxContext() })),
-    ...twice('config/soft_prompt', 'Soft prompts are a thing of the past: always empty.', () => ({ value: '' })),
-    ...twice('config/soft_prompts_list', 'Always empty.', () => ({ values: [] })),
-    ...twice('info/version', 'The level of the KoboldAI API.', () => ({ result: koboldAiVersion })),
-    open('/api/extra/true_max_context_length', 'The context that the server has.', () => ({ value: context() })),
-    open('/api/extra/version', 'The version, and which features are there.', () => version(parts)),
-    open('/api/extra/perf', 'The speed of the last generation, and the queue.', ({ authorized }) =>
-      performanceBody(service.performance(), shownState(service.state(), authorized), parts.counters(), parts.quiet),
-    ),
-    open('/.well-known/serviceinfo', 'Which APIs are here, for programs that look for them.', () => serviceInfo(parts)),
-    { ...open('/ping', 'Answers as long as the server runs.', () => ({ status: 'healthy' })), match: 'exact' },
-    {
-      ...open('/api/extra/preloadstory', 'The story that clients open at first.', () => ({})),
-      match: 'exact',
-      handle: (call) => story(call, parts.preloadStory),
-    },
-  ];
+function advertisedContext({ text, advertised: { maxContext } }: InfoParts): number {
+  return maxContext > 0 ? Math.min(text.contextSize(), maxContext) : text.contextSize();
 }
 
-function open(path: string, summary: string, answer: Answer): Endpoint {
+function open(path: string, summary: string, answer: Answer): Endpoint<InfoParts> {
   return {
     method: 'GET',
     match: 'ending',
@@ -94,19 +102,19 @@ function open(path: string, summary: string, answer: Answer): Endpoint {
     queued: false,
     summary,
     family: nativeFamily,
-    handle: (call) => json(answer(call)),
+    handle: (call, parts) => json(answer(call, parts)),
   };
 }
 
-function twice(path: string, summary: string, answer: Answer): Endpoint[] {
+function twice(path: string, summary: string, answer: Answer): readonly Endpoint<InfoParts>[] {
   return [
     open(`/api/v1/${path}`, summary, answer),
     open(`/api/latest/${path}`, `Another name for /api/v1/${path}.`, answer),
   ];
 }
 
-function version({ service, product, features }: InfoParts): object {
-  const state = service.state();
+function version({ text, product, features }: InfoParts): object {
+  const state = text.state();
   const on = { ...senses(state), ...features() };
   return {
     result: 'KoboldCpp',

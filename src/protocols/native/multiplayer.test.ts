@@ -1,10 +1,11 @@
 import { rmSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { describe, expect, test } from 'vitest';
+import { bindAll } from '../../http/call.ts';
 import { router } from '../../http/router.ts';
 import { SharedStory } from '../../store/shared-story.ts';
 import { freshFolders } from '../../store/testing/folder.ts';
-import { callOf } from '../testing/doubles.ts';
+import { callOf, scriptedText } from '../testing/doubles.ts';
 import { type MultiplayerParts, multiplayerEndpoints } from './multiplayer.ts';
 
 const freshFolder = freshFolders();
@@ -22,11 +23,13 @@ function game() {
     clock: () => world.ms,
     limits: { characters: 100, senders: 10 },
   });
-  return { path, world, warnings, ...asking({ story, isGenerating: () => world.generating, warn }) };
+  return { path, world, warnings, ...asking({ story, warn }, () => world.generating) };
 }
 
-function asking(parts: MultiplayerParts) {
-  const endpoints = router(multiplayerEndpoints(parts));
+function asking(parts: MultiplayerParts, isGenerating = () => false) {
+  const { text } = scriptedText([]);
+  const performance = () => ({ ...text.performance(), idle: !isGenerating() });
+  const endpoints = router(bindAll(multiplayerEndpoints(parts), { text: { ...text, performance } }));
   const raw = async (what: string, body: unknown = '') => {
     const path = `/api/extra/multiplayer/${what}`;
     const reply = await endpoints.find('POST', path)?.handle(callOf(path, body));
@@ -139,14 +142,14 @@ describe('it is idle', () => {
 });
 
 test('without --multiplayer every path answers in its own shape', async () => {
-  const { ask, getStory } = asking({ isGenerating: () => false, warn: () => undefined });
+  const { ask, getStory } = asking({ warn: () => undefined });
   expect(await ask('status')).toEqual([200, { error: 'Multiplayer not enabled!' }]);
   expect(await getStory()).toEqual([200, '']);
   expect(await ask('setstory', update)).toEqual([400, { success: false, error: 'Multiplayer not enabled!' }]);
 });
 
 test('all paths ask for the key and take no place in the queue', () => {
-  for (const endpoint of multiplayerEndpoints({ isGenerating: () => false, warn: () => undefined })) {
+  for (const endpoint of multiplayerEndpoints({ warn: () => undefined })) {
     expect(endpoint).toMatchObject({ method: 'POST', match: 'ending', access: 'guarded', queued: false });
   }
 });

@@ -1,3 +1,4 @@
+import type { TextService } from '../../core/text-service.ts';
 import { type Call, type Endpoint, json, type Reply } from '../../http/call.ts';
 import { StoryTooLong } from '../../store/save-slots.ts';
 import type { SharedStory, StoryTurn } from '../../store/shared-story.ts';
@@ -6,13 +7,12 @@ import { isAbsent, optionalText, orElse, readText } from '../fields/readers.ts';
 import { honoured, readFields } from '../fields/table.ts';
 import { nativeFamily } from './errors.ts';
 import { readInput } from './input.ts';
+import type { TaskParts } from './tasks.ts';
 import { unlessRepeated } from './unless-repeated.ts';
 
 export interface MultiplayerParts {
   /** With `--multiplayer` only. */
   readonly story?: SharedStory | undefined;
-  /** Whether anything is being generated, for whomever. */
-  readonly isGenerating: () => boolean;
   readonly warn: (sentence: string) => void;
 }
 
@@ -26,15 +26,15 @@ const storyFields = {
 };
 
 /** One story that several people write. Where that is off, the paths answer in the same shape. */
-export function multiplayerEndpoints({ story, isGenerating, warn }: MultiplayerParts): Endpoint[] {
-  const parts = { story, isGenerating, warn: unlessRepeated(warn) };
+export function multiplayerEndpoints({ story, warn }: MultiplayerParts): Endpoint<TaskParts>[] {
+  const parts = { story, warn: unlessRepeated(warn) };
   const common = { method: 'POST', match: 'ending', access: 'guarded', queued: false, family: nativeFamily } as const;
   return [
     {
       ...common,
       path: '/api/extra/multiplayer/status',
       summary: 'Which turn the shared story is in, and whether anybody is writing (--multiplayer).',
-      handle: (call) => status(call, parts),
+      handle: (call, { text }) => status(call, parts, text),
     },
     {
       ...common,
@@ -46,22 +46,22 @@ export function multiplayerEndpoints({ story, isGenerating, warn }: MultiplayerP
       ...common,
       path: '/api/extra/multiplayer/setstory',
       summary: 'Go on with the shared story, or begin another one.',
-      handle: (call) => setStory(call, parts),
+      handle: (call, { text }) => setStory(call, parts, text),
     },
   ];
 }
 
-async function status(call: Call, parts: MultiplayerParts): Promise<Reply> {
+async function status(call: Call, parts: MultiplayerParts, text: TextService): Promise<Reply> {
   const { story } = parts;
   if (!story) return json({ error: 'Multiplayer not enabled!' });
   // Whoever sends nothing, or nothing of sense, is told the same as a stranger.
   const input = await readInput(call, (body) => readFields(statusFields, body), 'object');
   const sender = input?.sender ?? '';
   if (input?.senderbusy) story.busy(sender);
-  return json(turnBody(await story.turn(), sender, parts));
+  return json(turnBody(await story.turn(), { sender, story, text }));
 }
 
-async function setStory(call: Call, parts: MultiplayerParts): Promise<Reply> {
+async function setStory(call: Call, parts: MultiplayerParts, text: TextService): Promise<Reply> {
   const { story, warn } = parts;
   if (!story) return failed('Multiplayer not enabled!');
   const input = await readInput(call, (body) => readFields(storyFields, body), 'object');
@@ -70,7 +70,7 @@ async function setStory(call: Call, parts: MultiplayerParts): Promise<Reply> {
   if (data === '') return failed('No story submitted!');
   try {
     const turn = await story.update({ story: data, format: input.data_format, full: input.full_update });
-    return json({ success: true, ...turnBody(turn, sender, parts) });
+    return json({ success: true, ...turnBody(turn, { sender, story, text }) });
   } catch (error) {
     if (error instanceof StoryTooLong) return failed('Story is too long!');
     const sentence = `The story could not be kept: ${error instanceof Error ? error.message : String(error)}.`;
@@ -79,8 +79,15 @@ async function setStory(call: Call, parts: MultiplayerParts): Promise<Reply> {
   }
 }
 
-function turnBody({ major, minor, format }: StoryTurn, sender: string, parts: MultiplayerParts): object {
-  const idle = !parts.isGenerating() && !parts.story?.isBusyBeside(sender);
+interface Asked {
+  readonly sender: string;
+  readonly story: SharedStory;
+  readonly text: TextService;
+}
+
+/** Idle only while nothing is generated for anybody, and nobody else writes. */
+function turnBody({ major, minor, format }: StoryTurn, { sender, story, text }: Asked): object {
+  const idle = text.performance().idle && !story.isBusyBeside(sender);
   return { turn_major: major, turn_minor: minor, idle, data_format: format };
 }
 

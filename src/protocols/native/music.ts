@@ -1,10 +1,10 @@
 import { AppError } from '../../core/errors.ts';
 import { jsonObject } from '../../http/body.ts';
-import { type Endpoint, json } from '../../http/call.ts';
+import { json, type PlainEndpoint } from '../../http/call.ts';
 import { nativeFamily } from './errors.ts';
 
 /** There is no engine for music yet. Both paths say so, each in the way that its client looks for. */
-export function musicEndpoints(): Endpoint[] {
+export function musicEndpoints(): PlainEndpoint[] {
   const common = {
     method: 'POST',
     match: 'ending',

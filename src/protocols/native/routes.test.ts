@@ -1,12 +1,13 @@
 import { expect, test } from 'vitest';
+import { emptyCacheReport } from '../../core/cache-report.ts';
 import { AppError, asAppError } from '../../core/errors.ts';
 import type { GenerationEvent } from '../../core/events.ts';
 import type { GenerationRequest, Ticket } from '../../core/request.ts';
 import type { AbortOutcome, Performance, TextModel, TextService, TextState } from '../../core/text-service.ts';
 import { schemaToGrammar as convert } from '../../grammar/convert.ts';
-import type { Call, Reply } from '../../http/call.ts';
+import { bindAll, type Call, type Reply } from '../../http/call.ts';
 import { router } from '../../http/router.ts';
-import { type NativeParts, nativeEndpoints } from './routes.ts';
+import { type NativeContext, type NativeServices, nativeEndpoints } from './routes.ts';
 
 const model: TextModel = {
   name: 'mini',
@@ -90,11 +91,13 @@ function fakeService(own: Partial<TextService> & { readonly events?: readonly Ge
   return { service, seen };
 }
 
+type NativeParts = NativeContext & NativeServices;
+
 const schemaToGrammar = (schema: unknown) => `root ::= ${Object.keys(schema as object).join(' ')}`;
 
 function parts(service: TextService, own: Partial<NativeParts> = {}): NativeParts {
   return {
-    service,
+    text: service,
     controlParts: () => ({
       defaultMaxTokens: 2048,
       maxTokensLimit: 0,
@@ -113,7 +116,7 @@ function parts(service: TextService, own: Partial<NativeParts> = {}): NativePart
     counters: () => ({ images: 0, speech: 0, transcriptions: 0 }),
     advertised: { maxLength: 0, maxContext: 0 },
     quiet: false,
-    isGenerating: () => false,
+    cacheReport: async () => emptyCacheReport,
     warn: () => undefined,
     ...own,
   };
@@ -126,7 +129,7 @@ async function ask(
   body?: unknown,
   own: Partial<Call> = {},
 ): Promise<Reply> {
-  const endpoint = router(nativeEndpoints(all)).find(method, path);
+  const endpoint = router(bindAll(nativeEndpoints(all), all)).find(method, path);
   if (!endpoint) throw new Error(`nobody answers ${method} ${path}`);
   const call: Call = {
     method,

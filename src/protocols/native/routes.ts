@@ -1,6 +1,7 @@
 import type { WebSearch } from '../../core/web-search.ts';
 import type { Endpoint } from '../../http/call.ts';
 import type { EmbeddingParts } from '../embedding/service.ts';
+import { type CacheParts, cacheEndpoint } from './cache.ts';
 import { embeddingsEndpoint } from './embeddings.ts';
 import { type GenerateParts, generateEndpoints } from './generate.ts';
 import { type InfoParts, infoEndpoints } from './info.ts';
@@ -8,39 +9,44 @@ import { type MultiplayerParts, multiplayerEndpoints } from './multiplayer.ts';
 import { musicEndpoints } from './music.ts';
 import { type SaveSlotParts, saveSlotEndpoints } from './save-slots.ts';
 import { shutdownEndpoint } from './shutdown.ts';
-import { type NativeSpeechParts, nativeSpeechEndpoints } from './speech.ts';
+import { type NativeSpeechParts, nativeSpeechEndpoint } from './speech.ts';
 import { taskEndpoints } from './tasks.ts';
 import { type TokenParts, tokenEndpoints } from './tokens.ts';
 import { type TranscribeParts, transcribeEndpoint } from './transcribe.ts';
 import { webSearchEndpoint } from './web-search.ts';
 
-export interface NativeParts
+/** What depends on the model that a call concerns. */
+export interface NativeContext
   extends GenerateParts,
     InfoParts,
     TokenParts,
     EmbeddingParts,
     NativeSpeechParts,
     TranscribeParts,
-    SaveSlotParts,
-    MultiplayerParts {
+    CacheParts {}
+
+/** What the server has, whichever model answers. */
+export interface NativeServices extends SaveSlotParts, MultiplayerParts {
   /** With `--websearch` only. */
   readonly search?: WebSearch | undefined;
+  /** With `--singleinstance` only. */
   readonly shutdown?: () => void;
 }
 
-export function nativeEndpoints(parts: NativeParts): Endpoint[] {
+export function nativeEndpoints(services: NativeServices): Endpoint<NativeContext>[] {
   return [
-    ...generateEndpoints(parts),
-    ...taskEndpoints(parts.service),
-    embeddingsEndpoint(parts),
-    ...tokenEndpoints(parts),
-    ...infoEndpoints(parts),
-    ...nativeSpeechEndpoints(parts),
+    ...generateEndpoints,
+    ...taskEndpoints,
+    embeddingsEndpoint,
+    ...tokenEndpoints,
+    ...infoEndpoints,
+    cacheEndpoint,
+    nativeSpeechEndpoint,
     ...musicEndpoints(),
-    transcribeEndpoint(parts),
-    ...saveSlotEndpoints(parts),
-    ...multiplayerEndpoints(parts),
-    webSearchEndpoint(parts.search),
-    shutdownEndpoint(parts.shutdown),
+    transcribeEndpoint,
+    ...saveSlotEndpoints(services),
+    ...multiplayerEndpoints(services),
+    webSearchEndpoint(services.search),
+    shutdownEndpoint(services.shutdown),
   ];
 }

@@ -22,7 +22,7 @@ function asking(parts: SaveSlotParts) {
   const endpoints = router(saveSlotEndpoints(parts));
   return async (what: 'list' | 'load' | 'save', body: unknown = '') => {
     const path = `/api/extra/data/${what}`;
-    const reply = await endpoints.find('POST', path)?.handle(callOf(path, body));
+    const reply = await endpoints.find('POST', path)?.handle(callOf(path, body), undefined);
     if (!reply || !('body' in reply)) throw new Error('no whole reply');
     expect(reply.headers).toMatchObject({ 'content-type': 'application/json' });
     return [reply.status, JSON.parse(Buffer.from(reply.body).toString())];

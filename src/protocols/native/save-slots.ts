@@ -1,4 +1,4 @@
-import { type Call, type Endpoint, json, type Reply } from '../../http/call.ts';
+import { type Call, json, type PlainEndpoint, type Reply } from '../../http/call.ts';
 import { FileFull } from '../../store/kept-file.ts';
 import { isSlot, type SaveSlots, StoryTooLong } from '../../store/save-slots.ts';
 import { optionalText, orElse, readText } from '../fields/readers.ts';
@@ -23,7 +23,7 @@ const saveFields = {
 };
 
 /** Stories that clients keep on the server. Where that is off, the paths answer in the same shape. */
-export function saveSlotEndpoints({ slots, warn }: SaveSlotParts): Endpoint[] {
+export function saveSlotEndpoints({ slots, warn }: SaveSlotParts): PlainEndpoint[] {
   const parts = { slots, warn: unlessRepeated(warn) };
   const common = { method: 'POST', match: 'ending', access: 'guarded', queued: false, family: nativeFamily } as const;
   return [

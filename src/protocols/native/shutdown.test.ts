@@ -8,7 +8,7 @@ async function ask(remoteAddress: string, allowed = true) {
     ended = true;
   };
   const { handle } = shutdownEndpoint(allowed ? shutdown : undefined);
-  const reply = await handle(callOf('/api/extra/shutdown', '', { remoteAddress }));
+  const reply = await handle(callOf('/api/extra/shutdown', '', { remoteAddress }), undefined);
   const body = 'body' in reply ? JSON.parse(String(reply.body)) : undefined;
   return { ended, status: reply.status, body };
 }

@@ -1,11 +1,11 @@
-import { type Call, type Endpoint, json } from '../../http/call.ts';
+import { type Call, json, type PlainEndpoint } from '../../http/call.ts';
 import { nativeFamily } from './errors.ts';
 
 /**
  * `shutdown` is there with `--singleinstance` only: a new instance asks the old one on the port to make room. It must
  * leave this reply time to go out.
  */
-export function shutdownEndpoint(shutdown: (() => void) | undefined): Endpoint {
+export function shutdownEndpoint(shutdown: (() => void) | undefined): PlainEndpoint {
   return {
     method: 'POST',
     match: 'exact',

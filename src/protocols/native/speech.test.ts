@@ -1,16 +1,18 @@
 import { describe, expect, test } from 'vitest';
 import { asAppError } from '../../core/errors.ts';
-import type { Reply } from '../../http/call.ts';
+import { bindAll, type Reply } from '../../http/call.ts';
 import { router } from '../../http/router.ts';
 import { callOf } from '../testing/doubles.ts';
 import { asking, type Proof, proveFidelity } from '../testing/fidelity-proof.ts';
 import { lost, type SpokenScript, scriptedSpeech } from '../testing/spoken.ts';
 import { musicEndpoints } from './music.ts';
-import { nativeSpeechEndpoints, nativeSpeechFidelity } from './speech.ts';
+import { nativeSpeechEndpoint, nativeSpeechFidelity } from './speech.ts';
 
 function world(script: SpokenScript | 'none' = {}) {
   const { speech, asked } = scriptedSpeech(script === 'none' ? {} : script);
-  const endpoints = [...nativeSpeechEndpoints({ others: script === 'none' ? {} : { speech } }), ...musicEndpoints()];
+  const endpoints = bindAll([nativeSpeechEndpoint, ...musicEndpoints()], {
+    others: script === 'none' ? {} : { speech },
+  });
   const post = async (body: unknown, path = '/api/extra/tts'): Promise<Reply & { body: string | Uint8Array }> => {
     const endpoint = router(endpoints).find('POST', path);
     if (!endpoint) throw new Error(`nobody answers ${path}`);

@@ -13,21 +13,17 @@ import { nativeFamily } from './errors.ts';
 
 export type NativeSpeechParts = Pick<DialectParts, 'others'>;
 
-export function nativeSpeechEndpoints(parts: NativeSpeechParts): Endpoint[] {
-  return [
-    {
-      method: 'POST',
-      match: 'ending',
-      path: '/api/extra/tts',
-      access: 'guarded',
-      queued: true,
-      beside: 'any-name',
-      summary: 'A text as speech: wav unless told otherwise.',
-      family: nativeFamily,
-      handle: (call) => speech(call, parts),
-    },
-  ];
-}
+export const nativeSpeechEndpoint: Endpoint<NativeSpeechParts> = {
+  method: 'POST',
+  match: 'ending',
+  path: '/api/extra/tts',
+  access: 'guarded',
+  queued: true,
+  beside: 'any-name',
+  summary: 'A text as speech: wav unless told otherwise.',
+  family: nativeFamily,
+  handle: speech,
+};
 
 /** Sent whole: the clients of this family decode it as one file. */
 async function speech(call: Call, parts: NativeSpeechParts): Promise<Reply> {

@@ -27,50 +27,56 @@ export const taskFidelity: EndpointFidelity = fidelityOf(
   keyFields,
 );
 
+export interface TaskParts {
+  readonly text: TextService;
+}
+
+const guarded = { match: 'ending', access: 'guarded', queued: false, family: nativeFamily } as const;
+
 /** Looking at and stopping what runs. */
-export function taskEndpoints(service: TextService): Endpoint[] {
-  const guarded = { match: 'ending', access: 'guarded', queued: false, family: nativeFamily } as const;
-  const check = (genkey: string, client: string): Reply =>
-    json({
-      results: [
-        {
-          text: service.check(genkey, client),
-          ...finishField(service.finished(genkey)),
-          ...standingFields(service.standing(genkey)),
-        },
-      ],
-    });
-  const logprobs = (genkey: string, client: string): Reply => {
-    const tokens = service.lastLogprobs(genkey, client);
-    return json({ logprobs: tokens ? encodeLogprobs(tokens) : null });
-  };
-  const both = (path: string, summary: string, answer: (genkey: string, client: string) => Reply): Endpoint[] => [
+export const taskEndpoints: readonly Endpoint<TaskParts>[] = [
+  ...both('/api/extra/generate/check', 'The text so far of the running generation.', check),
+  ...both('/api/extra/last_logprobs', 'The probabilities of the tokens of the last generation.', logprobs),
+  {
+    ...guarded,
+    method: 'POST',
+    path: '/api/extra/abort',
+    summary: 'Stop the running generation, or the one with this genkey.',
+    handle: async (call, { text }) => json(abortReplies[text.abort(await genkeyOf(call), clientName(call))]),
+  },
+];
+
+function both(
+  path: string,
+  summary: string,
+  answer: (genkey: string, client: string, text: TextService) => Reply,
+): readonly Endpoint<TaskParts>[] {
+  return [
     {
       ...guarded,
       method: 'GET',
       path,
       summary: `${summary} Only without a genkey.`,
-      handle: (call) => answer('', clientName(call)),
+      handle: (call, { text }) => answer('', clientName(call), text),
     },
     {
       ...guarded,
       method: 'POST',
       path,
       summary,
-      handle: async (call) => answer(await genkeyOf(call), clientName(call)),
+      handle: async (call, { text }) => answer(await genkeyOf(call), clientName(call), text),
     },
   ];
-  return [
-    ...both('/api/extra/generate/check', 'The text so far of the running generation.', check),
-    ...both('/api/extra/last_logprobs', 'The probabilities of the tokens of the last generation.', logprobs),
-    {
-      ...guarded,
-      method: 'POST',
-      path: '/api/extra/abort',
-      summary: 'Stop the running generation, or the one with this genkey.',
-      handle: async (call) => json(abortReplies[service.abort(await genkeyOf(call), clientName(call))]),
-    },
-  ];
+}
+
+function check(genkey: string, client: string, text: TextService): Reply {
+  const state = { ...finishField(text.finished(genkey)), ...standingFields(text.standing(genkey)) };
+  return json({ results: [{ text: text.check(genkey, client), ...state }] });
+}
+
+function logprobs(genkey: string, client: string, text: TextService): Reply {
+  const tokens = text.lastLogprobs(genkey, client);
+  return json({ logprobs: tokens ? encodeLogprobs(tokens) : null });
 }
 
 const finishNames: Readonly<Record<FinishReason | 'error', string>> = {

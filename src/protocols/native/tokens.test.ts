@@ -1,11 +1,12 @@
 import { expect, test } from 'vitest';
+import { bindAll } from '../../http/call.ts';
 import { router } from '../../http/router.ts';
 import { callOf, scriptedText } from '../testing/doubles.ts';
 import { type TokenParts, tokenEndpoints } from './tokens.ts';
 
 async function ask(path: string, body: unknown, own: Partial<TokenParts> = {}) {
-  const parts: TokenParts = { service: scriptedText([]).text, schemaToGrammar: () => 'root ::= "a"', ...own };
-  const endpoint = router(tokenEndpoints(parts)).find('POST', path);
+  const parts: TokenParts = { text: scriptedText([]).text, schemaToGrammar: () => 'root ::= "a"', ...own };
+  const endpoint = router(bindAll(tokenEndpoints, parts)).find('POST', path);
   const reply = await endpoint?.handle(callOf(path, body));
   if (!reply || !('body' in reply)) throw new Error('no reply');
   return [reply.status, JSON.parse(String(reply.body))];
@@ -76,7 +77,7 @@ test.each([['[]'], ['"text"'], [`${'{"items":'.repeat(200)}{}${'}'.repeat(200)}`
 
 test('without a model a text has no tokens', async () => {
   const { text } = scriptedText([], { tokenize: async () => [], detokenize: async () => '' });
-  expect(await ask('/api/extra/tokencount', { prompt: 'Hi' }, { service: text })).toEqual([
+  expect(await ask('/api/extra/tokencount', { prompt: 'Hi' }, { text })).toEqual([
     200,
     { value: 0, ids: [], prompt: 'Hi' },
   ]);

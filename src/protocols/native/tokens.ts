@@ -9,7 +9,7 @@ import { nativeFamily } from './errors.ts';
 import { readInput } from './input.ts';
 
 export interface TokenParts {
-  readonly service: TextService;
+  readonly text: TextService;
   readonly schemaToGrammar: (schema: unknown) => string;
   readonly renderChat?: (messages: readonly unknown[]) => string | Promise<string>;
 }
@@ -39,28 +39,27 @@ export const tokenFidelity: readonly EndpointFidelity[] = [
   }),
 ];
 
-export function tokenEndpoints(parts: TokenParts): Endpoint[] {
-  const helper = { method: 'POST', match: 'ending', access: 'guarded', queued: false, family: nativeFamily } as const;
-  const count = { ...helper, handle: (call: Call) => countTokens(call, parts) };
-  return [
-    { ...count, path: '/api/extra/tokencount', summary: 'The tokens of a text, and how many they are.' },
-    { ...count, path: '/api/extra/tokenize', summary: 'Another name for /api/extra/tokencount.' },
-    {
-      ...helper,
-      path: '/api/extra/detokenize',
-      summary: 'The text of a list of tokens.',
-      handle: (call) => joinTokens(call, parts.service),
-    },
-    {
-      ...helper,
-      path: '/api/extra/json_to_grammar',
-      summary: 'A GBNF grammar that only lets through what fits a JSON schema.',
-      handle: (call) => makeGrammar(call, parts.schemaToGrammar),
-    },
-  ];
-}
+const helper = { method: 'POST', match: 'ending', access: 'guarded', queued: false, family: nativeFamily } as const;
+const count = { ...helper, handle: countTokens };
 
-async function countTokens(call: Call, { service, renderChat }: TokenParts): Promise<Reply> {
+export const tokenEndpoints: readonly Endpoint<TokenParts>[] = [
+  { ...count, path: '/api/extra/tokencount', summary: 'The tokens of a text, and how many they are.' },
+  { ...count, path: '/api/extra/tokenize', summary: 'Another name for /api/extra/tokencount.' },
+  {
+    ...helper,
+    path: '/api/extra/detokenize',
+    summary: 'The text of a list of tokens.',
+    handle: joinTokens,
+  },
+  {
+    ...helper,
+    path: '/api/extra/json_to_grammar',
+    summary: 'A GBNF grammar that only lets through what fits a JSON schema.',
+    handle: makeGrammar,
+  },
+];
+
+async function countTokens(call: Call, { text, renderChat }: TokenParts): Promise<Reply> {
   const input = await readInput(call, (body) => readFields(countFields, body));
   const refused = json({ value: -1 }, 400);
   if (!input) return refused;
@@ -68,18 +67,18 @@ async function countTokens(call: Call, { service, renderChat }: TokenParts): Pro
   const chat = input.prompt === '' && messages !== undefined;
   if (chat && !renderChat) return refused;
   const prompt = chat && renderChat ? await renderChat(messages) : input.prompt;
-  const ids = await service.tokenize(prompt, { addSpecial });
+  const ids = await text.tokenize(prompt, { addSpecial });
   return json({ value: ids.length, ids, prompt });
 }
 
-async function joinTokens(call: Call, service: TextService): Promise<Reply> {
+async function joinTokens(call: Call, { text }: TokenParts): Promise<Reply> {
   const input = await readInput(call, (body) => readFields(joinFields, body));
   if (!input?.ids) return json({ result: '', success: false }, 400);
-  const result = await service.detokenize(input.ids, { renderSpecial: input.special });
+  const result = await text.detokenize(input.ids, { renderSpecial: input.special });
   return json({ result, success: true });
 }
 
-async function makeGrammar(call: Call, schemaToGrammar: TokenParts['schemaToGrammar']): Promise<Reply> {
+async function makeGrammar(call: Call, { schemaToGrammar }: TokenParts): Promise<Reply> {
   const body = await readInput(call, (sent) => sent);
   if (!body && !isJson(call.body)) return json({ result: '', success: false }, 400);
   const schema = body && Object.hasOwn(body, 'schema') ? body.schema : body;

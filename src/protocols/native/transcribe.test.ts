@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { AppError } from '../../core/errors.ts';
 import type { TranscriptionEvent } from '../../core/transcription.ts';
+import { bind } from '../../http/call.ts';
 import { handTimer } from '../../http/testing/world.ts';
 import { callOf, dialectParts, scriptedTranscription } from '../testing/doubles.ts';
 import { asking, type Proof, proveFidelity } from '../testing/fidelity-proof.ts';
@@ -17,7 +18,7 @@ const sound = Buffer.from('sound').toString('base64');
 
 function world(events: readonly TranscriptionEvent[] | Error = script) {
   const { transcription, asked } = scriptedTranscription(events);
-  const endpoint = transcribeEndpoint({ ...dialectParts(), others: { transcription } });
+  const endpoint = bind(transcribeEndpoint, { ...dialectParts(), others: { transcription } });
   return { endpoint, endpoints: [endpoint], asked };
 }
 
@@ -55,7 +56,7 @@ describe('a refusal has the shape of this family', () => {
   });
 
   test('without a recogniser', async () => {
-    const endpoint = transcribeEndpoint(dialectParts());
+    const endpoint = bind(transcribeEndpoint, dialectParts());
     const seen = await asking(() => ({ endpoints: [endpoint], asked: [] }), 'POST', path)({ audio_data: sound });
     expect(seen.status).toBe(503);
     expect(JSON.parse(seen.reply)).toMatchObject({ detail: { type: 'service_unavailable' } });
@@ -75,7 +76,7 @@ test('a client that asked for padding is kept awake, and told of a late failure 
       await failed;
     },
   };
-  const endpoint = transcribeEndpoint({ others: { transcription }, startTimer: time.startTimer });
+  const endpoint = bind(transcribeEndpoint, { others: { transcription }, startTimer: time.startTimer });
   const headers = { 'x-koboldcpp-keepalive': 'true' };
   const answer = Promise.resolve(endpoint.handle(callOf(path, { audio_data: sound }, { headers })));
   await new Promise((resolve) => setImmediate(resolve));

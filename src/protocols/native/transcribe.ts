@@ -19,20 +19,18 @@ export interface TranscribeParts {
   readonly startTimer: StartTimer;
 }
 
-export function transcribeEndpoint(parts: TranscribeParts): Endpoint {
-  return {
-    method: 'POST',
-    match: 'ending',
-    path: '/api/extra/transcribe',
-    access: 'guarded',
-    queued: true,
-    beside: 'any-name',
-    form: {},
-    summary: 'Speech to text.',
-    family: nativeFamily,
-    handle: (call) => answer(call, parts),
-  };
-}
+export const transcribeEndpoint: Endpoint<TranscribeParts> = {
+  method: 'POST',
+  match: 'ending',
+  path: '/api/extra/transcribe',
+  access: 'guarded',
+  queued: true,
+  beside: 'any-name',
+  form: {},
+  summary: 'Speech to text.',
+  family: nativeFamily,
+  handle: answer,
+};
 
 async function answer(call: Call, { others, startTimer }: TranscribeParts): Promise<Reply> {
   const fields = readFields(transcribeFields, await recordingBody(call));

@@ -16,7 +16,7 @@ function searchOf(answer: SearchAnswer) {
 }
 
 async function ask(search: WebSearch | undefined, body: unknown) {
-  const reply = await webSearchEndpoint(search).handle(callOf('/api/extra/websearch', body));
+  const reply = await webSearchEndpoint(search).handle(callOf('/api/extra/websearch', body), undefined);
   if (!('body' in reply)) throw new Error('no whole reply');
   return { status: reply.status, body: JSON.parse(String(reply.body)), note: reply.headers?.['x-parley-notes'] };
 }

@@ -1,5 +1,5 @@
 import type { WebSearch } from '../../core/web-search.ts';
-import { type Call, type Endpoint, json, type Reply } from '../../http/call.ts';
+import { type Call, json, type PlainEndpoint, type Reply } from '../../http/call.ts';
 import { readText } from '../fields/readers.ts';
 import { honoured, readFields } from '../fields/table.ts';
 import { noteHeaders } from '../spoken-reply.ts';
@@ -7,7 +7,7 @@ import { nativeFamily } from './errors.ts';
 import { readInput } from './input.ts';
 
 /** With `--websearch` only; the path answers without results otherwise. */
-export function webSearchEndpoint(search: WebSearch | undefined): Endpoint {
+export function webSearchEndpoint(search: WebSearch | undefined): PlainEndpoint {
   return {
     method: 'POST',
     match: 'ending',

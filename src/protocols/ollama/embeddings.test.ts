@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { AppError, asAppError } from '../../core/errors.ts';
+import { bindAll } from '../../http/call.ts';
 import { callOf } from '../testing/doubles.ts';
 import { scriptedEmbedding, scriptedOthers } from '../testing/embedding.ts';
 import { embeddingEndpoints } from './embeddings.ts';
@@ -8,7 +9,7 @@ import { ollamaFamily } from './errors.ts';
 function world(own: { others?: object; now?: () => number } = {}) {
   const services = scriptedOthers();
   const parts = { others: services.others, modelName: () => 'mini', now: () => 0, ...own };
-  const endpoints = embeddingEndpoints(parts);
+  const endpoints = bindAll(embeddingEndpoints, parts);
   return {
     services,
     ask: async (path: string, body: unknown) => {

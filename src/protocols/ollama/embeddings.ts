@@ -59,30 +59,29 @@ const oldFields = { model, prompt: honoured(orElse(readText, '')), options, keep
 export const embedFidelity = fidelityOf(dialect, 'POST /api/embed', embedFields);
 export const embeddingsFidelity = fidelityOf(dialect, 'POST /api/embeddings', oldFields);
 
-export function embeddingEndpoints(parts: EmbeddingsParts): Endpoint[] {
-  const guarded = {
-    method: 'POST',
-    match: 'ending',
-    access: 'guarded',
-    queued: true,
-    beside: 'own-name',
-    family: ollamaFamily,
-  } as const;
-  return [
-    {
-      ...guarded,
-      path: '/api/embed',
-      summary: 'Embeddings of texts.',
-      handle: withBody((body, call) => embed(body, call, parts)),
-    },
-    {
-      ...guarded,
-      path: '/api/embeddings',
-      summary: 'The embedding of one text (old form).',
-      handle: withBody((body, call) => embedOne(body, call, parts)),
-    },
-  ];
-}
+const guarded = {
+  method: 'POST',
+  match: 'ending',
+  access: 'guarded',
+  queued: true,
+  beside: 'own-name',
+  family: ollamaFamily,
+} as const;
+
+export const embeddingEndpoints: readonly Endpoint<EmbeddingsParts>[] = [
+  {
+    ...guarded,
+    path: '/api/embed',
+    summary: 'Embeddings of texts.',
+    handle: withBody(embed),
+  },
+  {
+    ...guarded,
+    path: '/api/embeddings',
+    summary: 'The embedding of one text (old form).',
+    handle: withBody(embedOne),
+  },
+];
 
 async function embed(body: JsonObject, call: Call, parts: EmbeddingsParts): Promise<Reply> {
   const startedAt = parts.now();

@@ -1,12 +1,13 @@
 import { expect } from 'vitest';
 import type { EndpointFidelity } from '../../core/fidelity.ts';
 import type { JsonObject } from '../../http/body.ts';
+import { bindAll } from '../../http/call.ts';
 import { dialectParts, finishEvent, scriptedChat, scriptedText, seeing, startEvent } from '../testing/doubles.ts';
 import { scriptedOthers } from '../testing/embedding.ts';
 import { asking, type Proof, proveFidelity, samplerProof } from '../testing/fidelity-proof.ts';
 import { ollamaFidelity } from './fields.ts';
 import { ollamaEndpoints } from './routes.ts';
-import { file, header } from './testing/parts.ts';
+import { file, header, type OllamaParts } from './testing/parts.ts';
 
 const token = {
   token: 72,
@@ -22,7 +23,7 @@ function world() {
   const { text, asked } = scriptedText(script, { state: () => seeing() });
   const { chat, asked: chats } = scriptedChat(script);
   const embedding = scriptedOthers();
-  const endpoints = ollamaEndpoints({
+  const parts: OllamaParts = {
     ...dialectParts({ text, chat, others: embedding.others }),
     keepAlive: (milliseconds) => kept.push({ kept: milliseconds }),
     modelFile: async (_, { longArrays }) => {
@@ -31,7 +32,8 @@ function world() {
       metadata.set('all.of.it', { type: 'bool', value: true });
       return { ...file, header: header({ metadata }) };
     },
-  });
+  };
+  const endpoints = bindAll(ollamaEndpoints(parts), parts);
   return {
     endpoints,
     get asked() {

@@ -39,23 +39,22 @@ export interface GenerationParts extends DialectParts {
   readonly keepAlive?: (milliseconds: number) => void;
 }
 
-export function generationEndpoints(parts: GenerationParts): Endpoint[] {
-  const guarded = { method: 'POST', match: 'ending', access: 'guarded', queued: true, family: ollamaFamily } as const;
-  return [
-    {
-      ...guarded,
-      path: '/api/generate',
-      summary: 'Answer a prompt; streams lines of JSON unless told otherwise. An empty prompt loads the model.',
-      handle: withBody((body, call) => answerGenerate(body, call, parts)),
-    },
-    {
-      ...guarded,
-      path: '/api/chat',
-      summary: 'Answer a conversation, with tools and thinking; streams lines of JSON unless told otherwise.',
-      handle: withBody((body, call) => answerChat(body, call, parts)),
-    },
-  ];
-}
+const guarded = { method: 'POST', match: 'ending', access: 'guarded', queued: true, family: ollamaFamily } as const;
+
+export const generationEndpoints: readonly Endpoint<GenerationParts>[] = [
+  {
+    ...guarded,
+    path: '/api/generate',
+    summary: 'Answer a prompt; streams lines of JSON unless told otherwise. An empty prompt loads the model.',
+    handle: withBody(answerGenerate),
+  },
+  {
+    ...guarded,
+    path: '/api/chat',
+    summary: 'Answer a conversation, with tools and thinking; streams lines of JSON unless told otherwise.',
+    handle: withBody(answerChat),
+  },
+];
 
 /** One request and how its reply is to look. */
 interface Work {

@@ -14,56 +14,55 @@ export interface ManagementParts {
   readonly modelName: () => string;
 }
 
+const guarded = { method: 'POST', match: 'ending', access: 'guarded', queued: false, family: ollamaFamily } as const;
+
 /** Models are files that the server was started with; apps that want to manage them are told so, never fooled. */
-export function managementEndpoints(parts: ManagementParts): Endpoint[] {
-  const guarded = { method: 'POST', match: 'ending', access: 'guarded', queued: false, family: ollamaFamily } as const;
-  return [
-    {
-      ...guarded,
-      path: '/api/pull',
-      summary: 'Nothing is downloaded: says whether the name can be used.',
-      handle: withBody((body) => pull(body, parts)),
-    },
-    {
-      ...guarded,
-      path: '/api/push',
-      summary: 'Not there: always answers 400.',
-      handle: withBody((body) => (namedModel(readFields(pushFields, body)) === '' ? modelRequired : refuse('Push'))),
-    },
-    {
-      ...guarded,
-      path: '/api/create',
-      summary: 'Not there: always answers 400.',
-      handle: withBody((body) =>
-        namedModel(readFields(createFields, body)) === '' ? modelRequired : refuse('Create'),
-      ),
-    },
-    {
-      ...guarded,
-      path: '/api/copy',
-      summary: 'Not there: answers 400, or 404 for a model that is not loaded.',
-      handle: withBody((body) => change(readFields(copyFields, body).source, 'Copy', parts)),
-    },
-    {
-      ...guarded,
-      method: 'DELETE',
-      path: '/api/delete',
-      summary: 'Not there: answers 400, or 404 for a model that is not loaded.',
-      handle: withBody((body) => change(namedModel(readFields(deleteFields, body)), 'Delete', parts)),
-    },
-    {
-      ...guarded,
-      match: 'prefix',
-      path: '/api/blobs/',
-      // Whoever asks whether a blob is there would not send it if it were.
-      probeStatus: 404,
-      summary: 'Not there: always answers 400.',
-      handle: () => refuse('Blob upload'),
-    },
-    { ...guarded, path: '/api/me', summary: 'There are no accounts: always answers 401.', handle: noAccount },
-    { ...guarded, path: '/api/signout', summary: 'There are no accounts: always answers 401.', handle: noAccount },
-  ];
-}
+export const managementEndpoints: readonly Endpoint<ManagementParts>[] = [
+  {
+    ...guarded,
+    path: '/api/pull',
+    summary: 'Nothing is downloaded: says whether the name can be used.',
+    handle: withBody((body, _, parts: ManagementParts) => pull(body, parts)),
+  },
+  {
+    ...guarded,
+    path: '/api/push',
+    summary: 'Not there: always answers 400.',
+    handle: withBody((body) => (namedModel(readFields(pushFields, body)) === '' ? modelRequired : refuse('Push'))),
+  },
+  {
+    ...guarded,
+    path: '/api/create',
+    summary: 'Not there: always answers 400.',
+    handle: withBody((body) => (namedModel(readFields(createFields, body)) === '' ? modelRequired : refuse('Create'))),
+  },
+  {
+    ...guarded,
+    path: '/api/copy',
+    summary: 'Not there: answers 400, or 404 for a model that is not loaded.',
+    handle: withBody((body, _, parts: ManagementParts) => change(readFields(copyFields, body).source, 'Copy', parts)),
+  },
+  {
+    ...guarded,
+    method: 'DELETE',
+    path: '/api/delete',
+    summary: 'Not there: answers 400, or 404 for a model that is not loaded.',
+    handle: withBody((body, _, parts: ManagementParts) =>
+      change(namedModel(readFields(deleteFields, body)), 'Delete', parts),
+    ),
+  },
+  {
+    ...guarded,
+    match: 'prefix',
+    path: '/api/blobs/',
+    // Whoever asks whether a blob is there would not send it if it were.
+    probeStatus: 404,
+    summary: 'Not there: always answers 400.',
+    handle: () => refuse('Blob upload'),
+  },
+  { ...guarded, path: '/api/me', summary: 'There are no accounts: always answers 401.', handle: noAccount },
+  { ...guarded, path: '/api/signout', summary: 'There are no accounts: always answers 401.', handle: noAccount },
+];
 
 function noAccount(_: Call): Reply {
   return refusal(401, 'unauthorized');

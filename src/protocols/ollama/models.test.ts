@@ -3,17 +3,17 @@ import { asAppError } from '../../core/errors.ts';
 import { modelId } from '../../core/model-names.ts';
 import type { ListedModel } from '../../core/models-view.ts';
 import type { TextService } from '../../core/text-service.ts';
-import type { Call } from '../../http/call.ts';
+import { bindAll, type Call } from '../../http/call.ts';
 import { router } from '../../http/router.ts';
 import { callOf, scriptedText } from '../testing/doubles.ts';
 import { scriptedEmbedding } from '../testing/embedding.ts';
 import { quantizationOf } from './quantization.ts';
 import { answeringProbes } from './root.ts';
-import { type OllamaParts, ollamaEndpoints } from './routes.ts';
-import { file, header, model, ollamaParts } from './testing/parts.ts';
+import { ollamaEndpoints } from './routes.ts';
+import { file, header, model, type OllamaParts, ollamaParts } from './testing/parts.ts';
 
 async function ask(parts: OllamaParts, method: string, path: string, body: unknown = {}, own: Partial<Call> = {}) {
-  const endpoint = router(ollamaEndpoints(parts)).find(method, path);
+  const endpoint = router(bindAll(ollamaEndpoints(parts), parts)).find(method, path);
   if (!endpoint) throw new Error(`nobody answers ${method} ${path}`);
   const reply = await Promise.resolve(endpoint.handle(callOf(path, body, own))).catch((error: unknown) =>
     endpoint.family.errorReply(asAppError(error)),
@@ -175,7 +175,7 @@ test('the file is read once, and once more for those who want all of it', async 
       return file;
     },
   });
-  const find = router(ollamaEndpoints(parts)).find;
+  const find = router(bindAll(ollamaEndpoints(parts), parts)).find;
   await find('GET', '/api/tags')?.handle(callOf('/api/tags', ''));
   await find('GET', '/api/ps')?.handle(callOf('/api/ps', ''));
   await find('POST', '/api/show')?.handle(callOf('/api/show', { name: 'm' }));
@@ -295,7 +295,7 @@ describe('where requests choose their model by its name', () => {
 
   test('a list that is asked for again reads no file again', async () => {
     const { parts, read } = several([present, big]);
-    const endpoint = router(ollamaEndpoints(parts)).find('GET', '/api/tags');
+    const endpoint = router(bindAll(ollamaEndpoints(parts), parts)).find('GET', '/api/tags');
     await endpoint?.handle(callOf('/api/tags', ''));
     await endpoint?.handle(callOf('/api/tags', ''));
     expect(read).toEqual(['/models/mini.gguf', '/models/big.gguf']);

@@ -29,9 +29,15 @@ import { modelRequired, namedModel, withBody } from './request.ts';
 /** The level of the API that apps test for; not the version of this program. */
 const ollamaVersion = '0.31.0';
 
-export interface ModelParts extends Pick<DialectParts, 'text' | 'modelName' | 'now' | 'models' | 'alias' | 'others'> {
+/** What the server has, whichever model answers. */
+export interface ModelFileParts {
   /** Reads the head of a model file; long arrays are kept only where all of it is wanted. */
   readonly modelFile: (path: string, options: { readonly longArrays: boolean }) => Promise<ModelFile>;
+  /** Milliseconds since 1970. */
+  readonly now: () => number;
+}
+
+export interface ModelParts extends Pick<DialectParts, 'text' | 'modelName' | 'models' | 'alias' | 'others'> {
   /** Whether the model lies in memory; without this it does once it is ready. One that was let go still looks ready. */
   readonly loaded?: () => boolean;
   /** When the model will be unloaded, in milliseconds since 1970; infinity or nothing means never. */
@@ -45,15 +51,9 @@ export interface ModelParts extends Pick<DialectParts, 'text' | 'modelName' | 'n
 /** Far enough, and still a date that every client can hold. */
 const never = Date.UTC(2300, 0, 1);
 
-export function modelEndpoints(parts: ModelParts): Endpoint[] {
-  const facts = new FileFacts({ read: (path) => parts.modelFile(path, { longArrays: false }), now: parts.now });
+export function modelEndpoints(server: ModelFileParts): Endpoint<ModelParts>[] {
+  const sources = new FileSources(server);
   const open = { method: 'GET', match: 'ending', access: 'open', queued: false, family: ollamaFamily } as const;
-  const files = new WeakMap<TextModel, Promise<ModelFile | undefined>>();
-  const fileOf = (model: TextModel): Promise<ModelFile | undefined> => {
-    const known = files.get(model) ?? readFile(model, parts, false);
-    files.set(model, known);
-    return known;
-  };
   return [
     {
       ...open,
@@ -65,20 +65,20 @@ export function modelEndpoints(parts: ModelParts): Endpoint[] {
       ...open,
       path: '/api/tags',
       summary: 'The models that can be used.',
-      handle: (call) => (call.authorized ? tags(parts, fileOf, facts) : hiddenTags(parts)),
+      handle: (call, parts) => (call.authorized ? tags(parts, sources) : hiddenTags(parts)),
     },
     {
       ...open,
       path: '/api/ps',
       summary: 'The models in memory.',
-      handle: (call) => (call.authorized ? running(parts, fileOf, facts) : hiddenRunning(parts)),
+      handle: (call, parts) => (call.authorized ? running(parts, sources) : hiddenRunning(parts)),
     },
     {
       ...open,
       method: 'POST',
       path: '/api/show',
       summary: 'All about a model: template, metadata, what it can do.',
-      handle: withBody((body, call) => show(body, call, parts, { fileOf, facts })),
+      handle: withBody((body, call, parts: ModelParts) => show(body, call, parts, sources)),
     },
     {
       ...open,
@@ -87,6 +87,27 @@ export function modelEndpoints(parts: ModelParts): Endpoint[] {
       handle: () => json({ cloud: { disabled: true, source: 'config' } }, 200, jsonHeaders),
     },
   ];
+}
+
+/** What the files of models tell, read once for each. */
+class FileSources {
+  readonly facts: FileFacts;
+  readonly #loaded = new WeakMap<TextModel, Promise<ModelFile | undefined>>();
+
+  constructor(private readonly server: ModelFileParts) {
+    this.facts = new FileFacts({ read: (path) => server.modelFile(path, { longArrays: false }), now: server.now });
+  }
+
+  readonly fileOf = (model: TextModel): Promise<ModelFile | undefined> => {
+    const known = this.#loaded.get(model) ?? this.whole(model.path, false);
+    this.#loaded.set(model, known);
+    return known;
+  };
+
+  /** A file that was moved away after it was loaded leaves its facts empty; the model still runs. */
+  whole(path: string, longArrays = true): Promise<ModelFile | undefined> {
+    return this.server.modelFile(path, { longArrays }).catch(() => undefined);
+  }
 }
 
 type FileOf = (model: TextModel) => Promise<ModelFile | undefined>;
@@ -112,7 +133,7 @@ async function namedKnown(
   return { name: id, model: known, template: (present ? chatTemplate : undefined) ?? own, file };
 }
 
-async function tags(parts: ModelParts, fileOf: FileOf, facts: FileFacts): Promise<Reply> {
+async function tags(parts: ModelParts, { fileOf, facts }: FileSources): Promise<Reply> {
   const list = (models: readonly KnownModel[]): Reply => {
     const besides = embeddingBeside(
       parts,
@@ -148,7 +169,7 @@ function tagEntry(known: KnownModel): object {
   return { name, model, modified_at: modifiedAt(known), ...rest };
 }
 
-async function running(parts: ModelParts, fileOf: FileOf, facts: FileFacts): Promise<Reply> {
+async function running(parts: ModelParts, { fileOf, facts }: FileSources): Promise<Reply> {
   const { text, loaded, expiresAt, gpuBytes } = parts;
   const named = await modelsByName(parts);
   if (named) {
@@ -193,34 +214,28 @@ function runningEntry(known: KnownModel, expiresAt: number, gpuBytes = 0): objec
   };
 }
 
-interface Sources {
-  readonly fileOf: FileOf;
-  readonly facts: FileFacts;
-}
-
 /** Undefined where nobody of that name is there. Of several nothing is loaded to be shown; the only one is waited for. */
 async function shownModel(
   asked: string,
   verbose: boolean,
   parts: ModelParts,
-  { fileOf, facts }: Sources,
+  sources: FileSources,
 ): Promise<KnownModel | undefined> {
   const named = await modelsByName(parts);
   if (named) {
     const found = findModel(named, asked, parts.alias);
-    const whole = (path: string) => parts.modelFile(path, { longArrays: true }).catch(() => undefined);
-    return found && namedKnown(found, parts, verbose ? whole : (path) => facts.of(path));
+    return found && namedKnown(found, parts, (path) => (verbose ? sources.whole(path) : sources.facts.of(path)));
   }
   if (parts.text.state().type === 'none') return undefined;
   const model = await loadedModel(parts.text);
-  return knownModel(model, parts, verbose ? () => readFile(model, parts, true) : fileOf);
+  return knownModel(model, parts, verbose ? ({ path }) => sources.whole(path) : sources.fileOf);
 }
 
 async function show(
   body: JsonObject,
   { headers, authorized }: Call,
   parts: ModelParts,
-  sources: Sources,
+  sources: FileSources,
 ): Promise<Reply> {
   const fields = readFields(showFields, body);
   const asked = namedModel(fields);
@@ -248,9 +263,4 @@ async function show(
     modified_at: modifiedAt(known),
   };
   return json(reply, 200, { ...jsonHeaders, ...noticeHeaders(body, showFidelity) });
-}
-
-/** A file that was moved away after it was loaded leaves its facts empty; the model still runs. */
-function readFile({ path }: TextModel, parts: ModelParts, longArrays: boolean): Promise<ModelFile | undefined> {
-  return parts.modelFile(path, { longArrays }).catch(() => undefined);
 }

@@ -16,11 +16,11 @@ export const modelRequired: Reply = refusal(400, 'model is required');
 const bodyMissing: Reply = refusal(400, 'missing request body');
 
 /** Every endpoint with a body begins in the same way. */
-export function withBody(
-  answer: (body: JsonObject, call: Call) => Reply | Promise<Reply>,
-): (call: Call) => Promise<Reply> {
-  return async (call) => {
+export function withBody<Context>(
+  answer: (body: JsonObject, call: Call, context: Context) => Reply | Promise<Reply>,
+): (call: Call, context: Context) => Promise<Reply> {
+  return async (call, context) => {
     if (call.body.length === 0) return bodyMissing;
-    return answer(await jsonObject(call.body, { empty: 'refuse', signal: call.signal }), call);
+    return answer(await jsonObject(call.body, { empty: 'refuse', signal: call.signal }), call, context);
   };
 }

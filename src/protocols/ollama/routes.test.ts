@@ -2,11 +2,11 @@ import { expect, test } from 'vitest';
 import { AppError, asAppError } from '../../core/errors.ts';
 import type { GenerationEvent } from '../../core/events.ts';
 import type { TextState } from '../../core/text-service.ts';
-import type { Call, Reply } from '../../http/call.ts';
+import { bindAll, type Call, type Reply } from '../../http/call.ts';
 import { type Route, router } from '../../http/router.ts';
 import { callOf, finishEvent, scriptedChat, scriptedText, seeing, startEvent } from '../testing/doubles.ts';
-import { type OllamaParts, ollamaEndpoints } from './routes.ts';
-import { ollamaParts } from './testing/parts.ts';
+import { ollamaEndpoints } from './routes.ts';
+import { type OllamaParts, ollamaParts } from './testing/parts.ts';
 
 const hello: GenerationEvent[] = [startEvent(), { type: 'text-delta', text: 'Hello' }, finishEvent()];
 const stamp = '2023-11-14T22:13:20.000Z';
@@ -14,7 +14,7 @@ const figures =
   '"total_duration":0,"load_duration":0,"prompt_eval_count":7,"prompt_eval_duration":0,"eval_count":5,"eval_duration":0';
 
 async function ask(parts: OllamaParts, method: string, path: string, body?: unknown, own: Partial<Call> = {}) {
-  const endpoint = router(ollamaEndpoints(parts)).find(method, path);
+  const endpoint = router(bindAll(ollamaEndpoints(parts), parts)).find(method, path);
   if (!endpoint) throw new Error(`nobody answers ${method} ${path}`);
   try {
     return await endpoint.handle(callOf(path, body ?? '', own));

@@ -2,6 +2,7 @@ import { Ollama } from 'ollama';
 import { expect, onTestFinished, test, vi } from 'vitest';
 import { AppError } from '../../core/errors.ts';
 import type { GenerationEvent } from '../../core/events.ts';
+import { bindAll } from '../../http/call.ts';
 import type { DialectParts } from '../dialect.ts';
 import { finishEvent, readyState, startEvent } from '../testing/doubles.ts';
 import { begun, type Scripts, sdkWorld } from '../testing/sdk-world.ts';
@@ -14,8 +15,10 @@ const said = (...pieces: readonly string[]) => [...begun(...pieces), finishEvent
 
 async function world(scripts: Scripts) {
   const kept: number[] = [];
-  const endpoints = ({ text, chat }: DialectParts) =>
-    ollamaEndpoints({ ...ollamaParts([], { text, chat }).parts, keepAlive: (milliseconds) => kept.push(milliseconds) });
+  const endpoints = ({ text, chat }: DialectParts) => {
+    const { parts } = ollamaParts([], { text, chat, keepAlive: (milliseconds) => kept.push(milliseconds) });
+    return bindAll(ollamaEndpoints(parts), parts);
+  };
   const text = { state: () => readyState(model) };
   const { base, asked, errors } = await sdkWorld(scripts, endpoints, { template, text });
   onTestFinished(() => expect(errors).toEqual([]));

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import type { Endpoint } from '../../http/call.ts';
+import { bindAll, type Endpoint } from '../../http/call.ts';
 import { ask, family, serve } from '../../http/testing/world.ts';
 import { dialectParts } from '../testing/doubles.ts';
 import { openaiEndpoints } from './routes.ts';
@@ -16,7 +16,7 @@ async function world() {
     family,
     handle: () => ({ status: 200, body: '' }),
   };
-  return serve([other, ...openaiEndpoints({ ...dialectParts(), replacePlaceholders: (texts) => texts })]);
+  return serve([other, ...bindAll(openaiEndpoints, { ...dialectParts(), replacePlaceholders: (texts) => texts })]);
 }
 
 test.each([

@@ -1,12 +1,13 @@
 import { describe, expect, test } from 'vitest';
 import { AppError, asAppError } from '../../core/errors.ts';
+import { bindAll } from '../../http/call.ts';
 import { callOf } from '../testing/doubles.ts';
 import { scriptedEmbedding, scriptedOthers } from '../testing/embedding.ts';
 import { embeddingsEndpoints } from './embeddings.ts';
 import { openaiFamily } from './errors.ts';
 
 function world(others: object = scriptedOthers().others) {
-  const [endpoint] = embeddingsEndpoints({ others, modelName: () => 'koboldcpp/mini' });
+  const [endpoint] = bindAll(embeddingsEndpoints, { others, modelName: () => 'koboldcpp/mini' });
   return async (body: unknown, own = {}) => {
     const call = callOf('/v1/embeddings', body, own);
     const reply = await Promise.resolve(endpoint?.handle(call)).catch((error: unknown) =>

@@ -10,22 +10,21 @@ const fields = listFields({ truncate: false });
 
 export const embeddingsFidelity = fidelityOf(dialect, 'POST /v1/embeddings', fields);
 
+const handle = async (call: Call, parts: EmbeddingParts) => {
+  const body = await jsonObject(call.body, { empty: 'refuse', signal: call.signal });
+  return answerList(call, body, readFields(fields, body), embeddingsFidelity, parts);
+};
+const guarded = {
+  method: 'POST',
+  access: 'guarded',
+  queued: true,
+  beside: 'own-name',
+  family: openaiFamily,
+  handle,
+} as const;
+
 /** The short path must match whole: as an ending it would catch those of other families. */
-export function embeddingsEndpoints(parts: EmbeddingParts): Endpoint[] {
-  const handle = async (call: Call) => {
-    const body = await jsonObject(call.body, { empty: 'refuse', signal: call.signal });
-    return answerList(call, body, readFields(fields, body), embeddingsFidelity, parts);
-  };
-  const guarded = {
-    method: 'POST',
-    access: 'guarded',
-    queued: true,
-    beside: 'own-name',
-    family: openaiFamily,
-    handle,
-  } as const;
-  return [
-    { ...guarded, match: 'ending', path: '/v1/embeddings', summary: 'Vectors of texts, many at once.' },
-    { ...guarded, match: 'exact', path: '/embeddings', summary: 'Another name for /v1/embeddings.' },
-  ];
-}
+export const embeddingsEndpoints: readonly Endpoint<EmbeddingParts>[] = [
+  { ...guarded, match: 'ending', path: '/v1/embeddings', summary: 'Vectors of texts, many at once.' },
+  { ...guarded, match: 'exact', path: '/embeddings', summary: 'Another name for /v1/embeddings.' },
+];

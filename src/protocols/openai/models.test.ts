@@ -4,7 +4,7 @@ import type { AppError } from '../../core/errors.ts';
 import { modelId } from '../../core/model-names.ts';
 import type { ListedModel, ModelsView } from '../../core/models-view.ts';
 import type { TextModel, TextState } from '../../core/text-service.ts';
-import type { Reply } from '../../http/call.ts';
+import { bindAll, type Reply } from '../../http/call.ts';
 import { router } from '../../http/router.ts';
 import { callOf, dialectParts, scriptedText } from '../testing/doubles.ts';
 import { scriptedEmbedding } from '../testing/embedding.ts';
@@ -41,7 +41,7 @@ async function get(
     models,
     ...(embedding ? { others: { embedding } } : {}),
   });
-  const endpoint = router(modelsEndpoints(parts)).find('GET', path);
+  const endpoint = router(bindAll(modelsEndpoints, parts)).find('GET', path);
   if (!endpoint) throw new Error(`no ${path}`);
   try {
     return await endpoint.handle(callOf(path, '', { method: 'GET' }));

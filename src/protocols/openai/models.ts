@@ -8,7 +8,7 @@ import type { DialectParts } from '../dialect.ts';
 import { modelsByName } from '../listed-models.ts';
 import { openaiFamily } from './errors.ts';
 
-export type ModelsParts = Pick<DialectParts, 'text' | 'modelName' | 'now' | 'models' | 'alias' | 'others'>;
+export type ModelsParts = Pick<DialectParts, 'text' | 'modelName' | 'startedAt' | 'models' | 'alias' | 'others'>;
 
 const statuses: Record<TextState['type'], string> = {
   ready: 'loaded',
@@ -28,26 +28,33 @@ const namedStatuses: Record<ListedModel['state'], string> = {
 
 const listPath = '/v1/models';
 
+const open = { method: 'GET', access: 'open', queued: false, family: openaiFamily } as const;
+
 /** The short paths must match whole: as endings they would catch the model lists of other families. */
-export function modelsEndpoints(parts: ModelsParts): Endpoint[] {
-  const open = { method: 'GET', access: 'open', queued: false, family: openaiFamily } as const;
-  // Clients keep lists and compare them: the age of a model must not change from one look to the next.
-  const created = Math.floor(parts.now() / 1000);
-  const shown = ({ authorized }: Call) => (authorized ? shownModels(parts, created) : hiddenModels(parts, created));
-  const list = async (call: Call) => json(modelList(await shown(call)));
-  const one = async (call: Call) => oneModel(call, await shown(call), parts.alias);
-  return [
-    {
-      ...open,
-      match: 'ending',
-      path: listPath,
-      summary: 'The models: those for text, then the one for embeddings.',
-      handle: list,
-    },
-    { ...open, match: 'exact', path: '/models', summary: 'Another name for /v1/models.', handle: list },
-    { ...open, match: 'prefix', path: `${listPath}/`, summary: 'One model by its id.', handle: one },
-    { ...open, match: 'prefix', path: '/models/', summary: 'Another name for /v1/models/.', handle: one },
-  ];
+export const modelsEndpoints: readonly Endpoint<ModelsParts>[] = [
+  {
+    ...open,
+    match: 'ending',
+    path: listPath,
+    summary: 'The models: those for text, then the one for embeddings.',
+    handle: list,
+  },
+  { ...open, match: 'exact', path: '/models', summary: 'Another name for /v1/models.', handle: list },
+  { ...open, match: 'prefix', path: `${listPath}/`, summary: 'One model by its id.', handle: one },
+  { ...open, match: 'prefix', path: '/models/', summary: 'Another name for /v1/models/.', handle: one },
+];
+
+async function list(call: Call, parts: ModelsParts): Promise<Reply> {
+  return json(modelList(await modelsFor(call, parts)));
+}
+
+async function one(call: Call, parts: ModelsParts): Promise<Reply> {
+  return oneModel(call, await modelsFor(call, parts), parts.alias);
+}
+
+async function modelsFor({ authorized }: Call, parts: ModelsParts): Promise<readonly Shown[]> {
+  const created = Math.floor(parts.startedAt / 1000);
+  return authorized ? shownModels(parts, created) : hiddenModels(parts, created);
 }
 
 interface Shown {

@@ -1,8 +1,9 @@
 import { expect, test } from 'vitest';
+import { bindAll } from '../../http/call.ts';
 import { dialectParts } from '../testing/doubles.ts';
 import { openaiEndpoints } from './routes.ts';
 
-const endpoints = openaiEndpoints({ ...dialectParts(), replacePlaceholders: (texts) => texts });
+const endpoints = bindAll(openaiEndpoints, { ...dialectParts(), replacePlaceholders: (texts) => texts });
 
 test('generating paths ask for the key, those that only inform do not', () => {
   const shown = endpoints.map(({ method, match, path, access, queued }) =>

@@ -8,18 +8,14 @@ import { embeddingsEndpoints } from './embeddings.ts';
 import { modelsEndpoints } from './models.ts';
 import { transcriptionEndpoints } from './transcription/endpoints.ts';
 
-export interface OpenaiParts extends CompletionParts {
-  /** No longer looked at. */
-}
+export type OpenaiContext = CompletionParts;
 
-export function openaiEndpoints(parts: OpenaiParts): Endpoint[] {
-  return [
-    ...chatEndpoints(parts),
-    ...completionEndpoints(parts),
-    ...embeddingsEndpoints(parts),
-    ...modelsEndpoints(parts),
-    ...speechEndpoints(parts),
-    ...transcriptionEndpoints(parts),
-    ...elsewhereEndpoints(),
-  ];
-}
+export const openaiEndpoints: readonly Endpoint<OpenaiContext>[] = [
+  ...chatEndpoints,
+  ...completionEndpoints,
+  ...embeddingsEndpoints,
+  ...modelsEndpoints,
+  ...speechEndpoints,
+  ...transcriptionEndpoints,
+  ...elsewhereEndpoints,
+];

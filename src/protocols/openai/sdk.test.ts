@@ -6,9 +6,11 @@ import OpenAI, {
   InternalServerError,
   NotFoundError,
 } from 'openai';
+
 import { expect, test } from 'vitest';
 import { turns } from '../../chat/adapters/adapter.ts';
 import { AppError } from '../../core/errors.ts';
+import { bindAll } from '../../http/call.ts';
 import { latch } from '../../http/testing/world.ts';
 import type { DialectParts } from '../dialect.ts';
 import { finishEvent, startEvent } from '../testing/doubles.ts';
@@ -19,7 +21,7 @@ const { tags } = turns(['<system>', '</system>'], ['<user>', '</user>'], ['<assi
 
 async function world(scripts: Scripts, options: SdkOptions = {}) {
   const endpoints = (parts: DialectParts) =>
-    openaiEndpoints({ ...parts, modelName: () => 'koboldcpp/mini', replacePlaceholders: (texts) => texts });
+    bindAll(openaiEndpoints, { ...parts, modelName: () => 'koboldcpp/mini', replacePlaceholders: (texts) => texts });
   const { base, asked } = await sdkWorld(scripts, endpoints, { tags, ...options });
   return { client: new OpenAI({ baseURL: `${base}/v1`, apiKey: 'none', maxRetries: 0 }), asked };
 }

@@ -185,6 +185,7 @@ export function dialectParts(own: Partial<DialectParts> = {}): DialectParts {
     overflow: 'refuse',
     modelName: () => 'mini',
     now: () => 1_700_000_000_000,
+    startedAt: 1_700_000_000_000,
     newId: (prefix) => {
       ids += 1;
       return `${prefix}${ids}`;

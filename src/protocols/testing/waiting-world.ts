@@ -5,7 +5,7 @@ import { chatService } from '../../chat/service.ts';
 import { fold } from '../../core/fold.ts';
 import { alwaysThere } from '../../core/text-source.ts';
 import { fakeEngine } from '../../engines/fake/engine.ts';
-import type { Endpoint } from '../../http/call.ts';
+import { bindAll, type Endpoint } from '../../http/call.ts';
 import { handTimer, serve } from '../../http/testing/world.ts';
 import { plainRequest } from '../../run/request.ts';
 import { Desk } from '../../scheduler/desk.ts';
@@ -48,12 +48,12 @@ export async function world() {
   });
   const parts = dialectParts({ text, chat, startTimer: time.startTimer });
   const endpoints: Endpoint[] = [
-    ...generateEndpoints({ ...parts, service: text, replacePlaceholders: (texts) => texts }),
-    ...openaiEndpoints({ ...parts, replacePlaceholders: (texts) => texts }),
+    ...bindAll(generateEndpoints, { ...parts, replacePlaceholders: (texts) => texts }),
+    ...bindAll(openaiEndpoints, { ...parts, replacePlaceholders: (texts) => texts }),
     ...responsesEndpoints({ ...parts, ...responseState() }),
-    ...messagesEndpoints(parts),
-    ...completionEndpoints(parts),
-    ...ollamaEndpoints({ ...ollamaParts().parts, ...parts }),
+    ...bindAll(messagesEndpoints(parts), parts),
+    ...bindAll(completionEndpoints, parts),
+    ...bindAll(ollamaEndpoints(ollamaParts().parts), { ...ollamaParts().parts, ...parts }),
   ];
   const { port } = await serve(endpoints, { startTimer: time.startTimer });
 

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import type { AppError } from '../../../core/errors.ts';
 import type { FromWorker, Piece } from '../messages.ts';
 import type { Generation } from './generation.ts';
-import { BatchLoop } from './loop.ts';
+import { BatchLoop, bridges, nextReader } from './loop.ts';
 import type { Context, DecodeResult } from './memory/context.ts';
 import type { Slot } from './memory/slot.ts';
 
@@ -368,3 +368,41 @@ test('nothing comes between a beginning and its batch, since the library copies 
   expect(order).toEqual(['begun', 'computed', 'between']);
   expect(batches).toEqual([5]);
 });
+
+const book = { name: 'book', remaining: 4000 };
+const letter = { name: 'letter', remaining: 300 };
+const question = { name: 'question', remaining: 20 };
+
+test('the oldest and the shortest take turns', () => {
+  const readers = [book, letter, question];
+  expect([0, 1, 2, 3].map((turn) => nextReader(readers, turn)?.name)).toEqual(['book', 'question', 'book', 'question']);
+});
+
+test('of equally long ones the oldest goes on', () =>
+  expect(nextReader([letter, { ...letter, name: 'later' }], 1)?.name).toBe('letter'));
+
+test('nobody reads where there is nothing to read', () => expect(nextReader([], 1)).toBeUndefined());
+
+const slots = (...lengths: number[]) => lengths.map((computed, sequence) => ({ sequence, computed, capacity: 100 }));
+
+/** Which sequences take a token along while these write. */
+function taken(all: ReturnType<typeof slots>, ...writing: number[]): number[] {
+  const chosen = all.filter(({ sequence }) => writing.includes(sequence));
+  return bridges(chosen, all).map(({ sequence }) => sequence);
+}
+
+test('a short gap between two writers is closed', () => {
+  expect(taken(slots(9, 0, 0, 9, 0), 0, 3)).toEqual([1, 2]);
+  expect(taken(slots(9, 5, 9, 9, 5, 9), 0, 2, 3, 5)).toEqual([1, 4]);
+});
+
+test('a long gap is not, and nothing before the first writer or behind the last', () => {
+  expect(taken(slots(9, 0, 0, 0, 0, 9), 0, 5)).toEqual([]);
+  expect(taken(slots(0, 0, 9, 0), 2)).toEqual([]);
+  expect(taken(slots(9, 9, 9), 0, 1, 2)).toEqual([]);
+});
+
+test('a text longer than all that are being written stays out of it', () =>
+  expect(taken(slots(9, 10, 9), 0, 2)).toEqual([]));
+
+test('a sequence without room stays out of it', () => expect(taken(slots(100, 100, 9), 0, 2)).toEqual([]));

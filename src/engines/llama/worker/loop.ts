@@ -1,12 +1,10 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { AppError, asAppError, plainError } from '../../../core/errors.ts';
 import type { FromWorker, Piece } from '../messages.ts';
-import { bridges } from './bridges.ts';
 import type { Generation } from './generation.ts';
 import { nextChunk } from './memory/chunk.ts';
 import type { Context, DecodeResult } from './memory/context.ts';
 import type { Slot } from './memory/slot.ts';
-import { nextReader } from './reading-order.ts';
 
 /** A batch this small is computed sooner than another thread could take it over. */
 const smallBatch = 63;
@@ -183,4 +181,51 @@ function decodeFailure(result: DecodeResult): AppError {
 
 export function errorPiece(id: number, error: unknown): Piece {
   return { type: 'error', id, error: plainError(error) };
+}
+
+/**
+ * Which prompt is read on with: in turn the one that waits for longest, and the one with least left to read. A short
+ * question does not wait for somebody's book, and the book gets at least every second chunk.
+ */
+export function nextReader<Reader extends { readonly remaining: number }>(
+  oldestFirst: readonly Reader[],
+  turn: number,
+): Reader | undefined {
+  const [oldest] = oldestFirst;
+  if (!oldest || turn % 2 === 0) return oldest;
+  return oldestFirst.reduce((least, reader) => (reader.remaining < least.remaining ? reader : least), oldest);
+}
+
+/** A sequence as it stands between two batches. */
+interface Neighbour {
+  readonly sequence: number;
+  /** Tokens that the cache holds of it. */
+  readonly computed: number;
+  readonly capacity: number;
+}
+
+/** A pass over the weights costs about as much as this many more rows in it, on small models; more on large ones. */
+const longestGap = 3;
+
+/**
+ * The library computes sequences in one pass only where their numbers follow each other without a gap. Where few are
+ * missing it is quicker to let those take a token along, which is forgotten afterwards, than to go over all the weights
+ * twice. None that is longer than all who write: attention over a long text would cost more than it saves.
+ */
+export function bridges<Slot extends Neighbour>(writing: readonly Slot[], all: readonly Slot[]): Slot[] {
+  const longest = Math.max(...writing.map(({ computed }) => computed));
+  const found: Slot[] = [];
+  let gap: Slot[] = [];
+  let begun = false;
+  for (const slot of [...all].sort((a, b) => a.sequence - b.sequence)) {
+    if (!writing.includes(slot)) {
+      gap.push(slot);
+      continue;
+    }
+    const worth = begun && gap.length <= longestGap;
+    if (worth && gap.every(({ computed, capacity }) => computed <= longest && computed < capacity)) found.push(...gap);
+    begun = true;
+    gap = [];
+  }
+  return found;
 }

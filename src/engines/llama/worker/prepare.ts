@@ -2,7 +2,7 @@ import { AppError } from '../../../core/errors.ts';
 import type { GenerationRequest } from '../../../core/request.ts';
 import { type BanList, splitBans } from '../../../sampling/ban-list.ts';
 import { type DryBreakers, dryBreakers } from '../../../sampling/dry-breakers.ts';
-import { ReasoningBudget } from '../../../sampling/reasoning-budget.ts';
+import { ReasoningBudget, type ReasoningTags } from '../../../sampling/reasoning-budget.ts';
 import { Sampler } from '../../../sampling/sampler.ts';
 import type { Piece } from '../messages.ts';
 import type { CacheDoctor } from './cache/doctor.ts';
@@ -19,8 +19,6 @@ import type { Slot } from './memory/slot.ts';
 import { chooseSlot } from './memory/slot-choice.ts';
 import { OutputText } from './text/output-text.ts';
 import { type MarkedTokens, type PromptPlan, planPrompt } from './text/prompt.ts';
-import { withFamilyPrefix } from './text/prompt-text.ts';
-import { findReasoning, type ReasoningSetup } from './text/reasoning-tags.ts';
 import type { Vocabulary } from './text/vocabulary.ts';
 
 const smallestContext = 16;
@@ -349,4 +347,48 @@ function samplingVocabulary(vocabulary: Vocabulary) {
     piece: (token: number) => vocabulary.texts()[token] ?? '',
     tokenize: (text: string) => vocabulary.tokenize(text, { addSpecial: false, parseSpecial: false }),
   };
+}
+
+const glmPrefix = '[gMASK]<sop>';
+
+/** GLM models want their two opening marks exactly once, at the very front of whatever is sent. */
+export function withFamilyPrefix(
+  template: string | null,
+  { prompt, memory }: { readonly prompt: string; readonly memory: string },
+): { readonly prompt: string; readonly memory: string } {
+  if (!template?.includes(glmPrefix)) return { prompt, memory };
+  const bare = { prompt: prompt.replaceAll(glmPrefix, ''), memory: memory.replaceAll(glmPrefix, '') };
+  return bare.memory === ''
+    ? { prompt: glmPrefix + bare.prompt, memory: '' }
+    : { prompt: bare.prompt, memory: glmPrefix + bare.memory };
+}
+
+/** How each family writes its thinking, and of how many tokens the opening must consist for us to trust it. */
+const families = [
+  { start: '<think>', startTokens: 1, end: '</think>' },
+  { start: '<|channel>thought', startTokens: 2, end: '<channel|>' },
+  { start: '<seed:think>', startTokens: 1, end: '</seed:think>' },
+  { start: '<|START_THINKING|>', startTokens: 1, end: '<|END_THINKING|>' },
+  { start: '[THINK]', startTokens: 1, end: '[/THINK]' },
+  { start: ' to=self<|message|>', startTokens: 3, end: '<|eom|>' },
+] as const;
+
+const closingWords = '\nThat is enough thinking; here is the answer.\n';
+
+interface ReasoningSetup {
+  readonly tags: ReasoningTags;
+  /** A short phrase that ends the thinking, and the tag that closes it. */
+  readonly closing: readonly number[];
+}
+
+/** Undefined for a model that has no such tags: it does not think, so no budget is needed. */
+export function findReasoning(vocabulary: Vocabulary): ReasoningSetup | undefined {
+  const tokens = (text: string) => [...vocabulary.tokenize(text, { addSpecial: false })];
+  for (const { start, startTokens, end } of families) {
+    const opening = tokens(start);
+    const [closing, ...rest] = tokens(end);
+    if (opening.length !== startTokens || closing === undefined || rest.length > 0) continue;
+    return { tags: { start: opening, end: closing }, closing: [...tokens(closingWords), closing] };
+  }
+  return undefined;
 }

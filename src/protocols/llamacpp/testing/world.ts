@@ -1,8 +1,8 @@
 import { defaultControls } from '../../../core/default-controls.ts';
 import type { GenerationControls } from '../../../core/request.ts';
-import type { Call, Endpoint, Reply } from '../../../http/call.ts';
+import { bindAll, type Call, type Endpoint, type Reply } from '../../../http/call.ts';
 import { dialectParts, type Script, scriptedText } from '../../testing/doubles.ts';
-import { type LlamacppParts, llamacppEndpoints } from '../routes.ts';
+import { type LlamacppContext as LlamacppParts, llamacppEndpoints } from '../routes.ts';
 import { SlotWatch } from '../slot-watch.ts';
 
 /** Test doubles: the parts of this dialect around a text service that plays a script. */
@@ -35,7 +35,7 @@ export function llamacppParts(own: Partial<LlamacppParts> = {}): LlamacppParts {
 export const plainControls: GenerationControls = { ...defaultControls, maxTokens: 16, overflow: 'refuse' };
 
 export function find(parts: LlamacppParts, method: string, path: string): Endpoint {
-  const endpoint = llamacppEndpoints(parts).find(
+  const endpoint = bindAll(llamacppEndpoints, parts).find(
     (each) => each.method === method && (each.match === 'prefix' ? path.startsWith(each.path) : each.path === path),
   );
   if (!endpoint) throw new Error(`no ${method} ${path}`);

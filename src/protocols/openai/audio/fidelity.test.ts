@@ -1,4 +1,5 @@
 import { expect } from 'vitest';
+import { bindAll } from '../../../http/call.ts';
 import { asking, type Proof, proveFidelity } from '../../testing/fidelity-proof.ts';
 import { scriptedSpeech } from '../../testing/spoken.ts';
 import { speechFidelity } from './fields.ts';
@@ -6,7 +7,7 @@ import { speechEndpoints } from './speech.ts';
 
 function world() {
   const { speech, asked } = scriptedSpeech();
-  return { endpoints: speechEndpoints({ others: { speech } }), asked };
+  return { endpoints: bindAll(speechEndpoints, { others: { speech } }), asked };
 }
 
 const asks = (request: object): object => ({ request });

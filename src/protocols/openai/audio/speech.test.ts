@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { AppError, asAppError } from '../../../core/errors.ts';
-import type { Call, Reply } from '../../../http/call.ts';
+import { bindAll, type Call, type Reply } from '../../../http/call.ts';
 import { router } from '../../../http/router.ts';
 import { callOf } from '../../testing/doubles.ts';
 import { lost, type SpokenScript, scriptedSpeech } from '../../testing/spoken.ts';
@@ -8,7 +8,7 @@ import { speechEndpoints } from './speech.ts';
 
 function world(script: SpokenScript | 'none' = {}) {
   const { speech, asked } = scriptedSpeech(script === 'none' ? {} : script);
-  const endpoints = speechEndpoints({ others: script === 'none' ? {} : { speech } });
+  const endpoints = bindAll(speechEndpoints, { others: script === 'none' ? {} : { speech } });
   const at = (method: string, path: string, body: unknown = {}, own: Partial<Call> = {}): Promise<Reply> => {
     const endpoint = router(endpoints).find(method, path);
     if (!endpoint) throw new Error(`nobody answers ${path}`);
@@ -186,7 +186,7 @@ describe('what there is', () => {
   });
 
   test('can be looked at without the key; speaking needs it and takes a place in the queue', () => {
-    const access = speechEndpoints({}).map(({ path, access: who, queued }) => [path, who, queued]);
+    const access = bindAll(speechEndpoints, {}).map(({ path, access: who, queued }) => [path, who, queued]);
     expect(access).toEqual([
       ['/audio/speech', 'guarded', true],
       ['/audio/voices', 'open', false],

@@ -16,34 +16,33 @@ import { speechFidelity, speechFields } from './fields.ts';
 
 export type SpeechParts = Pick<DialectParts, 'others'>;
 
-export function speechEndpoints(parts: SpeechParts): Endpoint[] {
-  const look = { method: 'GET', match: 'ending', access: 'open', queued: false, family: openaiFamily } as const;
-  return [
-    {
-      method: 'POST',
-      match: 'ending',
-      path: '/audio/speech',
-      access: 'guarded',
-      queued: true,
-      beside: 'any-name',
-      summary: 'A text as speech: mp3, wav, opus, flac or pcm.',
-      family: openaiFamily,
-      handle: (call) => speech(call, parts),
-    },
-    {
-      ...look,
-      path: '/audio/voices',
-      summary: 'The voices.',
-      handle: async () => json({ status: 'ok', voices: await voiceNames(parts) }),
-    },
-    {
-      ...look,
-      path: '/audio/models',
-      summary: 'The models for speech.',
-      handle: ({ authorized }) => json({ models: speechModels(parts, authorized) }),
-    },
-  ];
-}
+const look = { method: 'GET', match: 'ending', access: 'open', queued: false, family: openaiFamily } as const;
+
+export const speechEndpoints: readonly Endpoint<SpeechParts>[] = [
+  {
+    method: 'POST',
+    match: 'ending',
+    path: '/audio/speech',
+    access: 'guarded',
+    queued: true,
+    beside: 'any-name',
+    summary: 'A text as speech: mp3, wav, opus, flac or pcm.',
+    family: openaiFamily,
+    handle: speech,
+  },
+  {
+    ...look,
+    path: '/audio/voices',
+    summary: 'The voices.',
+    handle: async (_, parts) => json({ status: 'ok', voices: await voiceNames(parts) }),
+  },
+  {
+    ...look,
+    path: '/audio/models',
+    summary: 'The models for speech.',
+    handle: ({ authorized }, parts) => json({ models: speechModels(parts, authorized) }),
+  },
+];
 
 /** The one that speaks, and the one that listens. */
 function speechModels({ others = {} }: SpeechParts, authorized: boolean): readonly { readonly id: string }[] {

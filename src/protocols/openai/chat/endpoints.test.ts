@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { AppError } from '../../../core/errors.ts';
 import type { GenerationEvent } from '../../../core/events.ts';
-import type { Reply } from '../../../http/call.ts';
+import { bindAll, type Reply } from '../../../http/call.ts';
 import { router } from '../../../http/router.ts';
 import {
   callOf,
@@ -36,7 +36,7 @@ const token = (words: string) => {
 
 async function post(script: Script, body: object, own: Partial<Parameters<typeof callOf>[2]> = {}): Promise<Reply> {
   const parts = dialectParts({ chat: scriptedChat(script).chat });
-  const endpoint = router(chatEndpoints(parts)).find('POST', path);
+  const endpoint = router(bindAll(chatEndpoints, parts)).find('POST', path);
   if (!endpoint) throw new Error('no chat');
   return endpoint.handle(callOf(path, { messages, ...body }, own));
 }
@@ -180,7 +180,7 @@ test('with timings_per_token every chunk carries what is known so far', async ()
     yield finish;
   };
   const parts = dialectParts({ chat: scriptedChat(script).chat, now: () => time });
-  const [endpoint] = chatEndpoints(parts);
+  const [endpoint] = bindAll(chatEndpoints, parts);
   const reply = await endpoint?.handle(callOf(path, { messages, stream: true, timings_per_token: true }));
   const chunks = (await streamOf(reply as Reply)).split('\n\n').filter((each) => each.includes('"content":"'));
   const told = chunks.map((each) => JSON.parse(each.slice('data: '.length)).timings);
@@ -291,7 +291,7 @@ test('when one of several replies fails the others are not waited for', async ()
     }),
   };
   const { chat } = scriptedChat([], { replies: () => [play([{ type: 'error', error }]), endless] });
-  const [endpoint] = chatEndpoints(dialectParts({ chat }));
+  const [endpoint] = bindAll(chatEndpoints, dialectParts({ chat }));
   await expect(endpoint?.handle(callOf(path, { messages, n: 2 }))).rejects.toBe(error);
   expect(stopped).toBe(true);
 });
@@ -332,14 +332,14 @@ test('who asks for it gets padding before a late whole reply', async () => {
       return timer();
     },
   });
-  const [endpoint] = chatEndpoints(parts);
+  const [endpoint] = bindAll(chatEndpoints, parts);
   const headers = { 'x-koboldcpp-keepalive': 'true' };
   const reply = (await endpoint?.handle(callOf(path, { messages }, { headers }))) as Reply;
   expect(JSON.parse(await streamOf(reply))).toMatchObject({ choices: [{ message: { content: 'Hi' } }] });
 });
 
 test('the tokens of a conversation are counted without a place in the queue', async () => {
-  const found = chatEndpoints(dialectParts()).find((each) => each.path === `${path}/input_tokens`);
+  const found = bindAll(chatEndpoints, dialectParts()).find((each) => each.path === `${path}/input_tokens`);
   expect(found?.queued).toBe(false);
   expect(bodyOf((await found?.handle(callOf(path, { messages }))) as Reply)).toEqual({
     object: 'response.input_tokens',
@@ -349,7 +349,9 @@ test('the tokens of a conversation are counted without a place in the queue', as
 
 test('without a model nothing can be counted', async () => {
   const { text: service } = scriptedText([], { state: () => ({ type: 'none' }) });
-  const found = chatEndpoints(dialectParts({ text: service })).find((each) => each.path.endsWith('input_tokens'));
+  const found = bindAll(chatEndpoints, dialectParts({ text: service })).find((each) =>
+    each.path.endsWith('input_tokens'),
+  );
   await expect(found?.handle(callOf(path, { messages }))).rejects.toMatchObject({ code: 'model-missing' });
 });
 
@@ -361,7 +363,7 @@ test('a picture is fetched by its address, and goes along with every reply', asy
     signals.push(signal);
     return { type: 'fetched', bytes: Buffer.from([0, 0, 0]), contentType: undefined } as const;
   };
-  const endpoints = router(chatEndpoints(dialectParts({ chat, text: seen, fetchMedia })));
+  const endpoints = router(bindAll(chatEndpoints, dialectParts({ chat, text: seen, fetchMedia })));
   const image = { type: 'image_url', image_url: { url: 'https://pictures.example/a.png' } };
   const body = { messages: [{ role: 'user', content: [{ type: 'text', text: 'What is it?' }, image] }], n: 2 };
   const call = callOf(path, body);

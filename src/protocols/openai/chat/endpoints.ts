@@ -16,28 +16,27 @@ import { encodeChatReply } from './reply.ts';
 
 const promptField = 'messages';
 
+const guarded = { method: 'POST', access: 'guarded', family: openaiFamily } as const;
+const chat = { ...guarded, queued: true, handle: answerChat };
+const count = { ...guarded, queued: false, handle: countTokens };
+
 /** The short paths must match whole: as endings they would catch those of other families. */
-export function chatEndpoints(parts: DialectParts): Endpoint[] {
-  const guarded = { method: 'POST', access: 'guarded', family: openaiFamily } as const;
-  const chat = { ...guarded, queued: true, handle: (call: Call) => answerChat(call, parts) };
-  const count = { ...guarded, queued: false, handle: (call: Call) => countTokens(call, parts) };
-  return [
-    { ...chat, match: 'ending', path: '/v1/chat/completions', summary: 'Answer a conversation, streamed or whole.' },
-    { ...chat, match: 'exact', path: '/chat/completions', summary: 'Another name for /v1/chat/completions.' },
-    {
-      ...count,
-      match: 'ending',
-      path: '/v1/chat/completions/input_tokens',
-      summary: 'How many tokens the prompt of a conversation has; takes the body of a chat.',
-    },
-    {
-      ...count,
-      match: 'exact',
-      path: '/chat/completions/input_tokens',
-      summary: 'Another name for /v1/chat/completions/input_tokens.',
-    },
-  ];
-}
+export const chatEndpoints: readonly Endpoint<DialectParts>[] = [
+  { ...chat, match: 'ending', path: '/v1/chat/completions', summary: 'Answer a conversation, streamed or whole.' },
+  { ...chat, match: 'exact', path: '/chat/completions', summary: 'Another name for /v1/chat/completions.' },
+  {
+    ...count,
+    match: 'ending',
+    path: '/v1/chat/completions/input_tokens',
+    summary: 'How many tokens the prompt of a conversation has; takes the body of a chat.',
+  },
+  {
+    ...count,
+    match: 'exact',
+    path: '/chat/completions/input_tokens',
+    summary: 'Another name for /v1/chat/completions/input_tokens.',
+  },
+];
 
 async function answerChat(call: Call, parts: DialectParts): Promise<Reply> {
   const body = parts.applyDefaults(await jsonObject(call.body, { empty: 'refuse', signal: call.signal }));

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import type { GenerationEvent } from '../../../core/events.ts';
-import type { Reply } from '../../../http/call.ts';
+import { bindAll, type Reply } from '../../../http/call.ts';
 import { callOf, dialectParts, finishEvent, scriptedChat, startEvent } from '../../testing/doubles.ts';
 import { chatEndpoints } from './endpoints.ts';
 
@@ -22,7 +22,7 @@ interface Chunk {
 }
 
 async function ask(events: readonly GenerationEvent[], body: object): Promise<string> {
-  const [endpoint] = chatEndpoints(dialectParts({ chat: scriptedChat(events).chat }));
+  const [endpoint] = bindAll(chatEndpoints, dialectParts({ chat: scriptedChat(events).chat }));
   const messages = [{ role: 'user', content: 'Hi' }];
   const reply = (await endpoint?.handle(callOf('/v1/chat/completions', { messages, ...body }))) as Reply;
   if ('body' in reply) return String(reply.body);

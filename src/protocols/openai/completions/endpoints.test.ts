@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { AppError } from '../../../core/errors.ts';
 import type { GenerationEvent } from '../../../core/events.ts';
 import type { Reservation, TextService } from '../../../core/text-service.ts';
-import type { Call, Reply } from '../../../http/call.ts';
+import { bindAll, type Call, type Reply } from '../../../http/call.ts';
 import { router } from '../../../http/router.ts';
 import {
   callOf,
@@ -35,7 +35,7 @@ const counted = (words: string, logprob: number): GenerationEvent => ({
 async function post(script: Script, body: object, own: Partial<TextService> = {}, call: Partial<Call> = {}) {
   const { text: service, asked } = scriptedText(script, own);
   const parts = { ...dialectParts({ text: service }), replacePlaceholders: <Texts>(texts: Texts) => texts };
-  const endpoint = router(completionEndpoints(parts)).find('POST', path);
+  const endpoint = router(bindAll(completionEndpoints, parts)).find('POST', path);
   if (!endpoint) throw new Error('no completions');
   const reply = await endpoint.handle(callOf(path, { prompt: 'Once', ...body }, call));
   return { reply, asked };

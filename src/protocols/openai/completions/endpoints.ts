@@ -15,15 +15,14 @@ import { encodeCompletionReply } from './reply.ts';
 
 const promptField = 'prompt';
 
+const handle = answerCompletion;
+const guarded = { method: 'POST', access: 'guarded', queued: true, family: openaiFamily, handle } as const;
+
 /** The short path must match whole: as an ending it would catch the chats. */
-export function completionEndpoints(parts: CompletionParts): Endpoint[] {
-  const handle = (call: Call) => answerCompletion(call, parts);
-  const guarded = { method: 'POST', access: 'guarded', queued: true, family: openaiFamily, handle } as const;
-  return [
-    { ...guarded, match: 'ending', path: '/v1/completions', summary: 'Continue texts, streamed or whole.' },
-    { ...guarded, match: 'exact', path: '/completions', summary: 'Another name for /v1/completions.' },
-  ];
-}
+export const completionEndpoints: readonly Endpoint<CompletionParts>[] = [
+  { ...guarded, match: 'ending', path: '/v1/completions', summary: 'Continue texts, streamed or whole.' },
+  { ...guarded, match: 'exact', path: '/completions', summary: 'Another name for /v1/completions.' },
+];
 
 async function answerCompletion(call: Call, parts: CompletionParts): Promise<Reply> {
   const body = parts.applyDefaults(await jsonObject(call.body, { empty: 'refuse', signal: call.signal }));

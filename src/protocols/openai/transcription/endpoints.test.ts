@@ -2,6 +2,7 @@ import OpenAI, { toFile } from 'openai';
 import { describe, expect, test } from 'vitest';
 import { AppError } from '../../../core/errors.ts';
 import type { TranscriptionEvent } from '../../../core/transcription.ts';
+import { bindAll } from '../../../http/call.ts';
 import { serve } from '../../../http/testing/world.ts';
 import { systemTimer } from '../../../http/timers.ts';
 import { dialectParts, scriptedTranscription } from '../../testing/doubles.ts';
@@ -28,7 +29,11 @@ const path = '/v1/audio/transcriptions';
 
 function world(events: readonly TranscriptionEvent[] | Error = script) {
   const { transcription, asked } = scriptedTranscription(events);
-  const endpoints = transcriptionEndpoints({ ...dialectParts(), others: { transcription }, startTimer: systemTimer });
+  const endpoints = bindAll(transcriptionEndpoints, {
+    ...dialectParts(),
+    others: { transcription },
+    startTimer: systemTimer,
+  });
   return { endpoints, asked };
 }
 
@@ -131,7 +136,9 @@ describe('the official client', () => {
         throw new AppError('engine-lost', { capability: 'transcription' });
       },
     };
-    const server = await serve(transcriptionEndpoints({ ...dialectParts(), others: { transcription: broken } }));
+    const server = await serve(
+      bindAll(transcriptionEndpoints, { ...dialectParts(), others: { transcription: broken } }),
+    );
     const other = openai.withOptions({ baseURL: `http://127.0.0.1:${server.port}/v1` });
     const stream = await other.audio.transcriptions.create({ file, model: 'm', stream: true });
     const read = async () => {
@@ -220,7 +227,7 @@ test.each([
 
 test('without a recogniser the answer is 503, and not to be tried again', async () => {
   const seen = await asking(
-    () => ({ endpoints: transcriptionEndpoints(dialectParts()), asked: [] }),
+    () => ({ endpoints: bindAll(transcriptionEndpoints, dialectParts()), asked: [] }),
     'POST',
     path,
   )({ file: sound });

@@ -15,32 +15,31 @@ import { encodeTranscription } from './stream.ts';
 
 export type TranscriptionParts = Pick<DialectParts, 'others' | 'startTimer'>;
 
-export function transcriptionEndpoints(parts: TranscriptionParts): Endpoint[] {
-  const guarded = {
-    method: 'POST',
-    match: 'ending',
-    access: 'guarded',
-    queued: true,
-    beside: 'any-name',
-    form: {},
-  } as const;
-  return [
-    {
-      ...guarded,
-      path: '/audio/transcriptions',
-      summary: 'Speech to text, streamed or whole.',
-      family: openaiFamily,
-      handle: (call) => answer(call, 'transcribe', parts),
-    },
-    {
-      ...guarded,
-      path: '/audio/translations',
-      summary: 'Speech in any language to English text.',
-      family: openaiFamily,
-      handle: (call) => answer(call, 'translate', parts),
-    },
-  ];
-}
+const guarded = {
+  method: 'POST',
+  match: 'ending',
+  access: 'guarded',
+  queued: true,
+  beside: 'any-name',
+  form: {},
+} as const;
+
+export const transcriptionEndpoints: readonly Endpoint<TranscriptionParts>[] = [
+  {
+    ...guarded,
+    path: '/audio/transcriptions',
+    summary: 'Speech to text, streamed or whole.',
+    family: openaiFamily,
+    handle: (call, parts) => answer(call, 'transcribe', parts),
+  },
+  {
+    ...guarded,
+    path: '/audio/translations',
+    summary: 'Speech in any language to English text.',
+    family: openaiFamily,
+    handle: (call, parts) => answer(call, 'translate', parts),
+  },
+];
 
 const tasks = {
   transcribe: { decode: decodeTranscription, fidelity: transcriptionFidelity },

@@ -5,7 +5,6 @@ import type { StoreHealth } from '../../../../core/cache-report.ts';
 import { makeFolder, privately } from '../../cache-folder.ts';
 import { overLimit, type Snapshot, type SnapshotEntry, type SnapshotStore } from '../memory/snapshot.ts';
 import { checksum } from './checksum.ts';
-import { Failures } from './failures.ts';
 import { isLeftOver, isPartName, isSnapshotName, type Processes, partName, snapshotName } from './file-names.ts';
 import { bodyOf, headerOf, type Outline, readOutline, readSnapshot, type SnapshotBody } from './snapshot-file.ts';
 
@@ -203,3 +202,34 @@ async function markUsed(path: string, usedAt: number): Promise<void> {
 
 const isMissing = (error: unknown): boolean => (error as NodeJS.ErrnoException).code === 'ENOENT';
 const megabytes = (bytes: number): string => `${(bytes / 2 ** 20).toFixed(1)} MB`;
+
+/** Failures that cost time and no answer: they are counted, and each kind is told once. */
+class Failures {
+  readonly #told = new Set<string>();
+  #count = 0;
+  #last: string | null = null;
+
+  constructor(private readonly tell: (sentence: string) => void) {}
+
+  get count(): number {
+    return this.#count;
+  }
+
+  get last(): string | null {
+    return this.#last;
+  }
+
+  add(kind: string, reason: string): void {
+    this.#count += 1;
+    this.#last = reason;
+    if (this.#told.has(kind)) return;
+    this.#told.add(kind);
+    this.tell(reason);
+  }
+
+  /** `what` is the beginning of the sentence, such as "A snapshot could not be written". */
+  addError(what: string, error: unknown): void {
+    const { code, message } = error as NodeJS.ErrnoException;
+    this.add(`${what} ${code}`, `${what}: ${message}`);
+  }
+}

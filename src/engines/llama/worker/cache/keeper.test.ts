@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import type { Slot } from '../memory/slot.ts';
 import type { Snapshot, SnapshotStore } from '../memory/snapshot.ts';
 import { SnapshotKeeper } from './keeper.ts';
-import { MemoryStore } from './memory-store.ts';
+import { MemoryStore } from './open-keeper.ts';
 
 const range = (from: number, to: number) => Int32Array.from({ length: to - from }, (_, index) => from + index);
 const snapshotOf = (tokens: Int32Array): Snapshot => ({ tokens, state: Uint8Array.from(tokens), checkpoints: [] });

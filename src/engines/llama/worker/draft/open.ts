@@ -9,7 +9,6 @@ import type { Threadpools } from '../native/threadpool.ts';
 import { type ProcessMemory, withUntouchedGivenBack } from '../native/untouched-memory.ts';
 import { gpuDevices, loadWeights, UnexplainedFailure } from '../native/weights.ts';
 import { Vocabulary } from '../text/vocabulary.ts';
-import { disagreement } from './agreement.ts';
 import { DraftModel } from './model.ts';
 
 export interface DraftSurroundings {
@@ -97,4 +96,28 @@ function contextParams(native: Native, options: LoadOptions, contextSize: number
 /** What the draft model will take of the graphics memory, at least. */
 export function draftBytes({ draft }: Pick<LoadOptions, 'draft'>): number {
   return draft?.model && draft.model.gpuLayers > 0 ? statSync(draft.model.path).size : 0;
+}
+
+/** What must be alike in two vocabularies for the guesses of one model to mean anything to the other. */
+interface TokenTexts {
+  readonly size: number;
+  bytes(token: number, renderSpecial: boolean): Uint8Array;
+}
+
+/** Sizes of one family differ by a little padding behind the last real token. */
+const padding = 128;
+const samples = 512;
+
+/** Undefined where the two agree, and otherwise a sentence about where they part. */
+export function disagreement(model: TokenTexts, draft: TokenTexts): string | undefined {
+  if (Math.abs(model.size - draft.size) > padding) {
+    return `it has ${draft.size} tokens and the model has ${model.size}`;
+  }
+  const common = Math.min(model.size, draft.size) - (model.size === draft.size ? 0 : padding);
+  const step = Math.max(1, Math.floor(common / samples));
+  for (let token = 0; token < common; token += step) {
+    const [theirs, ours] = [draft, model].map((one) => Buffer.from(one.bytes(token, true)).toString());
+    if (theirs !== ours) return `token ${token} is ${JSON.stringify(theirs)} there and ${JSON.stringify(ours)} here`;
+  }
+  return undefined;
 }

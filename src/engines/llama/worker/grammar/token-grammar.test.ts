@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { machineOf } from '../../../../grammar/testing/recognise.ts';
 import { Candidates } from '../../../../sampling/candidates.ts';
 import { letterVocabulary } from '../testing/letter-vocabulary.ts';
-import { TokenGrammar } from './token-grammar.ts';
+import { TokenGrammar } from './grammar.ts';
 
 const smile = Buffer.from('😀');
 const pieces = ['a', 'b', 'ab', '', smile.subarray(0, 2), smile.subarray(2), Uint8Array.of(0xff), 'a\0', '<end>'];

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import type { BuildFiles } from '../../gpu-builds.ts';
 import type { GpuBuild } from '../../load-options.ts';
-import { chosenBuild } from './library.ts';
+import { chosenBuild, cpuBuilds } from './library.ts';
 
 const installed = (...builds: GpuBuild[]): Map<GpuBuild, BuildFiles> =>
   new Map(builds.map((build) => [build, { folder: `/packages/${build}` }]));
@@ -28,4 +28,29 @@ describe('the build that is opened', () => {
   ] as const)('with none for %s the package to install is named', (backend, sentence) => {
     expect(() => chosenBuild({ backend, failedGpuBuilds: [] }, installed())).toThrow(sentence);
   });
+});
+
+const runnable = ['sapphirerapids', 'icelake', 'haswell', 'sandybridge', 'sse42', 'x64'];
+
+test('every build that runs here may be used', () =>
+  expect(cpuBuilds(runnable, { cpuLevel: 'best', cpuBuild: undefined })).toEqual(runnable));
+
+test.each([
+  ['no-avx2', ['sandybridge', 'sse42', 'x64']],
+  ['no-avx', ['sse42', 'x64']],
+] as const)('%s leaves %j', (cpuLevel, left) =>
+  expect(cpuBuilds(runnable, { cpuLevel, cpuBuild: undefined })).toEqual(left),
+);
+
+test('a named build comes first, with the lesser ones behind it in case it dies', () =>
+  expect(cpuBuilds(runnable, { cpuLevel: 'best', cpuBuild: 'haswell' })).toEqual([
+    'haswell',
+    'sandybridge',
+    'sse42',
+    'x64',
+  ]));
+
+test('a build that cannot run here is refused with the names of those that can', () => {
+  expect(() => cpuBuilds(runnable, { cpuLevel: 'best', cpuBuild: 'zen9' })).toThrow(/"zen9".*one of sapphirerapids/);
+  expect(() => cpuBuilds([], { cpuLevel: 'best', cpuBuild: 'zen9' })).toThrow(/one build only/);
 });

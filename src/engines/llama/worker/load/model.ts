@@ -3,8 +3,7 @@ import { contextSizeFor } from '../../context-size.ts';
 import { cacheTypes, type LoadedModel, type LoadOptions } from '../../load-options.ts';
 import type { DraftModel } from '../draft/model.ts';
 import { draftBytes, openDraft } from '../draft/open.ts';
-import { openProjector, projectorBytes } from '../media/open-projector.ts';
-import type { Projector } from '../media/projector.ts';
+import { openProjector, type Projector, projectorBytes } from '../media/projector.ts';
 import { Context } from '../memory/context.ts';
 import { steadyNotes } from '../memory/steady.ts';
 import { withCopiedLetGo } from '../native/copied-weights.ts';
@@ -17,10 +16,7 @@ import { type ProcessMemory, withUntouchedGivenBack } from '../native/untouched-
 import { gpuDevices, loadWeights, UnexplainedFailure } from '../native/weights.ts';
 import { fillMarks } from '../text/fill-marks.ts';
 import { Vocabulary } from '../text/vocabulary.ts';
-import { withSize } from './description.ts';
-import { layersThatFit } from './gpu-fit.ts';
 import { type Engine, openEngine } from './library.ts';
-import { stretchedRopeBase } from './rope.ts';
 import { watchedEngine } from './watched-engine.ts';
 
 export interface Loaded {
@@ -227,4 +223,55 @@ function describe({ native, cpuVariant }: Engine, model: Pointer, found: Found):
     inputs: found.inputs,
     notes: found.notes,
   };
+}
+
+const units = [
+  ['B', 1e9],
+  ['M', 1e6],
+  ['K', 1e3],
+] as const;
+
+/** The library knows the size of well-known models only and says `?B` of all others; the weights tell it of each. */
+export function withSize(description: string, parameters: number): string {
+  return parameters > 0 ? description.replace(/(?<= )\?B(?= |$)/, shortNumber(parameters)) : description;
+}
+
+function shortNumber(count: number): string {
+  for (const [unit, size] of units) {
+    // What would be rounded up to the next unit is said in that one.
+    if (count >= size * 0.9995) return `${round(count / size)}${unit}`;
+  }
+  return String(count);
+}
+
+function round(value: number): string {
+  return String(value < 10 ? Math.round(value * 10) / 10 : Math.round(value));
+}
+
+interface GpuFit {
+  readonly modelBytes: number;
+  readonly layers: number;
+  readonly cacheBytes: number;
+  readonly freeBytes: number;
+  readonly marginBytes: number;
+}
+
+/**
+ * How many layers fit beside their share of the cache. The output layer counts as one more (a full offload is
+ * `layers + 1`), and the margin stays free for the compute buffers and for everybody else's windows.
+ */
+export function layersThatFit({ modelBytes, layers, cacheBytes, freeBytes, marginBytes }: GpuFit): number {
+  const perLayer = (modelBytes + cacheBytes) / (layers + 1);
+  const fitting = Math.floor((freeBytes - marginBytes) / perLayer);
+  return Math.max(0, Math.min(layers + 1, fitting));
+}
+
+/**
+ * The RoPE base that lets a model read further than it was trained: the base grows so that the longest wavelengths cover
+ * the new context as they covered the old one.
+ */
+export function stretchedRopeBase(base: number, trainedContext: number, contextSize: number): number {
+  if (contextSize <= trainedContext) return base;
+  const turns = (size: number) => Math.log(Math.max(size, 7) / (2 * Math.PI));
+  return base ** (turns(contextSize) / turns(trainedContext));
 }

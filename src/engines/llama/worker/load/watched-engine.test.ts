@@ -1,7 +1,8 @@
+import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import type { Watch } from '../../../host/vital-signs.ts';
 import type { Engine } from './library.ts';
-import { watchedEngine } from './watched-engine.ts';
+import { StepPace, watchedEngine } from './watched-engine.ts';
 
 /** An engine of a few calls, each of which takes so long, and a watch that writes down what it is told. */
 function world(milliseconds: number) {
@@ -64,4 +65,40 @@ test('everything else is as it was, and an engine without media stays without', 
   expect(watched.cpuVariant).toBe('x');
   const without = watchedEngine({ ...engine, media: undefined }, {} as Watch, () => 0);
   expect(without.media).toBeUndefined();
+});
+
+test('a model of usual speed gets eight seconds for a token', () => {
+  const pace = new StepPace();
+  expect(pace.boundMs(1)).toBe(8000);
+  pace.took(1, 50);
+  expect(pace.boundMs(1)).toBe(8000);
+});
+
+test('a huge one gets ten times what its tokens take', () => {
+  const pace = new StepPace();
+  pace.took(1, 20_000);
+  expect(pace.boundMs(1)).toBe(200_000);
+});
+
+test('a prompt gets as much for each of its tokens', () => {
+  const pace = new StepPace();
+  pace.took(1, 100);
+  expect(pace.boundMs(512)).toBe(512_000);
+});
+
+test('one slow step is forgotten after some hundred others', () => {
+  const pace = new StepPace();
+  pace.took(1, 60_000);
+  for (let step = 0; step < 600; step += 1) pace.took(1, 50);
+  expect(pace.boundMs(1)).toBe(8000);
+});
+
+test('a step that takes no longer than ten times the last one of its size never hangs', () => {
+  fc.assert(
+    fc.property(fc.integer({ min: 1, max: 2048 }), fc.double({ min: 0, max: 1e6, noNaN: true }), (rows, ms) => {
+      const pace = new StepPace();
+      pace.took(rows, ms);
+      expect(pace.boundMs(rows)).toBeGreaterThanOrEqual(Math.max(8000, 9.99 * ms));
+    }),
+  );
 });

@@ -1,13 +1,13 @@
 import { createHash } from 'node:crypto';
+import { statSync } from 'node:fs';
 import { AppError } from '../../../../core/errors.ts';
 import type { Medium } from '../../../../core/request.ts';
-import type { ProjectorOptions } from '../../load-options.ts';
+import type { LoadOptions, ProjectorOptions } from '../../load-options.ts';
 import { viewOf } from '../native/native.ts';
 import type { NativeMedia } from '../native/native-media.ts';
-import type { Pointer } from '../native/structs.ts';
+import type { ContextParams, Pointer } from '../native/structs.ts';
 import { checkFile, wrongMedium } from './media-file.ts';
-import { MediaStore } from './media-store.ts';
-import { type MediumChunk, mediumIds, type ReadMedium } from './medium.ts';
+import { isChunk, type MediumChunk, mediumIds, type ReadMedium } from './medium.ts';
 import { fittingSize, shrinkPicture } from './shrink-picture.ts';
 
 export interface ProjectorParts {
@@ -171,4 +171,84 @@ export class Projector {
     }
     return description;
   }
+}
+
+interface ProjectorSurroundings {
+  readonly options: LoadOptions;
+  readonly model: Pointer;
+  readonly gpus: readonly Pointer[];
+  readonly width: number;
+  readonly contextSize: number;
+  readonly params: Pick<ContextParams, 'n_batch' | 'n_ubatch'>;
+}
+
+/** Undefined without `--mmproj`, and null where the library refuses the file: it says why on standard error. */
+export async function openProjector(
+  media: NativeMedia | undefined,
+  { options, model, gpus, width, contextSize, params }: ProjectorSurroundings,
+): Promise<Projector | undefined | null> {
+  const { projector } = options;
+  if (!media || !projector) return undefined;
+  const [gpu = null] = projector.useGpu ? gpus : [];
+  const pointer = await media.projectorNew(projector.path, model, {
+    ...media.projectorDefaults(),
+    use_gpu: projector.useGpu,
+    device: gpu,
+    print_timings: false,
+    n_threads: options.batchThreads,
+    flash_attn_type: options.flashAttention ? -1 : 0,
+    image_min_tokens: projector.minimumTokens,
+    image_max_tokens: projector.maximumTokens,
+  });
+  if (!pointer) return null;
+  const portion = Math.min(params.n_batch, params.n_ubatch);
+  const identity = identityOf(projector);
+  return new Projector({ media, pointer, options: projector, identity, width, contextSize, portion });
+}
+
+function identityOf({ path, longestSide, minimumTokens, maximumTokens }: ProjectorOptions): string {
+  const { size, mtimeMs } = statSync(path);
+  return JSON.stringify([size, mtimeMs, longestSide, minimumTokens, maximumTokens]);
+}
+
+/** What the projector will take of the graphics memory, at least. */
+export function projectorBytes({ projector }: LoadOptions): number {
+  return projector?.useGpu ? statSync(projector.path).size : 0;
+}
+
+/** What was read stays, the newest first, as long as it fits: a picture is sent again with every turn of its chat. */
+export class MediaStore {
+  readonly #entries = new Map<string, { readonly medium: ReadMedium; readonly bytes: number }>();
+  #bytes = 0;
+
+  constructor(private readonly limitBytes: number) {}
+
+  get(key: string): ReadMedium | undefined {
+    const entry = this.#entries.get(key);
+    if (!entry) return undefined;
+    this.#entries.delete(key);
+    this.#entries.set(key, entry);
+    return entry.medium;
+  }
+
+  put(key: string, medium: ReadMedium): void {
+    this.#drop(key);
+    const bytes = sizeOf(medium);
+    this.#entries.set(key, { medium, bytes });
+    this.#bytes += bytes;
+    // A map keeps the order of insertion: the first key is the one that was not used for the longest time.
+    for (const oldest of this.#entries.keys()) {
+      if (this.#bytes <= this.limitBytes) break;
+      this.#drop(oldest);
+    }
+  }
+
+  #drop(key: string): void {
+    this.#bytes -= this.#entries.get(key)?.bytes ?? 0;
+    this.#entries.delete(key);
+  }
+}
+
+function sizeOf({ parts }: ReadMedium): number {
+  return parts.reduce((sum, part) => sum + (isChunk(part) ? part.embeddings.byteLength : part.byteLength), 0);
 }

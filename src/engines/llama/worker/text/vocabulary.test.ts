@@ -5,8 +5,8 @@ import type { RequestGrammar } from '../grammar/grammar.ts';
 import { GrammarShelf } from '../grammar/grammar-shelf.ts';
 import type { Loaded } from '../load/model.ts';
 import type { Native } from '../native/native.ts';
+import { findReasoning } from '../prepare.ts';
 import { loadEmbedded } from '../testing/embedded.ts';
-import { findReasoning } from './reasoning-tags.ts';
 import { Vocabulary } from './vocabulary.ts';
 
 let loaded: Loaded;

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { chunk, readImage } from '../testing/media.ts';
-import { MediaStore } from './media-store.ts';
+import { MediaStore } from './projector.ts';
 
 /** Each takes 40 bytes. */
 const medium = (id: number) => readImage(chunk(id, 10));

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { disagreement } from './agreement.ts';
+import { disagreement } from './open.ts';
 
 const vocabulary = (size: number, text = (token: number) => `t${token}`) => ({
   size,

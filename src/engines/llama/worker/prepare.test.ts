@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { withFamilyPrefix } from './prompt-text.ts';
+import { withFamilyPrefix } from './prepare.ts';
 
 const template = '[gMASK]<sop>{% for message in messages %}…{% endfor %}';
 

@@ -1,0 +1,40 @@
+import { expect, test } from 'vitest';
+import { layersThatFit, stretchedRopeBase, withSize } from './model.ts';
+
+test.each([
+  ['llama ?B Q6_K', 41_234_567, 'llama 41M Q6_K'],
+  ['llama ?B F16', 7_640_000_000, 'llama 7.6B F16'],
+  ['llama ?B F16', 70_000_000_000, 'llama 70B F16'],
+  ['llama ?B F32', 15_400, 'llama 15K F32'],
+  ['llama ?B F32', 999_600_000, 'llama 1B F32'],
+  ['llama ?B F32', 12, 'llama 12 F32'],
+  ['llama ?B F32', 0, 'llama ?B F32'],
+  ['qwen2 1.5B Q4_K - Medium', 1_540_000_000, 'qwen2 1.5B Q4_K - Medium'],
+])('%s with %d parameters is %s', (description, parameters, expected) => {
+  expect(withSize(description, parameters)).toBe(expected);
+});
+
+const gigabyte = 2 ** 30;
+const model = { modelBytes: 6 * gigabyte, layers: 31, cacheBytes: 2 * gigabyte, marginBytes: gigabyte };
+
+test.each([
+  [24, 32],
+  [9, 32],
+  [5, 16],
+  [1, 0],
+  [0, 0],
+])('with %i GiB free, %i of 31 + 1 layers of a quarter GiB go to the GPU', (free, expected) => {
+  expect(layersThatFit({ ...model, freeBytes: free * gigabyte })).toBe(expected);
+});
+
+test('a context within the training needs no other base', () => {
+  expect(stretchedRopeBase(10_000, 4096, 2048)).toBe(10_000);
+  expect(stretchedRopeBase(10_000, 4096, 4096)).toBe(10_000);
+});
+
+test('a context of twice the training gets a base that is larger, but far less than squared', () => {
+  const base = stretchedRopeBase(10_000, 4096, 8192);
+  expect(base).toBeCloseTo(10_000 ** (Math.log(8192 / (2 * Math.PI)) / Math.log(4096 / (2 * Math.PI))), 6);
+  expect(base).toBeGreaterThan(20_000);
+  expect(base).toBeLessThan(40_000);
+});
