@@ -7,18 +7,17 @@ import { openapiEndpoint, openapiReplies } from './protocols/openapi/routes.ts';
 import { type NoscriptParts, noscriptEndpoints } from './protocols/pages/noscript.ts';
 import { type PagesParts, pagesEndpoints } from './protocols/pages/routes.ts';
 
-type AboutParts = Pick<PagesParts, 'product' | 'endpoints'> & NoscriptParts;
+type AboutParts = Pick<PagesParts, 'product' | 'endpoints'>;
 
 /** What the server tells about itself, from the tables that it works by: to programs, and as pages to people. */
-export function aboutEndpoints(parts: AboutParts): readonly Endpoint[] {
-  const { product, endpoints } = parts;
+export function aboutEndpoints({ product, endpoints }: AboutParts): readonly Endpoint<NoscriptParts>[] {
   const tables = Object.values(fidelityByPage).flat();
   const apiDocument = openapiReplies({ product, endpoints, fidelities: [...tables, ...smallEndpoints] });
   const pages = pagesEndpoints({ product, endpoints, apiDocument: () => apiDocument('.') });
   return [
     fidelityEndpoint(tables),
     openapiEndpoint(apiDocument, fidelityFamily),
-    ...noscriptEndpoints(parts),
+    ...noscriptEndpoints,
     ...pages.map((page) => (page.path === '/' ? answeringProbes(page) : page)),
   ];
 }

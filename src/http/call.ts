@@ -66,8 +66,8 @@ export interface AccessRule {
   readonly keyInQuery?: boolean;
 }
 
-/** `Context` is what the handler needs beside the call; whoever composes the server binds it before HTTP sees the endpoint. */
-export interface Endpoint<Context = void> extends AccessRule {
+/** An endpoint as lists and documents show it. */
+export interface EndpointInfo extends AccessRule {
   readonly method: 'GET' | 'POST' | 'PUT' | 'DELETE';
   /** `rest` is what nobody knows below a path, by any method: how a family says that something is not there. */
   readonly match: 'exact' | 'ending' | 'prefix' | 'rest';
@@ -85,6 +85,10 @@ export interface Endpoint<Context = void> extends AccessRule {
   readonly form?: Partial<FormLimits>;
   readonly summary: string;
   readonly family: Family;
+}
+
+/** `Context` is what the handler needs beside the call; the server binds it before HTTP sees the endpoint. */
+export interface Endpoint<Context = void> extends EndpointInfo {
   readonly handle: (call: Call, context: Context) => Reply | Promise<Reply>;
 }
 

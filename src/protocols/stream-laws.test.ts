@@ -219,7 +219,7 @@ const responses: Dialect = {
   path: '/v1/responses',
   body: { input: 'Hi' },
   replies: randomReply,
-  endpoints: (parts) => responsesEndpoints({ ...parts, ...responseState() }),
+  endpoints: (parts) => bindAll(responsesEndpoints(responseState()), parts),
   brokenFails: true,
   read: (stream) => {
     const all = frames(stream).map(({ event, data }) => ({ event, data: JSON.parse(data) }));

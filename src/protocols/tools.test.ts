@@ -27,7 +27,7 @@ function world(events: readonly GenerationEvent[], { thinksAnyway = false, adapt
   const parts = dialectParts({ chat, controlParts: () => ({ ...controlParts, adapter, schemaToGrammar }) });
   const endpoints: Endpoint[] = [
     ...bindAll(openaiEndpoints, { ...parts, replacePlaceholders: (texts) => texts }),
-    ...responsesEndpoints({ ...parts, ...responseState() }),
+    ...bindAll(responsesEndpoints(responseState()), parts),
     ...bindAll(messagesEndpoints(parts), parts),
     ...bindAll(ollamaEndpoints(ollamaParts().parts), { ...ollamaParts().parts, ...parts }),
   ];

@@ -3,9 +3,9 @@ import { AppError } from '../../core/errors.ts';
 import type { ModelSwap } from '../../core/models-view.ts';
 import type { SavedStates } from '../../core/saved-states.ts';
 import type { TextService } from '../../core/text-service.ts';
-import type { Call, Endpoint } from '../../http/call.ts';
+import { bindAll, type Call, type Endpoint } from '../../http/call.ts';
 import { type AdminAccess, adminLevel } from './access.ts';
-import { adminEndpoints } from './routes.ts';
+import { type AdminContext, type AdminServices, adminEndpoints } from './routes.ts';
 
 /** Two places; the present state grows with each save. */
 function memory(): SavedStates {
@@ -27,6 +27,10 @@ function memory(): SavedStates {
   };
 }
 
+function boundEndpoints(parts: AdminServices & AdminContext): Endpoint[] {
+  return bindAll(adminEndpoints(parts), parts);
+}
+
 /** Work that has to take its turn is noted, and done unless the queue is full. */
 function line({ full = false } = {}) {
   const clients: string[] = [];
@@ -41,7 +45,7 @@ function line({ full = false } = {}) {
 const open: AdminAccess = { enabled: true, password: undefined };
 
 function world(access: AdminAccess, states: SavedStates | undefined = memory(), { text } = line()) {
-  const endpoints = adminEndpoints({ access, states: () => states, text });
+  const endpoints = boundEndpoints({ access, states: () => states, text });
   return async (name: string, body: string | object = {}, authorization?: string) => {
     const text = typeof body === 'string' ? body : JSON.stringify(body);
     const headers = authorization === undefined ? {} : { authorization };
@@ -98,7 +102,7 @@ test('saving and loading take their turn in the queue; a look, and forgetting, n
 });
 
 test('a full queue is told as on every other path', async () => {
-  const [, save] = adminEndpoints({ access: open, states: memory, ...line({ full: true }) });
+  const [, save] = boundEndpoints({ access: open, states: memory, ...line({ full: true }) });
   const call = { body: Buffer.from(''), headers: {}, remoteAddress: '::1' } as unknown as Call;
   const error = await Promise.resolve(save?.handle(call)).catch((thrown: AppError) => thrown);
   expect(save?.family.errorReply(error as AppError)).toMatchObject({
@@ -116,7 +120,7 @@ test('a model that is gone when the turn has come is no failure', async () => {
       return work();
     },
   };
-  const [, save] = adminEndpoints({ access: open, states: () => states, text });
+  const [, save] = boundEndpoints({ access: open, states: () => states, text });
   const call = { body: Buffer.from(''), headers: {}, remoteAddress: '::1' } as unknown as Call;
   const reply = await save?.handle(call);
   expect(reply && 'body' in reply && JSON.parse(String(reply.body))).toMatchObject({ success: false });
@@ -139,7 +143,7 @@ test.each(refusals)('%s is refused in its own words', async (name, refused) => {
 });
 
 const adminEndpointsWithoutModel = (name: string) => {
-  const [endpoint] = adminEndpoints({ access: open, states: () => undefined, ...line() }).filter(({ path }) =>
+  const [endpoint] = boundEndpoints({ access: open, states: () => undefined, ...line() }).filter(({ path }) =>
     path.endsWith(name),
   );
   const reply = endpoint?.handle({ body: Buffer.from(''), headers: {} } as unknown as Call);
@@ -154,7 +158,7 @@ test('the admin password opens it', async () => {
 
 test('without a key of their own the paths are guarded like others', () => {
   const accesses = (access: AdminAccess) =>
-    adminEndpoints({ access, states: () => undefined, ...line() }).map((one) => one.access);
+    boundEndpoints({ access, states: () => undefined, ...line() }).map((one) => one.access);
   expect(new Set(accesses(open))).toEqual(new Set(['guarded']));
   expect(new Set(accesses({ enabled: true, password: 'key' }))).toEqual(new Set(['open']));
 });
@@ -175,7 +179,7 @@ describe('switching to something else', () => {
         return known.includes(option);
       },
     };
-    return { log, ask: asker(adminEndpoints({ access, states: memory, ...line(), swap })) };
+    return { log, ask: asker(boundEndpoints({ access, states: memory, ...line(), swap })) };
   }
 
   const asker =
@@ -248,7 +252,7 @@ describe('switching to something else', () => {
 
   test('where administration is closed, or nothing can be swapped, it is refused', async () => {
     const closed = swaps({ enabled: false, password: undefined });
-    const fixed = asker(adminEndpoints({ access: open, states: memory, ...line() }));
+    const fixed = asker(boundEndpoints({ access: open, states: memory, ...line() }));
     for (const ask of [closed.ask, fixed]) {
       expect(await ask('list_options')).toEqual([]);
       expect(await ask('reload_config', { filename: 'a.kcpps' })).toEqual({ success: false });
@@ -257,7 +261,7 @@ describe('switching to something else', () => {
   });
 
   test('neither takes a place in the queue: a swap must not wait behind what it waits for', () => {
-    const endpoints = adminEndpoints({ access: open, states: memory, ...line() });
+    const endpoints = boundEndpoints({ access: open, states: memory, ...line() });
     const queued = endpoints.filter(({ path }) => /list_options|reload_config/.test(path)).map((one) => one.queued);
     expect(queued).toEqual([false, false]);
   });

@@ -4,18 +4,22 @@ import type { ModelSwap } from '../../core/models-view.ts';
 import type { SavedStates, StateFigures } from '../../core/saved-states.ts';
 import type { TextService } from '../../core/text-service.ts';
 import { jsonObject } from '../../http/body.ts';
-import { type Call, type Endpoint, json } from '../../http/call.ts';
+import { type Call, type Endpoint, json, type PlainEndpoint } from '../../http/call.ts';
 import { textSchema } from '../fields/schemas.ts';
 import { aside, fidelityOf, sentAs } from '../fields/table.ts';
 import { ticketFor } from '../ticket.ts';
 import { type AdminAccess, mayAdminister } from './access.ts';
 import { adminFamily } from './errors.ts';
 
-export interface AdminParts {
-  readonly access: AdminAccess;
+/** What depends on the model that a call concerns. */
+export interface AdminContext {
   /** Undefined while no model is there whose state could be saved. */
   readonly states: () => SavedStates | undefined;
   readonly text: Pick<TextService, 'exclusively'>;
+}
+
+export interface AdminServices {
+  readonly access: AdminAccess;
   /** There where what is served can be swapped. */
   readonly swap?: ModelSwap | undefined;
 }
@@ -88,12 +92,12 @@ export const adminFidelity: readonly EndpointFidelity[] = [
   }),
 ];
 
-export function adminEndpoints(parts: AdminParts): Endpoint[] {
-  return [...stateEndpoints(parts), ...swapEndpoints(parts)];
+export function adminEndpoints(services: AdminServices): Endpoint<AdminContext>[] {
+  return [...stateEndpoints(services), ...swapEndpoints(services)];
 }
 
 /** What can be served instead of what is, and the change to it. Refusals are answers too. */
-function swapEndpoints({ access, swap }: AdminParts): Endpoint[] {
+function swapEndpoints({ access, swap }: AdminServices): PlainEndpoint[] {
   const common = {
     match: 'ending',
     access: access.password === undefined ? 'guarded' : 'open',
@@ -126,7 +130,7 @@ function swapEndpoints({ access, swap }: AdminParts): Endpoint[] {
   ];
 }
 
-function stateEndpoints({ access, states, text }: AdminParts): Endpoint[] {
+function stateEndpoints({ access }: AdminServices): Endpoint<AdminContext>[] {
   return stateRoutes.map(({ name, summary, refused, exclusive, answer }) => ({
     method: 'POST',
     match: 'ending',
@@ -136,7 +140,7 @@ function stateEndpoints({ access, states, text }: AdminParts): Endpoint[] {
     queued: true,
     summary,
     family: adminFamily,
-    handle: async (call) => {
+    handle: async (call, { states, text }) => {
       const present = mayAdminister(access, call.headers) ? states() : undefined;
       if (!present) return json(refused);
       const place = exclusive ? await placeOf(call, present.count) : 0;

@@ -8,22 +8,28 @@ import type { SocketEndpoint } from '../../http/socket.ts';
 import { ignoredHeader } from '../dialect.ts';
 import { readFields } from '../fields/table.ts';
 import { factsFor } from '../pictures/hidden-facts.ts';
+import type { PictureParts } from '../pictures/request.ts';
 import { networksOf } from '../pictures/upscaling.ts';
 import type { ComfyDesk } from './desk.ts';
 import { comfyFamily } from './errors.ts';
 import { dropFields, freeFidelity, interruptFields } from './fields.ts';
 import { features } from './hub.ts';
 import { objectInfo } from './object-info.ts';
-import { type PromptParts, takePrompt } from './prompt.ts';
+import { takePrompt } from './prompt.ts';
 import { upload, view } from './stored.ts';
 
+export interface ComfyServices extends Pick<PictureParts, 'editor' | 'product'> {
+  readonly desk: ComfyDesk;
+}
+
+type Own = Endpoint<PictureParts>;
+
 /** Every path also stands below `/api`. Only prompts count as work: all else answers at once. */
-export function comfyEndpoints(parts: PromptParts): Endpoint[] {
-  const { desk } = parts;
-  const store = { files: desk.files, editor: atMost(mostEdits, parts.editor) };
-  const factsNow = (call: Call) => factsFor(call, parts.others?.image?.facts);
-  const both = (endpoint: Pick<Endpoint, 'method' | 'path' | 'summary' | 'handle'> & Partial<Endpoint>): Endpoint[] => {
-    const whole: Endpoint = {
+export function comfyEndpoints({ desk, editor, product }: ComfyServices): Endpoint<PictureParts>[] {
+  const store = { files: desk.files, editor: atMost(mostEdits, editor) };
+  const factsNow = (call: Call, { others }: PictureParts) => factsFor(call, others?.image?.facts);
+  const both = (endpoint: Pick<Own, 'method' | 'path' | 'summary' | 'handle'> & Partial<Own>): Own[] => {
+    const whole: Own = {
       match: 'exact',
       access: 'guarded',
       queued: false,
@@ -33,15 +39,15 @@ export function comfyEndpoints(parts: PromptParts): Endpoint[] {
     };
     return [whole, { ...whole, path: `/api${whole.path}`, summary: `Another name for ${whole.path}.` }];
   };
-  const get = (path: string, summary: string, handle: Endpoint['handle'], more: Partial<Endpoint> = {}): Endpoint[] =>
+  const get = (path: string, summary: string, handle: Own['handle'], more: Partial<Own> = {}): Own[] =>
     both({ method: 'GET', path, summary, handle, ...more });
-  const post = (path: string, summary: string, handle: Endpoint['handle'], more: Partial<Endpoint> = {}): Endpoint[] =>
+  const post = (path: string, summary: string, handle: Own['handle'], more: Partial<Own> = {}): Own[] =>
     both({ method: 'POST', path, summary, handle, ...more });
   const open = { access: 'open' } as const;
   const below = { match: 'prefix' } as const;
-  const classes = (call: Call) => objectInfo(factsNow(call), call.authorized ? desk.files.sent() : []);
+  const classes = (call: Call, parts: PictureParts) => objectInfo(factsNow(call, parts), call.authorized ? desk.files.sent() : []);
   return [
-    ...post('/prompt', 'Take a graph in, to be drawn when its turn comes.', (call) => takePrompt(call, parts), {
+    ...post('/prompt', 'Take a graph in, to be drawn when its turn comes.', (call, parts) => takePrompt(call, { ...parts, desk }), {
       queued: true,
     }),
     ...get('/prompt', 'How many prompts are left.', () => json(remaining(desk)), open),
@@ -74,17 +80,17 @@ export function comfyEndpoints(parts: PromptParts): Endpoint[] {
       form: {},
     }),
     ...post('/upload/mask', 'Send a mask for a picture.', (call) => upload(call, store, 'mask'), { form: {} }),
-    ...get('/object_info', 'The classes of nodes.', (call) => json(classes(call)), open),
-    ...get('/object_info/', 'One class of nodes.', (call) => json(oneClass(lastPart(call.path), classes(call))), {
+    ...get('/object_info', 'The classes of nodes.', (call, parts) => json(classes(call, parts)), open),
+    ...get('/object_info/', 'One class of nodes.', (call, parts) => json(oneClass(lastPart(call.path), classes(call, parts))), {
       ...open,
       ...below,
     }),
-    ...get('/system_stats', 'The machine.', () => json(systemStats(parts.product)), open),
+    ...get('/system_stats', 'The machine.', () => json(systemStats(product)), open),
     ...get('/embeddings', 'None.', () => json([]), open),
     ...get('/extensions', 'None.', () => json([]), open),
     ...get('/features', 'What the connection at /ws can do.', () => json(features), open),
     ...Object.keys(folders).flatMap((folder) =>
-      get(`/models/${folder}`, 'Names of models.', (call) => json(folders[folder]?.(factsNow(call)) ?? []), open),
+      get(`/models/${folder}`, 'Names of models.', (call, parts) => json(folders[folder]?.(factsNow(call, parts)) ?? []), open),
     ),
     {
       ...{ method: 'GET', match: 'exact', path: '/api/models', access: 'open', queued: false, family: comfyFamily },
@@ -138,7 +144,7 @@ const folders: Readonly<Record<string, (facts: Facts) => readonly string[]>> = {
   upscale_models: (facts) => (facts ? networksOf(facts).map(({ name }) => name) : []),
 };
 
-type Facts = NonNullable<NonNullable<PromptParts['others']>['image']>['facts'] | undefined;
+type Facts = NonNullable<NonNullable<PictureParts['others']>['image']>['facts'] | undefined;
 
 function remaining({ remaining: left }: ComfyDesk): object {
   return { exec_info: { queue_remaining: left } };
@@ -168,7 +174,7 @@ function oneClass(name: string, classes: Readonly<Record<string, object>>): obje
 }
 
 /** The versions are those of the tool whose API this is: clients compare them. */
-function systemStats({ name, version }: PromptParts['product']): object {
+function systemStats({ name, version }: PictureParts['product']): object {
   const [total, free] = [totalmem(), freemem()];
   return {
     system: {

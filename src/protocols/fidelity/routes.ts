@@ -1,10 +1,10 @@
 import type { EndpointFidelity } from '../../core/fidelity.ts';
-import { type Endpoint, json } from '../../http/call.ts';
+import { json, type PlainEndpoint } from '../../http/call.ts';
 import { fidelityFamily } from './errors.ts';
 import { handlings } from './handlings.ts';
 
 /** What becomes of each field of each request, as the tables say that the decoders and the documentation go by. */
-export function fidelityEndpoint(endpoints: readonly EndpointFidelity[]): Endpoint {
+export function fidelityEndpoint(endpoints: readonly EndpointFidelity[]): PlainEndpoint {
   const reply = json({ handling: handlings, endpoints });
   return {
     method: 'GET',

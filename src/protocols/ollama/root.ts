@@ -1,4 +1,4 @@
-import type { Endpoint, Reply } from '../../http/call.ts';
+import type { PlainEndpoint, Reply } from '../../http/call.ts';
 
 const runningNote: Reply = {
   status: 200,
@@ -10,9 +10,9 @@ const runningNote: Reply = {
  * The start page, for those who can read it. Apps that look for this kind of server ask for the same path and expect one
  * sentence; browsers always say that they take HTML, and programs never do.
  */
-export function answeringProbes(page: Endpoint): Endpoint {
+export function answeringProbes(page: PlainEndpoint): PlainEndpoint {
   return {
     ...page,
-    handle: (call) => (call.headers.accept?.includes('text/html') ? page.handle(call) : runningNote),
+    handle: (call, context) => (call.headers.accept?.includes('text/html') ? page.handle(call, context) : runningNote),
   };
 }

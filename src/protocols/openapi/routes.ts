@@ -1,9 +1,9 @@
-import { type Endpoint, json, type Reply } from '../../http/call.ts';
+import { type EndpointInfo, json, type PlainEndpoint, type Reply } from '../../http/call.ts';
 import { type DocumentParts, openapiDocument } from './document.ts';
 
 export interface OpenapiParts extends Omit<DocumentParts, 'endpoints'> {
   /** Every endpoint of the server; asked when somebody wants the document for the first time. */
-  readonly endpoints: () => readonly Endpoint[];
+  readonly endpoints: () => readonly EndpointInfo[];
 }
 
 /** Tells the address of the server relative to that of the document, so that it holds behind a proxy too. */
@@ -17,7 +17,7 @@ export function openapiReplies({ product, endpoints, fidelities }: OpenapiParts)
   };
 }
 
-export function openapiEndpoint(reply: OpenapiReply, family: Endpoint['family']): Endpoint {
+export function openapiEndpoint(reply: OpenapiReply, family: EndpointInfo['family']): PlainEndpoint {
   return {
     method: 'GET',
     match: 'ending',

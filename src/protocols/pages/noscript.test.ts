@@ -1,4 +1,5 @@
 import fc from 'fast-check';
+import { bindAll } from '../../http/call.ts';
 import { describe, expect, test } from 'vitest';
 import { AppError } from '../../core/errors.ts';
 import { router } from '../../http/router.ts';
@@ -10,7 +11,7 @@ const fresh = readForm(new URLSearchParams());
 
 function world(script: Script = [startEvent(), { type: 'text-delta', text: 'Hi <b>!' }, finishEvent()], own = {}) {
   const { text, asked } = scriptedText(script, own);
-  const find = router(noscriptEndpoints({ ...dialectParts({ text }), replacePlaceholders: (texts) => texts }));
+  const find = router(bindAll(noscriptEndpoints, { ...dialectParts({ text }), replacePlaceholders: (texts) => texts }));
   return {
     asked,
     endpoint: (method: string) => {

@@ -38,28 +38,27 @@ const family: Family = {
   },
 };
 
+const common = { match: 'exact', path: '/noscript', family } as const;
+
 /** A form and its answer, for browsers that run no scripts. */
-export function noscriptEndpoints(parts: NoscriptParts): Endpoint[] {
-  const common = { match: 'exact', path: '/noscript', family } as const;
-  return [
-    {
-      ...common,
-      method: 'GET',
-      access: 'open',
-      queued: false,
-      summary: 'A form to try the model, for browsers without scripts.',
-      handle: () => formPage(readForm(new URLSearchParams())),
-    },
-    {
-      ...common,
-      method: 'POST',
-      access: 'guarded',
-      queued: true,
-      summary: 'The answer to that form, as a page that grows while it is written.',
-      handle: (call) => answer(call, parts),
-    },
-  ];
-}
+export const noscriptEndpoints: readonly Endpoint<NoscriptParts>[] = [
+  {
+    ...common,
+    method: 'GET',
+    access: 'open',
+    queued: false,
+    summary: 'A form to try the model, for browsers without scripts.',
+    handle: () => formPage(readForm(new URLSearchParams())),
+  },
+  {
+    ...common,
+    method: 'POST',
+    access: 'guarded',
+    queued: true,
+    summary: 'The answer to that form, as a page that grows while it is written.',
+    handle: answer,
+  },
+];
 
 const title = 'Parley without scripts';
 

@@ -1,6 +1,6 @@
 import { fileURLToPath } from 'node:url';
 import { AppError } from '../../core/errors.ts';
-import type { Call, Endpoint, Reply } from '../../http/call.ts';
+import type { Call, Endpoint, EndpointInfo, PlainEndpoint, Reply } from '../../http/call.ts';
 import { fileReply } from '../../http/static-files.ts';
 import { apiListBody } from './api-list.ts';
 import { pagesFamily } from './errors.ts';
@@ -17,14 +17,14 @@ export interface Product {
 export interface PagesParts {
   readonly product: Product;
   /** Every endpoint of the server, these pages included; asked when a page is shown. */
-  readonly endpoints: () => readonly Endpoint[];
+  readonly endpoints: () => readonly EndpointInfo[];
   /** The description of the API, for programs. */
   readonly apiDocument: () => Reply;
   /** Where the built pages of the web client are. */
   readonly web?: string;
 }
 
-export function pagesEndpoints({ product, endpoints, apiDocument, web = builtPages }: PagesParts): Endpoint[] {
+export function pagesEndpoints({ product, endpoints, apiDocument, web = builtPages }: PagesParts): PlainEndpoint[] {
   const client = async (call: Call): Promise<Reply> => (await webPage(web, 'index.html', call)) ?? notBuilt;
   const apiTitle = `Endpoints of ${product.name}`;
   const list = (): Reply => pageReply({ title: apiTitle, body: apiListBody(apiTitle, endpoints()) });
@@ -73,7 +73,7 @@ function gone({ method, path }: Call): Reply {
   return pagesFamily.errorReply(new AppError('not-found', { method, path }));
 }
 
-function page(match: Endpoint['match'], path: string, summary: string, handle: Endpoint['handle']): Endpoint {
+function page(match: EndpointInfo['match'], path: string, summary: string, handle: PlainEndpoint['handle']): PlainEndpoint {
   return { method: 'GET', match, path, access: 'open', queued: false, summary, family: pagesFamily, handle };
 }
 

@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest';
+import { bindAll } from '../../http/call.ts';
 import { atOnce } from '../../core/testing/at-once.ts';
 import type { JsonObject } from '../../http/body.ts';
 import { ResponseStore } from '../../store/responses.ts';
@@ -53,7 +54,7 @@ function world() {
     return put(stored);
   };
   return {
-    endpoints: responsesEndpoints({ ...dialectParts({ text, chat }), ...responseState(store) }),
+    endpoints: bindAll(responsesEndpoints(responseState(store)), dialectParts({ text, chat })),
     get asked() {
       return [...kept, ...asked, ...(counted.length > 0 && asked.length === 0 ? counted : [])];
     },

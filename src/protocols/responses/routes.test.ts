@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { AppError } from '../../core/errors.ts';
 import type { GenerationEvent } from '../../core/events.ts';
-import type { Call, Reply } from '../../http/call.ts';
+import { bindAll, type Call, type Reply } from '../../http/call.ts';
 import { router } from '../../http/router.ts';
 import { latch } from '../../http/testing/world.ts';
 import { ResponseStore } from '../../store/responses.ts';
@@ -23,7 +23,7 @@ import { responsesEndpoints } from './routes.ts';
 function world(script: Script = [], own: Partial<DialectParts> & { readonly store?: ResponseStore } = {}) {
   const { chat, asked } = scriptedChat(script);
   const store = own.store ?? new ResponseStore();
-  const { find } = router(responsesEndpoints({ ...dialectParts({ chat, ...own }), ...responseState(store) }));
+  const { find } = router(bindAll(responsesEndpoints(responseState(store)), dialectParts({ chat, ...own })));
   const ask = async (method: string, target: string, body: unknown = '', more: Partial<Call> = {}): Promise<Reply> => {
     const { pathname, searchParams } = new URL(target, 'http://localhost');
     const endpoint = find(method, pathname);
@@ -112,12 +112,12 @@ describe('paths', () => {
   });
 
   test('the list of responses cannot be read, as there is none', () => {
-    const { find, methods } = router(responsesEndpoints({ ...dialectParts(), ...responseState() }));
+    const { find, methods } = router(responsesEndpoints(responseState()));
     expect([find('GET', '/v1/responses'), methods('/v1/responses')]).toEqual([undefined, ['POST']]);
   });
 
   test('everything needs the key, and only what generates takes a place', () => {
-    for (const { access, queued, path } of responsesEndpoints({ ...dialectParts(), ...responseState() })) {
+    for (const { access, queued, path } of responsesEndpoints(responseState())) {
       expect([access, queued]).toEqual(['guarded', path === '/v1/responses' || path === '/responses']);
     }
   });

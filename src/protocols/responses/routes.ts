@@ -1,27 +1,29 @@
-import type { Call, Endpoint } from '../../http/call.ts';
+import type { Call, Endpoint, Reply } from '../../http/call.ts';
+import type { DialectParts } from '../dialect.ts';
+import type { ResponseState } from './background.ts';
 import { type CreateParts, countTokens, create } from './create.ts';
 import { responsesFamily } from './errors.ts';
 import { cancel, forget, retrieve } from './stored.ts';
-
-export type ResponsesParts = CreateParts;
 
 /**
  * The short paths must match whole: as endings they would catch those of other families. What is below a response's id
  * is told apart by the handlers, as a path that is known by its beginning has only one of them per method.
  */
-export function responsesEndpoints(parts: ResponsesParts): Endpoint[] {
+export function responsesEndpoints(state: ResponseState): Endpoint<DialectParts>[] {
   const guarded = { access: 'guarded', queued: false, family: responsesFamily } as const;
   const post = { ...guarded, method: 'POST' } as const;
-  const made = { ...post, queued: true, handle: (call: Call) => create(call, parts) };
-  const counted = { ...post, handle: (call: Call) => countTokens(call, parts) };
-  const below = (path: string): Endpoint[] => [
+  const handled = (handle: (call: Call, parts: CreateParts) => Promise<Reply>) => (call: Call, parts: DialectParts) =>
+    handle(call, { ...parts, ...state });
+  const made = { ...post, queued: true, handle: handled(create) };
+  const counted = { ...post, handle: handled(countTokens) };
+  const below = (path: string): Endpoint<DialectParts>[] => [
     {
       ...guarded,
       method: 'GET',
       match: 'prefix',
       path: `${path}/`,
       summary: `A stored response (${path}/{id}), or the input that it answers (${path}/{id}/input_items).`,
-      handle: (call) => retrieve(call, parts),
+      handle: (call) => retrieve(call, state),
     },
     {
       ...guarded,
@@ -29,14 +31,14 @@ export function responsesEndpoints(parts: ResponsesParts): Endpoint[] {
       match: 'prefix',
       path: `${path}/`,
       summary: `Forget a stored response (${path}/{id}).`,
-      handle: (call) => forget(call, parts),
+      handle: (call) => forget(call, state),
     },
     {
       ...post,
       match: 'prefix',
       path: `${path}/`,
       summary: `Stop a response in the background (${path}/{id}/cancel).`,
-      handle: (call) => cancel(call, parts),
+      handle: (call) => cancel(call, state),
     },
   ];
   return [

@@ -1,4 +1,5 @@
 import OpenAI from 'openai';
+import { bindAll } from '../../http/call.ts';
 import { expect, test } from 'vitest';
 import { AppError } from '../../core/errors.ts';
 import type { GenerationEvent } from '../../core/events.ts';
@@ -13,7 +14,7 @@ import { responsesEndpoints } from './routes.ts';
 
 async function world(scripts: Scripts, text: Partial<TextService> = {}) {
   const store = new ResponseStore();
-  const endpoints = (parts: DialectParts) => responsesEndpoints({ ...parts, ...responseState(store) });
+  const endpoints = (parts: DialectParts) => bindAll(responsesEndpoints(responseState(store)), parts);
   const { base, asked } = await sdkWorld(scripts, endpoints, { template: chatmlWithTools, text });
   return { client: new OpenAI({ baseURL: `${base}/v1`, apiKey: 'secret', maxRetries: 0 }), asked, store };
 }

@@ -1,4 +1,4 @@
-import { type Call, type Endpoint, json, type Reply } from '../../http/call.ts';
+import { type Endpoint, json } from '../../http/call.ts';
 import { factsFor } from '../pictures/hidden-facts.ts';
 import type { PictureParts } from '../pictures/request.ts';
 import { draw, lastDrawing } from './draw.ts';
@@ -11,16 +11,15 @@ import { pngInfo } from './png-info.ts';
 import { askedKey, progressReply } from './progress.ts';
 import { upscaleMany, upscaleOne } from './upscale.ts';
 
-export interface SdapiParts extends PictureParts, InterrogateParts {
-  readonly last: LastDrawings;
-}
+/** What depends on the model that a call concerns. */
+export interface SdapiContext extends PictureParts, InterrogateParts {}
+
+type Handle = Endpoint<SdapiContext>['handle'];
 
 /** Only what draws or looks waits in the queue: whoever wants to stop something must not wait for its end. */
-export function sdapiEndpoints(parts: SdapiParts): Endpoint[] {
-  const { drawings, last } = parts;
-  const image = parts.others?.image;
+export function sdapiEndpoints(last: LastDrawings): Endpoint<SdapiContext>[] {
   const common = { match: 'ending', family: sdapiFamily } as const;
-  const get = (path: string, summary: string, handle: (call: Call) => Reply, access: Endpoint['access']): Endpoint => ({
+  const get = (path: string, summary: string, handle: Handle, access: Endpoint['access']): Endpoint<SdapiContext> => ({
     ...common,
     method: 'GET',
     path: `/sdapi/v1/${path}`,
@@ -29,7 +28,7 @@ export function sdapiEndpoints(parts: SdapiParts): Endpoint[] {
     summary,
     handle,
   });
-  const post = (path: string, summary: string, handle: Endpoint['handle'], queued: boolean): Endpoint => ({
+  const post = (path: string, summary: string, handle: Handle, queued: boolean): Endpoint<SdapiContext> => ({
     ...common,
     method: 'POST',
     path: `/sdapi/v1/${path}`,
@@ -40,21 +39,21 @@ export function sdapiEndpoints(parts: SdapiParts): Endpoint[] {
     summary,
     handle,
   });
-  const interrupt = ({ query }: Call): Reply => {
+  const interrupt: Handle = ({ query }, { drawings }) => {
     if (drawings.interrupt(askedKey(query))) last.stop();
     return json({});
   };
-  const skip = ({ query }: Call): Reply => {
+  const skip: Handle = ({ query }, { drawings }) => {
     drawings.skip(askedKey(query));
     return json(null);
   };
   return [
-    post('txt2img', 'A picture from words.', (call) => draw(call, 'txt2img', parts), true),
-    post('img2img', 'A picture from another one.', (call) => draw(call, 'img2img', parts), true),
-    post('extra-single-image', 'A picture enlarged.', (call) => upscaleOne(call, parts), true),
-    post('upscale', 'Another name for /sdapi/v1/extra-single-image.', (call) => upscaleOne(call, parts), true),
-    post('extra-batch-images', 'Several pictures enlarged.', (call) => upscaleMany(call, parts), true),
-    post('interrogate', 'A caption for a picture, by the text model.', (call) => interrogate(call, parts), true),
+    post('txt2img', 'A picture from words.', (call, parts) => draw(call, 'txt2img', { ...parts, last }), true),
+    post('img2img', 'A picture from another one.', (call, parts) => draw(call, 'img2img', { ...parts, last }), true),
+    post('extra-single-image', 'A picture enlarged.', upscaleOne, true),
+    post('upscale', 'Another name for /sdapi/v1/extra-single-image.', upscaleOne, true),
+    post('extra-batch-images', 'Several pictures enlarged.', upscaleMany, true),
+    post('interrogate', 'A caption for a picture, by the text model.', interrogate, true),
     post('png-info', 'What stands in a picture about how it was made.', pngInfo, false),
     post('interrupt', 'Stop all that is drawn now, or what has the genkey of the query.', interrupt, false),
     post(
@@ -63,19 +62,19 @@ export function sdapiEndpoints(parts: SdapiParts): Endpoint[] {
       skip,
       false,
     ),
-    post('options', 'Accepted; names of other models are refused.', (call) => setOptions(call, image?.facts), false),
+    post('options', 'Accepted; names of other models are refused.', (call, { others }) => setOptions(call, others?.image?.facts), false),
     ...refreshed.map((path) => post(path, 'Accepted: there is nothing to look up again.', () => json(null), false)),
     ...loading.map((path) => post(path, 'Accepted: models come and go by themselves.', () => json({}), false)),
-    get('options', 'Those that clients ask for.', (call) => json(optionsOf(factsFor(call, image?.facts))), 'open'),
+    get('options', 'Those that clients ask for.', (call, { others }) => json(optionsOf(factsFor(call, others?.image?.facts))), 'open'),
     get(
       'progress',
       'How far the picture is.',
-      (call) => json(progressReply(call, { drawings, last, now: parts.now() })),
+      (call, { drawings, now }) => json(progressReply(call, { drawings, last, now: now() })),
       'guarded',
     ),
     get('get_last.json', 'The last picture of this genkey.', (call) => json(lastDrawing(call, last)), 'guarded'),
     ...Object.entries(lists).map(([path, { summary, of }]) =>
-      get(path, summary, (call) => json(of(factsFor(call, image?.facts))), 'open'),
+      get(path, summary, (call, { others }) => json(of(factsFor(call, others?.image?.facts))), 'open'),
     ),
   ];
 }

@@ -50,7 +50,7 @@ export async function world() {
   const endpoints: Endpoint[] = [
     ...bindAll(generateEndpoints, { ...parts, replacePlaceholders: (texts) => texts }),
     ...bindAll(openaiEndpoints, { ...parts, replacePlaceholders: (texts) => texts }),
-    ...responsesEndpoints({ ...parts, ...responseState() }),
+    ...bindAll(responsesEndpoints(responseState()), parts),
     ...bindAll(messagesEndpoints(parts), parts),
     ...bindAll(completionEndpoints, parts),
     ...bindAll(ollamaEndpoints(ollamaParts().parts), { ...ollamaParts().parts, ...parts }),

@@ -1,4 +1,5 @@
 import { expect } from 'vitest';
+import { bindAll } from '../../http/call.ts';
 import { asking, type Proof, proveFidelity } from '../testing/fidelity-proof.ts';
 import { scriptedSpeech } from '../testing/spoken.ts';
 import { settingsFidelity, streamFidelity, toAudioFidelity } from './fields.ts';
@@ -8,7 +9,7 @@ import { vitsFidelity } from './vits-fields.ts';
 function world() {
   const { speech, asked } = scriptedSpeech();
   const parts = { others: { speech }, newId: (prefix: string) => prefix, outputFolder: '', sampleFolder: '' };
-  return { endpoints: xttsEndpoints(parts), asked };
+  return { endpoints: bindAll(xttsEndpoints(parts), parts), asked };
 }
 
 const asks = (request: object): object => ({ request });

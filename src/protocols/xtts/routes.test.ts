@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { AppError, asAppError } from '../../core/errors.ts';
-import type { Call, Reply } from '../../http/call.ts';
+import { bindAll, type Call, type Reply } from '../../http/call.ts';
 import { plainPath, queryOf, router } from '../../http/router.ts';
 import { callOf } from '../testing/doubles.ts';
 import { lost, type SpokenScript, scriptedSpeech } from '../testing/spoken.ts';
@@ -21,10 +21,8 @@ afterEach(() => rm(folder, { recursive: true }));
 function world(script: SpokenScript | 'none' = {}) {
   const { speech, asked } = scriptedSpeech(script === 'none' ? {} : script);
   const outputFolder = join(folder, 'out');
-  const endpoints = xttsEndpoints({
+  const endpoints = bindAll(xttsEndpoints({ newId: (prefix) => `${prefix}1`, outputFolder }), {
     others: script === 'none' ? {} : { speech },
-    newId: (prefix) => `${prefix}1`,
-    outputFolder,
     sampleFolder: folder,
   });
   /** As the server would: the target of the request as it was sent. */

@@ -12,30 +12,29 @@ import { vitsFidelity, vitsFields } from './vits-fields.ts';
 
 type VitsParts = Pick<DialectParts, 'others'>;
 
-export function vitsEndpoints(parts: VitsParts): Endpoint[] {
-  const look = { method: 'GET', match: 'ending', access: 'open', queued: false, family: vitsFamily } as const;
-  const speak = { match: 'ending', access: 'guarded', queued: true, beside: 'any-name', family: vitsFamily } as const;
-  const path = '/voice/vits';
-  const summary = 'A text as speech, by the number of a voice.';
-  return [
-    {
-      ...look,
-      path: '/voice/speakers',
-      summary: 'The voices by their numbers.',
-      handle: async () => json({ VITS: await numbered(parts), 'W2V2-VITS': [], 'BERT-VITS2': [] }),
-    },
-    { ...look, path: '/voice/check', summary: 'Answers where there is a voice.', handle: () => check(parts) },
-    { ...speak, method: 'GET', path, summary, handle: (call) => vits(call, Object.fromEntries(call.query), parts) },
-    {
-      ...speak,
-      method: 'POST',
-      path,
-      form: { files: 0 },
-      summary,
-      handle: async (call) => vits(call, await fieldsOf(call), parts),
-    },
-  ];
-}
+const look = { method: 'GET', match: 'ending', access: 'open', queued: false, family: vitsFamily } as const;
+const speak = { match: 'ending', access: 'guarded', queued: true, beside: 'any-name', family: vitsFamily } as const;
+const path = '/voice/vits';
+const summary = 'A text as speech, by the number of a voice.';
+
+export const vitsEndpoints: readonly Endpoint<VitsParts>[] = [
+  {
+    ...look,
+    path: '/voice/speakers',
+    summary: 'The voices by their numbers.',
+    handle: async (_, parts) => json({ VITS: await numbered(parts), 'W2V2-VITS': [], 'BERT-VITS2': [] }),
+  },
+  { ...look, path: '/voice/check', summary: 'Answers where there is a voice.', handle: (_, parts) => check(parts) },
+  { ...speak, method: 'GET', path, summary, handle: (call, parts) => vits(call, Object.fromEntries(call.query), parts) },
+  {
+    ...speak,
+    method: 'POST',
+    path,
+    form: { files: 0 },
+    summary,
+    handle: async (call, parts) => vits(call, await fieldsOf(call), parts),
+  },
+];
 
 async function numbered({ others }: VitsParts): Promise<readonly object[]> {
   const voices = (await others?.speech?.voices()) ?? [];

@@ -1,4 +1,4 @@
-import type { Call } from '../../../http/call.ts';
+import { bindAll, type Call } from '../../../http/call.ts';
 import type { LiveSocket } from '../../../http/socket.ts';
 import { handTimer } from '../../../http/testing/world.ts';
 import type { PictureParts } from '../../pictures/request.ts';
@@ -32,7 +32,7 @@ export function comfyWorld(fake: FakeImage | undefined | null = fakeImage(), own
   };
   const desk = new ComfyDesk({ now: () => 1_700_000_000_000, newId, startTimer: timer.startTimer });
   const parts = { ...pictureParts(fake ?? undefined, { startTimer: timer.startTimer, ...own }), desk };
-  const endpoints = comfyEndpoints(parts);
+  const endpoints = bindAll(comfyEndpoints(parts), parts);
   const get = (target: string) => asked(endpoints, 'GET', target);
   const post = (target: string, body: unknown = '', call: Partial<Call> = {}) =>
     asked(endpoints, 'POST', target, body, call);

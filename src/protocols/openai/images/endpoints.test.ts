@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest';
+import { bindAll } from '../../../http/call.ts';
 import { AppError } from '../../../core/errors.ts';
 import type { ImageEvent } from '../../../core/image.ts';
 import type { Call } from '../../../http/call.ts';
@@ -21,7 +22,7 @@ import { imagesEndpoints } from './endpoints.ts';
 
 function world(options: FakeImageOptions = {}, own: Partial<PictureParts> = {}) {
   const fake = fakeImage(options);
-  const endpoints = imagesEndpoints(pictureParts(fake, own));
+  const endpoints = bindAll(imagesEndpoints, pictureParts(fake, own));
   const post = (path: string, body: unknown, call: Partial<Call> = {}) => asked(endpoints, 'POST', path, body, call);
   return {
     fake,
@@ -157,7 +158,7 @@ describe('POST /v1/images/generations', () => {
   });
 
   test('says that there is no model', async () => {
-    const { status, json } = await asked(imagesEndpoints(pictureParts(undefined)), 'POST', '/v1/images/generations', {
+    const { status, json } = await asked(bindAll(imagesEndpoints, pictureParts(undefined)), 'POST', '/v1/images/generations', {
       prompt: 'a',
     });
     expect(status).toBe(503);

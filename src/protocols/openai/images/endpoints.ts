@@ -18,19 +18,6 @@ import { encodeImages, type StreamParts } from './stream.ts';
 /** Sixteen pictures and a mask. */
 const mostFiles = 17;
 
-export function imagesEndpoints(parts: PictureParts): Endpoint[] {
-  const shape = { method: 'POST', access: 'guarded', queued: true, beside: 'any-name', family: openaiFamily } as const;
-  return Object.entries(kinds).flatMap(([name, kind]): Endpoint[] => {
-    const handle = (call: Call) => answer(call, kind, parts);
-    const own = { ...shape, ...(kind.form ? { form: { files: mostFiles } } : {}), handle };
-    const path = `/images/${name}`;
-    return [
-      { ...own, match: 'ending', path: `/v1${path}`, summary: kind.summary },
-      { ...own, match: 'exact', path, summary: `Another name for /v1${path}.` },
-    ];
-  });
-}
-
 interface Kind {
   readonly summary: string;
   readonly form: boolean;
@@ -62,6 +49,20 @@ const kinds: Readonly<Record<string, Kind>> = {
     decode: decodeVariation,
   },
 };
+
+const shape = { method: 'POST', access: 'guarded', queued: true, beside: 'any-name', family: openaiFamily } as const;
+
+export const imagesEndpoints: readonly Endpoint<PictureParts>[] = Object.entries(kinds).flatMap(
+  ([name, kind]): Endpoint<PictureParts>[] => {
+    const handle = (call: Call, parts: PictureParts) => answer(call, kind, parts);
+    const own = { ...shape, ...(kind.form ? { form: { files: mostFiles } } : {}), handle };
+    const path = `/images/${name}`;
+    return [
+      { ...own, match: 'ending', path: `/v1${path}`, summary: kind.summary },
+      { ...own, match: 'exact', path, summary: `Another name for /v1${path}.` },
+    ];
+  },
+);
 
 async function answer(call: Call, kind: Kind, parts: PictureParts): Promise<Reply> {
   const body = parts.imageDefaults(await pictureBody(call));

@@ -1,4 +1,5 @@
 import { expect } from 'vitest';
+import { bindAll } from '../../../http/call.ts';
 import type { JsonObject } from '../../../http/body.ts';
 import { encodedAs } from '../../pictures/pixels.ts';
 import { asking, type Proof, proveFidelity } from '../../testing/fidelity-proof.ts';
@@ -8,7 +9,7 @@ import { editFidelity, generationFidelity, variationFidelity } from './fields.ts
 
 function world() {
   const fake = fakeImage({ facts: { loras: [{ name: 'film', file: 'film.safetensors' }] } });
-  return { endpoints: imagesEndpoints(pictureParts(fake)), asked: fake.asked };
+  return { endpoints: bindAll(imagesEndpoints, pictureParts(fake)), asked: fake.asked };
 }
 
 const picture = base64Of(pngOf(64, 64));

@@ -2,6 +2,7 @@ import type { ChatRequest } from '../../../chat/request.ts';
 import type { GenerationEvent } from '../../../core/events.ts';
 import type { TextState } from '../../../core/text-service.ts';
 import type { JsonObject } from '../../../http/body.ts';
+import { bindAll } from '../../../http/call.ts';
 import type { PictureParts } from '../../pictures/request.ts';
 import { finishEvent, scriptedChat, scriptedText, seeing, startEvent } from '../../testing/doubles.ts';
 import { type FakeImage, pictureParts } from '../../testing/pictures.ts';
@@ -26,7 +27,7 @@ export function sdapiWorld(fake: FakeImage | undefined, options: SdapiOptions = 
     return { read: body } as unknown as ChatRequest;
   };
   return {
-    endpoints: sdapiEndpoints({ ...pictureParts(fake, own), text, chat, readChat, last: new LastDrawings() }),
+    endpoints: bindAll(sdapiEndpoints(new LastDrawings()), { ...pictureParts(fake, own), text, chat, readChat }),
     chats,
     read,
   };
