@@ -19,7 +19,9 @@ export function keptEngine<Kind extends OtherKind>(
   return {
     name,
     use: async (signal) => {
-      const { loaded, release } = await inTime(name, patience, signal, (until) => registry.use(kind, name, until, holding));
+      const { loaded, release } = await inTime(name, patience, signal, (until) =>
+        registry.use(kind, name, until, holding),
+      );
       return { engine: loaded.engine as unknown as OtherEngines[Kind], release };
     },
     keepFor: (milliseconds) => registry.keepFor(kind, name, milliseconds),

@@ -61,7 +61,9 @@ export function otherSources(
   return {
     ...(embedding ? { embedding: kept(embedding) } : {}),
     ...(textEmbedding ? { textEmbedding: kept(textEmbedding) } : {}),
-    ...(image && encoder ? { image: { ...imageSource(kept(image), kept(encoder, [image.recipe])), facts: image.facts } } : {}),
+    ...(image && encoder
+      ? { image: { ...imageSource(kept(image), kept(encoder, [image.recipe])), facts: image.facts } }
+      : {}),
     ...(speech ? { speech: { ...kept(speech), voices: speech.voices, maxWords: speech.maxWords } } : {}),
     ...(transcription ? { transcription: kept(transcription) } : {}),
   };
