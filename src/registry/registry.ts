@@ -3,6 +3,7 @@ import { orGone } from '../core/or-gone.ts';
 import { evict, fits, type Resident, type Room } from './eviction.ts';
 import { Keeping, type KeptParts } from './keeping.ts';
 import type { EntryState, LeaveReason, Life, Listed, Recipe, Use } from './life.ts';
+import { asLoadError, loadFailed, reasonOf, tooLarge } from './load-errors.ts';
 
 /** What each kind becomes once it is loaded. */
 export type Kinds = Readonly<Record<string, Life>>;
@@ -377,26 +378,4 @@ export class Registry<All extends Kinds> {
 
 function asResident(kept: Pick<Keeping<Life>, 'asResident'>): Resident {
   return kept.asResident();
-}
-
-function loadFailed(model: string, reason: string): AppError {
-  return new AppError('model-load-failed', { model, reason });
-}
-
-function asLoadError(model: string, thrown: unknown): AppError {
-  if (thrown instanceof AppError) return thrown;
-  return loadFailed(model, thrown instanceof Error ? thrown.message : String(thrown));
-}
-
-function reasonOf(error: AppError): string {
-  return error.code === 'model-load-failed' ? (error.details as { reason: string }).reason : error.message;
-}
-
-function tooLarge(model: string, need: number, { bytes, count }: Room): AppError {
-  const gigabytes = (value: number): string => `${(value / 2 ** 30).toFixed(1)} GB`;
-  const reason =
-    need > bytes || count > 0
-      ? `it needs about ${gigabytes(need)} and ${gigabytes(Math.max(0, bytes))} can be had`
-      : 'no model may be loaded (--maxmodels)';
-  return loadFailed(model, reason);
 }

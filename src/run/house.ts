@@ -18,6 +18,7 @@ import { displayName } from './engine.ts';
 import { inTime, type Patience } from './in-time.ts';
 import type { ModelKinds } from './kinds.ts';
 import { namedModel } from './named-model.ts';
+import { empty, enter, type Occupied, occupied } from './occupied.ts';
 import { recipesOf } from './other-models.ts';
 import { hasText, type PreparedModel } from './prepared-model.ts';
 import type { Entered, Room } from './rooms.ts';
@@ -52,17 +53,6 @@ interface Swap {
   /** The one that comes may be entered already: its guests wait inside. */
   coming: Occupied | undefined;
   readonly over: Promise<void>;
-}
-
-interface Occupied {
-  readonly model: PreparedModel;
-  readonly room: Room;
-  guests: number;
-  emptied: (() => void) | undefined;
-  /** Its model could not be had: whoever is inside has to go elsewhere. */
-  givenUp: boolean;
-  /** Settles when the registry knows its model, and no longer the one that had its name before. */
-  handedOver: Promise<void>;
 }
 
 /** A swap that waits for the one before it, or for the answer to whoever wanted it. */
@@ -392,30 +382,4 @@ export class House {
     this.#rooms.set(model.name, furnished);
     return furnished;
   }
-}
-
-function occupied(model: PreparedModel, room: Room): Occupied {
-  return { model, room, guests: 0, emptied: undefined, givenUp: false, handedOver: Promise.resolve() };
-}
-
-function enter(entered: Occupied): Entered {
-  entered.guests += 1;
-  let left = false;
-  return {
-    room: entered.room,
-    givenUp: () => entered.givenUp,
-    leave: () => {
-      if (left) return;
-      left = true;
-      entered.guests -= 1;
-      if (entered.guests === 0) entered.emptied?.();
-    },
-  };
-}
-
-function empty(left: Occupied): Promise<void> {
-  if (left.guests === 0) return Promise.resolve();
-  return new Promise((resolve) => {
-    left.emptied = resolve;
-  });
 }
