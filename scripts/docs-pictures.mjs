@@ -47,17 +47,17 @@ const requests = [
   },
   {
     title: 'A picture from another one',
-    note: 'From the first bird. The more strength, the less of it is left; its colours hold out longest.',
+    note: 'From the first bird, which stands where it stood. The more strength, the less of it is left.',
     path: '/sdapi/v1/img2img',
     json: {
-      prompt: 'a yellow bird',
+      prompt: 'a parrot',
       init_images: [picture('bird')],
-      denoising_strength: 0.9,
+      denoising_strength: 0.85,
       seed: 7,
       steps,
       ...size,
     },
-    names: ['bird-yellow'],
+    names: ['parrot'],
   },
   {
     title: 'A part of a picture',

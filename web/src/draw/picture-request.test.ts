@@ -21,7 +21,7 @@ describe('a wish becomes a request', () => {
         width: 256,
         height: 256,
         steps: 12,
-        cfg_scale: 4,
+        cfg_scale: 2.5,
         seed: 7,
         batch_size: 2,
         genkey: 'k',

@@ -26,7 +26,7 @@ export const usualWish: Wish = {
   width: 256,
   height: 256,
   steps: 12,
-  guidance: 4,
+  guidance: 2.5,
   sampler: '',
   seed: -1,
   count: 1,
