@@ -16,5 +16,5 @@ if (given < 0) {
   await build();
   words.push('--server', path('dist/main.js'));
 }
-run('node_modules/typescript/bin/tsc', '-p', 'tsconfig.bench.json');
+run('node_modules/@typescript/native/bin/tsc', '-p', 'tsconfig.bench.json');
 run('.cache/bench/bench/main.js', ...words);

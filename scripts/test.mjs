@@ -8,8 +8,15 @@ await build();
 const tool = (name) => fileURLToPath(new URL(`node_modules/${name}`, root));
 const paths = process.argv.slice(2);
 const steps = [
-  { title: 'Types', command: [tool('typescript/bin/tsc'), '--noEmit'] },
-  { title: 'Types of the pages', command: [tool('typescript/bin/tsc'), '--noEmit', '-p', 'web/tsconfig.json'] },
+  { title: 'Types', command: [tool('@typescript/native/bin/tsc'), '--noEmit'] },
+  // Components and plain files together, by the native compiler (a third of the time).
+  {
+    title: 'Types of the pages',
+    command: [
+      tool('svelte-check/bin/svelte-check'),
+      ...['--workspace', 'web', '--tsconfig', 'tsconfig.json', '--tsgo', '--fail-on-warnings'],
+    ],
+  },
   { title: 'Lint and format', command: [tool('@biomejs/biome/bin/biome'), 'check', '.'] },
   { title: 'Tests', command: [tool('vitest/vitest.mjs'), 'run', ...paths] },
 ];
