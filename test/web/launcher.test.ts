@@ -65,7 +65,7 @@ describe.skipIf(withoutBrowser)('the launcher in a browser', () => {
     await page.getByText(`--port ${port}`).waitFor();
 
     await page.getByRole('button', { name: 'Save', exact: true }).click();
-    const dialog = page.getByRole('dialog', { name: 'Save the settings' });
+    const dialog = page.getByRole('dialog', { name: 'Save config' });
     await dialog.getByLabel('Name').fill('saved');
     await dialog.getByLabel('Folder', { exact: true }).fill(process.cwd());
     await dialog.getByRole('button', { name: 'Save', exact: true }).click();

@@ -47,7 +47,7 @@ describe.skipIf(withoutBrowser)('the pages in a browser', () => {
     }
     await server.stop();
     await page.reload();
-    await page.getByText('The server does not answer.').first().waitFor();
+    await page.getByText('The server is not responding.').first().waitFor();
     await page.getByRole('link', { name: 'Draw', exact: true }).click();
     await page.getByRole('heading', { name: 'Draw', exact: true }).waitFor();
   });

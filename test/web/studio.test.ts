@@ -36,12 +36,12 @@ describe.skipIf(withoutBrowser)('pictures and sounds in a browser', () => {
     await page.getByText('Parameters').click();
     expect(await page.locator('pre').textContent()).toMatch(/a red apple[\s\S]*Steps: 3[\s\S]*Seed: 7/);
 
-    await page.getByRole('button', { name: 'Begin with it' }).click();
+    await page.getByRole('button', { name: 'Use as source' }).click();
     await draw(page);
-    await page.getByRole('button', { name: 'Paint over' }).click();
+    await page.getByRole('button', { name: 'Inpaint' }).click();
     await page.getByRole('button', { name: 'Draw image' }).click();
-    await page.getByText('Paint over the part that is to change.').waitFor();
-    const canvas = page.getByLabel('Mask: paint over what is to change');
+    await page.getByText('Paint over the part to change.').waitFor();
+    const canvas = page.getByLabel('Mask: paint over the part to change');
     await canvas.scrollIntoViewIfNeeded();
     const board = await canvas.boundingBox();
     if (!board) throw new Error('nothing to paint on');
@@ -53,14 +53,14 @@ describe.skipIf(withoutBrowser)('pictures and sounds in a browser', () => {
     await page.getByRole('button', { name: 'Upscale', exact: true }).click();
     await page.getByLabel('Upscaler').selectOption('Lanczos');
     await draw(page, 'Upscale image');
-    const larger = page.getByRole('img', { name: 'A larger picture' });
+    const larger = page.getByRole('img', { name: 'Upscaled image' });
     expect(await widthOf(larger)).toBe(128);
 
     expect(await barriers(page)).toEqual([]);
     await page.reload();
     await page.getByRole('list', { name: 'History' }).waitFor();
     expect(await drawn(page)).toBe(4);
-    await page.getByRole('button', { name: 'Delete this picture' }).click();
+    await page.getByRole('button', { name: 'Delete image' }).click();
     await page.getByRole('button', { name: 'Undo' }).click();
     expect(await drawn(page)).toBe(4);
     expect(faults.get(page)).toEqual([]);
@@ -77,7 +77,7 @@ describe.skipIf(withoutBrowser)('pictures and sounds in a browser', () => {
     const wav = await (await speech(server.base)).arrayBuffer();
     const file = { name: 'speech.wav', mimeType: 'audio/wav', buffer: Buffer.from(wav) };
     await page.getByLabel('Choose a file').setInputFiles(file);
-    await page.getByRole('article', { name: 'What was said' }).waitFor();
+    await page.getByRole('article', { name: 'Transcript' }).waitFor();
     expect((await page.getByRole('article').textContent())?.toLowerCase()).toMatch(/weather in paris/);
     await page.getByRole('button', { name: 'Record' }).click();
     await page.getByRole('timer').waitFor();

@@ -153,8 +153,8 @@ describe.skipIf(withoutBrowser)('writing in a browser', () => {
     await page.getByLabel('Memory', { exact: true }).fill('Parley is a gardener.');
     await page.getByLabel("Author's note", { exact: true }).fill('gentle');
     await page.getByRole('group', { name: 'World info' }).getByRole('button', { name: 'Add entry' }).click();
-    await page.getByLabel('Keys, between commas').fill('Fox, vixen');
-    await page.getByLabel('What the model is told').fill('The fox is called Rill.');
+    await page.getByLabel('Keys, separated by commas').fill('Fox, vixen');
+    await page.getByLabel('Content').fill('The fox is called Rill.');
     await page.getByText('in use').waitFor();
     await send(page, 'And now?');
 
@@ -210,7 +210,7 @@ describe.skipIf(withoutBrowser)('writing in a browser', () => {
     await button(page, 'Next branch').click();
     expect(await reading(page)).toContain('Who is it?');
 
-    const own = await take('Everything, with all branches');
+    const own = await take('Parley file, all branches');
     await bring('again.json', own);
     await expect.poll(() => page.getByRole('listitem').count()).toBe(2);
     expect(await reading(page)).toContain('Who is it?');
@@ -226,7 +226,7 @@ describe.skipIf(withoutBrowser)('writing in a browser', () => {
     await bring('fox.json', JSON.stringify(save));
     await page.getByRole('heading', { name: 'fox' }).waitFor();
     expect(await reading(page)).toBe('A fox. It ran.');
-    expect(JSON.parse(await take('Save of KoboldAI Lite'))).toMatchObject(save);
+    expect(JSON.parse(await take('KoboldAI Lite file'))).toMatchObject(save);
     expect(await take('Plain text')).toBe('A fox. It ran.');
 
     const dropped = await page.evaluateHandle(`(() => {
@@ -243,7 +243,7 @@ describe.skipIf(withoutBrowser)('writing in a browser', () => {
     await text(page).getByText('The inn was full.').waitFor();
 
     await bring('half.json', '{"gamestarted": tr');
-    await page.getByText('This file is damaged or cut off').waitFor();
+    await page.getByText('The file is damaged').waitFor();
     expect(await page.getByRole('listitem').count()).toBe(5);
     expect(faults.get(page)).toEqual([]);
   });
@@ -253,7 +253,7 @@ describe.skipIf(withoutBrowser)('writing in a browser', () => {
     await page.getByRole('button', { name: /^Tea with the clockmaker/ }).click();
     await button(page, 'Stories on the server').click();
     await page.getByRole('button', { name: 'Save here' }).nth(2).click();
-    await page.getByText('is on the server now').waitFor();
+    await page.getByText('saved on the server').waitFor();
 
     const other = await writing();
     await button(other, 'Stories on the server').click();
@@ -261,8 +261,8 @@ describe.skipIf(withoutBrowser)('writing in a browser', () => {
     await other.getByRole('heading', { name: 'Tea with the clockmaker' }).waitFor();
     expect(await reading(other)).toBe(await reading(page));
     await button(other, 'Stories on the server').click();
-    await button(other, 'Erase slot 3').click();
-    await other.getByText('is gone from the server').waitFor();
+    await button(other, 'Delete slot 3').click();
+    await other.getByText('deleted from the server').waitFor();
     expect(faults.get(page)).toEqual([]);
     expect(faults.get(other)).toEqual([]);
   });
@@ -297,9 +297,9 @@ describe.skipIf(withoutBrowser)('writing in a browser', () => {
     expect(await barriers(page)).toEqual([]);
     await button(page, 'Close').click();
     await button(page, 'Stories').click();
-    await button(page, 'More for Below the city').click();
+    await button(page, 'Actions for Below the city').click();
     await page.getByRole('menuitem', { name: 'Delete' }).click();
-    await button(page, 'Bring it back').click();
+    await page.getByRole('status').getByRole('button', { name: 'Undo' }).click();
     await button(page, 'Stories').click();
     await page.getByRole('link', { name: /^Below the city/ }).waitFor();
     expect(await page.evaluate<number>('document.documentElement.scrollWidth')).toBeLessThanOrEqual(390);

@@ -22,15 +22,15 @@ test('a refusal tells what the server said, and when to ask again', async () => 
 });
 
 test.each([
-  [401, 'The server wants its key.'],
-  [418, 'The server answered 418.'],
+  [401, 'The server needs an API key.'],
+  [418, 'The server returned status 418.'],
 ])('a refusal without words is told as what %i means', async (status, message) => {
   expect(await failureOf(new Response('<html>', { status }))).toMatchObject({ message, status, retryAfter: undefined });
 });
 
 test('whatever was thrown becomes a sentence', () => {
   expect(sentenceOf(new Failure('Too long.'))).toBe('Too long.');
-  expect(sentenceOf(new TypeError('Failed to fetch'))).toBe('The server does not answer. Is it still running?');
+  expect(sentenceOf(new TypeError('Failed to fetch'))).toBe('The server is not responding. Check that it is running.');
   expect(sentenceOf(new Error('odd'))).toBe('odd');
   expect(sentenceOf(7)).toBe('7');
 });

@@ -26,26 +26,26 @@ export function messageOf(body: unknown): string | undefined {
 }
 
 const plainly: Readonly<Record<number, string>> = {
-  401: 'The server wants its key.',
-  403: 'The server does not allow this page to do that.',
-  404: 'The server does not know how to do that.',
-  413: 'That is larger than the server takes.',
-  429: 'Too many requests; wait a little.',
-  503: 'The server is busy; try again in a moment.',
+  401: 'The server needs an API key.',
+  403: 'The server does not allow this request.',
+  404: 'The server does not support this request.',
+  413: 'The request is too large for this server.',
+  429: 'Too many requests. Wait a moment and try again.',
+  503: 'The server is busy. Try again in a moment.',
 };
 
 export async function failureOf(response: Response): Promise<Failure> {
   const text = await response.text().catch(() => '');
   const said = response.headers.get('content-type')?.includes('json') ? messageOf(parsed(text)) : undefined;
   const wait = Number(response.headers.get('retry-after') ?? Number.NaN);
-  const message = said ?? plainly[response.status] ?? `The server answered ${response.status}.`;
+  const message = said ?? plainly[response.status] ?? `The server returned status ${response.status}.`;
   return new Failure(message, response.status, Number.isFinite(wait) ? wait : undefined);
 }
 
 /** For a notice: whatever was thrown, as a sentence. */
 export function sentenceOf(thrown: unknown): string {
   if (thrown instanceof Failure) return thrown.message;
-  if (thrown instanceof TypeError) return 'The server does not answer. Is it still running?';
+  if (thrown instanceof TypeError) return 'The server is not responding. Check that it is running.';
   return thrown instanceof Error ? thrown.message : String(thrown);
 }
 

@@ -61,7 +61,7 @@ async function drawn(chatId: string, prompt: string): Promise<Blob | undefined> 
       },
     );
     const [picture] = await task.pictures;
-    if (picture === undefined) throw new Error('The server drew nothing.');
+    if (picture === undefined) throw new Error('The server returned no image.');
     return blobOf(addressOfPicture(bareBase64(picture.image)));
   } catch (thrown) {
     tellFailure(thrown);

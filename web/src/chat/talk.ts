@@ -63,7 +63,7 @@ export function moveTo(chatId: string, folder: string): void {
 
 export async function deleteChat(chat: Chat): Promise<void> {
   await remove(chat.id);
-  tell(`“${chat.title || 'Untitled chat'}” is deleted.`, { action: { label: 'Put back', run: () => put(chat) } });
+  tell(`“${chat.title || 'Untitled chat'}” deleted.`, { action: { label: 'Undo', run: () => put(chat) } });
 }
 
 function said(parent: string | null, { text, attachments = [] }: Message): Turn {

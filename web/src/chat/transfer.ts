@@ -34,7 +34,7 @@ export async function importFiles(files: Iterable<File>): Promise<void> {
       for (const chat of chats) put(chat);
       const [first] = chats;
       if (first) go({ view: 'chat', id: first.id });
-      tell(chats.length === 1 ? 'One chat is imported.' : `${chats.length} chats are imported.`);
+      tell(chats.length === 1 ? '1 chat imported.' : `${chats.length} chats imported.`);
     } catch (thrown) {
       if (thrown instanceof Error) tell(`${file.name}: ${thrown.message}`, { kind: 'bad' });
       else tellFailure(thrown);

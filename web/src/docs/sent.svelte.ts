@@ -112,5 +112,5 @@ function shown(text: string, kind: Answer['kind']): string {
   } catch {
     // It is shown as it came.
   }
-  return whole.length > longest ? `${whole.slice(0, longest)}\n… ${whole.length - longest} characters more` : whole;
+  return whole.length > longest ? `${whole.slice(0, longest)}\n… ${whole.length - longest} more characters` : whole;
 }

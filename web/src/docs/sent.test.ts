@@ -77,7 +77,7 @@ describe('an answer', () => {
 
   test('that is long is cut, and says by how much', async () => {
     answering('y'.repeat(60_010), 'text/plain');
-    expect((await sent()).answer?.text).toMatch(/y\n… 10 characters more$/);
+    expect((await sent()).answer?.text).toMatch(/y\n… 10 more characters$/);
   });
 });
 
@@ -87,7 +87,7 @@ test('a server that is not there is told in a sentence', async () => {
   });
   expect((await sent()).answer).toMatchObject({
     status: 0,
-    problem: 'The server does not answer. Is it still running?',
+    problem: 'The server is not responding. Check that it is running.',
   });
 });
 

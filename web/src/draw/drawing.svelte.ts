@@ -14,7 +14,7 @@ let task: DrawingTask | undefined;
 
 /** The pictures, or nothing when it was stopped or failed, which is told. */
 export async function draw(wish: Wish, materials: Materials): Promise<DrawnPicture[]> {
-  Object.assign(drawing, { running: true, share: 0, step: 'Waiting for its turn', preview: '' });
+  Object.assign(drawing, { running: true, share: 0, step: 'Waiting in the queue', preview: '' });
   try {
     task = startDrawing((genkey) => pictureRequest(wish, materials, genkey), show);
     return await task.pictures;
@@ -33,6 +33,6 @@ export function stopDrawing(): void {
 
 function show({ share, step, steps, preview }: DrawingProgress): void {
   drawing.share = share;
-  drawing.step = step > 0 ? `Step ${step} of ${steps}` : 'Reading the words';
+  drawing.step = step > 0 ? `Step ${step} of ${steps}` : 'Encoding the prompt';
   if (preview !== '') drawing.preview = preview;
 }

@@ -55,15 +55,15 @@ describe('a wish becomes a request', () => {
 });
 
 test.each([
-  ['words', '', {}, 'Say what the picture shall show.'],
-  ['words', ' \n', {}, 'Say what the picture shall show.'],
+  ['words', '', {}, 'Enter a prompt.'],
+  ['words', ' \n', {}, 'Enter a prompt.'],
   ['words', 'cat', {}, undefined],
-  ['picture', 'cat', {}, 'Choose a picture to begin with.'],
+  ['picture', 'cat', {}, 'Choose a source image.'],
   ['picture', 'cat', { picture: 'P' }, undefined],
-  ['paint', 'cat', { picture: 'P' }, 'Paint over the part that is to change.'],
+  ['paint', 'cat', { picture: 'P' }, 'Paint over the part to change.'],
   ['paint', 'cat', { picture: 'P', mask: 'M' }, undefined],
   ['upscale', '', { picture: 'P' }, undefined],
-  ['upscale', '', {}, 'Choose a picture to begin with.'],
+  ['upscale', '', {}, 'Choose a source image.'],
 ] as const)('%s with the words %j and %j lacks: %j', (manner, prompt, materials, expected) => {
   expect(missing({ ...usualWish, manner, prompt }, materials)).toBe(expected);
 });
@@ -101,7 +101,7 @@ test('base64 is taken out of the address of a picture', () => {
 
 test('a picture is called by its words, unless it was made without any', () => {
   expect(titleOf({ wish: apple })).toBe('a red apple');
-  expect(titleOf({ wish: { ...apple, manner: 'upscale' } })).toBe('A larger picture');
+  expect(titleOf({ wish: { ...apple, manner: 'upscale' } })).toBe('Upscaled image');
 });
 
 test('the address of a picture is taken back to what it was made of', () => {

@@ -49,9 +49,9 @@ export interface PictureRequest {
 
 /** What is missing, in words; undefined when it can be asked for. */
 export function missing({ manner, prompt }: Wish, { picture, mask }: Materials): string | undefined {
-  if (manner !== 'words' && picture === undefined) return 'Choose a picture to begin with.';
-  if (manner === 'paint' && mask === undefined) return 'Paint over the part that is to change.';
-  if (manner !== 'upscale' && prompt.trim() === '') return 'Say what the picture shall show.';
+  if (manner !== 'words' && picture === undefined) return 'Choose a source image.';
+  if (manner === 'paint' && mask === undefined) return 'Paint over the part to change.';
+  if (manner !== 'upscale' && prompt.trim() === '') return 'Enter a prompt.';
   return undefined;
 }
 
@@ -130,5 +130,5 @@ export function addressOfPicture(image: string): string {
 }
 
 export function titleOf({ wish }: { readonly wish: Pick<Wish, 'prompt' | 'manner'> }): string {
-  return wish.manner === 'upscale' ? 'A larger picture' : wish.prompt;
+  return wish.manner === 'upscale' ? 'Upscaled image' : wish.prompt;
 }

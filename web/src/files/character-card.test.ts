@@ -122,9 +122,9 @@ describe('a card in a picture', () => {
   });
 
   test.each([
-    [pngOf(), 'There is no character in this picture.'],
-    [pngOf(textChunk('chara', '!!!')), 'The character in this picture is damaged.'],
-    [pngOf(textChunk('chara', base64('{"name":'))), 'The character in this picture is damaged.'],
+    [pngOf(), 'This image contains no character card.'],
+    [pngOf(textChunk('chara', '!!!')), 'The character card in this image is damaged.'],
+    [pngOf(textChunk('chara', base64('{"name":'))), 'The character card in this image is damaged.'],
   ])('that cannot be read is told', (file, sentence) => {
     expect(() => cardOfPng(file)).toThrow(sentence);
   });

@@ -14,12 +14,12 @@ export function isCard(value: unknown): boolean {
 export function cardOfPng(bytes: Uint8Array): unknown {
   const texts = pngTexts(bytes);
   const packed = texts.get('ccv3') ?? texts.get('chara');
-  if (packed === undefined) throw new Unreadable('There is no character in this picture.');
+  if (packed === undefined) throw new Unreadable('This image contains no character card.');
   try {
     const binary = atob(packed.replace(/\s+/g, ''));
     return JSON.parse(new TextDecoder().decode(Uint8Array.from(binary, (byte) => byte.charCodeAt(0))));
   } catch {
-    throw new Unreadable('The character in this picture is damaged.');
+    throw new Unreadable('The character card in this image is damaged.');
   }
 }
 

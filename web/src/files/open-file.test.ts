@@ -38,18 +38,18 @@ describe('what is in a file', () => {
   });
 
   test.each([
-    ['a.json', '', 'This file is empty.'],
-    ['a.json', '{"parley": "story", ', 'This file is damaged or cut off: it is no complete JSON.'],
-    ['a.json', '{"some": "thing"}', 'This is neither a story, nor a save of KoboldAI Lite, nor a character.'],
-    ['a.json', '[1]', 'This is neither a story, nor a save of KoboldAI Lite, nor a character.'],
-    ['a.bin', Uint8Array.of(0xff, 0xfe, 0x00), 'This file holds no text, no story and no character.'],
-    ['a.txt', 'zero\0byte', 'This file holds no text, no story and no character.'],
+    ['a.json', '', 'The file is empty.'],
+    ['a.json', '{"parley": "story", ', 'The file is damaged: its JSON is not valid.'],
+    ['a.json', '{"some": "thing"}', 'Unknown file. Use a Parley story, a KoboldAI Lite save or a character card.'],
+    ['a.json', '[1]', 'Unknown file. Use a Parley story, a KoboldAI Lite save or a character card.'],
+    ['a.bin', Uint8Array.of(0xff, 0xfe, 0x00), 'Unknown file. Use a text file'],
+    ['a.txt', 'zero\0byte', 'Unknown file. Use a text file'],
   ])('%s with %j is refused in words', (name, content, sentence) => {
     expect(() => open(name, content)).toThrow(sentence);
   });
 
   test('that is far too large is refused before it is looked at', () => {
-    expect(() => open('a.txt', new Uint8Array(64 * 1_048_576 + 1))).toThrow('larger than 64 MB');
+    expect(() => open('a.txt', new Uint8Array(64 * 1_048_576 + 1))).toThrow('The limit is 64 MB');
   });
 
   test('whatever it is, it is a story or a sentence', () => {

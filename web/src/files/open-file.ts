@@ -16,8 +16,9 @@ export interface FoundFile {
 
 /** A story out of whatever file it may be: told by what is in it, not by its name. */
 export function storyOf({ name, bytes }: FoundFile, id: () => string, changed: number): Story {
-  if (bytes.length === 0) throw new Unreadable('This file is empty.');
-  if (bytes.length > largestFile) throw new Unreadable(`This file is larger than ${largestFile / megabyte} MB.`);
+  if (bytes.length === 0) throw new Unreadable('The file is empty.');
+  if (bytes.length > largestFile)
+    throw new Unreadable(`The file is too large. The limit is ${largestFile / megabyte} MB.`);
   const title = name.replace(/\.[^.]*$/, '');
   if (isPng(bytes)) return storyOfCard(cardOfPng(bytes), id, changed);
   const text = plainText(bytes);
@@ -32,7 +33,7 @@ export function storyOfJson(value: unknown, id: () => string, changed: number): 
   if (isOwn(value)) return storyOfFile(value, id, changed);
   if (isCard(value)) return storyOfCard(value, id, changed);
   if (isSave(value)) return storyOfSave(value, id, changed);
-  throw new Unreadable('This is neither a story, nor a save of KoboldAI Lite, nor a character.');
+  throw new Unreadable('Unknown file. Use a Parley story, a KoboldAI Lite save or a character card.');
 }
 
 function storyOfText(text: string, id: () => string, changed: number): Story {
@@ -48,7 +49,7 @@ function parsed(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch {
-    throw new Unreadable('This file is damaged or cut off: it is no complete JSON.');
+    throw new Unreadable('The file is damaged: its JSON is not valid.');
   }
 }
 
@@ -59,5 +60,5 @@ function plainText(bytes: Uint8Array): string {
   } catch {
     // Told below.
   }
-  throw new Unreadable('This file holds no text, no story and no character.');
+  throw new Unreadable('Unknown file. Use a text file, a Parley story, a KoboldAI Lite save or a character card.');
 }

@@ -8,7 +8,7 @@ export function isPng(bytes: Uint8Array): boolean {
 
 /** The texts that a PNG file carries beside its picture, by their keywords in small letters. */
 export function pngTexts(bytes: Uint8Array): Map<string, string> {
-  if (!isPng(bytes)) throw new Unreadable('This is no PNG file.');
+  if (!isPng(bytes)) throw new Unreadable('Not a PNG file.');
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   const texts = new Map<string, string>();
   let at = signature.length;
@@ -22,7 +22,7 @@ export function pngTexts(bytes: Uint8Array): Map<string, string> {
     if (found && !texts.has(found[0])) texts.set(...found);
     at += 12 + length;
   }
-  throw new Unreadable('The picture is cut off: a part of the file is missing.');
+  throw new Unreadable('The PNG file is truncated.');
 }
 
 function plainText(data: Uint8Array): [string, string] | undefined {

@@ -33,6 +33,6 @@ test('a refusal brings its sentences, and all that came with them', async () => 
 
 test('an answer that is none is told by its number, and silence as what it is', async () => {
   answering(500, '<html>');
-  expect(problemsOf(await ask('form').catch((error: unknown) => error))).toEqual(['The launcher answered 500.']);
-  expect(problemsOf(new TypeError('Failed to fetch'))[0]).toContain('does not answer');
+  expect(problemsOf(await ask('form').catch((error: unknown) => error))).toEqual(['The launcher returned status 500.']);
+  expect(problemsOf(new TypeError('Failed to fetch'))[0]).toContain('not responding');
 });

@@ -9,7 +9,7 @@ export async function ask<Answer>(name: string, body?: object): Promise<Answer> 
   });
   const answer = (await response.json().catch(() => ({}))) as Answer & { readonly problems?: readonly string[] };
   if (response.ok) return answer;
-  throw new Refused(answer.problems ?? [`The launcher answered ${response.status}.`], answer);
+  throw new Refused(answer.problems ?? [`The launcher returned status ${response.status}.`], answer);
 }
 
 export class Refused extends Error {
@@ -25,5 +25,5 @@ export class Refused extends Error {
 
 export function problemsOf(thrown: unknown): readonly string[] {
   if (thrown instanceof Refused) return thrown.problems;
-  return ['The launcher does not answer. Is it still running?'];
+  return ['The launcher is not responding. Check that it is running.'];
 }

@@ -21,9 +21,9 @@ export interface PanelGroup {
 
 const titles: Readonly<Record<SamplingField['group'], string>> = {
   temperature: 'Temperature',
-  truncation: 'Which tokens may come',
-  repetition: 'Against repetition',
-  search: 'Other ways to choose',
+  truncation: 'Truncation',
+  repetition: 'Repetition penalties',
+  search: 'Other samplers',
   seed: 'Seed',
 };
 
@@ -93,20 +93,20 @@ export interface Preset {
 }
 
 export const presets: readonly Preset[] = [
-  { name: 'Default', text: 'What the server does unasked.', sampling: {} },
+  { name: 'Default', text: 'Server defaults.', sampling: {} },
   {
     name: 'Precise',
-    text: 'Nearly the same each time; for facts and code.',
+    text: 'Low temperature, for facts and code.',
     sampling: { temperature: 0.2, top_p: 0.9, top_k: 40 },
   },
   {
     name: 'Balanced',
-    text: 'Min-P alone keeps the nonsense out.',
+    text: 'Min-P only.',
     sampling: { temperature: 1, top_p: 1, top_k: 0, min_p: 0.06 },
   },
   {
     name: 'Creative',
-    text: 'Warm, with rare words and without loops.',
+    text: 'High temperature with XTC and DRY.',
     sampling: {
       temperature: 1.15,
       top_p: 1,
@@ -119,8 +119,8 @@ export const presets: readonly Preset[] = [
   },
   {
     name: 'No repetition',
-    text: 'For models that go in circles.',
+    text: 'For models that loop.',
     sampling: { rep_pen: 1.08, rep_pen_range: 1024, dry_multiplier: 0.8 },
   },
-  { name: 'Always the best token', text: 'The same text each time.', sampling: { temperature: 0 } },
+  { name: 'Greedy', text: 'Always the most likely token.', sampling: { temperature: 0 } },
 ];

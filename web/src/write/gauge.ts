@@ -30,11 +30,11 @@ export function gaugeOf(
   }));
   const used = read.reduce((sum, { tokens }) => sum + tokens, 0);
   const kept = Math.max(0, Math.min(reply, context - used));
-  const all = [...read, { name: 'reply', label: 'Kept for the reply', tokens: kept }];
+  const all = [...read, { name: 'reply', label: 'Reserved for the reply', tokens: kept }];
   const whole = Math.max(context, used + kept);
   return {
     parts: all.map((part) => ({ ...part, percent: (100 * part.tokens) / whole })),
     percent: Math.min(100, Math.round((100 * (used + kept)) / context)),
-    sentence: `about ${used.toLocaleString('en')} of ${context.toLocaleString('en')} tokens, and ${kept.toLocaleString('en')} for the reply`,
+    sentence: `about ${used.toLocaleString('en')} of ${context.toLocaleString('en')} tokens, ${kept.toLocaleString('en')} reserved for the reply`,
   };
 }

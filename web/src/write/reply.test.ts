@@ -53,7 +53,7 @@ describe('a reply that is streamed', () => {
     const ended = await streamedReply(parts, key, listener, never);
     expect(ended).toEqual({ reason: 'stop', text: 'Once more', warnings: ['careful'] });
     expect(texts).toEqual(['Once', 'Once more']);
-    expect(waits).toEqual(['Waits in line: place 2, about 7 s']);
+    expect(waits).toEqual(['Number 2 in the queue, about 7 s']);
   });
 
   test('that ends with an error fails with its words', async () => {
@@ -178,7 +178,7 @@ test('what stands in the line before a reply is told in words', async () => {
     },
   };
   await streamedReply(parts, key, listener, never);
-  expect(waits).toEqual(['Loads big.gguf: 40 %', '', '']);
+  expect(waits).toEqual(['Loading big.gguf … 40 %', '', '']);
 });
 
 describe('the tokens of a reply', () => {

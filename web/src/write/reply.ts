@@ -56,7 +56,7 @@ export async function streamedReply(
       }
       if (frame.finish_reason === null) continue;
       if (frame.finish_reason === 'error')
-        throw new Failure(frame.error?.message ?? 'The model failed to write a reply.');
+        throw new Failure(frame.error?.message ?? 'The model failed before the reply was finished.');
       return { reason: frame.finish_reason === 'stop' ? 'stop' : 'length', text, warnings: frame.warnings ?? [] };
     }
   } catch (thrown) {
@@ -87,7 +87,7 @@ export async function polledReply(
   }
   const result = (await whole).results[0];
   if (result?.finish_reason === 'error')
-    throw new Failure(result.error?.message ?? 'The model failed to write a reply.');
+    throw new Failure(result.error?.message ?? 'The model failed before the reply was finished.');
   const reason = result?.finish_reason === 'stop' ? 'stop' : 'length';
   return { reason, text: result?.text ?? '', warnings: result?.warnings ?? [] };
 }
@@ -116,7 +116,7 @@ export async function recoveredReply(
       if (whole !== '' && whole !== text) listener.text(whole);
       text = whole === '' ? text : whole;
       const reason = result?.finish_reason ?? null;
-      if (reason === 'error') throw new Failure('The model failed to write a reply.');
+      if (reason === 'error') throw new Failure('The model failed before the reply was finished.');
       if (reason !== null) return { reason: reason === 'stop' ? 'stop' : 'length', text, warnings: [] };
       empty = whole === '' ? empty + 1 : 0;
       if (empty >= patience) return { reason: 'lost', text, warnings: [] };
@@ -134,9 +134,9 @@ export async function recoveredReply(
 /** `queue position 2, about 7 s` for people. */
 function inWords(comment: string): string {
   const queue = /^queue position (\d+), about (\d+) s$/.exec(comment);
-  if (queue) return `Waits in line: place ${queue[1]}, about ${queue[2]} s`;
+  if (queue) return `Number ${queue[1]} in the queue, about ${queue[2]} s`;
   const loading = /^loading (.*), (\d+) %$/.exec(comment);
-  return loading ? `Loads ${loading[1]}: ${loading[2]} %` : '';
+  return loading ? `Loading ${loading[1]} … ${loading[2]} %` : '';
 }
 
 interface Logprobs {

@@ -39,7 +39,7 @@ class Together {
       const found = data === '' ? undefined : storyOfShared({ data }, newId, Date.now());
       const story = found ?? mine;
       if (!story) {
-        tell('There is no shared story yet. Open one of yours, and join with it.');
+        tell('No story is shared yet. Open one of yours, then join.');
         return undefined;
       }
       const id = found ? this.#place(found) : story.id;

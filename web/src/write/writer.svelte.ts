@@ -172,8 +172,8 @@ class Writer {
     if (kept && textOf(kept).trim() === begin.trim() && begin.trim() === '')
       library.change(story, (now) => removeBranch(now, passage));
     if (ended?.reason === 'lost')
-      tell('The server does not know this reply any more. Retry writes it anew.', { kind: 'bad' });
-    else if (ended?.reason === 'stop') tell('The model had nothing to add.');
+      tell('The server no longer has this reply. Press Retry for a new one.', { kind: 'bad' });
+    else if (ended?.reason === 'stop') tell('The model returned an empty reply.');
   }
 }
 

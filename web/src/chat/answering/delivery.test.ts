@@ -68,7 +68,7 @@ describe('a stream', () => {
     });
     expect(await streamed(body, parts)).toMatchObject({ text: 'Hello', finish: 'stop' });
     expect(texts).toEqual(['Hel', 'Hello', 'Hello']);
-    expect(standings).toEqual(['Place 2 in the queue, about 8 s']);
+    expect(standings).toEqual(['Number 2 in the queue, about 8 s']);
   });
 
   test.each([
@@ -197,18 +197,18 @@ describe('a reply that another page began', () => {
     const away = server({ [look]: [() => Promise.reject(new TypeError('network error'))] });
     expect(await awaited('K1', away.parts)).toMatchObject({
       finish: 'lost',
-      failed: expect.stringContaining('does not answer'),
+      failed: expect.stringContaining('not responding'),
     });
     expect(away.asked).toHaveLength(30);
-    const locked = server({ [look]: [() => Promise.reject(new Failure('The server wants its key.', 401))] });
-    expect(await awaited('K1', locked.parts)).toMatchObject({ failed: 'The server wants its key.' });
+    const locked = server({ [look]: [() => Promise.reject(new Failure('The server needs an API key.', 401))] });
+    expect(await awaited('K1', locked.parts)).toMatchObject({ failed: 'The server needs an API key.' });
     expect(locked.asked).toHaveLength(1);
   });
 });
 
 test.each([
   ['queue position 1, about 0 s', 'Next in the queue'],
-  ['queue position 4, about 12 s', 'Place 4 in the queue, about 12 s'],
+  ['queue position 4, about 12 s', 'Number 4 in the queue, about 12 s'],
   ['loading big model, 42 %', 'Loading big model … 42 %'],
   ['keep-alive', ''],
 ])('the comment %j is shown as %j', (comment, words) => {

@@ -80,7 +80,7 @@ export async function awaited(genkey: string, parts: DeliveryParts): Promise<Rep
       silent = 0;
       const reply = showCheck(check, parts);
       if (check.finish_reason === undefined)
-        return { ...reply, finish: 'lost', failed: 'The server no longer has this reply. Retry asks for another one.' };
+        return { ...reply, finish: 'lost', failed: 'The server no longer has this reply. Press Retry for a new one.' };
       if (check.finish_reason !== null) return reply;
     } catch (thrown) {
       if (signal.aborted) throw thrown;
@@ -114,7 +114,7 @@ export function standingWords(comment: string): string {
   if (queue) {
     const [, place, seconds] = queue;
     const wait = Number(seconds) > 0 ? `, about ${seconds} s` : '';
-    return Number(place) <= 1 ? `Next in the queue${wait}` : `Place ${place} in the queue${wait}`;
+    return Number(place) <= 1 ? `Next in the queue${wait}` : `Number ${place} in the queue${wait}`;
   }
   const loading = /^loading (.+), (\d+) %/.exec(comment);
   return loading ? `Loading ${loading[1]} … ${loading[2]} %` : '';

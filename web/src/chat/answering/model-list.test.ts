@@ -21,13 +21,13 @@ test('models are told by names for people, and only those that chat are offered'
 
 describe('the first sentence', () => {
   test('is honest about the tiny model that comes along', () => {
-    expect(introduction('parley-mini', 46_150_144)).toMatch(/tiny.*46 million.*simple words.*makes things up/);
+    expect(introduction('parley-mini', 46_150_144)).toMatch(/tiny.*46 million.*simple chat.*makes things up/);
   });
 
   test.each([
     ['', undefined, /No model is loaded/],
-    ['secret', undefined, /^secret answers here/],
-    ['small', 500e6, /500 million parameters: small and quick/],
+    ['secret', undefined, /chatting with secret/],
+    ['small', 500e6, /500 million parameters: small and fast/],
     ['three', 3.2e9, /3.2 billion parameters: good for short tasks/],
     ['big', 70e9, /70 billion parameters: good for most tasks/],
   ])('of %j with %j parameters is %s', (model, parameters, said) => {

@@ -37,18 +37,18 @@ const embedded = 'parley-mini';
 
 /** One sentence about who answers, and what to expect of it. */
 export function introduction(model: string, parameters: number | undefined): string {
-  if (model === '') return 'No model is loaded yet, so nobody can answer.';
+  if (model === '') return 'No model is loaded.';
   if (model === embedded)
-    return 'parley-mini answers here, a tiny model of 46 million parameters that runs anywhere: it chats in simple words, knows little of the world and makes things up.';
-  if (parameters === undefined) return `${model} answers here, on this computer; what you write stays with it.`;
+    return 'parley-mini is a tiny built-in model with 46 million parameters. It runs anywhere, handles simple chat, knows few facts and makes things up.';
+  if (parameters === undefined) return `You are chatting with ${model}.`;
   const billions = parameters / 1e9;
   const size =
     billions >= 1 ? `${billions.toFixed(billions < 10 ? 1 : 0)} billion` : `${Math.round(parameters / 1e6)} million`;
   const expect =
     billions < 1
-      ? 'small and quick; keep questions simple.'
+      ? 'small and fast, for simple questions.'
       : billions < 5
-        ? 'good for short tasks and talk; check its facts.'
-        : 'good for most tasks; check facts that matter.';
-  return `${model} answers here, a model of ${size} parameters: ${expect}`;
+        ? 'good for short tasks and chat. Check its facts.'
+        : 'good for most tasks. Check important facts.';
+  return `You are chatting with ${model}, a model with ${size} parameters: ${expect}`;
 }

@@ -28,13 +28,19 @@ describe('a file', () => {
   });
 
   test.each([
-    [{ name: 'a.zip', type: 'application/zip', size: 10 }, 'a.zip is no picture, sound, PDF or text.'],
-    [{ name: 'a.txt', type: 'text/plain', size: 0 }, 'a.txt is empty.'],
+    [
+      { name: 'a.zip', type: 'application/zip', size: 10 },
+      'Cannot attach a.zip: it is not an image, audio, PDF or text file.',
+    ],
+    [{ name: 'a.txt', type: 'text/plain', size: 0 }, 'Cannot attach a.txt: the file is empty.'],
     [
       { name: 'a.txt', type: 'text/plain', size: 2.5 * megabyte },
-      'a.txt is too large: 2.5 MB. Text files may have 2 MB.',
+      'Cannot attach a.txt: 2.5 MB is too large. The limit for text files is 2 MB.',
     ],
-    [{ name: 'a.png', type: 'image/png', size: 99 * megabyte }, 'a.png is too large: 99 MB. Pictures may have 15 MB.'],
+    [
+      { name: 'a.png', type: 'image/png', size: 99 * megabyte },
+      'Cannot attach a.png: 99 MB is too large. The limit for images is 15 MB.',
+    ],
   ])('%j is refused with a reason', (file, reason) => {
     expect(refusalOf(file)).toBe(reason);
   });

@@ -30,14 +30,14 @@ export function refusalOf(file: {
   readonly size: number;
 }): string | undefined {
   const kind = kindOf(file);
-  if (kind === 'unknown') return `${file.name} is no picture, sound, PDF or text.`;
-  if (file.size === 0) return `${file.name} is empty.`;
+  if (kind === 'unknown') return `Cannot attach ${file.name}: it is not an image, audio, PDF or text file.`;
+  if (file.size === 0) return `Cannot attach ${file.name}: the file is empty.`;
   if (file.size > limits[kind])
-    return `${file.name} is too large: ${inMegabytes(file.size)} MB. ${plural[kind]} may have ${inMegabytes(limits[kind])} MB.`;
+    return `Cannot attach ${file.name}: ${inMegabytes(file.size)} MB is too large. The limit for ${plural[kind]} is ${inMegabytes(limits[kind])} MB.`;
   return undefined;
 }
 
-const plural = { image: 'Pictures', audio: 'Recordings', pdf: 'PDF files', text: 'Text files' } as const;
+const plural = { image: 'images', audio: 'audio', pdf: 'PDF files', text: 'text files' } as const;
 
 function inMegabytes(bytes: number): string {
   return (bytes / megabyte).toFixed(bytes < 10 * megabyte && bytes % megabyte !== 0 ? 1 : 0);

@@ -25,7 +25,9 @@ describe('a picture', () => {
   });
 
   test('is refused where it does not, with the flag that would help', async () => {
-    await expect(attachmentOf(file('cat.png', 'image/png'), none)).rejects.toThrow(/cannot see.*cat\.png.*--mmproj/);
+    await expect(attachmentOf(file('cat.png', 'image/png'), none)).rejects.toThrow(
+      /Cannot attach cat\.png: .*--mmproj/,
+    );
   });
 });
 
@@ -40,12 +42,12 @@ describe('a recording', () => {
 
   test('is written down where only the server hears', async () => {
     const attachment = await attachmentOf(talk, { ...none, transcribe: true });
-    expect(attachment).toMatchObject({ kind: 'text', name: 'talk.mp3 (what is said)', text: 'Good morning.' });
+    expect(attachment).toMatchObject({ kind: 'text', name: 'talk.mp3 (transcript)', text: 'Good morning.' });
     expect(attachment.blob).toBeUndefined();
   });
 
   test('is refused where nobody hears', async () => {
-    await expect(attachmentOf(talk, none)).rejects.toThrow('cannot hear');
+    await expect(attachmentOf(talk, none)).rejects.toThrow('speech recognition');
   });
 
   test('of the microphone is sent by a name that tells what it is', async () => {
@@ -64,7 +66,9 @@ describe('a text', () => {
   });
 
   test('that is none in truth is refused', async () => {
-    await expect(attachmentOf(file('notes.txt', 'text/plain', 'a\0b'), none)).rejects.toThrow('notes.txt is no text.');
+    await expect(attachmentOf(file('notes.txt', 'text/plain', 'a\0b'), none)).rejects.toThrow(
+      'notes.txt: it is not a text file.',
+    );
   });
 
   test('of a PDF is read out of it', async () => {
@@ -74,13 +78,13 @@ describe('a text', () => {
 
   test('that a PDF does not have is told', async () => {
     await expect(attachmentOf(file('scan.pdf', 'application/pdf', '%PDF \n'), none)).rejects.toThrow(
-      'made of pictures',
+      'contains no text',
     );
   });
 });
 
 test.each([
-  [file('film.mp4', 'video/mp4'), 'is no picture'],
+  [file('film.mp4', 'video/mp4'), 'is not an image'],
   [file('empty.txt', 'text/plain', ''), 'is empty'],
 ])('a file that cannot be taken is refused before it is read', async (one, reason) => {
   await expect(attachmentOf(one, { vision: true, audio: true, transcribe: true })).rejects.toThrow(reason);

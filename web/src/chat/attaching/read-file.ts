@@ -20,23 +20,24 @@ export async function attachmentOf(file: File, senses: Senses): Promise<Attachme
   if (kind === 'image') {
     if (!senses.vision)
       throw new Error(
-        `This model cannot see pictures, so ${name} was not attached. One with a projector (--mmproj) can.`,
+        `Cannot attach ${name}: this model does not accept images. Load a model with a projector (--mmproj).`,
       );
     return { id, kind, name, blob: file };
   }
   if (kind === 'audio') {
     if (senses.audio) return { id, kind, name, blob: file };
-    if (!senses.transcribe) throw new Error(`This server cannot hear, so ${name} was not attached.`);
-    return { id, kind: 'text', name: `${name} (what is said)`, text: await transcriptOf(file) };
+    if (!senses.transcribe)
+      throw new Error(`Cannot attach ${name}: neither audio input nor speech recognition is available.`);
+    return { id, kind: 'text', name: `${name} (transcript)`, text: await transcriptOf(file) };
   }
   if (kind === 'pdf') {
     const { textOfPdf } = await import('./pdf.ts');
     const text = await textOfPdf(file);
-    if (text.trim() === '') throw new Error(`${name} holds no text: it seems to be made of pictures.`);
+    if (text.trim() === '') throw new Error(`Cannot attach ${name}: it contains no text, probably only scanned pages.`);
     return { id, kind: 'text', name, text };
   }
   const text = await file.text();
-  if (text.includes('\0')) throw new Error(`${name} is no text.`);
+  if (text.includes('\0')) throw new Error(`Cannot attach ${name}: it is not a text file.`);
   return { id, kind: 'text', name, text };
 }
 

@@ -49,8 +49,8 @@ describe('the list', () => {
       'Part 10',
       'Today',
       'Yesterday',
-      'The last seven days',
-      'The last thirty days',
+      'Last 7 days',
+      'Last 30 days',
       'Earlier',
     ]);
     expect(list.map(({ folder }) => folder)).toEqual([true, true, false, false, false, false, false]);

@@ -44,6 +44,6 @@ function ageOf(time: number, now: Date): string {
   const days = Math.ceil((midnight - time) / 86_400_000);
   if (days <= 0) return 'Today';
   if (days === 1) return 'Yesterday';
-  if (days <= 7) return 'The last seven days';
-  return days <= 30 ? 'The last thirty days' : 'Earlier';
+  if (days <= 7) return 'Last 7 days';
+  return days <= 30 ? 'Last 30 days' : 'Earlier';
 }

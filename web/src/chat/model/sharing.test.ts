@@ -132,11 +132,11 @@ describe('a ShareGPT file', () => {
 });
 
 test.each([
-  ['{"a": 1}', 'no chats'],
-  ['[]', 'no chats'],
-  ['null', 'no chats'],
-  ['Dear diary', 'no JSON'],
-  ['[{"conversations": [{"from": "ghost", "value": "boo"}]}]', 'no chats'],
+  ['{"a": 1}', 'No chats'],
+  ['[]', 'No chats'],
+  ['null', 'No chats'],
+  ['Dear diary', 'not JSON'],
+  ['[{"conversations": [{"from": "ghost", "value": "boo"}]}]', 'No chats'],
 ])('a file with %s is refused in plain words', (text, said) => {
   expect(() => importedChats(text, parts)).toThrow(said);
 });

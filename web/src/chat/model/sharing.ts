@@ -77,7 +77,7 @@ export function importedChats(text: string, parts: SharingParts): Chat[] {
     value = text.trim().split('\n').map(parsedLine);
   }
   const chats = isRecord(value) && value.format === format ? ownChats(value, parts) : foreignChats(value, parts);
-  if (chats.length === 0) throw new Error('There are no chats in this file that Parley can read.');
+  if (chats.length === 0) throw new Error('No chats found in this file.');
   return chats;
 }
 
@@ -85,7 +85,7 @@ function parsedLine(line: string): unknown {
   try {
     return JSON.parse(line);
   } catch {
-    throw new Error('This file is no JSON. Chats come as Parley or ShareGPT files.');
+    throw new Error('This file is not JSON. Use a Parley or ShareGPT file.');
   }
 }
 

@@ -3,7 +3,7 @@ import { openMicrophone } from '../../sound/microphone.ts';
 import { transcriptOf } from '../attaching/read-file.ts';
 
 /** The microphone: on, then what was said as text. */
-export const recorder = $state<{ state: 'off' | 'listening' | 'writing'; seconds: number }>({
+export const recorder = $state<{ state: 'off' | 'recording' | 'transcribing'; seconds: number }>({
   state: 'off',
   seconds: 0,
 });
@@ -19,15 +19,15 @@ export async function listen(onText: (text: string) => void): Promise<void> {
   try {
     const { whole, stop } = await openMicrophone();
     finish = stop;
-    Object.assign(recorder, { state: 'listening', seconds: 0 });
+    Object.assign(recorder, { state: 'recording', seconds: 0 });
     const since = Date.now();
     const clock = setInterval(() => {
       recorder.seconds = Math.floor((Date.now() - since) / 1000);
     }, 200);
     const recording = await whole.finally(() => clearInterval(clock));
-    recorder.state = 'writing';
+    recorder.state = 'transcribing';
     const text = Date.now() - since < shortest ? '' : await transcriptOf(recording);
-    if (text === '') tell('Nothing was heard.');
+    if (text === '') tell('No speech found.');
     else onText(text);
   } catch (thrown) {
     tellFailure(thrown);
