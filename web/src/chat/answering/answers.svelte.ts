@@ -1,6 +1,7 @@
 import { flushSync } from 'svelte';
 import { call } from '../../api/call.ts';
 import { sentenceOf } from '../../api/failure.ts';
+import { pause, pollReply, type ReplyParts, resumeReply, streamReply } from '../../api/running-reply.ts';
 import { server } from '../../app/server.svelte.ts';
 import { settings } from '../../settings/settings.svelte.ts';
 import { dataUrlOf } from '../attaching/bytes.ts';
@@ -8,14 +9,13 @@ import { change, library, libraryLoaded, note, saveNow } from '../library.svelte
 import type { Chat, Turn } from '../model/conversation.ts';
 import { pathTo, withChange, withTurn } from '../model/tree.ts';
 import { chosenModel } from './chosen-model.svelte.ts';
-import { awaited, type DeliveryParts, polled, streamed } from './delivery.ts';
 import { fittedPath, roomFor } from './fit.ts';
 import { newId } from './ids.ts';
 import { mcp } from './mcp.svelte.ts';
 import { type WireMessage, wireMessages } from './messages.ts';
 import { modelName } from './model-list.ts';
 import { paced } from './paced.ts';
-import { noReply, type Reply, statisticsOf } from './reply.ts';
+import { chatReplies, noReply, type Reply, statisticsOf } from './reply.ts';
 import { chatRequest } from './request.ts';
 import { wireTools } from './tools.ts';
 
@@ -24,7 +24,7 @@ export interface Live {
   readonly turnId: string;
   readonly prefix: string;
   readonly reply: Reply;
-  readonly standing: string;
+  readonly status: string;
 }
 
 let lives = $state.raw<Readonly<Record<string, Live>>>({});
@@ -72,7 +72,7 @@ export async function resumeAll(): Promise<void> {
   for (const chat of library.chats) {
     const turn = Object.values(chat.turns).find(({ pending }) => pending !== undefined);
     if (turn?.pending && !lives[chat.id])
-      void deliver(chat.id, turn, (parts) => awaited(turn.pending?.genkey ?? '', parts));
+      void deliver(chat.id, turn, (parts) => resumeReply(chatReplies, turn.pending?.genkey ?? '', parts));
   }
 }
 
@@ -117,7 +117,7 @@ async function write(chatId: string, turn: Turn, prefix: string, undoable: boole
       model: chosenModel(),
       goesOn,
     });
-    return (streaming ? streamed : polled)(body, parts);
+    return (streaming ? streamReply : pollReply)(chatReplies, body, parts);
   });
 }
 
@@ -125,7 +125,7 @@ async function write(chatId: string, turn: Turn, prefix: string, undoable: boole
 async function deliver(
   chatId: string,
   turn: Turn,
-  fetchReply: (parts: DeliveryParts) => Promise<Reply>,
+  fetchReply: (parts: ReplyParts<Reply>) => Promise<Reply>,
 ): Promise<void> {
   const { genkey = '', since = Date.now(), prefix = '' } = turn.pending ?? {};
   const controller = new AbortController();
@@ -133,23 +133,23 @@ async function deliver(
   let firstAt: number | undefined;
   let noted = Date.now();
   const show = (change: Partial<Live>): void => {
-    const live = lives[chatId] ?? { turnId: turn.id, prefix, reply: noReply, standing: '' };
+    const live = lives[chatId] ?? { turnId: turn.id, prefix, reply: noReply, status: '' };
     lives = { ...lives, [chatId]: { ...live, ...change } };
   };
   // Pieces may come several hundred times a second; a screen shows sixty of them, and a slow computer fewer.
   const drawn = paced(() => {
-    if (lives[chatId]) flushSync(() => show({ reply: latest, standing: '' }));
+    if (lives[chatId]) flushSync(() => show({ reply: latest, status: '' }));
   });
   show({});
   stops.set(chatId, () => {
     call('api/extra/abort', { body: { genkey }, background: true }).catch(() => {});
     controller.abort();
   });
-  const parts: DeliveryParts = {
+  const parts: ReplyParts<Reply> = {
     call,
     wait: pause,
     signal: controller.signal,
-    onStanding: (standing) => show({ standing }),
+    onStatus: (status) => show({ status }),
     onReply: (reply) => {
       latest = reply;
       if (firstAt === undefined && (reply.text !== '' || reply.reasoning !== '')) firstAt = Date.now();
@@ -163,9 +163,6 @@ async function deliver(
   let reply: Reply;
   try {
     reply = await fetchReply(parts);
-    // What a look at the end does not tell, the pieces before it did.
-    if (reply.text === '' && reply.calls.length === 0 && reply.finish === 'lost')
-      reply = { ...latest, finish: reply.finish, failed: reply.failed };
   } catch (thrown) {
     reply = controller.signal.aborted
       ? { ...latest, finish: 'stopped' }
@@ -194,14 +191,4 @@ async function deliver(
 
 function thoughts({ reasoning }: Reply): { reasoning?: string } {
   return reasoning === '' ? {} : { reasoning };
-}
-
-function pause(milliseconds: number, signal: AbortSignal): Promise<void> {
-  return new Promise((resolve) => {
-    const timer = setTimeout(resolve, milliseconds);
-    signal.addEventListener('abort', () => {
-      clearTimeout(timer);
-      resolve();
-    });
-  });
 }

@@ -1,4 +1,6 @@
+import type { ReplyFormat } from '../../api/running-reply.ts';
 import type { Statistics, TokenChance, ToolCall } from '../model/conversation.ts';
+import { parted } from './thinking.ts';
 
 /** A reply as far as it is known. */
 export interface Reply {
@@ -101,6 +103,16 @@ function chanceOf({
     others: top_logprobs.map((other) => ({ token: other.token, probability: Math.exp(other.logprob) })),
   };
 }
+
+/** Replies of the chat API. In raw text the reasoning is split off by its tags. */
+export const chatReplies: ReplyFormat<Reply> = {
+  streamPath: 'v1/chat/completions',
+  path: 'v1/chat/completions',
+  empty: noReply,
+  withEvent: (reply, data) => withPiece(reply, JSON.parse(data) as WireReply),
+  ofBody: (body) => withPiece(noReply, body as WireReply),
+  ofText: (text) => ({ ...noReply, ...parted(text) }),
+};
 
 export interface Clock {
   readonly startedAt: number;

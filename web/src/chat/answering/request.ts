@@ -20,7 +20,7 @@ export interface RequestParts {
 /** The names of this API win over those of the native one, so both are sent. */
 const ownNames: Readonly<Record<string, string>> = { sampler_seed: 'seed' };
 
-export function chatRequest(parts: RequestParts): Record<string, unknown> {
+export function chatRequest(parts: RequestParts): Record<string, unknown> & { readonly genkey: string } {
   const { messages, genkey, streaming, replyLength, sampling, effort, tools, probabilities, model, goesOn } = parts;
   const renamed = Object.entries(sampling).flatMap(([name, value]) =>
     ownNames[name] ? [[ownNames[name], value]] : [],
