@@ -71,7 +71,7 @@ describe.skipIf(withoutBrowser)('writing in a browser', () => {
     await button(page, 'Retry').click();
     await page.getByText('2/2', { exact: true }).waitFor();
     await button(page, 'Send').waitFor();
-    await button(page, 'Previous branch').click();
+    await button(page, 'Previous version').click();
     await page.getByText('1/2', { exact: true }).waitFor();
     expect(await reading(page)).toBe(first);
 
@@ -207,7 +207,7 @@ describe.skipIf(withoutBrowser)('writing in a browser', () => {
     await page.getByRole('heading', { name: 'Ada' }).waitFor();
     expect(await reading(page)).toContain('Come in.');
     await page.getByText('1/2', { exact: true }).waitFor();
-    await button(page, 'Next branch').click();
+    await button(page, 'Next version').click();
     expect(await reading(page)).toContain('Who is it?');
 
     const own = await take('Parley file, all branches');

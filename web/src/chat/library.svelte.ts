@@ -1,8 +1,8 @@
 import { tellFailure } from '../app/notices.svelte.ts';
 import { autosave } from '../saved/autosave.ts';
 import { collection } from '../saved/database.ts';
+import { emptyHistory, type History, redo as redone, remember, undo as undone } from '../saved/history.ts';
 import type { Chat } from './model/conversation.ts';
-import { type History, noHistory, redone, remembered, undone } from './model/history.ts';
 
 const kept = collection<Chat>('chats');
 const saver = autosave<Chat>({ put: kept.put, onFailure: tellFailure });
@@ -10,7 +10,10 @@ addEventListener('pagehide', () => void saver.flush());
 
 let chats = $state.raw<readonly Chat[]>([]);
 let ready = $state(false);
-let histories = $state.raw<Readonly<Record<string, History>>>({});
+/** Undo restores the turns; title and folder stay. */
+type Turns = Pick<Chat, 'turns' | 'chosen'>;
+const turnsOf = ({ turns, chosen }: Chat): Turns => ({ turns, chosen });
+let histories = $state.raw<Readonly<Record<string, History<Turns>>>>({});
 
 /** All chats of this browser. What is changed here is shown and saved at once. */
 export const library = {
@@ -23,8 +26,8 @@ export const library = {
   get(id: string): Chat | undefined {
     return chats.find((chat) => chat.id === id);
   },
-  history(id: string): History {
-    return histories[id] ?? noHistory;
+  history(id: string): History<Turns> {
+    return histories[id] ?? emptyHistory;
   },
 };
 
@@ -73,7 +76,7 @@ export function put(chat: Chat): void {
 export function change(id: string, make: (chat: Chat) => Chat, { undoable = false } = {}): void {
   const before = library.get(id);
   if (!before) return;
-  if (undoable) histories = { ...histories, [id]: remembered(library.history(id), before) };
+  if (undoable) histories = { ...histories, [id]: remember(library.history(id), turnsOf(before)) };
   put(make(before));
 }
 
@@ -102,12 +105,13 @@ export async function remove(id: string): Promise<void> {
   tabs.postMessage(id);
 }
 
-function step(id: string, take: typeof undone): void {
+function step(id: string, go: typeof undone): void {
   const chat = library.get(id);
-  const taken = chat && take(library.history(id), chat);
-  if (!taken) return;
-  histories = { ...histories, [id]: taken.history };
-  put(taken.chat);
+  const gone = chat && go(library.history(id), turnsOf(chat));
+  if (!gone) return;
+  const [history, turns] = gone;
+  histories = { ...histories, [id]: history };
+  put({ ...chat, ...turns });
 }
 
 function replace(chat: Chat): void {

@@ -1,7 +1,7 @@
 import { go } from '../app/navigation.svelte.ts';
 import { tell } from '../app/notices.svelte.ts';
+import { newId } from '../saved/id.ts';
 import { answer } from './answering/answers.svelte.ts';
-import { newId } from './answering/ids.ts';
 import { change, library, put, remove } from './library.svelte.ts';
 import type { Attachment, Chat, Turn } from './model/conversation.ts';
 import { emptyChat, leafOf, renamed, withChange, withoutTurn, withTurn } from './model/tree.ts';

@@ -1,10 +1,9 @@
 import { go } from '../app/navigation.svelte.ts';
 import { tell, tellFailure } from '../app/notices.svelte.ts';
-import { download } from '../files/download.ts';
-import { fileName } from '../files/file-name.ts';
+import { blobOf, dataUrlOf } from '../files/data-url.ts';
+import { download, fileName } from '../files/download.ts';
+import { newId } from '../saved/id.ts';
 import { settings } from '../settings/settings.svelte.ts';
-import { newId } from './answering/ids.ts';
-import { blobOf, dataUrlOf } from './attaching/bytes.ts';
 import { put } from './library.svelte.ts';
 import type { Chat } from './model/conversation.ts';
 import { importedChats, markdownFile, ownFile, shareGptFile } from './model/sharing.ts';

@@ -16,6 +16,15 @@ export interface Settings {
   voice: string;
 }
 
+/** Values of `reasoning_effort`; empty leaves it to the model. */
+export const reasoningEfforts: readonly { readonly value: Settings['reasoningEffort']; readonly label: string }[] = [
+  { value: '', label: 'Reasoning: default' },
+  { value: 'none', label: 'Reasoning: none' },
+  { value: 'low', label: 'Reasoning: low' },
+  { value: 'medium', label: 'Reasoning: medium' },
+  { value: 'high', label: 'Reasoning: high' },
+];
+
 export const settings = keptState<Settings>('parley.settings', {
   delivery: 'streaming',
   replyLength: 512,

@@ -91,3 +91,9 @@ describe('a long story in chunks', () => {
     expect(chunksOf([])).toEqual([]);
   });
 });
+
+test('piecesOf: marks the reasoning of the model', () => {
+  const pieces = piecesOf(newPassage('a', 'model', '<think>Hm.\n\nSo.</think>\n\nYes.'));
+  expect(pieces.map(({ thought }) => thought)).toEqual([true, true, false]);
+  expect(piecesOf(newPassage('a', 'person', '<think>x')).map(({ thought }) => thought)).toEqual([false]);
+});

@@ -1,5 +1,5 @@
+import { reasoningEnd } from '../api/reasoning.ts';
 import { type Passage, type Story, textOf } from './story.ts';
-import { thoughtsEnd } from './thoughts.ts';
 
 /** A part of a passage that stands in one paragraph; the line breaks behind it are not shown but belong to it. */
 export interface Piece {
@@ -48,7 +48,7 @@ function cut(passage: Passage): readonly Piece[] {
   const text = textOf(passage);
   const pieces: Piece[] = [];
   const { id, by } = passage;
-  const answer = by === 'model' ? thoughtsEnd(text) : 0;
+  const answer = by === 'model' ? reasoningEnd(text) : 0;
   let start = 0;
   while (start < text.length) {
     const found = text.indexOf('\n', start);

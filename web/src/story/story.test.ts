@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { buildPrompt } from './prompt.ts';
 import { scenarios } from './scenarios.ts';
-import { modes, newPassage, textOf, titleOf } from './story.ts';
+import { modes, newPassage, textOf, titleOf, wordsOf } from './story.ts';
 import { counting, storyOfTexts } from './testing/stories.ts';
 
 describe('a story is called', () => {
@@ -33,4 +33,14 @@ describe('the beginnings', () => {
     expect(prompt.length).toBeGreaterThan(80);
     expect(memory.length).toBeGreaterThan(80);
   });
+});
+
+test.each([
+  [[], 0],
+  [['One, two.', 'me: three '], 3],
+  [["Don't — it’s well-known."], 3],
+  [['Grüße aus 1984\n\n…'], 3],
+])('wordsOf: %j has %i words', (texts, expected) => {
+  expect(wordsOf(storyOfTexts(texts))).toBe(expected);
+  expect(wordsOf(storyOfTexts(texts))).toBe(expected);
 });

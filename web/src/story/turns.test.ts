@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { storyOfTexts } from './testing/stories.ts';
-import { actionText, asOpenPrompt, asPrompt, cue, cutAtStop, speakerOf, stopsOf, tidied } from './turns.ts';
+import { actionText, asOpenPrompt, asPrompt, cue, cutAtStop, separator, speakerOf, stopsOf, tidied } from './turns.ts';
 
 describe('an action', () => {
   test.each([
@@ -83,4 +83,21 @@ test.each([
   ['a END b\nYou: c', 'a '],
 ])('%j ends before the first of its stop texts', (text, expected) => {
   expect(cutAtStop(text, ['\nYou:', 'END'])).toBe(expected);
+});
+
+test('asPrompt: leaves out the reasoning of earlier replies', () => {
+  const story = storyOfTexts(['<think>Hm.</think>Yes.'], { mode: 'instruct' });
+  const [passage] = story.passages;
+  expect(passage && asPrompt(story, passage)).toBe('{{[OUTPUT]}}Yes.{{[OUTPUT_END]}}');
+});
+
+test.each([
+  ['', 'Once', ''],
+  ['The end.', 'Or not.', ' '],
+  ['The end. ', 'Or not.', ''],
+  ['The end.\n\n', 'Or not.', ''],
+  ['The end', ', or not.', ''],
+  ['The end.', '\nOr not.', ''],
+])('separator: after %j, %j follows with %j between', (before, added, expected) => {
+  expect(separator(before, added)).toBe(expected);
 });

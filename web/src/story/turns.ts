@@ -1,5 +1,5 @@
+import { withoutReasoning } from '../api/reasoning.ts';
 import { type Passage, type Story, textOf } from './story.ts';
-import { withoutThoughts } from './thoughts.ts';
 
 /** The server puts the marks of the model's own format in these places. */
 export const marks = {
@@ -26,6 +26,12 @@ export function actionText(kind: ActionKind, typed: string): string {
   return /[.!?…"”]$/.test(begun) ? begun : `${begun}.`;
 }
 
+/** What goes between the end of a story and added text: nothing if either side already has white space or punctuation. */
+export function separator(before: string, added: string): string {
+  if (before === '' || /\s$/.test(before) || /^[\s,.;:!?…’”)\]]/.test(added)) return '';
+  return ' ';
+}
+
 export function speakerOf({ me, them }: Pick<Story, 'me' | 'them'>, { by, name }: Passage): string {
   return name ?? (by === 'person' ? me : them);
 }
@@ -39,11 +45,11 @@ export function asPrompt(story: Story, passage: Passage): string {
     case 'adventure':
       return passage.by === 'person' ? `\n\n${actionMark}${text.trim()}\n\n` : text;
     case 'chat':
-      return `\n${speakerOf(story, passage)}: ${(passage.by === 'model' ? withoutThoughts(text) : text).trim()}`;
+      return `\n${speakerOf(story, passage)}: ${(passage.by === 'model' ? withoutReasoning(text) : text).trim()}`;
     case 'instruct':
       return passage.by === 'person'
         ? `${marks.input}${text.trim()}${marks.inputEnd}`
-        : `${marks.output}${withoutThoughts(text)}${marks.outputEnd}`;
+        : `${marks.output}${withoutReasoning(text)}${marks.outputEnd}`;
   }
 }
 

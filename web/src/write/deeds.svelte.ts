@@ -3,8 +3,7 @@ import { newId } from '../saved/id.ts';
 import { settings } from '../settings/settings.svelte.ts';
 import { addBranch, append, removeBranch, split } from '../story/passages.ts';
 import { type Mode, newPassage, newStory, type Passage, type Story, textOf } from '../story/story.ts';
-import { actionText } from '../story/turns.ts';
-import { joint } from './joint.ts';
+import { actionText, separator } from '../story/turns.ts';
 import { library } from './library.svelte.ts';
 import { desk, editor } from './page-state.svelte.ts';
 import { together } from './together.svelte.ts';
@@ -42,7 +41,7 @@ export function send(story: Story, typed: string): void {
 function asPassages(story: Story, typed: string): Passage[] {
   if (story.mode === 'story') {
     const last = story.passages.at(-1);
-    return split(joint(last ? textOf(last) : '', typed) + typed, 'person', newId);
+    return split(separator(last ? textOf(last) : '', typed) + typed, 'person', newId);
   }
   if (story.mode !== 'adventure') {
     const said = newPassage(newId(), 'person', typed.trim());

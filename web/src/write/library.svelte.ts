@@ -1,8 +1,8 @@
 import { tellFailure } from '../app/notices.svelte.ts';
 import { autosave } from '../saved/autosave.ts';
 import { collection } from '../saved/database.ts';
+import { emptyHistory, type History, redo, remember, undo } from '../saved/history.ts';
 import { newId } from '../saved/id.ts';
-import { emptyHistory, type History, redo, remember, undo } from '../story/history.ts';
 import { newStory, type Passage, type Story } from '../story/story.ts';
 import { newest, rescue } from './rescue.ts';
 

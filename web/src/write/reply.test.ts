@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { choicesOf, storyReplies } from './reply.ts';
+import { choicesOf, storyReplies, textWithToken } from './reply.ts';
 
 const { empty, withEvent, ofBody, ofText } = storyReplies;
 const event = (token: string, finish_reason: string | null = null, more: object = {}): string =>
@@ -51,5 +51,18 @@ describe('choicesOf', () => {
     expect(choicesOf(null, 'Hi')).toEqual([]);
     expect(choicesOf(undefined, 'Hi')).toEqual([]);
     expect(choicesOf({}, 'Hi')).toEqual([]);
+  });
+});
+
+describe('textWithToken', () => {
+  const choices = [' The', ' fox', ' ran', '.'].map((text) => ({ text, probability: 1, others: [] }));
+  test.each([
+    ['Once. The fox ran.', 1, ' cat', 'Once. The cat'],
+    ['Once. The fox ran.', 0, ' A', 'Once. A'],
+    ['The fox ran.', 2, ' slept', 'The fox slept'],
+    ['The fox ran.', 0, ' A', 'A'],
+    ['Given words The fox ran.', 3, '!', 'Given words The fox ran!'],
+  ])('in %j at %i: %j makes %j', (text, at, instead, expected) => {
+    expect(textWithToken(text, choices, at, instead)).toBe(expected);
   });
 });

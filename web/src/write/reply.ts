@@ -56,3 +56,18 @@ export function choicesOf(logprobs: Logprobs | null | undefined, reply: string):
   }
   return choices;
 }
+
+/** The text up to the token at this index, followed by another token. The tokens are those at the end of the text. */
+export function textWithToken(text: string, choices: readonly Choice[], at: number, instead: string): string {
+  const reply = choices.map((choice) => choice.text).join('');
+  const before = choices
+    .slice(0, at)
+    .map((choice) => choice.text)
+    .join('');
+  // A saved reply may have lost its leading space, and what followed a stop sequence.
+  const start = Math.max(0, text.lastIndexOf(reply.trim().slice(0, 200)));
+  const trimmed = reply.length - reply.trimStart().length;
+  const lost = text.slice(0, start).endsWith(reply.slice(0, trimmed)) ? 0 : trimmed;
+  const begin = text.slice(0, start - (lost === 0 ? trimmed : 0));
+  return begin + (before + instead).slice(lost);
+}

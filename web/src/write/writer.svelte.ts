@@ -5,7 +5,7 @@ import { server } from '../app/server.svelte.ts';
 import { newId } from '../saved/id.ts';
 import { settings } from '../settings/settings.svelte.ts';
 import { addBranch, append, removeBranch, replacePassage, withText } from '../story/passages.ts';
-import { type Budget, buildPrompt, type Wanted } from '../story/prompt.ts';
+import { type Budget, type BuiltPrompt, buildPrompt, type Wanted } from '../story/prompt.ts';
 import { newPassage, type Story, textOf } from '../story/story.ts';
 import { cutAtStop, stopsOf, tidied } from '../story/turns.ts';
 import { library } from './library.svelte.ts';
@@ -19,6 +19,8 @@ interface Running {
   readonly stop: AbortController;
 }
 
+const measureMs = 700;
+
 /** Writes replies into stories; one at a time. */
 class Writer {
   running = $state.raw<Running>();
@@ -27,12 +29,39 @@ class Writer {
   /** Measured with the text at hand; a cautious guess before. */
   charactersPerToken = $state(3.2);
 
+  #measuring: ReturnType<typeof setTimeout> | undefined;
+  #measured = '';
+
   budget(): Budget {
     const { context } = server;
     if (context <= 0) return { tokens: Number.POSITIVE_INFINITY, charactersPerToken: this.charactersPerToken };
     // A little is left for what the server adds: the beginning of the text, and the marks of turns.
     const tokens = Math.max(context - replyLength() - 16, Math.floor(context * 0.35));
     return { tokens, charactersPerToken: this.charactersPerToken };
+  }
+
+  /** The prompt that the next request would have. */
+  promptOf(story: Story): BuiltPrompt {
+    return buildPrompt(story, this.budget(), { kind: 'new', begin: story.prefill });
+  }
+
+  /** Counts the tokens of a prompt after a pause in typing, to correct `charactersPerToken`. */
+  measure({ memory, prompt }: BuiltPrompt): void {
+    clearTimeout(this.#measuring);
+    const text = memory + prompt;
+    // A short text says little about the length of its tokens.
+    if (text.length < 200 || text === this.#measured) return;
+    this.#measuring = setTimeout(async () => {
+      this.#measured = text;
+      const counted = await read<{ value: number }>('api/extra/tokencount', {
+        body: { prompt: text },
+        background: true,
+      }).catch(() => undefined);
+      if (!counted || counted.value <= 0) return;
+      const found = text.length / counted.value;
+      // A tiny change would move the cut of the text, and with it the text that is measured, again and again.
+      if (Math.abs(found / this.charactersPerToken - 1) > 0.02) this.charactersPerToken = found;
+    }, measureMs);
   }
 
   /** A new passage, another one instead of `passage`, or more of the last one. */

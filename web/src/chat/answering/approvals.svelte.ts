@@ -1,10 +1,10 @@
 import { sentenceOf } from '../../api/failure.ts';
+import { newId } from '../../saved/id.ts';
 import { change, library } from '../library.svelte.ts';
 import type { ToolCall } from '../model/conversation.ts';
 import { leafOf, withTurn } from '../model/tree.ts';
 import { answer, onFinished } from './answers.svelte.ts';
 import { mayRunUnasked, openCalls } from './calls.ts';
-import { newId } from './ids.ts';
 import { callTool } from './mcp.svelte.ts';
 import { argumentsOf } from './tools.ts';
 

@@ -1,9 +1,16 @@
 import { read } from '../../api/call.ts';
 import { server } from '../../app/server.svelte.ts';
-import { chosenModel } from './chosen-model.svelte.ts';
 import { type ModelEntry, modelEntries, modelName } from './model-list.ts';
 
-export const models = $state<{ list: readonly ModelEntry[] }>({ list: [] });
+export const models = $state<{ list: readonly ModelEntry[]; chosen: string | undefined }>({
+  list: [],
+  chosen: undefined,
+});
+
+/** The model that the person chose; undefined if the server has only one. */
+export function chosenModel(): string | undefined {
+  return server.features.router ? models.chosen : undefined;
+}
 
 /** Which are loaded changes with what is asked of them. */
 export async function fetchModels(): Promise<void> {

@@ -1,6 +1,6 @@
+import { splitReasoning } from '../../api/reasoning.ts';
 import type { ReplyFormat } from '../../api/running-reply.ts';
 import type { Statistics, TokenChance, ToolCall } from '../model/conversation.ts';
-import { parted } from './thinking.ts';
 
 /** A reply as far as it is known. */
 export interface Reply {
@@ -111,7 +111,7 @@ export const chatReplies: ReplyFormat<Reply> = {
   empty: noReply,
   withEvent: (reply, data) => withPiece(reply, JSON.parse(data) as WireReply),
   ofBody: (body) => withPiece(noReply, body as WireReply),
-  ofText: (text) => ({ ...noReply, ...parted(text) }),
+  ofText: (text) => ({ ...noReply, ...splitReasoning(text) }),
 };
 
 export interface Clock {

@@ -1,5 +1,5 @@
 import { read } from '../../api/call.ts';
-import { newId } from '../answering/ids.ts';
+import { newId } from '../../saved/id.ts';
 import type { Attachment } from '../model/conversation.ts';
 import { kindOf, refusalOf } from './kinds.ts';
 

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { fileName } from './file-name.ts';
+import { fileName } from './download.ts';
 
 test.each([
   ['Trip to Bergen.json', 'Trip to Bergen.json'],
@@ -10,6 +10,6 @@ test.each([
   ['.hidden', 'untitled.hidden'],
   ['', 'untitled'],
   ['名前.json', '名前.json'],
-])('%j becomes the file %j', (title, name) => {
+])('fileName: %j becomes %j', (title, name) => {
   expect(fileName(title)).toBe(name);
 });

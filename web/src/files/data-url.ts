@@ -1,4 +1,4 @@
-/** A file as a data URL, which goes into a request and into exports. */
+/** A file as a data URL, for requests and exports. */
 export function dataUrlOf(blob: Blob): Promise<string> {
   return new Promise((resolve, reject) => {
     const reader = new FileReader();
@@ -8,7 +8,7 @@ export function dataUrlOf(blob: Blob): Promise<string> {
   });
 }
 
-/** Without a request: the content policy of the page would refuse to fetch it. */
+/** Decoded here: the content security policy blocks fetching data URLs. */
 export function blobOf(dataUrl: string): Blob {
   const [, type = 'application/octet-stream', base64 = ''] = /^data:([^;,]*)(?:;[^,]*)?,(.*)$/s.exec(dataUrl) ?? [];
   const bytes = Uint8Array.from(atob(base64), (character) => character.charCodeAt(0));

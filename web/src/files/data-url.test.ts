@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { blobOf } from './bytes.ts';
+import { blobOf } from './data-url.ts';
 
 describe('a data URL', () => {
   test('becomes its bytes again, whichever they are', async () => {

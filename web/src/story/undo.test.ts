@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { emptyHistory, type History, redo, remember, undo } from './history.ts';
+import { emptyHistory, type History, redo, remember, undo } from '../saved/history.ts';
 import { addBranch, append, chooseBranch, editPart, removeBranch } from './passages.ts';
 import { newPassage, type Passage, type Story, textOf } from './story.ts';
 import { storyOfTexts } from './testing/stories.ts';
