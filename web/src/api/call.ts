@@ -1,6 +1,6 @@
 import { addressOf } from './address.ts';
 import { failureOf } from './failure.ts';
-import { currentKey, keyWanted } from './key.svelte.ts';
+import { currentKey, requestKey } from './key.svelte.ts';
 
 export interface CallOptions {
   readonly method?: 'GET' | 'POST' | 'PUT' | 'DELETE';
@@ -27,7 +27,7 @@ export async function call(path: string, options: CallOptions = {}): Promise<Res
     ...(signal ? { signal } : {}),
   });
   if (response.ok) return response;
-  if (response.status === 401 && !background && (await keyWanted())) return call(path, options);
+  if (response.status === 401 && !background && (await requestKey())) return call(path, options);
   throw await failureOf(response);
 }
 

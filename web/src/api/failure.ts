@@ -25,7 +25,7 @@ export function messageOf(body: unknown): string | undefined {
   return undefined;
 }
 
-const plainly: Readonly<Record<number, string>> = {
+const statusMessages: Readonly<Record<number, string>> = {
   401: 'The server needs an API key.',
   403: 'The server does not allow this request.',
   404: 'The server does not support this request.',
@@ -38,7 +38,7 @@ export async function failureOf(response: Response): Promise<Failure> {
   const text = await response.text().catch(() => '');
   const said = response.headers.get('content-type')?.includes('json') ? messageOf(parsed(text)) : undefined;
   const wait = Number(response.headers.get('retry-after') ?? Number.NaN);
-  const message = said ?? plainly[response.status] ?? `The server returned status ${response.status}.`;
+  const message = said ?? statusMessages[response.status] ?? `The server returned status ${response.status}.`;
   return new Failure(message, response.status, Number.isFinite(wait) ? wait : undefined);
 }
 

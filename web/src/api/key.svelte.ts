@@ -10,7 +10,7 @@ export function currentKey(): string | undefined {
 }
 
 /** Opens the dialog once for all calls that wait; false when somebody closes it. */
-export function keyWanted(): Promise<boolean> {
+export function requestKey(): Promise<boolean> {
   asking ??= new Promise<boolean>((resolve) => {
     answer = resolve;
     keyDialog.open = true;
@@ -21,12 +21,12 @@ export function keyWanted(): Promise<boolean> {
   return asking;
 }
 
-export function giveKey(key: string, remember: boolean): void {
+export function submitKey(key: string, remember: boolean): void {
   sessionStorage.setItem(name, key);
   if (remember) localStorage.setItem(name, key);
   answer?.(true);
 }
 
-export function withholdKey(): void {
+export function cancelKey(): void {
   answer?.(false);
 }

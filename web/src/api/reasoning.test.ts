@@ -40,7 +40,7 @@ describe('splitReasoning', () => {
     );
   });
 
-  test('splits what was joined with any tags', () => {
+  test('splits what was joinedReply with any tags', () => {
     const plain = fc.stringMatching(/^[a-z .]{0,20}$/).map((one) => one.trim());
     const marks = fc.constantFrom(['<think>', '</think>'], ['[THINK]', '[/THINK]'], ['<seed:think>', '</seed:think>']);
     fc.assert(

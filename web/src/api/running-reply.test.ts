@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { chatReplies, type Reply } from '../chat/answering/reply.ts';
+import { chatReplies, type Reply } from '../chat/reply/reply.ts';
 import type { call as callServer } from './call.ts';
 import { Failure } from './failure.ts';
 import { pause, pollReply, type ReplyParts, resumeReply, statusText, streamReply } from './running-reply.ts';

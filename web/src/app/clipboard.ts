@@ -1,10 +1,10 @@
-import { tell } from './notices.svelte.ts';
+import { notify } from './notices.svelte.ts';
 
 export async function copyText(text: string): Promise<void> {
   try {
     await navigator.clipboard.writeText(text);
-    tell('Copied.');
+    notify('Copied.');
   } catch {
-    tell('Cannot copy: the browser blocks the clipboard for this page.', { kind: 'bad' });
+    notify('Cannot copy: the browser blocks the clipboard for this page.', { kind: 'bad' });
   }
 }

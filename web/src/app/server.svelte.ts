@@ -34,7 +34,7 @@ export interface Performance {
 
 interface Server {
   /** `locked` until the right key is given. */
-  state: 'asking' | 'ready' | 'away' | 'locked';
+  state: 'connecting' | 'ready' | 'unreachable' | 'locked';
   features: Partial<Features>;
   /** Without the prefix of the native API; empty while none is loaded. */
   model: string;
@@ -43,7 +43,7 @@ interface Server {
 }
 
 export const server = $state<Server>({
-  state: 'asking',
+  state: 'connecting',
   features: {},
   model: '',
   context: 0,
@@ -55,7 +55,7 @@ const seldom = 5000;
 let timer: ReturnType<typeof setTimeout> | undefined;
 
 /** Asks again now, and from then on as often as there is something to see. */
-export async function look(): Promise<void> {
+export async function refreshServer(): Promise<void> {
   clearTimeout(timer);
   try {
     const [features, model, context, performance] = await Promise.all([
@@ -73,14 +73,14 @@ export async function look(): Promise<void> {
       performance,
     } satisfies Server);
   } catch (thrown) {
-    server.state = thrown instanceof Failure && thrown.status === 401 ? 'locked' : 'away';
+    server.state = thrown instanceof Failure && thrown.status === 401 ? 'locked' : 'unreachable';
   }
   clearTimeout(timer);
   const pause = server.performance.loading ? often : seldom;
-  if (document.visibilityState === 'visible') timer = setTimeout(look, pause);
+  if (document.visibilityState === 'visible') timer = setTimeout(refreshServer, pause);
 }
 
 document.addEventListener('visibilitychange', () => {
-  if (document.visibilityState === 'visible') void look();
+  if (document.visibilityState === 'visible') void refreshServer();
 });
-void look();
+void refreshServer();

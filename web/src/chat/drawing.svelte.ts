@@ -1,13 +1,13 @@
 import { go } from '../app/navigation.svelte.ts';
-import { tellFailure } from '../app/notices.svelte.ts';
+import { notifyFailure } from '../app/notices.svelte.ts';
 import { type DrawingTask, startDrawing } from '../draw/drawing-task.ts';
-import { addressOfPicture, bareBase64 } from '../draw/picture-request.ts';
+import { base64Of, imageUrl } from '../draw/image-request.ts';
 import { blobOf } from '../files/data-url.ts';
 import { newId } from '../saved/id.ts';
+import { chatOrNew } from './actions.ts';
 import { change } from './library.svelte.ts';
 import type { Turn } from './model/conversation.ts';
 import { leafOf, withTurn } from './model/tree.ts';
-import { chatOrNew } from './talk.ts';
 
 /** A picture that is being drawn for a chat, and how far it is. */
 export const drawing = $state<{ chatId: string | undefined; prompt: string; progress: number }>({
@@ -62,9 +62,9 @@ async function drawn(chatId: string, prompt: string): Promise<Blob | undefined> 
     );
     const [picture] = await task.pictures;
     if (picture === undefined) throw new Error('The server returned no image.');
-    return blobOf(addressOfPicture(bareBase64(picture.image)));
+    return blobOf(imageUrl(base64Of(picture.image)));
   } catch (thrown) {
-    tellFailure(thrown);
+    notifyFailure(thrown);
     return undefined;
   } finally {
     drawing.chatId = undefined;

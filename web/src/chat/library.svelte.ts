@@ -1,11 +1,11 @@
-import { tellFailure } from '../app/notices.svelte.ts';
+import { notifyFailure } from '../app/notices.svelte.ts';
 import { autosave } from '../saved/autosave.ts';
 import { collection } from '../saved/database.ts';
 import { emptyHistory, type History, redo as redone, remember, undo as undone } from '../saved/history.ts';
 import type { Chat } from './model/conversation.ts';
 
 const kept = collection<Chat>('chats');
-const saver = autosave<Chat>({ put: kept.put, onFailure: tellFailure });
+const saver = autosave<Chat>({ put: kept.put, onFailure: notifyFailure });
 addEventListener('pagehide', () => void saver.flush());
 
 let chats = $state.raw<readonly Chat[]>([]);
@@ -37,7 +37,7 @@ tabs.onmessage = ({ data }: MessageEvent<string>) => {
   kept.get(data).then((chat) => {
     if (chat) replace(chat);
     else chats = chats.filter(({ id }) => id !== data);
-  }, tellFailure);
+  }, notifyFailure);
 };
 
 const loaded = kept.all().then(
@@ -47,7 +47,7 @@ const loaded = kept.all().then(
   },
   (reason) => {
     ready = true;
-    tellFailure(reason);
+    notifyFailure(reason);
   },
 );
 
@@ -101,7 +101,7 @@ export function redo(id: string): void {
 export async function remove(id: string): Promise<void> {
   chats = chats.filter((chat) => chat.id !== id);
   await saver.flush();
-  await kept.remove(id).catch(tellFailure);
+  await kept.remove(id).catch(notifyFailure);
   tabs.postMessage(id);
 }
 

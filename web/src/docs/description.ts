@@ -136,7 +136,7 @@ export function rowsOf(schema: Json, before = ''): readonly FieldRow[] {
 
 /** The sentences about the field itself, and those about places inside: `place`: honoured. */
 function saidOf(text: string): Pick<FieldRow, 'description' | 'places'> {
-  const paragraphs = text.replace(/^(Approximated|Ignored|Refused)\.\s*/, '').split('\n\n');
+  const paragraphs = text.replace(/^(Approximated|Ignored|LauncherError)\.\s*/, '').split('\n\n');
   const places = paragraphs.flatMap((paragraph) => {
     const [, place, handling, note = ''] = /^`([^`]+)`: (\w+)\.\s*(.*)$/s.exec(paragraph) ?? [];
     return place === undefined || handling === undefined ? [] : [{ place, handling, note }];

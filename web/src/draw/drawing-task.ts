@@ -1,6 +1,6 @@
 import { call, read } from '../api/call.ts';
-import { tellFailure } from '../app/notices.svelte.ts';
-import { type DrawnPicture, type PictureRequest, picturesOf } from './picture-request.ts';
+import { notifyFailure } from '../app/notices.svelte.ts';
+import { type GeneratedImage, type ImageRequest, imagesOf } from './image-request.ts';
 
 export interface DrawingProgress {
   /** From 0 to 1. */
@@ -12,7 +12,7 @@ export interface DrawingProgress {
 }
 
 export interface DrawingTask {
-  readonly pictures: Promise<DrawnPicture[]>;
+  readonly pictures: Promise<GeneratedImage[]>;
   /** On the server too, not only here. */
   stop(): void;
 }
@@ -27,7 +27,7 @@ const pauseMs = 500;
 
 /** Has pictures drawn, and tells how far they are, and nothing of what others have drawn meanwhile. */
 export function startDrawing(
-  request: (genkey: string) => PictureRequest,
+  request: (genkey: string) => ImageRequest,
   onProgress: (progress: DrawingProgress) => void,
 ): DrawingTask {
   const genkey = `draw-${crypto.randomUUID()}`;
@@ -48,12 +48,12 @@ export function startDrawing(
   };
   void look();
   const pictures = read<unknown>(path, { body, signal: leave.signal })
-    .then(picturesOf)
+    .then(imagesOf)
     .finally(() => {
       over = true;
     });
   const stop = () => {
-    call('api/extra/abort', { body: { genkey } }).catch(tellFailure);
+    call('api/extra/abort', { body: { genkey } }).catch(notifyFailure);
     leave.abort();
   };
   return { pictures, stop };

@@ -1,6 +1,6 @@
-import { tellFailure } from '../app/notices.svelte.ts';
+import { notifyFailure } from '../app/notices.svelte.ts';
 import { type DrawingProgress, type DrawingTask, startDrawing } from './drawing-task.ts';
-import { type DrawnPicture, type Materials, pictureRequest, type Wish } from './picture-request.ts';
+import { type GeneratedImage, type ImageSettings, imageRequest, type SourceImages } from './image-request.ts';
 
 /** What is being drawn now; there is one at a time. */
 export const drawing = $state<{ running: boolean; share: number; step: string; preview: string }>({
@@ -13,13 +13,13 @@ export const drawing = $state<{ running: boolean; share: number; step: string; p
 let task: DrawingTask | undefined;
 
 /** The pictures, or nothing when it was stopped or failed, which is told. */
-export async function draw(wish: Wish, materials: Materials): Promise<DrawnPicture[]> {
+export async function draw(wish: ImageSettings, materials: SourceImages): Promise<GeneratedImage[]> {
   Object.assign(drawing, { running: true, share: 0, step: 'Waiting in the queue', preview: '' });
   try {
-    task = startDrawing((genkey) => pictureRequest(wish, materials, genkey), show);
+    task = startDrawing((genkey) => imageRequest(wish, materials, genkey), show);
     return await task.pictures;
   } catch (thrown) {
-    tellFailure(thrown);
+    notifyFailure(thrown);
     return [];
   } finally {
     task = undefined;

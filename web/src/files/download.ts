@@ -12,13 +12,12 @@ export function download({ name, type, content }: ExportedFile): void {
 
 const longest = 80;
 
-/** A title with an extension as a file name for any system. */
-export function fileName(name: string): string {
-  const cleaned = name.replace(/[\p{Cc}\\/:*?"<>|]+/gu, ' ').replace(/\s+/g, ' ');
-  const [, stem = '', extension = ''] = /^(.*?)((?:\.\w+)?)[. ]*$/.exec(cleaned) ?? [];
-  const title = stem
+/** A title as a file name for any system. */
+export function fileName(title: string, extension: string): string {
+  const cleaned = title.replace(/[\p{Cc}\\/:*?"<>|]+/gu, ' ').replace(/\s+/g, ' ');
+  const stem = cleaned
     .replace(/^[. ]+/, '')
     .slice(0, longest)
     .replace(/[. ]+$/, '');
-  return `${title || 'untitled'}${extension}`;
+  return (stem || 'untitled') + extension;
 }

@@ -16,10 +16,10 @@ export function exported(story: Story, format: ExportFormat): ExportedFile {
   const title = titleOf(story);
   const json = 'application/json';
   if (format === 'parley')
-    return { name: fileName(`${title}.parley.json`), type: json, content: JSON.stringify(fileOfStory(story)) };
+    return { name: fileName(title, '.parley.json'), type: json, content: JSON.stringify(fileOfStory(story)) };
   if (format === 'lite')
-    return { name: fileName(`${title}.json`), type: json, content: JSON.stringify(saveOfStory(story)) };
-  return { name: fileName(`${title}.txt`), type: 'text/plain', content: plainText(story) };
+    return { name: fileName(title, '.json'), type: json, content: JSON.stringify(saveOfStory(story)) };
+  return { name: fileName(title, '.txt'), type: 'text/plain', content: plainText(story) };
 }
 
 /** The text alone, as somebody would read it. */

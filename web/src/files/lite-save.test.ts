@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { newEntry, newPassage, type Story, textOf, usualNote } from '../story/story.ts';
+import { defaultNote, newEntry, newPassage, type Story, textOf } from '../story/story.ts';
 import { counting, storyOfTexts } from '../story/testing/stories.ts';
 import { isSave, saveOfStory, storyOfSave } from './lite-save.ts';
 
@@ -113,7 +113,7 @@ describe('a save', () => {
   test.each([{}, { prompt: {}, actions: 'x', worldinfo: {}, memory: [], savedsettings: null }, null, 'text'])(
     'with anything in it (%j) is at worst an empty story',
     (value) => {
-      expect(read(value)).toMatchObject({ mode: 'story', passages: [], memory: '', note: usualNote, world: [] });
+      expect(read(value)).toMatchObject({ mode: 'story', passages: [], memory: '', note: defaultNote, world: [] });
     },
   );
 });

@@ -1,5 +1,6 @@
 import { split } from '../story/passages.ts';
 import {
+  defaultNote,
   type Mode,
   modes,
   newEntry,
@@ -7,7 +8,6 @@ import {
   newStory,
   type Passage,
   type Story,
-  usualNote,
   type WorldEntry,
 } from '../story/story.ts';
 import { keysOf } from '../story/world-info.ts';
@@ -46,8 +46,8 @@ export function storyOfSave(value: unknown, id: () => string, changed: number): 
     memory: textIn(save.memory),
     note: {
       text: textIn(save.authorsnote),
-      template: textIn(save.anotetemplate) || usualNote.template,
-      depth: numberIn(save.anotestr, usualNote.depth),
+      template: textIn(save.anotetemplate) || defaultNote.template,
+      depth: numberIn(save.anotestr, defaultNote.depth),
     },
     worldDepth: Math.max(0, numberIn(save.wisearchdepth, 0)),
     stops: textIn(save.extrastopseq)

@@ -83,7 +83,7 @@ describe('a story as a file', () => {
 
   test('has a name that every system takes', () => {
     expect(exported(story, 'text').name).toBe('Down there “now” 2.txt');
-    expect(exported({ ...story, title: '???' }, 'parley').name).toBe('story.parley.json');
+    expect(exported({ ...story, title: '???' }, 'parley').name).toBe('untitled.parley.json');
   });
 
   test.each([

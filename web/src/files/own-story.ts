@@ -1,11 +1,11 @@
 import {
   type Branch,
+  defaultNote,
   modes,
   newEntry,
   newStory,
   type Passage,
   type Story,
-  usualNote,
   type WorldEntry,
 } from '../story/story.ts';
 import { type Fields, fieldsOf, flagIn, listIn, numberIn, percentIn, textIn, textsIn } from './loose.ts';
@@ -31,8 +31,8 @@ export function storyOfFile(value: unknown, id: () => string, changed: number): 
     memory: textIn(story.memory),
     note: {
       text: textIn(note.text),
-      template: textIn(note.template, usualNote.template),
-      depth: Math.max(0, numberIn(note.depth, usualNote.depth)),
+      template: textIn(note.template, defaultNote.template),
+      depth: Math.max(0, numberIn(note.depth, defaultNote.depth)),
     },
     world: listIn(story.world, 20_000).map((entry) => entryOf(fieldsOf(entry), id)),
     worldDepth: Math.max(0, numberIn(story.worldDepth, 0)),

@@ -1,5 +1,5 @@
 import { afterEach, expect, test, vi } from 'vitest';
-import { ask, problemsOf, Refused } from './ask.ts';
+import { ask, LauncherError, problemsOf } from './ask.ts';
 
 afterEach(() => vi.unstubAllGlobals());
 
@@ -26,9 +26,9 @@ test('a question without a body is a GET, and with one a POST', async () => {
 test('a refusal brings its sentences, and all that came with them', async () => {
   answering(400, '{"problems":["There already."],"exists":true}');
   const refused = await ask('save', {}).catch((error: unknown) => error);
-  expect(refused).toBeInstanceOf(Refused);
+  expect(refused).toBeInstanceOf(LauncherError);
   expect(problemsOf(refused)).toEqual(['There already.']);
-  expect((refused as Refused).answer).toMatchObject({ exists: true });
+  expect((refused as LauncherError).answer).toMatchObject({ exists: true });
 });
 
 test('an answer that is none is told by its number, and silence as what it is', async () => {

@@ -1,7 +1,7 @@
 /** A text of markdown in its blocks. While it grows, all but the last block stay as they are. */
 export interface Blocks {
   readonly list: readonly string[];
-  /** All but the last one, joined. */
+  /** All but the last one, joinedReply. */
   readonly settled: string;
 }
 

@@ -71,7 +71,7 @@ function panelField({ wire: [wire], type, text, off, default: usual, min = 0, ma
   const look = shown[wire] ?? {};
   return {
     wire,
-    label: look.label ?? inWords(wire),
+    label: look.label ?? labelOf(wire),
     text,
     off,
     default: usual,
@@ -81,7 +81,7 @@ function panelField({ wire: [wire], type, text, off, default: usual, min = 0, ma
   };
 }
 
-function inWords(wire: string): string {
+function labelOf(wire: string): string {
   const words = wire.replaceAll('_', ' ');
   return `${words.charAt(0).toUpperCase()}${words.slice(1)}`;
 }

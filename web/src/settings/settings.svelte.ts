@@ -1,4 +1,4 @@
-import { keptState } from '../saved/kept-state.svelte.ts';
+import { persistedState } from '../saved/persisted-state.svelte.ts';
 
 export type Delivery = 'streaming' | 'polling';
 
@@ -25,7 +25,7 @@ export const reasoningEfforts: readonly { readonly value: Settings['reasoningEff
   { value: 'high', label: 'Reasoning: high' },
 ];
 
-export const settings = keptState<Settings>('parley.settings', {
+export const settings = persistedState<Settings>('parley.settings', {
   delivery: 'streaming',
   replyLength: 512,
   sampling: {},
@@ -36,10 +36,10 @@ export const settings = keptState<Settings>('parley.settings', {
   voice: '',
 });
 
-export const appearance = keptState<{ theme: 'system' | 'light' | 'dark'; textSize: 'small' | 'normal' | 'large' }>(
-  'parley.look',
-  { theme: 'system', textSize: 'normal' },
-);
+export const appearance = persistedState<{
+  theme: 'system' | 'light' | 'dark';
+  textSize: 'small' | 'normal' | 'large';
+}>('parley.look', { theme: 'system', textSize: 'normal' });
 
 $effect.root(() => {
   $effect(() => {

@@ -31,7 +31,7 @@ export function stopRecording(): void {
   stop?.();
 }
 
-/** How loud it is, from 0 to 1, so that somebody sees that they are heard. */
+/** How loud it is, from 0 to 1, so that somebody sees that they are transcript. */
 function meter(stream: MediaStream): () => void {
   const context = new AudioContext();
   const analyser = context.createAnalyser();

@@ -13,11 +13,11 @@ test.each([
 });
 
 test('subtitles are numbered, with times to the thousandth', () => {
-  const stretches = [
+  const segments = [
     { start: 0, end: 1.5, text: ' Hello there.' },
     { start: 3661.0015, end: 3662, text: 'And again.' },
   ];
-  expect(subtitles(stretches)).toBe(
+  expect(subtitles(segments)).toBe(
     '1\n00:00:00,000 --> 00:00:01,500\nHello there.\n\n2\n01:01:01,002 --> 01:01:02,000\nAnd again.\n',
   );
 });

@@ -1,5 +1,5 @@
-/** A stretch of a recording, and what was said in it; times in seconds. */
-export interface Stretch {
+/** A segment of a recording, and what was said in it; times in seconds. */
+export interface Segment {
   readonly start: number;
   readonly end: number;
   readonly text: string;
@@ -13,8 +13,8 @@ export function clock(seconds: number): string {
   return hours > 0 ? `${hours}:${two(minutes)}:${two(rest)}` : `${minutes}:${two(rest)}`;
 }
 
-export function subtitles(stretches: readonly Stretch[]): string {
-  return stretches
+export function subtitles(segments: readonly Segment[]): string {
+  return segments
     .map(({ start, end, text }, index) => `${index + 1}\n${stamp(start)} --> ${stamp(end)}\n${text.trim()}\n`)
     .join('\n');
 }

@@ -13,7 +13,7 @@ describe('with room for everything', () => {
     ['adventure', 'He ran.\n\n> me\n\n', ''],
     ['chat', 'Parley: He ran.\nYou: me\nParley:', ''],
     ['instruct', '{{[OUTPUT]}}He ran.{{[OUTPUT_END]}}{{[INPUT]}}me{{[INPUT_END]}}{{[OUTPUT]}}', ''],
-  ] as const)('the prompt of %s is its text with the cue for the model', (mode, prompt, memory) => {
+  ] as const)('the prompt of %s is its text with the replyPrefix for the model', (mode, prompt, memory) => {
     const built = buildPrompt(storyOfTexts(['He ran.', 'me:me'], { mode }), plenty);
     expect(built).toMatchObject({ prompt, memory, dropped: 0, leftOut: [] });
     expect(built.seenFrom).toBeUndefined();

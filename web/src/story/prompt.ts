@@ -1,5 +1,5 @@
 import { type Passage, type Story, textOf, type WorldEntry } from './story.ts';
-import { asOpenPrompt, asPrompt, cue, marks } from './turns.ts';
+import { asOpenPrompt, asPrompt, marks, replyPrefix } from './turns.ts';
 import { matching } from './world-info.ts';
 
 export interface Budget {
@@ -86,7 +86,7 @@ function textOfStory(story: Story, wanted: Wanted): { segments: Segment[]; text:
   for (const passage of settled) add(passage, asPrompt(story, passage));
   if (last) add(last, asOpenPrompt(story, last));
   const begin = wanted.kind === 'new' ? wanted.begin : '';
-  const opening = wanted.kind === 'new' ? cue(story) : '';
+  const opening = wanted.kind === 'new' ? replyPrefix(story) : '';
   const space = begin !== '' && story.mode === 'chat' ? ' ' : '';
   return { segments, text: texts.join(''), tail: opening + space + begin };
 }

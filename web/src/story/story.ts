@@ -85,7 +85,7 @@ export interface Story {
   readonly foreign?: Readonly<Record<string, unknown>>;
 }
 
-export const usualNote: AuthorsNote = { text: '', template: "[Author's note: <|>]", depth: 320 };
+export const defaultNote: AuthorsNote = { text: '', template: "[Author's note: <|>]", depth: 320 };
 
 export function newStory(fields: Partial<Story> & Pick<Story, 'id' | 'changed'>): Story {
   return {
@@ -93,7 +93,7 @@ export function newStory(fields: Partial<Story> & Pick<Story, 'id' | 'changed'>)
     mode: 'story',
     passages: [],
     memory: '',
-    note: usualNote,
+    note: defaultNote,
     world: [],
     worldDepth: 0,
     me: 'You',

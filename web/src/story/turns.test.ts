@@ -1,6 +1,16 @@
 import { describe, expect, test } from 'vitest';
 import { storyOfTexts } from './testing/stories.ts';
-import { actionText, asOpenPrompt, asPrompt, cue, cutAtStop, separator, speakerOf, stopsOf, tidied } from './turns.ts';
+import {
+  actionText,
+  asOpenPrompt,
+  asPrompt,
+  cutAtStop,
+  replyPrefix,
+  separator,
+  speakerOf,
+  stopsOf,
+  trimmedReply,
+} from './turns.ts';
 
 describe('an action', () => {
   test.each([
@@ -28,7 +38,7 @@ describe('the text for the model', () => {
   ] as const)('of a passage in %s has the marks of its mode', (mode, expected, before) => {
     const story = storyOfTexts(parts, { mode });
     expect(story.passages.map((passage) => asPrompt(story, passage))).toEqual(expected);
-    expect(cue(story)).toBe(before);
+    expect(replyPrefix(story)).toBe(before);
   });
 
   test.each([
@@ -74,7 +84,7 @@ test.each([
   ['chat', ' Hello. \n', 'Hello.'],
   ['instruct', '\nDone.\n', 'Done.'],
 ] as const)('a reply in %s is kept without what surrounds a turn', (mode, reply, kept) => {
-  expect(tidied(storyOfTexts([], { mode }), reply)).toBe(kept);
+  expect(trimmedReply(storyOfTexts([], { mode }), reply)).toBe(kept);
 });
 
 test.each([

@@ -54,7 +54,7 @@ export function asPrompt(story: Story, passage: Passage): string {
 }
 
 /** What stands directly before a reply, so that it is the turn of the model. */
-export function cue(story: Story): string {
+export function replyPrefix(story: Story): string {
   if (story.mode === 'chat') return `\n${story.them}:`;
   return story.mode === 'instruct' ? marks.output : '';
 }
@@ -89,7 +89,7 @@ function speakers(story: Story): string[] {
 }
 
 /** A reply as it is kept: turns have no empty lines around them, while a story goes on exactly where it is. */
-export function tidied({ mode }: Story, text: string): string {
+export function trimmedReply({ mode }: Story, text: string): string {
   if (mode === 'story') return text;
   return mode === 'adventure' ? text.replace(/^\s+/, '').trimEnd() : text.trim();
 }

@@ -1,10 +1,10 @@
-import { tellFailure } from '../app/notices.svelte.ts';
+import { notifyFailure } from '../app/notices.svelte.ts';
 import { autosave } from '../saved/autosave.ts';
 import { collection } from '../saved/database.ts';
 import { emptyHistory, type History, redo, remember, undo } from '../saved/history.ts';
 import { newId } from '../saved/id.ts';
 import { newStory, type Passage, type Story } from '../story/story.ts';
-import { newest, rescue } from './rescue.ts';
+import { backup, newest } from './backup.ts';
 
 /** All stories of this browser. The newest state is here; the database follows some moments later. */
 class Library {
@@ -12,14 +12,14 @@ class Library {
   loaded = $state(false);
   #histories = $state.raw<ReadonlyMap<string, History<readonly Passage[]>>>(new Map());
   readonly #kept = collection<Story>('stories');
-  readonly #saving = autosave<Story>({ put: (story) => this.#write(story), onFailure: tellFailure });
+  readonly #saving = autosave<Story>({ put: (story) => this.#write(story), onFailure: notifyFailure });
   /** Not in the database yet. */
   readonly #unsaved = new Map<string, Story>();
 
   constructor() {
     const leave = () => {
       // A page that goes does not wait for the database; this is written before it is gone.
-      rescue.write([...this.#unsaved.values()]);
+      backup.write([...this.#unsaved.values()]);
       void this.#saving.flush();
     };
     addEventListener('pagehide', leave);
@@ -34,12 +34,12 @@ class Library {
       const kept = await this.#kept.all();
       const known = new Set(this.stories.map(({ id }) => id));
       // Older records may lack fields that have come since.
-      const found = newest(kept, rescue.read()).filter(({ id }) => !known.has(id));
+      const found = newest(kept, backup.read()).filter(({ id }) => !known.has(id));
       const stories = [...this.stories, ...found.map((story) => newStory(story))];
       this.stories = stories.sort((a, b) => b.changed - a.changed);
       for (const story of found) if (!kept.includes(story)) this.#changed(story);
     } catch (thrown) {
-      tellFailure(thrown);
+      notifyFailure(thrown);
     }
     this.loaded = true;
   }
@@ -72,7 +72,7 @@ class Library {
     void this.#saving
       .flush()
       .then(() => this.#kept.remove(id))
-      .catch(tellFailure);
+      .catch(notifyFailure);
     return story;
   }
 

@@ -1,5 +1,5 @@
 import { draft } from '../saved/drafts.ts';
-import { keptState } from '../saved/kept-state.svelte.ts';
+import { persistedState } from '../saved/persisted-state.svelte.ts';
 import { piecesOf } from '../story/layout.ts';
 import { editPart, partBefore } from '../story/passages.ts';
 import type { Mode } from '../story/story.ts';
@@ -7,7 +7,7 @@ import type { ActionKind } from '../story/turns.ts';
 import { library } from './library.svelte.ts';
 
 /** What is open and shown, kept for the next visit. */
-export const desk = keptState<{ notes: boolean; mode: Mode; action: ActionKind }>('parley.write', {
+export const pageSettings = persistedState<{ notes: boolean; mode: Mode; action: ActionKind }>('parley.write', {
   notes: true,
   mode: 'story',
   action: 'do',
@@ -83,7 +83,7 @@ class Editor {
     const found = library.find(story)?.passages.find(({ id }) => id === passage);
     const piece = found && piecesOf(found).findLast(({ start }) => start <= offset);
     if (!piece) return;
-    caretWish.at = offset - piece.start;
+    pendingCaret.at = offset - piece.start;
     this.begin({ story, passage, start: piece.start, end: piece.end }, piece.text);
   }
 
@@ -117,7 +117,7 @@ function put({ story, passage, start, end, before, text }: Editing): void {
 export const editor = new Editor();
 
 /** Where the caret goes in the text that is opened next. */
-export const caretWish = {
+export const pendingCaret = {
   at: undefined as number | undefined,
   take(): number | undefined {
     const { at } = this;

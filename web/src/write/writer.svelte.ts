@@ -1,16 +1,16 @@
 import { call, read } from '../api/call.ts';
 import { pause, pollReply, type ReplyParts, resumeReply, streamReply } from '../api/running-reply.ts';
-import { tell, tellFailure } from '../app/notices.svelte.ts';
+import { notify, notifyFailure } from '../app/notices.svelte.ts';
 import { server } from '../app/server.svelte.ts';
 import { newId } from '../saved/id.ts';
 import { settings } from '../settings/settings.svelte.ts';
 import { addBranch, append, removeBranch, replacePassage, withText } from '../story/passages.ts';
 import { type Budget, type BuiltPrompt, buildPrompt, type Wanted } from '../story/prompt.ts';
 import { newPassage, type Story, textOf } from '../story/story.ts';
-import { cutAtStop, stopsOf, tidied } from '../story/turns.ts';
+import { cutAtStop, stopsOf, trimmedReply } from '../story/turns.ts';
 import { library } from './library.svelte.ts';
 import { choicesOf, type StoryReply, storyReplies } from './reply.ts';
-import { joined, replyRequest } from './request.ts';
+import { joinedReply, replyRequest } from './request.ts';
 
 interface Running {
   readonly story: string;
@@ -135,7 +135,7 @@ class Writer {
       scheduled = false;
       if (this.running !== running) return;
       library.change(story, (now) =>
-        replacePassage(now, passage, (old) => withText(old, joined(now, passage, begin, newest))),
+        replacePassage(now, passage, (old) => withText(old, joinedReply(now, passage, begin, newest))),
       );
     };
     const parts: ReplyParts<StoryReply> = {
@@ -159,9 +159,9 @@ class Writer {
     try {
       reply = await fetchReply(parts);
       newest = cutAtStop(reply.text, stops);
-      for (const problem of [reply.failed ?? [], reply.warnings].flat()) tell(problem, { kind: 'bad' });
+      for (const problem of [reply.failed ?? [], reply.warnings].flat()) notify(problem, { kind: 'bad' });
     } catch (thrown) {
-      tellFailure(thrown);
+      notifyFailure(thrown);
     }
     const choices = reply && settings.showProbabilities ? await this.#choices(key, newest) : undefined;
     this.running = undefined;
@@ -169,8 +169,8 @@ class Writer {
     library.change(story, (now) => {
       const { pending: _, ...settled } = now;
       return replacePassage(settled, passage, (old) => {
-        const text = joined(now, passage, begin, newest);
-        return withText(old, newest === '' ? text : tidied(now, text), choices);
+        const text = joinedReply(now, passage, begin, newest);
+        return withText(old, newest === '' ? text : trimmedReply(now, text), choices);
       });
     });
     if (newest === '') this.#emptyReply(story, passage, begin, reply);
@@ -188,7 +188,7 @@ class Writer {
     const kept = library.find(story)?.passages.find(({ id }) => id === passage);
     if (kept && textOf(kept).trim() === '' && begin.trim() === '')
       library.change(story, (now) => removeBranch(now, passage));
-    if (reply?.finish === 'stop') tell('The model returned an empty reply.');
+    if (reply?.finish === 'stop') notify('The model returned an empty reply.');
   }
 }
 

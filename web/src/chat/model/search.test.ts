@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import type { Chat } from './conversation.ts';
-import { found, shelves } from './search.ts';
+import { chatGroups, matchingChats } from './search.ts';
 import { emptyChat, renamed, withTurn } from './tree.ts';
 
 function chat(title: string, text = '', folder = '', changedAt = 0): Chat {
@@ -13,17 +13,17 @@ describe('a search', () => {
   const chats = [chat('Bread', 'How long does rye bake?'), chat('Trip', 'Trains to Bergen', 'Travel'), chat('Bergen')];
 
   test('finds words in titles, folders and messages, in any case', () => {
-    expect(titles(found(chats, 'bergen'))).toEqual(['Trip', 'Bergen']);
-    expect(titles(found(chats, 'TRAVEL'))).toEqual(['Trip']);
+    expect(titles(matchingChats(chats, 'bergen'))).toEqual(['Trip', 'Bergen']);
+    expect(titles(matchingChats(chats, 'TRAVEL'))).toEqual(['Trip']);
   });
 
   test('wants all the words, wherever they stand', () => {
-    expect(titles(found(chats, 'bread rye'))).toEqual(['Bread']);
-    expect(found(chats, 'bread bergen')).toEqual([]);
+    expect(titles(matchingChats(chats, 'bread rye'))).toEqual(['Bread']);
+    expect(matchingChats(chats, 'bread bergen')).toEqual([]);
   });
 
   test('without words finds all', () => {
-    expect(found(chats, '  ')).toHaveLength(3);
+    expect(matchingChats(chats, '  ')).toHaveLength(3);
   });
 });
 
@@ -32,7 +32,7 @@ describe('the list', () => {
   const hours = (count: number): number => now.getTime() - count * 3_600_000;
 
   test('has folders by their names first, then the rest by age', () => {
-    const list = shelves(
+    const list = chatGroups(
       [
         chat('old', '', '', hours(24 * 60)),
         chat('now', '', '', hours(1)),
@@ -57,13 +57,13 @@ describe('the list', () => {
   });
 
   test('has the newest on top', () => {
-    const [today] = shelves([chat('first', '', '', hours(3)), chat('last', '', '', hours(1))], now);
+    const [today] = chatGroups([chat('first', '', '', hours(3)), chat('last', '', '', hours(1))], now);
     expect(titles(today?.chats ?? [])).toEqual(['last', 'first']);
   });
 
   test('calls a minute before midnight yesterday', () => {
     const midnight = new Date(2026, 10, 16).getTime();
-    expect(shelves([chat('x', '', '', midnight - 60_000)], now)[0]?.title).toBe('Yesterday');
-    expect(shelves([chat('x', '', '', midnight)], now)[0]?.title).toBe('Today');
+    expect(chatGroups([chat('x', '', '', midnight - 60_000)], now)[0]?.title).toBe('Yesterday');
+    expect(chatGroups([chat('x', '', '', midnight)], now)[0]?.title).toBe('Today');
   });
 });

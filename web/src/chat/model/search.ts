@@ -1,6 +1,6 @@
 import type { Chat } from './conversation.ts';
 
-export interface Shelf {
+export interface ChatGroup {
   /** The name of a folder, or a time such as `Today`. */
   readonly title: string;
   readonly folder: boolean;
@@ -8,7 +8,7 @@ export interface Shelf {
 }
 
 /** Chats that hold all the words somewhere, in their title, folder or turns. */
-export function found(chats: readonly Chat[], query: string): Chat[] {
+export function matchingChats(chats: readonly Chat[], query: string): Chat[] {
   const words = query.toLowerCase().split(/\s+/).filter(Boolean);
   if (words.length === 0) return [...chats];
   return chats.filter((chat) => {
@@ -21,7 +21,7 @@ export function found(chats: readonly Chat[], query: string): Chat[] {
 }
 
 /** Folders by name first, then the rest by how long ago they changed; the newest on top everywhere. */
-export function shelves(chats: readonly Chat[], now: Date): Shelf[] {
+export function chatGroups(chats: readonly Chat[], now: Date): ChatGroup[] {
   const sorted = [...chats].sort((a, b) => b.changedAt - a.changedAt);
   const folders = [...new Set(sorted.map(({ folder }) => folder))].filter((name) => name !== '').sort(byName);
   const loose = new Map<string, Chat[]>();

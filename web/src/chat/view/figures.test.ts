@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { endWords, statisticsLine } from './figures.ts';
+import { finishText, statisticsLine } from './figures.ts';
 
 test('figures stand in one line', () => {
   expect(statisticsLine({ tokens: 98, promptTokens: 20, perSecond: 104.2, firstTokenMs: 240 })).toBe(
@@ -17,5 +17,5 @@ test.each([
   ['stop', /^$/],
   [undefined, /^$/],
 ])('an end by %j is told as %s', (finish, words) => {
-  expect(endWords(finish)).toMatch(words);
+  expect(finishText(finish)).toMatch(words);
 });

@@ -7,7 +7,7 @@ export function statisticsLine({ tokens, perSecond, firstTokenMs }: Statistics):
 }
 
 /** Why a reply ended, where that is worth a word. */
-export function endWords(finish: string | undefined): string {
+export function finishText(finish: string | undefined): string {
   if (finish === 'length') return 'Reply length limit reached. Press Continue for more.';
   return finish === 'stopped' || finish === 'abort' ? 'Stopped.' : '';
 }

@@ -1,0 +1,63 @@
+import { expect, test } from 'vitest';
+import { throttleToFrames } from './frame-throttle.ts';
+
+/** A screen that is drawn each 16 ms, by hand. */
+function screen(cost: () => number) {
+  let time = 0;
+  let shown = 0;
+  let due: (() => void)[] = [];
+  const show = throttleToFrames(
+    () => {
+      shown += 1;
+      time += cost();
+    },
+    { now: () => time, nextFrame: (run) => due.push(run) },
+  );
+  const frame = (): void => {
+    time += 16;
+    const now = due;
+    due = [];
+    for (const run of now) run();
+  };
+  return { show, frame, shown: () => shown, waiting: () => due.length };
+}
+
+test('shows once for all that came before a frame', () => {
+  const { show, frame, shown } = screen(() => 1);
+  for (let piece = 0; piece < 20; piece += 1) show();
+  expect(shown()).toBe(0);
+  frame();
+  expect(shown()).toBe(1);
+  frame();
+  expect(shown()).toBe(1);
+});
+
+test('shows with each frame where that costs little', () => {
+  const { show, frame, shown } = screen(() => 2);
+  for (let piece = 0; piece < 30; piece += 1) {
+    show();
+    frame();
+  }
+  expect(shown()).toBe(30);
+});
+
+test('leaves most of the time to others where it costs much', () => {
+  const { show, frame, shown, waiting } = screen(() => 40);
+  for (let piece = 0; piece < 100; piece += 1) {
+    show();
+    frame();
+  }
+  // 40 ms of work in each 160 ms and more.
+  expect(shown()).toBeGreaterThan(8);
+  expect(shown()).toBeLessThan(15);
+  expect(waiting()).toBe(1);
+});
+
+test('what came last is shown in the end', () => {
+  const { show, frame, shown, waiting } = screen(() => 100);
+  show();
+  frame();
+  show();
+  while (waiting() > 0) frame();
+  expect(shown()).toBe(2);
+});
