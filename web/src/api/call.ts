@@ -4,14 +4,14 @@ import { currentKey, requestKey } from './key.svelte.ts';
 
 export interface CallOptions {
   readonly method?: 'GET' | 'POST' | 'PUT' | 'DELETE';
-  /** Sent as JSON, unless it is a form. */
+  /** Sent as JSON, except forms. */
   readonly body?: unknown;
   readonly signal?: AbortSignal | undefined;
-  /** Calls in the background fail rather than ask somebody for the key. */
+  /** Background calls fail with 401 instead of opening the key dialog. */
   readonly background?: boolean;
 }
 
-/** An answer of the server that went well; asks for the key where the server wants one, and throws a `Failure` otherwise. */
+/** A successful response. Opens the key dialog on status 401; throws a `Failure` for other errors. */
 export async function call(path: string, options: CallOptions = {}): Promise<Response> {
   const { body, signal, background = false } = options;
   const method = options.method ?? (body === undefined ? 'GET' : 'POST');

@@ -1,7 +1,7 @@
-/** Why a call did not work, in words for people; `status` is missing where nobody answered at all. */
+/** A failed call, with a message for people; `status` is missing if there was no response. */
 export class Failure extends Error {
   readonly status: number | undefined;
-  /** When it is worth asking again, in seconds. */
+  /** `Retry-After`, in seconds. */
   readonly retryAfter: number | undefined;
 
   constructor(message: string, status?: number, retryAfter?: number) {
@@ -12,7 +12,7 @@ export class Failure extends Error {
   }
 }
 
-/** All dialects say it somewhere else: `error.message`, `error`, `detail.msg`, `detail[0].msg`, `message`. */
+/** The error message, wherever the API puts it: `error.message`, `error`, `detail.msg`, `detail[0].msg`, `message`. */
 export function messageOf(body: unknown): string | undefined {
   if (typeof body === 'string') return body.trim() === '' ? undefined : body;
   if (Array.isArray(body)) return messageOf(body[0]);
@@ -42,7 +42,7 @@ export async function failureOf(response: Response): Promise<Failure> {
   return new Failure(message, response.status, Number.isFinite(wait) ? wait : undefined);
 }
 
-/** For a notice: whatever was thrown, as a sentence. */
+/** A message for people about anything that was thrown. */
 export function sentenceOf(thrown: unknown): string {
   if (thrown instanceof Failure) return thrown.message;
   if (thrown instanceof TypeError) return 'The server is not responding. Check that it is running.';

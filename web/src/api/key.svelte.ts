@@ -1,4 +1,4 @@
-/** The key of a protected server: kept for this tab, and for longer only if somebody says so. */
+/** The API key: kept for this tab, and in the browser if the person wants it. */
 const name = 'parley.key';
 
 export const keyDialog = $state<{ open: boolean }>({ open: false });
@@ -9,7 +9,7 @@ export function currentKey(): string | undefined {
   return sessionStorage.getItem(name) ?? localStorage.getItem(name) ?? undefined;
 }
 
-/** Opens the dialog once for all calls that wait; false when somebody closes it. */
+/** Opens one dialog for all waiting calls; false if it is cancelled. */
 export function requestKey(): Promise<boolean> {
   asking ??= new Promise<boolean>((resolve) => {
     answer = resolve;

@@ -17,7 +17,7 @@ export function notify(text: string, options: Partial<Pick<Notice, 'kind' | 'act
   setTimeout(() => dismiss(notice.id), notice.kind === 'bad' || notice.action ? 12_000 : 4000);
 }
 
-/** What went wrong, whatever was thrown; being stopped is no news to the one who did it. */
+/** Shows an error. Aborts are not reported: the person caused them. */
 export function notifyFailure(thrown: unknown): void {
   if (thrown instanceof DOMException && thrown.name === 'AbortError') return;
   notify(sentenceOf(thrown), { kind: 'bad' });

@@ -1,7 +1,7 @@
 import { read } from '../api/call.ts';
 import { Failure } from '../api/failure.ts';
 
-/** What `GET /api/extra/version` says that the server can do. */
+/** Features from `GET /api/extra/version`. */
 export interface Features {
   readonly result: string;
   readonly version: string;
@@ -33,10 +33,10 @@ export interface Performance {
 }
 
 interface Server {
-  /** `locked` until the right key is given. */
+  /** `locked`: the server needs a key. */
   state: 'connecting' | 'ready' | 'unreachable' | 'locked';
   features: Partial<Features>;
-  /** Without the prefix of the native API; empty while none is loaded. */
+  /** Without the `koboldcpp/` prefix; empty if no model is loaded. */
   model: string;
   context: number;
   performance: Performance;
@@ -54,7 +54,7 @@ const often = 600;
 const seldom = 5000;
 let timer: ReturnType<typeof setTimeout> | undefined;
 
-/** Asks again now, and from then on as often as there is something to see. */
+/** Fetches the server status now and then periodically, more often while a model loads. */
 export async function refreshServer(): Promise<void> {
   clearTimeout(timer);
   try {

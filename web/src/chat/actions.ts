@@ -9,11 +9,11 @@ import { requestReply } from './reply/replies.svelte.ts';
 export interface Message {
   readonly text: string;
   readonly attachments?: readonly Attachment[];
-  /** How the reply is to begin. */
+  /** Prefill of the reply. */
   readonly prefill?: string;
 }
 
-/** Sends a message in a chat, or begins one with it. */
+/** Sends a message, in a new chat if there is none. */
 export function send(chatId: string | undefined, message: Message): void {
   const chat = chatOrNew(chatId);
   const turn = said(leafOf(chat)?.id ?? null, message);
@@ -30,7 +30,7 @@ export function chatOrNew(chatId: string | undefined): Chat {
   return chat;
 }
 
-/** Another reply to the same message. One that failed before it began leaves its place to the new one. */
+/** Adds another reply to the same message; replaces a reply that failed without text. */
 export function retry(chatId: string, turn: Turn): void {
   const failed = turn.failed !== undefined && turn.text === '';
   if (failed) change(chatId, (chat) => withoutTurn(chat, turn.id), { undoable: true });
@@ -42,7 +42,7 @@ export function saveText(chatId: string, turn: Turn, text: string): void {
     change(chatId, (chat) => withChange(chat, turn.id, { text, chances: undefined }), { undoable: true });
 }
 
-/** The message in other words, as a branch beside the first one, and a reply to it. */
+/** Adds another version of a message, with its own reply. */
 export function sendInstead(chatId: string, turn: Turn, text: string): void {
   const other = said(turn.parent, { text, attachments: turn.attachments ?? [] });
   change(chatId, (chat) => withTurn(chat, other), { undoable: true });

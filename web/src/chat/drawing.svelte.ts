@@ -9,7 +9,7 @@ import { change } from './library.svelte.ts';
 import type { Turn } from './model/conversation.ts';
 import { leafOf, withTurn } from './model/tree.ts';
 
-/** A picture that is being drawn for a chat, and how far it is. */
+/** The image that is being generated for a chat. */
 export const drawing = $state<{ chatId: string | undefined; prompt: string; progress: number }>({
   chatId: undefined,
   prompt: '',
@@ -21,7 +21,7 @@ export function stopPicture(): void {
   task?.stop();
 }
 
-/** Draws what the words say; they and the picture become turns of the chat. */
+/** Generates an image; the prompt and the image become turns of the chat. */
 export async function drawPicture(chatId: string | undefined, prompt: string): Promise<void> {
   const { id } = chatOrNew(chatId);
   if (chatId === undefined) go({ view: 'chat', id }, { replace: true });
@@ -39,7 +39,7 @@ export async function drawPicture(chatId: string | undefined, prompt: string): P
   );
 }
 
-/** Another picture of the same words, as a branch beside the first one. */
+/** Adds another image for the same prompt as a version. */
 export async function drawAgain(chatId: string, { parent, drawn: prompt = '' }: Turn): Promise<void> {
   const blob = await drawn(chatId, prompt);
   if (blob) change(chatId, (chat) => withTurn(chat, pictureTurn(parent, prompt, blob)), { undoable: true });

@@ -15,7 +15,7 @@ type Turns = Pick<Chat, 'turns' | 'chosen'>;
 const turnsOf = ({ turns, chosen }: Chat): Turns => ({ turns, chosen });
 let histories = $state.raw<Readonly<Record<string, History<Turns>>>>({});
 
-/** All chats of this browser. What is changed here is shown and saved at once. */
+/** All chats of this browser. Changes are shown and saved at once. */
 export const library = {
   get ready(): boolean {
     return ready;
@@ -31,7 +31,7 @@ export const library = {
   },
 };
 
-/** Other tabs show the same chats; whoever changes one says so. */
+/** Keeps other tabs in sync. */
 const tabs = new BroadcastChannel('parley.chats');
 tabs.onmessage = ({ data }: MessageEvent<string>) => {
   kept.get(data).then((chat) => {
@@ -57,14 +57,14 @@ export function libraryLoaded(): Promise<void> {
 
 let asked = false;
 
-/** Browsers may throw away what pages keep when the disk is full, unless they are asked not to. */
+/** Browsers may evict stored data when the disk is full, unless persistence is requested. */
 function askToKeep(): void {
   if (asked) return;
   asked = true;
   navigator.storage?.persist?.().catch(() => {});
 }
 
-/** Shown and saved at once: each is something that somebody did. */
+/** Shows and saves a chat at once. */
 export function put(chat: Chat): void {
   askToKeep();
   replace(chat);
@@ -72,7 +72,7 @@ export function put(chat: Chat): void {
   void saver.flush();
 }
 
-/** Changes a chat. `undoable` changes of its turns can be taken back. */
+/** Changes a chat. `undoable` adds an undo step. */
 export function change(id: string, make: (chat: Chat) => Chat, { undoable = false } = {}): void {
   const before = library.get(id);
   if (!before) return;
@@ -80,7 +80,7 @@ export function change(id: string, make: (chat: Chat) => Chat, { undoable = fals
   put(make(before));
 }
 
-/** Saved without being shown: the text so far of a reply, in case the page ends. */
+/** Saves the text so far of a reply without showing it, in case the page closes. */
 export function note(chat: Chat): void {
   saver.changed(chat);
 }

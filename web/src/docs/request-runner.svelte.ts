@@ -11,7 +11,7 @@ export interface ApiResponse {
   doneMs: number | undefined;
   kind: 'json' | 'events' | 'text' | 'image' | 'audio' | 'other';
   text: string;
-  /** What the events of a stream say together. */
+  /** Text of all events. */
   streamedText: string;
   events: string[];
   bytes: number;
@@ -21,7 +21,7 @@ export interface ApiResponse {
 
 const shownEvents = 400;
 
-/** One request at a time, and its answer as it arrives. */
+/** Sends one request at a time and holds its response. */
 export class RequestRunner {
   answer = $state<ApiResponse>();
   running = $state(false);
@@ -102,7 +102,7 @@ function kindOf(type: string): ApiResponse['kind'] {
   return type.startsWith('audio/') ? 'audio' : 'other';
 }
 
-/** Pictures and vectors in JSON are long; whoever wants all of it copies the command. */
+/** Images and vectors in JSON are long; the complete response is available with curl. */
 const longest = 60_000;
 
 function shown(text: string, kind: ApiResponse['kind']): string {
@@ -110,7 +110,7 @@ function shown(text: string, kind: ApiResponse['kind']): string {
   try {
     if (kind === 'json') whole = JSON.stringify(JSON.parse(text), undefined, 2);
   } catch {
-    // It is shown as it came.
+    // Not valid JSON: shown unchanged.
   }
   return whole.length > longest ? `${whole.slice(0, longest)}\n… ${whole.length - longest} more characters` : whole;
 }

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 
-/** Without the compiler a rune is what it was given. */
+/** Without the Svelte compiler, a rune returns its argument. */
 vi.stubGlobal('$state', (value: unknown) => value);
 const { RequestRunner } = await import('./request-runner.svelte.ts');
 

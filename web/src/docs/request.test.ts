@@ -41,7 +41,7 @@ test('a shell hands on exactly what was written, whatever stands in it', () => {
   fc.assert(
     fc.property(fc.string(), (text) => {
       const word = curlCommand('GET', text, { streams: false }).slice('curl '.length);
-      // Between single quotes nothing means anything to a shell; a quote itself stands outside of them.
+      // A shell takes single-quoted text literally; a quote itself is written outside.
       expect(word.replace(/'((?:[^']|'\\'')*)'$/s, (_, inner: string) => inner.replaceAll(`'\\''`, "'"))).toBe(text);
     }),
   );

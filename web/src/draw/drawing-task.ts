@@ -7,13 +7,13 @@ export interface DrawingProgress {
   readonly share: number;
   readonly step: number;
   readonly steps: number;
-  /** base64 of what can be seen already; empty while there is nothing. */
+  /** base64 of the preview; empty if there is none yet. */
   readonly preview: string;
 }
 
 export interface DrawingTask {
   readonly pictures: Promise<GeneratedImage[]>;
-  /** On the server too, not only here. */
+  /** Also stops the work on the server. */
   stop(): void;
 }
 
@@ -25,7 +25,7 @@ interface ProgressAnswer {
 
 const pauseMs = 500;
 
-/** Has pictures drawn, and tells how far they are, and nothing of what others have drawn meanwhile. */
+/** Requests images and reports the progress of this request only. */
 export function startDrawing(
   request: (genkey: string) => ImageRequest,
   onProgress: (progress: DrawingProgress) => void,
@@ -42,7 +42,7 @@ export function startDrawing(
       const { sampling_step: step, sampling_steps: steps } = state;
       if (!over && progress > 0) onProgress({ share: progress, step, steps, preview: current_image ?? '' });
     } catch {
-      // The next look, or the answer itself, tells more.
+      // The next poll or the response itself reports the problem.
     }
     setTimeout(look, pauseMs);
   };

@@ -2,7 +2,7 @@ import { notifyFailure } from '../app/notices.svelte.ts';
 import { type DrawingProgress, type DrawingTask, startDrawing } from './drawing-task.ts';
 import { type GeneratedImage, type ImageSettings, imageRequest, type SourceImages } from './image-request.ts';
 
-/** What is being drawn now; there is one at a time. */
+/** The running request; one at a time. */
 export const drawing = $state<{ running: boolean; share: number; step: string; preview: string }>({
   running: false,
   share: 0,
@@ -12,11 +12,11 @@ export const drawing = $state<{ running: boolean; share: number; step: string; p
 
 let task: DrawingTask | undefined;
 
-/** The pictures, or nothing when it was stopped or failed, which is told. */
-export async function draw(wish: ImageSettings, materials: SourceImages): Promise<GeneratedImage[]> {
+/** The images; empty if it was stopped or failed. Failures are reported as notices. */
+export async function draw(settings: ImageSettings, sources: SourceImages): Promise<GeneratedImage[]> {
   Object.assign(drawing, { running: true, share: 0, step: 'Waiting in the queue', preview: '' });
   try {
-    task = startDrawing((genkey) => imageRequest(wish, materials, genkey), show);
+    task = startDrawing((genkey) => imageRequest(settings, sources, genkey), show);
     return await task.pictures;
   } catch (thrown) {
     notifyFailure(thrown);

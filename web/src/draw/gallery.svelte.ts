@@ -2,7 +2,7 @@ import { notifyFailure } from '../app/notices.svelte.ts';
 import { collection } from '../saved/database.ts';
 import type { GeneratedImage, ImageSettings } from './image-request.ts';
 
-/** A picture that was made, with the wish it came of. */
+/** A generated image with its settings. `wish` and `manner` are names of stored fields. */
 export interface SavedImage extends GeneratedImage {
   readonly id: string;
   readonly madeAt: number;

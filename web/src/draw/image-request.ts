@@ -1,4 +1,4 @@
-/** How a picture is to be made. */
+/** Text to image, image to image, inpainting, upscaling. The values are stored in the browser. */
 export type ImageMode = 'words' | 'picture' | 'paint' | 'upscale';
 
 export interface ImageSettings {
@@ -10,10 +10,10 @@ export interface ImageSettings {
   readonly steps: number;
   readonly guidance: number;
   readonly sampler: string;
-  /** -1 draws one. */
+  /** -1 is random. */
   readonly seed: number;
   readonly count: number;
-  /** How much of the picture it begins with is made anew, from 0 to 1. */
+  /** Denoising strength, from 0 to 1. */
   readonly strength: number;
   readonly upscaler: string;
   readonly factor: number;
@@ -35,10 +35,10 @@ export const defaultSettings: ImageSettings = {
   factor: 2,
 };
 
-/** As base64, without the address that browsers put in front. */
+/** base64, without the prefix of a data URL. */
 export interface SourceImages {
   readonly picture?: string;
-  /** White where it may be changed. */
+  /** White where the image may change. */
   readonly mask?: string;
 }
 
@@ -47,7 +47,7 @@ export interface ImageRequest {
   readonly body: Readonly<Record<string, unknown>>;
 }
 
-/** What is missing, in words; undefined when it can be asked for. */
+/** What is missing for a request, for people; undefined if nothing is. */
 export function missing({ manner, prompt }: ImageSettings, { picture, mask }: SourceImages): string | undefined {
   if (manner !== 'words' && picture === undefined) return 'Choose a source image.';
   if (manner === 'paint' && mask === undefined) return 'Paint over the part to change.';
@@ -55,26 +55,26 @@ export function missing({ manner, prompt }: ImageSettings, { picture, mask }: So
   return undefined;
 }
 
-export function imageRequest(wish: ImageSettings, { picture, mask }: SourceImages, genkey: string): ImageRequest {
-  if (wish.manner === 'upscale') {
-    const body = { image: picture, upscaler_1: wish.upscaler, upscaling_resize: wish.factor, genkey };
+export function imageRequest(settings: ImageSettings, { picture, mask }: SourceImages, genkey: string): ImageRequest {
+  if (settings.manner === 'upscale') {
+    const body = { image: picture, upscaler_1: settings.upscaler, upscaling_resize: settings.factor, genkey };
     return { path: 'sdapi/v1/extra-single-image', body };
   }
   const common = {
-    prompt: wish.prompt,
-    negative_prompt: wish.negativePrompt,
-    width: wish.width,
-    height: wish.height,
-    steps: wish.steps,
-    cfg_scale: wish.guidance,
-    seed: wish.seed,
-    batch_size: wish.count,
+    prompt: settings.prompt,
+    negative_prompt: settings.negativePrompt,
+    width: settings.width,
+    height: settings.height,
+    steps: settings.steps,
+    cfg_scale: settings.guidance,
+    seed: settings.seed,
+    batch_size: settings.count,
     genkey,
-    ...(wish.sampler === '' ? {} : { sampler_name: wish.sampler }),
+    ...(settings.sampler === '' ? {} : { sampler_name: settings.sampler }),
   };
-  if (wish.manner === 'words') return { path: 'sdapi/v1/txt2img', body: common };
-  const begin = { init_images: [picture], denoising_strength: wish.strength };
-  const painted = wish.manner === 'paint' ? { mask, mask_blur: 2 } : {};
+  if (settings.manner === 'words') return { path: 'sdapi/v1/txt2img', body: common };
+  const begin = { init_images: [picture], denoising_strength: settings.strength };
+  const painted = settings.manner === 'paint' ? { mask, mask_blur: 2 } : {};
   return { path: 'sdapi/v1/img2img', body: { ...common, ...begin, ...painted } };
 }
 
@@ -82,11 +82,11 @@ export interface GeneratedImage {
   /** base64 */
   readonly image: string;
   readonly seed: number | undefined;
-  /** As A1111 writes it into a picture. */
+  /** Generation parameters in the format of A1111. */
   readonly parameters: string;
 }
 
-/** The pictures of an answer with what each was made from; the server tells that as JSON in a text. */
+/** The images of a response. `info` is JSON as a string. */
 export function imagesOf(answer: unknown): GeneratedImage[] {
   const { images, image, info, html_info } = (answer ?? {}) as Record<string, unknown>;
   if (typeof image === 'string') return [{ image, seed: undefined, parameters: textOf(html_info) }];
@@ -119,7 +119,7 @@ function infoOf(info: unknown): Info {
 
 const textOf = (value: unknown): string => (typeof value === 'string' ? value : '');
 
-/** What base64 stands for, whatever address stands in front of it. */
+/** The base64 part of a data URL. */
 export function base64Of(address: string): string {
   return address.replace(/^data:[^,]*,/, '');
 }

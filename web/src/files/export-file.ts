@@ -22,7 +22,7 @@ export function exported(story: Story, format: ExportFormat): ExportedFile {
   return { name: fileName(title, '.txt'), type: 'text/plain', content: plainText(story) };
 }
 
-/** The text alone, as somebody would read it. */
+/** Plain text, for reading. */
 export function plainText(story: Story): string {
   if (story.mode === 'story') return story.passages.map(textOf).join('');
   return story.passages

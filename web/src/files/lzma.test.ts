@@ -6,7 +6,7 @@ import { unpackLzma } from './lzma.ts';
 import { storyOfShared } from './shared-form.ts';
 import { Unreadable } from './unreadable.ts';
 
-/** Packed by xz: a save with a mark at its end, the same with its size in the head, and a text with other properties. */
+/** Compressed with xz: a save with an end marker, the same with its size in the header, and a text with other properties. */
 const openEnd =
   'XQAAgAD//////////wA9iIjmVDbEKbLoY9StGeUkQmrkEehjPzhtlyr7beO0X5ifx3d3CI9xCLBaEAHpp1EE4KsnK+is1WNY0eNAMMPmvLSktmH//aqH1DFfNnZrspeSVG8U+6PJYcMmiUGJ62VRmIXjYqmz0WkS9JwdxYrsQh/RZ75Fh4rRG+4Ui1VYfd3mITRAUbQnCMf/8U54SA==';
 const sized =

@@ -14,7 +14,7 @@ export interface FoundFile {
   readonly bytes: Uint8Array;
 }
 
-/** A story out of whatever file it may be: told by what is in it, not by its name. */
+/** Reads a story from any supported file, detected by its content. */
 export function storyOf({ name, bytes }: FoundFile, id: () => string, changed: number): Story {
   if (bytes.length === 0) throw new Unreadable('The file is empty.');
   if (bytes.length > largestFile)
@@ -40,7 +40,7 @@ function storyOfText(text: string, id: () => string, changed: number): Story {
   return newStory({ id: id(), changed, mode: 'story', passages: split(text, 'person', id) });
 }
 
-/** A story may begin with a bracket as well. */
+/** Plain text may also start with a bracket. */
 function looksLikeJson(name: string, text: string): boolean {
   return /\.json$/i.test(name) || /^\s*[{[]\s*["{[\]}]/.test(text);
 }
@@ -58,7 +58,7 @@ function plainText(bytes: Uint8Array): string {
     const text = new TextDecoder('utf-8', { fatal: true }).decode(bytes);
     if (!text.includes('\0')) return text.replaceAll('\r\n', '\n');
   } catch {
-    // Told below.
+    // Not UTF-8; reported below.
   }
   throw new Unreadable('Unknown file. Use a text file, a Parley story, a KoboldAI Lite save or a character card.');
 }

@@ -10,7 +10,7 @@ import {
 } from '../story/story.ts';
 import { type Fields, fieldsOf, flagIn, listIn, numberIn, percentIn, textIn, textsIn } from './loose.ts';
 
-/** Our own form: everything, with all branches. */
+/** The Parley format: everything, with all branches. */
 export function fileOfStory({ pending: _, ...story }: Story): object {
   return { parley: 'story', version: 1, story };
 }
@@ -46,7 +46,7 @@ export function storyOfFile(value: unknown, id: () => string, changed: number): 
   };
 }
 
-/** So deep branches may stand in each other; a file that goes deeper was not made by us. */
+/** Maximum nesting of branches in a file. */
 const deepest = 200;
 
 function passagesIn(value: unknown, id: () => string, depth: number): Passage[] {

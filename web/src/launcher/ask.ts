@@ -1,6 +1,6 @@
 import { addressOf } from '../api/address.ts';
 
-/** An answer of the launcher, or the sentences that say why not. */
+/** A response of the launcher; throws its error messages. */
 export async function ask<Answer>(name: string, body?: object): Promise<Answer> {
   const response = await fetch(addressOf(`launcher/${name}`), {
     method: body === undefined ? 'GET' : 'POST',

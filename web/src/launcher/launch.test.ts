@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 
-/** Without the compiler a rune is what it was given. */
+/** Without the Svelte compiler, a rune returns its argument. */
 const rune = Object.assign((value: unknown) => value, { raw: (value: unknown) => value });
 vi.stubGlobal('$state', rune);
 const { Launcher } = await import('./launch.svelte.ts');

@@ -1,6 +1,6 @@
 import temml from 'temml';
 
-/** A formula as MathML. What cannot be read is shown as it was written. */
+/** Renders a formula as MathML. Invalid formulas are shown as source. */
 export function renderFormula(place: HTMLElement, tex: string, display: boolean): void {
   try {
     const filled = document.createElement('span');

@@ -30,10 +30,10 @@ const allowed = {
   RETURN_DOM_FRAGMENT: true,
 } as const;
 
-/** Code that grows is coloured again so often, and up to so many characters; the end of it is plain until then. */
+/** Interval and maximum length for highlighting a growing code block; the newest part stays plain until then. */
 const colouredEachMs = 400;
 const quicklyColoured = 8000;
-/** Of code that grows: how much of it is shown, and when it was coloured. */
+/** Per growing code block: the length shown, and when it was highlighted. */
 const growing = new WeakMap<Element, { opening: string; shown: number; colouredAt: number }>();
 
 type Highlight = typeof import('./highlight.ts');
@@ -41,7 +41,7 @@ type Formulas = typeof import('./formulas.ts');
 let highlight: Highlight | undefined;
 let formulas: Formulas | undefined;
 
-/** Shows one block of markdown. `open` is the block that still grows. */
+/** Renders one block of markdown. `open`: the block is still growing. */
 export function renderBlock(target: HTMLElement, markdown: string, open: boolean): void {
   const code = open ? openCode(markdown) : undefined;
   if (code && growCode(target, code)) return;
@@ -59,7 +59,7 @@ export function renderBlock(target: HTMLElement, markdown: string, open: boolean
   if (shown) growing.set(shown, { opening: code.opening, shown: code.body.length, colouredAt: performance.now() });
 }
 
-/** Adds what has come to code that is already there: most frames of a long listing cost nothing this way. */
+/** Appends new text to a code block that is already rendered, instead of rendering it again. */
 function growCode(target: HTMLElement, { opening, language, body }: OpenCode): boolean {
   const code = target.querySelector<HTMLElement>('pre > code');
   const before = code && growing.get(code);

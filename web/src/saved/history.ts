@@ -1,4 +1,4 @@
-/** States that one can go back to. They share what they have in common, so that many of them cost little. */
+/** Undo history. States share unchanged parts, so many of them use little memory. */
 export interface History<State> {
   readonly past: readonly State[];
   readonly future: readonly State[];
@@ -7,7 +7,7 @@ export interface History<State> {
 export const emptyHistory = { past: [], future: [] } as const;
 const longest = 200;
 
-/** Remembers a state that is about to be left; what was undone before cannot be redone any more. */
+/** Adds the state before a change; redo is no longer possible. */
 export function remember<State>({ past }: History<State>, state: State): History<State> {
   return { past: [...past, state].slice(-longest), future: [] };
 }

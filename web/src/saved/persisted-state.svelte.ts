@@ -1,4 +1,4 @@
-/** A small record of settings that is kept in the browser; fields that are not there yet have their defaults. */
+/** Settings that are kept in local storage; missing fields have their defaults. */
 export function persistedState<State extends object>(name: string, defaults: State): State {
   const state = $state({ ...structuredClone(defaults), ...stored(name) }) as State;
   $effect.root(() => {
@@ -7,7 +7,7 @@ export function persistedState<State extends object>(name: string, defaults: Sta
       try {
         localStorage.setItem(name, text);
       } catch {
-        // Kept for as long as the page is open.
+        // The storage is full: kept while the page is open.
       }
     });
   });

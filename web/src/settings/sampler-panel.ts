@@ -1,8 +1,8 @@
 import { type SamplingField, samplingFields } from '../../../src/core/sampling-fields.ts';
 
-/** A control of the panel, made from the table that the server itself decodes with. */
+/** A sampler control, from the same table that the server decodes with. */
 export interface PanelField {
-  /** As it is sent. */
+  /** Field name in requests. */
   readonly wire: string;
   readonly label: string;
   readonly text: string;
@@ -27,7 +27,7 @@ const titles: Readonly<Record<SamplingField['group'], string>> = {
   seed: 'Seed',
 };
 
-/** What people call them, where the name on the wire does not say it, and how far a slider goes. The server takes more. */
+/** Labels, where the field name is not clear enough, and slider ranges. The server accepts more. */
 const shown: Readonly<Record<string, { readonly label?: string; readonly min?: number; readonly max?: number }>> = {
   temperature: { max: 2 },
   dynatemp_range: { label: 'Dynamic temperature range', max: 2 },

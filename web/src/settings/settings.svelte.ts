@@ -6,9 +6,9 @@ export interface Settings {
   delivery: Delivery;
   /** In tokens. */
   replyLength: number;
-  /** Only what differs from the defaults, by the names of the native API. */
+  /** Only values that differ from the defaults, by the field names of the native API. */
   sampling: Record<string, number>;
-  /** What the reply is to be like for all chats; empty leaves it to the model. */
+  /** System prompt of all chats without their own. */
   systemPrompt: string;
   reasoningEffort: '' | 'none' | 'low' | 'medium' | 'high';
   showProbabilities: boolean;

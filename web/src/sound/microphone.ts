@@ -1,11 +1,11 @@
-/** A recording that is being made: what it becomes once somebody stops it, and the sound meanwhile. */
+/** A running recording; `whole` resolves after `stop`. */
 export interface Recording {
   readonly stream: MediaStream;
   readonly whole: Promise<Blob>;
   stop(): void;
 }
 
-/** Begins to record; throws a sentence for people where the browser does not allow it. */
+/** Starts recording; throws an error for people if the browser does not allow it. */
 export async function openMicrophone(): Promise<Recording> {
   if (!navigator.mediaDevices) throw new Error('The microphone needs a secure address: use https or localhost.');
   const stream = await navigator.mediaDevices.getUserMedia({ audio: true }).catch((thrown: unknown) => {

@@ -1,11 +1,11 @@
-/** A segment of a recording, and what was said in it; times in seconds. */
+/** A transcribed segment of a recording; times in seconds. */
 export interface Segment {
   readonly start: number;
   readonly end: number;
   readonly text: string;
 }
 
-/** `0:07`, `1:02:03`: as people read it. */
+/** Formats seconds as `0:07` or `1:02:03`. */
 export function clock(seconds: number): string {
   const whole = Math.max(0, Math.floor(seconds));
   const [hours, minutes, rest] = [Math.floor(whole / 3600), Math.floor(whole / 60) % 60, whole % 60];

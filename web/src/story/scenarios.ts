@@ -6,7 +6,7 @@ export interface Scenario {
   readonly make: (id: () => string, now: number) => Story;
 }
 
-/** Beginnings of our own, so that nobody has to start from an empty page. */
+/** Built-in scenarios. */
 export const scenarios: readonly Scenario[] = [
   {
     title: 'The lamp that went out',

@@ -1,7 +1,7 @@
 import { withoutReasoning } from '../api/reasoning.ts';
 import { type Passage, type Story, textOf } from './story.ts';
 
-/** The server puts the marks of the model's own format in these places. */
+/** Placeholders that the server replaces with the tokens of the model's chat format. */
 export const marks = {
   system: '{{[SYSTEM]}}',
   systemEnd: '{{[SYSTEM_END]}}',
@@ -11,12 +11,12 @@ export const marks = {
   outputEnd: '{{[OUTPUT_END]}}',
 } as const;
 
-/** How an action of an adventure stands in the text. */
+/** Prefix of an action in the text of an adventure. */
 export const actionMark = '> ';
 
 export type ActionKind = 'do' | 'say' | 'story';
 
-/** What somebody does or says, as a sentence about "you"; what is told stays as it is. */
+/** Turns an action into a sentence about "you"; narration stays unchanged. */
 export function actionText(kind: ActionKind, typed: string): string {
   const text = typed.trim();
   if (kind === 'story' || text === '') return text;
@@ -26,7 +26,7 @@ export function actionText(kind: ActionKind, typed: string): string {
   return /[.!?…"”]$/.test(begun) ? begun : `${begun}.`;
 }
 
-/** What goes between the end of a story and added text: nothing if either side already has white space or punctuation. */
+/** The separator between the end of a story and added text: empty if either side already has white space or punctuation. */
 export function separator(before: string, added: string): string {
   if (before === '' || /\s$/.test(before) || /^[\s,.;:!?…’”)\]]/.test(added)) return '';
   return ' ';
@@ -36,7 +36,7 @@ export function speakerOf({ me, them }: Pick<Story, 'me' | 'them'>, { by, name }
   return name ?? (by === 'person' ? me : them);
 }
 
-/** What a passage is in the text that the model reads. */
+/** A passage as it appears in the prompt. */
 export function asPrompt(story: Story, passage: Passage): string {
   const text = textOf(passage);
   switch (story.mode) {
@@ -53,13 +53,13 @@ export function asPrompt(story: Story, passage: Passage): string {
   }
 }
 
-/** What stands directly before a reply, so that it is the turn of the model. */
+/** The end of the prompt, which makes the model write the next turn. */
 export function replyPrefix(story: Story): string {
   if (story.mode === 'chat') return `\n${story.them}:`;
   return story.mode === 'instruct' ? marks.output : '';
 }
 
-/** A reply that goes on is open: what would end its turn is left away. */
+/** A reply to be continued, without the tokens that would end its turn. */
 export function asOpenPrompt(story: Story, passage: Passage): string {
   const text = textOf(passage);
   if (story.mode === 'chat') return `\n${speakerOf(story, passage)}: ${text.trimEnd()}`;
@@ -67,7 +67,7 @@ export function asOpenPrompt(story: Story, passage: Passage): string {
   return text;
 }
 
-/** Where a reply has to end, since what follows would be somebody else's turn. */
+/** Stop sequences: the start of another turn. */
 export function stopsOf(story: Story): string[] {
   const own = story.stops.filter((stop) => stop !== '');
   switch (story.mode) {
@@ -82,19 +82,19 @@ export function stopsOf(story: Story): string[] {
   }
 }
 
-/** As many as a request can name, whoever spoke last first. */
+/** At most 32 speakers, the most recent first: the limit of a request. */
 function speakers(story: Story): string[] {
   const spoke = story.passages.slice(-200).map((passage) => speakerOf(story, passage));
   return [...new Set([story.me, story.them, ...spoke.reverse()])].slice(0, 32);
 }
 
-/** A reply as it is kept: turns have no empty lines around them, while a story goes on exactly where it is. */
+/** A finished reply. Turns are trimmed; story text is kept exactly. */
 export function trimmedReply({ mode }: Story, text: string): string {
   if (mode === 'story') return text;
   return mode === 'adventure' ? text.replace(/^\s+/, '').trimEnd() : text.trim();
 }
 
-/** Raw text of a running reply holds its stop text; the reply ends before it. */
+/** The raw text of a running reply includes the stop sequence; it is cut off here. */
 export function cutAtStop(text: string, stops: readonly string[]): string {
   const found = stops.map((stop) => text.indexOf(stop)).filter((at) => at !== -1);
   return found.length > 0 ? text.slice(0, Math.min(...found)) : text;

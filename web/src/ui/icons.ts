@@ -1,4 +1,4 @@
-/** Drawn by us on a grid of 24, as strokes of one width; `Icon.svelte` shows them. */
+/** Our own icons: strokes on a grid of 24, shown by `Icon.svelte`. */
 export const icons = {
   chat: 'M4 5.5h16a1 1 0 0 1 1 1v9.5a1 1 0 0 1-1 1h-8l-4.5 4v-4H4a1 1 0 0 1-1-1V6.5a1 1 0 0 1 1-1z',
   write: 'M4 20h16M5 16.5 15.8 5.7a2 2 0 0 1 2.8 0 2 2 0 0 1 0 2.8L8 19l-4 1z',

@@ -9,7 +9,7 @@ import { multiplayer } from './multiplayer.svelte.ts';
 import { editor, pageSettings } from './page-state.svelte.ts';
 import { writer } from './writer.svelte.ts';
 
-/** What the buttons of the page do. */
+/** The actions of the page. */
 
 export function beginStory(mode: Mode): Story {
   const story = newStory({
@@ -27,7 +27,7 @@ export function openStory(story: Story): void {
   go({ view: 'write', id: story.id });
 }
 
-/** What somebody typed becomes part of the story, and the model goes on from there. Nothing typed means: go on. */
+/** Adds typed text and requests a reply. Empty text only requests a reply. */
 export function send(story: Story, typed: string): void {
   if (typed.trim() === '') {
     continueReply(story);
@@ -45,11 +45,11 @@ function asPassages(story: Story, typed: string): Passage[] {
   }
   if (story.mode !== 'adventure') {
     const said = newPassage(newId(), 'person', typed.trim());
-    // Among several people each has a name.
+    // In a shared story each message has the name of its author.
     const { name } = multiplayer.me;
     return [multiplayer.story === story.id && name.trim() !== '' ? { ...said, name: name.trim() } : said];
   }
-  // What is told is no action of anybody: it stands in the text like what the model tells.
+  // Narration is shown like text of the model.
   if (pageSettings.action === 'story') return [newPassage(newId(), 'model', typed.trim())];
   return [newPassage(newId(), 'person', actionText(pageSettings.action, typed))];
 }
@@ -60,7 +60,7 @@ export function continueReply(story: Story): void {
   write(story.id, open ? { kind: 'more' } : { kind: 'new' });
 }
 
-/** Another try for the last reply; after a message that was never answered, the first one. */
+/** Another reply instead of the last one; the first one if the last message has none. */
 export function retry(story: Story): void {
   const last = story.passages.findLast(({ by }) => by === 'model');
   const at = last ? story.passages.indexOf(last) : -1;
@@ -72,7 +72,7 @@ export function canRetry({ passages }: Story): boolean {
   return passages.length > 1 || passages.at(-1)?.by === 'person';
 }
 
-/** Another token instead of the one that came: a branch that goes on from there. */
+/** Adds a branch that continues with another token. */
 export async function continueWithToken(story: Story, passage: string, begin: string): Promise<void> {
   library.change(story.id, (now) => addBranch(now, passage, begin), { undoable: true });
   write(story.id, { kind: 'more' });

@@ -2,14 +2,14 @@ import type { Story } from '../story/story.ts';
 
 const name = 'parley.rescue';
 
-/** Stories that were changed when the page went away. The storage for them is small, but written at once. */
+/** Stories with unsaved changes when the page closed. Local storage is small but synchronous. */
 export const backup = {
   write(stories: readonly Story[]): void {
     try {
       if (stories.length === 0) localStorage.removeItem(name);
       else localStorage.setItem(name, JSON.stringify(stories));
     } catch {
-      // Larger than the storage; the database may still get it.
+      // Larger than the storage; the database may still be written.
     }
   },
   read(): Story[] {
@@ -24,7 +24,7 @@ export const backup = {
   },
 };
 
-/** Each story once, as it was changed last. */
+/** Each story once, in its newest state. */
 export function newest(...sources: readonly (readonly Story[])[]): Story[] {
   const stories = new Map<string, Story>();
   for (const story of sources.flat()) {

@@ -2,7 +2,7 @@ import type { BuiltPrompt } from '../story/prompt.ts';
 
 export interface Gauge {
   readonly parts: readonly { name: string; label: string; tokens: number; percent: number }[];
-  /** Of what is taken, together with the room that is kept for the reply. */
+  /** Percentage of used and reserved tokens. */
   readonly percent: number;
   readonly sentence: string;
 }
@@ -15,7 +15,7 @@ interface Measure {
 
 const labels = { memory: 'Memory', world: 'World info', note: "Author's note", text: 'Text' } as const;
 
-/** What takes how much of what the model can read; nothing while that is not known. */
+/** How the context is used; undefined while its size is unknown. */
 export function gaugeOf(
   parts: BuiltPrompt['parts'],
   { context, reply, charactersPerToken }: Measure,

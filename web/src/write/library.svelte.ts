@@ -6,19 +6,19 @@ import { newId } from '../saved/id.ts';
 import { newStory, type Passage, type Story } from '../story/story.ts';
 import { backup, newest } from './backup.ts';
 
-/** All stories of this browser. The newest state is here; the database follows some moments later. */
+/** All stories of this browser. The state in memory is the newest; the database follows shortly after. */
 class Library {
   stories = $state.raw<readonly Story[]>([]);
   loaded = $state(false);
   #histories = $state.raw<ReadonlyMap<string, History<readonly Passage[]>>>(new Map());
   readonly #kept = collection<Story>('stories');
   readonly #saving = autosave<Story>({ put: (story) => this.#write(story), onFailure: notifyFailure });
-  /** Not in the database yet. */
+  /** Not saved yet. */
   readonly #unsaved = new Map<string, Story>();
 
   constructor() {
     const leave = () => {
-      // A page that goes does not wait for the database; this is written before it is gone.
+      // A closing page does not wait for the database; local storage is synchronous.
       backup.write([...this.#unsaved.values()]);
       void this.#saving.flush();
     };
@@ -33,7 +33,7 @@ class Library {
     try {
       const kept = await this.#kept.all();
       const known = new Set(this.stories.map(({ id }) => id));
-      // Older records may lack fields that have come since.
+      // Stored records may lack newer fields.
       const found = newest(kept, backup.read()).filter(({ id }) => !known.has(id));
       const stories = [...this.stories, ...found.map((story) => newStory(story))];
       this.stories = stories.sort((a, b) => b.changed - a.changed);
@@ -53,7 +53,7 @@ class Library {
     this.#changed(story);
   }
 
-  /** `undoable` keeps the text as it was for Undo; what arrives word by word is one step. */
+  /** `undoable` adds an undo step; streamed text does not. */
   change(id: string, change: (story: Story) => Story, { undoable = false } = {}): void {
     const old = this.find(id);
     if (!old) return;
@@ -61,7 +61,7 @@ class Library {
     if (next === old) return;
     if (undoable && next.passages !== old.passages) this.#setHistory(id, remember(this.historyOf(id), old.passages));
     this.#put({ ...next, changed: Date.now() });
-    // A step of its own is not made to wait for what may follow.
+    // Undoable steps are saved at once.
     if (undoable) void this.#saving.flush();
   }
 

@@ -17,22 +17,22 @@ interface Turn {
 
 const often = 1500;
 
-/** One story that several people write: the server holds it, and each page looks after it. */
+/** A story that several people write in turns. The server stores it; each page polls it. */
 class Multiplayer {
-  /** Who somebody is to the others. */
+  /** Name shown to others, and the last shared story. */
   readonly me = persistedState<{ name: string; last: string }>('parley.together', { name: '', last: '' });
-  /** The story here that is the shared one. */
+  /** Id of the local copy of the shared story. */
   story = $state<string>();
-  /** Whether nobody else is writing. */
+  /** True if no one else is writing. */
   idle = $state(true);
   turn = $state('');
-  /** The last state that this page has sent or received. */
+  /** The last state that was sent or received. */
   #known: Story | undefined;
   #timer: ReturnType<typeof setTimeout> | undefined;
-  /** Set by the field in which somebody types. */
+  /** Set by the input field. */
   typing = false;
 
-  /** The shared story, where there is one; otherwise `mine` becomes it. */
+  /** Opens the shared story, or shares `mine` if there is none. */
   async join(mine: Story | undefined): Promise<string | undefined> {
     try {
       const data = await (await call('api/extra/multiplayer/getstory', { body: {} })).text();
@@ -55,7 +55,7 @@ class Multiplayer {
     }
   }
 
-  /** Whoever comes back has the story already. */
+  /** On rejoining, the local copy is updated. */
   #place(found: Story): string {
     if (!library.find(this.me.last)) {
       library.add(found);
@@ -65,7 +65,7 @@ class Multiplayer {
     return this.me.last;
   }
 
-  /** Instead of what was shared so far. */
+  /** Replaces the shared story. */
   async share(story: Story): Promise<void> {
     this.story = story.id;
     this.#known = undefined;
@@ -110,7 +110,7 @@ class Multiplayer {
   async #receive(id: string): Promise<void> {
     const data = await (await call('api/extra/multiplayer/getstory', { body: {} })).text();
     const theirs = storyOfShared({ data }, newId, Date.now());
-    // What was written here meanwhile is one step back: nothing is lost by whoever was slower.
+    // Local changes that lost the race are one undo step away.
     library.change(id, (mine) => merged(mine, theirs), { undoable: true });
     this.#known = library.find(id);
     const { turn_major: major, turn_minor: minor } = await this.#ask('status', {});

@@ -2,15 +2,15 @@ import type { BuiltPrompt } from '../story/prompt.ts';
 import { type Pending, type Story, textOf } from '../story/story.ts';
 
 export interface ReplyOptions {
-  /** By the names of the native API. */
+  /** By the field names of the native API. */
   readonly sampling: Readonly<Record<string, number>>;
   readonly replyLength: number;
   readonly probabilities: boolean;
-  /** 0 where it is not known. */
+  /** 0 if unknown. */
   readonly context: number;
 }
 
-/** What the native API is asked for a reply; it goes on when the page is gone, and can be found again by its key. */
+/** The request body. The reply continues without the page and can be fetched by its key. */
 export function replyRequest({ mode }: Story, built: BuiltPrompt, { key, stops }: Pending, options: ReplyOptions) {
   return {
     ...options.sampling,
@@ -20,7 +20,7 @@ export function replyRequest({ mode }: Story, built: BuiltPrompt, { key, stops }
     ...(options.context > 0 ? { max_context_length: options.context } : {}),
     stop_sequence: stops,
     trim_stop: true,
-    // A story may speak of such marks without meaning them.
+    // Stories may contain such placeholders literally.
     replace_instruct_placeholders: mode === 'instruct',
     logprobs: options.probabilities,
     genkey: key,
@@ -28,7 +28,7 @@ export function replyRequest({ mode }: Story, built: BuiltPrompt, { key, stops }
   };
 }
 
-/** A message of a chat begins without the space that follows the name, and a paragraph of a story without one at all. */
+/** Joins prefill and reply. Turns have no leading space; story text has one only after text on the same line. */
 export function joinedReply(story: Story, passage: string, begin: string, reply: string): string {
   if (begin !== '') return begin + reply;
   if (story.mode !== 'story') return reply.trimStart();

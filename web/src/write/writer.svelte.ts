@@ -21,12 +21,12 @@ interface Running {
 
 const measureMs = 700;
 
-/** Writes replies into stories; one at a time. */
+/** Generates replies and writes them into stories; one at a time. */
 class Writer {
   running = $state.raw<Running>();
   /** Queue position or load progress while there is no text yet. */
   status = $state('');
-  /** Measured with the text at hand; a cautious guess before. */
+  /** Measured with the current text; a low estimate before. */
   charactersPerToken = $state(3.2);
 
   #measuring: ReturnType<typeof setTimeout> | undefined;
@@ -35,7 +35,7 @@ class Writer {
   budget(): Budget {
     const { context } = server;
     if (context <= 0) return { tokens: Number.POSITIVE_INFINITY, charactersPerToken: this.charactersPerToken };
-    // A little is left for what the server adds: the beginning of the text, and the marks of turns.
+    // Reserve for tokens that the server adds: the start of the text and turn markers.
     const tokens = Math.max(context - replyLength() - 16, Math.floor(context * 0.35));
     return { tokens, charactersPerToken: this.charactersPerToken };
   }
@@ -105,14 +105,14 @@ class Writer {
     await this.#run(story.id, pending, (parts) => request(storyReplies, body, parts));
   }
 
-  /** Goes on with a reply that the page left in the middle. */
+  /** Resumes a reply after a reload. */
   async resume(story: Story): Promise<void> {
     const { pending } = story;
     if (!pending || this.running) return;
     await this.#run(story.id, pending, (parts) => resumeReply(storyReplies, pending.key, parts));
   }
 
-  /** The server is told first: it would otherwise go on writing for somebody who may come back. */
+  /** Aborts on the server first, since the generation continues without a connection. */
   async stop(): Promise<void> {
     const { running } = this;
     if (!running) return;
@@ -192,7 +192,7 @@ class Writer {
   }
 }
 
-/** The field may be empty while somebody types another number. */
+/** The field may be empty while a new value is typed. */
 function replyLength(): number {
   return settings.replyLength >= 1 ? Math.floor(settings.replyLength) : 512;
 }

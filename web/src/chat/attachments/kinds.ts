@@ -1,8 +1,8 @@
-/** What a file is taken for. By its type where the browser knows one, else by its name. */
+/** File kind, by its MIME type or else by its name. */
 export type FileKind = 'image' | 'audio' | 'pdf' | 'text' | 'unknown';
 
 const megabyte = 1024 * 1024;
-/** Beyond these a request would be refused, or no model would read it. */
+/** Size limits: larger requests are rejected, and larger texts do not fit in a context. */
 const limits: Readonly<Record<Exclude<FileKind, 'unknown'>, number>> = {
   image: 15 * megabyte,
   audio: 50 * megabyte,
@@ -23,7 +23,7 @@ export function kindOf({ type, name }: { readonly type: string; readonly name: s
   return 'unknown';
 }
 
-/** Why a file cannot be taken, in words for people; undefined where it can. */
+/** Why a file cannot be attached, for people; undefined if it can. */
 export function refusalOf(file: {
   readonly type: string;
   readonly name: string;

@@ -4,7 +4,7 @@ import worker from 'pdfjs-dist/build/pdf.worker.min.mjs?url';
 GlobalWorkerOptions.workerSrc = worker;
 const mostPages = 300;
 
-/** The words of a PDF, page by page. */
+/** The text of a PDF, page by page. */
 export async function textOfPdf(file: Blob): Promise<string> {
   const task = getDocument({
     data: new Uint8Array(await file.arrayBuffer()),

@@ -3,14 +3,14 @@ import { newId } from '../../saved/id.ts';
 import type { Attachment } from '../model/conversation.ts';
 import { kindOf, refusalOf } from './kinds.ts';
 
-/** What the model can be shown, as the server tells it. */
+/** Input types that the model or the server accepts. */
 export interface Capabilities {
   readonly vision: boolean;
   readonly audio: boolean;
   readonly transcribe: boolean;
 }
 
-/** A file as a part of a message; throws with a sentence for people where it cannot be one. */
+/** Reads a file as an attachment; throws an error for people if it cannot be used. */
 export async function attachmentOf(file: File, capabilities: Capabilities): Promise<Attachment> {
   const refusal = refusalOf(file);
   if (refusal) throw new Error(refusal);

@@ -1,13 +1,13 @@
 import type { Chat } from './conversation.ts';
 
 export interface ChatGroup {
-  /** The name of a folder, or a time such as `Today`. */
+  /** Name of a folder, or a period such as `Today`. */
   readonly title: string;
   readonly folder: boolean;
   readonly chats: readonly Chat[];
 }
 
-/** Chats that hold all the words somewhere, in their title, folder or turns. */
+/** Chats that contain all words in their title, folder or turns. */
 export function matchingChats(chats: readonly Chat[], query: string): Chat[] {
   const words = query.toLowerCase().split(/\s+/).filter(Boolean);
   if (words.length === 0) return [...chats];
@@ -20,7 +20,7 @@ export function matchingChats(chats: readonly Chat[], query: string): Chat[] {
   });
 }
 
-/** Folders by name first, then the rest by how long ago they changed; the newest on top everywhere. */
+/** Folders by name, then other chats by age; the newest first. */
 export function chatGroups(chats: readonly Chat[], now: Date): ChatGroup[] {
   const sorted = [...chats].sort((a, b) => b.changedAt - a.changedAt);
   const folders = [...new Set(sorted.map(({ folder }) => folder))].filter((name) => name !== '').sort(byName);

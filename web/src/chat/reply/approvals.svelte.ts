@@ -29,7 +29,7 @@ export function deny(chatId: string, call: ToolCall): void {
   finishCall(chatId, call, 'Error: the user did not allow this call.');
 }
 
-/** From now on this tool runs unasked in this chat. */
+/** Lets this tool run without approval in this chat. */
 export async function trust(chatId: string, call: ToolCall): Promise<void> {
   change(chatId, (chat) => ({ ...chat, trusted: [...new Set([...(chat.trusted ?? []), call.name])] }));
   await approve(chatId, call);
@@ -38,7 +38,7 @@ export async function trust(chatId: string, call: ToolCall): Promise<void> {
 
 function finishCall(chatId: string, call: ToolCall, text: string): void {
   const chat = library.get(chatId);
-  // Somebody may have gone to another branch meanwhile.
+  // Another branch may be shown meanwhile.
   if (!chat || !openCalls(chat)?.calls.some(({ id }) => id === call.id)) return;
   const parent = leafOf(chat)?.id ?? null;
   change(chatId, (now) =>

@@ -1,7 +1,7 @@
 import type { Chat, ToolCall, Turn } from '../model/conversation.ts';
 import { pathOf } from '../model/tree.ts';
 
-/** So many calls run by themselves after one message; then somebody is asked again. */
+/** Maximum calls without approval after one message. */
 const maxWithoutApproval = 25;
 
 /** The calls of the last reply that have no result yet. */

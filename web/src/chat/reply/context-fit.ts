@@ -1,6 +1,6 @@
 import type { Turn } from '../model/conversation.ts';
 
-/** About so many characters are one token in most languages and models; a count of the server corrects it. */
+/** Average for most languages and models; corrected by counts of the server. */
 const charactersPerToken = 3.6;
 const perTurn = 5;
 const perPicture = 600;
@@ -20,14 +20,14 @@ export function estimateOf({
   return perTurn + Math.ceil(characters / charactersPerToken) + media * perPicture;
 }
 
-/** What a prompt may have, so that a reply of this length still has room; a long reply takes at most half. */
+/** Tokens for the prompt. The reply reserves its length, but at most half of the context. */
 export function roomFor(context: number, replyLength: number): number {
   return context - Math.min(replyLength, Math.floor(context / 2));
 }
 
 /**
- * How many of the first turns have to be left out so that the rest has room. The last question and what belongs to it always
- * stays, and what is left begins with somebody's message: a reply without its question confuses models.
+ * Number of turns to drop from the start so that the rest fits. The last question and what follows it is always kept, and the
+ * rest starts with a message of the person: a reply without its question confuses models.
  */
 export function droppedTurns(path: readonly Turn[], sizes: readonly number[], room: number): number {
   const last = path.findLastIndex(({ role }) => role === 'user');
@@ -42,7 +42,7 @@ export function droppedTurns(path: readonly Turn[], sizes: readonly number[], ro
   return first;
 }
 
-/** Leaves out what has no room, by what the server counts; where it cannot count, by the estimate. */
+/** Drops turns that do not fit, counted by the server, or by the estimate if it cannot count. */
 export async function fittedPath(
   path: readonly Turn[],
   { system, room, count }: { system: string; room: number; count: (path: readonly Turn[]) => Promise<number> },
@@ -51,7 +51,7 @@ export async function fittedPath(
   const fixed = estimateOf({ text: system });
   const estimate = (from: number): number => fixed + sizes.slice(from).reduce((sum, size) => sum + size, 0);
   if (room <= 0 || estimate(0) < room / 2) return path;
-  // A long chat is not sent whole only to be counted.
+  // A long chat is not sent as a whole just to be counted.
   let kept = droppedTurns(path, sizes, room * 3);
   for (let tries = 0; tries < 6; tries += 1) {
     const counted = await count(path.slice(kept)).catch(() => estimate(kept));

@@ -5,14 +5,14 @@ import type { Turn } from '../model/conversation.ts';
 import { droppedTurns, estimateOf, roomFor } from './context-fit.ts';
 import { wireMessages } from './messages.ts';
 
-/** How many tokens the next request has, by the estimate, corrected by what the server last counted. */
+/** Estimated tokens of the next request, corrected by the last count of the server. */
 export interface ContextUse {
   readonly used: number;
   readonly dropped: number;
 }
 
 let scale = $state(1);
-/** So many of the last turns tell well enough how many characters a token has. */
+/** Number of last turns that are counted to correct the estimate. */
 const sample = 40;
 
 export function contextUse(system: string, path: readonly Turn[], typed: string): ContextUse {
@@ -25,7 +25,7 @@ export function contextUse(system: string, path: readonly Turn[], typed: string)
   return { used: Math.round(dropped > 0 ? used : all), dropped };
 }
 
-/** Counts what is there, so that the estimate is right from then on. */
+/** Counts tokens on the server to correct the estimate. */
 export async function correctEstimate(system: string, path: readonly Turn[], signal: AbortSignal): Promise<void> {
   const words = path.slice(-sample).filter(({ attachments = [] }) => attachments.every(({ kind }) => kind === 'text'));
   if (words.length === 0) return;

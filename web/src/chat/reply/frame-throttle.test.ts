@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { throttleToFrames } from './frame-throttle.ts';
 
-/** A screen that is drawn each 16 ms, by hand. */
+/** A screen with a frame every 16 ms, advanced by hand. */
 function screen(cost: () => number) {
   let time = 0;
   let shown = 0;
@@ -47,7 +47,7 @@ test('leaves most of the time to others where it costs much', () => {
     show();
     frame();
   }
-  // 40 ms of work in each 160 ms and more.
+  // 40 ms of work in at least 160 ms.
   expect(shown()).toBeGreaterThan(8);
   expect(shown()).toBeLessThan(15);
   expect(waiting()).toBe(1);

@@ -1,15 +1,15 @@
 export interface FrameParts {
   readonly now: () => number;
-  /** Calls back when the screen is drawn next. */
+  /** Calls back at the next animation frame. */
   readonly nextFrame: (run: () => void) => void;
 }
 
-/** At most this part of the time goes into showing, so that the rest is left for scrolling and typing. */
+/** Maximum share of the time spent on rendering; the rest is left for scrolling and typing. */
 const share = 1 / 4;
 
 const browser: FrameParts = { now: () => performance.now(), nextFrame: (run) => requestAnimationFrame(run) };
 
-/** Does it with one of the next frames, once for all the times it was asked for until then; the longer it takes, the more seldom. */
+/** Renders at most once per frame for any number of calls; slow renders are spaced further apart. */
 export function throttleToFrames(show: () => void, { now, nextFrame }: FrameParts = browser): () => void {
   let waiting = false;
   let earliest = 0;

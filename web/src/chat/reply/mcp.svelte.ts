@@ -4,7 +4,7 @@ import { type McpTool, resultText } from './tools.ts';
 let tools = $state.raw<readonly McpTool[]>([]);
 let last = 0;
 
-/** The tools of the servers that this one is connected with. */
+/** The tools of the connected MCP servers. */
 export const mcp = {
   get tools(): readonly McpTool[] {
     return tools;

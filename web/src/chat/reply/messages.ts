@@ -1,6 +1,6 @@
 import type { Attachment, Turn } from '../model/conversation.ts';
 
-/** As the chat API takes them. */
+/** A message of the chat API. */
 export interface WireMessage {
   readonly role: 'system' | 'user' | 'assistant' | 'tool';
   readonly content: string | readonly WirePart[] | null;
@@ -33,7 +33,7 @@ async function wireMessage(turn: Turn, current: boolean, read: ReadBlob): Promis
   return {
     role: 'assistant',
     content: turn.text === '' ? null : turn.text,
-    // While it works on one question, a model goes on from its own thoughts.
+    // Within one question the model continues from its own reasoning.
     ...(current && turn.reasoning ? { reasoning_content: turn.reasoning } : {}),
     tool_calls: calls.map(({ id, name, arguments: given }) => ({
       id,
@@ -58,7 +58,7 @@ async function mediaPart({ kind, blob }: Attachment, read: ReadBlob): Promise<Wi
   return { type: 'input_audio', input_audio: { data: url.slice(url.indexOf(',') + 1), format } };
 }
 
-/** A file among the words, in a fence that is longer than any in it. */
+/** A file as a fenced block; the fence is longer than any in the file. */
 export function fenced({ name, text = '' }: Pick<Attachment, 'name' | 'text'>): string {
   const longest = Math.max(2, ...[...text.matchAll(/`+/g)].map(([run]) => run.length));
   const fence = '`'.repeat(longest + 1);

@@ -1,6 +1,6 @@
 export interface ModelEntry {
   readonly id: string;
-  /** For people: without the prefix of the native API and without the ending of a file. */
+  /** Display name: without the `koboldcpp/` prefix and the file extension. */
   readonly name: string;
   readonly loaded: boolean;
   readonly parameters: number | undefined;
@@ -28,14 +28,14 @@ export function modelName(id: string): string {
   return id.replace(/^koboldcpp\//, '').replace(/\.(gguf|kcpps|kcppt)$/i, '');
 }
 
-/** Those that can answer a chat: not those that only make vectors, and no `inactive`. */
+/** Models that can chat: no embedding models, no `inactive`. */
 export function chatModels(list: readonly ModelEntry[]): ModelEntry[] {
   return list.filter(({ chats, name }) => chats && name !== 'inactive');
 }
 
 const embedded = 'parley-mini';
 
-/** One sentence about who answers, and what to expect of it. */
+/** One sentence about the model and what to expect of it. */
 export function introduction(model: string, parameters: number | undefined): string {
   if (model === '') return 'No model is loaded.';
   if (model === embedded)

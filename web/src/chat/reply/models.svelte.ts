@@ -12,16 +12,16 @@ export function chosenModel(): string | undefined {
   return server.features.router ? models.chosen : undefined;
 }
 
-/** Which are loaded changes with what is asked of them. */
+/** Fetches the models; which ones are loaded changes with use. */
 export async function fetchModels(): Promise<void> {
   try {
     models.list = modelEntries(await read('v1/models', { background: true }));
   } catch {
-    // Whoever asks next may have more luck; the list of before is still a good one.
+    // Keeps the previous list.
   }
 }
 
-/** Who answers the next message, by its name for people; empty where nobody does. */
+/** Display name of the model that answers next; empty if none is loaded. */
 export function answeringModel(): string {
   return modelName(chosenModel() ?? server.model);
 }

@@ -19,7 +19,7 @@ import { chatReplies, noReply, type Reply, statisticsOf } from './reply.ts';
 import { chatRequest } from './request.ts';
 import { wireTools } from './tools.ts';
 
-/** A reply that is being written now. */
+/** A running reply. */
 export interface LiveReply {
   readonly turnId: string;
   readonly prefix: string;
@@ -31,7 +31,7 @@ let lives = $state.raw<Readonly<Record<string, LiveReply>>>({});
 const stops = new Map<string, () => void>();
 const listeners = new Set<(chatId: string, turnId: string) => void>();
 
-/** Told of each reply when it is whole and in its chat. */
+/** Calls the listener when a reply has ended and is in its chat. */
 export function onFinished(listener: (chatId: string, turnId: string) => void): () => void {
   listeners.add(listener);
   return () => listeners.delete(listener);
@@ -45,7 +45,7 @@ export function systemOf(chat: Chat | undefined): string {
   return chat?.system ?? settings.systemPrompt;
 }
 
-/** Has the model answer below a turn. `prefill` is how the reply is to begin. */
+/** Requests a reply to a turn. */
 export async function requestReply(
   chatId: string,
   parent: string | null,
@@ -56,7 +56,7 @@ export async function requestReply(
   await write(chatId, turn, prefill, undoable);
 }
 
-/** Has the model go on with a reply where it ended. */
+/** Continues a reply. */
 export async function continueReply(chatId: string, id: string): Promise<void> {
   const turn = library.get(chatId)?.turns[id];
   if (turn && !lives[chatId]) await write(chatId, turn, turn.text, true);
@@ -66,7 +66,7 @@ export async function stop(chatId: string): Promise<void> {
   stops.get(chatId)?.();
 }
 
-/** After a reload: replies that were being written are fetched from the server. */
+/** Resumes running replies after a reload. */
 export async function resumeAll(): Promise<void> {
   await libraryLoaded();
   for (const chat of library.chats) {
@@ -76,7 +76,7 @@ export async function resumeAll(): Promise<void> {
   }
 }
 
-/** The messages of a request as they would be sent now, without the turns that have no room. */
+/** The messages of a request, without turns that do not fit in the context. */
 export async function messagesFor(chat: Chat, path: readonly Turn[]): Promise<WireMessage[]> {
   const system = systemOf(chat);
   const room = roomFor(server.context, settings.replyLength);
@@ -97,7 +97,7 @@ async function write(chatId: string, turn: Turn, prefix: string, undoable: boole
     undoable,
   });
   await deliver(chatId, started, async (parts) => {
-    // Before anything is asked for: after a reload its key must be known.
+    // Saved before the request is sent: the key must be known after a reload.
     await saveNow(chatId);
     const chat = library.get(chatId);
     if (!chat) return noReply;
@@ -121,7 +121,7 @@ async function write(chatId: string, turn: Turn, prefix: string, undoable: boole
   });
 }
 
-/** Shows a reply while it arrives, and puts it into the chat when it is there. */
+/** Shows a reply while it arrives and puts it into the chat at its end. */
 async function deliver(
   chatId: string,
   turn: Turn,
@@ -136,7 +136,7 @@ async function deliver(
     const live = lives[chatId] ?? { turnId: turn.id, prefix, reply: noReply, status: '' };
     lives = { ...lives, [chatId]: { ...live, ...change } };
   };
-  // Pieces may come several hundred times a second; a screen shows sixty of them, and a slow computer fewer.
+  // Chunks may arrive hundreds of times per second; the page renders at most once per frame.
   const drawn = throttleToFrames(() => {
     if (lives[chatId]) flushSync(() => show({ reply: latest, status: '' }));
   });

@@ -2,7 +2,7 @@ import { splitReasoning } from '../../api/reasoning.ts';
 import type { ReplyFormat } from '../../api/running-reply.ts';
 import type { Statistics, TokenChance, ToolCall } from '../model/conversation.ts';
 
-/** A reply as far as it is known. */
+/** A chat reply as far as it has arrived. */
 export interface Reply {
   readonly text: string;
   readonly reasoning: string;
@@ -59,7 +59,7 @@ export interface WireReply {
   readonly timings?: { readonly predicted_per_second?: number } | null;
 }
 
-/** The reply with one more piece of it; whole replies are one piece. */
+/** Adds a chunk to the reply; a whole reply is one chunk. */
 export function withPiece(reply: Reply, piece: WireReply): Reply {
   if (piece.error !== undefined) {
     const said = typeof piece.error === 'string' ? piece.error : piece.error.message;
@@ -120,7 +120,7 @@ export interface Clock {
   readonly endedAt: number;
 }
 
-/** What the server did not tell is taken from the clock of the page. */
+/** Statistics of the server; values that it does not report are measured by the page. */
 export function statisticsOf(reply: Reply, { startedAt, firstAt, endedAt }: Clock): Statistics {
   const seconds = Math.max(0.001, (endedAt - (firstAt ?? startedAt)) / 1000);
   return {

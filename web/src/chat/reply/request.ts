@@ -6,18 +6,18 @@ export interface RequestParts {
   readonly genkey: string;
   readonly streaming: boolean;
   readonly replyLength: number;
-  /** By the names of the native API, which the chat API takes too. */
+  /** By the field names of the native API, which the chat API accepts too. */
   readonly sampling: Readonly<Record<string, number>>;
   readonly effort: string;
   readonly tools: readonly WireTool[];
   readonly probabilities: boolean;
-  /** In a house of many models: the one that is to answer. */
+  /** The chosen model, if the server has several. */
   readonly model: string | undefined;
-  /** The last message is the beginning of the reply. */
+  /** The last message is the start of the reply. */
   readonly continues: boolean;
 }
 
-/** The names of this API win over those of the native one, so both are sent. */
+/** Fields of the chat API take precedence over native ones, so both are sent. */
 const renamedFields: Readonly<Record<string, string>> = { sampler_seed: 'seed' };
 
 export function chatRequest(parts: RequestParts): Record<string, unknown> & { readonly genkey: string } {
@@ -38,7 +38,7 @@ export function chatRequest(parts: RequestParts): Record<string, unknown> & { re
     ...(probabilities ? { logprobs: true, top_logprobs: 5 } : {}),
     ...(model === undefined ? {} : { model }),
     continue_assistant_turn: continues,
-    // The reply is finished for this page even if it is loaded anew: its key leads back to it.
+    // The generation continues if the page is reloaded; the key finds it again.
     kcpp_extra_args: { keep_text_gen_on_disconnect: true },
   };
 }

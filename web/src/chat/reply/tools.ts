@@ -1,4 +1,4 @@
-/** As tool servers tell them. */
+/** A tool as MCP servers list it. */
 export interface McpTool {
   readonly name: string;
   readonly description?: string;
@@ -23,7 +23,7 @@ export function wireTools(tools: readonly McpTool[], chosen: readonly string[]):
     }));
 }
 
-/** The answer of a tool as a text for the model; parts that are no text are named, or handed on as JSON where the server reads them. */
+/** The result of a tool as text for the model; other content is passed as JSON. */
 export function resultText(answer: unknown): string {
   const { result, error } = (answer ?? {}) as { result?: unknown; error?: { message?: string } };
   if (error) return `Error: ${error.message ?? 'the tool failed'}`;
@@ -40,7 +40,7 @@ export function resultText(answer: unknown): string {
   return isError ? `Error: ${text}` : text;
 }
 
-/** The arguments of a call for people, and for the tool; undefined where the model did not write JSON. */
+/** Parsed arguments; undefined if they are not a JSON object. */
 export function argumentsOf(text: string): Record<string, unknown> | undefined {
   if (text.trim() === '') return {};
   try {

@@ -2,13 +2,13 @@ import { notify, notifyFailure } from '../../app/notices.svelte.ts';
 import { openMicrophone } from '../../sound/microphone.ts';
 import { transcriptOf } from '../attachments/read-file.ts';
 
-/** The microphone: on, then what was said as text. */
+/** Dictation: records, then transcribes. */
 export const dictation = $state<{ state: 'off' | 'recording' | 'transcribing'; seconds: number }>({
   state: 'off',
   seconds: 0,
 });
 let finish: (() => void) | undefined;
-/** In less than that nobody says a word. */
+/** Shorter recordings contain no words. */
 const shortest = 300;
 
 export async function dictate(onText: (text: string) => void): Promise<void> {

@@ -3,7 +3,7 @@ import { notifyFailure } from '../../app/notices.svelte.ts';
 import { settings } from '../../settings/settings.svelte.ts';
 import { spokenText } from './spoken-text.ts';
 
-/** One voice at a time: which message it reads now. */
+/** The message that is read aloud; one at a time. */
 export const speaker = $state<{ turnId: string | undefined; state: 'off' | 'fetching' | 'speaking' }>({
   turnId: undefined,
   state: 'off',

@@ -1,11 +1,11 @@
-/** The part of a long chat that is on the page. Without an end it goes to the last turn, also when more come. */
+/** The part of a long chat that is rendered. Without `end` it includes all new turns. */
 export interface VisibleRange {
   readonly first: number;
   readonly end?: number;
 }
 
 const atOnce = 10;
-/** Few enough for one frame. */
+/** Few enough to render in one frame. */
 const step = 8;
 const most = 60;
 
