@@ -21,10 +21,7 @@ test('chat library: loads the stored chats', async () => {
 });
 
 test('chat library: is ready and reports the error if the database cannot be read', async () => {
-  fakePage();
-  vi.doMock('../saved/database.ts', () => ({
-    collection: () => ({ all: () => Promise.reject(new Error('No disk.')) }),
-  }));
+  fakePage().databaseError = new Error('No disk.');
   const { library, libraryLoaded } = await import('./library.svelte.ts');
   await libraryLoaded();
   const { notices } = await import('../app/notices.svelte.ts');

@@ -15,6 +15,8 @@ export interface FakePage {
   requestsTo(path: string): FakeRequest[];
   /** Records of the database by collection and id. */
   records(collection: string): Map<string, unknown>;
+  /** If set, the database cannot be read. */
+  databaseError: Error | undefined;
   readonly localStorage: Map<string, string>;
   /** Ids that were posted to other tabs. */
   readonly posted: unknown[];
@@ -106,7 +108,10 @@ export function fakePage(responses: Record<string, Respond> = {}): FakePage {
   vi.doMock('svelte', () => ({ flushSync: (run: () => void) => run(), untrack: (run: () => unknown) => run() }));
   vi.doMock('../saved/database.ts', () => ({
     collection: (name: string) => ({
-      all: async () => [...records(name).values()],
+      all: async () => {
+        if (page.databaseError) throw page.databaseError;
+        return [...records(name).values()];
+      },
       get: async (id: string) => records(name).get(id),
       put: async (record: { id: string }) => void records(name).set(record.id, record),
       remove: async (id: string) => void records(name).delete(id),
@@ -118,11 +123,12 @@ export function fakePage(responses: Record<string, Respond> = {}): FakePage {
     vi.doUnmock('../saved/database.ts');
     vi.resetModules();
   });
-  return {
+  const page: FakePage = {
     responses: all,
     requests,
     requestsTo: (path) => requests.filter((one) => one.path === path),
     records,
+    databaseError: undefined,
     localStorage,
     posted,
     receive: (data) => {
@@ -133,6 +139,7 @@ export function fakePage(responses: Record<string, Respond> = {}): FakePage {
       document.visibilityState = visible ? 'visible' : 'hidden';
     },
   };
+  return page;
 }
 
 function storage(values: Map<string, string>) {
