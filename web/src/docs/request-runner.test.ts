@@ -27,8 +27,8 @@ async function sent() {
   return sending;
 }
 
-describe('an answer', () => {
-  test('of JSON is shown with its lines, its status and what the server says beside it', async () => {
+describe('RequestRunner', () => {
+  test('formats JSON and shows status and headers', async () => {
     answering('{"a":[1]}', 'application/json', { headers: { 'x-parley-ignored': 'user', 'x-other': 'no' } });
     const { answer, running } = await sent();
     expect(running).toBe(false);
@@ -46,26 +46,26 @@ describe('an answer', () => {
     expect(answer?.doneMs).toBeGreaterThanOrEqual(answer?.firstMs ?? Number.NaN);
   });
 
-  test('that says it is JSON and is none is shown as it came', async () => {
+  test('shows invalid JSON unchanged', async () => {
     answering('<oops>', 'application/json', { status: 500 });
     expect((await sent()).answer).toMatchObject({ status: 500, text: '<oops>' });
   });
 
-  test('of events is told piece by piece, and as the text that they make', async () => {
+  test('shows events and their text', async () => {
     answering('data: {"token":"Hel"}\n\nevent: end\ndata: {"token":"lo"}\n\ndata: [DONE]\n\n', 'text/event-stream');
     const { answer } = await sent();
     expect(answer).toMatchObject({ kind: 'events', streamedText: 'Hello' });
     expect(answer?.events).toEqual(['{"token":"Hel"}', 'end: {"token":"lo"}', '[DONE]']);
   });
 
-  test('of very many events keeps the last of them and all of the text', async () => {
+  test('keeps the last events and all text', async () => {
     answering('data: {"token":"x"}\n\n'.repeat(450), 'text/event-stream');
     const { answer } = await sent();
     expect(answer?.events).toHaveLength(400);
     expect(answer?.streamedText).toHaveLength(450);
   });
 
-  test('that is a picture or a sound can be seen and heard', async () => {
+  test('shows images and audio', async () => {
     answering(new Uint8Array([1, 2, 3]), 'audio/mpeg');
     const sending = await sent();
     expect(sending.answer).toMatchObject({ kind: 'audio', url: 'blob:one', bytes: 3, text: '' });
@@ -75,13 +75,13 @@ describe('an answer', () => {
     expect(sending.answer?.kind).toBe('image');
   });
 
-  test('that is long is cut, and says by how much', async () => {
+  test('cuts a long response', async () => {
     answering('y'.repeat(60_010), 'text/plain');
     expect((await sent()).answer?.text).toMatch(/y\n… 10 more characters$/);
   });
 });
 
-test('a server that is not there is told in a sentence', async () => {
+test('RequestRunner: reports a server that does not respond', async () => {
   vi.stubGlobal('fetch', async () => {
     throw new TypeError('Failed to fetch');
   });
@@ -91,7 +91,7 @@ test('a server that is not there is told in a sentence', async () => {
   });
 });
 
-test('a request can be stopped in the middle, and keeps what has come', async () => {
+test('RequestRunner: stop keeps the received part', async () => {
   vi.stubGlobal('fetch', async (_: string, { signal }: { signal: AbortSignal }) => {
     const body = new ReadableStream({
       start(controller) {

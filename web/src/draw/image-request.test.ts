@@ -3,8 +3,8 @@ import { base64Of, defaultSettings, imageRequest, imagesOf, imageUrl, missing, t
 
 const apple = { ...defaultSettings, prompt: 'a red apple', negativePrompt: 'leaf', seed: 7, count: 2 };
 
-describe('a wish becomes a request', () => {
-  test('from words alone', () => {
+describe('imageRequest', () => {
+  test('sends the prompt to txt2img', () => {
     expect(imageRequest(apple, {}, 'k')).toEqual({
       path: 'sdapi/v1/txt2img',
       body: {
@@ -21,23 +21,23 @@ describe('a wish becomes a request', () => {
     });
   });
 
-  test('with a sampler only where one was chosen', () => {
+  test('sends a sampler only if one is chosen', () => {
     expect(imageRequest({ ...apple, sampler: 'Heun' }, {}, 'k').body).toMatchObject({ sampler_name: 'Heun' });
   });
 
-  test('from a picture, which a mask is not sent with', () => {
+  test('sends a source image to img2img without a mask', () => {
     const { path, body } = imageRequest({ ...apple, manner: 'picture' }, { picture: 'P', mask: 'M' }, 'k');
     expect(path).toBe('sdapi/v1/img2img');
     expect(body).toMatchObject({ init_images: ['P'], denoising_strength: 0.6 });
     expect(body).not.toHaveProperty('mask');
   });
 
-  test('over a part of a picture', () => {
+  test('sends a mask for inpainting', () => {
     const { body } = imageRequest({ ...apple, manner: 'paint' }, { picture: 'P', mask: 'M' }, 'k');
     expect(body).toMatchObject({ init_images: ['P'], mask: 'M' });
   });
 
-  test('larger, without any words', () => {
+  test('sends an upscale request without a prompt', () => {
     const wish = { ...apple, manner: 'upscale' as const, upscaler: 'Lanczos', factor: 3 };
     expect(imageRequest(wish, { picture: 'P' }, 'k')).toEqual({
       path: 'sdapi/v1/extra-single-image',
@@ -60,8 +60,8 @@ test.each([
   expect(missing({ ...defaultSettings, manner, prompt }, materials)).toBe(expected);
 });
 
-describe('an answer becomes pictures', () => {
-  test('each with its own seed and text', () => {
+describe('imagesOf', () => {
+  test('returns each image with its seed and parameters', () => {
     const info = JSON.stringify({ seed: 7, all_seeds: [7, 8], infotexts: ['a\nSeed: 7', 'a\nSeed: 8'] });
     expect(imagesOf({ images: ['A', 'B'], info })).toEqual([
       { image: 'A', seed: 7, parameters: 'a\nSeed: 7' },
@@ -69,7 +69,7 @@ describe('an answer becomes pictures', () => {
     ]);
   });
 
-  test('one that was made larger', () => {
+  test('returns an upscaled image', () => {
     expect(imagesOf({ image: 'A', html_info: 'Lanczos' })).toEqual([
       { image: 'A', seed: undefined, parameters: 'Lanczos' },
     ]);
@@ -81,21 +81,21 @@ describe('an answer becomes pictures', () => {
     [{ images: [1, null] }, 0],
     [{}, 0],
     [null, 0],
-  ])('%j holds %i', (answer, count) => {
+  ])('%j contains %i images', (answer, count) => {
     expect(imagesOf(answer)).toHaveLength(count);
   });
 });
 
-test('base64 is taken out of the address of a picture', () => {
+test('base64Of: removes the prefix of a data URL', () => {
   expect(base64Of('data:image/png;base64,AAAA')).toBe('AAAA');
   expect(base64Of('AAAA')).toBe('AAAA');
 });
 
-test('a picture is called by its words, unless it was made without any', () => {
+test('titleOf: returns the prompt, or a title for upscaled images', () => {
   expect(titleOf({ wish: apple })).toBe('a red apple');
   expect(titleOf({ wish: { ...apple, manner: 'upscale' } })).toBe('Upscaled image');
 });
 
-test('the address of a picture is taken back to what it was made of', () => {
+test('base64Of: reverses imageUrl', () => {
   expect(base64Of(imageUrl('AAAA'))).toBe('AAAA');
 });

@@ -2,8 +2,8 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { blobOf } from './data-url.ts';
 
-describe('a data URL', () => {
-  test('becomes its bytes again, whichever they are', async () => {
+describe('blobOf', () => {
+  test('decodes any bytes', async () => {
     await fc.assert(
       fc.asyncProperty(fc.uint8Array({ maxLength: 300 }), async (bytes) => {
         const base64 = btoa(String.fromCharCode(...bytes));
@@ -18,7 +18,7 @@ describe('a data URL', () => {
     ['data:audio/wav;codecs=1;base64,QQ==', 'audio/wav', 'A'],
     ['data:,', '', ''],
     ['nothing of the kind', 'application/octet-stream', ''],
-  ])('%j has the type %j and holds %j', async (url, type, text) => {
+  ])('%j has type %j and content %j', async (url, type, text) => {
     const blob = blobOf(url);
     expect(blob.type).toBe(type);
     expect(await blob.text()).toBe(text);

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { emptyHistory, type History, redo, remember, undo } from './history.ts';
 
-test('goes back state by state, and forth again', () => {
+test('undo and redo: go through all states', () => {
   let history: History<string> = remember(remember(emptyHistory, 'a'), 'b');
   const [first, b] = undo(history, 'c') ?? [];
   expect(b).toBe('b');
@@ -14,12 +14,12 @@ test('goes back state by state, and forth again', () => {
   expect(redo(history, 'b')?.[1]).toBe('c');
 });
 
-test('whoever changes something after an undo cannot redo any more', () => {
+test('remember: clears redo', () => {
   const [back] = undo(remember<string>(emptyHistory, 'a'), 'b') ?? [];
   expect(redo(remember(back ?? emptyHistory, 'a'), 'new')).toBeUndefined();
 });
 
-test('the oldest states are forgotten when there are very many', () => {
+test('remember: keeps the last 200 states', () => {
   let history: History<number> = emptyHistory;
   for (let state = 0; state < 500; state += 1) history = remember(history, state);
   expect(history.past).toHaveLength(200);

@@ -12,7 +12,7 @@ test.each([
   expect(clock(seconds)).toBe(expected);
 });
 
-test('subtitles are numbered, with times to the thousandth', () => {
+test('subtitles: numbers the segments and writes times in milliseconds', () => {
   const segments = [
     { start: 0, end: 1.5, text: ' Hello there.' },
     { start: 3661.0015, end: 3662, text: 'And again.' },
@@ -22,7 +22,7 @@ test('subtitles are numbered, with times to the thousandth', () => {
   );
 });
 
-test('a time can be read back from its stamp', () => {
+test('subtitles: a time can be parsed from its time stamp', () => {
   fc.assert(
     fc.property(fc.integer({ min: 0, max: 359_999_999 }), (thousandths) => {
       const written = subtitles([{ start: thousandths / 1000, end: 0, text: 'x' }]);

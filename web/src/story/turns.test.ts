@@ -12,7 +12,7 @@ import {
   trimmedReply,
 } from './turns.ts';
 
-describe('an action', () => {
+describe('actionText', () => {
   test.each([
     ['do', 'open the door', 'You open the door.'],
     ['do', 'You run!', 'You run!'],
@@ -28,7 +28,7 @@ describe('an action', () => {
   });
 });
 
-describe('the text for the model', () => {
+describe('asPrompt', () => {
   const parts = ['me: look around ', 'A room.'];
   test.each([
     ['story', [' look around ', 'A room.'], ''],
@@ -51,7 +51,7 @@ describe('the text for the model', () => {
     expect(passage && asOpenPrompt(story, passage)).toBe(expected);
   });
 
-  test('names whoever else speaks', () => {
+  test('uses the name of another speaker', () => {
     const story = storyOfTexts(['Hello.'], { mode: 'chat' });
     const [passage] = story.passages;
     expect(passage && speakerOf(story, { ...passage, name: 'Cora' })).toBe('Cora');
@@ -68,13 +68,13 @@ test.each([
   expect(stopsOf(storyOfTexts([], { mode, stops: ['END', ''] }))).toEqual(expected);
 });
 
-test('a reply of a chat ends before anybody who has spoken speaks', () => {
+test('stopsOf: contains all recent speakers of a chat', () => {
   const story = storyOfTexts(['Hi.'], { mode: 'chat' });
   const passages = story.passages.map((passage) => ({ ...passage, name: 'Cora' }));
   expect(stopsOf({ ...story, passages })).toEqual(['\nYou:', '\nParley:', '\nCora:', '\n']);
 });
 
-test('a chat may have replies of many lines', () => {
+test('stopsOf: has no line break for multi-line replies', () => {
   expect(stopsOf(storyOfTexts([], { mode: 'chat', oneLine: false }))).not.toContain('\n');
 });
 
@@ -91,7 +91,7 @@ test.each([
   ['Hello.\nYou: hi', 'Hello.'],
   ['Hello.', 'Hello.'],
   ['a END b\nYou: c', 'a '],
-])('%j ends before the first of its stop texts', (text, expected) => {
+])('cutAtStop: cuts %j at the first stop sequence', (text, expected) => {
   expect(cutAtStop(text, ['\nYou:', 'END'])).toBe(expected);
 });
 

@@ -22,7 +22,7 @@ const step: fc.Arbitrary<Step> = fc.tuple(
   fc.constantFrom('x', 'A line.\n\n', ''),
 );
 
-test('whatever is done to a story, undo goes back through every state and redo forth again', () => {
+test('undo: goes back through every state of a story, and redo forth again', () => {
   fc.assert(
     fc.property(fc.array(step, { maxLength: 25 }), (steps) => {
       let story = storyOfTexts(['One.', 'me:Two.', 'Three.']);
@@ -50,7 +50,7 @@ test('whatever is done to a story, undo goes back through every state and redo f
   );
 });
 
-test('every passage always shows a branch that it has, and ids stay different', () => {
+test('passages: always show an existing branch, with unique ids', () => {
   fc.assert(
     fc.property(fc.array(step, { maxLength: 25 }), (steps) => {
       let story = storyOfTexts(['One.', 'Two.']);

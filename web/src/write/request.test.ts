@@ -16,8 +16,8 @@ function asked(mode: Mode, changed: Partial<typeof options> = {}) {
   });
 }
 
-describe('a request for a reply', () => {
-  test('has the text, the memory and the options under the names of the native API', () => {
+describe('replyRequest', () => {
+  test('has the prompt, memory and options of the native API', () => {
     expect(asked('chat')).toEqual({
       temperature: 0.5,
       prompt: 'Parley: Begin.\nYou: Go on.\nParley:',
@@ -42,21 +42,21 @@ describe('a request for a reply', () => {
     expect(asked(mode).replace_instruct_placeholders).toBe(expected);
   });
 
-  test('leaves the context to a server that has not told it', () => {
+  test('has no context size if it is unknown', () => {
     expect('max_context_length' in asked('story', { context: 0 })).toBe(false);
   });
 
-  test('asks for probabilities only when somebody looks at them', () => {
+  test('requests logprobs only if they are shown', () => {
     expect(asked('story', { probabilities: true }).logprobs).toBe(true);
   });
 
-  test('never has its text or key replaced by a sampler of that name', () => {
+  test('samplers never override the prompt or the key', () => {
     const odd = asked('story', { sampling: { prompt: 1, genkey: 2, max_length: 3 } as never });
     expect(odd).toMatchObject({ prompt: 'Begin.Go on.', genkey: 'k1', max_length: 80 });
   });
 });
 
-describe('a reply as it arrives', () => {
+describe('joinedReply', () => {
   test.each([
     ['story', ['Once'], ' more', ' more'],
     ['story', ['Once.\n\n'], '  More', 'More'],

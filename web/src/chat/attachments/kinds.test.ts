@@ -15,14 +15,14 @@ test.each([
   ['Makefile', '', 'text'],
   ['film.mp4', 'video/mp4', 'unknown'],
   ['program.exe', 'application/x-msdownload', 'unknown'],
-])('%s of type %j is taken for %s', (name, type, kind) => {
+])('kindOf: %s of type %j is %s', (name, type, kind) => {
   expect(kindOf({ name, type })).toBe(kind);
 });
 
-describe('a file', () => {
+describe('refusalOf', () => {
   const megabyte = 1024 * 1024;
 
-  test('of a good kind and size is taken', () => {
+  test('accepts supported files', () => {
     expect(refusalOf({ name: 'a.txt', type: 'text/plain', size: 10 })).toBeUndefined();
     expect(refusalOf({ name: 'a.png', type: 'image/png', size: 15 * megabyte })).toBeUndefined();
   });
@@ -41,7 +41,7 @@ describe('a file', () => {
       { name: 'a.png', type: 'image/png', size: 99 * megabyte },
       'Cannot attach a.png: 99 MB is too large. The limit for images is 15 MB.',
     ],
-  ])('%j is refused with a reason', (file, reason) => {
+  ])('rejects %j with a reason', (file, reason) => {
     expect(refusalOf(file)).toBe(reason);
   });
 });

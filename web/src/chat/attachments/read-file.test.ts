@@ -14,8 +14,8 @@ afterEach(() => sent.splice(0));
 const none: Capabilities = { vision: false, audio: false, transcribe: false };
 const file = (name: string, type: string, content = 'content'): File => new File([content], name, { type });
 
-describe('a picture', () => {
-  test('is attached where the model sees', async () => {
+describe('attachmentOf: image', () => {
+  test('is attached if the model has vision', async () => {
     const photo = file('cat.png', 'image/png');
     expect(await attachmentOf(photo, { ...none, vision: true })).toMatchObject({
       kind: 'image',
@@ -24,33 +24,33 @@ describe('a picture', () => {
     });
   });
 
-  test('is refused where it does not, with the flag that would help', async () => {
+  test('is rejected without vision, naming the flag', async () => {
     await expect(attachmentOf(file('cat.png', 'image/png'), none)).rejects.toThrow(
       /Cannot attach cat\.png: .*--mmproj/,
     );
   });
 });
 
-describe('a recording', () => {
+describe('attachmentOf: audio', () => {
   const talk = file('talk.mp3', 'audio/mpeg');
 
-  test('is attached where the model hears', async () => {
+  test('is attached if the model accepts audio', async () => {
     const capabilities = { vision: false, audio: true, transcribe: true };
     expect(await attachmentOf(talk, capabilities)).toMatchObject({ kind: 'audio', blob: talk });
     expect(sent).toEqual([]);
   });
 
-  test('is written down where only the server hears', async () => {
+  test('is transcribed if only the server can', async () => {
     const attachment = await attachmentOf(talk, { ...none, transcribe: true });
     expect(attachment).toMatchObject({ kind: 'text', name: 'talk.mp3 (transcript)', text: 'Good morning.' });
     expect(attachment.blob).toBeUndefined();
   });
 
-  test('is refused where nobody hears', async () => {
+  test('is rejected without speech recognition', async () => {
     await expect(attachmentOf(talk, none)).rejects.toThrow('speech recognition');
   });
 
-  test('of the microphone is sent by a name that tells what it is', async () => {
+  test('from the microphone has a file name with its type', async () => {
     expect(await transcriptOf(new Blob(['x'], { type: 'audio/webm;codecs=opus' }))).toBe('Good morning.');
     await transcriptOf(new Blob(['x'], { type: 'audio/ogg' }));
     const names = sent.map(({ form }) => (form.get('file') as File).name);
@@ -59,24 +59,24 @@ describe('a recording', () => {
   });
 });
 
-describe('a text', () => {
-  test('is attached as its text', async () => {
+describe('attachmentOf: text', () => {
+  test('is attached as text', async () => {
     const attachment = await attachmentOf(file('notes.md', '', '# Milk'), none);
     expect(attachment).toMatchObject({ kind: 'text', name: 'notes.md', text: '# Milk' });
   });
 
-  test('that is none in truth is refused', async () => {
+  test('is rejected if it is binary', async () => {
     await expect(attachmentOf(file('notes.txt', 'text/plain', 'a\0b'), none)).rejects.toThrow(
       'notes.txt: it is not a text file.',
     );
   });
 
-  test('of a PDF is read out of it', async () => {
+  test('is extracted from a PDF', async () => {
     const attachment = await attachmentOf(file('paper.pdf', 'application/pdf', '%PDFWords'), none);
     expect(attachment).toMatchObject({ kind: 'text', name: 'paper.pdf', text: 'Words' });
   });
 
-  test('that a PDF does not have is told', async () => {
+  test('is rejected if a PDF has none', async () => {
     await expect(attachmentOf(file('scan.pdf', 'application/pdf', '%PDF \n'), none)).rejects.toThrow(
       'contains no text',
     );
@@ -86,11 +86,11 @@ describe('a text', () => {
 test.each([
   [file('film.mp4', 'video/mp4'), 'is not an image'],
   [file('empty.txt', 'text/plain', ''), 'is empty'],
-])('a file that cannot be taken is refused before it is read', async (one, reason) => {
+])('attachmentOf: rejects unsupported files without reading them', async (one, reason) => {
   await expect(attachmentOf(one, { vision: true, audio: true, transcribe: true })).rejects.toThrow(reason);
 });
 
-test('each attachment has an id of its own', async () => {
+test('attachmentOf: gives each attachment a new id', async () => {
   const ids = await Promise.all(
     ['a.txt', 'b.txt', 'c.txt'].map((name) => attachmentOf(file(name, 'text/plain'), none)),
   );

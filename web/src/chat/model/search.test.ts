@@ -9,29 +9,29 @@ function chat(title: string, text = '', folder = '', changedAt = 0): Chat {
 }
 const titles = (chats: readonly Chat[]): string[] => chats.map(({ title }) => title);
 
-describe('a search', () => {
+describe('matchingChats', () => {
   const chats = [chat('Bread', 'How long does rye bake?'), chat('Trip', 'Trains to Bergen', 'Travel'), chat('Bergen')];
 
-  test('finds words in titles, folders and messages, in any case', () => {
+  test('searches titles, folders and messages, in any case', () => {
     expect(titles(matchingChats(chats, 'bergen'))).toEqual(['Trip', 'Bergen']);
     expect(titles(matchingChats(chats, 'TRAVEL'))).toEqual(['Trip']);
   });
 
-  test('wants all the words, wherever they stand', () => {
+  test('requires all words', () => {
     expect(titles(matchingChats(chats, 'bread rye'))).toEqual(['Bread']);
     expect(matchingChats(chats, 'bread bergen')).toEqual([]);
   });
 
-  test('without words finds all', () => {
+  test('returns all chats for an empty query', () => {
     expect(matchingChats(chats, '  ')).toHaveLength(3);
   });
 });
 
-describe('the list', () => {
+describe('chatGroups', () => {
   const now = new Date(2026, 10, 16, 12, 0);
   const hours = (count: number): number => now.getTime() - count * 3_600_000;
 
-  test('has folders by their names first, then the rest by age', () => {
+  test('lists folders by name, then other chats by age', () => {
     const list = chatGroups(
       [
         chat('old', '', '', hours(24 * 60)),
@@ -56,12 +56,12 @@ describe('the list', () => {
     expect(list.map(({ folder }) => folder)).toEqual([true, true, false, false, false, false, false]);
   });
 
-  test('has the newest on top', () => {
+  test('lists the newest first', () => {
     const [today] = chatGroups([chat('first', '', '', hours(3)), chat('last', '', '', hours(1))], now);
     expect(titles(today?.chats ?? [])).toEqual(['last', 'first']);
   });
 
-  test('calls a minute before midnight yesterday', () => {
+  test('groups a minute before midnight as yesterday', () => {
     const midnight = new Date(2026, 10, 16).getTime();
     expect(chatGroups([chat('x', '', '', midnight - 60_000)], now)[0]?.title).toBe('Yesterday');
     expect(chatGroups([chat('x', '', '', midnight)], now)[0]?.title).toBe('Today');

@@ -17,26 +17,26 @@ const result = (id: string, parent: string, callId: string): Turn => ({
 });
 const grown = (...turns: Turn[]): Chat => turns.reduce(withTurn, emptyChat('c', 0));
 
-describe('calls', () => {
-  test('are open until each has its result', () => {
+describe('tool calls', () => {
+  test('openCalls returns calls without a result', () => {
     expect(openCalls(grown(asked, calling))?.calls).toEqual([clock, dice]);
     expect(openCalls(grown(asked, calling, result('r', 'b', 'k1')))?.calls).toEqual([dice]);
     expect(openCalls(grown(asked, calling, result('r', 'b', 'k1'), result('s', 'r', 'k2')))).toBeUndefined();
   });
 
-  test('are not open while they are still written, nor in a plain reply', () => {
+  test('openCalls returns nothing for running or plain replies', () => {
     expect(openCalls(grown(asked, { ...calling, pending: { genkey: 'K', since: 0, prefix: '' } }))).toBeUndefined();
     expect(openCalls(grown(asked, { ...calling, calls: [] }))).toBeUndefined();
     expect(openCalls(grown(asked))).toBeUndefined();
   });
 
-  test('run unasked only where that was allowed in this chat', () => {
+  test('runsWithoutApproval is true only for trusted tools', () => {
     const chat = { ...grown(asked, calling), trusted: ['clock'] };
     expect(runsWithoutApproval(chat, clock)).toBe(true);
     expect(runsWithoutApproval(chat, dice)).toBe(false);
   });
 
-  test('ask again after many that nobody looked at', () => {
+  test('runsWithoutApproval is false after 25 calls', () => {
     let chat: Chat = { ...grown(asked, calling), trusted: ['clock'] };
     for (let round = 0; round < 25; round += 1)
       chat = withTurn(chat, result(`r${round}`, round === 0 ? 'b' : `r${round - 1}`, 'x'));

@@ -12,8 +12,8 @@ const turn = (role: Turn['role'], length: number): Turn => ({
 });
 const path = [turn('user', 360), turn('assistant', 360), turn('user', 360), turn('assistant', 360), turn('user', 36)];
 
-describe('what has no room', () => {
-  test('is left out from the beginning, a question with its reply', () => {
+describe('droppedTurns', () => {
+  test('drops questions with their replies from the start', () => {
     const sizes = [100, 100, 100, 100, 10];
     expect(droppedTurns(path, sizes, 500)).toBe(0);
     expect(droppedTurns(path, sizes, 400)).toBe(2);
@@ -21,7 +21,7 @@ describe('what has no room', () => {
     expect(droppedTurns(path, sizes, 209)).toBe(4);
   });
 
-  test('never is the last question and what belongs to it', () => {
+  test('keeps the last question and what follows', () => {
     const calling = [...path, turn('assistant', 360), turn('tool', 360)];
     expect(
       droppedTurns(
@@ -33,7 +33,7 @@ describe('what has no room', () => {
     expect(droppedTurns([turn('assistant', 9)], [1000], 10)).toBe(0);
   });
 
-  test('leaves a question in front, and no more than needed is gone', () => {
+  test('starts with a question and drops no more than needed', () => {
     const turns = fc.array(fc.tuple(fc.constantFrom('user', 'assistant', 'tool'), fc.integer({ min: 1, max: 50 })), {
       minLength: 1,
     });
@@ -52,12 +52,12 @@ describe('what has no room', () => {
   });
 });
 
-test('a reply keeps its room, but never more than half of all', () => {
+test('roomFor: reserves the reply, at most half of the context', () => {
   expect(roomFor(2048, 512)).toBe(1536);
   expect(roomFor(2048, 9000)).toBe(1024);
 });
 
-test('an estimate counts words, files, calls and pictures', () => {
+test('estimateOf: counts text, files, calls and images', () => {
   const text = { id: '', kind: 'text', name: '', text: 'x'.repeat(360) } as const;
   const image = { id: '', kind: 'image', name: '' } as const;
   expect(estimateOf({ text: 'x'.repeat(36) })).toBe(15);
@@ -65,22 +65,22 @@ test('an estimate counts words, files, calls and pictures', () => {
   expect(estimateOf({ text: '', calls: [{ id: '', name: 'abc', arguments: '{"a":1}' }] })).toBe(8);
 });
 
-describe('a request', () => {
+describe('fittedPath', () => {
   const counting = (perTurn: number) => async (some: readonly Turn[]) => some.length * perTurn;
 
-  test('that is short is not counted at all', async () => {
+  test('does not count short chats', async () => {
     const count = () => Promise.reject(new Error('never'));
     expect(await fittedPath(path, { system: '', room: 100_000, count })).toBe(path);
   });
 
-  test('is cut by what the server counts, however wrong the estimate is', async () => {
+  test('trusts the count of the server over the estimate', async () => {
     const kept = await fittedPath(path, { system: '', room: 350, count: counting(100) });
     expect(kept.length * 100).toBeLessThanOrEqual(350);
     expect(kept.at(-1)).toBe(path.at(-1));
     expect(await fittedPath(path, { system: '', room: 500, count: counting(100) })).toHaveLength(5);
   });
 
-  test('of a long chat is not sent whole to be counted', async () => {
+  test('does not send a long chat as a whole for counting', async () => {
     const long = Array.from({ length: 2000 }, (_, index) => turn(index % 2 === 0 ? 'user' : 'assistant', 360));
     const counted: number[] = [];
     const count = async (some: readonly Turn[]) => {
@@ -93,16 +93,16 @@ describe('a request', () => {
     expect(Math.max(...counted)).toBeLessThan(40);
   });
 
-  test('keeps the last question even if that alone is too much', async () => {
+  test('keeps the last question even if it does not fit', async () => {
     expect(await fittedPath(path, { system: '', room: 350, count: counting(1000) })).toEqual([path[4]]);
   });
 
-  test('is cut by the estimate where the server cannot count', async () => {
+  test('uses the estimate if the server cannot count', async () => {
     const kept = await fittedPath(path, { system: '', room: 300, count: () => Promise.reject(new Error('away')) });
     expect(kept).toEqual(path.slice(2));
   });
 
-  test('is left whole where nothing is known of the context', async () => {
+  test('keeps everything if the context size is unknown', async () => {
     expect(await fittedPath(path, { system: '', room: 0, count: counting(100) })).toBe(path);
   });
 });

@@ -22,7 +22,7 @@ function screen(cost: () => number) {
   return { show, frame, shown: () => shown, waiting: () => due.length };
 }
 
-test('shows once for all that came before a frame', () => {
+test('throttleToFrames: renders once per frame', () => {
   const { show, frame, shown } = screen(() => 1);
   for (let piece = 0; piece < 20; piece += 1) show();
   expect(shown()).toBe(0);
@@ -32,7 +32,7 @@ test('shows once for all that came before a frame', () => {
   expect(shown()).toBe(1);
 });
 
-test('shows with each frame where that costs little', () => {
+test('throttleToFrames: renders each frame if it is fast', () => {
   const { show, frame, shown } = screen(() => 2);
   for (let piece = 0; piece < 30; piece += 1) {
     show();
@@ -41,7 +41,7 @@ test('shows with each frame where that costs little', () => {
   expect(shown()).toBe(30);
 });
 
-test('leaves most of the time to others where it costs much', () => {
+test('throttleToFrames: spaces slow renders', () => {
   const { show, frame, shown, waiting } = screen(() => 40);
   for (let piece = 0; piece < 100; piece += 1) {
     show();
@@ -53,7 +53,7 @@ test('leaves most of the time to others where it costs much', () => {
   expect(waiting()).toBe(1);
 });
 
-test('what came last is shown in the end', () => {
+test('throttleToFrames: renders the last state', () => {
   const { show, frame, shown, waiting } = screen(() => 100);
   show();
   frame();

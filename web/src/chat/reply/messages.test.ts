@@ -12,8 +12,8 @@ const turn = (role: Turn['role'], text: string, more: Partial<Turn> = {}): Turn 
   ...more,
 });
 
-describe('the messages of a request', () => {
-  test('are the turns, with the system prompt in front where there is one', async () => {
+describe('wireMessages', () => {
+  test('returns the turns after the system prompt', async () => {
     const path = [turn('user', 'Hi'), turn('assistant', 'Hello')];
     const said = [
       { role: 'user', content: 'Hi' },
@@ -24,13 +24,13 @@ describe('the messages of a request', () => {
     expect(await wireMessages('Be kind.', path, read)).toEqual([{ role: 'system', content: 'Be kind.' }, ...said]);
   });
 
-  test('have text files among the words, before them', async () => {
+  test('puts text files before the text', async () => {
     const attachments = [{ id: 'a', kind: 'text', name: 'list.txt', text: 'milk\n' } as const];
     const [message] = await wireMessages('', [turn('user', 'What is missing?', { attachments })], read);
     expect(message?.content).toBe('File list.txt:\n```\nmilk\n```\n\nWhat is missing?');
   });
 
-  test('have pictures and sounds as parts', async () => {
+  test('sends images and audio as parts', async () => {
     const attachments = [
       { id: 'a', kind: 'image', name: 'x.png', blob: new Blob(['x'], { type: 'image/png' }) },
       { id: 'b', kind: 'audio', name: 'x.mp3', blob: new Blob(['x'], { type: 'audio/mpeg' }) },
@@ -50,7 +50,7 @@ describe('the messages of a request', () => {
     expect(wordless?.content).toHaveLength(1);
   });
 
-  test('tell calls and their results, and the thoughts of the present question only', async () => {
+  test('sends tool calls and results, and reasoning of the current question only', async () => {
     const calls = [{ id: 'k', name: 'clock', arguments: '{}' }];
     const asked = turn('assistant', '', { calls, reasoning: 'Look.' });
     const result = turn('tool', '12:00', { callId: 'k' });
@@ -65,13 +65,13 @@ describe('the messages of a request', () => {
     expect(second).toEqual({ role: 'assistant', content: 'Again.', tool_calls, reasoning_content: 'Look.' });
   });
 
-  test('tell of a picture that was drawn what it shows', async () => {
+  test('describes generated images by their prompt', async () => {
     const [message] = await wireMessages('', [turn('assistant', '', { drawn: 'a fox' })], read);
     expect(message).toEqual({ role: 'assistant', content: '(A picture: a fox)' });
   });
 });
 
-test('a file with fences in it gets a longer one around', () => {
+test('fenced: uses a longer fence than any in the file', () => {
   expect(fenced({ name: 'x.md', text: 'a\n````js\nb\n````' })).toBe('File x.md:\n`````\na\n````js\nb\n````\n`````');
   expect(fenced({ name: 'x' })).toBe('File x:\n```\n\n```');
 });

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { chatModels, introduction, modelEntries } from './model-list.ts';
 
-test('models are told by names for people, and only those that chat are offered', () => {
+test('chatModels: returns chat models with display names', () => {
   const list = modelEntries({
     data: [
       { id: 'koboldcpp/parley-mini', status: { value: 'loaded' }, meta: { n_params: 46_150_144 } },
@@ -19,8 +19,8 @@ test('models are told by names for people, and only those that chat are offered'
   expect(modelEntries({})).toEqual([]);
 });
 
-describe('the first sentence', () => {
-  test('is honest about the tiny model that comes along', () => {
+describe('introduction', () => {
+  test('describes the limits of the built-in model', () => {
     expect(introduction('parley-mini', 46_150_144)).toMatch(/tiny.*46 million.*simple chat.*makes things up/);
   });
 

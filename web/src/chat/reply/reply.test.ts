@@ -6,8 +6,8 @@ const delta = (more: object, finish: string | null = null): WireReply => ({
 });
 const folded = (...pieces: WireReply[]) => pieces.reduce(withPiece, noReply);
 
-describe('a reply', () => {
-  test('is the sum of its pieces', () => {
+describe('withPiece', () => {
+  test('adds all chunks', () => {
     const reply = folded(
       delta({ role: 'assistant', content: '' }),
       delta({ reasoning_content: 'Hm' }),
@@ -33,12 +33,12 @@ describe('a reply', () => {
     });
   });
 
-  test('of one piece is a whole one', () => {
+  test('reads a whole reply as one chunk', () => {
     const message = { content: 'Hi', reasoning_content: null, tool_calls: null };
     expect(folded({ choices: [{ message, finish_reason: 'length' }] })).toMatchObject({ text: 'Hi', finish: 'length' });
   });
 
-  test('puts calls together, also several at once', () => {
+  test('joins the parts of several tool calls', () => {
     const call = (index: number, id: string | undefined, name: string | undefined, part: string) =>
       delta({
         tool_calls: [{ index, ...(id ? { id } : {}), function: { ...(name ? { name } : {}), arguments: part } }],
@@ -54,7 +54,7 @@ describe('a reply', () => {
     ]);
   });
 
-  test('tells how likely each token was', () => {
+  test('returns token probabilities', () => {
     const top_logprobs = [
       { token: 'a', logprob: 0 },
       { token: 'b', logprob: Math.log(0.25) },
@@ -74,8 +74,8 @@ describe('a reply', () => {
   });
 });
 
-describe('its figures', () => {
-  test('are those of the server', () => {
+describe('statisticsOf', () => {
+  test('uses the values of the server', () => {
     const reply = { ...noReply, tokens: 10, promptTokens: 5, perSecond: 33 };
     expect(statisticsOf(reply, { startedAt: 100, firstAt: 350, endedAt: 900 })).toEqual({
       tokens: 10,
@@ -85,7 +85,7 @@ describe('its figures', () => {
     });
   });
 
-  test('are taken from the clock where it tells none', () => {
+  test('measures values that the server does not report', () => {
     const clock = { startedAt: 0, firstAt: 1000, endedAt: 3000 };
     expect(statisticsOf({ ...noReply, tokens: 10 }, clock).perSecond).toBe(5);
     expect(statisticsOf(noReply, { startedAt: 5, firstAt: undefined, endedAt: 5 })).toMatchObject({

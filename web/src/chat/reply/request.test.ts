@@ -14,8 +14,8 @@ const plain: RequestParts = {
   continues: false,
 };
 
-describe('a request', () => {
-  test('says no more than somebody chose', () => {
+describe('chatRequest', () => {
+  test('contains only chosen options', () => {
     expect(chatRequest(plain)).toEqual({
       messages: plain.messages,
       genkey: 'K1',
@@ -27,12 +27,12 @@ describe('a request', () => {
     });
   });
 
-  test('carries samplers by their native names, and the seed by that of this API too', () => {
+  test('sends samplers by native names, and the seed by both names', () => {
     const body = chatRequest({ ...plain, sampling: { temperature: 0.5, min_p: 0.1, sampler_seed: 7 } });
     expect(body).toMatchObject({ temperature: 0.5, min_p: 0.1, sampler_seed: 7, seed: 7 });
   });
 
-  test('carries effort, tools, probabilities and model where they are wanted', () => {
+  test('sends effort, tools, logprobs and model if chosen', () => {
     const tools = [{ type: 'function', function: { name: 'clock', parameters: {} } }] as const;
     const body = chatRequest({ ...plain, effort: 'low', tools, probabilities: true, model: 'big', continues: true });
     expect(body).toMatchObject({
@@ -45,13 +45,13 @@ describe('a request', () => {
     });
   });
 
-  test('leaves the length to the server where the field is empty or silly', () => {
+  test('sends no length if it is empty or invalid', () => {
     for (const replyLength of [Number.NaN, 0, -5])
       expect(chatRequest({ ...plain, replyLength })).not.toHaveProperty('max_tokens');
     expect(chatRequest({ ...plain, replyLength: 12.7 }).max_tokens).toBe(12);
   });
 
-  test('asks for no stream where replies are polled', () => {
+  test('requests no stream for polling', () => {
     const body = chatRequest({ ...plain, streaming: false });
     expect(body.stream).toBe(false);
     expect(body).not.toHaveProperty('stream_options');

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { argumentsOf, resultText, wireTools } from './tools.ts';
 
-test('only tools that are on are offered, with an empty schema where they have none', () => {
+test('wireTools: returns chosen tools, with an empty schema if they have none', () => {
   const tools = [
     { name: 'clock', description: 'Tells the time', inputSchema: { type: 'object' } },
     { name: 'dice' },
@@ -13,7 +13,7 @@ test('only tools that are on are offered, with an empty schema where they have n
   ]);
 });
 
-describe('the answer of a tool', () => {
+describe('resultText', () => {
   test.each([
     [
       'texts, joinedReply',
@@ -37,7 +37,7 @@ describe('the answer of a tool', () => {
       '[{"type":"image","data":"x"}]',
     ],
     ['nothing', null, 'null'],
-  ])('is %s', (_, answer, text) => {
+  ])('returns %s', (_, answer, text) => {
     expect(resultText(answer)).toBe(text);
   });
 });
@@ -50,6 +50,6 @@ test.each([
   ['"x"', undefined],
   ['null', undefined],
   ['{"a":', undefined],
-])('the arguments %j are %j', (text, given) => {
+])('argumentsOf: %j is %j', (text, given) => {
   expect(argumentsOf(text)).toEqual(given);
 });

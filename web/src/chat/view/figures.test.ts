@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { finishText, statisticsLine } from './figures.ts';
 
-test('figures stand in one line', () => {
+test('statisticsLine: formats tokens, speed and latency', () => {
   expect(statisticsLine({ tokens: 98, promptTokens: 20, perSecond: 104.2, firstTokenMs: 240 })).toBe(
     '98 tokens · 104 tokens/s · first token after 0.2 s',
   );
@@ -16,6 +16,6 @@ test.each([
   ['abort', /^Stopped\.$/],
   ['stop', /^$/],
   [undefined, /^$/],
-])('an end by %j is told as %s', (finish, words) => {
+])('finishText: %j becomes %s', (finish, words) => {
   expect(finishText(finish)).toMatch(words);
 });

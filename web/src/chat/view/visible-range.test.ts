@@ -1,13 +1,13 @@
 import { describe, expect, test } from 'vitest';
 import { extendDown, extendUp, initialRange, type VisibleRange } from './visible-range.ts';
 
-describe('the part of a chat that is on the page', () => {
-  test('is its end at first, or all of a short one', () => {
+describe('visible range', () => {
+  test('starts at the end of the chat', () => {
     expect(initialRange(2000)).toEqual({ first: 1990 });
     expect(initialRange(5)).toEqual({ first: 0 });
   });
 
-  test('grows upwards in small steps, and lets go of the end when it is large', () => {
+  test('extends upwards and drops the end when it is large', () => {
     const once = extendUp(initialRange(2000), 2000);
     expect(once).toEqual({ first: 1982 });
     let span: VisibleRange = once;
@@ -15,7 +15,7 @@ describe('the part of a chat that is on the page', () => {
     expect(span).toEqual({ first: 1902, end: 1962 });
   });
 
-  test('reaches the first turn, and from there the last one again', () => {
+  test('reaches the first and the last turn', () => {
     let span = initialRange(300);
     for (let scrolled = 0; scrolled < 100; scrolled += 1) span = extendUp(span, 300);
     expect(span).toEqual({ first: 0, end: 60 });
@@ -26,7 +26,7 @@ describe('the part of a chat that is on the page', () => {
     expect(span).toEqual({ first: 240 });
   });
 
-  test('follows the end while it is there', () => {
+  test('includes new turns while it reaches the end', () => {
     expect(extendDown({ first: 10 }, 40)).toEqual({ first: 10 });
     expect(extendUp({ first: 10, end: 20 }, 15)).toEqual({ first: 2 });
   });
