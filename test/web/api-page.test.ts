@@ -6,7 +6,7 @@ const start = liveServers();
 const open = browserPages();
 
 describe.skipIf(withoutBrowser)('the pages of a protected server, in a browser', () => {
-  test('the API page finds an endpoint, sends a request with a key, and shows the stream as it arrives', async () => {
+  test('API page: finds an endpoint, sends a request with a key, shows the stream', async () => {
     const server = await start(['--password', 'secret']);
     const page = await open(`${server.base}/api`);
     await page.getByRole('heading', { name: 'One server, every API' }).waitFor();

@@ -70,8 +70,8 @@ async function contentOf(download: Download): Promise<string> {
   return readFileSync(await download.path(), 'utf8');
 }
 
-describe.skipIf(withoutBrowser)('a chat in a browser', () => {
-  test('begins with who answers and three things to try, and one click asks', async () => {
+describe.skipIf(withoutBrowser)('chat page', () => {
+  test('first visit: introduces the model, and one click asks a question', async () => {
     const page = await chatPage();
     await page.getByText(/parley-mini is a tiny built-in model/).waitFor();
     for (const name of ['Write', 'Draw']) await page.getByRole('main').getByRole('link', { name }).waitFor();
@@ -100,7 +100,7 @@ describe.skipIf(withoutBrowser)('a chat in a browser', () => {
     expect(faults.get(page)).toEqual([]);
   });
 
-  test('streams, stops at once, goes on, and stopping frees the server', async () => {
+  test('streams a reply, stops it on the server, and continues it', async () => {
     const page = await chatPage({ replyLength: 1500, sampling: endless });
     await say(page, 'Tell me a story.');
     await expect.poll(() => replies(page).innerText()).toMatch(/\w+ \w+ \w+/);
@@ -129,7 +129,7 @@ describe.skipIf(withoutBrowser)('a chat in a browser', () => {
     expect(faults.get(page)).toEqual([]);
   });
 
-  test('has branches by Retry and by other words, edits in place, and takes back what was changed', async () => {
+  test('keeps versions of replies and messages, edits in place, undo and redo', async () => {
     const page = await chatPage();
     await sayAndHear(page, 'My name is Ada.');
     await button(page, 'Retry').click();
@@ -168,7 +168,7 @@ describe.skipIf(withoutBrowser)('a chat in a browser', () => {
     expect(faults.get(page)).toEqual([]);
   });
 
-  test('survives a reload in mid-reply, and what was typed is not lost', async () => {
+  test('reload: keeps the running reply and the draft', async () => {
     const page = await chatPage({ replyLength: 120, sampling: endless });
     await say(page, 'Tell me a long story about the sea.');
     await expect.poll(() => replies(page).innerText()).toMatch(/\w+ \w+/);
@@ -184,7 +184,7 @@ describe.skipIf(withoutBrowser)('a chat in a browser', () => {
     expect(faults.get(page)).toEqual([]);
   });
 
-  test('attaches text and PDF files, and says why a picture cannot be seen', async () => {
+  test('attaches text and PDF files, and rejects images without vision', async () => {
     const page = await chatPage({ showProbabilities: true, delivery: 'polling' });
     const files = page.getByLabel('Files to attach');
     await files.setInputFiles({
@@ -209,7 +209,7 @@ describe.skipIf(withoutBrowser)('a chat in a browser', () => {
     expect(faults.get(page)).toEqual([]);
   });
 
-  test('speaks, listens and draws', async () => {
+  test('speaks a reply, dictates a message and draws an image', async () => {
     const page = await chatPage({}, undefined, { serviceWorkers: 'block' });
     // A picture of few steps is a picture too.
     await page.route('**/sdapi/v1/txt2img', (route) =>
@@ -238,7 +238,7 @@ describe.skipIf(withoutBrowser)('a chat in a browser', () => {
     expect(faults.get(page)).toEqual([]);
   });
 
-  test('takes chats from files and gives them back', async () => {
+  test('imports and exports chats', async () => {
     const page = await chatPage();
     const conversations = [
       { from: 'human', value: 'Which formula?' },
@@ -285,7 +285,7 @@ describe.skipIf(withoutBrowser)('a chat in a browser', () => {
     expect(faults.get(page)).toEqual([]);
   });
 
-  test('runs a tool when somebody approves, and answers from its result', async () => {
+  test('runs an approved tool and answers from its result', async () => {
     const page = await chatPage({ replyLength: 60, sampling: { temperature: 0 } });
     await button(page, 'Chat menu').click();
     await page.getByRole('menuitem', { name: 'Chat settings' }).click();
@@ -301,7 +301,7 @@ describe.skipIf(withoutBrowser)('a chat in a browser', () => {
     expect(faults.get(page)).toEqual([]);
   });
 
-  test('folds thoughts, asks before a tool runs, and sends its result back', async () => {
+  test('folds the reasoning, asks before a tool runs, and sends its result', async () => {
     // The worker of the pages would answer before the script does.
     const page = await chatPage({}, undefined, { serviceWorkers: 'block' });
     const sent = await scripted(page);
@@ -333,7 +333,7 @@ describe.skipIf(withoutBrowser)('a chat in a browser', () => {
     expect(faults.get(page)).toEqual([]);
   });
 
-  test('works on a phone, with the chats in a drawer', async () => {
+  test('phone: shows the chats in a drawer', async () => {
     const page = await open((await server()).base, {
       viewport: { width: 390, height: 844 },
       hasTouch: true,
@@ -349,7 +349,7 @@ describe.skipIf(withoutBrowser)('a chat in a browser', () => {
     expect(faults.get(page)).toEqual([]);
   });
 
-  test('asks for the key of a protected server, and sends when it is given', async () => {
+  test('asks for the key of a protected server, then sends', async () => {
     const locked = await start(['--password', 'sesame']);
     const page = await chatPage({}, locked.base);
     await say(page, 'Hello?');

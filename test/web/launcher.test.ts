@@ -14,7 +14,7 @@ const folder = mkdtempSync(join(tmpdir(), 'parley-launcher-test-'));
 afterAll(() => rmSync(folder, { recursive: true }));
 
 test.skipIf(process.platform !== 'linux')(
-  'started with no word at a display, Parley begins with the launcher',
+  'started without arguments on a display, Parley opens the launcher',
   async () => {
     // Nothing is found that could open a page: then the address is what one has.
     const child = spawn(process.execPath, [program], {
@@ -35,7 +35,7 @@ test.skipIf(process.platform !== 'linux')(
 );
 
 describe.skipIf(withoutBrowser)('the launcher in a browser', () => {
-  test('leads from a config to a running server, and stops it again', async () => {
+  test('starts a server from a config and stops it', async () => {
     const config = join(folder, 'start.kcpps');
     writeFileSync(config, JSON.stringify({ contextsize: 512, multiuser: 0, threads: 1 }));
     const launcher = await start(['--showgui', '--config', config], {

@@ -6,7 +6,7 @@ const start = liveServers();
 const open = browserPages();
 
 describe.skipIf(withoutBrowser)('the pages in a browser', () => {
-  test('open without an error, under the content policy, at the root and at /lcpp/', async () => {
+  test('open at the root and at /lcpp/ without an error or a policy violation', async () => {
     const server = await start();
     for (const path of ['/', '/lcpp/', '/lcpp']) {
       const page = await open(server.base + path);
@@ -35,7 +35,7 @@ describe.skipIf(withoutBrowser)('the pages in a browser', () => {
     expect(faults.get(page)).toEqual([]);
   });
 
-  test('open without the server once they were loaded, and say that it is away', async () => {
+  test('open without the server once loaded, and say that it is not responding', async () => {
     const server = await start();
     const page = await open(server.base);
     await page.evaluate('navigator.serviceWorker.ready');

@@ -22,7 +22,7 @@ async function draw(page: Page, button = 'Draw image'): Promise<void> {
 }
 
 describe.skipIf(withoutBrowser)('pictures and sounds in a browser', () => {
-  test('draw from words, begin with a picture, paint over it, make it larger, and find them again', async () => {
+  test('draw page: text to image, image to image, inpainting, upscaling, history', async () => {
     const server = await start();
     const page = await open(`${server.base}/#/draw`);
     await page.getByLabel('Prompt', { exact: true }).fill('a red apple');
@@ -66,7 +66,7 @@ describe.skipIf(withoutBrowser)('pictures and sounds in a browser', () => {
     expect(faults.get(page)).toEqual([]);
   });
 
-  test('speak a text, and hear what was said in a file and by the microphone', async () => {
+  test('sound page: speaks a text, transcribes a file and the microphone', async () => {
     const server = await start();
     const page = await open(`${server.base}/#/sound`, { permissions: ['microphone'] });
     await page.getByLabel('Text to speak').fill('The weather in Paris is lovely today.');

@@ -61,7 +61,7 @@ describe.skipIf(withoutBrowser)('writing in a browser', () => {
     return (await text(page).locator('.block p').allTextContents()).join('\n');
   }
 
-  test('a story grows by turns, has branches, can be changed anywhere, undone and redone', async () => {
+  test('continues a story, keeps versions, edits anywhere, undo and redo', async () => {
     const page = await writing();
     await send(page, opening);
     const first = await reading(page);
@@ -106,7 +106,7 @@ describe.skipIf(withoutBrowser)('writing in a browser', () => {
     expect(faults.get(page)).toEqual([]);
   });
 
-  test('a reply can be stopped, and one that was left by a reload comes to its end', async () => {
+  test('stops a reply, and resumes one after a reload', async () => {
     const page = await writing({ replyLength: 350 });
     await message(page).fill(opening);
     await button(page, 'Send').click();
@@ -142,7 +142,7 @@ describe.skipIf(withoutBrowser)('writing in a browser', () => {
     expect(faults.get(page)).toEqual([]);
   });
 
-  test('memory, note and world reach the model, streamed or polled', async () => {
+  test('sends memory, note and world info, streamed and polled', async () => {
     const page = await writing({ delivery: 'polling' });
     const asked: Request[] = [];
     page.on('request', (request) => {
@@ -174,7 +174,7 @@ describe.skipIf(withoutBrowser)('writing in a browser', () => {
     expect(faults.get(page)).toEqual([]);
   });
 
-  test('tokens show what else could have come, and lead another way', async () => {
+  test('shows token alternatives and continues with another one', async () => {
     const page = await writing({ showProbabilities: true });
     await send(page, opening);
     const tokens = page.getByRole('region', { name: 'Token probabilities' });
@@ -185,7 +185,7 @@ describe.skipIf(withoutBrowser)('writing in a browser', () => {
     expect(faults.get(page)).toEqual([]);
   });
 
-  test('files come in and go out, and those that are broken are told', async () => {
+  test('imports and exports files, and reports damaged ones', async () => {
     const page = await writing();
     const files = page.getByLabel('Files to import');
     const bring = (name: string, content: string | Uint8Array) =>
@@ -248,7 +248,7 @@ describe.skipIf(withoutBrowser)('writing in a browser', () => {
     expect(faults.get(page)).toEqual([]);
   });
 
-  test('stories are kept on the server for every browser', async () => {
+  test('saves stories on the server for other browsers', async () => {
     const page = await writing();
     await page.getByRole('button', { name: /^Tea with the clockmaker/ }).click();
     await button(page, 'Stories on the server').click();
@@ -267,7 +267,7 @@ describe.skipIf(withoutBrowser)('writing in a browser', () => {
     expect(faults.get(other)).toEqual([]);
   });
 
-  test('two people write one story in turns', async () => {
+  test('shares a story between two people', async () => {
     const join = async (page: Page, name: string): Promise<void> => {
       await button(page, 'Write together').click();
       await page.getByLabel('Your name', { exact: true }).last().fill(name);
@@ -286,7 +286,7 @@ describe.skipIf(withoutBrowser)('writing in a browser', () => {
     expect([...(faults.get(ann) ?? []), ...(faults.get(bea) ?? [])]).toEqual([]);
   });
 
-  test('on a phone everything is within reach', async () => {
+  test('phone: all functions are reachable', async () => {
     const page = await writing({}, { viewport: { width: 390, height: 844 }, hasTouch: true });
     await page.getByRole('button', { name: /^Below the city/ }).click();
     await send(page, 'follow the arrow');

@@ -7,7 +7,7 @@ describe('gaugeOf', () => {
   test('counts the tokens of each part and of the reply', () => {
     const gauge = gaugeOf(parts, { context: 1000, reply: 100, charactersPerToken: 4 });
     expect(gauge?.percent).toBe(21);
-    expect(gauge?.sentence).toBe('about 110 of 1,000 tokens, 100 reserved for the reply');
+    expect(gauge?.sentence).toBe('About 110 of 1,000 tokens, 100 reserved for the reply');
     expect(gauge?.parts.map(({ name, tokens, percent }) => [name, tokens, percent])).toEqual([
       ['memory', 10, 1],
       ['world', 0, 0],

@@ -35,6 +35,6 @@ export function gaugeOf(
   return {
     parts: all.map((part) => ({ ...part, percent: (100 * part.tokens) / whole })),
     percent: Math.min(100, Math.round((100 * (used + kept)) / context)),
-    sentence: `about ${used.toLocaleString('en')} of ${context.toLocaleString('en')} tokens, ${kept.toLocaleString('en')} reserved for the reply`,
+    sentence: `About ${used.toLocaleString('en')} of ${context.toLocaleString('en')} tokens, ${kept.toLocaleString('en')} reserved for the reply`,
   };
 }
