@@ -17,7 +17,7 @@ if (given < 0) {
   await build();
   words.push('--server', path('dist/main.js'));
 }
-run('node_modules/typescript/bin/tsc', '-p', 'tsconfig.bench.json');
+run('node_modules/@typescript/native/bin/tsc', '-p', 'tsconfig.bench.json');
 // The compiled modules look for the weights beside their own folder.
 if (!existsSync(path('.cache/bench/weights'))) symlinkSync(path('weights'), path('.cache/bench/weights'), 'junction');
 run('.cache/bench/bench/main.js', ...words);

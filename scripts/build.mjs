@@ -11,7 +11,7 @@ export async function build() {
   ensureInstalled();
   const dist = new URL('dist/', root);
   for (const folder of [compiled, dist]) rmSync(folder, { recursive: true, force: true });
-  const compiler = fileURLToPath(new URL('node_modules/typescript/bin/tsc', root));
+  const compiler = fileURLToPath(new URL('node_modules/@typescript/native/bin/tsc', root));
   const { status } = spawnSync(process.execPath, [compiler, '-p', 'tsconfig.build.json'], {
     cwd: root,
     stdio: 'inherit',

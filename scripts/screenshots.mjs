@@ -46,7 +46,7 @@ const scenes = {
     await page.goto(`${base}/#/draw`);
     await page.getByLabel('Prompt', { exact: true }).fill('a castle');
     await page.getByLabel('Seed').fill('3');
-    await page.getByRole('spinbutton', { name: 'Pictures' }).fill('2');
+    await page.getByRole('spinbutton', { name: 'Images' }).fill('2');
     await page.getByRole('button', { name: 'Draw image', exact: true }).click();
     await page.getByRole('list', { name: 'History' }).waitFor({ timeout: 120_000 });
   },

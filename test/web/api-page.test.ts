@@ -6,7 +6,7 @@ const start = liveServers();
 const open = browserPages();
 
 describe.skipIf(withoutBrowser)('the pages of a protected server, in a browser', () => {
-  test('the API page finds an endpoint, sends a request with a key, and shows the stream as it arrives', async () => {
+  test('API page: finds an endpoint, sends a request with a key, shows the stream', async () => {
     const server = await start(['--password', 'secret']);
     const page = await open(`${server.base}/api`);
     await page.getByRole('heading', { name: 'One server, every API' }).waitFor();
@@ -29,8 +29,8 @@ describe.skipIf(withoutBrowser)('the pages of a protected server, in a browser',
     await page.getByLabel('Key', { exact: true }).fill('secret');
     await body.press('Control+Enter');
     await page.getByText('200 OK').waitFor();
-    await page.getByRole('region', { name: 'Answer' }).getByText('· all').waitFor();
-    expect((await page.getByRole('region', { name: 'Text so far' }).textContent())?.trim()).not.toBe('');
+    await page.getByRole('region', { name: 'Response' }).getByText('· total').waitFor();
+    expect((await page.getByRole('region', { name: 'Text' }).textContent())?.trim()).not.toBe('');
     await page.getByText('Events (').click();
     expect(await page.getByRole('region', { name: 'Events' }).textContent()).toContain('[DONE]');
     expect(await barriers(page)).toEqual([]);

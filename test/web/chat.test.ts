@@ -70,12 +70,12 @@ async function contentOf(download: Download): Promise<string> {
   return readFileSync(await download.path(), 'utf8');
 }
 
-describe.skipIf(withoutBrowser)('a chat in a browser', () => {
-  test('begins with who answers and three things to try, and one click asks', async () => {
+describe.skipIf(withoutBrowser)('chat page', () => {
+  test('first visit: introduces the model, and one click asks a question', async () => {
     const page = await chatPage();
-    await page.getByText(/parley-mini answers here, a tiny model/).waitFor();
+    await page.getByText(/parley-mini is a tiny built-in model/).waitFor();
     for (const name of ['Write', 'Draw']) await page.getByRole('main').getByRole('link', { name }).waitFor();
-    await button(page, 'Use a bigger model').click();
+    await button(page, 'Use a larger model').click();
     await page.getByText('npm start -- --model path/to/model.gguf').waitFor();
     await page.keyboard.press('Escape');
     await button(page, 'Connect an app').click();
@@ -89,18 +89,18 @@ describe.skipIf(withoutBrowser)('a chat in a browser', () => {
     await page.getByRole('button', { name: /^Ask/ }).click();
     await finished(page);
     await expect.poll(() => replies(page).innerText()).toMatch(/\w+ \w+/);
-    await page.getByText(/\d+ tokens · [\d.]+ tokens\/s · first after/).waitFor();
+    await page.getByText(/\d+ tokens · [\d.]+ tokens\/s · first token after/).waitFor();
     expect(await page.getByRole('heading', { level: 1 }).innerText()).toBe('Hello! What can you do?');
 
-    await button(page, 'Begin the reply').click();
-    await page.getByLabel('Beginning of the reply').fill('Arr, matey');
+    await button(page, 'Prefill the reply').click();
+    await page.getByLabel('Start of the reply').fill('Arr, matey');
     await sayAndHear(page, 'Talk like a pirate.');
     expect(await replies(page).last().locator('.text').innerText()).toMatch(/^Arr, matey./);
     expect(await barriers(page)).toEqual([]);
     expect(faults.get(page)).toEqual([]);
   });
 
-  test('streams, stops at once, goes on, and stopping frees the server', async () => {
+  test('streams a reply, stops it on the server, and continues it', async () => {
     const page = await chatPage({ replyLength: 1500, sampling: endless });
     await say(page, 'Tell me a story.');
     await expect.poll(() => replies(page).innerText()).toMatch(/\w+ \w+ \w+/);
@@ -129,7 +129,7 @@ describe.skipIf(withoutBrowser)('a chat in a browser', () => {
     expect(faults.get(page)).toEqual([]);
   });
 
-  test('has branches by Retry and by other words, edits in place, and takes back what was changed', async () => {
+  test('keeps versions of replies and messages, edits in place, undo and redo', async () => {
     const page = await chatPage();
     await sayAndHear(page, 'My name is Ada.');
     await button(page, 'Retry').click();
@@ -168,7 +168,7 @@ describe.skipIf(withoutBrowser)('a chat in a browser', () => {
     expect(faults.get(page)).toEqual([]);
   });
 
-  test('survives a reload in mid-reply, and what was typed is not lost', async () => {
+  test('reload: keeps the running reply and the draft', async () => {
     const page = await chatPage({ replyLength: 120, sampling: endless });
     await say(page, 'Tell me a long story about the sea.');
     await expect.poll(() => replies(page).innerText()).toMatch(/\w+ \w+/);
@@ -184,7 +184,7 @@ describe.skipIf(withoutBrowser)('a chat in a browser', () => {
     expect(faults.get(page)).toEqual([]);
   });
 
-  test('attaches text and PDF files, and says why a picture cannot be seen', async () => {
+  test('attaches text and PDF files, and rejects images without vision', async () => {
     const page = await chatPage({ showProbabilities: true, delivery: 'polling' });
     const files = page.getByLabel('Files to attach');
     await files.setInputFiles({
@@ -194,22 +194,22 @@ describe.skipIf(withoutBrowser)('a chat in a browser', () => {
     });
     await button(page, 'Remove fox.txt').waitFor();
     await files.setInputFiles({ name: 'cat.png', mimeType: 'image/png', buffer: Buffer.from('x') });
-    await page.getByText(/cannot see pictures, so cat.png was not attached/).waitFor();
+    await page.getByText(/Cannot attach cat.png: this model does not accept images/).waitFor();
     await files.setInputFiles({ name: 'note.pdf', mimeType: 'application/pdf', buffer: pdf('Meet at noon') });
     await button(page, 'Remove note.pdf').waitFor();
     await sayAndHear(page, 'What is the fox called?');
     await messages(page).getByText('fox.txt').waitFor();
-    await page.getByText('Choose one to see what could have stood there').waitFor();
+    await page.getByText('Select a token to see its alternatives').waitFor();
 
-    await button(page, 'This chat').click();
-    await page.getByRole('menuitem', { name: 'The exact prompt' }).click();
+    await button(page, 'Chat menu').click();
+    await page.getByRole('menuitem', { name: 'Show prompt' }).click();
     await page.getByText(/File fox\.txt:\s.*\s.*Rollo[\s\S]*File note\.pdf:[\s\S]*Meet at noon/).waitFor();
     await page.getByText(/\d+ tokens, \d+ characters/).waitFor();
     expect(await barriers(page)).toEqual([]);
     expect(faults.get(page)).toEqual([]);
   });
 
-  test('speaks, listens and draws', async () => {
+  test('speaks a reply, dictates a message and draws an image', async () => {
     const page = await chatPage({}, undefined, { serviceWorkers: 'block' });
     // A picture of few steps is a picture too.
     await page.route('**/sdapi/v1/txt2img', (route) =>
@@ -219,14 +219,14 @@ describe.skipIf(withoutBrowser)('a chat in a browser', () => {
     const spoken = page.waitForResponse((response) => response.url().endsWith('/v1/audio/speech'));
     await button(page, 'Speak').click();
     expect((await spoken).headers()['content-type']).toBe('audio/mpeg');
-    await button(page, 'Be quiet').click();
+    await button(page, 'Stop speaking').click();
 
     const heard = page.waitForResponse((response) => response.url().endsWith('/v1/audio/transcriptions'));
-    await button(page, 'Listen').click();
+    await button(page, 'Dictate').click();
     await page.getByText('0:01').waitFor();
-    await button(page, 'Finish listening').click();
+    await button(page, 'Stop recording').click();
     expect((await heard).status()).toBe(200);
-    await button(page, 'Listen').waitFor();
+    await button(page, 'Dictate').waitFor();
 
     await field(page).fill('a red house');
     await button(page, 'Draw image').click();
@@ -238,7 +238,7 @@ describe.skipIf(withoutBrowser)('a chat in a browser', () => {
     expect(faults.get(page)).toEqual([]);
   });
 
-  test('takes chats from files and gives them back', async () => {
+  test('imports and exports chats', async () => {
     const page = await chatPage();
     const conversations = [
       { from: 'human', value: 'Which formula?' },
@@ -265,30 +265,30 @@ describe.skipIf(withoutBrowser)('a chat in a browser', () => {
 
     await button(page, 'Actions for Physics').click();
     await page.getByRole('menuitem', { name: 'Delete' }).click();
-    await button(page, 'Put back').waitFor();
+    await button(page, 'Undo').last().waitFor();
     expect(await page.getByRole('link', { name: 'Physics' }).count()).toBe(0);
     await page.getByLabel('Chats to import').setInputFiles(file('y.json', saved['Parley file'] ?? ''));
     await page.locator('math').waitFor();
     await page.getByRole('link', { name: 'Physics' }).waitFor();
     await page.getByLabel('Chats to import').setInputFiles(file('z.json', 'Dear diary'));
-    await page.getByText(/z.json: This file is no JSON/).waitFor();
+    await page.getByText(/z.json: This file is not JSON/).waitFor();
 
     await page.getByRole('searchbox', { name: 'Search chats' }).fill('formula nowhere');
-    await page.getByText('No chat holds these words.').waitFor();
+    await page.getByText('No chats found.').waitFor();
     await page.getByRole('searchbox', { name: 'Search chats' }).fill('FORMULA');
     await page.getByRole('link', { name: 'Physics' }).waitFor();
     await button(page, 'Actions for Physics').click();
-    await page.getByRole('menuitem', { name: 'Move to a folder' }).click();
-    await page.getByRole('combobox', { name: 'Folder of the chat' }).fill('School');
+    await page.getByRole('menuitem', { name: 'Move to folder' }).click();
+    await page.getByRole('combobox', { name: 'Chat folder' }).fill('School');
     await page.keyboard.press('Enter');
     await page.getByRole('heading', { name: 'School' }).waitFor();
     expect(faults.get(page)).toEqual([]);
   });
 
-  test('runs a tool when somebody approves, and answers from its result', async () => {
+  test('runs an approved tool and answers from its result', async () => {
     const page = await chatPage({ replyLength: 60, sampling: { temperature: 0 } });
-    await button(page, 'This chat').click();
-    await page.getByRole('menuitem', { name: 'For this chat' }).click();
+    await button(page, 'Chat menu').click();
+    await page.getByRole('menuitem', { name: 'Chat settings' }).click();
     await page.getByRole('switch', { name: 'get_weather' }).check();
     await page.keyboard.press('Escape');
     await say(page, 'What is the weather in Paris?');
@@ -301,13 +301,13 @@ describe.skipIf(withoutBrowser)('a chat in a browser', () => {
     expect(faults.get(page)).toEqual([]);
   });
 
-  test('folds thoughts, asks before a tool runs, and sends its result back', async () => {
+  test('folds the reasoning, asks before a tool runs, and sends its result', async () => {
     // The worker of the pages would answer before the script does.
     const page = await chatPage({}, undefined, { serviceWorkers: 'block' });
     const sent = await scripted(page);
     await page.reload();
-    await button(page, 'This chat').click();
-    await page.getByRole('menuitem', { name: 'For this chat' }).click();
+    await button(page, 'Chat menu').click();
+    await page.getByRole('menuitem', { name: 'Chat settings' }).click();
     await page.getByRole('switch', { name: 'roll_dice' }).check();
     await page.keyboard.press('Escape');
     await say(page, 'Roll the dice.');
@@ -323,7 +323,7 @@ describe.skipIf(withoutBrowser)('a chat in a browser', () => {
     expect(sent.tools).toEqual([]);
     expect(sent.results.at(-1)).toContain('did not allow');
     await say(page, 'Roll it again.');
-    await button(page, 'Always in this chat').click();
+    await button(page, 'Always allow in this chat').click();
     await expect.poll(() => replies(page).last().innerText()).toContain('You rolled it.');
     expect(sent.results.at(-1)).toBe('a six');
     await say(page, 'And again.');
@@ -333,7 +333,7 @@ describe.skipIf(withoutBrowser)('a chat in a browser', () => {
     expect(faults.get(page)).toEqual([]);
   });
 
-  test('works on a phone, with the chats in a drawer', async () => {
+  test('phone: shows the chats in a drawer', async () => {
     const page = await open((await server()).base, {
       viewport: { width: 390, height: 844 },
       hasTouch: true,
@@ -349,7 +349,7 @@ describe.skipIf(withoutBrowser)('a chat in a browser', () => {
     expect(faults.get(page)).toEqual([]);
   });
 
-  test('asks for the key of a protected server, and sends when it is given', async () => {
+  test('asks for the key of a protected server, then sends', async () => {
     const locked = await start(['--password', 'sesame']);
     const page = await chatPage({}, locked.base);
     await say(page, 'Hello?');

@@ -14,7 +14,7 @@ const folder = mkdtempSync(join(tmpdir(), 'parley-launcher-test-'));
 afterAll(() => rmSync(folder, { recursive: true }));
 
 test.skipIf(process.platform !== 'linux')(
-  'started with no word at a display, Parley begins with the launcher',
+  'started without arguments on a display, Parley opens the launcher',
   async () => {
     // Nothing is found that could open a page: then the address is what one has.
     const child = spawn(process.execPath, [program], {
@@ -35,7 +35,7 @@ test.skipIf(process.platform !== 'linux')(
 );
 
 describe.skipIf(withoutBrowser)('the launcher in a browser', () => {
-  test('leads from a config to a running server, and stops it again', async () => {
+  test('starts a server from a config and stops it', async () => {
     const config = join(folder, 'start.kcpps');
     writeFileSync(config, JSON.stringify({ contextsize: 512, multiuser: 0, threads: 1 }));
     const launcher = await start(['--showgui', '--config', config], {
@@ -65,7 +65,7 @@ describe.skipIf(withoutBrowser)('the launcher in a browser', () => {
     await page.getByText(`--port ${port}`).waitFor();
 
     await page.getByRole('button', { name: 'Save', exact: true }).click();
-    const dialog = page.getByRole('dialog', { name: 'Save the settings' });
+    const dialog = page.getByRole('dialog', { name: 'Save config' });
     await dialog.getByLabel('Name').fill('saved');
     await dialog.getByLabel('Folder', { exact: true }).fill(process.cwd());
     await dialog.getByRole('button', { name: 'Save', exact: true }).click();

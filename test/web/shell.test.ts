@@ -6,7 +6,7 @@ const start = liveServers();
 const open = browserPages();
 
 describe.skipIf(withoutBrowser)('the pages in a browser', () => {
-  test('open without an error, under the content policy, at the root and at /lcpp/', async () => {
+  test('open at the root and at /lcpp/ without an error or a policy violation', async () => {
     const server = await start();
     for (const path of ['/', '/lcpp/', '/lcpp']) {
       const page = await open(server.base + path);
@@ -35,7 +35,7 @@ describe.skipIf(withoutBrowser)('the pages in a browser', () => {
     expect(faults.get(page)).toEqual([]);
   });
 
-  test('open without the server once they were loaded, and say that it is away', async () => {
+  test('open without the server once loaded, and say that it is not responding', async () => {
     const server = await start();
     const page = await open(server.base);
     await page.evaluate('navigator.serviceWorker.ready');
@@ -47,7 +47,7 @@ describe.skipIf(withoutBrowser)('the pages in a browser', () => {
     }
     await server.stop();
     await page.reload();
-    await page.getByText('The server does not answer.').first().waitFor();
+    await page.getByText('The server is not responding.').first().waitFor();
     await page.getByRole('link', { name: 'Draw', exact: true }).click();
     await page.getByRole('heading', { name: 'Draw', exact: true }).waitFor();
   });

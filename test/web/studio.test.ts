@@ -22,7 +22,7 @@ async function draw(page: Page, button = 'Draw image'): Promise<void> {
 }
 
 describe.skipIf(withoutBrowser)('pictures and sounds in a browser', () => {
-  test('draw from words, begin with a picture, paint over it, make it larger, and find them again', async () => {
+  test('draw page: text to image, image to image, inpainting, upscaling, history', async () => {
     const server = await start();
     const page = await open(`${server.base}/#/draw`);
     await page.getByLabel('Prompt', { exact: true }).fill('a red apple');
@@ -36,12 +36,12 @@ describe.skipIf(withoutBrowser)('pictures and sounds in a browser', () => {
     await page.getByText('Parameters').click();
     expect(await page.locator('pre').textContent()).toMatch(/a red apple[\s\S]*Steps: 3[\s\S]*Seed: 7/);
 
-    await page.getByRole('button', { name: 'Begin with it' }).click();
+    await page.getByRole('button', { name: 'Use as source' }).click();
     await draw(page);
-    await page.getByRole('button', { name: 'Paint over' }).click();
+    await page.getByRole('button', { name: 'Inpaint' }).click();
     await page.getByRole('button', { name: 'Draw image' }).click();
-    await page.getByText('Paint over the part that is to change.').waitFor();
-    const canvas = page.getByLabel('Mask: paint over what is to change');
+    await page.getByText('Paint over the part to change.').waitFor();
+    const canvas = page.getByLabel('Mask: paint over the part to change');
     await canvas.scrollIntoViewIfNeeded();
     const board = await canvas.boundingBox();
     if (!board) throw new Error('nothing to paint on');
@@ -53,20 +53,20 @@ describe.skipIf(withoutBrowser)('pictures and sounds in a browser', () => {
     await page.getByRole('button', { name: 'Upscale', exact: true }).click();
     await page.getByLabel('Upscaler').selectOption('Lanczos');
     await draw(page, 'Upscale image');
-    const larger = page.getByRole('img', { name: 'A larger picture' });
+    const larger = page.getByRole('img', { name: 'Upscaled image' });
     expect(await widthOf(larger)).toBe(128);
 
     expect(await barriers(page)).toEqual([]);
     await page.reload();
     await page.getByRole('list', { name: 'History' }).waitFor();
     expect(await drawn(page)).toBe(4);
-    await page.getByRole('button', { name: 'Delete this picture' }).click();
+    await page.getByRole('button', { name: 'Delete image' }).click();
     await page.getByRole('button', { name: 'Undo' }).click();
     expect(await drawn(page)).toBe(4);
     expect(faults.get(page)).toEqual([]);
   });
 
-  test('speak a text, and hear what was said in a file and by the microphone', async () => {
+  test('sound page: speaks a text, transcribes a file and the microphone', async () => {
     const server = await start();
     const page = await open(`${server.base}/#/sound`, { permissions: ['microphone'] });
     await page.getByLabel('Text to speak').fill('The weather in Paris is lovely today.');
@@ -77,7 +77,7 @@ describe.skipIf(withoutBrowser)('pictures and sounds in a browser', () => {
     const wav = await (await speech(server.base)).arrayBuffer();
     const file = { name: 'speech.wav', mimeType: 'audio/wav', buffer: Buffer.from(wav) };
     await page.getByLabel('Choose a file').setInputFiles(file);
-    await page.getByRole('article', { name: 'What was said' }).waitFor();
+    await page.getByRole('article', { name: 'Transcript' }).waitFor();
     expect((await page.getByRole('article').textContent())?.toLowerCase()).toMatch(/weather in paris/);
     await page.getByRole('button', { name: 'Record' }).click();
     await page.getByRole('timer').waitFor();

@@ -61,7 +61,7 @@ describe.skipIf(withoutBrowser)('writing in a browser', () => {
     return (await text(page).locator('.block p').allTextContents()).join('\n');
   }
 
-  test('a story grows by turns, has branches, can be changed anywhere, undone and redone', async () => {
+  test('continues a story, keeps versions, edits anywhere, undo and redo', async () => {
     const page = await writing();
     await send(page, opening);
     const first = await reading(page);
@@ -71,7 +71,7 @@ describe.skipIf(withoutBrowser)('writing in a browser', () => {
     await button(page, 'Retry').click();
     await page.getByText('2/2', { exact: true }).waitFor();
     await button(page, 'Send').waitFor();
-    await button(page, 'Previous branch').click();
+    await button(page, 'Previous version').click();
     await page.getByText('1/2', { exact: true }).waitFor();
     expect(await reading(page)).toBe(first);
 
@@ -106,7 +106,7 @@ describe.skipIf(withoutBrowser)('writing in a browser', () => {
     expect(faults.get(page)).toEqual([]);
   });
 
-  test('a reply can be stopped, and one that was left by a reload comes to its end', async () => {
+  test('stops a reply, and resumes one after a reload', async () => {
     const page = await writing({ replyLength: 350 });
     await message(page).fill(opening);
     await button(page, 'Send').click();
@@ -142,7 +142,7 @@ describe.skipIf(withoutBrowser)('writing in a browser', () => {
     expect(faults.get(page)).toEqual([]);
   });
 
-  test('memory, note and world reach the model, streamed or polled', async () => {
+  test('sends memory, note and world info, streamed and polled', async () => {
     const page = await writing({ delivery: 'polling' });
     const asked: Request[] = [];
     page.on('request', (request) => {
@@ -153,8 +153,8 @@ describe.skipIf(withoutBrowser)('writing in a browser', () => {
     await page.getByLabel('Memory', { exact: true }).fill('Parley is a gardener.');
     await page.getByLabel("Author's note", { exact: true }).fill('gentle');
     await page.getByRole('group', { name: 'World info' }).getByRole('button', { name: 'Add entry' }).click();
-    await page.getByLabel('Keys, between commas').fill('Fox, vixen');
-    await page.getByLabel('What the model is told').fill('The fox is called Rill.');
+    await page.getByLabel('Keys, separated by commas').fill('Fox, vixen');
+    await page.getByLabel('Content').fill('The fox is called Rill.');
     await page.getByText('in use').waitFor();
     await send(page, 'And now?');
 
@@ -174,7 +174,7 @@ describe.skipIf(withoutBrowser)('writing in a browser', () => {
     expect(faults.get(page)).toEqual([]);
   });
 
-  test('tokens show what else could have come, and lead another way', async () => {
+  test('shows token alternatives and continues with another one', async () => {
     const page = await writing({ showProbabilities: true });
     await send(page, opening);
     const tokens = page.getByRole('region', { name: 'Token probabilities' });
@@ -185,7 +185,7 @@ describe.skipIf(withoutBrowser)('writing in a browser', () => {
     expect(faults.get(page)).toEqual([]);
   });
 
-  test('files come in and go out, and those that are broken are told', async () => {
+  test('imports and exports files, and reports damaged ones', async () => {
     const page = await writing();
     const files = page.getByLabel('Files to import');
     const bring = (name: string, content: string | Uint8Array) =>
@@ -207,10 +207,10 @@ describe.skipIf(withoutBrowser)('writing in a browser', () => {
     await page.getByRole('heading', { name: 'Ada' }).waitFor();
     expect(await reading(page)).toContain('Come in.');
     await page.getByText('1/2', { exact: true }).waitFor();
-    await button(page, 'Next branch').click();
+    await button(page, 'Next version').click();
     expect(await reading(page)).toContain('Who is it?');
 
-    const own = await take('Everything, with all branches');
+    const own = await take('Parley file, all branches');
     await bring('again.json', own);
     await expect.poll(() => page.getByRole('listitem').count()).toBe(2);
     expect(await reading(page)).toContain('Who is it?');
@@ -226,7 +226,7 @@ describe.skipIf(withoutBrowser)('writing in a browser', () => {
     await bring('fox.json', JSON.stringify(save));
     await page.getByRole('heading', { name: 'fox' }).waitFor();
     expect(await reading(page)).toBe('A fox. It ran.');
-    expect(JSON.parse(await take('Save of KoboldAI Lite'))).toMatchObject(save);
+    expect(JSON.parse(await take('KoboldAI Lite file'))).toMatchObject(save);
     expect(await take('Plain text')).toBe('A fox. It ran.');
 
     const dropped = await page.evaluateHandle(`(() => {
@@ -243,17 +243,17 @@ describe.skipIf(withoutBrowser)('writing in a browser', () => {
     await text(page).getByText('The inn was full.').waitFor();
 
     await bring('half.json', '{"gamestarted": tr');
-    await page.getByText('This file is damaged or cut off').waitFor();
+    await page.getByText('The file is damaged').waitFor();
     expect(await page.getByRole('listitem').count()).toBe(5);
     expect(faults.get(page)).toEqual([]);
   });
 
-  test('stories are kept on the server for every browser', async () => {
+  test('saves stories on the server for other browsers', async () => {
     const page = await writing();
     await page.getByRole('button', { name: /^Tea with the clockmaker/ }).click();
     await button(page, 'Stories on the server').click();
     await page.getByRole('button', { name: 'Save here' }).nth(2).click();
-    await page.getByText('is on the server now').waitFor();
+    await page.getByText('saved on the server').waitFor();
 
     const other = await writing();
     await button(other, 'Stories on the server').click();
@@ -261,13 +261,13 @@ describe.skipIf(withoutBrowser)('writing in a browser', () => {
     await other.getByRole('heading', { name: 'Tea with the clockmaker' }).waitFor();
     expect(await reading(other)).toBe(await reading(page));
     await button(other, 'Stories on the server').click();
-    await button(other, 'Erase slot 3').click();
-    await other.getByText('is gone from the server').waitFor();
+    await button(other, 'Delete slot 3').click();
+    await other.getByText('deleted from the server').waitFor();
     expect(faults.get(page)).toEqual([]);
     expect(faults.get(other)).toEqual([]);
   });
 
-  test('two people write one story in turns', async () => {
+  test('shares a story between two people', async () => {
     const join = async (page: Page, name: string): Promise<void> => {
       await button(page, 'Write together').click();
       await page.getByLabel('Your name', { exact: true }).last().fill(name);
@@ -286,7 +286,7 @@ describe.skipIf(withoutBrowser)('writing in a browser', () => {
     expect([...(faults.get(ann) ?? []), ...(faults.get(bea) ?? [])]).toEqual([]);
   });
 
-  test('on a phone everything is within reach', async () => {
+  test('phone: all functions are reachable', async () => {
     const page = await writing({}, { viewport: { width: 390, height: 844 }, hasTouch: true });
     await page.getByRole('button', { name: /^Below the city/ }).click();
     await send(page, 'follow the arrow');
@@ -297,9 +297,9 @@ describe.skipIf(withoutBrowser)('writing in a browser', () => {
     expect(await barriers(page)).toEqual([]);
     await button(page, 'Close').click();
     await button(page, 'Stories').click();
-    await button(page, 'More for Below the city').click();
+    await button(page, 'Actions for Below the city').click();
     await page.getByRole('menuitem', { name: 'Delete' }).click();
-    await button(page, 'Bring it back').click();
+    await page.getByRole('status').getByRole('button', { name: 'Undo' }).click();
     await button(page, 'Stories').click();
     await page.getByRole('link', { name: /^Below the city/ }).waitFor();
     expect(await page.evaluate<number>('document.documentElement.scrollWidth')).toBeLessThanOrEqual(390);

@@ -1,6 +1,6 @@
 import '@fontsource-variable/inter/wght.css';
-import './look/tokens.css';
-import './look/base.css';
+import './ui/tokens.css';
+import './ui/base.css';
 import { mount } from 'svelte';
 import App from './app/App.svelte';
 

@@ -6,7 +6,7 @@ test.each([
   ['http://localhost:5001/lcpp/', 'http://localhost:5001/lcpp/v1/models'],
   ['http://localhost:5001/lcpp', 'http://localhost:5001/v1/models'],
   ['https://home.example/models/parley/#/chat/1', 'https://home.example/models/parley/v1/models'],
-])('from %s the server is found at %s', (page, expected) => {
+])('addressOf: on page %s returns %s', (page, expected) => {
   expect(addressOf('/v1/models', page)).toBe(expected);
   expect(addressOf('v1/models', page)).toBe(expected);
 });

@@ -1,4 +1,4 @@
-/** Below the page, so that everything also works behind a proxy with a path of its own. */
+/** An address relative to the page, so that path prefixes of proxies work. */
 export function addressOf(path: string, page: string = location.href): string {
   return new URL(path.replace(/^\//, ''), new URL('.', page)).href;
 }

@@ -1,17 +1,17 @@
 import { addressOf } from './address.ts';
 import { failureOf } from './failure.ts';
-import { currentKey, keyWanted } from './key.svelte.ts';
+import { currentKey, requestKey } from './key.svelte.ts';
 
 export interface CallOptions {
   readonly method?: 'GET' | 'POST' | 'PUT' | 'DELETE';
-  /** Sent as JSON, unless it is a form. */
+  /** Sent as JSON, except forms. */
   readonly body?: unknown;
   readonly signal?: AbortSignal | undefined;
-  /** Calls in the background fail rather than ask somebody for the key. */
+  /** Background calls fail with 401 instead of opening the key dialog. */
   readonly background?: boolean;
 }
 
-/** An answer of the server that went well; asks for the key where the server wants one, and throws a `Failure` otherwise. */
+/** A successful response. Opens the key dialog on status 401; throws a `Failure` for other errors. */
 export async function call(path: string, options: CallOptions = {}): Promise<Response> {
   const { body, signal, background = false } = options;
   const method = options.method ?? (body === undefined ? 'GET' : 'POST');
@@ -27,7 +27,7 @@ export async function call(path: string, options: CallOptions = {}): Promise<Res
     ...(signal ? { signal } : {}),
   });
   if (response.ok) return response;
-  if (response.status === 401 && !background && (await keyWanted())) return call(path, options);
+  if (response.status === 401 && !background && (await requestKey())) return call(path, options);
   throw await failureOf(response);
 }
 

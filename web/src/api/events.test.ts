@@ -19,7 +19,7 @@ async function eventsOf(pieces: readonly Uint8Array[], comments: string[] = []):
   return found;
 }
 
-test('events have a name, or are messages, and may have several lines', async () => {
+test('serverEvents: reads names and multi-line data', async () => {
   const text = 'event: delta\ndata: {"a":1}\n\ndata:one\ndata: two\n\n';
   expect(await eventsOf([bytes(text)])).toEqual([
     { event: 'delta', data: '{"a":1}' },
@@ -27,17 +27,17 @@ test('events have a name, or are messages, and may have several lines', async ()
   ]);
 });
 
-test('comments are told beside the events', async () => {
+test('serverEvents: passes comments to the callback', async () => {
   const comments: string[] = [];
   expect(await eventsOf([bytes(': queue 2\n\ndata: x\n\n:\n')], comments)).toEqual([{ event: 'message', data: 'x' }]);
   expect(comments).toEqual(['queue 2', '']);
 });
 
-test('a last event without an empty line counts', async () => {
+test('serverEvents: yields a last event without an empty line', async () => {
   expect(await eventsOf([bytes('data: [DONE]')])).toEqual([{ event: 'message', data: '[DONE]' }]);
 });
 
-test('wherever the stream is cut, the events are the same', async () => {
+test('serverEvents: yields the same events for any chunking', async () => {
   const whole = bytes('event: message\r\ndata: grüße 🙂\r\n\r\ndata: 2\n\n: c\n\ndata: 3\n\n');
   await fc.assert(
     fc.asyncProperty(fc.array(fc.integer({ min: 0, max: whole.length }), { maxLength: 12 }), async (cuts) => {
@@ -48,7 +48,7 @@ test('wherever the stream is cut, the events are the same', async () => {
   );
 });
 
-test('whoever stops listening closes the stream', async () => {
+test('serverEvents: closes the stream when the consumer stops', async () => {
   let cancelled = false;
   const endless = new ReadableStream<Uint8Array>({
     pull: (controller) => controller.enqueue(bytes('data: x\n\n')),

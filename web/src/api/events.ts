@@ -6,8 +6,8 @@ export interface ServerEvent {
 }
 
 /**
- * The events of a stream, one by one. Comments are not events but are handed on to whoever wants them: the server tells in them
- * how far the queue and the load of a model are.
+ * Parses a stream of server-sent events. Comments are passed to `onComment`: the server reports the queue position and load
+ * progress in them.
  */
 export async function* serverEvents(
   stream: ReadableStream<Uint8Array>,
@@ -31,7 +31,7 @@ export async function* serverEvents(
       if (done) break;
     }
   } finally {
-    // Whoever stops listening wants no more of it: this closes the connection.
+    // Closes the connection when the consumer stops.
     reader.cancel().catch(() => {});
   }
 }

@@ -11,26 +11,26 @@ test.each([
   [{}, undefined],
   [null, undefined],
   ['  ', undefined],
-])('what %j says is %j', (body, expected) => {
+])('messageOf: %j has the message %j', (body, expected) => {
   expect(messageOf(body)).toBe(expected);
 });
 
-test('a refusal tells what the server said, and when to ask again', async () => {
+test('failureOf: has the message of the server and Retry-After', async () => {
   const headers = { 'content-type': 'application/json', 'retry-after': '7' };
   const failure = await failureOf(new Response('{"detail":{"msg":"Server is busy."}}', { status: 503, headers }));
   expect(failure).toMatchObject({ message: 'Server is busy.', status: 503, retryAfter: 7 });
 });
 
 test.each([
-  [401, 'The server wants its key.'],
-  [418, 'The server answered 418.'],
-])('a refusal without words is told as what %i means', async (status, message) => {
+  [401, 'The server needs an API key.'],
+  [418, 'The server returned status 418.'],
+])('failureOf: explains status %i without a body', async (status, message) => {
   expect(await failureOf(new Response('<html>', { status }))).toMatchObject({ message, status, retryAfter: undefined });
 });
 
-test('whatever was thrown becomes a sentence', () => {
+test('sentenceOf: returns a sentence for anything thrown', () => {
   expect(sentenceOf(new Failure('Too long.'))).toBe('Too long.');
-  expect(sentenceOf(new TypeError('Failed to fetch'))).toBe('The server does not answer. Is it still running?');
+  expect(sentenceOf(new TypeError('Failed to fetch'))).toBe('The server is not responding. Check that it is running.');
   expect(sentenceOf(new Error('odd'))).toBe('odd');
   expect(sentenceOf(7)).toBe('7');
 });

@@ -1,7 +1,7 @@
-/** Why a call did not work, in words for people; `status` is missing where nobody answered at all. */
+/** A failed call, with a message for people; `status` is missing if there was no response. */
 export class Failure extends Error {
   readonly status: number | undefined;
-  /** When it is worth asking again, in seconds. */
+  /** `Retry-After`, in seconds. */
   readonly retryAfter: number | undefined;
 
   constructor(message: string, status?: number, retryAfter?: number) {
@@ -12,7 +12,7 @@ export class Failure extends Error {
   }
 }
 
-/** All dialects say it somewhere else: `error.message`, `error`, `detail.msg`, `detail[0].msg`, `message`. */
+/** The error message, wherever the API puts it: `error.message`, `error`, `detail.msg`, `detail[0].msg`, `message`. */
 export function messageOf(body: unknown): string | undefined {
   if (typeof body === 'string') return body.trim() === '' ? undefined : body;
   if (Array.isArray(body)) return messageOf(body[0]);
@@ -25,27 +25,27 @@ export function messageOf(body: unknown): string | undefined {
   return undefined;
 }
 
-const plainly: Readonly<Record<number, string>> = {
-  401: 'The server wants its key.',
-  403: 'The server does not allow this page to do that.',
-  404: 'The server does not know how to do that.',
-  413: 'That is larger than the server takes.',
-  429: 'Too many requests; wait a little.',
-  503: 'The server is busy; try again in a moment.',
+const statusMessages: Readonly<Record<number, string>> = {
+  401: 'The server needs an API key.',
+  403: 'The server does not allow this request.',
+  404: 'The server does not support this request.',
+  413: 'The request is too large for this server.',
+  429: 'Too many requests. Wait a moment and try again.',
+  503: 'The server is busy. Try again in a moment.',
 };
 
 export async function failureOf(response: Response): Promise<Failure> {
   const text = await response.text().catch(() => '');
   const said = response.headers.get('content-type')?.includes('json') ? messageOf(parsed(text)) : undefined;
   const wait = Number(response.headers.get('retry-after') ?? Number.NaN);
-  const message = said ?? plainly[response.status] ?? `The server answered ${response.status}.`;
+  const message = said ?? statusMessages[response.status] ?? `The server returned status ${response.status}.`;
   return new Failure(message, response.status, Number.isFinite(wait) ? wait : undefined);
 }
 
-/** For a notice: whatever was thrown, as a sentence. */
+/** A message for people about anything that was thrown. */
 export function sentenceOf(thrown: unknown): string {
   if (thrown instanceof Failure) return thrown.message;
-  if (thrown instanceof TypeError) return 'The server does not answer. Is it still running?';
+  if (thrown instanceof TypeError) return 'The server is not responding. Check that it is running.';
   return thrown instanceof Error ? thrown.message : String(thrown);
 }
 

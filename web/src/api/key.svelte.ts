@@ -1,4 +1,4 @@
-/** The key of a protected server: kept for this tab, and for longer only if somebody says so. */
+/** The API key: kept for this tab, and in the browser if the person wants it. */
 const name = 'parley.key';
 
 export const keyDialog = $state<{ open: boolean }>({ open: false });
@@ -9,8 +9,8 @@ export function currentKey(): string | undefined {
   return sessionStorage.getItem(name) ?? localStorage.getItem(name) ?? undefined;
 }
 
-/** Opens the dialog once for all calls that wait; false when somebody closes it. */
-export function keyWanted(): Promise<boolean> {
+/** Opens one dialog for all waiting calls; false if it is cancelled. */
+export function requestKey(): Promise<boolean> {
   asking ??= new Promise<boolean>((resolve) => {
     answer = resolve;
     keyDialog.open = true;
@@ -21,12 +21,12 @@ export function keyWanted(): Promise<boolean> {
   return asking;
 }
 
-export function giveKey(key: string, remember: boolean): void {
+export function submitKey(key: string, remember: boolean): void {
   sessionStorage.setItem(name, key);
   if (remember) localStorage.setItem(name, key);
   answer?.(true);
 }
 
-export function withholdKey(): void {
+export function cancelKey(): void {
   answer?.(false);
 }

@@ -1,4 +1,4 @@
-/** Where somebody is: the view, and what is open in it, kept in the part of the address behind `#`. */
+/** The open view and item, stored in the URL fragment. */
 export const views = ['chat', 'write', 'draw', 'sound'] as const;
 export type View = (typeof views)[number];
 
@@ -7,7 +7,7 @@ export interface Place {
   readonly id?: string;
 }
 
-/** The chat stands at `/lcpp/`, where clients of llama.cpp look for it; elsewhere the last view opens again. */
+/** `/lcpp/`, used by llama.cpp clients, always opens the chat; other addresses open the last view. */
 export function placeOf(hash: string, fallback: View): Place {
   const [view = '', id] = hash.replace(/^#\/?/, '').split('/');
   if (!(views as readonly string[]).includes(view)) return { view: fallback };

@@ -10,17 +10,17 @@ export interface Notice {
 export const notices = $state<{ list: Notice[] }>({ list: [] });
 let last = 0;
 
-export function tell(text: string, options: Partial<Pick<Notice, 'kind' | 'action'>> = {}): void {
+export function notify(text: string, options: Partial<Pick<Notice, 'kind' | 'action'>> = {}): void {
   last += 1;
   const notice: Notice = { id: last, kind: 'good', text, ...options };
   notices.list = [...notices.list.filter((other) => other.text !== text), notice].slice(-4);
   setTimeout(() => dismiss(notice.id), notice.kind === 'bad' || notice.action ? 12_000 : 4000);
 }
 
-/** What went wrong, whatever was thrown; being stopped is no news to the one who did it. */
-export function tellFailure(thrown: unknown): void {
+/** Shows an error. Aborts are not reported: the person caused them. */
+export function notifyFailure(thrown: unknown): void {
   if (thrown instanceof DOMException && thrown.name === 'AbortError') return;
-  tell(sentenceOf(thrown), { kind: 'bad' });
+  notify(sentenceOf(thrown), { kind: 'bad' });
 }
 
 export function dismiss(id: number): void {

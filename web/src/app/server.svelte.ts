@@ -1,7 +1,7 @@
 import { read } from '../api/call.ts';
 import { Failure } from '../api/failure.ts';
 
-/** What `GET /api/extra/version` says that the server can do. */
+/** Features from `GET /api/extra/version`. */
 export interface Features {
   readonly result: string;
   readonly version: string;
@@ -33,17 +33,17 @@ export interface Performance {
 }
 
 interface Server {
-  /** `locked` until the right key is given. */
-  state: 'asking' | 'ready' | 'away' | 'locked';
+  /** `locked`: the server needs a key. */
+  state: 'connecting' | 'ready' | 'unreachable' | 'locked';
   features: Partial<Features>;
-  /** Without the prefix of the native API; empty while none is loaded. */
+  /** Without the `koboldcpp/` prefix; empty if no model is loaded. */
   model: string;
   context: number;
   performance: Performance;
 }
 
 export const server = $state<Server>({
-  state: 'asking',
+  state: 'connecting',
   features: {},
   model: '',
   context: 0,
@@ -54,8 +54,8 @@ const often = 600;
 const seldom = 5000;
 let timer: ReturnType<typeof setTimeout> | undefined;
 
-/** Asks again now, and from then on as often as there is something to see. */
-export async function look(): Promise<void> {
+/** Fetches the server status now and then periodically, more often while a model loads. */
+export async function refreshServer(): Promise<void> {
   clearTimeout(timer);
   try {
     const [features, model, context, performance] = await Promise.all([
@@ -73,14 +73,14 @@ export async function look(): Promise<void> {
       performance,
     } satisfies Server);
   } catch (thrown) {
-    server.state = thrown instanceof Failure && thrown.status === 401 ? 'locked' : 'away';
+    server.state = thrown instanceof Failure && thrown.status === 401 ? 'locked' : 'unreachable';
   }
   clearTimeout(timer);
   const pause = server.performance.loading ? often : seldom;
-  if (document.visibilityState === 'visible') timer = setTimeout(look, pause);
+  if (document.visibilityState === 'visible') timer = setTimeout(refreshServer, pause);
 }
 
 document.addEventListener('visibilitychange', () => {
-  if (document.visibilityState === 'visible') void look();
+  if (document.visibilityState === 'visible') void refreshServer();
 });
-void look();
+void refreshServer();

@@ -1,15 +1,15 @@
 import { go } from '../app/navigation.svelte.ts';
-import { tellFailure } from '../app/notices.svelte.ts';
+import { notifyFailure } from '../app/notices.svelte.ts';
 import { type DrawingTask, startDrawing } from '../draw/drawing-task.ts';
-import { addressOfPicture, bareBase64 } from '../draw/picture-request.ts';
-import { newId } from './answering/ids.ts';
-import { blobOf } from './attaching/bytes.ts';
+import { base64Of, imageUrl } from '../draw/image-request.ts';
+import { blobOf } from '../files/data-url.ts';
+import { newId } from '../saved/id.ts';
+import { chatOrNew } from './actions.ts';
 import { change } from './library.svelte.ts';
 import type { Turn } from './model/conversation.ts';
 import { leafOf, withTurn } from './model/tree.ts';
-import { chatOrNew } from './talk.ts';
 
-/** A picture that is being drawn for a chat, and how far it is. */
+/** The image that is being generated for a chat. */
 export const drawing = $state<{ chatId: string | undefined; prompt: string; progress: number }>({
   chatId: undefined,
   prompt: '',
@@ -21,7 +21,7 @@ export function stopPicture(): void {
   task?.stop();
 }
 
-/** Draws what the words say; they and the picture become turns of the chat. */
+/** Generates an image; the prompt and the image become turns of the chat. */
 export async function drawPicture(chatId: string | undefined, prompt: string): Promise<void> {
   const { id } = chatOrNew(chatId);
   if (chatId === undefined) go({ view: 'chat', id }, { replace: true });
@@ -39,7 +39,7 @@ export async function drawPicture(chatId: string | undefined, prompt: string): P
   );
 }
 
-/** Another picture of the same words, as a branch beside the first one. */
+/** Adds another image for the same prompt as a version. */
 export async function drawAgain(chatId: string, { parent, drawn: prompt = '' }: Turn): Promise<void> {
   const blob = await drawn(chatId, prompt);
   if (blob) change(chatId, (chat) => withTurn(chat, pictureTurn(parent, prompt, blob)), { undoable: true });
@@ -61,10 +61,10 @@ async function drawn(chatId: string, prompt: string): Promise<Blob | undefined> 
       },
     );
     const [picture] = await task.pictures;
-    if (picture === undefined) throw new Error('The server drew nothing.');
-    return blobOf(addressOfPicture(bareBase64(picture.image)));
+    if (picture === undefined) throw new Error('The server returned no image.');
+    return blobOf(imageUrl(base64Of(picture.image)));
   } catch (thrown) {
-    tellFailure(thrown);
+    notifyFailure(thrown);
     return undefined;
   } finally {
     drawing.chatId = undefined;

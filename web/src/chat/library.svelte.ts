@@ -1,18 +1,21 @@
-import { tellFailure } from '../app/notices.svelte.ts';
+import { notifyFailure } from '../app/notices.svelte.ts';
 import { autosave } from '../saved/autosave.ts';
 import { collection } from '../saved/database.ts';
+import { emptyHistory, type History, redo as redone, remember, undo as undone } from '../saved/history.ts';
 import type { Chat } from './model/conversation.ts';
-import { type History, noHistory, redone, remembered, undone } from './model/history.ts';
 
 const kept = collection<Chat>('chats');
-const saver = autosave<Chat>({ put: kept.put, onFailure: tellFailure });
+const saver = autosave<Chat>({ put: kept.put, onFailure: notifyFailure });
 addEventListener('pagehide', () => void saver.flush());
 
 let chats = $state.raw<readonly Chat[]>([]);
 let ready = $state(false);
-let histories = $state.raw<Readonly<Record<string, History>>>({});
+/** Undo restores the turns; title and folder stay. */
+type Turns = Pick<Chat, 'turns' | 'chosen'>;
+const turnsOf = ({ turns, chosen }: Chat): Turns => ({ turns, chosen });
+let histories = $state.raw<Readonly<Record<string, History<Turns>>>>({});
 
-/** All chats of this browser. What is changed here is shown and saved at once. */
+/** All chats of this browser. Changes are shown and saved at once. */
 export const library = {
   get ready(): boolean {
     return ready;
@@ -23,18 +26,18 @@ export const library = {
   get(id: string): Chat | undefined {
     return chats.find((chat) => chat.id === id);
   },
-  history(id: string): History {
-    return histories[id] ?? noHistory;
+  history(id: string): History<Turns> {
+    return histories[id] ?? emptyHistory;
   },
 };
 
-/** Other tabs show the same chats; whoever changes one says so. */
+/** Keeps other tabs in sync. */
 const tabs = new BroadcastChannel('parley.chats');
 tabs.onmessage = ({ data }: MessageEvent<string>) => {
   kept.get(data).then((chat) => {
     if (chat) replace(chat);
     else chats = chats.filter(({ id }) => id !== data);
-  }, tellFailure);
+  }, notifyFailure);
 };
 
 const loaded = kept.all().then(
@@ -44,7 +47,7 @@ const loaded = kept.all().then(
   },
   (reason) => {
     ready = true;
-    tellFailure(reason);
+    notifyFailure(reason);
   },
 );
 
@@ -54,14 +57,14 @@ export function libraryLoaded(): Promise<void> {
 
 let asked = false;
 
-/** Browsers may throw away what pages keep when the disk is full, unless they are asked not to. */
+/** Browsers may evict stored data when the disk is full, unless persistence is requested. */
 function askToKeep(): void {
   if (asked) return;
   asked = true;
   navigator.storage?.persist?.().catch(() => {});
 }
 
-/** Shown and saved at once: each is something that somebody did. */
+/** Shows and saves a chat at once. */
 export function put(chat: Chat): void {
   askToKeep();
   replace(chat);
@@ -69,15 +72,15 @@ export function put(chat: Chat): void {
   void saver.flush();
 }
 
-/** Changes a chat. `undoable` changes of its turns can be taken back. */
+/** Changes a chat. `undoable` adds an undo step. */
 export function change(id: string, make: (chat: Chat) => Chat, { undoable = false } = {}): void {
   const before = library.get(id);
   if (!before) return;
-  if (undoable) histories = { ...histories, [id]: remembered(library.history(id), before) };
+  if (undoable) histories = { ...histories, [id]: remember(library.history(id), turnsOf(before)) };
   put(make(before));
 }
 
-/** Saved without being shown: the text so far of a reply, in case the page ends. */
+/** Saves the text so far of a reply without showing it, in case the page closes. */
 export function note(chat: Chat): void {
   saver.changed(chat);
 }
@@ -98,16 +101,17 @@ export function redo(id: string): void {
 export async function remove(id: string): Promise<void> {
   chats = chats.filter((chat) => chat.id !== id);
   await saver.flush();
-  await kept.remove(id).catch(tellFailure);
+  await kept.remove(id).catch(notifyFailure);
   tabs.postMessage(id);
 }
 
-function step(id: string, take: typeof undone): void {
+function step(id: string, go: typeof undone): void {
   const chat = library.get(id);
-  const taken = chat && take(library.history(id), chat);
-  if (!taken) return;
-  histories = { ...histories, [id]: taken.history };
-  put(taken.chat);
+  const gone = chat && go(library.history(id), turnsOf(chat));
+  if (!gone) return;
+  const [history, turns] = gone;
+  histories = { ...histories, [id]: history };
+  put({ ...chat, ...turns });
 }
 
 function replace(chat: Chat): void {

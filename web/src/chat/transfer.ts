@@ -1,10 +1,9 @@
 import { go } from '../app/navigation.svelte.ts';
-import { tell, tellFailure } from '../app/notices.svelte.ts';
-import { download } from '../files/download.ts';
-import { fileName } from '../files/file-name.ts';
+import { notify, notifyFailure } from '../app/notices.svelte.ts';
+import { blobOf, dataUrlOf } from '../files/data-url.ts';
+import { download, fileName } from '../files/download.ts';
+import { newId } from '../saved/id.ts';
 import { settings } from '../settings/settings.svelte.ts';
-import { newId } from './answering/ids.ts';
-import { blobOf, dataUrlOf } from './attaching/bytes.ts';
 import { put } from './library.svelte.ts';
 import type { Chat } from './model/conversation.ts';
 import { importedChats, markdownFile, ownFile, shareGptFile } from './model/sharing.ts';
@@ -15,16 +14,16 @@ export async function exportChats(chats: readonly Chat[], form: ExportForm): Pro
   const only = chats.length === 1 ? chats[0] : undefined;
   const name = only?.title || 'Chats';
   try {
-    if (form === 'own') give(`${name}.json`, await ownFile(chats, { toDataUrl: dataUrlOf }));
-    else if (form === 'sharegpt') give(`${name}.sharegpt.json`, shareGptFile(chats, settings.systemPrompt));
-    else give(`${name}.md`, chats.map(markdownFile).join('\n---\n\n'), 'text/markdown');
+    if (form === 'own') give(name, '.json', await ownFile(chats, { toDataUrl: dataUrlOf }));
+    else if (form === 'sharegpt') give(name, '.sharegpt.json', shareGptFile(chats, settings.systemPrompt));
+    else give(name, '.md', chats.map(markdownFile).join('\n---\n\n'), 'text/markdown');
   } catch (thrown) {
-    tellFailure(thrown);
+    notifyFailure(thrown);
   }
 }
 
-function give(name: string, content: string, type = 'application/json'): void {
-  download({ name: fileName(name), type, content });
+function give(title: string, extension: string, content: string, type = 'application/json'): void {
+  download({ name: fileName(title, extension), type, content });
 }
 
 export async function importFiles(files: Iterable<File>): Promise<void> {
@@ -34,10 +33,10 @@ export async function importFiles(files: Iterable<File>): Promise<void> {
       for (const chat of chats) put(chat);
       const [first] = chats;
       if (first) go({ view: 'chat', id: first.id });
-      tell(chats.length === 1 ? 'One chat is imported.' : `${chats.length} chats are imported.`);
+      notify(chats.length === 1 ? '1 chat imported.' : `${chats.length} chats imported.`);
     } catch (thrown) {
-      if (thrown instanceof Error) tell(`${file.name}: ${thrown.message}`, { kind: 'bad' });
-      else tellFailure(thrown);
+      if (thrown instanceof Error) notify(`${file.name}: ${thrown.message}`, { kind: 'bad' });
+      else notifyFailure(thrown);
     }
   }
 }

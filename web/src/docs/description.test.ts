@@ -50,11 +50,11 @@ const document = {
   },
 };
 
-describe('the document', () => {
+describe('described', () => {
   const { groups, title } = described(document);
   const [generate, model] = groups[0]?.operations ?? [];
 
-  test('becomes groups of operations', () => {
+  test('groups operations by tag', () => {
     expect(title).toBe('Parley');
     expect(groups.map((group) => [group.title, group.operations.length])).toEqual([
       ['Native API', 2],
@@ -62,7 +62,7 @@ describe('the document', () => {
     ]);
   });
 
-  test('tells of an operation what is sent and what comes back', () => {
+  test('describes request and responses of an operation', () => {
     expect(generate).toMatchObject({
       id: 'post_generate',
       method: 'POST',
@@ -80,7 +80,7 @@ describe('the document', () => {
     });
   });
 
-  test('has a row for each field, those inside of others by their paths', () => {
+  test('lists fields, nested ones by path', () => {
     expect(generate?.fields).toEqual([
       {
         name: 'prompt',
@@ -129,18 +129,18 @@ test.each([
   [{ type: 'array', items: { type: ['string', 'object'] } }, '(string | object)[]'],
   [{ anyOf: [{ type: 'string' }, { type: 'array', items: { type: 'string' } }] }, 'string | string[]'],
   [{}, 'any'],
-])('the type of %j reads %s', (schema, text) => {
+])('typeText: %j becomes %s', (schema, text) => {
   expect(typeText(schema)).toBe(text);
 });
 
-test('an object with a word of its own stands before its members', () => {
+test('rowsOf: lists a described object before its fields', () => {
   const rows = rowsOf({
     properties: { a: { type: 'object', 'x-parley-handling': 'honoured', properties: { b: { type: 'string' } } } },
   });
   expect(rows.map(({ name }) => name)).toEqual(['a']);
 });
 
-describe('a search', () => {
+describe('found', () => {
   const { groups } = described(document);
   const ids = (text: string) => found(groups, text).flatMap(({ operations }) => operations.map(({ path }) => path));
 
@@ -155,12 +155,12 @@ describe('a search', () => {
     expect(ids(text)).toEqual(paths);
   });
 
-  test('leaves out groups in which there is nothing', () => {
+  test('leaves out empty groups', () => {
     expect(found(groups, 'seed')).toHaveLength(1);
   });
 });
 
-test('what is said of places inside of a field stands apart', () => {
+test('rowsOf: separates notes about nested fields', () => {
   const [row] = rowsOf({
     properties: {
       messages: {
@@ -179,7 +179,7 @@ test('what is said of places inside of a field stands apart', () => {
   });
 });
 
-test('other names of an operation can be left out', () => {
+test('withoutAliases: removes aliases', () => {
   const alias = { '/other': { post: { tags: ['native'], summary: 'Another name for /generate.' } } };
   const { groups } = described({ ...document, paths: { ...document.paths, ...alias } });
   expect(groups[0]?.operations.map(({ original }) => original)).toEqual([undefined, undefined, '/generate']);

@@ -1,4 +1,4 @@
-/** What the page needs of the OpenAPI document, in the form in which it is shown. */
+/** The parts of the OpenAPI document that the page shows. */
 export interface Operation {
   readonly id: string;
   readonly method: string;
@@ -8,13 +8,13 @@ export interface Operation {
   readonly description: string;
   readonly fields: readonly FieldRow[];
   readonly parameters: readonly Parameter[];
-  /** Undefined where nothing is sent. */
+  /** Undefined if the request has no body. */
   readonly example: string | undefined;
   readonly takesForm: boolean;
   readonly answers: readonly string[];
   readonly failures: readonly { readonly status: string; readonly description: string; readonly example: string }[];
   readonly needsKey: boolean;
-  /** The path that this is only another name of. */
+  /** Original path, if this is an alias. */
   readonly original: string | undefined;
 }
 
@@ -31,7 +31,7 @@ export interface FieldRow {
   readonly required: boolean;
   readonly handling: string;
   readonly description: string;
-  /** What is said of places inside of it. */
+  /** Notes about nested fields. */
   readonly places: readonly { readonly place: string; readonly handling: string; readonly note: string }[];
   readonly fallback: string | undefined;
 }
@@ -114,7 +114,7 @@ function resolved(schema: Json, schemas: Json): Json {
   return name === undefined ? schema : objectOf(schemas[name]);
 }
 
-/** The members of an object, and those of objects in it by their paths. */
+/** The fields of an object, with nested ones by path. */
 export function rowsOf(schema: Json, before = ''): readonly FieldRow[] {
   const required = (schema.required ?? []) as readonly string[];
   return Object.entries(objectOf(schema.properties)).flatMap(([name, one]) => {
@@ -134,9 +134,9 @@ export function rowsOf(schema: Json, before = ''): readonly FieldRow[] {
   });
 }
 
-/** The sentences about the field itself, and those about places inside: `place`: honoured. */
+/** Splits a description into its own text and notes about nested fields, such as `place`: honoured. */
 function saidOf(text: string): Pick<FieldRow, 'description' | 'places'> {
-  const paragraphs = text.replace(/^(Approximated|Ignored|Refused)\.\s*/, '').split('\n\n');
+  const paragraphs = text.replace(/^(Approximated|Ignored|LauncherError)\.\s*/, '').split('\n\n');
   const places = paragraphs.flatMap((paragraph) => {
     const [, place, handling, note = ''] = /^`([^`]+)`: (\w+)\.\s*(.*)$/s.exec(paragraph) ?? [];
     return place === undefined || handling === undefined ? [] : [{ place, handling, note }];
@@ -156,7 +156,7 @@ export function typeText(schema: Json): string {
   return typeof schema.type === 'string' ? schema.type : 'any';
 }
 
-/** Without those that are only other names: nobody looks for them twice. */
+/** Without aliases. */
 export function withoutAliases(groups: readonly Group[]): readonly Group[] {
   return groups.map((group) => ({
     ...group,
@@ -164,7 +164,7 @@ export function withoutAliases(groups: readonly Group[]): readonly Group[] {
   }));
 }
 
-/** The operations in which each of the words stands somewhere: in the path, the summary, or the name of a field. */
+/** Operations that contain all words in their path, summary or field names. */
 export function found(groups: readonly Group[], search: string): readonly Group[] {
   const words = search.toLowerCase().split(/\s+/).filter(Boolean);
   if (words.length === 0) return groups;

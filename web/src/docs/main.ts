@@ -1,7 +1,7 @@
 import '@fontsource-variable/inter/wght.css';
 import '@fontsource-variable/jetbrains-mono/wght.css';
-import '../look/tokens.css';
-import '../look/base.css';
+import '../ui/tokens.css';
+import '../ui/base.css';
 import { mount } from 'svelte';
 import ApiPage from './ApiPage.svelte';
 

@@ -12,20 +12,20 @@ const operation = {
   ],
 } as unknown as Operation;
 
-test('a path is filled with what was written, whatever that is', () => {
+test('filledPath: encodes parameters', () => {
   expect(filledPath(operation, { id: 'resp_1' })).toBe('/v1/responses/resp_1/input_items');
   expect(filledPath(operation, { id: 'a/b?c', limit: '5 & more', order: '' })).toBe(
     '/v1/responses/a%2Fb%3Fc/input_items?limit=5%20%26%20more',
   );
 });
 
-test('a body that is no JSON is told before it is sent', () => {
+test('bodyProblem: reports invalid JSON', () => {
   expect(bodyProblem('{"a": 1}')).toBeUndefined();
   expect(bodyProblem('  ')).toBeUndefined();
   expect(bodyProblem('{"a": }')).toMatch(/JSON|token/i);
 });
 
-test('the command for the shell has all of it', () => {
+test('curlCommand: contains method, headers and body', () => {
   const command = curlCommand('POST', 'http://localhost:5001/v1/messages', {
     body: '{\n  "a": 1\n}',
     key: 'k',
@@ -37,11 +37,11 @@ test('the command for the shell has all of it', () => {
   expect(curlCommand('GET', 'http://x/y', { streams: false })).toBe("curl 'http://x/y'");
 });
 
-test('a shell hands on exactly what was written, whatever stands in it', () => {
+test('curlCommand: a shell passes the body unchanged', () => {
   fc.assert(
     fc.property(fc.string(), (text) => {
       const word = curlCommand('GET', text, { streams: false }).slice('curl '.length);
-      // Between single quotes nothing means anything to a shell; a quote itself stands outside of them.
+      // A shell takes single-quoted text literally; a quote itself is written outside.
       expect(word.replace(/'((?:[^']|'\\'')*)'$/s, (_, inner: string) => inner.replaceAll(`'\\''`, "'"))).toBe(text);
     }),
   );
@@ -57,11 +57,11 @@ test.each([
   ['{"content":[1]}', ''],
   ['[DONE]', ''],
   ['null', ''],
-])('the event %s brings %o', (data, text) => {
+])('textOfEvent: %s has text %o', (data, text) => {
   expect(textOfEvent(data)).toBe(text);
 });
 
-test('a file is sent as a form, with the fields of the body beside it', () => {
+test('curlCommand: sends a file as a form with the body fields', () => {
   expect(formParts('{"language":"en","temperature":0,"include":["a"]}')).toEqual([
     ['language', 'en'],
     ['temperature', '0'],

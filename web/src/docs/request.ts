@@ -1,6 +1,6 @@
 import type { Operation } from './description.ts';
 
-/** The path with what was written for its parts, and the query behind it. */
+/** The path with its parameters filled in, and the query. */
 export function filledPath({ path, parameters }: Operation, values: Readonly<Record<string, string>>): string {
   const filled = path.replace(/\{(\w+)\}/g, (_, name: string) => encodeURIComponent(values[name] ?? ''));
   const query = parameters
@@ -9,7 +9,7 @@ export function filledPath({ path, parameters }: Operation, values: Readonly<Rec
   return query.length > 0 ? `${filled}?${query.join('&')}` : filled;
 }
 
-/** What is wrong with the text of a body, as a sentence; nothing where it can be sent. */
+/** Error message for an invalid JSON body; undefined if it is valid. */
 export function bodyProblem(text: string): string | undefined {
   if (text.trim() === '') return undefined;
   try {
@@ -22,13 +22,13 @@ export function bodyProblem(text: string): string | undefined {
 
 export interface CurlOptions {
   readonly body?: string | undefined;
-  /** The name of the part and of the file, where a form is sent; the fields of the body stand beside it. */
+  /** Part name and file name of a form upload; the body fields become further parts. */
   readonly file?: { readonly part: string; readonly name: string } | undefined;
   readonly key?: string | undefined;
   readonly streams: boolean;
 }
 
-/** The same request for a shell; quoted so that nothing in it means anything there. */
+/** The request as a curl command, quoted for a shell. */
 export function curlCommand(method: string, url: string, { body, file, key, streams }: CurlOptions): string {
   const parts = [
     `curl ${streams ? '-N ' : ''}${method === 'GET' || file ? '' : `-X ${method} `}${quoted(url)}`,
@@ -46,7 +46,7 @@ function formFields(body = '{}'): readonly string[] {
   return formParts(body).map(([name, value]) => `--form-string ${quoted(`${name}=${value}`)}`);
 }
 
-/** The fields of a body as the parts of a form, in which everything is text. */
+/** Body fields as form parts, which are all text. */
 export function formParts(body: string): readonly (readonly [name: string, value: string])[] {
   const fields = JSON.parse(body.trim() || '{}') as object;
   return Object.entries(fields).map(([name, value]) => [
@@ -74,7 +74,7 @@ interface StreamEvent {
   readonly choices?: readonly { readonly text?: string; readonly delta?: { readonly content?: string } }[];
 }
 
-/** The piece of text that an event of any dialect brings; nothing where it brings none. */
+/** The text of an event of any API; empty if it has none. */
 export function textOfEvent(data: string): string {
   try {
     const event = JSON.parse(data) as StreamEvent;

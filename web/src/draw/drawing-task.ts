@@ -1,19 +1,19 @@
 import { call, read } from '../api/call.ts';
-import { tellFailure } from '../app/notices.svelte.ts';
-import { type DrawnPicture, type PictureRequest, picturesOf } from './picture-request.ts';
+import { notifyFailure } from '../app/notices.svelte.ts';
+import { type GeneratedImage, type ImageRequest, imagesOf } from './image-request.ts';
 
 export interface DrawingProgress {
   /** From 0 to 1. */
   readonly share: number;
   readonly step: number;
   readonly steps: number;
-  /** base64 of what can be seen already; empty while there is nothing. */
+  /** base64 of the preview; empty if there is none yet. */
   readonly preview: string;
 }
 
 export interface DrawingTask {
-  readonly pictures: Promise<DrawnPicture[]>;
-  /** On the server too, not only here. */
+  readonly pictures: Promise<GeneratedImage[]>;
+  /** Also stops the work on the server. */
   stop(): void;
 }
 
@@ -25,9 +25,9 @@ interface ProgressAnswer {
 
 const pauseMs = 500;
 
-/** Has pictures drawn, and tells how far they are, and nothing of what others have drawn meanwhile. */
+/** Requests images and reports the progress of this request only. */
 export function startDrawing(
-  request: (genkey: string) => PictureRequest,
+  request: (genkey: string) => ImageRequest,
   onProgress: (progress: DrawingProgress) => void,
 ): DrawingTask {
   const genkey = `draw-${crypto.randomUUID()}`;
@@ -42,18 +42,18 @@ export function startDrawing(
       const { sampling_step: step, sampling_steps: steps } = state;
       if (!over && progress > 0) onProgress({ share: progress, step, steps, preview: current_image ?? '' });
     } catch {
-      // The next look, or the answer itself, tells more.
+      // The next poll or the response itself reports the problem.
     }
     setTimeout(look, pauseMs);
   };
   void look();
   const pictures = read<unknown>(path, { body, signal: leave.signal })
-    .then(picturesOf)
+    .then(imagesOf)
     .finally(() => {
       over = true;
     });
   const stop = () => {
-    call('api/extra/abort', { body: { genkey } }).catch(tellFailure);
+    call('api/extra/abort', { body: { genkey } }).catch(notifyFailure);
     leave.abort();
   };
   return { pictures, stop };

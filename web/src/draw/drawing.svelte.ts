@@ -1,8 +1,8 @@
-import { tellFailure } from '../app/notices.svelte.ts';
+import { notifyFailure } from '../app/notices.svelte.ts';
 import { type DrawingProgress, type DrawingTask, startDrawing } from './drawing-task.ts';
-import { type DrawnPicture, type Materials, pictureRequest, type Wish } from './picture-request.ts';
+import { type GeneratedImage, type ImageSettings, imageRequest, type SourceImages } from './image-request.ts';
 
-/** What is being drawn now; there is one at a time. */
+/** The running request; one at a time. */
 export const drawing = $state<{ running: boolean; share: number; step: string; preview: string }>({
   running: false,
   share: 0,
@@ -12,14 +12,14 @@ export const drawing = $state<{ running: boolean; share: number; step: string; p
 
 let task: DrawingTask | undefined;
 
-/** The pictures, or nothing when it was stopped or failed, which is told. */
-export async function draw(wish: Wish, materials: Materials): Promise<DrawnPicture[]> {
-  Object.assign(drawing, { running: true, share: 0, step: 'Waiting for its turn', preview: '' });
+/** The images; empty if it was stopped or failed. Failures are reported as notices. */
+export async function draw(settings: ImageSettings, sources: SourceImages): Promise<GeneratedImage[]> {
+  Object.assign(drawing, { running: true, share: 0, step: 'Waiting in the queue', preview: '' });
   try {
-    task = startDrawing((genkey) => pictureRequest(wish, materials, genkey), show);
+    task = startDrawing((genkey) => imageRequest(settings, sources, genkey), show);
     return await task.pictures;
   } catch (thrown) {
-    tellFailure(thrown);
+    notifyFailure(thrown);
     return [];
   } finally {
     task = undefined;
@@ -33,6 +33,6 @@ export function stopDrawing(): void {
 
 function show({ share, step, steps, preview }: DrawingProgress): void {
   drawing.share = share;
-  drawing.step = step > 0 ? `Step ${step} of ${steps}` : 'Reading the words';
+  drawing.step = step > 0 ? `Step ${step} of ${steps}` : 'Encoding the prompt';
   if (preview !== '') drawing.preview = preview;
 }

@@ -1,47 +1,47 @@
-import { tellFailure } from '../app/notices.svelte.ts';
+import { notifyFailure } from '../app/notices.svelte.ts';
 import { collection } from '../saved/database.ts';
-import type { DrawnPicture, Wish } from './picture-request.ts';
+import type { GeneratedImage, ImageSettings } from './image-request.ts';
 
-/** A picture that was made, with the wish it came of. */
-export interface KeptPicture extends DrawnPicture {
+/** A generated image with its settings. `wish` and `manner` are names of stored fields. */
+export interface SavedImage extends GeneratedImage {
   readonly id: string;
   readonly madeAt: number;
-  readonly wish: Wish;
+  readonly wish: ImageSettings;
 }
 
-const shelf = collection<KeptPicture>('pictures');
+const stored = collection<SavedImage>('pictures');
 
-export const gallery = $state<{ list: KeptPicture[]; loaded: boolean }>({ list: [], loaded: false });
+export const gallery = $state<{ list: SavedImage[]; loaded: boolean }>({ list: [], loaded: false });
 
-export async function openGallery(): Promise<void> {
+export async function loadGallery(): Promise<void> {
   if (gallery.loaded) return;
   try {
-    const all = await shelf.all();
+    const all = await stored.all();
     gallery.list = [...gallery.list, ...all.sort((a, b) => b.madeAt - a.madeAt)];
     gallery.loaded = true;
   } catch (thrown) {
-    tellFailure(thrown);
+    notifyFailure(thrown);
   }
 }
 
-export async function keep(drawn: readonly DrawnPicture[], wish: Wish): Promise<KeptPicture[]> {
+export async function saveImages(drawn: readonly GeneratedImage[], wish: ImageSettings): Promise<SavedImage[]> {
   const madeAt = Date.now();
   const kept = drawn.map((one, index) => ({ ...one, id: crypto.randomUUID(), madeAt: madeAt + index, wish }));
   gallery.list = [...kept.toReversed(), ...gallery.list];
   try {
-    for (const one of kept) await shelf.put($state.snapshot(one) as KeptPicture);
+    for (const one of kept) await stored.put($state.snapshot(one) as SavedImage);
   } catch (thrown) {
-    tellFailure(thrown);
+    notifyFailure(thrown);
   }
   return kept;
 }
 
-export async function remove(picture: KeptPicture): Promise<void> {
+export async function remove(picture: SavedImage): Promise<void> {
   gallery.list = gallery.list.filter(({ id }) => id !== picture.id);
-  await shelf.remove(picture.id).catch(tellFailure);
+  await stored.remove(picture.id).catch(notifyFailure);
 }
 
-export async function putBack(picture: KeptPicture): Promise<void> {
+export async function restore(picture: SavedImage): Promise<void> {
   gallery.list = [picture, ...gallery.list].sort((a, b) => b.madeAt - a.madeAt);
-  await shelf.put($state.snapshot(picture) as KeptPicture).catch(tellFailure);
+  await stored.put($state.snapshot(picture) as SavedImage).catch(notifyFailure);
 }

@@ -39,30 +39,30 @@ const second = {
 
 const storyFrom = (card: unknown) => storyOfCard(card, counting(), 3);
 
-describe('a card of the first kind', () => {
-  test('becomes a chat that opens with its greeting', () => {
+describe('storyOfCard: version 1', () => {
+  test('returns a chat with the greeting', () => {
     const story = storyFrom(first);
     expect(story).toMatchObject({ title: 'Ada', mode: 'chat', them: 'Ada', me: 'You', oneLine: true, changed: 3 });
     expect(story.passages.map(textOf)).toEqual(['Come in, You.']);
     expect(story.passages[0]?.by).toBe('model');
   });
 
-  test('has all that is known about the character in its memory, with the names', () => {
+  test('puts the description into memory, with names filled in', () => {
     expect(storyFrom(first).memory).toBe(
       "Ada mends engines.\n\nAda's personality: dry\n\nScenario: You visits Ada.\n\nExample dialogue:\n***\nYou: Hi.\nAda: Hm.\n***",
     );
   });
 
-  test('without a greeting opens empty, and without a name has one', () => {
+  test('accepts cards without a greeting or a name', () => {
     const story = storyFrom({ name: ' ', description: 'x' });
     expect(story).toMatchObject({ passages: [], them: 'Character', memory: 'x' });
   });
 });
 
-describe('a card of a newer kind', () => {
+describe('storyOfCard: version 2 and 3', () => {
   const story = storyFrom(second);
 
-  test('has its other greetings as branches', () => {
+  test('has alternate greetings as branches', () => {
     expect(story.passages[0]?.branches.map(({ text }) => text)).toEqual([
       'Come in, You.',
       'Who is it?',
@@ -71,7 +71,7 @@ describe('a card of a newer kind', () => {
     expect(story.oneLine).toBe(false);
   });
 
-  test('has its book as the world', () => {
+  test('has its lorebook as world info', () => {
     expect(story.world).toMatchObject([
       {
         keys: ['engine'],
@@ -86,12 +86,12 @@ describe('a card of a newer kind', () => {
     ]);
   });
 
-  test('keeps what it says to the system, and what it wants near the end', () => {
+  test('keeps the system prompt and post-history instructions', () => {
     expect(story.memory.startsWith('Stay in the scene.\n\nAda mends')).toBe(true);
     expect(story.note).toMatchObject({ text: 'Be brief, Ada.' });
   });
 
-  test('of the third kind may have a name to be called by', () => {
+  test('uses the nickname of version 3', () => {
     const third = { spec: 'chara_card_v3', data: { ...first, nickname: 'Addie' } };
     expect(storyFrom(third)).toMatchObject({ title: 'Ada', them: 'Addie' });
   });
@@ -109,23 +109,23 @@ test.each([
   expect(isCard(value)).toBe(expected);
 });
 
-describe('a card in a picture', () => {
-  test('is read as it was written, beyond ASCII too', () => {
+describe('cardOfPng', () => {
+  test('reads Unicode text', () => {
     expect(cardOfPng(pngOf(textChunk('chara', packed({ name: 'Åsa', first_mes: '…' }))))).toEqual({
       name: 'Åsa',
       first_mes: '…',
     });
   });
 
-  test('is the newest where there are two', () => {
+  test('returns the newest version', () => {
     expect(cardOfPng(pngOf(textChunk('chara', packed(first)), textChunk('ccv3', packed(second))))).toEqual(second);
   });
 
   test.each([
-    [pngOf(), 'There is no character in this picture.'],
-    [pngOf(textChunk('chara', '!!!')), 'The character in this picture is damaged.'],
-    [pngOf(textChunk('chara', base64('{"name":'))), 'The character in this picture is damaged.'],
-  ])('that cannot be read is told', (file, sentence) => {
+    [pngOf(), 'This image contains no character card.'],
+    [pngOf(textChunk('chara', '!!!')), 'The character card in this image is damaged.'],
+    [pngOf(textChunk('chara', base64('{"name":'))), 'The character card in this image is damaged.'],
+  ])('throws a readable error', (file, sentence) => {
     expect(() => cardOfPng(file)).toThrow(sentence);
   });
 });

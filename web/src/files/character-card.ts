@@ -3,27 +3,27 @@ import { type Fields, fieldsOf, flagIn, listIn, numberIn, textIn, textsIn } from
 import { pngTexts } from './png-text.ts';
 import { Unreadable } from './unreadable.ts';
 
-/** A character as other programs hand it on: in the oldest form the fields stand alone, in newer ones under `data`. */
+/** A character card: in version 1 the fields are at the top level, later under `data`. */
 export function isCard(value: unknown): boolean {
   const card = fieldsOf(value);
   if (textIn(card.spec).startsWith('chara_card')) return true;
   return typeof card.name === 'string' && ['first_mes', 'description', 'personality'].some((name) => name in card);
 }
 
-/** The card in a picture; the newest form where there are several. */
+/** The card in a PNG file; the newest version if there are several. */
 export function cardOfPng(bytes: Uint8Array): unknown {
   const texts = pngTexts(bytes);
   const packed = texts.get('ccv3') ?? texts.get('chara');
-  if (packed === undefined) throw new Unreadable('There is no character in this picture.');
+  if (packed === undefined) throw new Unreadable('This image contains no character card.');
   try {
     const binary = atob(packed.replace(/\s+/g, ''));
     return JSON.parse(new TextDecoder().decode(Uint8Array.from(binary, (byte) => byte.charCodeAt(0))));
   } catch {
-    throw new Unreadable('The character in this picture is damaged.');
+    throw new Unreadable('The character card in this image is damaged.');
   }
 }
 
-/** A chat with the character: its greetings are branches of the first message. */
+/** A chat with the character. Its greetings are branches of the first message. */
 export function storyOfCard(value: unknown, id: () => string, changed: number): Story {
   const outer = fieldsOf(value);
   const card = 'data' in outer ? fieldsOf(outer.data) : outer;
@@ -41,7 +41,7 @@ export function storyOfCard(value: unknown, id: () => string, changed: number): 
     mode: 'chat',
     me,
     them: textIn(card.nickname).trim() || name,
-    // Greetings of cards have many paragraphs, and replies follow their example.
+    // Greetings have several paragraphs, and replies follow their example.
     oneLine: !greetings.some((greeting) => greeting.includes('\n')),
     memory: named(memoryOf(card, name)),
     passages: greetingPassage(greetings, id),

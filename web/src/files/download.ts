@@ -1,5 +1,6 @@
 import type { ExportedFile } from './export-file.ts';
 
+/** Saves a file from the page. */
 export function download({ name, type, content }: ExportedFile): void {
   const address = URL.createObjectURL(new Blob([content], { type }));
   const link = document.createElement('a');
@@ -7,4 +8,16 @@ export function download({ name, type, content }: ExportedFile): void {
   link.download = name;
   link.click();
   setTimeout(() => URL.revokeObjectURL(address), 10_000);
+}
+
+const longest = 80;
+
+/** A title as a file name for any system. */
+export function fileName(title: string, extension: string): string {
+  const cleaned = title.replace(/[\p{Cc}\\/:*?"<>|]+/gu, ' ').replace(/\s+/g, ' ');
+  const stem = cleaned
+    .replace(/^[. ]+/, '')
+    .slice(0, longest)
+    .replace(/[. ]+$/, '');
+  return (stem || 'untitled') + extension;
 }

@@ -1,5 +1,6 @@
 import { type Story, textOf, titleOf } from '../story/story.ts';
 import { actionMark, speakerOf } from '../story/turns.ts';
+import { fileName } from './download.ts';
 import { saveOfStory } from './lite-save.ts';
 import { fileOfStory } from './own-story.ts';
 
@@ -12,15 +13,16 @@ export interface ExportedFile {
 }
 
 export function exported(story: Story, format: ExportFormat): ExportedFile {
-  const name = fileName(titleOf(story));
+  const title = titleOf(story);
   const json = 'application/json';
   if (format === 'parley')
-    return { name: `${name}.parley.json`, type: json, content: JSON.stringify(fileOfStory(story)) };
-  if (format === 'lite') return { name: `${name}.json`, type: json, content: JSON.stringify(saveOfStory(story)) };
-  return { name: `${name}.txt`, type: 'text/plain', content: plainText(story) };
+    return { name: fileName(title, '.parley.json'), type: json, content: JSON.stringify(fileOfStory(story)) };
+  if (format === 'lite')
+    return { name: fileName(title, '.json'), type: json, content: JSON.stringify(saveOfStory(story)) };
+  return { name: fileName(title, '.txt'), type: 'text/plain', content: plainText(story) };
 }
 
-/** The text alone, as somebody would read it. */
+/** Plain text, for reading. */
 export function plainText(story: Story): string {
   if (story.mode === 'story') return story.passages.map(textOf).join('');
   return story.passages
@@ -30,13 +32,4 @@ export function plainText(story: Story): string {
       return `${speakerOf(story, passage)}: ${textOf(passage)}`;
     })
     .join('\n\n');
-}
-
-/** Something that every system takes as the name of a file. */
-function fileName(title: string): string {
-  const plain = title
-    .replace(/[^\p{L}\p{N} _-]+/gu, '')
-    .replace(/\s+/g, ' ')
-    .trim();
-  return plain.slice(0, 80).trim() || 'story';
 }

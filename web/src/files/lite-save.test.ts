@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { newEntry, newPassage, type Story, textOf, usualNote } from '../story/story.ts';
+import { defaultNote, newEntry, newPassage, type Story, textOf } from '../story/story.ts';
 import { counting, storyOfTexts } from '../story/testing/stories.ts';
 import { isSave, saveOfStory, storyOfSave } from './lite-save.ts';
 
@@ -40,8 +40,8 @@ const texts = ({ passages }: Story) => passages.map((passage) => [passage.by, te
 const withMode = (opmode: number, actions: string[], settings: object = {}) =>
   read({ gamestarted: true, prompt: actions[0], actions: actions.slice(1), savedsettings: { opmode, ...settings } });
 
-describe('a save', () => {
-  test('of a story is read with all that belongs to it', () => {
+describe('KoboldAI Lite save', () => {
+  test('reads a story with all fields', () => {
     const story = read(save);
     expect(story).toMatchObject({
       mode: 'story',
@@ -64,13 +64,13 @@ describe('a save', () => {
     ]);
   });
 
-  test('comes out again as it was, with what means nothing here', () => {
+  test('is written back unchanged, with unknown fields', () => {
     const written = saveOfStory(read(save)) as typeof save;
     expect(written).toMatchObject({ ...save, worldinfo: [{ ...save.worldinfo[0], key: 'fox,vixen' }] });
     expect(saveOfStory(read(written))).toEqual(written);
   });
 
-  test('of an adventure has actions and what is told', () => {
+  test('reads actions and narration of an adventure', () => {
     const story = withMode(2, ['You wake.', '\n\n> You look around.\n\n', 'A room.\n\nA door.', '\n> You leave.\n']);
     expect(story.mode).toBe('adventure');
     expect(texts(story)).toEqual([
@@ -81,7 +81,7 @@ describe('a save', () => {
     ]);
   });
 
-  test('of a chat is told apart by the names', () => {
+  test('splits a chat by names', () => {
     const settings = { chatname: 'Ann', chatopponent: 'Bea||$||Cy' };
     const story = withMode(3, ['Bea: Hello.\nHow are you?', '\nAnn: Fine.\nBea:', ' Good.\nCy: Me too.'], settings);
     expect(story).toMatchObject({ mode: 'chat', me: 'Ann', them: 'Bea' });
@@ -95,7 +95,7 @@ describe('a save', () => {
     expect(saveOfStory(story)).toMatchObject({ savedsettings: { chatopponent: 'Bea||$||Cy' } });
   });
 
-  test('of tasks is told apart by the marks of any format', () => {
+  test('splits instruct text by the tags of any format', () => {
     const placeholders = withMode(4, ['', '\n{{[INPUT]}}\nAdd 1.\n{{[OUTPUT]}}\n', '2']);
     const marked = withMode(4, ['', '\n### Instruction:\nAdd 1.\n### Response:\n', '2'], {
       instruct_starttag: '\\n### Instruction:\\n',
@@ -113,12 +113,12 @@ describe('a save', () => {
   test.each([{}, { prompt: {}, actions: 'x', worldinfo: {}, memory: [], savedsettings: null }, null, 'text'])(
     'with anything in it (%j) is at worst an empty story',
     (value) => {
-      expect(read(value)).toMatchObject({ mode: 'story', passages: [], memory: '', note: usualNote, world: [] });
+      expect(read(value)).toMatchObject({ mode: 'story', passages: [], memory: '', note: defaultNote, world: [] });
     },
   );
 });
 
-describe('a story written as a save and read again', () => {
+describe('saveOfStory and storyOfSave', () => {
   const world = [
     newEntry({ id: 'w', keys: ['a'], content: 'b', constant: true, enabled: false, group: 'g', chance: 25 }),
   ];
@@ -137,7 +137,7 @@ describe('a story written as a save and read again', () => {
     if (mode !== 'story') expect(texts(again)).toEqual(texts(story));
   });
 
-  test('keeps who else speaks', () => {
+  test('keep other speakers', () => {
     const story = storyOfTexts(['Hi.'], { mode: 'chat' });
     const other = { ...newPassage('z', 'model', 'Ho.'), name: 'Cy' };
     expect(read(saveOfStory({ ...story, passages: [...story.passages, other] })).passages[1]).toMatchObject({

@@ -1,5 +1,6 @@
 import { split } from '../story/passages.ts';
 import {
+  defaultNote,
   type Mode,
   modes,
   newEntry,
@@ -7,14 +8,13 @@ import {
   newStory,
   type Passage,
   type Story,
-  usualNote,
   type WorldEntry,
 } from '../story/story.ts';
 import { keysOf } from '../story/world-info.ts';
 import { textsOfStory, turnsOf } from './lite-text.ts';
 import { type Fields, fieldsOf, flagIn, listIn, numberIn, percentIn, textIn, textsIn } from './loose.ts';
 
-/** What KoboldAI Lite saves. Its texts are one after the other what the page shows, with marks for who speaks. */
+/** A KoboldAI Lite save. Its texts are shown one after the other, with marks for the speakers. */
 export function isSave(value: unknown): boolean {
   const save = fieldsOf(value);
   return (
@@ -46,8 +46,8 @@ export function storyOfSave(value: unknown, id: () => string, changed: number): 
     memory: textIn(save.memory),
     note: {
       text: textIn(save.authorsnote),
-      template: textIn(save.anotetemplate) || usualNote.template,
-      depth: numberIn(save.anotestr, usualNote.depth),
+      template: textIn(save.anotetemplate) || defaultNote.template,
+      depth: numberIn(save.anotestr, defaultNote.depth),
     },
     worldDepth: Math.max(0, numberIn(save.wisearchdepth, 0)),
     stops: textIn(save.extrastopseq)
@@ -91,7 +91,7 @@ function entryOf(value: unknown, id: () => string): WorldEntry {
   });
 }
 
-/** Fields that came with the story and mean nothing here go back as they were. */
+/** Unknown fields of an imported save are written back unchanged. */
 export function saveOfStory(story: Story): object {
   const foreign = story.foreign ?? {};
   const [prompt = '', ...actions] = textsOfStory(story);

@@ -9,7 +9,7 @@ const line = fc
   .string({ minLength: 1, maxLength: 12, unit: fc.constantFrom('a', 'b', ' ', '.', '!', 'ü') })
   .map((text) => `x${text}x`);
 
-describe('one long text', () => {
+describe('turnsOf', () => {
   test.each([
     [
       'adventure',
@@ -43,7 +43,7 @@ describe('one long text', () => {
     expect(turnsOf(mode, text, names).map(({ by, text: said }) => [by, said])).toEqual(expected);
   });
 
-  test('is never too odd to be read, and holds no empty turns', () => {
+  test('reads any text and returns no empty turns', () => {
     const mode = fc.constantFrom('adventure' as const, 'chat' as const, 'instruct' as const);
     const part = fc.constantFrom('> ', '\n', 'Ann:', 'Bea: ', '{{[INPUT]}}', '{{[OUTPUT]}}', 'word', ' ');
     fc.assert(

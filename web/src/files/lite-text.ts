@@ -4,7 +4,7 @@ import { actionMark, speakerOf } from '../story/turns.ts';
 export interface Turn {
   readonly by: Passage['by'];
   readonly text: string;
-  /** Where somebody else than the two of the story speaks. */
+  /** Name of another speaker. */
   readonly name?: string;
 }
 
@@ -17,7 +17,7 @@ interface Names {
 const input = '{{[INPUT]}}';
 const output = '{{[OUTPUT]}}';
 
-/** One long text as the turns that it holds. */
+/** Splits one text into its turns. */
 export function turnsOf(
   mode: Mode,
   text: string,
@@ -59,7 +59,7 @@ function messages(text: string, { me, them, others }: Names): Turn[] {
 }
 
 function tasks(text: string, tags: { readonly input: string; readonly output: string }): Turn[] {
-  // Saves of other formats hold the marks of a model, which their settings name.
+  // Other instruct formats use the tags that their settings name.
   const unified = [
     [tags.input, input],
     [tags.output, output],
@@ -81,7 +81,7 @@ function unescaped(tag: string): string {
   return tag.replaceAll('\\n', '\n');
 }
 
-/** The texts of a save, one for each passage. */
+/** The texts of a save, one per passage. */
 export function textsOfStory(story: Story): string[] {
   return story.passages.map((passage, index) => textOfTurn(story, passage, index === 0));
 }

@@ -7,7 +7,7 @@ test.each([
   [Number.NaN, ''],
   [null, ''],
   [{}, ''],
-])('the text in %j is %j', (value, expected) => {
+])('textIn: %j is %j', (value, expected) => {
   expect(textIn(value)).toBe(expected);
 });
 
@@ -18,7 +18,7 @@ test.each([
   ['x', 9],
   [null, 9],
   [Number.POSITIVE_INFINITY, 9],
-])('the number in %j is %j', (value, expected) => {
+])('numberIn: %j is %j', (value, expected) => {
   expect(numberIn(value, 9)).toBe(expected);
 });
 
@@ -28,15 +28,15 @@ test.each([
   [1, true],
   ['false', true],
   [undefined, true],
-])('the flag in %j is %j, where it is usually set', (value, expected) => {
+])('flagIn: %j is %j with default true', (value, expected) => {
   expect(flagIn(value, true)).toBe(expected);
 });
 
-test('a percentage stays between nothing and all', () => {
+test('percentIn: clamps to 0 to 100', () => {
   expect([-5, '40', 400, null].map(percentIn)).toEqual([0, 40, 100, 100]);
 });
 
-test('what is no record or no list counts as an empty one', () => {
+test('fieldsOf and listIn: return empty values for other types', () => {
   for (const value of [null, [], 'x', 7]) expect(fieldsOf(value)).toEqual({});
   for (const value of [null, {}, 'x']) expect(listIn(value)).toEqual([]);
   expect(listIn([1, 2, 3], 2)).toEqual([1, 2]);

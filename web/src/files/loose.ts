@@ -1,4 +1,4 @@
-/** Reading what others have written: whatever is not as expected counts as not there. */
+/** Tolerant readers for foreign files: unexpected values count as missing. */
 
 export type Fields = Readonly<Record<string, unknown>>;
 

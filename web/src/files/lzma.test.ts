@@ -6,7 +6,7 @@ import { unpackLzma } from './lzma.ts';
 import { storyOfShared } from './shared-form.ts';
 import { Unreadable } from './unreadable.ts';
 
-/** Packed by xz: a save with a mark at its end, the same with its size in the head, and a text with other properties. */
+/** Compressed with xz: a save with an end marker, the same with its size in the header, and a text with other properties. */
 const openEnd =
   'XQAAgAD//////////wA9iIjmVDbEKbLoY9StGeUkQmrkEehjPzhtlyr7beO0X5ifx3d3CI9xCLBaEAHpp1EE4KsnK+is1WNY0eNAMMPmvLSktmH//aqH1DFfNnZrspeSVG8U+6PJYcMmiUGJ62VRmIXjYqmz0WkS9JwdxYrsQh/RZ75Fh4rRG+4Ui1VYfd3mITRAUbQnCMf/8U54SA==';
 const sized =
@@ -16,22 +16,22 @@ const otherProperties = 'EgAAEAD//////////wAwmU2il3p9eLSWjOblNxtmhAx7//+MSAAA';
 const bytes = (base64: string): Uint8Array => Uint8Array.from(atob(base64), (byte) => byte.charCodeAt(0));
 const unpacked = (base64: string, most = 100_000): string => new TextDecoder().decode(unpackLzma(bytes(base64), most));
 
-describe('what is packed', () => {
-  test('comes out as it was, with its size in the head or a mark at its end', () => {
+describe('unpackLzma', () => {
+  test('decompresses with a size in the header or an end marker', () => {
     expect(JSON.parse(unpacked(openEnd))).toMatchObject({ prompt: 'The fox ran. ', memory: 'A fable über Füchse.' });
     expect(unpacked(sized)).toBe(unpacked(openEnd));
   });
 
-  test('may have been packed with other properties', () => {
+  test('supports other properties', () => {
     expect(unpacked(otherProperties)).toBe('abcabcabcabc hello hello hello '.repeat(4));
   });
 
-  test('never becomes larger than allowed', () => {
+  test('throws if the result is too large', () => {
     expect(() => unpacked(openEnd, 100)).toThrow('too large');
     expect(() => unpacked(sized, 100)).toThrow('too large');
   });
 
-  test('is refused where it is cut off', () => {
+  test('throws for truncated data', () => {
     const whole = bytes(sized);
     fc.assert(
       fc.property(fc.integer({ min: 0, max: whole.length - 8 }), (length) => {
@@ -40,7 +40,7 @@ describe('what is packed', () => {
     );
   });
 
-  test('and damaged is something else or refused, but never a crash or an endless text', () => {
+  test('never hangs on damaged data', () => {
     const whole = bytes(openEnd);
     fc.assert(
       fc.property(fc.integer({ min: 0, max: whole.length - 1 }), fc.integer({ min: 0, max: 255 }), (at, value) => {
@@ -56,7 +56,7 @@ describe('what is packed', () => {
   });
 });
 
-test('a story that KoboldAI Lite has left on the server can be opened', () => {
+test('storyOfShared: reads a compressed KoboldAI Lite save', () => {
   const story = storyOfShared({ data: openEnd }, counting(), 2);
   expect(story.memory).toBe('A fable über Füchse.');
   expect(story.passages.map(textOf).join('')).toBe(`The fox ran. ${'It ran and ran, and ran again. '.repeat(6)}`);

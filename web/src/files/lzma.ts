@@ -1,8 +1,8 @@
 import { Unreadable } from './unreadable.ts';
 
 /**
- * Unpacks what KoboldAI Lite keeps on a server: LZMA with the old head of 13 bytes (properties, size of the dictionary, size of the
- * text). Whatever is wrong with the bytes ends in a sentence, and nothing becomes larger than `most`.
+ * Decompresses LZMA with the 13-byte header (properties, dictionary size, size), as KoboldAI Lite stores it. Throws an error for
+ * people on invalid data, and never returns more than `most` bytes.
  */
 export function unpackLzma(packed: Uint8Array, most: number): Uint8Array {
   if (packed.length < 18) throw damaged();
@@ -11,17 +11,17 @@ export function unpackLzma(packed: Uint8Array, most: number): Uint8Array {
   if (properties >= 9 * 5 * 5) throw damaged();
   const size = view.getUint32(5, true) + view.getUint32(9, true) * 2 ** 32;
   const isOpen = size >= 2 ** 63;
-  if (!isOpen && size > most) throw new Unreadable('What is packed there is too large.');
+  if (!isOpen && size > most) throw new Unreadable('The compressed data is too large.');
   const decoder = new Decoder(packed, 13, properties);
   return decoder.run(isOpen ? undefined : size, most);
 }
 
-const damaged = (): Unreadable => new Unreadable('What is packed there is damaged.');
+const damaged = (): Unreadable => new Unreadable('The compressed data is damaged.');
 
 const even = 1024;
 const probabilities = (count: number): Uint16Array => new Uint16Array(count).fill(even);
 
-/** One bit after the other, each guessed by how such bits came out before. */
+/** Range decoder with adaptive probabilities. */
 class RangeDecoder {
   readonly #bytes: Uint8Array;
   #at: number;
@@ -93,7 +93,7 @@ class RangeDecoder {
   }
 }
 
-/** How long a repetition is. */
+/** Decodes match lengths. */
 class LengthDecoder {
   readonly #choice = probabilities(2);
   readonly #low = probabilities(16 * 8);
@@ -150,7 +150,7 @@ class Decoder {
         length = this.#lengths.decode(this.#range, position);
         state = state < 7 ? 7 : 10;
         const distance = this.#distance(length);
-        // The mark of an end.
+        // End marker.
         if (distance === 0xffffffff) break;
         recent = [distance, recent[0], recent[1], recent[2]];
       } else if (this.#range.bit(this.#isRepeat0, state) === 0) {
@@ -206,7 +206,7 @@ class Decoder {
 
   #copy(distance: number, length: number, most: number): void {
     if (distance > this.#length) throw damaged();
-    if (this.#length + length > most) throw new Unreadable('What is packed there is too large.');
+    if (this.#length + length > most) throw new Unreadable('The compressed data is too large.');
     for (let left = length; left > 0; left -= 1) this.#put(this.#out[this.#length - distance] as number);
   }
 

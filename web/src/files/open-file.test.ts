@@ -12,8 +12,8 @@ const open = (name: string, content: Uint8Array | string): Story =>
   storyOf({ name, bytes: typeof content === 'string' ? bytes(content) : content }, counting(), 1);
 const whole = ({ passages }: Story): string => passages.map(textOf).join('');
 
-describe('what is in a file', () => {
-  test('decides how it is read, and not its name', () => {
+describe('storyOf', () => {
+  test('detects the format by content', () => {
     expect(open('x.txt', JSON.stringify({ name: 'Ada', first_mes: 'Hi.' }))).toMatchObject({
       mode: 'chat',
       title: 'Ada',
@@ -26,33 +26,33 @@ describe('what is in a file', () => {
     });
   });
 
-  test('may be a plain text, whose title is the name of the file', () => {
+  test('reads plain text with the file name as title', () => {
     const story = open('My tale.v2.txt', 'One.\r\n\r\nTwo.');
     expect(story).toMatchObject({ title: 'My tale.v2', mode: 'story' });
     expect(whole(story)).toBe('One.\n\nTwo.');
     expect(story.passages[0]?.by).toBe('person');
   });
 
-  test('may be a text that begins with a bracket', () => {
+  test('reads text that starts with a bracket', () => {
     expect(whole(open('note.txt', '[Chapter one]\nIt rained.'))).toBe('[Chapter one]\nIt rained.');
   });
 
   test.each([
-    ['a.json', '', 'This file is empty.'],
-    ['a.json', '{"parley": "story", ', 'This file is damaged or cut off: it is no complete JSON.'],
-    ['a.json', '{"some": "thing"}', 'This is neither a story, nor a save of KoboldAI Lite, nor a character.'],
-    ['a.json', '[1]', 'This is neither a story, nor a save of KoboldAI Lite, nor a character.'],
-    ['a.bin', Uint8Array.of(0xff, 0xfe, 0x00), 'This file holds no text, no story and no character.'],
-    ['a.txt', 'zero\0byte', 'This file holds no text, no story and no character.'],
-  ])('%s with %j is refused in words', (name, content, sentence) => {
+    ['a.json', '', 'The file is empty.'],
+    ['a.json', '{"parley": "story", ', 'The file is damaged: its JSON is not valid.'],
+    ['a.json', '{"some": "thing"}', 'Unknown file. Use a Parley story, a KoboldAI Lite save or a character card.'],
+    ['a.json', '[1]', 'Unknown file. Use a Parley story, a KoboldAI Lite save or a character card.'],
+    ['a.bin', Uint8Array.of(0xff, 0xfe, 0x00), 'Unknown file. Use a text file'],
+    ['a.txt', 'zero\0byte', 'Unknown file. Use a text file'],
+  ])('rejects %s with content %j', (name, content, sentence) => {
     expect(() => open(name, content)).toThrow(sentence);
   });
 
-  test('that is far too large is refused before it is looked at', () => {
-    expect(() => open('a.txt', new Uint8Array(64 * 1_048_576 + 1))).toThrow('larger than 64 MB');
+  test('rejects a too large file without reading it', () => {
+    expect(() => open('a.txt', new Uint8Array(64 * 1_048_576 + 1))).toThrow('The limit is 64 MB');
   });
 
-  test('whatever it is, it is a story or a sentence', () => {
+  test('returns a story or throws a readable error for any bytes', () => {
     const file = fc.oneof(fc.uint8Array({ maxLength: 200 }), fc.json().map(bytes), fc.string().map(bytes));
     fc.assert(
       fc.property(file, (content) => {
@@ -66,7 +66,7 @@ describe('what is in a file', () => {
   });
 });
 
-describe('a story as a file', () => {
+describe('exported', () => {
   const story = storyOfTexts(['Begin.', 'me:Go!', 'Next.'], { mode: 'adventure', title: 'Down/there: “now” 2' });
 
   test.each(['parley', 'lite'] as const)('as %s can be opened again', (format) => {
@@ -81,9 +81,9 @@ describe('a story as a file', () => {
     ]);
   });
 
-  test('has a name that every system takes', () => {
-    expect(exported(story, 'text').name).toBe('Downthere now 2.txt');
-    expect(exported({ ...story, title: '???' }, 'parley').name).toBe('story.parley.json');
+  test('has a valid file name', () => {
+    expect(exported(story, 'text').name).toBe('Down there “now” 2.txt');
+    expect(exported({ ...story, title: '???' }, 'parley').name).toBe('untitled.parley.json');
   });
 
   test.each([

@@ -14,10 +14,11 @@ export interface FoundFile {
   readonly bytes: Uint8Array;
 }
 
-/** A story out of whatever file it may be: told by what is in it, not by its name. */
+/** Reads a story from any supported file, detected by its content. */
 export function storyOf({ name, bytes }: FoundFile, id: () => string, changed: number): Story {
-  if (bytes.length === 0) throw new Unreadable('This file is empty.');
-  if (bytes.length > largestFile) throw new Unreadable(`This file is larger than ${largestFile / megabyte} MB.`);
+  if (bytes.length === 0) throw new Unreadable('The file is empty.');
+  if (bytes.length > largestFile)
+    throw new Unreadable(`The file is too large. The limit is ${largestFile / megabyte} MB.`);
   const title = name.replace(/\.[^.]*$/, '');
   if (isPng(bytes)) return storyOfCard(cardOfPng(bytes), id, changed);
   const text = plainText(bytes);
@@ -32,14 +33,14 @@ export function storyOfJson(value: unknown, id: () => string, changed: number): 
   if (isOwn(value)) return storyOfFile(value, id, changed);
   if (isCard(value)) return storyOfCard(value, id, changed);
   if (isSave(value)) return storyOfSave(value, id, changed);
-  throw new Unreadable('This is neither a story, nor a save of KoboldAI Lite, nor a character.');
+  throw new Unreadable('Unknown file. Use a Parley story, a KoboldAI Lite save or a character card.');
 }
 
 function storyOfText(text: string, id: () => string, changed: number): Story {
   return newStory({ id: id(), changed, mode: 'story', passages: split(text, 'person', id) });
 }
 
-/** A story may begin with a bracket as well. */
+/** Plain text may also start with a bracket. */
 function looksLikeJson(name: string, text: string): boolean {
   return /\.json$/i.test(name) || /^\s*[{[]\s*["{[\]}]/.test(text);
 }
@@ -48,7 +49,7 @@ function parsed(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch {
-    throw new Unreadable('This file is damaged or cut off: it is no complete JSON.');
+    throw new Unreadable('The file is damaged: its JSON is not valid.');
   }
 }
 
@@ -57,7 +58,7 @@ function plainText(bytes: Uint8Array): string {
     const text = new TextDecoder('utf-8', { fatal: true }).decode(bytes);
     if (!text.includes('\0')) return text.replaceAll('\r\n', '\n');
   } catch {
-    // Told below.
+    // Not UTF-8; reported below.
   }
-  throw new Unreadable('This file holds no text, no story and no character.');
+  throw new Unreadable('Unknown file. Use a text file, a Parley story, a KoboldAI Lite save or a character card.');
 }

@@ -7,7 +7,7 @@ import { fileOfStory, isOwn, storyOfFile } from './own-story.ts';
 const read = (value: unknown): Story => storyOfFile(value, counting(), 9);
 const throughFile = (story: Story): Story => read(JSON.parse(JSON.stringify(fileOfStory(story))));
 
-test('a story comes back with all its branches and settings', () => {
+test('storyOfFile: restores all branches and settings', () => {
   const fields = {
     mode: 'chat' as const,
     title: 'T',
@@ -47,12 +47,12 @@ test('a story comes back with all its branches and settings', () => {
   ]);
 });
 
-test('a reply that is on its way is not part of the file', () => {
+test('fileOfStory: leaves out the running reply', () => {
   const story = { ...storyOfTexts(['x']), pending: { key: 'k', passage: 'a', begin: '', stops: [] } };
   expect(JSON.stringify(fileOfStory(story))).not.toContain('pending');
 });
 
-test('ids are new, so that a story can be opened twice', () => {
+test('storyOfFile: creates new ids', () => {
   const story = throughFile(storyOfTexts(['One.', 'Two.']));
   const ids = [story.id, ...story.passages.map(({ id }) => id)];
   expect(new Set(ids).size).toBe(3);
@@ -78,13 +78,13 @@ test.each([
   for (const { branches, shown } of story.passages) expect(branches[shown]).toBeDefined();
 });
 
-test('branches in branches end somewhere', () => {
+test('storyOfFile: limits the nesting of branches', () => {
   let passages: unknown = [];
   for (let depth = 0; depth < 1000; depth += 1) passages = [{ branches: [{ text: 'x', after: passages }] }];
   expect(read({ story: { passages } }).passages).toHaveLength(1);
 });
 
-test('it is known by its mark', () => {
+test('isOwn: detects the format name', () => {
   expect(isOwn(fileOfStory(storyOfTexts([])))).toBe(true);
   expect(isOwn({ story: {} })).toBe(false);
 });

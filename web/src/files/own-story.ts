@@ -1,16 +1,16 @@
 import {
   type Branch,
+  defaultNote,
   modes,
   newEntry,
   newStory,
   type Passage,
   type Story,
-  usualNote,
   type WorldEntry,
 } from '../story/story.ts';
 import { type Fields, fieldsOf, flagIn, listIn, numberIn, percentIn, textIn, textsIn } from './loose.ts';
 
-/** Our own form: everything, with all branches. */
+/** The Parley format: everything, with all branches. */
 export function fileOfStory({ pending: _, ...story }: Story): object {
   return { parley: 'story', version: 1, story };
 }
@@ -31,8 +31,8 @@ export function storyOfFile(value: unknown, id: () => string, changed: number): 
     memory: textIn(story.memory),
     note: {
       text: textIn(note.text),
-      template: textIn(note.template, usualNote.template),
-      depth: Math.max(0, numberIn(note.depth, usualNote.depth)),
+      template: textIn(note.template, defaultNote.template),
+      depth: Math.max(0, numberIn(note.depth, defaultNote.depth)),
     },
     world: listIn(story.world, 20_000).map((entry) => entryOf(fieldsOf(entry), id)),
     worldDepth: Math.max(0, numberIn(story.worldDepth, 0)),
@@ -46,7 +46,7 @@ export function storyOfFile(value: unknown, id: () => string, changed: number): 
   };
 }
 
-/** So deep branches may stand in each other; a file that goes deeper was not made by us. */
+/** Maximum nesting of branches in a file. */
 const deepest = 200;
 
 function passagesIn(value: unknown, id: () => string, depth: number): Passage[] {

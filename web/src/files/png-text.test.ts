@@ -6,7 +6,7 @@ import { Unreadable } from './unreadable.ts';
 
 const bytes = (text: string): Uint8Array => new TextEncoder().encode(text);
 
-test('texts are found by their keywords, whatever else is in the file', () => {
+test('pngTexts: finds text chunks by keyword', () => {
   const file = pngOf(
     ['IHDR', new Uint8Array(13)],
     textChunk('Chara', 'abc'),
@@ -21,11 +21,11 @@ test('texts are found by their keywords, whatever else is in the file', () => {
   );
 });
 
-test('of two texts with one keyword the first counts', () => {
+test('pngTexts: returns the first of two texts with one keyword', () => {
   expect(pngTexts(pngOf(textChunk('chara', '1'), textChunk('chara', '2'))).get('chara')).toBe('1');
 });
 
-test('international texts are read unless they are packed', () => {
+test('pngTexts: reads uncompressed iTXt chunks', () => {
   const plain = pngOf(['iTXt', bytes('chara\0\0\0en\0Karte\0grün')]);
   expect(pngTexts(plain).get('chara')).toBe('grün');
   const packedOne = pngOf(['iTXt', Uint8Array.of(...bytes('chara\0'), 1, 0, 0, 0, 9)]);
@@ -33,13 +33,13 @@ test('international texts are read unless they are packed', () => {
   expect(pngTexts(pngOf(['iTXt', bytes('chara\0\0\0en')])).size).toBe(0);
 });
 
-test('chunks without a keyword are passed by', () => {
+test('pngTexts: skips chunks without a keyword', () => {
   expect(pngTexts(pngOf(['tEXt', bytes('\0x')], ['tEXt', bytes('no zero')])).size).toBe(0);
 });
 
-test('a file that is something else, or cut off anywhere, is told in a sentence', () => {
+test('pngTexts: throws for other files and truncated ones', () => {
   expect(isPng(bytes('GIF89a'))).toBe(false);
-  expect(() => pngTexts(bytes('GIF89a'))).toThrow('This is no PNG file.');
+  expect(() => pngTexts(bytes('GIF89a'))).toThrow('Not a PNG file.');
   const whole = pngOf(textChunk('chara', 'a'.repeat(50)), ['IDAT', new Uint8Array(50)]);
   fc.assert(
     fc.property(fc.integer({ min: 8, max: whole.length - 1 }), (length) => {
@@ -48,8 +48,8 @@ test('a file that is something else, or cut off anywhere, is told in a sentence'
   );
 });
 
-test('a chunk that claims to be longer than the file is no reason to hang', () => {
+test('pngTexts: throws for a chunk longer than the file', () => {
   const file = pngOf(textChunk('chara', 'abc'));
   new DataView(file.buffer).setUint32(8, 0xffffffff);
-  expect(() => pngTexts(file)).toThrow('cut off');
+  expect(() => pngTexts(file)).toThrow('truncated');
 });

@@ -6,9 +6,9 @@ export function isPng(bytes: Uint8Array): boolean {
   return signature.every((byte, at) => bytes[at] === byte);
 }
 
-/** The texts that a PNG file carries beside its picture, by their keywords in small letters. */
+/** The text chunks of a PNG file by lower-case keyword. */
 export function pngTexts(bytes: Uint8Array): Map<string, string> {
-  if (!isPng(bytes)) throw new Unreadable('This is no PNG file.');
+  if (!isPng(bytes)) throw new Unreadable('Not a PNG file.');
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   const texts = new Map<string, string>();
   let at = signature.length;
@@ -22,7 +22,7 @@ export function pngTexts(bytes: Uint8Array): Map<string, string> {
     if (found && !texts.has(found[0])) texts.set(...found);
     at += 12 + length;
   }
-  throw new Unreadable('The picture is cut off: a part of the file is missing.');
+  throw new Unreadable('The PNG file is truncated.');
 }
 
 function plainText(data: Uint8Array): [string, string] | undefined {
@@ -32,7 +32,7 @@ function plainText(data: Uint8Array): [string, string] | undefined {
   return [latin.decode(data.subarray(0, zero)).toLowerCase(), latin.decode(data.subarray(zero + 1))];
 }
 
-/** Keyword, whether it is packed, how, language, translated keyword, text. Packed ones carry no characters. */
+/** Keyword, compression flag, method, language, translated keyword, text. Compressed chunks are skipped: cards do not use them. */
 function internationalText(data: Uint8Array): [string, string] | undefined {
   const zero = data.indexOf(0);
   if (zero < 1 || data[zero + 1] !== 0) return undefined;

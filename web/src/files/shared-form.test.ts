@@ -7,7 +7,7 @@ import { sharedForm, storyOfShared } from './shared-form.ts';
 const story = storyOfTexts(['One.', 'me:Two.'], { mode: 'chat', title: 'T' });
 const read = (data: string) => storyOfShared({ data }, counting(), 4);
 
-test('a story that the server keeps comes back as it was', () => {
+test('storyOfShared: reverses sharedForm', () => {
   const shared = sharedForm(story);
   expect(shared.format).toBe('parley_json');
   const again = storyOfShared(shared, counting(), 4);
@@ -15,11 +15,11 @@ test('a story that the server keeps comes back as it was', () => {
   expect(again.passages.map(textOf)).toEqual(['One.', 'Two.']);
 });
 
-test('a save of another program is read where it is JSON', () => {
+test('storyOfShared: reads a JSON save of another client', () => {
   expect(read(JSON.stringify(saveOfStory(story))).passages.map(textOf)).toEqual(['One.', 'Two.']);
 });
 
-test('a save that another program has packed for an address is read', () => {
+test('storyOfShared: reads a compressed save in URL-safe base64', () => {
   const packed =
     'XQAAEAD__________wA9iIjmVDbEKbLoY9StGeUkQmrkEehjPzhtlyr7beO0X5iVLdedM9owUMpSAcvUTBVxe6Q6KTCriTC-f8RJ8FbBRGSabJsnBtik51EAQoqMFc71v1fZndouJMAMHowfc6AywPCNHP8s48AA';
   expect(read(packed).passages.map(textOf).join('')).toBe('Once there was a keeper 4. She lit the lamp.');

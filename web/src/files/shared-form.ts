@@ -4,7 +4,7 @@ import { unpackLzma } from './lzma.ts';
 import { fileOfStory, isOwn, storyOfFile } from './own-story.ts';
 import { Unreadable } from './unreadable.ts';
 
-/** A story as the server keeps it for us: it does not look inside, and says again which form it has. */
+/** A story as the server stores it: the data is opaque to the server. */
 export interface SharedForm {
   readonly format: string;
   readonly data: string;
@@ -16,7 +16,7 @@ export function sharedForm(story: Story): SharedForm {
   return { format, data: JSON.stringify(fileOfStory(story)) };
 }
 
-/** Other programs keep theirs in the same places: as JSON, or packed as KoboldAI Lite does. */
+/** Other clients use the same slots: as JSON, or compressed as KoboldAI Lite does. */
 export function storyOfShared({ data }: Pick<SharedForm, 'data'>, id: () => string, changed: number): Story {
   const value = parsed(data) ?? parsed(unpacked(data));
   if (value === undefined)
@@ -37,10 +37,10 @@ function parsed(text: string | undefined): unknown {
 const largest = 32 * 1_048_576;
 
 function unpacked(data: string): string | undefined {
-  // The head of what was packed with any of the usual settings.
+  // LZMA header with common properties, in base64.
   if (!data.startsWith('XQAA')) return undefined;
   try {
-    // In the letters that may stand in addresses.
+    // URL-safe base64.
     const bytes = atob(data.replaceAll('-', '+').replaceAll('_', '/'));
     return new TextDecoder().decode(
       unpackLzma(

@@ -1,4 +1,4 @@
-/** Why a file cannot be opened, in a sentence for people. */
+/** Error for people about a file that cannot be opened. */
 export class Unreadable extends Error {
   constructor(message: string) {
     super(message);

@@ -1,5 +1,5 @@
 import { afterEach, expect, test, vi } from 'vitest';
-import { ask, problemsOf, Refused } from './ask.ts';
+import { ask, LauncherError, problemsOf } from './ask.ts';
 
 afterEach(() => vi.unstubAllGlobals());
 
@@ -13,7 +13,7 @@ function answering(status: number, body: string) {
   return asked;
 }
 
-test('a question without a body is a GET, and with one a POST', async () => {
+test('ask: sends GET without a body and POST with one', async () => {
   const asked = answering(200, '{"a":1}');
   expect(await ask('form')).toEqual({ a: 1 });
   await ask('launch', { values: {} });
@@ -23,16 +23,16 @@ test('a question without a body is a GET, and with one a POST', async () => {
   ]);
 });
 
-test('a refusal brings its sentences, and all that came with them', async () => {
+test('ask: throws the problems and the body of an error', async () => {
   answering(400, '{"problems":["There already."],"exists":true}');
   const refused = await ask('save', {}).catch((error: unknown) => error);
-  expect(refused).toBeInstanceOf(Refused);
+  expect(refused).toBeInstanceOf(LauncherError);
   expect(problemsOf(refused)).toEqual(['There already.']);
-  expect((refused as Refused).answer).toMatchObject({ exists: true });
+  expect((refused as LauncherError).answer).toMatchObject({ exists: true });
 });
 
-test('an answer that is none is told by its number, and silence as what it is', async () => {
+test('problemsOf: names the status, or says that there is no response', async () => {
   answering(500, '<html>');
-  expect(problemsOf(await ask('form').catch((error: unknown) => error))).toEqual(['The launcher answered 500.']);
-  expect(problemsOf(new TypeError('Failed to fetch'))[0]).toContain('does not answer');
+  expect(problemsOf(await ask('form').catch((error: unknown) => error))).toEqual(['The launcher returned status 500.']);
+  expect(problemsOf(new TypeError('Failed to fetch'))[0]).toContain('not responding');
 });

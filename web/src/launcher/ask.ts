@@ -1,6 +1,6 @@
 import { addressOf } from '../api/address.ts';
 
-/** An answer of the launcher, or the sentences that say why not. */
+/** A response of the launcher; throws its error messages. */
 export async function ask<Answer>(name: string, body?: object): Promise<Answer> {
   const response = await fetch(addressOf(`launcher/${name}`), {
     method: body === undefined ? 'GET' : 'POST',
@@ -9,10 +9,10 @@ export async function ask<Answer>(name: string, body?: object): Promise<Answer> 
   });
   const answer = (await response.json().catch(() => ({}))) as Answer & { readonly problems?: readonly string[] };
   if (response.ok) return answer;
-  throw new Refused(answer.problems ?? [`The launcher answered ${response.status}.`], answer);
+  throw new LauncherError(answer.problems ?? [`The launcher returned status ${response.status}.`], answer);
 }
 
-export class Refused extends Error {
+export class LauncherError extends Error {
   readonly problems: readonly string[];
   readonly answer: object;
 
@@ -24,6 +24,6 @@ export class Refused extends Error {
 }
 
 export function problemsOf(thrown: unknown): readonly string[] {
-  if (thrown instanceof Refused) return thrown.problems;
-  return ['The launcher does not answer. Is it still running?'];
+  if (thrown instanceof LauncherError) return thrown.problems;
+  return ['The launcher is not responding. Check that it is running.'];
 }

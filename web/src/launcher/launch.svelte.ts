@@ -10,7 +10,7 @@ type ConsoleEvent =
 
 const keptLines = 2000;
 
-/** All that the page knows: the settings as they stand, and the server that was started with them. */
+/** State of the page: the settings, and the server started with them. */
 export class Launcher {
   form = $state.raw<Form>();
   values = $state<Values>({});
@@ -84,7 +84,7 @@ export class Launcher {
     }
   }
 
-  /** For as long as the launcher is there. */
+  /** Follows the console until the launcher quits. */
   async #listen(): Promise<void> {
     while (!this.gone) {
       try {
@@ -93,7 +93,7 @@ export class Launcher {
         this.lines = [];
         for await (const { data } of serverEvents(body)) this.#hear(JSON.parse(data) as ConsoleEvent);
       } catch {
-        // It is tried again below.
+        // Retried below.
       }
       if (!this.gone) await new Promise((resolve) => setTimeout(resolve, 2000));
     }

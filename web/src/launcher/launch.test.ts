@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 
-/** Without the compiler a rune is what it was given. */
+/** Without the Svelte compiler, a rune returns its argument. */
 const rune = Object.assign((value: unknown) => value, { raw: (value: unknown) => value });
 vi.stubGlobal('$state', rune);
 const { Launcher } = await import('./launch.svelte.ts');
@@ -40,7 +40,7 @@ function talking(...events: readonly object[]): ReadableStream {
   });
 }
 
-test('it begins with the settings of the launcher, and hears what the server says', async () => {
+test('Launcher: begins with the settings and follows the console', async () => {
   const { launcher } = world({
     form: () => form,
     console: () =>
@@ -61,14 +61,14 @@ test('it begins with the settings of the launcher, and hears what the server say
   launcher.gone = true;
 });
 
-test('a launcher that does not know this browser says why', async () => {
+test('Launcher: shows why the launcher rejects the browser', async () => {
   const { launcher } = world({ form: () => ({ problems: ['Authentication key is missing or invalid.'] }) });
   await launcher.begin();
   expect(launcher.form).toBeUndefined();
   expect(launcher.problems).toEqual(['Authentication key is missing or invalid.']);
 });
 
-test('a launch sends the settings as they stand, and tells what is wrong with them', async () => {
+test('Launcher: launch sends the current settings and shows problems', async () => {
   let answer: object = { notes: ['rounded'] };
   const { launcher, asked } = world({ launch: () => answer });
   launcher.values = { port: 5005 };
@@ -80,14 +80,14 @@ test('a launch sends the settings as they stand, and tells what is wrong with th
   expect(launcher.problems).toEqual(['Port needs a whole number.']);
 });
 
-test('a check tells problems and the command line without being refused', async () => {
+test('Launcher: check returns problems and the command line', async () => {
   const { launcher } = world({ check: () => ({ problems: ['no'], notes: [], command: ['--port', '1'] }) });
   await launcher.check();
   expect(launcher.problems).toEqual(['no']);
   expect(launcher.command).toEqual(['--port', '1']);
 });
 
-test('a config that is loaded replaces all settings, and one that is broken none', async () => {
+test('Launcher: load replaces all settings, or none if the config is broken', async () => {
   let answer: object = { values: { port: 7 }, notes: ['old key'] };
   const { launcher } = world({ load: () => answer });
   launcher.values = { port: 1, quiet: true };

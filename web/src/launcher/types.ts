@@ -1,4 +1,4 @@
-/** What the launcher's server tells the page; the same as it is there. */
+/** Types of the launcher's responses, as the server defines them. */
 export type Value = boolean | number | string | null | readonly (string | number)[] | Readonly<Record<string, unknown>>;
 export type Values = Record<string, Value>;
 
@@ -58,7 +58,7 @@ export interface Folder {
   readonly parent?: string;
   readonly entries: readonly Entry[];
   readonly more: number;
-  /** Of the models among the entries, by their names. */
+  /** Facts of the models among the entries, by name. */
   readonly facts: Readonly<Record<string, ModelFacts>>;
 }
 

@@ -17,7 +17,7 @@ const list: Shape = { type: 'list', of: 'text', least: 1, default: null };
 const number: Shape = { type: 'integer', default: 16384 };
 const text: Shape = { type: 'text', default: '' };
 
-describe('a field', () => {
+describe('setting values', () => {
   test.each([
     [null, ''],
     [5, '5'],
@@ -26,7 +26,7 @@ describe('a field', () => {
     [[], ''],
     [{ a: 1 }, '{"a":1}'],
     [true, 'true'],
-  ])('shows %j as %j', (value, shown) => {
+  ])('shownText: %j becomes %j', (value, shown) => {
     expect(shownText(value)).toBe(shown);
   });
 
@@ -36,11 +36,11 @@ describe('a field', () => {
     [number, '4096', '4096'],
     [number, '', 16384],
     [text, ' spaces stay ', ' spaces stay '],
-  ])('of %j with %j written sends %j', (shape, written, value) => {
+  ])('writtenValue: of %j with text %j is %j', (shape, written, value) => {
     expect(writtenValue(shape, written)).toEqual(value);
   });
 
-  test('that is shown and written back is as it was', () => {
+  test('writtenValue: reverses shownText', () => {
     fc.assert(
       fc.property(
         fc.array(
@@ -55,7 +55,7 @@ describe('a field', () => {
   });
 });
 
-test('what was changed is counted, also a list that is there and empty', () => {
+test('changedCount: counts changes, also empty lists', () => {
   const devices: Shape = { type: 'list', of: 'integer', least: 0, default: null };
   expect(isDefault(number, 16384)).toBe(true);
   expect(isDefault(number, '16384')).toBe(true);
@@ -75,7 +75,7 @@ test.each([
   [27_000_000, '25.7 MB'],
   [4.5 * 2 ** 30, '4.5 GB'],
   [300 * 2 ** 30, '300 GB'],
-])('%i bytes read %s', (bytes, shown) => {
+])('bytesText: %i becomes %s', (bytes, shown) => {
   expect(bytesText(bytes)).toBe(shown);
 });
 
@@ -83,16 +83,16 @@ test.each([
   [512, '512'],
   [27_400_000, '27 M'],
   [7_240_000_000, '7.2 B'],
-])('%i parameters read %s', (count, shown) => {
+])('countText: %i becomes %s', (count, shown) => {
   expect(countText(count)).toBe(shown);
 });
 
-test('a command can be pasted into a shell', () => {
+test('shellLine: quotes words for a shell', () => {
   expect(shellLine(['--model', '/a b.gguf', '--port', '5002'])).toBe("--model '/a b.gguf' --port 5002");
   expect(shellLine(["it's", '$HOME', '{"a":1}'])).toBe(`'it'\\''s' '$HOME' '{"a":1}'`);
 });
 
-test('a file has its name on any system', () => {
+test('nameOf: returns the file name on any system', () => {
   expect(nameOf('/home/me/a.gguf')).toBe('a.gguf');
   expect(nameOf('C:\\models\\b.gguf')).toBe('b.gguf');
 });

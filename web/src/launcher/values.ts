@@ -1,13 +1,13 @@
 import type { Shape, Value, Values } from './types.ts';
 
-/** A value as it stands in a text field; lists have a line for each entry. */
+/** A value as text for a field; lists have one entry per line. */
 export function shownText(value: Value): string {
   if (value === null || value === undefined) return '';
   if (Array.isArray(value)) return value.join('\n');
   return typeof value === 'object' ? JSON.stringify(value) : String(value);
 }
 
-/** What was written in a field, as the server reads it; an empty field means the default. */
+/** The value of a field; an empty field means the default. */
 export function writtenValue(shape: Shape, text: string): Value {
   if (shape.type === 'list') {
     const entries = text.split('\n').map((line) => line.trim());
@@ -22,7 +22,7 @@ export function isDefault(shape: Shape, value: Value): boolean {
   return shownText(value) === shownText(shape.default) && Array.isArray(value) === Array.isArray(shape.default);
 }
 
-/** How many settings of a tab somebody has changed. */
+/** Number of changed settings of a tab. */
 export function changedCount(
   keys: readonly string[],
   shapes: (key: string) => Shape | undefined,
@@ -34,7 +34,7 @@ export function changedCount(
   }).length;
 }
 
-/** Flags with a list that may be empty are switched on by an empty one, and off by nothing. */
+/** Flags whose list may be empty: an empty list means on, null means off. */
 export function isSwitchList({ type, least }: Shape): boolean {
   return type === 'list' && least === 0;
 }
@@ -52,12 +52,12 @@ export function countText(count: number): string {
   return count.toLocaleString('en');
 }
 
-/** A line for a shell: words with anything but plain characters are quoted. */
+/** A shell command line; words with special characters are quoted. */
 export function shellLine(words: readonly string[]): string {
   return words.map((word) => (/^[\w./:=@%+,…-]+$/.test(word) ? word : `'${word.replaceAll("'", `'\\''`)}'`)).join(' ');
 }
 
-/** The last part of a path, on any system. */
+/** The file name of a path, on any system. */
 export function nameOf(path: string): string {
   return path.split(/[/\\]/).at(-1) ?? path;
 }

@@ -34,8 +34,8 @@ $$
 
 The end.`;
 
-describe('a text', () => {
-  test('is parted into its blocks, and nothing of it is lost', () => {
+describe('blocksOf', () => {
+  test('splits a text into blocks without losing any of it', () => {
     const { list } = blocksOf(text, lex);
     expect(list.join('')).toBe(text);
     expect(list.map((block) => block.trim().split('\n')[0])).toEqual([
@@ -51,13 +51,13 @@ describe('a text', () => {
     ]);
   });
 
-  test('that grows letter by letter ends as the same blocks', () => {
+  test('returns the same blocks for a text that grew letter by letter', () => {
     let blocks: Blocks | undefined;
     for (let end = 1; end <= text.length; end += 1) blocks = blocksOf(text.slice(0, end), lex, blocks);
     expect(blocks?.list).toEqual(blocksOf(text, lex).list);
   });
 
-  test('that grows is read again only from its last block on', () => {
+  test('parses a growing text only from its last block on', () => {
     const read: string[] = [];
     const watched = (part: string) => {
       read.push(part);
@@ -70,17 +70,17 @@ describe('a text', () => {
     expect(second.list[0]).toBe(first.list[0]);
   });
 
-  test('that becomes another one is read anew', () => {
+  test('parses a replaced text from the start', () => {
     const first = blocksOf('One.\n\nTwo.\n\nThree.', lex);
     expect(blocksOf('Other.\n\nText.', lex, first).list).toEqual(['Other.\n\n', 'Text.']);
     expect(blocksOf('', lex, first).list).toEqual([]);
   });
 
-  test('has the line ends of this system, whichever it came with', () => {
+  test('normalizes line ends', () => {
     expect(blocksOf('a\r\n\r\nb\rc', lex).list.join('')).toBe('a\n\nb\nc');
   });
 
-  test('of any kind loses nothing on its way', () => {
+  test('loses nothing of any text', () => {
     const piece = fc.constantFrom(
       'a',
       ' ',

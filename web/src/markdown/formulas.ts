@@ -1,7 +1,7 @@
 import temml from 'temml';
 
-/** A formula as MathML. What cannot be read is shown as it was written. */
-export function write(place: HTMLElement, tex: string, display: boolean): void {
+/** Renders a formula as MathML. Invalid formulas are shown as source. */
+export function renderFormula(place: HTMLElement, tex: string, display: boolean): void {
   try {
     const filled = document.createElement('span');
     temml.render(tex, filled, { displayMode: display, throwOnError: true, trust: false, maxExpand: 200 });

@@ -2,10 +2,10 @@ import type { TokenizerAndRendererExtension } from 'marked';
 
 const block = /^(?:\$\$([^$]+?)\$\$|\\\[([\s\S]+?)\\\])[ \t]*(?:\n|$)/;
 const display = /^(?:\$\$([^$\n]+?)\$\$|\\\[([^\n]+?)\\\])/;
-/** Dollars are money unless they hug what is between them, and no figure follows. */
+/** A dollar opens a formula only before a non-space, and closes one only after a non-space and not before a digit. */
 const inline = /^(?:\$(?![\s$])((?:\\.|[^\\$\n])*?[^\s\\$])\$(?!\d)|\\\(([\s\S]+?)\\\))/;
 
-/** Formulas between `$…$`, `$$…$$`, `\(…\)` and `\[…\]`; they become marked places, which the page fills. */
+/** Formulas in `$…$`, `$$…$$`, `\\(…\\)` and `\\[…\\]`. They become placeholders that the page fills. */
 export const maths: TokenizerAndRendererExtension[] = [
   {
     name: 'mathsBlock',

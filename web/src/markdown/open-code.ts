@@ -1,11 +1,11 @@
 export interface OpenCode {
-  /** The line that opens it. */
+  /** The opening line. */
   readonly opening: string;
   readonly language: string;
   readonly body: string;
 }
 
-/** A block of code whose end has not come yet; undefined for any other block. */
+/** A code block without a closing fence; undefined for any other block. */
 export function openCode(markdown: string): OpenCode | undefined {
   const [whole, marks = '', info = ''] = /^(`{3,}|~{3,})([^\n]*)\n/.exec(markdown) ?? [];
   if (whole === undefined) return undefined;

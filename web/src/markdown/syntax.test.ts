@@ -7,7 +7,7 @@ const formulas = (markdown: string): [tex: string, display: boolean][] =>
     whole !== undefined,
   ]);
 
-describe('formulas', () => {
+describe('htmlOf: formulas', () => {
   test.each([
     ['$x^2$', [['x^2', false]]],
     ['\\(x^2\\)', [['x^2', false]]],
@@ -40,12 +40,12 @@ describe('formulas', () => {
     },
   );
 
-  test('cannot break out of their place', () => {
+  test('are escaped in their attribute', () => {
     expect(htmlOf('$"><script>$')).not.toContain('<script');
   });
 });
 
-describe('tags in a text', () => {
+describe('htmlOf: tags', () => {
   test.each(['a<br>b', 'H<sub>2</sub>O', '<kbd>Enter</kbd>'])('that do no harm stay: %s', (markdown) => {
     expect(htmlOf(markdown)).toContain(markdown);
   });
@@ -61,7 +61,7 @@ describe('tags in a text', () => {
     expect(htmlOf(markdown)).toContain('&#60;');
   });
 
-  test('pictures from elsewhere are links, so that nothing is fetched', () => {
+  test('renders remote images as links', () => {
     expect(htmlOf('![a cat](https://example.com/cat.png)')).toContain(
       '<a href="https://example.com/cat.png">a cat</a>',
     );
@@ -69,6 +69,6 @@ describe('tags in a text', () => {
   });
 });
 
-test('line ends are kept, as people write them', () => {
+test('htmlOf: keeps line breaks', () => {
   expect(htmlOf('one\ntwo')).toContain('one<br>two');
 });

@@ -2,7 +2,7 @@ import { Marked } from 'marked';
 import type { Lex } from './blocks.ts';
 import { escaped, maths } from './maths.ts';
 
-/** The few tags that models write among markdown and that do no harm; all others are shown as the text they are. */
+/** Harmless HTML tags that models use in markdown. All others are shown as text. */
 const harmless = /^(?:<\/?(?:br|sub|sup|kbd|mark|u|b|i|s|em|strong|details|summary|p|hr)\s*\/?>\s*)+$/i;
 
 const marked = new Marked({
@@ -11,7 +11,7 @@ const marked = new Marked({
   extensions: maths,
   renderer: {
     html: ({ text }) => (harmless.test(text.trim()) ? text : escaped(text)),
-    // Nothing is fetched from elsewhere by showing a text.
+    // Showing a text must not load anything from other servers.
     image: ({ href, text }) =>
       href.startsWith('data:image/')
         ? `<img src="${escaped(href)}" alt="${escaped(text)}">`

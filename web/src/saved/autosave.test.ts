@@ -25,7 +25,7 @@ function parts() {
   return { saving, written, failures, timers, breakIt: (value: boolean) => (broken = value) };
 }
 
-test('many changes of one record are one write, with the newest of them', async () => {
+test('autosave: writes many changes of a record once', async () => {
   const { saving, written, timers } = parts();
   for (const text of ['a', 'ab', 'abc']) saving.changed({ id: '1', text });
   expect(written).toEqual([]);
@@ -35,7 +35,7 @@ test('many changes of one record are one write, with the newest of them', async 
   expect(written).toEqual([{ id: '1', text: 'abc' }]);
 });
 
-test('what was changed is written before the page goes, without waiting for the moment', async () => {
+test('autosave: flush writes at once', async () => {
   const { saving, written, timers } = parts();
   saving.changed({ id: '1', text: 'a' });
   saving.changed({ id: '2', text: 'b' });
@@ -44,7 +44,7 @@ test('what was changed is written before the page goes, without waiting for the 
   expect(timers).toEqual([]);
 });
 
-test('what could not be written is told, and tried again unless something newer is there', async () => {
+test('autosave: reports failed writes and retries them unless there is a newer record', async () => {
   const { saving, written, failures, breakIt } = parts();
   breakIt(true);
   saving.changed({ id: '1', text: 'old' });

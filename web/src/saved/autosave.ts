@@ -1,5 +1,5 @@
 export interface Autosave<Kept extends { readonly id: string }> {
-  /** Soon, and once for all changes until then; at the latest when the page goes. */
+  /** Saves after a short delay, once for all changes until then. */
   changed(kept: Kept): void;
   flush(): Promise<void>;
 }
@@ -11,7 +11,7 @@ export interface AutosaveParts<Kept> {
   readonly later?: (run: () => void, milliseconds: number) => () => void;
 }
 
-/** Saves each record some moments after it was changed, so that fast changes cost one write. What could not be written is tried again. */
+/** Saves records shortly after they change, so that rapid changes cost one write. Failed writes are retried. */
 export function autosave<Kept extends { readonly id: string }>(parts: AutosaveParts<Kept>): Autosave<Kept> {
   const { put, onFailure, delay = 400, later = afterTimeout } = parts;
   const waiting = new Map<string, Kept>();

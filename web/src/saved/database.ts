@@ -1,4 +1,4 @@
-/** What is kept in the browser. Each collection holds records with an id of their own. */
+/** The IndexedDB database. Each collection holds records by id. */
 const collections = ['chats', 'stories', 'pictures', 'sounds', 'presets'] as const;
 export type CollectionName = (typeof collections)[number];
 
@@ -30,7 +30,7 @@ async function run<Result>(
 ): Promise<Result> {
   const transaction = (await database()).transaction(name, mode, { durability: 'relaxed' });
   const request = ask(transaction.objectStore(name));
-  // Nothing else will be asked of it: a page that is left at this moment loses nothing.
+  // Commits at once, so that closing the page now loses nothing.
   if (mode === 'readwrite') transaction.commit();
   return new Promise((resolve, reject) => {
     transaction.oncomplete = () => resolve(request.result);

@@ -1,4 +1,4 @@
-/** What somebody has typed and not sent yet. Written at once, with each key: it is there after a crash. */
+/** Text that is typed but not sent. Saved on each key, so that it survives a crash. */
 export function draft(place: string): { read(): string; write(text: string): void } {
   const name = `parley.draft.${place}`;
   return {
@@ -8,7 +8,7 @@ export function draft(place: string): { read(): string; write(text: string): voi
         if (text === '') localStorage.removeItem(name);
         else localStorage.setItem(name, text);
       } catch {
-        // The storage is full: what is typed stays on the page.
+        // The storage is full: the text stays on the page.
       }
     },
   };

@@ -1,4 +1,4 @@
-/** Short enough for an address. `randomUUID` is missing where the page came over plain HTTP from another machine. */
+/** A random id, short enough for a URL. `crypto.randomUUID` is missing on pages from other machines over plain HTTP. */
 export function newId(): string {
   const bytes = crypto.getRandomValues(new Uint8Array(12));
   return Array.from(bytes, (byte) => (byte % 36).toString(36)).join('');

@@ -4,7 +4,7 @@ import { panelGroups, presets } from './sampler-panel.ts';
 
 const fields = panelGroups.flatMap((group) => group.fields);
 
-test('every control of the server is on the panel once, under its first name on the wire', () => {
+test('panelGroups: contains every sampler of the server once', () => {
   const expected = Object.values(samplingFields).map(({ wire }) => wire[0]);
   expect(fields.map(({ wire }) => wire).sort()).toEqual([...expected].sort());
 });
@@ -16,7 +16,7 @@ test.each(fields)('$wire has a label for people, and its default within its slid
   expect(field.max).toBeGreaterThan(field.min);
 });
 
-test('no two controls are called the same', () => {
+test('panelGroups: has unique labels', () => {
   const labels = fields.map(({ label }) => label);
   expect(new Set(labels).size).toBe(labels.length);
   expect(labels).toContain('Temperature');

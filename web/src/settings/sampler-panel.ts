@@ -1,8 +1,8 @@
 import { type SamplingField, samplingFields } from '../../../src/core/sampling-fields.ts';
 
-/** A control of the panel, made from the table that the server itself decodes with. */
+/** A sampler control, from the same table that the server decodes with. */
 export interface PanelField {
-  /** As it is sent. */
+  /** Field name in requests. */
   readonly wire: string;
   readonly label: string;
   readonly text: string;
@@ -21,13 +21,13 @@ export interface PanelGroup {
 
 const titles: Readonly<Record<SamplingField['group'], string>> = {
   temperature: 'Temperature',
-  truncation: 'Which tokens may come',
-  repetition: 'Against repetition',
-  search: 'Other ways to choose',
+  truncation: 'Truncation',
+  repetition: 'Repetition penalties',
+  search: 'Other samplers',
   seed: 'Seed',
 };
 
-/** What people call them, where the name on the wire does not say it, and how far a slider goes. The server takes more. */
+/** Labels, where the field name is not clear enough, and slider ranges. The server accepts more. */
 const shown: Readonly<Record<string, { readonly label?: string; readonly min?: number; readonly max?: number }>> = {
   temperature: { max: 2 },
   dynatemp_range: { label: 'Dynamic temperature range', max: 2 },
@@ -71,7 +71,7 @@ function panelField({ wire: [wire], type, text, off, default: usual, min = 0, ma
   const look = shown[wire] ?? {};
   return {
     wire,
-    label: look.label ?? inWords(wire),
+    label: look.label ?? labelOf(wire),
     text,
     off,
     default: usual,
@@ -81,7 +81,7 @@ function panelField({ wire: [wire], type, text, off, default: usual, min = 0, ma
   };
 }
 
-function inWords(wire: string): string {
+function labelOf(wire: string): string {
   const words = wire.replaceAll('_', ' ');
   return `${words.charAt(0).toUpperCase()}${words.slice(1)}`;
 }
@@ -93,20 +93,20 @@ export interface Preset {
 }
 
 export const presets: readonly Preset[] = [
-  { name: 'Default', text: 'What the server does unasked.', sampling: {} },
+  { name: 'Default', text: 'Server defaults.', sampling: {} },
   {
     name: 'Precise',
-    text: 'Nearly the same each time; for facts and code.',
+    text: 'Low temperature, for facts and code.',
     sampling: { temperature: 0.2, top_p: 0.9, top_k: 40 },
   },
   {
     name: 'Balanced',
-    text: 'Min-P alone keeps the nonsense out.',
+    text: 'Min-P only.',
     sampling: { temperature: 1, top_p: 1, top_k: 0, min_p: 0.06 },
   },
   {
     name: 'Creative',
-    text: 'Warm, with rare words and without loops.',
+    text: 'High temperature with XTC and DRY.',
     sampling: {
       temperature: 1.15,
       top_p: 1,
@@ -119,8 +119,8 @@ export const presets: readonly Preset[] = [
   },
   {
     name: 'No repetition',
-    text: 'For models that go in circles.',
+    text: 'For models that loop.',
     sampling: { rep_pen: 1.08, rep_pen_range: 1024, dry_multiplier: 0.8 },
   },
-  { name: 'Always the best token', text: 'The same text each time.', sampling: { temperature: 0 } },
+  { name: 'Greedy', text: 'Always the most likely token.', sampling: { temperature: 0 } },
 ];

@@ -1,4 +1,4 @@
-import { keptState } from '../saved/kept-state.svelte.ts';
+import { persistedState } from '../saved/persisted-state.svelte.ts';
 
 export type Delivery = 'streaming' | 'polling';
 
@@ -6,9 +6,9 @@ export interface Settings {
   delivery: Delivery;
   /** In tokens. */
   replyLength: number;
-  /** Only what differs from the defaults, by the names of the native API. */
+  /** Only values that differ from the defaults, by the field names of the native API. */
   sampling: Record<string, number>;
-  /** What the reply is to be like for all chats; empty leaves it to the model. */
+  /** System prompt of all chats without their own. */
   systemPrompt: string;
   reasoningEffort: '' | 'none' | 'low' | 'medium' | 'high';
   showProbabilities: boolean;
@@ -16,7 +16,16 @@ export interface Settings {
   voice: string;
 }
 
-export const settings = keptState<Settings>('parley.settings', {
+/** Values of `reasoning_effort`; empty leaves it to the model. */
+export const reasoningEfforts: readonly { readonly value: Settings['reasoningEffort']; readonly label: string }[] = [
+  { value: '', label: 'Reasoning: default' },
+  { value: 'none', label: 'Reasoning: none' },
+  { value: 'low', label: 'Reasoning: low' },
+  { value: 'medium', label: 'Reasoning: medium' },
+  { value: 'high', label: 'Reasoning: high' },
+];
+
+export const settings = persistedState<Settings>('parley.settings', {
   delivery: 'streaming',
   replyLength: 512,
   sampling: {},
@@ -27,10 +36,10 @@ export const settings = keptState<Settings>('parley.settings', {
   voice: '',
 });
 
-export const appearance = keptState<{ theme: 'system' | 'light' | 'dark'; textSize: 'small' | 'normal' | 'large' }>(
-  'parley.look',
-  { theme: 'system', textSize: 'normal' },
-);
+export const appearance = persistedState<{
+  theme: 'system' | 'light' | 'dark';
+  textSize: 'small' | 'normal' | 'large';
+}>('parley.look', { theme: 'system', textSize: 'normal' });
 
 $effect.root(() => {
   $effect(() => {

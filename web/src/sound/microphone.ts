@@ -1,14 +1,13 @@
-/** A recording that is being made: what it becomes once somebody stops it, and the sound meanwhile. */
+/** A running recording; `whole` resolves after `stop`. */
 export interface Recording {
   readonly stream: MediaStream;
   readonly whole: Promise<Blob>;
   stop(): void;
 }
 
-/** Begins to record; throws a sentence for people where the browser does not allow it. */
+/** Starts recording; throws an error for people if the browser does not allow it. */
 export async function openMicrophone(): Promise<Recording> {
-  if (!navigator.mediaDevices)
-    throw new Error('Browsers let a page listen only at a secure address (https) or on this computer.');
+  if (!navigator.mediaDevices) throw new Error('The microphone needs a secure address: use https or localhost.');
   const stream = await navigator.mediaDevices.getUserMedia({ audio: true }).catch((thrown: unknown) => {
     throw new Error(refusalOf(thrown));
   });
@@ -21,7 +20,7 @@ export async function openMicrophone(): Promise<Recording> {
     machine.ondataavailable = ({ data }) => pieces.push(data);
     machine.onerror = () => {
       release();
-      reject(new Error('The recording failed.'));
+      reject(new Error('Recording failed.'));
     };
     machine.onstop = () => {
       release();
@@ -33,6 +32,6 @@ export async function openMicrophone(): Promise<Recording> {
 }
 
 function refusalOf(thrown: unknown): string {
-  if (thrown instanceof DOMException && thrown.name === 'NotFoundError') return 'There is no microphone.';
-  return 'The browser does not let this page use the microphone.';
+  if (thrown instanceof DOMException && thrown.name === 'NotFoundError') return 'No microphone found.';
+  return 'The browser blocks the microphone for this page. Allow it in the site settings.';
 }

@@ -1,6 +1,6 @@
 import { openMicrophone } from './microphone.ts';
 
-/** A recording by the microphone of this computer; one at a time. */
+/** Recording from the microphone; one at a time. */
 export const recorder = $state<{ running: boolean; seconds: number; level: number }>({
   running: false,
   seconds: 0,
@@ -9,7 +9,7 @@ export const recorder = $state<{ running: boolean; seconds: number; level: numbe
 
 let stop: (() => void) | undefined;
 
-/** Begins; the promise is the whole recording, when somebody has called `stopRecording`. */
+/** Starts recording. Resolves with the recording after `stopRecording`. */
 export async function record(): Promise<Blob> {
   const recording = await openMicrophone();
   const beganAt = Date.now();
@@ -31,7 +31,7 @@ export function stopRecording(): void {
   stop?.();
 }
 
-/** How loud it is, from 0 to 1, so that somebody sees that they are heard. */
+/** Level from 0 to 1, as feedback that the microphone works. */
 function meter(stream: MediaStream): () => void {
   const context = new AudioContext();
   const analyser = context.createAnalyser();

@@ -12,17 +12,17 @@ test.each([
   expect(clock(seconds)).toBe(expected);
 });
 
-test('subtitles are numbered, with times to the thousandth', () => {
-  const stretches = [
+test('subtitles: numbers the segments and writes times in milliseconds', () => {
+  const segments = [
     { start: 0, end: 1.5, text: ' Hello there.' },
     { start: 3661.0015, end: 3662, text: 'And again.' },
   ];
-  expect(subtitles(stretches)).toBe(
+  expect(subtitles(segments)).toBe(
     '1\n00:00:00,000 --> 00:00:01,500\nHello there.\n\n2\n01:01:01,002 --> 01:01:02,000\nAnd again.\n',
   );
 });
 
-test('a time can be read back from its stamp', () => {
+test('subtitles: a time can be parsed from its time stamp', () => {
   fc.assert(
     fc.property(fc.integer({ min: 0, max: 359_999_999 }), (thousandths) => {
       const written = subtitles([{ start: thousandths / 1000, end: 0, text: 'x' }]);

@@ -1,11 +1,11 @@
-/** A stretch of a recording, and what was said in it; times in seconds. */
-export interface Stretch {
+/** A transcribed segment of a recording; times in seconds. */
+export interface Segment {
   readonly start: number;
   readonly end: number;
   readonly text: string;
 }
 
-/** `0:07`, `1:02:03`: as people read it. */
+/** Formats seconds as `0:07` or `1:02:03`. */
 export function clock(seconds: number): string {
   const whole = Math.max(0, Math.floor(seconds));
   const [hours, minutes, rest] = [Math.floor(whole / 3600), Math.floor(whole / 60) % 60, whole % 60];
@@ -13,8 +13,8 @@ export function clock(seconds: number): string {
   return hours > 0 ? `${hours}:${two(minutes)}:${two(rest)}` : `${minutes}:${two(rest)}`;
 }
 
-export function subtitles(stretches: readonly Stretch[]): string {
-  return stretches
+export function subtitles(segments: readonly Segment[]): string {
+  return segments
     .map(({ start, end, text }, index) => `${index + 1}\n${stamp(start)} --> ${stamp(end)}\n${text.trim()}\n`)
     .join('\n');
 }

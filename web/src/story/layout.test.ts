@@ -8,23 +8,23 @@ import { counting, storyOfTexts } from './testing/stories.ts';
 const shown = (texts: readonly string[]) =>
   paragraphsOf(storyOfTexts(texts)).map(({ pieces }) => pieces.map(({ text }) => text).join('|'));
 
-describe('a story', () => {
-  test('flows from one passage into the next', () => {
+describe('paragraphsOf: story', () => {
+  test('joins passages within a paragraph', () => {
     expect(shown(['She opened', ' the door.\n\nIt was', ' dark.'])).toEqual(['She opened| the door.', 'It was| dark.']);
   });
 
-  test('has a gap where a line is empty, and none in a dialogue', () => {
+  test('has a gap only after an empty line', () => {
     const [first, second, last] = paragraphsOf(storyOfTexts(['One.\n\nTwo.\nThree.']));
     expect([first?.gap, second?.gap, last?.gap]).toEqual([true, false, false]);
   });
 
-  test('without a word is one empty paragraph for each passage at most', () => {
+  test('returns at most one empty paragraph per empty passage', () => {
     expect(shown([])).toEqual([]);
     expect(shown([''])).toEqual(['']);
     expect(shown(['\n\n'])).toEqual(['']);
   });
 
-  test('gives the same paragraphs again for what has not changed', () => {
+  test('returns the same objects for unchanged paragraphs', () => {
     const story = storyOfTexts(['One.\n\n', 'Two.\n\n', 'Three.']);
     const before = paragraphsOf(story);
     const after = paragraphsOf(editPart(story, 'b', 0, 3, 'Zwei'));
@@ -32,14 +32,14 @@ describe('a story', () => {
     expect(paragraphsOf(story).every((paragraph, index) => paragraph === before[index])).toBe(true);
   });
 
-  test('has paragraphs with keys of their own', () => {
+  test('gives each paragraph a unique key', () => {
     const keys = paragraphsOf(storyOfTexts(['a\nb\nc', 'd\n\ne'])).map(({ key }) => key);
     expect(new Set(keys).size).toBe(keys.length);
   });
 });
 
-describe('turns', () => {
-  test('stay by themselves, and their first and last paragraphs are known', () => {
+describe('paragraphsOf: turns', () => {
+  test('marks the first and last paragraph of each turn', () => {
     const turns = paragraphsOf(storyOfTexts(['Hello.', 'me:Yes?\n\nGo on.'], { mode: 'chat' }));
     expect(turns.map(({ opens, closes, by }) => [opens, closes, by])).toEqual([
       [true, true, 'model'],
@@ -48,13 +48,13 @@ describe('turns', () => {
     ]);
   });
 
-  test('are the same objects as long as their passages are', () => {
+  test('returns the same objects for unchanged passages', () => {
     const story = storyOfTexts(['One.', 'Two.'], { mode: 'instruct' });
     expect(paragraphsOf(story)[0]).toBe(paragraphsOf(editPart(story, 'b', 0, 1, 't'))[0]);
   });
 });
 
-test('pieces say where they stand, and with their breaks they are the whole passage', () => {
+test('piecesOf: pieces and line breaks add up to the passage', () => {
   const part = fc.constantFrom('a', 'word ', '\n', '\n\n', '…');
   fc.assert(
     fc.property(fc.array(part, { maxLength: 30 }), (parts) => {
@@ -66,12 +66,12 @@ test('pieces say where they stand, and with their breaks they are the whole pass
   );
 });
 
-describe('a long story in chunks', () => {
+describe('chunksOf', () => {
   const passages = split(`${'A sentence of a story. '.repeat(20).trim()}\n\n`.repeat(400), 'model', counting());
   const story = storyOfTexts([], { passages });
   const chunks = chunksOf(paragraphsOf(story));
 
-  test('is the same story, and none of them is very long', () => {
+  test('keeps all paragraphs, in chunks of limited size', () => {
     expect(chunks.flatMap(({ paragraphs }) => paragraphs)).toEqual(paragraphsOf(story));
     const lengths = chunks.map(({ paragraphs }) =>
       paragraphs.flatMap(({ pieces }) => pieces).reduce((sum, { text }) => sum + text.length, 0),
@@ -80,14 +80,20 @@ describe('a long story in chunks', () => {
     expect(new Set(chunks.map(({ key }) => key)).size).toBe(chunks.length);
   });
 
-  test('changes in one chunk when something in it is edited', () => {
+  test('changes only the edited chunk', () => {
     expect(chunksOf(paragraphsOf(story)).every((chunk, index) => chunk === chunks[index])).toBe(true);
     const middle = passages[Math.floor(passages.length / 2)]?.id ?? '';
     const after = chunksOf(paragraphsOf(editPart(story, middle, 5, 5, 'x\n\ny')));
     expect(after.filter((chunk) => !chunks.includes(chunk))).toHaveLength(1);
   });
 
-  test('of nothing are none', () => {
+  test('returns nothing for an empty story', () => {
     expect(chunksOf([])).toEqual([]);
   });
+});
+
+test('piecesOf: marks the reasoning of the model', () => {
+  const pieces = piecesOf(newPassage('a', 'model', '<think>Hm.\n\nSo.</think>\n\nYes.'));
+  expect(pieces.map(({ thought }) => thought)).toEqual([true, true, false]);
+  expect(piecesOf(newPassage('a', 'person', '<think>x')).map(({ thought }) => thought)).toEqual([false]);
 });

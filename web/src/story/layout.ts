@@ -1,40 +1,40 @@
+import { reasoningEnd } from '../api/reasoning.ts';
 import { type Passage, type Story, textOf } from './story.ts';
-import { thoughtsEnd } from './thoughts.ts';
 
-/** A part of a passage that stands in one paragraph; the line breaks behind it are not shown but belong to it. */
+/** The part of a passage in one paragraph. The line breaks after it belong to it but are not shown. */
 export interface Piece {
   readonly passage: string;
   readonly by: Passage['by'];
   readonly start: number;
-  /** Behind the last character that is shown. */
+  /** After the last visible character. */
   readonly end: number;
   readonly text: string;
-  /** How many line breaks follow. */
+  /** Number of line breaks that follow. */
   readonly breaks: number;
-  /** What a model has thought before its answer. */
+  /** Reasoning of the model. */
   readonly thought: boolean;
 }
 
-/** What the page shows as one block: a paragraph of a story, or of a message. */
+/** A block on the page: a paragraph of a story or of a message. */
 export interface Paragraph {
   readonly key: string;
   readonly pieces: readonly Piece[];
-  /** Whether an empty line follows. */
+  /** An empty line follows. */
   readonly gap: boolean;
-  /** The first of a message, which then has a head with the name. */
+  /** First paragraph of a message, shown with the name of the speaker. */
   readonly opens: boolean;
-  /** The last of a message. */
+  /** Last paragraph of a message. */
   readonly closes: boolean;
   readonly by: Passage['by'];
   readonly passage: string;
-  /** Whoever else speaks. */
+  /** Name of another speaker. */
   readonly name: string | undefined;
   readonly branches: number;
 }
 
 const known = new WeakMap<Passage, readonly Piece[]>();
 
-/** Passages do not change, so each is cut once. */
+/** Passages are immutable, so each is split once. */
 export function piecesOf(passage: Passage): readonly Piece[] {
   let pieces = known.get(passage);
   if (!pieces) {
@@ -48,7 +48,7 @@ function cut(passage: Passage): readonly Piece[] {
   const text = textOf(passage);
   const pieces: Piece[] = [];
   const { id, by } = passage;
-  const answer = by === 'model' ? thoughtsEnd(text) : 0;
+  const answer = by === 'model' ? reasoningEnd(text) : 0;
   let start = 0;
   while (start < text.length) {
     const found = text.indexOf('\n', start);
@@ -73,8 +73,8 @@ function cut(passage: Passage): readonly Piece[] {
 const knownTurns = new WeakMap<Passage, readonly Paragraph[]>();
 
 /**
- * The story as paragraphs. In a story the text flows from one passage into the next; in the other modes each passage is a turn
- * of its own. What did not change is the same object as before.
+ * Splits a story into paragraphs. In story mode text flows across passages; in other modes each passage is a turn. Unchanged
+ * paragraphs are the same objects as before.
  */
 export function paragraphsOf({ mode, passages }: Pick<Story, 'mode' | 'passages'>): Paragraph[] {
   if (mode !== 'story') return passages.flatMap(turnOf);
@@ -114,7 +114,7 @@ function turnOf(passage: Passage): readonly Paragraph[] {
 
 const knownParagraphs = new WeakMap<Piece, Paragraph>();
 
-/** Paragraphs of the same pieces are the same. */
+/** Reuses the paragraph of the same pieces. */
 function flowing(pieces: readonly Piece[]): Paragraph {
   const [first] = pieces as readonly [Piece, ...Piece[]];
   const before = knownParagraphs.get(first);
@@ -137,7 +137,7 @@ function flowing(pieces: readonly Piece[]): Paragraph {
   return paragraph;
 }
 
-/** Paragraphs that are shown or left away together. */
+/** Paragraphs that are rendered or skipped together. */
 export interface Chunk {
   readonly key: string;
   readonly paragraphs: readonly Paragraph[];
@@ -147,8 +147,8 @@ const knownChunks = new WeakMap<Paragraph, Chunk>();
 const largest = 12_000;
 
 /**
- * A long story in parts, so that the browser looks only at those that are in sight, and the page only at those that change. Where
- * one ends is decided by the passages themselves: a change moves no more than the ends that are near.
+ * Groups paragraphs, so that the browser renders only visible chunks and the page updates only changed ones. Boundaries depend
+ * on the passages alone, so that an edit moves only the nearest ones.
  */
 export function chunksOf(paragraphs: readonly Paragraph[]): Chunk[] {
   const chunks: Chunk[] = [];
@@ -168,7 +168,7 @@ export function chunksOf(paragraphs: readonly Paragraph[]): Chunk[] {
   return chunks;
 }
 
-/** Chunks of the same paragraphs are the same. */
+/** Reuses the chunk of the same paragraphs. */
 function chunkOf(paragraphs: readonly Paragraph[]): Chunk {
   const [first] = paragraphs as readonly [Paragraph, ...Paragraph[]];
   const before = knownChunks.get(first);
@@ -183,7 +183,7 @@ function chunkOf(paragraphs: readonly Paragraph[]): Chunk {
   return chunk;
 }
 
-/** About one passage in six. */
+/** True for about one passage in six. */
 function isBoundary(passage: string): boolean {
   let hash = 0;
   for (let at = 0; at < passage.length; at += 1) hash = (hash * 31 + passage.charCodeAt(at)) | 0;

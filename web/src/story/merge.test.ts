@@ -11,31 +11,31 @@ const theirs = (texts: readonly string[]) => ({
   changed: 9,
 });
 
-describe('a story that somebody else has sent', () => {
-  test('takes the place of ours, under our id, with their words', () => {
+describe('merged', () => {
+  test('takes the text of the other story under the local id', () => {
     const both = merged(mine, theirs(['One.', 'me:Zwei.', 'Three.']));
     expect(both).toMatchObject({ id: 'mine', changed: 3, prefill: 'Well', memory: 'm', title: 'T' });
     expect(both.passages.map(textOf)).toEqual(['One.', 'Zwei.', 'Three.']);
   });
 
-  test('leaves passages that are the same as they are', () => {
+  test('keeps equal passages as the same objects', () => {
     const both = merged(mine, theirs(['One.', 'me:Zwei.']));
     expect(both.passages[0]).toBe(mine.passages[0]);
     expect(both.passages[1]).not.toBe(mine.passages[1]);
   });
 
-  test('may be shorter', () => {
+  test('accepts a shorter story', () => {
     expect(merged(mine, theirs(['One.'])).passages).toHaveLength(1);
   });
 
-  test('does not take a reply away that is on its way', () => {
+  test('keeps the running reply', () => {
     const pending = { key: 'k', passage: 'b', begin: '', stops: [] };
     expect(merged({ ...mine, pending }, theirs(['One.'])).pending).toBe(pending);
     expect('pending' in merged(mine, theirs(['One.']))).toBe(false);
   });
 });
 
-describe('two states', () => {
+describe('isSameText', () => {
   test.each([
     ['the same words', {}, true],
     ['another memory', { memory: 'x' }, false],
@@ -48,14 +48,14 @@ describe('two states', () => {
     expect(isSameText(story, { ...storyOfTexts(['One.', 'me:Two.']), ...fields })).toBe(expected);
   });
 
-  test('differ in a passage, its branches or who wrote it', () => {
+  test('is false for different passages, branches or authors', () => {
     const story = storyOfTexts(['One.', 'Two.']);
     expect(isSameText(story, storyOfTexts(['One.', 'me:Two.']))).toBe(false);
     expect(isSameText(story, storyOfTexts(['One.']))).toBe(false);
     expect(isSameText(story, addBranch(story, 'b', 'Zwei.'))).toBe(false);
   });
 
-  test('of entries with other ids are the same', () => {
+  test('ignores the ids of world info entries', () => {
     const world = (id: string) => [newEntry({ id, keys: ['k'], content: 'c' })];
     expect(isSameText(storyOfTexts([], { world: world('1') }), storyOfTexts([], { world: world('2') }))).toBe(true);
   });

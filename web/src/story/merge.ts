@@ -1,8 +1,8 @@
 import type { Passage, Story } from './story.ts';
 
 /**
- * A story as somebody else has sent it, under the id that it has here. Passages that are the same stay the same objects, so that
- * the page shows only what is new; how this side opened it stays as well.
+ * Takes over the story of another person under the local id. Equal passages stay the same objects, so that the page renders
+ * only what is new. The prefill and the running reply of this page are kept.
  */
 export function merged(mine: Story, theirs: Story): Story {
   const { pending } = mine;
@@ -16,7 +16,7 @@ export function merged(mine: Story, theirs: Story): Story {
   };
 }
 
-/** Whether two states of a story differ in what is shared. */
+/** True if two states have the same shared content. */
 export function isSameText(a: Story, b: Story): boolean {
   return (
     a.passages.length === b.passages.length &&
@@ -33,7 +33,7 @@ function same(mine: Passage | undefined, theirs: Passage | undefined): Passage |
   return mine.branches.every(({ text }, index) => text === theirs.branches[index]?.text) ? mine : undefined;
 }
 
-/** Entries of the world get ids of their own wherever they are read. */
+/** Ids of world info entries are created on reading and do not count. */
 function rest({ title, mode, memory, note, world, worldDepth, them, oneLine, stops }: Story): object {
   return {
     title,

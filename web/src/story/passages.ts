@@ -1,6 +1,6 @@
 import { type Branch, branchOf, newPassage, type Passage, type Story, textOf } from './story.ts';
 
-/** Changes of what is written. Each gives a new story and leaves the old one as it was: it stays in the history. */
+/** Edits of a story. Each returns a new story; the old one stays in the undo history. */
 
 export function withPassages(story: Story, passages: readonly Passage[]): Story {
   return { ...story, passages };
@@ -24,7 +24,7 @@ export function replacePassage(story: Story, id: string, change: (passage: Passa
   return changed === old ? story : withPassages(story, story.passages.with(at, changed));
 }
 
-/** A part of a passage, from `start` to `end`, becomes another text; a passage without any text is gone. */
+/** Replaces the text from `start` to `end`. A passage without text is removed. */
 export function editPart(story: Story, id: string, start: number, end: number, text: string): Story {
   const at = indexOf(story, id);
   const passage = story.passages[at];
@@ -36,7 +36,7 @@ export function editPart(story: Story, id: string, start: number, end: number, t
   return withPassages(story, story.passages.with(at, withText(passage, edited)));
 }
 
-/** The text that ends directly before this place: in the same passage, or else the whole of the one before it. */
+/** The text directly before this offset: in the same passage, or the whole passage before. */
 export function partBefore(story: Story, id: string, start: number): { passage: string; end: number } | undefined {
   if (start > 0) return { passage: id, end: start };
   const before = story.passages[indexOf(story, id) - 1];
@@ -50,7 +50,7 @@ export function removePassage(story: Story, id: string): Story {
   );
 }
 
-/** Another way for this passage. What came after the old one goes with it, and is back when the old one is chosen again. */
+/** Adds a branch. The passages after the old branch are stored with it and return when it is chosen again. */
 export function addBranch(story: Story, id: string, text: string): Story {
   const at = indexOf(story, id);
   const passage = story.passages[at];
@@ -70,7 +70,7 @@ export function chooseBranch(story: Story, id: string, index: number): Story {
   return withPassages(story, [...story.passages.slice(0, at), next, ...after]);
 }
 
-/** Takes the shown branch away where there is another one; otherwise the passage itself. */
+/** Removes the shown branch, or the passage if it has no other branch. */
 export function removeBranch(story: Story, id: string): Story {
   const at = indexOf(story, id);
   const passage = story.passages[at];
@@ -86,8 +86,8 @@ export function removeBranch(story: Story, id: string): Story {
 const comfortable = 4000;
 
 /**
- * A long text as passages that end where paragraphs do. Each is small enough to be shown and changed at once, and together
- * they are the text.
+ * Splits a long text into passages at paragraph ends. Each is small enough to render and edit; joined, they are the
+ * original text.
  */
 export function split(text: string, by: Passage['by'], id: () => string): Passage[] {
   const passages: Passage[] = [];

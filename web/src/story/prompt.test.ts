@@ -7,19 +7,19 @@ import { storyOfTexts } from './testing/stories.ts';
 const plenty = { tokens: Number.POSITIVE_INFINITY, charactersPerToken: 4 };
 const room = (characters: number) => ({ tokens: characters, charactersPerToken: 1 });
 
-describe('with room for everything', () => {
+describe('buildPrompt: everything fits', () => {
   test.each([
     ['story', 'He ran.me', ''],
     ['adventure', 'He ran.\n\n> me\n\n', ''],
     ['chat', 'Parley: He ran.\nYou: me\nParley:', ''],
     ['instruct', '{{[OUTPUT]}}He ran.{{[OUTPUT_END]}}{{[INPUT]}}me{{[INPUT_END]}}{{[OUTPUT]}}', ''],
-  ] as const)('the prompt of %s is its text with the cue for the model', (mode, prompt, memory) => {
+  ] as const)('the prompt of %s is its text with the replyPrefix for the model', (mode, prompt, memory) => {
     const built = buildPrompt(storyOfTexts(['He ran.', 'me:me'], { mode }), plenty);
     expect(built).toMatchObject({ prompt, memory, dropped: 0, leftOut: [] });
     expect(built.seenFrom).toBeUndefined();
   });
 
-  test('memory goes by itself, and what is known about the world behind it', () => {
+  test('returns memory and world info apart from the text', () => {
     const world = [
       newEntry({ id: '1', keys: ['door'], content: 'The door is red.', order: 2 }),
       newEntry({ id: '2', keys: ['window'], content: 'No window.' }),
@@ -32,12 +32,12 @@ describe('with room for everything', () => {
     expect(built.parts).toEqual({ memory: 8, world: 29, note: 0, text: 7 });
   });
 
-  test('memory of tasks is what the system says', () => {
+  test('sends memory as the system prompt in instruct mode', () => {
     const { memory } = buildPrompt(storyOfTexts(['me:hi'], { mode: 'instruct', memory: 'Be brief.' }), plenty);
     expect(memory).toBe('{{[SYSTEM]}}Be brief.{{[SYSTEM_END]}}');
   });
 
-  test('keys are also found in the memory, the note and what the reply begins with', () => {
+  test('finds keys in memory, note and prefill', () => {
     const world = [newEntry({ id: '1', keys: ['fox'], content: 'Foxes talk.' })];
     const note = { text: 'a fox', template: '[<|>]', depth: 0 };
     expect(buildPrompt(storyOfTexts(['x'], { world, memory: 'The fox.' }), plenty).world).toHaveLength(1);
@@ -46,7 +46,7 @@ describe('with room for everything', () => {
     expect(buildPrompt(storyOfTexts(['x'], { world }), plenty).world).toEqual([]);
   });
 
-  test('keys are looked for only so far back as the story says', () => {
+  test('searches keys only within the depth of the story', () => {
     const world = [newEntry({ id: '1', keys: ['fox'], content: 'Foxes talk.' })];
     const texts = ['A fox. ', 'And so on for long.'];
     expect(buildPrompt(storyOfTexts(texts, { world, worldDepth: 10 }), plenty).world).toEqual([]);
@@ -54,8 +54,8 @@ describe('with room for everything', () => {
   });
 });
 
-describe('the reply', () => {
-  test('may begin with given words', () => {
+describe('buildPrompt: reply', () => {
+  test('starts with the prefill', () => {
     const chat = storyOfTexts(['me:Hi.'], { mode: 'chat' });
     expect(buildPrompt(chat, plenty, { kind: 'new', begin: 'Well' }).prompt).toBe('You: Hi.\nParley: Well');
     const story = storyOfTexts(['It was.']);
@@ -64,13 +64,13 @@ describe('the reply', () => {
     expect(buildPrompt(task, plenty, { kind: 'new', begin: 'Sure' }).prompt).toMatch(/\{\{\[OUTPUT\]\}\}Sure$/);
   });
 
-  test('may go on with the last one, which then has no end', () => {
+  test('continues the last passage without its end token', () => {
     const task = storyOfTexts(['me:Hi.', 'Well, I'], { mode: 'instruct' });
     const { prompt } = buildPrompt(task, plenty, { kind: 'more' });
     expect(prompt).toBe('{{[INPUT]}}Hi.{{[INPUT_END]}}{{[OUTPUT]}}Well, I');
   });
 
-  test('may be the very first words', () => {
+  test('has an empty prompt for the first text', () => {
     expect(buildPrompt(storyOfTexts([], { mode: 'chat' }), plenty).prompt).toBe('Parley:');
     expect(buildPrompt(storyOfTexts([]), plenty, { kind: 'more' }).prompt).toBe('');
   });
@@ -79,17 +79,17 @@ describe('the reply', () => {
 describe("the author's note", () => {
   const note = { text: 'dark', template: '[Note: <|>]', depth: 10 };
 
-  test('stands so many tokens before the end, between two lines', () => {
+  test('is inserted at its depth, between two lines', () => {
     const story = storyOfTexts(['One line.\nAnother line.\nThe last line of all.'], { note });
     const { prompt } = buildPrompt(story, { tokens: 1000, charactersPerToken: 1 });
     expect(prompt).toBe('One line.\nAnother line.\n[Note: dark]\nThe last line of all.');
   });
 
-  test('stands at the beginning of a text that is shorter', () => {
+  test('is inserted at the start of a shorter text', () => {
     expect(buildPrompt(storyOfTexts(['Short.'], { note }), plenty).prompt).toBe('[Note: dark]\nShort.');
   });
 
-  test('is measured with the tokens of this text', () => {
+  test('uses the measured token length', () => {
     const story = storyOfTexts(['a\n'.repeat(100)], { note });
     const at = buildPrompt(story, { tokens: 1000, charactersPerToken: 4 }).prompt.indexOf('[Note');
     expect(at).toBe(200 - 40);
@@ -106,7 +106,7 @@ describe("the author's note", () => {
     expect(buildPrompt(story, { tokens: 1000, charactersPerToken: 1 }).prompt).toBe(prompt);
   });
 
-  test('needs no template, and may hold signs that mean something elsewhere', () => {
+  test('works without a template and with special characters', () => {
     const plain = storyOfTexts(['x'], { note: { text: '$& dark', template: '', depth: 9 } });
     expect(buildPrompt(plain, plenty).prompt).toBe('$& dark\nx');
     const templated = storyOfTexts(['x'], { note: { text: '$& dark', template: '[<|>]', depth: 9 } });
@@ -114,8 +114,8 @@ describe("the author's note", () => {
   });
 });
 
-describe('without room for everything', () => {
-  test('a story begins with a paragraph, and it is known what the model no longer sees', () => {
+describe('buildPrompt: limited context', () => {
+  test('cuts a story at a paragraph and reports the offset', () => {
     const story = storyOfTexts(['First one here.\n\n', 'Second one here.\n\nThird one here.']);
     const built = buildPrompt(story, room(25));
     expect(built.prompt).toBe('Third one here.');
@@ -123,28 +123,28 @@ describe('without room for everything', () => {
     expect(built.dropped).toBe(35);
   });
 
-  test('a long paragraph begins with a sentence, or else with a word', () => {
+  test('cuts a long paragraph at a sentence or a word', () => {
     const sentence = buildPrompt(storyOfTexts(['Alpha beta. Gamma delta. Epsilon zeta eta.']), room(32));
     expect(sentence.prompt).toBe('Gamma delta. Epsilon zeta eta.');
     expect(buildPrompt(storyOfTexts(['alpha beta gamma delta epsilon']), room(14)).prompt).toBe('delta epsilon');
     expect(buildPrompt(storyOfTexts(['x'.repeat(100)]), room(20)).prompt).toBe('x'.repeat(20));
   });
 
-  test('a chat begins with a turn', () => {
+  test('cuts a chat at a turn', () => {
     const story = storyOfTexts(['Hello there.', 'me:Hi. How are you?', 'Fine.'], { mode: 'chat' });
     const built = buildPrompt(story, room(36));
     expect(built.prompt).toBe('Parley: Fine.\nParley:');
     expect(built.seenFrom).toEqual({ passage: 'c', offset: 0 });
   });
 
-  test('memory stays, and some of the text too however long it is', () => {
+  test('keeps memory and some text', () => {
     const story = storyOfTexts(['One. Two. Three. Four. Five.'], { memory: 'm'.repeat(500) });
     const built = buildPrompt(story, room(40));
     expect(built.memory).toHaveLength(501);
     expect(built.prompt).toBe('Five.');
   });
 
-  test('entries of the world that have no room are told, the last ones in order first', () => {
+  test('reports world info entries that do not fit', () => {
     const world = [1, 2, 3].map((order) =>
       newEntry({ id: String(order), order, constant: true, content: `${order}`.repeat(20) }),
     );
@@ -153,7 +153,7 @@ describe('without room for everything', () => {
     expect(built.leftOut.map(({ id }) => id)).toEqual(['3']);
   });
 
-  test('the end of the text is always there, and never more than there is room for', () => {
+  test('always keeps the end of the text within the limit', () => {
     const word = fc.constantFrom('One. ', 'two ', 'three\n', '\n\n', 'x'.repeat(30));
     const passage = fc.array(word, { minLength: 1, maxLength: 12 }).map((words) => words.join(''));
     const anyMode: fc.Arbitrary<Mode> = fc.constantFrom(...modes);

@@ -1,41 +1,41 @@
 import { type Passage, type Story, textOf, type WorldEntry } from './story.ts';
-import { asOpenPrompt, asPrompt, cue, marks } from './turns.ts';
+import { asOpenPrompt, asPrompt, marks, replyPrefix } from './turns.ts';
 import { matching } from './world-info.ts';
 
 export interface Budget {
-  /** How much the model can read besides its reply; Infinity where that is not known. */
+  /** Tokens for the prompt; Infinity if the context size is unknown. */
   readonly tokens: number;
-  /** As measured with this text, or a guess. */
+  /** Measured with this text, or an estimate. */
   readonly charactersPerToken: number;
 }
 
-/** A reply is a new passage, which may begin with given words, or goes on with the last one. */
+/** A new passage, with an optional prefill, or more of the last passage. */
 export type Wanted = { readonly kind: 'new'; readonly begin: string } | { readonly kind: 'more' };
 
 export interface BuiltPrompt {
   readonly memory: string;
   readonly prompt: string;
-  /** What each part takes, in characters. */
+  /** Characters per part. */
   readonly parts: { readonly memory: number; readonly world: number; readonly note: number; readonly text: number };
   readonly world: readonly WorldEntry[];
-  /** Entries that belong here but have no room. */
+  /** Matching entries that do not fit. */
   readonly leftOut: readonly WorldEntry[];
-  /** The first character that the model still sees; missing when it sees all. */
+  /** The first character in the context; missing if the whole text fits. */
   readonly seenFrom?: { readonly passage: string; readonly offset: number };
-  /** Characters before that. */
+  /** Number of characters that do not fit. */
   readonly dropped: number;
 }
 
 interface Segment {
   readonly passage: string;
   readonly text: string;
-  /** Where it begins in the whole text. */
+  /** Offset in the whole text. */
   readonly at: number;
-  /** Characters of it that come before the passage's own text. */
+  /** Characters before the passage's own text, such as a name. */
   readonly lead: number;
 }
 
-/** Memory first, then what is known about the world, then the end of the text with the author's note some way before its end. */
+/** Memory, then world info, then the end of the text, with the author's note at its depth. */
 export function buildPrompt(
   story: Story,
   budget: Budget,
@@ -46,7 +46,7 @@ export function buildPrompt(
   const { segments, text, tail } = textOfStory(story, wanted);
   const note = noteOf(story);
   const fixed = story.memory.length + note.length + tail.length;
-  // However long the memory is, the model sees some of the text.
+  // Some of the text is always sent, however long the memory is.
   const roomForText = Math.max(room - fixed, room / 4);
   const inSight = text.slice(cutFor(text, roomForText, segments, story));
   const searched =
@@ -71,7 +71,7 @@ export function buildPrompt(
   };
 }
 
-/** The text before the reply, and the tail that opens it and is never cut off from it. */
+/** The text before the reply, and the tail that opens the reply and is never cut. */
 function textOfStory(story: Story, wanted: Wanted): { segments: Segment[]; text: string; tail: string } {
   const last = wanted.kind === 'more' ? story.passages.at(-1) : undefined;
   const settled = last ? story.passages.slice(0, -1) : story.passages;
@@ -86,12 +86,12 @@ function textOfStory(story: Story, wanted: Wanted): { segments: Segment[]; text:
   for (const passage of settled) add(passage, asPrompt(story, passage));
   if (last) add(last, asOpenPrompt(story, last));
   const begin = wanted.kind === 'new' ? wanted.begin : '';
-  const opening = wanted.kind === 'new' ? cue(story) : '';
+  const opening = wanted.kind === 'new' ? replyPrefix(story) : '';
   const space = begin !== '' && story.mode === 'chat' ? ' ' : '';
   return { segments, text: texts.join(''), tail: opening + space + begin };
 }
 
-/** Where the text has to begin for at most so many characters: with a turn, a paragraph, a sentence or at least a word. */
+/** The offset at which a text of at most `room` characters starts: at a turn, paragraph, sentence or word. */
 function cutFor(text: string, room: number, segments: readonly Segment[], story: Story): number {
   if (text.length <= room) return 0;
   const earliest = Math.ceil(text.length - Math.max(0, room));
@@ -135,7 +135,7 @@ function noteOf({ note, mode }: Story): string {
   return mode === 'instruct' ? `${marks.system}${text}${marks.systemEnd}` : text;
 }
 
-/** Between two turns or two lines, so that it cuts nothing in two. */
+/** Inserts the note between two turns or lines. */
 function withNote(
   { mode, note: { depth } }: Story,
   text: string,

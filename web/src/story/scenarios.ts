@@ -6,11 +6,11 @@ export interface Scenario {
   readonly make: (id: () => string, now: number) => Story;
 }
 
-/** Beginnings of our own, so that nobody has to start from an empty page. */
+/** Built-in scenarios. */
 export const scenarios: readonly Scenario[] = [
   {
     title: 'The lamp that went out',
-    text: 'A story: the keeper of a lighthouse, and a light where there should be none.',
+    text: 'Story: a lighthouse keeper sees a light on the water.',
     make: (id, changed) =>
       newStory({
         id: id(),
@@ -47,7 +47,7 @@ export const scenarios: readonly Scenario[] = [
   },
   {
     title: 'Below the city',
-    text: 'An adventure: you have a lantern, a map with a hole in it, and one night.',
+    text: 'Adventure: find the flooded archive below the city in one night.',
     make: (id, changed) =>
       newStory({
         id: id(),
@@ -75,7 +75,7 @@ export const scenarios: readonly Scenario[] = [
   },
   {
     title: 'Tea with the clockmaker',
-    text: 'A chat: Ottilie repairs clocks, and knows more about time than she says.',
+    text: 'Character: chat with Ottilie, who repairs clocks.',
     make: (id, changed) =>
       newStory({
         id: id(),
@@ -96,7 +96,7 @@ export const scenarios: readonly Scenario[] = [
   },
   {
     title: 'A second pair of eyes',
-    text: 'A task: give it a paragraph, and it tells you what to cut.',
+    text: 'Instruct: paste a paragraph and get edits.',
     make: (id, changed) =>
       newStory({
         id: id(),

@@ -1,10 +1,10 @@
 import { describe, expect, test } from 'vitest';
 import { buildPrompt } from './prompt.ts';
 import { scenarios } from './scenarios.ts';
-import { modes, newPassage, textOf, titleOf } from './story.ts';
+import { modes, newPassage, textOf, titleOf, wordsOf } from './story.ts';
 import { counting, storyOfTexts } from './testing/stories.ts';
 
-describe('a story is called', () => {
+describe('titleOf', () => {
   test.each([
     [{ title: 'Mine' }, ['Text'], 'Mine'],
     [{}, ['  ', '\n Once upon\na time'], 'Once upon'],
@@ -15,12 +15,12 @@ describe('a story is called', () => {
   });
 });
 
-test('a passage without the branch that it shows is empty', () => {
+test('textOf: is empty if the shown branch does not exist', () => {
   expect(textOf({ ...newPassage('a', 'model', 'x'), shown: 4 })).toBe('');
 });
 
-describe('the beginnings', () => {
-  test('there is one for each mode', () => {
+describe('scenarios', () => {
+  test('cover each mode', () => {
     expect(scenarios.map(({ make }) => make(counting(), 0).mode)).toEqual([...modes]);
   });
 
@@ -33,4 +33,14 @@ describe('the beginnings', () => {
     expect(prompt.length).toBeGreaterThan(80);
     expect(memory.length).toBeGreaterThan(80);
   });
+});
+
+test.each([
+  [[], 0],
+  [['One, two.', 'me: three '], 3],
+  [["Don't — it’s well-known."], 3],
+  [['Grüße aus 1984\n\n…'], 3],
+])('wordsOf: %j has %i words', (texts, expected) => {
+  expect(wordsOf(storyOfTexts(texts))).toBe(expected);
+  expect(wordsOf(storyOfTexts(texts))).toBe(expected);
 });

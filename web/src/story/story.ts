@@ -1,28 +1,28 @@
 export const modes = ['story', 'adventure', 'chat', 'instruct'] as const;
 export type Mode = (typeof modes)[number];
 
-/** A token of a reply, and what else could have stood there. */
+/** A token of a reply with its alternatives. */
 export interface Choice {
   readonly text: string;
   readonly probability: number;
   readonly others: readonly { readonly text: string; readonly probability: number }[];
 }
 
-/** One way in which a passage can go, and all that came after it while it was the one that is shown. */
+/** One version of a passage, with the passages that followed it. */
 export interface Branch {
   readonly text: string;
   readonly choices?: readonly Choice[];
   readonly after?: readonly Passage[];
 }
 
-/** Never changed: a new text is a new passage with the same id, so that all that is unchanged need not be looked at again. */
+/** Immutable: new text makes a new passage with the same id, so that unchanged passages can be cached. */
 export interface Passage {
   readonly id: string;
   readonly by: 'person' | 'model';
   /** At least one. */
   readonly branches: readonly Branch[];
   readonly shown: number;
-  /** In a chat with several, who speaks, where it is not the name of the story. */
+  /** Name of the speaker, if it is not one of the two of the story. */
   readonly name?: string;
 }
 
@@ -30,19 +30,19 @@ export interface WorldEntry {
   readonly id: string;
   readonly keys: readonly string[];
   readonly secondaryKeys: readonly string[];
-  /** Where one of these is found, the entry stays out. */
+  /** Keys that exclude the entry. */
   readonly excludedBy: readonly string[];
   readonly content: string;
   readonly comment: string;
-  /** Always there, whatever is written. */
+  /** Sent always, without keys. */
   readonly constant: boolean;
-  /** One of the secondary keys has to be there as well. */
+  /** Requires one of the secondary keys as well. */
   readonly selective: boolean;
   readonly enabled: boolean;
-  /** Lower ones come first, and are the last to go when there is no room. */
+  /** Lower entries come first and are dropped last. */
   readonly order: number;
   readonly group: string;
-  /** How often it is told when it belongs, in percent. */
+  /** Probability in percent that a matching entry is sent. */
   readonly chance: number;
 }
 
@@ -50,15 +50,15 @@ export interface AuthorsNote {
   readonly text: string;
   /** `<|>` is where the text goes. */
   readonly template: string;
-  /** How far from the end it stands, in tokens. */
+  /** Distance from the end of the text, in tokens. */
   readonly depth: number;
 }
 
-/** A reply that was on its way when the page was last seen. */
+/** A reply that is being generated; the page resumes it after a reload. */
 export interface Pending {
   readonly key: string;
   readonly passage: string;
-  /** What the passage held before the reply: the prefill, or the text that is continued. */
+  /** Text of the passage before the reply: the prefill, or the text that is continued. */
   readonly begin: string;
   readonly stops: readonly string[];
 }
@@ -72,7 +72,7 @@ export interface Story {
   readonly memory: string;
   readonly note: AuthorsNote;
   readonly world: readonly WorldEntry[];
-  /** How many characters from the end are searched for keys; 0 is all that the model sees. */
+  /** Characters searched for keys, from the end; 0 searches all text in the context. */
   readonly worldDepth: number;
   readonly me: string;
   readonly them: string;
@@ -81,11 +81,11 @@ export interface Story {
   readonly stops: readonly string[];
   readonly prefill: string;
   readonly pending?: Pending;
-  /** Fields of the file that it came from and that mean nothing here; they go back into the file. */
+  /** Unknown fields of the imported file; they are written back on export. */
   readonly foreign?: Readonly<Record<string, unknown>>;
 }
 
-export const usualNote: AuthorsNote = { text: '', template: "[Author's note: <|>]", depth: 320 };
+export const defaultNote: AuthorsNote = { text: '', template: "[Author's note: <|>]", depth: 320 };
 
 export function newStory(fields: Partial<Story> & Pick<Story, 'id' | 'changed'>): Story {
   return {
@@ -93,7 +93,7 @@ export function newStory(fields: Partial<Story> & Pick<Story, 'id' | 'changed'>)
     mode: 'story',
     passages: [],
     memory: '',
-    note: usualNote,
+    note: defaultNote,
     world: [],
     worldDepth: 0,
     me: 'You',
@@ -134,7 +134,7 @@ export function textOf(passage: Passage): string {
   return branchOf(passage).text;
 }
 
-/** What the story is called in lists: its title, or else how it begins. */
+/** The title, or else the first line. */
 export function titleOf(story: Story): string {
   if (story.title.trim() !== '') return story.title;
   for (const passage of story.passages) {
@@ -142,4 +142,20 @@ export function titleOf(story: Story): string {
     if (begin !== '') return begin.length > 60 ? `${begin.slice(0, 59).trimEnd()}…` : begin;
   }
   return 'Untitled';
+}
+
+const counted = new WeakMap<Passage, number>();
+
+/** Number of words. Passages are immutable, so each is counted once. */
+export function wordsOf({ passages }: Pick<Story, 'passages'>): number {
+  let words = 0;
+  for (const passage of passages) {
+    let count = counted.get(passage);
+    if (count === undefined) {
+      count = textOf(passage).match(/[\p{L}\p{N}][\p{L}\p{N}\p{M}'’-]*/gu)?.length ?? 0;
+      counted.set(passage, count);
+    }
+    words += count;
+  }
+  return words;
 }

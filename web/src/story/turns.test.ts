@@ -1,8 +1,18 @@
 import { describe, expect, test } from 'vitest';
 import { storyOfTexts } from './testing/stories.ts';
-import { actionText, asOpenPrompt, asPrompt, cue, cutAtStop, speakerOf, stopsOf, tidied } from './turns.ts';
+import {
+  actionText,
+  asOpenPrompt,
+  asPrompt,
+  cutAtStop,
+  replyPrefix,
+  separator,
+  speakerOf,
+  stopsOf,
+  trimmedReply,
+} from './turns.ts';
 
-describe('an action', () => {
+describe('actionText', () => {
   test.each([
     ['do', 'open the door', 'You open the door.'],
     ['do', 'You run!', 'You run!'],
@@ -18,7 +28,7 @@ describe('an action', () => {
   });
 });
 
-describe('the text for the model', () => {
+describe('asPrompt', () => {
   const parts = ['me: look around ', 'A room.'];
   test.each([
     ['story', [' look around ', 'A room.'], ''],
@@ -28,7 +38,7 @@ describe('the text for the model', () => {
   ] as const)('of a passage in %s has the marks of its mode', (mode, expected, before) => {
     const story = storyOfTexts(parts, { mode });
     expect(story.passages.map((passage) => asPrompt(story, passage))).toEqual(expected);
-    expect(cue(story)).toBe(before);
+    expect(replyPrefix(story)).toBe(before);
   });
 
   test.each([
@@ -41,7 +51,7 @@ describe('the text for the model', () => {
     expect(passage && asOpenPrompt(story, passage)).toBe(expected);
   });
 
-  test('names whoever else speaks', () => {
+  test('uses the name of another speaker', () => {
     const story = storyOfTexts(['Hello.'], { mode: 'chat' });
     const [passage] = story.passages;
     expect(passage && speakerOf(story, { ...passage, name: 'Cora' })).toBe('Cora');
@@ -58,13 +68,13 @@ test.each([
   expect(stopsOf(storyOfTexts([], { mode, stops: ['END', ''] }))).toEqual(expected);
 });
 
-test('a reply of a chat ends before anybody who has spoken speaks', () => {
+test('stopsOf: contains all recent speakers of a chat', () => {
   const story = storyOfTexts(['Hi.'], { mode: 'chat' });
   const passages = story.passages.map((passage) => ({ ...passage, name: 'Cora' }));
   expect(stopsOf({ ...story, passages })).toEqual(['\nYou:', '\nParley:', '\nCora:', '\n']);
 });
 
-test('a chat may have replies of many lines', () => {
+test('stopsOf: has no line break for multi-line replies', () => {
   expect(stopsOf(storyOfTexts([], { mode: 'chat', oneLine: false }))).not.toContain('\n');
 });
 
@@ -74,13 +84,30 @@ test.each([
   ['chat', ' Hello. \n', 'Hello.'],
   ['instruct', '\nDone.\n', 'Done.'],
 ] as const)('a reply in %s is kept without what surrounds a turn', (mode, reply, kept) => {
-  expect(tidied(storyOfTexts([], { mode }), reply)).toBe(kept);
+  expect(trimmedReply(storyOfTexts([], { mode }), reply)).toBe(kept);
 });
 
 test.each([
   ['Hello.\nYou: hi', 'Hello.'],
   ['Hello.', 'Hello.'],
   ['a END b\nYou: c', 'a '],
-])('%j ends before the first of its stop texts', (text, expected) => {
+])('cutAtStop: cuts %j at the first stop sequence', (text, expected) => {
   expect(cutAtStop(text, ['\nYou:', 'END'])).toBe(expected);
+});
+
+test('asPrompt: leaves out the reasoning of earlier replies', () => {
+  const story = storyOfTexts(['<think>Hm.</think>Yes.'], { mode: 'instruct' });
+  const [passage] = story.passages;
+  expect(passage && asPrompt(story, passage)).toBe('{{[OUTPUT]}}Yes.{{[OUTPUT_END]}}');
+});
+
+test.each([
+  ['', 'Once', ''],
+  ['The end.', 'Or not.', ' '],
+  ['The end. ', 'Or not.', ''],
+  ['The end.\n\n', 'Or not.', ''],
+  ['The end', ', or not.', ''],
+  ['The end.', '\nOr not.', ''],
+])('separator: after %j, %j follows with %j between', (before, added, expected) => {
+  expect(separator(before, added)).toBe(expected);
 });

@@ -1,7 +1,7 @@
+import { withoutReasoning } from '../api/reasoning.ts';
 import { type Passage, type Story, textOf } from './story.ts';
-import { withoutThoughts } from './thoughts.ts';
 
-/** The server puts the marks of the model's own format in these places. */
+/** Placeholders that the server replaces with the tokens of the model's chat format. */
 export const marks = {
   system: '{{[SYSTEM]}}',
   systemEnd: '{{[SYSTEM_END]}}',
@@ -11,12 +11,12 @@ export const marks = {
   outputEnd: '{{[OUTPUT_END]}}',
 } as const;
 
-/** How an action of an adventure stands in the text. */
+/** Prefix of an action in the text of an adventure. */
 export const actionMark = '> ';
 
 export type ActionKind = 'do' | 'say' | 'story';
 
-/** What somebody does or says, as a sentence about "you"; what is told stays as it is. */
+/** Turns an action into a sentence about "you"; narration stays unchanged. */
 export function actionText(kind: ActionKind, typed: string): string {
   const text = typed.trim();
   if (kind === 'story' || text === '') return text;
@@ -26,11 +26,17 @@ export function actionText(kind: ActionKind, typed: string): string {
   return /[.!?…"”]$/.test(begun) ? begun : `${begun}.`;
 }
 
+/** The separator between the end of a story and added text: empty if either side already has white space or punctuation. */
+export function separator(before: string, added: string): string {
+  if (before === '' || /\s$/.test(before) || /^[\s,.;:!?…’”)\]]/.test(added)) return '';
+  return ' ';
+}
+
 export function speakerOf({ me, them }: Pick<Story, 'me' | 'them'>, { by, name }: Passage): string {
   return name ?? (by === 'person' ? me : them);
 }
 
-/** What a passage is in the text that the model reads. */
+/** A passage as it appears in the prompt. */
 export function asPrompt(story: Story, passage: Passage): string {
   const text = textOf(passage);
   switch (story.mode) {
@@ -39,21 +45,21 @@ export function asPrompt(story: Story, passage: Passage): string {
     case 'adventure':
       return passage.by === 'person' ? `\n\n${actionMark}${text.trim()}\n\n` : text;
     case 'chat':
-      return `\n${speakerOf(story, passage)}: ${(passage.by === 'model' ? withoutThoughts(text) : text).trim()}`;
+      return `\n${speakerOf(story, passage)}: ${(passage.by === 'model' ? withoutReasoning(text) : text).trim()}`;
     case 'instruct':
       return passage.by === 'person'
         ? `${marks.input}${text.trim()}${marks.inputEnd}`
-        : `${marks.output}${withoutThoughts(text)}${marks.outputEnd}`;
+        : `${marks.output}${withoutReasoning(text)}${marks.outputEnd}`;
   }
 }
 
-/** What stands directly before a reply, so that it is the turn of the model. */
-export function cue(story: Story): string {
+/** The end of the prompt, which makes the model write the next turn. */
+export function replyPrefix(story: Story): string {
   if (story.mode === 'chat') return `\n${story.them}:`;
   return story.mode === 'instruct' ? marks.output : '';
 }
 
-/** A reply that goes on is open: what would end its turn is left away. */
+/** A reply to be continued, without the tokens that would end its turn. */
 export function asOpenPrompt(story: Story, passage: Passage): string {
   const text = textOf(passage);
   if (story.mode === 'chat') return `\n${speakerOf(story, passage)}: ${text.trimEnd()}`;
@@ -61,7 +67,7 @@ export function asOpenPrompt(story: Story, passage: Passage): string {
   return text;
 }
 
-/** Where a reply has to end, since what follows would be somebody else's turn. */
+/** Stop sequences: the start of another turn. */
 export function stopsOf(story: Story): string[] {
   const own = story.stops.filter((stop) => stop !== '');
   switch (story.mode) {
@@ -76,19 +82,19 @@ export function stopsOf(story: Story): string[] {
   }
 }
 
-/** As many as a request can name, whoever spoke last first. */
+/** At most 32 speakers, the most recent first: the limit of a request. */
 function speakers(story: Story): string[] {
   const spoke = story.passages.slice(-200).map((passage) => speakerOf(story, passage));
   return [...new Set([story.me, story.them, ...spoke.reverse()])].slice(0, 32);
 }
 
-/** A reply as it is kept: turns have no empty lines around them, while a story goes on exactly where it is. */
-export function tidied({ mode }: Story, text: string): string {
+/** A finished reply. Turns are trimmed; story text is kept exactly. */
+export function trimmedReply({ mode }: Story, text: string): string {
   if (mode === 'story') return text;
   return mode === 'adventure' ? text.replace(/^\s+/, '').trimEnd() : text.trim();
 }
 
-/** Raw text of a running reply holds its stop text; the reply ends before it. */
+/** The raw text of a running reply includes the stop sequence; it is cut off here. */
 export function cutAtStop(text: string, stops: readonly string[]): string {
   const found = stops.map((stop) => text.indexOf(stop)).filter((at) => at !== -1);
   return found.length > 0 ? text.slice(0, Math.min(...found)) : text;

@@ -5,7 +5,7 @@ import { keysOf, matching } from './world-info.ts';
 const entry = (fields: Partial<WorldEntry>): WorldEntry => newEntry({ id: 'e', content: 'Known.', ...fields });
 const found = (fields: Partial<WorldEntry>, text: string): boolean => matching([entry(fields)], text).length === 1;
 
-describe('an entry', () => {
+describe('matching', () => {
   test.each([
     ['a key anywhere, in capitals or not', { keys: ['Edda'] }, 'My EDDA was here', true],
     ['a key inside of a word', { keys: ['light'] }, 'the lighthouse', true],
@@ -28,7 +28,7 @@ describe('an entry', () => {
   });
 });
 
-test('entries come in their order, and those of one order as they stand in the list', () => {
+test('matching: sorts by order, and keeps the list order within one', () => {
   const world = [
     entry({ id: '1', order: 200, constant: true }),
     entry({ id: '2', order: 100, constant: true }),
@@ -38,7 +38,7 @@ test('entries come in their order, and those of one order as they stand in the l
   expect(matching([], 'text')).toEqual([]);
 });
 
-test('an entry may be told only sometimes', () => {
+test('matching: includes an entry by its probability', () => {
   const world = [entry({ constant: true, chance: 40 })];
   expect(matching(world, '', () => 0.39)).toHaveLength(1);
   expect(matching(world, '', () => 0.41)).toEqual([]);
@@ -46,7 +46,7 @@ test('an entry may be told only sometimes', () => {
   expect(matching([entry({ constant: true, chance: 0 })], '', () => 0)).toEqual([]);
 });
 
-test('keys are typed between commas', () => {
+test('keysOf: splits at commas', () => {
   expect(keysOf(' Edda, the sister ,, ')).toEqual(['Edda', 'the sister']);
   expect(keysOf('')).toEqual([]);
 });

@@ -1,8 +1,8 @@
 import type { WorldEntry } from './story.ts';
 
 /**
- * The entries that belong to this text, lower orders first. Keys are found anywhere, in capitals or not; `roll` is asked, from 0 to
- * 1, for those that are told only sometimes.
+ * The matching entries, lower orders first. Keys match anywhere, in any case. `roll` returns a number from 0 to 1 for entries
+ * with a probability.
  */
 export function matching(world: readonly WorldEntry[], text: string, roll: () => number = () => 0): WorldEntry[] {
   if (world.length === 0) return [];
@@ -27,7 +27,7 @@ function blank(key: string): boolean {
   return key.trim() === '';
 }
 
-/** Keys as people type them: between commas. */
+/** Parses keys separated by commas. */
 export function keysOf(typed: string): string[] {
   return typed
     .split(',')

@@ -2,7 +2,7 @@ import type { BuiltPrompt } from '../story/prompt.ts';
 
 export interface Gauge {
   readonly parts: readonly { name: string; label: string; tokens: number; percent: number }[];
-  /** Of what is taken, together with the room that is kept for the reply. */
+  /** Percentage of used and reserved tokens. */
   readonly percent: number;
   readonly sentence: string;
 }
@@ -15,7 +15,7 @@ interface Measure {
 
 const labels = { memory: 'Memory', world: 'World info', note: "Author's note", text: 'Text' } as const;
 
-/** What takes how much of what the model can read; nothing while that is not known. */
+/** How the context is used; undefined while its size is unknown. */
 export function gaugeOf(
   parts: BuiltPrompt['parts'],
   { context, reply, charactersPerToken }: Measure,
@@ -30,11 +30,11 @@ export function gaugeOf(
   }));
   const used = read.reduce((sum, { tokens }) => sum + tokens, 0);
   const kept = Math.max(0, Math.min(reply, context - used));
-  const all = [...read, { name: 'reply', label: 'Kept for the reply', tokens: kept }];
+  const all = [...read, { name: 'reply', label: 'Reserved for the reply', tokens: kept }];
   const whole = Math.max(context, used + kept);
   return {
     parts: all.map((part) => ({ ...part, percent: (100 * part.tokens) / whole })),
     percent: Math.min(100, Math.round((100 * (used + kept)) / context)),
-    sentence: `about ${used.toLocaleString('en')} of ${context.toLocaleString('en')} tokens, and ${kept.toLocaleString('en')} for the reply`,
+    sentence: `About ${used.toLocaleString('en')} of ${context.toLocaleString('en')} tokens, ${kept.toLocaleString('en')} reserved for the reply`,
   };
 }

@@ -1,25 +1,25 @@
-import { tellFailure } from '../app/notices.svelte.ts';
+import { notifyFailure } from '../app/notices.svelte.ts';
 import { autosave } from '../saved/autosave.ts';
 import { collection } from '../saved/database.ts';
+import { emptyHistory, type History, redo, remember, undo } from '../saved/history.ts';
 import { newId } from '../saved/id.ts';
-import { emptyHistory, type History, redo, remember, undo } from '../story/history.ts';
 import { newStory, type Passage, type Story } from '../story/story.ts';
-import { newest, rescue } from './rescue.ts';
+import { backup, newest } from './backup.ts';
 
-/** All stories of this browser. The newest state is here; the database follows some moments later. */
+/** All stories of this browser. The state in memory is the newest; the database follows shortly after. */
 class Library {
   stories = $state.raw<readonly Story[]>([]);
   loaded = $state(false);
   #histories = $state.raw<ReadonlyMap<string, History<readonly Passage[]>>>(new Map());
   readonly #kept = collection<Story>('stories');
-  readonly #saving = autosave<Story>({ put: (story) => this.#write(story), onFailure: tellFailure });
-  /** Not in the database yet. */
+  readonly #saving = autosave<Story>({ put: (story) => this.#write(story), onFailure: notifyFailure });
+  /** Not saved yet. */
   readonly #unsaved = new Map<string, Story>();
 
   constructor() {
     const leave = () => {
-      // A page that goes does not wait for the database; this is written before it is gone.
-      rescue.write([...this.#unsaved.values()]);
+      // A closing page does not wait for the database; local storage is synchronous.
+      backup.write([...this.#unsaved.values()]);
       void this.#saving.flush();
     };
     addEventListener('pagehide', leave);
@@ -33,13 +33,13 @@ class Library {
     try {
       const kept = await this.#kept.all();
       const known = new Set(this.stories.map(({ id }) => id));
-      // Older records may lack fields that have come since.
-      const found = newest(kept, rescue.read()).filter(({ id }) => !known.has(id));
+      // Stored records may lack newer fields.
+      const found = newest(kept, backup.read()).filter(({ id }) => !known.has(id));
       const stories = [...this.stories, ...found.map((story) => newStory(story))];
       this.stories = stories.sort((a, b) => b.changed - a.changed);
       for (const story of found) if (!kept.includes(story)) this.#changed(story);
     } catch (thrown) {
-      tellFailure(thrown);
+      notifyFailure(thrown);
     }
     this.loaded = true;
   }
@@ -53,7 +53,7 @@ class Library {
     this.#changed(story);
   }
 
-  /** `undoable` keeps the text as it was for Undo; what arrives word by word is one step. */
+  /** `undoable` adds an undo step; streamed text does not. */
   change(id: string, change: (story: Story) => Story, { undoable = false } = {}): void {
     const old = this.find(id);
     if (!old) return;
@@ -61,7 +61,7 @@ class Library {
     if (next === old) return;
     if (undoable && next.passages !== old.passages) this.#setHistory(id, remember(this.historyOf(id), old.passages));
     this.#put({ ...next, changed: Date.now() });
-    // A step of its own is not made to wait for what may follow.
+    // Undoable steps are saved at once.
     if (undoable) void this.#saving.flush();
   }
 
@@ -72,7 +72,7 @@ class Library {
     void this.#saving
       .flush()
       .then(() => this.#kept.remove(id))
-      .catch(tellFailure);
+      .catch(notifyFailure);
     return story;
   }
 

@@ -1,19 +1,19 @@
 import { draft } from '../saved/drafts.ts';
-import { keptState } from '../saved/kept-state.svelte.ts';
+import { persistedState } from '../saved/persisted-state.svelte.ts';
 import { piecesOf } from '../story/layout.ts';
 import { editPart, partBefore } from '../story/passages.ts';
 import type { Mode } from '../story/story.ts';
 import type { ActionKind } from '../story/turns.ts';
 import { library } from './library.svelte.ts';
 
-/** What is open and shown, kept for the next visit. */
-export const desk = keptState<{ notes: boolean; mode: Mode; action: ActionKind }>('parley.write', {
+/** Page settings, kept in the browser. */
+export const pageSettings = persistedState<{ notes: boolean; mode: Mode; action: ActionKind }>('parley.write', {
   notes: true,
   mode: 'story',
   action: 'do',
 });
 
-/** A part of a passage that somebody is changing. The text on the page is the newest one until it is put back. */
+/** The part of a passage that is being edited. Its text is newer than the story until it is saved. */
 export interface Editing {
   readonly story: string;
   readonly passage: string;
@@ -33,10 +33,10 @@ class Editor {
     this.now = { ...editing, before: text, text };
   }
 
-  /** Each key is written down at once, so that a crash takes nothing. */
+  /** Saved on each key, so that a crash loses nothing. */
   typed(text: string): void {
     if (!this.now) return;
-    // No new object for each key: nobody but the draft wants to know.
+    // Mutated in place: the page must not be rendered again on each key.
     Object.assign(this.now, { text });
     kept.write(JSON.stringify(this.now));
   }
@@ -54,7 +54,7 @@ class Editor {
     kept.write('');
   }
 
-  /** Backspace at the very beginning: one with what stands before it. */
+  /** Backspace at the start: joins with the text before. */
   joinWithLast(): void {
     const { now } = this;
     if (!now) return;
@@ -67,7 +67,7 @@ class Editor {
     this.openAt(now.story, before.passage, end);
   }
 
-  /** To the paragraph before or after this one. */
+  /** Moves to the paragraph before or after. */
   move(by: 1 | -1): void {
     const { now } = this;
     if (!now) return;
@@ -78,22 +78,22 @@ class Editor {
     if (next) this.openAt(now.story, next.passage, by > 0 ? next.start : next.end);
   }
 
-  /** Opens the part of a passage in which this character stands, with the caret there. */
+  /** Opens the paragraph at this offset, with the caret there. */
   openAt(story: string, passage: string, offset: number): void {
     const found = library.find(story)?.passages.find(({ id }) => id === passage);
     const piece = found && piecesOf(found).findLast(({ start }) => start <= offset);
     if (!piece) return;
-    caretWish.at = offset - piece.start;
+    pendingCaret.at = offset - piece.start;
     this.begin({ story, passage, start: piece.start, end: piece.end }, piece.text);
   }
 
-  /** What was being changed when the page went away. */
+  /** Applies an edit that a closed page left behind. */
   recover(): void {
     try {
       const left = JSON.parse(kept.read() || 'null') as Editing | null;
       if (left && typeof left.text === 'string') put(left);
     } catch {
-      // Nothing that could be read.
+      // Not valid JSON.
     }
     kept.write('');
   }
@@ -106,7 +106,7 @@ function put({ story, passage, start, end, before, text }: Editing): void {
     (now) => {
       const at = now.passages.find(({ id }) => id === passage);
       const old = at?.branches[at.shown]?.text.slice(start, end);
-      // It has changed meanwhile, in another window or by an undo.
+      // Changed meanwhile in another tab or by undo.
       if (old !== before) return now;
       return editPart(now, passage, start, end, text);
     },
@@ -116,8 +116,8 @@ function put({ story, passage, start, end, before, text }: Editing): void {
 
 export const editor = new Editor();
 
-/** Where the caret goes in the text that is opened next. */
-export const caretWish = {
+/** Caret position for the editor that opens next. */
+export const pendingCaret = {
   at: undefined as number | undefined,
   take(): number | undefined {
     const { at } = this;

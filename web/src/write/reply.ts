@@ -1,142 +1,39 @@
-import type { ServerEvent } from '../api/events.ts';
-import { Failure } from '../api/failure.ts';
+import type { ReplyFormat, ReplyState } from '../api/running-reply.ts';
 import type { Choice } from '../story/story.ts';
 
-/** The calls that a reply needs, so that it can be tested without a server. */
-export interface ReplyParts {
-  readonly stream: (body: object, signal: AbortSignal, onComment: (text: string) => void) => AsyncIterable<ServerEvent>;
-  readonly ask: <Answer>(path: string, body: object, signal?: AbortSignal) => Promise<Answer>;
-  readonly pause: (milliseconds: number) => Promise<void>;
-}
-
-export interface ReplyListener {
-  /** All of it so far. */
-  text(whole: string): void;
-  /** Why nothing comes yet. */
-  waits(why: string): void;
-}
-
-/** How it ended; `lost` where nobody knows the key any more. */
-export interface Ended {
-  readonly reason: 'stop' | 'length' | 'lost';
-  readonly text: string;
+export interface StoryReply extends ReplyState {
   readonly warnings: readonly string[];
 }
 
-interface Frame {
-  readonly token: string;
-  readonly finish_reason: string | null;
-  readonly error?: { readonly message: string };
+/** An event of a stream has a token, a whole reply a text. */
+interface WireReply {
+  readonly token?: string;
+  readonly text?: string;
+  readonly finish_reason?: string | null;
+  readonly error?: { readonly message?: string };
   readonly warnings?: readonly string[];
 }
 
-interface Results {
-  readonly results: readonly {
-    readonly text: string;
-    readonly finish_reason?: string | null;
-    readonly error?: { readonly message: string };
-    readonly warnings?: readonly string[];
-  }[];
-}
+const empty: StoryReply = { text: '', finish: undefined, failed: undefined, warnings: [] };
 
-/** Word by word. When the connection breaks, the server goes on writing, and the rest is asked for by its key. */
-export async function streamedReply(
-  parts: ReplyParts,
-  body: { readonly genkey: string },
-  listener: ReplyListener,
-  signal: AbortSignal,
-): Promise<Ended> {
-  let text = '';
-  try {
-    for await (const { data } of parts.stream(body, signal, (comment) => listener.waits(inWords(comment)))) {
-      const frame = JSON.parse(data) as Frame;
-      if (frame.token !== '') {
-        text += frame.token;
-        listener.text(text);
-      }
-      if (frame.finish_reason === null) continue;
-      if (frame.finish_reason === 'error')
-        throw new Failure(frame.error?.message ?? 'The model failed to write a reply.');
-      return { reason: frame.finish_reason === 'stop' ? 'stop' : 'length', text, warnings: frame.warnings ?? [] };
-    }
-  } catch (thrown) {
-    if (signal.aborted || thrown instanceof Failure) throw thrown;
-  }
-  const rest = await recoveredReply(parts, body.genkey, listener, signal);
-  return rest.reason === 'lost' ? { ...rest, text } : rest;
-}
+/** Replies of the native API. */
+export const storyReplies: ReplyFormat<StoryReply> = {
+  streamPath: 'api/extra/generate/stream',
+  path: 'api/v1/generate',
+  empty,
+  withEvent: (reply, data) => withPiece(reply, JSON.parse(data) as WireReply),
+  ofBody: (body) => withPiece(empty, (body as { results?: readonly WireReply[] }).results?.[0] ?? {}, 'length'),
+  ofText: (text) => ({ ...empty, text }),
+};
 
-/** One answer for all of it, and a look at what is there so far each second. */
-export async function polledReply(
-  parts: ReplyParts,
-  body: { readonly genkey: string },
-  listener: ReplyListener,
-  signal: AbortSignal,
-): Promise<Ended> {
-  let done = false;
-  const whole = parts.ask<Results>('api/v1/generate', body, signal).finally(() => {
-    done = true;
-  });
-  whole.catch(() => {});
-  for (;;) {
-    await Promise.race([parts.pause(1000), whole.catch(() => {})]);
-    if (done || signal.aborted) break;
-    const seen = await parts.ask<Results>('api/extra/generate/check', { genkey: body.genkey }).catch(() => undefined);
-    const text = seen?.results[0]?.text ?? '';
-    if (!done && text !== '') listener.text(text);
-  }
-  const result = (await whole).results[0];
-  if (result?.finish_reason === 'error')
-    throw new Failure(result.error?.message ?? 'The model failed to write a reply.');
-  const reason = result?.finish_reason === 'stop' ? 'stop' : 'length';
-  return { reason, text: result?.text ?? '', warnings: result?.warnings ?? [] };
-}
-
-/** So often an empty answer may mean that the reply has not begun; after that nobody knows it. */
-const patience = 4;
-/** So many calls may fail in a row before the server counts as gone. */
-const endurance = 30;
-
-/** A reply that was begun before, by its key. */
-export async function recoveredReply(
-  parts: ReplyParts,
-  genkey: string,
-  listener: ReplyListener,
-  signal: AbortSignal,
-): Promise<Ended> {
-  let empty = 0;
-  let failed = 0;
-  let text = '';
-  while (!signal.aborted) {
-    try {
-      const { results } = await parts.ask<Results>('api/extra/generate/check', { genkey }, signal);
-      failed = 0;
-      const [result] = results;
-      const whole = result?.text ?? '';
-      if (whole !== '' && whole !== text) listener.text(whole);
-      text = whole === '' ? text : whole;
-      const reason = result?.finish_reason ?? null;
-      if (reason === 'error') throw new Failure('The model failed to write a reply.');
-      if (reason !== null) return { reason: reason === 'stop' ? 'stop' : 'length', text, warnings: [] };
-      empty = whole === '' ? empty + 1 : 0;
-      if (empty >= patience) return { reason: 'lost', text, warnings: [] };
-    } catch (thrown) {
-      if (signal.aborted) break;
-      if (thrown instanceof Failure) throw thrown;
-      failed += 1;
-      if (failed >= endurance) throw thrown;
-    }
-    await parts.pause(empty > 0 ? 1000 : 500);
-  }
-  throw new DOMException('stopped', 'AbortError');
-}
-
-/** `queue position 2, about 7 s` for people. */
-function inWords(comment: string): string {
-  const queue = /^queue position (\d+), about (\d+) s$/.exec(comment);
-  if (queue) return `Waits in line: place ${queue[1]}, about ${queue[2]} s`;
-  const loading = /^loading (.*), (\d+) %$/.exec(comment);
-  return loading ? `Loads ${loading[1]}: ${loading[2]} %` : '';
+function withPiece(reply: StoryReply, piece: WireReply, finish?: string): StoryReply {
+  const failed = piece.finish_reason === 'error';
+  return {
+    text: reply.text + (piece.token ?? piece.text ?? ''),
+    finish: piece.finish_reason ?? finish,
+    failed: failed ? (piece.error?.message ?? 'The model failed before the reply was finished.') : undefined,
+    warnings: piece.warnings ?? reply.warnings,
+  };
 }
 
 interface Logprobs {
@@ -147,7 +44,7 @@ interface Logprobs {
   }[];
 }
 
-/** The tokens that make up the reply, with their alternatives; those behind its end (a stop text) are left away. */
+/** The tokens of the reply with their alternatives, without those of a stop sequence after its end. */
 export function choicesOf(logprobs: Logprobs | null | undefined, reply: string): Choice[] {
   const choices: Choice[] = [];
   let length = 0;
@@ -158,4 +55,19 @@ export function choicesOf(logprobs: Logprobs | null | undefined, reply: string):
     choices.push({ text: token, probability: Math.exp(logprob), others });
   }
   return choices;
+}
+
+/** The text up to the token at this index, followed by another token. The tokens are those at the end of the text. */
+export function textWithToken(text: string, choices: readonly Choice[], at: number, instead: string): string {
+  const reply = choices.map((choice) => choice.text).join('');
+  const before = choices
+    .slice(0, at)
+    .map((choice) => choice.text)
+    .join('');
+  // A saved reply may have lost its leading space, and what followed a stop sequence.
+  const start = Math.max(0, text.lastIndexOf(reply.trim().slice(0, 200)));
+  const trimmed = reply.length - reply.trimStart().length;
+  const lost = text.slice(0, start).endsWith(reply.slice(0, trimmed)) ? 0 : trimmed;
+  const begin = text.slice(0, start - (lost === 0 ? trimmed : 0));
+  return begin + (before + instead).slice(lost);
 }

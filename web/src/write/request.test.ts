@@ -3,21 +3,21 @@ import { buildPrompt } from '../story/prompt.ts';
 import type { Mode } from '../story/story.ts';
 import { storyOfTexts } from '../story/testing/stories.ts';
 import { stopsOf } from '../story/turns.ts';
-import { joined, replyRequest } from './request.ts';
+import { joinedReply, replyRequest } from './request.ts';
 
-const wishes = { sampling: { temperature: 0.5 }, replyLength: 80, probabilities: false, context: 4096 };
+const options = { sampling: { temperature: 0.5 }, replyLength: 80, probabilities: false, context: 4096 };
 
-function asked(mode: Mode, changed: Partial<typeof wishes> = {}) {
+function asked(mode: Mode, changed: Partial<typeof options> = {}) {
   const story = storyOfTexts(['Begin.', 'me:Go on.'], { mode, memory: 'M.' });
   const pending = { key: 'k1', passage: 'c', begin: '', stops: stopsOf(story) };
   return replyRequest(story, buildPrompt(story, { tokens: 1000, charactersPerToken: 4 }), pending, {
-    ...wishes,
+    ...options,
     ...changed,
   });
 }
 
-describe('a request for a reply', () => {
-  test('has the text, the memory and the wishes under the names of the native API', () => {
+describe('replyRequest', () => {
+  test('has the prompt, memory and options of the native API', () => {
     expect(asked('chat')).toEqual({
       temperature: 0.5,
       prompt: 'Parley: Begin.\nYou: Go on.\nParley:',
@@ -42,21 +42,21 @@ describe('a request for a reply', () => {
     expect(asked(mode).replace_instruct_placeholders).toBe(expected);
   });
 
-  test('leaves the context to a server that has not told it', () => {
+  test('has no context size if it is unknown', () => {
     expect('max_context_length' in asked('story', { context: 0 })).toBe(false);
   });
 
-  test('asks for probabilities only when somebody looks at them', () => {
+  test('requests logprobs only if they are shown', () => {
     expect(asked('story', { probabilities: true }).logprobs).toBe(true);
   });
 
-  test('never has its text or key replaced by a sampler of that name', () => {
+  test('samplers never override the prompt or the key', () => {
     const odd = asked('story', { sampling: { prompt: 1, genkey: 2, max_length: 3 } as never });
     expect(odd).toMatchObject({ prompt: 'Begin.Go on.', genkey: 'k1', max_length: 80 });
   });
 });
 
-describe('a reply as it arrives', () => {
+describe('joinedReply', () => {
   test.each([
     ['story', ['Once'], ' more', ' more'],
     ['story', ['Once.\n\n'], '  More', 'More'],
@@ -68,11 +68,11 @@ describe('a reply as it arrives', () => {
   ] as const)('in %s after %j: %j is shown as %j', (mode, texts, reply, expected) => {
     const story = storyOfTexts([...texts, ''], { mode });
     const last = story.passages.at(-1)?.id ?? '';
-    expect(joined(story, last, '', reply)).toBe(expected);
+    expect(joinedReply(story, last, '', reply)).toBe(expected);
   });
 
   test.each(['story', 'chat', 'instruct'] as const)('in %s goes on with given words as they are', (mode) => {
-    expect(joined(storyOfTexts(['']), 'a', 'Well,', ' then')).toBe('Well, then');
-    expect(joined(storyOfTexts([''], { mode }), 'a', 'Well', '')).toBe('Well');
+    expect(joinedReply(storyOfTexts(['']), 'a', 'Well,', ' then')).toBe('Well, then');
+    expect(joinedReply(storyOfTexts([''], { mode }), 'a', 'Well', '')).toBe('Well');
   });
 });

@@ -1,33 +1,16 @@
 import { call, read } from '../api/call.ts';
-import { serverEvents } from '../api/events.ts';
-import { tell, tellFailure } from '../app/notices.svelte.ts';
+import { pause, pollReply, type ReplyParts, resumeReply, streamReply } from '../api/running-reply.ts';
+import { notify, notifyFailure } from '../app/notices.svelte.ts';
 import { server } from '../app/server.svelte.ts';
 import { newId } from '../saved/id.ts';
 import { settings } from '../settings/settings.svelte.ts';
 import { addBranch, append, removeBranch, replacePassage, withText } from '../story/passages.ts';
-import { type Budget, buildPrompt, type Wanted } from '../story/prompt.ts';
+import { type Budget, type BuiltPrompt, buildPrompt, type Wanted } from '../story/prompt.ts';
 import { newPassage, type Story, textOf } from '../story/story.ts';
-import { cutAtStop, stopsOf, tidied } from '../story/turns.ts';
+import { cutAtStop, stopsOf, trimmedReply } from '../story/turns.ts';
 import { library } from './library.svelte.ts';
-import {
-  choicesOf,
-  type Ended,
-  polledReply,
-  type ReplyListener,
-  type ReplyParts,
-  recoveredReply,
-  streamedReply,
-} from './reply.ts';
-import { joined, replyRequest } from './request.ts';
-
-const parts: ReplyParts = {
-  stream: async function* (body, signal, onComment) {
-    const response = await call('api/extra/generate/stream', { body, signal });
-    if (response.body) yield* serverEvents(response.body, onComment);
-  },
-  ask: (path, body, signal) => read(path, { body, signal }),
-  pause: (milliseconds) => new Promise((resolve) => setTimeout(resolve, milliseconds)),
-};
+import { choicesOf, type StoryReply, storyReplies } from './reply.ts';
+import { joinedReply, replyRequest } from './request.ts';
 
 interface Running {
   readonly story: string;
@@ -36,20 +19,49 @@ interface Running {
   readonly stop: AbortController;
 }
 
-/** Writes replies into stories; one at a time. */
+const measureMs = 700;
+
+/** Generates replies and writes them into stories; one at a time. */
 class Writer {
   running = $state.raw<Running>();
-  /** Why nothing is there yet. */
-  waits = $state('');
-  /** Measured with the text at hand; a cautious guess before. */
+  /** Queue position or load progress while there is no text yet. */
+  status = $state('');
+  /** Measured with the current text; a low estimate before. */
   charactersPerToken = $state(3.2);
+
+  #measuring: ReturnType<typeof setTimeout> | undefined;
+  #measured = '';
 
   budget(): Budget {
     const { context } = server;
     if (context <= 0) return { tokens: Number.POSITIVE_INFINITY, charactersPerToken: this.charactersPerToken };
-    // A little is left for what the server adds: the beginning of the text, and the marks of turns.
+    // Reserve for tokens that the server adds: the start of the text and turn markers.
     const tokens = Math.max(context - replyLength() - 16, Math.floor(context * 0.35));
     return { tokens, charactersPerToken: this.charactersPerToken };
+  }
+
+  /** The prompt that the next request would have. */
+  promptOf(story: Story): BuiltPrompt {
+    return buildPrompt(story, this.budget(), { kind: 'new', begin: story.prefill });
+  }
+
+  /** Counts the tokens of a prompt after a pause in typing, to correct `charactersPerToken`. */
+  measure({ memory, prompt }: BuiltPrompt): void {
+    clearTimeout(this.#measuring);
+    const text = memory + prompt;
+    // A short text says little about the length of its tokens.
+    if (text.length < 200 || text === this.#measured) return;
+    this.#measuring = setTimeout(async () => {
+      this.#measured = text;
+      const counted = await read<{ value: number }>('api/extra/tokencount', {
+        body: { prompt: text },
+        background: true,
+      }).catch(() => undefined);
+      if (!counted || counted.value <= 0) return;
+      const found = text.length / counted.value;
+      // A tiny change would move the cut of the text, and with it the text that is measured, again and again.
+      if (Math.abs(found / this.charactersPerToken - 1) > 0.02) this.charactersPerToken = found;
+    }, measureMs);
   }
 
   /** A new passage, another one instead of `passage`, or more of the last one. */
@@ -89,95 +101,98 @@ class Writer {
       probabilities: settings.showProbabilities,
       context: server.context,
     });
-    const reply = settings.delivery === 'polling' ? polledReply : streamedReply;
-    await this.#run(story.id, pending, (listener, signal) => reply(parts, body, listener, signal));
+    const request = settings.delivery === 'polling' ? pollReply : streamReply;
+    await this.#run(story.id, pending, (parts) => request(storyReplies, body, parts));
   }
 
-  /** Goes on with a reply that the page left in the middle. */
+  /** Resumes a reply after a reload. */
   async resume(story: Story): Promise<void> {
     const { pending } = story;
     if (!pending || this.running) return;
-    await this.#run(story.id, pending, (listener, signal) => recoveredReply(parts, pending.key, listener, signal));
+    await this.#run(story.id, pending, (parts) => resumeReply(storyReplies, pending.key, parts));
   }
 
-  /** The server is told first: it would otherwise go on writing for somebody who may come back. */
+  /** Aborts on the server first, since the generation continues without a connection. */
   async stop(): Promise<void> {
     const { running } = this;
     if (!running) return;
-    await parts.ask('api/extra/abort', { genkey: running.key }).catch(() => {});
+    await call('api/extra/abort', { body: { genkey: running.key } }).catch(() => {});
     setTimeout(() => running.stop.abort(), 700);
   }
 
   async #run(
     story: string,
     pending: NonNullable<Story['pending']>,
-    reply: (listener: ReplyListener, signal: AbortSignal) => Promise<Ended>,
+    fetchReply: (parts: ReplyParts<StoryReply>) => Promise<StoryReply>,
   ): Promise<void> {
     const { key, passage, begin, stops } = pending;
     const running: Running = { story, passage, key, stop: new AbortController() };
     this.running = running;
-    this.waits = '';
+    this.status = '';
     let newest = '';
     let scheduled = false;
     const show = (): void => {
       scheduled = false;
       if (this.running !== running) return;
       library.change(story, (now) =>
-        replacePassage(now, passage, (old) => withText(old, joined(now, passage, begin, newest))),
+        replacePassage(now, passage, (old) => withText(old, joinedReply(now, passage, begin, newest))),
       );
     };
-    const listener: ReplyListener = {
-      text: (whole) => {
-        newest = cutAtStop(whole, stops);
-        this.waits = '';
+    const parts: ReplyParts<StoryReply> = {
+      call,
+      wait: pause,
+      signal: running.stop.signal,
+      onReply: ({ text }) => {
+        if (text === '') return;
+        newest = cutAtStop(text, stops);
+        this.status = '';
         if (scheduled) return;
         scheduled = true;
         if (document.visibilityState === 'visible') requestAnimationFrame(show);
         else setTimeout(show, 250);
       },
-      waits: (why) => {
-        this.waits = why;
+      onStatus: (status) => {
+        this.status = status;
       },
     };
-    let ended: Ended | undefined;
+    let reply: StoryReply | undefined;
     try {
-      ended = await reply(listener, running.stop.signal);
-      newest = cutAtStop(ended.text, stops);
-      for (const warning of ended.warnings) tell(warning, { kind: 'bad' });
+      reply = await fetchReply(parts);
+      newest = cutAtStop(reply.text, stops);
+      for (const problem of [reply.failed ?? [], reply.warnings].flat()) notify(problem, { kind: 'bad' });
     } catch (thrown) {
-      tellFailure(thrown);
+      notifyFailure(thrown);
     }
-    const choices = ended && settings.showProbabilities ? await this.#choices(key, newest) : undefined;
+    const choices = reply && settings.showProbabilities ? await this.#choices(key, newest) : undefined;
     this.running = undefined;
-    this.waits = '';
+    this.status = '';
     library.change(story, (now) => {
       const { pending: _, ...settled } = now;
       return replacePassage(settled, passage, (old) => {
-        const text = joined(now, passage, begin, newest);
-        return withText(old, newest === '' ? text : tidied(now, text), choices);
+        const text = joinedReply(now, passage, begin, newest);
+        return withText(old, newest === '' ? text : trimmedReply(now, text), choices);
       });
     });
-    if (newest === '') this.#nothingCame(story, passage, begin, ended);
+    if (newest === '') this.#emptyReply(story, passage, begin, reply);
     await library.flush();
   }
 
   async #choices(genkey: string, reply: string) {
     type Answer = { readonly logprobs: Parameters<typeof choicesOf>[0] };
-    const answer = await parts.ask<Answer>('api/extra/last_logprobs', { genkey }).catch(() => undefined);
+    const answer = await read<Answer>('api/extra/last_logprobs', { body: { genkey } }).catch(() => undefined);
     return choicesOf(answer?.logprobs, reply);
   }
 
-  #nothingCame(story: string, passage: string, begin: string, ended: Ended | undefined): void {
+  /** Removes the passage again, unless it already had text. */
+  #emptyReply(story: string, passage: string, begin: string, reply: StoryReply | undefined): void {
     const kept = library.find(story)?.passages.find(({ id }) => id === passage);
-    if (kept && textOf(kept).trim() === begin.trim() && begin.trim() === '')
+    if (kept && textOf(kept).trim() === '' && begin.trim() === '')
       library.change(story, (now) => removeBranch(now, passage));
-    if (ended?.reason === 'lost')
-      tell('The server does not know this reply any more. Retry writes it anew.', { kind: 'bad' });
-    else if (ended?.reason === 'stop') tell('The model had nothing to add.');
+    if (reply?.finish === 'stop') notify('The model returned an empty reply.');
   }
 }
 
-/** The field may be empty while somebody types another number. */
+/** The field may be empty while a new value is typed. */
 function replyLength(): number {
   return settings.replyLength >= 1 ? Math.floor(settings.replyLength) : 512;
 }

@@ -1,4 +1,4 @@
-/** What somebody has put into a message besides words. Pictures and sounds are kept as they are, text files as their text. */
+/** A file in a message. Images and audio are kept as they are, text files as their text. */
 export interface Attachment {
   readonly id: string;
   readonly kind: 'image' | 'audio' | 'text';
@@ -27,11 +27,11 @@ export interface TokenChance {
   readonly others: readonly { readonly token: string; readonly probability: number }[];
 }
 
-/** A reply that is being written: under this key the server can be asked for it again. */
+/** A running reply; it can be fetched by this key. */
 export interface Pending {
   readonly genkey: string;
   readonly since: number;
-  /** What stood there before, where a text is continued. */
+  /** The text before the reply, when a reply is continued. */
   readonly prefix: string;
 }
 
@@ -44,35 +44,35 @@ export interface Turn {
   readonly reasoning?: string;
   readonly attachments?: readonly Attachment[];
   readonly calls?: readonly ToolCall[];
-  /** Of a result: the call that it answers. */
+  /** The call that this tool result belongs to. */
   readonly callId?: string;
   readonly toolName?: string;
-  /** Of a drawn picture: what it was to show. */
+  /** Prompt of a generated image. */
   readonly drawn?: string;
   readonly model?: string;
   readonly finish?: string;
-  /** Why it ended too early, in words for people. */
+  /** Why it ended too early, for people. */
   readonly failed?: string;
   readonly statistics?: Statistics;
   readonly chances?: readonly TokenChance[];
   readonly pending?: Pending;
 }
 
-/** A tree of turns. Of the turns that share a parent one is chosen; the chosen ones from the root are the path that is shown. */
+/** A tree of turns. Of the turns with the same parent one is chosen; the chosen ones from the root are shown. */
 export interface Chat {
   readonly id: string;
   readonly title: string;
-  /** Somebody gave the title; otherwise it follows the first message. */
+  /** The person set the title; otherwise it is taken from the first message. */
   readonly titled: boolean;
   readonly folder: string;
   readonly createdAt: number;
   readonly changedAt: number;
   readonly turns: Readonly<Record<string, Turn>>;
-  /** By the id of the parent, `root` for the first turns. */
+  /** Chosen turn by parent id; `root` for the first turns. */
   readonly chosen: Readonly<Record<string, string>>;
-  /** For this chat alone; undefined leaves it to the settings. */
+  /** System prompt of this chat; the settings apply if undefined. */
   readonly system?: string;
-  /** The tools that are offered in this chat, and those that run unasked. */
+  /** Tools offered in this chat, and those that run without approval. */
   readonly tools?: readonly string[];
   readonly trusted?: readonly string[];
 }

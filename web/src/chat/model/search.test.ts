@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import type { Chat } from './conversation.ts';
-import { found, shelves } from './search.ts';
+import { chatGroups, matchingChats } from './search.ts';
 import { emptyChat, renamed, withTurn } from './tree.ts';
 
 function chat(title: string, text = '', folder = '', changedAt = 0): Chat {
@@ -9,30 +9,30 @@ function chat(title: string, text = '', folder = '', changedAt = 0): Chat {
 }
 const titles = (chats: readonly Chat[]): string[] => chats.map(({ title }) => title);
 
-describe('a search', () => {
+describe('matchingChats', () => {
   const chats = [chat('Bread', 'How long does rye bake?'), chat('Trip', 'Trains to Bergen', 'Travel'), chat('Bergen')];
 
-  test('finds words in titles, folders and messages, in any case', () => {
-    expect(titles(found(chats, 'bergen'))).toEqual(['Trip', 'Bergen']);
-    expect(titles(found(chats, 'TRAVEL'))).toEqual(['Trip']);
+  test('searches titles, folders and messages, in any case', () => {
+    expect(titles(matchingChats(chats, 'bergen'))).toEqual(['Trip', 'Bergen']);
+    expect(titles(matchingChats(chats, 'TRAVEL'))).toEqual(['Trip']);
   });
 
-  test('wants all the words, wherever they stand', () => {
-    expect(titles(found(chats, 'bread rye'))).toEqual(['Bread']);
-    expect(found(chats, 'bread bergen')).toEqual([]);
+  test('requires all words', () => {
+    expect(titles(matchingChats(chats, 'bread rye'))).toEqual(['Bread']);
+    expect(matchingChats(chats, 'bread bergen')).toEqual([]);
   });
 
-  test('without words finds all', () => {
-    expect(found(chats, '  ')).toHaveLength(3);
+  test('returns all chats for an empty query', () => {
+    expect(matchingChats(chats, '  ')).toHaveLength(3);
   });
 });
 
-describe('the list', () => {
+describe('chatGroups', () => {
   const now = new Date(2026, 10, 16, 12, 0);
   const hours = (count: number): number => now.getTime() - count * 3_600_000;
 
-  test('has folders by their names first, then the rest by age', () => {
-    const list = shelves(
+  test('lists folders by name, then other chats by age', () => {
+    const list = chatGroups(
       [
         chat('old', '', '', hours(24 * 60)),
         chat('now', '', '', hours(1)),
@@ -49,21 +49,21 @@ describe('the list', () => {
       'Part 10',
       'Today',
       'Yesterday',
-      'The last seven days',
-      'The last thirty days',
+      'Last 7 days',
+      'Last 30 days',
       'Earlier',
     ]);
     expect(list.map(({ folder }) => folder)).toEqual([true, true, false, false, false, false, false]);
   });
 
-  test('has the newest on top', () => {
-    const [today] = shelves([chat('first', '', '', hours(3)), chat('last', '', '', hours(1))], now);
+  test('lists the newest first', () => {
+    const [today] = chatGroups([chat('first', '', '', hours(3)), chat('last', '', '', hours(1))], now);
     expect(titles(today?.chats ?? [])).toEqual(['last', 'first']);
   });
 
-  test('calls a minute before midnight yesterday', () => {
+  test('groups a minute before midnight as yesterday', () => {
     const midnight = new Date(2026, 10, 16).getTime();
-    expect(shelves([chat('x', '', '', midnight - 60_000)], now)[0]?.title).toBe('Yesterday');
-    expect(shelves([chat('x', '', '', midnight)], now)[0]?.title).toBe('Today');
+    expect(chatGroups([chat('x', '', '', midnight - 60_000)], now)[0]?.title).toBe('Yesterday');
+    expect(chatGroups([chat('x', '', '', midnight)], now)[0]?.title).toBe('Today');
   });
 });

@@ -1,14 +1,14 @@
 import type { Chat } from './conversation.ts';
 
-export interface Shelf {
-  /** The name of a folder, or a time such as `Today`. */
+export interface ChatGroup {
+  /** Name of a folder, or a period such as `Today`. */
   readonly title: string;
   readonly folder: boolean;
   readonly chats: readonly Chat[];
 }
 
-/** Chats that hold all the words somewhere, in their title, folder or turns. */
-export function found(chats: readonly Chat[], query: string): Chat[] {
+/** Chats that contain all words in their title, folder or turns. */
+export function matchingChats(chats: readonly Chat[], query: string): Chat[] {
   const words = query.toLowerCase().split(/\s+/).filter(Boolean);
   if (words.length === 0) return [...chats];
   return chats.filter((chat) => {
@@ -20,8 +20,8 @@ export function found(chats: readonly Chat[], query: string): Chat[] {
   });
 }
 
-/** Folders by name first, then the rest by how long ago they changed; the newest on top everywhere. */
-export function shelves(chats: readonly Chat[], now: Date): Shelf[] {
+/** Folders by name, then other chats by age; the newest first. */
+export function chatGroups(chats: readonly Chat[], now: Date): ChatGroup[] {
   const sorted = [...chats].sort((a, b) => b.changedAt - a.changedAt);
   const folders = [...new Set(sorted.map(({ folder }) => folder))].filter((name) => name !== '').sort(byName);
   const loose = new Map<string, Chat[]>();
@@ -44,6 +44,6 @@ function ageOf(time: number, now: Date): string {
   const days = Math.ceil((midnight - time) / 86_400_000);
   if (days <= 0) return 'Today';
   if (days === 1) return 'Yesterday';
-  if (days <= 7) return 'The last seven days';
-  return days <= 30 ? 'The last thirty days' : 'Earlier';
+  if (days <= 7) return 'Last 7 days';
+  return days <= 30 ? 'Last 30 days' : 'Earlier';
 }

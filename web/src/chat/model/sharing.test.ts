@@ -29,8 +29,8 @@ chat = withTurn(chat, { id: 'b', parent: 'a', role: 'assistant', text: 'A dog.',
 chat = withTurn(chat, { id: 'b2', parent: 'a', role: 'assistant', text: 'A **cat**.', at: 8 });
 chat = { ...renamed(chat, 'Animals'), system: 'Be brief.' };
 
-describe('our own file', () => {
-  test('gives back the same chat with all branches and files, under a new id', async () => {
+describe('ownFile', () => {
+  test('is imported as the same chat with a new id', async () => {
     const [back] = importedChats(await ownFile([chat], parts), parts);
     expect(back?.id).not.toBe(chat.id);
     expect({ ...back, id: 'c', turns: undefined }).toEqual({ ...chat, turns: undefined });
@@ -42,7 +42,7 @@ describe('our own file', () => {
     expect(image?.blob?.type).toBe('image/png');
   });
 
-  test('holds what a reply has so far, and no key to it', async () => {
+  test('has the text of a running reply but not its key', async () => {
     const pending = { genkey: 'K', since: 0, prefix: '' };
     const open = withTurn(chat, { id: 'd', parent: 'b2', role: 'assistant', text: 'so far', at: 9, pending });
     const text = await ownFile([open], parts);
@@ -60,7 +60,7 @@ describe('our own file', () => {
     expect(importedChats(text, parts)[0]?.turns).toEqual({});
   });
 
-  test('does not take a file for an attachment that leads elsewhere', () => {
+  test('importing ignores attachments that are not data URLs', () => {
     const attachments = [
       { id: 'p', kind: 'image', name: 'x', data: 'https://example.com/x.png' },
       { kind: 'program' },
@@ -74,7 +74,7 @@ describe('our own file', () => {
   });
 });
 
-test('a Parley file keeps the shown path of any tree', async () => {
+test('ownFile: keeps the shown path of any tree', async () => {
   const step = fc.record({ parent: fc.nat(20), text: fc.string(), role: fc.constantFrom('user', 'assistant', 'tool') });
   await fc.assert(
     fc.asyncProperty(fc.array(step, { minLength: 1, maxLength: 15 }), async (steps) => {
@@ -92,8 +92,8 @@ test('a Parley file keeps the shown path of any tree', async () => {
   );
 });
 
-describe('a ShareGPT file', () => {
-  test('holds what is shown, with the system prompt in front', () => {
+describe('shareGptFile', () => {
+  test('has the shown path after the system prompt', () => {
     const [written] = JSON.parse(shareGptFile([chat], 'unused'));
     expect(written).toEqual({
       id: 'c',
@@ -106,7 +106,7 @@ describe('a ShareGPT file', () => {
     });
   });
 
-  test('comes back as the same path', () => {
+  test('is imported as the same path', () => {
     const [back] = importedChats(shareGptFile([chat], ''), parts);
     expect(back).toMatchObject({ title: 'Animals', system: 'Be brief.' });
     expect(pathOf(back ?? chat).map(({ role, text }) => [role, text])).toEqual([
@@ -125,23 +125,23 @@ describe('a ShareGPT file', () => {
     expect(back?.title).toBe('Hi');
   });
 
-  test('may have one conversation in each line', () => {
+  test('may be JSON Lines', () => {
     const line = (text: string): string => JSON.stringify({ conversations: [{ from: 'user', value: text }] });
     expect(importedChats(`${line('one')}\n${line('two')}\n`, parts).map(({ title }) => title)).toEqual(['one', 'two']);
   });
 });
 
 test.each([
-  ['{"a": 1}', 'no chats'],
-  ['[]', 'no chats'],
-  ['null', 'no chats'],
-  ['Dear diary', 'no JSON'],
-  ['[{"conversations": [{"from": "ghost", "value": "boo"}]}]', 'no chats'],
-])('a file with %s is refused in plain words', (text, said) => {
+  ['{"a": 1}', 'No chats'],
+  ['[]', 'No chats'],
+  ['null', 'No chats'],
+  ['Dear diary', 'not JSON'],
+  ['[{"conversations": [{"from": "ghost", "value": "boo"}]}]', 'No chats'],
+])('importedChats: rejects %s with a readable error', (text, said) => {
   expect(() => importedChats(text, parts)).toThrow(said);
 });
 
-test('markdown has title, speakers, thoughts, files and calls', () => {
+test('markdownFile: has title, roles, reasoning, files and calls', () => {
   const calls = [{ id: 'k', name: 'clock', arguments: '{"zone":"UTC"}' }];
   let full = withTurn(chat, { id: 'd', parent: 'b2', role: 'assistant', text: '', at: 9, calls, reasoning: 'Look.' });
   full = withTurn(full, { id: 'e', parent: 'd', role: 'tool', text: '12:00', at: 10, callId: 'k', toolName: 'clock' });

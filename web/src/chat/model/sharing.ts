@@ -1,7 +1,7 @@
 import type { Attachment, Chat, Turn } from './conversation.ts';
 import { chatOfLine, emptyChat, pathOf, renamed, titleFrom } from './tree.ts';
 
-/** The marks of our own files. */
+/** Format name and version of Parley files. */
 const format = 'parley.chats';
 const version = 1;
 
@@ -12,7 +12,7 @@ export interface SharingParts {
   readonly now: number;
 }
 
-/** Everything: all branches, attachments as data URLs. Replies that are still being written keep what they have. */
+/** All branches, with attachments as data URLs. Running replies keep their text so far. */
 export async function ownFile(chats: readonly Chat[], { toDataUrl }: Pick<SharingParts, 'toDataUrl'>): Promise<string> {
   const packed = await Promise.all(
     chats.map(async (chat) => ({
@@ -38,7 +38,7 @@ async function packedTurn(
   return { ...turn, attachments: packed };
 }
 
-/** What is shown, as others take it: one list of messages for each chat. */
+/** The shown path as ShareGPT: one list of messages per chat. */
 export function shareGptFile(chats: readonly Chat[], system: string): string {
   return JSON.stringify(
     chats.map((chat) => ({
@@ -67,17 +67,17 @@ export function markdownFile(chat: Chat): string {
   return `${[`# ${chat.title || 'Chat'}`, ...turns].join('\n\n')}\n`;
 }
 
-/** Chats from a file, whichever of the forms it has; throws with a sentence for people where it has none. */
+/** Reads chats from any supported format; throws an error for people if there are none. */
 export function importedChats(text: string, parts: SharingParts): Chat[] {
   let value: unknown;
   try {
     value = JSON.parse(text);
   } catch {
-    // One conversation in each line, as collections for training have it.
+    // JSON Lines: one conversation per line.
     value = text.trim().split('\n').map(parsedLine);
   }
   const chats = isRecord(value) && value.format === format ? ownChats(value, parts) : foreignChats(value, parts);
-  if (chats.length === 0) throw new Error('There are no chats in this file that Parley can read.');
+  if (chats.length === 0) throw new Error('No chats found in this file.');
   return chats;
 }
 
@@ -85,7 +85,7 @@ function parsedLine(line: string): unknown {
   try {
     return JSON.parse(line);
   } catch {
-    throw new Error('This file is no JSON. Chats come as Parley or ShareGPT files.');
+    throw new Error('This file is not JSON. Use a Parley or ShareGPT file.');
   }
 }
 

@@ -23,64 +23,64 @@ function turn(id: string, parent: string | null, role: Turn['role'] = 'user', te
 const grown = (...turns: Turn[]): Chat => turns.reduce(withTurn, emptyChat('c', 0));
 const ids = (turns: readonly Turn[]): string[] => turns.map(({ id }) => id);
 
-describe('a chat', () => {
-  test('shows the turns from the first to the last one', () => {
+describe('chat tree', () => {
+  test('pathOf returns the chosen turns in order', () => {
     const chat = grown(turn('a', null), turn('b', 'a', 'assistant'), turn('c', 'b'));
     expect(ids(pathOf(chat))).toEqual(['a', 'b', 'c']);
     expect(leafOf(chat)?.id).toBe('c');
   });
 
-  test('shows a new alternative in its place, without what followed the old one', () => {
+  test('withTurn shows a new version without the turns after the old one', () => {
     const chat = grown(turn('a', null), turn('b', 'a', 'assistant'), turn('c', 'b'), turn('b2', 'a', 'assistant'));
     expect(ids(pathOf(chat))).toEqual(['a', 'b2']);
     expect(ids(branchesOf(chat).get('a') ?? [])).toEqual(['b', 'b2']);
   });
 
-  test('goes back to a branch as it was left', () => {
+  test('withChosen shows a branch with its following turns', () => {
     const chat = grown(turn('a', null), turn('b', 'a', 'assistant'), turn('c', 'b'), turn('b2', 'a', 'assistant'));
     expect(ids(pathOf(withChosen(chat, 'b')))).toEqual(['a', 'b', 'c']);
   });
 
-  test('chooses the whole way to a turn, however deep it is', () => {
+  test('withChosen chooses the whole path to a turn', () => {
     const chat = grown(turn('a', null), turn('b', 'a'), turn('c', 'b'), turn('a2', null), turn('d', 'a2'));
     expect(ids(pathOf(withChosen(chat, 'c')))).toEqual(['a', 'b', 'c']);
     expect(ids(pathTo(chat, 'c'))).toEqual(['a', 'b', 'c']);
   });
 
-  test('loses a turn with all that follows it, on every branch', () => {
+  test('withoutTurn removes a turn with everything below it', () => {
     const chat = grown(turn('a', null), turn('b', 'a'), turn('c', 'b'), turn('c2', 'b'), turn('d', 'c2'));
     const rest = withoutTurn(chat, 'b');
     expect(Object.keys(rest.turns)).toEqual(['a']);
     expect(ids(pathOf(rest))).toEqual(['a']);
   });
 
-  test('shows the neighbour of a turn that was deleted', () => {
+  test('withoutTurn shows a neighbouring version', () => {
     const chat = grown(turn('a', null), turn('b', 'a'), turn('b2', 'a'), turn('b3', 'a'));
     expect(ids(pathOf(withoutTurn(chat, 'b3')))).toEqual(['a', 'b2']);
     expect(ids(pathOf(withoutTurn(withChosen(chat, 'b'), 'b')))).toEqual(['a', 'b2']);
     expect(ids(pathOf(withoutTurn(chat, 'b')))).toEqual(['a', 'b3']);
   });
 
-  test('stays as it is when a turn is changed or deleted that is not there', () => {
+  test('ignores changes of unknown turns', () => {
     const chat = grown(turn('a', null));
     expect(withChange(chat, 'x', { text: 'y' })).toBe(chat);
     expect(withoutTurn(chat, 'x')).toBe(chat);
   });
 
-  test('takes away fields that become undefined', () => {
+  test('withChange removes undefined fields', () => {
     const chat = withChange(grown(turn('a', null)), 'a', { failed: 'lost', text: 'b' });
     expect(chat.turns.a).toMatchObject({ failed: 'lost', text: 'b' });
     expect(withChange(chat, 'a', { failed: undefined }).turns.a).not.toHaveProperty('failed');
   });
 
-  test('of a file that leads in a circle is still shown', () => {
+  test('pathOf ends at a cycle', () => {
     const chat = grown(turn('a', null), turn('b', 'a'));
     expect(ids(pathOf({ ...chat, chosen: { root: 'a', a: 'b', b: 'a' } }))).toEqual(['a', 'b']);
     const circle = { turns: { a: turn('a', 'b'), b: turn('b', 'a') } };
     expect(ids(pathTo(circle, 'b'))).toEqual(['a', 'b']);
   });
 
-  test('keeps one path and whole branches whatever is added, chosen and deleted', () => {
+  test('stays consistent under any changes', () => {
     const step = fc.record({ what: fc.constantFrom('add', 'choose', 'delete'), at: fc.nat(30) });
     fc.assert(
       fc.property(fc.array(step, { maxLength: 40 }), (steps) => {
@@ -104,34 +104,34 @@ describe('a chat', () => {
   });
 });
 
-describe('its title', () => {
+describe('chat title', () => {
   test('is the first line of the first message', () => {
     expect(grown(turn('a', null, 'user', '  Why is\tthe sky blue?\nI wonder.')).title).toBe('Why is the sky blue?');
   });
 
-  test('is cut at a word where it is long', () => {
+  test('is cut at a word', () => {
     const title = titleFrom('word '.repeat(30));
     expect(title).toMatch(/^(word )+…$/);
     expect(title.length).toBeLessThan(64);
     expect(titleFrom('x'.repeat(99))).toBe(`${'x'.repeat(60)} …`);
   });
 
-  test('never cuts a sign in two', () => {
+  test('never splits a character', () => {
     expect(titleFrom('🦊'.repeat(80))).toBe(`${'🦊'.repeat(60)} …`);
   });
 
-  test('follows the version of the first message that is shown', () => {
+  test('follows the shown version of the first message', () => {
     const chat = grown(turn('a', null, 'user', 'Ada'), turn('b', null, 'user', 'Bob'));
     expect(chat.title).toBe('Bob');
     expect(withChosen(chat, 'a').title).toBe('Ada');
   });
 
-  test('is the name of a file where nothing was written', () => {
+  test('is the name of an attachment if there is no text', () => {
     const attachments = [{ id: 'f', kind: 'text', name: 'notes.txt', text: '' } as const];
     expect(grown({ ...turn('a', null, 'user', ''), attachments }).title).toBe('notes.txt');
   });
 
-  test('stays what somebody gave, until it is taken away', () => {
+  test('stays as set by the person until it is cleared', () => {
     const chat = renamed(grown(turn('a', null, 'user', 'first')), ' Mine ');
     expect(withTurn(chat, turn('z', null, 'user', 'other')).title).toBe('Mine');
     expect(renamed(chat, ' ').title).toBe('first');

@@ -7,7 +7,7 @@ export function emptyChat(id: string, now: number, folder = ''): Chat {
   return { id, title: '', titled: false, folder, createdAt: now, changedAt: now, turns: {}, chosen: {} };
 }
 
-/** A chat without branches, from its turns one after the other. */
+/** A chat without branches. */
 export function chatOfLine(id: string, turns: readonly Turn[], now: number): Chat {
   return {
     ...emptyChat(id, now),
@@ -16,10 +16,10 @@ export function chatOfLine(id: string, turns: readonly Turn[], now: number): Cha
   };
 }
 
-/** The turns from the first one to the last that are chosen. */
+/** The chosen turns, from the first to the last. */
 export function pathOf({ turns, chosen }: Pick<Chat, 'turns' | 'chosen'>): Turn[] {
   const path: Turn[] = [];
-  // A record from elsewhere may lead in a circle.
+  // An imported file may contain a cycle.
   const seen = new Set<string>();
   for (let next = chosen[root]; next !== undefined && !seen.has(next); next = chosen[next]) {
     const turn = turns[next];
@@ -30,7 +30,7 @@ export function pathOf({ turns, chosen }: Pick<Chat, 'turns' | 'chosen'>): Turn[
   return path;
 }
 
-/** The path up to a turn, wherever it is in the tree. */
+/** The path to any turn of the tree. */
 export function pathTo({ turns }: Pick<Chat, 'turns'>, id: string | null): Turn[] {
   const path: Turn[] = [];
   const seen = new Set<string>();
@@ -48,7 +48,7 @@ export function leafOf(chat: Chat): Turn | undefined {
   return pathOf(chat).at(-1);
 }
 
-/** By their parent, the turns that stand in the same place, oldest first; found in one go, as a long chat has many places. */
+/** All versions by parent, oldest first; in one pass, since long chats have many turns. */
 export function branchesOf({ turns }: Pick<Chat, 'turns'>): Map<string | null, Turn[]> {
   const branches = new Map<string | null, Turn[]>();
   for (const turn of Object.values(turns)) {
@@ -60,7 +60,7 @@ export function branchesOf({ turns }: Pick<Chat, 'turns'>): Map<string | null, T
   return branches;
 }
 
-/** A new turn, which is the one that is shown in its place. */
+/** Adds a turn and chooses it. */
 export function withTurn(chat: Chat, turn: Turn): Chat {
   return touched(
     {
@@ -72,7 +72,7 @@ export function withTurn(chat: Chat, turn: Turn): Chat {
   );
 }
 
-/** Fields that are undefined are taken away. */
+/** Undefined fields are removed. */
 export function withChange(
   chat: Chat,
   id: string,
@@ -86,13 +86,13 @@ export function withChange(
   return touched({ ...chat, turns: { ...chat.turns, [id]: changed } }, chat.changedAt);
 }
 
-/** Shows this turn in its place, and the way to it. */
+/** Chooses this turn and the path to it. */
 export function withChosen(chat: Chat, id: string): Chat {
   const steps = pathTo(chat, id).map((turn) => [turn.parent ?? root, turn.id]);
   return touched({ ...chat, chosen: { ...chat.chosen, ...Object.fromEntries(steps) } }, chat.changedAt);
 }
 
-/** Without this turn and all that follows it; another alternative takes its place where there is one. */
+/** Removes a turn with everything below it. Another version is chosen instead, if there is one. */
 export function withoutTurn(chat: Chat, id: string): Chat {
   const turn = chat.turns[id];
   if (!turn) return chat;

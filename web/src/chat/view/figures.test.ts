@@ -1,21 +1,21 @@
 import { expect, test } from 'vitest';
-import { endWords, statisticsLine } from './figures.ts';
+import { finishText, statisticsLine } from './figures.ts';
 
-test('figures stand in one line', () => {
+test('statisticsLine: formats tokens, speed and latency', () => {
   expect(statisticsLine({ tokens: 98, promptTokens: 20, perSecond: 104.2, firstTokenMs: 240 })).toBe(
-    '98 tokens · 104 tokens/s · first after 0.2 s',
+    '98 tokens · 104 tokens/s · first token after 0.2 s',
   );
   expect(statisticsLine({ tokens: 1, promptTokens: 20, perSecond: 3.21, firstTokenMs: 12_345 })).toBe(
-    '1 token · 3.2 tokens/s · first after 12.3 s',
+    '1 token · 3.2 tokens/s · first token after 12.3 s',
   );
 });
 
 test.each([
-  ['length', /Continue goes on/],
+  ['length', /Press Continue/],
   ['stopped', /^Stopped\.$/],
   ['abort', /^Stopped\.$/],
   ['stop', /^$/],
   [undefined, /^$/],
-])('an end by %j is told as %s', (finish, words) => {
-  expect(endWords(finish)).toMatch(words);
+])('finishText: %j becomes %s', (finish, words) => {
+  expect(finishText(finish)).toMatch(words);
 });

@@ -1,22 +1,22 @@
 import { call } from '../../api/call.ts';
-import { tellFailure } from '../../app/notices.svelte.ts';
+import { notifyFailure } from '../../app/notices.svelte.ts';
 import { settings } from '../../settings/settings.svelte.ts';
 import { spokenText } from './spoken-text.ts';
 
-/** One voice at a time: which message it reads now. */
+/** The message that is read aloud; one at a time. */
 export const speaker = $state<{ turnId: string | undefined; state: 'off' | 'fetching' | 'speaking' }>({
   turnId: undefined,
   state: 'off',
 });
-let hush: (() => void) | undefined;
+let stopCurrent: (() => void) | undefined;
 
-export function beQuiet(): void {
-  hush?.();
+export function stopSpeaking(): void {
+  stopCurrent?.();
 }
 
 export async function speak(turnId: string, markdown: string): Promise<void> {
   const again = speaker.turnId === turnId;
-  beQuiet();
+  stopSpeaking();
   if (again) return;
   const controller = new AbortController();
   let audio: HTMLAudioElement | undefined;
@@ -25,12 +25,12 @@ export async function speak(turnId: string, markdown: string): Promise<void> {
     controller.abort();
     audio?.pause();
     if (url) URL.revokeObjectURL(url);
-    if (hush === end) {
-      hush = undefined;
+    if (stopCurrent === end) {
+      stopCurrent = undefined;
       Object.assign(speaker, { turnId: undefined, state: 'off' });
     }
   };
-  hush = end;
+  stopCurrent = end;
   Object.assign(speaker, { turnId, state: 'fetching' });
   try {
     const body = {
@@ -47,6 +47,6 @@ export async function speak(turnId: string, markdown: string): Promise<void> {
     await audio.play();
   } catch (thrown) {
     end();
-    tellFailure(thrown);
+    notifyFailure(thrown);
   }
 }

@@ -11,10 +11,10 @@ test.each([
   ['> quoted', 'quoted'],
   ['2 * 3 * 4 = 24', '2 * 3 * 4 = 24'],
   ['snake_case_name', 'snake_case_name'],
-])('%j is read as %j', (markdown, spoken) => {
+])('spokenText: %j becomes %j', (markdown, spoken) => {
   expect(spokenText(markdown)).toBe(spoken);
 });
 
-test('a table is read row by row', () => {
+test('spokenText: reads tables row by row', () => {
   expect(spokenText('| a | b |\n|---|---|\n| 1 | 2 |')).toBe(',  a ,  b , \n,  1 ,  2 ,');
 });

@@ -1,4 +1,4 @@
-/** A text without what nobody would read aloud: code, marks of markdown, addresses of links. */
+/** Text for speech: without code, markdown syntax and link addresses. */
 export function spokenText(markdown: string): string {
   return markdown
     .replace(/^(`{3,}|~{3,})[^\n]*\n[\s\S]*?(?:^\1[^\n]*$|(?![\s\S]))/gm, ' (code) ')

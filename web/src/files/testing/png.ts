@@ -1,4 +1,4 @@
-/** A PNG file of these chunks, as far as readers of texts look at it: signature, chunks, end. */
+/** A PNG file of these chunks: signature, chunks, end. */
 export function pngOf(...chunks: readonly (readonly [kind: string, data: Uint8Array])[]): Uint8Array {
   const parts = [Uint8Array.of(0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a)];
   for (const [kind, data] of [...chunks, ['IEND', new Uint8Array()] as const]) {
@@ -15,7 +15,7 @@ export function textChunk(keyword: string, text: string): ['tEXt', Uint8Array] {
   return ['tEXt', new TextEncoder().encode(`${keyword}\0${text}`)];
 }
 
-/** A card as it is put into pictures. */
+/** A card as base64 JSON. */
 export function packed(card: unknown): string {
   return base64(JSON.stringify(card));
 }

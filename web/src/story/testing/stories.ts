@@ -1,6 +1,6 @@
 import { newPassage, newStory, type Passage, type Story } from '../story.ts';
 
-/** 1, 2, 3 … as ids. */
+/** Returns 1, 2, 3 … as ids. */
 export function counting(): () => string {
   let last = 0;
   return () => {
@@ -9,7 +9,7 @@ export function counting(): () => string {
   };
 }
 
-/** Texts by the model, or by a person where they begin with `me:`; their ids are a, b, c … */
+/** A story of these texts, written by the model, or by the person if they start with `me:`. Ids are a, b, c … */
 export function storyOfTexts(texts: readonly string[], fields: Partial<Story> = {}): Story {
   return newStory({ id: 's', changed: 0, passages: texts.map(passageOf), ...fields });
 }

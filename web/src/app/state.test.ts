@@ -1,0 +1,90 @@
+import { describe, expect, test, vi } from 'vitest';
+import { fakePage } from '../testing/page.ts';
+
+describe('notices', () => {
+  test('shows the last four, each text once, and dismisses them after a time', async () => {
+    fakePage();
+    vi.useFakeTimers();
+    try {
+      const { dismiss, notices, notify } = await import('./notices.svelte.ts');
+      for (const text of ['a', 'b', 'c', 'a', 'd', 'e']) notify(text);
+      expect(notices.list.map(({ text }) => text)).toEqual(['c', 'a', 'd', 'e']);
+      dismiss(notices.list[0]?.id ?? 0);
+      notify('bad', { kind: 'bad' });
+      vi.advanceTimersByTime(5000);
+      expect(notices.list.map(({ text }) => text)).toEqual(['bad']);
+      vi.advanceTimersByTime(8000);
+      expect(notices.list).toEqual([]);
+    } finally {
+      vi.useRealTimers();
+    }
+  });
+
+  test('says nothing about an abort', async () => {
+    fakePage();
+    const { notices, notifyFailure } = await import('./notices.svelte.ts');
+    notifyFailure(new DOMException('stopped', 'AbortError'));
+    expect(notices.list).toEqual([]);
+    notifyFailure(new TypeError('Failed to fetch'));
+    expect(notices.list[0]).toMatchObject({ kind: 'bad', text: expect.stringContaining('not responding') });
+  });
+});
+
+describe('server', () => {
+  test('is ready with the model, the context size and the features', async () => {
+    fakePage({ 'api/extra/version': () => ({ tts: true }) });
+    const { refreshServer, server } = await import('./server.svelte.ts');
+    await refreshServer();
+    expect(server).toMatchObject({ state: 'ready', model: 'mini', context: 4096, features: { tts: true } });
+  });
+
+  test('has no model name while none is loaded', async () => {
+    fakePage({ 'api/v1/model': () => ({ result: 'inactive' }) });
+    const { refreshServer, server } = await import('./server.svelte.ts');
+    await refreshServer();
+    expect(server.model).toBe('');
+  });
+
+  test.each([
+    [401, 'locked'],
+    [500, 'unreachable'],
+  ])('after status %i is %s', async (status, state) => {
+    fakePage({ 'api/v1/model': () => Response.json({}, { status }) });
+    const { refreshServer, server } = await import('./server.svelte.ts');
+    await refreshServer();
+    expect(server.state).toBe(state);
+  });
+});
+
+describe('navigation', () => {
+  test.each([
+    ['#/write/a%20b', { view: 'write', id: 'a b' }],
+    ['#/draw', { view: 'draw' }],
+    ['#/nowhere', { view: 'sound' }],
+    ['', { view: 'sound' }],
+  ])('%j opens %j', async (hash, place) => {
+    fakePage();
+    const { hashOf, placeOf } = await import('./navigation.svelte.ts');
+    expect(placeOf(hash, 'sound')).toEqual(place);
+    expect(placeOf(hashOf(placeOf(hash, 'sound')), 'chat')).toEqual(place);
+  });
+
+  test('opens the last view, and always the chat at /lcpp/', async () => {
+    const page = fakePage();
+    page.localStorage.set('parley.view', 'draw');
+    expect((await import('./navigation.svelte.ts')).navigation.place).toEqual({ view: 'draw' });
+    const other = fakePage();
+    other.localStorage.set('parley.view', 'draw');
+    location.pathname = '/lcpp/';
+    expect((await import('./navigation.svelte.ts')).navigation.place).toEqual({ view: 'chat' });
+  });
+
+  test('remembers the view when the address changes', async () => {
+    const page = fakePage();
+    const { go, navigation } = await import('./navigation.svelte.ts');
+    go({ view: 'write', id: 's' });
+    page.fire('hashchange');
+    expect(navigation.place).toEqual({ view: 'write', id: 's' });
+    expect(page.localStorage.get('parley.view')).toBe('write');
+  });
+});

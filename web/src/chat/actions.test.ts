@@ -1,0 +1,65 @@
+import { expect, test, vi } from 'vitest';
+import { fakePage } from '../testing/page.ts';
+import type { Chat, Turn } from './model/conversation.ts';
+import { emptyChat, leafOf, pathOf, withTurn } from './model/tree.ts';
+
+const question: Turn = { id: 'q', parent: null, role: 'user', text: 'Hi', at: 1 };
+const reply: Turn = { id: 'r', parent: 'q', role: 'assistant', text: 'Hello', at: 2 };
+const answered = withTurn(withTurn(emptyChat('c', 1), question), reply);
+
+async function opened(chat?: Chat) {
+  const page = fakePage({
+    'v1/chat/completions': () =>
+      new Response('data: {"choices":[{"delta":{"content":"Done."},"finish_reason":"stop"}]}\n\ndata: [DONE]\n\n'),
+  });
+  if (chat) page.records('chats').set(chat.id, chat);
+  const { library, libraryLoaded } = await import('./library.svelte.ts');
+  await libraryLoaded();
+  const actions = await import('./actions.ts');
+  const texts = (id = 'c') => pathOf(library.get(id) as Chat).map(({ text }) => text);
+  const done = (id = 'c') => vi.waitFor(() => expect(leafOf(library.get(id) as Chat)?.finish).toBe('stop'));
+  return { page, library, texts, done, ...actions };
+}
+
+test('send: starts a chat with the first message and opens it', async () => {
+  const { library, texts, done, send } = await opened();
+  send(undefined, { text: 'Hi there' });
+  const [chat] = library.chats;
+  await done(chat?.id);
+  expect(chat?.title).toBe('Hi there');
+  expect(texts(chat?.id)).toEqual(['Hi there', 'Done.']);
+  expect(location.hash).toBe(`#/chat/${chat?.id}`);
+});
+
+test('retry: adds another version of the reply', async () => {
+  const { library, texts, done, retry } = await opened(answered);
+  retry('c', reply);
+  await done();
+  expect(texts()).toEqual(['Hi', 'Done.']);
+  expect(Object.keys(library.get('c')?.turns ?? {})).toHaveLength(3);
+});
+
+test('retry: replaces a reply that failed without text', async () => {
+  const failed: Turn = { ...reply, text: '', failed: 'The queue is full.' };
+  const { library, texts, done, retry } = await opened(withTurn(withTurn(emptyChat('c', 1), question), failed));
+  retry('c', failed);
+  await done();
+  expect(texts()).toEqual(['Hi', 'Done.']);
+  expect(Object.keys(library.get('c')?.turns ?? {})).toHaveLength(2);
+});
+
+test('sendInstead: adds a version of the message with its own reply', async () => {
+  const { texts, done, sendInstead } = await opened(answered);
+  sendInstead('c', question, 'Good day');
+  await done();
+  expect(texts()).toEqual(['Good day', 'Done.']);
+});
+
+test('deleteChat: offers to undo', async () => {
+  const { library, deleteChat } = await opened(answered);
+  const { notices } = await import('../app/notices.svelte.ts');
+  await deleteChat(library.get('c') as Chat);
+  expect(library.chats).toEqual([]);
+  notices.list[0]?.action?.run();
+  expect(library.get('c')).toMatchObject({ id: 'c' });
+});

@@ -1,0 +1,44 @@
+/** File kind, by its MIME type or else by its name. */
+export type FileKind = 'image' | 'audio' | 'pdf' | 'text' | 'unknown';
+
+const megabyte = 1024 * 1024;
+/** Size limits: larger requests are rejected, and larger texts do not fit in a context. */
+const limits: Readonly<Record<Exclude<FileKind, 'unknown'>, number>> = {
+  image: 15 * megabyte,
+  audio: 50 * megabyte,
+  pdf: 40 * megabyte,
+  text: 2 * megabyte,
+};
+const textTypes = /^text\/|[/+](json|xml|yaml|toml|javascript|typescript|sql|x-sh|x-python|csv|markdown)$/;
+const textNames =
+  /\.(txt|md|markdown|csv|tsv|json|jsonl|ya?ml|toml|xml|html?|css|scss|[cm]?[jt]sx?|svelte|vue|py|rb|rs|go|java|kt|c|h|cc|cpp|hpp|cs|php|swift|sh|bash|zsh|ps1|bat|sql|ini|cfg|conf|env|log|tex|srt|vtt|diff|patch|lua|pl|r|jl|scala|dart|gradle|makefile|dockerfile)$/i;
+const soundNames = /\.(wav|mp3|flac|ogg|oga|opus|m4a|webm)$/i;
+
+export function kindOf({ type, name }: { readonly type: string; readonly name: string }): FileKind {
+  if (/^image\/(png|jpe?g|webp|gif|bmp|avif)/.test(type)) return 'image';
+  if (type.startsWith('audio/') || (type === '' && soundNames.test(name))) return 'audio';
+  if (type === 'application/pdf' || /\.pdf$/i.test(name)) return 'pdf';
+  if (textTypes.test(type) || textNames.test(name) || /^(makefile|dockerfile|readme|license)$/i.test(name))
+    return 'text';
+  return 'unknown';
+}
+
+/** Why a file cannot be attached, for people; undefined if it can. */
+export function refusalOf(file: {
+  readonly type: string;
+  readonly name: string;
+  readonly size: number;
+}): string | undefined {
+  const kind = kindOf(file);
+  if (kind === 'unknown') return `Cannot attach ${file.name}: it is not an image, audio, PDF or text file.`;
+  if (file.size === 0) return `Cannot attach ${file.name}: the file is empty.`;
+  if (file.size > limits[kind])
+    return `Cannot attach ${file.name}: ${inMegabytes(file.size)} MB is too large. The limit for ${plural[kind]} is ${inMegabytes(limits[kind])} MB.`;
+  return undefined;
+}
+
+const plural = { image: 'images', audio: 'audio', pdf: 'PDF files', text: 'text files' } as const;
+
+function inMegabytes(bytes: number): string {
+  return (bytes / megabyte).toFixed(bytes < 10 * megabyte && bytes % megabyte !== 0 ? 1 : 0);
+}

@@ -1,0 +1,98 @@
+import { afterEach, describe, expect, test, vi } from 'vitest';
+import { attachmentOf, type Capabilities, transcriptOf } from './read-file.ts';
+
+const sent: { path: string; form: FormData }[] = [];
+vi.mock('../../api/call.ts', () => ({
+  read: async (path: string, { body }: { body: FormData }) => {
+    sent.push({ path, form: body });
+    return { text: '  Good morning. ' };
+  },
+}));
+vi.mock('./pdf.ts', () => ({ textOfPdf: async (file: Blob) => (await file.text()).replace('%PDF', '') }));
+afterEach(() => sent.splice(0));
+
+const none: Capabilities = { vision: false, audio: false, transcribe: false };
+const file = (name: string, type: string, content = 'content'): File => new File([content], name, { type });
+
+describe('attachmentOf: image', () => {
+  test('is attached if the model has vision', async () => {
+    const photo = file('cat.png', 'image/png');
+    expect(await attachmentOf(photo, { ...none, vision: true })).toMatchObject({
+      kind: 'image',
+      name: 'cat.png',
+      blob: photo,
+    });
+  });
+
+  test('is rejected without vision, naming the flag', async () => {
+    await expect(attachmentOf(file('cat.png', 'image/png'), none)).rejects.toThrow(
+      /Cannot attach cat\.png: .*--mmproj/,
+    );
+  });
+});
+
+describe('attachmentOf: audio', () => {
+  const talk = file('talk.mp3', 'audio/mpeg');
+
+  test('is attached if the model accepts audio', async () => {
+    const capabilities = { vision: false, audio: true, transcribe: true };
+    expect(await attachmentOf(talk, capabilities)).toMatchObject({ kind: 'audio', blob: talk });
+    expect(sent).toEqual([]);
+  });
+
+  test('is transcribed if only the server can', async () => {
+    const attachment = await attachmentOf(talk, { ...none, transcribe: true });
+    expect(attachment).toMatchObject({ kind: 'text', name: 'talk.mp3 (transcript)', text: 'Good morning.' });
+    expect(attachment.blob).toBeUndefined();
+  });
+
+  test('is rejected without speech recognition', async () => {
+    await expect(attachmentOf(talk, none)).rejects.toThrow('speech recognition');
+  });
+
+  test('from the microphone has a file name with its type', async () => {
+    expect(await transcriptOf(new Blob(['x'], { type: 'audio/webm;codecs=opus' }))).toBe('Good morning.');
+    await transcriptOf(new Blob(['x'], { type: 'audio/ogg' }));
+    const names = sent.map(({ form }) => (form.get('file') as File).name);
+    expect(names).toEqual(['recording.webm', 'recording.ogg']);
+    expect(sent[0]?.path).toBe('v1/audio/transcriptions');
+  });
+});
+
+describe('attachmentOf: text', () => {
+  test('is attached as text', async () => {
+    const attachment = await attachmentOf(file('notes.md', '', '# Milk'), none);
+    expect(attachment).toMatchObject({ kind: 'text', name: 'notes.md', text: '# Milk' });
+  });
+
+  test('is rejected if it is binary', async () => {
+    await expect(attachmentOf(file('notes.txt', 'text/plain', 'a\0b'), none)).rejects.toThrow(
+      'notes.txt: it is not a text file.',
+    );
+  });
+
+  test('is extracted from a PDF', async () => {
+    const attachment = await attachmentOf(file('paper.pdf', 'application/pdf', '%PDFWords'), none);
+    expect(attachment).toMatchObject({ kind: 'text', name: 'paper.pdf', text: 'Words' });
+  });
+
+  test('is rejected if a PDF has none', async () => {
+    await expect(attachmentOf(file('scan.pdf', 'application/pdf', '%PDF \n'), none)).rejects.toThrow(
+      'contains no text',
+    );
+  });
+});
+
+test.each([
+  [file('film.mp4', 'video/mp4'), 'is not an image'],
+  [file('empty.txt', 'text/plain', ''), 'is empty'],
+])('attachmentOf: rejects unsupported files without reading them', async (one, reason) => {
+  await expect(attachmentOf(one, { vision: true, audio: true, transcribe: true })).rejects.toThrow(reason);
+});
+
+test('attachmentOf: gives each attachment a new id', async () => {
+  const ids = await Promise.all(
+    ['a.txt', 'b.txt', 'c.txt'].map((name) => attachmentOf(file(name, 'text/plain'), none)),
+  );
+  expect(new Set(ids.map(({ id }) => id)).size).toBe(3);
+});

@@ -1,0 +1,83 @@
+import { expect, test, vi } from 'vitest';
+import { fakePage } from '../testing/page.ts';
+import type { Chat, Turn } from './model/conversation.ts';
+import { emptyChat, pathOf, withTurn } from './model/tree.ts';
+
+const chat: Chat = { ...emptyChat('c', 1), title: 'Old', titled: true };
+const turn = (id: string, parent: string | null, text = id): Turn => ({ id, parent, role: 'user', text, at: 1 });
+
+async function loaded(...chats: readonly Chat[]) {
+  const page = fakePage();
+  for (const one of chats) page.records('chats').set(one.id, one);
+  const module = await import('./library.svelte.ts');
+  await module.libraryLoaded();
+  return { page, ...module };
+}
+
+test('chat library: loads the stored chats', async () => {
+  const { library } = await loaded(chat);
+  expect(library.ready).toBe(true);
+  expect(library.get('c')).toEqual(chat);
+});
+
+test('chat library: is ready and reports the error if the database cannot be read', async () => {
+  fakePage().databaseError = new Error('No disk.');
+  const { library, libraryLoaded } = await import('./library.svelte.ts');
+  await libraryLoaded();
+  const { notices } = await import('../app/notices.svelte.ts');
+  expect(library.ready).toBe(true);
+  expect(notices.list.map(({ text }) => text)).toEqual(['No disk.']);
+});
+
+test('chat library: shows and saves a changed chat at once', async () => {
+  const { page, library, change } = await loaded(chat);
+  change('c', (now) => ({ ...now, folder: 'Work' }));
+  expect(library.get('c')?.folder).toBe('Work');
+  expect(page.records('chats').get('c')).toMatchObject({ folder: 'Work' });
+});
+
+test('chat library: ignores a change of an unknown chat', async () => {
+  const { page, change } = await loaded();
+  change('gone', (now) => now);
+  expect(page.records('chats').size).toBe(0);
+});
+
+test('chat library: undo and redo restore the turns but not the title', async () => {
+  const { library, change, undo, redo } = await loaded(chat);
+  change('c', (now) => withTurn(now, turn('a', null)), { undoable: true });
+  change('c', (now) => ({ ...now, title: 'New' }));
+  undo('c');
+  expect(pathOf(library.get('c') as Chat)).toEqual([]);
+  expect(library.get('c')?.title).toBe('New');
+  redo('c');
+  expect(pathOf(library.get('c') as Chat).map(({ id }) => id)).toEqual(['a']);
+  redo('c');
+  expect(library.history('c').future).toEqual([]);
+});
+
+test('chat library: note saves text without showing it', async () => {
+  const { page, library, note, saveNow } = await loaded(chat);
+  note({ ...chat, title: 'So far' });
+  expect(library.get('c')?.title).toBe('Old');
+  await saveNow('c');
+  expect(page.records('chats').get('c')).toMatchObject({ title: 'So far' });
+  expect(page.posted).toEqual(['c']);
+});
+
+test('chat library: removes a chat from the database and informs other tabs', async () => {
+  const { page, library, remove } = await loaded(chat);
+  await remove('c');
+  expect(library.chats).toEqual([]);
+  expect(page.records('chats').size).toBe(0);
+  expect(page.posted).toEqual(['c']);
+});
+
+test('chat library: follows changes and removals of other tabs', async () => {
+  const { page, library } = await loaded(chat);
+  page.records('chats').set('c', { ...chat, title: 'From another tab' });
+  page.receive('c');
+  await vi.waitFor(() => expect(library.get('c')?.title).toBe('From another tab'));
+  page.records('chats').delete('c');
+  page.receive('c');
+  await vi.waitFor(() => expect(library.get('c')).toBeUndefined());
+});

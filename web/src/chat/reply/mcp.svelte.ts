@@ -1,0 +1,30 @@
+import { read } from '../../api/call.ts';
+import { type McpTool, resultText } from './tools.ts';
+
+let tools = $state.raw<readonly McpTool[]>([]);
+let last = 0;
+
+/** The tools of the connected MCP servers. */
+export const mcp = {
+  get tools(): readonly McpTool[] {
+    return tools;
+  },
+};
+
+export async function fetchTools(): Promise<void> {
+  const { result } = await rpc<{ tools?: readonly McpTool[] }>('tools/list', {}, true);
+  tools = result?.tools ?? [];
+}
+
+export async function callTool(name: string, given: Record<string, unknown>): Promise<string> {
+  return resultText(await rpc('tools/call', { name, arguments: given }));
+}
+
+function rpc<Result>(
+  method: string,
+  params: object,
+  background = false,
+): Promise<{ result?: Result; error?: { message?: string } }> {
+  last += 1;
+  return read('mcp', { body: { jsonrpc: '2.0', id: last, method, params }, background });
+}

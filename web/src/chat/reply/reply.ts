@@ -1,0 +1,132 @@
+import { splitReasoning } from '../../api/reasoning.ts';
+import type { ReplyFormat } from '../../api/running-reply.ts';
+import type { Statistics, TokenChance, ToolCall } from '../model/conversation.ts';
+
+/** A chat reply as far as it has arrived. */
+export interface Reply {
+  readonly text: string;
+  readonly reasoning: string;
+  readonly calls: readonly ToolCall[];
+  readonly chances: readonly TokenChance[];
+  readonly finish: string | undefined;
+  readonly failed: string | undefined;
+  readonly model: string | undefined;
+  readonly promptTokens: number;
+  readonly tokens: number;
+  readonly perSecond: number;
+}
+
+export const noReply: Reply = {
+  text: '',
+  reasoning: '',
+  calls: [],
+  chances: [],
+  finish: undefined,
+  failed: undefined,
+  model: undefined,
+  promptTokens: 0,
+  tokens: 0,
+  perSecond: 0,
+};
+
+interface WireCall {
+  readonly index?: number;
+  readonly id?: string;
+  readonly function?: { readonly name?: string; readonly arguments?: string };
+}
+interface WireSaid {
+  readonly content?: string | null;
+  readonly reasoning_content?: string | null;
+  readonly tool_calls?: readonly WireCall[] | null;
+}
+interface WireLogprob {
+  readonly token: string;
+  readonly logprob: number;
+}
+/** A chunk of a stream, or a whole reply. */
+export interface WireReply {
+  readonly model?: string;
+  readonly error?: { readonly message?: string } | string;
+  readonly choices?: readonly {
+    readonly delta?: WireSaid;
+    readonly message?: WireSaid;
+    readonly finish_reason?: string | null;
+    readonly logprobs?: {
+      readonly content?: readonly (WireLogprob & { readonly top_logprobs?: readonly WireLogprob[] })[] | null;
+    } | null;
+  }[];
+  readonly usage?: { readonly prompt_tokens?: number; readonly completion_tokens?: number } | null;
+  readonly timings?: { readonly predicted_per_second?: number } | null;
+}
+
+/** Adds a chunk to the reply; a whole reply is one chunk. */
+export function withPiece(reply: Reply, piece: WireReply): Reply {
+  if (piece.error !== undefined) {
+    const said = typeof piece.error === 'string' ? piece.error : piece.error.message;
+    return { ...reply, finish: 'error', failed: said ?? 'The server could not finish the reply.' };
+  }
+  const choice = piece.choices?.[0];
+  const said = choice?.delta ?? choice?.message ?? {};
+  const chances = choice?.logprobs?.content ?? [];
+  return {
+    ...reply,
+    text: reply.text + (said.content ?? ''),
+    reasoning: reply.reasoning + (said.reasoning_content ?? ''),
+    calls: said.tool_calls ? said.tool_calls.reduce(withCall, reply.calls) : reply.calls,
+    chances: chances.length > 0 ? [...reply.chances, ...chances.map(chanceOf)] : reply.chances,
+    finish: choice?.finish_reason ?? reply.finish,
+    model: piece.model ?? reply.model,
+    promptTokens: piece.usage?.prompt_tokens ?? reply.promptTokens,
+    tokens: piece.usage?.completion_tokens ?? reply.tokens,
+    perSecond: piece.timings?.predicted_per_second ?? reply.perSecond,
+  };
+}
+
+function withCall(calls: readonly ToolCall[], { index = 0, id, function: part }: WireCall): readonly ToolCall[] {
+  const known = calls[index];
+  const next: ToolCall = {
+    id: known?.id ?? id ?? `call-${index}`,
+    name: (known?.name ?? '') + (part?.name ?? ''),
+    arguments: (known?.arguments ?? '') + (part?.arguments ?? ''),
+  };
+  return known ? calls.with(index, next) : [...calls, next];
+}
+
+function chanceOf({
+  token,
+  logprob,
+  top_logprobs = [],
+}: WireLogprob & { top_logprobs?: readonly WireLogprob[] }): TokenChance {
+  return {
+    token,
+    probability: Math.exp(logprob),
+    others: top_logprobs.map((other) => ({ token: other.token, probability: Math.exp(other.logprob) })),
+  };
+}
+
+/** Replies of the chat API. In raw text the reasoning is split off by its tags. */
+export const chatReplies: ReplyFormat<Reply> = {
+  streamPath: 'v1/chat/completions',
+  path: 'v1/chat/completions',
+  empty: noReply,
+  withEvent: (reply, data) => withPiece(reply, JSON.parse(data) as WireReply),
+  ofBody: (body) => withPiece(noReply, body as WireReply),
+  ofText: (text) => ({ ...noReply, ...splitReasoning(text) }),
+};
+
+export interface Clock {
+  readonly startedAt: number;
+  readonly firstAt: number | undefined;
+  readonly endedAt: number;
+}
+
+/** Statistics of the server; values that it does not report are measured by the page. */
+export function statisticsOf(reply: Reply, { startedAt, firstAt, endedAt }: Clock): Statistics {
+  const seconds = Math.max(0.001, (endedAt - (firstAt ?? startedAt)) / 1000);
+  return {
+    tokens: reply.tokens,
+    promptTokens: reply.promptTokens,
+    perSecond: reply.perSecond > 0 ? reply.perSecond : reply.tokens / seconds,
+    firstTokenMs: Math.max(0, (firstAt ?? endedAt) - startedAt),
+  };
+}

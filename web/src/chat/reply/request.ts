@@ -1,0 +1,44 @@
+import type { WireMessage } from './messages.ts';
+import type { WireTool } from './tools.ts';
+
+export interface RequestParts {
+  readonly messages: readonly WireMessage[];
+  readonly genkey: string;
+  readonly streaming: boolean;
+  readonly replyLength: number;
+  /** By the field names of the native API, which the chat API accepts too. */
+  readonly sampling: Readonly<Record<string, number>>;
+  readonly effort: string;
+  readonly tools: readonly WireTool[];
+  readonly probabilities: boolean;
+  /** The chosen model, if the server has several. */
+  readonly model: string | undefined;
+  /** The last message is the start of the reply. */
+  readonly continues: boolean;
+}
+
+/** Fields of the chat API take precedence over native ones, so both are sent. */
+const renamedFields: Readonly<Record<string, string>> = { sampler_seed: 'seed' };
+
+export function chatRequest(parts: RequestParts): Record<string, unknown> & { readonly genkey: string } {
+  const { messages, genkey, streaming, replyLength, sampling, effort, tools, probabilities, model, continues } = parts;
+  const renamed = Object.entries(sampling).flatMap(([name, value]) =>
+    renamedFields[name] ? [[renamedFields[name], value]] : [],
+  );
+  return {
+    ...sampling,
+    ...Object.fromEntries(renamed),
+    messages,
+    genkey,
+    stream: streaming,
+    ...(streaming ? { stream_options: { include_usage: true } } : {}),
+    ...(Number.isFinite(replyLength) && replyLength > 0 ? { max_tokens: Math.floor(replyLength) } : {}),
+    ...(effort === '' ? {} : { reasoning_effort: effort }),
+    ...(tools.length > 0 ? { tools } : {}),
+    ...(probabilities ? { logprobs: true, top_logprobs: 5 } : {}),
+    ...(model === undefined ? {} : { model }),
+    continue_assistant_turn: continues,
+    // The generation continues if the page is reloaded; the key finds it again.
+    kcpp_extra_args: { keep_text_gen_on_disconnect: true },
+  };
+}

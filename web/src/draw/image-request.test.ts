@@ -1,0 +1,101 @@
+import { describe, expect, test } from 'vitest';
+import { base64Of, defaultSettings, imageRequest, imagesOf, imageUrl, missing, titleOf } from './image-request.ts';
+
+const apple = { ...defaultSettings, prompt: 'a red apple', negativePrompt: 'leaf', seed: 7, count: 2 };
+
+describe('imageRequest', () => {
+  test('sends the prompt to txt2img', () => {
+    expect(imageRequest(apple, {}, 'k')).toEqual({
+      path: 'sdapi/v1/txt2img',
+      body: {
+        prompt: 'a red apple',
+        negative_prompt: 'leaf',
+        width: 256,
+        height: 256,
+        steps: 12,
+        cfg_scale: 2.5,
+        seed: 7,
+        batch_size: 2,
+        genkey: 'k',
+      },
+    });
+  });
+
+  test('sends a sampler only if one is chosen', () => {
+    expect(imageRequest({ ...apple, sampler: 'Heun' }, {}, 'k').body).toMatchObject({ sampler_name: 'Heun' });
+  });
+
+  test('sends a source image to img2img without a mask', () => {
+    const { path, body } = imageRequest({ ...apple, manner: 'picture' }, { picture: 'P', mask: 'M' }, 'k');
+    expect(path).toBe('sdapi/v1/img2img');
+    expect(body).toMatchObject({ init_images: ['P'], denoising_strength: 0.6 });
+    expect(body).not.toHaveProperty('mask');
+  });
+
+  test('sends a mask for inpainting', () => {
+    const { body } = imageRequest({ ...apple, manner: 'paint' }, { picture: 'P', mask: 'M' }, 'k');
+    expect(body).toMatchObject({ init_images: ['P'], mask: 'M' });
+  });
+
+  test('sends an upscale request without a prompt', () => {
+    const wish = { ...apple, manner: 'upscale' as const, upscaler: 'Lanczos', factor: 3 };
+    expect(imageRequest(wish, { picture: 'P' }, 'k')).toEqual({
+      path: 'sdapi/v1/extra-single-image',
+      body: { image: 'P', upscaler_1: 'Lanczos', upscaling_resize: 3, genkey: 'k' },
+    });
+  });
+});
+
+test.each([
+  ['words', '', {}, 'Enter a prompt.'],
+  ['words', ' \n', {}, 'Enter a prompt.'],
+  ['words', 'cat', {}, undefined],
+  ['picture', 'cat', {}, 'Choose a source image.'],
+  ['picture', 'cat', { picture: 'P' }, undefined],
+  ['paint', 'cat', { picture: 'P' }, 'Paint over the part to change.'],
+  ['paint', 'cat', { picture: 'P', mask: 'M' }, undefined],
+  ['upscale', '', { picture: 'P' }, undefined],
+  ['upscale', '', {}, 'Choose a source image.'],
+] as const)('%s with the words %j and %j lacks: %j', (manner, prompt, materials, expected) => {
+  expect(missing({ ...defaultSettings, manner, prompt }, materials)).toBe(expected);
+});
+
+describe('imagesOf', () => {
+  test('returns each image with its seed and parameters', () => {
+    const info = JSON.stringify({ seed: 7, all_seeds: [7, 8], infotexts: ['a\nSeed: 7', 'a\nSeed: 8'] });
+    expect(imagesOf({ images: ['A', 'B'], info })).toEqual([
+      { image: 'A', seed: 7, parameters: 'a\nSeed: 7' },
+      { image: 'B', seed: 8, parameters: 'a\nSeed: 8' },
+    ]);
+  });
+
+  test('returns an upscaled image', () => {
+    expect(imagesOf({ image: 'A', html_info: 'Lanczos' })).toEqual([
+      { image: 'A', seed: undefined, parameters: 'Lanczos' },
+    ]);
+  });
+
+  test.each([
+    [{ images: ['A'], info: '{broken' }, 1],
+    [{ images: ['A'], info: 'null' }, 1],
+    [{ images: [1, null] }, 0],
+    [{}, 0],
+    [null, 0],
+  ])('%j contains %i images', (answer, count) => {
+    expect(imagesOf(answer)).toHaveLength(count);
+  });
+});
+
+test('base64Of: removes the prefix of a data URL', () => {
+  expect(base64Of('data:image/png;base64,AAAA')).toBe('AAAA');
+  expect(base64Of('AAAA')).toBe('AAAA');
+});
+
+test('titleOf: returns the prompt, or a title for upscaled images', () => {
+  expect(titleOf({ wish: apple })).toBe('a red apple');
+  expect(titleOf({ wish: { ...apple, manner: 'upscale' } })).toBe('Upscaled image');
+});
+
+test('base64Of: reverses imageUrl', () => {
+  expect(base64Of(imageUrl('AAAA'))).toBe('AAAA');
+});

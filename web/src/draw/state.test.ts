@@ -1,0 +1,81 @@
+import { describe, expect, test, vi } from 'vitest';
+import { fakePage } from '../testing/page.ts';
+import type { SavedImage } from './gallery.svelte.ts';
+import { defaultSettings } from './image-request.ts';
+
+const generated = { image: 'AAAA', seed: 7, parameters: '' };
+const info = JSON.stringify({ seed: 7, all_seeds: [7], infotexts: [''] });
+const stored = (id: string, madeAt: number): SavedImage => ({ ...generated, id, madeAt, wish: defaultSettings });
+
+describe('gallery', () => {
+  test('loads the saved images, the newest first, once', async () => {
+    const page = fakePage();
+    page.records('pictures').set('a', stored('a', 1)).set('b', stored('b', 2));
+    const { gallery, loadGallery } = await import('./gallery.svelte.ts');
+    await loadGallery();
+    await loadGallery();
+    expect(gallery.list.map(({ id }) => id)).toEqual(['b', 'a']);
+  });
+
+  test('saves new images with their settings', async () => {
+    const page = fakePage();
+    const { gallery, saveImages } = await import('./gallery.svelte.ts');
+    const [first] = await saveImages([generated], { ...defaultSettings, prompt: 'cat' });
+    expect(gallery.list[0]).toMatchObject({ seed: 7, wish: { prompt: 'cat' } });
+    expect(page.records('pictures').get(first?.id ?? '')).toMatchObject({ image: 'AAAA' });
+  });
+
+  test('restores a removed image at its place', async () => {
+    const page = fakePage();
+    for (const one of [stored('a', 1), stored('b', 2), stored('c', 3)]) page.records('pictures').set(one.id, one);
+    const { gallery, loadGallery, remove, restore } = await import('./gallery.svelte.ts');
+    await loadGallery();
+    await remove(stored('b', 2));
+    expect(page.records('pictures').has('b')).toBe(false);
+    await restore(stored('b', 2));
+    expect(gallery.list.map(({ id }) => id)).toEqual(['c', 'b', 'a']);
+    expect(page.records('pictures').has('b')).toBe(true);
+  });
+});
+
+describe('draw', () => {
+  test('returns the images and shows the progress of its own request', async () => {
+    let finish: (body: object) => void = () => {};
+    const page = fakePage({
+      'sdapi/v1/txt2img': () =>
+        new Promise((resolve) => {
+          finish = resolve;
+        }),
+      'sdapi/v1/progress': () => ({
+        progress: 0.5,
+        state: { sampling_step: 3, sampling_steps: 6 },
+        current_image: 'BBBB',
+      }),
+    });
+    const { draw, drawing } = await import('./drawing.svelte.ts');
+    const images = draw({ ...defaultSettings, prompt: 'cat' }, {});
+    await vi.waitFor(() => expect(drawing).toMatchObject({ share: 0.5, step: 'Step 3 of 6', preview: 'BBBB' }));
+    finish({ images: ['AAAA'], info });
+    expect(await images).toEqual([generated]);
+    expect(drawing.running).toBe(false);
+    expect(page.requestsTo('sdapi/v1/txt2img')[0]?.body).toMatchObject({ prompt: 'cat' });
+  });
+
+  test('stopDrawing aborts the request on the server and reports no error', async () => {
+    const page = fakePage({
+      'sdapi/v1/txt2img': (_, signal) =>
+        new Promise((_resolve, reject) => signal?.addEventListener('abort', () => reject(signal.reason))),
+      'sdapi/v1/progress': () => ({ progress: 0, state: { sampling_step: 0, sampling_steps: 0 }, current_image: null }),
+    });
+    const { draw, stopDrawing } = await import('./drawing.svelte.ts');
+    const { notices } = await import('../app/notices.svelte.ts');
+    const images = draw({ ...defaultSettings, prompt: 'cat' }, {});
+    await vi.waitFor(() => expect(page.requestsTo('sdapi/v1/txt2img')).toHaveLength(1));
+    stopDrawing();
+    expect(await images).toEqual([]);
+    expect(notices.list).toEqual([]);
+    expect(page.requestsTo('api/extra/abort')[0]?.body).toEqual({
+      genkey: page.requestsTo('sdapi/v1/txt2img')[0]?.body.genkey,
+    });
+  });
+});
