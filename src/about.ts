@@ -1,5 +1,5 @@
 import { fidelityByPage, smallEndpoints } from './fidelity.ts';
-import type { Endpoint } from './http/call.ts';
+import type { ModelEndpoint } from './protocols/endpoint.ts';
 import { fidelityFamily } from './protocols/fidelity/errors.ts';
 import { fidelityEndpoint } from './protocols/fidelity/routes.ts';
 import { answeringProbes } from './protocols/ollama/root.ts';
@@ -10,7 +10,7 @@ import { type PagesParts, pagesEndpoints } from './protocols/pages/routes.ts';
 type AboutParts = Pick<PagesParts, 'product' | 'endpoints'>;
 
 /** What the server tells about itself, from the tables that it works by: to programs, and as pages to people. */
-export function aboutEndpoints({ product, endpoints }: AboutParts): readonly Endpoint<NoscriptParts>[] {
+export function aboutEndpoints({ product, endpoints }: AboutParts): readonly ModelEndpoint<NoscriptParts>[] {
   const tables = Object.values(fidelityByPage).flat();
   const apiDocument = openapiReplies({ product, endpoints, fidelities: [...tables, ...smallEndpoints] });
   const pages = pagesEndpoints({ product, endpoints, apiDocument: () => apiDocument('.') });

@@ -1,4 +1,4 @@
-import type { AccessRule, Endpoint } from './http/call.ts';
+import type { AccessRule, EndpointInfo } from './http/call.ts';
 import type { SocketEndpoint } from './http/socket.ts';
 
 /**
@@ -30,7 +30,7 @@ const sdapi = (...names: readonly string[]): string[] => names.map((name) => `/s
 const both = (...names: readonly string[]): string[] =>
   names.flatMap((name) => [`/api/v1/${name}`, `/api/latest/${name}`]);
 
-type Row = readonly [rule: AccessRule, method: Endpoint['method'] | 'SOCKET', paths: readonly string[]];
+type Row = readonly [rule: AccessRule, method: EndpointInfo['method'] | 'SOCKET', paths: readonly string[]];
 
 const rows: readonly Row[] = [
   // KoboldAI and KoboldCpp
@@ -143,7 +143,9 @@ export function accessOf(method: string, path: string): AccessRule | undefined {
 }
 
 /** The endpoints under the access that the table gives them. */
-export function withAccess(endpoints: readonly Endpoint[]): Endpoint[] {
+export function withAccess<Found extends Pick<EndpointInfo, 'method' | 'path'>>(
+  endpoints: readonly Found[],
+): (Found & AccessRule)[] {
   return endpoints.map((endpoint) => ({ ...endpoint, ...(accessOf(endpoint.method, endpoint.path) ?? making) }));
 }
 

@@ -3,7 +3,6 @@ import { appendFileSync, existsSync, readFileSync, writeFileSync } from 'node:fs
 import { constants, homedir, setPriority } from 'node:os';
 import { resolve } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
-import type { App } from './app.ts';
 import { aliasRemarks, modelAliases } from './config/aliases.ts';
 import { readDiskCache } from './config/disk-cache.ts';
 import type { FlagKey, Settings } from './config/flags.ts';
@@ -31,17 +30,18 @@ import { displayName, modelPath, type TextEngineProcess } from './run/engine.ts'
 import { guardFaults } from './run/guard-faults.ts';
 import type { ModelKinds } from './run/kinds.ts';
 import { memoryRoom } from './run/memory-room.ts';
-import type { Door } from './run/model-house.ts';
+import type { Routing } from './run/model-house.ts';
 import { countsOthers, givenModels, recipesOf } from './run/other-models.ts';
 import { pictureEditor } from './run/picture-editor.ts';
 import { preloadedStory } from './run/preloaded-story.ts';
 import { hasText, prepareModel } from './run/prepared-model.ts';
 import { ReachedOutput } from './run/reached-output.ts';
 import { firstLook, prepareRemote, remoteOffers, servesElsewhere, textFleet } from './run/remote-models.ts';
-import { roomParts } from './run/room-parts.ts';
+import { modelParts } from './run/room-parts.ts';
 import { serve } from './run/serve.ts';
 import { launcherVariable, Stops } from './run/stops.ts';
 import { connectToolServers, namedServers } from './run/tool-servers.ts';
+import type { App } from './server/app.ts';
 
 // A log that nobody can write to any more must not end the program; whoever needs it to be read watches for itself.
 for (const stream of [process.stdout, process.stderr]) stream.on('error', () => undefined);
@@ -168,12 +168,12 @@ async function run(
       observer: leavingLines(terminal),
     },
   );
-  const parts = roomParts(model, registry);
+  const parts = modelParts(model, registry);
   const { source } = parts;
   const engine = startable(source);
   // The model comes in beside the rest of the program. An older instance has to go first: there may be no room for both.
   if (!settings.autoswapmode && !settings.singleinstance) engine.start();
-  const { createApp } = await import('./app.ts');
+  const { createApp } = await import('./server/app.ts');
   const quiet = settings.quiet || settings.debugmode === -1 || scripted || settings.cli;
   const requestLog = new RequestLog({
     terminal,
@@ -197,10 +197,10 @@ async function run(
     ]);
     process.exit(code);
   };
-  const build = (door: Partial<Door> = {}): App =>
+  const build = (routing: Partial<Routing> = {}): App =>
     createApp({
       ...parts,
-      ...door,
+      ...routing,
       tools,
       hasOthers: () => countsOthers(model.others, registry.list()),
       product,
@@ -218,12 +218,12 @@ async function run(
   const initial = { settings, given };
   // A name chooses where there is something to choose from.
   const several = fleet !== undefined && (file !== undefined || fleet.models().length > 1);
-  const housed = served && (settings.admin || settings.routermode || several);
+  const isRouted = served && (settings.admin || settings.routermode || several);
   const offers =
     fleet && (settings.routermode || several) ? remoteOffers({ settings, given, fleet }, terminal) : undefined;
-  const housing = { initial, first: model, registry, terminal, build, elsewhere: offers };
-  const app = housed ? await (await import('./run/model-house.ts')).createHouse(housing) : build();
-  if (!housed) {
+  const routed = { initial, first: model, registry, terminal, build, elsewhere: offers };
+  const app = isRouted ? await (await import('./run/model-house.ts')).createRoutedApp(routed) : build();
+  if (!isRouted) {
     const names = [model.name, ...recipesOf(model.others).map((recipe) => recipe.name)];
     for (const line of aliasRemarks(modelAliases(settings.modelalias), names)) terminal.line(line);
   }
@@ -250,11 +250,11 @@ async function run(
   const maxTokens = Math.min(settings.defaultgenamt, Math.floor(source.contextSize() / 2));
   if (scripted) {
     const { oneShot } = await import('./run/one-shot.ts');
-    await oneShot(app.text, settings.prompt, maxTokens, output);
+    await oneShot(app.context.text, settings.prompt, maxTokens, output);
   } else if (settings.cli) {
     const { terminalChat } = await import('./run/terminal-chat.ts');
     await terminalChat({
-      text: app.text,
+      text: app.context.text,
       tags: model.format.adapter.adapter.tags,
       maxTokens,
       input: process.stdin,
@@ -263,7 +263,7 @@ async function run(
     });
   } else {
     const { benchmark, benchmarkCsv, benchmarkText } = await import('./run/benchmark.ts');
-    const result = await benchmark(app.text);
+    const result = await benchmark(app.context.text);
     terminal.line(benchmarkText(result));
     const target = settings.benchmark;
     if (target && target !== 'stdout') {

@@ -72,13 +72,8 @@ export interface EndpointInfo extends AccessRule {
   /** `rest` is what nobody knows below a path, by any method: how a family says that something is not there. */
   readonly match: 'exact' | 'ending' | 'prefix' | 'rest';
   readonly path: string;
-  /** Counts against `--ratelimit`: everything that takes a place in the queue. */
-  readonly queued: boolean;
-  /**
-   * Asked of a model beside that for text. With `any-name` a name that no model here has is what an app calls it (`tts-1`), and
-   * the present one answers; with `own-name` it is refused, as vectors of another model would be wrong.
-   */
-  readonly beside?: 'any-name' | 'own-name';
+  /** Counts against `--ratelimit`. */
+  readonly rateLimited: boolean;
   /** What HEAD is answered with, where it asks for something that is not there; 200 otherwise. */
   readonly probeStatus?: number;
   /** Also takes a body of several parts, within the usual limits or these. */
@@ -87,21 +82,8 @@ export interface EndpointInfo extends AccessRule {
   readonly family: Family;
 }
 
-/** `Context` is what the handler needs beside the call; the server binds it before HTTP sees the endpoint. */
-export interface Endpoint<Context = void> extends EndpointInfo {
-  readonly handle: (call: Call, context: Context) => Reply | Promise<Reply>;
-}
-
-/** An endpoint whose handler needs no context: it fits into every list. */
-export type PlainEndpoint = Endpoint<unknown>;
-
-/** The endpoint with one context for all calls. */
-export function bind<Context>(endpoint: Endpoint<Context>, context: Context): Endpoint {
-  return { ...endpoint, handle: (call) => endpoint.handle(call, context) };
-}
-
-export function bindAll<Context>(endpoints: readonly Endpoint<Context>[], context: Context): Endpoint[] {
-  return endpoints.map((endpoint) => bind(endpoint, context));
+export interface Endpoint extends EndpointInfo {
+  readonly handle: (call: Call) => Reply | Promise<Reply>;
 }
 
 export function json(value: unknown, status = 200, headers: Headers = {}): Reply {

@@ -8,7 +8,7 @@ const endpoint = (access: Endpoint['access'], path = '/generate'): Endpoint => (
   match: 'exact',
   path,
   access,
-  queued: false,
+  rateLimited: false,
   summary: '',
   family,
   handle: () => json({}),

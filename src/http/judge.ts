@@ -53,7 +53,7 @@ export function judge({ router, guard, rate, now }: JudgeParts, head: RequestHea
   const error =
     guard.refuseOrigin(headers, endpoint) ??
     guard.refuseKey(headers, endpoint, head.target) ??
-    (endpoint.queued ? tooSoon() : undefined);
+    (endpoint.rateLimited ? tooSoon() : undefined);
   return error ? refused(error, endpoint) : { type: 'handle', endpoint };
 
   function tooSoon(): AppError | undefined {

@@ -7,7 +7,7 @@ import { testTls } from './testing/certificate.ts';
 import { ask, echo, endpoint, handTimer, latch, serve, wire } from './testing/world.ts';
 
 const post = { method: 'POST', path: '/work', body: '{}' } as const;
-const info = endpoint(() => json({ version: 1 }), { method: 'GET', path: '/info', access: 'open', queued: false });
+const info = endpoint(() => json({ version: 1 }), { method: 'GET', path: '/info', access: 'open', rateLimited: false });
 
 describe('an answer', () => {
   test('carries the headers of every response', async () => {
@@ -153,7 +153,7 @@ describe('a refusal', () => {
 
   test('for speed counts queued endpoints and unknown paths, nothing else', async () => {
     let now = 0;
-    const helper = endpoint(() => json({}), { path: '/helper', queued: false });
+    const helper = endpoint(() => json({}), { path: '/helper', rateLimited: false });
     const world = await serve([echo, helper], { rateLimitSeconds: 5, now: () => now });
     const status = async (path: string) => (await ask(world, { ...post, path })).status;
     expect([await status('/work'), await status('/helper'), await status('/work')]).toEqual([200, 200, 503]);

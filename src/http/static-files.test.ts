@@ -130,7 +130,7 @@ test('over the wire its length is told and the connection can be used again', as
   const page = endpoint(
     async (call) =>
       (await fileReply({ folder }, { path: 'parts/a b.js', headers: call.headers })) ?? { status: 404, body: '' },
-    { method: 'GET', access: 'open', queued: false },
+    { method: 'GET', access: 'open', rateLimited: false },
   );
   const world = await serve([page]);
   const answer = await ask(world, { path: '/work', headers: { range: 'bytes=2-4' } });

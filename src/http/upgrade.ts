@@ -84,7 +84,7 @@ interface SocketRoute extends Endpoint {
 function asRoute(socket: SocketEndpoint): SocketRoute {
   const { path } = socket;
   const handle = (): Reply => errorRefusal(new AppError('not-found', { method: 'GET', path }));
-  return { ...socket, method: 'GET', queued: false, handle, socket };
+  return { ...socket, method: 'GET', rateLimited: false, handle, socket };
 }
 
 function refusalFor(guard: Guard, { headers }: IncomingMessage, route: SocketRoute): AppError | undefined {

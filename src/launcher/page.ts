@@ -11,7 +11,7 @@ export function pageEndpoints(session: Session, tellAddress: () => void, web = b
     match,
     path,
     access: 'open',
-    queued: false,
+    rateLimited: false,
     summary,
     family: launcherFamily,
     handle,

@@ -24,7 +24,7 @@ export function launcherEndpoints(session: Session, bench: Bench): Endpoint[] {
     match: 'ending',
     path: `/launcher/${name}`,
     access: 'guarded',
-    queued: false,
+    rateLimited: false,
     summary,
     family: launcherFamily,
     handle: (call) => {

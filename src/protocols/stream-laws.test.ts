@@ -1,8 +1,9 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { bindAll, type Call, type Endpoint } from '../http/call.ts';
+import type { Call, Endpoint } from '../http/call.ts';
 import type { StartTimer } from '../http/timers.ts';
 import type { DialectParts } from './dialect.ts';
+import { bindAll } from './endpoint.ts';
 import { completionEndpoints as llamacppEndpoints } from './llamacpp/completion.ts';
 import { messagesEndpoints } from './messages/routes.ts';
 import { generateEndpoints } from './native/generate.ts';

@@ -143,15 +143,15 @@ async function ended(work: Promise<unknown>): Promise<boolean> {
 describe('what stands beside the present model', () => {
   test('is asked for in its room, by its own name', async () => {
     const { asked } = world('a', { b: {} });
-    expect(await asked('beside', { queued: true, beside: 'own-name' })).toBe('a');
-    expect(await asked('BESIDE:latest', { queued: true, beside: 'own-name' })).toBe('a');
-    expect(await asked('b', { queued: true, beside: 'own-name' })).toBe('b');
+    expect(await asked('beside', { queued: true, modelSelection: 'own-name' })).toBe('a');
+    expect(await asked('BESIDE:latest', { queued: true, modelSelection: 'own-name' })).toBe('a');
+    expect(await asked('b', { queued: true, modelSelection: 'own-name' })).toBe('b');
   });
 
   test('is no text model, and no other name is its own', async () => {
     const { ask } = world('a', { b: {} });
     await expect(ask('beside')).rejects.toMatchObject({ code: 'model-not-found' });
-    await expect(ask('nobody', { queued: true, beside: 'own-name' })).rejects.toMatchObject({
+    await expect(ask('nobody', { queued: true, modelSelection: 'own-name' })).rejects.toMatchObject({
       code: 'model-not-found',
     });
   });
@@ -230,7 +230,7 @@ describe('choosing', () => {
     ['first', 'first'],
   ])('what is no matter of text models and names %s goes to %s', async (name, expected) => {
     const { ask } = world('first', { other: {} });
-    const { room, leave } = await ask(name, { queued: true, beside: 'any-name' });
+    const { room, leave } = await ask(name, { queued: true, modelSelection: 'any-name' });
     expect(room.name).toBe(expected);
     leave();
   });
@@ -519,14 +519,14 @@ describe('a swap beside others that are known by name', () => {
 
 describe('aliases', () => {
   const alias = (name: string) => (name.startsWith('claude-') || name === 'b' ? 'other' : undefined);
-  const embedding = { queued: true, beside: 'own-name' as const };
+  const embedding = { queued: true, modelSelection: 'own-name' as const };
 
   test('an alias is answered by its target, in text and beside it', async () => {
     const { asked } = world('first', { other: {}, b: {} }, { alias });
     expect(await asked('claude-x')).toBe('other');
     expect(await asked('claude-x', looking)).toBe('other');
     expect(await asked('claude-x', embedding)).toBe('other');
-    expect(await asked('claude-x', { queued: true, beside: 'any-name' })).toBe('other');
+    expect(await asked('claude-x', { queued: true, modelSelection: 'any-name' })).toBe('other');
   });
 
   test('the own name of a model goes before an alias', async () => {

@@ -1,7 +1,6 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { stat } from 'node:fs/promises';
 import { join } from 'node:path';
-import type { App, AppParts } from '../app.ts';
 import { aliasRemarks, modelAliases } from '../config/aliases.ts';
 import type { Settings } from '../config/flags.ts';
 import { type Running, reloadSettings } from '../config/reload.ts';
@@ -11,6 +10,8 @@ import { readModelFile } from '../engines/llama/model-file.ts';
 import { systemTimer } from '../http/timers.ts';
 import type { Terminal } from '../observe/terminal.ts';
 import type { Registry } from '../registry/registry.ts';
+import type { App, AppParts } from '../server/app.ts';
+import type { ModelContext } from '../server/model-context.ts';
 import {
   adminFiles,
   adminTarget,
@@ -23,36 +24,34 @@ import {
 } from './admin-options.ts';
 import type { Arrival } from './arriving.ts';
 import { modelPath } from './engine.ts';
-import { House, type Offer } from './house.ts';
+import { type ModelOffer, ModelRouter } from './house.ts';
 import type { ModelKinds } from './kinds.ts';
 import { recipesOf } from './other-models.ts';
 import { hasText, type PreparedModel, prepareModel } from './prepared-model.ts';
-import { roomParts } from './room-parts.ts';
-import type { Room } from './rooms.ts';
+import { modelParts } from './room-parts.ts';
 
-export interface ModelHouseParts {
+export interface RoutedParts {
   readonly initial: Running;
   readonly first: PreparedModel;
   readonly registry: Registry<ModelKinds>;
   readonly terminal: Terminal;
-  /** Models elsewhere, by their names. */
-  readonly elsewhere?: (() => readonly Offer[]) | undefined;
-  /** Makes the app of this house; nothing is asked of its door before it is open. */
-  readonly build: (door: Door) => App;
+  /** The models of remote backends, by name. */
+  readonly elsewhere?: (() => readonly ModelOffer[]) | undefined;
+  /** Nothing is selected before this function returns. */
+  readonly build: (routing: Routing) => App;
 }
 
-/** Where calls come in, and what is told of those who live there. */
-export type Door = Required<Pick<AppParts, 'choose' | 'models' | 'presentSettings'>>;
+export type Routing = Required<Pick<AppParts, 'select' | 'models' | 'presentSettings'>>;
 
 /** A server whose model can be swapped (`--admin`), or that has several by name (`--routermode`, `--remote`). */
-export async function createHouse({
+export async function createRoutedApp({
   initial,
   first,
   registry,
   terminal,
   elsewhere,
   build,
-}: ModelHouseParts): Promise<App> {
+}: RoutedParts): Promise<App> {
   const { settings } = initial;
   const folder = settings.admindir || '.';
   const say = (line: string) => terminal.line(line);
@@ -103,12 +102,12 @@ export async function createHouse({
     return model;
   }
 
-  async function offers(): Promise<readonly Offer[]> {
+  async function offers(): Promise<readonly ModelOffer[]> {
     const local = settings.routermode ? await localOffers() : [];
     return [...local, ...remoteOffers(local)];
   }
 
-  async function localOffers(): Promise<readonly Offer[]> {
+  async function localOffers(): Promise<readonly ModelOffer[]> {
     const files = await listFiles();
     const names = await namesOf(files);
     return files.map((file) => ({
@@ -118,10 +117,10 @@ export async function createHouse({
     }));
   }
 
-  /** A model elsewhere that has the name of one here is told apart by its first part. */
-  function remoteOffers(local: readonly Offer[]): readonly Offer[] {
+  /** A remote model with the name of a local one gets the prefix `remote/`. */
+  function remoteOffers(local: readonly ModelOffer[]): readonly ModelOffer[] {
     const all = elsewhere?.() ?? [];
-    const isFirst = ({ names }: Offer) => first.elsewhere !== undefined && names[0] === first.name;
+    const isFirst = ({ names }: ModelOffer) => first.elsewhere !== undefined && names[0] === first.name;
     const others = all.filter((offer) => !isFirst(offer));
     const taken = [...local.map(({ names: [id = ''] }) => id), ...(hasText(first) ? [first.name] : [])];
     const ids = uniqueNames(
@@ -137,7 +136,7 @@ export async function createHouse({
     if (base !== undefined && path === undefined) return false;
     try {
       const model = await prepared(option, path);
-      say(`Switching to ${option} as soon as all that was asked of ${house.present.name} is answered.`);
+      say(`Switching to ${option} as soon as all that was asked of ${router.defaultModel.name} is answered.`);
       // The answer goes out first.
       void swap(option, model, new Promise((answered) => setImmediate(answered)));
       return true;
@@ -149,28 +148,29 @@ export async function createHouse({
 
   async function swap(option: string, model: PreparedModel, answered: Promise<void>): Promise<void> {
     try {
-      await house.swapTo(model, answered);
-      say(hasText(house.present) ? `Serving ${house.present.name} now.` : 'Serving no model now.');
+      await router.swapTo(model, answered);
+      say(hasText(router.defaultModel) ? `Serving ${router.defaultModel.name} now.` : 'Serving no model now.');
     } catch (error) {
       say(`${option} is not switched to: ${(error as Error).message}`);
     }
   }
 
   const options = async () => [...(await listFiles()), initialModel, unloadModel];
-  const openRoom = (model: PreparedModel, arrival?: Arrival): Room => app.open(roomParts(model, registry, arrival));
+  const contextOf = (model: PreparedModel, arrival?: Arrival): ModelContext =>
+    app.contextOf(modelParts(model, registry, arrival));
   const aliases = modelAliases(settings.modelalias);
   const alias = (name: string) => aliasTarget(aliases, name);
   const patience = { seconds: settings.reqtimeout, startTimer: systemTimer };
   const app = build({
-    choose: (call, endpoint) => house.choose(call, endpoint),
-    presentSettings: () => house.present.settings,
-    models: { byName, swap: { options, reload }, list: () => house.list() },
+    select: (call, endpoint) => router.select(call, endpoint),
+    presentSettings: () => router.defaultModel.settings,
+    models: { byName, swap: { options, reload }, list: () => router.list() },
   });
-  const house: House = new House(
-    { model: first, room: { ...app, endpoints: app.ownEndpoints } },
+  const router: ModelRouter<ModelContext> = new ModelRouter(
+    { model: first, context: app.context },
     {
       registry,
-      openRoom,
+      contextOf,
       say,
       patience,
       alias,
@@ -183,7 +183,7 @@ export async function createHouse({
 
   async function checkAliases(): Promise<void> {
     if (aliases.length === 0) return;
-    const listed = (await house.list()).flatMap(({ id, name, aliases: more = [] }) => [id, name, ...more]);
+    const listed = (await router.list()).flatMap(({ id, name, aliases: more = [] }) => [id, name, ...more]);
     for (const line of aliasRemarks(aliases, [...listed, ...recipesOf(first.others).map(({ name }) => name)]))
       say(line);
   }

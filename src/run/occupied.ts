@@ -1,40 +1,41 @@
 import type { PreparedModel } from './prepared-model.ts';
-import type { Entered, Room } from './rooms.ts';
+import type { Selected } from './rooms.ts';
 
-/** The room of a model, and how many requests are in it. */
-export interface Occupied {
+/** A model with its context, and how many requests use it. */
+export interface ModelInstance<Context> {
   readonly model: PreparedModel;
-  readonly room: Room;
-  guests: number;
-  emptied: (() => void) | undefined;
-  /** Its model could not be had: whoever is inside has to go elsewhere. */
-  givenUp: boolean;
-  /** Settles when the registry knows its model, and no longer the one that had its name before. */
-  handedOver: Promise<void>;
+  readonly context: Context;
+  activeRequests: number;
+  drained: (() => void) | undefined;
+  /** The model could not be loaded: its requests must select another one. */
+  abandoned: boolean;
+  /** Settles when the registry holds this model instead of the one that had its name before. */
+  registered: Promise<void>;
 }
 
-export function occupied(model: PreparedModel, room: Room): Occupied {
-  return { model, room, guests: 0, emptied: undefined, givenUp: false, handedOver: Promise.resolve() };
+export function modelInstance<Context>(model: PreparedModel, context: Context): ModelInstance<Context> {
+  return { model, context, activeRequests: 0, drained: undefined, abandoned: false, registered: Promise.resolve() };
 }
 
-export function enter(entered: Occupied): Entered {
-  entered.guests += 1;
-  let left = false;
+export function select<Context>(instance: ModelInstance<Context>): Selected<Context> {
+  instance.activeRequests += 1;
+  let released = false;
   return {
-    room: entered.room,
-    givenUp: () => entered.givenUp,
-    leave: () => {
-      if (left) return;
-      left = true;
-      entered.guests -= 1;
-      if (entered.guests === 0) entered.emptied?.();
+    context: instance.context,
+    abandoned: () => instance.abandoned,
+    release: () => {
+      if (released) return;
+      released = true;
+      instance.activeRequests -= 1;
+      if (instance.activeRequests === 0) instance.drained?.();
     },
   };
 }
 
-export function empty(left: Occupied): Promise<void> {
-  if (left.guests === 0) return Promise.resolve();
+/** Settles when no request uses the model. */
+export function drain(instance: ModelInstance<unknown>): Promise<void> {
+  if (instance.activeRequests === 0) return Promise.resolve();
   return new Promise((resolve) => {
-    left.emptied = resolve;
+    instance.drained = resolve;
   });
 }

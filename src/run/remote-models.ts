@@ -8,7 +8,7 @@ import { RemoteTokens } from '../engines/remote/tokens.ts';
 import type { Terminal } from '../observe/terminal.ts';
 import { loadChatFormat } from './chat-format.ts';
 import { engineTimer } from './engine.ts';
-import type { Offer } from './house.ts';
+import type { ModelOffer } from './house.ts';
 import { otherModels } from './other-models.ts';
 import type { PreparedModel } from './prepared-model.ts';
 import { TextLife } from './text-life.ts';
@@ -90,7 +90,7 @@ export async function prepareRemote(
 }
 
 /** All models of these engines by their names, as things are now. */
-export function remoteOffers(wanted: Omit<RemoteWanted, 'model'>, terminal: Terminal): () => readonly Offer[] {
+export function remoteOffers(wanted: Omit<RemoteWanted, 'model'>, terminal: Terminal): () => readonly ModelOffer[] {
   return () =>
     wanted.fleet.models().map(({ name, id }) => ({
       names: name === id ? [name] : [name, id],

@@ -1,9 +1,9 @@
-import type { RoomParts } from '../app.ts';
 import type { Settings } from '../config/flags.ts';
 import { alwaysThere } from '../core/text-source.ts';
 import { noTextEngine } from '../engines/none.ts';
 import { systemTimer } from '../http/timers.ts';
 import type { Registry } from '../registry/registry.ts';
+import type { ModelParts } from '../server/model-context.ts';
 import type { Arrival } from './arriving.ts';
 import type { Patience } from './in-time.ts';
 import { keptText } from './kept-text.ts';
@@ -11,8 +11,8 @@ import type { ModelKinds } from './kinds.ts';
 import { otherSources } from './other-models.ts';
 import { hasText, type PreparedModel } from './prepared-model.ts';
 
-/** What depends on a model, for its room. */
-export function roomParts(model: PreparedModel, registry: Registry<ModelKinds>, arrival?: Arrival): RoomParts {
+/** What the context of a model is built from. */
+export function modelParts(model: PreparedModel, registry: Registry<ModelKinds>, arrival?: Arrival): ModelParts {
   const { name, settings, format, elsewhere } = model;
   const patience = patienceOf(settings);
   const others = otherSources(registry, model.others, patience);

@@ -1,81 +1,66 @@
-import type { ChatService } from '../chat/service.ts';
-import type { TextService } from '../core/text-service.ts';
 import type { Call, Endpoint, Reply } from '../http/call.ts';
+import type { ModelEndpoint, ModelEndpoint } from '../protocols/endpoint.ts';
 
-/** One model with everything that speaks for it: its own limits, names and chat format behind every path. */
-export interface Room {
-  readonly name: string;
-  readonly text: TextService;
-  readonly chat: ChatService;
-  readonly endpoints: readonly Endpoint[];
+/** A model that is in use until it is released: a swap waits for that. */
+export interface Selected<Context> {
+  readonly context: Context;
+  release(): void;
+  /** Whether the model could not be loaded, so that the request must select again. */
+  abandoned?(): boolean;
 }
 
-/** A room that somebody is in is not closed behind their back. */
-export interface Entered {
-  readonly room: Room;
-  leave(): void;
-  /** Whether its model could not be had, and another one is to be asked. */
-  givenUp?(): boolean;
-}
+/** Throws `model-not-found` for a name that no model has. */
+export type SelectModel<Context> = (
+  call: Call,
+  endpoint: Pick<ModelEndpoint<Context>, 'queued' | 'modelSelection'>,
+) => Promise<Selected<Context>>;
 
-/** Throws, in words of the core, where nobody of the name that was asked for is there. */
-export type RoomChooser = (call: Call, endpoint: Pick<Endpoint, 'queued' | 'beside'>) => Promise<Entered>;
-
-/**
- * The paths of the first room, each answered by whichever room is meant. A call has entered its room until its answer is out,
- * streams to their last piece.
- */
-export function dispatched(first: Room, choose: RoomChooser): Endpoint[] {
-  const handlers = new WeakMap<Room, Map<string, Endpoint['handle']>>();
-  const handlersOf = (room: Room) => {
-    const known = handlers.get(room) ?? new Map(room.endpoints.map((endpoint) => [keyOf(endpoint), endpoint.handle]));
-    handlers.set(room, known);
-    return known;
-  };
-  return first.endpoints.map((endpoint) => ({
-    ...endpoint,
+/** The endpoints as HTTP calls them: each call selects its model, and uses it until its answer is sent. */
+export function routed<Context>(
+  endpoints: readonly ModelEndpoint<Context>[],
+  select: SelectModel<Context>,
+): Endpoint[] {
+  return endpoints.map(({ handle, queued, modelSelection, ...info }) => ({
+    ...info,
+    rateLimited: queued,
     handle: async (call) => {
       for (;;) {
-        const { room, leave, givenUp } = await choose(call, endpoint);
-        // Nothing has been said yet: the same can be asked of another one.
-        const elsewhere = () => !call.signal.aborted && (givenUp?.() ?? false);
+        const { context, release, abandoned } = await select(call, { queued, ...(modelSelection ? { modelSelection } : {}) });
+        // Nothing has been sent yet, so the request can be repeated with another model.
+        const repeats = () => !call.signal.aborted && (abandoned?.() ?? false);
         try {
-          const reply = await (handlersOf(room).get(keyOf(endpoint)) ?? endpoint.handle)(call);
-          if ('stream' in reply) return { ...reply, stream: leaving(reply.stream, leave) };
-          leave();
-          if (reply.status < 400 || !elsewhere()) return reply;
+          const reply = await handle(call, context);
+          if ('stream' in reply) return { ...reply, stream: releasing(reply.stream, release) };
+          release();
+          if (reply.status < 400 || !repeats()) return reply;
         } catch (error) {
-          leave();
-          if (!elsewhere()) throw error;
+          release();
+          if (!repeats()) throw error;
         }
       }
     },
   }));
 }
 
-function keyOf({ method, match, path }: Endpoint): string {
-  return `${method} ${match} ${path}`;
-}
-
 type Stream = Extract<Reply, { stream: unknown }>['stream'];
 
-/** The same stream, and a word at its end. No generator of its own: a streamed token costs microseconds. */
-function leaving(stream: Stream, leave: () => void): Stream {
+/** Releases the model when the stream ends. No generator, because each streamed token costs microseconds. */
+function releasing(stream: Stream, release: () => void): Stream {
   return {
     [Symbol.asyncIterator]() {
       const iterator = stream[Symbol.asyncIterator]();
       const ended = <Value>(result: IteratorResult<Value>): IteratorResult<Value> => {
-        if (result.done) leave();
+        if (result.done) release();
         return result;
       };
       return {
         next: () =>
           iterator.next().then(ended, (error: unknown) => {
-            leave();
+            release();
             throw error;
           }),
         return: async (value?: unknown) => {
-          leave();
+          release();
           return (await iterator.return?.(value as never)) ?? { done: true, value: undefined };
         },
       };

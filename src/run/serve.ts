@@ -1,10 +1,10 @@
 import { spawn } from 'node:child_process';
 import { setTimeout as systemWait } from 'node:timers/promises';
-import type { App } from '../app.ts';
 import type { Settings } from '../config/flags.ts';
 import { AppError } from '../core/errors.ts';
 import { type Addresses, baseUrl, readyLines } from '../observe/banner.ts';
 import type { Terminal } from '../observe/terminal.ts';
+import type { App } from '../server/app.ts';
 import type { TextEngineProcess } from './engine.ts';
 import { openBrowser } from './open-browser.ts';
 

@@ -37,7 +37,7 @@ export const family = {
 };
 
 export function endpoint(handle: Endpoint['handle'], more: Partial<Endpoint> = {}): Endpoint {
-  const shape = { method: 'POST', match: 'ending', path: '/work', access: 'guarded', queued: true } as const;
+  const shape = { method: 'POST', match: 'ending', path: '/work', access: 'guarded', rateLimited: true } as const;
   return { ...shape, summary: '', family, handle, ...more };
 }
 

@@ -3,7 +3,8 @@ import { AppError } from '../../core/errors.ts';
 import type { ModelSwap } from '../../core/models-view.ts';
 import type { SavedStates } from '../../core/saved-states.ts';
 import type { TextService } from '../../core/text-service.ts';
-import { bindAll, type Call, type Endpoint } from '../../http/call.ts';
+import type { Call, Endpoint } from '../../http/call.ts';
+import { bindAll } from '../endpoint.ts';
 import { type AdminAccess, adminLevel } from './access.ts';
 import { type AdminContext, type AdminServices, adminEndpoints } from './routes.ts';
 
@@ -262,7 +263,9 @@ describe('switching to something else', () => {
 
   test('neither takes a place in the queue: a swap must not wait behind what it waits for', () => {
     const endpoints = boundEndpoints({ access: open, states: memory, ...line() });
-    const queued = endpoints.filter(({ path }) => /list_options|reload_config/.test(path)).map((one) => one.queued);
+    const queued = endpoints
+      .filter(({ path }) => /list_options|reload_config/.test(path))
+      .map((one) => one.rateLimited);
     expect(queued).toEqual([false, false]);
   });
 });

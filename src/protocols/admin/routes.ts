@@ -4,7 +4,8 @@ import type { ModelSwap } from '../../core/models-view.ts';
 import type { SavedStates, StateFigures } from '../../core/saved-states.ts';
 import type { TextService } from '../../core/text-service.ts';
 import { jsonObject } from '../../http/body.ts';
-import { type Call, type Endpoint, json, type PlainEndpoint } from '../../http/call.ts';
+import { type Call, json } from '../../http/call.ts';
+import type { ModelEndpoint, PlainEndpoint } from '../endpoint.ts';
 import { textSchema } from '../fields/schemas.ts';
 import { aside, fidelityOf, sentAs } from '../fields/table.ts';
 import { ticketFor } from '../ticket.ts';
@@ -92,7 +93,7 @@ export const adminFidelity: readonly EndpointFidelity[] = [
   }),
 ];
 
-export function adminEndpoints(services: AdminServices): Endpoint<AdminContext>[] {
+export function adminEndpoints(services: AdminServices): ModelEndpoint<AdminContext>[] {
   return [...stateEndpoints(services), ...swapEndpoints(services)];
 }
 
@@ -130,7 +131,7 @@ function swapEndpoints({ access, swap }: AdminServices): PlainEndpoint[] {
   ];
 }
 
-function stateEndpoints({ access }: AdminServices): Endpoint<AdminContext>[] {
+function stateEndpoints({ access }: AdminServices): ModelEndpoint<AdminContext>[] {
   return stateRoutes.map(({ name, summary, refused, exclusive, answer }) => ({
     method: 'POST',
     match: 'ending',

@@ -3,9 +3,10 @@ import { AppError } from '../../core/errors.ts';
 import { ignoredFields } from '../../core/fidelity.ts';
 import type { PictureEditor } from '../../core/pictures.ts';
 import { type JsonObject, jsonObject } from '../../http/body.ts';
-import { type Call, type Endpoint, json } from '../../http/call.ts';
+import { type Call, json } from '../../http/call.ts';
 import type { SocketEndpoint } from '../../http/socket.ts';
 import { ignoredHeader } from '../dialect.ts';
+import type { ModelEndpoint } from '../endpoint.ts';
 import { readFields } from '../fields/table.ts';
 import { factsFor } from '../pictures/hidden-facts.ts';
 import type { PictureParts } from '../pictures/request.ts';
@@ -22,10 +23,10 @@ export interface ComfyServices extends Pick<PictureParts, 'editor' | 'product'> 
   readonly desk: ComfyDesk;
 }
 
-type Own = Endpoint<PictureParts>;
+type Own = ModelEndpoint<PictureParts>;
 
 /** Every path also stands below `/api`. Only prompts count as work: all else answers at once. */
-export function comfyEndpoints({ desk, editor, product }: ComfyServices): Endpoint<PictureParts>[] {
+export function comfyEndpoints({ desk, editor, product }: ComfyServices): ModelEndpoint<PictureParts>[] {
   const store = { files: desk.files, editor: atMost(mostEdits, editor) };
   const factsNow = (call: Call, { others }: PictureParts) => factsFor(call, others?.image?.facts);
   const both = (endpoint: Pick<Own, 'method' | 'path' | 'summary' | 'handle'> & Partial<Own>): Own[] => {
@@ -33,7 +34,7 @@ export function comfyEndpoints({ desk, editor, product }: ComfyServices): Endpoi
       match: 'exact',
       access: 'guarded',
       queued: false,
-      beside: 'any-name',
+      modelSelection: 'any-name',
       family: comfyFamily,
       ...endpoint,
     };
@@ -45,11 +46,17 @@ export function comfyEndpoints({ desk, editor, product }: ComfyServices): Endpoi
     both({ method: 'POST', path, summary, handle, ...more });
   const open = { access: 'open' } as const;
   const below = { match: 'prefix' } as const;
-  const classes = (call: Call, parts: PictureParts) => objectInfo(factsNow(call, parts), call.authorized ? desk.files.sent() : []);
+  const classes = (call: Call, parts: PictureParts) =>
+    objectInfo(factsNow(call, parts), call.authorized ? desk.files.sent() : []);
   return [
-    ...post('/prompt', 'Take a graph in, to be drawn when its turn comes.', (call, parts) => takePrompt(call, { ...parts, desk }), {
-      queued: true,
-    }),
+    ...post(
+      '/prompt',
+      'Take a graph in, to be drawn when its turn comes.',
+      (call, parts) => takePrompt(call, { ...parts, desk }),
+      {
+        queued: true,
+      },
+    ),
     ...get('/prompt', 'How many prompts are left.', () => json(remaining(desk)), open),
     ...get('/queue', 'What runs and what waits.', () => json(desk.queue())),
     ...post('/queue', 'Take prompts out of the queue.', async (call) => {
@@ -81,16 +88,26 @@ export function comfyEndpoints({ desk, editor, product }: ComfyServices): Endpoi
     }),
     ...post('/upload/mask', 'Send a mask for a picture.', (call) => upload(call, store, 'mask'), { form: {} }),
     ...get('/object_info', 'The classes of nodes.', (call, parts) => json(classes(call, parts)), open),
-    ...get('/object_info/', 'One class of nodes.', (call, parts) => json(oneClass(lastPart(call.path), classes(call, parts))), {
-      ...open,
-      ...below,
-    }),
+    ...get(
+      '/object_info/',
+      'One class of nodes.',
+      (call, parts) => json(oneClass(lastPart(call.path), classes(call, parts))),
+      {
+        ...open,
+        ...below,
+      },
+    ),
     ...get('/system_stats', 'The machine.', () => json(systemStats(product)), open),
     ...get('/embeddings', 'None.', () => json([]), open),
     ...get('/extensions', 'None.', () => json([]), open),
     ...get('/features', 'What the connection at /ws can do.', () => json(features), open),
     ...Object.keys(folders).flatMap((folder) =>
-      get(`/models/${folder}`, 'Names of models.', (call, parts) => json(folders[folder]?.(factsNow(call, parts)) ?? []), open),
+      get(
+        `/models/${folder}`,
+        'Names of models.',
+        (call, parts) => json(folders[folder]?.(factsNow(call, parts)) ?? []),
+        open,
+      ),
     ),
     {
       ...{ method: 'GET', match: 'exact', path: '/api/models', access: 'open', queued: false, family: comfyFamily },

@@ -1,5 +1,6 @@
 import type { EndpointFidelity } from '../../core/fidelity.ts';
-import { json, type PlainEndpoint } from '../../http/call.ts';
+import { json } from '../../http/call.ts';
+import type { PlainEndpoint } from '../endpoint.ts';
 import { fidelityFamily } from './errors.ts';
 import { handlings } from './handlings.ts';
 

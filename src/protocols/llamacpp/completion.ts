@@ -4,9 +4,10 @@ import { refuseWithoutModel } from '../../core/model-error.ts';
 import { withReplySeed } from '../../core/reply-seed.ts';
 import type { GenerationRequest, Ticket } from '../../core/request.ts';
 import { type JsonObject, jsonObject } from '../../http/body.ts';
-import { type Call, type Endpoint, type Headers, json, type Reply } from '../../http/call.ts';
+import { type Call, type Headers, json, type Reply } from '../../http/call.ts';
 import { commentFrame, sseHeaders } from '../../http/sse.ts';
 import { allShortfalls, type DialectParts, noticeHeaders, streamReply, withShortfall } from '../dialect.ts';
+import type { ModelEndpoint } from '../endpoint.ts';
 import { readFields } from '../fields/table.ts';
 import { findMarks } from '../fill-marks.ts';
 import { generateAll } from '../generate-all.ts';
@@ -38,7 +39,7 @@ interface PromptSource {
 const post = { method: 'POST', access: 'guarded', queued: true, family: llamacppFamily } as const;
 
 /** The path must match whole: as an ending it would catch the completions of other families. */
-export const completionEndpoints: readonly Endpoint<DialectParts>[] = [
+export const completionEndpoints: readonly ModelEndpoint<DialectParts>[] = [
   {
     ...post,
     match: 'exact',

@@ -1,10 +1,11 @@
 import { normalised } from '../../core/vectors.ts';
 import { jsonObject } from '../../http/body.ts';
-import type { Call, Endpoint, Reply } from '../../http/call.ts';
+import type { Call, Reply } from '../../http/call.ts';
 import { readGenkey } from '../controls/table.ts';
 import { listText, truncatedHeader, vectorText } from '../embedding/encode.ts';
 import { readInputs } from '../embedding/input.ts';
 import { answering, type EmbeddingParts } from '../embedding/service.ts';
+import type { ModelEndpoint } from '../endpoint.ts';
 import { oneOf, optional, optionalText, orElse, readFlag, wrong } from '../fields/readers.ts';
 import { honoured, readFields } from '../fields/table.ts';
 import { ticketFor } from '../ticket.ts';
@@ -27,13 +28,13 @@ export const embeddingFields = {
   model: honoured(optionalText, 'the name of the text model embeds with that'),
 };
 
-export const embeddingEndpoint: Endpoint<EmbeddingParts> = {
+export const embeddingEndpoint: ModelEndpoint<EmbeddingParts> = {
   method: 'POST',
   match: 'ending',
   path: '/embedding',
   access: 'guarded',
   queued: true,
-  beside: 'own-name',
+  modelSelection: 'own-name',
   summary: 'Vectors of texts, in the form of the llama.cpp server.',
   family: llamacppFamily,
   handle: answer,

@@ -1,4 +1,5 @@
-import { type Endpoint, json, type PlainEndpoint, type Reply } from '../../http/call.ts';
+import { type Endpoint, json, type Reply } from '../../http/call.ts';
+import type { PlainEndpoint } from '../endpoint.ts';
 import { errorBody, llamacppFamily } from './errors.ts';
 
 interface Refusal extends Pick<Endpoint, 'method' | 'match' | 'path'> {

@@ -1,10 +1,11 @@
 import type { Ranked } from '../../core/embedding.ts';
 import { jsonObject } from '../../http/body.ts';
-import { type Call, type Endpoint, json, type Reply } from '../../http/call.ts';
+import { type Call, json, type Reply } from '../../http/call.ts';
 import { readGenkey } from '../controls/table.ts';
 import { truncatedHeader } from '../embedding/encode.ts';
 import { mostInputs } from '../embedding/input.ts';
 import { answering, type EmbeddingParts } from '../embedding/service.ts';
+import type { ModelEndpoint } from '../endpoint.ts';
 import {
   described,
   isObject,
@@ -70,13 +71,13 @@ const paths = [
   ['/reranking', 'Another name for /v1/rerank.'],
 ] as const;
 
-export const rerankEndpoints: readonly Endpoint<EmbeddingParts>[] = paths.map(([path, summary]) => ({
+export const rerankEndpoints: readonly ModelEndpoint<EmbeddingParts>[] = paths.map(([path, summary]) => ({
   method: 'POST',
   match: 'ending',
   path,
   access: 'guarded',
   queued: true,
-  beside: 'own-name',
+  modelSelection: 'own-name',
   summary,
   family: llamacppFamily,
   handle: answer,

@@ -1,5 +1,5 @@
-import type { Endpoint } from '../../http/call.ts';
 import type { EmbeddingParts } from '../embedding/service.ts';
+import type { ModelEndpoint } from '../endpoint.ts';
 import { completionEndpoints } from './completion.ts';
 import { embeddingEndpoint } from './embedding.ts';
 import { refusedEndpoints } from './refused.ts';
@@ -9,7 +9,7 @@ import { type TokenParts, tokenEndpoints } from './tokens.ts';
 
 export interface LlamacppContext extends StatusParts, EmbeddingParts, Pick<TokenParts, 'readChat'> {}
 
-export const llamacppEndpoints: readonly Endpoint<LlamacppContext>[] = [
+export const llamacppEndpoints: readonly ModelEndpoint<LlamacppContext>[] = [
   ...statusEndpoints,
   ...completionEndpoints,
   ...tokenEndpoints,

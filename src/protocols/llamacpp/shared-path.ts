@@ -1,6 +1,7 @@
 import { asAppError } from '../../core/errors.ts';
 import { jsonObject } from '../../http/body.ts';
-import type { Call, Endpoint } from '../../http/call.ts';
+import type { Call } from '../../http/call.ts';
+import type { ModelEndpoint } from '../endpoint.ts';
 import { isAbsent } from '../fields/readers.ts';
 
 /** Fields that only clients of this dialect send, and those that only the others do. */
@@ -21,7 +22,10 @@ const words: Readonly<Record<string, Words>> = {
  * Two dialects call one path: whoever asks in the words of this one is answered in its form, and everybody else as before.
  * Failures keep the form, but for those that nobody foresaw, which have to be told to whoever runs the server.
  */
-export function answeringBoth<Context>(others: Endpoint<Context>, ours: Endpoint<Context>): Endpoint<Context> {
+export function answeringBoth<Context>(
+  others: ModelEndpoint<Context>,
+  ours: ModelEndpoint<Context>,
+): ModelEndpoint<Context> {
   return {
     ...others,
     summary: `${others.summary} With the fields of the llama.cpp server it is another name for ${ours.path}.`,

@@ -1,5 +1,6 @@
 import type { TextState } from '../../core/text-service.ts';
-import { type Call, type Endpoint, json, type Reply } from '../../http/call.ts';
+import { type Call, json, type Reply } from '../../http/call.ts';
+import type { ModelEndpoint } from '../endpoint.ts';
 import { errorBody, llamacppFamily } from './errors.ts';
 import { type PropsParts, propsBody } from './props.ts';
 
@@ -13,7 +14,7 @@ export interface StatusParts extends PropsParts {
 const get = { method: 'GET', match: 'exact', queued: false, family: llamacppFamily } as const;
 const health = ({ authorized }: Call, { text }: StatusParts) => healthReply(text.state(), authorized);
 
-export const statusEndpoints: readonly Endpoint<StatusParts>[] = [
+export const statusEndpoints: readonly ModelEndpoint<StatusParts>[] = [
   {
     ...get,
     access: 'open',

@@ -4,7 +4,8 @@ import { refuseWithoutModel } from '../../core/model-error.ts';
 import type { TokenizeOptions } from '../../core/text-engine.ts';
 import type { TextService } from '../../core/text-service.ts';
 import { type JsonObject, jsonObject } from '../../http/body.ts';
-import { type Call, type Endpoint, json, type Reply } from '../../http/call.ts';
+import { type Call, json, type Reply } from '../../http/call.ts';
+import type { ModelEndpoint } from '../endpoint.ts';
 import { looseFlag } from '../fields/loose.ts';
 import { isTokenId, orElse, reader } from '../fields/readers.ts';
 import { tokenNumbers } from '../fields/schemas.ts';
@@ -38,7 +39,7 @@ export const detokenizeFields = { tokens: honoured(orElse(readTokens, [])) };
 const post = { method: 'POST', match: 'ending', access: 'guarded', queued: false, family: llamacppFamily } as const;
 
 /** None of these waits in the queue. */
-export const tokenEndpoints: readonly Endpoint<TokenParts>[] = [
+export const tokenEndpoints: readonly ModelEndpoint<TokenParts>[] = [
   {
     ...post,
     path: '/tokenize',

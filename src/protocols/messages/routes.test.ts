@@ -1,9 +1,10 @@
 import { expect, test } from 'vitest';
 import { AppError, asAppError } from '../../core/errors.ts';
 import { ignoredFields } from '../../core/fidelity.ts';
-import { bindAll, type Reply } from '../../http/call.ts';
+import type { Reply } from '../../http/call.ts';
 import { router } from '../../http/router.ts';
 import type { DialectParts } from '../dialect.ts';
+import { bindAll } from '../endpoint.ts';
 import {
   callOf,
   dialectParts,

@@ -4,10 +4,11 @@ import type { EndpointFidelity } from '../../core/fidelity.ts';
 import { refuseWithoutModel } from '../../core/model-error.ts';
 import { inSlices } from '../../core/slices.ts';
 import { type JsonObject, jsonObject } from '../../http/body.ts';
-import { type Call, type Endpoint, type Headers, json, type Reply } from '../../http/call.ts';
+import { type Call, type Headers, json, type Reply } from '../../http/call.ts';
 import { standingComment } from '../../http/notices.ts';
 import { sseHeaders } from '../../http/sse.ts';
 import { type DialectParts, noticeHeaders, streamReply, withIgnored, withShortfall } from '../dialect.ts';
+import type { ModelEndpoint } from '../endpoint.ts';
 import { uncountedHeaders, withMedia } from '../media.ts';
 import { ticketFor } from '../ticket.ts';
 import { loosenedHeader } from '../tools.ts';
@@ -22,7 +23,7 @@ import { foldReply } from './whole.ts';
 
 export type MessagesParts = DialectParts;
 
-export function messagesEndpoints({ newId }: Pick<MessagesParts, 'newId'>): Endpoint<MessagesParts>[] {
+export function messagesEndpoints({ newId }: Pick<MessagesParts, 'newId'>): ModelEndpoint<MessagesParts>[] {
   const family = messagesFamily(newId);
   const guarded = { method: 'POST', access: 'guarded', family } as const;
   const create = { ...guarded, queued: true, handle: answer } as const;

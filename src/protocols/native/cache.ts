@@ -1,5 +1,6 @@
 import type { CacheReport, SnapshotFigures } from '../../core/cache-report.ts';
-import { type Endpoint, json } from '../../http/call.ts';
+import { json } from '../../http/call.ts';
+import type { ModelEndpoint } from '../endpoint.ts';
 import { nativeFamily } from './errors.ts';
 
 export interface CacheParts {
@@ -7,7 +8,7 @@ export interface CacheParts {
 }
 
 /** Guarded: it shows pieces of what people wrote. */
-export const cacheEndpoint: Endpoint<CacheParts> = {
+export const cacheEndpoint: ModelEndpoint<CacheParts> = {
   method: 'GET',
   match: 'ending',
   path: '/api/extra/cache',

@@ -4,13 +4,14 @@ import { fold } from '../../core/fold.ts';
 import type { GenerationRequest } from '../../core/request.ts';
 import type { TextService } from '../../core/text-service.ts';
 import { type JsonObject, jsonObject } from '../../http/body.ts';
-import type { Call, Endpoint, Reply } from '../../http/call.ts';
+import type { Call, Reply } from '../../http/call.ts';
 import { json } from '../../http/call.ts';
 import { patienceMs, patientReply, wantsPadding } from '../../http/patience.ts';
 import { commentFrame, sseHeaders } from '../../http/sse.ts';
 import type { StartTimer } from '../../http/timers.ts';
 import { type ControlParts, idleFields } from '../controls/decode.ts';
 import { ignoredHeader, streamReply, withShortfall } from '../dialect.ts';
+import type { ModelEndpoint } from '../endpoint.ts';
 import { fidelityOf, readFields } from '../fields/table.ts';
 import { eventsFor, textTicket } from '../ticket.ts';
 import { type DecodeParts, decode } from './decode.ts';
@@ -34,7 +35,7 @@ const keepAlive = { milliseconds: patienceMs, filler: commentFrame('keepalive') 
 const guarded = { method: 'POST', match: 'ending', access: 'guarded', queued: true, family: nativeFamily } as const;
 const generate = { ...guarded, handle: answerWhole };
 
-export const generateEndpoints: readonly Endpoint<GenerateParts>[] = [
+export const generateEndpoints: readonly ModelEndpoint<GenerateParts>[] = [
   { ...generate, path: '/api/v1/generate', summary: 'Continue a text; the whole reply at once.' },
   { ...generate, path: '/api/latest/generate', summary: 'Another name for /api/v1/generate.' },
   {

@@ -1,6 +1,7 @@
 import { hiddenModelName } from '../../core/model-names.ts';
 import type { Performance, TextService, TextState } from '../../core/text-service.ts';
-import { type Call, type Endpoint, json, type Reply } from '../../http/call.ts';
+import { type Call, json, type Reply } from '../../http/call.ts';
+import type { ModelEndpoint } from '../endpoint.ts';
 import { nativeFamily } from './errors.ts';
 
 /** The level of this API that clients test feature by feature; not the version of this program. */
@@ -55,7 +56,7 @@ export interface InfoParts {
 
 type Answer = (call: Call, parts: InfoParts) => unknown;
 
-export const infoEndpoints: readonly Endpoint<InfoParts>[] = [
+export const infoEndpoints: readonly ModelEndpoint<InfoParts>[] = [
   ...twice('model', 'The name of the text model.', ({ authorized }, { modelName }) => ({
     result: authorized ? modelName() : hiddenModelName,
   })),
@@ -93,7 +94,7 @@ function advertisedContext({ text, advertised: { maxContext } }: InfoParts): num
   return maxContext > 0 ? Math.min(text.contextSize(), maxContext) : text.contextSize();
 }
 
-function open(path: string, summary: string, answer: Answer): Endpoint<InfoParts> {
+function open(path: string, summary: string, answer: Answer): ModelEndpoint<InfoParts> {
   return {
     method: 'GET',
     match: 'ending',
@@ -106,7 +107,7 @@ function open(path: string, summary: string, answer: Answer): Endpoint<InfoParts
   };
 }
 
-function twice(path: string, summary: string, answer: Answer): readonly Endpoint<InfoParts>[] {
+function twice(path: string, summary: string, answer: Answer): readonly ModelEndpoint<InfoParts>[] {
   return [
     open(`/api/v1/${path}`, summary, answer),
     open(`/api/latest/${path}`, `Another name for /api/v1/${path}.`, answer),

@@ -1,10 +1,10 @@
 import { rmSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { bindAll } from '../../http/call.ts';
 import { router } from '../../http/router.ts';
 import { SharedStory } from '../../store/shared-story.ts';
 import { freshFolders } from '../../store/testing/folder.ts';
+import { bindAll } from '../endpoint.ts';
 import { callOf, scriptedText } from '../testing/doubles.ts';
 import { type MultiplayerParts, multiplayerEndpoints } from './multiplayer.ts';
 

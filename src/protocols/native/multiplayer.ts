@@ -1,7 +1,8 @@
 import type { TextService } from '../../core/text-service.ts';
-import { type Call, type Endpoint, json, type Reply } from '../../http/call.ts';
+import { type Call, json, type Reply } from '../../http/call.ts';
 import { StoryTooLong } from '../../store/save-slots.ts';
 import type { SharedStory, StoryTurn } from '../../store/shared-story.ts';
+import type { ModelEndpoint } from '../endpoint.ts';
 import { looseFlag } from '../fields/loose.ts';
 import { isAbsent, optionalText, orElse, readText } from '../fields/readers.ts';
 import { honoured, readFields } from '../fields/table.ts';
@@ -26,7 +27,7 @@ const storyFields = {
 };
 
 /** One story that several people write. Where that is off, the paths answer in the same shape. */
-export function multiplayerEndpoints({ story, warn }: MultiplayerParts): Endpoint<TaskParts>[] {
+export function multiplayerEndpoints({ story, warn }: MultiplayerParts): ModelEndpoint<TaskParts>[] {
   const parts = { story, warn: unlessRepeated(warn) };
   const common = { method: 'POST', match: 'ending', access: 'guarded', queued: false, family: nativeFamily } as const;
   return [

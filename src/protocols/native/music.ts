@@ -1,6 +1,7 @@
 import { AppError } from '../../core/errors.ts';
 import { jsonObject } from '../../http/body.ts';
-import { json, type PlainEndpoint } from '../../http/call.ts';
+import { json } from '../../http/call.ts';
+import type { PlainEndpoint } from '../endpoint.ts';
 import { nativeFamily } from './errors.ts';
 
 /** There is no engine for music yet. Both paths say so, each in the way that its client looks for. */
@@ -10,7 +11,7 @@ export function musicEndpoints(): PlainEndpoint[] {
     match: 'ending',
     access: 'guarded',
     queued: true,
-    beside: 'any-name',
+    modelSelection: 'any-name',
     family: nativeFamily,
   } as const;
   return [

@@ -5,8 +5,9 @@ import type { GenerationEvent } from '../../core/events.ts';
 import type { GenerationRequest, Ticket } from '../../core/request.ts';
 import type { AbortOutcome, Performance, TextModel, TextService, TextState } from '../../core/text-service.ts';
 import { schemaToGrammar as convert } from '../../grammar/convert.ts';
-import { bindAll, type Call, type Reply } from '../../http/call.ts';
+import type { Call, Reply } from '../../http/call.ts';
 import { router } from '../../http/router.ts';
+import { bindAll } from '../endpoint.ts';
 import { type NativeContext, type NativeServices, nativeEndpoints } from './routes.ts';
 
 const model: TextModel = {

@@ -1,6 +1,6 @@
 import type { WebSearch } from '../../core/web-search.ts';
-import type { Endpoint } from '../../http/call.ts';
 import type { EmbeddingParts } from '../embedding/service.ts';
+import type { ModelEndpoint } from '../endpoint.ts';
 import { type CacheParts, cacheEndpoint } from './cache.ts';
 import { embeddingsEndpoint } from './embeddings.ts';
 import { type GenerateParts, generateEndpoints } from './generate.ts';
@@ -33,7 +33,7 @@ export interface NativeServices extends SaveSlotParts, MultiplayerParts {
   readonly shutdown?: () => void;
 }
 
-export function nativeEndpoints(services: NativeServices): Endpoint<NativeContext>[] {
+export function nativeEndpoints(services: NativeServices): ModelEndpoint<NativeContext>[] {
   return [
     ...generateEndpoints,
     ...taskEndpoints,

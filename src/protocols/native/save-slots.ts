@@ -1,6 +1,7 @@
-import { type Call, json, type PlainEndpoint, type Reply } from '../../http/call.ts';
+import { type Call, json, type Reply } from '../../http/call.ts';
 import { FileFull } from '../../store/kept-file.ts';
 import { isSlot, type SaveSlots, StoryTooLong } from '../../store/save-slots.ts';
+import type { PlainEndpoint } from '../endpoint.ts';
 import { optionalText, orElse, readText } from '../fields/readers.ts';
 import { honoured, readFields } from '../fields/table.ts';
 import { nativeFamily } from './errors.ts';

@@ -1,4 +1,5 @@
-import { type Call, json, type PlainEndpoint } from '../../http/call.ts';
+import { type Call, json } from '../../http/call.ts';
+import type { PlainEndpoint } from '../endpoint.ts';
 import { nativeFamily } from './errors.ts';
 
 /**

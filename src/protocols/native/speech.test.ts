@@ -1,7 +1,8 @@
 import { describe, expect, test } from 'vitest';
 import { asAppError } from '../../core/errors.ts';
-import { bindAll, type Reply } from '../../http/call.ts';
+import type { Reply } from '../../http/call.ts';
 import { router } from '../../http/router.ts';
+import { bindAll } from '../endpoint.ts';
 import { callOf } from '../testing/doubles.ts';
 import { asking, type Proof, proveFidelity } from '../testing/fidelity-proof.ts';
 import { lost, type SpokenScript, scriptedSpeech } from '../testing/spoken.ts';

@@ -1,7 +1,8 @@
 import { type SpeechFormat, type SpeechRequest, speechFormats } from '../../core/speech.ts';
 import { jsonObject } from '../../http/body.ts';
-import type { Call, Endpoint, Reply } from '../../http/call.ts';
+import type { Call, Reply } from '../../http/call.ts';
 import { type DialectParts, noticeHeaders } from '../dialect.ts';
+import type { ModelEndpoint } from '../endpoint.ts';
 import { looseFlag, looseNumber } from '../fields/loose.ts';
 import { clamp, described, orElse, type Read } from '../fields/readers.ts';
 import { fidelityOf, honoured, ignored, readFields } from '../fields/table.ts';
@@ -13,13 +14,13 @@ import { nativeFamily } from './errors.ts';
 
 export type NativeSpeechParts = Pick<DialectParts, 'others'>;
 
-export const nativeSpeechEndpoint: Endpoint<NativeSpeechParts> = {
+export const nativeSpeechEndpoint: ModelEndpoint<NativeSpeechParts> = {
   method: 'POST',
   match: 'ending',
   path: '/api/extra/tts',
   access: 'guarded',
   queued: true,
-  beside: 'any-name',
+  modelSelection: 'any-name',
   summary: 'A text as speech: wav unless told otherwise.',
   family: nativeFamily,
   handle: speech,

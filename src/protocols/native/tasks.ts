@@ -3,7 +3,8 @@ import type { EndpointFidelity } from '../../core/fidelity.ts';
 import type { QueuePosition } from '../../core/request.ts';
 import type { AbortOutcome, TextService } from '../../core/text-service.ts';
 import { jsonObject } from '../../http/body.ts';
-import { type Call, type Endpoint, json, type Reply } from '../../http/call.ts';
+import { type Call, json, type Reply } from '../../http/call.ts';
+import type { ModelEndpoint } from '../endpoint.ts';
 import { textOrNumber } from '../fields/schemas.ts';
 import { aside, fidelityOf, sentAs } from '../fields/table.ts';
 import { clientName } from '../ticket.ts';
@@ -34,7 +35,7 @@ export interface TaskParts {
 const guarded = { match: 'ending', access: 'guarded', queued: false, family: nativeFamily } as const;
 
 /** Looking at and stopping what runs. */
-export const taskEndpoints: readonly Endpoint<TaskParts>[] = [
+export const taskEndpoints: readonly ModelEndpoint<TaskParts>[] = [
   ...both('/api/extra/generate/check', 'The text so far of the running generation.', check),
   ...both('/api/extra/last_logprobs', 'The probabilities of the tokens of the last generation.', logprobs),
   {
@@ -50,7 +51,7 @@ function both(
   path: string,
   summary: string,
   answer: (genkey: string, client: string, text: TextService) => Reply,
-): readonly Endpoint<TaskParts>[] {
+): readonly ModelEndpoint<TaskParts>[] {
   return [
     {
       ...guarded,

@@ -1,6 +1,7 @@
 import type { EndpointFidelity } from '../../core/fidelity.ts';
 import type { TextService } from '../../core/text-service.ts';
-import { type Call, type Endpoint, json, type Reply } from '../../http/call.ts';
+import { type Call, json, type Reply } from '../../http/call.ts';
+import type { ModelEndpoint } from '../endpoint.ts';
 import { looseFlag } from '../fields/loose.ts';
 import { described, isAbsent, isTokenId, orElse, readText } from '../fields/readers.ts';
 import { messagesSchema, objectSchema, tokenNumbers } from '../fields/schemas.ts';
@@ -42,7 +43,7 @@ export const tokenFidelity: readonly EndpointFidelity[] = [
 const helper = { method: 'POST', match: 'ending', access: 'guarded', queued: false, family: nativeFamily } as const;
 const count = { ...helper, handle: countTokens };
 
-export const tokenEndpoints: readonly Endpoint<TokenParts>[] = [
+export const tokenEndpoints: readonly ModelEndpoint<TokenParts>[] = [
   { ...count, path: '/api/extra/tokencount', summary: 'The tokens of a text, and how many they are.' },
   { ...count, path: '/api/extra/tokenize', summary: 'Another name for /api/extra/tokencount.' },
   {

@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest';
 import { AppError } from '../../core/errors.ts';
 import type { TranscriptionEvent } from '../../core/transcription.ts';
-import { bind } from '../../http/call.ts';
 import { handTimer } from '../../http/testing/world.ts';
+import { bind } from '../endpoint.ts';
 import { callOf, dialectParts, scriptedTranscription } from '../testing/doubles.ts';
 import { asking, type Proof, proveFidelity } from '../testing/fidelity-proof.ts';
 import { transcribeEndpoint, transcribeFidelity } from './transcribe.ts';

@@ -1,8 +1,9 @@
 import { asAppError } from '../../core/errors.ts';
 import type { OtherServices } from '../../core/other-services.ts';
-import { type Call, type Endpoint, json, type Reply } from '../../http/call.ts';
+import { type Call, json, type Reply } from '../../http/call.ts';
 import { patientReply, wantsPadding } from '../../http/patience.ts';
 import type { StartTimer } from '../../http/timers.ts';
+import type { ModelEndpoint } from '../endpoint.ts';
 import { fidelityOf, readFields } from '../fields/table.ts';
 import { recordingBody, sentRecording } from '../recording.ts';
 import { languageFields, recordingFields, wishesOf } from '../recording-fields.ts';
@@ -19,13 +20,13 @@ export interface TranscribeParts {
   readonly startTimer: StartTimer;
 }
 
-export const transcribeEndpoint: Endpoint<TranscribeParts> = {
+export const transcribeEndpoint: ModelEndpoint<TranscribeParts> = {
   method: 'POST',
   match: 'ending',
   path: '/api/extra/transcribe',
   access: 'guarded',
   queued: true,
-  beside: 'any-name',
+  modelSelection: 'any-name',
   form: {},
   summary: 'Speech to text.',
   family: nativeFamily,

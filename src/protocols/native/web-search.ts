@@ -1,5 +1,6 @@
 import type { WebSearch } from '../../core/web-search.ts';
-import { type Call, json, type PlainEndpoint, type Reply } from '../../http/call.ts';
+import { type Call, json, type Reply } from '../../http/call.ts';
+import type { PlainEndpoint } from '../endpoint.ts';
 import { readText } from '../fields/readers.ts';
 import { honoured, readFields } from '../fields/table.ts';
 import { noteHeaders } from '../spoken-reply.ts';

@@ -1,10 +1,11 @@
 import type { JsonObject } from '../../http/body.ts';
-import { type Call, type Endpoint, json, type Reply } from '../../http/call.ts';
+import { type Call, json, type Reply } from '../../http/call.ts';
 import { readGenkey } from '../controls/table.ts';
 import { noticeHeaders } from '../dialect.ts';
 import { listText, oneEach, shaped, total, truncatedHeader, vectorText } from '../embedding/encode.ts';
 import { mostInputs } from '../embedding/input.ts';
 import { answering, type EmbeddingParts } from '../embedding/service.ts';
+import type { ModelEndpoint } from '../endpoint.ts';
 import { looseFlag } from '../fields/loose.ts';
 import { isAbsent, optional, orElse, type Read, reader, readText, wrong } from '../fields/readers.ts';
 import { fidelityOf, honoured, ignored, readFields } from '../fields/table.ts';
@@ -64,11 +65,11 @@ const guarded = {
   match: 'ending',
   access: 'guarded',
   queued: true,
-  beside: 'own-name',
+  modelSelection: 'own-name',
   family: ollamaFamily,
 } as const;
 
-export const embeddingEndpoints: readonly Endpoint<EmbeddingsParts>[] = [
+export const embeddingEndpoints: readonly ModelEndpoint<EmbeddingsParts>[] = [
   {
     ...guarded,
     path: '/api/embed',

@@ -6,10 +6,11 @@ import type { EndpointFidelity } from '../../core/fidelity.ts';
 import { refuseWithoutModel } from '../../core/model-error.ts';
 import { inSlices } from '../../core/slices.ts';
 import type { JsonObject } from '../../http/body.ts';
-import { type Call, type Endpoint, type Headers, json, type Reply } from '../../http/call.ts';
+import { type Call, type Headers, json, type Reply } from '../../http/call.ts';
 import { ndjsonHeaders } from '../../http/ndjson.ts';
 import { opened } from '../../http/patience.ts';
 import { type DialectParts, noticeHeaders, withIgnored, withShortfall, withStartShortfall } from '../dialect.ts';
+import type { ModelEndpoint } from '../endpoint.ts';
 import { findMarks } from '../fill-marks.ts';
 import { ticketFor } from '../ticket.ts';
 import { loosenedHeader } from '../tools.ts';
@@ -41,7 +42,7 @@ export interface GenerationParts extends DialectParts {
 
 const guarded = { method: 'POST', match: 'ending', access: 'guarded', queued: true, family: ollamaFamily } as const;
 
-export const generationEndpoints: readonly Endpoint<GenerationParts>[] = [
+export const generationEndpoints: readonly ModelEndpoint<GenerationParts>[] = [
   {
     ...guarded,
     path: '/api/generate',

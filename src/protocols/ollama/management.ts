@@ -1,9 +1,10 @@
 import { AppError } from '../../core/errors.ts';
 import type { TextService } from '../../core/text-service.ts';
 import type { JsonObject } from '../../http/body.ts';
-import { type Call, type Endpoint, type Headers, json, type Reply } from '../../http/call.ts';
+import { type Call, type Headers, json, type Reply } from '../../http/call.ts';
 import { line, ndjsonHeaders } from '../../http/ndjson.ts';
 import { noticeHeaders } from '../dialect.ts';
+import type { ModelEndpoint } from '../endpoint.ts';
 import { readFields } from '../fields/table.ts';
 import { jsonHeaders, modelNotFound, ollamaFamily, refusal } from './errors.ts';
 import { copyFields, createFields, deleteFields, pullFidelity, pullFields, pushFields } from './fields.ts';
@@ -17,7 +18,7 @@ export interface ManagementParts {
 const guarded = { method: 'POST', match: 'ending', access: 'guarded', queued: false, family: ollamaFamily } as const;
 
 /** Models are files that the server was started with; apps that want to manage them are told so, never fooled. */
-export const managementEndpoints: readonly Endpoint<ManagementParts>[] = [
+export const managementEndpoints: readonly ModelEndpoint<ManagementParts>[] = [
   {
     ...guarded,
     path: '/api/pull',

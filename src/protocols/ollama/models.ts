@@ -4,8 +4,9 @@ import type { ListedModel } from '../../core/models-view.ts';
 import type { TextModel } from '../../core/text-service.ts';
 import { textOf } from '../../gguf/types.ts';
 import type { JsonObject } from '../../http/body.ts';
-import { type Call, type Endpoint, json, type Reply } from '../../http/call.ts';
+import { type Call, json, type Reply } from '../../http/call.ts';
 import { type DialectParts, noticeHeaders } from '../dialect.ts';
+import type { ModelEndpoint } from '../endpoint.ts';
 import { readFields } from '../fields/table.ts';
 import { findModel, modelsByName } from '../listed-models.ts';
 import { embeddingEntry, embeddingModifiedAt, embeddingShown } from './embedding-entry.ts';
@@ -51,7 +52,7 @@ export interface ModelParts extends Pick<DialectParts, 'text' | 'modelName' | 'm
 /** Far enough, and still a date that every client can hold. */
 const never = Date.UTC(2300, 0, 1);
 
-export function modelEndpoints(server: ModelFileParts): Endpoint<ModelParts>[] {
+export function modelEndpoints(server: ModelFileParts): ModelEndpoint<ModelParts>[] {
   const sources = new FileSources(server);
   const open = { method: 'GET', match: 'ending', access: 'open', queued: false, family: ollamaFamily } as const;
   return [

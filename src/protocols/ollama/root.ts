@@ -1,4 +1,5 @@
-import type { PlainEndpoint, Reply } from '../../http/call.ts';
+import type { Reply } from '../../http/call.ts';
+import type { PlainEndpoint } from '../endpoint.ts';
 
 const runningNote: Reply = {
   status: 200,

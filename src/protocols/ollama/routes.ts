@@ -1,4 +1,4 @@
-import type { Endpoint } from '../../http/call.ts';
+import type { ModelEndpoint } from '../endpoint.ts';
 import { type EmbeddingsParts, embeddingEndpoints } from './embeddings.ts';
 import { type GenerationParts, generationEndpoints } from './generation.ts';
 import { managementEndpoints } from './management.ts';
@@ -6,6 +6,6 @@ import { type ModelFileParts, type ModelParts, modelEndpoints } from './models.t
 
 export interface OllamaContext extends GenerationParts, ModelParts, EmbeddingsParts {}
 
-export function ollamaEndpoints(server: ModelFileParts): Endpoint<OllamaContext>[] {
+export function ollamaEndpoints(server: ModelFileParts): ModelEndpoint<OllamaContext>[] {
   return [...generationEndpoints, ...embeddingEndpoints, ...modelEndpoints(server), ...managementEndpoints];
 }

@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest';
-import { bindAll, type Endpoint } from '../../http/call.ts';
+import type { Endpoint } from '../../http/call.ts';
 import { ask, family, serve } from '../../http/testing/world.ts';
+import { bindAll } from '../endpoint.ts';
 import { dialectParts } from '../testing/doubles.ts';
 import { openaiEndpoints } from './routes.ts';
 
@@ -11,7 +12,7 @@ async function world() {
     match: 'ending',
     path: '/v1/messages',
     access: 'guarded',
-    queued: true,
+    rateLimited: true,
     summary: '',
     family,
     handle: () => ({ status: 200, body: '' }),

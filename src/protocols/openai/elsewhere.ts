@@ -1,7 +1,8 @@
 import { AppError } from '../../core/errors.ts';
-import type { PlainEndpoint, Reply } from '../../http/call.ts';
+import type { Reply } from '../../http/call.ts';
 import { notFoundPage } from '../../http/pages.ts';
 import { methods } from '../../http/router.ts';
+import type { PlainEndpoint } from '../endpoint.ts';
 import { openaiFamily } from './errors.ts';
 
 /**

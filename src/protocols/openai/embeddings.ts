@@ -1,7 +1,8 @@
 import { jsonObject } from '../../http/body.ts';
-import type { Call, Endpoint } from '../../http/call.ts';
+import type { Call } from '../../http/call.ts';
 import { answerList, listFields } from '../embedding/list.ts';
 import type { EmbeddingParts } from '../embedding/service.ts';
+import type { ModelEndpoint } from '../endpoint.ts';
 import { fidelityOf, readFields } from '../fields/table.ts';
 import { openaiFamily } from './errors.ts';
 import { dialect } from './fields.ts';
@@ -18,13 +19,13 @@ const guarded = {
   method: 'POST',
   access: 'guarded',
   queued: true,
-  beside: 'own-name',
+  modelSelection: 'own-name',
   family: openaiFamily,
   handle,
 } as const;
 
 /** The short path must match whole: as an ending it would catch those of other families. */
-export const embeddingsEndpoints: readonly Endpoint<EmbeddingParts>[] = [
+export const embeddingsEndpoints: readonly ModelEndpoint<EmbeddingParts>[] = [
   { ...guarded, match: 'ending', path: '/v1/embeddings', summary: 'Vectors of texts, many at once.' },
   { ...guarded, match: 'exact', path: '/embeddings', summary: 'Another name for /v1/embeddings.' },
 ];

@@ -3,8 +3,9 @@ import { AppError } from '../../core/errors.ts';
 import { findExactly, findNamed, hiddenModelName, sameName } from '../../core/model-names.ts';
 import type { ListedModel } from '../../core/models-view.ts';
 import type { TextModel, TextState } from '../../core/text-service.ts';
-import { type Call, type Endpoint, json, type Reply } from '../../http/call.ts';
+import { type Call, json, type Reply } from '../../http/call.ts';
 import type { DialectParts } from '../dialect.ts';
+import type { ModelEndpoint } from '../endpoint.ts';
 import { modelsByName } from '../listed-models.ts';
 import { openaiFamily } from './errors.ts';
 
@@ -31,7 +32,7 @@ const listPath = '/v1/models';
 const open = { method: 'GET', access: 'open', queued: false, family: openaiFamily } as const;
 
 /** The short paths must match whole: as endings they would catch the model lists of other families. */
-export const modelsEndpoints: readonly Endpoint<ModelsParts>[] = [
+export const modelsEndpoints: readonly ModelEndpoint<ModelsParts>[] = [
   {
     ...open,
     match: 'ending',

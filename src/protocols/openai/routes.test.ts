@@ -1,12 +1,12 @@
 import { expect, test } from 'vitest';
-import { bindAll } from '../../http/call.ts';
+import { bindAll } from '../endpoint.ts';
 import { dialectParts } from '../testing/doubles.ts';
 import { openaiEndpoints } from './routes.ts';
 
 const endpoints = bindAll(openaiEndpoints, { ...dialectParts(), replacePlaceholders: (texts) => texts });
 
 test('generating paths ask for the key, those that only inform do not', () => {
-  const shown = endpoints.map(({ method, match, path, access, queued }) =>
+  const shown = endpoints.map(({ method, match, path, access, rateLimited }) =>
     [method, match, path, access, ...(queued ? ['queued'] : [])].join(' '),
   );
   expect(shown).toEqual([

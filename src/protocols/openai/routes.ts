@@ -1,4 +1,4 @@
-import type { Endpoint } from '../../http/call.ts';
+import type { ModelEndpoint } from '../endpoint.ts';
 import { speechEndpoints } from './audio/speech.ts';
 import { chatEndpoints } from './chat/endpoints.ts';
 import type { CompletionParts } from './completions/decode.ts';
@@ -10,7 +10,7 @@ import { transcriptionEndpoints } from './transcription/endpoints.ts';
 
 export type OpenaiContext = CompletionParts;
 
-export const openaiEndpoints: readonly Endpoint<OpenaiContext>[] = [
+export const openaiEndpoints: readonly ModelEndpoint<OpenaiContext>[] = [
   ...chatEndpoints,
   ...completionEndpoints,
   ...embeddingsEndpoints,

@@ -16,7 +16,7 @@ const endpoint = (own: Partial<Endpoint>): Endpoint => ({
   match: 'ending',
   path: '/some',
   access: 'guarded',
-  queued: true,
+  rateLimited: true,
   summary: 'Does something.',
   family: native,
   handle: () => json({}),
@@ -93,7 +93,7 @@ test('an endpoint that takes forms says so', () => {
 });
 
 test('what a GET is sent stands in its query, and parts of a path are parameters', () => {
-  const get = { method: 'GET', queued: false } as const;
+  const get = { method: 'GET', rateLimited: false } as const;
   const { paths, components } = documentOf(
     endpoint({ ...get, path: '/list' }),
     endpoint({ ...get, path: '/v1/models/', match: 'prefix' }),
@@ -115,7 +115,10 @@ test('what a GET is sent stands in its query, and parts of a path are parameters
 });
 
 test('failures are told in the words of the family, and a key only where one may be asked for', () => {
-  const { paths } = documentOf(endpoint({}), endpoint({ path: '/open', access: 'open', queued: false, method: 'GET' }));
+  const { paths } = documentOf(
+    endpoint({}),
+    endpoint({ path: '/open', access: 'open', rateLimited: false, method: 'GET' }),
+  );
   const operation = paths['/some']?.post;
   expect(Object.keys(operation?.responses ?? {})).toEqual(['200', '400', '401', '503']);
   expect(operation?.responses[401]?.content).toEqual({

@@ -1,12 +1,12 @@
 import type { EndpointFidelity } from '../../core/fidelity.ts';
-import type { EndpointInfo } from '../../http/call.ts';
+import type { EndpointShape } from '../endpoint.ts';
 import { requestExamples } from './examples.ts';
 import { type OperationParts, operationOf, type Sent } from './operation.ts';
 import { type OperationName, operationsIn, originalOf, pathsOf } from './operation-name.ts';
 
 export interface DocumentParts {
   readonly product: { readonly name: string; readonly version: string };
-  readonly endpoints: readonly EndpointInfo[];
+  readonly endpoints: readonly EndpointShape[];
   /** What becomes of each field of each request. */
   readonly fidelities: readonly EndpointFidelity[];
 }
@@ -50,7 +50,7 @@ What becomes of a field is told with it: those that are not simply honoured are 
 out. The controls of \`POST /api/v1/generate\` may stand beside the own fields of every text endpoint.`;
 
 /** Some tables name a path with its version, and the endpoint answers without it too. */
-function partsOf(endpoint: EndpointInfo, path: string, sent: ReadonlyMap<string, Sent>): OperationParts {
+function partsOf(endpoint: EndpointShape, path: string, sent: ReadonlyMap<string, Sent>): OperationParts {
   const { method } = endpoint;
   const original = originalOf(endpoint) ?? path;
   const body = sent.get(`${method} ${original}`) ?? sent.get(`${method} /v1${original}`);
@@ -75,7 +75,7 @@ function schemaName(operation: OperationName): string {
   return words.map((word) => word.charAt(0).toUpperCase() + word.slice(1)).join('');
 }
 
-function tagsOf(endpoints: readonly EndpointInfo[]): readonly object[] {
+function tagsOf(endpoints: readonly EndpointShape[]): readonly object[] {
   const families = new Map(endpoints.map(({ family }) => [family.name, family.title]));
   return [...families].map(([name, description]) => ({ name, description }));
 }

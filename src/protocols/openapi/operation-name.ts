@@ -1,7 +1,7 @@
-import type { Endpoint } from '../../http/call.ts';
+import type { EndpointShape } from '../endpoint.ts';
 
 /** `POST /v1/messages`: how an operation is called in the tables. */
-export type OperationName = `${Endpoint['method']} /${string}`;
+export type OperationName = `${EndpointShape['method']} /${string}`;
 
 /** What stands below a path that owns everything there; `{…}` are the parts that vary. */
 const below: Readonly<Record<string, readonly string[]>> = {
@@ -16,7 +16,7 @@ const below: Readonly<Record<string, readonly string[]>> = {
 };
 
 /** The paths of an endpoint as OpenAPI writes them; what is nowhere in particular has none. */
-export function pathsOf({ method, match, path }: Pick<Endpoint, 'method' | 'match' | 'path'>): readonly string[] {
+export function pathsOf({ method, match, path }: Pick<EndpointShape, 'method' | 'match' | 'path'>): readonly string[] {
   if (match === 'rest') return [];
   if (match !== 'prefix') return [path];
   const rests = below[`${method} ${path}`];
@@ -36,7 +36,7 @@ export function operationsIn(heading: string): readonly OperationName[] {
 }
 
 /** Where an endpoint is only another name, the path of the one that it stands for. */
-export function originalOf({ summary }: Pick<Endpoint, 'summary'>): string | undefined {
+export function originalOf({ summary }: Pick<EndpointShape, 'summary'>): string | undefined {
   return /^Another name for (\/\S*[^\s.])\./.exec(summary)?.[1];
 }
 

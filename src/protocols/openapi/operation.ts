@@ -1,6 +1,7 @@
 import { AppError } from '../../core/errors.ts';
 import type { JsonSchema } from '../../core/json-schema.ts';
-import type { Endpoint, Family } from '../../http/call.ts';
+import type { Family } from '../../http/call.ts';
+import type { EndpointShape } from '../endpoint.ts';
 import { contentTypesOf } from './answers.ts';
 import { operationId } from './operation-name.ts';
 
@@ -11,7 +12,7 @@ export interface Sent {
 }
 
 export interface OperationParts {
-  readonly endpoint: Endpoint;
+  readonly endpoint: EndpointShape;
   readonly path: string;
   /** The path that this one is another name of, or itself. */
   readonly original: string;
@@ -38,7 +39,7 @@ export function operationOf({ endpoint, path, original, sent, example }: Operati
   };
 }
 
-function requestBody({ form }: Endpoint, sent: Sent | undefined, example: object | undefined): object {
+function requestBody({ form }: EndpointShape, sent: Sent | undefined, example: object | undefined): object {
   const schema = sent ? { $ref: `#/components/schemas/${sent.name}` } : { type: 'object' };
   const required = ((sent?.schema.required ?? []) as readonly string[]).length > 0;
   return {
@@ -72,7 +73,7 @@ function queryParameters({ properties = {}, required = [] }: JsonSchema): readon
   );
 }
 
-function responsesOf({ method, family, access, queued }: Endpoint, path: string): object {
+function responsesOf({ method, family, access, queued }: EndpointShape, path: string): object {
   const failures: readonly AppError[] = [
     ...(method === 'POST' ? [new AppError('invalid-field', { field: 'some_field', expected: 'a number' })] : []),
     ...(access !== 'open' ? [new AppError('unauthorized', {})] : []),

@@ -1,9 +1,10 @@
-import { type EndpointInfo, json, type PlainEndpoint, type Reply } from '../../http/call.ts';
+import { json, type Reply } from '../../http/call.ts';
+import type { EndpointShape, PlainEndpoint } from '../endpoint.ts';
 import { type DocumentParts, openapiDocument } from './document.ts';
 
 export interface OpenapiParts extends Omit<DocumentParts, 'endpoints'> {
   /** Every endpoint of the server; asked when somebody wants the document for the first time. */
-  readonly endpoints: () => readonly EndpointInfo[];
+  readonly endpoints: () => readonly EndpointShape[];
 }
 
 /** Tells the address of the server relative to that of the document, so that it holds behind a proxy too. */
@@ -17,7 +18,7 @@ export function openapiReplies({ product, endpoints, fidelities }: OpenapiParts)
   };
 }
 
-export function openapiEndpoint(reply: OpenapiReply, family: EndpointInfo['family']): PlainEndpoint {
+export function openapiEndpoint(reply: OpenapiReply, family: EndpointShape['family']): PlainEndpoint {
   return {
     method: 'GET',
     match: 'ending',

@@ -1,7 +1,8 @@
-import type { EndpointInfo, Family } from '../../http/call.ts';
+import type { Family } from '../../http/call.ts';
+import type { EndpointShape } from '../endpoint.ts';
 import { html, type Markup } from './html.ts';
 
-const shownPath: Record<EndpointInfo['match'], (path: string) => string> = {
+const shownPath: Record<EndpointShape['match'], (path: string) => string> = {
   exact: (path) => path,
   ending: (path) => `…${path}`,
   prefix: (path) => `${path}…`,
@@ -9,7 +10,7 @@ const shownPath: Record<EndpointInfo['match'], (path: string) => string> = {
 };
 
 /** Made from the table that also answers the requests, so that it cannot tell anything else. */
-export function apiListBody(title: string, endpoints: readonly EndpointInfo[]): Markup {
+export function apiListBody(title: string, endpoints: readonly EndpointShape[]): Markup {
   const families = new Set(endpoints.map(({ family }) => family));
   return html`<header>
 <h1>${title}</h1>
@@ -27,7 +28,7 @@ ${[...families].map((family) =>
 </main>`;
 }
 
-function familySection({ name, title }: Family, endpoints: readonly EndpointInfo[]): Markup {
+function familySection({ name, title }: Family, endpoints: readonly EndpointShape[]): Markup {
   return html`<section aria-labelledby="family-${name}">
 <h2 id="family-${name}">${title}</h2>
 <table>
@@ -40,7 +41,7 @@ ${endpoints.map(row)}
 `;
 }
 
-function row({ method, match, path, access, summary }: EndpointInfo): Markup {
+function row({ method, match, path, access, summary }: EndpointShape): Markup {
   const key = access !== 'open' ? 'yes' : 'no';
   return html`<tr><td>${method}</td><td><code>${shownPath[match](path)}</code></td><td>${key}</td><td>${summary}</td></tr>
 `;

@@ -3,11 +3,12 @@ import type { GenerationEvent } from '../../core/events.ts';
 import { refuseWithoutModel } from '../../core/model-error.ts';
 import type { TextService } from '../../core/text-service.ts';
 import type { JsonObject } from '../../http/body.ts';
-import type { Call, Endpoint, Family, Reply } from '../../http/call.ts';
+import type { Call, Family, Reply } from '../../http/call.ts';
 import { escapeHtml } from '../../http/pages.ts';
 import type { StartTimer } from '../../http/timers.ts';
 import { type ControlParts, decodeControls, readControls } from '../controls/decode.ts';
 import { streamReply } from '../dialect.ts';
+import type { ModelEndpoint } from '../endpoint.ts';
 import { ticketFor } from '../ticket.ts';
 import { pagesFamily } from './errors.ts';
 import { html, type Markup } from './html.ts';
@@ -41,7 +42,7 @@ const family: Family = {
 const common = { match: 'exact', path: '/noscript', family } as const;
 
 /** A form and its answer, for browsers that run no scripts. */
-export const noscriptEndpoints: readonly Endpoint<NoscriptParts>[] = [
+export const noscriptEndpoints: readonly ModelEndpoint<NoscriptParts>[] = [
   {
     ...common,
     method: 'GET',

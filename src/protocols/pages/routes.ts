@@ -1,7 +1,8 @@
 import { fileURLToPath } from 'node:url';
 import { AppError } from '../../core/errors.ts';
-import type { Call, Endpoint, EndpointInfo, PlainEndpoint, Reply } from '../../http/call.ts';
+import type { Call, Reply } from '../../http/call.ts';
 import { fileReply } from '../../http/static-files.ts';
+import type { EndpointShape, PlainEndpoint } from '../endpoint.ts';
 import { apiListBody } from './api-list.ts';
 import { pagesFamily } from './errors.ts';
 import { html } from './html.ts';
@@ -17,7 +18,7 @@ export interface Product {
 export interface PagesParts {
   readonly product: Product;
   /** Every endpoint of the server, these pages included; asked when a page is shown. */
-  readonly endpoints: () => readonly EndpointInfo[];
+  readonly endpoints: () => readonly EndpointShape[];
   /** The description of the API, for programs. */
   readonly apiDocument: () => Reply;
   /** Where the built pages of the web client are. */
@@ -73,7 +74,12 @@ function gone({ method, path }: Call): Reply {
   return pagesFamily.errorReply(new AppError('not-found', { method, path }));
 }
 
-function page(match: EndpointInfo['match'], path: string, summary: string, handle: PlainEndpoint['handle']): PlainEndpoint {
+function page(
+  match: EndpointShape['match'],
+  path: string,
+  summary: string,
+  handle: PlainEndpoint['handle'],
+): PlainEndpoint {
   return { method: 'GET', match, path, access: 'open', queued: false, summary, family: pagesFamily, handle };
 }
 

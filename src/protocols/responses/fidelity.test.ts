@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest';
-import { bindAll } from '../../http/call.ts';
 import { atOnce } from '../../core/testing/at-once.ts';
 import type { JsonObject } from '../../http/body.ts';
 import { ResponseStore } from '../../store/responses.ts';
+import { bindAll } from '../endpoint.ts';
 import { dialectParts, finishEvent, scriptedChat, scriptedText, seeing, startEvent } from '../testing/doubles.ts';
 import { asking, type Proof, proveFidelity } from '../testing/fidelity-proof.ts';
 import { responseState } from './background.ts';

@@ -1,11 +1,12 @@
 import { describe, expect, test } from 'vitest';
 import { AppError } from '../../core/errors.ts';
 import type { GenerationEvent } from '../../core/events.ts';
-import { bindAll, type Call, type Reply } from '../../http/call.ts';
+import type { Call, Reply } from '../../http/call.ts';
 import { router } from '../../http/router.ts';
 import { latch } from '../../http/testing/world.ts';
 import { ResponseStore } from '../../store/responses.ts';
 import type { DialectParts } from '../dialect.ts';
+import { bindAll } from '../endpoint.ts';
 import {
   callOf,
   dialectParts,

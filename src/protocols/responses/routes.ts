@@ -1,5 +1,6 @@
-import type { Call, Endpoint, Reply } from '../../http/call.ts';
+import type { Call, Reply } from '../../http/call.ts';
 import type { DialectParts } from '../dialect.ts';
+import type { ModelEndpoint } from '../endpoint.ts';
 import type { ResponseState } from './background.ts';
 import { type CreateParts, countTokens, create } from './create.ts';
 import { responsesFamily } from './errors.ts';
@@ -9,14 +10,14 @@ import { cancel, forget, retrieve } from './stored.ts';
  * The short paths must match whole: as endings they would catch those of other families. What is below a response's id
  * is told apart by the handlers, as a path that is known by its beginning has only one of them per method.
  */
-export function responsesEndpoints(state: ResponseState): Endpoint<DialectParts>[] {
+export function responsesEndpoints(state: ResponseState): ModelEndpoint<DialectParts>[] {
   const guarded = { access: 'guarded', queued: false, family: responsesFamily } as const;
   const post = { ...guarded, method: 'POST' } as const;
   const handled = (handle: (call: Call, parts: CreateParts) => Promise<Reply>) => (call: Call, parts: DialectParts) =>
     handle(call, { ...parts, ...state });
   const made = { ...post, queued: true, handle: handled(create) };
   const counted = { ...post, handle: handled(countTokens) };
-  const below = (path: string): Endpoint<DialectParts>[] => [
+  const below = (path: string): ModelEndpoint<DialectParts>[] => [
     {
       ...guarded,
       method: 'GET',

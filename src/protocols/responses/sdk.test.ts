@@ -1,5 +1,4 @@
 import OpenAI from 'openai';
-import { bindAll } from '../../http/call.ts';
 import { expect, test } from 'vitest';
 import { AppError } from '../../core/errors.ts';
 import type { GenerationEvent } from '../../core/events.ts';
@@ -7,6 +6,7 @@ import type { TextService } from '../../core/text-service.ts';
 import { latch } from '../../http/testing/world.ts';
 import { ResponseStore } from '../../store/responses.ts';
 import type { DialectParts } from '../dialect.ts';
+import { bindAll } from '../endpoint.ts';
 import { finishEvent, onlyPlace, startEvent } from '../testing/doubles.ts';
 import { chatmlWithTools, type Scripts, said, sdkWorld } from '../testing/sdk-world.ts';
 import { responseState } from './background.ts';

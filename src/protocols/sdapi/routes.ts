@@ -1,4 +1,5 @@
 import { type Endpoint, json } from '../../http/call.ts';
+import type { ModelEndpoint } from '../endpoint.ts';
 import { factsFor } from '../pictures/hidden-facts.ts';
 import type { PictureParts } from '../pictures/request.ts';
 import { draw, lastDrawing } from './draw.ts';
@@ -14,12 +15,17 @@ import { upscaleMany, upscaleOne } from './upscale.ts';
 /** What depends on the model that a call concerns. */
 export interface SdapiContext extends PictureParts, InterrogateParts {}
 
-type Handle = Endpoint<SdapiContext>['handle'];
+type Handle = ModelEndpoint<SdapiContext>['handle'];
 
 /** Only what draws or looks waits in the queue: whoever wants to stop something must not wait for its end. */
-export function sdapiEndpoints(last: LastDrawings): Endpoint<SdapiContext>[] {
+export function sdapiEndpoints(last: LastDrawings): ModelEndpoint<SdapiContext>[] {
   const common = { match: 'ending', family: sdapiFamily } as const;
-  const get = (path: string, summary: string, handle: Handle, access: Endpoint['access']): Endpoint<SdapiContext> => ({
+  const get = (
+    path: string,
+    summary: string,
+    handle: Handle,
+    access: Endpoint['access'],
+  ): ModelEndpoint<SdapiContext> => ({
     ...common,
     method: 'GET',
     path: `/sdapi/v1/${path}`,
@@ -28,14 +34,14 @@ export function sdapiEndpoints(last: LastDrawings): Endpoint<SdapiContext>[] {
     summary,
     handle,
   });
-  const post = (path: string, summary: string, handle: Handle, queued: boolean): Endpoint<SdapiContext> => ({
+  const post = (path: string, summary: string, handle: Handle, queued: boolean): ModelEndpoint<SdapiContext> => ({
     ...common,
     method: 'POST',
     path: `/sdapi/v1/${path}`,
     access: 'guarded',
     queued,
     // What a client calls its model is not the name of one for text.
-    beside: 'any-name',
+    modelSelection: 'any-name',
     summary,
     handle,
   });
@@ -62,10 +68,20 @@ export function sdapiEndpoints(last: LastDrawings): Endpoint<SdapiContext>[] {
       skip,
       false,
     ),
-    post('options', 'Accepted; names of other models are refused.', (call, { others }) => setOptions(call, others?.image?.facts), false),
+    post(
+      'options',
+      'Accepted; names of other models are refused.',
+      (call, { others }) => setOptions(call, others?.image?.facts),
+      false,
+    ),
     ...refreshed.map((path) => post(path, 'Accepted: there is nothing to look up again.', () => json(null), false)),
     ...loading.map((path) => post(path, 'Accepted: models come and go by themselves.', () => json({}), false)),
-    get('options', 'Those that clients ask for.', (call, { others }) => json(optionsOf(factsFor(call, others?.image?.facts))), 'open'),
+    get(
+      'options',
+      'Those that clients ask for.',
+      (call, { others }) => json(optionsOf(factsFor(call, others?.image?.facts))),
+      'open',
+    ),
     get(
       'progress',
       'How far the picture is.',

@@ -1,5 +1,5 @@
 import { expect } from 'vitest';
-import { bindAll } from '../../http/call.ts';
+import { bindAll } from '../endpoint.ts';
 import { asking, type Proof, proveFidelity } from '../testing/fidelity-proof.ts';
 import { scriptedSpeech } from '../testing/spoken.ts';
 import { settingsFidelity, streamFidelity, toAudioFidelity } from './fields.ts';

@@ -2,9 +2,10 @@ import { AppError } from '../../core/errors.ts';
 import { hiddenModelName } from '../../core/model-names.ts';
 import type { SpeechRequest, Voice } from '../../core/speech.ts';
 import { type JsonObject, jsonObject } from '../../http/body.ts';
-import { type Call, type Endpoint, json, type Reply } from '../../http/call.ts';
+import { type Call, json, type Reply } from '../../http/call.ts';
 import { fileReply } from '../../http/static-files.ts';
 import { type DialectParts, noticeHeaders } from '../dialect.ts';
+import type { ModelEndpoint } from '../endpoint.ts';
 import { orElse, readText } from '../fields/readers.ts';
 import { readFields } from '../fields/table.ts';
 import type { SpokenFields } from '../spoken-fields.ts';
@@ -29,7 +30,7 @@ export interface XttsServices extends Pick<DialectParts, 'newId'> {
   readonly outputFolder: string;
 }
 
-type Own = Endpoint<XttsContext>;
+type Own = ModelEndpoint<XttsContext>;
 
 /**
  * The routes of xtts-api-server, and those of the simple API for VITS, which front ends with speech call. The settings of
@@ -70,7 +71,7 @@ export function xttsEndpoints({ newId, outputFolder }: XttsServices): Own[] {
     return json({ message: 'Settings successfully applied' }, 200, noticeHeaders(body, settingsFidelity));
   }
 
-  const speaking = { access: 'guarded', queued: true, beside: 'any-name' } as const;
+  const speaking = { access: 'guarded', queued: true, modelSelection: 'any-name' } as const;
   return [
     { ...post('/tts_to_audio', 'A text as a WAV file.', toAudio), ...speaking },
     { ...get('/tts_stream', 'A text as a WAV file that is sent while it is made.', asStream), ...speaking },

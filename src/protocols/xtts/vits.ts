@@ -1,7 +1,8 @@
 import type { SpeechRequest } from '../../core/speech.ts';
 import { type JsonObject, jsonObject } from '../../http/body.ts';
-import { type Call, type Endpoint, json, type Reply } from '../../http/call.ts';
+import { type Call, json, type Reply } from '../../http/call.ts';
 import { type DialectParts, noticeHeaders } from '../dialect.ts';
+import type { ModelEndpoint } from '../endpoint.ts';
 import { clamp } from '../fields/readers.ts';
 import { readFields } from '../fields/table.ts';
 import { begunSpeech, wholeSound } from '../spoken-reply.ts';
@@ -13,11 +14,17 @@ import { vitsFidelity, vitsFields } from './vits-fields.ts';
 type VitsParts = Pick<DialectParts, 'others'>;
 
 const look = { method: 'GET', match: 'ending', access: 'open', queued: false, family: vitsFamily } as const;
-const speak = { match: 'ending', access: 'guarded', queued: true, beside: 'any-name', family: vitsFamily } as const;
+const speak = {
+  match: 'ending',
+  access: 'guarded',
+  queued: true,
+  modelSelection: 'any-name',
+  family: vitsFamily,
+} as const;
 const path = '/voice/vits';
 const summary = 'A text as speech, by the number of a voice.';
 
-export const vitsEndpoints: readonly Endpoint<VitsParts>[] = [
+export const vitsEndpoints: readonly ModelEndpoint<VitsParts>[] = [
   {
     ...look,
     path: '/voice/speakers',
@@ -25,7 +32,13 @@ export const vitsEndpoints: readonly Endpoint<VitsParts>[] = [
     handle: async (_, parts) => json({ VITS: await numbered(parts), 'W2V2-VITS': [], 'BERT-VITS2': [] }),
   },
   { ...look, path: '/voice/check', summary: 'Answers where there is a voice.', handle: (_, parts) => check(parts) },
-  { ...speak, method: 'GET', path, summary, handle: (call, parts) => vits(call, Object.fromEntries(call.query), parts) },
+  {
+    ...speak,
+    method: 'GET',
+    path,
+    summary,
+    handle: (call, parts) => vits(call, Object.fromEntries(call.query), parts),
+  },
   {
     ...speak,
     method: 'POST',

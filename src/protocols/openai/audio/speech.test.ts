@@ -1,7 +1,8 @@
 import { describe, expect, test } from 'vitest';
 import { AppError, asAppError } from '../../../core/errors.ts';
-import { bindAll, type Call, type Reply } from '../../../http/call.ts';
+import type { Call, Reply } from '../../../http/call.ts';
 import { router } from '../../../http/router.ts';
+import { bindAll } from '../../endpoint.ts';
 import { callOf } from '../../testing/doubles.ts';
 import { lost, type SpokenScript, scriptedSpeech } from '../../testing/spoken.ts';
 import { speechEndpoints } from './speech.ts';
@@ -186,7 +187,7 @@ describe('what there is', () => {
   });
 
   test('can be looked at without the key; speaking needs it and takes a place in the queue', () => {
-    const access = bindAll(speechEndpoints, {}).map(({ path, access: who, queued }) => [path, who, queued]);
+    const access = bindAll(speechEndpoints, {}).map(({ path, access: who, rateLimited }) => [path, who, queued]);
     expect(access).toEqual([
       ['/audio/speech', 'guarded', true],
       ['/audio/voices', 'open', false],

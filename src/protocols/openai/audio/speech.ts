@@ -2,10 +2,11 @@ import { asAppError } from '../../../core/errors.ts';
 import { hiddenModelName } from '../../../core/model-names.ts';
 import type { SpeechRequest } from '../../../core/speech.ts';
 import { jsonObject } from '../../../http/body.ts';
-import { type Call, type Endpoint, json, type Reply } from '../../../http/call.ts';
+import { type Call, json, type Reply } from '../../../http/call.ts';
 import { patienceMs } from '../../../http/patience.ts';
 import { commentFrame, dataFrame, sseHeaders } from '../../../http/sse.ts';
 import { type DialectParts, noticeHeaders } from '../../dialect.ts';
+import type { ModelEndpoint } from '../../endpoint.ts';
 import { readFields } from '../../fields/table.ts';
 import { begunSpeech, noteHeaders, type SoundEvent, streamedSound } from '../../spoken-reply.ts';
 import { speechOf, spokenText } from '../../spoken-text.ts';
@@ -18,14 +19,14 @@ export type SpeechParts = Pick<DialectParts, 'others'>;
 
 const look = { method: 'GET', match: 'ending', access: 'open', queued: false, family: openaiFamily } as const;
 
-export const speechEndpoints: readonly Endpoint<SpeechParts>[] = [
+export const speechEndpoints: readonly ModelEndpoint<SpeechParts>[] = [
   {
     method: 'POST',
     match: 'ending',
     path: '/audio/speech',
     access: 'guarded',
     queued: true,
-    beside: 'any-name',
+    modelSelection: 'any-name',
     summary: 'A text as speech: mp3, wav, opus, flac or pcm.',
     family: openaiFamily,
     handle: speech,

@@ -1,8 +1,9 @@
 import { expect, test } from 'vitest';
 import { AppError } from '../../../core/errors.ts';
 import type { GenerationEvent } from '../../../core/events.ts';
-import { bindAll, type Reply } from '../../../http/call.ts';
+import type { Reply } from '../../../http/call.ts';
 import { router } from '../../../http/router.ts';
+import { bindAll } from '../../endpoint.ts';
 import {
   callOf,
   dialectParts,
@@ -340,7 +341,7 @@ test('who asks for it gets padding before a late whole reply', async () => {
 
 test('the tokens of a conversation are counted without a place in the queue', async () => {
   const found = bindAll(chatEndpoints, dialectParts()).find((each) => each.path === `${path}/input_tokens`);
-  expect(found?.queued).toBe(false);
+  expect(found?.rateLimited).toBe(false);
   expect(bodyOf((await found?.handle(callOf(path, { messages }))) as Reply)).toEqual({
     object: 'response.input_tokens',
     input_tokens: 42,

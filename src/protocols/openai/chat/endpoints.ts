@@ -1,7 +1,8 @@
 import { refuseWithoutModel } from '../../../core/model-error.ts';
 import { type JsonObject, jsonObject } from '../../../http/body.ts';
-import { type Call, type Endpoint, type Headers, json, type Reply } from '../../../http/call.ts';
+import { type Call, type Headers, json, type Reply } from '../../../http/call.ts';
 import type { DialectParts } from '../../dialect.ts';
+import type { ModelEndpoint } from '../../endpoint.ts';
 import { uncountedHeaders } from '../../media.ts';
 import { eventsFor, textTicket } from '../../ticket.ts';
 import { loosenedHeader } from '../../tools.ts';
@@ -21,7 +22,7 @@ const chat = { ...guarded, queued: true, handle: answerChat };
 const count = { ...guarded, queued: false, handle: countTokens };
 
 /** The short paths must match whole: as endings they would catch those of other families. */
-export const chatEndpoints: readonly Endpoint<DialectParts>[] = [
+export const chatEndpoints: readonly ModelEndpoint<DialectParts>[] = [
   { ...chat, match: 'ending', path: '/v1/chat/completions', summary: 'Answer a conversation, streamed or whole.' },
   { ...chat, match: 'exact', path: '/chat/completions', summary: 'Another name for /v1/chat/completions.' },
   {

@@ -1,7 +1,8 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import type { GenerationEvent } from '../../../core/events.ts';
-import { bindAll, type Reply } from '../../../http/call.ts';
+import type { Reply } from '../../../http/call.ts';
+import { bindAll } from '../../endpoint.ts';
 import { callOf, dialectParts, finishEvent, scriptedChat, startEvent } from '../../testing/doubles.ts';
 import { chatEndpoints } from './endpoints.ts';
 

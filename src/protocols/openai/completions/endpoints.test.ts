@@ -2,8 +2,9 @@ import { describe, expect, test } from 'vitest';
 import { AppError } from '../../../core/errors.ts';
 import type { GenerationEvent } from '../../../core/events.ts';
 import type { Reservation, TextService } from '../../../core/text-service.ts';
-import { bindAll, type Call, type Reply } from '../../../http/call.ts';
+import type { Call, Reply } from '../../../http/call.ts';
 import { router } from '../../../http/router.ts';
+import { bindAll } from '../../endpoint.ts';
 import {
   callOf,
   dialectParts,

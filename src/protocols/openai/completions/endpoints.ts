@@ -1,7 +1,8 @@
 import { withReplySeed } from '../../../core/reply-seed.ts';
 import type { GenerationRequest } from '../../../core/request.ts';
 import { jsonObject } from '../../../http/body.ts';
-import type { Call, Endpoint, Reply } from '../../../http/call.ts';
+import type { Call, Reply } from '../../../http/call.ts';
+import type { ModelEndpoint } from '../../endpoint.ts';
 import { generateAll } from '../../generate-all.ts';
 import { eventsFor, textTicket } from '../../ticket.ts';
 import { notices, streamed, whole } from '../answer.ts';
@@ -19,7 +20,7 @@ const handle = answerCompletion;
 const guarded = { method: 'POST', access: 'guarded', queued: true, family: openaiFamily, handle } as const;
 
 /** The short path must match whole: as an ending it would catch the chats. */
-export const completionEndpoints: readonly Endpoint<CompletionParts>[] = [
+export const completionEndpoints: readonly ModelEndpoint<CompletionParts>[] = [
   { ...guarded, match: 'ending', path: '/v1/completions', summary: 'Continue texts, streamed or whole.' },
   { ...guarded, match: 'exact', path: '/completions', summary: 'Another name for /v1/completions.' },
 ];

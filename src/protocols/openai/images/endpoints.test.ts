@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'vitest';
-import { bindAll } from '../../../http/call.ts';
 import { AppError } from '../../../core/errors.ts';
 import type { ImageEvent } from '../../../core/image.ts';
 import type { Call } from '../../../http/call.ts';
 import { handTimer, latch } from '../../../http/testing/world.ts';
+import { bindAll } from '../../endpoint.ts';
 import { pictureFacts } from '../../pictures/picture-facts.ts';
 import type { PictureParts } from '../../pictures/request.ts';
 import { asked } from '../../testing/asked.ts';
@@ -158,9 +158,14 @@ describe('POST /v1/images/generations', () => {
   });
 
   test('says that there is no model', async () => {
-    const { status, json } = await asked(bindAll(imagesEndpoints, pictureParts(undefined)), 'POST', '/v1/images/generations', {
-      prompt: 'a',
-    });
+    const { status, json } = await asked(
+      bindAll(imagesEndpoints, pictureParts(undefined)),
+      'POST',
+      '/v1/images/generations',
+      {
+        prompt: 'a',
+      },
+    );
     expect(status).toBe(503);
     expect(json.error).toMatchObject({ code: 'model_not_loaded', message: expect.stringContaining('--sdmodel') });
   });

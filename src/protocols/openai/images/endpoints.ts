@@ -1,10 +1,11 @@
 import { AppError, asAppError } from '../../../core/errors.ts';
 import { type EndpointFidelity, ignoredFields } from '../../../core/fidelity.ts';
 import type { JsonObject } from '../../../http/body.ts';
-import type { Call, Endpoint, Headers, Reply } from '../../../http/call.ts';
+import type { Call, Headers, Reply } from '../../../http/call.ts';
 import { patientReply, wantsPadding } from '../../../http/patience.ts';
 import { commentFrame, sseHeaders } from '../../../http/sse.ts';
 import { headerList, ignoredHeader, workStream } from '../../dialect.ts';
+import type { ModelEndpoint } from '../../endpoint.ts';
 import { drawingTicket } from '../../pictures/drawing-ticket.ts';
 import { collectDrawn, type Drawn } from '../../pictures/drawn.ts';
 import { pictureBody } from '../../pictures/form-pictures.ts';
@@ -50,10 +51,16 @@ const kinds: Readonly<Record<string, Kind>> = {
   },
 };
 
-const shape = { method: 'POST', access: 'guarded', queued: true, beside: 'any-name', family: openaiFamily } as const;
+const shape = {
+  method: 'POST',
+  access: 'guarded',
+  queued: true,
+  modelSelection: 'any-name',
+  family: openaiFamily,
+} as const;
 
-export const imagesEndpoints: readonly Endpoint<PictureParts>[] = Object.entries(kinds).flatMap(
-  ([name, kind]): Endpoint<PictureParts>[] => {
+export const imagesEndpoints: readonly ModelEndpoint<PictureParts>[] = Object.entries(kinds).flatMap(
+  ([name, kind]): ModelEndpoint<PictureParts>[] => {
     const handle = (call: Call, parts: PictureParts) => answer(call, kind, parts);
     const own = { ...shape, ...(kind.form ? { form: { files: mostFiles } } : {}), handle };
     const path = `/images/${name}`;

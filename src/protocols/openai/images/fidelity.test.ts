@@ -1,6 +1,6 @@
 import { expect } from 'vitest';
-import { bindAll } from '../../../http/call.ts';
 import type { JsonObject } from '../../../http/body.ts';
+import { bindAll } from '../../endpoint.ts';
 import { encodedAs } from '../../pictures/pixels.ts';
 import { asking, type Proof, proveFidelity } from '../../testing/fidelity-proof.ts';
 import { base64Of, fakeImage, inProcessEditor, pictureParts, pngOf } from '../../testing/pictures.ts';

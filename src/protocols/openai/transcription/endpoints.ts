@@ -1,9 +1,10 @@
 import { asAppError } from '../../../core/errors.ts';
 import { ignoredFields } from '../../../core/fidelity.ts';
-import type { Call, Endpoint, Headers, Reply } from '../../../http/call.ts';
+import type { Call, Headers, Reply } from '../../../http/call.ts';
 import { patientReply, wantsPadding } from '../../../http/patience.ts';
 import { commentFrame, sseHeaders } from '../../../http/sse.ts';
 import { type DialectParts, headerList, ignoredHeader, workStream } from '../../dialect.ts';
+import type { ModelEndpoint } from '../../endpoint.ts';
 import { recordingBody } from '../../recording.ts';
 import { ticketFor } from '../../ticket.ts';
 import { collectTranscript, located, type Transcript, transcriptionOf } from '../../transcription.ts';
@@ -20,11 +21,11 @@ const guarded = {
   match: 'ending',
   access: 'guarded',
   queued: true,
-  beside: 'any-name',
+  modelSelection: 'any-name',
   form: {},
 } as const;
 
-export const transcriptionEndpoints: readonly Endpoint<TranscriptionParts>[] = [
+export const transcriptionEndpoints: readonly ModelEndpoint<TranscriptionParts>[] = [
   {
     ...guarded,
     path: '/audio/transcriptions',

@@ -2,7 +2,7 @@ import type { ChatRequest } from '../../../chat/request.ts';
 import type { GenerationEvent } from '../../../core/events.ts';
 import type { TextState } from '../../../core/text-service.ts';
 import type { JsonObject } from '../../../http/body.ts';
-import { bindAll } from '../../../http/call.ts';
+import { bindAll } from '../../endpoint.ts';
 import type { PictureParts } from '../../pictures/request.ts';
 import { finishEvent, scriptedChat, scriptedText, seeing, startEvent } from '../../testing/doubles.ts';
 import { type FakeImage, pictureParts } from '../../testing/pictures.ts';

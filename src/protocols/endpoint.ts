@@ -1,0 +1,32 @@
+import type { Call, Endpoint, EndpointInfo, Reply } from '../http/call.ts';
+
+/** How the model of a call is found where it is not the text model that the body names. */
+export type ModelSelection =
+  /** An engine of another kind; a name that no model has means its default model (`tts-1`, `dall-e-3`). */
+  | 'any-name'
+  /** The same, but an unknown name is refused: vectors of another model would be wrong. */
+  | 'own-name';
+
+/** An endpoint of a dialect as lists and documents show it. */
+export interface EndpointShape extends Omit<EndpointInfo, 'rateLimited'> {
+  /** Takes a place in the queue: it counts against `--ratelimit`, and waits while its model is swapped. */
+  readonly queued: boolean;
+  readonly modelSelection?: ModelSelection;
+}
+
+/** Its handler gets the context of the model that the call concerns. */
+export interface ModelEndpoint<Context> extends EndpointShape {
+  readonly handle: (call: Call, context: Context) => Reply | Promise<Reply>;
+}
+
+/** An endpoint whose handler needs no model: it fits into every list. */
+export type PlainEndpoint = ModelEndpoint<unknown>;
+
+/** The endpoint as HTTP calls it, with one context for all calls. */
+export function bind<Context>({ queued, handle, ...info }: ModelEndpoint<Context>, context: Context): Endpoint {
+  return { ...info, rateLimited: queued, handle: (call) => handle(call, context) };
+}
+
+export function bindAll<Context>(endpoints: readonly ModelEndpoint<Context>[], context: Context): Endpoint[] {
+  return endpoints.map((endpoint) => bind(endpoint, context));
+}

@@ -1,0 +1,62 @@
+import { stat } from 'node:fs/promises';
+import { homedir } from 'node:os';
+import { aboutEndpoints } from '../about.ts';
+import { withAccess } from '../access.ts';
+import { readGguf } from '../gguf/read.ts';
+import { ownFolder } from '../library/places.ts';
+import { adminEndpoints } from '../protocols/admin/routes.ts';
+import { comfyEndpoints } from '../protocols/comfy/routes.ts';
+import { randomId } from '../protocols/dialect.ts';
+import type { ModelEndpoint } from '../protocols/endpoint.ts';
+import { llamacppEndpoints } from '../protocols/llamacpp/routes.ts';
+import { answeringBoth } from '../protocols/llamacpp/shared-path.ts';
+import { mcpEndpoints } from '../protocols/mcp/routes.ts';
+import { messagesEndpoints } from '../protocols/messages/routes.ts';
+import { nativeEndpoints } from '../protocols/native/routes.ts';
+import { ollamaEndpoints } from '../protocols/ollama/routes.ts';
+import { imagesEndpoints } from '../protocols/openai/images/endpoints.ts';
+import { openaiEndpoints } from '../protocols/openai/routes.ts';
+import { responsesEndpoints } from '../protocols/responses/routes.ts';
+import { sdapiEndpoints } from '../protocols/sdapi/routes.ts';
+import { xttsEndpoints } from '../protocols/xtts/routes.ts';
+import type { ModelContext } from './model-context.ts';
+import type { ServerServices } from './services.ts';
+
+/** Every endpoint of the server, built once. A handler gets the context of the model that its call concerns. */
+export function modelEndpoints(services: ServerServices): readonly ModelEndpoint<ModelContext>[] {
+  const { settings, product, shutdown, warn, models, clients, tools, admin } = services;
+  const outputFolder = ownFolder({ home: homedir(), platform: process.platform, environment: process.env }, 'output');
+  const endpoints: readonly ModelEndpoint<ModelContext>[] = withAccess(
+    withSharedPaths<ModelContext>([
+      ...nativeEndpoints({ ...clients, warn, ...(settings.singleinstance ? { shutdown } : {}) }),
+      ...openaiEndpoints,
+      ...xttsEndpoints({ newId: randomId, outputFolder }),
+      ...responsesEndpoints(services.responses),
+      ...messagesEndpoints({ newId: randomId }),
+      ...ollamaEndpoints({ modelFile: describeModelFile, now: () => Date.now() }),
+      ...llamacppEndpoints,
+      ...imagesEndpoints,
+      ...comfyEndpoints({ desk: services.comfy, editor: services.editor, product }),
+      ...sdapiEndpoints(services.lastDrawings),
+      ...adminEndpoints({ access: admin, swap: models?.swap }),
+      ...mcpEndpoints({ tools, product }),
+      ...aboutEndpoints({ product, endpoints: () => endpoints }),
+    ]),
+  );
+  return endpoints;
+}
+
+/** Without `/v1` these are paths of two dialects. */
+const sharedPaths: Readonly<Record<string, string>> = { '/completions': '/completion', '/embeddings': '/embedding' };
+
+function withSharedPaths<Context>(endpoints: readonly ModelEndpoint<Context>[]): ModelEndpoint<Context>[] {
+  return endpoints.map((endpoint) => {
+    const ours = endpoints.find(({ path }) => path === sharedPaths[endpoint.path]);
+    return ours ? answeringBoth(endpoint, ours) : endpoint;
+  });
+}
+
+async function describeModelFile(path: string, { longArrays }: { readonly longArrays: boolean }) {
+  const header = await readGguf(path, longArrays ? { arrayEntries: Number.POSITIVE_INFINITY } : {});
+  return { header, modifiedAt: (await stat(path)).mtimeMs };
+}

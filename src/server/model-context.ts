@@ -1,0 +1,169 @@
+import { randomInt } from 'node:crypto';
+import { type InstructText, replacePlaceholders } from '../chat/placeholders.ts';
+import { modelAliases } from '../config/aliases.ts';
+import type { Settings } from '../config/flags.ts';
+import { applyDefaults, requestDefaults, textDefaults } from '../config/gen-defaults.ts';
+import { emptyCacheReport } from '../core/cache-report.ts';
+import { aliasTarget } from '../core/model-names.ts';
+import type { TextService } from '../core/text-service.ts';
+import type { TextSource } from '../core/text-source.ts';
+import { schemaToGrammar } from '../grammar/convert.ts';
+import type { JsonObject } from '../http/body.ts';
+import { systemTimer } from '../http/timers.ts';
+import { adminLevel } from '../protocols/admin/access.ts';
+import type { AdminContext } from '../protocols/admin/routes.ts';
+import type { ControlParts } from '../protocols/controls/decode.ts';
+import { type DialectParts, randomId } from '../protocols/dialect.ts';
+import type { LlamacppContext } from '../protocols/llamacpp/routes.ts';
+import { SlotWatch } from '../protocols/llamacpp/slot-watch.ts';
+import { modelName, namingOf } from '../protocols/native/model-name.ts';
+import type { NativeContext } from '../protocols/native/routes.ts';
+import type { OllamaContext } from '../protocols/ollama/routes.ts';
+import { decodeChat } from '../protocols/openai/chat/decode.ts';
+import type { OpenaiContext } from '../protocols/openai/routes.ts';
+import type { NoscriptParts } from '../protocols/pages/noscript.ts';
+import type { SdapiContext } from '../protocols/sdapi/routes.ts';
+import type { XttsContext } from '../protocols/xtts/routes.ts';
+import { batchingSettings } from '../run/batching-settings.ts';
+import type { ChatFormat } from '../run/chat-format.ts';
+import { preloadedStory } from '../run/preloaded-story.ts';
+import type { Elsewhere } from '../run/prepared-model.ts';
+import { roomChat } from '../run/room-chat.ts';
+import { sharingOf } from '../scheduler/batching.ts';
+import { eachTask, together } from '../scheduler/observers.ts';
+import { otherServices, ownCapacities, type Sources } from '../scheduler/other-services.ts';
+import { textService } from '../scheduler/text.ts';
+import type { ServerServices } from './services.ts';
+
+/** What a model brings; everything else is shared by all models of the server. */
+export interface ModelParts {
+  /** The name that requests use; empty for the only model. */
+  readonly name?: string;
+  readonly settings: Settings;
+  readonly source: TextSource;
+  /** How long the model stays in memory after its last use, where the source can unload it. */
+  readonly resting?: Resting;
+  readonly format: ChatFormat;
+  /** Of a model on a remote backend: how many requests may run at once, and its chat service. */
+  readonly elsewhere?: Pick<Elsewhere, 'capacity' | 'chat'>;
+  /** The engines of the other kinds. */
+  readonly others?: Sources;
+}
+
+export interface Resting {
+  restAfter(milliseconds: number): void;
+  /** Milliseconds since 1970. */
+  expiresAt(): number;
+  loaded(): boolean;
+}
+
+/** What a handler gets with each call: the services, settings and defaults of the model that the call concerns. */
+export type ModelContext = NativeContext &
+  OpenaiContext &
+  OllamaContext &
+  LlamacppContext &
+  SdapiContext &
+  XttsContext &
+  AdminContext &
+  NoscriptParts & { readonly name: string };
+
+/** Registers the model with the queue and the metrics, and builds its context. */
+export function modelContext(parts: ModelParts, services: ServerServices): ModelContext {
+  const { name = '', settings, source, elsewhere, format, resting } = parts;
+  const { product, warn, models, desk, clients = {}, tools, capacities, admin } = services;
+  // A model that is swapped in may have the name of the one that is swapped out, and must not share its lane.
+  const lane = `${name}\u0000${capacities.size}`;
+  const capacity = elsewhere?.capacity ?? (() => Math.max(1, settings.parallelrequests));
+  for (const [own, atOnce] of [[lane, capacity] as const, ...ownCapacities(parts.others ?? {})])
+    capacities.set(own, atOnce);
+  const slots = new SlotWatch(capacity());
+  const text: TextService = textService({
+    source,
+    desk,
+    lane,
+    sharing: (traits) => (elsewhere ? { type: 'shared' } : sharingOf(traits, batchingSettings(settings))),
+    randomSeed: () => randomInt(1, 1_000_000),
+    observer: together([services.observer, services.metrics.watch(name, () => text), slots]),
+  });
+  const chat = roomChat(parts, { tools, warn }, text);
+  const tasks = eachTask([services.metrics.tasks, services.taskObserver ?? {}]);
+  const others = otherServices(desk, parts.others ?? {}, tasks, services.drawings);
+  const defaults = requestDefaults(settings);
+  const ownDefaults = textDefaults(defaults);
+  const adapter = format.adapter.adapter;
+  const naming = namingOf(settings);
+  const controlParts = (): ControlParts => ({
+    // Half the context that there really is: a small model may have less than was asked for.
+    defaultMaxTokens: Math.min(settings.defaultgenamt, Math.floor(text.contextSize() / 2)),
+    maxTokensLimit: settings.genlimit,
+    contextSize: text.contextSize(),
+    guidance: settings.enableguidance,
+    adapter: adapter.defaults,
+    schemaToGrammar,
+  });
+  const dialect: DialectParts = {
+    text,
+    chat,
+    others,
+    controlParts,
+    applyDefaults: (body) => applyDefaults(body, ownDefaults, settings.gendefaultsoverwrite),
+    overflow: settings.contextoverflow,
+    modelName: () => modelName(text.state(), naming),
+    models,
+    alias: (asked) => aliasTarget(modelAliases(settings.modelalias), asked),
+    now: () => Date.now(),
+    startedAt: services.startedAt,
+    newId: randomId,
+    startTimer: systemTimer,
+  };
+  return {
+    ...dialect,
+    name,
+    product,
+    sizes: { longestSide: settings.sdclamped, areaSide: settings.sdclampedsoft },
+    imageDefaults: (body) => applyDefaults(body, defaults, settings.gendefaultsoverwrite),
+    randomSeed: () => randomInt(100_000, 1_000_000),
+    editor: services.editor,
+    drawings: services.drawings,
+    replacePlaceholders: (texts: InstructText) => replacePlaceholders(texts, adapter.tags),
+    renderChat: async (messages: readonly unknown[]) => {
+      const { request } = await decodeChat({ messages }, dialect);
+      const { memory, prompt } = await chat.render(request);
+      return memory + prompt;
+    },
+    schemaToGrammar,
+    features: () => ({
+      protected: Boolean(settings.password),
+      guidance: settings.enableguidance,
+      jinja: settings.jinja,
+      admin: adminLevel(admin),
+      router: models?.byName ?? false,
+      mcp: tools !== undefined,
+      transcribe: Boolean(others.transcription),
+      txt2img: Boolean(others.image),
+      tts: Boolean(others.speech),
+      embeddings: Boolean(others.embedding),
+      savedata: Boolean(clients.slots),
+      multiplayer: Boolean(clients.story),
+      websearch: Boolean(clients.search),
+    }),
+    counters: () => ({
+      images: desk.count('image').done,
+      speech: desk.count('speech').done,
+      transcriptions: desk.count('transcription').done,
+    }),
+    advertised: { maxLength: settings.hordegenlen, maxContext: settings.hordemaxctx },
+    quiet: settings.quiet && settings.debugmode !== 1,
+    preloadStory: preloadedStory(settings.preloadstory),
+    cacheReport: async () => (await source.peek()?.cacheReport?.()) ?? emptyCacheReport,
+    chatTemplate: format.templateText,
+    ...(resting ? { keepAlive: resting.restAfter, expiresAt: resting.expiresAt, loaded: resting.loaded } : {}),
+    slots,
+    metrics: { exposition: () => services.metrics.exposition(text) },
+    loras: (settings.lora ?? []).map((path) => ({ path, scale: settings.loramult })),
+    readChat: async (body: JsonObject) => (await decodeChat(body, dialect)).request,
+    router: models?.byName ?? false,
+    sampleFolder: settings.ttsdir,
+    states: () => source.peek()?.states,
+  };
+}

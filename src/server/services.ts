@@ -1,0 +1,90 @@
+import { randomUUID } from 'node:crypto';
+import { statSync } from 'node:fs';
+import type { Settings } from '../config/flags.ts';
+import type { ModelsView } from '../core/models-view.ts';
+import type { PictureEditor } from '../core/pictures.ts';
+import type { ToolServers } from '../core/tool-servers.ts';
+import { systemTimer } from '../http/timers.ts';
+import { createMetrics, type Metrics } from '../observe/metrics.ts';
+import type { AdminAccess } from '../protocols/admin/access.ts';
+import { ComfyDesk } from '../protocols/comfy/desk.ts';
+import { type ResponseState, responseState } from '../protocols/responses/background.ts';
+import { LastDrawings } from '../protocols/sdapi/drawings.ts';
+import type { ClientServices } from '../run/client-services.ts';
+import { pictureEditor } from '../run/picture-editor.ts';
+import { Desk } from '../scheduler/desk.ts';
+import { RunningDrawings } from '../scheduler/image.ts';
+import { Queue } from '../scheduler/queue.ts';
+import { queuePlaces } from '../scheduler/queue-size.ts';
+import { type TaskObserver, usualCapacity } from '../scheduler/tasks.ts';
+import type { TextObserver } from '../scheduler/text.ts';
+
+export interface ServiceParts {
+  /** Of the command line. */
+  readonly settings: Settings;
+  /** Settings of the default model, which a swap may change. */
+  readonly presentSettings?: () => Settings;
+  /** Whether a model of another kind than text counts as loaded, for `--multiuser 0`. */
+  readonly hasOthers?: () => boolean;
+  /** The models that can be loaded and swapped, where that is possible. */
+  readonly models?: ModelsView;
+  /** The servers of `--mcpfile`. */
+  readonly tools?: ToolServers | undefined;
+  readonly product: { readonly name: string; readonly version: string };
+  readonly clients?: ClientServices;
+  readonly observer: TextObserver;
+  readonly taskObserver?: TaskObserver;
+  /** Decodes and encodes pictures; by default a worker process that the first picture starts. */
+  readonly editor?: PictureEditor;
+  readonly warn: (text: string) => void;
+  readonly shutdown: () => void;
+}
+
+/** State and services of the whole server. They outlive requests, and every swap of a model. */
+export interface ServerServices extends ServiceParts {
+  readonly desk: Desk;
+  /** How many requests may run at once, by lane. */
+  readonly capacities: Map<string, () => number>;
+  readonly metrics: Metrics;
+  /** Milliseconds since 1970. */
+  readonly startedAt: number;
+  readonly admin: AdminAccess;
+  readonly editor: PictureEditor;
+  readonly responses: ResponseState;
+  readonly comfy: ComfyDesk;
+  readonly drawings: RunningDrawings;
+  readonly lastDrawings: LastDrawings;
+}
+
+export function serverServices(parts: ServiceParts): ServerServices {
+  const { settings, product, models, warn } = parts;
+  const capacities = new Map<string, () => number>();
+  const queue = new Queue({
+    capacity: (lane) => capacities.get(lane)?.() ?? usualCapacity(lane),
+    places: () => {
+      const { multiuser, parallelrequests } = parts.presentSettings?.() ?? settings;
+      return queuePlaces({ multiuser, parallelRequests: parallelrequests, otherModels: parts.hasOthers?.() ?? false });
+    },
+  });
+  const startedAt = Date.now();
+  return {
+    ...parts,
+    capacities,
+    desk: new Desk(queue, () => performance.now()),
+    startedAt,
+    metrics: createMetrics({ startedAt, version: product.version, models: models?.list }),
+    admin: adminAccess(settings, warn),
+    editor: parts.editor ?? pictureEditor,
+    responses: responseState(),
+    comfy: new ComfyDesk({ now: () => Date.now(), newId: randomUUID, startTimer: systemTimer }),
+    drawings: new RunningDrawings(() => performance.now()),
+    lastDrawings: new LastDrawings(),
+  };
+}
+
+/** Without `--admindir` the folder is the working directory, which always exists. */
+function adminAccess({ admin, admindir, adminpassword }: Settings, warn: ServiceParts['warn']): AdminAccess {
+  const exists = admindir === '' || (statSync(admindir, { throwIfNoEntry: false })?.isDirectory() ?? false);
+  if (admin && !exists) warn(`--admindir ${admindir} is no folder: the admin paths stay closed.`);
+  return { enabled: admin && exists, password: adminpassword || undefined };
+}
