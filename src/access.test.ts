@@ -1,12 +1,12 @@
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { accessOf, accessTable } from './access.ts';
-import { type App, createApp } from './app.ts';
 import { chooseAdapter, loadAdapter } from './chat/adapters/load.ts';
 import { defaultSettings, type Settings } from './config/flags.ts';
 import { alwaysThere } from './core/text-source.ts';
 import { noTextEngine } from './engines/none.ts';
 import type { ComfyDesk } from './protocols/comfy/desk.ts';
 import { comfySockets } from './protocols/comfy/routes.ts';
+import { type App, createApp } from './server/app.ts';
 
 /** A whole server without any model, behind a password. */
 async function guarded(own: Partial<Settings> = {}): Promise<string> {
@@ -130,7 +130,7 @@ describe('access table', () => {
   });
 
   test('access table: what makes or changes something is never open', async () => {
-    for (const { method, path, access, changes, queued } of (await everything()).endpoints) {
+    for (const { method, path, access, changes, rateLimited: queued } of (await everything()).endpoints) {
       // Below /v1/ there is only the refusal of what is not there.
       if (path === '/v1/') continue;
       if (changes || queued) expect([method, path, access]).not.toContain('open');

@@ -1,6 +1,5 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { createApp } from './app.ts';
 import { settingsFrom } from './config/flags.ts';
 import { alwaysThere } from './core/text-source.ts';
 import { fakeEmbeddingSource } from './engines/fake/embedding.ts';
@@ -9,6 +8,7 @@ import { ask, serve, type World } from './http/testing/world.ts';
 import { answerFault } from './protocols/testing/answer-fault.ts';
 import { goodBodies, mutatedRequest } from './protocols/testing/random-bodies.ts';
 import { loadChatFormat } from './run/chat-format.ts';
+import { createApp } from './server/app.ts';
 
 /** The whole server with all of its dialects on a socket; only the model is not real. */
 async function world(): Promise<World> {

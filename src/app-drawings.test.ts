@@ -1,5 +1,4 @@
 import { expect, test } from 'vitest';
-import { type AppParts, createApp, type RoomParts } from './app.ts';
 import { chooseAdapter, loadAdapter } from './chat/adapters/load.ts';
 import { defaultSettings } from './config/flags.ts';
 import { Channel } from './core/channel.ts';
@@ -7,9 +6,11 @@ import type { ImageEngine, ImageEvent } from './core/image.ts';
 import { alwaysThere } from './core/text-source.ts';
 import { noTextEngine } from './engines/none.ts';
 import { stockBody } from './protocols/comfy/testing/graphs.ts';
+import { bindAll } from './protocols/endpoint.ts';
 import { asked } from './protocols/testing/asked.ts';
 import { imageFacts, inProcessEditor, pngOf } from './protocols/testing/pictures.ts';
-import type { Room } from './run/rooms.ts';
+import { type AppParts, createApp } from './server/app.ts';
+import type { ModelContext, ModelParts } from './server/model-context.ts';
 
 const later = () => new Promise((resolve) => setImmediate(resolve));
 
@@ -17,7 +18,7 @@ const later = () => new Promise((resolve) => setImmediate(resolve));
 async function world(multiuser = 10) {
   const adapter = chooseAdapter(await loadAdapter('ChatML', async () => undefined), undefined);
   const engines = new Map<string, Channel<ImageEvent>[]>();
-  const roomParts = (name: string): RoomParts => {
+  const modelParts = (name: string): ModelParts => {
     const drawn: Channel<ImageEvent>[] = [];
     engines.set(name, drawn);
     const engine: ImageEngine = {
@@ -43,10 +44,10 @@ async function world(multiuser = 10) {
       others: { image },
     };
   };
-  let present: Room;
+  let present: ModelContext;
   const parts: AppParts = {
-    ...roomParts('a'),
-    choose: async () => ({ room: present, leave: () => undefined }),
+    ...modelParts('a'),
+    select: async () => ({ context: present, release: () => undefined }),
     editor: inProcessEditor,
     product: { name: 'Parley', version: '1.2.3' },
     observer: {},
@@ -55,14 +56,18 @@ async function world(multiuser = 10) {
     shutdown: () => undefined,
   };
   const app = createApp(parts);
-  const rooms = { a: { ...app, endpoints: app.ownEndpoints }, b: app.open(roomParts('b')) };
-  present = rooms.a;
+  const models = { a: app.context, b: app.contextOf(modelParts('b')) };
+  present = models.a;
   const swap = (name: 'a' | 'b') => {
-    present = rooms[name];
+    present = models[name];
   };
   const draw = (name: 'a' | 'b', body: object = {}) => {
     swap(name);
-    return asked(rooms[name].endpoints, 'POST', '/sdapi/v1/txt2img', { prompt: 'a', steps: 8, ...body });
+    return asked(bindAll(app.modelEndpoints, models[name]), 'POST', '/sdapi/v1/txt2img', {
+      prompt: 'a',
+      steps: 8,
+      ...body,
+    });
   };
   const tell = (name: string, event: ImageEvent, at = -1) => engines.get(name)?.at(at)?.push(event);
   return {

@@ -1,5 +1,4 @@
 import { describe, expect, test } from 'vitest';
-import { type AppParts, createApp, type RoomParts } from './app.ts';
 import { chooseAdapter, loadAdapter } from './chat/adapters/load.ts';
 import { defaultSettings, type Settings } from './config/flags.ts';
 import { modelId } from './core/model-names.ts';
@@ -9,7 +8,8 @@ import { alwaysThere } from './core/text-source.ts';
 import { fakeEngine } from './engines/fake/engine.ts';
 import { router } from './http/router.ts';
 import { callOf } from './protocols/testing/doubles.ts';
-import type { Room } from './run/rooms.ts';
+import { type AppParts, createApp } from './server/app.ts';
+import type { ModelContext, ModelParts } from './server/model-context.ts';
 
 const later = () => new Promise((resolve) => setImmediate(resolve));
 const listed = (name: string): ListedModel => ({
@@ -20,12 +20,12 @@ const listed = (name: string): ListedModel => ({
   expiresAt: Number.POSITIVE_INFINITY,
 });
 
-/** Two rooms at one desk, of which the test says who is the present one; their engines stand still until told to go on. */
+/** Two models behind one server. The test selects the default one, and lets the engines go on step by step. */
 async function world(first: Partial<Settings>, second: Partial<Settings>) {
   const steps: (() => void)[] = [];
   const sizes: number[] = [];
   const adapter = chooseAdapter(await loadAdapter('ChatML', async () => undefined), undefined);
-  const roomParts = (name: string, own: Partial<Settings>): RoomParts => {
+  const modelParts = (name: string, own: Partial<Settings>): ModelParts => {
     const engine = fakeEngine({
       script: () => ({ pieces: ['Hello'], end: 'end-token' }),
       pace: (go) => steps.push(go),
@@ -38,11 +38,11 @@ async function world(first: Partial<Settings>, second: Partial<Settings>) {
       format: { adapter, templateText: undefined, template: async () => undefined, templateTools: false },
     };
   };
-  const [a, b] = [roomParts('a', first), roomParts('b', second)];
-  let present: { readonly room: Room; readonly settings: Settings };
+  const [a, b] = [modelParts('a', first), modelParts('b', second)];
+  let present: { readonly context: ModelContext; readonly settings: Settings };
   const parts: AppParts = {
     ...a,
-    choose: async () => ({ room: present.room, leave: () => undefined }),
+    select: async () => ({ context: present.context, release: () => undefined }),
     models: { byName: true, swap: undefined, list: async () => [listed('a'), listed('b')] },
     presentSettings: () => present.settings,
     product: { name: 'Parley', version: '1.2.3' },
@@ -52,8 +52,8 @@ async function world(first: Partial<Settings>, second: Partial<Settings>) {
     shutdown: () => undefined,
   };
   const app = createApp(parts);
-  const rooms = { a: { room: { ...app, endpoints: app.ownEndpoints }, ...a }, b: { room: app.open(b), ...b } };
-  present = rooms.a;
+  const models = { a: { context: app.context, ...a }, b: { context: app.contextOf(b), ...b } };
+  present = models.a;
   const open = async (method: string, address: string, body: object | '' = '') => {
     const [path = '', query] = address.split('?');
     const endpoint = router(app.endpoints).find(method, path);
@@ -66,7 +66,7 @@ async function world(first: Partial<Settings>, second: Partial<Settings>) {
   return {
     sizes,
     swap: (name: 'a' | 'b') => {
-      present = rooms[name];
+      present = models[name];
     },
     get: (path: string) => ask('GET', path),
     ask,

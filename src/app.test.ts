@@ -1,5 +1,4 @@
 import { describe, expect, test } from 'vitest';
-import { type App, createApp } from './app.ts';
 import { chooseAdapter, loadAdapter } from './chat/adapters/load.ts';
 import { defaultSettings, type Settings } from './config/flags.ts';
 import { asAppError } from './core/errors.ts';
@@ -12,11 +11,13 @@ import { noTextEngine } from './engines/none.ts';
 import { fidelityByPage } from './fidelity.ts';
 import type { Call, Endpoint, Reply } from './http/call.ts';
 import { router } from './http/router.ts';
+import { bindAll } from './protocols/endpoint.ts';
 import { requestExamples } from './protocols/openapi/examples.ts';
 import { callOf } from './protocols/testing/doubles.ts';
 import { imageFacts } from './protocols/testing/pictures.ts';
 import type { ClientServices } from './run/client-services.ts';
 import type { Sources } from './scheduler/other-services.ts';
+import { type App, createApp } from './server/app.ts';
 
 /** The whole server but for its socket and its model, which is none, or as the test says. */
 async function appOf(
@@ -81,7 +82,9 @@ const complains = new Set(['/health', '/v1/health', '/voice/check']);
 describe.each([ready, none, loading, failed])('a server whose text model is $type', (state) => {
   test('answers every path that only tells something', async () => {
     const app = await appOf(state);
-    const looks = app.endpoints.filter(({ method, match, queued }) => method === 'GET' && match !== 'rest' && !queued);
+    const looks = app.endpoints.filter(
+      ({ method, match, rateLimited }) => method === 'GET' && match !== 'rest' && !rateLimited,
+    );
     for (const endpoint of looks) {
       const { status } = await told(endpoint, callOf(endpoint.path, '', { method: 'GET' }));
       if (!complains.has(endpoint.path)) expect(status, `GET ${endpoint.path}`).toBeLessThan(502);
@@ -167,7 +170,7 @@ describe('stories and the search', () => {
     const app = await appOf(none, {}, { search });
     const version = JSON.parse((await ask(app, 'GET', '/api/extra/version')).text);
     expect(version).toMatchObject({ ...off, websearch: true });
-    const second = app.open({
+    const second = app.contextOf({
       settings: defaultSettings,
       source: alwaysThere(noTextEngine(4096)),
       format: {
@@ -177,8 +180,9 @@ describe('stories and the search', () => {
         templateTools: false,
       },
     });
-    for (const room of [app, second]) {
-      expect(JSON.parse((await ask(room, 'POST', '/api/extra/websearch', { q: 'x' })).text)).toEqual([
+    for (const context of [app.context, second]) {
+      const endpoints = bindAll(app.modelEndpoints, context);
+      expect(JSON.parse((await ask({ endpoints }, 'POST', '/api/extra/websearch', { q: 'x' })).text)).toEqual([
         { title: 'x', url: 'u', desc: 'd', content: 'c' },
       ]);
     }

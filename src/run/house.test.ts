@@ -1,16 +1,16 @@
 import { describe, expect, test, vi } from 'vitest';
 import { defaultSettings } from '../config/flags.ts';
 import { AppError } from '../core/errors.ts';
-import type { Call, Endpoint } from '../http/call.ts';
+import type { Call } from '../http/call.ts';
 import { handTimer, latch } from '../http/testing/world.ts';
 import type { Life, LifeState, Recipe } from '../registry/life.ts';
 import { Registry } from '../registry/registry.ts';
 import { quiet } from '../registry/testing/house.ts';
 import type { Arrival } from './arriving.ts';
-import { House, type HouseParts, type Offer } from './house.ts';
+import { type ModelOffer, ModelRouter, type RouterParts } from './house.ts';
 import type { ModelKinds } from './kinds.ts';
 import type { PreparedModel } from './prepared-model.ts';
-import type { Entered, Room } from './rooms.ts';
+import type { Selected } from './rooms.ts';
 
 interface Fake {
   /** Why it cannot be loaded, as long as this stands. */
@@ -20,15 +20,19 @@ interface Fake {
   nickname?: string;
   /** No file at all: a server without a model. */
   none?: boolean;
-  /** Its room cannot be furnished. */
+  /** No context can be made for it. */
   unfit?: string;
 }
 
-const working: { queued: boolean; beside?: 'own-name' | 'any-name' } = { queued: true };
+const working: { queued: boolean; modelSelection?: 'own-name' | 'any-name' } = { queued: true };
 const looking = { queued: false };
 
-/** A house of fakes; `files` are offered by name, where there are any. */
-function world(first: string, files?: Record<string, Fake>, own: Partial<HouseParts> = {}) {
+interface Named {
+  readonly name: string;
+}
+
+/** A router with fake models; `files` are offered by name. */
+function world(first: string, files?: Record<string, Fake>, own: Partial<RouterParts<Named>> = {}) {
   const log: string[] = [];
   const fakes: Record<string, Fake> = { ...files };
   const model = (name: string, fake: Fake = fakes[name] ?? {}): PreparedModel => {
@@ -57,17 +61,17 @@ function world(first: string, files?: Record<string, Fake>, own: Partial<HousePa
     },
   );
   const arrivals = new Map<string, Arrival>();
-  const openRoom = ({ name }: PreparedModel, arrival?: Arrival): Room => {
+  const contextOf = ({ name }: PreparedModel, arrival?: Arrival): Named => {
     const unfit = fakes[name]?.unfit;
     if (unfit) throw new Error(unfit);
     log.push(`open ${name}`);
     if (arrival) arrivals.set(name, arrival);
-    return { name } as Room;
+    return { name };
   };
   const time = handTimer();
   const patience = { seconds: 7, startTimer: time.startTimer };
   let holding: Promise<void> | undefined;
-  const offers = async (): Promise<readonly Offer[]> =>
+  const offers = async (): Promise<readonly ModelOffer[]> =>
     Object.keys(files ?? {}).map((name) => ({
       names: [name, `${name}.gguf`],
       path: undefined,
@@ -77,20 +81,20 @@ function world(first: string, files?: Record<string, Fake>, own: Partial<HousePa
         return model(name);
       },
     }));
-  const house = new House(
-    { model: initial, room: { name: first } as Room },
-    { registry, openRoom, say: (line) => log.push(`say ${line}`), patience, ...(files ? { offers } : {}), ...own },
+  const router = new ModelRouter<Named>(
+    { model: initial, context: { name: first } },
+    { registry, contextOf, say: (line) => log.push(`say ${line}`), patience, ...(files ? { offers } : {}), ...own },
   );
   const ask = (
     name?: string,
-    endpoint: Pick<Endpoint, 'queued' | 'beside'> = working,
+    endpoint: typeof working = working,
     signal = new AbortController().signal,
-  ): Promise<Entered> => {
+  ): Promise<Selected<Named>> => {
     const body = Buffer.from(name === undefined ? '{}' : JSON.stringify({ model: name }));
-    return house.choose({ method: 'POST', body, signal } as unknown as Call, endpoint);
+    return router.select({ method: 'POST', body, signal } as unknown as Call, endpoint);
   };
   return {
-    house,
+    router,
     registry,
     log,
     fakes,
@@ -100,9 +104,9 @@ function world(first: string, files?: Record<string, Fake>, own: Partial<HousePa
     /** What those wait for who are in the room of one that comes. */
     arrival: (name: string) => arrivals.get(name) as Arrival,
     asked: async (name?: string, endpoint = working) => {
-      const { room, leave } = await ask(name, endpoint);
-      leave();
-      return room.name;
+      const { context, release } = await ask(name, endpoint);
+      release();
+      return context.name;
     },
     /** Preparing takes until this is called. */
     hold: () => {
@@ -202,17 +206,17 @@ describe('choosing', () => {
     const both = [ask('other'), ask('other.gguf')];
     await quiet();
     release();
-    const rooms = (await Promise.all(both)).map(({ room }) => room);
+    const rooms = (await Promise.all(both)).map(({ context }) => context);
     expect(rooms[0]).toBe(rooms[1]);
     expect(log).toEqual(['prepare other', 'open other']);
   });
 
   test('what cannot be prepared is said to all who asked, and tried again for the next', async () => {
-    const { house, ask, asked, fakes } = world('first', { other: { unfit: 'no room' } });
+    const { router, ask, asked, fakes } = world('first', { other: { unfit: 'no room' } });
     await expect(ask('other')).rejects.toThrow('no room');
     fakes.other = {};
     expect(await asked('other')).toBe('other');
-    expect(house.present.name).toBe('first');
+    expect(router.defaultModel.name).toBe('first');
   });
 
   test('who looks and names somebody sees that one; a name that nobody has is left to the endpoint', async () => {
@@ -230,127 +234,127 @@ describe('choosing', () => {
     ['first', 'first'],
   ])('what is no matter of text models and names %s goes to %s', async (name, expected) => {
     const { ask } = world('first', { other: {} });
-    const { room, leave } = await ask(name, { queued: true, modelSelection: 'any-name' });
-    expect(room.name).toBe(expected);
-    leave();
+    const { context, release } = await ask(name, { queued: true, modelSelection: 'any-name' });
+    expect(context.name).toBe(expected);
+    release();
   });
 });
 
 describe('a swap', () => {
   test('brings the new one and lets the old one go', async () => {
-    const { house, asked, model, log, registry } = world('old');
+    const { router, asked, model, log, registry } = world('old');
     await registry.load('text', 'old');
-    await house.swapTo(model('new'));
-    expect([await asked(), house.present.name]).toEqual(['new', 'new']);
+    await router.swapTo(model('new'));
+    expect([await asked(), router.defaultModel.name]).toEqual(['new', 'new']);
     expect(log).toEqual(['load old', 'open new', 'stop old', 'load new']);
     expect(registry.list().map(({ name }) => name)).toEqual(['new']);
   });
 
   test('lets those who are inside finish first', async () => {
-    const { house, ask, model, log } = world('old');
+    const { router, ask, model, log } = world('old');
     const inside = [await ask(), await ask()];
-    const swap = house.swapTo(model('new'));
+    const swap = router.swapTo(model('new'));
     expect(await ended(swap)).toBe(false);
-    inside[0]?.leave();
-    inside[0]?.leave();
+    inside[0]?.release();
+    inside[0]?.release();
     expect(await ended(swap)).toBe(false);
     expect(log).not.toContain('load new');
-    inside[1]?.leave();
+    inside[1]?.release();
     await swap;
     expect(log).toContain('load new');
   });
 
   test('has newcomers wait in the room of the new one until that is there', async () => {
-    const { house, ask, model, arrival, log } = world('old');
+    const { router, ask, model, arrival, log } = world('old');
     const inside = await ask();
-    const swap = house.swapTo(model('new'));
+    const swap = router.swapTo(model('new'));
     const newcomer = await ask();
-    expect([newcomer.room.name, house.present.name]).toEqual(['new', 'old']);
+    expect([newcomer.context.name, router.defaultModel.name]).toEqual(['new', 'old']);
     const there = arrival('new').over(undefined);
     expect([await ended(there), arrival('new').begun(), log.includes('load new')]).toEqual([false, false, false]);
-    inside.leave();
+    inside.release();
     await swap;
     await there;
-    expect([arrival('new').begun(), newcomer.givenUp?.()]).toEqual([true, false]);
-    expect((await ask()).room).toBe(newcomer.room);
+    expect([arrival('new').begun(), newcomer.abandoned?.()]).toEqual([true, false]);
+    expect((await ask()).context).toBe(newcomer.context);
   });
 
   test('is the last one only when those have left who waited for it', async () => {
-    const { house, ask, model } = world('old');
+    const { router, ask, model } = world('old');
     const inside = await ask();
-    const first = house.swapTo(model('new'));
+    const first = router.swapTo(model('new'));
     const newcomer = await ask();
-    inside.leave();
+    inside.release();
     await first;
-    const second = house.swapTo(model('newer'));
+    const second = router.swapTo(model('newer'));
     expect(await ended(second)).toBe(false);
-    newcomer.leave();
+    newcomer.release();
     await second;
-    expect(house.present.name).toBe('newer');
+    expect(router.defaultModel.name).toBe('newer');
   });
 
   test('that fails tells those who waited for it why, and sends them elsewhere', async () => {
-    const { house, ask, model, arrival } = world('old');
+    const { router, ask, model, arrival } = world('old');
     const inside = await ask();
-    const swap = house.swapTo(model('new', { broken: 'too large' }));
+    const swap = router.swapTo(model('new', { broken: 'too large' }));
     const newcomer = await ask();
     const there = arrival('new').over(undefined);
-    inside.leave();
+    inside.release();
     await expect(there).rejects.toMatchObject({
       code: 'model-load-failed',
       message: expect.stringContaining('too large'),
     });
-    expect(newcomer.givenUp?.()).toBe(true);
+    expect(newcomer.abandoned?.()).toBe(true);
     // The old one is on its way back: whoever comes now waits for it at the door.
     const late = ask();
     await swap;
-    expect((await late).room.name).toBe('old');
-    expect((await late).givenUp?.()).toBe(false);
+    expect((await late).context.name).toBe('old');
+    expect((await late).abandoned?.()).toBe(false);
   });
 
   test('that breaks off in its middle leaves nobody waiting', async () => {
-    const { house, ask, asked, model, arrival, registry } = world('old');
+    const { router, ask, asked, model, arrival, registry } = world('old');
     const inside = await ask();
-    const swap = house.swapTo(model('new'));
+    const swap = router.swapTo(model('new'));
     const newcomer = await ask();
     const there = arrival('new').over(undefined);
     vi.spyOn(registry, 'remove').mockRejectedValueOnce(new Error('stuck'));
-    inside.leave();
+    inside.release();
     await expect(swap).rejects.toThrow('stuck');
     await expect(there).rejects.toMatchObject({ code: 'internal' });
-    expect([newcomer.givenUp?.(), await asked()]).toEqual([true, 'old']);
+    expect([newcomer.abandoned?.(), await asked()]).toEqual([true, 'old']);
   });
 
   test('does not keep who only looks', async () => {
-    const { house, ask, asked, model } = world('old');
+    const { router, ask, asked, model } = world('old');
     const inside = await ask();
-    const swap = house.swapTo(model('new'));
+    const swap = router.swapTo(model('new'));
     expect(await asked(undefined, looking)).toBe('old');
-    inside.leave();
+    inside.release();
     await swap;
     expect(await asked(undefined, looking)).toBe('new');
   });
 
   test('a newcomer who goes away waits no longer, and nothing is lost by it', async () => {
-    const { house, ask, asked, model, arrival } = world('old');
+    const { router, ask, asked, model, arrival } = world('old');
     const inside = await ask();
-    const swap = house.swapTo(model('new'));
+    const swap = router.swapTo(model('new'));
     const gone = new AbortController();
     const newcomer = await ask(undefined, working, gone.signal);
     const there = arrival('new').over(gone.signal);
     gone.abort(new Error('gone'));
     await expect(there).rejects.toThrow('gone');
     await expect(arrival('new').over(AbortSignal.abort(new Error('before')))).rejects.toThrow('before');
-    newcomer.leave();
-    inside.leave();
+    newcomer.release();
+    inside.release();
     await swap;
     expect(await asked()).toBe('new');
   });
 
   test('one that cannot be loaded is told with its reason, and the old one is there again', async () => {
-    const { house, asked, model, log, registry } = world('old');
-    await house.swapTo(model('new', { broken: 'too large' }));
-    expect([await asked(), house.present.name]).toEqual(['old', 'old']);
+    const { router, asked, model, log, registry } = world('old');
+    await router.swapTo(model('new', { broken: 'too large' }));
+    expect([await asked(), router.defaultModel.name]).toEqual(['old', 'old']);
     expect(log.filter((line) => line.startsWith('say'))).toEqual([
       expect.stringMatching(/^say new could not be loaded: .*too large.*Going back to old\.$/),
     ]);
@@ -359,10 +363,10 @@ describe('a swap', () => {
 
   test('where the old one cannot be had again either, both are told, and it is tried again for the next', async () => {
     const old: Fake = {};
-    const { house, model, log, registry, asked } = world('first', undefined);
-    await house.swapTo(model('old', old));
+    const { router, model, log, registry, asked } = world('first', undefined);
+    await router.swapTo(model('old', old));
     old.broken = 'lost';
-    await house.swapTo(model('new', { broken: 'too large' }));
+    await router.swapTo(model('new', { broken: 'too large' }));
     expect(log.at(-1)).toMatch(/^say old could not be loaded again: .*lost/);
     old.broken = undefined as unknown as string;
     expect(await asked()).toBe('old');
@@ -371,73 +375,73 @@ describe('a swap', () => {
   });
 
   test('a room that cannot be furnished leaves all as it was', async () => {
-    const { house, asked, model, fakes, log } = world('old');
+    const { router, asked, model, fakes, log } = world('old');
     fakes.new = { unfit: 'no story' };
-    await expect(house.swapTo(model('new'))).rejects.toThrow('no story');
-    expect([await asked(), house.present.name]).toEqual(['old', 'old']);
+    await expect(router.swapTo(model('new'))).rejects.toThrow('no story');
+    expect([await asked(), router.defaultModel.name]).toEqual(['old', 'old']);
     expect(log).toEqual([]);
-    await house.swapTo(model('other'));
+    await router.swapTo(model('other'));
     expect(await asked()).toBe('other');
   });
 
   test('comes after the one before it', async () => {
-    const { house, ask, asked, model, log } = world('old');
+    const { router, ask, asked, model, log } = world('old');
     const inside = await ask();
-    const swaps = ['a', 'b', 'c'].map((name) => house.swapTo(model(name)));
-    inside.leave();
+    const swaps = ['a', 'b', 'c'].map((name) => router.swapTo(model(name)));
+    inside.release();
     await Promise.all(swaps);
     expect(await asked()).toBe('c');
     expect(log.filter((line) => line.startsWith('load'))).toEqual(['load a', 'load b', 'load c']);
   });
 
   test('to the same name reads it anew', async () => {
-    const { house, asked, model, log, registry } = world('same');
+    const { router, asked, model, log, registry } = world('same');
     await registry.load('text', 'same');
     const again = model('same');
-    await house.swapTo(again);
-    expect([await asked(), house.present === again]).toEqual(['same', true]);
+    await router.swapTo(again);
+    expect([await asked(), router.defaultModel === again]).toEqual(['same', true]);
     expect(log).toEqual(['load same', 'open same', 'stop same', 'load same']);
   });
 
   test('to no model at all, and back', async () => {
-    const { house, asked, model, registry } = world('old');
-    const before = house.present;
-    await house.swapTo(model('none', { none: true }));
-    expect([await asked(), await house.list(), registry.list()]).toEqual(['none', [], []]);
-    await house.swapTo(before);
+    const { router, asked, model, registry } = world('old');
+    const before = router.defaultModel;
+    await router.swapTo(model('none', { none: true }));
+    expect([await asked(), await router.list(), registry.list()]).toEqual(['none', [], []]);
+    await router.swapTo(before);
     expect([await asked(), registry.list().length]).toEqual(['old', 1]);
   });
 });
 
 describe('a swap beside others that are known by name', () => {
   test('keeps who names the old one at the door, and nobody else', async () => {
-    const { house, ask, asked, model } = world('old', { old: {}, new: {}, other: {} });
+    const { router, ask, asked, model } = world('old', { old: {}, new: {}, other: {} });
     const inside = await ask();
-    const swap = house.swapTo(model('new'));
+    const swap = router.swapTo(model('new'));
     const waiting = ask('old');
     expect(await ended(waiting)).toBe(false);
     expect([await asked('new'), await asked('new.gguf'), await asked('other')]).toEqual(['new', 'new', 'other']);
-    inside.leave();
+    inside.release();
     await swap;
-    expect((await waiting).room.name).toBe('old');
+    expect((await waiting).context.name).toBe('old');
   });
 
   test('to the same name has those who name it wait for the new one', async () => {
-    const { house, ask, model, arrival } = world('same', { same: {} });
+    const { router, ask, model, arrival } = world('same', { same: {} });
     const inside = await ask('same');
-    const swap = house.swapTo(model('same'));
+    const swap = router.swapTo(model('same'));
     const newcomer = await ask('same');
-    expect(newcomer.room).not.toBe(inside.room);
+    expect(newcomer.context).not.toBe(inside.context);
     expect(arrival('same').begun()).toBe(false);
-    inside.leave();
+    inside.release();
     await swap;
-    expect((await ask('same')).room).toBe(newcomer.room);
+    expect((await ask('same')).context).toBe(newcomer.context);
   });
 
   test('that lasts longer than --reqtimeout is too late for those at the door', async () => {
-    const { house, ask, asked, model, time } = world('old', { old: {}, new: {} });
+    const { router, ask, asked, model, time } = world('old', { old: {}, new: {} });
     const inside = await ask();
-    const swap = house.swapTo(model('new'));
+    const swap = router.swapTo(model('new'));
     const refused = expect(ask('old')).rejects.toMatchObject({
       code: 'model-late',
       status: 504,
@@ -446,22 +450,22 @@ describe('a swap beside others that are known by name', () => {
     await quiet();
     time.pass(7000);
     await refused;
-    inside.leave();
+    inside.release();
     await swap;
     expect([await asked('old'), time.waiting()]).toEqual(['old', []]);
   });
 
   test('that goes back is too late after --reqtimeout, too', async () => {
-    const { house, ask, model, time, registry } = world('old', { new: {} });
+    const { router, ask, model, time, registry } = world('old', { new: {} });
     const inside = await ask();
     const held = latch();
-    const swap = house.swapTo(model('new', { broken: 'too large' }));
+    const swap = router.swapTo(model('new', { broken: 'too large' }));
     const load = registry.load.bind(registry);
     vi.spyOn(registry, 'load').mockImplementation(async (kind, name) => {
       if (name === 'old') await held.promise;
       return load(kind, name);
     });
-    inside.leave();
+    inside.release();
     await quiet();
     const refused = expect(ask()).rejects.toMatchObject({ code: 'model-late', details: { model: 'old' } });
     await quiet();
@@ -469,50 +473,50 @@ describe('a swap beside others that are known by name', () => {
     await refused;
     held.open();
     await swap;
-    expect(house.present.name).toBe('old');
+    expect(router.defaultModel.name).toBe('old');
   });
 
   test('whoever waited for the old one, which cannot be asked for by name, is told that it is gone', async () => {
-    const { house, ask, model } = world('old', { new: {} });
+    const { router, ask, model } = world('old', { new: {} });
     const inside = await ask();
-    const swap = house.swapTo(model('new'));
+    const swap = router.swapTo(model('new'));
     const late = ask('old').catch((thrown: AppError) => thrown.code);
-    inside.leave();
+    inside.release();
     await swap;
     expect(await late).toBe('model-not-found');
   });
 
   test('to one that was asked for by name before takes its place, with its own settings', async () => {
-    const { house, ask, model, registry } = world('old', { new: {} });
+    const { router, ask, model, registry } = world('old', { new: {} });
     const guest = await ask('new');
     await registry.load('text', 'new');
     const again = model('new');
-    const swap = house.swapTo(again);
+    const swap = router.swapTo(again);
     expect(await ended(swap)).toBe(false);
-    guest.leave();
+    guest.release();
     await swap;
-    expect(house.present).toBe(again);
-    expect((await ask('new')).room).not.toBe(guest.room);
+    expect(router.defaultModel).toBe(again);
+    expect((await ask('new')).context).not.toBe(guest.context);
     expect(registry.list()).toMatchObject([{ name: 'new', state: { type: 'ready' } }]);
   });
 
   test('that fails does not take a namesake along', async () => {
-    const { house, asked, model, registry } = world('old', { new: {} });
+    const { router, asked, model, registry } = world('old', { new: {} });
     await asked('new');
-    await house.swapTo(model('new', { broken: 'too large' }));
+    await router.swapTo(model('new', { broken: 'too large' }));
     expect([await asked(), await asked('new')]).toEqual(['old', 'new']);
     await registry.load('text', 'new');
     expect(registry.state('text', 'new')).toEqual({ type: 'ready' });
   });
 
   test('somebody who was being prepared meanwhile finds the room of the swap', async () => {
-    const { house, ask, model, hold, log } = world('old', { new: {} });
+    const { router, ask, model, hold, log } = world('old', { new: {} });
     const release = hold();
     const early = ask('new');
     await quiet();
-    await house.swapTo(model('new'));
+    await router.swapTo(model('new'));
     release();
-    expect((await early).room.name).toBe('new');
+    expect((await early).context.name).toBe('new');
     expect(log.filter((line) => line === 'open new')).toHaveLength(1);
   });
 });
@@ -576,10 +580,10 @@ describe('a model whose files have changed', () => {
     await registry.load('text', 'other');
     change(async () => model('other'));
     const next = await ask('other');
-    expect(next.room).not.toBe(running.room);
+    expect(next.context).not.toBe(running.context);
     const arrived = arrival('other').over(undefined);
     expect(await ended(arrived)).toBe(false);
-    running.leave();
+    running.release();
     await arrived;
     await registry.load('text', 'other');
     expect(log).toEqual([
@@ -591,48 +595,48 @@ describe('a model whose files have changed', () => {
       'stop other',
       'load other',
     ]);
-    expect((await ask('other')).room).toBe(next.room);
+    expect((await ask('other')).context).toBe(next.context);
   });
 
   test('the present one is replaced too', async () => {
     const { renewed, change } = changed('first');
-    const { ask, house, model } = world('first', { other: {} }, { renewed });
+    const { ask, router, model } = world('first', { other: {} }, { renewed });
     const fresh = model('first');
     change(async () => fresh);
-    const { room } = await ask('first');
-    expect(house.present).toBe(fresh);
-    expect((await ask()).room).toBe(room);
+    const { context } = await ask('first');
+    expect(router.defaultModel).toBe(fresh);
+    expect((await ask()).context).toBe(context);
   });
 
   test('stays as it was where it cannot be prepared anew', async () => {
     const { renewed, change } = changed('other');
     const { ask, log } = world('first', { other: {} }, { renewed });
-    const { room } = await ask('other');
+    const { context } = await ask('other');
     change(() => Promise.reject(new Error('no JSON')));
-    expect((await ask('other')).room).toBe(room);
+    expect((await ask('other')).context).toBe(context);
     expect(log.at(-1)).toBe('say other has changed, and stays as it was: no JSON');
   });
 });
 
 describe('several swaps one after the other', () => {
   test('a request waits for the last of them', async () => {
-    const { house, model, ask, asked } = world('first', { other: {} });
+    const { router, model, ask, asked } = world('first', { other: {} });
     const running = await ask();
-    const unloading = house.swapTo(model('none', { none: true }));
-    const loading = house.swapTo(model('last'));
+    const unloading = router.swapTo(model('none', { none: true }));
+    const loading = router.swapTo(model('last'));
     const newcomer = asked();
     const named = asked('last');
     expect(await ended(newcomer)).toBe(false);
-    running.leave();
+    running.release();
     expect([await newcomer, await named]).toEqual(['last', 'last']);
     await Promise.all([unloading, loading]);
-    expect(house.present.name).toBe('last');
+    expect(router.defaultModel.name).toBe('last');
   });
 
   test('a request waits for a swap that begins only after its own answer', async () => {
-    const { house, model, asked } = world('first');
+    const { router, model, asked } = world('first');
     const { promise, open } = latch();
-    const swap = house.swapTo(model('last'), promise);
+    const swap = router.swapTo(model('last'), promise);
     const newcomer = asked();
     expect(await ended(newcomer)).toBe(false);
     open();
@@ -643,16 +647,16 @@ describe('several swaps one after the other', () => {
 
 describe('the list', () => {
   test('has the present one first, then what is offered, each once', async () => {
-    const { house, registry } = world('b', { a: {}, b: {}, c: {} });
+    const { router, registry } = world('b', { a: {}, b: {}, c: {} });
     await registry.load('text', 'b');
-    const states = (await house.list()).map(({ name, state }) => `${name} ${state}`);
+    const states = (await router.list()).map(({ name, state }) => `${name} ${state}`);
     expect(states).toEqual(['b ready', 'a unloaded', 'c unloaded']);
   });
 
   test('has what has come and lacks what has gone since the last one, at the first look', async () => {
     const files: Record<string, Fake> = { a: {} };
-    const { house } = world('first', files);
-    const names = async () => (await house.list()).map(({ name }) => name);
+    const { router } = world('first', files);
+    const names = async () => (await router.list()).map(({ name }) => name);
     expect(await names()).toEqual(['first', 'a']);
     files.b = {};
     expect(await names()).toEqual(['first', 'a', 'b']);
@@ -661,8 +665,8 @@ describe('the list', () => {
   });
 
   test('has only the present one where nothing is known by name', async () => {
-    const { house } = world('first');
-    expect(await house.list()).toEqual([
+    const { router } = world('first');
+    expect(await router.list()).toEqual([
       {
         name: 'first',
         id: 'koboldcpp/first',

@@ -1,26 +1,29 @@
 import { describe, expect, test } from 'vitest';
 import type { Call, Endpoint, Reply } from '../http/call.ts';
-import { dispatched, type Room } from './rooms.ts';
+import type { ModelEndpoint } from '../protocols/endpoint.ts';
+import { routed } from './rooms.ts';
+
+interface Named {
+  readonly name: string;
+}
 
 const call = { method: 'POST', path: '/say', signal: new AbortController().signal } as Call;
 
-function endpoint(handle: Endpoint['handle'], more: Partial<Endpoint> = {}): Endpoint {
+function endpoint(handle: ModelEndpoint<Named>['handle'], more: Partial<ModelEndpoint<Named>> = {}) {
   const family = { name: 'test', title: 'Test', errorReply: () => ({ status: 500, body: '' }) };
   const common = { method: 'POST', match: 'exact', path: '/say', access: 'open', queued: true, summary: '' } as const;
   return { ...common, family, ...more, handle };
 }
 
-const room = (name: string, endpoints: readonly Endpoint[]) => ({ name, endpoints }) as unknown as Room;
 const saying = (text: string) => () => ({ status: 200, body: text });
 
-/** One room, whose handler is given, and a count of those who left it. */
-function single(handle: Endpoint['handle']) {
-  const only = room('only', [endpoint(handle)]);
+/** One model and one endpoint with this handler, and how often the model was released. */
+function single(handle: ModelEndpoint<Named>['handle']) {
   let left = 0;
-  const leave = () => {
+  const release = () => {
     left += 1;
   };
-  const [one] = dispatched(only, async () => ({ room: only, leave }));
+  const [one] = routed([endpoint(handle)], async () => ({ context: { name: 'only' }, release }));
   return { ask: async () => (one as Endpoint).handle(call), left: () => left };
 }
 
@@ -29,61 +32,38 @@ async function streamOf(reply: Reply) {
   return reply.stream[Symbol.asyncIterator]();
 }
 
-describe('a call is answered', () => {
-  test('by the handler of the room that was chosen, on every path', async () => {
-    const paths = ['/say', '/sing'];
-    const [a, b] = ['a', 'b'].map((name) =>
-      room(
-        name,
-        paths.map((path) => endpoint(saying(`${name}${path}`), { path })),
-      ),
-    ) as [Room, Room];
-    let chosen = a;
-    const endpoints = dispatched(a, async () => ({ room: chosen, leave: () => undefined }));
+describe('routed', () => {
+  test('hands the context of the selected model to the handler, on every path', async () => {
+    let name = 'a';
+    const paths = ['/say', '/sing'].map((path) =>
+      endpoint((_, context) => ({ status: 200, body: `${context.name}${path}` }), { path }),
+    );
+    const endpoints = routed(paths, async () => ({ context: { name }, release: () => undefined }));
     const answers = async () => Promise.all(endpoints.map(async (one) => (await one.handle(call)) as { body: string }));
     expect((await answers()).map(({ body }) => body)).toEqual(['a/say', 'a/sing']);
-    chosen = b;
+    name = 'b';
     expect((await answers()).map(({ body }) => body)).toEqual(['b/say', 'b/sing']);
   });
 
-  test('by method and path together: the same path by another method is another handler', async () => {
-    const both = (name: string) =>
-      room(name, [
-        endpoint(saying(`${name} tells`), { method: 'GET' }),
-        endpoint(saying(`${name} takes`), { method: 'POST' }),
-      ]);
-    const [first, second] = [both('first'), both('second')];
-    const [get, post] = dispatched(first, async () => ({ room: second, leave: () => undefined }));
-    expect(await get?.handle(call)).toMatchObject({ body: 'second tells' });
-    expect(await post?.handle(call)).toMatchObject({ body: 'second takes' });
-  });
-
-  test('by the first room where the chosen one has no such path', async () => {
-    const first = room('first', [endpoint(saying('first'))]);
-    const [one] = dispatched(first, async () => ({ room: room('bare', []), leave: () => undefined }));
-    expect(await one?.handle(call)).toMatchObject({ body: 'first' });
-  });
-
-  test('with all that is said of the endpoint as it was, and the chooser told of it', async () => {
-    const first = room('first', [endpoint(saying(''), { queued: false, summary: 'Looks.' })]);
+  test('keeps the description of the endpoint, and tells the router whether the call is queued', async () => {
     const seen: unknown[] = [];
-    const [one] = dispatched(first, async (asked, { queued }) => {
-      seen.push(asked, queued);
-      return { room: first, leave: () => undefined };
+    const looks = endpoint(saying(''), { queued: false, summary: 'Looks.', modelSelection: 'any-name' });
+    const [one] = routed([looks], async (asked, selection) => {
+      seen.push(asked, selection);
+      return { context: { name: '' }, release: () => undefined };
     });
-    expect(one).toMatchObject({ method: 'POST', path: '/say', queued: false, summary: 'Looks.' });
+    expect(one).toMatchObject({ method: 'POST', path: '/say', rateLimited: false, summary: 'Looks.' });
     await one?.handle(call);
-    expect(seen).toEqual([call, false]);
+    expect(seen).toEqual([call, { queued: false, modelSelection: 'any-name' }]);
   });
 
-  test('with the error of the chooser where nobody is meant', async () => {
-    const first = room('first', [endpoint(saying(''))]);
-    const [one] = dispatched(first, () => Promise.reject(new Error('nobody')));
+  test('fails with the error of the router where no model is meant', async () => {
+    const [one] = routed([endpoint(saying(''))], () => Promise.reject(new Error('nobody')));
     await expect(one?.handle(call)).rejects.toThrow('nobody');
   });
 });
 
-describe('whoever entered leaves exactly once', () => {
+describe('routed: releases the model exactly once', () => {
   test('after a whole reply', async () => {
     const { ask, left } = single(saying('done'));
     expect(await ask()).toMatchObject({ body: 'done' });
@@ -164,22 +144,21 @@ async function* failing(...texts: string[]) {
   throw new Error('broken');
 }
 
-describe('a room that is given up', () => {
-  const old = room('old', [endpoint(saying('old'))]);
+describe('routed: a model that is abandoned while it is swapped in', () => {
   const refusal = new Error('it could not be loaded');
 
-  /** First the room of one that comes, whose model then cannot be had, and the old one after that. */
-  function world(handle: Endpoint['handle'], signal = new AbortController().signal) {
-    const coming = room('coming', [endpoint(handle)]);
+  /** First the model that is swapped in, which then cannot be loaded, and the old one after that. */
+  function world(handle: ModelEndpoint<Named>['handle'], signal = new AbortController().signal) {
     const log: string[] = [];
     let givenUp = false;
-    const [one] = dispatched(old, async () => {
-      const entered = givenUp ? old : coming;
-      log.push(`into ${entered.name}`);
+    const answering = endpoint((asked, context) => (context.name === 'old' ? saying('old')() : handle(asked, context)));
+    const [one] = routed([answering], async () => {
+      const name = givenUp ? 'old' : 'coming';
+      log.push(`into ${name}`);
       return {
-        room: entered,
-        leave: () => void log.push(`out of ${entered.name}`),
-        givenUp: () => givenUp && entered === coming,
+        context: { name },
+        release: () => void log.push(`out of ${name}`),
+        abandoned: () => givenUp && name === 'coming',
       };
     });
     return {

@@ -1,5 +1,5 @@
 import type { Call, Endpoint, Reply } from '../http/call.ts';
-import type { ModelEndpoint, ModelEndpoint } from '../protocols/endpoint.ts';
+import type { ModelEndpoint } from '../protocols/endpoint.ts';
 
 /** A model that is in use until it is released: a swap waits for that. */
 export interface Selected<Context> {
@@ -25,7 +25,10 @@ export function routed<Context>(
     rateLimited: queued,
     handle: async (call) => {
       for (;;) {
-        const { context, release, abandoned } = await select(call, { queued, ...(modelSelection ? { modelSelection } : {}) });
+        const { context, release, abandoned } = await select(call, {
+          queued,
+          ...(modelSelection ? { modelSelection } : {}),
+        });
         // Nothing has been sent yet, so the request can be repeated with another model.
         const repeats = () => !call.signal.aborted && (abandoned?.() ?? false);
         try {

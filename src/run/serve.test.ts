@@ -1,11 +1,11 @@
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { describe, expect, onTestFinished, test } from 'vitest';
-import type { App } from '../app.ts';
 import { defaultSettings, type Settings } from '../config/flags.ts';
 import { AppError } from '../core/errors.ts';
 import type { TextState } from '../core/text-service.ts';
 import { Terminal } from '../observe/terminal.ts';
+import type { App } from '../server/app.ts';
 import { type Serving, serve } from './serve.ts';
 import { fakeService } from './testing/service.ts';
 

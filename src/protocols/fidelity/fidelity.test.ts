@@ -43,7 +43,7 @@ test('a page without marks is a mistake', () => {
 
 test('the tables are served as they are', async () => {
   const { handle, access } = fidelityEndpoint([endpoint]);
-  const reply = await handle(callOf('/api/extra/fidelity', ''));
+  const reply = await handle(callOf('/api/extra/fidelity', ''), undefined);
   expect(access).toBe('open');
   expect('body' in reply && JSON.parse(String(reply.body))).toEqual({
     handling: expect.objectContaining({ honoured: 'It does what it says.' }),

@@ -1,12 +1,13 @@
 import { expect, test } from 'vitest';
 import { AppError } from '../../core/errors.ts';
-import { type Endpoint, json } from '../../http/call.ts';
+import { json } from '../../http/call.ts';
+import type { PlainEndpoint } from '../endpoint.ts';
 import { callOf } from '../testing/doubles.ts';
 import { llamacppFamily } from './errors.ts';
 import { answeringBoth } from './shared-path.ts';
 import { bodyOf } from './testing/world.ts';
 
-const endpoint = (path: string, own: Partial<Endpoint>): Endpoint => ({
+const endpoint = (path: string, own: Partial<PlainEndpoint>): PlainEndpoint => ({
   method: 'POST',
   match: 'exact',
   path,
@@ -21,7 +22,7 @@ const endpoint = (path: string, own: Partial<Endpoint>): Endpoint => ({
 const others = endpoint('/completions', {});
 const ours = endpoint('/completion', { family: llamacppFamily });
 const both = answeringBoth(others, ours);
-const ask = async (body: unknown) => bodyOf(await both.handle(callOf('/completions', body)));
+const ask = async (body: unknown) => bodyOf(await both.handle(callOf('/completions', body), undefined));
 
 test.each([{ n_predict: 5 }, { cache_prompt: false }, { id_slot: 0 }, { n_probs: 2 }, { return_tokens: true }])(
   '%j is the speech of the llama.cpp server',
@@ -52,7 +53,7 @@ test('a failure comes in the form that was asked in', async () => {
       throw new AppError('invalid-field', { field: 'prompt', expected: 'a text' });
     },
   });
-  const reply = await failing.handle(callOf('/completions', { n_predict: 5 }));
+  const reply = await failing.handle(callOf('/completions', { n_predict: 5 }), undefined);
   expect(reply.status).toBe(400);
   expect(await bodyOf(reply)).toEqual({
     error: { code: 400, message: 'prompt must be a text.', type: 'invalid_request_error' },
@@ -61,7 +62,7 @@ test('a failure comes in the form that was asked in', async () => {
 
 test('a failure that nobody foresaw is not hidden from the server', async () => {
   const broken = answeringBoth(others, { ...ours, handle: () => Promise.reject(new Error('a bug')) });
-  await expect(broken.handle(callOf('/completions', { n_predict: 5 }))).rejects.toThrow('a bug');
+  await expect(broken.handle(callOf('/completions', { n_predict: 5 }), undefined)).rejects.toThrow('a bug');
 });
 
 test('the list of endpoints tells both', () => {
@@ -83,5 +84,5 @@ test.each([
   [{}, '/embeddings'],
 ])('embeddings that are asked for with %j are those of %s', async (body, path) => {
   const shared = answeringBoth(endpoint('/embeddings', {}), endpoint('/embedding', { family: llamacppFamily }));
-  expect(await bodyOf(await shared.handle(callOf('/embeddings', body)))).toBe(path);
+  expect(await bodyOf(await shared.handle(callOf('/embeddings', body), undefined))).toBe(path);
 });

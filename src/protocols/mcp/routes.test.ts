@@ -3,13 +3,14 @@ import { describe, expect, test } from 'vitest';
 import { echoTool, playedTools, textResult } from '../../core/testing/tool-servers.ts';
 import { type CallOptions, ToolCallError, type ToolServers } from '../../core/tool-servers.ts';
 import { ask, latch, serve } from '../../http/testing/world.ts';
+import { bindAll } from '../endpoint.ts';
 import { callOf } from '../testing/doubles.ts';
 import { mcpEndpoints } from './routes.ts';
 
 const product = { name: 'Parley', version: '1.2.3' };
 
 async function world(tools: ToolServers | undefined, options: Parameters<typeof serve>[1] = {}) {
-  const server = await serve(mcpEndpoints({ tools, product }), options);
+  const server = await serve(bindAll(mcpEndpoints({ tools, product }), undefined), options);
   const post = async (body: unknown, headers: Record<string, string> = {}) => {
     const text = typeof body === 'string' ? body : JSON.stringify(body);
     const answer = await ask(server, { method: 'POST', path: '/mcp', headers, body: text });

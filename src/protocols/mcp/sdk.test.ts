@@ -3,12 +3,13 @@ import { expect, onTestFinished, test } from 'vitest';
 import { echoTool, playedTools, textResult } from '../../core/testing/tool-servers.ts';
 import { ToolCallError, type ToolServers } from '../../core/tool-servers.ts';
 import { serve } from '../../http/testing/world.ts';
+import { bindAll } from '../endpoint.ts';
 import { mcpEndpoints } from './routes.ts';
 
 /** The official client against our endpoint, as against any other server. */
 async function world(tools: ToolServers | undefined, options: ConstructorParameters<typeof Client>[1] = {}) {
   const product = { name: 'Parley', version: '1.2.3' };
-  const { port } = await serve(mcpEndpoints({ tools, product }));
+  const { port } = await serve(bindAll(mcpEndpoints({ tools, product }), undefined));
   const client = new Client({ name: 'test', version: '1' }, options);
   const errors: Error[] = [];
   client.onerror = (error) => errors.push(error);

@@ -224,7 +224,7 @@ test.each([
   if (!some) throw new Error('there are endpoints');
   const page = answeringProbes({ ...some, handle: () => ({ status: 200, body: 'page' }) });
   const headers = accept === undefined ? {} : { accept };
-  expect(await page.handle(callOf('/', '', { headers }))).toMatchObject({ status: 200, body: expected });
+  expect(await page.handle(callOf('/', '', { headers }), undefined)).toMatchObject({ status: 200, body: expected });
 });
 
 test('a model with a projector says what it sees and hears', async () => {

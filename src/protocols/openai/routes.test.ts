@@ -7,7 +7,7 @@ const endpoints = bindAll(openaiEndpoints, { ...dialectParts(), replacePlacehold
 
 test('generating paths ask for the key, those that only inform do not', () => {
   const shown = endpoints.map(({ method, match, path, access, rateLimited }) =>
-    [method, match, path, access, ...(queued ? ['queued'] : [])].join(' '),
+    [method, match, path, access, ...(rateLimited ? ['queued'] : [])].join(' '),
   );
   expect(shown).toEqual([
     'POST ending /v1/chat/completions guarded queued',

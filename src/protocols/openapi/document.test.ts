@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
-import { type Endpoint, type Family, json } from '../../http/call.ts';
+import { type Family, json } from '../../http/call.ts';
+import type { PlainEndpoint } from '../endpoint.ts';
 import { optional, readText, readWhole } from '../fields/readers.ts';
 import { fidelityOf, honoured, ignored } from '../fields/table.ts';
 import { openapiDocument } from './document.ts';
@@ -11,12 +12,12 @@ const family = (name: string): Family => ({
 });
 const native = family('native');
 
-const endpoint = (own: Partial<Endpoint>): Endpoint => ({
+const endpoint = (own: Partial<PlainEndpoint>): PlainEndpoint => ({
   method: 'POST',
   match: 'ending',
   path: '/some',
   access: 'guarded',
-  rateLimited: true,
+  queued: true,
   summary: 'Does something.',
   family: native,
   handle: () => json({}),
@@ -37,7 +38,7 @@ interface Operation {
   readonly security: readonly object[];
 }
 
-function documentOf(...endpoints: readonly Endpoint[]) {
+function documentOf(...endpoints: readonly PlainEndpoint[]) {
   const product = { name: 'Parley', version: '1.2.3' };
   return openapiDocument({ product, endpoints, fidelities: [some, list] }) as {
     readonly openapi: string;
@@ -93,7 +94,7 @@ test('an endpoint that takes forms says so', () => {
 });
 
 test('what a GET is sent stands in its query, and parts of a path are parameters', () => {
-  const get = { method: 'GET', rateLimited: false } as const;
+  const get = { method: 'GET', queued: false } as const;
   const { paths, components } = documentOf(
     endpoint({ ...get, path: '/list' }),
     endpoint({ ...get, path: '/v1/models/', match: 'prefix' }),
@@ -115,10 +116,7 @@ test('what a GET is sent stands in its query, and parts of a path are parameters
 });
 
 test('failures are told in the words of the family, and a key only where one may be asked for', () => {
-  const { paths } = documentOf(
-    endpoint({}),
-    endpoint({ path: '/open', access: 'open', rateLimited: false, method: 'GET' }),
-  );
+  const { paths } = documentOf(endpoint({}), endpoint({ path: '/open', access: 'open', queued: false, method: 'GET' }));
   const operation = paths['/some']?.post;
   expect(Object.keys(operation?.responses ?? {})).toEqual(['200', '400', '401', '503']);
   expect(operation?.responses[401]?.content).toEqual({

@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
-import type { Endpoint, Family } from '../../http/call.ts';
+import type { Family } from '../../http/call.ts';
+import type { PlainEndpoint } from '../endpoint.ts';
 import { apiListBody } from './api-list.ts';
 
 const family = (name: string): Family => ({
@@ -8,7 +9,7 @@ const family = (name: string): Family => ({
   errorReply: () => ({ status: 500, body: '' }),
 });
 const [one, two] = [family('one'), family('two')];
-const endpoint = (own: Partial<Endpoint>): Endpoint => ({
+const endpoint = (own: Partial<PlainEndpoint>): PlainEndpoint => ({
   method: 'GET',
   match: 'exact',
   path: '/x',

@@ -4,14 +4,15 @@ import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import { afterAll, expect, test } from 'vitest';
 import { AppError } from '../../core/errors.ts';
-import { type Call, type Endpoint, type Family, json, type Reply } from '../../http/call.ts';
+import { type Call, type Family, json, type Reply } from '../../http/call.ts';
 import { router } from '../../http/router.ts';
+import type { PlainEndpoint } from '../endpoint.ts';
 import { pagesFamily } from './errors.ts';
 import { html } from './html.ts';
 import { type PagesParts, pagesEndpoints } from './routes.ts';
 
 const family: Family = { name: 'odd', title: 'Odd <family>', errorReply: () => json({}) };
-const odd: Endpoint = {
+const odd: PlainEndpoint = {
   method: 'POST',
   match: 'ending',
   path: '/api/v1/generate',
@@ -32,8 +33,8 @@ writeFileSync(join(web, 'assets', 'index-abc.js'), 'run()');
 writeFileSync(join(web, 'assets', 'index-abc.js.gz'), gzipSync('run()'));
 afterAll(() => rmSync(web, { recursive: true }));
 
-function pages(extra: readonly Endpoint[] = [odd], folder = web): Endpoint[] {
-  const all: Endpoint[] = [];
+function pages(extra: readonly PlainEndpoint[] = [odd], folder = web): PlainEndpoint[] {
+  const all: PlainEndpoint[] = [];
   const parts: PagesParts = {
     product: { name: 'Parley', version: '0.1.0' },
     endpoints: () => all,
@@ -48,9 +49,12 @@ async function get(path: string, query = ''): Promise<Reply & { readonly body: s
   return answered(router(pages()).find('GET', path), path, {}, query);
 }
 
-async function answered(endpoint: Endpoint | undefined, path: string, headers = {}, query = '') {
+async function answered(endpoint: PlainEndpoint | undefined, path: string, headers = {}, query = '') {
   if (!endpoint) throw new Error(`nobody answers ${path}`);
-  const reply = await endpoint.handle({ method: 'GET', path, headers, query: new URLSearchParams(query) } as Call);
+  const reply = await endpoint.handle(
+    { method: 'GET', path, headers, query: new URLSearchParams(query) } as Call,
+    undefined,
+  );
   if (!('stream' in reply)) return { ...reply, body: String(reply.body) };
   const pieces: Uint8Array[] = [];
   for await (const piece of reply.stream) pieces.push(Buffer.from(piece));
@@ -137,7 +141,7 @@ test('only what the tag itself made goes into a page as it is', () => {
 
 test('the manual is served as it was written, and nothing else of the program is', async () => {
   const manual = router(pages()).find('GET', '/docs/configuration.md');
-  const ask = async (path: string) => manual?.handle({ method: 'GET', path, headers: {} } as Call);
+  const ask = async (path: string) => manual?.handle({ method: 'GET', path, headers: {} } as Call, undefined);
   const page = await ask('/docs/configuration.md');
   expect(page).toMatchObject({ status: 200, headers: { 'content-type': 'text/plain; charset=utf-8' } });
   for (const path of ['/docs/nothing.md', '/docs/../package.json', '/docs/%2e%2e/package.json']) {

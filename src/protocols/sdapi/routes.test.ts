@@ -160,7 +160,7 @@ describe('control', () => {
   test('never waits in the queue', () => {
     const quick = world().endpoints.filter(({ path }) => /interrupt|skip|options|refresh|progress/.test(path));
     expect(quick.length).toBeGreaterThan(6);
-    expect(quick.every(({ queued }) => !queued)).toBe(true);
+    expect(quick.every(({ rateLimited }) => !rateLimited)).toBe(true);
   });
 
   test('stops what is drawn, and tells of it', async () => {

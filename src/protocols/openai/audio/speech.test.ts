@@ -187,7 +187,7 @@ describe('what there is', () => {
   });
 
   test('can be looked at without the key; speaking needs it and takes a place in the queue', () => {
-    const access = bindAll(speechEndpoints, {}).map(({ path, access: who, rateLimited }) => [path, who, queued]);
+    const access = bindAll(speechEndpoints, {}).map(({ path, access: who, rateLimited }) => [path, who, rateLimited]);
     expect(access).toEqual([
       ['/audio/speech', 'guarded', true],
       ['/audio/voices', 'open', false],
