@@ -44,7 +44,7 @@ const scenes = {
   },
   draw: async (page, base) => {
     await page.goto(`${base}/#/draw`);
-    await page.getByLabel('Prompt', { exact: true }).fill('a castle');
+    await page.getByLabel('Prompt', { exact: true }).fill('a fox face');
     await page.getByLabel('Seed').fill('3');
     await page.getByRole('spinbutton', { name: 'Images' }).fill('2');
     await page.getByRole('button', { name: 'Draw image', exact: true }).click();
