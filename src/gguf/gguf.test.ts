@@ -4,9 +4,8 @@ import { join } from 'node:path';
 import fc from 'fast-check';
 import { afterAll, describe, expect, test } from 'vitest';
 import { describeGguf } from './describe.ts';
-import { GgufError } from './error.ts';
 import { readGguf } from './read.ts';
-import { type GgufEntry, numberOf, tensorBytes, textOf } from './types.ts';
+import { type GgufEntry, GgufError, numberOf, tensorBytes, textOf } from './types.ts';
 import { arrayEntry, encodeHeader, type GgufContent, writeGguf } from './write.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'gguf-'));

@@ -130,3 +130,8 @@ export function numberOf(header: Pick<GgufHeader, 'metadata'>, key: string): num
   const value = header.metadata.get(key)?.value;
   return typeof value === 'number' ? value : undefined;
 }
+
+/** A file that is no GGUF file or a damaged one. The message is one sentence for people, without the path. */
+export class GgufError extends Error {
+  override readonly name = 'GgufError';
+}

@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest';
 import { AppError } from '../core/errors.ts';
 import { composeGrammar, schemaToGrammar } from './convert.ts';
-import { GrammarError } from './error.ts';
 import { literal, ruleName, stepsOf } from './gbnf.ts';
+import { GrammarError } from './limits.ts';
 
 function refusal(schema: unknown): GrammarError {
   try {

@@ -1,13 +1,28 @@
-import { GrammarError } from './error.ts';
-import { alternatives, expand, type Part } from './expand.ts';
-import { choice, createRules, type Rules } from './gbnf.ts';
-import { booleanBody, type JsonRules, jsonRules, nullBody, type Whitespace } from './json.ts';
-import { scalarType, type TypeName } from './keywords.ts';
-import { limits } from './limits.ts';
-import { type Conjunction, child, locate } from './located.ts';
-import { type GiveUp, type GrammarMode, type Loosened, noting, refuse, withoutDemand } from './loosening.ts';
+import {
+  alternatives,
+  expand,
+  type GiveUp,
+  type GrammarMode,
+  type Loosened,
+  noting,
+  type Part,
+  refuse,
+  withoutDemand,
+} from './expand.ts';
+import {
+  booleanBody,
+  choice,
+  createRules,
+  type JsonRules,
+  jsonRules,
+  nullBody,
+  type Rules,
+  type Whitespace,
+} from './gbnf.ts';
+import { GrammarError, limits } from './limits.ts';
 import { integerRange, numberRange } from './numbers.ts';
 import { objectBody } from './objects.ts';
+import { type Conjunction, child, locate, scalarType, type TypeName } from './schema.ts';
 import { counts, type Shape, shapeOf, typesOf } from './shape.ts';
 import { stringBody } from './strings.ts';
 

@@ -1,11 +1,10 @@
 import { complement, single, union } from '../patterns/characters.ts';
-import { inner, insideString } from './characters.ts';
-import { GrammarError } from './error.ts';
 import type { Part } from './expand.ts';
-import { jsonLiteral, type Rules } from './gbnf.ts';
-import type { JsonRules } from './json.ts';
-import { type Conjunction, child, isRecord } from './located.ts';
+import { type JsonRules, jsonLiteral, type Rules } from './gbnf.ts';
+import { GrammarError } from './limits.ts';
+import { type Conjunction, child, isRecord } from './schema.ts';
 import { type Counts, counts } from './shape.ts';
+import { inner, insideString } from './strings.ts';
 
 interface Properties {
   readonly listed: ReadonlyMap<string, Conjunction>;

@@ -1,8 +1,7 @@
-import { GrammarError } from './error.ts';
 import type { Part } from './expand.ts';
-import { keywordsOfType, type TypeName, typeNames } from './keywords.ts';
-import { limits } from './limits.ts';
+import { GrammarError, limits } from './limits.ts';
 import type { Bound, Bounds } from './numbers.ts';
+import { impliedTypes, keywordsOfType, type TypeName, typeNames, typeOf } from './schema.ts';
 
 /** What the parts of a conjunction say together about scalars and the type of a value. */
 export interface Shape {
@@ -55,13 +54,6 @@ function typesOfPart(part: Part): ReadonlySet<TypeName> {
     throw new GrammarError(`each type must be one of ${typeNames.join(', ')}`, part.pointer, 'type');
   }
   return wholeIfMultiple(new Set(names), multipleOf);
-}
-
-/** Without `type`, values and keywords tell what is meant: `properties` alone is about an object. None: anything. */
-export function impliedTypes(schema: Part['schema']): readonly TypeName[] {
-  if (Array.isArray(schema.enum)) return [...new Set(schema.enum.map(typeOf))];
-  if (schema.const !== undefined) return [typeOf(schema.const)];
-  return typeNames.filter((name) => keywordsOfType[name]?.some((keyword) => schema[keyword] !== undefined));
 }
 
 function wholeIfMultiple(types: ReadonlySet<TypeName>, multipleOf: unknown): ReadonlySet<TypeName> {
@@ -186,13 +178,6 @@ function valuesOf(
     throw new GrammarError('no listed value satisfies the rest of the schema', (parts[0] as Part).pointer, 'enum');
   }
   return within;
-}
-
-function typeOf(value: unknown): TypeName {
-  if (value === null) return 'null';
-  if (Array.isArray(value)) return 'array';
-  if (typeof value === 'number') return Number.isInteger(value) ? 'integer' : 'number';
-  return typeof value as TypeName;
 }
 
 function fits(value: unknown, { bounds: { minimum, maximum }, length }: Pick<Shape, 'bounds' | 'length'>): boolean {

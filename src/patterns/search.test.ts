@@ -1,7 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { compilePattern, programLimits } from './program.ts';
-import { PatternSearch } from './search.ts';
+import { compilePattern, PatternSearch, programLimits } from './search.ts';
 
 /** Reads the text in pieces, and says after each whether there is a match by then. */
 function searched(pattern: string, ...pieces: readonly string[]): readonly (number | undefined)[] {

@@ -1,8 +1,7 @@
 import type { SamplerStage, Sampling } from '../core/sampling-fields.ts';
 import type { Candidates } from './candidates.ts';
-import { draw } from './draw.ts';
 import { Mirostat } from './mirostat.ts';
-import type { Random } from './random.ts';
+import { draw, type Random } from './random.ts';
 import type { Repetition } from './repetition.ts';
 import { AdaptiveP, dynamicTemperature, smoothing, temperature } from './temperature.ts';
 import { minP, nSigma, tailFree, topA, topK, topP, typical, xtc } from './truncation.ts';

@@ -1,4 +1,5 @@
-import { type DryBreakers, tokensAfterBreaker } from './dry-breakers.ts';
+import { follow, type PhraseTree, phraseTree } from '../patterns/phrase-finder.ts';
+import type { Vocabulary } from './bans.ts';
 
 export interface DrySettings {
   readonly multiplier: number;
@@ -80,4 +81,119 @@ export class Dry {
       vocabulary[next] = (vocabulary[next] as number) - multiplier * base ** power;
     }
   }
+}
+
+const maximumCount = 128;
+const maximumBytes = 40;
+const maximumTail = 20;
+
+/**
+ * The token patterns that end a repetition: a head, and the tokens that must follow it (none where the head holds the
+ * whole breaker). Depends only on the strings and the vocabulary, so one result serves every request that has them.
+ */
+export interface DryBreakers {
+  /** 1 for each token of the vocabulary that begins a pattern. */
+  readonly heads: Uint8Array;
+  readonly tails: ReadonlyMap<number, readonly Int32Array[]>;
+}
+
+/** Strings past the first 128 are left out; each is cut to 40 bytes. */
+export function dryBreakers(strings: readonly string[], vocabulary: Vocabulary): DryBreakers {
+  const heads = new Uint8Array(vocabulary.size);
+  const tails = new Map<number, Int32Array[]>();
+  const rests = new Map<string, Int32Array>();
+  const tailOf = (rest: string): Int32Array => {
+    const known = rests.get(rest);
+    if (known !== undefined) return known;
+    const tail = rest === '' ? new Int32Array() : Int32Array.from(vocabulary.tokenize(rest)).slice(0, maximumTail);
+    rests.set(rest, tail);
+    return tail;
+  };
+  const breakers = new Set(strings.slice(0, maximumCount).map(cutToBytes));
+  breakers.delete('');
+  const beginnings = new BreakerTree(breakers);
+  for (let token = 0; token < vocabulary.size; token += 1) {
+    const rests = beginnings.restsAfter(vocabulary.piece(token));
+    if (rests.size === 0) continue;
+    tails.set(token, Array.from(rests, tailOf));
+    heads[token] = 1;
+  }
+  return { heads, tails };
+}
+
+/** All breakers in one tree, so that a piece is looked at once, however many they are. */
+class BreakerTree {
+  readonly #tree: PhraseTree;
+  /** The breakers that go on after this path; only those that have a character of one byte may be cut. */
+  readonly #begun = new Map<PhraseTree, string[]>();
+  readonly #whole = new Map<PhraseTree, string>();
+
+  constructor(breakers: ReadonlySet<string>) {
+    this.#tree = phraseTree([...breakers]);
+    for (const breaker of breakers) this.#add(breaker, /[\0-\x7f]/.test(breaker));
+  }
+
+  #add(breaker: string, mayBeCut: boolean): void {
+    let node = this.#tree;
+    for (let index = 0; index < breaker.length; index += 1) {
+      node = follow(this.#tree, node, breaker.charCodeAt(index));
+      if (index === breaker.length - 1) this.#whole.set(node, breaker);
+      else if (mayBeCut) this.#begun.set(node, [...(this.#begun.get(node) ?? []), breaker]);
+    }
+  }
+
+  /** What of the breakers is still to come after the piece, for each way in which it begins one; '' where it holds one. */
+  restsAfter(piece: string): ReadonlySet<string> {
+    const rests = new Set<string>();
+    const held = new Set<string>();
+    let node = this.#tree;
+    for (let index = 0; index < piece.length; index += 1) {
+      node = follow(this.#tree, node, piece.charCodeAt(index));
+      for (let end: PhraseTree | undefined = node; end?.phrase !== undefined; end = end.fallback) {
+        const breaker = this.#whole.get(end);
+        if (breaker !== undefined) held.add(breaker);
+      }
+    }
+    if (held.size > 0) rests.add('');
+    for (let path: PhraseTree | undefined = node; path; path = path.fallback) {
+      for (const breaker of this.#begun.get(path) ?? []) if (!held.has(breaker)) rests.add(breaker.slice(path.depth));
+    }
+    return rests;
+  }
+}
+
+function cutToBytes(text: string): string {
+  const bytes = Buffer.from(text);
+  if (bytes.length <= maximumBytes) return text;
+  let end = maximumBytes;
+  // Never in the middle of a character: its later bytes all begin with the bits 10.
+  while (((bytes[end] as number) & 0xc0) === 0x80) end -= 1;
+  return bytes.toString('utf8', 0, end);
+}
+
+/** How many tokens follow the nearest breaker in the last `count` of the history; all of them where there is none. */
+export function tokensAfterBreaker(
+  { heads, tails }: DryBreakers,
+  history: Int32Array,
+  length: number,
+  count: number,
+): number {
+  for (let after = 0; after < count; after += 1) {
+    const place = length - 1 - after;
+    const token = history[place] as number;
+    if (heads[token] !== 1) continue;
+    let longest = -1;
+    for (const tail of tails.get(token) ?? []) {
+      if (tail.length > longest && tail.length <= after && follows(tail, history, place + 1)) longest = tail.length;
+    }
+    if (longest >= 0) return after - longest;
+  }
+  return count;
+}
+
+function follows(tail: Int32Array, history: Int32Array, start: number): boolean {
+  for (let index = 0; index < tail.length; index += 1) {
+    if (tail[index] !== history[start + index]) return false;
+  }
+  return true;
 }

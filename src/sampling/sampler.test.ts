@@ -4,7 +4,7 @@ import { defaultSampling, type Sampling, samplerStages } from '../core/sampling-
 import type { Candidates } from './candidates.ts';
 import { logprobsOf } from './logprobs.ts';
 import { Random } from './random.ts';
-import { noToken, Sampler, type SamplerOptions } from './sampler.ts';
+import { mixGuidance, noToken, Sampler, type SamplerOptions } from './sampler.ts';
 import { anyLogits, idsOf, probabilitiesOf } from './testing/candidates.ts';
 
 /** Every sampler off: what is left is a draw from the raw distribution. */
@@ -242,4 +242,20 @@ test('logprobs come from what the samplers left, and are never below that of 0.0
   });
   expect(logprob).toBe(top.find(({ token }) => token === picked)?.logprob);
   expect(logprobsOf(sampler.candidates, 3, 1)).toEqual({ logprob: Math.log(0.0001), top: top.slice(0, 1) });
+});
+
+test.each([
+  [1, [3, -1]],
+  [2, [5, -4]],
+  [0, [1, 2]],
+])('a scale of %f moves the logits away from the negative ones', (scale, expected) => {
+  const main = Float32Array.of(3, -1);
+  mixGuidance(main, Float32Array.of(1, 2), scale);
+  expect([...main]).toEqual(expected);
+});
+
+test('impossible tokens never become what is not a number', () => {
+  const main = Float32Array.of(-Infinity, 1, -Infinity);
+  mixGuidance(main, Float32Array.of(-Infinity, -Infinity, 1), 2);
+  expect([...main]).toEqual([-Infinity, 1, -Infinity]);
 });

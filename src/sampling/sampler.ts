@@ -1,11 +1,9 @@
 import type { Sampling } from '../core/sampling-fields.ts';
-import { Candidates } from './candidates.ts';
+import { Candidates, keepHighest, trimToHighest } from './candidates.ts';
 import { Chain, candidateLimit } from './chain.ts';
-import { Dry } from './dry.ts';
-import type { DryBreakers } from './dry-breakers.ts';
+import { Dry, type DryBreakers } from './dry.ts';
 import { Random } from './random.ts';
 import { Repetition } from './repetition.ts';
-import { keepHighest, trimToHighest } from './select.ts';
 
 export interface GrammarFilter {
   /**
@@ -182,4 +180,14 @@ export function indexOfHighest(logits: Float32Array): number {
   }
   for (let id = fours; id < logits.length; id += 1) look(id);
   return best;
+}
+
+/** Moves `main` away from `negative`, in place; a scale of 1 changes nothing. */
+export function mixGuidance(main: Float32Array, negative: Float32Array, scale: number): void {
+  for (let id = 0; id < main.length; id += 1) {
+    const away = negative[id] as number;
+    const mixed = scale * ((main[id] as number) - away) + away;
+    // Where infinities cancel out there is no mixture; the main logit stands.
+    if (!Number.isNaN(mixed)) main[id] = mixed;
+  }
 }

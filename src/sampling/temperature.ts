@@ -1,6 +1,5 @@
 import type { Candidates } from './candidates.ts';
-import { draw } from './draw.ts';
-import type { Random } from './random.ts';
+import { draw, type Random } from './random.ts';
 
 /** Divides the logits; 0 or less keeps only the best candidate. */
 export function temperature(candidates: Candidates, value: number): void {

@@ -1,6 +1,5 @@
-import type { Candidates } from './candidates.ts';
+import { type Candidates, trimToHighest } from './candidates.ts';
 import type { Random } from './random.ts';
-import { trimToHighest } from './select.ts';
 
 /** Keeps the `count` best candidates; 0 or less keeps all. */
 export function topK(candidates: Candidates, count: number): void {

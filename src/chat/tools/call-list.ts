@@ -1,7 +1,6 @@
 import type { GenerationEvent } from '../../core/events.ts';
 import { composeGrammar } from '../../grammar/convert.ts';
-import { jsonLiteral } from '../../grammar/gbnf.ts';
-import { blankBody } from '../../grammar/json.ts';
+import { blankBody, jsonLiteral } from '../../grammar/gbnf.ts';
 import type { Tool } from '../messages.ts';
 import { JsonScan } from './json-scan.ts';
 import { argumentsOf } from './loosened.ts';

@@ -1,5 +1,5 @@
-import { composeGrammar, type EmbeddedSchema } from '../../grammar/convert.ts';
-import type { Loosened } from '../../grammar/loosening.ts';
+import { type EmbeddedSchema, composeGrammar } from '../../grammar/convert.ts';
+import type { Loosened } from '../../grammar/expand.ts';
 import type { Tool } from '../messages.ts';
 import { remembered } from '../remembered.ts';
 

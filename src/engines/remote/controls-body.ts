@@ -1,7 +1,14 @@
 import { AppError } from '../../core/errors.ts';
 import type { GenerationControls } from '../../core/request.ts';
-import { defaultSampling, type SamplingName, samplerStages, samplingFields } from '../../core/sampling-fields.ts';
-import { asksFor, kinds, type RemoteKind } from './kinds.ts';
+import {
+  defaultSampling,
+  isRequested,
+  type SamplingField,
+  samplerStages,
+  samplingFields,
+  samplingNames,
+} from '../../core/sampling-fields.ts';
+import { kinds, type RemoteKind } from './kinds.ts';
 
 export type Body = Readonly<Record<string, unknown>>;
 
@@ -141,19 +148,17 @@ export function controlsBody(controls: GenerationControls, facts: ControlFacts):
   };
 }
 
-/** These are always said: what the other side takes for usual may be something else. */
-const alwaysSaid: ReadonlySet<SamplingName> = new Set(['temperature', 'topP', 'topK', 'minP']);
-
 function samplersBody({ sampling }: GenerationControls, { kind, seed }: ControlFacts): ControlsBody {
   const { samplers, native } = kinds[kind];
   const fields: Record<string, unknown> = {};
   const unheeded: string[] = [];
-  for (const name of Object.keys(samplingFields) as SamplingName[]) {
+  for (const name of samplingNames) {
+    const { wire, alwaysSent }: SamplingField = samplingFields[name];
     const known = samplers[name];
-    const asked = asksFor(name, sampling);
+    const requested = isRequested(name, sampling);
     if (known === undefined) {
-      if (asked) unheeded.push(samplingFields[name].wire[0]);
-    } else if (native || asked || alwaysSaid.has(name)) fields[known] = sampling[name];
+      if (requested) unheeded.push(wire[0]);
+    } else if (native || requested || alwaysSent) fields[known] = sampling[name];
   }
   // A seed of its own makes a request dearer for some engines; those of our family draw one anyway.
   if (native) fields.seed = seed;

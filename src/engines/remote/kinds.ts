@@ -1,4 +1,4 @@
-import { type Sampling, type SamplingName, samplingFields } from '../../core/sampling-fields.ts';
+import { type SamplingName, samplersOfApi } from '../../core/sampling-fields.ts';
 
 /**
  * Who answers over there. Those that write speak the OpenAI API, and what each takes beside it differs. Those that draw have APIs of
@@ -37,49 +37,8 @@ export interface KindTraits {
   readonly healthPath: string | undefined;
 }
 
-const standard = {
-  temperature: 'temperature',
-  topP: 'top_p',
-  presencePenalty: 'presence_penalty',
-  frequencyPenalty: 'frequency_penalty',
-  seed: 'seed',
-} as const;
-
-const widespread = { ...standard, topK: 'top_k', minP: 'min_p', repetitionPenalty: 'repetition_penalty' } as const;
-
-/** The seed is known everywhere by the name that it has in the OpenAI API. */
-const native = {
-  ...(Object.fromEntries(Object.entries(samplingFields).map(([name, { wire }]) => [name, wire[0]])) as Readonly<
-    Record<SamplingName, string>
-  >),
-  seed: 'seed',
-};
-
-const llamaServer = {
-  ...standard,
-  topK: 'top_k',
-  minP: 'min_p',
-  typical: 'typical_p',
-  nSigma: 'top_n_sigma',
-  dynamicRange: 'dynatemp_range',
-  dynamicExponent: 'dynatemp_exponent',
-  xtcThreshold: 'xtc_threshold',
-  xtcProbability: 'xtc_probability',
-  repetitionPenalty: 'repeat_penalty',
-  repetitionRange: 'repeat_last_n',
-  dryMultiplier: 'dry_multiplier',
-  dryBase: 'dry_base',
-  dryAllowedLength: 'dry_allowed_length',
-  dryRange: 'dry_penalty_last_n',
-  mirostat: 'mirostat',
-  mirostatTau: 'mirostat_tau',
-  mirostatEta: 'mirostat_eta',
-  adaptiveTarget: 'adaptive_target',
-  adaptiveDecay: 'adaptive_decay',
-} as const;
-
 const drawing = {
-  samplers: standard,
+  samplers: samplersOfApi('openai'),
   grammar: undefined,
   templateVariables: false,
   effort: false,
@@ -92,7 +51,7 @@ const drawing = {
 export const kinds: Readonly<Record<RemoteKind, KindTraits>> = {
   parley: {
     title: 'Parley',
-    samplers: native,
+    samplers: samplersOfApi('native'),
     grammar: (gbnf) => ({ grammar: gbnf }),
     templateVariables: true,
     effort: true,
@@ -103,7 +62,7 @@ export const kinds: Readonly<Record<RemoteKind, KindTraits>> = {
   },
   koboldcpp: {
     title: 'KoboldCpp',
-    samplers: native,
+    samplers: samplersOfApi('native'),
     grammar: (gbnf) => ({ grammar: gbnf }),
     templateVariables: true,
     effort: true,
@@ -114,7 +73,7 @@ export const kinds: Readonly<Record<RemoteKind, KindTraits>> = {
   },
   'llama-server': {
     title: 'llama-server',
-    samplers: llamaServer,
+    samplers: samplersOfApi('llamaCpp'),
     grammar: (gbnf) => ({ grammar: gbnf }),
     templateVariables: true,
     effort: false,
@@ -126,7 +85,7 @@ export const kinds: Readonly<Record<RemoteKind, KindTraits>> = {
   },
   vllm: {
     title: 'vLLM',
-    samplers: widespread,
+    samplers: samplersOfApi('vllm'),
     grammar: (gbnf) => ({ structured_outputs: { grammar: gbnf } }),
     templateVariables: true,
     effort: true,
@@ -137,7 +96,7 @@ export const kinds: Readonly<Record<RemoteKind, KindTraits>> = {
   },
   sglang: {
     title: 'SGLang',
-    samplers: widespread,
+    samplers: samplersOfApi('vllm'),
     grammar: (gbnf) => ({ ebnf: gbnf }),
     templateVariables: true,
     effort: true,
@@ -148,7 +107,7 @@ export const kinds: Readonly<Record<RemoteKind, KindTraits>> = {
   },
   tgi: {
     title: 'TGI',
-    samplers: standard,
+    samplers: samplersOfApi('openai'),
     grammar: undefined,
     templateVariables: false,
     effort: false,
@@ -159,7 +118,7 @@ export const kinds: Readonly<Record<RemoteKind, KindTraits>> = {
   },
   openai: {
     title: 'an engine that says no more of itself',
-    samplers: standard,
+    samplers: samplersOfApi('openai'),
     grammar: undefined,
     templateVariables: false,
     effort: true,
@@ -172,44 +131,3 @@ export const kinds: Readonly<Record<RemoteKind, KindTraits>> = {
   a1111: { ...drawing, title: 'A1111' },
   comfyui: { ...drawing, title: 'ComfyUI' },
 };
-
-/** Samplers that do something only when another one is on. */
-const parts: Readonly<Partial<Record<SamplingName, (sampling: Sampling) => boolean>>> = {
-  dynamicExponent: ({ dynamicRange }) => dynamicRange !== 0,
-  smoothingCurve: ({ smoothingFactor }) => smoothingFactor > 0,
-  xtcThreshold: ({ xtcProbability }) => xtcProbability > 0,
-  repetitionRange: hasPenalty,
-  repetitionSlope: ({ repetitionPenalty }) => repetitionPenalty !== 1,
-  dryBase: ({ dryMultiplier }) => dryMultiplier > 0,
-  dryAllowedLength: ({ dryMultiplier }) => dryMultiplier > 0,
-  dryRange: ({ dryMultiplier }) => dryMultiplier > 0,
-  mirostatTau: ({ mirostat }) => mirostat > 0,
-  mirostatEta: ({ mirostat }) => mirostat > 0,
-  adaptiveDecay: ({ adaptiveTarget }) => adaptiveTarget > 0,
-};
-
-const off: Readonly<Partial<Record<SamplingName, (value: number) => boolean>>> = {
-  nSigma: (value) => value <= 0,
-  topK: (value) => value <= 0,
-  minP: (value) => value <= 0,
-  topA: (value) => value <= 0,
-  topP: (value) => value >= 1,
-  typical: (value) => value >= 1,
-  tailFree: (value) => value >= 1,
-  xtcProbability: (value) => value <= 0,
-  dryMultiplier: (value) => value <= 0,
-  adaptiveTarget: (value) => value <= 0,
-  mirostat: (value) => value !== 1 && value !== 2,
-  seed: (value) => value <= 0,
-};
-
-/** Whether a value asks for something that whoever does not know the sampler would not do. */
-export function asksFor(name: SamplingName, sampling: Sampling): boolean {
-  const value = sampling[name];
-  if (value === samplingFields[name].default || off[name]?.(value)) return false;
-  return parts[name]?.(sampling) ?? true;
-}
-
-function hasPenalty({ repetitionPenalty, presencePenalty, frequencyPenalty }: Sampling): boolean {
-  return repetitionPenalty !== 1 || presencePenalty !== 0 || frequencyPenalty !== 0;
-}

@@ -2,8 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { accepts, begins, machineOf } from '../testing/recognise.ts';
 import { compileGbnf } from './compile.ts';
-import { GbnfError } from './error.ts';
-import { grammarLimits } from './limits.ts';
+import { GbnfError, grammarLimits } from './parse.ts';
 
 function trouble(gbnf: string): string {
   try {

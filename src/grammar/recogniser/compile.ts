@@ -1,7 +1,5 @@
 import type { Characters } from '../../patterns/characters.ts';
-import { GbnfError } from './error.ts';
-import { grammarLimits } from './limits.ts';
-import { type Expression, parseGbnf, type Rule } from './parse.ts';
+import { type Expression, GbnfError, grammarLimits, parseGbnf, type Rule } from './parse.ts';
 import { CharacterClasses, operation, type Program } from './program.ts';
 
 /** The token that is spelled like this; undefined where it takes several. */

@@ -1,9 +1,6 @@
 import { includes } from '../../patterns/characters.ts';
-import { tooAmbiguous } from './error.ts';
-import { grammarLimits } from './limits.ts';
+import { grammarLimits, tooAmbiguous } from './parse.ts';
 import { operation, type Program } from './program.ts';
-import type { Call, Place, State } from './state.ts';
-import { StateTable } from './state-table.ts';
 
 /** From so many places on, an index is sooner made than all of them looked at for every class. */
 const indexedPlaces = 32;
@@ -271,4 +268,82 @@ class Closure {
 /** The call that nobody made. */
 function isRoot(call: Call): boolean {
   return call.id === 0;
+}
+
+/** Larger ones are not looked for: to compare them would take longer than to make them again. */
+const comparedPlaces = 128;
+/** Beyond this everything is forgotten; what is in use stays with its users. */
+const mostEntries = 20_000;
+
+/** Makes calls and states, equal ones only once: a text that comes back to a place finds all that is known about it. */
+export class StateTable {
+  readonly #calls = new Map<string, Call>();
+  readonly #states = new Map<string, State>();
+  #lastId = 0;
+
+  constructor(private readonly program: Program) {}
+
+  newId(): number {
+    this.#lastId += 1;
+    return this.#lastId;
+  }
+
+  call(rule: number, returns: readonly Place[]): Call {
+    const make = (): Call => ({ id: this.newId(), rule, returns });
+    if (returns.length > comparedPlaces) return make();
+    return known(this.#calls, `${rule} ${keyOf(returns)}`, make);
+  }
+
+  state(places: readonly Place[], complete: boolean): State {
+    const { operations } = this.program;
+    const hasTokens = places.some(({ step }) => operations[step] !== operation.set);
+    const make = (): State => new State(places, complete, hasTokens);
+    if (places.length > comparedPlaces) return make();
+    return known(this.#states, `${complete} ${keyOf(places)}`, make);
+  }
+}
+
+function known<Value>(table: Map<string, Value>, key: string, make: () => Value): Value {
+  const found = table.get(key);
+  if (found !== undefined) return found;
+  if (table.size >= mostEntries) table.clear();
+  const made = make();
+  table.set(key, made);
+  return made;
+}
+
+function keyOf(places: readonly Place[]): string {
+  return places
+    .map(({ step, call }) => `${call.id}:${step}`)
+    .sort()
+    .join(' ');
+}
+
+/** A rule that is being read, and where it goes on for whoever called it. Never changes once its step is over. */
+export interface Call {
+  readonly id: number;
+  readonly rule: number;
+  readonly returns: readonly Place[];
+}
+
+/** A step of the grammar inside of a call. */
+export interface Place {
+  readonly step: number;
+  readonly call: Call;
+}
+
+/** All that may come next after some text: the places that wait for a character or a token. */
+export class State {
+  /** Where each class of characters leads; null where it may not follow. Filled as it is asked for. */
+  readonly after: (State | null | undefined)[] = [];
+  /** Which places a class may concern, where there are too many to look at all of them each time. */
+  index: { readonly narrow: ReadonlyMap<number, readonly Place[]>; readonly wide: readonly Place[] } | undefined;
+
+  constructor(
+    readonly places: readonly Place[],
+    /** Whether the text may end here. */
+    readonly complete: boolean,
+    /** Whether some of the places wait for a whole token. */
+    readonly hasTokens: boolean,
+  ) {}
 }

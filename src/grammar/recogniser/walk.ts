@@ -1,5 +1,4 @@
-import type { GrammarMachine } from './machine.ts';
-import type { State } from './state.ts';
+import type { GrammarMachine, State } from './machine.ts';
 
 /** Where a text stands in its grammar; the last character may still lack some of its bytes. */
 export interface Standing {

@@ -4,6 +4,7 @@ import {
   type SamplingField,
   type SamplingName,
   samplingFields,
+  samplingNames,
 } from '../../core/sampling-fields.ts';
 import { clamp } from '../fields/readers.ts';
 import type { Controls } from './table.ts';
@@ -20,13 +21,12 @@ export function decodeSampling(controls: Controls, loaded: AdapterDefaults): Sam
     defaults[name] = inRange(controls.adapter[adapterControls[name]], samplingFields[name], fallback);
   }
   const values = {} as { [Name in SamplingName]: number };
-  for (const name of Object.keys(samplingFields) as SamplingName[]) {
-    const field = samplingFields[name];
-    values[name] = inRange(firstPresent(controls, name), field, defaults[name] ?? field.default);
+  for (const name of samplingNames) {
+    const field: SamplingField = samplingFields[name];
+    values[name] = inRange(sentValue(controls, name), field, defaults[name] ?? field.default);
   }
   return {
     ...values,
-    repetitionPenalty: decodeRepetitionPenalty(controls),
     repetitionSlope: values.repetitionSlope > 0 && values.repetitionSlope <= 1 ? values.repetitionSlope : 1,
     order: controls.sampler_order ?? defaultSamplerOrder,
     dryBreakers: controls.dry_sequence_breakers,
@@ -37,16 +37,14 @@ function inRange(value: number | undefined, { min, max }: SamplingField, fallbac
   return clamp(numberOr(value, fallback), min, max);
 }
 
-function firstPresent(controls: Controls, name: SamplingName): number | undefined {
-  for (const field of samplingFields[name].wire) if (controls[field] !== undefined) return controls[field];
-  return undefined;
+/** The value under the first name present, or the highest of all names, where an absent one counts as the default. */
+function sentValue(controls: Controls, name: SamplingName): number | undefined {
+  const { highestWins, default: usual }: SamplingField = samplingFields[name];
+  const values = samplingFields[name].wire.map((field) => controls[field]);
+  return highestWins ? Math.max(...values.map((value) => numberOr(value, usual))) : values.find(isPresent);
 }
 
-/** The one control whose aliases do not shadow each other: the strongest counts, and an absent one counts as off. */
-function decodeRepetitionPenalty(controls: Controls): number {
-  const { wire, default: off } = samplingFields.repetitionPenalty;
-  return Math.max(...wire.map((name) => numberOr(controls[name], off)));
-}
+const isPresent = (value: number | undefined): boolean => value !== undefined;
 
 /** What was sent and is no number counts as little as what was not sent. */
 function numberOr(value: number | undefined, fallback: number): number {

@@ -1,5 +1,5 @@
 import type { JsonSchema } from '../../core/json-schema.ts';
-import { type SamplingField, type SamplingName, samplingFields } from '../../core/sampling-fields.ts';
+import { type SamplingField, type SamplingName, samplingFields, samplingNames } from '../../core/sampling-fields.ts';
 import { looseFlag, looseNumber, looseTexts, looseWhole, looseWholeWithin } from '../fields/loose.ts';
 import { described, objectOf, optional, orElse, type Read, readText } from '../fields/readers.ts';
 import { oneOrMoreTexts, textOrNumber, textSchema, textsSchema } from '../fields/schemas.ts';
@@ -42,29 +42,15 @@ const readAdapter = objectOf({
 type SamplerField = (typeof samplingFields)[SamplingName]['wire'][number];
 const unsigned = looseWholeWithin(-1, 2 ** 32 - 1);
 
-/** Sampling fields that need more words than the table of the samplers has. */
-const samplerNotes: Readonly<Record<string, string>> = {
-  rep_pen: 'the strongest of its three names counts',
-  repetition_penalty: 'the strongest of its three names counts',
-  repeat_penalty: 'the strongest of its three names counts',
-  rep_pen_range: 'less than 1 counts as 1',
-  rep_pen_slope: 'outside of 0 to 1 it counts as 1',
-  sampler_seed: '0 or less draws one, which /api/extra/perf tells',
-  adaptive_target: 'without min_p and top_p, min_p becomes 0.002',
-  frequency_penalty: 'ours: taken off for each time a token was seen',
-};
-
 /** Every name of every sampler, from the one table of them. */
 const samplerFields = Object.fromEntries(
-  Object.entries(samplingFields).flatMap(([name, { wire, type }]) => {
-    const read = described(
-      samplerSchema(samplingFields[name as SamplingName]),
-      name === 'seed' ? unsigned : type === 'integer' ? looseWhole : looseNumber,
-    );
-    return wire.map((field, index) => {
-      const note = samplerNotes[field] ?? (index > 0 ? `another name of ${wire[0]}` : undefined);
-      return [field, honoured(optional(read), note)];
-    });
+  samplingNames.flatMap((name) => {
+    const field: SamplingField = samplingFields[name];
+    const { wire, type, note, highestWins } = field;
+    const read = name === 'seed' ? unsigned : type === 'integer' ? looseWhole : looseNumber;
+    const row = optional(described(samplerSchema(field), read));
+    const aliasNote = highestWins ? note : `another name of ${wire[0]}`;
+    return wire.map((alias, index) => [alias, honoured(row, index === 0 ? note : aliasNote)]);
   }),
 ) as { readonly [Field in SamplerField]: ReadRow<number | undefined> };
 

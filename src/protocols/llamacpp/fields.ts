@@ -1,5 +1,6 @@
 import { AppError } from '../../core/errors.ts';
 import type { EndpointFidelity } from '../../core/fidelity.ts';
+import { samplersOfApi } from '../../core/sampling-fields.ts';
 import { asControls, readGenkey, readStop } from '../controls/table.ts';
 import { looseFlag } from '../fields/loose.ts';
 import {
@@ -89,26 +90,11 @@ export const optionFields = {
   n_indent: honoured(orElse(readTruncated, 0), 'refused where several replies are asked for'),
   t_max_predict_ms: honoured(orElse(readNumber, 0), 'refused where several replies are asked for'),
   t_max_prompt_ms: ignored(),
-  ...asControls({ temperature: '', top_k: '', top_p: '', min_p: '', typical_p: '' }, strict),
+  ...asControls(Object.fromEntries(Object.values(samplersOfApi('llamaCpp')).map((field) => [field, ''])), strict),
   ...asControls({ typ_p: 'another name of typical_p' }, strict),
-  ...asControls(
-    {
-      top_n_sigma: '',
-      xtc_probability: '',
-      xtc_threshold: '',
-      dynatemp_range: '',
-      dynatemp_exponent: '',
-      repeat_penalty: '',
-      presence_penalty: '',
-      frequency_penalty: '',
-    },
-    strict,
-  ),
   repeat_last_n: honoured(optional(readTruncated), '-1 is the whole context, 0 switches the penalties off'),
-  ...asControls({ dry_multiplier: '', dry_base: '', dry_allowed_length: '' }, strict),
   ...asControls({ dry_sequence_breakers: '' }),
   dry_penalty_last_n: honoured(optionalNumber, '-1 is the whole context, 0 switches DRY off'),
-  ...asControls({ mirostat: '', mirostat_tau: '', mirostat_eta: '', adaptive_target: '', adaptive_decay: '' }, strict),
   seed: honoured(optional(readTruncated), '-1 draws one; texts differ from those of llama.cpp for the same seed'),
   samplers: approximated(
     optional(readSamplers),

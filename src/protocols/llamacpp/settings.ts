@@ -1,4 +1,5 @@
 import type { GenerationControls } from '../../core/request.ts';
+import { type SamplingName, samplersOfApi } from '../../core/sampling-fields.ts';
 import { samplerNames } from './samplers.ts';
 
 /** What a reply is to look like, beside what is generated. */
@@ -8,36 +9,15 @@ export interface SettingsView {
   readonly postSampling: boolean;
 }
 
+const samplers = Object.entries(samplersOfApi('llamaCpp')) as readonly (readonly [SamplingName, string])[];
+
 const plainView: SettingsView = { stream: false, timingsPerToken: false, postSampling: false };
 
 /** The settings of a request by the names of this dialect: numbers and switches only, nothing that anybody wrote. */
 export function settingsBody(controls: GenerationControls, view: SettingsView = plainView): object {
   const { sampling } = controls;
   return {
-    seed: sampling.seed,
-    temperature: sampling.temperature,
-    dynatemp_range: sampling.dynamicRange,
-    dynatemp_exponent: sampling.dynamicExponent,
-    top_k: sampling.topK,
-    top_p: sampling.topP,
-    min_p: sampling.minP,
-    top_n_sigma: sampling.nSigma,
-    xtc_probability: sampling.xtcProbability,
-    xtc_threshold: sampling.xtcThreshold,
-    typical_p: sampling.typical,
-    repeat_last_n: sampling.repetitionRange,
-    repeat_penalty: sampling.repetitionPenalty,
-    presence_penalty: sampling.presencePenalty,
-    frequency_penalty: sampling.frequencyPenalty,
-    dry_multiplier: sampling.dryMultiplier,
-    dry_base: sampling.dryBase,
-    dry_allowed_length: sampling.dryAllowedLength,
-    dry_penalty_last_n: sampling.dryRange,
-    mirostat: sampling.mirostat,
-    mirostat_tau: sampling.mirostatTau,
-    mirostat_eta: sampling.mirostatEta,
-    adaptive_target: sampling.adaptiveTarget,
-    adaptive_decay: sampling.adaptiveDecay,
+    ...Object.fromEntries(samplers.map(([name, field]) => [field, sampling[name]])),
     max_tokens: controls.maxTokens,
     n_predict: controls.maxTokens,
     n_keep: 0,

@@ -2,7 +2,7 @@ import type { AppError } from '../../core/errors.ts';
 import type { GrammarTrigger } from '../../core/request.ts';
 import type { JsonObject } from '../../http/body.ts';
 import { PatternError } from '../../patterns/parse.ts';
-import { compilePattern } from '../../patterns/program.ts';
+import { compilePattern } from '../../patterns/search.ts';
 import { isObject, wrong } from '../fields/readers.ts';
 
 const types = { token: 0, word: 1, pattern: 2, wholePattern: 3 };

@@ -1,5 +1,11 @@
 import type { GenerationControls } from '../../core/request.ts';
-import { type Sampling, type SamplingField, type SamplingName, samplingFields } from '../../core/sampling-fields.ts';
+import {
+  type Sampling,
+  type SamplingField,
+  type SamplingName,
+  samplersOfApi,
+  samplingFields,
+} from '../../core/sampling-fields.ts';
 import type { JsonObject } from '../../http/body.ts';
 import { type ControlParts, limitTokens } from '../controls/decode.ts';
 import { readStop } from '../controls/table.ts';
@@ -16,7 +22,7 @@ import {
   readObject,
   readText,
 } from '../fields/readers.ts';
-import { type Fields, honoured, ignored, type Table } from '../fields/table.ts';
+import { type Fields, honoured, ignored, type ReadRow, type Table } from '../fields/table.ts';
 
 /**
  * In `options` a value is held to its type (`check`); beside them, where other families put the same names and the server
@@ -30,11 +36,24 @@ function option<Value>(check: Read<unknown>, read: Read<Value>, note?: string) {
 const seedForZero = 2 ** 31 - 1;
 const looseSeed = looseWholeWithin(-1, 2 ** 32 - 1);
 
-/** An option that sets a sampling control. */
-function sets(control: SamplingName, note?: string) {
-  const loose = samplingFields[control].type === 'integer' ? looseWhole : looseNumber;
-  return { ...option(readNumber, control === 'seed' ? looseSeed : loose, note), control };
-}
+const samplerNotes: Readonly<Record<string, string>> = {
+  seed: 'A negative number draws a fresh one.',
+  repeat_last_n: '-1 means the whole context, 0 switches the penalties off.',
+};
+
+type SamplerOption = Extract<
+  (typeof samplingFields)[SamplingName],
+  { readonly apis: { readonly ollama: string } }
+>['apis']['ollama'];
+const samplerOptions = Object.entries(samplersOfApi('ollama')) as readonly (readonly [SamplingName, SamplerOption])[];
+
+/** The samplers that this dialect knows by a name of its own; all others are read as native controls. */
+const samplerFields = Object.fromEntries(
+  samplerOptions.map(([control, name]) => {
+    const loose = samplingFields[control].type === 'integer' ? looseWhole : looseNumber;
+    return [name, option(readNumber, control === 'seed' ? looseSeed : loose, samplerNotes[name])];
+  }),
+) as { readonly [Name in SamplerOption]: ReadRow<number | undefined> & { readonly check: Read<unknown> } };
 
 const readTexts = reader<unknown>(
   'a string or an array of strings',
@@ -51,20 +70,7 @@ const effectiveFields = {
     '-1 and 0 mean the default length of the server, -2 as much as the context holds.',
   ),
   num_ctx: option(readNumber, looseWhole, 'At most the context that the server has.'),
-  seed: sets('seed', 'A negative number draws a fresh one.'),
-  temperature: sets('temperature'),
-  top_k: sets('topK'),
-  top_p: sets('topP'),
-  min_p: sets('minP'),
-  typical_p: sets('typical'),
-  tfs_z: sets('tailFree'),
-  repeat_last_n: sets('repetitionRange', '-1 means the whole context, 0 switches the penalties off.'),
-  repeat_penalty: sets('repetitionPenalty'),
-  presence_penalty: sets('presencePenalty'),
-  frequency_penalty: sets('frequencyPenalty'),
-  mirostat: sets('mirostat'),
-  mirostat_tau: sets('mirostatTau'),
-  mirostat_eta: sets('mirostatEta'),
+  ...samplerFields,
   stop: option(readTexts, readStop, 'A list or one text.'),
 };
 
@@ -131,16 +137,9 @@ function smaller(asked: number, contextSize: number): number | undefined {
   return asked > 0 && asked < contextSize ? asked : undefined;
 }
 
-const samplerNames = Object.entries(effectiveFields).flatMap(([name, row]) =>
-  'control' in row ? [{ name: name as SamplerOption, control: row.control }] : [],
-);
-type SamplerOption = {
-  [Name in keyof typeof effectiveFields]: (typeof effectiveFields)[Name] extends { control: unknown } ? Name : never;
-}[keyof typeof effectiveFields];
-
 function ownSampling(settings: Settings, base: Sampling, contextSize: number): Sampling {
   const own: Partial<Record<SamplingName, number>> = {};
-  for (const { name, control } of samplerNames) {
+  for (const [control, name] of samplerOptions) {
     const value = settings[name];
     if (value === undefined) continue;
     const { min, max }: SamplingField = samplingFields[control];

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
+import type { Vocabulary } from '../bans.ts';
 import { Candidates } from '../candidates.ts';
-import type { Vocabulary } from '../vocabulary.ts';
 
 /** Candidates 0, 1, 2, … with these logits. */
 export function candidatesOf(logits: ArrayLike<number>): Candidates {

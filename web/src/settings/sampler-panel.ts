@@ -27,38 +27,6 @@ const titles: Readonly<Record<SamplingField['group'], string>> = {
   seed: 'Seed',
 };
 
-/** Labels, where the field name is not clear enough, and slider ranges. The server accepts more. */
-const shown: Readonly<Record<string, { readonly label?: string; readonly min?: number; readonly max?: number }>> = {
-  temperature: { max: 2 },
-  dynatemp_range: { label: 'Dynamic temperature range', max: 2 },
-  dynatemp_exponent: { label: 'Dynamic temperature exponent', max: 3 },
-  smoothing_factor: { max: 5 },
-  smoothing_curve: { min: 1, max: 5 },
-  nsigma: { label: 'Top n-sigma', max: 5 },
-  top_k: { label: 'Top-K', max: 200 },
-  top_p: { label: 'Top-P' },
-  min_p: { label: 'Min-P' },
-  top_a: { label: 'Top-A' },
-  tfs: { label: 'Tail-free' },
-  xtc_threshold: { label: 'XTC threshold', max: 0.5 },
-  xtc_probability: { label: 'XTC probability' },
-  rep_pen: { label: 'Repetition penalty', min: 1, max: 2 },
-  rep_pen_range: { label: 'Repetition range', max: 4096 },
-  rep_pen_slope: { label: 'Repetition slope', max: 10 },
-  presence_penalty: { min: -2, max: 2 },
-  frequency_penalty: { min: -2, max: 2 },
-  dry_multiplier: { label: 'DRY multiplier', max: 5 },
-  dry_base: { label: 'DRY base', max: 4 },
-  dry_allowed_length: { label: 'DRY allowed length', max: 20 },
-  dry_penalty_last_n: { label: 'DRY range', max: 4096 },
-  mirostat: { max: 2 },
-  mirostat_tau: { max: 10 },
-  mirostat_eta: { max: 1 },
-  adaptive_target: { label: 'Adaptive-P target', min: -1, max: 1 },
-  adaptive_decay: { label: 'Adaptive-P decay' },
-  sampler_seed: { label: 'Seed', min: -1, max: 2_147_483_647 },
-};
-
 export const panelGroups: readonly PanelGroup[] = Object.entries(titles).map(([group, title]) => ({
   group: group as SamplingField['group'],
   title,
@@ -67,16 +35,17 @@ export const panelGroups: readonly PanelGroup[] = Object.entries(titles).map(([g
     .map(panelField),
 }));
 
-function panelField({ wire: [wire], type, text, off, default: usual, min = 0, max = 1 }: SamplingField): PanelField {
-  const look = shown[wire] ?? {};
+function panelField(field: SamplingField): PanelField {
+  const { type, text, off, default: usual, min = 0, max = 1, panel = {} } = field;
+  const [wire] = field.wire;
   return {
     wire,
-    label: look.label ?? labelOf(wire),
+    label: panel.label ?? labelOf(wire),
     text,
     off,
     default: usual,
-    min: Math.min(look.min ?? min, usual),
-    max: Math.max(look.max ?? max, usual),
+    min: Math.min(panel.min ?? min, usual),
+    max: Math.max(panel.max ?? max, usual),
     step: type === 'integer' ? 1 : 0.01,
   };
 }

@@ -1,7 +1,7 @@
 import { AppError } from '../../../core/errors.ts';
 import type { GenerationRequest } from '../../../core/request.ts';
-import { type BanList, splitBans } from '../../../sampling/ban-list.ts';
-import { type DryBreakers, dryBreakers } from '../../../sampling/dry-breakers.ts';
+import { type BanList, splitBans } from '../../../sampling/bans.ts';
+import { type DryBreakers, dryBreakers } from '../../../sampling/dry.ts';
 import { ReasoningBudget, type ReasoningTags } from '../../../sampling/reasoning-budget.ts';
 import { Sampler } from '../../../sampling/sampler.ts';
 import type { Piece } from '../messages.ts';
@@ -12,7 +12,7 @@ import { Generation } from './generation.ts';
 import type { GrammarShelf } from './grammar/grammar-shelf.ts';
 import type { Loaded } from './load/model.ts';
 import { markTokens, mentionAll, placeMedia } from './media/media-prompt.ts';
-import { findSpans, type MediumSpan, type ReadMedium } from './media/medium.ts';
+import { type MediumSpan, type ReadMedium, findSpans } from './media/medium.ts';
 import { PromptScores } from './memory/prompt-scores.ts';
 import { commonPrefix, planReuse } from './memory/reuse.ts';
 import type { Slot } from './memory/slot.ts';

@@ -1,7 +1,6 @@
 import type { GrammarTrigger } from '../../../../core/request.ts';
-import { compilePattern } from '../../../../patterns/program.ts';
-import { PatternSearch } from '../../../../patterns/search.ts';
-import { Utf8Characters } from '../../../../patterns/utf8.ts';
+import { PatternSearch, compilePattern } from '../../../../patterns/search.ts';
+import { Utf8Characters } from '../../../../patterns/characters.ts';
 
 /** A part of the text that the grammar has to be told of: a whole token, or the last bytes of one. */
 export type Overdue = { readonly token: number } | { readonly bytes: Uint8Array };

@@ -1,5 +1,5 @@
 import type { PromptToken, TokenChoice } from '../../../../core/events.ts';
-import { plainLogprobs } from '../../../../sampling/plain-logprobs.ts';
+import { plainLogprobs } from '../../../../sampling/logprobs.ts';
 import type { Vocabulary } from '../text/vocabulary.ts';
 import { smallestChunk } from './chunk.ts';
 import type { Slot } from './slot.ts';

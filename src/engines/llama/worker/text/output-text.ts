@@ -1,6 +1,5 @@
 import { StopMatcher } from '../../../../chat/stop.ts';
-import type { BanList } from '../../../../sampling/ban-list.ts';
-import { PhraseBans } from '../../../../sampling/phrase-bans.ts';
+import { type BanList, PhraseBans } from '../../../../sampling/bans.ts';
 import type { Vocabulary } from './vocabulary.ts';
 
 export interface OutputOptions {

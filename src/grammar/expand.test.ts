@@ -1,8 +1,8 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { composeGrammar, schemaToGrammar } from './convert.ts';
-import { GrammarError } from './error.ts';
-import type { Loosened } from './loosening.ts';
+import type { Loosened } from './expand.ts';
+import { GrammarError } from './limits.ts';
 import { openNativeGrammar } from './testing/native-grammar.ts';
 import { samples } from './testing/schema-samples.ts';
 

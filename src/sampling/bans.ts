@@ -1,5 +1,4 @@
-import { follow, type PhraseTree, phraseTree } from '../patterns/phrase-finder.ts';
-import { foldCase } from './fold-case.ts';
+import { follow, PhraseFinder, type PhraseTree, phraseTree } from '../patterns/phrase-finder.ts';
 
 export type BanStep =
   /** The text of the output tokens from `start` up to but not including `end` may be shown; often of none. */
@@ -120,4 +119,68 @@ export class PhraseBans {
     for (let position = start; position < this.#released; position += 1) this.#forbidden.delete(position);
     return { type: 'release', start, end: this.#released, text };
   }
+}
+
+const maximumCount = 768;
+/** A single token of this many bytes or more is a phrase all the same: long ones can be spelled in other tokens. */
+const tokenBanBytes = 12;
+const spareDelay = 3;
+
+export interface BanList {
+  readonly tokens: Int32Array;
+  readonly phrases: readonly string[];
+  /** How many tokens the output must be held back for the phrases; 0 without any. */
+  readonly delay: number;
+  /** How many entries were past the limit and are not honoured. */
+  readonly dropped: number;
+}
+
+/** Short single-token entries forbid every token that contains them, in any case of letters; the others are phrases. */
+export function splitBans(entries: readonly string[], vocabulary: Vocabulary): BanList {
+  const filled = entries.filter((entry) => entry !== '');
+  const parts: string[] = [];
+  const phrases: string[] = [];
+  let longest = 0;
+  for (const entry of filled.slice(0, maximumCount)) {
+    const { length } = vocabulary.tokenize(entry);
+    if (length <= 1 && Buffer.byteLength(entry) < tokenBanBytes) {
+      parts.push(foldCase(entry));
+    } else {
+      phrases.push(entry);
+      longest = Math.max(longest, length);
+    }
+  }
+  return {
+    tokens: tokensContaining(parts, vocabulary),
+    phrases,
+    delay: phrases.length > 0 ? longest + spareDelay : 0,
+    dropped: Math.max(0, filled.length - maximumCount),
+  };
+}
+
+function tokensContaining(parts: readonly string[], vocabulary: Vocabulary): Int32Array {
+  const tokens: number[] = [];
+  if (parts.length === 0) return new Int32Array();
+  const tree = phraseTree(parts);
+  for (let token = 0; token < vocabulary.size; token += 1) {
+    if (new PhraseFinder(tree).push(foldCase(vocabulary.piece(token))).match) tokens.push(token);
+  }
+  return Int32Array.from(tokens);
+}
+
+/**
+ * Lower case that does not depend on the neighbours, so that pieces folded one by one join to the folded whole: the two
+ * small forms of sigma, which differ by their place in the word, become one.
+ */
+function foldCase(text: string): string {
+  return text.toLowerCase().replaceAll('ς', 'σ');
+}
+
+/** What turning strings into tokens to forbid or to look for needs of a model. */
+export interface Vocabulary {
+  readonly size: number;
+  /** The text of a token, special ones included; empty where it is only a part of a character. */
+  piece(token: number): string;
+  /** Without a token for the beginning, and without reading special tokens out of the text. */
+  tokenize(text: string): ArrayLike<number>;
 }
