@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import type { SoundEncoder } from '../../audio/encode.ts';
+import type { AudioEncoder } from '../../audio/encode.ts';
 import { EncoderShelf, type OpenEncoder } from './encoder-shelf.ts';
 
 function world({ fails = false } = {}) {
@@ -8,7 +8,7 @@ function world({ fails = false } = {}) {
     log.push(`open ${format} ${rate}`);
     if (fails) throw new Error('no memory');
     const nothing = new Uint8Array(0);
-    return { encode: () => nothing, finish: () => nothing, close: () => log.push(`close ${format}`) } as SoundEncoder;
+    return { encode: () => nothing, finish: () => nothing, close: () => log.push(`close ${format}`) } as AudioEncoder;
   };
   return { log, shelf: new EncoderShelf(open) };
 }

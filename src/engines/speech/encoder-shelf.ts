@@ -1,7 +1,7 @@
-import { type EncodeOptions, openEncoder, type SoundEncoder } from '../../audio/encode.ts';
+import { type AudioEncoder, type EncodeOptions, openEncoder } from '../../audio/encode.ts';
 import type { SpeechFormat } from '../../core/speech.ts';
 
-export type OpenEncoder = (format: SpeechFormat, options: EncodeOptions) => Promise<SoundEncoder>;
+export type OpenEncoder = (format: SpeechFormat, options: EncodeOptions) => Promise<AudioEncoder>;
 
 /** One for each format that takes a while to open. */
 const mostSpares = 3;
@@ -12,11 +12,11 @@ const mostSpares = 3;
  */
 export class EncoderShelf {
   /** Those that were put there last stand last. */
-  readonly #spares = new Map<string, Promise<SoundEncoder>>();
+  readonly #spares = new Map<string, Promise<AudioEncoder>>();
 
   constructor(private readonly open: OpenEncoder = openEncoder) {}
 
-  take(format: SpeechFormat, options: EncodeOptions): Promise<SoundEncoder> {
+  take(format: SpeechFormat, options: EncodeOptions): Promise<AudioEncoder> {
     const kind = kindOf(format, options);
     const spare = this.#spares.get(kind);
     this.#spares.delete(kind);

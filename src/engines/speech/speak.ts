@@ -1,4 +1,4 @@
-import type { SoundEncoder } from '../../audio/encode.ts';
+import type { AudioEncoder } from '../../audio/encode.ts';
 import type { SpeechRequest } from '../../core/speech.ts';
 import type { TaskTools } from '../host/task-worker.ts';
 import type { EncoderShelf } from './encoder-shelf.ts';
@@ -21,7 +21,7 @@ export async function speak(
   const { text, notes } = synthesiser.readable(request.text);
   tell({ type: 'start', notes: [...notes, ...synthesiser.unheeded(request)] });
   const { format, streamed } = request;
-  let encoder: SoundEncoder | undefined;
+  let encoder: AudioEncoder | undefined;
   let heard: number | undefined;
   let seconds = 0;
   const send = (bytes: Uint8Array): void => {

@@ -27,7 +27,7 @@ interface Scene {
   readonly recording?: Uint8Array;
   readonly stopAfter?: number;
   readonly recogniser?: Partial<Recogniser>;
-  readonly heldSeconds?: number;
+  readonly bufferSeconds?: number;
 }
 
 async function play(scene: Scene) {
@@ -78,7 +78,7 @@ async function play(scene: Scene) {
   const error = await transcribe(recording, { ...usualTask, ...task }, tools, {
     recogniser,
     voice,
-    ...(scene.heldSeconds ? { heldSeconds: scene.heldSeconds } : {}),
+    ...(scene.bufferSeconds ? { bufferSeconds: scene.bufferSeconds } : {}),
   }).catch((thrown: unknown) => thrown as Error);
   return { events, lengths, bounds, error, types: events.map(({ type }) => type) };
 }
@@ -135,7 +135,7 @@ describe('transcribe: a recording that is too long to be held in memory', () => 
         return { text: 'Yes.', language: 'en' };
       },
     };
-    const { events, types } = await play({ recording: staircase(60), heldSeconds: 10, speech, recogniser });
+    const { events, types } = await play({ recording: staircase(60), bufferSeconds: 10, speech, recogniser });
     expect(heard).toEqual([3, 31, 57]);
     expect(events[0]).toEqual({ type: 'start', seconds: expect.closeTo(60, 6) });
     expect(types.filter((type) => type === 'segment')).toHaveLength(3);
@@ -143,7 +143,7 @@ describe('transcribe: a recording that is too long to be held in memory', () => 
 
   test('that is quiet is heard to its end and has no text', async () => {
     const recording = quietFlac({ frames: 50, promised: 0 });
-    const { events, error } = await play({ recording, speech: [], heldSeconds: 10 });
+    const { events, error } = await play({ recording, speech: [], bufferSeconds: 10 });
     expect(error).toBeUndefined();
     expect(events).toMatchObject([
       { type: 'start', seconds: expect.closeTo((50 * 65_535) / rate, 6) },

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { ResampledStream } from './encode-rate.ts';
+import { Resampler } from './resample.ts';
 
 const rates = [8000, 11_025, 16_000, 22_050, 24_000, 44_100, 48_000];
 
@@ -15,14 +15,14 @@ function whole(samples: Float32Array, from: number, to: number): Float32Array {
 }
 
 function inPieces(samples: Float32Array, from: number, to: number, lengths: readonly number[]): Float32Array {
-  const stream = new ResampledStream(from, to);
+  const stream = new Resampler(from, to, 1);
   const made: number[] = [];
   let at = 0;
   for (const length of lengths) {
-    made.push(...stream.take(samples.subarray(at, at + length)));
+    made.push(...stream.push(samples.subarray(at, at + length)));
     at += length;
   }
-  made.push(...stream.take(samples.subarray(at)), ...stream.rest());
+  made.push(...stream.push(samples.subarray(at)), ...stream.end());
   return Float32Array.from(made);
 }
 

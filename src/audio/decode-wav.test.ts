@@ -1,16 +1,16 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { LengthLimit } from './length.ts';
+import { DurationLimit } from './decode-common.ts';
+import { decodeWav, wavHeader } from './decode-wav.ts';
 import { sine, type WavShape, wavChunk, wavFile } from './testing/waves.ts';
-import { readWav, wavHeader } from './wav.ts';
 
-const noLimit = new LengthLimit(Number.POSITIVE_INFINITY);
+const noLimit = new DurationLimit(Number.POSITIVE_INFINITY);
 
 const tone = sine(440, 8000, 0.05);
 const other = sine(1000, 8000, 0.05, 0.25);
 
 function channelsOf(file: Uint8Array): { readonly channels: readonly Float32Array[]; readonly rate: number } {
-  const pieces = [...readWav(file, noLimit)];
+  const pieces = [...decodeWav(file, noLimit)];
   const count = pieces[0]?.channels.length ?? 0;
   const channels = Array.from({ length: count }, (_, channel) =>
     Float32Array.from(pieces.flatMap((piece) => [...(piece.channels[channel] ?? [])])),
@@ -61,7 +61,7 @@ describe('samples', () => {
 
   test('of a long file come in pieces', () => {
     const long = new Float32Array(100_000).fill(0.5);
-    const pieces = [...readWav(wavFile([long], 8000), noLimit)];
+    const pieces = [...decodeWav(wavFile([long], 8000), noLimit)];
     expect(pieces.length).toBeGreaterThan(2);
     expect(pieces.reduce((sum, { channels }) => sum + (channels[0]?.length ?? 0), 0)).toBe(100_000);
   });
@@ -123,7 +123,7 @@ test('whatever the bytes are, reading them ends: with sound, or with a refusal o
         const broken = Buffer.from(file.subarray(0, length));
         for (const [place, value] of changes) if (place < broken.length) broken[place] = value;
         try {
-          for (const { channels } of readWav(broken, noLimit)) expect(channels.length).toBeGreaterThan(0);
+          for (const { channels } of decodeWav(broken, noLimit)) expect(channels.length).toBeGreaterThan(0);
         } catch (error) {
           expect(error).toMatchObject({ name: 'AppError', status: 400 });
         }

@@ -1,21 +1,20 @@
-import { ascii } from './ascii.ts';
+import { ascii, unreadable } from './decode-common.ts';
 import { flacRate } from './decode-flac.ts';
-import { unreadable } from './unreadable.ts';
 
-/** More are decoded into nothing but memory: a page of 255 channels would be a gigabyte. */
-const mostChannels = 8;
+/** Bounds the memory that the decoder allocates: a page of 255 channels would take a gigabyte. */
+const maxChannels = 8;
 const headerBytes = 27;
 
 interface LogicalStream {
-  /** Samples a second, in which positions are counted. */
+  /** Unit of granule positions, per second. */
   readonly rate: number;
   first?: number;
   last: number;
 }
 
 /**
- * How long the pages of an Ogg file say that it is, in seconds. Files may stand one behind the other; each counts from the
- * position at which it begins, which is not 0 in what was recorded from a radio.
+ * Duration in seconds that the pages of an Ogg file declare. Files may be concatenated. Each stream counts from its first granule
+ * position, which is not 0 in recordings of live streams.
  */
 export function oggSeconds(bytes: Uint8Array): number {
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
@@ -38,7 +37,7 @@ export function oggSeconds(bytes: Uint8Array): number {
       if (rate > 0) open.set(serial, { rate, last: 0 });
     } else {
       const stream = open.get(serial);
-      // Heads have the position 0, and pages on which no packet ends -1.
+      // Header pages have position 0; pages on which no packet ends have -1.
       if (stream && position > 0) {
         stream.first ??= position;
         stream.last = Math.max(stream.last, position);
@@ -55,18 +54,18 @@ function secondsOf(stream: LogicalStream | undefined): number {
   return stream?.first === undefined ? 0 : (stream.last - stream.first) / stream.rate;
 }
 
-/** By the first packet of a stream; 0 for what is no sound that we know. */
+/** Unit of granule positions, from the first packet of a stream; 0 for unknown codecs. */
 function positionRate(packet: Uint8Array): number {
   const view = new DataView(packet.buffer, packet.byteOffset, packet.byteLength);
   if (ascii(packet, 0, 8) === 'OpusHead' && packet.length >= 19) return checked(view.getUint8(9), 48_000);
   if (ascii(packet, 0, 7) === '\x01vorbis' && packet.length >= 16) {
     return checked(view.getUint8(11), view.getUint32(12, true));
   }
-  // Behind 9 bytes of its own it begins like any FLAC file.
+  // 9 bytes, then a native FLAC header.
   return ascii(packet, 0, 5) === '\x7fFLAC' && packet.length >= 35 ? flacRate(packet.subarray(9)) : 0;
 }
 
 function checked(channels: number, rate: number): number {
-  if (channels > mostChannels) throw unreadable(`this Ogg file says that it has ${channels} channels`);
+  if (channels > maxChannels) throw unreadable(`this Ogg file says that it has ${channels} channels`);
   return rate;
 }

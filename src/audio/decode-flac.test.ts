@@ -1,9 +1,9 @@
 import decodeFlac from '@audio/decode-flac';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { decodedSound } from './decode.ts';
-import { flacParts } from './flac-frames.ts';
-import { monoSound } from './mono.ts';
+import { decodeAudio } from './decode.ts';
+import { flacParts } from './decode-flac.ts';
+import { monoSamples } from './resample.ts';
 import { flacFile, quietFlac } from './testing/encoded.ts';
 
 const headBytes = 42;
@@ -29,11 +29,11 @@ test('flacParts: what looks like frames of one sample is cut by their number', (
   expect(Math.max(...parts.map(({ length }) => length))).toBeLessThan(1024);
 });
 
-test('decodedSound: FLAC gives the same samples as its decoder gives for the whole file', async () => {
+test('decodeAudio: FLAC gives the same samples as its decoder gives for the whole file', async () => {
   const signal = new AbortController().signal;
   for (const rate of [16_000, 44_100]) {
     const file = await flacFile([noise(rate * 5)], rate);
     const whole = await decodeFlac(file);
-    expect(await monoSound(decodedSound(file, { signal, mostSeconds: 60 }), rate)).toEqual(whole.channelData[0]);
+    expect(await monoSamples(decodeAudio(file, { signal, maxSeconds: 60 }), rate)).toEqual(whole.channelData[0]);
   }
 });
