@@ -1,11 +1,12 @@
+import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { quietFlac } from '../../../audio/testing/encoded.ts';
 import { sine, wavFile } from '../../../audio/testing/waves.ts';
 import type { TranscriptionEvent } from '../../../core/transcription.ts';
 import type { Span } from '../cut.ts';
-import type { TranscriptionTask } from '../messages.ts';
+import type { TranscriptionTask } from '../host.ts';
 import type { Heard, Recogniser } from '../recognisers/recogniser.ts';
-import { transcribe } from './transcribe.ts';
+import { quietestPlace, transcribe } from './transcribe.ts';
 import type { Activity } from './voice-activity.ts';
 
 const rate = 16_000;
@@ -254,4 +255,29 @@ test('what is no sound is refused with what it is', async () => {
   const { error, types } = await play({ recording: Buffer.from('no sound at all') });
   expect(error).toMatchObject({ status: 400, message: expect.stringContaining('this is text') });
   expect(types).toEqual([]);
+});
+
+test('is in the middle of the softest frame', () => {
+  const samples = new Float32Array(1000).fill(0.5);
+  samples.fill(0.01, 400, 440);
+  expect(quietestPlace(samples, 100, 900, 20)).toBe(430);
+});
+
+test('is the last of those that are alike', () => {
+  expect(quietestPlace(new Float32Array(1000), 100, 900, 20)).toBe(890);
+});
+
+test('is the end where there is no room for a frame', () => {
+  expect(quietestPlace(new Float32Array(1000), 100, 110, 20)).toBe(110);
+});
+
+test('lies between the two, also behind the end of the sound', () => {
+  fc.assert(
+    fc.property(fc.nat(300), fc.nat(300), fc.integer({ min: 1, max: 50 }), (from, more, frame) => {
+      const samples = Float32Array.from({ length: 200 }, (_, index) => Math.sin(index));
+      const place = quietestPlace(samples, from, from + more, frame);
+      expect(place).toBeGreaterThanOrEqual(from);
+      expect(place).toBeLessThanOrEqual(from + more);
+    }),
+  );
 });

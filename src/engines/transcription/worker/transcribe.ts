@@ -4,10 +4,9 @@ import { AppError } from '../../../core/errors.ts';
 import type { Segment, TranscriptionEvent, TranscriptionFacts } from '../../../core/transcription.ts';
 import type { TaskTools } from '../../host/task-worker.ts';
 import { type Chunk, ChunkCutter, type Span } from '../cut.ts';
-import type { TranscriptionTask } from '../messages.ts';
+import type { TranscriptionTask } from '../host.ts';
 import { type Heard, type Recogniser, soundRate } from '../recognisers/recogniser.ts';
 import { timedSentences } from '../timing.ts';
-import { quietestPlace } from './quietest-place.ts';
 import type { Activity, SpeechTools } from './voice-activity.ts';
 
 /** Told in the documentation and in the table of fields. */
@@ -142,4 +141,16 @@ function moved({ words, ...segment }: Segment, offset: number): Segment {
     end: timed.end + offset,
   });
   return { ...later(segment), ...(words ? { words: words.map(later) } : {}) };
+}
+
+/** Where between two samples the sound is softest, looked at in frames of this length. */
+export function quietestPlace(samples: Float32Array, from: number, to: number, frame: number): number {
+  let best = { place: to, energy: Number.POSITIVE_INFINITY };
+  for (let start = from; start + frame <= to; start += frame) {
+    let energy = 0;
+    for (let index = start; index < start + frame; index++) energy += (samples[index] ?? 0) ** 2;
+    // Of places that are equally soft the last: what comes out is longer.
+    if (energy <= best.energy) best = { place: start + Math.floor(frame / 2), energy };
+  }
+  return best.place;
 }

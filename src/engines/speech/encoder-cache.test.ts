@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import type { AudioEncoder } from '../../audio/encode.ts';
-import { EncoderShelf, type OpenEncoder } from './encoder-shelf.ts';
+import { EncoderCache, type OpenEncoder } from './speak.ts';
 
 function world({ fails = false } = {}) {
   const log: string[] = [];
@@ -10,7 +10,7 @@ function world({ fails = false } = {}) {
     const nothing = new Uint8Array(0);
     return { encode: () => nothing, finish: () => nothing, close: () => log.push(`close ${format}`) } as AudioEncoder;
   };
-  return { log, shelf: new EncoderShelf(open) };
+  return { log, shelf: new EncoderCache(open) };
 }
 
 const usual = { rate: 16_000, streamed: true };
@@ -73,7 +73,7 @@ describe('an encoder that lies ready', () => {
 });
 
 test('a shelf of real encoders', async () => {
-  const shelf = new EncoderShelf();
+  const shelf = new EncoderCache();
   shelf.restock('mp3', usual);
   const encoder = await shelf.take('mp3', usual);
   expect(encoder.encode(new Float32Array(16_000)).length).toBeGreaterThan(1000);

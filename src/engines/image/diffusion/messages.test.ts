@@ -1,6 +1,6 @@
 import { array, assert, integer, property, record, string, uint8Array } from 'fast-check';
 import { expect, test } from 'vitest';
-import { FrameReader, frame } from './frames.ts';
+import { FrameReader, frame } from './messages.ts';
 
 function readIn(pieces: readonly Uint8Array[]) {
   const found: { message: unknown; bytes: number[] }[] = [];
