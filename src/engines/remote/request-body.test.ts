@@ -1,9 +1,8 @@
 import { describe, expect, test } from 'vitest';
 import { type Message, text } from '../../chat/messages.ts';
 import type { ChatRequest } from '../../chat/request.ts';
-import { chatBody, promptBody } from './chat-body.ts';
-import { completionBody } from './completion-body.ts';
 import type { RemoteKind } from './kinds.ts';
+import { chatBody, completionBody, promptBody } from './request-body.ts';
 import { chatRequest, controlsWith, textRequest } from './testing/requests.ts';
 
 const facts = (kind: RemoteKind) => ({ kind, host: 'gpu1:8000', seed: 7, contextSize: 4096 });

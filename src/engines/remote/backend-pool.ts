@@ -1,37 +1,37 @@
 import type { RemoteAddress } from '../../config/remote.ts';
 import { AppError } from '../../core/errors.ts';
-import { choose } from './choice.ts';
+import { Backend, type BackendParts, backendLine, identifyByModels } from './backend.ts';
+import { choose } from './load-balancing.ts';
 import type { RemoteModel } from './probe.ts';
-import { identifyByModels, Replica, type ReplicaParts, replicaLine } from './replica.ts';
 
-export interface FleetParts extends Pick<ReplicaParts, 'startTimer' | 'now'> {
+export interface BackendPoolParts extends Pick<BackendParts, 'startTimer' | 'now'> {
   readonly addresses: readonly RemoteAddress[];
   readonly environment: Readonly<Record<string, string | undefined>>;
   /** What it is used for, in a sentence such as "The text engine is not there". */
   readonly capability: string;
   readonly say: (line: string) => void;
   /** How they are asked who they are: by the OpenAI API unless this says otherwise. */
-  readonly identify?: ReplicaParts['identify'];
+  readonly identify?: BackendParts['identify'];
 }
 
 /** Work that one of them does. Whoever takes it gives it back, however it ends. */
 export interface Assignment {
-  readonly replica: Replica;
+  readonly backend: Backend;
   readonly model: RemoteModel;
   done(): void;
 }
 
 /** All engines elsewhere for one purpose. Those with the same model share its work. */
-export class Fleet {
-  readonly replicas: readonly Replica[];
+export class BackendPool {
+  readonly backends: readonly Backend[];
   #started: Promise<void> | undefined;
   #users = 0;
 
-  constructor(private readonly parts: FleetParts) {
-    this.replicas = parts.addresses.map((address) => {
+  constructor(private readonly parts: BackendPoolParts) {
+    this.backends = parts.addresses.map((address) => {
       const key = address.keyVariable === undefined ? undefined : parts.environment[address.keyVariable];
       const { startTimer, now, identify = identifyByModels } = parts;
-      return new Replica({ address, key, startTimer, now, identify, changed: (replica) => this.#tell(replica) });
+      return new Backend({ address, key, startTimer, now, identify, changed: (backend) => this.#tell(backend) });
     });
   }
 
@@ -42,7 +42,7 @@ export class Fleet {
   /** Resolves when all were looked at once. Each who starts it stops it. */
   start(): Promise<void> {
     this.#users += 1;
-    this.#started ??= Promise.all(this.replicas.map((replica) => replica.start())).then(() => undefined);
+    this.#started ??= Promise.all(this.backends.map((backend) => backend.start())).then(() => undefined);
     return this.#started;
   }
 
@@ -50,48 +50,48 @@ export class Fleet {
     this.#users -= 1;
     if (this.#users > 0) return;
     this.#started = undefined;
-    for (const replica of this.replicas) replica.stop();
+    for (const backend of this.backends) backend.stop();
   }
 
   /** What can be asked for by name, in the order of the command line. */
   models(): readonly RemoteModel[] {
-    const all = this.replicas.flatMap((replica) => {
-      const { model, purpose } = replica.address;
-      const own = replica.model(undefined);
+    const all = this.backends.flatMap((backend) => {
+      const { model, purpose } = backend.address;
+      const own = backend.model(undefined);
       if (model !== undefined || purpose !== 'text') return own ? [own] : [];
-      const texts = (replica.identity?.models ?? []).filter(({ embeds }) => !embeds);
+      const texts = (backend.identity?.models ?? []).filter(({ embeds }) => !embeds);
       return texts.length > 0 ? texts : own ? [own] : [];
     });
     return all.filter(({ name }, place) => all.findIndex((one) => one.name === name) === place);
   }
 
   /** Those that have it, whether they take work now or not. */
-  serving(name: string | undefined): readonly Replica[] {
-    return this.replicas.filter((replica) => replica.model(name));
+  serving(name: string | undefined): readonly Backend[] {
+    return this.backends.filter((backend) => backend.model(name));
   }
 
   /** How many requests all of them together take at once. */
   capacity(name: string | undefined): number {
-    const open = this.serving(name).filter((replica) => replica.isOpen());
-    const all = open.length > 0 ? open : this.replicas;
+    const open = this.serving(name).filter((backend) => backend.isOpen());
+    const all = open.length > 0 ? open : this.backends;
     return all.reduce((sum, { address }) => sum + address.parallel, 0);
   }
 
   /** Undefined where nobody is left to ask. */
-  assign(name: string | undefined, affinity: string, tried: ReadonlySet<Replica>): Assignment | undefined {
+  assign(name: string | undefined, affinity: string, tried: ReadonlySet<Backend>): Assignment | undefined {
     const now = this.parts.now();
-    const open = this.serving(name).filter((replica) => !tried.has(replica) && replica.isOpen(now));
+    const open = this.serving(name).filter((backend) => !tried.has(backend) && backend.isOpen(now));
     const free = open.filter(({ running, address }) => running < address.parallel);
-    const replica = choose(free.length > 0 ? free : open, affinity);
-    const model = replica?.model(name);
-    if (!replica || !model) return undefined;
-    replica.running += 1;
+    const backend = choose(free.length > 0 ? free : open, affinity);
+    const model = backend?.model(name);
+    if (!backend || !model) return undefined;
+    backend.running += 1;
     let over = false;
     return {
-      replica,
+      backend,
       model,
       done: () => {
-        if (!over) replica.running -= 1;
+        if (!over) backend.running -= 1;
         over = true;
       },
     };
@@ -105,7 +105,7 @@ export class Fleet {
   } {
     const serving = this.serving(name);
     const now = this.parts.now();
-    const all = serving.length > 0 ? serving : this.replicas;
+    const all = serving.length > 0 ? serving : this.backends;
     const waits = all.map(({ state }) => (state.type === 'away' ? Math.max(1, (state.until - now) / 1000) : 5));
     const reasons = all.flatMap(({ state, address }) => {
       if (state.type !== 'down' && state.type !== 'away') return [];
@@ -126,7 +126,7 @@ export class Fleet {
     return new AppError('remote-down', { sentence, retryAfterSeconds });
   }
 
-  #tell(replica: Replica): void {
-    this.parts.say(replicaLine(replica, replica.model(undefined)));
+  #tell(backend: Backend): void {
+    this.parts.say(backendLine(backend, backend.model(undefined)));
   }
 }

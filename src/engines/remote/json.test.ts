@@ -1,6 +1,6 @@
 import { anything, assert, property, string } from 'fast-check';
 import { expect, test } from 'vitest';
-import { entries, inside, numberIn, textIn, textsIn } from './values.ts';
+import { entries, inside, numberIn, textIn, textsIn } from './json.ts';
 
 test('values of the kind that is looked for are found', () => {
   const said = { text: 'a', number: 2, list: ['b', 3, 'c'], deep: { er: [{ x: 1 }] } };

@@ -1,10 +1,10 @@
 import type { RemoteAddress } from '../../config/remote.ts';
-import { Connection } from './connection.ts';
+import { BackendConnection } from './connection.ts';
 import { problemOf, RemoteFailure } from './failure.ts';
 import { kinds } from './kinds.ts';
 import { type Identity, identify, type RemoteModel, shownName } from './probe.ts';
 
-export type ReplicaState =
+export type BackendState =
   | { readonly type: 'unknown' }
   | { readonly type: 'up' }
   /** It does not answer. The reason is the end of a sentence that begins with its address. */
@@ -14,16 +14,16 @@ export type ReplicaState =
 
 export type StartTimer = (milliseconds: number, passed: () => void) => { cancel(): void };
 
-export interface ReplicaParts {
+export interface BackendParts {
   readonly address: RemoteAddress;
   readonly key: string | undefined;
   readonly startTimer: StartTimer;
   /** Asks a backend who it is and what it has. */
-  readonly identify: (connection: Connection) => Promise<Identity>;
+  readonly identify: (connection: BackendConnection) => Promise<Identity>;
   /** Milliseconds of any clock that never goes back. */
   readonly now: () => number;
   /** Told of each change of its state. */
-  readonly changed: (replica: Replica, before: ReplicaState) => void;
+  readonly changed: (backend: Backend, before: BackendState) => void;
 }
 
 const checkEveryMs = 5000;
@@ -37,20 +37,20 @@ export function nextCheckMs(failures: number): number {
 }
 
 /** One engine elsewhere: its connections, what it is, how it is, and how much it does for us. */
-export class Replica {
-  readonly connection: Connection;
+export class Backend {
+  readonly connection: BackendConnection;
   /** Known from its first answer on, and asked anew when it comes back. */
   identity: Identity | undefined;
   running = 0;
-  #state: ReplicaState = { type: 'unknown' };
+  #state: BackendState = { type: 'unknown' };
   #timer: { cancel(): void } | undefined;
   #silences = 0;
   #stopped = false;
   #cut = new AbortController();
 
-  constructor(private readonly parts: ReplicaParts) {
+  constructor(private readonly parts: BackendParts) {
     const { base, host } = parts.address;
-    this.connection = new Connection({ base, host, key: parts.key });
+    this.connection = new BackendConnection({ base, host, key: parts.key });
   }
 
   get address(): RemoteAddress {
@@ -65,7 +65,7 @@ export class Replica {
     return this.address.weight;
   }
 
-  get state(): ReplicaState {
+  get state(): BackendState {
     return this.#state;
   }
 
@@ -173,7 +173,7 @@ export class Replica {
     if (healthPath !== undefined) await this.connection.bytes(healthPath, { milliseconds: checkMs });
   }
 
-  #become(state: ReplicaState): void {
+  #become(state: BackendState): void {
     if (this.#stopped) return;
     const before = this.#state;
     this.#state = state;
@@ -187,15 +187,15 @@ export class Replica {
 }
 
 /** By the list of models, which every backend with the OpenAI API has. */
-export async function identifyByModels(connection: Connection): Promise<Identity> {
+export async function identifyByModels(connection: BackendConnection): Promise<Identity> {
   const ask = (path: string) => connection.json('GET', path, undefined, { milliseconds: checkMs });
   const list = await ask('/v1/models');
   return identify(list, (path) => ask(path).catch(() => undefined));
 }
 
 /** One line for people. */
-export function replicaLine(
-  { address: { host, weight }, state, identity }: Replica,
+export function backendLine(
+  { address: { host, weight }, state, identity }: Backend,
   model: RemoteModel | undefined,
 ): string {
   if (state.type === 'down') return `The remote backend at ${host} ${state.reason}. It is checked until it answers.`;

@@ -1,9 +1,9 @@
 import { onTestFinished } from 'vitest';
 import type { RemoteAddress } from '../../../config/remote.ts';
-import { Fleet, type FleetParts } from '../fleet.ts';
+import { BackendPool, type BackendPoolParts } from '../backend-pool.ts';
 
 export interface Watch {
-  readonly fleet: Fleet;
+  readonly pool: BackendPool;
   readonly lines: string[];
   /** Time that only passes when a test says so. */
   readonly clock: { now: number };
@@ -14,16 +14,16 @@ export interface Watch {
 }
 
 /** Engines elsewhere that are looked at when a test wants it. */
-export function fleetOf(
+export function poolOf(
   addresses: readonly RemoteAddress[],
   environment: Record<string, string> = {},
-  identify?: FleetParts['identify'],
+  identify?: BackendPoolParts['identify'],
 ): Watch {
   const clock = { now: 0 };
   const lines: string[] = [];
   const listeners = new Set<() => void>();
   let waits: { readonly milliseconds: number; readonly passed: () => void }[] = [];
-  const fleet = new Fleet({
+  const pool = new BackendPool({
     addresses,
     environment,
     ...(identify ? { identify } : {}),
@@ -43,9 +43,9 @@ export function fleetOf(
       for (const listener of listeners) listener();
     },
   });
-  onTestFinished(() => fleet.stop());
+  onTestFinished(() => pool.stop());
   return {
-    fleet,
+    pool,
     lines,
     clock,
     tick: () => {
