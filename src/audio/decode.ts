@@ -1,101 +1,97 @@
 import { setImmediate as turn } from 'node:timers/promises';
 import { AppError } from '../core/errors.ts';
-import { readAac } from './decode-aac.ts';
-import { readFlac } from './decode-flac.ts';
-import { readPacked } from './decode-packed.ts';
-import { inSlices, type OpenDecoder, slicesOf } from './decode-slices.ts';
-import { describeOther, endOfTags, formatTitles, type SoundFormat, soundFormat } from './format.ts';
-import { mpegSeconds } from './format-mpeg.ts';
-import { LengthLimit } from './length.ts';
-import { oggSeconds } from './ogg.ts';
-import type { SoundPiece, SoundPieces } from './sound.ts';
-import { undecodable, unreadable } from './unreadable.ts';
-import { readWav } from './wav.ts';
+import { decodeAac } from './decode-aac.ts';
+import {
+  type AudioChunk,
+  type AudioChunks,
+  type DecodeOptions,
+  DurationLimit,
+  decodeSlices,
+  type OpenDecoder,
+  slicesOf,
+  undecodable,
+  unreadable,
+} from './decode-common.ts';
+import { decodeContainer } from './decode-container.ts';
+import { decodeFlac } from './decode-flac.ts';
+import { decodeWav } from './decode-wav.ts';
+import { type AudioFormat, describeOther, detectFormat, endOfTags, formatTitles, mpegSeconds } from './format.ts';
+import { oggSeconds } from './ogg-duration.ts';
 
-export interface DecodeTools {
-  readonly signal: AbortSignal;
-  /** Longer recordings are refused. */
-  readonly mostSeconds: number;
-  /** The program that decodes AAC, where it is installed. */
-  readonly ffmpeg?: string | undefined;
-  /** How long it may give nothing. */
-  readonly ffmpegSilenceMs?: number;
-}
+type Decoder = (bytes: Uint8Array, limit: DurationLimit, options: DecodeOptions) => AudioChunks;
 
-type Reader = (bytes: Uint8Array, limit: LengthLimit, tools: DecodeTools) => SoundPieces;
-
-/** Decoders are loaded by the first who needs them. `promised` is how long it says that it is, in seconds. */
-const sliced =
-  (load: () => Promise<{ readonly decoder: OpenDecoder }>, promised: (bytes: Uint8Array) => number): Reader =>
+/** Loads the decoder on first use. `declared` is the duration in seconds that the file declares. */
+const streamed =
+  (load: () => Promise<{ readonly decoder: OpenDecoder }>, declared: (bytes: Uint8Array) => number): Decoder =>
   (bytes, limit) => {
-    limit.promised(promised(bytes) * 1000, 1000);
-    return inSlices(slicesOf(bytes), async () => (await load()).decoder());
+    limit.checkDeclared(declared(bytes) * 1000, 1000);
+    return decodeSlices(slicesOf(bytes), async () => (await load()).decoder());
   };
 
-const noDecoder = (format: SoundFormat): Reader => {
+const noDecoder = (format: AudioFormat): Decoder => {
   const feature = formatTitles[format];
   return () => {
     throw undecodable(feature.charAt(0).toUpperCase() + feature.slice(1), 'convert it');
   };
 };
 
-const readers: Readonly<Record<SoundFormat, Reader>> = {
-  wav: readWav,
-  mp3: sliced(
+const decoders: Readonly<Record<AudioFormat, Decoder>> = {
+  wav: decodeWav,
+  mp3: streamed(
     () => import('@audio/decode-mp3'),
     (bytes) => mpegSeconds(bytes, endOfTags(bytes)),
   ),
-  flac: readFlac,
-  'ogg-opus': sliced(() => import('@audio/decode-opus'), oggSeconds),
-  'ogg-vorbis': sliced(() => import('@audio/decode-vorbis'), oggSeconds),
-  'ogg-flac': sliced(() => import('@audio/decode-flac'), oggSeconds),
+  flac: decodeFlac,
+  'ogg-opus': streamed(() => import('@audio/decode-opus'), oggSeconds),
+  'ogg-vorbis': streamed(() => import('@audio/decode-vorbis'), oggSeconds),
+  'ogg-flac': streamed(() => import('@audio/decode-flac'), oggSeconds),
   'ogg-speex': noDecoder('ogg-speex'),
-  webm: readPacked,
-  mp4: readPacked,
-  aac: (bytes, _, tools) => readAac([bytes], 'AAC sound', tools),
+  webm: decodeContainer,
+  mp4: decodeContainer,
+  aac: (bytes, _, options) => decodeAac([bytes], 'AAC sound', options),
   aiff: noDecoder('aiff'),
   amr: noDecoder('amr'),
   asf: noDecoder('asf'),
   caf: noDecoder('caf'),
 };
 
-/** Of each channel. What is done with a piece takes a moment at most, however much sound a few bytes held. */
-const longestPiece = 32_768;
+/** Samples per channel. Bounds the time that processing of a chunk blocks the event loop. */
+const maxChunk = 32_768;
 
 /**
- * The sound of a recording in pieces of bounded length; others are let in between two of them, and between two slices of a file
- * that holds no sound. What cannot be read is refused with what it was found to be and what could be read instead.
+ * Decodes a recording to chunks of bounded length. Yields to the event loop after each chunk, and after each slice of a file that
+ * gives no samples. Errors name the detected format and the formats that can be read.
  */
-export async function* decodedSound(bytes: Uint8Array, tools: DecodeTools): AsyncGenerator<SoundPiece> {
+export async function* decodeAudio(bytes: Uint8Array, options: DecodeOptions): AsyncGenerator<AudioChunk> {
   if (bytes.length === 0) throw unreadable('this file is empty');
-  const format = soundFormat(bytes);
+  const format = detectFormat(bytes);
   if (!format) throw unreadable(`this is ${describeOther(bytes)}`);
-  const limit = new LengthLimit(tools.mostSeconds);
-  let isSilent = true;
+  const limit = new DurationLimit(options.maxSeconds);
+  let isEmpty = true;
   try {
-    for await (const piece of readers[format](bytes, limit, tools)) {
-      const length = piece.channels[0]?.length ?? 0;
+    for await (const chunk of decoders[format](bytes, limit, options)) {
+      const length = chunk.channels[0]?.length ?? 0;
       if (length > 0) {
-        isSilent = false;
-        limit.count(length, piece.rate);
+        isEmpty = false;
+        limit.count(length, chunk.rate);
       }
-      for (let start = 0; start < length; start += longestPiece) {
-        yield length <= longestPiece ? piece : part(piece, start);
+      for (let start = 0; start < length; start += maxChunk) {
+        yield length <= maxChunk ? chunk : part(chunk, start);
         await turn();
-        tools.signal.throwIfAborted();
+        options.signal.throwIfAborted();
       }
       if (length === 0) await turn();
-      tools.signal.throwIfAborted();
+      options.signal.throwIfAborted();
     }
   } catch (error) {
     if (error instanceof AppError) throw error;
-    tools.signal.throwIfAborted();
+    options.signal.throwIfAborted();
     throw unreadable(`${formatTitles[format].replace(/^an? /, 'this ')} is broken`, error);
   }
-  if (isSilent)
+  if (isEmpty)
     throw unreadable(`${formatTitles[format].replace(/^an? /, 'this ')} holds no sound, or only broken sound`);
 }
 
-function part({ channels, rate }: SoundPiece, start: number): SoundPiece {
-  return { channels: channels.map((samples) => samples.subarray(start, start + longestPiece)), rate };
+function part({ channels, rate }: AudioChunk, start: number): AudioChunk {
+  return { channels: channels.map((samples) => samples.subarray(start, start + maxChunk)), rate };
 }

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { describeOther, endOfTags, soundFormat } from './format.ts';
+import { describeOther, detectFormat, endOfTags } from './format.ts';
 import { flacFile, mp3File, mp4Of, opusFile, webmOf } from './testing/encoded.ts';
 import { sine, wavFile } from './testing/waves.ts';
 
@@ -16,15 +16,15 @@ test('files of encoders are known by their bytes', async () => {
   const opus = await opusFile([tone], 16_000);
   const mp3 = await mp3File([tone], 16_000);
   const flac = await flacFile([tone], 16_000);
-  expect(soundFormat(wavFile([tone], 16_000))).toBe('wav');
-  expect(soundFormat(mp3)).toBe('mp3');
-  expect(soundFormat(flac)).toBe('flac');
-  expect(soundFormat(opus)).toBe('ogg-opus');
-  expect(soundFormat(await webmOf(opus))).toBe('webm');
-  expect(soundFormat(await mp4Of(opus))).toBe('mp4');
-  expect(soundFormat(Buffer.concat([tag(300), mp3]))).toBe('mp3');
-  expect(soundFormat(Buffer.concat([tag(300), tag(20), mp3]))).toBe('mp3');
-  expect(soundFormat(Buffer.concat([tag(300), flac]))).toBe('flac');
+  expect(detectFormat(wavFile([tone], 16_000))).toBe('wav');
+  expect(detectFormat(mp3)).toBe('mp3');
+  expect(detectFormat(flac)).toBe('flac');
+  expect(detectFormat(opus)).toBe('ogg-opus');
+  expect(detectFormat(await webmOf(opus))).toBe('webm');
+  expect(detectFormat(await mp4Of(opus))).toBe('mp4');
+  expect(detectFormat(Buffer.concat([tag(300), mp3]))).toBe('mp3');
+  expect(detectFormat(Buffer.concat([tag(300), tag(20), mp3]))).toBe('mp3');
+  expect(detectFormat(Buffer.concat([tag(300), flac]))).toBe('flac');
 });
 
 test.each([
@@ -42,15 +42,15 @@ test.each([
   ['ogg-speex', `OggS${'\0'.repeat(24)}Speex   1.2`],
   ['aac', '\xff\xf1\x50\x80\x01\x00'],
 ])('%s is known by its beginning', (format, bytes) => {
-  expect(soundFormat(text(bytes))).toBe(format);
+  expect(detectFormat(text(bytes))).toBe(format);
 });
 
 test('a sound that only looks like frames of MPEG is none', () => {
   expect(
-    soundFormat(Buffer.concat([Buffer.from([0xff, 0xfe]), Buffer.from('<html>hello world</html>', 'utf16le')])),
+    detectFormat(Buffer.concat([Buffer.from([0xff, 0xfe]), Buffer.from('<html>hello world</html>', 'utf16le')])),
   ).toBe(undefined);
   const lonely = Buffer.concat([Buffer.from([0xff, 0xfb, 0x90, 0x00]), Buffer.alloc(2000)]);
-  expect(soundFormat(lonely)).toBeUndefined();
+  expect(detectFormat(lonely)).toBeUndefined();
 });
 
 test('layers and versions of MPEG sound have frames of their own length', () => {
@@ -59,11 +59,11 @@ test('layers and versions of MPEG sound have frames of their own length', () => 
     frame.set(head);
     return Buffer.concat([frame, frame, frame]);
   };
-  expect(soundFormat(frames([0xff, 0xfb, 0x90, 0x00], 417))).toBe('mp3');
-  expect(soundFormat(frames([0xff, 0xf3, 0x40, 0xc0], 104))).toBe('mp3');
-  expect(soundFormat(frames([0xff, 0xfd, 0x80, 0x00], 417))).toBe('mp3');
-  expect(soundFormat(frames([0xff, 0xff, 0x90, 0x00], 312))).toBe('mp3');
-  expect(soundFormat(frames([0xff, 0xfb, 0x90, 0x00], 400))).toBeUndefined();
+  expect(detectFormat(frames([0xff, 0xfb, 0x90, 0x00], 417))).toBe('mp3');
+  expect(detectFormat(frames([0xff, 0xf3, 0x40, 0xc0], 104))).toBe('mp3');
+  expect(detectFormat(frames([0xff, 0xfd, 0x80, 0x00], 417))).toBe('mp3');
+  expect(detectFormat(frames([0xff, 0xff, 0x90, 0x00], 312))).toBe('mp3');
+  expect(detectFormat(frames([0xff, 0xfb, 0x90, 0x00], 400))).toBeUndefined();
 });
 
 test('a tag ends where it says, with its footer', () => {
@@ -84,14 +84,14 @@ test.each([
   ['text', '{"file": "hello"}\n'],
   ['nothing that we know', '\0\x01\x02\x03'],
 ])('%s is called by its name', (name, bytes) => {
-  expect(soundFormat(text(bytes))).toBeUndefined();
+  expect(detectFormat(text(bytes))).toBeUndefined();
   expect(describeOther(text(bytes))).toBe(name);
 });
 
 test('any bytes are looked at without a fault', () => {
   fc.assert(
     fc.property(fc.uint8Array({ maxLength: 200 }), (bytes) => {
-      soundFormat(bytes);
+      detectFormat(bytes);
       expect(describeOther(bytes)).toMatch(/^(a|an|text|nothing)\b/);
     }),
   );

@@ -1,7 +1,6 @@
-import { ascii } from './ascii.ts';
-import { isMpegSound } from './format-mpeg.ts';
+import { ascii } from './decode-common.ts';
 
-export type SoundFormat =
+export type AudioFormat =
   | 'wav'
   | 'mp3'
   | 'flac'
@@ -17,8 +16,8 @@ export type SoundFormat =
   | 'asf'
   | 'caf';
 
-/** As a sentence calls it. */
-export const formatTitles: Readonly<Record<SoundFormat, string>> = {
+/** With article, for messages. */
+export const formatTitles: Readonly<Record<AudioFormat, string>> = {
   wav: 'a WAV file',
   mp3: 'an MP3 file',
   flac: 'a FLAC file',
@@ -35,8 +34,8 @@ export const formatTitles: Readonly<Record<SoundFormat, string>> = {
   caf: 'a CAF file',
 };
 
-/** What the bytes are, whatever the name or the client says; undefined for what is no sound that we know. */
-export function soundFormat(bytes: Uint8Array): SoundFormat | undefined {
+/** Detects the format from the bytes; file name and content type are not trusted. Undefined if it is no known audio. */
+export function detectFormat(bytes: Uint8Array): AudioFormat | undefined {
   const head = ascii(bytes, 0, 4);
   if (['RIFF', 'RIFX', 'RF64'].includes(head)) return ascii(bytes, 8, 12) === 'WAVE' ? 'wav' : undefined;
   if (head === 'fLaC') return 'flac';
@@ -50,8 +49,8 @@ export function soundFormat(bytes: Uint8Array): SoundFormat | undefined {
   return taggedFormat(bytes);
 }
 
-/** The first page of a stream names its codec. */
-function oggFormat(bytes: Uint8Array): SoundFormat | undefined {
+/** The first page of an Ogg stream names its codec. */
+function oggFormat(bytes: Uint8Array): AudioFormat | undefined {
   const page = ascii(bytes, 26, 120);
   if (page.includes('OpusHead')) return 'ogg-opus';
   if (page.includes('\x01vorbis')) return 'ogg-vorbis';
@@ -59,17 +58,17 @@ function oggFormat(bytes: Uint8Array): SoundFormat | undefined {
   return page.includes('Speex   ') ? 'ogg-speex' : undefined;
 }
 
-/** Sound without a container, or with a tag in front. */
-function taggedFormat(bytes: Uint8Array): SoundFormat | undefined {
+/** Formats without a container, with or without ID3 tags. */
+function taggedFormat(bytes: Uint8Array): AudioFormat | undefined {
   const start = endOfTags(bytes);
   if (start > 0 && ascii(bytes, start, start + 4) === 'fLaC') return 'flac';
   if (isAdts(bytes, start)) return 'aac';
-  if (isMpegSound(bytes, start)) return 'mp3';
-  // Between a tag and the first frame there may be anything, which decoders pass over.
+  if (isMpegAudio(bytes, start)) return 'mp3';
+  // Decoders skip arbitrary bytes between a tag and the first frame.
   return start > 0 && start < bytes.length ? 'mp3' : undefined;
 }
 
-/** Behind all ID3 tags that stand in front. */
+/** Offset behind all leading ID3 tags. */
 export function endOfTags(bytes: Uint8Array): number {
   let start = 0;
   while (ascii(bytes, start, start + 3) === 'ID3' && bytes.length >= start + 10) {
@@ -103,7 +102,7 @@ const otherKinds: readonly (readonly [beginning: string, what: string])[] = [
   ['FLV\x01', 'a Flash video'],
 ];
 
-/** What something is that is no sound, as far as its first bytes tell; fits behind "this is". */
+/** Names a file that is no audio by its first bytes; follows "this is" in messages. */
 export function describeOther(bytes: Uint8Array): string {
   const head = ascii(bytes, 0, 4);
   const known = otherKinds.find(([beginning]) => head.startsWith(beginning));
@@ -117,4 +116,65 @@ export function describeOther(bytes: Uint8Array): string {
 
 function printable(text: string): string {
   return text.replace(/[^\x20-\x7e]/g, '?').trim();
+}
+
+/** Kilobits per second by the index in the frame header. */
+const bitrates = {
+  'v1-l1': [0, 32, 64, 96, 128, 160, 192, 224, 256, 288, 320, 352, 384, 416, 448],
+  'v1-l2': [0, 32, 48, 56, 64, 80, 96, 112, 128, 160, 192, 224, 256, 320, 384],
+  'v1-l3': [0, 32, 40, 48, 56, 64, 80, 96, 112, 128, 160, 192, 224, 256, 320],
+  'v2-l1': [0, 32, 48, 56, 64, 80, 96, 112, 128, 144, 160, 176, 192, 224, 256],
+  'v2-l2': [0, 8, 16, 24, 32, 40, 48, 56, 64, 80, 96, 112, 128, 144, 160],
+  'v2-l3': [0, 8, 16, 24, 32, 40, 48, 56, 64, 80, 96, 112, 128, 144, 160],
+} as const;
+
+const rates = [44_100, 48_000, 32_000];
+
+/**
+ * Whether two MPEG audio frames follow each other here (or one ends the file). One is not enough: the sync code has only eleven
+ * bits, and UTF-16 texts begin with it too.
+ */
+function isMpegAudio(bytes: Uint8Array, start: number): boolean {
+  const length = frameLength(bytes, start);
+  if (length === undefined) return false;
+  const next = start + length;
+  return next >= bytes.length - 4 || frameLength(bytes, next) !== undefined;
+}
+
+/**
+ * Duration in seconds from the Xing or Info frame, which is the first frame of files with a variable bitrate and has the number of
+ * frames. 0 if there is none.
+ */
+export function mpegSeconds(bytes: Uint8Array, start: number): number {
+  const [, second = 0, third = 0, fourth = 0] = bytes.subarray(start, start + 4);
+  if (frameLength(bytes, start) === undefined) return 0;
+  const version = (second >> 3) & 3;
+  const isMono = fourth >> 6 === 3;
+  // Behind the frame header and the side information, whose length depends on version and channels.
+  const place = start + 4 + (version === 3 ? (isMono ? 17 : 32) : isMono ? 9 : 17);
+  const mark = ascii(bytes, place, place + 4);
+  const [flags = 0] = bytes.subarray(place + 7, place + 8);
+  if ((mark !== 'Xing' && mark !== 'Info') || (flags & 1) === 0 || place + 12 > bytes.length) return 0;
+  const frames = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength).getUint32(place + 8);
+  const rate = (rates[(third >> 2) & 3] ?? 0) / (version === 3 ? 1 : version === 2 ? 2 : 4);
+  return (frames * (version === 3 ? 1152 : 576)) / rate;
+}
+
+function frameLength(bytes: Uint8Array, start: number): number | undefined {
+  const [first, second = 0, third = 0] = bytes.subarray(start, start + 3);
+  if (first !== 0xff || (second & 0xe0) !== 0xe0) return undefined;
+  const version = (second >> 3) & 3;
+  const layer = 4 - ((second >> 1) & 3);
+  const bitrateIndex = third >> 4;
+  const fullRate = rates[(third >> 2) & 3];
+  if (version === 1 || layer === 4 || bitrateIndex === 15 || fullRate === undefined) return undefined;
+  const table = `${version === 3 ? 'v1' : 'v2'}-l${layer}` as keyof typeof bitrates;
+  const bitrate = bitrates[table][bitrateIndex] ?? 0;
+  // Frames of free format do not declare their length; they are not used for speech.
+  if (bitrate === 0) return undefined;
+  const rate = fullRate / (version === 3 ? 1 : version === 2 ? 2 : 4);
+  const padding = (third >> 1) & 1;
+  if (layer === 1) return (Math.floor((12 * bitrate * 1000) / rate) + padding) * 4;
+  const samples = layer === 3 && version !== 3 ? 72 : 144;
+  return Math.floor((samples * bitrate * 1000) / rate) + padding;
 }

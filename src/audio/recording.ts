@@ -1,33 +1,34 @@
-import { type DecodeTools, decodedSound } from './decode.ts';
-import { joined, MonoMixer } from './mono.ts';
+import { decodeAudio } from './decode.ts';
+import type { DecodeOptions } from './decode-common.ts';
+import { concat, MonoMixer } from './resample.ts';
 
-export interface RecordingOptions extends DecodeTools {
-  /** Samples a second of what comes out. */
+export interface RecordingOptions extends DecodeOptions {
+  /** Sample rate of the output in Hz. */
   readonly rate: number;
-  /** Sound up to this length is held in memory; what is longer is decoded a second time. */
-  readonly heldSeconds: number;
+  /** Samples of shorter recordings are buffered; longer recordings are decoded a second time. */
+  readonly bufferSeconds: number;
 }
 
-/** A recording that was decoded to its end once: it can be read, and its length is known. */
+/** A recording that was decoded completely once: it is valid, and its duration is known. */
 export interface Recording {
   readonly seconds: number;
-  /** All of it from the beginning: one channel at the rate that was asked for, in pieces. */
+  /** All samples from the start, mono at the requested rate. */
   samples(): AsyncIterable<Float32Array>;
 }
 
-/** Rejects where any of it cannot be read, so that nobody is told half of a text first. */
+/** Rejects if any part cannot be decoded, so that no partial transcript is sent before the error. */
 export async function openRecording(bytes: Uint8Array, options: RecordingOptions): Promise<Recording> {
-  const { rate, heldSeconds } = options;
+  const { rate, bufferSeconds } = options;
   const mixer = new MonoMixer(rate);
-  let held: Float32Array[] | undefined = [];
+  let buffered: Float32Array[] | undefined = [];
   let seconds = 0;
-  for await (const piece of decodedSound(bytes, options)) {
-    seconds += (piece.channels[0]?.length ?? 0) / piece.rate;
-    if (seconds > heldSeconds) held = undefined;
-    held?.push(mixer.push(piece));
+  for await (const chunk of decodeAudio(bytes, options)) {
+    seconds += (chunk.channels[0]?.length ?? 0) / chunk.rate;
+    if (seconds > bufferSeconds) buffered = undefined;
+    buffered?.push(mixer.push(chunk));
   }
-  if (!held) return { seconds, samples: () => decodedAgain(bytes, options) };
-  const all = joined(...held, mixer.end());
+  if (!buffered) return { seconds, samples: () => decodeAgain(bytes, options) };
+  const all = concat(...buffered, mixer.end());
   return {
     seconds: all.length / rate,
     async *samples() {
@@ -36,8 +37,8 @@ export async function openRecording(bytes: Uint8Array, options: RecordingOptions
   };
 }
 
-async function* decodedAgain(bytes: Uint8Array, options: RecordingOptions): AsyncGenerator<Float32Array> {
+async function* decodeAgain(bytes: Uint8Array, options: RecordingOptions): AsyncGenerator<Float32Array> {
   const mixer = new MonoMixer(options.rate);
-  for await (const piece of decodedSound(bytes, options)) yield mixer.push(piece);
+  for await (const chunk of decodeAudio(bytes, options)) yield mixer.push(chunk);
   yield mixer.end();
 }

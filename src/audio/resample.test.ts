@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { Resampler } from './resample.ts';
+import { monoSamples, Resampler } from './resample.ts';
 import { loudnessOf, rms, sine } from './testing/waves.ts';
 
 const target = 16_000;
@@ -89,9 +89,36 @@ test('as many samples come out as the time asks for, for any rate and length', (
   fc.assert(
     fc.property(fc.integer({ min: 1000, max: 96_000 }), fc.integer({ min: 0, max: 3000 }), (rate, length) => {
       const output = resampled(new Float32Array(length).fill(0.1), rate);
-      expect(output.length).toBe(length === 0 ? 0 : Math.floor(((length - 1) * target) / rate) + 1);
+      expect(output.length).toBe(length === 0 ? 0 : Math.max(1, Math.round((length * target) / rate)));
       expect(output.every(Number.isFinite)).toBe(true);
     }),
     { numRuns: 30 },
   );
+});
+
+const rate = 16_000;
+
+test('pieces of different rates follow each other', async () => {
+  const pieces = [8000, 48_000].map((each) => ({ channels: [sine(440, each, 0.5)], rate: each }));
+  const sound = await monoSamples(pieces, rate);
+  expect(Math.abs(sound.length - 16_000)).toBeLessThan(10);
+  expect(loudnessOf(440, 16_000, sound.subarray(0, 8000))).toBeCloseTo(0.5, 1);
+  expect(loudnessOf(440, 16_000, sound.subarray(8000))).toBeCloseTo(0.5, 1);
+});
+
+test('a channel that is shorter counts as silent behind its end', async () => {
+  const channels = [Float32Array.of(1, 1), Float32Array.of(1)];
+  expect(await monoSamples([{ channels, rate }], rate)).toEqual(Float32Array.of(1, 0.5));
+});
+
+test('nothing is nothing', async () => {
+  expect(await monoSamples([], rate)).toHaveLength(0);
+});
+
+test('a recording whose rate changes all the time is refused', async () => {
+  const pieces = Array.from({ length: 1002 }, (_, index) => ({
+    channels: [new Float32Array(10)],
+    rate: index % 2 === 0 ? 8000 : 16_000,
+  }));
+  await expect(monoSamples(pieces, 16_000)).rejects.toThrow(/changes its sample rate all the time/);
 });

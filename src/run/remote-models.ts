@@ -1,8 +1,7 @@
 import type { FlagKey, Settings } from '../config/flags.ts';
 import { remoteAddresses } from '../config/remote.ts';
-import { randomCallId } from '../engines/remote/call-id.ts';
-import { remoteChatService } from '../engines/remote/chat-service.ts';
-import { Fleet } from '../engines/remote/fleet.ts';
+import { BackendPool } from '../engines/remote/backend-pool.ts';
+import { randomCallId, remoteChatService } from '../engines/remote/chat-service.ts';
 import { RemoteText } from '../engines/remote/text.ts';
 import { RemoteTokens } from '../engines/remote/tokens.ts';
 import type { Terminal } from '../observe/terminal.ts';
@@ -17,10 +16,10 @@ import { TextLife } from './text-life.ts';
 const firstLookMs = 5000;
 
 /** The engines elsewhere that write text; undefined where none is named. */
-export function textFleet({ remote }: Pick<Settings, 'remote'>, terminal: Terminal): Fleet | undefined {
+export function textPool({ remote }: Pick<Settings, 'remote'>, terminal: Terminal): BackendPool | undefined {
   const addresses = remoteAddresses(remote, 'text');
   if (addresses.length === 0) return undefined;
-  return new Fleet({
+  return new BackendPool({
     addresses,
     environment: process.env,
     capability: 'text',
@@ -36,14 +35,14 @@ export function servesElsewhere({ remote, model, nomodel }: Pick<Settings, 'remo
 }
 
 /** Looks for all of them, and goes on when each has answered or is late. */
-export async function firstLook(fleet: Fleet): Promise<void> {
-  await Promise.race([fleet.start(), new Promise((late) => setTimeout(late, firstLookMs).unref())]);
+export async function firstLook(pool: BackendPool): Promise<void> {
+  await Promise.race([pool.start(), new Promise((late) => setTimeout(late, firstLookMs).unref())]);
 }
 
 export interface RemoteWanted {
   readonly settings: Settings;
   readonly given: ReadonlySet<FlagKey>;
-  readonly fleet: Fleet;
+  readonly pool: BackendPool;
   /** Undefined for whatever they have, as long as none has said what that is. */
   readonly model: string | undefined;
   /** What it is called here, where that is not the same. */
@@ -52,15 +51,15 @@ export interface RemoteWanted {
 
 /** A model that other machines serve, in the place of one by its file. It needs no memory, and stays. */
 export async function prepareRemote(
-  { settings, given, fleet, model, name: called }: RemoteWanted,
+  { settings, given, pool, model, name: called }: RemoteWanted,
   terminal: Terminal,
 ): Promise<PreparedModel> {
-  const name = called ?? model ?? fleet.replicas[0]?.address.host ?? 'remote';
+  const name = called ?? model ?? pool.backends[0]?.address.host ?? 'remote';
   const usualContext = settings.contextsize;
-  const tokens = new RemoteTokens(fleet, model);
+  const tokens = new RemoteTokens(pool, model);
   let known: ReturnType<PreparedModel['known']>;
   const engine = () =>
-    new RemoteText({ fleet, model, name, usualContext, now: () => performance.now(), newCallId: randomCallId });
+    new RemoteText({ pool, model, name, usualContext, now: () => performance.now(), newCallId: randomCallId });
   return {
     name,
     settings,
@@ -71,8 +70,8 @@ export async function prepareRemote(
     contextSize: usualContext,
     known: () => known,
     elsewhere: {
-      names: fleet.models().flatMap((one) => (one.name === model ? [one.id] : [])),
-      capacity: () => fleet.capacity(model),
+      names: pool.models().flatMap((one) => (one.name === model ? [one.id] : [])),
+      capacity: () => pool.capacity(model),
       chat: (text, serverTools) => remoteChatService({ text, tokens, serverTools }),
     },
     recipe: {
@@ -92,7 +91,7 @@ export async function prepareRemote(
 /** All models of these engines by their names, as things are now. */
 export function remoteOffers(wanted: Omit<RemoteWanted, 'model'>, terminal: Terminal): () => readonly ModelOffer[] {
   return () =>
-    wanted.fleet.models().map(({ name, id }) => ({
+    wanted.pool.models().map(({ name, id }) => ({
       names: name === id ? [name] : [name, id],
       path: undefined,
       prepare: (called) => prepareRemote({ ...wanted, model: name, name: called }, terminal),

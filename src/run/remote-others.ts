@@ -1,10 +1,10 @@
 import type { Settings } from '../config/flags.ts';
 import { type RemotePurpose, remoteAddresses } from '../config/remote.ts';
 import type { PictureEdit, PictureEditor } from '../core/pictures.ts';
+import { BackendPool } from '../engines/remote/backend-pool.ts';
+import type { AsPng } from '../engines/remote/drawing-server.ts';
 import { RemoteEmbedding } from '../engines/remote/embedding.ts';
-import { Fleet } from '../engines/remote/fleet.ts';
 import { RemoteImage, remoteImageFacts } from '../engines/remote/image.ts';
-import type { AsPng } from '../engines/remote/picture.ts';
 import { shownName } from '../engines/remote/probe.ts';
 import type { Terminal } from '../observe/terminal.ts';
 import { engineTimer } from './engine.ts';
@@ -18,8 +18,7 @@ export function remoteEmbedding(settings: Settings, terminal: Terminal): OtherMo
   const place = placeOf(settings, 'embeddings');
   if (!place) return undefined;
   const { name, model, atOnce } = place;
-  const make = () =>
-    new EngineLife(new RemoteEmbedding(fleetFor(settings, 'embeddings', 'embedding', terminal), model));
+  const make = () => new EngineLife(new RemoteEmbedding(poolFor(settings, 'embeddings', 'embedding', terminal), model));
   return { given: true, atOnce, recipe: { name, kind: 'embedding', ...noNeed, make } };
 }
 
@@ -34,15 +33,15 @@ export function remoteImage(
   const { name, model, atOnce } = place;
   const make = () =>
     new EngineLife(
-      new RemoteImage(fleetFor(settings, 'images', 'image', terminal), { name, model, asPng: asPng(editor) }),
+      new RemoteImage(poolFor(settings, 'images', 'image', terminal), { name, model, asPng: asPng(editor) }),
     );
   return { given: true, atOnce, facts: remoteImageFacts(name), recipe: { name, kind: 'image', ...noNeed, make } };
 }
 
 const noNeed = { besides: true, pinned: true, need: async () => 0 } as const;
 
-function fleetFor({ remote }: Settings, purpose: RemotePurpose, capability: string, terminal: Terminal): Fleet {
-  return new Fleet({
+function poolFor({ remote }: Settings, purpose: RemotePurpose, capability: string, terminal: Terminal): BackendPool {
+  return new BackendPool({
     addresses: remoteAddresses(remote, purpose),
     environment: process.env,
     capability,

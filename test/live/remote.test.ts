@@ -187,7 +187,7 @@ describe('a server whose model is elsewhere', () => {
     await allIdle();
   });
 
-  test('survives the loss of a replica: what had begun fails in words, what comes next is done by the other', async () => {
+  test('survives the loss of a backend: what had begun fails in words, what comes next is done by the other', async () => {
     const client = nativeClient(front.base);
     const asked = { max_length: 1500, temperature: 0, ...neverEnding };
     // However they are spread, five are more than the share of one.

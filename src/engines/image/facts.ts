@@ -1,6 +1,5 @@
 import type { ImageFacts } from '../../core/image.ts';
-import { samplers } from './flow/samplers.ts';
-import { schedulers } from './flow/schedule.ts';
+import { samplers, schedulers } from './flow/draw.ts';
 
 /** The picture model that comes along. */
 export const sketch = {

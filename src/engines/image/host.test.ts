@@ -4,8 +4,7 @@ import type { ImageEvent, ImageFacts, ImageRequest } from '../../core/image.ts';
 import type { FromTaskWorker, ToTaskWorker } from '../host/task-messages.ts';
 import { fakeWorkers } from '../host/testing/workers.ts';
 import { sketchFacts } from './facts.ts';
-import { type Condition, ImageHost } from './host.ts';
-import type { ImageOptions, ImageTask, ImageTold } from './messages.ts';
+import { type Condition, ImageHost, type ImageOptions, type ImageTask, type ImageTold } from './host.ts';
 import { imageRequest } from './testing/request.ts';
 
 const facts = sketchFacts('/models/sketch.onnx');

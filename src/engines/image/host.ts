@@ -1,7 +1,6 @@
 import { AppError } from '../../core/errors.ts';
 import type { ImageEngine, ImageEvent, ImageFacts, ImageRequest, UpscaleRequest } from '../../core/image.ts';
 import { TaskEngine, type TaskEngineParts, type Told } from '../host/task-engine.ts';
-import type { ImageOptions, ImageTask, ImageTold } from './messages.ts';
 
 /** What the network is told of some texts, and whether one of them was too long for it. */
 export type Condition = (
@@ -78,3 +77,28 @@ function bytesOf(vectors: readonly Float32Array[]): Uint8Array {
     vectors.map(({ buffer, byteOffset, byteLength }) => Buffer.from(buffer, byteOffset, byteLength)),
   );
 }
+
+/** How the engine is to be loaded, in words that survive the way into its process as JSON. */
+export interface ImageOptions {
+  readonly path: string;
+  readonly threads: number;
+}
+
+/** The bytes come as attachments, in the order of what is said of them. */
+export type ImageTask =
+  | {
+      readonly type: 'draw';
+      readonly request: Omit<ImageRequest, 'initial' | 'mask'>;
+      /** How much of the prompts went into what the network is told of them. */
+      readonly shortened: boolean;
+      /** `conditions` are the numbers for the prompt and those for the negative one. */
+      readonly attached: readonly ('conditions' | 'initial' | 'mask')[];
+    }
+  | { readonly type: 'upscale'; readonly request: Omit<UpscaleRequest, 'picture'> };
+
+/** Bytes of previews and pictures come as the one attachment. */
+export type ImageTold =
+  | { readonly type: 'progress'; readonly step: number; readonly steps: number }
+  | { readonly type: 'picture'; readonly index: number; readonly seed: number }
+  | Extract<ImageEvent, { type: 'finish' }>
+  | { readonly type: 'upscaled' };

@@ -3,8 +3,7 @@ import { AppError, plainError } from '../../core/errors.ts';
 import type { PictureEdit } from '../../core/pictures.ts';
 import type { FromTaskWorker, ToTaskWorker } from '../host/task-messages.ts';
 import { fakeWorkers } from '../host/testing/workers.ts';
-import { PictureHost } from './host.ts';
-import type { Edited, EditTask } from './messages.ts';
+import { type Edited, type EditTask, PictureHost } from './host.ts';
 
 const settle = () => new Promise<void>((resolve) => setImmediate(resolve));
 const edit: PictureEdit = { type: 'encode', format: 'jpeg', quality: 80 };

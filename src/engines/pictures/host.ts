@@ -2,7 +2,6 @@ import type { EditedPicture, PictureEdit, PictureEditor } from '../../core/pictu
 import type { Spawn } from '../host/child.ts';
 import type { StartTimer } from '../host/engine-process.ts';
 import { TaskEngine } from '../host/task-engine.ts';
-import type { Edited, EditTask } from './messages.ts';
 
 export interface PictureHostParts {
   readonly entry: string;
@@ -56,4 +55,15 @@ export class PictureHost implements PictureEditor {
     this.#engine ??= new TaskEngine({ ...this.parts, capability: 'picture', options: {} });
     return this.#engine;
   }
+}
+
+/** One edit; the bytes of its pictures are the attachments, in the order of their fields. */
+export interface EditTask {
+  readonly edit: PictureEdit;
+  readonly fields: readonly string[];
+}
+
+/** The encoded picture is the attachment. */
+export interface Edited {
+  readonly type: 'edited';
 }

@@ -1,8 +1,9 @@
+import type { EngineState } from '../host/engine-state.ts';
+import type { Backend } from './backend.ts';
+import type { Assignment, BackendPool } from './backend-pool.ts';
 import { clientError, RemoteFailure } from './failure.ts';
-import type { Assignment, Fleet } from './fleet.ts';
 import type { RemoteKind } from './kinds.ts';
 import type { RemoteModel } from './probe.ts';
-import type { Replica } from './replica.ts';
 
 export interface Asked {
   readonly path: string;
@@ -31,15 +32,15 @@ export interface Answered {
 }
 
 /** A question with one answer, to the engine that suits; the next one is asked where that cannot do it now. */
-export function askFleet(
-  fleet: Fleet,
+export function askPool(
+  pool: BackendPool,
   question: (facts: Facts) => Asked,
   { milliseconds, bytes, ...options }: AskingOptions,
 ): Promise<Answered> {
-  return askReplica(fleet, options, async ({ replica, model }) => {
-    const facts = { kind: replica.identity?.kind ?? 'openai', host: replica.address.host, model } as const;
+  return withBackend(pool, options, async ({ backend, model }) => {
+    const facts = { kind: backend.identity?.kind ?? 'openai', host: backend.address.host, model } as const;
     const { path, body } = question(facts);
-    const answer = await replica.connection.json('POST', path, body, {
+    const answer = await backend.connection.json('POST', path, body, {
       signal: options.signal,
       ...(milliseconds === undefined ? {} : { milliseconds }),
       ...(bytes === undefined ? {} : { bytes }),
@@ -49,29 +50,55 @@ export function askFleet(
 }
 
 /** Any work on one backend, tried on the next where the first cannot do it now. */
-export async function askReplica<Answer>(
-  fleet: Fleet,
+export async function withBackend<Answer>(
+  pool: BackendPool,
   { model: name, affinity, signal }: Pick<AskingOptions, 'model' | 'affinity' | 'signal'>,
   work: (assignment: Assignment) => Promise<Answer>,
 ): Promise<Answer> {
-  const tried = new Set<Replica>();
-  const excused = new Set<Replica>();
+  const tried = new Set<Backend>();
+  const excused = new Set<Backend>();
   for (let last: RemoteFailure | undefined; ; ) {
-    const assignment = fleet.assign(name, affinity, tried);
-    if (!assignment) throw last ? clientError(last, fleet.capability) : fleet.troubleError(name);
-    const { replica, done } = assignment;
+    const assignment = pool.assign(name, affinity, tried);
+    if (!assignment) throw last ? clientError(last, pool.capability) : pool.troubleError(name);
+    const { backend, done } = assignment;
     try {
       return await work(assignment);
     } catch (error) {
       signal.throwIfAborted();
-      if (!(error instanceof RemoteFailure)) throw clientError(error, fleet.capability);
-      replica.failed(error);
-      if (!error.isPassing) throw error.type === 'failed' ? error : clientError(error, fleet.capability);
+      if (!(error instanceof RemoteFailure)) throw clientError(error, pool.capability);
+      backend.failed(error);
+      if (!error.isPassing) throw error.type === 'failed' ? error : clientError(error, pool.capability);
       last = error;
-      if (error.facts.stale && !excused.has(replica)) excused.add(replica);
-      else tried.add(replica);
+      if (error.facts.stale && !excused.has(backend)) excused.add(backend);
+      else tried.add(backend);
     } finally {
       done();
     }
+  }
+}
+
+/** Engines elsewhere in the place of a process of ours: there is nothing to load, and nothing that could die here. */
+export class TaskLife {
+  readonly pid = undefined;
+  #settled: Promise<void> | undefined;
+
+  constructor(protected readonly pool: BackendPool) {}
+
+  start(): void {
+    this.#settled ??= this.pool.start();
+  }
+
+  async stop(): Promise<void> {
+    if (this.#settled) this.pool.stop();
+    this.#settled = undefined;
+  }
+
+  /** Whether they answer is seen by whoever asks them. */
+  state(): EngineState {
+    return this.#settled ? { type: 'ready' } : { type: 'idle' };
+  }
+
+  settled(): Promise<void> {
+    return this.#settled ?? Promise.resolve();
   }
 }

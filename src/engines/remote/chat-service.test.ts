@@ -11,7 +11,7 @@ import { Queue } from '../../scheduler/queue.ts';
 import { textService } from '../../scheduler/text.ts';
 import { fakeEngine } from '../fake/engine.ts';
 import { remoteChatService } from './chat-service.ts';
-import { fleetOf } from './testing/fleet.ts';
+import { poolOf } from './testing/backend-pool.ts';
 import { chatRequest, controlsWith } from './testing/requests.ts';
 import { delta, ended, json, said, streamed, upstream, wellParley } from './testing/upstream.ts';
 import { RemoteText } from './text.ts';
@@ -21,8 +21,8 @@ const ticket = (genkey = '') => ({ genkey, client: 'me', signal: new AbortContro
 
 async function serviceOn(handlers: Parameters<typeof upstream>[0], instead?: TextEngine) {
   const one = await upstream({ ...wellParley, ...handlers });
-  const { fleet } = fleetOf([one.address()]);
-  const parts = { fleet, model: undefined, name: 'r', usualContext: 512, now: () => 0, newCallId: () => 'made' };
+  const { pool } = poolOf([one.address()]);
+  const parts = { pool, model: undefined, name: 'r', usualContext: 512, now: () => 0, newCallId: () => 'made' };
   const engine = new RemoteText(parts);
   engine.start();
   await engine.settled();
@@ -33,7 +33,7 @@ async function serviceOn(handlers: Parameters<typeof upstream>[0], instead?: Tex
     sharing: () => ({ type: 'shared' }),
     randomSeed: () => 5,
   });
-  const chat = remoteChatService({ text: desktop, tokens: new RemoteTokens(fleet, undefined) });
+  const chat = remoteChatService({ text: desktop, tokens: new RemoteTokens(pool, undefined) });
   return { chat, one, text: desktop };
 }
 
@@ -102,9 +102,9 @@ test('tools of the server are run here, for a model that is elsewhere too', asyn
       return streamed(...chunks)(received, response);
     },
   });
-  const { fleet } = fleetOf([one.address()]);
+  const { pool } = poolOf([one.address()]);
   const engine = new RemoteText({
-    fleet,
+    pool,
     model: undefined,
     name: 'r',
     usualContext: 512,
@@ -128,7 +128,7 @@ test('tools of the server are run here, for a model that is elsewhere too', asyn
       sharing: () => ({ type: 'shared' }),
       randomSeed: () => 5,
     }),
-    tokens: new RemoteTokens(fleet, undefined),
+    tokens: new RemoteTokens(pool, undefined),
     serverTools: { servers, turns: 4, startTimer: () => ({ cancel: () => undefined }) },
   });
   const { text: words, toolCalls } = await fold(chat.reply(chatRequest(), ticket()));

@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto';
 import { mediumPlaceholder, wordsOf } from '../../chat/messages.ts';
 import { repliesBy } from '../../chat/replies.ts';
 import type { ChatRequest } from '../../chat/request.ts';
@@ -71,4 +72,9 @@ function shownRequest({ controls, conversation, memory }: ChatRequest): Generati
   const words = last ? wordsOf(last.content) : '';
   const shown = last?.content.flatMap((part) => (part.type === 'medium' ? mediumPlaceholder(media, part.index) : []));
   return { ...controls, media, prompt: words + (shown ?? []).join(''), memory };
+}
+
+/** For calls of engines that give them no id. */
+export function randomCallId(): string {
+  return `call_${randomBytes(12).toString('hex')}`;
 }

@@ -1,6 +1,6 @@
 import type { ServerResponse } from 'node:http';
 import { describe, expect, test } from 'vitest';
-import { Connection, type ConnectionLimits } from './connection.ts';
+import { BackendConnection, type ConnectionLimits } from './connection.ts';
 import { json, upstream } from './testing/upstream.ts';
 
 const never = new AbortController().signal;
@@ -8,7 +8,7 @@ const quiet = { head: () => undefined, piece: () => undefined, whole: () => unde
 
 async function connected(handlers: Parameters<typeof upstream>[0], limits: Partial<ConnectionLimits> = {}) {
   const one = await upstream(handlers);
-  return { one, connection: new Connection({ base: one.base, host: one.host, key: 'sk-1' }, limits) };
+  return { one, connection: new BackendConnection({ base: one.base, host: one.host, key: 'sk-1' }, limits) };
 }
 
 describe('a connection to an engine elsewhere', () => {
@@ -65,7 +65,7 @@ describe('a connection to an engine elsewhere', () => {
       message: 'connection refused',
       host: one.host,
     });
-    const nowhere = new Connection({ base: 'http://no-such-name.invalid:1', host: 'no-such-name.invalid:1' });
+    const nowhere = new BackendConnection({ base: 'http://no-such-name.invalid:1', host: 'no-such-name.invalid:1' });
     await expect(nowhere.json('GET', '/a')).rejects.toMatchObject({ type: 'unreachable' });
   });
 
@@ -98,7 +98,7 @@ describe('a connection to an engine elsewhere', () => {
   });
 });
 
-describe('Connection: a backend that misbehaves', () => {
+describe('BackendConnection: a backend that misbehaves', () => {
   /** Writes as fast as it is read, until the connection is closed. */
   const flood =
     (status: number, headers: Readonly<Record<string, string>> = {}, sent = { bytes: 0, closed: false }) =>

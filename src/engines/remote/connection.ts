@@ -62,7 +62,7 @@ const keepAlive = { keepAlive: true, maxFreeSockets: 256, scheduling: 'lifo' } a
  * Connections to one backend, which are kept open between requests. Whatever the backend does, a call ends: each has a limit of
  * time and of bytes. Redirects are not followed, because they would take the key and the request to another host.
  */
-export class Connection {
+export class BackendConnection {
   readonly #secure: boolean;
   readonly #agent: HttpAgent;
   /** What may be told to clients: a path may be a secret. */

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { RemoteEmbedding, shared } from './embedding.ts';
-import { fleetOf } from './testing/fleet.ts';
+import { poolOf } from './testing/backend-pool.ts';
 import { type Handler, json, upstream, wellParley, wellVllm } from './testing/upstream.ts';
 
 const never = new AbortController().signal;
@@ -18,11 +18,11 @@ const vectors: Handler = (received, response) => {
 
 async function engineOn(handlers: Readonly<Record<string, Handler>>, count = 1) {
   const engines = await Promise.all(Array.from({ length: count }, () => upstream(handlers)));
-  const { fleet } = fleetOf(engines.map((one) => one.address()));
-  const engine = new RemoteEmbedding(fleet, undefined);
+  const { pool } = poolOf(engines.map((one) => one.address()));
+  const engine = new RemoteEmbedding(pool, undefined);
   engine.start();
   await engine.settled();
-  return { engine, engines, fleet };
+  return { engine, engines, pool };
 }
 
 describe('vectors from elsewhere', () => {

@@ -9,11 +9,10 @@ import type {
 } from '../../core/embedding.ts';
 import { AppError } from '../../core/errors.ts';
 import { cosine } from '../../core/vectors.ts';
-import { type Answered, askFleet, type Facts } from './asking.ts';
+import { type Answered, askPool, type Facts, TaskLife } from './asking.ts';
+import type { BackendPool } from './backend-pool.ts';
 import { clientError, RemoteFailure } from './failure.ts';
-import type { Fleet } from './fleet.ts';
 import { listAt, numberAt, objectAt, textAt } from './json.ts';
-import { TaskLife } from './task-life.ts';
 
 /** More than this at once is more than some engines take. */
 const mostInputs = 256;
@@ -34,10 +33,10 @@ export class RemoteEmbedding extends TaskLife implements EmbeddingEngine {
   #facts: EmbeddingFacts | undefined;
 
   constructor(
-    fleet: Fleet,
+    pool: BackendPool,
     private readonly model: string | undefined,
   ) {
-    super(fleet);
+    super(pool);
   }
 
   facts(): EmbeddingFacts | undefined {
@@ -87,7 +86,7 @@ export class RemoteEmbedding extends TaskLife implements EmbeddingEngine {
 
   async #reranked({ query, documents }: RankRequest, signal: AbortSignal): Promise<Ranked> {
     const question = ({ model: { id } }: Facts) => ({ path: '/v1/rerank', body: { model: id, query, documents } });
-    const { answer } = await askFleet(this.fleet, question, {
+    const { answer } = await askPool(this.pool, question, {
       model: this.model,
       affinity: query,
       signal,
@@ -115,13 +114,13 @@ export class RemoteEmbedding extends TaskLife implements EmbeddingEngine {
       },
     });
     const affinity = String(inputs[0]).slice(0, 256);
-    const told = await askFleet(this.fleet, question, {
+    const told = await askPool(this.pool, question, {
       model: this.model,
       affinity,
       signal,
       bytes: answerBytes,
     }).catch((error: unknown) => {
-      throw clientError(error, this.fleet.capability);
+      throw clientError(error, this.pool.capability);
     });
     return this.#read(told, inputs.length);
   }
@@ -135,7 +134,7 @@ export class RemoteEmbedding extends TaskLife implements EmbeddingEngine {
     const [first] = vectors;
     if (!first?.length || vectors.length !== count || vectors.some((vector) => vector?.length !== first.length)) {
       throw new AppError('engine-failed', {
-        capability: this.fleet.capability,
+        capability: this.pool.capability,
         reason: `${host} gave no vectors that fit`,
       });
     }

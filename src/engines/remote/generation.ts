@@ -3,12 +3,12 @@ import type { AppError } from '../../core/errors.ts';
 import type { GenerationEvent } from '../../core/events.ts';
 import { SseLimitError, SseParser } from '../../core/sse-parser.ts';
 import type { GenerationSink, RunningGeneration } from '../../core/text-engine.ts';
+import type { Backend } from './backend.ts';
+import type { Assignment, BackendPool } from './backend-pool.ts';
 import type { StreamSink, Valve } from './connection.ts';
 import type { ControlFacts, ControlsBody } from './controls-body.ts';
 import { clientError, RemoteFailure, statusFailure } from './failure.ts';
-import type { Assignment, Fleet } from './fleet.ts';
 import { kinds } from './kinds.ts';
-import type { Replica } from './replica.ts';
 import { lost, ReplyStream, ToldError } from './reply-stream.ts';
 
 /** Something to be written by an engine elsewhere, in whatever words that one understands. */
@@ -26,7 +26,7 @@ export interface RemoteWork {
 }
 
 export interface RemoteParts {
-  readonly fleet: Fleet;
+  readonly pool: BackendPool;
   /** The model as it is called here; whatever they have where none is named. */
   readonly model: string | undefined;
   readonly now: () => number;
@@ -78,31 +78,31 @@ const enough = new Error('the reply is past its limit');
 /** Never rejects: the last event tells how it ended. */
 async function attempts(work: RemoteWork, parts: RemoteParts, sink: GenerationSink, controls: Controls): Promise<void> {
   const { stop } = controls;
-  const { fleet, model } = parts;
-  const tried = new Set<Replica>();
-  const excused = new Set<Replica>();
+  const { pool, model } = parts;
+  const tried = new Set<Backend>();
+  const excused = new Set<Backend>();
   let last: RemoteFailure | undefined;
   for (;;) {
-    const assignment = fleet.assign(model, work.affinity, tried);
+    const assignment = pool.assign(model, work.affinity, tried);
     if (!assignment) {
-      const error = last ? clientError(last, fleet.capability) : fleet.troubleError(model);
+      const error = last ? clientError(last, pool.capability) : pool.troubleError(model);
       return sink.event({ type: 'error', error });
     }
-    const { replica } = assignment;
+    const { backend } = assignment;
     const attempt = new Attempt(work, assignment, parts, sink);
     try {
       return await attempt.run(controls);
     } catch (error) {
       if (stop.aborted) return attempt.abort();
       const failure = attempt.failure(error);
-      if (failure instanceof RemoteFailure) replica.failed(failure);
+      if (failure instanceof RemoteFailure) backend.failed(failure);
       if (attempt.begun || !(failure instanceof RemoteFailure) || !failure.isPassing) {
         return sink.event({ type: 'error', error: attempt.clientError(failure) });
       }
       last = failure;
       // A connection that was closed while it lay idle says nothing: the same one is asked once more.
-      if (failure.facts.stale && !excused.has(replica)) excused.add(replica);
-      else tried.add(replica);
+      if (failure.facts.stale && !excused.has(backend)) excused.add(backend);
+      else tried.add(backend);
     } finally {
       assignment.done();
     }
@@ -134,15 +134,15 @@ class Attempt {
   }
 
   get #host(): string {
-    return this.assignment.replica.address.host;
+    return this.assignment.backend.address.host;
   }
 
   get #kind() {
-    return this.assignment.replica.identity?.kind ?? 'openai';
+    return this.assignment.backend.identity?.kind ?? 'openai';
   }
 
   async run({ stop, pressure }: Controls): Promise<void> {
-    const { replica, model } = this.assignment;
+    const { backend, model } = this.assignment;
     const { fields, unheeded } = this.work.body({
       kind: this.#kind,
       host: this.#host,
@@ -163,9 +163,9 @@ class Attempt {
       piece: (text) => parser.push(text),
       whole: (text) => this.#tell(this.#reply.read(text)),
     };
-    const signal = AbortSignal.any([stop, replica.cut]);
+    const signal = AbortSignal.any([stop, backend.cut]);
     try {
-      await replica.connection.stream(this.work.path, { model: model.id, ...fields }, sink, signal);
+      await backend.connection.stream(this.work.path, { model: model.id, ...fields }, sink, signal);
       parser.end();
     } catch (error) {
       if (error !== enough) throw error;
@@ -196,7 +196,7 @@ class Attempt {
 
   clientError(failure: unknown): AppError {
     const broke = this.begun && failure instanceof RemoteFailure;
-    return broke ? lost(this.#host, `it ${failure.message}`) : clientError(failure, this.parts.fleet.capability);
+    return broke ? lost(this.#host, `it ${failure.message}`) : clientError(failure, this.parts.pool.capability);
   }
 
   #tell(events: readonly GenerationEvent[]): void {

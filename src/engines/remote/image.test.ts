@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import type { ImageEvent, ImageRequest } from '../../core/image.ts';
 import { RemoteImage } from './image.ts';
-import { fleetOf } from './testing/fleet.ts';
+import { poolOf } from './testing/backend-pool.ts';
 import { type Handler, json, upstream, wellParley, wellVllm } from './testing/upstream.ts';
 
 const never = new AbortController().signal;
@@ -25,9 +25,9 @@ const drawn = json({ data: [{ b64_json: base64('one') }, { b64_json: base64('two
 
 async function engineOn(handlers: Readonly<Record<string, Handler>>) {
   const one = await upstream(handlers);
-  const { fleet } = fleetOf([one.address()]);
+  const { pool } = poolOf([one.address()]);
   const asPng = async (png: Uint8Array) => ({ png, width: 200, height: 100 });
-  const engine = new RemoteImage(fleet, { model: undefined, name: 'painter', asPng });
+  const engine = new RemoteImage(pool, { model: undefined, name: 'painter', asPng });
   engine.start();
   await engine.settled();
   return { engine, one };

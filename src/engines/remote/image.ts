@@ -1,12 +1,11 @@
 import { AppError } from '../../core/errors.ts';
 import type { ImageEngine, ImageEvent, ImageFacts, ImageRequest } from '../../core/image.ts';
-import { type Asked, askFleet, type Facts } from './asking.ts';
+import { type Asked, askPool, type Facts, TaskLife } from './asking.ts';
+import type { BackendPool } from './backend-pool.ts';
+import { type AsPng, readPng } from './drawing-server.ts';
 import { clientError } from './failure.ts';
-import type { Fleet } from './fleet.ts';
 import { listAt, objectAt, textAt } from './json.ts';
 import { kinds } from './kinds.ts';
-import { type AsPng, readPng } from './picture.ts';
-import { TaskLife } from './task-life.ts';
 
 /** Several pictures of some megapixels each, as base64. */
 const answerBytes = 256 * 2 ** 20;
@@ -28,10 +27,10 @@ export function remoteImageFacts(name: string): ImageFacts {
 /** Pictures from engines elsewhere, by `POST /v1/images/generations`. */
 export class RemoteImage extends TaskLife implements ImageEngine {
   constructor(
-    fleet: Fleet,
+    pool: BackendPool,
     private readonly parts: { readonly model: string | undefined; readonly name: string; readonly asPng: AsPng },
   ) {
-    super(fleet);
+    super(pool);
   }
 
   facts(): ImageFacts {
@@ -42,19 +41,19 @@ export class RemoteImage extends TaskLife implements ImageEngine {
     const { steps, count, seed, sampler, scheduler } = request;
     yield { type: 'progress', step: 0, steps };
     const question = (facts: Facts) => drawingQuestion(request, facts);
-    const { answer, facts } = await askFleet(this.fleet, question, {
+    const { answer, facts } = await askPool(this.pool, question, {
       model: this.parts.model,
       affinity: request.prompt,
       signal,
       bytes: answerBytes,
     }).catch((error: unknown) => {
       signal.throwIfAborted();
-      throw clientError(error, this.fleet.capability);
+      throw clientError(error, this.pool.capability);
     });
     const pictures = listAt(objectAt(answer).data).flatMap((entry) => textAt(objectAt(entry).b64_json) ?? []);
     if (pictures.length === 0) {
       const reason = `${facts.host} gave no picture`;
-      throw new AppError('engine-failed', { capability: this.fleet.capability, reason });
+      throw new AppError('engine-failed', { capability: this.pool.capability, reason });
     }
     let size = { width: request.width, height: request.height };
     for (const [index, base64] of pictures.slice(0, count).entries()) {

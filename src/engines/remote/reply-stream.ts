@@ -1,9 +1,15 @@
+import { ReasoningSplitter } from '../../chat/reasoning.ts';
 import { AppError } from '../../core/errors.ts';
-import type { FinishCause, FinishReason, GenerationEvent, Timings, Usage } from '../../core/events.ts';
+import type {
+  FinishCause,
+  FinishReason,
+  GenerationEvent,
+  Timings,
+  TokenChoice,
+  TokenLogprob,
+  Usage,
+} from '../../core/events.ts';
 import { listAt, numberAt, objectAt, parsedJson, textAt } from './json.ts';
-import { chatLogprobs, completionLogprobs } from './logprobs.ts';
-import { Thinking, type ThinkingOptions } from './thinking.ts';
-import { ToolCalls } from './tool-calls.ts';
 
 export interface ReplyStreamOptions extends ThinkingOptions {
   readonly form: 'chat' | 'text';
@@ -204,4 +210,172 @@ export function toldError(error: unknown): ToldError {
   const { message, code, status, type } = objectAt(error);
   const words = textAt(error) ?? textAt(message) ?? textAt(type) ?? 'it told an error without a word';
   return new ToldError(words, numberAt(code) ?? numberAt(status) ?? 500);
+}
+
+/** Most engines do not tell the number of a token. */
+const unknownToken = -1;
+
+/** The figures of chats, `{"content": [...]}`; undefined where there are none. */
+function chatLogprobs(logprobs: unknown): readonly TokenLogprob[] | undefined {
+  const entries = listAt(objectAt(logprobs).content);
+  return entries.length === 0 ? undefined : entries.map(tokenOf);
+}
+
+/** Those of plain texts: in the form of chats where the engine has it, otherwise in the old form of lists. */
+function completionLogprobs(logprobs: unknown): readonly TokenLogprob[] | undefined {
+  const told = chatLogprobs(logprobs);
+  if (told) return told;
+  const { tokens, token_logprobs: figures, top_logprobs: tops, token_ids: ids } = objectAt(logprobs);
+  const texts = listAt(tokens);
+  if (texts.length === 0) return undefined;
+  return texts.map((text, place) => {
+    const others = Object.entries(objectAt(listAt(tops)[place]));
+    const top = others.map(([other, figure]) => choiceOf(other, figure, unknownToken));
+    const own = choiceOf(textAt(text) ?? '', listAt(figures)[place], numberAt(listAt(ids)[place]) ?? unknownToken);
+    return { ...own, top: top.sort((a, b) => b.logprob - a.logprob) };
+  });
+}
+
+function tokenOf(entry: unknown): TokenLogprob {
+  return { ...entryOf(entry), top: listAt(objectAt(entry).top_logprobs).map(entryOf) };
+}
+
+function entryOf(entry: unknown): TokenChoice {
+  const { token, logprob, bytes, id } = objectAt(entry);
+  const choice = choiceOf(textAt(token) ?? '', logprob, numberAt(id) ?? unknownToken);
+  const told = listAt(bytes).filter((byte) => typeof byte === 'number');
+  return told.length > 0 ? { ...choice, bytes: told } : choice;
+}
+
+function choiceOf(text: string, logprob: unknown, token: number): TokenChoice {
+  return { token, text, bytes: [...Buffer.from(text)], logprob: numberAt(logprob) ?? Number.NEGATIVE_INFINITY };
+}
+
+interface ThinkingOptions {
+  /** Whether the client wants thinking apart from the text. */
+  readonly separate: boolean;
+  /** Whether the other side parts it in any case. */
+  readonly parted: boolean;
+}
+
+type Figures = readonly TokenLogprob[] | undefined;
+
+/**
+ * Thinking where the client wants it, wherever the other side puts it: tags in the text become events of their own, or events
+ * of their own become tags in the text.
+ */
+class Thinking {
+  readonly #splitter: ReasoningSplitter | undefined;
+  #tagOpen = false;
+
+  constructor(private readonly options: ThinkingOptions) {
+    const { separate, parted } = options;
+    if (separate && !parted) {
+      this.#splitter = new ReasoningSplitter({ prompt: '', encapsulate: true, loneEnd: 'keep' });
+    }
+  }
+
+  text(text: string, logprobs: Figures): GenerationEvent[] {
+    const said = this.#closed() + text;
+    if (!this.#splitter) return [textDelta(said, logprobs)];
+    return withFigures(this.#splitter.push(said), logprobs);
+  }
+
+  reasoning(text: string, logprobs: Figures): GenerationEvent[] {
+    if (this.options.separate) return [{ type: 'reasoning-delta', text, ...(logprobs ? { logprobs } : {}) }];
+    const said = this.#tagOpen ? text : `<think>\n${text}`;
+    this.#tagOpen = true;
+    return [textDelta(said, logprobs)];
+  }
+
+  /** What was held back. */
+  end(): GenerationEvent[] {
+    const open = this.#closed();
+    return [...(open === '' ? [] : [textDelta(open, undefined)]), ...(this.#splitter?.finish() ?? [])];
+  }
+
+  #closed(): string {
+    if (!this.#tagOpen) return '';
+    this.#tagOpen = false;
+    return '\n</think>\n\n';
+  }
+}
+
+function textDelta(text: string, logprobs: Figures): GenerationEvent {
+  return logprobs ? { type: 'text-delta', text, logprobs } : { type: 'text-delta', text };
+}
+
+/** The figures go with the first piece; with none they wait in an empty one. */
+function withFigures(pieces: readonly GenerationEvent[], logprobs: Figures): GenerationEvent[] {
+  if (!logprobs) return [...pieces];
+  const [first, ...rest] = pieces;
+  return first ? [{ ...first, logprobs } as GenerationEvent, ...rest] : [textDelta('', logprobs)];
+}
+
+interface OpenCall {
+  /** As the other side counts, which may begin anywhere. */
+  readonly place: number;
+  readonly id: string;
+  readonly index: number;
+}
+
+/**
+ * Calls as they come in pieces. A call has begun when its name is there; one ends where the next begins. An engine that
+ * counts all its calls as the first is understood by their ids.
+ */
+class ToolCalls {
+  #open: OpenCall | undefined;
+  #begun = 0;
+  /** What came before its name did. */
+  readonly #early = new Map<number, string>();
+
+  constructor(private readonly newId: () => string) {}
+
+  /** How many have begun. */
+  get count(): number {
+    return this.#begun;
+  }
+
+  read(entries: unknown): GenerationEvent[] {
+    // One engine sends a single call without a list around it.
+    const list = Array.isArray(entries) ? entries : entries === undefined || entries === null ? [] : [entries];
+    return list.flatMap((entry, position) => this.#entry(objectAt(entry), position));
+  }
+
+  end(): GenerationEvent[] {
+    const open = this.#open;
+    this.#open = undefined;
+    return open ? [{ type: 'tool-end', index: open.index }] : [];
+  }
+
+  #entry(entry: Readonly<Record<string, unknown>>, position: number): GenerationEvent[] {
+    const place = numberAt(entry.index) ?? position;
+    const id = textAt(entry.id) || undefined;
+    const called = objectAt(entry.function);
+    const name = textAt(called.name) || undefined;
+    const json = argumentsOf(called.arguments);
+    const goesOn = this.#open?.place === place && (id === undefined || id === this.#open.id || name === undefined);
+    if (goesOn) return this.#delta(json);
+    if (name === undefined) {
+      this.#early.set(place, (this.#early.get(place) ?? '') + json);
+      return [];
+    }
+    const ended = this.end();
+    const call = { place, id: id ?? this.newId(), index: this.#begun };
+    this.#open = call;
+    this.#begun += 1;
+    const before = this.#early.get(place) ?? '';
+    this.#early.delete(place);
+    return [...ended, { type: 'tool-start', index: call.index, id: call.id, name }, ...this.#delta(before + json)];
+  }
+
+  #delta(json: string): GenerationEvent[] {
+    return json === '' || !this.#open ? [] : [{ type: 'tool-delta', index: this.#open.index, json }];
+  }
+}
+
+/** A text, or with some engines the object itself. */
+function argumentsOf(value: unknown): string {
+  if (typeof value === 'string') return value;
+  return typeof value === 'object' && value !== null ? JSON.stringify(value) : '';
 }

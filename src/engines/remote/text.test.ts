@@ -5,7 +5,7 @@ import type { ChatRequest } from '../../chat/request.ts';
 import type { GenerationEvent } from '../../core/events.ts';
 import type { GenerationRequest } from '../../core/request.ts';
 import type { RunningGeneration } from '../../core/text-engine.ts';
-import { fleetOf, type Watch } from './testing/fleet.ts';
+import { poolOf, type Watch } from './testing/backend-pool.ts';
 import { chatRequest, controlsWith, textRequest } from './testing/requests.ts';
 import {
   ended,
@@ -25,16 +25,16 @@ interface Ready extends Watch {
 }
 
 async function ready(...engines: readonly Upstream[]): Promise<Ready> {
-  const watch = fleetOf(engines.map((one) => one.address()));
+  const watch = poolOf(engines.map((one) => one.address()));
   const engine = engineOn(watch);
   engine.start();
   await engine.settled();
   return { ...watch, engine };
 }
 
-function engineOn({ fleet, clock }: Watch): RemoteText {
+function engineOn({ pool, clock }: Watch): RemoteText {
   return new RemoteText({
-    fleet,
+    pool,
     model: undefined,
     name: 'remote',
     usualContext: 1024,
@@ -99,7 +99,7 @@ const hanging =
 describe('a model elsewhere', () => {
   test('is there when somebody answers, with what is known of it', async () => {
     const one = await upstream(wellVllm);
-    const watch = fleetOf([one.address()]);
+    const watch = poolOf([one.address()]);
     const engine = engineOn(watch);
     expect(engine.state()).toEqual({ type: 'loading', name: 'remote', progress: 0 });
     expect(engine.contextSize()).toBe(1024);
@@ -114,12 +114,12 @@ describe('a model elsewhere', () => {
     expect((engine.state() as { model?: object }).model).toBe((state as { model?: object }).model);
     expect(engine.contextSize()).toBe(4096);
     await engine.stop();
-    expect(watch.fleet.replicas[0]?.state.type).toBe('unknown');
+    expect(watch.pool.backends[0]?.state.type).toBe('unknown');
   });
 
   test('is in trouble, with a reason, while nobody does', async () => {
     const one = await upstream(wellVllm);
-    const watch = fleetOf([one.address()]);
+    const watch = poolOf([one.address()]);
     await one.die();
     const engine = engineOn(watch);
     engine.start();
@@ -302,7 +302,7 @@ describe('somebody who stops a reply', () => {
   test('cuts the request over there, and gets what there is', async () => {
     const held: ServerResponse[] = [];
     const one = await upstream({ ...wellVllm, '/v1/chat/completions': hanging(held, said('Hel')) });
-    const { engine, fleet } = await ready(one);
+    const { engine, pool } = await ready(one);
     const reply = chat(engine);
     await reply.next('text-delta');
     const closed = new Promise((resolve) => held[0]?.once('close', resolve));
@@ -310,7 +310,7 @@ describe('somebody who stops a reply', () => {
     await reply.over;
     expect(reply.events.at(-1)).toMatchObject({ type: 'finish', reason: 'aborted', usage: { completionTokens: 1 } });
     await closed;
-    expect(fleet.replicas[0]).toMatchObject({ running: 0, state: { type: 'up' } });
+    expect(pool.backends[0]).toMatchObject({ running: 0, state: { type: 'up' } });
   });
 
   test('may do so before there is anything', async () => {
@@ -357,9 +357,9 @@ describe('a failure before the first word', () => {
 
   test('is told with the reason where there is no other one', async () => {
     const one = await upstream({ ...wellVllm, '/v1/chat/completions': busy });
-    const { engine, fleet } = await ready(one);
+    const { engine, pool } = await ready(one);
     expect(errorOf(await told(chat(engine)))).toMatchObject({ code: 'remote-down', details: { retryAfterSeconds: 3 } });
-    expect(fleet.replicas[0]?.state).toMatchObject({ type: 'away', until: 3000 });
+    expect(pool.backends[0]?.state).toMatchObject({ type: 'away', until: 3000 });
     expect(one.asked('/v1/chat/completions')).toHaveLength(1);
   });
 
@@ -385,11 +385,11 @@ describe('a failure before the first word', () => {
         else return hello(received, response);
       },
     });
-    const { engine, fleet } = await ready(one);
+    const { engine, pool } = await ready(one);
     await told(chat(engine));
     expect((await told(chat(engine))).at(-1)).toMatchObject({ type: 'finish' });
     expect(asked).toBe(3);
-    expect(fleet.replicas[0]?.state.type).toBe('up');
+    expect(pool.backends[0]?.state.type).toBe('up');
   });
 
   test('of what must not be left out asks nobody at all', async () => {
@@ -413,7 +413,7 @@ describe('a failure after the first word', () => {
       await upstream({ ...wellVllm, '/v1/chat/completions': hanging(held, said('Hel')) }),
       await upstream({ ...wellVllm, '/v1/chat/completions': hanging(held, said('Hel')) }),
     ];
-    const { engine, fleet } = await ready(...engines);
+    const { engine, pool } = await ready(...engines);
     const reply = chat(engine);
     await reply.next('text-delta');
     held[0]?.destroy();
@@ -421,7 +421,7 @@ describe('a failure after the first word', () => {
     expect(error).toMatchObject({ code: 'remote-lost', status: 502 });
     expect(error?.message).toMatch(/The engine at 127\.0\.0\.1:\d+ broke off in the middle of this reply/);
     expect(held).toHaveLength(1);
-    expect(fleet.replicas.filter(({ state }) => state.type === 'down')).toHaveLength(1);
+    expect(pool.backends.filter(({ state }) => state.type === 'down')).toHaveLength(1);
   });
 
   test.each<[string, unknown]>([
@@ -453,7 +453,7 @@ describe('a failure after the first word', () => {
   });
 });
 
-describe('choosing among replicas', () => {
+describe('choosing among backends', () => {
   test('all turns of a conversation go to the same one, and many conversations to all of them', async () => {
     const engines = await Promise.all(
       Array.from({ length: 3 }, () => upstream({ ...wellVllm, '/v1/chat/completions': hello })),

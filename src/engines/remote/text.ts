@@ -3,12 +3,11 @@ import { asAppError } from '../../core/errors.ts';
 import type { GenerationRequest } from '../../core/request.ts';
 import type { GenerationSink, RunningGeneration, TextEngine } from '../../core/text-engine.ts';
 import type { TextModel, TextState } from '../../core/text-service.ts';
-import { chatAffinity, textAffinity } from './affinity.ts';
-import { chatBody } from './chat-body.ts';
-import { completionBody } from './completion-body.ts';
+import type { Backend } from './backend.ts';
 import { generateRemotely, type RemoteParts, type RemoteWork } from './generation.ts';
 import { kinds } from './kinds.ts';
-import type { Replica } from './replica.ts';
+import { chatAffinity, textAffinity } from './load-balancing.ts';
+import { chatBody, completionBody } from './request-body.ts';
 import { RemoteTokens } from './tokens.ts';
 
 export interface RemoteTextParts extends RemoteParts {
@@ -23,19 +22,19 @@ export class RemoteText implements TextEngine {
   readonly tokens: RemoteTokens;
   #settled: Promise<void> | undefined;
   /** What was seen of it last. */
-  #seen: Replica | undefined;
-  #model: { readonly of: Replica; readonly identity: object | undefined; readonly model: TextModel } | undefined;
+  #seen: Backend | undefined;
+  #model: { readonly of: Backend; readonly identity: object | undefined; readonly model: TextModel } | undefined;
 
   constructor(private readonly parts: RemoteTextParts) {
-    this.tokens = new RemoteTokens(parts.fleet, parts.model);
+    this.tokens = new RemoteTokens(parts.pool, parts.model);
   }
 
   start(): void {
-    this.#settled ??= this.parts.fleet.start();
+    this.#settled ??= this.parts.pool.start();
   }
 
   async stop(): Promise<void> {
-    if (this.#settled) this.parts.fleet.stop();
+    if (this.#settled) this.parts.pool.stop();
     this.#settled = undefined;
   }
 
@@ -44,17 +43,17 @@ export class RemoteText implements TextEngine {
   }
 
   state(): TextState {
-    const { fleet, model, name } = this.parts;
-    const serving = fleet.serving(model);
-    const open = serving.find((replica) => replica.isOpen());
+    const { pool, model, name } = this.parts;
+    const serving = pool.serving(model);
+    const open = serving.find((backend) => backend.isOpen());
     this.#seen = open ?? this.#seen;
     if (open) return { type: 'ready', model: this.#describe(open) };
-    const untried = fleet.replicas.every(({ state }) => state.type === 'unknown');
-    return { type: 'loading', name, progress: 0, ...(untried ? {} : { trouble: fleet.trouble(model) }) };
+    const untried = pool.backends.every(({ state }) => state.type === 'unknown');
+    return { type: 'loading', name, progress: 0, ...(untried ? {} : { trouble: pool.trouble(model) }) };
   }
 
   contextSize(): number {
-    const seen = this.#seen ?? this.parts.fleet.serving(this.parts.model)[0];
+    const seen = this.#seen ?? this.parts.pool.serving(this.parts.model)[0];
     return seen?.model(this.parts.model)?.contextSize ?? this.parts.usualContext;
   }
 
@@ -127,13 +126,13 @@ export class RemoteText implements TextEngine {
     return { abort: () => undefined };
   }
 
-  #describe(replica: Replica): TextModel {
-    const { identity } = replica;
-    if (this.#model?.of === replica && this.#model.identity === identity) return this.#model.model;
-    const { fleet, model: wanted, usualContext, name } = this.parts;
-    const found = replica.model(wanted);
+  #describe(backend: Backend): TextModel {
+    const { identity } = backend;
+    if (this.#model?.of === backend && this.#model.identity === identity) return this.#model.model;
+    const { pool, model: wanted, usualContext, name } = this.parts;
+    const found = backend.model(wanted);
     const contextSize = found?.contextSize ?? usualContext;
-    const hosts = fleet.serving(wanted).map(({ address }) => address.host);
+    const hosts = pool.serving(wanted).map(({ address }) => address.host);
     const model: TextModel = {
       name: found?.name ?? name,
       path: '',
@@ -149,7 +148,7 @@ export class RemoteText implements TextEngine {
       specialTokens: { bos: '', eos: '' },
       inputs: identity?.inputs ?? { image: true, audio: true },
     };
-    this.#model = { of: replica, identity, model };
+    this.#model = { of: backend, identity, model };
     return model;
   }
 }

@@ -1,14 +1,14 @@
 import { describe, expect, test } from 'vitest';
-import { fleetOf } from './testing/fleet.ts';
+import { poolOf } from './testing/backend-pool.ts';
 import { chatRequest } from './testing/requests.ts';
 import { type Handler, json, listed, upstream, wellParley, wellVllm } from './testing/upstream.ts';
 import { RemoteTokens } from './tokens.ts';
 
 async function tokensOn(handlers: Readonly<Record<string, Handler>>) {
   const one = await upstream(handlers);
-  const { fleet } = fleetOf([one.address()]);
-  await fleet.start();
-  return { one, tokens: new RemoteTokens(fleet, undefined) };
+  const { pool } = poolOf([one.address()]);
+  await pool.start();
+  return { one, tokens: new RemoteTokens(pool, undefined) };
 }
 
 const llamaServer = {
@@ -74,8 +74,8 @@ describe('the tokens of a text', () => {
 
   test('are not to be had while nobody is there', async () => {
     const one = await upstream(wellVllm);
-    const { fleet } = fleetOf([one.address()]);
-    await expect(new RemoteTokens(fleet, undefined).tokenize('Hi', { addSpecial: true })).rejects.toMatchObject({
+    const { pool } = poolOf([one.address()]);
+    await expect(new RemoteTokens(pool, undefined).tokenize('Hi', { addSpecial: true })).rejects.toMatchObject({
       code: 'remote-down',
     });
   });

@@ -1,12 +1,12 @@
 import type { ChatRequest } from '../../chat/request.ts';
 import { AppError } from '../../core/errors.ts';
 import type { TokenizeOptions, TokenPiece } from '../../core/text-engine.ts';
-import { promptBody } from './chat-body.ts';
+import type { BackendPool } from './backend-pool.ts';
 import type { Body } from './controls-body.ts';
 import { clientError } from './failure.ts';
-import type { Fleet } from './fleet.ts';
 import { listAt, numberAt, objectAt, textAt } from './json.ts';
 import { kinds, type RemoteKind } from './kinds.ts';
+import { promptBody } from './request-body.ts';
 
 const patienceMs = 30_000;
 /** Each is a question of its own. */
@@ -21,7 +21,7 @@ interface Question {
 /** Tokens are the business of whoever has the model: they are counted over there, or not at all. */
 export class RemoteTokens {
   constructor(
-    private readonly fleet: Fleet,
+    private readonly pool: BackendPool,
     private readonly model: string | undefined,
   ) {}
 
@@ -65,23 +65,23 @@ export class RemoteTokens {
     question: (kind: RemoteKind, model: string) => Question | undefined,
     signal?: AbortSignal,
   ): Promise<unknown> {
-    const assignment = this.fleet.assign(this.model, feature, new Set());
-    if (!assignment) throw this.fleet.troubleError(this.model);
-    const { replica, model, done } = assignment;
-    const kind = replica.identity?.kind ?? 'openai';
+    const assignment = this.pool.assign(this.model, feature, new Set());
+    if (!assignment) throw this.pool.troubleError(this.model);
+    const { backend, model, done } = assignment;
+    const kind = backend.identity?.kind ?? 'openai';
     try {
       const asked = question(kind, model.id);
-      const { host } = replica.address;
+      const { host } = backend.address;
       if (!asked) {
         const instead = `the engine at ${host} (${kinds[kind].title}) has no way to ask for it`;
         throw new AppError('unsupported', { feature, instead });
       }
       const options = { milliseconds: patienceMs, ...(signal ? { signal } : {}) };
-      const answer = asked.read(await replica.connection.json('POST', asked.path, asked.body, options));
+      const answer = asked.read(await backend.connection.json('POST', asked.path, asked.body, options));
       if (answer !== undefined) return answer;
-      throw new AppError('engine-failed', { capability: this.fleet.capability, reason: `${host} gave no tokens` });
+      throw new AppError('engine-failed', { capability: this.pool.capability, reason: `${host} gave no tokens` });
     } catch (error) {
-      throw clientError(error, this.fleet.capability);
+      throw clientError(error, this.pool.capability);
     } finally {
       done();
     }

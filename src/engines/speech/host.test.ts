@@ -2,8 +2,7 @@ import { describe, expect, test } from 'vitest';
 import type { SpeechEvent, SpeechFacts, SpeechRequest } from '../../core/speech.ts';
 import type { FromTaskWorker, ToTaskWorker } from '../host/task-messages.ts';
 import { fakeWorkers } from '../host/testing/workers.ts';
-import { SpeechHost } from './host.ts';
-import type { SpeechOptions, SpeechTold } from './messages.ts';
+import { SpeechHost, type SpeechOptions, type SpeechTold } from './host.ts';
 
 const facts: SpeechFacts = { name: 'flite', voices: [{ name: 'slt', language: 'en', description: '' }] };
 const options: SpeechOptions = { name: 'flite', engine: { type: 'flite', path: '/flite.wasm' } };

@@ -1,6 +1,6 @@
 import type { SpeechEngine, SpeechEvent, SpeechFacts, SpeechRequest } from '../../core/speech.ts';
 import { TaskEngine, type TaskEngineParts } from '../host/task-engine.ts';
-import type { SpeechOptions, SpeechTold } from './messages.ts';
+import type { VoiceModel } from './sherpa/voice-model.ts';
 
 export type SpeechHostParts = Omit<TaskEngineParts<SpeechOptions, SpeechFacts>, 'capability'>;
 
@@ -43,3 +43,24 @@ export class SpeechHost implements SpeechEngine {
     }
   }
 }
+
+export interface SpeechOptions {
+  /** As people call it. */
+  readonly name: string;
+  readonly engine: FliteOptions | SherpaOptions;
+}
+
+export interface FliteOptions {
+  readonly type: 'flite';
+  /** The compiled program, which holds its voices. */
+  readonly path: string;
+}
+
+export interface SherpaOptions {
+  readonly type: 'sherpa';
+  readonly model: VoiceModel;
+  readonly threads: number;
+}
+
+/** What a task tells; the bytes of a piece of sound are attached. */
+export type SpeechTold = Exclude<SpeechEvent, { type: 'audio' }> | { readonly type: 'audio' };

@@ -2,9 +2,8 @@ import decodeWav from '@audio/decode-wav';
 import { describe, expect, test, vi } from 'vitest';
 import { type SpeechFormat, type SpeechRequest, speechFormats } from '../../core/speech.ts';
 import type { Attachments } from '../host/attachments.ts';
-import { EncoderShelf } from './encoder-shelf.ts';
-import type { SpeechTold } from './messages.ts';
-import { speak } from './speak.ts';
+import type { SpeechTold } from './host.ts';
+import { EncoderCache, speak } from './speak.ts';
 import type { Synthesiser } from './synthesiser.ts';
 
 const rate = 16_000;
@@ -25,7 +24,7 @@ function world({ fails = '', notes = [] as string[], room = (): Promise<void> | 
   const story: string[] = [];
   const told: { event: SpeechTold; bytes: Attachments }[] = [];
   const stop = new AbortController();
-  const encoders = new EncoderShelf();
+  const encoders = new EncoderCache();
   const synthesiser: Synthesiser = {
     voices: [],
     readable: (text) => ({ text, notes }),

@@ -1,8 +1,7 @@
-import type { SoundEncoder } from '../../audio/encode.ts';
-import type { SpeechRequest } from '../../core/speech.ts';
+import { type AudioEncoder, type EncodeOptions, openEncoder } from '../../audio/encode.ts';
+import type { SpeechFormat, SpeechRequest } from '../../core/speech.ts';
 import type { TaskTools } from '../host/task-worker.ts';
-import type { EncoderShelf } from './encoder-shelf.ts';
-import type { SpeechTold } from './messages.ts';
+import type { SpeechTold } from './host.ts';
 import { sentencesOf } from './sentences.ts';
 import type { Synthesiser } from './synthesiser.ts';
 
@@ -14,14 +13,14 @@ const silence = { rate: 24_000, seconds: 0.2 } as const;
 
 /** Says one text, sentence by sentence: what is ready goes out while the rest is still to be said. */
 export async function speak(
-  { synthesiser, encoders }: { readonly synthesiser: Synthesiser; readonly encoders: EncoderShelf },
+  { synthesiser, encoders }: { readonly synthesiser: Synthesiser; readonly encoders: EncoderCache },
   request: SpeechRequest,
   { tell, room, signal, watch }: TaskTools<SpeechTold>,
 ): Promise<void> {
   const { text, notes } = synthesiser.readable(request.text);
   tell({ type: 'start', notes: [...notes, ...synthesiser.unheeded(request)] });
   const { format, streamed } = request;
-  let encoder: SoundEncoder | undefined;
+  let encoder: AudioEncoder | undefined;
   let heard: number | undefined;
   let seconds = 0;
   const send = (bytes: Uint8Array): void => {
@@ -53,4 +52,47 @@ export async function speak(
     encoder?.close();
     if (heard !== undefined) encoders.restock(format, { rate: heard, streamed });
   }
+}
+
+export type OpenEncoder = (format: SpeechFormat, options: EncodeOptions) => Promise<AudioEncoder>;
+
+/** One for each format that takes a while to open. */
+const mostSpares = 3;
+
+/**
+ * To open an encoder may take as long as to say half a sentence. So one of each kind that was needed lies ready, opened when
+ * nobody waited for it.
+ */
+export class EncoderCache {
+  /** Those that were put there last stand last. */
+  readonly #spares = new Map<string, Promise<AudioEncoder>>();
+
+  constructor(private readonly open: OpenEncoder = openEncoder) {}
+
+  take(format: SpeechFormat, options: EncodeOptions): Promise<AudioEncoder> {
+    const kind = kindOf(format, options);
+    const spare = this.#spares.get(kind);
+    this.#spares.delete(kind);
+    return spare ?? this.open(format, options);
+  }
+
+  restock(format: SpeechFormat, options: EncodeOptions): void {
+    const kind = kindOf(format, options);
+    if (format === 'wav' || format === 'pcm' || this.#spares.has(kind)) return;
+    const encoder = this.open(format, options);
+    // Whoever takes it is told why it could not be opened.
+    encoder.catch(() => undefined);
+    this.#spares.set(kind, encoder);
+    const [oldest] = this.#spares;
+    if (this.#spares.size <= mostSpares || !oldest) return;
+    this.#spares.delete(oldest[0]);
+    oldest[1].then(
+      (unused) => unused.close(),
+      () => undefined,
+    );
+  }
+}
+
+function kindOf(format: SpeechFormat, { rate, streamed }: EncodeOptions): string {
+  return `${format} ${rate} ${streamed}`;
 }

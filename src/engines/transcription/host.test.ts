@@ -3,8 +3,7 @@ import { AppError, plainError } from '../../core/errors.ts';
 import type { TranscriptionEvent, TranscriptionFacts } from '../../core/transcription.ts';
 import type { FromTaskWorker, ToTaskWorker } from '../host/task-messages.ts';
 import { fakeWorkers } from '../host/testing/workers.ts';
-import { TranscriptionHost } from './host.ts';
-import type { TranscriptionOptions, TranscriptionTask } from './messages.ts';
+import { TranscriptionHost, type TranscriptionOptions, type TranscriptionTask } from './host.ts';
 
 const facts: TranscriptionFacts = { name: 'ear', languages: ['en'], translates: false };
 const wishes = { language: 'en', translate: false, prompt: '', temperature: 0, words: false, suppressNonSpeech: false };

@@ -5,7 +5,6 @@ import type {
   TranscriptionRequest,
 } from '../../core/transcription.ts';
 import { TaskEngine, type TaskEngineParts } from '../host/task-engine.ts';
-import type { TranscriptionOptions, TranscriptionTask } from './messages.ts';
 
 type Parts = Omit<TaskEngineParts<TranscriptionOptions, TranscriptionFacts>, 'capability'>;
 
@@ -25,3 +24,22 @@ export class TranscriptionHost
     for await (const { event } of this.run(task, signal, [recording])) yield event;
   }
 }
+
+/** What a recogniser is opened with. */
+export type RecogniserOptions =
+  | { readonly type: 'moonshine'; readonly threads: number }
+  | {
+      readonly type: 'whisper';
+      readonly model: string;
+      readonly name: string;
+      readonly threads: number;
+      /** Not on a graphics card, though a build for it may be installed. */
+      readonly cpuOnly: boolean;
+    };
+
+export interface TranscriptionOptions {
+  readonly recogniser: RecogniserOptions;
+}
+
+/** The recording itself goes along as an attachment. */
+export type TranscriptionTask = Omit<TranscriptionRequest, 'recording'>;

@@ -1,8 +1,7 @@
 import { readdirSync, statSync } from 'node:fs';
-import { join, resolve } from 'node:path';
+import { basename, join, resolve } from 'node:path';
 import { AppError } from '../../../core/errors.ts';
 import type { AskedLora } from '../../../core/image.ts';
-import { nameOfFile } from './file-name.ts';
 
 export interface LoraFile {
   readonly name: string;
@@ -84,4 +83,9 @@ function named(paths: readonly string[]): readonly LoraFile[] {
     seen.set(name, count);
     return { name: count === 1 ? name : `${name}_${count}`, path };
   });
+}
+
+/** The name that a file of weights goes by. */
+export function nameOfFile(path: string): string {
+  return basename(path).replace(/\.(?:safetensors|gguf|ckpt|pth|pt|bin)$/i, '');
 }

@@ -1,7 +1,10 @@
-import { resolve } from 'node:path';
-import { describe, expect, test } from 'vitest';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
+import { afterAll, describe, expect, test } from 'vitest';
 import { defaultSettings, type Settings } from '../../../config/flags.ts';
-import { diffusionOptions } from './options.ts';
+import { nameOfFile } from './loras.ts';
+import { beginningOf, diffusionFacts, diffusionOptions, type Family, familyOf, isT5 } from './options.ts';
 
 const sd1 = 'model.diffusion_model.input_blocks.0';
 
@@ -82,4 +85,95 @@ test('options survive the way into another process', () => {
   const whole = options({ sdlora: ['/l/film.gguf'], sdloramult: [0] });
   expect(JSON.parse(JSON.stringify(whole))).toEqual(JSON.parse(JSON.stringify({ ...whole })));
   expect(whole.loras.offered).toEqual([{ name: 'film', path: '/l/film.gguf' }]);
+});
+
+const facts = (family: Family, more = {}) =>
+  diffusionFacts({ path: '/m/dream.safetensors', family, loras: [], ...more });
+
+test('a file goes by its name without the ending', () => {
+  expect(['/a/b.safetensors', 'x.GGUF', 'old.ckpt', 'v1.5.pth', 'plain'].map(nameOfFile)).toEqual([
+    'b',
+    'x',
+    'old',
+    'v1.5',
+    'plain',
+  ]);
+});
+
+describe('what is known of a model without loading it', () => {
+  test('its name and file', () => {
+    expect(facts('sd1')).toMatchObject({ name: 'dream', title: 'dream', path: '/m/dream.safetensors', loras: [] });
+  });
+
+  test('the size and the guidance that suit its family', () => {
+    const of = (family: Family) => [facts(family).nativeSize, facts(family).defaults.guidance];
+    expect([of('sd1'), of('sd2'), of('sdxl'), of('flux')]).toEqual([
+      [512, 7],
+      [768, 7],
+      [1024, 7],
+      [1024, 3.5],
+    ]);
+  });
+
+  test('its own sampler first: those that follow a flow know no ancestral one', () => {
+    expect([facts('sd1').samplers[0], facts('flux').samplers[0], facts('sd3').samplers[0]]).toEqual([
+      'euler_a',
+      'euler',
+      'euler',
+    ]);
+    expect([...facts('flux').samplers].sort()).toEqual([...facts('sd1').samplers].sort());
+  });
+
+  test("a person's upscaler beside those that are built in, its LoRAs and its VAE without their places", () => {
+    const own = facts('sd1', {
+      upscaler: '/up/4x-Ultra.pth',
+      vae: '/v/soft.safetensors',
+      loras: [{ name: 'film', path: '/l/film.gguf' }],
+    });
+    expect(own.upscalers.at(-1)).toEqual({ name: '4x-Ultra', scale: 4 });
+    expect(own.upscalers.map(({ name }) => name)).toContain('ESRGAN-slim 2x');
+    expect(own).toMatchObject({ vae: 'soft.safetensors', loras: [{ name: 'film', file: 'film.gguf' }] });
+  });
+});
+
+describe('the family of a model', () => {
+  test.each([
+    ['sd1', '{"cond_stage_model.transformer.text_model.x":{},"model.diffusion_model.input_blocks.0.0.weight":{}}'],
+    ['sd1', 'model.diffusion_model.input_blocks.0.0.weight'],
+    ['sd2', 'cond_stage_model.model.transformer.resblocks.0 model.diffusion_model.input_blocks.0'],
+    ['sdxl', 'conditioner.embedders.1.model model.diffusion_model.input_blocks.0'],
+    ['sdxl', 'model.diffusion_model.label_emb.0.0.weight model.diffusion_model.input_blocks.0'],
+    ['sd3', 'model.diffusion_model.joint_blocks.0.context_block'],
+    ['flux', 'double_blocks.0.img_attn'],
+    ['flux2', 'double_stream_modulation_img.lin double_blocks.0.img_attn'],
+    ['other', 'something else'],
+    ['other', ''],
+  ])('%s', (family, names) => {
+    expect(familyOf(names)).toBe(family);
+  });
+});
+
+test('a T5 is known by its blocks, in either format, and a language model is none', () => {
+  expect(['encoder.block.0.layer', 'enc.blk.0.attn_q', 'blk.0.attn_q', 'model.layers.0'].map(isT5)).toEqual([
+    true,
+    true,
+    false,
+    false,
+  ]);
+});
+
+describe('the beginning of a file', () => {
+  const folder = mkdtempSync(join(tmpdir(), 'parley-checkpoint-'));
+  afterAll(() => rmSync(folder, { recursive: true }));
+
+  test('is read as far as names go', () => {
+    const path = join(folder, 'model.safetensors');
+    writeFileSync(path, Buffer.concat([Buffer.from('joint_blocks.0'), Buffer.alloc(6 * 2 ** 20)]));
+    expect(beginningOf(path).length).toBe(4 * 2 ** 20);
+    expect(familyOf(beginningOf(path))).toBe('sd3');
+  });
+
+  test('is nothing where there is no file, or a folder', () => {
+    expect([beginningOf(join(folder, 'none')), beginningOf(folder)]).toEqual(['', '']);
+  });
 });

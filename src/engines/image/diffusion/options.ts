@@ -1,9 +1,9 @@
-import { resolve } from 'node:path';
+import { closeSync, openSync, readSync } from 'node:fs';
+import { basename, resolve } from 'node:path';
 import type { Settings } from '../../../config/flags.ts';
 import type { ImageFacts } from '../../../core/image.ts';
-import { beginningOf, type Family, familyOf, isT5 } from './checkpoint.ts';
-import { diffusionFacts } from './facts.ts';
-import { findLoras, type Loras } from './loras.ts';
+import { builtInUpscalers } from '../facts.ts';
+import { findLoras, type LoraFile, type Loras, nameOfFile } from './loras.ts';
 import type { PainterConfig, PainterFiles } from './messages.ts';
 
 /** How the engine is to be loaded, in words that survive the way into its process as JSON. */
@@ -95,4 +95,126 @@ function backendOf({ usecpu, sdclipdevice, sdvaedevice, sdmaingpu }: Settings): 
 function gpuPlace(part: string, device: string): readonly string[] {
   if (!/^\d+$/.test(device)) return [];
   return [`${part}=${process.platform === 'darwin' ? 'metal' : `vulkan${device}`}`];
+}
+
+/** Those of the driver, and none that it would take for another. */
+const samplers = [
+  'euler_a',
+  'euler',
+  'heun',
+  'dpm2',
+  'dpm++2s_a',
+  'dpm++2m',
+  'dpm++2mv2',
+  'ipndm',
+  'ipndm_v',
+  'lcm',
+  'ddim_trailing',
+  'tcd',
+  'res_multistep',
+  'res_2s',
+] as const;
+
+const schedulers = [
+  'discrete',
+  'karras',
+  'exponential',
+  'ays',
+  'gits',
+  'sgm_uniform',
+  'simple',
+  'smoothstep',
+  'kl_optimal',
+  'lcm',
+  'bong_tangent',
+] as const;
+
+interface Manner {
+  readonly size: number;
+  readonly guidance: number;
+  /** Learnt by following a line from noise to picture; ancestral samplers do not suit it. */
+  readonly flow: boolean;
+}
+
+const manners: Readonly<Record<Family, Manner>> = {
+  sd1: { size: 512, guidance: 7, flow: false },
+  sd2: { size: 768, guidance: 7, flow: false },
+  sdxl: { size: 1024, guidance: 7, flow: false },
+  sd3: { size: 1024, guidance: 5, flow: true },
+  flux: { size: 1024, guidance: 3.5, flow: true },
+  flux2: { size: 1024, guidance: 3.5, flow: true },
+  other: { size: 1024, guidance: 5, flow: true },
+};
+
+const usualSteps = 20;
+/** What files of this kind mostly enlarge by; the result tells the truth. */
+const upscalerScale = 4;
+
+interface DiffusionModel {
+  readonly path: string;
+  readonly family: Family;
+  readonly upscaler?: string | undefined;
+  readonly vae?: string | undefined;
+  readonly loras: readonly LoraFile[];
+}
+
+/** What is to be known of a model without loading it. */
+export function diffusionFacts({ path, family, upscaler, vae, loras }: DiffusionModel): ImageFacts {
+  const { size, guidance, flow } = manners[family];
+  const name = nameOfFile(path);
+  return {
+    name,
+    title: name,
+    path,
+    nativeSize: size,
+    samplers: flow ? ['euler', ...samplers.filter((each) => each !== 'euler')] : samplers,
+    schedulers,
+    upscalers: [
+      ...builtInUpscalers,
+      ...(upscaler === undefined ? [] : [{ name: nameOfFile(upscaler), scale: upscalerScale }]),
+    ],
+    defaults: { steps: usualSteps, guidance, size },
+    loras: loras.map(({ name: lora, path: file }) => ({ name: lora, file: basename(file) })),
+    ...(vae === undefined ? {} : { vae: basename(vae) }),
+  };
+}
+
+/** Families of models that differ in what suits them. */
+export type Family = 'sd1' | 'sd2' | 'sdxl' | 'sd3' | 'flux' | 'flux2' | 'other';
+
+/** More than the names of all tensors take in any of the formats, which have them in front. */
+const beginningBytes = 4 * 2 ** 20;
+
+/** The first that is found tells the family; the names are those of the checkpoints that people pass around. */
+const marks: readonly (readonly [mark: RegExp, family: Family])[] = [
+  [/double_stream_modulation_img/, 'flux2'],
+  [/double_blocks\.\d/, 'flux'],
+  [/joint_blocks\.\d/, 'sd3'],
+  [/conditioner\.embedders\.1|cond_stage_model\.1\.|diffusion_model\.label_emb|add_embedding\.linear_1/, 'sdxl'],
+  [/cond_stage_model\.model\.(?:transformer|token_embedding|positional_embedding)/, 'sd2'],
+  [/cond_stage_model\.transformer|diffusion_model\.input_blocks|^unet\.|down_blocks\.0/, 'sd1'],
+];
+
+export function familyOf(beginning: string): Family {
+  return marks.find(([mark]) => mark.test(beginning))?.[1] ?? 'other';
+}
+
+/** Whether a text encoder is a T5; all others that are not CLIP are language models. */
+export function isT5(beginning: string): boolean {
+  return /enc\.blk\.\d|encoder\.block\.\d/.test(beginning);
+}
+
+/** The names of what is in a file, among other bytes; empty where it cannot be read. */
+export function beginningOf(path: string): string {
+  try {
+    const file = openSync(path, 'r');
+    try {
+      const bytes = Buffer.alloc(beginningBytes);
+      return bytes.toString('latin1', 0, readSync(file, bytes, 0, beginningBytes, 0));
+    } finally {
+      closeSync(file);
+    }
+  } catch {
+    return '';
+  }
 }

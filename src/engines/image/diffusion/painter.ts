@@ -1,8 +1,14 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import type { Duplex } from 'node:stream';
 import { fileURLToPath } from 'node:url';
-import { FrameReader, frame } from './frames.ts';
-import type { FromPainter, PainterLoad, PaintParams, ToPainter } from './messages.ts';
+import {
+  FrameReader,
+  type FromPainter,
+  frame,
+  type PainterLoad,
+  type PaintParams,
+  type ToPainter,
+} from './messages.ts';
 
 /** A process in which stable-diffusion.cpp runs, seen from its end of the pipe. */
 export interface PainterProcess {

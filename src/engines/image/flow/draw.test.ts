@@ -1,8 +1,19 @@
+import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { type Drawing, drawPicture, type FlowNetwork } from './draw.ts';
-import { SeededNoise } from './noise.ts';
-import { samplers } from './samplers.ts';
-import { timesOf } from './schedule.ts';
+import {
+  type Drawing,
+  drawPicture,
+  type FlowNetwork,
+  moved,
+  type SamplerName,
+  SeededNoise,
+  samplers,
+  schedulers,
+  stepBy,
+  stepsFor,
+  timesOf,
+  type Velocity,
+} from './draw.ts';
 
 const size = 6;
 const never = new AbortController().signal;
@@ -177,4 +188,199 @@ describe('a picture to begin from', () => {
     const picture = await drawPicture(drawing({ initial, mask }));
     expect(rounded(picture)).toEqual([-1, 0.5, 0, 0.5, 0.5, 0.5]);
   });
+});
+
+/** Goes the whole way with a sampler, in steps of one length. */
+async function way(name: SamplerName, start: number, velocityAt: Velocity, steps: number, until = 1): Promise<number> {
+  let x: Float32Array = Float32Array.of(start);
+  for (let index = 0; index < steps; index += 1) {
+    const [from, to] = [(index / steps) * until, ((index + 1) / steps) * until];
+    const velocity = await velocityAt(x, from);
+    x = await stepBy[name]({ x, from, to, velocity }, { velocityAt, noise: () => Float32Array.of(0) });
+  }
+  return x[0] as number;
+}
+
+/** dx/dt = x, so that x(t) = x(0) · e^t. */
+const growth: Velocity = async (x) => x.slice();
+
+describe('every sampler', () => {
+  test.each(samplers.filter((name) => name !== 'Euler a'))('%s follows a straight way exactly', async (name) => {
+    expect(await way(name, 0.5, async () => Float32Array.of(2), 4)).toBeCloseTo(2.5, 5);
+  });
+
+  test('comes to the right place, those of second order much sooner', async () => {
+    const exact = Math.exp(0.5);
+    const off = async (name: SamplerName, steps: number) => Math.abs((await way(name, 1, growth, steps, 0.5)) - exact);
+    expect(await off('Euler', 8)).toBeLessThan(0.03);
+    expect(await off('Euler', 8)).toBeGreaterThan(0.01);
+    expect(await off('Heun', 8)).toBeLessThan(0.001);
+    expect(await off('Midpoint', 8)).toBeLessThan(0.001);
+    // Twice the steps: half the error, or a quarter of it.
+    expect((await off('Euler', 8)) / (await off('Euler', 16))).toBeCloseTo(2, 0);
+    expect((await off('Midpoint', 4)) / (await off('Midpoint', 8))).toBeCloseTo(4, 0);
+  });
+
+  test('leaves what it was given as it was', async () => {
+    for (const name of samplers) {
+      const [x, velocity] = [Float32Array.of(1, 2), Float32Array.of(3, 4)];
+      const tools = { velocityAt: async () => velocity, noise: () => Float32Array.of(0, 0) };
+      await stepBy[name]({ x, from: 0, to: 0.5, velocity }, tools);
+      expect([[...x], [...velocity]]).toEqual([
+        [1, 2],
+        [3, 4],
+      ]);
+    }
+  });
+});
+
+describe('how often the network is asked', () => {
+  const asked = async (name: SamplerName, to: number): Promise<number[]> => {
+    const times: number[] = [];
+    const velocity = Float32Array.of(1);
+    const velocityAt: Velocity = async (_, time) => {
+      times.push(time);
+      return velocity;
+    };
+    await stepBy[name]({ x: Float32Array.of(0), from: 0.5, to, velocity }, { velocityAt, noise: () => velocity });
+    return times;
+  };
+
+  test('Euler never asks again', async () => {
+    expect([await asked('Euler', 0.75), await asked('Euler a', 0.75)]).toEqual([[], []]);
+  });
+
+  test('Heun asks at the end of the step, but not at the end of the way', async () => {
+    expect([await asked('Heun', 0.75), await asked('Heun', 1)]).toEqual([[0.75], []]);
+  });
+
+  test('Midpoint asks in the middle', async () => {
+    expect([await asked('Midpoint', 0.75), await asked('Midpoint', 1)]).toEqual([[0.625], [0.75]]);
+  });
+});
+
+describe('fresh noise', () => {
+  /** A picture of one number, mixed with noise: the velocity is what leads from the one to the other. */
+  const picture = 0.8;
+  const step = (noise: number, from: number, to: number, fresh: number) =>
+    stepBy['Euler a'](
+      {
+        x: Float32Array.of(picture * from + noise * (1 - from)),
+        from,
+        to,
+        velocity: Float32Array.of(picture - noise),
+      },
+      { velocityAt: async () => Float32Array.of(0), noise: () => Float32Array.of(fresh) },
+    );
+
+  test('comes in the amount that belongs to the time, and the picture stays in it as much as it should', async () => {
+    // What is left of the picture when noise, old and fresh, is nothing.
+    expect((await step(0, 0.2, 0.6, 0))[0]).toBeCloseTo(picture * 0.6, 5);
+    // Old and fresh noise together have the strength that is left at that time.
+    const old = ((await step(1, 0.2, 0.6, 0))[0] as number) - picture * 0.6;
+    const fresh = ((await step(0, 0.2, 0.6, 1))[0] as number) - picture * 0.6;
+    expect(Math.hypot(old, fresh)).toBeCloseTo(0.4, 5);
+    expect(fresh).toBeGreaterThan(0.1);
+  });
+
+  test('does not come in the last step', async () => {
+    expect((await step(0.3, 0.9, 1, 100))[0]).toBeCloseTo(picture, 5);
+  });
+});
+
+test('moving goes along the velocity, number by number', () => {
+  expect([...moved(Float32Array.of(1, 2), Float32Array.of(10, -10), 0.5)]).toEqual([6, -3]);
+});
+
+const anyScheduler = fc.constantFrom(...schedulers);
+const anySteps = fc.integer({ min: 1, max: 150 });
+const anyStrength = fc.double({ min: 0.01, max: 1, noNaN: true });
+
+describe('the times of the steps', () => {
+  test('lie evenly where nothing else is asked for', () => {
+    expect(timesOf('Simple', 4)).toEqual([0, 0.25, 0.5, 0.75, 1]);
+  });
+
+  test('lie closer where the picture is still noise when they are shifted', () => {
+    const times = timesOf('Shifted', 4);
+    expect(times.map((time) => Number(time.toFixed(3)))).toEqual([0, 0.143, 0.333, 0.6, 1]);
+  });
+
+  test('only go on, from the noise that is left to the picture', () => {
+    fc.assert(
+      fc.property(anyScheduler, anySteps, anyStrength, (scheduler, steps, strength) => {
+        const times = timesOf(scheduler, steps, strength);
+        expect(times.length).toBe(steps + 1);
+        expect(times[0]).toBeCloseTo(1 - strength, 10);
+        expect(times.at(-1)).toBe(1);
+        for (const [index, time] of times.slice(1).entries()) expect(time).toBeGreaterThan(times[index] as number);
+      }),
+    );
+  });
+
+  test('of a picture from which nothing goes are none', () => {
+    expect(timesOf('Simple', 0, 0)).toEqual([1]);
+    expect(stepsFor(20, 0)).toBe(0);
+    expect(stepsFor(20, -1)).toBe(0);
+  });
+});
+
+describe('steps from a picture', () => {
+  test('are the part that goes of those from noise', () => {
+    expect([1, 0.75, 0.5, 0.26].map((strength) => stepsFor(20, strength))).toEqual([20, 15, 10, 5]);
+  });
+
+  test('are one at least, and never more than were asked for', () => {
+    fc.assert(
+      fc.property(anySteps, fc.double({ min: 0.001, max: 3, noNaN: true }), (steps, strength) => {
+        expect(stepsFor(steps, strength)).toBeGreaterThanOrEqual(1);
+        expect(stepsFor(steps, strength)).toBeLessThanOrEqual(steps);
+      }),
+    );
+  });
+});
+
+const anySeed = fc.integer({ min: 0, max: Number.MAX_SAFE_INTEGER });
+
+test('the same seed gives the same numbers', () => {
+  fc.assert(
+    fc.property(anySeed, fc.integer({ min: 1, max: 64 }), (seed, count) => {
+      expect(new SeededNoise(seed).take(count)).toEqual(new SeededNoise(seed).take(count));
+    }),
+  );
+});
+
+test('other seeds give others, also neighbours and those beyond 32 bits', () => {
+  fc.assert(
+    fc.property(anySeed, (seed) => {
+      const [own, next] = [seed, seed === 0 ? 1 : seed - 1].map((one) => new SeededNoise(one).take(16));
+      expect(own).not.toEqual(next);
+    }),
+  );
+  expect(new SeededNoise(5).take(8)).not.toEqual(new SeededNoise(2 ** 32 + 5).take(8));
+});
+
+test('what is taken in two portions of even length is what is taken at once', () => {
+  const noise = new SeededNoise(7);
+  const parts = [...noise.take(10), ...noise.take(6)];
+  expect(parts).toEqual([...new SeededNoise(7).take(16)]);
+});
+
+test('the numbers are spread like a normal distribution, and neighbouring seeds have nothing in common', () => {
+  const count = 20_000;
+  const [first, second] = [1, 2].map((seed) => new SeededNoise(seed).take(count)) as [Float32Array, Float32Array];
+  const mean = (values: Iterable<number>) => [...values].reduce((sum, value) => sum + value, 0) / count;
+  expect(mean(first)).toBeCloseTo(0, 1);
+  expect(mean(first.map((value) => value * value))).toBeCloseTo(1, 1);
+  expect(mean(first.map((value) => value ** 3))).toBeCloseTo(0, 0);
+  expect(mean(first.map((value, index) => value * (second[index] as number)))).toBeCloseTo(0, 1);
+  const within = first.filter((value) => Math.abs(value) < 1).length / count;
+  expect(within).toBeCloseTo(0.683, 1);
+  expect(first.every(Number.isFinite)).toBe(true);
+});
+
+test('odd counts are given too', () => {
+  expect(new SeededNoise(3).take(5).length).toBe(5);
+  expect(new SeededNoise(3).take(5)).toEqual(new SeededNoise(3).take(6).slice(0, 5));
+  expect(new SeededNoise(3).take(0).length).toBe(0);
 });

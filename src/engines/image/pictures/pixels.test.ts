@@ -1,7 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { channelOf, withAlpha, withoutAlpha } from './alpha.ts';
-import { blended, fromPlanes, type Pixels, toPlanes } from './pixels.ts';
+import { blended, channelOf, fromPlanes, type Pixels, toPlanes, withAlpha, withoutAlpha } from './pixels.ts';
 
 const anyPicture = (channels: number): fc.Arbitrary<Pixels> =>
   fc.tuple(fc.integer({ min: 1, max: 9 }), fc.integer({ min: 1, max: 9 })).chain(([width, height]) => {

@@ -2,11 +2,10 @@ import type { ImageFacts, ImageRequest } from '../../../core/image.ts';
 import type { Attachments } from '../../host/attachments.ts';
 import { serveTasks } from '../../host/task-worker.ts';
 import { sketch, sketchFacts } from '../facts.ts';
-import type { ImageOptions, ImageTask, ImageTold } from '../messages.ts';
+import type { ImageOptions, ImageTask, ImageTold } from '../host.ts';
 import { type DrawParts, type DrawTask, draw } from './draw.ts';
 import { openSketch, sketchNetwork, type Watched } from './sketch-network.ts';
-import { upscaledPicture } from './upscale.ts';
-import { UpscalingNetworks } from './upscaling-networks.ts';
+import { UpscalingNetworks, upscaledPicture } from './upscale.ts';
 
 /** For one run of a network: on the slowest machine it takes a small part of this. */
 const longestMs = 300_000;

@@ -3,7 +3,7 @@ import { readFile } from 'node:fs/promises';
 import { OnnxSession } from '../../onnx/session.ts';
 import { sketch } from '../facts.ts';
 import type { FlowNetwork } from '../flow/draw.ts';
-import type { ImageOptions } from '../messages.ts';
+import type { ImageOptions } from '../host.ts';
 
 /** Does some work while somebody looks that it comes to an end. */
 export type Watched = <Result>(work: () => Promise<Result>) => Promise<Result>;

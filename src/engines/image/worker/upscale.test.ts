@@ -4,8 +4,7 @@ import type { AppError } from '../../../core/errors.ts';
 import type { UpscaleRequest } from '../../../core/image.ts';
 import { sketchFacts } from '../facts.ts';
 import { readPicture } from '../pictures/codec.ts';
-import { type NetworkOf, upscaledPicture } from './upscale.ts';
-import { UpscalingNetworks } from './upscaling-networks.ts';
+import { type NetworkOf, UpscalingNetworks, upscaledPicture } from './upscale.ts';
 
 const never = new AbortController().signal;
 const networks = new UpscalingNetworks(1);

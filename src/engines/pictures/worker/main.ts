@@ -1,5 +1,5 @@
 import { serveTasks } from '../../host/task-worker.ts';
-import type { Edited, EditTask } from '../messages.ts';
+import type { Edited, EditTask } from '../host.ts';
 import { edited } from './edit.ts';
 
 /** For one edit of the largest picture on the slowest machine; a worker that takes longer is ended. */

@@ -1,11 +1,10 @@
 import { AppError } from '../../../core/errors.ts';
 import type { ImageFacts, ImageRequest } from '../../../core/image.ts';
-import type { Connection } from '../connection.ts';
-import type { DrawingServer, RemotePicture } from '../drawing-server.ts';
-import { found, pictureBytes } from './found.ts';
-import { entries, numberIn, textIn, textsIn } from './values.ts';
+import type { BackendConnection } from '../connection.ts';
+import { type DrawingServer, found, pictureBytes, type RemotePicture } from '../drawing-server.ts';
+import { entries, numberIn, textIn, textsIn } from '../json.ts';
 
-export type DrawingConnection = Pick<Connection, 'json' | 'bytes' | 'upload'>;
+export type DrawingConnection = Pick<BackendConnection, 'json' | 'bytes' | 'upload'>;
 export type Wait = (milliseconds: number, signal: AbortSignal) => Promise<void>;
 
 /** Often enough to see each step of a picture that takes seconds. */

@@ -1,8 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import type { ImageRequest } from '../../../core/image.ts';
 import { imageRequest } from '../../image/testing/request.ts';
-import { type ComfyParts, comfyServer } from './comfyui.ts';
-import { drawingGraph, upscalingGraph } from './comfyui-graph.ts';
+import { type ComfyParts, comfyServer, drawingGraph, upscalingGraph } from './comfyui.ts';
 import { type Asked, fakeConnection } from './testing/fake-connection.ts';
 
 const never = new AbortController().signal;

@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { AppError } from '../../../core/errors.ts';
 import type { ImageEvent, ImageRequest } from '../../../core/image.ts';
 import { imageRequest } from '../../image/testing/request.ts';
-import { fleetOf } from '../testing/fleet.ts';
+import { poolOf } from '../testing/backend-pool.ts';
 import { type Handler, json, upstream } from '../testing/upstream.ts';
 import { RemoteDrawing } from './engine.ts';
 import { identifyDrawing } from './identify.ts';
@@ -22,8 +22,8 @@ async function asPng(bytes: Uint8Array, size?: { width: number; height: number }
 
 async function world(handlers: Readonly<Record<string, Handler>> = {}) {
   const one = await upstream({ ...lists, '/sdapi/v1/txt2img': picture('png'), ...handlers });
-  const watch = fleetOf([one.address(',for=images')], {}, (connection) => identifyDrawing(connection, undefined));
-  const engine = new RemoteDrawing(watch.fleet, asPng);
+  const watch = poolOf([one.address(',for=images')], {}, (connection) => identifyDrawing(connection, undefined));
+  const engine = new RemoteDrawing(watch.pool, asPng);
   engine.start();
   await engine.settled();
   const draw = async (changes: Partial<ImageRequest> = {}, signal = never) => {
@@ -44,12 +44,12 @@ describe('RemoteDrawing: the backend', () => {
   });
 
   test('that is not reachable is a 503 that says so, until it comes', async () => {
-    const { engine, one, draw, fleet, tick } = await world({ '/sdapi/v1/samplers': json({}, 503) });
+    const { engine, one, draw, pool, tick } = await world({ '/sdapi/v1/samplers': json({}, 503) });
     expect(engine.facts()).toBeUndefined();
     await expect(draw()).rejects.toMatchObject({ code: 'remote-down', status: 503 });
     one.become({ ...lists, '/sdapi/v1/txt2img': picture('png') });
     tick();
-    await expect.poll(() => fleet.replicas[0]?.state.type).toBe('up');
+    await expect.poll(() => pool.backends[0]?.state.type).toBe('up');
     expect((await draw()).map(({ type }) => type)).toEqual(['picture', 'finish']);
   });
 

@@ -1,25 +1,23 @@
 import { Channel } from '../../../core/channel.ts';
 import { AppError } from '../../../core/errors.ts';
 import type { ImageEngine, ImageEvent, ImageFacts, ImageRequest, UpscaleRequest } from '../../../core/image.ts';
-import { askReplica } from '../asking.ts';
-import type { DrawingServer, RemotePicture } from '../drawing-server.ts';
+import { TaskLife, withBackend } from '../asking.ts';
+import type { Backend } from '../backend.ts';
+import type { BackendPool } from '../backend-pool.ts';
+import { type AsPng, type DrawingServer, type RemotePicture, readPng } from '../drawing-server.ts';
 import { clientError } from '../failure.ts';
-import type { Fleet } from '../fleet.ts';
-import { type AsPng, readPng } from '../picture.ts';
-import type { Replica } from '../replica.ts';
-import { TaskLife } from '../task-life.ts';
 
 /** Pictures by `--sdremote`: a backend with an image API of its own. Which product it is was found out by `identifyDrawing`. */
 export class RemoteDrawing extends TaskLife implements ImageEngine {
   constructor(
-    fleet: Fleet,
+    pool: BackendPool,
     private readonly asPng: AsPng,
   ) {
-    super(fleet);
+    super(pool);
   }
 
   facts(): ImageFacts | undefined {
-    return this.fleet.replicas.find(({ identity }) => identity?.drawing)?.identity?.drawing?.facts;
+    return this.pool.backends.find(({ identity }) => identity?.drawing)?.identity?.drawing?.facts;
   }
 
   async *draw(request: ImageRequest, signal: AbortSignal): AsyncGenerator<ImageEvent> {
@@ -75,17 +73,17 @@ export class RemoteDrawing extends TaskLife implements ImageEngine {
 
   #ask<Answer>(
     signal: AbortSignal,
-    work: (server: DrawingServer, replica: Replica) => Promise<Answer>,
+    work: (server: DrawingServer, backend: Backend) => Promise<Answer>,
   ): Promise<Answer> {
-    const { fleet } = this;
-    const asked = askReplica(fleet, { model: undefined, affinity: '', signal }, ({ replica }) => {
-      const server = replica.identity?.drawing?.server;
-      if (server) return work(server, replica);
-      throw new AppError('engine-failed', { capability: fleet.capability, reason: 'the backend draws no pictures' });
+    const { pool } = this;
+    const asked = withBackend(pool, { model: undefined, affinity: '', signal }, ({ backend }) => {
+      const server = backend.identity?.drawing?.server;
+      if (server) return work(server, backend);
+      throw new AppError('engine-failed', { capability: pool.capability, reason: 'the backend draws no pictures' });
     });
     return asked.catch((error: unknown) => {
       signal.throwIfAborted();
-      throw clientError(error, fleet.capability);
+      throw clientError(error, pool.capability);
     });
   }
 }

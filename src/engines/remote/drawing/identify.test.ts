@@ -1,11 +1,11 @@
 import { expect, test } from 'vitest';
-import { Connection } from '../connection.ts';
+import { BackendConnection } from '../connection.ts';
 import { json, upstream } from '../testing/upstream.ts';
 import { identifyDrawing } from './identify.ts';
 
 async function identified(handlers: Parameters<typeof upstream>[0], kind?: 'a1111' | 'comfyui') {
   const one = await upstream(handlers);
-  const connection = new Connection({ base: one.base, host: one.host, key: undefined });
+  const connection = new BackendConnection({ base: one.base, host: one.host, key: undefined });
   return { one, identity: identifyDrawing(connection, kind) };
 }
 

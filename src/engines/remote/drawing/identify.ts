@@ -2,18 +2,17 @@ import { randomUUID } from 'node:crypto';
 import { setTimeout as pause } from 'node:timers/promises';
 import { WebSocket } from 'ws';
 import type { DrawingRemote } from '../../../config/remote.ts';
-import type { Connection } from '../connection.ts';
-import type { DrawingServer } from '../drawing-server.ts';
+import type { BackendConnection } from '../connection.ts';
+import { type DrawingServer, found } from '../drawing-server.ts';
 import { RemoteFailure } from '../failure.ts';
 import { type Identity, shownName } from '../probe.ts';
 import { a1111Server, type Wait } from './a1111.ts';
 import { comfyServer, type Listen } from './comfyui.ts';
-import { found } from './found.ts';
 
 type DrawingKind = NonNullable<DrawingRemote['kind']>;
 
 /** Finds out by asking which product draws there, unless somebody said so, and what it has. */
-export async function identifyDrawing(connection: Connection, told: DrawingRemote['kind']): Promise<Identity> {
+export async function identifyDrawing(connection: BackendConnection, told: DrawingRemote['kind']): Promise<Identity> {
   const kind = told ?? (await kindOf(connection));
   const server = serverOf(kind, connection);
   const facts = await server.facts();
@@ -21,7 +20,7 @@ export async function identifyDrawing(connection: Connection, told: DrawingRemot
   return { kind, models: [model], inputs: { image: true, audio: false }, drawing: { server, facts } };
 }
 
-async function kindOf(connection: Connection): Promise<DrawingKind> {
+async function kindOf(connection: BackendConnection): Promise<DrawingKind> {
   if (Array.isArray(await found(connection, '/sdapi/v1/samplers'))) return 'a1111';
   const info = await found(connection, '/object_info/KSampler');
   if (typeof info === 'object' && info !== null && 'KSampler' in info) return 'comfyui';
@@ -29,7 +28,7 @@ async function kindOf(connection: Connection): Promise<DrawingKind> {
   throw new RemoteFailure('failed', host, 'it is no image server that is known here: no /sdapi/v1 and no /object_info');
 }
 
-function serverOf(kind: DrawingKind, connection: Connection): DrawingServer {
+function serverOf(kind: DrawingKind, connection: BackendConnection): DrawingServer {
   const wait: Wait = (milliseconds, signal) => pause(milliseconds, undefined, { signal });
   if (kind === 'a1111') return a1111Server(connection, wait);
   return comfyServer({ connection, wait, listen: listening(connection), newId: randomUUID });
@@ -39,7 +38,7 @@ function serverOf(kind: DrawingKind, connection: Connection): DrawingServer {
 const socketLimits = { maxPayload: 16 * 2 ** 20, handshakeTimeout: 10_000, perMessageDeflate: false };
 
 /** Without it there are no steps to be seen, and no other harm. */
-function listening({ target, headers }: Connection): Listen {
+function listening({ target, headers }: BackendConnection): Listen {
   return (client, told) => {
     const url = `${target.base.replace(/^http/, 'ws')}/ws?clientId=${client}`;
     const socket = new WebSocket(url, { headers, ...socketLimits });

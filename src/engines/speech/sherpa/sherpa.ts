@@ -4,7 +4,7 @@ import { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { SpeechRequest, Voice } from '../../../core/speech.ts';
-import type { SherpaOptions } from '../messages.ts';
+import type { SherpaOptions } from '../host.ts';
 import type { Synthesiser } from '../synthesiser.ts';
 import { onnxMetadata, readOnnxMetadata } from './onnx-metadata.ts';
 import { piperMetadata, piperTokens, readPiperVoice } from './piper.ts';

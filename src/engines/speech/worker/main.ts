@@ -1,15 +1,14 @@
 import type { SpeechFacts, SpeechRequest } from '../../../core/speech.ts';
 import { serveTasks } from '../../host/task-worker.ts';
-import { EncoderShelf } from '../encoder-shelf.ts';
 import { openFlite } from '../flite/flite.ts';
-import type { SpeechOptions, SpeechTold } from '../messages.ts';
+import type { SpeechOptions, SpeechTold } from '../host.ts';
 import { openSherpa } from '../sherpa/sherpa.ts';
-import { speak } from '../speak.ts';
+import { EncoderCache, speak } from '../speak.ts';
 
 /** The process that speaks: one model, one text after the other. */
 serveTasks<SpeechOptions, SpeechFacts, SpeechRequest, SpeechTold>(async ({ name, engine }) => {
   const synthesiser = engine.type === 'flite' ? await openFlite(engine) : await openSherpa(engine);
-  const encoders = new EncoderShelf();
+  const encoders = new EncoderCache();
   return {
     facts: { name, voices: synthesiser.voices },
     run: (request, _attachments, tools) => speak({ synthesiser, encoders }, request, tools),

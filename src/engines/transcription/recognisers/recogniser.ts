@@ -1,5 +1,5 @@
 import type { Segment, TranscriptionFacts } from '../../../core/transcription.ts';
-import type { TranscriptionTask } from '../messages.ts';
+import type { TranscriptionTask } from '../host.ts';
 
 /** Samples a second of all that is recognised. */
 export const soundRate = 16_000;

@@ -1,6 +1,6 @@
 import type { TranscriptionEvent, TranscriptionFacts } from '../../../core/transcription.ts';
 import { serveTasks } from '../../host/task-worker.ts';
-import type { TranscriptionOptions, TranscriptionTask } from '../messages.ts';
+import type { TranscriptionOptions, TranscriptionTask } from '../host.ts';
 import { openRecogniser } from '../recognisers/open.ts';
 import { transcribe } from './transcribe.ts';
 import { VoiceActivity } from './voice-activity.ts';

@@ -1,11 +1,12 @@
+import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { quietFlac } from '../../../audio/testing/encoded.ts';
 import { sine, wavFile } from '../../../audio/testing/waves.ts';
 import type { TranscriptionEvent } from '../../../core/transcription.ts';
 import type { Span } from '../cut.ts';
-import type { TranscriptionTask } from '../messages.ts';
+import type { TranscriptionTask } from '../host.ts';
 import type { Heard, Recogniser } from '../recognisers/recogniser.ts';
-import { transcribe } from './transcribe.ts';
+import { quietestPlace, transcribe } from './transcribe.ts';
 import type { Activity } from './voice-activity.ts';
 
 const rate = 16_000;
@@ -27,7 +28,7 @@ interface Scene {
   readonly recording?: Uint8Array;
   readonly stopAfter?: number;
   readonly recogniser?: Partial<Recogniser>;
-  readonly heldSeconds?: number;
+  readonly bufferSeconds?: number;
 }
 
 async function play(scene: Scene) {
@@ -78,7 +79,7 @@ async function play(scene: Scene) {
   const error = await transcribe(recording, { ...usualTask, ...task }, tools, {
     recogniser,
     voice,
-    ...(scene.heldSeconds ? { heldSeconds: scene.heldSeconds } : {}),
+    ...(scene.bufferSeconds ? { bufferSeconds: scene.bufferSeconds } : {}),
   }).catch((thrown: unknown) => thrown as Error);
   return { events, lengths, bounds, error, types: events.map(({ type }) => type) };
 }
@@ -135,7 +136,7 @@ describe('transcribe: a recording that is too long to be held in memory', () => 
         return { text: 'Yes.', language: 'en' };
       },
     };
-    const { events, types } = await play({ recording: staircase(60), heldSeconds: 10, speech, recogniser });
+    const { events, types } = await play({ recording: staircase(60), bufferSeconds: 10, speech, recogniser });
     expect(heard).toEqual([3, 31, 57]);
     expect(events[0]).toEqual({ type: 'start', seconds: expect.closeTo(60, 6) });
     expect(types.filter((type) => type === 'segment')).toHaveLength(3);
@@ -143,7 +144,7 @@ describe('transcribe: a recording that is too long to be held in memory', () => 
 
   test('that is quiet is heard to its end and has no text', async () => {
     const recording = quietFlac({ frames: 50, promised: 0 });
-    const { events, error } = await play({ recording, speech: [], heldSeconds: 10 });
+    const { events, error } = await play({ recording, speech: [], bufferSeconds: 10 });
     expect(error).toBeUndefined();
     expect(events).toMatchObject([
       { type: 'start', seconds: expect.closeTo((50 * 65_535) / rate, 6) },
@@ -254,4 +255,29 @@ test('what is no sound is refused with what it is', async () => {
   const { error, types } = await play({ recording: Buffer.from('no sound at all') });
   expect(error).toMatchObject({ status: 400, message: expect.stringContaining('this is text') });
   expect(types).toEqual([]);
+});
+
+test('is in the middle of the softest frame', () => {
+  const samples = new Float32Array(1000).fill(0.5);
+  samples.fill(0.01, 400, 440);
+  expect(quietestPlace(samples, 100, 900, 20)).toBe(430);
+});
+
+test('is the last of those that are alike', () => {
+  expect(quietestPlace(new Float32Array(1000), 100, 900, 20)).toBe(890);
+});
+
+test('is the end where there is no room for a frame', () => {
+  expect(quietestPlace(new Float32Array(1000), 100, 110, 20)).toBe(110);
+});
+
+test('lies between the two, also behind the end of the sound', () => {
+  fc.assert(
+    fc.property(fc.nat(300), fc.nat(300), fc.integer({ min: 1, max: 50 }), (from, more, frame) => {
+      const samples = Float32Array.from({ length: 200 }, (_, index) => Math.sin(index));
+      const place = quietestPlace(samples, from, from + more, frame);
+      expect(place).toBeGreaterThanOrEqual(from);
+      expect(place).toBeLessThanOrEqual(from + more);
+    }),
+  );
 });

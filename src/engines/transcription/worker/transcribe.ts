@@ -1,17 +1,16 @@
-import { joined } from '../../../audio/mono.ts';
 import { openRecording } from '../../../audio/recording.ts';
+import { concat } from '../../../audio/resample.ts';
 import { AppError } from '../../../core/errors.ts';
 import type { Segment, TranscriptionEvent, TranscriptionFacts } from '../../../core/transcription.ts';
 import type { TaskTools } from '../../host/task-worker.ts';
 import { type Chunk, ChunkCutter, type Span } from '../cut.ts';
-import type { TranscriptionTask } from '../messages.ts';
+import type { TranscriptionTask } from '../host.ts';
 import { type Heard, type Recogniser, soundRate } from '../recognisers/recogniser.ts';
 import { timedSentences } from '../timing.ts';
-import { quietestPlace } from './quietest-place.ts';
 import type { Activity, SpeechTools } from './voice-activity.ts';
 
 /** Told in the documentation and in the table of fields. */
-const mostSeconds = 3 * 3600;
+const maxSeconds = 3 * 3600;
 /** As samples of 16 kHz this is some 40 MB. */
 const usuallyHeldSeconds = 10 * 60;
 
@@ -21,7 +20,7 @@ export interface TranscribeParts {
   /** The program that decodes AAC. */
   readonly ffmpeg?: string;
   /** Longer recordings are decoded twice and never in memory as a whole. */
-  readonly heldSeconds?: number;
+  readonly bufferSeconds?: number;
 }
 
 /**
@@ -32,13 +31,13 @@ export async function transcribe(
   bytes: Uint8Array,
   asked: TranscriptionTask,
   { tell, signal, watch }: TaskTools<TranscriptionEvent>,
-  { recogniser, voice, ffmpeg, heldSeconds = usuallyHeldSeconds }: TranscribeParts,
+  { recogniser, voice, ffmpeg, bufferSeconds = usuallyHeldSeconds }: TranscribeParts,
 ): Promise<void> {
   refuseUnlessAble(asked, recogniser.facts);
   // English in English is what was said.
   const untranslated = asked.translate && !recogniser.facts.translates;
   const task = untranslated ? { ...asked, translate: false } : asked;
-  const recording = await openRecording(bytes, { rate: soundRate, mostSeconds, heldSeconds, signal, ffmpeg });
+  const recording = await openRecording(bytes, { rate: soundRate, maxSeconds, bufferSeconds, signal, ffmpeg });
   const { seconds } = recording;
   tell({ type: 'start', seconds });
   const recent = new RecentSound();
@@ -95,7 +94,7 @@ class RecentSound {
       if (place < to && place + piece.length > from) parts.push(piece.subarray(Math.max(0, from - place), to - place));
       place += piece.length;
     }
-    return joined(...parts);
+    return concat(...parts);
   }
 
   /** Whole pieces before this sample. */
@@ -142,4 +141,16 @@ function moved({ words, ...segment }: Segment, offset: number): Segment {
     end: timed.end + offset,
   });
   return { ...later(segment), ...(words ? { words: words.map(later) } : {}) };
+}
+
+/** Where between two samples the sound is softest, looked at in frames of this length. */
+export function quietestPlace(samples: Float32Array, from: number, to: number, frame: number): number {
+  let best = { place: to, energy: Number.POSITIVE_INFINITY };
+  for (let start = from; start + frame <= to; start += frame) {
+    let energy = 0;
+    for (let index = start; index < start + frame; index++) energy += (samples[index] ?? 0) ** 2;
+    // Of places that are equally soft the last: what comes out is longer.
+    if (energy <= best.energy) best = { place: start + Math.floor(frame / 2), energy };
+  }
+  return best.place;
 }

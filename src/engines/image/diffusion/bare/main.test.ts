@@ -3,8 +3,14 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest';
-import { FrameReader, frame } from '../frames.ts';
-import type { FromPainter, PainterLoad, PaintParams, ToPainter } from '../messages.ts';
+import {
+  FrameReader,
+  type FromPainter,
+  frame,
+  type PainterLoad,
+  type PaintParams,
+  type ToPainter,
+} from '../messages.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'parley-bare-'));
 afterAll(() => rmSync(folder, { recursive: true }));

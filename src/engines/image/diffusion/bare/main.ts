@@ -1,6 +1,13 @@
+import {
+  FrameReader,
+  type FromPainter,
+  frame,
+  type PainterLoad,
+  type PaintParams,
+  type ToPainter,
+} from '../messages.ts';
+
 // Runs in the Bare runtime, not in Node: its only library is the driver, and its only way out is the pipe.
-import { FrameReader, frame } from '../frames.ts';
-import type { FromPainter, PainterLoad, PaintParams, ToPainter } from '../messages.ts';
 
 interface Pipe {
   on(event: 'data', listener: (chunk: Uint8Array) => void): Pipe;

@@ -1,13 +1,12 @@
 import type { ImageFacts } from '../../../../core/image.ts';
 import { serveTasks } from '../../../host/task-worker.ts';
-import type { ImageTask, ImageTold } from '../../messages.ts';
-import { UpscalingNetworks } from '../../worker/upscaling-networks.ts';
+import type { ImageTask, ImageTold } from '../../host.ts';
+import { UpscalingNetworks } from '../../worker/upscale.ts';
 import type { PainterLoad } from '../messages.ts';
 import type { DiffusionOptions } from '../options.ts';
 import { findPack, type PackFiles } from '../pack.ts';
 import { Painter, spawnBare } from '../painter.ts';
-import { type DrawParts, draw } from './draw.ts';
-import { loadReason } from './failure.ts';
+import { type DrawParts, draw, loadReason } from './draw.ts';
 import { upscale } from './upscale.ts';
 
 /** For one run of a built-in upscaler, and for one picture: on a processor alone that may take very long. */

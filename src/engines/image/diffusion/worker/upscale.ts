@@ -1,11 +1,11 @@
 import type { UpscaleRequest } from '../../../../core/image.ts';
-import { channelOf, withAlpha } from '../../pictures/alpha.ts';
 import { opaque, readPicture, resized, writePng } from '../../pictures/codec.ts';
+import { channelOf, withAlpha } from '../../pictures/pixels.ts';
 import { checkedSize, longestSide, type NetworkOf, upscaledPicture } from '../../worker/upscale.ts';
-import { nameOfFile } from '../file-name.ts';
+import { nameOfFile } from '../loras.ts';
 import type { DiffusionOptions } from '../options.ts';
 import type { Painter } from '../painter.ts';
-import { asEngineFailure } from './failure.ts';
+import { asEngineFailure } from './draw.ts';
 
 export interface UpscaleParts {
   readonly painter: Pick<Painter, 'upscale'>;

@@ -1,5 +1,9 @@
-import { expect, test } from 'vitest';
-import { unlessStopped } from './whisper.ts';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { array, assert, constantFrom, property, tuple } from 'fast-check';
+import { afterAll, describe, expect, test } from 'vitest';
+import { readWhisperHeader, spokenWords, unlessStopped, wholeSegments } from './whisper.ts';
 
 function run() {
   const calls: string[] = [];
@@ -23,4 +27,98 @@ test('one that was told to stop ends with the reason, though the addon never say
   signal.abort(new Error('gone'));
   await expect(heard).rejects.toThrow('gone');
   expect(calls).toEqual(['stop']);
+});
+
+const folder = mkdtempSync(join(tmpdir(), 'parley-whisper-header-'));
+afterAll(() => rmSync(folder, { recursive: true }));
+
+function file(bytes: Buffer): string {
+  const path = join(mkdtempSync(join(folder, 'file-')), 'model.bin');
+  writeFileSync(path, bytes);
+  return path;
+}
+
+function head(magic: number, tokens: number): Buffer {
+  const bytes = Buffer.alloc(48);
+  bytes.writeUInt32LE(magic, 0);
+  bytes.writeInt32LE(tokens, 4);
+  return bytes;
+}
+
+test.each([
+  [51_864, false],
+  [51_865, true],
+  [51_866, true],
+])('a model of %i tokens hears many languages: %s', async (tokens, multilingual) => {
+  expect(await readWhisperHeader(file(head(0x67676d6c, tokens)))).toEqual({ multilingual });
+});
+
+test.each([
+  ['nothing at all', Buffer.alloc(0)],
+  ['half of a head', head(0x67676d6c, 51_864).subarray(0, 20)],
+  ['a GGUF file', Buffer.concat([Buffer.from('GGUF'), Buffer.alloc(100)])],
+])('%s is no Whisper model', async (_, bytes) => {
+  await expect(readWhisperHeader(file(bytes))).rejects.toThrow('it is no Whisper model of whisper.cpp');
+});
+
+test('a file of another kind of model by the same makers is told by what is strange in it', async () => {
+  await expect(readWhisperHeader(file(head(0x67676d6c, 32_000)))).rejects.toThrow('32000 tokens');
+});
+
+test('a file that is not there is told as such', async () => {
+  await expect(readWhisperHeader(join(folder, 'nowhere.bin'))).rejects.toThrow('ENOENT');
+});
+
+const segments = (...parts: readonly (readonly [string, number, number])[]) => ({
+  segments: parts.map(([text, t0, t1]) => ({ text, t0, t1 })),
+});
+
+describe('segments as they come', () => {
+  test('have their times in seconds', () => {
+    expect(wholeSegments(segments([' Hello there.', 0, 1500]))).toEqual([
+      { text: ' Hello there.', start: 0, end: 1.5 },
+    ]);
+  });
+
+  test('without a word are left out, and none ends before it begins', () => {
+    expect(wholeSegments(segments(['  ', 0, 100], [' Yes.', 900, 800]))).toEqual([
+      { text: ' Yes.', start: 0.9, end: 0.9 },
+    ]);
+  });
+});
+
+describe('words', () => {
+  test('are made of their tokens, from the beginning of the first to the end of the last', () => {
+    const [sentence] = spokenWords(segments(['', 0, 0], [' lov', 100, 200], ['ely', 200, 400], [' day', 500, 600]));
+    expect(sentence?.words).toEqual([
+      { word: 'lovely', start: 0.1, end: 0.4 },
+      { word: 'day', start: 0.5, end: 0.6 },
+    ]);
+    expect(sentence).toMatchObject({ text: ' lovely day', start: 0.1, end: 0.6 });
+  });
+
+  test('stand in sentences, which end where one does, in quotes too', () => {
+    const found = spokenWords(segments([' Go', 0, 1], ['."', 1, 2], [' No', 3, 4], ['!', 4, 5], [' And', 6, 7]));
+    expect(found.map(({ text }) => text)).toEqual([' Go."', ' No!', ' And']);
+  });
+
+  test('are nothing where nothing was said', () => {
+    expect(spokenWords(segments(['', 0, 0], [' ', 0, 100]))).toEqual([]);
+  });
+
+  test('keep every letter, in order', () => {
+    const token = tuple(constantFrom(' a', 'b', ' c.', '!', ' d', ',', ' "e'), constantFrom(0, 10, 20));
+    assert(
+      property(array(token), (tokens) => {
+        const parts = tokens.map(([text, length], index) => [text, index * 20, index * 20 + length] as const);
+        const found = spokenWords(segments(...parts));
+        expect(found.map(({ text }) => text).join('')).toBe(tokens.map(([text]) => text).join(''));
+        for (const { start, end, words = [] } of found) {
+          expect(words[0]?.start).toBe(start);
+          expect(words.at(-1)?.end).toBe(end);
+          for (const word of words) expect(word.end).toBeGreaterThanOrEqual(word.start);
+        }
+      }),
+    );
+  });
 });

@@ -1,10 +1,10 @@
+import { open } from 'node:fs/promises';
 import { languageCodes } from '../../../../core/languages.ts';
 import { orGone } from '../../../../core/or-gone.ts';
-import type { RecogniserOptions } from '../../messages.ts';
+import type { Segment, TimedWord } from '../../../../core/transcription.ts';
+import type { RecogniserOptions } from '../../host.ts';
 import type { Recogniser } from '../recogniser.ts';
-import { loadWhisperAddon } from './addon.ts';
-import { readWhisperHeader } from './header.ts';
-import { spokenWords, wholeSegments } from './words.ts';
+import { loadWhisperAddon, type WhisperResult } from './addon.ts';
 
 /** A piece that takes longer than this on any machine is stuck. */
 const longestMs = 5 * 60_000;
@@ -59,4 +59,72 @@ function sixteenBits(samples: Float32Array): ArrayBuffer {
   const whole = new Int16Array(samples.length);
   for (const [index, sample] of samples.entries()) whole[index] = Math.max(-1, Math.min(1, sample)) * 32_767;
   return whole.buffer;
+}
+
+/** What the head of a Whisper file (`ggml-*.bin`) says of it. */
+interface WhisperHeader {
+  /** It knows all languages and can translate; others hear English only. */
+  readonly multilingual: boolean;
+}
+
+/** Only these numbers of tokens exist: the smallest is that of the models for English. */
+const vocabularies: ReadonlyMap<number, WhisperHeader> = new Map([
+  [51_864, { multilingual: false }],
+  [51_865, { multilingual: true }],
+  [51_866, { multilingual: true }],
+]);
+
+const magic = 0x67676d6c;
+
+/** Rejects with one sentence for what is no such file, before native code has to find that out. */
+export async function readWhisperHeader(path: string): Promise<WhisperHeader> {
+  const file = await open(path);
+  try {
+    const head = Buffer.alloc(48);
+    const { bytesRead } = await file.read(head, 0, head.length, 0);
+    if (bytesRead < head.length || head.readUInt32LE(0) !== magic) {
+      throw new Error('it is no Whisper model of whisper.cpp (a file like ggml-base.bin)');
+    }
+    const header = vocabularies.get(head.readInt32LE(4));
+    if (!header) throw new Error(`it is no Whisper model that is known here (${head.readInt32LE(4)} tokens)`);
+    return header;
+  } finally {
+    await file.close();
+  }
+}
+
+/** Segments as they come. */
+export function wholeSegments({ segments }: WhisperResult): readonly Segment[] {
+  return segments
+    .filter(({ text }) => text.trim() !== '')
+    .map(({ text, t0, t1 }) => ({ text, start: t0 / 1000, end: Math.max(t0, t1) / 1000 }));
+}
+
+/** Sentences of words, from a segment for each token: a token that begins with a space begins a word. */
+export function spokenWords({ segments }: WhisperResult): readonly Segment[] {
+  const words: TimedWord[] = [];
+  for (const { text, t0, t1 } of segments) {
+    if (text === '') continue;
+    const last = words.at(-1);
+    const end = Math.max(t0, t1) / 1000;
+    if (!last || text.startsWith(' ')) words.push({ word: text, start: t0 / 1000, end });
+    else words[words.length - 1] = { word: last.word + text, start: last.start, end: Math.max(last.end, end) };
+  }
+  return sentences(words.filter(({ word }) => word.trim() !== ''));
+}
+
+function sentences(words: readonly TimedWord[]): readonly Segment[] {
+  const found: TimedWord[][] = [];
+  let open = false;
+  for (const word of words) {
+    if (!open) found.push([]);
+    found.at(-1)?.push(word);
+    open = !/[.!?。！？]["'”’)]*$/.test(word.word);
+  }
+  return found.map((sentence) => ({
+    start: sentence[0]?.start ?? 0,
+    end: sentence.at(-1)?.end ?? 0,
+    text: sentence.map(({ word }) => word).join(''),
+    words: sentence.map(({ word, ...times }) => ({ word: word.trim(), ...times })),
+  }));
 }

@@ -1,0 +1,136 @@
+import { type AudioChunk, ascii, type DurationLimit, undecodable, unreadable } from './decode-common.ts';
+
+export interface WavHeader {
+  readonly rate: number;
+  readonly channels: number;
+  /** Bytes of one sample of all channels. */
+  readonly frameBytes: number;
+  readonly read: ReadSample;
+  /** Byte range of the samples. */
+  readonly start: number;
+  readonly end: number;
+}
+
+const framesPerChunk = 32_768;
+
+export function* decodeWav(bytes: Uint8Array, limit: DurationLimit): Generator<AudioChunk> {
+  const { rate, channels, frameBytes, read, start, end } = wavHeader(bytes);
+  const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+  const frames = Math.floor((end - start) / frameBytes);
+  const sampleBytes = frameBytes / channels;
+  limit.checkDeclared(frames, rate);
+  for (let first = 0; first < frames; first += framesPerChunk) {
+    const length = Math.min(framesPerChunk, frames - first);
+    const samplesByChannel = Array.from({ length: channels }, (_, channel) => {
+      const samples = new Float32Array(length);
+      let place = start + first * frameBytes + channel * sampleBytes;
+      for (let index = 0; index < length; index++, place += frameBytes) samples[index] = read(view, place);
+      return samples;
+    });
+    yield { channels: samplesByChannel, rate };
+  }
+}
+
+/** Data sizes that recorders write while the length is unknown. */
+const unknownSizes = new Set([0, 0xffffffff, 0x7fffffff, 0x7ffff000, 0xffffffda]);
+
+export function wavHeader(bytes: Uint8Array): WavHeader {
+  const isBig = ascii(bytes, 0, 4) === 'RIFX';
+  const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+  let format: Omit<WavHeader, 'start' | 'end'> | undefined;
+  for (let place = 12; place + 8 <= bytes.length; ) {
+    const name = ascii(bytes, place, place + 4);
+    const size = view.getUint32(place + 4, !isBig);
+    const start = place + 8;
+    if (name === 'fmt ') format = readFormat(bytes, start, size, isBig);
+    if (name === 'data') {
+      if (!format) throw unreadable('this WAV file tells nowhere how its sound is stored');
+      return { ...format, start, end: dataEnd(bytes.length, start, size, ascii(bytes, 0, 4) === 'RF64') };
+    }
+    place = start + size + (size % 2);
+  }
+  throw unreadable('this WAV file ends before any sound begins');
+}
+
+function dataEnd(length: number, start: number, size: number, isLong: boolean): number {
+  if (isLong || unknownSizes.has(size)) return length;
+  if (start + size <= length) return start + size;
+  throw unreadable(`this WAV file is cut off: ${length - start} of ${size} bytes of sound are there`);
+}
+
+function readFormat(bytes: Uint8Array, start: number, size: number, isBig: boolean): Omit<WavHeader, 'start' | 'end'> {
+  if (size < 16 || start + size > bytes.length) throw unreadable('this WAV file ends within its header');
+  const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+  const short = (place: number) => view.getUint16(start + place, !isBig);
+  const channels = short(2);
+  const rate = view.getUint32(start + 4, !isBig);
+  const bits = short(14);
+  // WAVE_FORMAT_EXTENSIBLE has the actual format tag in its extension.
+  const kind = short(0) === 0xfffe && size >= 26 ? short(24) : short(0);
+  if (channels < 1 || channels > 64) throw unreadable(`this WAV file says that it has ${channels} channels`);
+  const read = sampleReader(kind, bits, isBig);
+  if (!read) throw undecodable(`A WAV file with samples of kind ${kind} and ${bits} bits`, 'convert it to 16-bit PCM');
+  return { rate, channels, frameBytes: Math.ceil(bits / 8) * channels, read };
+}
+
+/** One sample, between -1 and 1. */
+type ReadSample = (view: DataView, place: number) => number;
+
+const kinds = { integer: 1, float: 3, aLaw: 6, muLaw: 7 } as const;
+
+/** Undefined for codecs other than PCM, float and G.711. */
+function sampleReader(kind: number, bits: number, isBig: boolean): ReadSample | undefined {
+  const little = !isBig;
+  switch (kind) {
+    case kinds.integer:
+      return integerReader(bits, little);
+    case kinds.float:
+      if (bits === 32) return (view, place) => finite(view.getFloat32(place, little));
+      return bits === 64 ? (view, place) => finite(view.getFloat64(place, little)) : undefined;
+    case kinds.aLaw:
+      return bits === 8 ? (view, place) => aLaw(view.getUint8(place)) : undefined;
+    case kinds.muLaw:
+      return bits === 8 ? (view, place) => muLaw(view.getUint8(place)) : undefined;
+    default:
+      return undefined;
+  }
+}
+
+function integerReader(bits: number, little: boolean): ReadSample | undefined {
+  switch (Math.ceil(bits / 8)) {
+    case 1:
+      return (view, place) => (view.getUint8(place) - 128) / 128;
+    case 2:
+      return (view, place) => view.getInt16(place, little) / 32_768;
+    case 3:
+      return (view, place) => {
+        const high = view.getInt8(place + (little ? 2 : 0));
+        const low = view.getUint8(place + (little ? 0 : 2));
+        return ((high << 16) | (view.getUint8(place + 1) << 8) | low) / 8_388_608;
+      };
+    case 4:
+      return (view, place) => view.getInt32(place, little) / 2_147_483_648;
+    default:
+      return undefined;
+  }
+}
+
+/** A single NaN would spread through the filters to the whole recording. */
+function finite(sample: number): number {
+  return Number.isFinite(sample) ? sample : 0;
+}
+
+/** G.711: a sign bit, three bits of exponent, four bits of mantissa. */
+function muLaw(byte: number): number {
+  const value = ~byte & 0xff;
+  const size = ((((value & 0x0f) << 3) + 0x84) << ((value & 0x70) >> 4)) - 0x84;
+  return ((value & 0x80) !== 0 ? -size : size) / 32_768;
+}
+
+function aLaw(byte: number): number {
+  const value = byte ^ 0x55;
+  const exponent = (value & 0x70) >> 4;
+  const rest = (value & 0x0f) << 4;
+  const size = exponent === 0 ? rest + 8 : (rest + 0x108) << (exponent - 1);
+  return ((value & 0x80) !== 0 ? size : -size) / 32_768;
+}

@@ -1,0 +1,132 @@
+import type { RemoteAddress } from '../../config/remote.ts';
+import { AppError } from '../../core/errors.ts';
+import { Backend, type BackendParts, backendLine, identifyByModels } from './backend.ts';
+import { choose } from './load-balancing.ts';
+import type { RemoteModel } from './probe.ts';
+
+export interface BackendPoolParts extends Pick<BackendParts, 'startTimer' | 'now'> {
+  readonly addresses: readonly RemoteAddress[];
+  readonly environment: Readonly<Record<string, string | undefined>>;
+  /** What it is used for, in a sentence such as "The text engine is not there". */
+  readonly capability: string;
+  readonly say: (line: string) => void;
+  /** How they are asked who they are: by the OpenAI API unless this says otherwise. */
+  readonly identify?: BackendParts['identify'];
+}
+
+/** Work that one of them does. Whoever takes it gives it back, however it ends. */
+export interface Assignment {
+  readonly backend: Backend;
+  readonly model: RemoteModel;
+  done(): void;
+}
+
+/** All engines elsewhere for one purpose. Those with the same model share its work. */
+export class BackendPool {
+  readonly backends: readonly Backend[];
+  #started: Promise<void> | undefined;
+  #users = 0;
+
+  constructor(private readonly parts: BackendPoolParts) {
+    this.backends = parts.addresses.map((address) => {
+      const key = address.keyVariable === undefined ? undefined : parts.environment[address.keyVariable];
+      const { startTimer, now, identify = identifyByModels } = parts;
+      return new Backend({ address, key, startTimer, now, identify, changed: (backend) => this.#tell(backend) });
+    });
+  }
+
+  get capability(): string {
+    return this.parts.capability;
+  }
+
+  /** Resolves when all were looked at once. Each who starts it stops it. */
+  start(): Promise<void> {
+    this.#users += 1;
+    this.#started ??= Promise.all(this.backends.map((backend) => backend.start())).then(() => undefined);
+    return this.#started;
+  }
+
+  stop(): void {
+    this.#users -= 1;
+    if (this.#users > 0) return;
+    this.#started = undefined;
+    for (const backend of this.backends) backend.stop();
+  }
+
+  /** What can be asked for by name, in the order of the command line. */
+  models(): readonly RemoteModel[] {
+    const all = this.backends.flatMap((backend) => {
+      const { model, purpose } = backend.address;
+      const own = backend.model(undefined);
+      if (model !== undefined || purpose !== 'text') return own ? [own] : [];
+      const texts = (backend.identity?.models ?? []).filter(({ embeds }) => !embeds);
+      return texts.length > 0 ? texts : own ? [own] : [];
+    });
+    return all.filter(({ name }, place) => all.findIndex((one) => one.name === name) === place);
+  }
+
+  /** Those that have it, whether they take work now or not. */
+  serving(name: string | undefined): readonly Backend[] {
+    return this.backends.filter((backend) => backend.model(name));
+  }
+
+  /** How many requests all of them together take at once. */
+  capacity(name: string | undefined): number {
+    const open = this.serving(name).filter((backend) => backend.isOpen());
+    const all = open.length > 0 ? open : this.backends;
+    return all.reduce((sum, { address }) => sum + address.parallel, 0);
+  }
+
+  /** Undefined where nobody is left to ask. */
+  assign(name: string | undefined, affinity: string, tried: ReadonlySet<Backend>): Assignment | undefined {
+    const now = this.parts.now();
+    const open = this.serving(name).filter((backend) => !tried.has(backend) && backend.isOpen(now));
+    const free = open.filter(({ running, address }) => running < address.parallel);
+    const backend = choose(free.length > 0 ? free : open, affinity);
+    const model = backend?.model(name);
+    if (!backend || !model) return undefined;
+    backend.running += 1;
+    let over = false;
+    return {
+      backend,
+      model,
+      done: () => {
+        if (!over) backend.running -= 1;
+        over = true;
+      },
+    };
+  }
+
+  /** Why nobody can be asked, and when it is worth another try. */
+  trouble(name: string | undefined): {
+    readonly reason: string;
+    readonly sentence: string;
+    readonly retryAfterSeconds: number;
+  } {
+    const serving = this.serving(name);
+    const now = this.parts.now();
+    const all = serving.length > 0 ? serving : this.backends;
+    const waits = all.map(({ state }) => (state.type === 'away' ? Math.max(1, (state.until - now) / 1000) : 5));
+    const reasons = all.flatMap(({ state, address }) => {
+      if (state.type !== 'down' && state.type !== 'away') return [];
+      return [`${new URL(address.base).origin} ${state.reason}`];
+    });
+    const shown = [...reasons.slice(0, 3), ...(reasons.length > 3 ? [`${reasons.length - 3} more`] : [])];
+    const reason = shown.join('; ') || 'none of the remote backends has this model';
+    const one = `The remote backend at ${reason}.`;
+    return {
+      reason,
+      sentence: reasons.length === 1 ? one : `No remote backend can be used: ${reason}.`,
+      retryAfterSeconds: Math.ceil(Math.min(...waits, 30)),
+    };
+  }
+
+  troubleError(name: string | undefined): AppError {
+    const { sentence, retryAfterSeconds } = this.trouble(name);
+    return new AppError('remote-down', { sentence, retryAfterSeconds });
+  }
+
+  #tell(backend: Backend): void {
+    this.parts.say(backendLine(backend, backend.model(undefined)));
+  }
+}

@@ -1,0 +1,206 @@
+import type { RemoteAddress } from '../../config/remote.ts';
+import { BackendConnection } from './connection.ts';
+import { problemOf, RemoteFailure } from './failure.ts';
+import { kinds } from './kinds.ts';
+import { type Identity, identify, type RemoteModel, shownName } from './probe.ts';
+
+export type BackendState =
+  | { readonly type: 'unknown' }
+  | { readonly type: 'up' }
+  /** It does not answer. The reason is the end of a sentence that begins with its address. */
+  | { readonly type: 'down'; readonly reason: string; readonly failures: number }
+  /** It answers, and takes no new work before this time. */
+  | { readonly type: 'away'; readonly reason: string; readonly until: number };
+
+export type StartTimer = (milliseconds: number, passed: () => void) => { cancel(): void };
+
+export interface BackendParts {
+  readonly address: RemoteAddress;
+  readonly key: string | undefined;
+  readonly startTimer: StartTimer;
+  /** Asks a backend who it is and what it has. */
+  readonly identify: (connection: BackendConnection) => Promise<Identity>;
+  /** Milliseconds of any clock that never goes back. */
+  readonly now: () => number;
+  /** Told of each change of its state. */
+  readonly changed: (backend: Backend, before: BackendState) => void;
+}
+
+const checkEveryMs = 5000;
+const checkMs = 4000;
+/** It may be slow once; who is silent so often is gone, with all that it was doing. */
+const mostSilences = 3;
+
+/** How long until somebody who is gone is looked for again. */
+export function nextCheckMs(failures: number): number {
+  return Math.min(15_000, 250 * 2 ** Math.min(failures, 10));
+}
+
+/** One engine elsewhere: its connections, what it is, how it is, and how much it does for us. */
+export class Backend {
+  readonly connection: BackendConnection;
+  /** Known from its first answer on, and asked anew when it comes back. */
+  identity: Identity | undefined;
+  running = 0;
+  #state: BackendState = { type: 'unknown' };
+  #timer: { cancel(): void } | undefined;
+  #silences = 0;
+  #stopped = false;
+  #cut = new AbortController();
+
+  constructor(private readonly parts: BackendParts) {
+    const { base, host } = parts.address;
+    this.connection = new BackendConnection({ base, host, key: parts.key });
+  }
+
+  get address(): RemoteAddress {
+    return this.parts.address;
+  }
+
+  get id(): string {
+    return this.address.base;
+  }
+
+  get weight(): number {
+    return this.address.weight;
+  }
+
+  get state(): BackendState {
+    return this.#state;
+  }
+
+  /** Fires when it is gone with all that it was doing. */
+  get cut(): AbortSignal {
+    return this.#cut.signal;
+  }
+
+  /** The model that it would be asked for under this name; its first one where no name is given. */
+  model(name: string | undefined): RemoteModel | undefined {
+    const listed = this.identity?.models ?? [];
+    const { model: chosen, purpose } = this.address;
+    if (chosen !== undefined) {
+      const known = listed.find(({ id }) => id === chosen) ?? listed.find((one) => one.name === shownName(chosen));
+      const made = known ?? { id: chosen, name: shownName(chosen), contextSize: undefined, embeds: false };
+      return name === undefined || made.name === name ? made : undefined;
+    }
+    if (name !== undefined) return listed.find((one) => one.name === name);
+    const wanted = listed.filter(({ embeds }) => embeds === (purpose === 'embeddings'));
+    return wanted[0] ?? listed[0];
+  }
+
+  /** Whether it takes work now. */
+  isOpen(now = this.parts.now()): boolean {
+    return this.#state.type === 'up' || (this.#state.type === 'away' && this.#state.until <= now);
+  }
+
+  /** Resolves when it was looked at once, however that went. */
+  async start(): Promise<void> {
+    this.#stopped = false;
+    await this.#check();
+  }
+
+  stop(): void {
+    this.#stopped = true;
+    this.#timer?.cancel();
+    this.#cut.abort();
+    this.#cut = new AbortController();
+    this.connection.close();
+    this.#state = { type: 'unknown' };
+  }
+
+  /** What became of work that it was given, where that says something of it. */
+  failed(failure: RemoteFailure): void {
+    if (failure.type === 'unwilling') {
+      const seconds = failure.facts.retryAfterSeconds ?? 1;
+      this.#become({
+        type: 'away',
+        reason: problemOf('unwilling', failure.message),
+        until: this.parts.now() + seconds * 1000,
+      });
+    } else if (failure.type === 'unreachable' && !failure.facts.stale) {
+      this.#gone(problemOf('unreachable', failure.message));
+    }
+  }
+
+  async #check(): Promise<void> {
+    this.#timer?.cancel();
+    const before = this.#state;
+    try {
+      const known = this.#state.type === 'down' ? undefined : this.identity;
+      if (known) await this.#looksWell(known);
+      else this.identity = await this.parts.identify(this.connection);
+      this.#silences = 0;
+      // A refusal that came while the check was under way is newer than its answer.
+      if (this.#state.type !== 'away' || this.#state === before) this.#become({ type: 'up' });
+      if (this.#healthPath !== undefined) this.#plan(checkEveryMs);
+    } catch (error) {
+      this.#unwell(error);
+    }
+  }
+
+  #unwell(error: unknown): void {
+    if (this.#stopped) return;
+    const failure = error instanceof RemoteFailure ? error : undefined;
+    if (failure?.type === 'unwilling') {
+      this.failed(failure);
+      this.#plan(1000);
+      return;
+    }
+    this.#silences += 1;
+    if (this.#silences >= mostSilences) this.#cutOff();
+    this.#gone(problemOf(failure?.type ?? 'failed', (error as Error).message));
+  }
+
+  /** All that it was doing is given up: nothing more will come of it. */
+  #cutOff(): void {
+    const cut = this.#cut;
+    this.#cut = new AbortController();
+    cut.abort();
+  }
+
+  #gone(reason: string): void {
+    const failures = this.#state.type === 'down' ? this.#state.failures + 1 : 0;
+    this.#become({ type: 'down', reason, failures });
+    this.#plan(nextCheckMs(failures));
+  }
+
+  get #healthPath(): string | undefined {
+    return this.identity && kinds[this.identity.kind].healthPath;
+  }
+
+  async #looksWell({ kind }: Identity): Promise<void> {
+    const { healthPath } = kinds[kind];
+    if (healthPath !== undefined) await this.connection.bytes(healthPath, { milliseconds: checkMs });
+  }
+
+  #become(state: BackendState): void {
+    if (this.#stopped) return;
+    const before = this.#state;
+    this.#state = state;
+    if (before.type !== state.type) this.parts.changed(this, before);
+  }
+
+  #plan(milliseconds: number): void {
+    this.#timer?.cancel();
+    if (!this.#stopped) this.#timer = this.parts.startTimer(milliseconds, () => void this.#check());
+  }
+}
+
+/** By the list of models, which every backend with the OpenAI API has. */
+export async function identifyByModels(connection: BackendConnection): Promise<Identity> {
+  const ask = (path: string) => connection.json('GET', path, undefined, { milliseconds: checkMs });
+  const list = await ask('/v1/models');
+  return identify(list, (path) => ask(path).catch(() => undefined));
+}
+
+/** One line for people. */
+export function backendLine(
+  { address: { host, weight }, state, identity }: Backend,
+  model: RemoteModel | undefined,
+): string {
+  if (state.type === 'down') return `The remote backend at ${host} ${state.reason}. It is checked until it answers.`;
+  if (state.type === 'away') return `The remote backend at ${host} ${state.reason}.`;
+  const kind = identity ? kinds[identity.kind].title : 'unknown';
+  const context = model?.contextSize ? `, context ${model.contextSize}` : '';
+  return `The remote backend at ${host} is ready (${kind}): ${model?.name ?? 'no model'}${context}${weight === 1 ? '' : `, weight ${weight}`}`;
+}

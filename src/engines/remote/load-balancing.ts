@@ -1,0 +1,102 @@
+import { createHash } from 'node:crypto';
+import { type Conversation, wordsOf } from '../../chat/messages.ts';
+import type { GenerationRequest } from '../../core/request.ts';
+
+/** One of several that could do the same work, as far as the choice goes. */
+export interface Candidate {
+  /** Never changes, and is the same for everybody who chooses. */
+  readonly id: string;
+  readonly weight: number;
+  /** How much it does now. */
+  readonly running: number;
+}
+
+/** How far one may be above its fair share for the sake of what it remembers. */
+const slack = 1.25;
+
+/**
+ * Who does the next piece of work: the one that most likely has the beginning of its text in memory already, unless that one has
+ * more than its share to do; then the next that would be asked for this text. No memory and no talk is needed for that: the same
+ * text always has the same order of candidates (rendezvous hashing), each is first for a share of all texts that is its weight, and
+ * when one comes or goes only its own texts move. There is always one with room, as the shares with their slack are more than all work.
+ */
+export function choose<Some extends Candidate>(candidates: readonly Some[], affinity: string): Some | undefined {
+  const total = candidates.reduce((sum, { running }) => sum + running, 0);
+  const weights = candidates.reduce((sum, { weight }) => sum + weight, 0);
+  const hasRoom = ({ running, weight }: Some): boolean => running < shareOf(total + 1, weight / weights);
+  const open = candidates.filter(hasRoom);
+  if (open.length <= 1) return open[0] ?? candidates[0];
+  let best: Some | undefined;
+  let bestScore = Number.NEGATIVE_INFINITY;
+  for (const candidate of open) {
+    const score = scoreOf(candidate, affinity);
+    if (score > bestScore) [best, bestScore] = [candidate, score];
+  }
+  return best;
+}
+
+/** How much one may have at once, of so much in all. */
+export function shareOf(total: number, part: number): number {
+  return Math.ceil(slack * total * part);
+}
+
+/** Larger is earlier. Weighted so that each candidate is first for its part of all texts. */
+function scoreOf({ id, weight }: Candidate, affinity: string): number {
+  return -weight / Math.log(fraction(`${id}\u0000${affinity}`));
+}
+
+/** A number between 0 and 1, without either. */
+function fraction(text: string): number {
+  return (hash32(text) + 0.5) / 2 ** 32;
+}
+
+/** FNV-1a with a last stir: cheap for short texts, and spread well enough for shares. */
+function hash32(text: string): number {
+  let hash = 0x811c9dc5;
+  for (let place = 0; place < text.length; place += 1) hash = Math.imul(hash ^ text.charCodeAt(place), 0x01000193);
+  hash = Math.imul(hash ^ (hash >>> 16), 0x85ebca6b);
+  hash = Math.imul(hash ^ (hash >>> 13), 0xc2b2ae35);
+  return (hash ^ (hash >>> 16)) >>> 0;
+}
+
+const longestBeginning = 4096;
+const shortestBeginning = 256;
+
+/**
+ * What stays the same while a conversation grows: its beginning, up to the first words of its user. All its turns have the same
+ * affinity, and so the same engine, which has most of them in memory already.
+ */
+export function chatAffinity({ messages, tools }: Conversation): string {
+  const first = messages.findIndex(({ role }) => role === 'user');
+  const beginning = messages.slice(0, first === -1 ? 1 : first + 1);
+  const names = tools.map(({ name }) => name).join();
+  return digest([
+    names,
+    ...beginning.map(({ role, content }) => `${role}\n${wordsOf(content).slice(0, longestBeginning)}`),
+  ]);
+}
+
+/**
+ * Of a text that grows at its end as much of the beginning as there is a power of two, up to a limit: so it changes a few times at
+ * most while the text grows, and texts that begin alike part where they become long.
+ */
+export function textAffinity({
+  memory,
+  prompt,
+  promptTokens,
+}: Pick<GenerationRequest, 'memory' | 'prompt' | 'promptTokens'>): string {
+  if (promptTokens) return digest([promptTokens.slice(0, rounded(promptTokens.length)).join()]);
+  const length = rounded(memory.length + prompt.length);
+  return digest([(memory.slice(0, length) + prompt.slice(0, length)).slice(0, length)]);
+}
+
+function rounded(length: number): number {
+  if (length < shortestBeginning) return length;
+  return Math.min(longestBeginning, 2 ** Math.floor(Math.log2(length)));
+}
+
+function digest(texts: readonly string[]): string {
+  const hash = createHash('sha1');
+  for (const text of texts) hash.update(`${text}\u0000`);
+  return hash.digest('base64url');
+}

@@ -1,0 +1,231 @@
+import { type Content, type ContentPart, type Conversation, type Message, text, wordsOf } from '../../chat/messages.ts';
+import type { ChatRequest } from '../../chat/request.ts';
+import { AppError } from '../../core/errors.ts';
+import type { GenerationRequest, Medium } from '../../core/request.ts';
+import { type Body, type ControlFacts, type ControlsBody, controlsBody } from './controls-body.ts';
+import { kinds } from './kinds.ts';
+
+/** A turn of a chat for `POST /v1/chat/completions` of the other side; the name of the model is put in front of it. */
+export function chatBody(request: ChatRequest, facts: ControlFacts): ControlsBody {
+  const { controls } = request;
+  const own = controlsBody(controls, facts);
+  const thinking = thinkingBody(request, facts);
+  const continued = continuedBody(request, facts);
+  return {
+    fields: {
+      ...promptBody(request, facts),
+      stream: true,
+      stream_options: { include_usage: true },
+      ...own.fields,
+      ...(controls.logprobs === undefined ? {} : { logprobs: true, top_logprobs: controls.logprobs }),
+      ...outputBody(request),
+      ...thinking.fields,
+      ...continued.fields,
+    },
+    unheeded: [...own.unheeded, ...thinking.unheeded, ...continued.unheeded],
+  };
+}
+
+/** What decides about the prompt: the same for an answer and for counting its tokens. */
+export function promptBody(request: ChatRequest, { kind }: Pick<ControlFacts, 'kind'>): Body {
+  const { conversation, memory } = request;
+  const ownMemory = memory !== '' && kinds[kind].native;
+  const led = memory === '' || ownMemory ? conversation.messages : withMemory(request);
+  return {
+    messages: messagesBody({ messages: led, media: conversation.media }),
+    ...(ownMemory ? { memory } : {}),
+    ...toolsBody(request),
+  };
+}
+
+/** Text in front of everything is a first turn of the system where there is no field for it. */
+function withMemory({ conversation: { messages }, memory }: ChatRequest): ChatRequest['conversation']['messages'] {
+  const [first, ...rest] = messages;
+  if (first?.role !== 'system') return [{ role: 'system', content: text(memory) }, ...messages];
+  return [{ role: 'system', content: [...text(`${memory}\n`), ...first.content] }, ...rest];
+}
+
+function toolsBody({ conversation: { tools }, toolChoice, parallelToolCalls }: ChatRequest): Body {
+  if (tools.length === 0) return {};
+  const choice =
+    toolChoice.type === 'named' ? { type: 'function', function: { name: toolChoice.name } } : toolChoice.type;
+  return {
+    tools: tools.map(({ name, description, parameters }) => ({
+      type: 'function',
+      function: { name, ...(description ? { description } : {}), parameters },
+    })),
+    tool_choice: choice,
+    ...(parallelToolCalls ? {} : { parallel_tool_calls: false }),
+  };
+}
+
+function outputBody({ output }: ChatRequest): Body {
+  switch (output.type) {
+    case 'text':
+      return {};
+    case 'json':
+      return { response_format: { type: 'json_object' } };
+    case 'schema':
+      return {
+        response_format: { type: 'json_schema', json_schema: { name: 'reply', schema: output.schema, strict: true } },
+      };
+  }
+}
+
+function thinkingBody({ reasoning, templateVariables, controls }: ChatRequest, { kind }: ControlFacts): ControlsBody {
+  const { effort: takesEffort, templateVariables: takesVariables, native } = kinds[kind];
+  const { effort } = reasoning;
+  const budget = controls.reasoning?.type === 'tokens' ? controls.reasoning.tokens : undefined;
+  const silent = effort === 'none' && takesVariables && templateVariables.enable_thinking === undefined;
+  const variables = { ...templateVariables, ...(silent ? { enable_thinking: false } : {}) };
+  const hasVariables = Object.keys(variables).length > 0;
+  const saysEffort = effort !== undefined && takesEffort && (effort !== 'none' || !takesVariables || native);
+  return {
+    fields: {
+      ...(saysEffort ? { reasoning_effort: effort } : {}),
+      ...(hasVariables && takesVariables ? { chat_template_kwargs: variables } : {}),
+      ...(budget !== undefined && native ? { thinking_budget_tokens: budget } : {}),
+    },
+    unheeded: [
+      ...(effort === undefined || saysEffort || silent ? [] : ['reasoning_effort']),
+      ...(hasVariables && !takesVariables ? ['chat_template_kwargs'] : []),
+      ...(budget === undefined || native ? [] : ['thinking_budget_tokens']),
+    ],
+  };
+}
+
+/** Only a last turn of the assistant makes a difference. */
+function continuedBody({ conversation, continueAssistantTurn }: ChatRequest, { kind }: ControlFacts): ControlsBody {
+  const { continues, native } = kinds[kind];
+  if (conversation.messages.at(-1)?.role !== 'assistant') return { fields: {}, unheeded: [] };
+  if (continueAssistantTurn) {
+    return continues ? { fields: continues, unheeded: [] } : { fields: {}, unheeded: ['continue_assistant_turn'] };
+  }
+  return { fields: native ? { continue_assistant_turn: false } : {}, unheeded: [] };
+}
+
+/** The messages of a conversation as the OpenAI API has them. */
+function messagesBody({ messages, media }: Pick<Conversation, 'messages' | 'media'>): readonly Body[] {
+  return messages.map((message) => messageBody(message, media));
+}
+
+function messageBody(message: Message, media: readonly Medium[]): Body {
+  const content = contentBody(message.content, media);
+  switch (message.role) {
+    case 'assistant': {
+      const calls = (message.toolCalls ?? []).map(({ id, name, json }) => ({
+        id,
+        type: 'function',
+        function: { name, arguments: json },
+      }));
+      return {
+        role: 'assistant',
+        content: calls.length > 0 && content === '' ? null : content,
+        ...(message.reasoning ? { reasoning_content: message.reasoning } : {}),
+        ...(calls.length > 0 ? { tool_calls: calls } : {}),
+      };
+    }
+    case 'tool':
+      return {
+        role: 'tool',
+        content,
+        tool_call_id: message.callId ?? '',
+        ...(message.toolName ? { name: message.toolName } : {}),
+      };
+    case 'other':
+      return { role: message.roleName, content };
+    default:
+      return { role: message.role, content };
+  }
+}
+
+/** Words alone are a text: some templates know nothing else. */
+function contentBody(content: Content, media: readonly Medium[]): string | readonly Body[] {
+  if (content.every(({ type }) => type === 'text')) return wordsOf(content);
+  return content.map((part) => partBody(part, media));
+}
+
+function partBody(part: ContentPart, media: readonly Medium[]): Body {
+  if (part.type === 'text') return { type: 'text', text: part.text };
+  const medium = media[part.index];
+  if (!medium) return { type: 'text', text: '' };
+  const { kind, base64, format } = medium;
+  if (kind === 'audio') return { type: 'input_audio', input_audio: { data: base64, format: soundFormat(format) } };
+  return { type: 'image_url', image_url: { url: `data:${pictureType(format, base64)};base64,${base64}` } };
+}
+
+const pictureSigns: Readonly<Record<string, string>> = {
+  iVBORw: 'image/png',
+  '/9j/': 'image/jpeg',
+  R0lGOD: 'image/gif',
+  UklGR: 'image/webp',
+};
+
+/** As the client said it, or as its first bytes say. */
+function pictureType(format: string | undefined, base64: string): string {
+  if (format?.startsWith('image/')) return format;
+  const sign = Object.keys(pictureSigns).find((start) => base64.startsWith(start));
+  return (sign && pictureSigns[sign]) ?? (format ? `image/${format}` : 'image/png');
+}
+
+function soundFormat(format: string | undefined): string {
+  const name = format?.split('/').at(-1)?.replace(/^x-/, '') ?? 'wav';
+  return name === 'mpeg' ? 'mp3' : name;
+}
+
+interface CompletionFacts extends ControlFacts {
+  readonly contextSize: number | undefined;
+}
+
+/** A text to be continued, for `POST /v1/completions` of the other side; the name of the model is put in front of it. */
+export function completionBody(request: GenerationRequest, facts: CompletionFacts): ControlsBody {
+  const own = controlsBody(request, facts);
+  const budget = thinkingBudget(request);
+  const takesBudget = kinds[facts.kind].native;
+  return {
+    fields: {
+      ...plainPromptBody(request, facts),
+      stream: true,
+      stream_options: { include_usage: true },
+      ...own.fields,
+      ...(request.logprobs === undefined ? {} : { logprobs: request.logprobs }),
+      ...(budget !== undefined && takesBudget ? { thinking_budget_tokens: budget } : {}),
+      ...shortening(request, facts),
+    },
+    unheeded: [...own.unheeded, ...(budget === undefined || takesBudget ? [] : ['thinking_budget_tokens'])],
+  };
+}
+
+function plainPromptBody(
+  { prompt, promptTokens, memory, media }: GenerationRequest,
+  { kind, host }: ControlFacts,
+): Body {
+  const { native } = kinds[kind];
+  if (media.length > 0 && !native) {
+    const instead = `the engine at ${host} takes pictures and sounds in chats alone`;
+    throw new AppError('unsupported', { feature: 'A picture or sound beside a plain prompt', instead });
+  }
+  const of = (wanted: 'image' | 'audio') => media.filter(({ kind: own }) => own === wanted).map(({ base64 }) => base64);
+  const [images, audio] = [of('image'), of('audio')];
+  return {
+    prompt: promptTokens ?? (native ? prompt : memory + prompt),
+    ...(native && memory !== '' ? { memory } : {}),
+    ...(images.length > 0 ? { images } : {}),
+    ...(audio.length > 0 ? { audio } : {}),
+  };
+}
+
+function thinkingBudget({ reasoning, maxTokens }: GenerationRequest): number | undefined {
+  if (!reasoning) return undefined;
+  return reasoning.type === 'tokens' ? reasoning.tokens : Math.floor(reasoning.share * maxTokens);
+}
+
+/** A prompt that may lose its beginning, where the other side can do that. */
+function shortening(
+  { overflow, maxContext, maxTokens }: GenerationRequest,
+  { kind, contextSize }: CompletionFacts,
+): Body {
+  if (overflow !== 'trim' || kind !== 'vllm' || contextSize === undefined) return {};
+  const room = Math.min(maxContext ?? contextSize, contextSize) - maxTokens;
+  return room > 0 ? { truncate_prompt_tokens: room } : {};
+}
