@@ -2,8 +2,8 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, expect, test } from 'vitest';
-import { type Child, type ChildExit, spawnChild } from './child.ts';
-import type { Pulse } from './stall.ts';
+import { type Child, type ChildExit, LineRing, spawnChild } from './child.ts';
+import type { Pulse } from './heartbeat.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'parley-child-'));
 afterAll(() => rmSync(folder, { recursive: true }));
@@ -131,4 +131,13 @@ test('a child that dies in the middle of its bytes has said nothing', async () =
   expect((await exit).signal).toBe('SIGKILL');
   const nothing = {};
   expect(await Promise.race([next(), Promise.resolve(nothing)])).toBe(nothing);
+});
+
+test('lines come together from pieces, and only the last ones are kept', () => {
+  const seen: string[] = [];
+  const ring = new LineRing(2, (line) => seen.push(line));
+  ring.push('one\ntw');
+  ring.push('o\nthree\nfo');
+  expect(seen).toEqual(['one', 'two', 'three']);
+  expect(ring.last()).toEqual(['two', 'three', 'fo']);
 });

@@ -1,9 +1,7 @@
 import { type ChildProcess, fork } from 'node:child_process';
 import type { Duplex } from 'node:stream';
-import { AttachmentReader, type Attachments, announced } from './attachments.ts';
-import { LineRing } from './line-ring.ts';
-import { descriptors, pulseReader } from './pipes.ts';
-import type { Pulse } from './stall.ts';
+import { AttachmentReader, type Attachments, announced, descriptors, pulseReader } from './channel.ts';
+import type { Pulse } from './heartbeat.ts';
 
 export interface ChildExit {
   readonly code: number | null;
@@ -114,4 +112,29 @@ async function stopChild(child: ChildProcess, exited: Promise<void>, graceMs: nu
   });
   await Promise.race([exited, givenUp]);
   for (const timer of timers) clearTimeout(timer);
+}
+
+/** Keeps the last lines of an endless text. */
+export class LineRing {
+  readonly #lines: string[] = [];
+  #open = '';
+
+  constructor(
+    private readonly size: number,
+    private readonly onLine: (line: string) => void = () => {},
+  ) {}
+
+  push(text: string): void {
+    const parts = (this.#open + text).split('\n');
+    this.#open = (parts.pop() ?? '').slice(-4096);
+    for (const line of parts) {
+      this.#lines.push(line);
+      this.onLine(line);
+    }
+    if (this.#lines.length > this.size) this.#lines.splice(0, this.#lines.length - this.size);
+  }
+
+  last(): readonly string[] {
+    return this.#open === '' ? [...this.#lines] : [...this.#lines, this.#open];
+  }
 }

@@ -1,12 +1,9 @@
 import { AppError } from '../../core/errors.ts';
-import type { Attachments } from './attachments.ts';
+import type { Attachments } from './channel.ts';
 import type { Child, ChildExit, Spawn } from './child.ts';
-import { CrashSuspects } from './crash-suspects.ts';
-import { downError, type EngineState, howItDied, type Loss } from './engine-state.ts';
-import { Questions } from './questions.ts';
-import { Recovery } from './recovery.ts';
-import { type Pulse, Stillness, stillMs, tickMs } from './stall.ts';
-import { type Undertaking, Undertakings } from './undertakings.ts';
+import { downError, type EngineState, howItDied, type Loss, Recovery } from './engine-state.ts';
+import { type Pulse, Stillness, stillMs, tickMs } from './heartbeat.ts';
+import { CrashSuspects, Questions, type Undertaking, Undertakings } from './in-flight.ts';
 
 export interface EngineProcessParts<Outgoing, Incoming> {
   /** What it does for people: `text`, `speech`, … */

@@ -1,9 +1,7 @@
 import { Socket } from 'node:net';
 import { Worker } from 'node:worker_threads';
-import { AttachmentReader, type Attachments, announced } from './attachments.ts';
-import { descriptors } from './pipes.ts';
-import { tickMs } from './stall.ts';
-import { VitalSigns, type Watch } from './vital-signs.ts';
+import { AttachmentReader, type Attachments, announced, descriptors } from './channel.ts';
+import { tickMs, VitalSigns, type Watch } from './heartbeat.ts';
 import type { WatchdogData } from './watchdog.ts';
 
 export interface ParentListeners<Incoming> {

@@ -1,10 +1,10 @@
 import { createHash } from 'node:crypto';
 import { Channel } from '../../core/channel.ts';
 import { type AppError, reviveError } from '../../core/errors.ts';
-import type { Attachments } from './attachments.ts';
+import type { Attachments } from './channel.ts';
 import type { ChildExit, Spawn } from './child.ts';
 import { type EngineObserver, EngineProcess, type StartTimer } from './engine-process.ts';
-import { fingerprint } from './fingerprint.ts';
+import { fingerprint } from './in-flight.ts';
 import { closingMs, type FromTaskWorker, type ToTaskWorker } from './task-messages.ts';
 
 export interface TaskEngineParts<Options, Facts> {

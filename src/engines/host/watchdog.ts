@@ -1,7 +1,6 @@
 import { Socket } from 'node:net';
 import { workerData } from 'node:worker_threads';
-import { StallJudge, tickMs } from './stall.ts';
-import { VitalSigns } from './vital-signs.ts';
+import { StallJudge, tickMs, VitalSigns } from './heartbeat.ts';
 
 export interface WatchdogData {
   readonly memory: SharedArrayBuffer;

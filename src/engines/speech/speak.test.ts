@@ -1,7 +1,7 @@
 import decodeWav from '@audio/decode-wav';
 import { describe, expect, test, vi } from 'vitest';
 import { type SpeechFormat, type SpeechRequest, speechFormats } from '../../core/speech.ts';
-import type { Attachments } from '../host/attachments.ts';
+import type { Attachments } from '../host/channel.ts';
 import type { SpeechTold } from './host.ts';
 import { EncoderCache, speak } from './speak.ts';
 import type { Synthesiser } from './synthesiser.ts';

@@ -1,7 +1,7 @@
-import type { Attachments } from '../attachments.ts';
+import type { Attachments } from '../channel.ts';
 import type { Child, ChildExit, ChildListeners, Spawn } from '../child.ts';
 import type { StartTimer } from '../engine-process.ts';
-import { tickMs } from '../stall.ts';
+import { tickMs } from '../heartbeat.ts';
 
 /** A process that a test plays. */
 export interface FakeWorker<Outgoing, Incoming> {

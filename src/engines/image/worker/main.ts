@@ -1,5 +1,5 @@
 import type { ImageFacts, ImageRequest } from '../../../core/image.ts';
-import type { Attachments } from '../../host/attachments.ts';
+import type { Attachments } from '../../host/channel.ts';
 import { serveTasks } from '../../host/task-worker.ts';
 import { sketch, sketchFacts } from '../facts.ts';
 import type { ImageOptions, ImageTask, ImageTold } from '../host.ts';

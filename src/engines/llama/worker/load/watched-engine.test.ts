@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import type { Watch } from '../../../host/vital-signs.ts';
+import type { Watch } from '../../../host/heartbeat.ts';
 import type { Engine } from './library.ts';
 import { StepPace, watchedEngine } from './watched-engine.ts';
 

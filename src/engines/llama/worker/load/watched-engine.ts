@@ -1,4 +1,4 @@
-import type { Watch } from '../../../host/vital-signs.ts';
+import type { Watch } from '../../../host/heartbeat.ts';
 import type { Engine } from './library.ts';
 
 /** A state is copied in memory, and a picture is read on another thread: neither has a known pace, but both have an end. */

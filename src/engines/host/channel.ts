@@ -1,3 +1,5 @@
+import type { Pulse } from './heartbeat.ts';
+
 /** Bytes that belong to a message. JSON has no room for them: they travel on a pipe beside it, in the order of their messages. */
 export type Attachments = readonly Uint8Array[];
 
@@ -72,4 +74,19 @@ export class AttachmentReader {
 
 function isAnnounced(raw: unknown): raw is Announced {
   return typeof raw === 'object' && raw !== null && 'attachedBytes' in raw;
+}
+
+/** The pipes of a worker beside its standard streams and the channel for messages (3). */
+export const descriptors = { pulse: 4, attachments: 5 };
+
+/** Reads what a watchdog writes, in whatever pieces it comes. */
+export function pulseReader(listener: (pulse: Pulse) => void): (text: string) => void {
+  let open = '';
+  return (text) => {
+    const lines = (open + text).split('\n');
+    open = lines.pop() ?? '';
+    for (const line of lines) {
+      listener(line === 'hung' ? { hung: true, patienceMs: 0 } : { hung: false, patienceMs: Number(line) });
+    }
+  };
 }

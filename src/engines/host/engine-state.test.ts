@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { backoffMs } from './recovery.ts';
+import { backoffMs } from './engine-state.ts';
 
 test.each([
   [1, 0],

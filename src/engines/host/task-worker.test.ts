@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { longestWaitMs, mostUntakenBytes, ReaderCredit } from './reader-credit.ts';
+import { longestWaitMs, mostUntakenBytes, ReaderCredit } from './task-worker.ts';
 
 function world() {
   const timers = new Set<{ readonly length: number; readonly passed: () => void }>();

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { AttachmentReader, announced } from './attachments.ts';
+import { AttachmentReader, announced } from './channel.ts';
 
 function reader() {
   const delivered: { readonly message: object; readonly attachments: readonly Uint8Array[] }[] = [];

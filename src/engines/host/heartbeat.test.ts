@@ -1,8 +1,7 @@
 import { describe, expect, test } from 'vitest';
+import { pulseReader } from './channel.ts';
 import { Heart } from './engine-process.ts';
-import { pulseReader } from './pipes.ts';
-import { type Pulse, StallJudge, Stillness, tickMs } from './stall.ts';
-import { VitalSigns } from './vital-signs.ts';
+import { type Pulse, StallJudge, Stillness, tickMs, VitalSigns } from './heartbeat.ts';
 
 /** A worker's memory and its judge; time passes in ticks. */
 function world() {
