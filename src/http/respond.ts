@@ -1,11 +1,10 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import { bodyPending } from './body.ts';
 import type { Reply } from './call.ts';
 import { corsHeaders } from './cors.ts';
 import type { Guard } from './guard.ts';
 import { securityHeaders } from './pages.ts';
-import { bodyPending } from './read-body.ts';
-import { writeStream } from './stream.ts';
-import { type WriteStallParts, watchWrites } from './write-stall.ts';
+import { type WriteStallParts, watchWrites, writeStream } from './stream.ts';
 
 export interface RespondParts extends WriteStallParts {
   readonly guard: Guard;

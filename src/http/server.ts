@@ -6,23 +6,21 @@ import {
   STATUS_CODES,
 } from 'node:http';
 import { createServer as createTlsServer } from 'node:https';
-import type { Socket } from 'node:net';
+import type { AddressInfo, Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { AppError } from '../core/errors.ts';
+import { plainAddress } from './address.ts';
+import { rateLimit } from './authorize.ts';
 import type { Endpoint, Reply } from './call.ts';
 import { createConnections } from './connections.ts';
-import { type ExchangeParts, exchange } from './exchange.ts';
+import { refusal } from './error-reply.ts';
+import { removeLeftovers } from './form.ts';
 import { createGuard, type GuardOptions } from './guard.ts';
-import { plainAddress } from './host-name.ts';
-import { isAddressMissing, listenOn } from './listen.ts';
+import { type ExchangeParts, exchange } from './handle-request.ts';
 import { securityHeaders } from './pages.ts';
-import { rateLimit } from './rate-limit.ts';
-import { refusal } from './refusal.ts';
 import { router } from './router.ts';
-import type { SocketEndpoint } from './socket.ts';
 import { type StartTimer, systemTimer } from './timers.ts';
-import { createUpgrades } from './upgrade.ts';
-import { removeLeftovers } from './upload-folder.ts';
+import { createUpgrades, type SocketEndpoint } from './web-socket.ts';
 
 export interface HttpServerOptions {
   readonly endpoints: readonly Endpoint[];
@@ -225,4 +223,37 @@ function endRaw(socket: Duplex, reply: Reply): void {
   ];
   socket.on('error', () => undefined);
   socket.end(`${head.join('\r\n')}\r\n\r\n${body}`, () => socket.destroy());
+}
+
+/** Resolves with the port, or rejects with one sentence that a person can act upon. */
+function listenOn(server: Server, host: string, port: number): Promise<number> {
+  return new Promise((resolve, reject) => {
+    const failed = (error: NodeJS.ErrnoException): void => reject(explain(error, host, port));
+    server.once('error', failed);
+    server.listen({ host, port }, () => {
+      server.off('error', failed);
+      resolve((server.address() as AddressInfo).port);
+    });
+  });
+}
+
+/** A machine without IPv6 has no `::1`; that is no failure. */
+function isAddressMissing(error: unknown): boolean {
+  const code = (error as { cause?: NodeJS.ErrnoException }).cause?.code;
+  return code === 'EADDRNOTAVAIL' || code === 'EAFNOSUPPORT';
+}
+
+const sentences: Readonly<Record<string, (host: string, port: number) => string>> = {
+  EADDRINUSE: (host, port) =>
+    `Port ${port} on ${host} is taken by another program. Stop that one, or choose another port with --port.`,
+  EACCES: (_, port) => `This user may not open port ${port}. Choose one above 1023 with --port.`,
+  EADDRNOTAVAIL: (host) => `This machine has no address ${host}. Check --host.`,
+  ENOTFOUND: (host) => `The name ${host} leads to no address. Check --host.`,
+};
+
+function explain(error: NodeJS.ErrnoException, host: string, port: number): Error {
+  const sentence = sentences[error.code ?? '']?.(host, port);
+  return new Error(sentence ?? `The server cannot listen on ${host}, port ${port}: ${error.message}.`, {
+    cause: error,
+  });
 }

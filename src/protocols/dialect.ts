@@ -9,9 +9,8 @@ import type { GenerationControls, ReasoningBudget, Standing } from '../core/requ
 import type { TextService } from '../core/text-service.ts';
 import type { JsonObject } from '../http/body.ts';
 import type { Headers, Reply } from '../http/call.ts';
-import { standingNotices } from '../http/notices.ts';
+import { type Opened, opened, patienceMs, standingNotices } from '../http/keep-alive.ts';
 import type { Fetched } from '../http/outgoing.ts';
-import { type Opened, opened, patienceMs } from '../http/patience.ts';
 import type { StartTimer } from '../http/timers.ts';
 import { type ControlParts, decodeControls, effortShares, idleFields, withAdapterLength } from './controls/decode.ts';
 import type { Controls } from './controls/table.ts';

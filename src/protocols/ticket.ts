@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { readOn } from '../core/read-on.ts';
 import type { Standing, Ticket } from '../core/request.ts';
 import type { Call } from '../http/call.ts';
-import { sentKey } from '../http/sent-key.ts';
+import { sentKey } from '../http/guard.ts';
 import { looseFlag } from './fields/loose.ts';
 import { described, objectOf, orElse } from './fields/readers.ts';
 import { honoured } from './fields/table.ts';

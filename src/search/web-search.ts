@@ -1,8 +1,8 @@
 import { AppError } from '../core/errors.ts';
 import { inSlices } from '../core/slices.ts';
 import type { FoundPage, SearchAnswer, WebSearch } from '../core/web-search.ts';
+import { isPublicAddress } from '../http/address.ts';
 import { type Fetched, fetchRemote, type OutgoingOptions } from '../http/outgoing.ts';
-import { isPublicAddress } from '../http/public-address.ts';
 import { pageString } from './charset.ts';
 import { bestHits, type Hit } from './hit.ts';
 import { pageText } from './page-text.ts';

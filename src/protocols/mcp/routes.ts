@@ -2,7 +2,7 @@ import { Channel } from '../../core/channel.ts';
 import { type CallProgress, type ServedCall, ToolCallError, type ToolServers } from '../../core/tool-servers.ts';
 import { jsonObject } from '../../http/body.ts';
 import { type Call, json, type PlainEndpoint, type Reply } from '../../http/call.ts';
-import { patienceMs } from '../../http/patience.ts';
+import { patienceMs } from '../../http/keep-alive.ts';
 import { commentFrame, messageFrame, sseHeaders } from '../../http/sse.ts';
 import { errorMessage, errorReply, invalidRequest, type MessageId, mcpFamily, rpcCodes } from './errors.ts';
 import { type Incoming, isObject, readMessage } from './messages.ts';

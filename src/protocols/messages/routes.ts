@@ -5,7 +5,7 @@ import { refuseWithoutModel } from '../../core/model-error.ts';
 import { inSlices } from '../../core/slices.ts';
 import { type JsonObject, jsonObject } from '../../http/body.ts';
 import { type Call, type Endpoint, type Headers, json, type Reply } from '../../http/call.ts';
-import { standingComment } from '../../http/notices.ts';
+import { standingComment } from '../../http/keep-alive.ts';
 import { sseHeaders } from '../../http/sse.ts';
 import { type DialectParts, noticeHeaders, streamReply, withIgnored, withShortfall } from '../dialect.ts';
 import { uncountedHeaders, withMedia } from '../media.ts';

@@ -6,7 +6,7 @@ import type { TextService } from '../../core/text-service.ts';
 import { type JsonObject, jsonObject } from '../../http/body.ts';
 import type { Call, Endpoint, Reply } from '../../http/call.ts';
 import { json } from '../../http/call.ts';
-import { patienceMs, patientReply, wantsPadding } from '../../http/patience.ts';
+import { patienceMs, patientReply, wantsPadding } from '../../http/keep-alive.ts';
 import { commentFrame, sseHeaders } from '../../http/sse.ts';
 import type { StartTimer } from '../../http/timers.ts';
 import { type ControlParts, idleFields } from '../controls/decode.ts';

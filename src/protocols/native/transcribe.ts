@@ -1,7 +1,7 @@
 import { asAppError } from '../../core/errors.ts';
 import type { OtherServices } from '../../core/other-services.ts';
 import { type Call, type Endpoint, json, type Reply } from '../../http/call.ts';
-import { patientReply, wantsPadding } from '../../http/patience.ts';
+import { patientReply, wantsPadding } from '../../http/keep-alive.ts';
 import type { StartTimer } from '../../http/timers.ts';
 import { fidelityOf, readFields } from '../fields/table.ts';
 import { recordingBody, sentRecording } from '../recording.ts';

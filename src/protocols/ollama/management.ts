@@ -2,7 +2,7 @@ import { AppError } from '../../core/errors.ts';
 import type { TextService } from '../../core/text-service.ts';
 import type { JsonObject } from '../../http/body.ts';
 import { type Call, type Endpoint, type Headers, json, type Reply } from '../../http/call.ts';
-import { line, ndjsonHeaders } from '../../http/ndjson.ts';
+import { line, ndjsonHeaders } from '../../http/sse.ts';
 import { noticeHeaders } from '../dialect.ts';
 import { readFields } from '../fields/table.ts';
 import { jsonHeaders, modelNotFound, ollamaFamily, refusal } from './errors.ts';

@@ -4,7 +4,7 @@ import type { EndpointFidelity } from '../../core/fidelity.ts';
 import type { Generation } from '../../core/fold.ts';
 import type { JsonObject } from '../../http/body.ts';
 import type { Call, Headers, Reply } from '../../http/call.ts';
-import { patientReply, wantsPadding } from '../../http/patience.ts';
+import { patientReply, wantsPadding } from '../../http/keep-alive.ts';
 import { commentFrame, sseHeaders } from '../../http/sse.ts';
 import { allShortfalls, type DialectParts, noticeHeaders, streamReply, withShortfall } from '../dialect.ts';
 import type { CallTicket } from '../ticket.ts';

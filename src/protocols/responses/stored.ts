@@ -2,7 +2,7 @@ import { AppError } from '../../core/errors.ts';
 import { type EndpointFidelity, ignoredFields } from '../../core/fidelity.ts';
 import type { JsonObject } from '../../http/body.ts';
 import { type Call, type Headers, json, type Reply } from '../../http/call.ts';
-import { patienceMs } from '../../http/patience.ts';
+import { patienceMs } from '../../http/keep-alive.ts';
 import { commentFrame, sseHeaders } from '../../http/sse.ts';
 import type { ResponseStore, StoredItem, StoredResponse } from '../../store/responses.ts';
 import { ignoredHeader } from '../dialect.ts';

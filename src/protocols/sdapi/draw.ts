@@ -3,7 +3,7 @@ import { ignoredFields } from '../../core/fidelity.ts';
 import type { ImageEvent, ImageRequest, ImageService } from '../../core/image.ts';
 import { type JsonObject, jsonObject } from '../../http/body.ts';
 import type { Call, Headers, Reply } from '../../http/call.ts';
-import { patientReply, wantsPadding } from '../../http/patience.ts';
+import { patientReply, wantsPadding } from '../../http/keep-alive.ts';
 import { headerList, ignoredHeader } from '../dialect.ts';
 import { readFields } from '../fields/table.ts';
 import { drawingTicket } from '../pictures/drawing-ticket.ts';

@@ -3,7 +3,7 @@ import { hiddenModelName } from '../../../core/model-names.ts';
 import type { SpeechRequest } from '../../../core/speech.ts';
 import { jsonObject } from '../../../http/body.ts';
 import { type Call, type Endpoint, json, type Reply } from '../../../http/call.ts';
-import { patienceMs } from '../../../http/patience.ts';
+import { patienceMs } from '../../../http/keep-alive.ts';
 import { commentFrame, dataFrame, sseHeaders } from '../../../http/sse.ts';
 import { type DialectParts, noticeHeaders } from '../../dialect.ts';
 import { readFields } from '../../fields/table.ts';

@@ -2,7 +2,7 @@ import { AppError, asAppError } from '../../../core/errors.ts';
 import { type EndpointFidelity, ignoredFields } from '../../../core/fidelity.ts';
 import type { JsonObject } from '../../../http/body.ts';
 import type { Call, Endpoint, Headers, Reply } from '../../../http/call.ts';
-import { patientReply, wantsPadding } from '../../../http/patience.ts';
+import { patientReply, wantsPadding } from '../../../http/keep-alive.ts';
 import { commentFrame, sseHeaders } from '../../../http/sse.ts';
 import { headerList, ignoredHeader, workStream } from '../../dialect.ts';
 import { drawingTicket } from '../../pictures/drawing-ticket.ts';

@@ -1,7 +1,7 @@
 import { asAppError } from '../../../core/errors.ts';
 import { ignoredFields } from '../../../core/fidelity.ts';
 import type { Call, Endpoint, Headers, Reply } from '../../../http/call.ts';
-import { patientReply, wantsPadding } from '../../../http/patience.ts';
+import { patientReply, wantsPadding } from '../../../http/keep-alive.ts';
 import { commentFrame, sseHeaders } from '../../../http/sse.ts';
 import { type DialectParts, headerList, ignoredHeader, workStream } from '../../dialect.ts';
 import { recordingBody } from '../../recording.ts';

@@ -1,5 +1,6 @@
-import type { Call, Reply } from './call.ts';
-import { noticeMs } from './notices.ts';
+import type { Standing } from '../core/request.ts';
+import type { Asides, Call, Reply } from './call.ts';
+import { commentFrame } from './sse.ts';
 import type { StartTimer, Timer } from './timers.ts';
 
 /** How long a client may see nothing at all before a proxy between begins to doubt the connection. */
@@ -101,4 +102,49 @@ function resumed<Event>(iterator: AsyncIterator<Event>, first: Promise<IteratorR
     return { done: true, value: undefined };
   };
   return { [Symbol.asyncIterator]: () => ({ next, return: close }) };
+}
+
+/** So long a stream that waits keeps silent, and with it its status; and so long it keeps silent between two notices. */
+const noticeMs = 1000;
+
+/** Tells a client that waits where it stands: at first, and then when its position or the model's progress has changed. */
+export function standingNotices(
+  standing: () => Standing | undefined,
+  frame: (standing: Standing) => string = standingComment,
+): Asides {
+  let told = '';
+  return {
+    milliseconds: noticeMs,
+    next() {
+      const present = standing();
+      const figure = present && figureOf(present);
+      if (!present || figure === undefined || figure === told) return present && '';
+      told = figure;
+      return frame(present);
+    },
+  };
+}
+
+/** Readers of server-sent events skip it; people see it. */
+export function standingComment(standing: Standing): string {
+  if (standing.type === 'loading') {
+    return commentFrame(`loading ${inOneLine(standing.model)}, ${percentOf(standing.progress)} %`);
+  }
+  return commentFrame(`queue position ${standing.position}, about ${standing.estimateSeconds} s`);
+}
+
+/** What is worth a new notice: an estimate that moves by a second is not. */
+function figureOf(standing: Standing): string {
+  return standing.type === 'loading'
+    ? `${percentOf(standing.progress)} % of ${standing.model}`
+    : `place ${standing.position}`;
+}
+
+function percentOf(progress: number): number {
+  return Math.floor(Math.min(1, Math.max(0, progress)) * 100);
+}
+
+/** The name of a file may hold anything: a line of its own would be read as a frame. */
+function inOneLine(name: string): string {
+  return name.replace(/[\r\n]+/g, ' ');
 }

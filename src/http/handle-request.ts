@@ -3,16 +3,16 @@ import type { Socket } from 'node:net';
 import { Aborted } from '../core/abort-cause.ts';
 import { AppError, asAppError } from '../core/errors.ts';
 import type { Refused } from '../core/refused.ts';
+import { plainAddress } from './address.ts';
+import { type JudgeParts, judge } from './authorize.ts';
+import { readBody } from './body.ts';
 import type { Call, Endpoint, Reply } from './call.ts';
+import { errorRefusal, refusal } from './error-reply.ts';
 import { type FormReading, isForm, readForm } from './form.ts';
-import { plainAddress } from './host-name.ts';
-import { type JudgeParts, judge } from './judge.ts';
-import { readBody } from './read-body.ts';
-import { errorRefusal, refusal } from './refusal.ts';
 import { type RequestScope, requestScope } from './request-scope.ts';
 import { discard, type RespondParts, send } from './respond.ts';
 import { plainPath, queryOf } from './router.ts';
-import { watchWrites } from './write-stall.ts';
+import { watchWrites } from './stream.ts';
 
 export interface ExchangeParts extends JudgeParts, RespondParts {
   readonly maxRequestMegabytes: number;
