@@ -17,12 +17,12 @@ export interface RequestHead {
   readonly remoteAddress: string;
 }
 
-export type Verdict =
+export type Authorization =
   /** `error` is there where it is a refusal. */
   | { readonly type: 'answered'; readonly reply: Reply; readonly error?: AppError }
   | { readonly type: 'handle'; readonly endpoint: Endpoint };
 
-export interface JudgeParts {
+export interface AuthorizeParts {
   readonly router: Router<Endpoint>;
   readonly guard: Guard;
   readonly rate: RateLimit;
@@ -30,7 +30,7 @@ export interface JudgeParts {
 }
 
 /** In this order: host, method, path, origin, key, rate. Whatever is refused is refused before its body is read. */
-export function judge({ router, guard, rate, now }: JudgeParts, head: RequestHead): Verdict {
+export function authorize({ router, guard, rate, now }: AuthorizeParts, head: RequestHead): Authorization {
   const { method, path, headers } = head;
   const endpoint = router.find(method, path);
 
@@ -70,7 +70,7 @@ function probeStatus(router: Router<Endpoint>, path: string): number {
 const toSlash: Reply = { status: 302, headers: { location: '/lcpp/', 'content-type': 'text/html' }, body: '' };
 
 /** A path that exists for other methods is refused in the words of who answers there; or a page does not exist. */
-function elsewhere(router: Router<Endpoint>, head: RequestHead): Verdict | undefined {
+function elsewhere(router: Router<Endpoint>, head: RequestHead): Authorization | undefined {
   const methods = router.methods(head.path);
   const [other] = methods;
   const endpoint = other && router.find(other, head.path);
@@ -87,11 +87,11 @@ function notFound({ method, path }: RequestHead): AppError {
   return new AppError('not-found', { method, path });
 }
 
-function refused(error: AppError, endpoint: Endpoint | undefined): Verdict {
+function refused(error: AppError, endpoint: Endpoint | undefined): Authorization {
   return { type: 'answered', reply: endpoint ? endpoint.family.errorReply(error) : errorRefusal(error), error };
 }
 
-function answered(reply: Reply): Verdict {
+function answered(reply: Reply): Authorization {
   return { type: 'answered', reply };
 }
 

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { type Endpoint, json } from './call.ts';
-import { createGuard, sentKey } from './guard.ts';
+import { createGuard, credentials } from './guard.ts';
 
 const family = { name: 'test', title: 'Test', errorReply: () => json({}) };
 const endpoint = (access: Endpoint['access'], path = '/generate'): Endpoint => ({
@@ -205,7 +205,7 @@ describe('the key that came along', () => {
     [{ 'api-key': 'secret' }, 'secret'],
     [basic('anybody:secret'), 'secret'],
     [basic(':se:cret'), 'se:cret'],
-  ])('is found in %j', (headers, key) => expect(sentKey(headers)).toBe(key));
+  ])('is found in %j', (headers, key) => expect(credentials(headers)).toBe(key));
 
   test.each([
     [{}],
@@ -214,9 +214,9 @@ describe('the key that came along', () => {
     [basic('nobody')],
     [basic('nobody:')],
     [{ authorization: 'Basic !!' }],
-  ])('is none in %j', (headers) => expect(sentKey(headers)).toBeUndefined());
+  ])('is none in %j', (headers) => expect(credentials(headers)).toBeUndefined());
 
   test('is the one of a header of its own where the pair has none', () => {
-    expect(sentKey({ ...basic('nobody:'), 'x-api-key': 'secret' })).toBe('secret');
+    expect(credentials({ ...basic('nobody:'), 'x-api-key': 'secret' })).toBe('secret');
   });
 });

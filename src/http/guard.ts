@@ -51,7 +51,7 @@ export function createGuard(options: GuardOptions): Guard {
     protectedByKey && !(endpoint !== undefined && legacyOpen(endpoint));
 
   const authorized: Guard['authorized'] = (headers, endpoint, target = '') => {
-    const key = sentKey(headers) ?? (endpoint?.keyInQuery ? queryOf(target).get('key') : undefined);
+    const key = credentials(headers) ?? (endpoint?.keyInQuery ? queryOf(target).get('key') : undefined);
     const needed = protectedByKey && !(endpoint && legacyOpen(endpoint));
     return !needed || matches(key ?? undefined, keys);
   };
@@ -143,7 +143,7 @@ function digest(text: string): Buffer {
 }
 
 /** The key that came along, under any of the names that clients know; right or wrong. */
-export function sentKey(headers: IncomingHttpHeaders): string | undefined {
+export function credentials(headers: IncomingHttpHeaders): string | undefined {
   const bearer = /^bearer\s+(.*)$/i.exec(headers.authorization ?? '')?.[1];
   const key = bearer ?? basicPassword(headers) ?? headers['x-api-key'] ?? headers['api-key'];
   return typeof key === 'string' ? key.trim() : undefined;

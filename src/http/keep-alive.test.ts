@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { AppError } from '../core/errors.ts';
 import type { GenerationEvent } from '../core/events.ts';
 import type { Standing } from '../core/request.ts';
-import { opened, patientReply, standingComment, standingNotices } from './keep-alive.ts';
+import { awaitFirstEvent, paddedReply, queueStatusComment, queueStatusComments } from './keep-alive.ts';
 import type { StartTimer } from './timers.ts';
 
 /** A test double: time passes when the test says so. */
@@ -24,7 +24,7 @@ const text: GenerationEvent = { type: 'text-delta', text: 'a' };
 
 test('an answer in time is an ordinary one, and no timer is left behind', async () => {
   const { startTimer, waiting } = clock();
-  expect(await patientReply(Promise.resolve('{}'), failure, startTimer)).toEqual({
+  expect(await paddedReply(Promise.resolve('{}'), failure, startTimer)).toEqual({
     status: 200,
     headers: { 'content-type': 'application/json' },
     body: '{}',
@@ -33,7 +33,7 @@ test('an answer in time is an ordinary one, and no timer is left behind', async 
 });
 
 test('a failure in time keeps its status', async () => {
-  await expect(patientReply(Promise.reject(lost), failure, clock().startTimer)).rejects.toBe(lost);
+  await expect(paddedReply(Promise.reject(lost), failure, clock().startTimer)).rejects.toBe(lost);
 });
 
 test.each([
@@ -42,7 +42,7 @@ test.each([
 ])('a late %s comes after padding', async (_, settle, last) => {
   const { startTimer, pass } = clock();
   const late = withResolvers();
-  const coming = patientReply(late.promise, failure, startTimer);
+  const coming = paddedReply(late.promise, failure, startTimer);
   pass();
   const reply = await coming;
   if (!('stream' in reply)) throw new Error('a stream was expected');
@@ -63,7 +63,7 @@ test('an error before anything else is thrown, and the source is closed', async 
       closed = true;
     }
   }
-  await expect(opened(events(), clock().startTimer)).rejects.toBe(lost);
+  await expect(awaitFirstEvent(events(), clock().startTimer)).rejects.toBe(lost);
   expect(closed).toBe(true);
 });
 
@@ -75,7 +75,7 @@ test('nothing is lost of a stream that was opened, in time or late', async () =>
     yield { type: 'error', error: lost };
   }
   const { startTimer, pass } = clock();
-  const coming = opened(events(), startTimer);
+  const coming = awaitFirstEvent(events(), startTimer);
   pass();
   const { events: stream, first } = await coming;
   expect(first).toBeUndefined();
@@ -89,12 +89,12 @@ test('the first event is known beforehand when it came in time, and still comes'
   async function* events(): AsyncGenerator<GenerationEvent> {
     yield text;
   }
-  const { events: stream, first } = await opened(events(), clock().startTimer);
+  const { events: stream, first } = await awaitFirstEvent(events(), clock().startTimer);
   const all: GenerationEvent[] = [];
   for await (const event of stream) all.push(event);
   expect({ first, all }).toEqual({ first: text, all: [text] });
   const nothing = (async function* (): AsyncGenerator<GenerationEvent> {})();
-  expect((await opened(nothing, clock().startTimer)).first).toBeUndefined();
+  expect((await awaitFirstEvent(nothing, clock().startTimer)).first).toBeUndefined();
 });
 
 test('a reader that leaves closes the source', async () => {
@@ -107,7 +107,7 @@ test('a reader that leaves closes the source', async () => {
       closed = true;
     }
   }
-  const { events: stream } = await opened(events(), clock().startTimer);
+  const { events: stream } = await awaitFirstEvent(events(), clock().startTimer);
   for await (const _ of stream) break;
   expect(closed).toBe(true);
 });
@@ -136,7 +136,7 @@ test('a client is told where it stands at first, then only when that has changed
     { type: 'queued', position: 4, estimateSeconds: 19 },
     undefined,
   ];
-  const { next, milliseconds } = standingNotices(() => standings.shift());
+  const { next, milliseconds } = queueStatusComments(() => standings.shift());
   expect([1, 2, 3, 4, 5].map(() => next())).toEqual([
     ': queue position 3, about 15 s\n\n',
     '',
@@ -151,7 +151,7 @@ describe('a client that waits for a model', () => {
   const loading = (progress: number, model = 'mini'): Standing => ({ type: 'loading', model, progress });
   const told = (...standings: (Standing | undefined)[]) => {
     let asked = 0;
-    const { next } = standingNotices(() => standings[asked++]);
+    const { next } = queueStatusComments(() => standings[asked++]);
     return Array.from(standings, () => next());
   };
 
@@ -184,11 +184,11 @@ describe('a client that waits for a model', () => {
     [1, 100],
     [7, 100],
   ])('reads %d as %d %', (progress, percent) => {
-    expect(standingComment(loading(progress))).toBe(`: loading mini, ${percent} %\n\n`);
+    expect(queueStatusComment(loading(progress))).toBe(`: loading mini, ${percent} %\n\n`);
   });
 
   test('never reads the name of a file as a frame', () => {
-    const comment = standingComment(loading(0, 'a\n\ndata: {"forged":true}\r\nb'));
+    const comment = queueStatusComment(loading(0, 'a\n\ndata: {"forged":true}\r\nb'));
     expect(comment).toBe(': loading a data: {"forged":true} b, 0 %\n\n');
   });
 });

@@ -1,10 +1,10 @@
 import type { Standing } from '../core/request.ts';
-import type { Asides, Call, Reply } from './call.ts';
+import type { Call, Reply, StatusComments } from './call.ts';
 import { commentFrame } from './sse.ts';
 import type { StartTimer, Timer } from './timers.ts';
 
 /** How long a client may see nothing at all before a proxy between begins to doubt the connection. */
-export const patienceMs = 15_000;
+export const keepAliveMs = 15_000;
 
 /** Gets past proxies that collect a few kilobytes before they pass anything on; JSON may begin with any white space. */
 const padding = `${' '.repeat(2047)}\n`;
@@ -16,7 +16,7 @@ export function within<Value>(
   hurry: (wake: () => void) => Timer | undefined = () => undefined,
 ): Promise<Value | undefined> {
   return new Promise((resolve, reject) => {
-    const timers = [startTimer(patienceMs, () => resolve(undefined)), hurry(() => resolve(undefined))];
+    const timers = [startTimer(keepAliveMs, () => resolve(undefined)), hurry(() => resolve(undefined))];
     promise.then(resolve, reject).finally(() => {
       for (const timer of timers) timer?.cancel();
     });
@@ -24,7 +24,7 @@ export function within<Value>(
 }
 
 /** Whether the client asked for the padding, which its own reader must be able to pass over. */
-export function wantsPadding({ headers }: Call): boolean {
+export function requestsPadding({ headers }: Call): boolean {
   return String(headers['x-koboldcpp-keepalive']).toLowerCase() === 'true';
 }
 
@@ -32,7 +32,7 @@ export function wantsPadding({ headers }: Call): boolean {
  * An answer that comes soon keeps its own status. One that takes longer begins as 200 with padding, and what went wrong
  * later can only be told in the body.
  */
-export async function patientReply(
+export async function paddedReply(
   answer: Promise<string>,
   failure: (error: unknown) => string,
   startTimer: StartTimer,
@@ -41,7 +41,7 @@ export async function patientReply(
   const soon = await within(answer, startTimer);
   if (soon !== undefined) return { status: 200, headers: { 'content-type': 'application/json' }, body: soon };
   const headers = { 'content-type': 'application/json', connection: 'close', 'x-accel-buffering': 'no' };
-  return { status: 200, headers, stream: padded(late), keepAlive: { milliseconds: patienceMs, filler: padding } };
+  return { status: 200, headers, stream: padded(late), keepAlive: { milliseconds: keepAliveMs, filler: padding } };
 }
 
 async function* padded(answer: Promise<string>): AsyncGenerator<string> {
@@ -56,7 +56,7 @@ interface WorkEvent {
 }
 
 /** Work that has begun, or that kept its reader waiting for too long. */
-export interface Opened<Event extends WorkEvent> {
+export interface StartedStream<Event extends WorkEvent> {
   /** All of the events. */
   readonly events: AsyncIterable<Event>;
   /** The first of them, where it came in time. */
@@ -68,11 +68,11 @@ export interface Opened<Event extends WorkEvent> {
  * that began well. A long wait ends that, and sooner where the stream has room to tell what it is for (`waits`): then the
  * stream begins, and an error is its last frame.
  */
-export async function opened<Event extends WorkEvent>(
+export async function awaitFirstEvent<Event extends WorkEvent>(
   events: AsyncIterable<Event>,
   startTimer: StartTimer,
   waits?: () => boolean,
-): Promise<Opened<Event>> {
+): Promise<StartedStream<Event>> {
   const iterator = events[Symbol.asyncIterator]();
   const first = iterator.next();
   const soon = await within(first, startTimer, waits && ((wake) => whenWaiting(waits, wake, startTimer)));
@@ -85,7 +85,7 @@ export async function opened<Event extends WorkEvent>(
 
 /** Looks again and again: a request whose turn comes at once may then have to wait for its model. */
 function whenWaiting(waits: () => boolean, wake: () => void, startTimer: StartTimer): Timer {
-  const timer = startTimer(noticeMs, () => (waits() ? wake() : timer.restart()));
+  const timer = startTimer(statusCommentMs, () => (waits() ? wake() : timer.restart()));
   return timer;
 }
 
@@ -105,16 +105,16 @@ function resumed<Event>(iterator: AsyncIterator<Event>, first: Promise<IteratorR
 }
 
 /** So long a stream that waits keeps silent, and with it its status; and so long it keeps silent between two notices. */
-const noticeMs = 1000;
+const statusCommentMs = 1000;
 
 /** Tells a client that waits where it stands: at first, and then when its position or the model's progress has changed. */
-export function standingNotices(
+export function queueStatusComments(
   standing: () => Standing | undefined,
-  frame: (standing: Standing) => string = standingComment,
-): Asides {
+  frame: (standing: Standing) => string = queueStatusComment,
+): StatusComments {
   let told = '';
   return {
-    milliseconds: noticeMs,
+    milliseconds: statusCommentMs,
     next() {
       const present = standing();
       const figure = present && figureOf(present);
@@ -126,7 +126,7 @@ export function standingNotices(
 }
 
 /** Readers of server-sent events skip it; people see it. */
-export function standingComment(standing: Standing): string {
+export function queueStatusComment(standing: Standing): string {
   if (standing.type === 'loading') {
     return commentFrame(`loading ${inOneLine(standing.model)}, ${percentOf(standing.progress)} %`);
   }

@@ -34,10 +34,10 @@ export async function send(parts: RespondParts, respondent: Respondent, reply: R
       discard(reply);
       throw error;
     }
-    const { stream, keepAlive, asides } = reply;
+    const { stream, keepAlive, statusComments } = reply;
     const watch = () => watchWrites(request.socket, parts);
     const { startTimer } = parts;
-    return writeStream(response, stream, { signal, keepAlive, asides, startTimer, watchWrites: watch });
+    return writeStream(response, stream, { signal, keepAlive, statusComments, startTimer, watchWrites: watch });
   }
   if (reply.status >= 200 && reply.status !== 204 && reply.status !== 304)
     headers['content-length'] = String(Buffer.byteLength(reply.body));

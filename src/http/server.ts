@@ -16,7 +16,7 @@ import { createConnections } from './connections.ts';
 import { refusal } from './error-reply.ts';
 import { removeLeftovers } from './form.ts';
 import { createGuard, type GuardOptions } from './guard.ts';
-import { type ExchangeParts, exchange } from './handle-request.ts';
+import { handleRequest, type RequestParts } from './handle-request.ts';
 import { securityHeaders } from './pages.ts';
 import { router } from './router.ts';
 import { type StartTimer, systemTimer } from './timers.ts';
@@ -35,7 +35,7 @@ export interface HttpServerOptions {
   readonly tls?: { readonly certificate: string | Buffer; readonly key: string | Buffer } | undefined;
   readonly guard?: GuardOptions;
   readonly maxRequestMegabytes?: number;
-  readonly openUpload?: ExchangeParts['openUpload'];
+  readonly openUpload?: RequestParts['openUpload'];
   readonly rateLimitSeconds?: number;
   /** How long a client may take nothing of its answer before its connection is ended; 0 for ever, a minute unless given. */
   readonly stallTimeoutSeconds?: number;
@@ -43,9 +43,9 @@ export interface HttpServerOptions {
   readonly now?: () => number;
   readonly startTimer?: StartTimer;
   /** Told of everything that should not have happened; the client has been answered, or its connection ended. */
-  readonly onError: ExchangeParts['onError'];
+  readonly onError: RequestParts['onError'];
   /** Told of each request that is refused, with the answer that it got. */
-  readonly onRefused?: ExchangeParts['onRefused'];
+  readonly onRefused?: RequestParts['onRefused'];
 }
 
 export interface Listening {
@@ -70,7 +70,7 @@ const mostWaitingBytes = 64 * 2 ** 20;
 export function createHttpServer(options: HttpServerOptions): HttpServer {
   const connections = createConnections();
   const servers: Server[] = [];
-  const parts: ExchangeParts = {
+  const parts: RequestParts = {
     router: router(options.endpoints),
     guard: createGuard(options.guard ?? {}),
     rate: rateLimit(options.rateLimitSeconds ?? 0),
@@ -105,7 +105,7 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
       request.on('error', () => undefined);
       response.on('error', () => undefined);
       const controller = connections.controllerFor(request, response);
-      void exchange(parts, { request, response, controller, expectsContinue });
+      void handleRequest(parts, { request, response, controller, expectsContinue });
     };
 
   const refuseBroken = (code: string | undefined, socket: Duplex): Reply => {

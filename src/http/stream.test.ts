@@ -1,6 +1,6 @@
 import { connect } from 'node:tls';
 import { describe, expect, test } from 'vitest';
-import type { Asides, KeepAlive } from './call.ts';
+import type { KeepAlive, StatusComments } from './call.ts';
 import { testTls } from './testing/certificate.ts';
 import { endpoint, handTimer, latch, serve, Wire, wire } from './testing/world.ts';
 import type { StartTimer } from './timers.ts';
@@ -11,7 +11,7 @@ async function play(
   stream: AsyncIterable<string | Uint8Array>,
   more: {
     readonly keepAlive?: KeepAlive;
-    readonly asides?: Asides;
+    readonly statusComments?: StatusComments;
     readonly startTimer?: StartTimer;
     readonly before?: string;
   } = {},
@@ -202,8 +202,8 @@ describe('a stream', () => {
       yield 'word';
     }
     const sayings = ['second ', '', 'first ', undefined];
-    const asides = { milliseconds: 1000, next: () => sayings.shift() };
-    const one = await play(late(), { asides, startTimer: time.startTimer });
+    const statusComments = { milliseconds: 1000, next: () => sayings.shift() };
+    const one = await play(late(), { statusComments, startTimer: time.startTimer });
     await one.until('second');
     time.pass(1000);
     time.pass(1000);
@@ -220,8 +220,8 @@ describe('a stream', () => {
     async function* short() {
       yield 'word';
     }
-    const asides = { milliseconds: 1000, next: () => '' };
-    const one = await play(short(), { asides, startTimer: time.startTimer });
+    const statusComments = { milliseconds: 1000, next: () => '' };
+    const one = await play(short(), { statusComments, startTimer: time.startTimer });
     await one.until('0\r\n\r\n');
     expect(time.waiting()).toEqual([]);
   });

@@ -1,6 +1,6 @@
 import type { ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
-import type { Asides, KeepAlive } from './call.ts';
+import type { KeepAlive, StatusComments } from './call.ts';
 import { type StartTimer, systemTimer, type Timer } from './timers.ts';
 
 /** Enough to fill a few packets; what waits here before it is written never grows past this and one more piece. */
@@ -10,7 +10,7 @@ export interface StreamOptions {
   /** Aborted when the client is gone. */
   readonly signal: AbortSignal;
   readonly keepAlive?: KeepAlive | undefined;
-  readonly asides?: Asides | undefined;
+  readonly statusComments?: StatusComments | undefined;
   readonly startTimer?: StartTimer;
   /** Watches a client that has not taken everything yet; asked for when that happens first. */
   readonly watchWrites?: () => Timer;
@@ -34,7 +34,7 @@ export function writeStream(
   stream: AsyncIterable<string | Uint8Array>,
   options: StreamOptions,
 ): Promise<void> {
-  const { signal, keepAlive, asides, startTimer = systemTimer, watchWrites } = options;
+  const { signal, keepAlive, statusComments, startTimer = systemTimer, watchWrites } = options;
   return new Promise((resolve, reject) => {
     const iterator = stream[Symbol.asyncIterator]();
     let pending = '';
@@ -130,12 +130,12 @@ export function writeStream(
 
     const speakAside = (): void => {
       // A client that does not read has no use for it, and must not find a heap of it later.
-      const text = blocked ? '' : asides?.next();
+      const text = blocked ? '' : statusComments?.next();
       if (text === undefined) return;
       if (text !== '') write(text);
       aside?.restart();
     };
-    const aside = asides && startTimer(asides.milliseconds, speakAside);
+    const aside = statusComments && startTimer(statusComments.milliseconds, speakAside);
 
     if (signal.aborted) return gone();
     signal.addEventListener('abort', gone);

@@ -1,7 +1,7 @@
 import { asAppError } from '../../core/errors.ts';
 import type { OtherServices } from '../../core/other-services.ts';
 import { type Call, type Endpoint, json, type Reply } from '../../http/call.ts';
-import { patientReply, wantsPadding } from '../../http/keep-alive.ts';
+import { paddedReply, requestsPadding } from '../../http/keep-alive.ts';
 import type { StartTimer } from '../../http/timers.ts';
 import { fidelityOf, readFields } from '../fields/table.ts';
 import { recordingBody, sentRecording } from '../recording.ts';
@@ -45,8 +45,8 @@ async function answer(call: Call, { others, startTimer }: TranscribeParts): Prom
   };
   const transcript = collectTranscript(located(service.transcribe(request, ticketFor(call, fields.genkey)), recording));
   const whole = transcript.then(({ text, notes }) => ({ text, ...(notes.length > 0 ? { warnings: notes } : {}) }));
-  if (!wantsPadding(call)) return json(await whole);
-  return patientReply(
+  if (!requestsPadding(call)) return json(await whole);
+  return paddedReply(
     whole.then((all) => JSON.stringify(all)),
     failure,
     startTimer,

@@ -7,7 +7,7 @@ import { refuseWithoutModel } from '../../core/model-error.ts';
 import { inSlices } from '../../core/slices.ts';
 import type { JsonObject } from '../../http/body.ts';
 import { type Call, type Endpoint, type Headers, json, type Reply } from '../../http/call.ts';
-import { opened } from '../../http/keep-alive.ts';
+import { awaitFirstEvent } from '../../http/keep-alive.ts';
 import { ndjsonHeaders } from '../../http/sse.ts';
 import { type DialectParts, noticeHeaders, withIgnored, withShortfall, withStartShortfall } from '../dialect.ts';
 import { findMarks } from '../fill-marks.ts';
@@ -156,7 +156,7 @@ async function reply(events: AsyncIterable<GenerationEvent>, work: Work, parts: 
   };
   const notices = { ...withIgnored(notice(work), work.unheeded ?? []), ...work.loosened };
   if (stream) {
-    const begun = await opened(events, parts.startTimer).catch((error: unknown) => {
+    const begun = await awaitFirstEvent(events, parts.startTimer).catch((error: unknown) => {
       over();
       throw error;
     });
