@@ -16,6 +16,8 @@ import { watchWrites } from './stream.ts';
 
 export interface RequestParts extends AuthorizeParts, RespondParts {
   readonly maxRequestMegabytes: number;
+  /** Whether uncaught exceptions are assigned to requests, at the cost that `scopesRequests` explains. */
+  readonly scopeRequests: boolean;
   readonly stallMilliseconds: number;
   /** Opens the file for an upload, unless it is to be done in the usual way. */
   readonly openUpload: FormReading['openFile'];
@@ -60,7 +62,8 @@ export function handleRequest(parts: RequestParts, incoming: Incoming): Promise<
       return true;
     },
   };
-  return requestScope.run(scope, () => handleWithin(parts, incoming, fault));
+  const handle = () => handleWithin(parts, incoming, fault);
+  return parts.scopeRequests ? requestScope.run(scope, handle) : handle();
 }
 
 async function handleWithin(parts: RequestParts, incoming: Incoming, fault: Promise<never>): Promise<void> {

@@ -112,6 +112,22 @@ test('a reader that leaves closes the source', async () => {
   expect(closed).toBe(true);
 });
 
+test('awaitFirstEvent: rejects when the queue status throws in its timer', async () => {
+  async function* events(): AsyncGenerator<GenerationEvent> {
+    await new Promise(() => undefined);
+  }
+  const timers: (() => void)[] = [];
+  const startTimer = (_milliseconds: number, passed: () => void) => {
+    timers.push(passed);
+    return { restart: () => undefined, cancel: () => undefined };
+  };
+  const first = awaitFirstEvent(events(), startTimer, () => {
+    throw new Error('no status');
+  });
+  for (const passed of timers.slice(1)) passed();
+  await expect(first).rejects.toThrow('no status');
+});
+
 interface PromiseWithResolvers {
   readonly promise: Promise<string>;
   readonly resolve: (value: string) => void;

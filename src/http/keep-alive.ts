@@ -3,34 +3,47 @@ import type { Call, Reply, StatusComments } from './call.ts';
 import { commentFrame } from './sse.ts';
 import type { StartTimer, Timer } from './timers.ts';
 
-/** How long a client may see nothing at all before a proxy between begins to doubt the connection. */
+/** Longest silence of a response before padding or a keep-alive comment is sent: proxies close idle connections. */
 export const keepAliveMs = 15_000;
 
-/** Gets past proxies that collect a few kilobytes before they pass anything on; JSON may begin with any white space. */
+/** Large enough to pass through proxies that buffer a few kilobytes; white space is valid in front of JSON. */
 const padding = `${' '.repeat(2047)}\n`;
 
-/** The value, or nothing once the time has passed or somebody hurries; the promise itself goes on. */
-export function within<Value>(
+/**
+ * The value, or undefined after the keep-alive time, or as soon as `isQueued` returns true. It is polled: a request that
+ * starts at once may still have to wait for its model. The promise itself is not cancelled.
+ */
+function withTimeout<Value>(
   promise: Promise<Value>,
   startTimer: StartTimer,
-  hurry: (wake: () => void) => Timer | undefined = () => undefined,
+  isQueued?: () => boolean,
 ): Promise<Value | undefined> {
   return new Promise((resolve, reject) => {
-    const timers = [startTimer(keepAliveMs, () => resolve(undefined)), hurry(() => resolve(undefined))];
+    const timeout = startTimer(keepAliveMs, () => resolve(undefined));
+    const poll = (): void => {
+      try {
+        if (isQueued?.()) resolve(undefined);
+        else polling?.restart();
+      } catch (error) {
+        reject(error);
+      }
+    };
+    const polling: Timer | undefined = isQueued && startTimer(statusCommentMs, poll);
     promise.then(resolve, reject).finally(() => {
-      for (const timer of timers) timer?.cancel();
+      timeout.cancel();
+      polling?.cancel();
     });
   });
 }
 
-/** Whether the client asked for the padding, which its own reader must be able to pass over. */
+/** Whether the client asked for padding, which its JSON parser must skip. */
 export function requestsPadding({ headers }: Call): boolean {
   return String(headers['x-koboldcpp-keepalive']).toLowerCase() === 'true';
 }
 
 /**
- * An answer that comes soon keeps its own status. One that takes longer begins as 200 with padding, and what went wrong
- * later can only be told in the body.
+ * A result within the keep-alive time is sent with its own status. After that the response starts as 200 with padding, so
+ * that a later error can only be reported in the body.
  */
 export async function paddedReply(
   answer: Promise<string>,
@@ -38,7 +51,7 @@ export async function paddedReply(
   startTimer: StartTimer,
 ): Promise<Reply> {
   const late = answer.catch(failure);
-  const soon = await within(answer, startTimer);
+  const soon = await withTimeout(answer, startTimer);
   if (soon !== undefined) return { status: 200, headers: { 'content-type': 'application/json' }, body: soon };
   const headers = { 'content-type': 'application/json', connection: 'close', 'x-accel-buffering': 'no' };
   return { status: 200, headers, stream: padded(late), keepAlive: { milliseconds: keepAliveMs, filler: padding } };
@@ -49,33 +62,36 @@ async function* padded(answer: Promise<string>): AsyncGenerator<string> {
   yield await answer;
 }
 
-/** What work tells while it is done. Some kinds tell of a failure by an event, others by throwing it. */
+/** An event of a running job. Some jobs report a failure as an event, others throw it. */
 interface WorkEvent {
   readonly type: string;
   readonly error?: unknown;
 }
 
-/** Work that has begun, or that kept its reader waiting for too long. */
+/** The events of a job that has started, or that did not start in time. */
 export interface StartedStream<Event extends WorkEvent> {
   /** All of the events. */
   readonly events: AsyncIterable<Event>;
-  /** The first of them, where it came in time. */
+  /** The first event, if it arrived in time. */
   readonly first: Event | undefined;
 }
 
 /**
- * Waits for the first event, so that what is refused before any text keeps its own status instead of hiding in a stream
- * that began well. A long wait ends that, and sooner where the stream has room to tell what it is for (`waits`): then the
- * stream begins, and an error is its last frame.
+ * Waits for the first event, so that an error before any output is sent with its own status instead of inside a stream
+ * with status 200. After the keep-alive time the stream starts anyway, and earlier if it can report the queue position
+ * (`isQueued`); a later error is then the last frame.
  */
 export async function awaitFirstEvent<Event extends WorkEvent>(
   events: AsyncIterable<Event>,
   startTimer: StartTimer,
-  waits?: () => boolean,
+  isQueued?: () => boolean,
 ): Promise<StartedStream<Event>> {
   const iterator = events[Symbol.asyncIterator]();
   const first = iterator.next();
-  const soon = await within(first, startTimer, waits && ((wake) => whenWaiting(waits, wake, startTimer)));
+  const soon = await withTimeout(first, startTimer, isQueued).catch((error: unknown) => {
+    Promise.resolve(iterator.return?.()).catch(() => undefined);
+    throw error;
+  });
   if (soon && !soon.done && soon.value.type === 'error') {
     await iterator.return?.();
     throw soon.value.error;
@@ -83,13 +99,7 @@ export async function awaitFirstEvent<Event extends WorkEvent>(
   return { events: resumed(iterator, first), first: soon?.done ? undefined : soon?.value };
 }
 
-/** Looks again and again: a request whose turn comes at once may then have to wait for its model. */
-function whenWaiting(waits: () => boolean, wake: () => void, startTimer: StartTimer): Timer {
-  const timer = startTimer(statusCommentMs, () => (waits() ? wake() : timer.restart()));
-  return timer;
-}
-
-/** Hands the steps through as they are: this lies on the path of every token. */
+/** The first step, then those of the iterator, without another generator around each: this is the path of every token. */
 function resumed<Event>(iterator: AsyncIterator<Event>, first: Promise<IteratorResult<Event>>): AsyncIterable<Event> {
   let waiting: typeof first | undefined = first;
   const next = (): typeof first => {
@@ -104,28 +114,28 @@ function resumed<Event>(iterator: AsyncIterator<Event>, first: Promise<IteratorR
   return { [Symbol.asyncIterator]: () => ({ next, return: close }) };
 }
 
-/** So long a stream that waits keeps silent, and with it its status; and so long it keeps silent between two notices. */
+/** Delay of the first status comment of a queued stream, and the least time between two. */
 const statusCommentMs = 1000;
 
-/** Tells a client that waits where it stands: at first, and then when its position or the model's progress has changed. */
+/** Comments with the queue position or load progress: the first at once, then one for each change. */
 export function queueStatusComments(
   standing: () => Standing | undefined,
   frame: (standing: Standing) => string = queueStatusComment,
 ): StatusComments {
-  let told = '';
+  let reported = '';
   return {
     milliseconds: statusCommentMs,
     next() {
       const present = standing();
       const figure = present && figureOf(present);
-      if (!present || figure === undefined || figure === told) return present && '';
-      told = figure;
+      if (!present || figure === undefined || figure === reported) return present && '';
+      reported = figure;
       return frame(present);
     },
   };
 }
 
-/** Readers of server-sent events skip it; people see it. */
+/** An SSE comment: parsers skip it, people can read it. */
 export function queueStatusComment(standing: Standing): string {
   if (standing.type === 'loading') {
     return commentFrame(`loading ${inOneLine(standing.model)}, ${percentOf(standing.progress)} %`);
@@ -133,7 +143,7 @@ export function queueStatusComment(standing: Standing): string {
   return commentFrame(`queue position ${standing.position}, about ${standing.estimateSeconds} s`);
 }
 
-/** What is worth a new notice: an estimate that moves by a second is not. */
+/** Key of what a comment reports. The estimate is left out: it changes every second. */
 function figureOf(standing: Standing): string {
   return standing.type === 'loading'
     ? `${percentOf(standing.progress)} % of ${standing.model}`
@@ -144,7 +154,7 @@ function percentOf(progress: number): number {
   return Math.floor(Math.min(1, Math.max(0, progress)) * 100);
 }
 
-/** The name of a file may hold anything: a line of its own would be read as a frame. */
+/** A line break in a model's name would start a new SSE field. */
 function inOneLine(name: string): string {
   return name.replace(/[\r\n]+/g, ' ');
 }

@@ -18,6 +18,7 @@ import { removeLeftovers } from './form.ts';
 import { createGuard, type GuardOptions } from './guard.ts';
 import { handleRequest, type RequestParts } from './handle-request.ts';
 import { securityHeaders } from './pages.ts';
+import { scopesRequests } from './request-scope.ts';
 import { router } from './router.ts';
 import { type StartTimer, systemTimer } from './timers.ts';
 import { createUpgrades, type SocketEndpoint } from './web-socket.ts';
@@ -35,6 +36,8 @@ export interface HttpServerOptions {
   readonly tls?: { readonly certificate: string | Buffer; readonly key: string | Buffer } | undefined;
   readonly guard?: GuardOptions;
   readonly maxRequestMegabytes?: number;
+  /** Whether uncaught exceptions are assigned to requests; by default where the runtime does it without async hooks. */
+  readonly scopeRequests?: boolean;
   readonly openUpload?: RequestParts['openUpload'];
   readonly rateLimitSeconds?: number;
   /** How long a client may take nothing of its answer before its connection is ended; 0 for ever, a minute unless given. */
@@ -75,6 +78,7 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
     guard: createGuard(options.guard ?? {}),
     rate: rateLimit(options.rateLimitSeconds ?? 0),
     maxRequestMegabytes: options.maxRequestMegabytes ?? 32,
+    scopeRequests: options.scopeRequests ?? scopesRequests,
     stallMilliseconds,
     openUpload: options.openUpload,
     lingerMilliseconds,

@@ -28,6 +28,31 @@ function chunks({ received }: Wire): string[] {
   return [...body.matchAll(/[0-9a-f]+\r\n(.*?)\r\n/gs)].map(([, text]) => text ?? '').filter((text) => text !== '');
 }
 
+test('writeStream: ends the connection and the iterator when a status comment throws in its timer', async () => {
+  const time = handTimer();
+  const ended = latch();
+  const source = {
+    [Symbol.asyncIterator]: () => ({
+      next: () => new Promise<IteratorResult<string>>(() => undefined),
+      return: async () => {
+        ended.open();
+        return { done: true as const, value: undefined };
+      },
+    }),
+  };
+  let comments = 0;
+  const next = (): string => {
+    comments += 1;
+    if (comments > 1) throw new Error('no status');
+    return ': waiting\n\n';
+  };
+  const one = await play(source, { statusComments: { milliseconds: 1000, next }, startTimer: time.startTimer });
+  await one.until(': waiting');
+  time.pass(1000);
+  await Promise.all([one.closed, ended.promise]);
+  expect(one.received).not.toContain('\r\n0\r\n\r\n');
+});
+
 describe('a stream', () => {
   test('sends its head before anything is there', async () => {
     const gate = latch();
