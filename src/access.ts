@@ -1,5 +1,5 @@
 import type { AccessRule, EndpointInfo } from './http/call.ts';
-import type { SocketEndpoint } from './http/socket.ts';
+import type { SocketEndpoint } from './http/web-socket.ts';
 
 /**
  * Who may ask for what: one row for each path of the server, whatever family it belongs to. It decides, and not what a

@@ -26,7 +26,7 @@ export type Reply =
       /** Whole frames or lines, or pieces of a file: a filler may be written between any two texts. */
       readonly stream: AsyncIterable<string | Uint8Array>;
       readonly keepAlive?: KeepAlive;
-      readonly asides?: Asides;
+      readonly statusComments?: StatusComments;
     };
 
 /** What to write when the stream has been silent for so long, so that nobody on the way takes it for dead. */
@@ -36,7 +36,7 @@ export interface KeepAlive {
 }
 
 /** What is to be said beside the stream while it has not begun, between two of its frames. */
-export interface Asides {
+export interface StatusComments {
   readonly milliseconds: number;
   /** Asked at once and then again and again; empty when there is nothing to say, undefined when there never will be. */
   next(): string | undefined;

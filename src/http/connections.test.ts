@@ -7,19 +7,19 @@ import { createConnections } from './connections.ts';
 
 const socket = () => new Duplex({ read() {}, write: (_chunk, _encoding, done) => done() });
 
-/** An exchange on a socket, as far as connections look at it. */
-function exchange(on: Duplex, headersSent = false) {
+/** A request on a socket, as far as connections look at it. */
+function requestOn(on: Duplex, headersSent = false) {
   const response = Object.assign(new EventEmitter(), { headersSent });
   return { request: { socket: on } as unknown as IncomingMessage, response: response as unknown as ServerResponse };
 }
 
 const closed = (one: Duplex) => new Promise((resolve) => one.once('close', resolve));
 
-describe('the signal of an exchange', () => {
+describe('the signal of a request', () => {
   test('aborts when the socket closes, and says that the client is gone', async () => {
     const connections = createConnections();
     const one = socket();
-    const { request, response } = exchange(one);
+    const { request, response } = requestOn(one);
     const signal = connections.controllerFor(request, response).signal;
     expect(signal.aborted).toBe(false);
     one.destroy();
@@ -30,7 +30,7 @@ describe('the signal of an exchange', () => {
   test('never aborts once the response is complete', async () => {
     const connections = createConnections();
     const one = socket();
-    const { request, response } = exchange(one);
+    const { request, response } = requestOn(one);
     const signal = connections.controllerFor(request, response).signal;
     response.emit('finish');
     one.destroy();
@@ -41,14 +41,14 @@ describe('the signal of an exchange', () => {
   test('is aborted from the beginning where the socket is gone already', () => {
     const one = socket();
     one.destroy();
-    const { request, response } = exchange(one);
+    const { request, response } = requestOn(one);
     expect(createConnections().controllerFor(request, response).signal.aborted).toBe(true);
   });
 
   test('of several on one socket: only those that are not complete', async () => {
     const connections = createConnections();
     const one = socket();
-    const [first, second] = [exchange(one), exchange(one)];
+    const [first, second] = [requestOn(one), requestOn(one)];
     const signals = [first, second].map(({ request, response }) => connections.controllerFor(request, response).signal);
     first.response.emit('finish');
     one.destroy();
@@ -62,7 +62,7 @@ test('a stop ends every socket, and says that it was the server', async () => {
   const sockets = [socket(), socket()];
   const signals = sockets.map((one) => {
     connections.add(one);
-    const { request, response } = exchange(one);
+    const { request, response } = requestOn(one);
     return connections.controllerFor(request, response).signal;
   });
   await connections.destroyAll();
@@ -83,7 +83,7 @@ test('an answer whose head is out is in the making until it is complete', () => 
   const connections = createConnections();
   const one = socket();
   expect(connections.answering(one)).toBe(false);
-  const { request, response } = exchange(one, true);
+  const { request, response } = requestOn(one, true);
   connections.controllerFor(request, response).signal;
   expect(connections.answering(one)).toBe(true);
   response.emit('finish');

@@ -3,7 +3,7 @@ import type { Duplex } from 'node:stream';
 import { Aborted } from '../core/abort-cause.ts';
 
 /**
- * Which exchanges hang on which socket. The socket's own end is what counts: it comes in every phase (while a body is
+ * The requests in flight on each socket. The socket's own end is what counts: it comes in every phase (while a body is
  * read, while a request waits or runs or streams), over TLS too, and for requests that were sent ahead on one connection.
  */
 export interface Connections {
@@ -19,7 +19,7 @@ export interface Connections {
   destroyAll(): Promise<void>;
 }
 
-interface Exchange {
+interface PendingRequest {
   readonly request: IncomingMessage;
   readonly response: ServerResponse;
   readonly controller: AbortController;
@@ -28,15 +28,15 @@ interface Exchange {
 export function createConnections(): Connections {
   const sockets = new Set<Duplex>();
   let closing = false;
-  const exchanges = new WeakMap<Duplex, Set<Exchange>>();
+  const requests = new WeakMap<Duplex, Set<PendingRequest>>();
 
   const gone = (): Aborted => new Aborted(closing ? 'shutdown' : 'client-gone');
 
-  const exchangesOf = (socket: Duplex): Set<Exchange> => {
-    const known = exchanges.get(socket);
+  const requestsOf = (socket: Duplex): Set<PendingRequest> => {
+    const known = requests.get(socket);
     if (known) return known;
-    const open = new Set<Exchange>();
-    exchanges.set(socket, open);
+    const open = new Set<PendingRequest>();
+    requests.set(socket, open);
     socket.once('close', () => {
       for (const { controller } of open) controller.abort(gone());
       open.clear();
@@ -55,17 +55,17 @@ export function createConnections(): Connections {
     },
     controllerFor(request, response) {
       const { socket } = request;
-      const exchange = { request, response, controller: new AbortController() };
-      const open = exchangesOf(socket);
-      open.add(exchange);
-      response.once('finish', () => open.delete(exchange));
-      if (socket.destroyed) exchange.controller.abort(gone());
-      return exchange.controller;
+      const pending = { request, response, controller: new AbortController() };
+      const open = requestsOf(socket);
+      open.add(pending);
+      response.once('finish', () => open.delete(pending));
+      if (socket.destroyed) pending.controller.abort(gone());
+      return pending.controller;
     },
-    answering: (socket) => [...(exchanges.get(socket) ?? [])].some(({ response }) => response.headersSent),
+    answering: (socket) => [...(requests.get(socket) ?? [])].some(({ response }) => response.headersSent),
     async answered(socket) {
       for (;;) {
-        const ahead = [...(exchanges.get(socket) ?? [])].find(({ request }) => request.complete);
+        const ahead = [...(requests.get(socket) ?? [])].find(({ request }) => request.complete);
         if (!ahead) return;
         await new Promise<void>((resolve) => {
           ahead.response.once('finish', resolve);

@@ -4,9 +4,8 @@ import { dirname, join } from 'node:path';
 import { Writable } from 'node:stream';
 import { afterAll, describe, expect, test } from 'vitest';
 import { type Call, json } from './call.ts';
-import type { FormLimits } from './form.ts';
+import { type FormLimits, removeLeftovers, uploadFolder } from './form.ts';
 import { ask, endpoint, latch, serve, wire } from './testing/world.ts';
-import { removeLeftovers, uploadFolder } from './upload-folder.ts';
 
 const boundary = 'a-boundary';
 const headers = { 'content-type': `multipart/form-data; boundary=${boundary}` };

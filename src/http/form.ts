@@ -1,10 +1,11 @@
 import { createWriteStream } from 'node:fs';
+import { mkdtemp, readdir, rm } from 'node:fs/promises';
 import type { IncomingMessage } from 'node:http';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Writable } from 'node:stream';
 import { finished } from 'node:stream/promises';
 import type { StartTimer } from './timers.ts';
-import { removeUploads, uploadFolder } from './upload-folder.ts';
 
 /** A body of several parts (`multipart/form-data`): short texts as they are, files as files of ours. */
 export interface Form {
@@ -167,4 +168,34 @@ function isDiskFull(error: unknown): boolean {
 /** The last part of a path in the manner of any system. */
 function plainName(name: string | undefined): string {
   return (name ?? '').split(/[/\\]/).at(-1) ?? '';
+}
+
+const beginning = 'parley-upload-';
+
+/** A fresh folder for the files of one request, readable for this account only. Its name tells whose it is. */
+export function uploadFolder(parent = tmpdir(), pid = process.pid): Promise<string> {
+  return mkdtemp(join(parent, `${beginning}${pid}-`));
+}
+
+async function removeUploads(folder: string): Promise<void> {
+  await rm(folder, { recursive: true, force: true, maxRetries: 3 });
+}
+
+/** What servers left behind that were ended in the hard way. Folders of those that still run are theirs. */
+export async function removeLeftovers(parent = tmpdir(), alive: (pid: number) => boolean = isAlive): Promise<void> {
+  const names = await readdir(parent).catch(() => []);
+  const left = names.filter((name) => {
+    const pid = Number(new RegExp(`^${beginning}(\\d+)-`).exec(name)?.[1]);
+    return Number.isInteger(pid) && pid > 0 && !alive(pid);
+  });
+  await Promise.all(left.map((name) => removeUploads(join(parent, name)).catch(() => undefined)));
+}
+
+function isAlive(pid: number): boolean {
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code === 'EPERM';
+  }
 }

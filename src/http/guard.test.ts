@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { type Endpoint, json } from './call.ts';
-import { createGuard } from './guard.ts';
+import { createGuard, credentials } from './guard.ts';
 
 const family = { name: 'test', title: 'Test', errorReply: () => json({}) };
 const endpoint = (access: Endpoint['access'], path = '/generate'): Endpoint => ({
@@ -192,5 +192,31 @@ describe('guard: columns of the access table', () => {
 
   test('guard: admin paths need the key', () => {
     expect(createGuard({ password: 'x' }).refuseKey({}, { access: 'admin' })?.status).toBe(401);
+  });
+});
+
+const basic = (text: string) => ({ authorization: `Basic ${Buffer.from(text).toString('base64')}` });
+
+describe('the key that came along', () => {
+  test.each([
+    [{ authorization: 'Bearer secret' }, 'secret'],
+    [{ authorization: 'bearer   secret ' }, 'secret'],
+    [{ 'x-api-key': ' secret' }, 'secret'],
+    [{ 'api-key': 'secret' }, 'secret'],
+    [basic('anybody:secret'), 'secret'],
+    [basic(':se:cret'), 'se:cret'],
+  ])('is found in %j', (headers, key) => expect(credentials(headers)).toBe(key));
+
+  test.each([
+    [{}],
+    [{ authorization: '' }],
+    [basic('')],
+    [basic('nobody')],
+    [basic('nobody:')],
+    [{ authorization: 'Basic !!' }],
+  ])('is none in %j', (headers) => expect(credentials(headers)).toBeUndefined());
+
+  test('is the one of a header of its own where the pair has none', () => {
+    expect(credentials({ ...basic('nobody:'), 'x-api-key': 'secret' })).toBe('secret');
   });
 });

@@ -2,10 +2,9 @@ import { createHash, timingSafeEqual } from 'node:crypto';
 import type { IncomingHttpHeaders } from 'node:http';
 import { isIP } from 'node:net';
 import { AppError } from '../core/errors.ts';
+import { hostName, isLoopback } from './address.ts';
 import type { AccessRule } from './call.ts';
-import { hostName, isLoopback } from './host-name.ts';
 import { queryOf } from './router.ts';
-import { sentKey } from './sent-key.ts';
 
 /**
  * Who may ask for what. Three decisions over the headers alone, made before the body is read or a place in the queue is
@@ -52,7 +51,7 @@ export function createGuard(options: GuardOptions): Guard {
     protectedByKey && !(endpoint !== undefined && legacyOpen(endpoint));
 
   const authorized: Guard['authorized'] = (headers, endpoint, target = '') => {
-    const key = sentKey(headers) ?? (endpoint?.keyInQuery ? queryOf(target).get('key') : undefined);
+    const key = credentials(headers) ?? (endpoint?.keyInQuery ? queryOf(target).get('key') : undefined);
     const needed = protectedByKey && !(endpoint && legacyOpen(endpoint));
     return !needed || matches(key ?? undefined, keys);
   };
@@ -141,4 +140,19 @@ function matches(sent: string | undefined, keys: readonly Buffer[]): boolean {
 
 function digest(text: string): Buffer {
   return createHash('sha256').update(text.trim(), 'utf8').digest();
+}
+
+/** The key that came along, under any of the names that clients know; right or wrong. */
+export function credentials(headers: IncomingHttpHeaders): string | undefined {
+  const bearer = /^bearer\s+(.*)$/i.exec(headers.authorization ?? '')?.[1];
+  const key = bearer ?? basicPassword(headers) ?? headers['x-api-key'] ?? headers['api-key'];
+  return typeof key === 'string' ? key.trim() : undefined;
+}
+
+/** Clients of image programs know a name and a password only; the name does not matter here. */
+function basicPassword({ authorization = '' }: IncomingHttpHeaders): string | undefined {
+  const pair = /^basic\s+([A-Za-z0-9+/=_-]+)$/i.exec(authorization)?.[1];
+  const text = pair === undefined ? '' : Buffer.from(pair, 'base64').toString('utf8');
+  const colon = text.indexOf(':');
+  return colon < 0 || colon === text.length - 1 ? undefined : text.slice(colon + 1);
 }

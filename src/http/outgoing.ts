@@ -2,7 +2,7 @@ import { lookup as systemLookup } from 'node:dns/promises';
 import { type IncomingMessage, request as plainRequest, type RequestOptions } from 'node:http';
 import { request as tlsRequest } from 'node:https';
 import { isIP, type LookupFunction } from 'node:net';
-import { isPublicAddress } from './public-address.ts';
+import { isPublicAddress } from './address.ts';
 import { type StartTimer, systemTimer } from './timers.ts';
 
 export interface Address {

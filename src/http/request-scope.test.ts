@@ -15,7 +15,7 @@ describe('requestScope: an exception outside of every try', () => {
       void thrownLater(new Error('in a callback'));
       return new Promise(() => undefined);
     });
-    const world = await serve([work]);
+    const world = await serve([work], { scopeRequests: true });
     const { status, text } = await ask(world, { method: 'POST', path: '/work' });
     expect([status, JSON.parse(text).family]).toEqual([500, 'internal']);
     expect(world.errors).toEqual([new Error('in a callback')]);
@@ -28,7 +28,7 @@ describe('requestScope: an exception outside of every try', () => {
       void thrownLater(new Error('in the middle'));
       await new Promise((resolve) => signal.addEventListener('abort', resolve));
     }
-    const world = await serve([endpoint((call) => ({ status: 200, stream: stream(call) }))]);
+    const world = await serve([endpoint((call) => ({ status: 200, stream: stream(call) }))], { scopeRequests: true });
     const one = wire(world).send('POST /work HTTP/1.1\r\nhost: localhost\r\ncontent-length: 0\r\n\r\n');
     await one.closed;
     expect(one.received).toContain('one');
@@ -43,7 +43,7 @@ describe('requestScope: an exception outside of every try', () => {
       void gate.promise.then(() => thrownLater(new Error('late'))).then((did) => failed.open(did));
       return json({});
     });
-    const world = await serve([work]);
+    const world = await serve([work], { scopeRequests: true });
     expect((await ask(world, { method: 'POST', path: '/work' })).status).toBe(200);
     gate.open();
     expect(await failed.promise).toBe(false);

@@ -1,11 +1,10 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import { bodyPending } from './body.ts';
 import type { Reply } from './call.ts';
 import { corsHeaders } from './cors.ts';
 import type { Guard } from './guard.ts';
 import { securityHeaders } from './pages.ts';
-import { bodyPending } from './read-body.ts';
-import { writeStream } from './stream.ts';
-import { type WriteStallParts, watchWrites } from './write-stall.ts';
+import { type WriteStallParts, watchWrites, writeStream } from './stream.ts';
 
 export interface RespondParts extends WriteStallParts {
   readonly guard: Guard;
@@ -35,10 +34,10 @@ export async function send(parts: RespondParts, respondent: Respondent, reply: R
       discard(reply);
       throw error;
     }
-    const { stream, keepAlive, asides } = reply;
+    const { stream, keepAlive, statusComments } = reply;
     const watch = () => watchWrites(request.socket, parts);
     const { startTimer } = parts;
-    return writeStream(response, stream, { signal, keepAlive, asides, startTimer, watchWrites: watch });
+    return writeStream(response, stream, { signal, keepAlive, statusComments, startTimer, watchWrites: watch });
   }
   if (reply.status >= 200 && reply.status !== 204 && reply.status !== 304)
     headers['content-length'] = String(Buffer.byteLength(reply.body));

@@ -6,23 +6,22 @@ import {
   STATUS_CODES,
 } from 'node:http';
 import { createServer as createTlsServer } from 'node:https';
-import type { Socket } from 'node:net';
+import type { AddressInfo, Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { AppError } from '../core/errors.ts';
+import { plainAddress } from './address.ts';
+import { rateLimit } from './authorize.ts';
 import type { Endpoint, Reply } from './call.ts';
 import { createConnections } from './connections.ts';
-import { type ExchangeParts, exchange } from './exchange.ts';
+import { refusal } from './error-reply.ts';
+import { removeLeftovers } from './form.ts';
 import { createGuard, type GuardOptions } from './guard.ts';
-import { plainAddress } from './host-name.ts';
-import { isAddressMissing, listenOn } from './listen.ts';
+import { handleRequest, type RequestParts } from './handle-request.ts';
 import { securityHeaders } from './pages.ts';
-import { rateLimit } from './rate-limit.ts';
-import { refusal } from './refusal.ts';
+import { scopesRequests } from './request-scope.ts';
 import { router } from './router.ts';
-import type { SocketEndpoint } from './socket.ts';
 import { type StartTimer, systemTimer } from './timers.ts';
-import { createUpgrades } from './upgrade.ts';
-import { removeLeftovers } from './upload-folder.ts';
+import { createUpgrades, type SocketEndpoint } from './web-socket.ts';
 
 export interface HttpServerOptions {
   readonly endpoints: readonly Endpoint[];
@@ -37,7 +36,9 @@ export interface HttpServerOptions {
   readonly tls?: { readonly certificate: string | Buffer; readonly key: string | Buffer } | undefined;
   readonly guard?: GuardOptions;
   readonly maxRequestMegabytes?: number;
-  readonly openUpload?: ExchangeParts['openUpload'];
+  /** Whether uncaught exceptions are assigned to requests; by default where the runtime does it without async hooks. */
+  readonly scopeRequests?: boolean;
+  readonly openUpload?: RequestParts['openUpload'];
   readonly rateLimitSeconds?: number;
   /** How long a client may take nothing of its answer before its connection is ended; 0 for ever, a minute unless given. */
   readonly stallTimeoutSeconds?: number;
@@ -45,9 +46,9 @@ export interface HttpServerOptions {
   readonly now?: () => number;
   readonly startTimer?: StartTimer;
   /** Told of everything that should not have happened; the client has been answered, or its connection ended. */
-  readonly onError: ExchangeParts['onError'];
+  readonly onError: RequestParts['onError'];
   /** Told of each request that is refused, with the answer that it got. */
-  readonly onRefused?: ExchangeParts['onRefused'];
+  readonly onRefused?: RequestParts['onRefused'];
 }
 
 export interface Listening {
@@ -72,11 +73,12 @@ const mostWaitingBytes = 64 * 2 ** 20;
 export function createHttpServer(options: HttpServerOptions): HttpServer {
   const connections = createConnections();
   const servers: Server[] = [];
-  const parts: ExchangeParts = {
+  const parts: RequestParts = {
     router: router(options.endpoints),
     guard: createGuard(options.guard ?? {}),
     rate: rateLimit(options.rateLimitSeconds ?? 0),
     maxRequestMegabytes: options.maxRequestMegabytes ?? 32,
+    scopeRequests: options.scopeRequests ?? scopesRequests,
     stallMilliseconds,
     openUpload: options.openUpload,
     lingerMilliseconds,
@@ -107,7 +109,7 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
       request.on('error', () => undefined);
       response.on('error', () => undefined);
       const controller = connections.controllerFor(request, response);
-      void exchange(parts, { request, response, controller, expectsContinue });
+      void handleRequest(parts, { request, response, controller, expectsContinue });
     };
 
   const refuseBroken = (code: string | undefined, socket: Duplex): Reply => {
@@ -225,4 +227,37 @@ function endRaw(socket: Duplex, reply: Reply): void {
   ];
   socket.on('error', () => undefined);
   socket.end(`${head.join('\r\n')}\r\n\r\n${body}`, () => socket.destroy());
+}
+
+/** Resolves with the port, or rejects with one sentence that a person can act upon. */
+function listenOn(server: Server, host: string, port: number): Promise<number> {
+  return new Promise((resolve, reject) => {
+    const failed = (error: NodeJS.ErrnoException): void => reject(explain(error, host, port));
+    server.once('error', failed);
+    server.listen({ host, port }, () => {
+      server.off('error', failed);
+      resolve((server.address() as AddressInfo).port);
+    });
+  });
+}
+
+/** A machine without IPv6 has no `::1`; that is no failure. */
+function isAddressMissing(error: unknown): boolean {
+  const code = (error as { cause?: NodeJS.ErrnoException }).cause?.code;
+  return code === 'EADDRNOTAVAIL' || code === 'EAFNOSUPPORT';
+}
+
+const sentences: Readonly<Record<string, (host: string, port: number) => string>> = {
+  EADDRINUSE: (host, port) =>
+    `Port ${port} on ${host} is taken by another program. Stop that one, or choose another port with --port.`,
+  EACCES: (_, port) => `This user may not open port ${port}. Choose one above 1023 with --port.`,
+  EADDRNOTAVAIL: (host) => `This machine has no address ${host}. Check --host.`,
+  ENOTFOUND: (host) => `The name ${host} leads to no address. Check --host.`,
+};
+
+function explain(error: NodeJS.ErrnoException, host: string, port: number): Error {
+  const sentence = sentences[error.code ?? '']?.(host, port);
+  return new Error(sentence ?? `The server cannot listen on ${host}, port ${port}: ${error.message}.`, {
+    cause: error,
+  });
 }

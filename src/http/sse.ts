@@ -21,3 +21,10 @@ export function commentFrame(text: string, paddedTo = 0): string {
 }
 
 export const sseHeaders = { 'content-type': 'text/event-stream', 'x-accel-buffering': 'no' } as const;
+
+/** One JSON object per line. */
+export function line(value: unknown): string {
+  return `${JSON.stringify(value)}\n`;
+}
+
+export const ndjsonHeaders = { 'content-type': 'application/x-ndjson', 'x-accel-buffering': 'no' } as const;

@@ -1,6 +1,6 @@
 import { connect } from 'node:tls';
 import { describe, expect, test } from 'vitest';
-import type { Asides, KeepAlive } from './call.ts';
+import type { KeepAlive, StatusComments } from './call.ts';
 import { testTls } from './testing/certificate.ts';
 import { endpoint, handTimer, latch, serve, Wire, wire } from './testing/world.ts';
 import type { StartTimer } from './timers.ts';
@@ -11,7 +11,7 @@ async function play(
   stream: AsyncIterable<string | Uint8Array>,
   more: {
     readonly keepAlive?: KeepAlive;
-    readonly asides?: Asides;
+    readonly statusComments?: StatusComments;
     readonly startTimer?: StartTimer;
     readonly before?: string;
   } = {},
@@ -27,6 +27,31 @@ function chunks({ received }: Wire): string[] {
   const body = received.slice(received.indexOf('\r\n\r\n') + 4);
   return [...body.matchAll(/[0-9a-f]+\r\n(.*?)\r\n/gs)].map(([, text]) => text ?? '').filter((text) => text !== '');
 }
+
+test('writeStream: ends the connection and the iterator when a status comment throws in its timer', async () => {
+  const time = handTimer();
+  const ended = latch();
+  const source = {
+    [Symbol.asyncIterator]: () => ({
+      next: () => new Promise<IteratorResult<string>>(() => undefined),
+      return: async () => {
+        ended.open();
+        return { done: true as const, value: undefined };
+      },
+    }),
+  };
+  let comments = 0;
+  const next = (): string => {
+    comments += 1;
+    if (comments > 1) throw new Error('no status');
+    return ': waiting\n\n';
+  };
+  const one = await play(source, { statusComments: { milliseconds: 1000, next }, startTimer: time.startTimer });
+  await one.until(': waiting');
+  time.pass(1000);
+  await Promise.all([one.closed, ended.promise]);
+  expect(one.received).not.toContain('\r\n0\r\n\r\n');
+});
 
 describe('a stream', () => {
   test('sends its head before anything is there', async () => {
@@ -202,8 +227,8 @@ describe('a stream', () => {
       yield 'word';
     }
     const sayings = ['second ', '', 'first ', undefined];
-    const asides = { milliseconds: 1000, next: () => sayings.shift() };
-    const one = await play(late(), { asides, startTimer: time.startTimer });
+    const statusComments = { milliseconds: 1000, next: () => sayings.shift() };
+    const one = await play(late(), { statusComments, startTimer: time.startTimer });
     await one.until('second');
     time.pass(1000);
     time.pass(1000);
@@ -220,8 +245,8 @@ describe('a stream', () => {
     async function* short() {
       yield 'word';
     }
-    const asides = { milliseconds: 1000, next: () => '' };
-    const one = await play(short(), { asides, startTimer: time.startTimer });
+    const statusComments = { milliseconds: 1000, next: () => '' };
+    const one = await play(short(), { statusComments, startTimer: time.startTimer });
     await one.until('0\r\n\r\n');
     expect(time.waiting()).toEqual([]);
   });

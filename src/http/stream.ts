@@ -1,17 +1,18 @@
 import type { ServerResponse } from 'node:http';
-import type { Asides, KeepAlive } from './call.ts';
+import type { Socket } from 'node:net';
+import type { KeepAlive, StatusComments } from './call.ts';
 import { type StartTimer, systemTimer, type Timer } from './timers.ts';
 
-/** Enough to fill a few packets; what waits here before it is written never grows past this and one more piece. */
+/** Characters collected before a write: a few packets. The buffer never exceeds this and one more piece. */
 const mostPending = 16_384;
 
 export interface StreamOptions {
-  /** Aborted when the client is gone. */
+  /** Aborts when the client disconnects. */
   readonly signal: AbortSignal;
   readonly keepAlive?: KeepAlive | undefined;
-  readonly asides?: Asides | undefined;
+  readonly statusComments?: StatusComments | undefined;
   readonly startTimer?: StartTimer;
-  /** Watches a client that has not taken everything yet; asked for when that happens first. */
+  /** Starts the stall timer, at the first write that the socket does not take at once. */
   readonly watchWrites?: () => Timer;
 }
 
@@ -21,19 +22,19 @@ export interface StreamOptions {
  * corks by itself; corking by hand or passing buffers was slower, and framing the chunks ourselves saved 2 µs at the
  * price of knowing what the HTTP version of the client allows.
  *
- * A client that does not read stops the iterator from being pulled, and is watched meanwhile (`watchWrites`); one that is
- * gone ends it. Settles when the last
- * byte is handed over or the client is gone, and rejects with what the iterator throws; the response is then unfinished.
+ * Back-pressure: the iterator is not pulled while the socket is full, and the stall timer runs (`watchWrites`). A
+ * disconnect ends the iterator. Resolves when the last byte is written or the client is gone; rejects with the iterator's
+ * error, and the response is then unfinished.
  *
- * It pulls with callbacks instead of a loop of awaits, because a wait for "the next piece or the client's end" would add
- * a listener to one long-lived promise for every piece.
+ * Pulls with callbacks and not with awaits: racing each piece with the disconnect would add a listener to one long-lived
+ * promise per piece.
  */
 export function writeStream(
   response: ServerResponse,
   stream: AsyncIterable<string | Uint8Array>,
   options: StreamOptions,
 ): Promise<void> {
-  const { signal, keepAlive, asides, startTimer = systemTimer, watchWrites } = options;
+  const { signal, keepAlive, statusComments, startTimer = systemTimer, watchWrites } = options;
   return new Promise((resolve, reject) => {
     const iterator = stream[Symbol.asyncIterator]();
     let pending = '';
@@ -47,15 +48,14 @@ export function writeStream(
       if (over) return;
       over = true;
       silence?.cancel();
-      aside?.cancel();
+      commentTimer?.cancel();
       stall?.cancel();
       signal.removeEventListener('abort', gone);
       settle();
     };
     const gone = (): void => {
       leave(resolve);
-      // A generator that still waits for something cannot return before that comes; nobody has to wait with it, and
-      // how it fails now concerns nobody any more.
+      // Not awaited: a generator returns only after its pending step. Its errors no longer matter.
       Promise.resolve(iterator.return?.()).catch(() => undefined);
     };
     const failed = (error: unknown): void => {
@@ -90,7 +90,7 @@ export function writeStream(
       if (over) return;
       if (done) {
         silence?.cancel();
-        aside?.cancel();
+        commentTimer?.cancel();
         response.end(pending, () => leave(resolve));
         pending = '';
         watch();
@@ -127,19 +127,63 @@ export function writeStream(
         else write(keepAlive.filler);
       });
 
-    const speakAside = (): void => {
-      // A client that does not read has no use for it, and must not find a heap of it later.
-      const text = blocked ? '' : asides?.next();
-      if (text === undefined) return;
-      if (text !== '') write(text);
-      aside?.restart();
+    const writeComment = (): void => {
+      try {
+        // Skipped while the client does not read, so that comments do not pile up.
+        const text = blocked ? '' : statusComments?.next();
+        if (text === undefined) return;
+        if (text !== '') write(text);
+        commentTimer?.restart();
+      } catch (error) {
+        failed(error);
+        Promise.resolve(iterator.return?.()).catch(() => undefined);
+      }
     };
-    const aside = asides && startTimer(asides.milliseconds, speakAside);
+    const commentTimer = statusComments && startTimer(statusComments.milliseconds, writeComment);
 
     if (signal.aborted) return gone();
     signal.addEventListener('abort', gone);
     response.flushHeaders();
-    if (aside) speakAside();
+    if (commentTimer) writeComment();
     pull();
   });
+}
+
+export interface WriteStallParts {
+  readonly startTimer: StartTimer;
+  /** How long a client may take no byte of what waits for it; 0 for ever. */
+  readonly stallTimeoutMs: number;
+}
+
+/**
+ * Destroys the connection of a client that takes nothing of what is written to it: what it asked for is aborted, and its
+ * model can be swapped. A slow client is not a stalled one, so progress is measured and not the time until all is sent.
+ * Runs until it is cancelled; `restart` begins anew.
+ */
+export function watchWrites(socket: Socket, { startTimer, stallTimeoutMs }: WriteStallParts): Timer {
+  if (stallTimeoutMs <= 0) return { restart: () => undefined, cancel: () => undefined };
+  let before = unsentBytes(socket);
+  const timer = startTimer(stallTimeoutMs, () => {
+    const now = unsentBytes(socket);
+    if (now > 0 && now === before) return void socket.destroy();
+    before = now;
+    timer.restart();
+  });
+  return {
+    restart: () => {
+      before = unsentBytes(socket);
+      timer.restart();
+    },
+    cancel: () => timer.cancel(),
+  };
+}
+
+/**
+ * What the socket holds and the system has not taken. A write in progress counts as a whole in `writableLength`; only the
+ * handle knows how much of it is left, as Node's own socket time-out looks at it. Whatever the handle counts, both change
+ * only when something is sent.
+ */
+function unsentBytes(socket: Socket): number {
+  const handle = (socket as { readonly _handle?: { readonly writeQueueSize?: number } | null })._handle;
+  return socket.writableLength + (handle?.writeQueueSize ?? 0);
 }

@@ -1,7 +1,7 @@
 import { posix } from 'node:path';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { ConfigError, readServers } from './config.ts';
+import { ConfigError, MissingVariable, readServers, withVariables } from './config.ts';
 
 const options = { environment: { TOKEN: 'secret', EMPTY: '' }, folder: '/files', resolve: posix.resolve };
 const read = (servers: unknown, key = 'mcpServers') => readServers(JSON.stringify({ [key]: servers }), options);
@@ -108,4 +108,29 @@ describe('a file is refused with the place and the reason', () => {
     );
     fc.assert(fc.property(fc.string(), (text) => void refusal(text)));
   });
+});
+
+const environment = { NAME: 'value', EMPTY: '', _other1: 'x' };
+
+test.each([
+  ['plain', 'plain'],
+  [`\${NAME}`, 'value'],
+  [`a \${env:NAME} b \${NAME}`, 'a value b value'],
+  [`\${_other1}`, 'x'],
+  [`\${NONE:-else}`, 'else'],
+  [`\${NONE:-}`, ''],
+  [`\${NAME:-else}`, 'value'],
+  [`\${EMPTY:-else}`, 'else'],
+  ['$NAME and $5 stay', '$NAME and $5 stay'],
+  [`\${`, `\${`],
+])('%s becomes %s', (text, expected) => {
+  expect(withVariables(text, environment)).toBe(expected);
+});
+
+test('a value is not looked through again', () => {
+  expect(withVariables(`\${A}`, { A: `\${B}`, B: 'x' })).toBe(`\${B}`);
+});
+
+test.each([`\${NONE}`, `\${EMPTY}`, `\${}`, `\${input:secret}`, `\${a b}`])('%s is missing', (text) => {
+  expect(() => withVariables(`before ${text} after`, environment)).toThrow(new MissingVariable(text));
 });

@@ -1,5 +1,3 @@
-import { type Environment, MissingVariable, withVariables } from './variables.ts';
-
 /** A tool server as the file names it. */
 export type ServerConfig =
   | {
@@ -127,4 +125,23 @@ function isObject(value: unknown): value is Record<string, unknown> {
 
 function isPresent(value: unknown): boolean {
   return value !== undefined && value !== null;
+}
+
+type Environment = Readonly<Record<string, string | undefined>>;
+
+/**
+ * Puts variables of the server's own environment in their places, so that a file need not hold secrets: `${NAME}`,
+ * `${env:NAME}`, and `${NAME:-text}` for one that may be missing. Throws the name of what is missing otherwise.
+ */
+export function withVariables(text: string, environment: Environment): string {
+  return text.replace(/\$\{([^}]*)\}/g, (whole, inside: string) => {
+    const [, name = '', otherwise] = /^(?:env:)?([A-Za-z_]\w*)(?::-([\s\S]*))?$/.exec(inside) ?? [];
+    const value = environment[name] || otherwise;
+    if (value === undefined) throw new MissingVariable(whole);
+    return value;
+  });
+}
+
+export class MissingVariable extends Error {
+  override readonly name = 'MissingVariable';
 }

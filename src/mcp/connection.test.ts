@@ -1,6 +1,7 @@
+import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { ToolCallError } from '../core/tool-servers.ts';
-import { Connection } from './connection.ts';
+import { backoffMs, ToolServerConnection } from './connection.ts';
 import { SessionLost } from './session.ts';
 import { commandConfig, type FakeSession, fakeServers, tool } from './testing/sessions.ts';
 import { handTime } from './testing/time.ts';
@@ -14,7 +15,7 @@ function world({ callMs = 60_000 } = {}) {
   const servers = fakeServers();
   const said: string[] = [];
   const changes: string[][] = [];
-  const connection: Connection = new Connection(commandConfig('mine'), {
+  const connection: ToolServerConnection = new ToolServerConnection(commandConfig('mine'), {
     open: servers.open,
     startTimer: time.startTimer,
     now: time.now,
@@ -92,7 +93,7 @@ describe('a server that is there', () => {
     expect(connection.tools.map(({ name }) => name)).toEqual(['echo', 'new']);
   });
 
-  test('Connection: list_changed is read at once, then after growing pauses, and the last list counts', async () => {
+  test('ToolServerConnection: list_changed is read at once, then after growing pauses, and the last list counts', async () => {
     const { begin, connection, session, time } = world();
     await begin();
     let reads = 0;
@@ -123,7 +124,7 @@ describe('a server that is there', () => {
     expect(reads).toBe(1);
   });
 
-  test('Connection: a list_changed during the first tools/list is not lost', async () => {
+  test('ToolServerConnection: a list_changed during the first tools/list is not lost', async () => {
     const { connection, session, servers, time } = world();
     servers.tools.set('mine', [tool('echo')]);
     connection.start();
@@ -477,7 +478,7 @@ describe('the end', () => {
     expect(time.waiting()).toBe(0);
   });
 
-  test('Connection: close waits for an attempt that is under way, and closes its session', async () => {
+  test('ToolServerConnection: close waits for an attempt that is under way, and closes its session', async () => {
     const { connection, servers, session, time } = world();
     let open: () => void = () => {};
     servers.onOpen = () =>
@@ -495,4 +496,17 @@ describe('the end', () => {
     expect(session().closed).toBe(true);
     expect(closed.get()).toBeUndefined();
   });
+});
+
+test('pauses double from a quarter of a second on', () => {
+  expect([1, 2, 3, 4].map(backoffMs)).toEqual([250, 500, 1000, 2000]);
+});
+
+test('no pause is shorter than the one before it, and none is so long that a server could not be back in time', () => {
+  fc.assert(
+    fc.property(fc.nat(2000), (failures) => {
+      expect(backoffMs(failures + 1)).toBeGreaterThanOrEqual(backoffMs(failures));
+      expect(backoffMs(failures)).toBeLessThanOrEqual(8000);
+    }),
+  );
 });

@@ -7,7 +7,6 @@ import {
   ToolCallError,
   toolCallCodes,
 } from '../core/tool-servers.ts';
-import { backoffMs } from './backoff.ts';
 import type { ServerConfig } from './config.ts';
 import { type OpenSession, type Session, type SessionEvents, SessionLost } from './session.ts';
 
@@ -18,34 +17,34 @@ export interface ConnectionParts {
   readonly startTimer: StartTimer;
   /** Milliseconds of a clock that never goes back. */
   readonly now: () => number;
-  /** How long a call may be silent; its progress counts as a sign of life. */
+  /** Time-out of a call; each progress notification restarts it. */
   readonly callMs: number;
   readonly say: (line: string) => void;
   /** The tools that are known have changed. */
   readonly changed: () => void;
 }
 
-/** Commands may have to fetch their program first. */
-const greetingMs = 60_000;
-/** How long a call waits for a server that is on its way back. */
-const returnMs = 5000;
-/** How often a server is asked whether it is still there: while it works for somebody, and otherwise. */
+/** Time-out of the MCP handshake: commands such as npx may download their package first. */
+const handshakeMs = 60_000;
+/** How long a call waits for a server that is reconnecting. */
+const reconnectWaitMs = 5000;
+/** Interval of health checks, with and without running calls. */
 const busyCheckMs = 1500;
 const idleCheckMs = 10_000;
-/** Whoever stays for so long is not the kind that dies at once, and is tried again soon. */
+/** A session that lasted this long resets the backoff. */
 const steadyMs = 5000;
-/** Between two readings of the tools of a server that reports changes again and again. */
+/** Bounds of the pause between two `tools/list` of a server that keeps reporting changes. */
 const shortestRefreshMs = 1000;
 const longestRefreshMs = 30_000;
-/** However much progress it reports. */
+/** The longest call, in time-outs, whatever progress it reports. */
 const longestCalls = 10;
 
 /**
- * The life of one tool server: connected in the background, watched, and when it is lost connected again after growing pauses, for
- * ever. What runs on it then fails at once; its tools stay known, and whoever calls them meanwhile waits a moment.
+ * Connection to one MCP server: connects in the background, checks its health, and reconnects with exponential backoff. When
+ * the session is lost, running calls fail at once; the tools stay listed, and new calls wait briefly for the reconnect.
  */
-export class Connection {
-  /** It has been tried once, however that ended. */
+export class ToolServerConnection {
+  /** Resolves after the first attempt to connect, successful or not. */
   readonly tried: Promise<void>;
   #triedOnce: () => void = () => {};
   #session: Session | undefined;
@@ -56,10 +55,10 @@ export class Connection {
   #closed = false;
   #timer: { cancel(): void } | undefined;
   #connecting: Promise<void> | undefined;
-  /** Sessions that are being closed, and attempts that were given up: their programs may still be there. */
+  /** Sessions being closed and cancelled attempts: their processes may still run. */
   readonly #ending = new Set<Promise<void>>();
   #checking = false;
-  /** The tools are being read again, or have just been. */
+  /** `tools/list` is running, or its pause is not over. */
   #refreshing = false;
   #refreshMs = shortestRefreshMs;
   #refreshTimer: { cancel(): void } | undefined;
@@ -81,7 +80,7 @@ export class Connection {
     return this.config.name;
   }
 
-  /** Those that were known last, also while the server is away. */
+  /** The last known tools, also while disconnected. */
   get tools(): readonly ServedTool[] {
     return this.#tools;
   }
@@ -100,12 +99,12 @@ export class Connection {
     try {
       return await this.#run(session, call, options);
     } catch (error) {
-      // It had forgotten us, and has done nothing: once more, with the one that comes.
-      if (!(error instanceof SessionLost && error.untouched)) throw this.#told(error, call.name);
+      // The server did not know the session and has not run the call: retry once on the next session.
+      if (!(error instanceof SessionLost && error.untouched)) throw this.#reported(error, call.name);
     }
     const next = await this.#present(options.signal);
     return this.#run(next, call, options).catch((error: unknown) => {
-      throw this.#told(error, call.name);
+      throw this.#reported(error, call.name);
     });
   }
 
@@ -130,11 +129,11 @@ export class Connection {
   }
 
   async #connect(): Promise<void> {
-    const patience = new AbortController();
-    const timer = this.parts.startTimer(greetingMs, () =>
-      patience.abort(new Error(`it did not answer within ${greetingMs / 1000} s`)),
+    const timeout = new AbortController();
+    const timer = this.parts.startTimer(handshakeMs, () =>
+      timeout.abort(new Error(`it did not answer within ${handshakeMs / 1000} s`)),
     );
-    const signal = AbortSignal.any([patience.signal, this.#closing.signal]);
+    const signal = AbortSignal.any([timeout.signal, this.#closing.signal]);
     let opened: Session | undefined;
     let over: string | undefined;
     const events: SessionEvents = {
@@ -158,7 +157,7 @@ export class Connection {
       if (over !== undefined) throw new Error(over);
       this.#ready(opened, tools);
     } catch (error) {
-      // Also one that comes when nobody waits for it any more.
+      // Also closes a session that opens after the time-out.
       this.#end(
         opening.then(
           (late) => late.close(),
@@ -184,16 +183,16 @@ export class Connection {
     this.#watch();
     for (const go of this.#waiting) go(session);
     this.#waiting.clear();
-    // A change that was reported during the first reading.
+    // The list changed while it was read first.
     if (this.#isStale) void this.#refresh(session);
   }
 
-  /** The first attempt, or one to come back. Of many with the same reason people are told once. */
+  /** An attempt failed. The same reason is logged once. */
   #failed(reason: string): void {
     if (this.#closed) return;
     if (reason !== this.#trouble) this.parts.say(`MCP Init Error: ${this.name}: ${reason}. It is tried again.`);
     this.#trouble = reason;
-    this.#again();
+    this.#scheduleReconnect();
   }
 
   #lost(session: Session, reason: string): void {
@@ -205,10 +204,10 @@ export class Connection {
     this.parts.say(`MCP Server ${this.name} is lost: ${reason}. It is connected again.`);
     this.#failRunning(new SessionLost(reason));
     this.#end(session.close());
-    this.#again();
+    this.#scheduleReconnect();
   }
 
-  #again(): void {
+  #scheduleReconnect(): void {
     this.#failures += 1;
     this.#timer?.cancel();
     this.#timer = this.parts.startTimer(backoffMs(this.#failures), () => this.#begin());
@@ -218,7 +217,7 @@ export class Connection {
     for (const fail of [...this.#running]) fail(error);
   }
 
-  /** The session that is there, or that comes within a moment. */
+  /** The current session, or the next one if it opens within `reconnectWaitMs`. */
   async #present(signal: AbortSignal): Promise<Session> {
     if (this.#session) return this.#session;
     if (this.#closed) throw this.#unavailable();
@@ -229,7 +228,7 @@ export class Connection {
       giveUp = reject;
     });
     this.#waiting.add(come);
-    const timer = this.parts.startTimer(returnMs, () => giveUp(this.#unavailable()));
+    const timer = this.parts.startTimer(reconnectWaitMs, () => giveUp(this.#unavailable()));
     const closed = (): void => giveUp(this.#unavailable());
     this.#closing.signal.addEventListener('abort', closed, { once: true });
     try {
@@ -241,7 +240,7 @@ export class Connection {
     }
   }
 
-  /** Ends with the call, its client, the server, or the patience: whichever is first. */
+  /** Ends with the result, an abort, the loss of the session or the time-out, whichever is first. */
   async #run(session: Session, call: ServedCall, { signal, progress }: CallOptions): Promise<ServedResult> {
     const stop = new AbortController();
     const { callMs, startTimer, now } = this.parts;
@@ -284,7 +283,7 @@ export class Connection {
   }
 
   /** Whatever went wrong with a call, in words that its caller understands. */
-  #told(error: unknown, tool: string): unknown {
+  #reported(error: unknown, tool: string): unknown {
     if (error instanceof ToolCallError) return error;
     const reason = error instanceof Error ? error.message : String(error);
     if (error instanceof SessionLost) {
@@ -359,4 +358,12 @@ export class Connection {
     this.#tools = tools;
     this.parts.changed();
   }
+}
+
+/** Longest backoff: a server that is back is found within 15 s. */
+const longestMs = 8000;
+
+/** Exponential backoff after so many failures in a row. */
+export function backoffMs(failures: number): number {
+  return Math.min(longestMs, 250 * 2 ** Math.max(0, failures - 1));
 }

@@ -2,8 +2,7 @@ import { execFileSync } from 'node:child_process';
 import { readdirSync, readFileSync } from 'node:fs';
 import { createInterface } from 'node:readline';
 import { setTimeout as wait } from 'node:timers/promises';
-import { GuardedProcesses } from './guarded-processes.ts';
-import { type ProcessEntry, readProcessStat, readProcessTable } from './process-tree.ts';
+import { GuardedProcesses, type ProcessEntry, readProcessStat, readProcessTable } from './guarded-processes.ts';
 
 /** The program of `processGuard`: lines `+PID` and `-PID` until the server is gone, and then the end of those that are left. */
 const guarded = new GuardedProcesses({ table: processTable, kill, wait: (milliseconds) => wait(milliseconds) });

@@ -2,7 +2,7 @@ import { fileURLToPath } from 'node:url';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { ToolCallError } from '../core/tool-servers.ts';
 import { systemTimer } from '../http/timers.ts';
-import { Connection } from './connection.ts';
+import { ToolServerConnection } from './connection.ts';
 import { sdkSessions } from './sdk-session.ts';
 
 /** A real program that does what no good tool server does; see there. */
@@ -10,7 +10,7 @@ const program = fileURLToPath(new URL('./testing/hostile-server.mjs', import.met
 
 async function connected(mode = 'plain') {
   const said: string[] = [];
-  const connection = new Connection(
+  const connection = new ToolServerConnection(
     { type: 'command', name: 'hostile', command: process.execPath, args: [program, mode], env: {}, folder: '/' },
     {
       open: sdkSessions({

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { cutCode } from './cut-streams.ts';
 import { lossOf } from './loss.ts';
+import { cutCode } from './sdk-session.ts';
 
 const failure = (message: string, own: object): Error => Object.assign(new Error(message), own);
 const refused = new TypeError('fetch failed', { cause: failure('connect ECONNREFUSED', { code: 'ECONNREFUSED' }) });

@@ -1,4 +1,4 @@
-import { cutCode } from './cut-streams.ts';
+import { cutCode } from './sdk-session.ts';
 
 /** What an error of the client library means for the connection. */
 export interface Loss {

@@ -1,8 +1,10 @@
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { latch } from '../http/testing/world.ts';
 import type { ServerConfig } from './config.ts';
-import { sdkSessions } from './sdk-session.ts';
+import { LastLines, limitedFetch, sdkSessions } from './sdk-session.ts';
 import { type Session, SessionLost } from './session.ts';
 import { streamableServer, twoEndpointServer } from './testing/http-servers.ts';
 
@@ -271,4 +273,63 @@ describe('an address', () => {
     // The newer greeting comes first only where the file does not say.
     expect(server.requests.filter(({ method, url }) => method === 'POST' && url === '/mcp')).toHaveLength(1);
   });
+});
+
+const written = (...pieces: string[]): string => {
+  const lines = new LastLines();
+  for (const piece of pieces) lines.add(piece);
+  return lines.text;
+};
+
+test('lines are kept whole, however they come', () => {
+  expect(written('one\ntw', 'o\n\n  \nthree')).toBe('one | two | three');
+});
+
+test('nothing written is nothing', () => {
+  expect(written()).toBe('');
+  expect(written('\n', ' \n')).toBe('');
+});
+
+test('of many lines the last twenty stay', () => {
+  const text = written(...Array.from({ length: 50 }, (_, index) => `line ${index}\n`));
+  expect(text.split(' | ')).toEqual(Array.from({ length: 20 }, (_, index) => `line ${index + 30}`));
+});
+
+test('a line without an end does not grow for ever', () => {
+  const text = written(...Array.from({ length: 100 }, () => 'x'.repeat(1000)));
+  expect(text.length).toBeLessThanOrEqual(500);
+});
+
+async function serving(type: string, pieces: readonly string[]): Promise<string> {
+  const server = createServer((_, response) => {
+    response.writeHead(200, { 'content-type': type });
+    for (const piece of pieces) response.write(piece);
+    response.end();
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  onTestFinished(() => void server.close());
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}/`;
+}
+
+test('limitedFetch: an answer within the limit is that of fetch', async () => {
+  const url = await serving('application/json', ['{"a":', '1}']);
+  const response = await limitedFetch(7)(url);
+  expect([response.url, response.status, response.headers.get('content-type')]).toEqual([url, 200, 'application/json']);
+  expect(await response.json()).toEqual({ a: 1 });
+});
+
+test('limitedFetch: an answer over the limit fails', async () => {
+  const response = await limitedFetch(100)(await serving('application/json', ['x'.repeat(60), 'x'.repeat(60)]));
+  await expect(response.text()).rejects.toThrow('it sent a message of more than');
+});
+
+test('limitedFetch: the events of a stream are counted one by one', async () => {
+  const events = Array.from({ length: 50 }, () => 'data: x\r\n\r\n');
+  const response = await limitedFetch(20)(await serving('text/event-stream', events));
+  expect(await response.text()).toBe(events.join(''));
+});
+
+test('limitedFetch: an event without end fails', async () => {
+  const response = await limitedFetch(100)(await serving('text/event-stream', ['data: ', 'x'.repeat(200)]));
+  await expect(response.text()).rejects.toThrow('it sent a message of more than');
 });

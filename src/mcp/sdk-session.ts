@@ -1,11 +1,8 @@
 import { setTimeout as wait } from 'node:timers/promises';
-import type { Client, StandardSchemaV1, Transport } from '@modelcontextprotocol/client';
+import type { Client, JSONRPCMessage, StandardSchemaV1, Transport } from '@modelcontextprotocol/client';
 import { type CallOptions, type ServedCall, type ServedTool, ToolCallError } from '../core/tool-servers.ts';
 import type { ServerConfig } from './config.ts';
-import { answeringCutStreams } from './cut-streams.ts';
 import type { Guard } from './guard.ts';
-import { LastLines } from './last-lines.ts';
-import { limitedFetch } from './limited-fetch.ts';
 import { lossOf } from './loss.ts';
 import { MessageReader, mostMessageBytes } from './message-reader.ts';
 import { type OpenSession, type Session, type SessionEvents, SessionLost } from './session.ts';
@@ -13,11 +10,11 @@ import { type OpenSession, type Session, type SessionEvents, SessionLost } from 
 export interface SdkParts {
   readonly product: { readonly name: string; readonly version: string };
   readonly environment: Readonly<Record<string, string | undefined>>;
-  /** Ends a program that outlives its session or this process, however that comes. */
+  /** Kills a server process that outlives its session or this process. */
   readonly guard: Guard;
 }
 
-/** Connections through the official client library, which is loaded with the first of them. */
+/** Sessions of the official MCP client library, which is imported with the first one. */
 export function sdkSessions(parts: SdkParts): OpenSession {
   return async (config, events, signal) =>
     config.type === 'command' ? openCommand(config, events, signal, parts) : openAddress(config, events, signal, parts);
@@ -47,7 +44,7 @@ async function openCommand(
     pid = transport.pid;
     if (pid !== null) guard.add(pid);
   };
-  // The library closes the transport by itself where the greeting fails; a second call waits for the first, and not for nothing.
+  // The library closes the transport itself when the handshake fails; a second call returns the same promise.
   const close = transport.close.bind(transport);
   let closing: Promise<void> | undefined;
   transport.close = () => {
@@ -58,7 +55,7 @@ async function openCommand(
   let overflow: string | undefined;
   const reader = new MessageReader(() => {
     overflow = `it sent a message of more than ${mostMessageBytes / 2 ** 20} MB`;
-    // It has not stopped writing, and nobody reads on: there is nothing to wait for.
+    // Killed at once: it would block on writing to a pipe that is no longer read.
     if (pid !== null) end(pid);
   });
   (transport as unknown as { _readBuffer: MessageReader })._readBuffer = reader;
@@ -72,11 +69,11 @@ async function openCommand(
   };
   try {
     signal.throwIfAborted();
-    const session = await greet(transport, gone, signal, product, ended);
+    const session = await connect(transport, gone, signal, product, ended);
     return {
       ...session,
       check: async () => {
-        // A program of its own may hold its output open, so that its end is not heard of.
+        // A child of the server may hold the pipe open, so that no close event arrives.
         if (pid !== null && !isRunning(pid)) throw new SessionLost(ended + written());
       },
     };
@@ -95,16 +92,16 @@ async function openAddress(
   const named = new Headers(headers);
   if (!named.has('user-agent')) named.set('user-agent', `${product.name}/${product.version}`);
   const options = { requestInit: { headers: named }, fetch: limitedFetch(mostMessageBytes) };
-  const older = () => greet(new SSEClientTransport(new URL(url), options), events, signal, product, 'it hung up');
+  const older = () => connect(new SSEClientTransport(new URL(url), options), events, signal, product, 'it hung up');
   if (sse) return older();
   try {
     const transport = answeringCutStreams(new StreamableHTTPClientTransport(new URL(url), options));
-    const session = await greet(transport, events, signal, product, 'it hung up');
+    const session = await connect(transport, events, signal, product, 'it hung up');
     return {
       ...session,
       close: async () => {
-        // It may forget us; one that does not answer is not waited for.
-        await Promise.race([transport.terminateSession().catch(() => undefined), wait(farewellMs)]);
+        // Ends the session on the server, without waiting for one that does not answer.
+        await Promise.race([transport.terminateSession().catch(() => undefined), wait(terminateMs)]);
         await session.close();
       },
     };
@@ -112,14 +109,14 @@ async function openAddress(
     const { refused, reason } = lossOf(error);
     const failure = new Error(reason, { cause: error });
     if (!refused || signal.aborted) throw failure;
-    // A server of the older kind refuses the newer greeting; otherwise that refusal is the better reason.
+    // A server with the older HTTP+SSE transport rejects the handshake; if that fails too, the first reason is reported.
     return older().catch(() => {
       throw failure;
     });
   }
 }
 
-async function greet(
+async function connect(
   transport: Transport,
   events: SessionEvents,
   signal: AbortSignal,
@@ -162,18 +159,18 @@ async function greet(
   };
 }
 
-/** Below these a server talks to itself. */
+/** Log levels of a server that are shown on the console. */
 const loudLevels: ReadonlySet<string> = new Set(['warning', 'error', 'critical', 'alert', 'emergency']);
 
 const checkMs = 4000;
-const farewellMs = 500;
-/** Whoever calls keeps the time itself. */
+const terminateMs = 500;
+/** Time-outs are kept by the caller. */
 const longestMs = 2 ** 31 - 1;
 const mostPages = 64;
 
 /**
- * The tools as their server tells them: nothing that a later version of the protocol adds is lost on the way. Each of them may go
- * into every prompt, so that their number and size are bounded; what is left out is told.
+ * The tools as listed, with any fields of later protocol versions. Their number and size are bounded, since each may go into
+ * every prompt; omitted tools are logged.
  */
 async function allTools(client: Client, warn: (text: string) => void): Promise<readonly ServedTool[]> {
   if (!client.getServerCapabilities()?.tools) return [];
@@ -215,7 +212,7 @@ const mostTools = 1000;
 const mostToolBytes = 256 * 1024;
 const mostListBytes = 2 * 1024 * 1024;
 
-/** Names go into prompts, grammars and lines on the console: nothing in them may be invisible or end a line. */
+/** Names go into prompts, grammars and console lines: no control or invisible characters, no line breaks. */
 const usableName = /^(?=.*\S)[^\p{C}\p{Zl}\p{Zp}]{1,128}$/u;
 
 function isTool(value: unknown): value is ServedTool {
@@ -247,7 +244,7 @@ async function callTool(client: Client, call: ServedCall, { signal, progress }: 
   }
 }
 
-/** A schema that takes any object: results are passed on, and not ours to judge. */
+/** A schema that accepts any object: results are passed on unchecked. */
 const asItIs: StandardSchemaV1<unknown, Record<string, unknown>> = {
   '~standard': {
     version: 1,
@@ -259,7 +256,7 @@ const asItIs: StandardSchemaV1<unknown, Record<string, unknown>> = {
   },
 };
 
-/** What programs need to find their way, beside what the library hands on (PATH, HOME, …): nothing that could be a secret. */
+/** Environment for server processes beside what the library passes (PATH, HOME, …); nothing that could be a secret. */
 function harmless(environment: SdkParts['environment']): Record<string, string> {
   const names = ['LANG', 'LC_ALL', 'LC_CTYPE', 'TZ', 'TMPDIR'];
   return Object.fromEntries(names.flatMap((name) => (environment[name] ? [[name, environment[name]]] : [])));
@@ -287,4 +284,103 @@ function startReason(error: unknown, { command, folder }: ServerConfig & { type:
   const { code, message } = error as NodeJS.ErrnoException;
   if (code === 'ENOENT') return `${command} cannot be started in ${folder}: there is no such program or folder`;
   return error instanceof Error ? message : String(error);
+}
+
+/** Of our own making, where a server can no longer answer itself. */
+export const cutCode = -32_099;
+
+/**
+ * A server answers each request in a stream of its own. Where that ends before the answer, nothing would ever come, and the client
+ * library would wait for it: so the request is answered here, with an error.
+ */
+function answeringCutStreams<Own extends Transport>(transport: Own): Own {
+  const open = new Set<unknown>();
+  // The library calls whoever was there before it.
+  transport.onmessage = (message) => {
+    if (!('method' in message)) open.delete(message.id);
+  };
+  const send = transport.send.bind(transport);
+  transport.send = async (message, options) => {
+    const id = requestId(message);
+    if (id === undefined) return send(message, options);
+    open.add(id);
+    const onRequestStreamEnd = (): void => {
+      const error = { code: cutCode, message: 'it hung up before it answered' };
+      if (open.delete(id)) transport.onmessage?.({ jsonrpc: '2.0', id, error });
+    };
+    try {
+      await send(message, { ...options, onRequestStreamEnd });
+    } catch (error) {
+      open.delete(id);
+      throw error;
+    }
+  };
+  return transport;
+}
+
+function requestId(message: JSONRPCMessage): string | number | undefined {
+  return 'method' in message && 'id' in message ? message.id : undefined;
+}
+
+const mostLines = 20;
+const longestLine = 500;
+
+/** The last lines that a program wrote to its error output: what people need when it does not start. */
+export class LastLines {
+  readonly #lines: string[] = [];
+  #rest = '';
+
+  add(text: string): void {
+    const lines = (this.#rest + text).split('\n');
+    this.#rest = (lines.pop() ?? '').slice(-longestLine);
+    for (const line of lines) {
+      const shown = line.trim();
+      if (shown !== '') this.#lines.push(shown.slice(0, longestLine));
+    }
+    this.#lines.splice(0, this.#lines.length - mostLines);
+  }
+
+  /** In one line, the newest at the end; empty where nothing was written. */
+  get text(): string {
+    const rest = this.#rest.trim();
+    return [...this.#lines, ...(rest === '' ? [] : [rest])].slice(-mostLines).join(' | ');
+  }
+}
+
+/**
+ * `fetch` for tool servers at an address, whose answers are not in our hands: an answer, or in a stream of events a single event, that is
+ * larger than so many bytes fails. The client library would keep all of it.
+ */
+export function limitedFetch(mostBytes: number): typeof fetch {
+  return async (input, init) => {
+    const response = await fetch(input, init);
+    if (!response.body) return response;
+    const isStream = /^text\/event-stream\b/i.test(response.headers.get('content-type') ?? '');
+    const { status, statusText, headers } = response;
+    const limited = new Response(response.body.pipeThrough(limit(mostBytes, isStream)), {
+      status,
+      statusText,
+      headers,
+    });
+    Object.defineProperty(limited, 'url', { value: response.url });
+    return limited;
+  };
+}
+
+/** In a stream the count begins anew behind each empty line, where an event ends. */
+function limit(mostBytes: number, isStream: boolean): TransformStream<Uint8Array, Uint8Array> {
+  let bytes = 0;
+  let lineIsEmpty = false;
+  return new TransformStream({
+    transform(chunk, controller) {
+      for (const byte of isStream ? chunk : []) {
+        bytes += 1;
+        if (byte === 0x0a && lineIsEmpty) bytes = 0;
+        if (byte !== 0x0d) lineIsEmpty = byte === 0x0a;
+      }
+      if (!isStream) bytes += chunk.length;
+      if (bytes > mostBytes) throw new Error(`it sent a message of more than ${mostBytes / 2 ** 20} MB`);
+      controller.enqueue(chunk);
+    },
+  });
 }

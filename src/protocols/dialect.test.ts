@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import type { GenerationEvent } from '../core/events.ts';
-import type { Asides } from '../http/call.ts';
+import type { StatusComments } from '../http/call.ts';
 import { handTimer, latch } from '../http/testing/world.ts';
 import type { StartTimer } from '../http/timers.ts';
 import { allShortfalls, noticeHeaders, reasoningControl, streamReply, withShortfall } from './dialect.ts';
@@ -66,8 +66,8 @@ describe('a request that has to wait for its turn', () => {
   test('begins its stream after a second, and tells in it where it stands', async () => {
     const { time, reply } = world(() => true);
     time.pass(1000);
-    const { asides } = (await reply) as { readonly asides?: Asides };
-    expect(asides?.next()).toBe(': queue position 2, about 8 s\n\n');
+    const { statusComments } = (await reply) as { readonly statusComments?: StatusComments };
+    expect(statusComments?.next()).toBe(': queue position 2, about 8 s\n\n');
   });
 
   test('tells nothing when its turn comes before that', async () => {
@@ -76,7 +76,7 @@ describe('a request that has to wait for its turn', () => {
     waiting = false;
     time.pass(1000);
     turn.open();
-    expect(await reply).not.toHaveProperty('asides');
+    expect(await reply).not.toHaveProperty('statusComments');
     expect(time.waiting()).toEqual([]);
   });
 
@@ -86,7 +86,7 @@ describe('a request that has to wait for its turn', () => {
     for (let seconds = 0; seconds < 3; seconds += 1) time.pass(1000);
     waiting = true;
     time.pass(1000);
-    expect(await reply).toHaveProperty('asides');
+    expect(await reply).toHaveProperty('statusComments');
   });
 
   test('keeps its status as long as ever when there is nothing to wait for', async () => {
@@ -94,7 +94,7 @@ describe('a request that has to wait for its turn', () => {
     for (let seconds = 0; seconds < 14; seconds += 1) time.pass(1000);
     expect(time.waiting()).toEqual([15_000, 1000]);
     time.pass(15_000);
-    expect(await reply).not.toHaveProperty('asides');
+    expect(await reply).not.toHaveProperty('statusComments');
     turn.open();
     await reply;
   });

@@ -9,9 +9,8 @@ import type { GenerationControls, ReasoningBudget, Standing } from '../core/requ
 import type { TextService } from '../core/text-service.ts';
 import type { JsonObject } from '../http/body.ts';
 import type { Headers, Reply } from '../http/call.ts';
-import { standingNotices } from '../http/notices.ts';
+import { awaitFirstEvent, keepAliveMs, queueStatusComments, type StartedStream } from '../http/keep-alive.ts';
 import type { Fetched } from '../http/outgoing.ts';
-import { type Opened, opened, patienceMs } from '../http/patience.ts';
 import type { StartTimer } from '../http/timers.ts';
 import { type ControlParts, decodeControls, effortShares, idleFields, withAdapterLength } from './controls/decode.ts';
 import type { Controls } from './controls/table.ts';
@@ -132,7 +131,10 @@ export function allShortfalls(replies: readonly Shortfall[]): Shortfall {
 }
 
 /** For a stream, whose headers go out when no more than its first event is known; the engine's warning tells it later. */
-export function withStartShortfall(headers: Headers, { first }: Pick<Opened<GenerationEvent>, 'first'>): Headers {
+export function withStartShortfall(
+  headers: Headers,
+  { first }: Pick<StartedStream<GenerationEvent>, 'first'>,
+): Headers {
   return first?.type === 'start' ? withShortfall(headers, first) : headers;
 }
 
@@ -162,16 +164,16 @@ export async function workStream<Event extends { readonly type: string }>(
   events: AsyncIterable<Event>,
   encode: (events: AsyncIterable<Event>) => AsyncIterable<string>,
   { headers, filler, notice, ticket, startTimer }: StreamOptions,
-  told: (headers: Headers, begun: Opened<Event>) => Headers = (all) => all,
+  told: (headers: Headers, begun: StartedStream<Event>) => Headers = (all) => all,
 ): Promise<Reply> {
   const waits = (): boolean => ticket.standing() !== undefined;
-  const begun = await opened(events, startTimer, waits);
+  const begun = await awaitFirstEvent(events, startTimer, waits);
   return {
     status: 200,
     headers: told(headers, begun),
     stream: encode(begun.events),
-    keepAlive: { milliseconds: patienceMs, filler },
-    ...(waits() ? { asides: standingNotices(ticket.standing, notice) } : {}),
+    keepAlive: { milliseconds: keepAliveMs, filler },
+    ...(waits() ? { statusComments: queueStatusComments(ticket.standing, notice) } : {}),
   };
 }
 

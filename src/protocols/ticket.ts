@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { readOn } from '../core/read-on.ts';
 import type { Standing, Ticket } from '../core/request.ts';
 import type { Call } from '../http/call.ts';
-import { sentKey } from '../http/sent-key.ts';
+import { credentials } from '../http/guard.ts';
 import { looseFlag } from './fields/loose.ts';
 import { described, objectOf, orElse } from './fields/readers.ts';
 import { honoured } from './fields/table.ts';
@@ -66,6 +66,6 @@ export function clientName({ remoteAddress }: Pick<Call, 'remoteAddress'>): stri
 
 /** Who of an address it is: people behind one proxy take turns by their keys. The key itself is nobody's business further on. */
 function partName({ headers }: Pick<Call, 'headers'>, genkey: string): string {
-  const key = sentKey(headers) ?? '';
+  const key = credentials(headers) ?? '';
   return key === '' ? genkey : `${createHash('sha256').update(key).digest('base64url').slice(0, 16)} ${genkey}`;
 }

@@ -1,20 +1,20 @@
 import type { Sliced } from '../core/slices.ts';
+import { PhraseFinder, phraseTree } from '../patterns/phrase-finder.ts';
 import { htmlPieces } from './html.ts';
 
-/** These stand in the middle of a word or a sentence; every other tag parts what is before it from what is behind. */
+/** Inline elements; every other tag separates words. */
 const inline: ReadonlySet<string> = new Set(
   'a abbr acronym b bdi bdo big cite code dfn em font i ins kbd label mark q s samp small span strong sub sup time tt u var wbr'.split(
     ' ',
   ),
 );
 
-/** A page of a million characters is a thick book; what comes behind is not looked at. */
+/** Text and tags beyond these limits are ignored. */
 const mostCharacters = 1_000_000;
-/** Nor is what comes behind more tags than any page has that people read. */
 const mostPieces = 300_000;
 const piecesAtOnce = 200;
 
-/** What a reader would see of a page, with one space wherever there is room between words. */
+/** The visible text of a page, with white space collapsed. */
 export function* pageText(html: string): Sliced<string> {
   const parts: string[] = [];
   let chunk = '';
@@ -43,4 +43,43 @@ export function* pageText(html: string): Sliced<string> {
 
 export function collapsed(text: string): string {
   return text.replace(/\s+/g, ' ').trim();
+}
+
+const before = 200;
+const behind = 800;
+/** Shorter parts of a snippet may match anywhere in a page. */
+const shortestSnippet = 20;
+const longestSnippet = 1000;
+const charactersAtOnce = 32_768;
+
+/**
+ * The text around a snippet in its page; empty if the snippet is not found. Search engines join several excerpts with
+ * ellipses: if the whole is not found, the longest excerpts are tried.
+ */
+export function* passageAround(text: string, snippet: string): Sliced<string> {
+  const whole = collapsed(snippet).slice(0, longestSnippet);
+  const pieces = whole
+    .split(/…|\.{3,}/)
+    .map((piece) => piece.trim())
+    .filter((piece) => piece.length >= shortestSnippet)
+    .sort((a, b) => b.length - a.length);
+  for (const wanted of new Set([whole, ...pieces.slice(0, 3)])) {
+    const place = yield* placeOf(wanted, text);
+    if (place !== undefined) return text.slice(Math.max(0, place - before), place + wanted.length + behind);
+  }
+  return '';
+}
+
+/** Linear time: pages are untrusted, and `indexOf` is quadratic for some inputs. */
+function* placeOf(wanted: string, text: string): Sliced<number | undefined> {
+  if (wanted === '') return undefined;
+  const finder = new PhraseFinder(phraseTree([wanted]));
+  let ahead = 0;
+  for (let place = 0; place < text.length; place += charactersAtOnce) {
+    const { text: before, match } = finder.push(text.slice(place, place + charactersAtOnce));
+    ahead += before.length;
+    if (match) return ahead;
+    yield;
+  }
+  return undefined;
 }

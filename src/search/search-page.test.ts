@@ -1,7 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { bestHits, type Hit } from './hit.ts';
-import { hitsOnPage } from './search-page.ts';
-import { searxngHits } from './searxng.ts';
+import { bestHits, type Hit, hitsOnPage, searxngHits } from './search-page.ts';
 import { articlePage, listPage } from './testing/pages.ts';
 
 const results = ['one', 'two', 'three', 'four'].map((word) => ({

@@ -1,4 +1,5 @@
-import type { Hit } from './hit.ts';
+import { AppError } from '../core/errors.ts';
+import { parseJson } from '../http/body.ts';
 import { attributeOf, type HtmlPiece, htmlPieces } from './html.ts';
 import { collapsed } from './page-text.ts';
 
@@ -79,5 +80,72 @@ class Reading {
       this.#element = piece.name;
       this.#depth = 1;
     } else this.#add(' ');
+  }
+}
+
+/** What a search page says of one result. */
+export interface Hit {
+  readonly title: string;
+  readonly url: string;
+  readonly description: string;
+}
+
+/** As many as clients are told. */
+const mostHits = 3;
+
+/** The first few that lead away from the search page, each once. */
+export function bestHits(hits: Iterable<Hit>, searchPage: URL): readonly Hit[] {
+  const found = new Map<string, Hit>();
+  for (const hit of hits) {
+    const url = targetOf(hit.url, searchPage);
+    if (url === undefined || hit.title === '' || found.has(url)) continue;
+    found.set(url, { ...hit, url });
+    if (found.size === mostHits) break;
+  }
+  return [...found.values()];
+}
+
+function targetOf(href: string, searchPage: URL): string | undefined {
+  if (!URL.canParse(href, searchPage.href)) return undefined;
+  const url = new URL(href, searchPage);
+  // The way over the search page itself, which counts who goes where.
+  const wrapped = url.searchParams.get('uddg');
+  if (wrapped !== null) return URL.canParse(wrapped) ? targetOf(wrapped, searchPage) : undefined;
+  const isWeb = url.protocol === 'http:' || url.protocol === 'https:';
+  return isWeb && !isSameSite(url.host, searchPage.host) ? url.href : undefined;
+}
+
+/** Settings, further pages and advertisements of the search page, also under a shorter or longer name of it. */
+function isSameSite(host: string, own: string): boolean {
+  return host === own || host.endsWith(`.${own}`) || own.endsWith(`.${host}`);
+}
+
+const mostResults = 100;
+const longestText = 5000;
+
+/** The results of an instance that answers in JSON; undefined where the answer is something else. */
+export function searxngHits(bytes: Uint8Array): readonly Hit[] | undefined {
+  const { results } = (jsonIn(bytes) ?? {}) as { readonly results?: unknown };
+  if (!Array.isArray(results)) return undefined;
+  return results.slice(0, mostResults).flatMap((entry: unknown) => {
+    const { title, url, content } = (entry ?? {}) as Record<string, unknown>;
+    if (typeof title !== 'string' || typeof url !== 'string') return [];
+    const short = (text: unknown): string => (typeof text === 'string' ? collapsed(text.slice(0, longestText)) : '');
+    return [{ title: short(title), url, description: short(content) }];
+  });
+}
+
+function jsonIn(bytes: Uint8Array): unknown {
+  // Most pages are no JSON, which their first character tells.
+  const first = Buffer.from(bytes.subarray(0, 64))
+    .toString('latin1')
+    .replace(/^\u00ef\u00bb\u00bf/, '')
+    .trimStart()[0];
+  if (first !== '{') return undefined;
+  try {
+    return parseJson(bytes);
+  } catch (error) {
+    if (error instanceof AppError) return undefined;
+    throw error;
   }
 }

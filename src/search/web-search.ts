@@ -1,15 +1,10 @@
 import { AppError } from '../core/errors.ts';
 import { inSlices } from '../core/slices.ts';
 import type { FoundPage, SearchAnswer, WebSearch } from '../core/web-search.ts';
+import { isPublicAddress } from '../http/address.ts';
 import { type Fetched, fetchRemote, type OutgoingOptions } from '../http/outgoing.ts';
-import { isPublicAddress } from '../http/public-address.ts';
-import { pageString } from './charset.ts';
-import { bestHits, type Hit } from './hit.ts';
-import { pageText } from './page-text.ts';
-import { passageAround } from './passage.ts';
-import { plainQuery, searchAddress } from './query.ts';
-import { hitsOnPage } from './search-page.ts';
-import { searxngHits } from './searxng.ts';
+import { collapsed, pageText, passageAround } from './page-text.ts';
+import { bestHits, type Hit, hitsOnPage, searxngHits } from './search-page.ts';
 
 /** A page for people, without a key and without a script. */
 const usualPage = 'https://html.duckduckgo.com/html/';
@@ -123,4 +118,43 @@ async function readPage(hit: Hit, { fetch, signal }: Fetching): Promise<FoundPag
 
 function isText(contentType = 'text/html'): boolean {
   return /^\s*(?:text\/(?:html|plain)|application\/xhtml\+xml)\b/i.test(contentType);
+}
+
+/** The text of a page in the encoding that it says it has, UTF-8 otherwise. */
+export function pageString(bytes: Uint8Array, contentType: string | undefined): string {
+  const beginning = Buffer.from(bytes.subarray(0, 1024)).toString('latin1');
+  const label = charsetIn(contentType ?? '') ?? charsetIn(beginning) ?? 'utf-8';
+  try {
+    return new TextDecoder(label).decode(bytes);
+  } catch {
+    return new TextDecoder().decode(bytes);
+  }
+}
+
+function charsetIn(text: string): string | undefined {
+  return /charset\s*=\s*["']?([\w-]{1,40})/i.exec(text)?.[1];
+}
+
+const mostBytes = 500;
+
+/** One line without needless space, cut between two characters. */
+export function plainQuery(text: string): string {
+  const query = collapsed(text.slice(0, 16 * mostBytes));
+  let bytes = 0;
+  let end = 0;
+  for (const character of query) {
+    bytes += Buffer.byteLength(character);
+    if (bytes > mostBytes) break;
+    end += character.length;
+  }
+  return query.slice(0, end).trim();
+}
+
+/** `%s` stands for the query, as in the search pages of browsers; where there is none, it is the parameter `q`. */
+export function searchAddress(template: string, query: string, { asJson }: { readonly asJson: boolean }): URL {
+  const placed = template.includes('%s');
+  const url = new URL(placed ? template.replaceAll('%s', () => encodeURIComponent(query)) : template);
+  if (!placed) url.searchParams.set('q', query);
+  if (asJson) url.searchParams.set('format', 'json');
+  return url;
 }

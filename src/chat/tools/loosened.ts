@@ -1,4 +1,4 @@
-import { type EmbeddedSchema, composeGrammar } from '../../grammar/convert.ts';
+import { composeGrammar, type EmbeddedSchema } from '../../grammar/convert.ts';
 import type { Loosened } from '../../grammar/expand.ts';
 import type { Tool } from '../messages.ts';
 import { remembered } from '../remembered.ts';

@@ -1,5 +1,5 @@
 import { type Family, json } from '../../http/call.ts';
-import { busyDetail, retryHeaders } from '../../http/detail.ts';
+import { busyDetail, retryHeaders } from '../../http/error-reply.ts';
 
 /** Refusals of this family have bodies of their own with status 200; this is for what goes wrong beyond them. */
 export const adminFamily: Family = {

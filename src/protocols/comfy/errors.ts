@@ -1,6 +1,6 @@
 import type { ErrorCode } from '../../core/errors.ts';
 import { type Family, json, type Reply } from '../../http/call.ts';
-import { busyDetail, retryHeaders } from '../../http/detail.ts';
+import { busyDetail, retryHeaders } from '../../http/error-reply.ts';
 
 /** Clients parse every failure as JSON of this shape. */
 export const comfyFamily: Family = {

@@ -1,5 +1,5 @@
-import type { LiveSocket, SocketCall } from '../../http/socket.ts';
 import type { StartTimer, Timer } from '../../http/timers.ts';
+import type { LiveSocket, SocketCall } from '../../http/web-socket.ts';
 import { isObject } from '../fields/readers.ts';
 
 /** Clients that hear nothing for ten seconds connect anew. */

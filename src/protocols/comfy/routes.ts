@@ -4,7 +4,7 @@ import { ignoredFields } from '../../core/fidelity.ts';
 import type { PictureEditor } from '../../core/pictures.ts';
 import { type JsonObject, jsonObject } from '../../http/body.ts';
 import { type Call, json } from '../../http/call.ts';
-import type { SocketEndpoint } from '../../http/socket.ts';
+import type { SocketEndpoint } from '../../http/web-socket.ts';
 import { ignoredHeader } from '../dialect.ts';
 import type { ModelEndpoint } from '../endpoint.ts';
 import { readFields } from '../fields/table.ts';

@@ -1,6 +1,6 @@
 import type { AppError } from '../../core/errors.ts';
 import { type Family, json } from '../../http/call.ts';
-import { busyDetail, retryHeaders } from '../../http/detail.ts';
+import { busyDetail, retryHeaders } from '../../http/error-reply.ts';
 
 const types = new Map([
   [401, 'authentication_error'],

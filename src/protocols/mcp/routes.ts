@@ -2,7 +2,7 @@ import { Channel } from '../../core/channel.ts';
 import { type CallProgress, type ServedCall, ToolCallError, type ToolServers } from '../../core/tool-servers.ts';
 import { jsonObject } from '../../http/body.ts';
 import { type Call, json, type Reply } from '../../http/call.ts';
-import { patienceMs } from '../../http/patience.ts';
+import { keepAliveMs } from '../../http/keep-alive.ts';
 import { commentFrame, messageFrame, sseHeaders } from '../../http/sse.ts';
 import type { PlainEndpoint } from '../endpoint.ts';
 import { errorMessage, errorReply, invalidRequest, type MessageId, mcpFamily, rpcCodes } from './errors.ts';
@@ -111,7 +111,7 @@ function streamed(run: (progress: (step: CallProgress) => void) => Promise<objec
     // Only a client that went away ends it without an answer.
     .then(tell, () => undefined)
     .finally(() => frames.end());
-  const keepAlive = { milliseconds: patienceMs, filler: commentFrame('keepalive') };
+  const keepAlive = { milliseconds: keepAliveMs, filler: commentFrame('keepalive') };
   return { status: 200, headers: sseHeaders, stream: frames, keepAlive };
 }
 

@@ -1,6 +1,6 @@
 import type { AppError, ErrorCode } from '../../core/errors.ts';
 import { type Family, json } from '../../http/call.ts';
-import { busyDetail, retryHeaders } from '../../http/detail.ts';
+import { busyDetail, retryHeaders } from '../../http/error-reply.ts';
 
 /** This dialect names a failure by its status … */
 const typesByStatus = new Map([

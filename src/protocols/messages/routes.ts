@@ -5,7 +5,7 @@ import { refuseWithoutModel } from '../../core/model-error.ts';
 import { inSlices } from '../../core/slices.ts';
 import { type JsonObject, jsonObject } from '../../http/body.ts';
 import { type Call, type Headers, json, type Reply } from '../../http/call.ts';
-import { standingComment } from '../../http/notices.ts';
+import { queueStatusComment } from '../../http/keep-alive.ts';
 import { sseHeaders } from '../../http/sse.ts';
 import { type DialectParts, noticeHeaders, streamReply, withIgnored, withShortfall } from '../dialect.ts';
 import type { ModelEndpoint } from '../endpoint.ts';
@@ -71,7 +71,7 @@ async function answer(call: Call, parts: MessagesParts): Promise<Reply> {
   return streamReply(events, (opened) => encodeStream(opened, facts), {
     headers: { ...sseHeaders, ...headers },
     filler: ping,
-    notice: (standing) => standingComment(standing) + ping,
+    notice: (standing) => queueStatusComment(standing) + ping,
     ticket,
     startTimer: parts.startTimer,
   });

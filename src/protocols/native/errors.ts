@@ -1,6 +1,6 @@
 import type { AppError } from '../../core/errors.ts';
 import { type Family, json } from '../../http/call.ts';
-import { retryHeaders } from '../../http/detail.ts';
+import { retryHeaders } from '../../http/error-reply.ts';
 
 /** This dialect's word for a failure follows its status; clients offer to abort when they read `service_unavailable`. */
 const types = new Map([

@@ -6,7 +6,7 @@ import type { TextService } from '../../core/text-service.ts';
 import { type JsonObject, jsonObject } from '../../http/body.ts';
 import type { Call, Reply } from '../../http/call.ts';
 import { json } from '../../http/call.ts';
-import { patienceMs, patientReply, wantsPadding } from '../../http/patience.ts';
+import { keepAliveMs, paddedReply, requestsPadding } from '../../http/keep-alive.ts';
 import { commentFrame, sseHeaders } from '../../http/sse.ts';
 import type { StartTimer } from '../../http/timers.ts';
 import { type ControlParts, idleFields } from '../controls/decode.ts';
@@ -30,7 +30,7 @@ export interface GenerateParts {
 }
 
 /** A long prompt may take minutes before its first word. */
-const keepAlive = { milliseconds: patienceMs, filler: commentFrame('keepalive') };
+const keepAlive = { milliseconds: keepAliveMs, filler: commentFrame('keepalive') };
 
 const guarded = { method: 'POST', match: 'ending', access: 'guarded', queued: true, family: nativeFamily } as const;
 const generate = { ...guarded, handle: answerWhole };
@@ -60,7 +60,7 @@ async function answerWhole(call: Call, parts: GenerateParts): Promise<Reply> {
   const answer = generation.then((all) =>
     JSON.stringify(encodeReply(all, { logprobs: request.logprobs !== undefined })),
   );
-  if (wantsPadding(call)) return patientReply(answer, failureBody, parts.startTimer);
+  if (requestsPadding(call)) return paddedReply(answer, failureBody, parts.startTimer);
   const whole = await answer;
   const headers = { 'content-type': 'application/json', ...ignoredHeader(idleFields(body)) };
   return { status: 200, headers: withShortfall(headers, await generation), body: whole };

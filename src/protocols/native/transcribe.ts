@@ -1,7 +1,7 @@
 import { asAppError } from '../../core/errors.ts';
 import type { OtherServices } from '../../core/other-services.ts';
 import { type Call, json, type Reply } from '../../http/call.ts';
-import { patientReply, wantsPadding } from '../../http/patience.ts';
+import { paddedReply, requestsPadding } from '../../http/keep-alive.ts';
 import type { StartTimer } from '../../http/timers.ts';
 import type { ModelEndpoint } from '../endpoint.ts';
 import { fidelityOf, readFields } from '../fields/table.ts';
@@ -46,8 +46,8 @@ async function answer(call: Call, { others, startTimer }: TranscribeParts): Prom
   };
   const transcript = collectTranscript(located(service.transcribe(request, ticketFor(call, fields.genkey)), recording));
   const whole = transcript.then(({ text, notes }) => ({ text, ...(notes.length > 0 ? { warnings: notes } : {}) }));
-  if (!wantsPadding(call)) return json(await whole);
-  return patientReply(
+  if (!requestsPadding(call)) return json(await whole);
+  return paddedReply(
     whole.then((all) => JSON.stringify(all)),
     failure,
     startTimer,

@@ -1,8 +1,7 @@
 import type { AppError } from '../../core/errors.ts';
-import type { Family, Headers, Reply } from '../../http/call.ts';
-import { json } from '../../http/call.ts';
-import { busyDetail, retryHeaders } from '../../http/detail.ts';
-import { line } from '../../http/ndjson.ts';
+import { type Family, type Headers, json, type Reply } from '../../http/call.ts';
+import { busyDetail, retryHeaders } from '../../http/error-reply.ts';
+import { line } from '../../http/sse.ts';
 
 export const jsonHeaders = { 'content-type': 'application/json; charset=utf-8' } as const;
 

@@ -7,8 +7,8 @@ import { refuseWithoutModel } from '../../core/model-error.ts';
 import { inSlices } from '../../core/slices.ts';
 import type { JsonObject } from '../../http/body.ts';
 import { type Call, type Headers, json, type Reply } from '../../http/call.ts';
-import { ndjsonHeaders } from '../../http/ndjson.ts';
-import { opened } from '../../http/patience.ts';
+import { awaitFirstEvent } from '../../http/keep-alive.ts';
+import { ndjsonHeaders } from '../../http/sse.ts';
 import { type DialectParts, noticeHeaders, withIgnored, withShortfall, withStartShortfall } from '../dialect.ts';
 import type { ModelEndpoint } from '../endpoint.ts';
 import { findMarks } from '../fill-marks.ts';
@@ -157,7 +157,7 @@ async function reply(events: AsyncIterable<GenerationEvent>, work: Work, parts: 
   };
   const notices = { ...withIgnored(notice(work), work.unheeded ?? []), ...work.loosened };
   if (stream) {
-    const begun = await opened(events, parts.startTimer).catch((error: unknown) => {
+    const begun = await awaitFirstEvent(events, parts.startTimer).catch((error: unknown) => {
       over();
       throw error;
     });

@@ -2,7 +2,7 @@ import { AppError } from '../../core/errors.ts';
 import type { TextService } from '../../core/text-service.ts';
 import type { JsonObject } from '../../http/body.ts';
 import { type Call, type Headers, json, type Reply } from '../../http/call.ts';
-import { line, ndjsonHeaders } from '../../http/ndjson.ts';
+import { line, ndjsonHeaders } from '../../http/sse.ts';
 import { noticeHeaders } from '../dialect.ts';
 import type { ModelEndpoint } from '../endpoint.ts';
 import { readFields } from '../fields/table.ts';

@@ -4,7 +4,7 @@ import type { EndpointFidelity } from '../../core/fidelity.ts';
 import type { Generation } from '../../core/fold.ts';
 import type { JsonObject } from '../../http/body.ts';
 import type { Call, Headers, Reply } from '../../http/call.ts';
-import { patientReply, wantsPadding } from '../../http/patience.ts';
+import { paddedReply, requestsPadding } from '../../http/keep-alive.ts';
 import { commentFrame, sseHeaders } from '../../http/sse.ts';
 import { allShortfalls, type DialectParts, noticeHeaders, streamReply, withShortfall } from '../dialect.ts';
 import type { CallTicket } from '../ticket.ts';
@@ -49,8 +49,8 @@ export async function whole(
 ): Promise<Reply> {
   const generations = located(collectAll(replies), promptField);
   const body = generations.then((all) => JSON.stringify(encode(all)));
-  if (wantsPadding(call)) {
-    const reply = await patientReply(body, (error) => JSON.stringify(errorBody(asAppError(error))), startTimer);
+  if (requestsPadding(call)) {
+    const reply = await paddedReply(body, (error) => JSON.stringify(errorBody(asAppError(error))), startTimer);
     return { ...reply, headers: { ...reply.headers, ...notices } };
   }
   const headers = { 'content-type': 'application/json', ...notices };

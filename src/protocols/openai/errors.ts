@@ -1,6 +1,6 @@
 import { AppError } from '../../core/errors.ts';
 import { type Family, json } from '../../http/call.ts';
-import { busyDetail, retryHeaders } from '../../http/detail.ts';
+import { busyDetail, retryHeaders } from '../../http/error-reply.ts';
 import { errorCodes } from '../error-codes.ts';
 
 export const openaiFamily: Family = {

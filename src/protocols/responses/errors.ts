@@ -1,6 +1,6 @@
 import type { AppError, ErrorCode } from '../../core/errors.ts';
 import { type Family, json } from '../../http/call.ts';
-import { busyDetail, retryHeaders } from '../../http/detail.ts';
+import { busyDetail, retryHeaders } from '../../http/error-reply.ts';
 import { errorCodes } from '../error-codes.ts';
 
 /** Fields whose refusal clients know by a name of its own. */

@@ -2,7 +2,7 @@ import { AppError } from '../../core/errors.ts';
 import { type EndpointFidelity, ignoredFields } from '../../core/fidelity.ts';
 import type { JsonObject } from '../../http/body.ts';
 import { type Call, type Headers, json, type Reply } from '../../http/call.ts';
-import { patienceMs } from '../../http/patience.ts';
+import { keepAliveMs } from '../../http/keep-alive.ts';
 import { commentFrame, sseHeaders } from '../../http/sse.ts';
 import type { ResponseStore, StoredItem, StoredResponse } from '../../store/responses.ts';
 import { ignoredHeader } from '../dialect.ts';
@@ -42,7 +42,7 @@ export function retrieve(call: Call, parts: StoredParts): Reply {
     await parts.background.finished(target.id);
     return parts.store.get(target.id)?.response as ResponseObject | undefined;
   };
-  const keepAlive = { milliseconds: patienceMs, filler: commentFrame('keepalive') };
+  const keepAlive = { milliseconds: keepAliveMs, filler: commentFrame('keepalive') };
   return { status: 200, headers: { ...sseHeaders, ...headers }, stream: replay(response, finished), keepAlive };
 }
 

@@ -3,7 +3,7 @@ import { ignoredFields } from '../../core/fidelity.ts';
 import type { ImageEvent, ImageRequest, ImageService } from '../../core/image.ts';
 import { type JsonObject, jsonObject } from '../../http/body.ts';
 import type { Call, Headers, Reply } from '../../http/call.ts';
-import { patientReply, wantsPadding } from '../../http/patience.ts';
+import { paddedReply, requestsPadding } from '../../http/keep-alive.ts';
 import { headerList, ignoredHeader } from '../dialect.ts';
 import { readFields } from '../fields/table.ts';
 import { drawingTicket } from '../pictures/drawing-ticket.ts';
@@ -31,9 +31,9 @@ export async function draw(call: Call, path: 'txt2img' | 'img2img', parts: DrawP
   const { ticket, kept } = drawingTicket(call, fields);
   const answer = drawn({ body, fields, plan, ticket, service }, parts);
   const notices = ignoredHeader(ignoredFields(body, drawFidelity));
-  if (kept || fields.keepalive || wantsPadding(call) || call.headers['cf-connecting-ip'] !== undefined) {
+  if (kept || fields.keepalive || requestsPadding(call) || call.headers['cf-connecting-ip'] !== undefined) {
     const text = answer.then(({ reply }) => JSON.stringify(reply));
-    const reply = await patientReply(text, (error) => JSON.stringify(errorBody(asAppError(error))), parts.startTimer);
+    const reply = await paddedReply(text, (error) => JSON.stringify(errorBody(asAppError(error))), parts.startTimer);
     return { ...reply, headers: { ...reply.headers, ...notices } };
   }
   const { reply, headers } = await answer;

@@ -1,6 +1,6 @@
 import type { AppError } from '../../core/errors.ts';
 import { type Family, json } from '../../http/call.ts';
-import { retryHeaders } from '../../http/detail.ts';
+import { retryHeaders } from '../../http/error-reply.ts';
 
 /** The status that the original gives to what it cannot read. */
 const unreadable = 422;

@@ -1,6 +1,6 @@
 import type { AppError } from '../../core/errors.ts';
 import { type Family, json, type Reply } from '../../http/call.ts';
-import { busyDetail, retryHeaders } from '../../http/detail.ts';
+import { busyDetail, retryHeaders } from '../../http/error-reply.ts';
 
 /** The original answers in one sentence, and in a list where a field is missing; a full queue is told as everywhere. */
 export const xttsFamily: Family = {

@@ -1,6 +1,6 @@
 import type { Call } from '../../../http/call.ts';
-import type { LiveSocket } from '../../../http/socket.ts';
 import { handTimer } from '../../../http/testing/world.ts';
+import type { LiveSocket } from '../../../http/web-socket.ts';
 import { bindAll } from '../../endpoint.ts';
 import type { PictureParts } from '../../pictures/request.ts';
 import { asked } from '../../testing/asked.ts';

@@ -3,7 +3,7 @@ import { hiddenModelName } from '../../../core/model-names.ts';
 import type { SpeechRequest } from '../../../core/speech.ts';
 import { jsonObject } from '../../../http/body.ts';
 import { type Call, json, type Reply } from '../../../http/call.ts';
-import { patienceMs } from '../../../http/patience.ts';
+import { keepAliveMs } from '../../../http/keep-alive.ts';
 import { commentFrame, dataFrame, sseHeaders } from '../../../http/sse.ts';
 import { type DialectParts, noticeHeaders } from '../../dialect.ts';
 import type { ModelEndpoint } from '../../endpoint.ts';
@@ -70,7 +70,7 @@ async function speech(call: Call, parts: SpeechParts): Promise<Reply> {
     status: 200,
     headers: { ...sseHeaders, ...noteHeaders(all.notes), ...headers },
     stream: frames(begun.events, wordCount(request.text)),
-    keepAlive: { milliseconds: patienceMs, filler: commentFrame('speaking') },
+    keepAlive: { milliseconds: keepAliveMs, filler: commentFrame('speaking') },
   };
 }
 

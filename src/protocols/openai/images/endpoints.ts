@@ -2,7 +2,7 @@ import { AppError, asAppError } from '../../../core/errors.ts';
 import { type EndpointFidelity, ignoredFields } from '../../../core/fidelity.ts';
 import type { JsonObject } from '../../../http/body.ts';
 import type { Call, Headers, Reply } from '../../../http/call.ts';
-import { patientReply, wantsPadding } from '../../../http/patience.ts';
+import { paddedReply, requestsPadding } from '../../../http/keep-alive.ts';
 import { commentFrame, sseHeaders } from '../../../http/sse.ts';
 import { headerList, ignoredHeader, workStream } from '../../dialect.ts';
 import type { ModelEndpoint } from '../../endpoint.ts';
@@ -90,9 +90,9 @@ async function answer(call: Call, kind: Kind, parts: PictureParts): Promise<Repl
   const text = drawn.then(async (all) =>
     JSON.stringify(await wholeAnswer(all, question, { now: parts.now(), editor })),
   );
-  if (wantsPadding(call)) {
+  if (requestsPadding(call)) {
     const failure = (error: unknown) => JSON.stringify(errorBody(asAppError(error)));
-    const reply = await patientReply(text, failure, parts.startTimer);
+    const reply = await paddedReply(text, failure, parts.startTimer);
     return { ...reply, headers: { ...reply.headers, ...headers } };
   }
   const written = await text;

@@ -1,7 +1,7 @@
 import { asAppError } from '../../../core/errors.ts';
 import { ignoredFields } from '../../../core/fidelity.ts';
 import type { Call, Headers, Reply } from '../../../http/call.ts';
-import { patientReply, wantsPadding } from '../../../http/patience.ts';
+import { paddedReply, requestsPadding } from '../../../http/keep-alive.ts';
 import { commentFrame, sseHeaders } from '../../../http/sse.ts';
 import { type DialectParts, headerList, ignoredHeader, workStream } from '../../dialect.ts';
 import type { ModelEndpoint } from '../../endpoint.ts';
@@ -65,9 +65,9 @@ async function answer(
   const transcript = collectTranscript(events);
   const written = transcript.then((all) => writeTranscript(all, question));
   const isJson = question.format === 'json' || question.format === 'verbose_json';
-  if (isJson && wantsPadding(call)) {
+  if (isJson && requestsPadding(call)) {
     const text = written.then((all) => all.body);
-    const reply = await patientReply(text, (error) => JSON.stringify(errorBody(asAppError(error))), startTimer);
+    const reply = await paddedReply(text, (error) => JSON.stringify(errorBody(asAppError(error))), startTimer);
     return { ...reply, headers: { ...reply.headers, ...headers } };
   }
   const { contentType, body: text } = await written;

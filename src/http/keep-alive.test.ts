@@ -1,7 +1,8 @@
-import { expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { AppError } from '../core/errors.ts';
 import type { GenerationEvent } from '../core/events.ts';
-import { opened, patientReply } from './patience.ts';
+import type { Standing } from '../core/request.ts';
+import { awaitFirstEvent, paddedReply, queueStatusComment, queueStatusComments } from './keep-alive.ts';
 import type { StartTimer } from './timers.ts';
 
 /** A test double: time passes when the test says so. */
@@ -23,7 +24,7 @@ const text: GenerationEvent = { type: 'text-delta', text: 'a' };
 
 test('an answer in time is an ordinary one, and no timer is left behind', async () => {
   const { startTimer, waiting } = clock();
-  expect(await patientReply(Promise.resolve('{}'), failure, startTimer)).toEqual({
+  expect(await paddedReply(Promise.resolve('{}'), failure, startTimer)).toEqual({
     status: 200,
     headers: { 'content-type': 'application/json' },
     body: '{}',
@@ -32,7 +33,7 @@ test('an answer in time is an ordinary one, and no timer is left behind', async 
 });
 
 test('a failure in time keeps its status', async () => {
-  await expect(patientReply(Promise.reject(lost), failure, clock().startTimer)).rejects.toBe(lost);
+  await expect(paddedReply(Promise.reject(lost), failure, clock().startTimer)).rejects.toBe(lost);
 });
 
 test.each([
@@ -41,7 +42,7 @@ test.each([
 ])('a late %s comes after padding', async (_, settle, last) => {
   const { startTimer, pass } = clock();
   const late = withResolvers();
-  const coming = patientReply(late.promise, failure, startTimer);
+  const coming = paddedReply(late.promise, failure, startTimer);
   pass();
   const reply = await coming;
   if (!('stream' in reply)) throw new Error('a stream was expected');
@@ -62,7 +63,7 @@ test('an error before anything else is thrown, and the source is closed', async 
       closed = true;
     }
   }
-  await expect(opened(events(), clock().startTimer)).rejects.toBe(lost);
+  await expect(awaitFirstEvent(events(), clock().startTimer)).rejects.toBe(lost);
   expect(closed).toBe(true);
 });
 
@@ -74,7 +75,7 @@ test('nothing is lost of a stream that was opened, in time or late', async () =>
     yield { type: 'error', error: lost };
   }
   const { startTimer, pass } = clock();
-  const coming = opened(events(), startTimer);
+  const coming = awaitFirstEvent(events(), startTimer);
   pass();
   const { events: stream, first } = await coming;
   expect(first).toBeUndefined();
@@ -88,12 +89,12 @@ test('the first event is known beforehand when it came in time, and still comes'
   async function* events(): AsyncGenerator<GenerationEvent> {
     yield text;
   }
-  const { events: stream, first } = await opened(events(), clock().startTimer);
+  const { events: stream, first } = await awaitFirstEvent(events(), clock().startTimer);
   const all: GenerationEvent[] = [];
   for await (const event of stream) all.push(event);
   expect({ first, all }).toEqual({ first: text, all: [text] });
   const nothing = (async function* (): AsyncGenerator<GenerationEvent> {})();
-  expect((await opened(nothing, clock().startTimer)).first).toBeUndefined();
+  expect((await awaitFirstEvent(nothing, clock().startTimer)).first).toBeUndefined();
 });
 
 test('a reader that leaves closes the source', async () => {
@@ -106,9 +107,25 @@ test('a reader that leaves closes the source', async () => {
       closed = true;
     }
   }
-  const { events: stream } = await opened(events(), clock().startTimer);
+  const { events: stream } = await awaitFirstEvent(events(), clock().startTimer);
   for await (const _ of stream) break;
   expect(closed).toBe(true);
+});
+
+test('awaitFirstEvent: rejects when the queue status throws in its timer', async () => {
+  async function* events(): AsyncGenerator<GenerationEvent> {
+    await new Promise(() => undefined);
+  }
+  const timers: (() => void)[] = [];
+  const startTimer = (_milliseconds: number, passed: () => void) => {
+    timers.push(passed);
+    return { restart: () => undefined, cancel: () => undefined };
+  };
+  const first = awaitFirstEvent(events(), startTimer, () => {
+    throw new Error('no status');
+  });
+  for (const passed of timers.slice(1)) passed();
+  await expect(first).rejects.toThrow('no status');
 });
 
 interface PromiseWithResolvers {
@@ -126,3 +143,68 @@ function withResolvers(): PromiseWithResolvers {
   });
   return { promise, resolve, reject };
 }
+
+test('a client is told where it stands at first, then only when that has changed, and no more once its turn has come', () => {
+  const standings: (Standing | undefined)[] = [
+    { type: 'queued', position: 3, estimateSeconds: 15 },
+    { type: 'queued', position: 3, estimateSeconds: 14 },
+    { type: 'queued', position: 2, estimateSeconds: 9 },
+    { type: 'queued', position: 4, estimateSeconds: 19 },
+    undefined,
+  ];
+  const { next, milliseconds } = queueStatusComments(() => standings.shift());
+  expect([1, 2, 3, 4, 5].map(() => next())).toEqual([
+    ': queue position 3, about 15 s\n\n',
+    '',
+    ': queue position 2, about 9 s\n\n',
+    ': queue position 4, about 19 s\n\n',
+    undefined,
+  ]);
+  expect(milliseconds).toBe(1000);
+});
+
+describe('a client that waits for a model', () => {
+  const loading = (progress: number, model = 'mini'): Standing => ({ type: 'loading', model, progress });
+  const told = (...standings: (Standing | undefined)[]) => {
+    let asked = 0;
+    const { next } = queueStatusComments(() => standings[asked++]);
+    return Array.from(standings, () => next());
+  };
+
+  test('is told how far it is, in whole parts of a hundred, when that has changed', () => {
+    expect(told(loading(0), loading(0.004), loading(0.419), loading(0.42), loading(0.999), undefined)).toEqual([
+      ': loading mini, 0 %\n\n',
+      '',
+      ': loading mini, 41 %\n\n',
+      ': loading mini, 42 %\n\n',
+      ': loading mini, 99 %\n\n',
+      undefined,
+    ]);
+  });
+
+  test('is told so after its place in the queue, whatever the figures are', () => {
+    expect(told({ type: 'queued', position: 1, estimateSeconds: 4 }, loading(0.01), loading(0.01, 'other'))).toEqual([
+      ': queue position 1, about 4 s\n\n',
+      ': loading mini, 1 %\n\n',
+      ': loading other, 1 %\n\n',
+    ]);
+  });
+
+  test('sees its progress go back where the load begins anew', () => {
+    expect(told(loading(0.8), loading(0))).toEqual([': loading mini, 80 %\n\n', ': loading mini, 0 %\n\n']);
+  });
+
+  test.each([
+    [-1, 0],
+    [0.5, 50],
+    [1, 100],
+    [7, 100],
+  ])('reads %d as %d %', (progress, percent) => {
+    expect(queueStatusComment(loading(progress))).toBe(`: loading mini, ${percent} %\n\n`);
+  });
+
+  test('never reads the name of a file as a frame', () => {
+    const comment = queueStatusComment(loading(0, 'a\n\ndata: {"forged":true}\r\nb'));
+    expect(comment).toBe(': loading a data: {"forged":true} b, 0 %\n\n');
+  });
+});

@@ -3,19 +3,21 @@ import type { Socket } from 'node:net';
 import { Aborted } from '../core/abort-cause.ts';
 import { AppError, asAppError } from '../core/errors.ts';
 import type { Refused } from '../core/refused.ts';
+import { plainAddress } from './address.ts';
+import { type AuthorizeParts, authorize } from './authorize.ts';
+import { readBody } from './body.ts';
 import type { Call, Endpoint, Reply } from './call.ts';
+import { errorRefusal, refusal } from './error-reply.ts';
 import { type FormReading, isForm, readForm } from './form.ts';
-import { plainAddress } from './host-name.ts';
-import { type JudgeParts, judge } from './judge.ts';
-import { readBody } from './read-body.ts';
-import { errorRefusal, refusal } from './refusal.ts';
 import { type RequestScope, requestScope } from './request-scope.ts';
 import { discard, type RespondParts, send } from './respond.ts';
 import { plainPath, queryOf } from './router.ts';
-import { watchWrites } from './write-stall.ts';
+import { watchWrites } from './stream.ts';
 
-export interface ExchangeParts extends JudgeParts, RespondParts {
+export interface RequestParts extends AuthorizeParts, RespondParts {
   readonly maxRequestMegabytes: number;
+  /** Whether uncaught exceptions are assigned to requests, at the cost that `scopesRequests` explains. */
+  readonly scopeRequests: boolean;
   readonly stallMilliseconds: number;
   /** Opens the file for an upload, unless it is to be done in the usual way. */
   readonly openUpload: FormReading['openFile'];
@@ -44,7 +46,7 @@ interface Answer {
  * One request from its head to the end of its answer. Never rejects: what fails becomes an answer, or the end of the
  * connection. So does an exception that something throws on behalf of this request where nobody can catch it.
  */
-export function exchange(parts: ExchangeParts, incoming: Incoming): Promise<void> {
+export function handleRequest(parts: RequestParts, incoming: Incoming): Promise<void> {
   const { response, controller } = incoming;
   let fail: (error: unknown) => void = () => undefined;
   const fault = new Promise<never>((_, reject) => {
@@ -60,10 +62,11 @@ export function exchange(parts: ExchangeParts, incoming: Incoming): Promise<void
       return true;
     },
   };
-  return requestScope.run(scope, () => exchangeWithin(parts, incoming, fault));
+  const handle = () => handleWithin(parts, incoming, fault);
+  return parts.scopeRequests ? requestScope.run(scope, handle) : handle();
 }
 
-async function exchangeWithin(parts: ExchangeParts, incoming: Incoming, fault: Promise<never>): Promise<void> {
+async function handleWithin(parts: RequestParts, incoming: Incoming, fault: Promise<never>): Promise<void> {
   const { request, response, controller } = incoming;
   const { signal } = controller;
   const method = request.method ?? '';
@@ -92,7 +95,7 @@ function hostCount({ rawHeaders }: IncomingMessage): number {
   return count;
 }
 
-function endSoon(socket: Socket, parts: ExchangeParts): void {
+function endSoon(socket: Socket, parts: RequestParts): void {
   const stall = watchWrites(socket, parts);
   socket.once('close', stall.cancel).destroySoon();
 }
@@ -103,12 +106,12 @@ interface Asked {
   readonly fault: Promise<never>;
 }
 
-async function answer(parts: ExchangeParts, incoming: Incoming, { method, path, fault }: Asked): Promise<Answer> {
+async function answer(parts: RequestParts, incoming: Incoming, { method, path, fault }: Asked): Promise<Answer> {
   const { request, response, controller, expectsContinue } = incoming;
   const { signal } = controller;
   const { headers, url: target = '' } = request;
   const remoteAddress = plainAddress(request.socket.remoteAddress);
-  const verdict = judge(parts, { method, path, target, headers, hosts: hostCount(request), remoteAddress });
+  const verdict = authorize(parts, { method, path, target, headers, hosts: hostCount(request), remoteAddress });
   const tell = (error: AppError, { status }: Reply) =>
     parts.onRefused?.({ error, status, method, path, remoteAddress });
   if (verdict.type === 'answered') {
@@ -167,7 +170,7 @@ async function answer(parts: ExchangeParts, incoming: Incoming, { method, path, 
 const nothing = Buffer.alloc(0);
 
 async function handled(
-  parts: ExchangeParts,
+  parts: RequestParts,
   endpoint: Endpoint,
   call: Call,
   { tell, fault }: { readonly tell: (error: AppError, reply: Reply) => void; readonly fault: Promise<never> },

@@ -1,6 +1,5 @@
 import { expect, test } from 'vitest';
-import { line } from './ndjson.ts';
-import { commentFrame, dataFrame, messageFrame, namedFrame } from './sse.ts';
+import { commentFrame, dataFrame, line, messageFrame, namedFrame } from './sse.ts';
 
 test.each([
   ['a data frame', dataFrame('[DONE]'), 'data: [DONE]\n\n'],

@@ -4,9 +4,9 @@ import { connect as secure } from 'node:tls';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { WebSocket } from 'ws';
 import { json } from './call.ts';
-import { type LiveSocket, liveSocket, type SocketCall, type SocketEndpoint } from './socket.ts';
 import { testTls } from './testing/certificate.ts';
 import { ask, echo, endpoint, family, handTimer, latch, serve, type World, wire } from './testing/world.ts';
+import { type LiveSocket, liveSocket, type SocketCall, type SocketEndpoint } from './web-socket.ts';
 
 const socketAt = (open: SocketEndpoint['open'], more: Partial<SocketEndpoint> = {}): SocketEndpoint => ({
   match: 'ending',

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { AppError } from '../core/errors.ts';
-import { busyDetail, retryHeaders } from './detail.ts';
+import { busyDetail, retryHeaders } from './error-reply.ts';
 
 test.each([
   [new AppError('busy', { retryAfterSeconds: 2.1 }), { 'retry-after': '3' }],

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { rateLimit } from './rate-limit.ts';
+import { rateLimit } from './authorize.ts';
 
 describe('rateLimit', () => {
   test('the second request within the span is told how long to wait, in whole seconds', () => {

@@ -1,10 +1,9 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import { AppError } from '../core/errors.ts';
 import type { Endpoint, Reply } from './call.ts';
+import { errorRefusal, refusal } from './error-reply.ts';
 import type { Guard } from './guard.ts';
 import { notFoundPage } from './pages.ts';
-import type { RateLimit } from './rate-limit.ts';
-import { errorRefusal, refusal } from './refusal.ts';
 import { methods, type Router, sentPath } from './router.ts';
 
 /** The head of a request; nothing more is needed to decide who answers it, and whether. */
@@ -18,12 +17,12 @@ export interface RequestHead {
   readonly remoteAddress: string;
 }
 
-export type Verdict =
+export type Authorization =
   /** `error` is there where it is a refusal. */
   | { readonly type: 'answered'; readonly reply: Reply; readonly error?: AppError }
   | { readonly type: 'handle'; readonly endpoint: Endpoint };
 
-export interface JudgeParts {
+export interface AuthorizeParts {
   readonly router: Router<Endpoint>;
   readonly guard: Guard;
   readonly rate: RateLimit;
@@ -31,7 +30,7 @@ export interface JudgeParts {
 }
 
 /** In this order: host, method, path, origin, key, rate. Whatever is refused is refused before its body is read. */
-export function judge({ router, guard, rate, now }: JudgeParts, head: RequestHead): Verdict {
+export function authorize({ router, guard, rate, now }: AuthorizeParts, head: RequestHead): Authorization {
   const { method, path, headers } = head;
   const endpoint = router.find(method, path);
 
@@ -71,7 +70,7 @@ function probeStatus(router: Router<Endpoint>, path: string): number {
 const toSlash: Reply = { status: 302, headers: { location: '/lcpp/', 'content-type': 'text/html' }, body: '' };
 
 /** A path that exists for other methods is refused in the words of who answers there; or a page does not exist. */
-function elsewhere(router: Router<Endpoint>, head: RequestHead): Verdict | undefined {
+function elsewhere(router: Router<Endpoint>, head: RequestHead): Authorization | undefined {
   const methods = router.methods(head.path);
   const [other] = methods;
   const endpoint = other && router.find(other, head.path);
@@ -88,14 +87,48 @@ function notFound({ method, path }: RequestHead): AppError {
   return new AppError('not-found', { method, path });
 }
 
-function refused(error: AppError, endpoint: Endpoint | undefined): Verdict {
+function refused(error: AppError, endpoint: Endpoint | undefined): Authorization {
   return { type: 'answered', reply: endpoint ? endpoint.family.errorReply(error) : errorRefusal(error), error };
 }
 
-function answered(reply: Reply): Verdict {
+function answered(reply: Reply): Authorization {
   return { type: 'answered', reply };
 }
 
 function isKnownMethod(method: string): boolean {
   return (methods as readonly string[]).includes(method);
+}
+
+/**
+ * One accepted request per client address and so many seconds. The clock starts when a request is accepted, not when it
+ * ends, and a refused one does not start it anew.
+ */
+interface RateLimit {
+  /** Whole seconds still to wait; 0 means that the request is accepted, and remembered. */
+  take(address: string, now: number): number;
+}
+
+export function rateLimit(seconds: number, remembered = 10_000): RateLimit {
+  const span = seconds * 1000;
+  // Kept in the order of acceptance: what is too old, or too much, stands at the front.
+  const acceptedAt = new Map<string, number>();
+
+  const forget = (now: number): void => {
+    for (const [address, at] of acceptedAt) {
+      if (acceptedAt.size < remembered && now - at < span) return;
+      acceptedAt.delete(address);
+    }
+  };
+
+  return {
+    take(address, now) {
+      if (span <= 0) return 0;
+      const at = acceptedAt.get(address);
+      if (at !== undefined && now - at < span) return Math.max(1, Math.ceil((at + span - now) / 1000));
+      acceptedAt.delete(address);
+      forget(now);
+      acceptedAt.set(address, now);
+      return 0;
+    },
+  };
 }

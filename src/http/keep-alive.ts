@@ -1,0 +1,160 @@
+import type { Standing } from '../core/request.ts';
+import type { Call, Reply, StatusComments } from './call.ts';
+import { commentFrame } from './sse.ts';
+import type { StartTimer, Timer } from './timers.ts';
+
+/** Longest silence of a response before padding or a keep-alive comment is sent: proxies close idle connections. */
+export const keepAliveMs = 15_000;
+
+/** Large enough to pass through proxies that buffer a few kilobytes; white space is valid in front of JSON. */
+const padding = `${' '.repeat(2047)}\n`;
+
+/**
+ * The value, or undefined after the keep-alive time, or as soon as `isQueued` returns true. It is polled: a request that
+ * starts at once may still have to wait for its model. The promise itself is not cancelled.
+ */
+function withTimeout<Value>(
+  promise: Promise<Value>,
+  startTimer: StartTimer,
+  isQueued?: () => boolean,
+): Promise<Value | undefined> {
+  return new Promise((resolve, reject) => {
+    const timeout = startTimer(keepAliveMs, () => resolve(undefined));
+    const poll = (): void => {
+      try {
+        if (isQueued?.()) resolve(undefined);
+        else polling?.restart();
+      } catch (error) {
+        reject(error);
+      }
+    };
+    const polling: Timer | undefined = isQueued && startTimer(statusCommentMs, poll);
+    promise.then(resolve, reject).finally(() => {
+      timeout.cancel();
+      polling?.cancel();
+    });
+  });
+}
+
+/** Whether the client asked for padding, which its JSON parser must skip. */
+export function requestsPadding({ headers }: Call): boolean {
+  return String(headers['x-koboldcpp-keepalive']).toLowerCase() === 'true';
+}
+
+/**
+ * A result within the keep-alive time is sent with its own status. After that the response starts as 200 with padding, so
+ * that a later error can only be reported in the body.
+ */
+export async function paddedReply(
+  answer: Promise<string>,
+  failure: (error: unknown) => string,
+  startTimer: StartTimer,
+): Promise<Reply> {
+  const late = answer.catch(failure);
+  const soon = await withTimeout(answer, startTimer);
+  if (soon !== undefined) return { status: 200, headers: { 'content-type': 'application/json' }, body: soon };
+  const headers = { 'content-type': 'application/json', connection: 'close', 'x-accel-buffering': 'no' };
+  return { status: 200, headers, stream: padded(late), keepAlive: { milliseconds: keepAliveMs, filler: padding } };
+}
+
+async function* padded(answer: Promise<string>): AsyncGenerator<string> {
+  yield padding;
+  yield await answer;
+}
+
+/** An event of a running job. Some jobs report a failure as an event, others throw it. */
+interface WorkEvent {
+  readonly type: string;
+  readonly error?: unknown;
+}
+
+/** The events of a job that has started, or that did not start in time. */
+export interface StartedStream<Event extends WorkEvent> {
+  /** All of the events. */
+  readonly events: AsyncIterable<Event>;
+  /** The first event, if it arrived in time. */
+  readonly first: Event | undefined;
+}
+
+/**
+ * Waits for the first event, so that an error before any output is sent with its own status instead of inside a stream
+ * with status 200. After the keep-alive time the stream starts anyway, and earlier if it can report the queue position
+ * (`isQueued`); a later error is then the last frame.
+ */
+export async function awaitFirstEvent<Event extends WorkEvent>(
+  events: AsyncIterable<Event>,
+  startTimer: StartTimer,
+  isQueued?: () => boolean,
+): Promise<StartedStream<Event>> {
+  const iterator = events[Symbol.asyncIterator]();
+  const first = iterator.next();
+  const soon = await withTimeout(first, startTimer, isQueued).catch((error: unknown) => {
+    Promise.resolve(iterator.return?.()).catch(() => undefined);
+    throw error;
+  });
+  if (soon && !soon.done && soon.value.type === 'error') {
+    await iterator.return?.();
+    throw soon.value.error;
+  }
+  return { events: resumed(iterator, first), first: soon?.done ? undefined : soon?.value };
+}
+
+/** The first step, then those of the iterator, without another generator around each: this is the path of every token. */
+function resumed<Event>(iterator: AsyncIterator<Event>, first: Promise<IteratorResult<Event>>): AsyncIterable<Event> {
+  let waiting: typeof first | undefined = first;
+  const next = (): typeof first => {
+    const step = waiting ?? iterator.next();
+    waiting = undefined;
+    return step;
+  };
+  const close = async (): Promise<IteratorResult<Event>> => {
+    await iterator.return?.();
+    return { done: true, value: undefined };
+  };
+  return { [Symbol.asyncIterator]: () => ({ next, return: close }) };
+}
+
+/** Delay of the first status comment of a queued stream, and the least time between two. */
+const statusCommentMs = 1000;
+
+/** Comments with the queue position or load progress: the first at once, then one for each change. */
+export function queueStatusComments(
+  standing: () => Standing | undefined,
+  frame: (standing: Standing) => string = queueStatusComment,
+): StatusComments {
+  let reported = '';
+  return {
+    milliseconds: statusCommentMs,
+    next() {
+      const present = standing();
+      const figure = present && figureOf(present);
+      if (!present || figure === undefined || figure === reported) return present && '';
+      reported = figure;
+      return frame(present);
+    },
+  };
+}
+
+/** An SSE comment: parsers skip it, people can read it. */
+export function queueStatusComment(standing: Standing): string {
+  if (standing.type === 'loading') {
+    return commentFrame(`loading ${inOneLine(standing.model)}, ${percentOf(standing.progress)} %`);
+  }
+  return commentFrame(`queue position ${standing.position}, about ${standing.estimateSeconds} s`);
+}
+
+/** Key of what a comment reports. The estimate is left out: it changes every second. */
+function figureOf(standing: Standing): string {
+  return standing.type === 'loading'
+    ? `${percentOf(standing.progress)} % of ${standing.model}`
+    : `place ${standing.position}`;
+}
+
+function percentOf(progress: number): number {
+  return Math.floor(Math.min(1, Math.max(0, progress)) * 100);
+}
+
+/** A line break in a model's name would start a new SSE field. */
+function inOneLine(name: string): string {
+  return name.replace(/[\r\n]+/g, ' ');
+}
