@@ -15,6 +15,15 @@ import { requestScope } from './http/request-scope.ts';
 import { systemTimer } from './http/timers.ts';
 import { wantsLauncher } from './launcher/wanted.ts';
 import { ownFolder } from './library/places.ts';
+import type { ModelKinds } from './models/kinds.ts';
+import type { LeaveReason } from './models/lifecycle.ts';
+import { memoryRoom } from './models/memory-budget.ts';
+import { countsOthers, givenModels, recipesOf } from './models/other-models.ts';
+import { pictureEditor } from './models/picture-editor.ts';
+import { hasText, prepareModel } from './models/prepared-model.ts';
+import { Registry, type RegistryObserver } from './models/registry.ts';
+import { firstLook, prepareRemote, remoteOffers, servesElsewhere, textPool } from './models/remote-models.ts';
+import { displayName, modelPath, type TextEngineProcess } from './models/text-engine.ts';
 import { welcome } from './observe/banner.ts';
 import { printable } from './observe/printable.ts';
 import { RefusalLog } from './observe/refusal-log.ts';
@@ -23,25 +32,16 @@ import { RequestLog } from './observe/request-log.ts';
 import { streamOutput } from './observe/stream-output.ts';
 import { TaskLog } from './observe/task-log.ts';
 import { Terminal } from './observe/terminal.ts';
-import type { LeaveReason } from './registry/life.ts';
-import { Registry, type RegistryObserver } from './registry/registry.ts';
-import type { ClientServices } from './run/client-services.ts';
-import { displayName, modelPath, type TextEngineProcess } from './run/engine.ts';
-import { guardFaults } from './run/guard-faults.ts';
-import type { ModelKinds } from './run/kinds.ts';
-import { memoryRoom } from './run/memory-room.ts';
-import type { Routing } from './run/model-house.ts';
-import { countsOthers, givenModels, recipesOf } from './run/other-models.ts';
-import { pictureEditor } from './run/picture-editor.ts';
-import { preloadedStory } from './run/preloaded-story.ts';
-import { hasText, prepareModel } from './run/prepared-model.ts';
-import { ReachedOutput } from './run/reached-output.ts';
-import { firstLook, prepareRemote, remoteOffers, servesElsewhere, textPool } from './run/remote-models.ts';
-import { modelParts } from './run/room-parts.ts';
-import { serve } from './run/serve.ts';
-import { launcherVariable, Stops } from './run/stops.ts';
-import { connectToolServers, namedServers } from './run/tool-servers.ts';
 import type { App } from './server/app.ts';
+import type { ClientServices } from './server/client-services.ts';
+import { guardFaults } from './server/guard-faults.ts';
+import { modelParts } from './server/model-parts.ts';
+import { preloadedStory } from './server/preloaded-story.ts';
+import { ReachedOutput } from './server/reached-output.ts';
+import type { Routing } from './server/routed-app.ts';
+import { serve } from './server/serve.ts';
+import { launcherVariable, Stops } from './server/stops.ts';
+import { connectToolServers, namedServers } from './server/tool-servers.ts';
 
 // A log that nobody can write to any more must not end the program; whoever needs it to be read watches for itself.
 for (const stream of [process.stdout, process.stderr]) stream.on('error', () => undefined);
@@ -91,7 +91,7 @@ async function launcherInstead(words: readonly string[], loaded: Loaded): Promis
     return false;
   const terminal = new Terminal(streamOutput(process.stdout, { moving: true }));
   for (const line of welcome(product.version)) terminal.line(line);
-  const { launcher } = await import('./run/launcher.ts');
+  const { launcher } = await import('./server/launcher.ts');
   const wrong = refused ? loaded.problems.map(({ sentence }) => sentence) : [];
   const exit = (code: number): void => process.exit(code);
   await launcher({ product, settings: said, notes: [...wrong, ...notes], terminal, stops, exit });
@@ -104,17 +104,17 @@ async function libraryCommand(command: 'models' | 'pull' | 'pack', words: readon
   const { knownPlaces } = await import('./library/places.ts');
   const surroundings = { home: homedir(), platform: process.platform, environment: process.env };
   if (command === 'models') {
-    const { modelsCommand } = await import('./run/models-command.ts');
+    const { modelsCommand } = await import('./server/models-command.ts');
     return modelsCommand({ words, places: knownPlaces(surroundings), terminal });
   }
   const stop = new AbortController();
   stops.handle(() => stop.abort(new Error('it was stopped; the same command goes on from there')));
   const parts = { words, terminal, fetch, signal: stop.signal, now: () => performance.now() };
   if (command === 'pack') {
-    const { packCommand } = await import('./run/pack-command.ts');
+    const { packCommand } = await import('./server/pack-command.ts');
     return packCommand({ ...parts, folder: ownFolder(surroundings, 'packs') });
   }
-  const { pullCommand } = await import('./run/pull-command.ts');
+  const { pullCommand } = await import('./server/pull-command.ts');
   return pullCommand({ ...parts, folder: ownFolder(surroundings), environment: process.env });
 }
 
@@ -222,7 +222,7 @@ async function run(
   const offers =
     pool && (settings.routermode || several) ? remoteOffers({ settings, given, pool }, terminal) : undefined;
   const routed = { initial, first: model, registry, terminal, build, elsewhere: offers };
-  const app = isRouted ? await (await import('./run/model-house.ts')).createRoutedApp(routed) : build();
+  const app = isRouted ? await (await import('./server/routed-app.ts')).createRoutedApp(routed) : build();
   if (!isRouted) {
     const names = [model.name, ...recipesOf(model.others).map((recipe) => recipe.name)];
     for (const line of aliasRemarks(modelAliases(settings.modelalias), names)) terminal.line(line);
@@ -249,10 +249,10 @@ async function run(
   if (engine.state().type !== 'ready') return exit(engine.state().type === 'none' ? 2 : 3);
   const maxTokens = Math.min(settings.defaultgenamt, Math.floor(source.contextSize() / 2));
   if (scripted) {
-    const { oneShot } = await import('./run/one-shot.ts');
+    const { oneShot } = await import('./server/one-shot.ts');
     await oneShot(app.context.text, settings.prompt, maxTokens, output);
   } else if (settings.cli) {
-    const { terminalChat } = await import('./run/terminal-chat.ts');
+    const { terminalChat } = await import('./server/terminal-chat.ts');
     await terminalChat({
       text: app.context.text,
       tags: model.format.adapter.adapter.tags,
@@ -262,7 +262,7 @@ async function run(
       lost: output.lost,
     });
   } else {
-    const { benchmark, benchmarkCsv, benchmarkText } = await import('./run/benchmark.ts');
+    const { benchmark, benchmarkCsv, benchmarkText } = await import('./server/benchmark.ts');
     const result = await benchmark(app.context.text);
     terminal.line(benchmarkText(result));
     const target = settings.benchmark;
@@ -350,7 +350,7 @@ async function clientServices(settings: Settings, terminal: Terminal): Promise<C
   try {
     preloadedStory(settings.preloadstory);
     if (settings.savedatafile === '' && !settings.multiplayer && !settings.websearch) return {};
-    const { openClientServices } = await import('./run/client-services.ts');
+    const { openClientServices } = await import('./server/client-services.ts');
     const folder = ownFolder(surroundings, 'stories');
     return await openClientServices(settings, { folder, warn: (sentence) => terminal.line(sentence) });
   } catch (error) {

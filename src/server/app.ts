@@ -1,12 +1,12 @@
 import { readFileSync } from 'node:fs';
 import { hostname } from 'node:os';
-import { withSocketAccess } from '../access.ts';
 import type { Refused } from '../core/refused.ts';
 import type { Endpoint } from '../http/call.ts';
 import { createHttpServer, type HttpServer } from '../http/server.ts';
+import { routed, type SelectModel } from '../models/routed.ts';
 import { comfySockets } from '../protocols/comfy/routes.ts';
 import type { ModelEndpoint } from '../protocols/endpoint.ts';
-import { routed, type SelectModel } from '../run/rooms.ts';
+import { withSocketAccess } from './access.ts';
 import { modelEndpoints } from './endpoints.ts';
 import { type ModelContext, type ModelParts, modelContext } from './model-context.ts';
 import { type ServerServices, type ServiceParts, serverServices } from './services.ts';

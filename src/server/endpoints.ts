@@ -1,7 +1,5 @@
 import { stat } from 'node:fs/promises';
 import { homedir } from 'node:os';
-import { aboutEndpoints } from '../about.ts';
-import { withAccess } from '../access.ts';
 import { readGguf } from '../gguf/read.ts';
 import { ownFolder } from '../library/places.ts';
 import { adminEndpoints } from '../protocols/admin/routes.ts';
@@ -19,6 +17,8 @@ import { openaiEndpoints } from '../protocols/openai/routes.ts';
 import { responsesEndpoints } from '../protocols/responses/routes.ts';
 import { sdapiEndpoints } from '../protocols/sdapi/routes.ts';
 import { xttsEndpoints } from '../protocols/xtts/routes.ts';
+import { aboutEndpoints } from './about.ts';
+import { withAccess } from './access.ts';
 import type { ModelContext } from './model-context.ts';
 import type { ServerServices } from './services.ts';
 

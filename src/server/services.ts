@@ -5,19 +5,19 @@ import type { ModelsView } from '../core/models-view.ts';
 import type { PictureEditor } from '../core/pictures.ts';
 import type { ToolServers } from '../core/tool-servers.ts';
 import { systemTimer } from '../http/timers.ts';
+import { pictureEditor } from '../models/picture-editor.ts';
 import { createMetrics, type Metrics } from '../observe/metrics.ts';
 import type { AdminAccess } from '../protocols/admin/access.ts';
 import { ComfyDesk } from '../protocols/comfy/desk.ts';
 import { type ResponseState, responseState } from '../protocols/responses/background.ts';
 import { LastDrawings } from '../protocols/sdapi/drawings.ts';
-import type { ClientServices } from '../run/client-services.ts';
-import { pictureEditor } from '../run/picture-editor.ts';
-import { Desk } from '../scheduler/desk.ts';
-import { RunningDrawings } from '../scheduler/image.ts';
-import { Queue } from '../scheduler/queue.ts';
-import { queuePlaces } from '../scheduler/queue-size.ts';
-import { type TaskObserver, usualCapacity } from '../scheduler/tasks.ts';
-import type { TextObserver } from '../scheduler/text.ts';
+import { Desk } from '../queue/desk.ts';
+import { RunningDrawings } from '../queue/image.ts';
+import { Queue } from '../queue/queue.ts';
+import { queuePlaces } from '../queue/queue-size.ts';
+import { type TaskObserver, usualCapacity } from '../queue/tasks.ts';
+import type { TextObserver } from '../queue/text.ts';
+import type { ClientServices } from './client-services.ts';
 
 export interface ServiceParts {
   /** Of the command line. */

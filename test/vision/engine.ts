@@ -9,7 +9,7 @@ import { LlamaHost } from '../../src/engines/llama/host.ts';
 import { readModelFile } from '../../src/engines/llama/model-file.ts';
 import { loadOptions } from '../../src/engines/llama/placement.ts';
 import { systemTimer } from '../../src/http/timers.ts';
-import { plainRequest } from '../../src/run/request.ts';
+import { plainRequest } from '../../src/server/request.ts';
 import { program } from '../live/server.ts';
 
 export interface Reply {

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import type { GenerationEvent } from '../../core/events.ts';
-import { plainRequest } from '../../run/request.ts';
+import { plainRequest } from '../../server/request.ts';
 import { fakeEngine, type Script } from './engine.ts';
 
 function play(script: Script, maxTokens = 10) {

@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { plainRequest } from '../../run/request.ts';
+import { plainRequest } from '../../server/request.ts';
 import { CrashSuspects, fingerprint } from './in-flight.ts';
 
 test('a request that nobody has seen in a crash is free', () => {

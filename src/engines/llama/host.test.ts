@@ -4,7 +4,7 @@ import { emptyCacheReport } from '../../core/cache-report.ts';
 import type { AppError } from '../../core/errors.ts';
 import type { GenerationEvent } from '../../core/events.ts';
 import { modelError } from '../../core/model-error.ts';
-import { plainRequest } from '../../run/request.ts';
+import { plainRequest } from '../../server/request.ts';
 import { fakeWorkers } from '../host/testing/workers.ts';
 import { LlamaHost, type LlamaHostParts } from './host.ts';
 import type { LoadedModel, LoadOptions } from './load-options.ts';

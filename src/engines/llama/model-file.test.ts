@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { afterAll, describe, expect, test } from 'vitest';
 import type { GgufEntry } from '../../gguf/types.ts';
 import { writeGguf } from '../../gguf/write.ts';
-import { embeddedModel } from '../../run/engine.ts';
+import { embeddedModel } from '../../models/text-engine.ts';
 import { readModelFile } from './model-file.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'parley-model-file-'));

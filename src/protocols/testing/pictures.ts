@@ -12,7 +12,7 @@ import type {
 import { orGone } from '../../core/or-gone.ts';
 import type { PictureEditor } from '../../core/pictures.ts';
 import type { Ticket } from '../../core/request.ts';
-import { Queue } from '../../scheduler/queue.ts';
+import { Queue } from '../../queue/queue.ts';
 import type { PictureParts } from '../pictures/request.ts';
 import { dialectParts } from './doubles.ts';
 

@@ -1,5 +1,5 @@
 import type { TokenizeOptions } from '../../../../core/text-engine.ts';
-import { plainRequest } from '../../../../run/request.ts';
+import { plainRequest } from '../../../../server/request.ts';
 import type { FromWorker, Piece } from '../../messages.ts';
 import { beginGeneration, type ReadingRequests } from '../begin.ts';
 import { CacheDoctor } from '../cache/doctor.ts';

@@ -1,0 +1,220 @@
+import { describe, expect, test } from 'vitest';
+import { defaultSettings } from '../config/flags.ts';
+import type { EmbeddingEngine } from '../core/embedding.ts';
+import type { EngineSource } from '../core/engine-source.ts';
+import type { ImageEvent } from '../core/image.ts';
+import { sketch, sketchFacts } from '../engines/image/facts.ts';
+import type { Condition, ConditionedEngine } from '../engines/image/host.ts';
+import { imageRequest } from '../engines/image/testing/request.ts';
+import { imageModel } from './image-model.ts';
+import { encodedImageSource, imageSource } from './image-source.ts';
+import type { ModelKinds } from './kinds.ts';
+import { type OtherModels, otherModels, otherSources, recipesOf } from './other-models.ts';
+import { Registry } from './registry.ts';
+
+const never = new AbortController().signal;
+
+function source<Engine>(name: string, engine: Engine, log: string[]): EngineSource<Engine> {
+  return {
+    name,
+    use: async () => {
+      log.push(`${name} used`);
+      return { engine, release: () => log.push(`${name} released`) };
+    },
+    peek: () => engine,
+    state: () => ({ type: 'ready' }),
+  };
+}
+
+/** Each text becomes as many numbers as the network wants, the first of them its length. */
+function world({ tooLong = '' } = {}) {
+  const log: string[] = [];
+  const seen: { vectors: readonly Float32Array[]; shortened: boolean }[] = [];
+  const encoder: Pick<EmbeddingEngine, 'embed'> = {
+    embed: async ({ inputs, truncate }) => {
+      log.push(`embed ${inputs.join('|')} ${truncate}`);
+      const vectors = inputs.map((text) => {
+        const vector = new Float32Array(sketch.conditionLength);
+        vector.set([3 * text.length, 4 * text.length]);
+        return [vector];
+      });
+      const truncated = inputs.flatMap((text, index) => (text === tooLong ? [index] : []));
+      return { vectors, tokens: inputs.map(() => 1), truncated, pooling: 'mean' };
+    },
+  };
+  const engine: ConditionedEngine = {
+    facts: () => sketchFacts('/m'),
+    draw: async function* (request, signal, condition): AsyncGenerator<ImageEvent> {
+      seen.push(await condition([request.prompt, request.negativePrompt], signal));
+      yield { type: 'progress', step: 1, steps: 1 };
+    },
+    upscale: async () => Uint8Array.of(5),
+  };
+  const whole = encodedImageSource(source('image', engine, log), source('encoder', encoder as EmbeddingEngine, log));
+  return {
+    log,
+    seen,
+    whole,
+    draw: async (prompt: string, negativePrompt = '') => {
+      const { engine: own, release } = await whole.use();
+      for await (const _ of own.draw(imageRequest({ prompt, negativePrompt }), never));
+      release();
+    },
+  };
+}
+
+const start = (vector: Float32Array | undefined) =>
+  [...(vector ?? [])].slice(0, 3).map((one) => Number(one.toFixed(2)));
+
+describe('prompts', () => {
+  test('are read by the embedding engine, at length 1, which is given back at once', async () => {
+    const { draw, log, seen } = world();
+    await draw('apple', 'pear!');
+    expect(log).toEqual(['encoder used', 'embed apple|pear! true', 'encoder released', 'image used', 'image released']);
+    expect(seen[0]?.vectors.map(start)).toEqual([
+      [0.6, 0.8, 0],
+      [0.6, 0.8, 0],
+    ]);
+    expect(seen[0]?.shortened).toBe(false);
+  });
+
+  test('that are empty are no wish, and nobody reads them', async () => {
+    const { draw, log, seen } = world();
+    await draw('apple', '  ');
+    expect(log[1]).toBe('embed apple true');
+    expect(seen[0]?.vectors.map(start)).toEqual([
+      [0.6, 0.8, 0],
+      [0, 0, 0],
+    ]);
+    await draw('', '');
+    expect(log.filter((line) => line.startsWith('embed')).length).toBe(1);
+    expect(seen[1]?.vectors.every((vector) => vector.length === sketch.conditionLength)).toBe(true);
+  });
+
+  test('that are too long are told', async () => {
+    const { draw, seen } = world({ tooLong: 'pear' });
+    await draw('apple', 'pear');
+    expect(seen[0]?.shortened).toBe(true);
+  });
+});
+
+describe('the engine', () => {
+  test('upscales without anybody who reads', async () => {
+    const { whole, log } = world();
+    const { engine } = await whole.use();
+    const request = { picture: Uint8Array.of(), upscaler: '', width: 1, height: 1 };
+    expect(await engine.upscale(request, never)).toEqual(Uint8Array.of(5));
+    expect(log).toEqual(['image used', 'image released']);
+  });
+
+  test('that reads its prompts itself is held from its use on, and nobody else is loaded', async () => {
+    const log: string[] = [];
+    const own: ConditionedEngine = {
+      facts: () => sketchFacts('/m'),
+      draw: async function* (): AsyncGenerator<ImageEvent> {
+        yield { type: 'progress', step: 1, steps: 1 };
+      },
+      upscale: async () => Uint8Array.of(),
+    };
+    const { engine, release } = await imageSource(source('image', own, log)).use();
+    for await (const _ of engine.draw(imageRequest(), never));
+    release();
+    expect(log).toEqual(['image used', 'image released']);
+  });
+
+  test('can be looked at without loading', () => {
+    const { whole, log } = world();
+    expect(whole.peek()?.facts()?.nativeSize).toBe(64);
+    expect([whole.name, whole.state().type, log]).toEqual(['image', 'ready', []]);
+  });
+});
+
+describe('the built-in model', () => {
+  const terminal = { line: () => undefined } as never;
+  const { recipe, given, facts } = imageModel(defaultSettings, terminal);
+
+  test('is loaded by the first who needs it, counts for nobody, and goes when nobody has for a while', async () => {
+    expect(given).toBe(false);
+    expect(recipe).toMatchObject({ name: 'parley-sketch (built-in)', kind: 'image', besides: true, keepMs: 600_000 });
+    expect(await recipe.need()).toBeGreaterThan(100 * 2 ** 20);
+  });
+
+  test('tells what it is without being loaded', () => {
+    expect(facts).toMatchObject({ nativeSize: 64, samplers: ['Euler', 'Euler a', 'Heun', 'Midpoint'] });
+    expect(facts.path).toMatch(/models.parley-sketch\.onnx$/);
+    expect(facts.upscalers.map(({ name }) => name)).toContain('ESRGAN-slim 4x');
+  });
+
+  test('is made without starting anything', () => {
+    const life = recipe.make();
+    expect(life.state()).toEqual({ type: 'loading', progress: 0 });
+    expect(life.engine.facts()).toBeUndefined();
+  });
+
+  test('has its prompts read by the model that it learnt with, whatever other one is named', () => {
+    const text = { name: 'text', file: undefined };
+    const settings = { ...defaultSettings, embeddingsmodel: '/other.gguf' };
+    const models = otherModels(settings, { terminal, text });
+    expect([models.embedding?.recipe.name, models.encoder?.recipe.name]).toEqual(['other', 'all-MiniLM-L6-v2']);
+    expect(recipesOf(models).map(({ name }) => name)).toContain('all-MiniLM-L6-v2');
+  });
+});
+
+describe('with memory for one engine', () => {
+  /** A registry in which each load evicts whatever else is there, once it is not in use any more. */
+  function tight() {
+    const life = <Engine>(engine: Engine) => ({
+      engine,
+      start: () => undefined,
+      stop: async () => undefined,
+      state: () => ({ type: 'ready' }) as const,
+      settled: async () => undefined,
+      bytes: () => 100,
+    });
+    const vector = new Float32Array(sketch.conditionLength).fill(1);
+    const encoder = {
+      embed: async ({ inputs }: { readonly inputs: readonly string[] }) => ({
+        vectors: inputs.map(() => [vector]),
+        truncated: [],
+      }),
+    };
+    const image = {
+      facts: () => sketchFacts('/m'),
+      draw: async function* (_: unknown, signal: AbortSignal, condition: Condition): AsyncGenerator<ImageEvent> {
+        await condition(['a'], signal);
+        yield { type: 'progress', step: 1, steps: 1 };
+      },
+    };
+    const recipe = (kind: string, engine: object) => ({
+      name: kind,
+      kind,
+      need: async () => 100,
+      make: () => life(engine),
+    });
+    const registry = new Registry<ModelKinds>(
+      { recipes: [], usual: {} },
+      {
+        room: () => ({ bytes: 150, count: 2 }),
+        startTimer: () => ({ cancel: () => undefined }),
+        now: () => 0,
+        usualKeepMs: () => Number.POSITIVE_INFINITY,
+      },
+    );
+    const models = {
+      image: { recipe: recipe('image', image), given: false, encoded: true, facts: sketchFacts('/m') },
+      encoder: { recipe: recipe('embedding', encoder), given: false },
+    } as unknown as OtherModels;
+    return otherSources(registry, models);
+  }
+
+  test('a picture is drawn: its encoder evicts the image engine while the prompt is read, and neither waits for ever', async () => {
+    const { image } = tight();
+    for (let round = 0; round < 2; round++) {
+      const use = await image?.use();
+      const events: string[] = [];
+      for await (const { type } of use?.engine.draw(imageRequest({ prompt: 'a' }), never) ?? []) events.push(type);
+      use?.release();
+      expect(events).toEqual(['progress']);
+    }
+  });
+});

@@ -1,0 +1,36 @@
+import type { EmbeddingEngine } from '../core/embedding.ts';
+import type { EngineSource } from '../core/engine-source.ts';
+import type { SpeechEngine } from '../core/speech.ts';
+import type { TranscriptionEngine } from '../core/transcription.ts';
+import type { ConditionedEngine } from '../engines/image/host.ts';
+import type { EngineLife, HostedEngine, TextLife } from './engine-lifecycle.ts';
+import type { Recipe } from './lifecycle.ts';
+
+/** All kinds of engines beside that for text, by what they can be asked. */
+export interface OtherEngines {
+  readonly embedding: EmbeddingEngine;
+  /** Its prompts are read by an embedding engine. */
+  readonly image: ConditionedEngine;
+  readonly speech: SpeechEngine;
+  readonly transcription: TranscriptionEngine;
+}
+
+export type OtherKind = keyof OtherEngines;
+
+/** What the registry keeps. */
+export type ModelKinds = { readonly text: TextLife } & {
+  readonly [Kind in OtherKind]: EngineLife<OtherEngines[Kind] & HostedEngine>;
+};
+
+/** A model of another kind than text, by its file or built in. */
+export interface OtherModel<Kind extends OtherKind> {
+  readonly recipe: Recipe<Kind, ModelKinds[Kind]>;
+  /** Named by a flag: then it is loaded at the start, and the program ends where it cannot be. */
+  readonly given: boolean;
+  /** The rest is served without it where it cannot be loaded at the start; those who ask for it hear why. */
+  readonly optional?: boolean;
+  /** The file that it comes from. */
+  readonly file?: NonNullable<EngineSource<unknown>['file']>;
+  /** How much of it may be done at once, where that is more than is usual. */
+  readonly atOnce?: () => number;
+}

@@ -1,0 +1,40 @@
+import { freemem, totalmem } from 'node:os';
+import { expect, test } from 'vitest';
+import { defaultSettings, type Settings } from '../config/flags.ts';
+import type { ModelKinds } from './kinds.ts';
+import type { Listed } from './lifecycle.ts';
+import { memoryRoom } from './memory-budget.ts';
+import type { Registry } from './registry.ts';
+
+const gigabyte = 2 ** 30;
+
+function room(settings: Partial<Settings>, models: readonly Partial<Listed>[] = []) {
+  const registry = { list: () => models } as unknown as Registry<ModelKinds>;
+  return memoryRoom({ ...defaultSettings, ...settings }, () => registry);
+}
+
+test('the only model of a server is never too large', () => {
+  expect(room({ maxmodels: 1 })).toEqual({ bytes: Number.POSITIVE_INFINITY, count: Number.POSITIVE_INFINITY });
+});
+
+test('several have what is free, and not more than there is', () => {
+  const { bytes, count } = room({ routermode: true });
+  expect(bytes).toBeGreaterThan(Math.min(freemem(), gigabyte) / 2);
+  expect(bytes).toBeLessThanOrEqual(totalmem());
+  expect(count).toBe(Number.POSITIVE_INFINITY);
+});
+
+test('what models have already counts as theirs, and what was let go does not', () => {
+  const held = 1000 * gigabyte;
+  const { bytes } = room({ routermode: true }, [
+    { resident: true, bytes: held },
+    { resident: false, bytes: 5 * held },
+    { resident: true, bytes: undefined },
+  ]);
+  expect(bytes).toBeGreaterThan(held);
+  expect(bytes).toBeLessThan(2 * held);
+});
+
+test('--maxmodels is how many there may be', () => {
+  expect(room({ routermode: true, maxmodels: 3 }).count).toBe(3);
+});

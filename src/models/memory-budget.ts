@@ -1,0 +1,23 @@
+import { readFileSync } from 'node:fs';
+import { freemem } from 'node:os';
+import type { Settings } from '../config/flags.ts';
+import type { Room } from './eviction.ts';
+import type { ModelKinds } from './kinds.ts';
+import type { Registry } from './registry.ts';
+
+/** What models may take: all that is free, and all that they have. */
+export function memoryRoom(settings: Settings, registry: () => Registry<ModelKinds>): Room {
+  // The only model of a server may be larger than the memory: its file is mapped, and slow is better than nothing.
+  if (!settings.routermode) return { bytes: Number.POSITIVE_INFINITY, count: Number.POSITIVE_INFINITY };
+  const held = registry()
+    .list()
+    .reduce((sum, { resident, bytes = 0 }) => sum + (resident ? bytes : 0), 0);
+  return { bytes: availableBytes() + held, count: settings.maxmodels || Number.POSITIVE_INFINITY };
+}
+
+/** What programs can still have; Linux counts what it would give back, others only what is unused. */
+export function availableBytes(): number {
+  if (process.platform !== 'linux') return freemem();
+  const kilobytes = /^MemAvailable:\s+(\d+) kB$/m.exec(readFileSync('/proc/meminfo', 'utf8'))?.[1];
+  return kilobytes === undefined ? freemem() : Number(kilobytes) * 1024;
+}

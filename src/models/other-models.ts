@@ -1,0 +1,95 @@
+import type { Settings } from '../config/flags.ts';
+import type { EngineSource } from '../core/engine-source.ts';
+import type { ImageFacts } from '../core/image.ts';
+import type { SpeechService } from '../core/speech.ts';
+import type { Terminal } from '../observe/terminal.ts';
+import type { Sources } from '../queue/other-services.ts';
+import type { Patience } from './arrival.ts';
+import { builtInRecipe, embeddingModels, type TextModelFile } from './embedding-models.ts';
+import { imageModel } from './image-model.ts';
+import { encodedImageSource, imageSource } from './image-source.ts';
+import type { ModelKinds, OtherEngines, OtherKind, OtherModel } from './kinds.ts';
+import type { Registry } from './registry.ts';
+import { keptEngine } from './registry-source.ts';
+import { remoteImage } from './remote-others.ts';
+import { speechModel } from './speech-model.ts';
+import { transcriptionModel } from './transcription-model.ts';
+
+export interface OtherModels {
+  readonly embedding?: OtherModel<'embedding'>;
+  /** The text model's own file, for embeddings by whoever names it. */
+  readonly textEmbedding?: OtherModel<'embedding'>;
+  readonly image?: OtherModel<'image'> & {
+    readonly facts: ImageFacts;
+    /** Its prompts are read by the encoder. */
+    readonly encoded?: boolean;
+  };
+  /** What reads the prompts for pictures: always the model that they were learnt with. */
+  readonly encoder?: OtherModel<'embedding'>;
+  readonly speech?: OtherModel<'speech'> & Pick<SpeechService, 'voices' | 'maxWords'>;
+  readonly transcription?: OtherModel<'transcription'>;
+}
+
+export interface OtherModelTools {
+  readonly terminal: Terminal;
+  /** The text model that they stand beside. */
+  readonly text: TextModelFile;
+}
+
+/** What the settings name, or else what is built in; nothing is loaded for it. */
+export function otherModels(settings: Settings, tools: OtherModelTools): OtherModels {
+  const speech = speechModel(settings, tools);
+  return {
+    ...embeddingModels(settings, tools.text, tools.terminal),
+    ...(speech ? { speech } : {}),
+    transcription: transcriptionModel(settings, tools.terminal),
+    image: remoteImage(settings, tools.terminal) ?? imageModel(settings, tools.terminal),
+    encoder: { recipe: builtInRecipe(settings, tools.terminal), given: false },
+  };
+}
+
+/** Where the engines of a room are to be had. The registry learns of them, if it does not know them yet. */
+export function otherSources(
+  registry: Registry<ModelKinds>,
+  { embedding, textEmbedding, image, encoder, speech, transcription }: OtherModels,
+  patience?: Patience,
+): Sources {
+  const kept = <Kind extends OtherKind>({
+    recipe,
+    atOnce,
+    file,
+  }: OtherModel<Kind>): EngineSource<OtherEngines[Kind]> => {
+    registry.add(recipe as Parameters<typeof registry.add>[0]);
+    const source = keptEngine(registry, recipe.kind, recipe.name, { patience });
+    return { ...source, ...(atOnce ? { atOnce } : {}), ...(file ? { file } : {}) };
+  };
+  const drawing = (model: NonNullable<OtherModels['image']>, reader: OtherModel<'embedding'>) =>
+    model.encoded ? encodedImageSource(kept(model), kept(reader)) : imageSource(kept(model));
+  return {
+    ...(embedding ? { embedding: kept(embedding) } : {}),
+    ...(textEmbedding ? { textEmbedding: kept(textEmbedding) } : {}),
+    ...(image && encoder ? { image: { ...drawing(image, encoder), facts: image.facts } } : {}),
+    ...(speech ? { speech: { ...kept(speech), voices: speech.voices, maxWords: speech.maxWords } } : {}),
+    ...(transcription ? { transcription: kept(transcription) } : {}),
+  };
+}
+
+/** Those that a flag names. */
+export function givenModels(models: OtherModels): readonly OtherModel<OtherKind>[] {
+  return Object.values(models).filter(({ given }: OtherModel<OtherKind>) => given);
+}
+
+/**
+ * Whether a model beside the text model counts for `--multiuser 0`, which then acts like 2. One that a flag names does from the start. A
+ * built-in one is offered by every server: it counts only while it is in memory, or 0 would never mean what it says.
+ */
+export function countsOthers(
+  models: OtherModels,
+  listed: readonly { readonly kind: string; readonly resident: boolean }[],
+): boolean {
+  return givenModels(models).length > 0 || listed.some(({ kind, resident }) => kind !== 'text' && resident);
+}
+
+export function recipesOf(models: OtherModels): readonly OtherModel<OtherKind>['recipe'][] {
+  return Object.values(models).map(({ recipe }: OtherModel<OtherKind>) => recipe);
+}

@@ -1,0 +1,86 @@
+import { describe, expect, test } from 'vitest';
+import { defaultSettings, type FlagKey, type Settings } from '../config/flags.ts';
+import { readModelFile } from '../engines/llama/model-file.ts';
+import { Terminal } from '../observe/terminal.ts';
+import { prepareModel } from './prepared-model.ts';
+import { embeddedModel } from './text-engine.ts';
+
+const lines: string[] = [];
+const terminal = new Terminal({ interactive: false, write: (text: string) => void lines.push(text) } as never);
+
+async function prepared(changes: Partial<Settings> = {}) {
+  const file = await readModelFile(embeddedModel);
+  const given = new Set(Object.keys(changes) as FlagKey[]);
+  return prepareModel({ name: 'mini', settings: { ...defaultSettings, ...changes }, given, file }, terminal);
+}
+
+describe('a model that is prepared', () => {
+  test('has its name, its settings and the format of its own file, and is not loaded', async () => {
+    const { name, recipe, format, settings, known } = await prepared({ genlimit: 5 });
+    expect([name, recipe.name, recipe.kind, settings.genlimit]).toEqual(['mini', 'mini', 'text', 5]);
+    expect(format.templateText).toContain('im_start');
+    expect(known()).toBeUndefined();
+  });
+
+  test('knows the context that it will have', async () => {
+    expect((await prepared({ contextsize: 512 })).contextSize).toBe(512);
+  });
+
+  test.each<[string, Partial<Settings>, Partial<Settings>, number]>([
+    ['the default is no more than it was trained for', {}, { contextsize: 1_000_000 }, 2048],
+    ['what somebody asked for is kept', { contextsize: 5000 }, {}, 5000],
+    ['the length that it was trained for can be said', { overridenativecontext: 300 }, { contextsize: 8192 }, 300],
+    ['its file can be overruled', { overridekv: 'llama.context_length=int:700' }, { contextsize: 8192 }, 700],
+  ])('has the context that its engine will have: %s', async (_, given, defaults, expected) => {
+    const file = await readModelFile(embeddedModel);
+    const settings = { ...defaultSettings, ...defaults, ...given };
+    const wanted = { name: 'mini', settings, given: new Set(Object.keys(given) as FlagKey[]), file };
+    const { contextSize, recipe } = await prepareModel(wanted, terminal);
+    expect(contextSize).toBe(expected);
+    expect(recipe.make().engine.contextSize()).toBe(contextSize);
+  });
+
+  test('has the context that was asked for where there is no model', async () => {
+    const settings = { ...defaultSettings, contextsize: 777 };
+    const { contextSize, recipe } = await prepareModel(
+      { name: '', settings, given: new Set(), file: undefined },
+      terminal,
+    );
+    expect([contextSize, recipe.make().engine.contextSize()]).toEqual([777, 777]);
+  });
+
+  test('is refused where its settings do not fit its file, before an engine is made', async () => {
+    await expect(prepared({ overridekv: 'nonsense' })).rejects.toThrow(/overridekv/);
+  });
+
+  test('needs more memory for a longer context, and for each that shares it', async () => {
+    const need = async (changes: Partial<Settings>) => (await prepared(changes)).recipe.need();
+    const [short, long] = [await need({ contextsize: 256 }), await need({ contextsize: 1024 })];
+    expect(short).toBeGreaterThan(0);
+    expect(long).toBeGreaterThan(short);
+  });
+
+  test('is made anew each time that it is wanted', async () => {
+    const { recipe } = await prepared();
+    const [first, second] = [recipe.make(), recipe.make()];
+    expect(first).not.toBe(second);
+    expect(first.engine).not.toBe(second.engine);
+    expect(first.state().type).toBe('loading');
+  });
+
+  test('needs nothing without a file, and is ready as nothing', async () => {
+    const wanted = { name: 'none', settings: defaultSettings, given: new Set<FlagKey>(), file: undefined };
+    const { recipe, format } = await prepareModel(wanted, terminal);
+    expect([await recipe.need(), recipe.make().engine.state(), format.templateText]).toEqual([
+      0,
+      { type: 'none' },
+      undefined,
+    ]);
+  });
+
+  test('is refused in one sentence where its chat template cannot be read', async () => {
+    await expect(prepared({ jinja: true, jinjatemplate: '/nowhere/template' })).rejects.toThrow(
+      /--jinjatemplate: .*cannot be read/,
+    );
+  });
+});

@@ -1,0 +1,120 @@
+import type { ServerTools } from '../chat/server-tools/loop.ts';
+import type { ChatService } from '../chat/service.ts';
+import type { FlagKey, Settings } from '../config/flags.ts';
+import type { TextService, TextState } from '../core/text-service.ts';
+import { lossLine } from '../engines/host/engine-state.ts';
+import { expectedContextSize } from '../engines/llama/context-size.ts';
+import type { LlamaObserver } from '../engines/llama/host.ts';
+import { memoryNeed } from '../engines/llama/memory-need.ts';
+import type { ModelFile } from '../engines/llama/model-file.ts';
+import { noTextEngine } from '../engines/none.ts';
+import { contextFact } from '../observe/context-fact.ts';
+import { LoadLog } from '../observe/load-log.ts';
+import type { Terminal } from '../observe/terminal.ts';
+import { type ChatFormat, loadChatFormat } from './chat-format.ts';
+import { TextLife } from './engine-lifecycle.ts';
+import type { Recipe } from './lifecycle.ts';
+import { type OtherModels, otherModels } from './other-models.ts';
+import { createTextEngine, textLoadOptions } from './text-engine.ts';
+
+const adviceForLosses =
+  'If this goes on: --debugmode shows what llama.cpp says; a smaller --contextsize or fewer --gpulayers need less memory; --cpubuild names another build.';
+
+/** What somebody wants to have served: settings, and which of them were said. */
+export interface Wanted {
+  readonly name: string;
+  readonly settings: Settings;
+  readonly given: ReadonlySet<FlagKey>;
+  /** Undefined for a server without a text model. */
+  readonly file: ModelFile | undefined;
+}
+
+/** A model that is known by its file, with all that depends on it, before any of its weights are read. */
+export interface PreparedModel extends Wanted {
+  readonly format: ChatFormat;
+  /** What stands beside it: for embeddings, speech and transcription. */
+  readonly others: OtherModels;
+  readonly recipe: Recipe<'text', TextLife>;
+  /** The context that it will have, by its file. */
+  readonly contextSize: number;
+  /** What was seen of it when it was last there. */
+  readonly known: () => TextState | undefined;
+  /** There where other machines serve it. */
+  readonly elsewhere?: Elsewhere;
+}
+
+/** Of a model that other machines serve. */
+export interface Elsewhere {
+  /** What it is called over there, beside its name here. */
+  readonly names: readonly string[];
+  /** How much may run at once. */
+  readonly capacity: () => number;
+  /** Chats go out as messages. */
+  readonly chat: (text: TextService, serverTools: ServerTools | undefined) => ChatService;
+}
+
+/** Whether there is a model at all, here or elsewhere. */
+export function hasText({ file, elsewhere }: Pick<PreparedModel, 'file' | 'elsewhere'>): boolean {
+  return file !== undefined || elsewhere !== undefined;
+}
+
+/** Throws one sentence where the chat format that is wanted cannot be had. */
+export async function prepareModel(wanted: Wanted, terminal: Terminal): Promise<PreparedModel> {
+  const { name, settings, given, file } = wanted;
+  const format = await loadChatFormat(settings, file?.chatTemplate, (text) => terminal.line(text));
+  const observer = consoleObserver(wanted, format, terminal);
+  let known: TextState | undefined;
+  // Where models are asked for by name, a reply names the one that answered as it was asked for.
+  const shown = settings.routermode ? name : undefined;
+  const options = file && textLoadOptions(settings, given, file, shown);
+  const contextSize = options ? expectedContextSize(options) : settings.contextsize;
+  const make = (proven: boolean) =>
+    options ? createTextEngine(options, { observer, proven }) : noTextEngine(contextSize);
+  return {
+    ...wanted,
+    format,
+    others: otherModels(settings, { terminal, text: wanted }),
+    contextSize,
+    known: () => known,
+    recipe: {
+      name,
+      kind: 'text',
+      need: async () => (file ? memoryNeed(file.shape, contextSize, settings.parallelrequests) : 0),
+      make: () =>
+        new TextLife(make(known !== undefined), (state) => {
+          known = state;
+        }),
+    },
+  };
+}
+
+function consoleObserver(
+  { name, settings, given, file }: Wanted,
+  format: ChatFormat,
+  terminal: Terminal,
+): LlamaObserver {
+  const log = new LoadLog(terminal, name, () => performance.now());
+  return {
+    starting: () => {
+      if (file) log.begin(file.path);
+      log.started();
+    },
+    progress: (fraction) => log.progress(fraction),
+    loaded: (model) => {
+      const place = model.gpuLayers > 0 ? `${model.gpuLayers} of ${model.layers + 1} layers on the GPU` : 'on the CPU';
+      const context = contextFact({
+        wanted: settings.contextsize,
+        given: given.has('contextsize'),
+        trained: model.trainedContext,
+        actual: model.contextSize,
+      });
+      log.done([model.description, context, place, `CPU build ${model.cpuVariant}`]);
+      for (const note of model.notes) terminal.line(note);
+      if (format.adapter.consoleLine) terminal.line(format.adapter.consoleLine);
+    },
+    failed: (reason) => log.failed(reason),
+    lost: (loss) => terminal.line(lossLine('text', loss, adviceForLosses)),
+    note: (text) => terminal.line(text),
+    ...(settings.debugmode === 1 ? { line: (line: string) => terminal.line(`llama.cpp: ${line}`) } : {}),
+  };
+}

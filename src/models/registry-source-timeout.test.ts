@@ -1,0 +1,197 @@
+import { describe, expect, test } from 'vitest';
+import { AppError } from '../core/errors.ts';
+import type { TextState } from '../core/text-service.ts';
+import { fakeEngine } from '../engines/fake/engine.ts';
+import { handTimer } from '../http/testing/world.ts';
+import { type Arrival, Arriving } from './arrival.ts';
+import { TextLife } from './engine-lifecycle.ts';
+import type { ModelKinds } from './kinds.ts';
+import type { LifeState } from './lifecycle.ts';
+import { Registry } from './registry.ts';
+import { keptText } from './registry-source.ts';
+
+const loading: TextState = { type: 'loading', name: 'mini', progress: 0.5 };
+
+/** A model that comes when the test says so. */
+function world({ seconds, arrival }: { seconds?: number; arrival?: Arrival } = {}) {
+  const engine = fakeEngine({ script: () => ({ pieces: [] }), pace: (next) => next(), contextSize: 512 });
+  const ready = engine.state();
+  engine.become(loading);
+  let known: TextState | undefined;
+  const timer = { restart: () => undefined, cancel: () => undefined };
+  const registry = new Registry<ModelKinds>(
+    {
+      recipes: [
+        {
+          name: 'mini',
+          kind: 'text',
+          need: async () => 1,
+          make: () =>
+            new TextLife(engine, (state) => {
+              known = state;
+            }),
+        },
+      ],
+      usual: { text: 'mini' },
+    },
+    {
+      room: () => ({ bytes: 10, count: 10 }),
+      startTimer: () => timer,
+      now: () => 0,
+      usualKeepMs: () => Number.POSITIVE_INFINITY,
+    },
+  );
+  const time = handTimer();
+  const source = keptText(
+    registry,
+    { name: 'mini', contextSize: 2048, known: () => known },
+    { ...(seconds === undefined ? {} : { patience: { seconds, startTimer: time.startTimer } }), arrival },
+  );
+  const state = (): LifeState['type'] | undefined => registry.state('text', 'mini')?.type as LifeState['type'];
+  return { source, engine, ready, registry, time, state };
+}
+
+const later = () => new Promise((resolve) => setImmediate(resolve));
+
+describe('a model that was never loaded', () => {
+  test('sleeps until somebody asks for it, and has the context that its file promises', () => {
+    const { source } = world();
+    expect(source.state()).toEqual({ type: 'loading', name: 'mini', progress: 0, asleep: true });
+    expect(source.contextSize()).toBe(2048);
+    expect(source.peek()).toBeUndefined();
+  });
+
+  test('is loaded for the first who uses it, and no longer sleeps meanwhile', async () => {
+    const { source, engine, ready } = world();
+    const use = source.use();
+    await later();
+    expect(source.state()).toEqual(loading);
+    engine.become(ready);
+    const { release } = await use;
+    expect(source.state()).toEqual(ready);
+    release();
+  });
+
+  test('looks as ready as before once it was there and is let go', async () => {
+    const { source, engine, ready, registry } = world();
+    engine.become(ready);
+    (await source.use()).release();
+    await registry.unload('text', 'mini');
+    expect(source.peek()).toBeUndefined();
+    expect(source.state()).toEqual(ready);
+  });
+});
+
+describe('whoever waits for a model', () => {
+  test('is told after the time of --reqtimeout that it did not come, in words that name both', async () => {
+    const { source, time } = world({ seconds: 7 });
+    const use = source.use();
+    const refused = expect(use).rejects.toMatchObject({
+      code: 'model-late',
+      status: 504,
+      message: 'mini was not loaded within 7 s (--reqtimeout). Please try again later.',
+    });
+    await later();
+    time.pass(7000);
+    await refused;
+  });
+
+  test('does not end the load: who comes later finds it', async () => {
+    const { source, engine, ready, time, state } = world({ seconds: 7 });
+    const refused = expect(source.use()).rejects.toMatchObject({ code: 'model-late' });
+    await later();
+    time.pass(7000);
+    await refused;
+    expect(state()).toBe('loading');
+    engine.become(ready);
+    const { release } = await source.use();
+    release();
+  });
+
+  test('is not refused when it came in time, however long it is used', async () => {
+    const { source, engine, ready, time } = world({ seconds: 7 });
+    const use = source.use();
+    await later();
+    engine.become(ready);
+    const { release } = await use;
+    expect(time.waiting()).toEqual([]);
+    release();
+  });
+
+  test('who goes away first is not told that it is late', async () => {
+    const { source } = world({ seconds: 7 });
+    const client = new AbortController();
+    const use = source.use(client.signal);
+    const gone = expect(use).rejects.toThrow('gone');
+    await later();
+    client.abort(new Error('gone'));
+    await gone;
+  });
+
+  test('waits as long as it takes where no time is set', async () => {
+    const { source, engine, ready, time } = world();
+    const use = source.use();
+    await later();
+    expect(time.waiting()).toEqual([]);
+    engine.become(ready);
+    (await use).release();
+  });
+});
+
+describe('a model that takes the place of another', () => {
+  test('is not looked for before the other one has gone, who may have its name', async () => {
+    const arriving = new Arriving('mini');
+    const { source, registry, engine, ready } = world({ arrival: arriving });
+    engine.become(ready);
+    await registry.load('text', 'mini');
+    expect([source.peek(), source.contextSize()]).toEqual([undefined, 512]);
+    arriving.begin();
+    expect(source.peek()).toBe(engine);
+  });
+
+  test('is loaded for those who wait when it is there, and tells its progress until then', async () => {
+    const arriving = new Arriving('mini');
+    const { source, engine, ready, registry, state } = world({ arrival: arriving });
+    const use = source.use();
+    await later();
+    expect([state(), source.state()]).toEqual(['unloaded', { type: 'loading', name: 'mini', progress: 0 }]);
+    arriving.begin();
+    const load = registry.load('text', 'mini');
+    await later();
+    expect(source.state()).toEqual(loading);
+    engine.become(ready);
+    await load;
+    arriving.end();
+    expect((await use).engine).toBe(engine);
+  });
+
+  test('fails all who wait for it, then and later, with its reason', async () => {
+    const arriving = new Arriving('mini');
+    const { source, state } = world({ arrival: arriving });
+    const reason = new AppError('model-load-failed', { model: 'mini', reason: 'no memory' });
+    const uses = [source.use(), source.use()].map((use) => expect(use).rejects.toBe(reason));
+    arriving.end(reason);
+    await Promise.all(uses);
+    await expect(source.use()).rejects.toBe(reason);
+    expect(state()).toBe('unloaded');
+  });
+
+  test.each([
+    ['the swap', { door: 7 }],
+    ['the model', { seconds: 7 }],
+    ['both', { door: 7, seconds: 7 }],
+  ])(
+    'is late after the time that there is for %s',
+    async (_, { door, seconds }: { door?: number; seconds?: number }) => {
+      const clock = handTimer();
+      const patience = door === undefined ? undefined : { seconds: door, startTimer: clock.startTimer };
+      const { source, time } = world({ ...(seconds && { seconds }), arrival: new Arriving('mini', patience) });
+      const refused = expect(source.use()).rejects.toMatchObject({ code: 'model-late', details: { model: 'mini' } });
+      await later();
+      clock.pass(7000);
+      time.pass(7000);
+      await refused;
+      expect([...clock.waiting(), ...time.waiting()]).toEqual([]);
+    },
+  );
+});

@@ -1,0 +1,73 @@
+import type { EngineSource, SourceState } from '../core/engine-source.ts';
+import type { TextState } from '../core/text-service.ts';
+import type { TextSource } from '../core/text-source.ts';
+import { type Arrival, inTime, type Patience } from './arrival.ts';
+import type { ModelKinds, OtherEngines, OtherKind } from './kinds.ts';
+import type { PreparedModel } from './prepared-model.ts';
+import type { Held, Registry } from './registry.ts';
+
+/** A model of the registry as the place where its engine is to be had. */
+export function keptText(
+  registry: Registry<ModelKinds>,
+  { name, contextSize, known }: Pick<PreparedModel, 'name' | 'contextSize' | 'known'>,
+  { patience, arrival }: { readonly patience?: Patience | undefined; readonly arrival?: Arrival | undefined } = {},
+): TextSource {
+  // Until then another one may have the name.
+  const isOwn = () => arrival?.begun() ?? true;
+  const present = () => (isOwn() ? registry.peek('text', name)?.engine : undefined);
+  return {
+    use: async (signal) => {
+      const { loaded, release } = await inTime(name, patience, signal, async (until) => {
+        await arrival?.over(until);
+        return registry.use('text', name, until);
+      });
+      return { engine: loaded.engine, release };
+    },
+    peek: present,
+    state: (): TextState => {
+      const engine = present();
+      if (engine) return engine.state();
+      const entry = isOwn() ? registry.state('text', name) : undefined;
+      if (entry?.type === 'failed') return { type: 'failed', name, reason: entry.reason };
+      // One that was let go is as good as there; one that was never loaded comes when it is asked for.
+      const asleep = entry?.type === 'unloaded' ? { asleep: true } : {};
+      return known() ?? { type: 'loading', name, progress: 0, ...asleep };
+    },
+    contextSize: () => {
+      const state = known();
+      return present()?.contextSize() ?? (state?.type === 'ready' ? state.model.contextSize : contextSize);
+    },
+  };
+}
+
+interface KeptEngineOptions {
+  readonly patience?: Patience | undefined;
+  /** What its users keep in memory while they wait for it. */
+  readonly holding?: readonly Held[];
+}
+
+/** A model of the registry as the place where its engine is to be had. */
+export function keptEngine<Kind extends OtherKind>(
+  registry: Registry<ModelKinds>,
+  kind: Kind,
+  name: string,
+  { patience, holding = [] }: KeptEngineOptions = {},
+): EngineSource<OtherEngines[Kind]> {
+  return {
+    name,
+    use: async (signal) => {
+      const { loaded, release } = await inTime(name, patience, signal, (until) =>
+        registry.use(kind, name, until, holding),
+      );
+      return { engine: loaded.engine as unknown as OtherEngines[Kind], release };
+    },
+    keepFor: (milliseconds) => registry.keepFor(kind, name, milliseconds),
+    expiresAt: () =>
+      registry.list().find((one) => one.kind === kind && one.name === name)?.expiresAt ?? Number.POSITIVE_INFINITY,
+    peek: () => registry.peek(kind, name)?.engine as unknown as OtherEngines[Kind] | undefined,
+    state: (): SourceState => {
+      const state = registry.state(kind, name) ?? { type: 'unloaded' };
+      return state.type === 'leaving' ? { type: 'unloaded' } : state;
+    },
+  };
+}

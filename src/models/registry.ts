@@ -1,0 +1,381 @@
+import { AppError } from '../core/errors.ts';
+import { orGone } from '../core/or-gone.ts';
+import { evict, fits, type Resident, type Room } from './eviction.ts';
+import type { EntryState, LeaveReason, Life, Listed, Recipe, Use } from './lifecycle.ts';
+import { asLoadError, loadFailed, reasonOf, tooLarge } from './load-errors.ts';
+import { Keeping, type KeptParts } from './registry-entry.ts';
+
+/** What each kind becomes once it is loaded. */
+export type Kinds = Readonly<Record<string, Life>>;
+export type AnyRecipe<All extends Kinds> = { [Kind in keyof All & string]: Recipe<Kind, All[Kind]> }[keyof All &
+  string];
+
+/** All that can be had, and which of each kind is meant by whoever names none. */
+export interface Catalogue<All extends Kinds> {
+  readonly recipes: readonly AnyRecipe<All>[];
+  readonly usual: { readonly [Kind in keyof All & string]?: string };
+}
+
+export interface RegistryParts extends KeptParts {
+  /** What there is for all that is kept; asked anew for each load. */
+  readonly room: () => Room;
+  readonly observer?: RegistryObserver;
+}
+
+/** Whoever watches (the console); none of it may fail or wait. */
+export interface RegistryObserver {
+  loading?(name: string, makingRoom: readonly string[]): void;
+  loaded?(name: string): void;
+  failed?(name: string, reason: string): void;
+  left?(name: string, why: LeaveReason): void;
+}
+
+interface Claim<All extends Kinds> {
+  readonly kept: Keeping<All[keyof All]>;
+  /** What whoever waits is using meanwhile: it cannot go before this claim is settled. */
+  readonly holding: readonly Held[];
+  readonly granted: (use: Use<All[keyof All]>) => void;
+  readonly refused: (error: AppError) => void;
+}
+
+/** Something that is in use, by its name. */
+export interface Held {
+  readonly kind: string;
+  readonly name: string;
+}
+
+/** One name that is being brought in, for all who claim it. */
+interface Load<All extends Kinds> {
+  readonly kept: Keeping<All[keyof All]>;
+  /** `measuring` until it is known what it needs, `waiting` until there is room, `entering` while it is loaded. */
+  phase: 'measuring' | 'waiting' | 'entering';
+  need: number;
+  announced: boolean;
+  /** Those that were loaded before it although it was first, and with memory that it needs. */
+  readonly passedBy: Set<Keeping<All[keyof All]>>;
+}
+
+/**
+ * All models by name, and which of them are in memory. Loads that compete for memory are made in the order in which they were
+ * wanted; one that fits beside all that is there does not wait for others. A model that has to make room finishes its
+ * requests first and takes no more of them, so requests that name models in turn are served in order, and none waits for
+ * ever behind an endless row of others.
+ */
+export class Registry<All extends Kinds> {
+  #kept: readonly Keeping<All[keyof All]>[] = [];
+  #usual: Catalogue<All>['usual'] = {};
+  readonly #claims: Claim<All>[] = [];
+  /** In the order in which they were wanted. */
+  readonly #loads = new Set<Load<All>>();
+  #roomAtRest: Room | undefined;
+  #closed = false;
+
+  constructor(
+    catalogue: Catalogue<All>,
+    private readonly parts: RegistryParts,
+  ) {
+    this.#enter(catalogue);
+  }
+
+  list(): readonly Listed[] {
+    return this.#kept.map((kept) => kept.listed());
+  }
+
+  has(kind: string, name: string): boolean {
+    return this.#kept.some((kept) => kept.recipe.kind === kind && kept.recipe.name === name);
+  }
+
+  /** The name that is meant by whoever names none. */
+  usual(kind: keyof All & string): string | undefined {
+    return this.#usual[kind];
+  }
+
+  state(kind: keyof All & string, name = this.usual(kind)): EntryState | undefined {
+    return this.#find(kind, name)?.state();
+  }
+
+  /** What is in memory under this name, for a look that loads nothing. */
+  peek<Kind extends keyof All & string>(kind: Kind, name = this.usual(kind)): All[Kind] | undefined {
+    return this.#find(kind, name)?.life as All[Kind] | undefined;
+  }
+
+  /**
+   * Resolves when it is ready, at once where it already is; rejects when it cannot be had, or with the signal's reason when
+   * whoever waits has gone. It stays until it is released. `holding` names what the caller keeps in use while it waits, which is
+   * then not made to go for it: each would wait for the other.
+   */
+  async use<Kind extends keyof All & string>(
+    kind: Kind,
+    name: string | undefined,
+    signal?: AbortSignal,
+    holding: readonly Held[] = [],
+  ): Promise<Use<All[Kind]>> {
+    signal?.throwIfAborted();
+    const kept = this.#wanted(kind, name);
+    // One that comes back by itself after a crash is waited for without anybody else having to wait.
+    const use = kept.open ? kept.take() : await this.#claim(kept, holding, signal);
+    try {
+      await orGone(kept.settled(), signal);
+      const state = kept.state();
+      if (state.type === 'failed') throw loadFailed(kept.recipe.name, state.reason);
+      return use as Use<All[Kind]>;
+    } catch (error) {
+      use.release();
+      throw error;
+    }
+  }
+
+  /** Brings it in without using it. */
+  async load(kind: keyof All & string, name?: string): Promise<void> {
+    (await this.use(kind, name)).release();
+  }
+
+  /** Resolves when it is gone; whoever is being served is served to the end. */
+  async unload(kind: keyof All & string, name = this.usual(kind)): Promise<void> {
+    await this.#find(kind, name)?.leave('asked');
+  }
+
+  /** How long it stays after its last use from now on, and after the work that runs now; 0 lets it go at once. */
+  keepFor(kind: keyof All & string, name: string | undefined, milliseconds: number): void {
+    this.#find(kind, name ?? this.usual(kind))?.keepFor(milliseconds);
+  }
+
+  /** One more thing can be had; a name that is known already stays what it is. */
+  add(recipe: AnyRecipe<All>): void {
+    if (this.has(recipe.kind, recipe.name)) return;
+    this.#enter({ recipes: [...this.#recipes(), recipe], usual: this.#usual });
+  }
+
+  /** Resolves when it is gone; it cannot be had any more from now on. */
+  remove(kind: keyof All & string, name: string): Promise<void> {
+    const recipes = this.#recipes().filter((recipe) => recipe.kind !== kind || recipe.name !== name);
+    return this.replace({ recipes, usual: this.#usual });
+  }
+
+  /**
+   * Other things can be had from now on. What is not among them any more ends its work and goes; what is there under the same
+   * recipe stays as it is.
+   */
+  async replace(catalogue: Catalogue<All>): Promise<void> {
+    const before = this.#kept;
+    this.#enter(catalogue);
+    const gone = before.filter((kept) => !this.#kept.includes(kept));
+    for (const claim of this.#claims.filter(({ kept }) => gone.includes(kept))) {
+      this.#claims.splice(this.#claims.indexOf(claim), 1);
+      claim.refused(new AppError('model-not-found', { model: claim.kept.recipe.name }));
+    }
+    for (const load of this.#loads) if (gone.includes(load.kept) && load.phase !== 'entering') this.#loads.delete(load);
+    const left = Promise.all(gone.map((kept) => kept.leave('replaced')));
+    this.#startLoads();
+    await left;
+  }
+
+  /** Ends everything at once, without waiting for those who are being served: the program is ending. */
+  async close(): Promise<void> {
+    this.#closed = true;
+    for (const { kept, refused } of this.#claims.splice(0))
+      refused(loadFailed(kept.recipe.name, 'the server is ending'));
+    this.#loads.clear();
+    await Promise.all(this.#kept.map((kept) => kept.end()));
+  }
+
+  #enter({ recipes, usual }: Catalogue<All>): void {
+    this.#kept = recipes.map(
+      (recipe) =>
+        this.#kept.find((kept) => kept.recipe === recipe) ??
+        new Keeping<All[keyof All]>(recipe as unknown as Recipe<string, All[keyof All]>, this.parts, (why) => {
+          this.parts.observer?.left?.(recipe.name, why);
+          this.#startLoads();
+        }),
+    );
+    this.#usual = usual;
+  }
+
+  #recipes(): readonly AnyRecipe<All>[] {
+    return this.#kept.map(({ recipe }) => recipe as unknown as AnyRecipe<All>);
+  }
+
+  #find(kind: string, name: string | undefined): Keeping<All[keyof All]> | undefined {
+    return this.#kept.find(({ recipe }) => recipe.kind === kind && recipe.name === name);
+  }
+
+  #wanted(kind: keyof All & string, name: string | undefined): Keeping<All[keyof All]> {
+    const meant = name ?? this.usual(kind);
+    const kept = this.#find(kind, meant);
+    if (this.#closed || !kept) throw new AppError('model-not-found', { model: meant ?? kind });
+    return kept;
+  }
+
+  #claim(
+    kept: Keeping<All[keyof All]>,
+    holding: readonly Held[],
+    signal: AbortSignal | undefined,
+  ): Promise<Use<All[keyof All]>> {
+    return new Promise((resolve, reject) => {
+      const settle =
+        <Value>(how: (value: Value) => void) =>
+        (value: Value): void => {
+          signal?.removeEventListener('abort', goAway);
+          how(value);
+        };
+      const claim: Claim<All> = { kept, holding, granted: settle(resolve), refused: settle(reject) };
+      const goAway = (): void => {
+        const place = this.#claims.indexOf(claim);
+        if (place !== -1) this.#claims.splice(place, 1);
+        reject(signal?.reason);
+        this.#startLoads();
+      };
+      this.#claims.push(claim);
+      signal?.addEventListener('abort', goAway, { once: true });
+      if (![...this.#loads].some((load) => load.kept === kept)) void this.#measure(kept);
+      else this.#startLoads();
+    });
+  }
+
+  /** Never rejects: what goes wrong is told to those who wanted it. */
+  async #measure(kept: Keeping<All[keyof All]>): Promise<void> {
+    const load: Load<All> = { kept, phase: 'measuring', need: 0, announced: false, passedBy: new Set() };
+    this.#loads.add(load);
+    try {
+      // It may be on its way out to make room.
+      await kept.gone();
+      load.need = await kept.need();
+    } catch (error) {
+      if (this.#loads.has(load)) this.#settle(load, asLoadError(kept.recipe.name, error));
+      return;
+    }
+    load.phase = 'waiting';
+    this.#startLoads();
+  }
+
+  /** Begins all loads for which there is room now. Called whenever memory is given back, or something else is wanted. */
+  #startLoads(): void {
+    if (this.#closed) return;
+    for (const load of this.#loads) {
+      if (load.phase !== 'waiting') continue;
+      if (this.#claims.some(({ kept }) => kept === load.kept)) this.#tryToStart(load);
+      // Nobody wants it any more.
+      else this.#loads.delete(load);
+    }
+  }
+
+  #tryToStart(load: Load<All>): void {
+    const { kept, need } = load;
+    const room = this.#room();
+    const newcomer = { bytes: need, besides: kept.recipe.besides ?? false };
+    const residents = this.#kept.filter((other) => other !== kept && other.resident);
+    // What the earlier ones wait for may be held until this one is there.
+    const earlier = this.#isHeldUp(load) ? [] : this.#earlier(load);
+    const stays = this.#afterwards(load, residents, earlier);
+    const rival = !fits(stays, newcomer, room);
+    if (fits(residents.map(asResident), newcomer, room) && (!rival || this.#mayPass(load, earlier))) {
+      this.#announce(load, []);
+      void this.#bring(load);
+      return;
+    }
+    const gone = evict(stays, newcomer, room);
+    if (gone !== 'cannot') {
+      const leaving = residents.filter((other) => gone.includes(other.id));
+      this.#announce(load, leaving);
+      // Each of them comes back to #startLoads when it has left.
+      for (const other of leaving) void other.leave('room');
+      return;
+    }
+    // Those that are being loaded, or are to be before it, can make room once they have been used.
+    if (earlier.length > 0 || residents.some((other) => this.#isEntering(other))) return;
+    this.#settle(load, tooLarge(kept.recipe.name, need, room));
+  }
+
+  /** Those that wait for their victims to leave. */
+  #earlier(load: Load<All>): readonly Load<All>[] {
+    const all = [...this.#loads];
+    return all.slice(0, all.indexOf(load)).filter(({ phase }) => phase === 'waiting');
+  }
+
+  /**
+   * What is in memory when all that leave have left and all that were wanted before are there. What has not been used yet, and
+   * what the claimants hold, cannot make room.
+   */
+  #afterwards(
+    { kept }: Load<All>,
+    residents: readonly Keeping<All[keyof All]>[],
+    earlier: readonly Load<All>[],
+  ): readonly Resident[] {
+    const held = this.#claims.filter((claim) => claim.kept === kept).flatMap(({ holding }) => holding);
+    const isHeld = ({ recipe }: Keeping<All[keyof All]>) =>
+      held.some(({ kind, name }) => kind === recipe.kind && name === recipe.name);
+    const staying = residents
+      .filter((other) => other.open || isHeld(other))
+      .map((other) => ({
+        ...other.asResident(),
+        ...(this.#isEntering(other) || isHeld(other) ? { pinned: true } : {}),
+      }));
+    const coming = earlier.map((load) => ({ ...load.kept.asResident(), bytes: load.need, pinned: true }));
+    return [...staying, ...coming];
+  }
+
+  /**
+   * A load may go before earlier ones that need the same memory while those wait anyway: what they wait for may itself wait for
+   * this one. It may do so once, so that they have their turn.
+   */
+  #mayPass({ kept }: Load<All>, earlier: readonly Load<All>[]): boolean {
+    if (earlier.some(({ passedBy }) => passedBy.has(kept))) return false;
+    for (const { passedBy } of earlier) passedBy.add(kept);
+    return true;
+  }
+
+  #isHeldUp({ kept }: Load<All>): boolean {
+    return this.#claims.some((claim) => claim.kept === kept && claim.holding.length > 0);
+  }
+
+  #isEntering(kept: Keeping<All[keyof All]>): boolean {
+    return [...this.#loads].some((load) => load.kept === kept && load.phase === 'entering');
+  }
+
+  /** What is being loaded counts in full among the residents, but has not taken all of it from the memory yet. */
+  #room(): Room {
+    const now = this.parts.room();
+    const isLoading = [...this.#loads].some(({ phase }) => phase === 'entering');
+    if (isLoading && this.#roomAtRest) return { ...now, bytes: Math.min(now.bytes, this.#roomAtRest.bytes) };
+    this.#roomAtRest = now;
+    return now;
+  }
+
+  #announce(load: Load<All>, leaving: readonly Keeping<All[keyof All]>[]): void {
+    if (load.announced && leaving.length === 0) return;
+    load.announced = true;
+    const names = leaving.map(({ recipe }) => recipe.name);
+    this.parts.observer?.loading?.(load.kept.recipe.name, names);
+  }
+
+  async #bring(load: Load<All>): Promise<void> {
+    const { kept } = load;
+    load.phase = 'entering';
+    try {
+      await kept.enter();
+    } catch (error) {
+      this.#settle(load, asLoadError(kept.recipe.name, error));
+      return;
+    }
+    this.parts.observer?.loaded?.(kept.recipe.name);
+    this.#settle(load);
+  }
+
+  /** All who came for it meanwhile are served by this one load. */
+  #settle(load: Load<All>, error?: AppError): void {
+    const { kept } = load;
+    this.#loads.delete(load);
+    if (error) this.parts.observer?.failed?.(kept.recipe.name, reasonOf(error));
+    for (const one of this.#claims.filter((other) => other.kept === kept)) {
+      this.#claims.splice(this.#claims.indexOf(one), 1);
+      if (error) one.refused(error);
+      // In use from this moment on: the next load must not find it idle.
+      else one.granted(kept.take());
+    }
+    this.#startLoads();
+  }
+}
+
+function asResident(kept: Pick<Keeping<Life>, 'asResident'>): Resident {
+  return kept.asResident();
+}

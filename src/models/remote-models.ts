@@ -1,0 +1,99 @@
+import type { FlagKey, Settings } from '../config/flags.ts';
+import { remoteAddresses } from '../config/remote.ts';
+import { BackendPool } from '../engines/remote/backend-pool.ts';
+import { randomCallId, remoteChatService } from '../engines/remote/chat-service.ts';
+import { RemoteText } from '../engines/remote/text.ts';
+import { RemoteTokens } from '../engines/remote/tokens.ts';
+import type { Terminal } from '../observe/terminal.ts';
+import { loadChatFormat } from './chat-format.ts';
+import { TextLife } from './engine-lifecycle.ts';
+import { otherModels } from './other-models.ts';
+import type { PreparedModel } from './prepared-model.ts';
+import type { ModelOffer } from './router.ts';
+import { engineTimer } from './text-engine.ts';
+
+/** How long the start waits for engines elsewhere to say who they are; whoever is late joins later. */
+const firstLookMs = 5000;
+
+/** The engines elsewhere that write text; undefined where none is named. */
+export function textPool({ remote }: Pick<Settings, 'remote'>, terminal: Terminal): BackendPool | undefined {
+  const addresses = remoteAddresses(remote, 'text');
+  if (addresses.length === 0) return undefined;
+  return new BackendPool({
+    addresses,
+    environment: process.env,
+    capability: 'text',
+    startTimer: engineTimer,
+    now: () => performance.now(),
+    say: (line) => terminal.line(line),
+  });
+}
+
+/** Whether the text model is a remote one, and not a file. `--nomodel` means that no file is loaded here. */
+export function servesElsewhere({ remote, model, nomodel }: Pick<Settings, 'remote' | 'model' | 'nomodel'>): boolean {
+  return (nomodel || !model) && remoteAddresses(remote, 'text').length > 0;
+}
+
+/** Looks for all of them, and goes on when each has answered or is late. */
+export async function firstLook(pool: BackendPool): Promise<void> {
+  await Promise.race([pool.start(), new Promise((late) => setTimeout(late, firstLookMs).unref())]);
+}
+
+export interface RemoteWanted {
+  readonly settings: Settings;
+  readonly given: ReadonlySet<FlagKey>;
+  readonly pool: BackendPool;
+  /** Undefined for whatever they have, as long as none has said what that is. */
+  readonly model: string | undefined;
+  /** What it is called here, where that is not the same. */
+  readonly name?: string;
+}
+
+/** A model that other machines serve, in the place of one by its file. It needs no memory, and stays. */
+export async function prepareRemote(
+  { settings, given, pool, model, name: called }: RemoteWanted,
+  terminal: Terminal,
+): Promise<PreparedModel> {
+  const name = called ?? model ?? pool.backends[0]?.address.host ?? 'remote';
+  const usualContext = settings.contextsize;
+  const tokens = new RemoteTokens(pool, model);
+  let known: ReturnType<PreparedModel['known']>;
+  const engine = () =>
+    new RemoteText({ pool, model, name, usualContext, now: () => performance.now(), newCallId: randomCallId });
+  return {
+    name,
+    settings,
+    given,
+    file: undefined,
+    format: await loadChatFormat(settings, undefined, (text) => terminal.line(text)),
+    others: otherModels(settings, { terminal, text: { name, file: undefined } }),
+    contextSize: usualContext,
+    known: () => known,
+    elsewhere: {
+      names: pool.models().flatMap((one) => (one.name === model ? [one.id] : [])),
+      capacity: () => pool.capacity(model),
+      chat: (text, serverTools) => remoteChatService({ text, tokens, serverTools }),
+    },
+    recipe: {
+      name,
+      kind: 'text',
+      besides: true,
+      pinned: true,
+      need: async () => 0,
+      make: () =>
+        new TextLife(engine(), (state) => {
+          known = state;
+        }),
+    },
+  };
+}
+
+/** All models of these engines by their names, as things are now. */
+export function remoteOffers(wanted: Omit<RemoteWanted, 'model'>, terminal: Terminal): () => readonly ModelOffer[] {
+  return () =>
+    wanted.pool.models().map(({ name, id }) => ({
+      names: name === id ? [name] : [name, id],
+      path: undefined,
+      prepare: (called) => prepareRemote({ ...wanted, model: name, name: called }, terminal),
+    }));
+}

@@ -1,0 +1,231 @@
+import { describe, expect, test } from 'vitest';
+import type { Call, Endpoint, Reply } from '../http/call.ts';
+import type { ModelEndpoint } from '../protocols/endpoint.ts';
+import { routed } from './routed.ts';
+
+interface Named {
+  readonly name: string;
+}
+
+const call = { method: 'POST', path: '/say', signal: new AbortController().signal } as Call;
+
+function endpoint(handle: ModelEndpoint<Named>['handle'], more: Partial<ModelEndpoint<Named>> = {}) {
+  const family = { name: 'test', title: 'Test', errorReply: () => ({ status: 500, body: '' }) };
+  const common = { method: 'POST', match: 'exact', path: '/say', access: 'open', queued: true, summary: '' } as const;
+  return { ...common, family, ...more, handle };
+}
+
+const saying = (text: string) => () => ({ status: 200, body: text });
+
+/** One model and one endpoint with this handler, and how often the model was released. */
+function single(handle: ModelEndpoint<Named>['handle']) {
+  let left = 0;
+  const release = () => {
+    left += 1;
+  };
+  const [one] = routed([endpoint(handle)], async () => ({ context: { name: 'only' }, release }));
+  return { ask: async () => (one as Endpoint).handle(call), left: () => left };
+}
+
+async function streamOf(reply: Reply) {
+  if (!('stream' in reply)) throw new Error('no stream');
+  return reply.stream[Symbol.asyncIterator]();
+}
+
+describe('routed', () => {
+  test('hands the context of the selected model to the handler, on every path', async () => {
+    let name = 'a';
+    const paths = ['/say', '/sing'].map((path) =>
+      endpoint((_, context) => ({ status: 200, body: `${context.name}${path}` }), { path }),
+    );
+    const endpoints = routed(paths, async () => ({ context: { name }, release: () => undefined }));
+    const answers = async () => Promise.all(endpoints.map(async (one) => (await one.handle(call)) as { body: string }));
+    expect((await answers()).map(({ body }) => body)).toEqual(['a/say', 'a/sing']);
+    name = 'b';
+    expect((await answers()).map(({ body }) => body)).toEqual(['b/say', 'b/sing']);
+  });
+
+  test('keeps the description of the endpoint, and tells the router whether the call is queued', async () => {
+    const seen: unknown[] = [];
+    const looks = endpoint(saying(''), { queued: false, summary: 'Looks.', modelSelection: 'any-name' });
+    const [one] = routed([looks], async (asked, selection) => {
+      seen.push(asked, selection);
+      return { context: { name: '' }, release: () => undefined };
+    });
+    expect(one).toMatchObject({ method: 'POST', path: '/say', rateLimited: false, summary: 'Looks.' });
+    await one?.handle(call);
+    expect(seen).toEqual([call, { queued: false, modelSelection: 'any-name' }]);
+  });
+
+  test('fails with the error of the router where no model is meant', async () => {
+    const [one] = routed([endpoint(saying(''))], () => Promise.reject(new Error('nobody')));
+    await expect(one?.handle(call)).rejects.toThrow('nobody');
+  });
+});
+
+describe('routed: releases the model exactly once', () => {
+  test('after a whole reply', async () => {
+    const { ask, left } = single(saying('done'));
+    expect(await ask()).toMatchObject({ body: 'done' });
+    expect(left()).toBe(1);
+  });
+
+  test('when the handler throws, at once or later', async () => {
+    const now = single(() => {
+      throw new Error('now');
+    });
+    await expect(now.ask()).rejects.toThrow('now');
+    const later = single(() => Promise.reject(new Error('later')));
+    await expect(later.ask()).rejects.toThrow('later');
+    expect([now.left(), later.left()]).toEqual([1, 1]);
+  });
+
+  test('at the end of a stream, not before, and not again when it is asked once more', async () => {
+    const { ask, left } = single(() => ({ status: 200, stream: pieces('a', 'b') }));
+    const iterator = await streamOf(await ask());
+    expect(await iterator.next()).toEqual({ done: false, value: 'a' });
+    expect(await iterator.next()).toEqual({ done: false, value: 'b' });
+    expect(left()).toBe(0);
+    expect((await iterator.next()).done).toBe(true);
+    expect(left()).toBe(1);
+  });
+
+  test('when a stream fails in its middle, and the failure is passed on', async () => {
+    const { ask, left } = single(() => ({ status: 200, stream: failing('a') }));
+    const iterator = await streamOf(await ask());
+    await iterator.next();
+    await expect(iterator.next()).rejects.toThrow('broken');
+    expect(left()).toBe(1);
+  });
+
+  test('when the client goes away in the middle, and the source hears of it', async () => {
+    let closed = false;
+    async function* stream() {
+      try {
+        yield 'a';
+        yield 'b';
+      } finally {
+        closed = true;
+      }
+    }
+    const { ask, left } = single(() => ({ status: 200, stream: stream() }));
+    const iterator = await streamOf(await ask());
+    await iterator.next();
+    expect(await iterator.return?.()).toMatchObject({ done: true });
+    expect([closed, left()]).toEqual([true, 1]);
+  });
+
+  test('when the client is gone before the stream was begun', async () => {
+    const { ask, left } = single(() => ({ status: 200, stream: pieces('a') }));
+    await (await streamOf(await ask())).return?.();
+    expect(left()).toBe(1);
+  });
+
+  test('when a source that cannot be told of it is left', async () => {
+    const stream = { [Symbol.asyncIterator]: () => ({ next: async () => ({ done: false as const, value: 'a' }) }) };
+    const { ask, left } = single(() => ({ status: 200, stream }));
+    expect(await (await streamOf(await ask())).return?.()).toEqual({ done: true, value: undefined });
+    expect(left()).toBe(1);
+  });
+});
+
+test('what goes beside a stream stays beside it', async () => {
+  const keepAlive = { milliseconds: 5, filler: ':\n' };
+  const { ask } = single(() => ({ status: 201, headers: { a: 'b' }, keepAlive, stream: pieces() }));
+  expect(await ask()).toMatchObject({ status: 201, headers: { a: 'b' }, keepAlive });
+});
+
+async function* pieces(...texts: string[]) {
+  yield* texts;
+}
+
+async function* failing(...texts: string[]) {
+  yield* texts;
+  throw new Error('broken');
+}
+
+describe('routed: a model that is abandoned while it is swapped in', () => {
+  const refusal = new Error('it could not be loaded');
+
+  /** First the model that is swapped in, which then cannot be loaded, and the old one after that. */
+  function world(handle: ModelEndpoint<Named>['handle'], signal = new AbortController().signal) {
+    const log: string[] = [];
+    let givenUp = false;
+    const answering = endpoint((asked, context) => (context.name === 'old' ? saying('old')() : handle(asked, context)));
+    const [one] = routed([answering], async () => {
+      const name = givenUp ? 'old' : 'coming';
+      log.push(`into ${name}`);
+      return {
+        context: { name },
+        release: () => void log.push(`out of ${name}`),
+        abandoned: () => givenUp && name === 'coming',
+      };
+    });
+    return {
+      log,
+      giveUp: () => {
+        givenUp = true;
+      },
+      ask: async () => (one as Endpoint).handle({ ...call, signal }),
+    };
+  }
+
+  test.each<[string, () => Reply]>([
+    [
+      'fail',
+      () => {
+        throw refusal;
+      },
+    ],
+    ['are refused', () => ({ status: 503, body: 'not loaded' })],
+  ])('those in it who %s are answered by the other', async (_, fail) => {
+    const { ask, giveUp, log } = world(() => {
+      giveUp();
+      return fail();
+    });
+    expect(await ask()).toMatchObject({ status: 200, body: 'old' });
+    expect(log).toEqual(['into coming', 'out of coming', 'into old', 'out of old']);
+  });
+
+  test('has nothing to do with what was answered', async () => {
+    const { ask, giveUp, log } = world(() => {
+      giveUp();
+      return { status: 200, body: 'counted without a model' };
+    });
+    expect(await ask()).toMatchObject({ body: 'counted without a model' });
+    expect(log).toEqual(['into coming', 'out of coming']);
+  });
+
+  test('has nothing to do with what was wrong before', async () => {
+    const { ask, log } = world(() => {
+      throw refusal;
+    });
+    await expect(ask()).rejects.toBe(refusal);
+    expect(log).toEqual(['into coming', 'out of coming']);
+  });
+
+  test('cannot take back a stream that has begun: it ends as it does', async () => {
+    async function* stream() {
+      yield 'loading';
+      giveUp();
+      yield 'failed';
+    }
+    const { ask, giveUp, log } = world(() => ({ status: 200, stream: stream() }));
+    const pieces: unknown[] = [];
+    const iterator = await streamOf(await ask());
+    for (let step = await iterator.next(); !step.done; step = await iterator.next()) pieces.push(step.value);
+    expect(pieces).toEqual(['loading', 'failed']);
+    expect(log).toEqual(['into coming', 'out of coming']);
+  });
+
+  test('is of no use to a client that has gone', async () => {
+    const gone = new AbortController();
+    const { ask, giveUp, log } = world(() => {
+      giveUp();
+      gone.abort();
+      throw refusal;
+    }, gone.signal);
+    await expect(ask()).rejects.toBe(refusal);
+    expect(log).toEqual(['into coming', 'out of coming']);
+  });
+});

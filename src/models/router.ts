@@ -1,0 +1,440 @@
+import { AppError, asAppError } from '../core/errors.ts';
+import {
+  equalName,
+  findExactly,
+  findNamed,
+  isCommonEmbeddingName,
+  modelId,
+  nameKey,
+  sameName,
+} from '../core/model-names.ts';
+import type { ListedModel } from '../core/models-view.ts';
+import { orGone } from '../core/or-gone.ts';
+import { isBlankBody, jsonObject } from '../http/body.ts';
+import type { Call } from '../http/call.ts';
+import type { ModelEndpoint, ModelSelection } from '../protocols/endpoint.ts';
+import { namingOf, shownName } from '../protocols/native/model-name.ts';
+import { type Arrival, Arriving, inTime, type Patience } from './arrival.ts';
+import type { ModelKinds } from './kinds.ts';
+import { recipesOf } from './other-models.ts';
+import { hasText, type PreparedModel } from './prepared-model.ts';
+import type { Registry } from './registry.ts';
+import type { Selected } from './routed.ts';
+import { displayName } from './text-engine.ts';
+
+/** A model that can be requested by name. Its file is read only when a request names it. */
+export interface ModelOffer {
+  /** The model's own name first, then every other name that it answers to. */
+  readonly names: readonly string[];
+  readonly path: string | undefined;
+  /** Prepares the model under its own name. */
+  readonly prepare: (name: string) => Promise<PreparedModel>;
+}
+
+export interface RouterParts<Context> {
+  readonly registry: Registry<ModelKinds>;
+  /** Requests of a model that is still being swapped in wait for its arrival. */
+  readonly contextOf: (model: PreparedModel, arrival?: Arrival) => Context;
+  /** The models that can be requested by name (`--routermode`). Listed for each request, because files come and go. */
+  readonly offers?: () => Promise<readonly ModelOffer[]>;
+  /** `--modelalias`: the model that is meant by a name that no model has. */
+  readonly alias?: (name: string) => string | undefined;
+  /** Prepares the model again if its files have changed since it was prepared; undefined if they have not. */
+  readonly renewed?: (model: PreparedModel) => Promise<(() => Promise<PreparedModel>) | undefined>;
+  /** Limits how long a request waits for a swap. */
+  readonly patience?: Patience;
+  readonly say: (line: string) => void;
+}
+
+/** A swap in progress. No new request gets the model that is swapped out. */
+interface Swap<Context> {
+  readonly names: readonly string[];
+  /** The model that is swapped in: new requests get it at once, and wait until it is loaded. */
+  next: ModelInstance<Context> | undefined;
+  readonly over: Promise<void>;
+}
+
+/** A swap that waits for the previous one, or for the answer to the request that asked for it. */
+interface QueuedSwap {
+  readonly name: string;
+  readonly begun: Promise<void>;
+}
+
+/**
+ * Routes each request to the model instance it names, or to the default one. During a swap, running requests finish on the old
+ * instance and new ones queue on the new one, so that streams can report load progress. If the new model fails to load, the old one
+ * is restored.
+ */
+export class ModelRouter<Context> {
+  readonly #instances = new Map<string, ModelInstance<Context>>();
+  #default: ModelInstance<Context>;
+  #swap: Swap<Context> | undefined;
+  readonly #queuedSwaps: QueuedSwap[] = [];
+  readonly #renewing = new Map<string, Promise<void>>();
+  readonly #preparing = new Map<string, Promise<PreparedModel>>();
+
+  constructor(
+    initial: { readonly model: PreparedModel; readonly context: Context },
+    private readonly parts: RouterParts<Context>,
+  ) {
+    this.#default = this.#register(initial.model, initial.context);
+  }
+
+  /** The model of requests that name none. */
+  get defaultModel(): PreparedModel {
+    return this.#default.model;
+  }
+
+  async select(
+    call: Call,
+    { queued, modelSelection }: Pick<ModelEndpoint<never>, 'queued' | 'modelSelection'>,
+  ): Promise<Selected<Context>> {
+    const sent = this.parts.offers ? await namedModel(call) : undefined;
+    const asked = sent === undefined ? undefined : await this.#unaliased(sent);
+    const name = asked !== undefined && modelSelection ? await this.#textModelOf(asked, modelSelection) : asked;
+    // Requests for information are answered at once by what is loaded.
+    if (!queued) return this.#current(name, call.signal);
+    return inTime(name ?? this.defaultModel.name, this.parts.patience, call.signal, (signal) =>
+      name === undefined ? this.#unnamed(signal) : this.#named(name, signal),
+    );
+  }
+
+  /** The default model first. */
+  async list(): Promise<readonly ListedModel[]> {
+    const offers = await this.#offers();
+    const listed = this.parts.registry.list().filter(({ kind }) => kind === 'text');
+    const entry = (
+      name: string,
+      own: { readonly path?: string | undefined; aliases?: readonly string[] },
+    ): ListedModel => {
+      const found = listed.find((one) => one.name === name);
+      const { state, bytes, expiresAt = Number.POSITIVE_INFINITY } = found ?? {};
+      const prepared = this.#instances.get(name)?.model;
+      const seen = prepared?.known();
+      return {
+        name,
+        id: modelId((prepared && shownName(namingOf(prepared.settings))) || name),
+        present: hasText(this.#default.model) && name === this.#default.model.name,
+        ...(own.aliases && own.aliases.length > 0 ? { aliases: own.aliases } : {}),
+        state: state?.type ?? 'unloaded',
+        path: prepared?.file?.path ?? own.path,
+        known: seen?.type === 'ready' ? seen.model : undefined,
+        bytes,
+        expiresAt,
+      };
+    };
+    const { name, file } = this.#default.model;
+    const isPresent = ({ names }: ModelOffer) => equalName(names[0] ?? '', name);
+    const own = { path: file?.path, aliases: offers.find(isPresent)?.names.slice(1) ?? [] };
+    const first = hasText(this.#default.model) ? [entry(name, own)] : [];
+    const others = offers.filter((offer) => !isPresent(offer));
+    return [...first, ...others.map(({ names: [id = '', ...aliases], path }) => entry(id, { path, aliases }))];
+  }
+
+  /**
+   * Swaps run one after the other. Resolves when the new model is loaded, or the old one is restored. Requests that arrive meanwhile
+   * wait for the last swap that was requested.
+   */
+  async swapTo(model: PreparedModel, answered?: Promise<void>): Promise<void> {
+    const queued = this.#queue(model.name, answered);
+    if (queued) {
+      await queued.begun;
+      // Synchronous with the beginning of the swap, so that every request sees one of the two.
+      this.#queuedSwaps.splice(this.#queuedSwaps.indexOf(queued), 1);
+    }
+    const arriving = new Arriving(model.name, this.parts.patience);
+    const next = modelInstance(model, this.parts.contextOf(model, arriving));
+    const work = this.#exchange(next, arriving)
+      .catch((error: unknown) => {
+        this.#abandon(next, arriving, asAppError(error));
+        throw error;
+      })
+      .finally(() => {
+        this.#swap = undefined;
+      });
+    this.#swap = { names: [this.defaultModel.name, model.name], next, over: work.catch(() => undefined) };
+    await work;
+  }
+
+  /** Undefined if the swap can begin at once. */
+  #queue(name: string, answered: Promise<void> | undefined): QueuedSwap | undefined {
+    if (!answered && !this.#swap && this.#queuedSwaps.length === 0) return undefined;
+    const before = this.#queuedSwaps.at(-1)?.begun;
+    const begun = (async () => {
+      await answered;
+      await before;
+      while (this.#swap) await this.#swap.over;
+    })();
+    const queued = { name, begun };
+    this.#queuedSwaps.push(queued);
+    return queued;
+  }
+
+  async #exchange(next: ModelInstance<Context>, arriving: Arriving): Promise<void> {
+    const { registry, say } = this.parts;
+    const { model } = next;
+    const before = this.#default;
+    await Promise.all([drain(before), before.registered]);
+    const namesake = this.#instances.get(model.name);
+    if (namesake && namesake !== before) await this.#close(namesake);
+    await registry.remove('text', before.model.name);
+    arriving.begin();
+    const error = await this.#load(model);
+    if (error === undefined) {
+      this.#instances.delete(before.model.name);
+      this.#instances.set(model.name, next);
+      this.#default = next;
+      arriving.end();
+      await this.#removeAuxiliary(before.model);
+      return;
+    }
+    this.#abandon(next, arriving, error);
+    await registry.remove('text', model.name);
+    say(`${model.name} could not be loaded: ${error.message}. Going back to ${before.model.name}.`);
+    const again = await this.#load(before.model);
+    if (again !== undefined) say(`${before.model.name} could not be loaded again: ${again.message}`);
+  }
+
+  /** Its requests are repeated on the model that stays, unless their answer has begun. */
+  #abandon(next: ModelInstance<Context>, arriving: Arriving, error: AppError): void {
+    if (this.#default === next) return;
+    next.abandoned = true;
+    if (this.#swap) this.#swap.next = undefined;
+    arriving.end(error);
+  }
+
+  /** Engines of the other kinds that only the removed model used. */
+  async #removeAuxiliary({ others }: PreparedModel): Promise<void> {
+    const wanted = [...this.#instances.values()].flatMap(({ model }) => recipesOf(model.others));
+    const isWanted = ({ kind, name }: { readonly kind: string; readonly name: string }) =>
+      wanted.some((one) => one.kind === kind && one.name === name);
+    const gone = recipesOf(others).filter((recipe) => !isWanted(recipe));
+    await Promise.all(gone.map(({ kind, name }) => this.parts.registry.remove(kind, name)));
+  }
+
+  /** An instance that was requested by name has other settings than the one that takes its name now. */
+  async #close(closed: ModelInstance<Context>): Promise<void> {
+    await Promise.all([drain(closed), closed.registered]);
+    this.#instances.delete(closed.model.name);
+    await this.parts.registry.remove('text', closed.model.name);
+  }
+
+  /** The error if it cannot be loaded. */
+  async #load(model: PreparedModel): Promise<AppError | undefined> {
+    if (!hasText(model)) return undefined;
+    const { recipe, name } = model;
+    this.parts.registry.add(recipe);
+    return this.parts.registry.load('text', name).then(() => undefined, asAppError);
+  }
+
+  /** An unknown name is left to the endpoint to report. */
+  async #current(name: string | undefined, signal: AbortSignal): Promise<Selected<Context>> {
+    if (name === undefined) return select(this.#default);
+    const known = this.#instanceOf(name);
+    if (known) return select(known);
+    const own = (await this.#offerOf(name))?.names[0];
+    if (own === undefined) return select(this.#aliased(name) ?? this.#default);
+    const there = this.#instanceOf(own);
+    return there ? select(there) : this.#named(own, signal);
+  }
+
+  async #unnamed(signal: AbortSignal | undefined): Promise<Selected<Context>> {
+    while (this.#queuedSwaps.length > 0 || (this.#swap && !this.#swap.next)) await this.#swapOver(signal);
+    return select(this.#swap?.next ?? this.#default);
+  }
+
+  async #named(name: string, signal: AbortSignal | undefined): Promise<Selected<Context>> {
+    while (this.#isSwappedOut(name)) await this.#swapOver(signal);
+    const known = this.#open(name) && (await this.#upToDate(name, signal));
+    if (known) return select(known);
+    const offer = await this.#offerOf(name);
+    const own = offer?.names[0] ?? this.#aliased(name)?.model.name;
+    if (own === undefined) throw new AppError('model-not-found', { model: name });
+    while (this.#isSwappedOut(own)) await this.#swapOver(signal);
+    const there = this.#open(own) && (await this.#upToDate(own, signal));
+    if (there) return select(there);
+    // It has been swapped out meanwhile.
+    if (!offer) throw new AppError('model-not-found', { model: name });
+    const model = await this.#prepare(own, offer);
+    while (this.#isSwappedOut(model.name)) await this.#swapOver(signal);
+    // Another request may have opened it meanwhile.
+    return select(this.#open(model.name) ?? this.#opened(model));
+  }
+
+  #opened(model: PreparedModel): ModelInstance<Context> {
+    const context = this.parts.contextOf(model);
+    this.parts.registry.add(model.recipe);
+    return this.#register(model, context);
+  }
+
+  async #offerOf(name: string): Promise<ModelOffer | undefined> {
+    return findNamed(await this.#offers(), ({ names }) => names, name);
+  }
+
+  /** A model's own name takes precedence over an alias. */
+  async #unaliased(name: string): Promise<string> {
+    const target = this.parts.alias?.(name);
+    if (target === undefined || this.#open(name)) return name;
+    const beside = recipesOf(this.defaultModel.others).some((recipe) => equalName(recipe.name, name));
+    return beside || findExactly(await this.#offers(), ({ names }) => names, name) ? name : target;
+  }
+
+  /** The instance of this name, prepared again if its files have changed; undefined if a swap has removed it meanwhile. */
+  async #upToDate(name: string, signal: AbortSignal | undefined): Promise<ModelInstance<Context> | undefined> {
+    if (!this.#nextNamed(name)) await this.#renew(name);
+    while (this.#isSwappedOut(name)) await this.#swapOver(signal);
+    return this.#open(name);
+  }
+
+  /** Once for all concurrent requests. A model that cannot be prepared again stays as it was. */
+  #renew(name: string): Promise<void> {
+    const key = nameKey(name);
+    const renewing = this.#renewing.get(key) ?? this.#renewed(name).finally(() => this.#renewing.delete(key));
+    this.#renewing.set(key, renewing);
+    return renewing;
+  }
+
+  async #renewed(name: string): Promise<void> {
+    const old = this.#instanceOf(name);
+    const prepare = old && (await this.parts.renewed?.(old.model));
+    if (!prepare) return;
+    try {
+      const model = await prepare();
+      // A swap may have replaced it meanwhile.
+      if (this.#instances.get(old.model.name) === old && !this.#isSwappedOut(name)) this.#replace(old, model);
+    } catch (error) {
+      this.parts.say(`${old.model.name} has changed, and stays as it was: ${(error as Error).message}`);
+    }
+  }
+
+  /** Running requests finish on the old instance; new ones wait for the new one. */
+  #replace(old: ModelInstance<Context>, model: PreparedModel): void {
+    const { registry, say } = this.parts;
+    const arriving = new Arriving(model.name, this.parts.patience);
+    const fresh = modelInstance(model, this.parts.contextOf(model, arriving));
+    say(`${model.name} has changed and is read anew.`);
+    this.#instances.set(model.name, fresh);
+    if (this.#default === old) this.#default = fresh;
+    const handOver = async (): Promise<void> => {
+      await Promise.all([drain(old), old.registered]);
+      await registry.remove('text', old.model.name);
+      if (hasText(model)) registry.add(model.recipe);
+      arriving.begin();
+      arriving.end();
+      await this.#removeAuxiliary(old.model);
+    };
+    fresh.registered = handOver().catch((error: unknown) => arriving.end(asAppError(error)));
+  }
+
+  async #offers(): Promise<readonly ModelOffer[]> {
+    return (await this.parts.offers?.()) ?? [];
+  }
+
+  /** Once for all concurrent requests. */
+  #prepare(name: string, offer: ModelOffer): Promise<PreparedModel> {
+    const preparing = this.#preparing.get(name) ?? offer.prepare(name).finally(() => this.#preparing.delete(name));
+    this.#preparing.set(name, preparing);
+    return preparing;
+  }
+
+  /** Settles however the swap ends. Callers must check again what held before. */
+  #swapOver(signal: AbortSignal | undefined): Promise<void> {
+    return orGone(this.#swap?.over ?? this.#queuedSwaps[0]?.begun ?? Promise.resolve(), signal);
+  }
+
+  /** Whether a swap removes the instance of this name, and brings none with the same name. */
+  #isSwappedOut(name: string): boolean {
+    if (this.#queuedSwaps.some((queued) => equalName(queued.name, name))) return true;
+    const isSwapped = this.#swap?.names.some((one) => equalName(one, name)) ?? false;
+    return isSwapped && !this.#nextNamed(name);
+  }
+
+  /** The instance for new work. */
+  #open(name: string): ModelInstance<Context> | undefined {
+    return this.#nextNamed(name) ?? this.#instanceOf(name);
+  }
+
+  #nextNamed(name: string): ModelInstance<Context> | undefined {
+    const next = this.#swap?.next;
+    return next && equalName(next.model.name, name) ? next : undefined;
+  }
+
+  #instanceOf(name: string): ModelInstance<Context> | undefined {
+    return findExactly([...this.#instances.values()], ({ model }) => [model.name], name);
+  }
+
+  /** Models also answer to their file name, their horde name and their names on a remote backend, unless another model has that name. */
+  #aliased(name: string): ModelInstance<Context> | undefined {
+    return [this.#default, ...this.#instances.values()].find(({ model }) => {
+      const { file, settings, elsewhere } = model;
+      const own = [model.name, file && displayName(file.path), settings.hordemodelname];
+      const nicknames = [...own, ...(elsewhere?.names ?? [])];
+      return nicknames.some((one) => one && sameName(one, name));
+    });
+  }
+
+  /** The text model whose context has the engine of another kind with this name; undefined for the default one. */
+  async #textModelOf(name: string, selection: ModelSelection): Promise<string | undefined> {
+    if (recipesOf(this.defaultModel.others).some((recipe) => sameName(recipe.name, name))) return undefined;
+    if (selection === 'own-name' && !isCommonEmbeddingName(name)) return name;
+    return this.#instanceOf(name) || this.#aliased(name) || (await this.#offerOf(name)) ? name : undefined;
+  }
+
+  #register(model: PreparedModel, context: Context): ModelInstance<Context> {
+    const instance = modelInstance(model, context);
+    this.#instances.set(model.name, instance);
+    return instance;
+  }
+}
+
+/** A model with its context, and how many requests use it. */
+interface ModelInstance<Context> {
+  readonly model: PreparedModel;
+  readonly context: Context;
+  activeRequests: number;
+  drained: (() => void) | undefined;
+  /** The model could not be loaded: its requests must select another one. */
+  abandoned: boolean;
+  /** Settles when the registry holds this model instead of the one that had its name before. */
+  registered: Promise<void>;
+}
+
+function modelInstance<Context>(model: PreparedModel, context: Context): ModelInstance<Context> {
+  return { model, context, activeRequests: 0, drained: undefined, abandoned: false, registered: Promise.resolve() };
+}
+
+export function select<Context>(instance: ModelInstance<Context>): Selected<Context> {
+  instance.activeRequests += 1;
+  let released = false;
+  return {
+    context: instance.context,
+    abandoned: () => instance.abandoned,
+    release: () => {
+      if (released) return;
+      released = true;
+      instance.activeRequests -= 1;
+      if (instance.activeRequests === 0) instance.drained?.();
+    },
+  };
+}
+
+/** Settles when no request uses the model. */
+function drain(instance: ModelInstance<unknown>): Promise<void> {
+  if (instance.activeRequests === 0) return Promise.resolve();
+  return new Promise((resolve) => {
+    instance.drained = resolve;
+  });
+}
+
+/** The model that a request names, in whatever dialect; nothing where it names none, or is no request of that kind. */
+export async function namedModel({ method, body, signal }: Call): Promise<string | undefined> {
+  if (method !== 'POST' || isBlankBody(body)) return undefined;
+  try {
+    const { model, name } = await jsonObject(body, { empty: 'object', signal });
+    const asked = typeof model === 'string' ? model : typeof name === 'string' ? name : '';
+    return asked.trim() === '' ? undefined : asked.trim();
+  } catch {
+    // What is wrong with it is said by whoever reads it.
+    return undefined;
+  }
+}

@@ -1,0 +1,138 @@
+import type { Room } from '../eviction.ts';
+import type { LeaveReason, Life, LifeState, Recipe } from '../lifecycle.ts';
+import { Registry } from '../registry.ts';
+
+/** Something to be kept that comes, fails and goes when the test says so. */
+export class FakeLife implements Life {
+  #state: LifeState = { type: 'loading', progress: 0 };
+  #waiting: (() => void)[] = [];
+  stopped = false;
+  /** Set to make a stop take until `stopNow` is called. */
+  slowStop = false;
+  #stops: (() => void)[] = [];
+
+  constructor(
+    readonly name: string,
+    private readonly size: number | undefined,
+  ) {}
+
+  start(): void {}
+
+  state(): LifeState {
+    return this.#state;
+  }
+
+  bytes(): number | undefined {
+    return this.#state.type === 'ready' ? this.size : undefined;
+  }
+
+  settled(): Promise<void> {
+    if (this.#state.type !== 'loading') return Promise.resolve();
+    return new Promise((resolve) => this.#waiting.push(resolve));
+  }
+
+  stop(): Promise<void> {
+    this.stopped = true;
+    this.become({ type: 'failed', reason: 'stopped' });
+    return this.slowStop ? new Promise((resolve) => this.#stops.push(resolve)) : Promise.resolve();
+  }
+
+  stopNow(): void {
+    for (const resolve of this.#stops.splice(0)) resolve();
+  }
+
+  become(state: LifeState): void {
+    this.#state = state;
+    if (state.type !== 'loading') for (const resolve of this.#waiting.splice(0)) resolve();
+  }
+}
+
+export interface FakeModel {
+  readonly bytes?: number;
+  readonly measured?: number;
+  readonly pinned?: boolean;
+  readonly besides?: boolean;
+  readonly keepMs?: number;
+  /** Whether it is ready by itself; otherwise the test says when. */
+  readonly manual?: boolean;
+  readonly broken?: string;
+}
+
+/** A registry of fakes with a clock and timers of its own. */
+export function house(
+  models: Readonly<Record<string, FakeModel>>,
+  { room = { bytes: 100, count: 10 }, keepMs = Number.POSITIVE_INFINITY }: { room?: Room; keepMs?: number } = {},
+) {
+  let now = 0;
+  let timers: { at: number; action: () => void }[] = [];
+  const lives: FakeLife[] = [];
+  const log: string[] = [];
+  const recipe = (name: string, model: FakeModel): Recipe<'text', FakeLife> => ({
+    name,
+    kind: 'text',
+    ...(model.pinned && { pinned: true }),
+    ...(model.besides && { besides: true }),
+    ...(model.keepMs !== undefined && { keepMs: model.keepMs }),
+    need: async () => {
+      if (model.broken) throw new Error(model.broken);
+      return model.bytes ?? 10;
+    },
+    make: () => {
+      const life = new FakeLife(name, model.measured);
+      lives.push(life);
+      if (!model.manual) life.become({ type: 'ready' });
+      return life;
+    },
+  });
+  const recipes = Object.entries(models).map(([name, model]) => recipe(name, model));
+  const registry = new Registry<{ text: FakeLife }>(
+    { recipes, usual: { ...(recipes[0] && { text: recipes[0].name }) } },
+    {
+      room: () => room,
+      now: () => now,
+      usualKeepMs: () => keepMs,
+      startTimer: (milliseconds, action) => {
+        const timer = { at: now + milliseconds, action };
+        timers.push(timer);
+        return {
+          cancel: () => {
+            timers = timers.filter((one) => one !== timer);
+          },
+        };
+      },
+      observer: {
+        loading: (name, gone) => log.push(`loading ${name}${gone.length > 0 ? ` instead of ${gone.join(' ')}` : ''}`),
+        loaded: (name) => log.push(`loaded ${name}`),
+        failed: (name, reason) => log.push(`failed ${name}: ${reason}`),
+        left: (name, why: LeaveReason) => log.push(`left ${name}: ${why}`),
+      },
+    },
+  );
+  return {
+    registry,
+    recipe,
+    recipes,
+    log,
+    lives,
+    /** The one that was made last under this name. */
+    life: (name: string): FakeLife => {
+      const found = lives.findLast((life) => life.name === name);
+      if (!found) throw new Error(`${name} was never made`);
+      return found;
+    },
+    /** Time goes by, and with it what was planned. */
+    pass: async (milliseconds: number) => {
+      now += milliseconds;
+      const due = timers.filter(({ at }) => at <= now);
+      timers = timers.filter((timer) => !due.includes(timer));
+      for (const { action } of due) action();
+      await quiet();
+    },
+    timers: () => timers.length,
+  };
+}
+
+/** All that can happen without anything from outside has happened. */
+export async function quiet(): Promise<void> {
+  for (let round = 0; round < 30; round += 1) await Promise.resolve();
+}

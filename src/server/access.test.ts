@@ -1,0 +1,140 @@
+import { describe, expect, onTestFinished, test } from 'vitest';
+import { chooseAdapter, loadAdapter } from '../chat/adapters/load.ts';
+import { defaultSettings, type Settings } from '../config/flags.ts';
+import { alwaysThere } from '../core/text-source.ts';
+import { noTextEngine } from '../engines/none.ts';
+import type { ComfyDesk } from '../protocols/comfy/desk.ts';
+import { comfySockets } from '../protocols/comfy/routes.ts';
+import { accessOf, accessTable } from './access.ts';
+import { type App, createApp } from './app.ts';
+
+/** A whole server without any model, behind a password. */
+async function guarded(own: Partial<Settings> = {}): Promise<string> {
+  const app = await builtApp(own);
+  const { port } = await app.server.listen();
+  onTestFinished(() => app.server.close());
+  return `http://127.0.0.1:${port}`;
+}
+
+async function builtApp(own: Partial<Settings> = {}): Promise<App> {
+  const adapter = chooseAdapter(await loadAdapter('ChatML', async () => undefined), undefined);
+  return createApp({
+    settings: { ...defaultSettings, port: 0, host: '127.0.0.1', password: 'secret', ...own },
+    source: alwaysThere(noTextEngine(4096)),
+    format: { adapter, templateText: undefined, template: async () => undefined, templateTools: false },
+    product: { name: 'Parley', version: '1.2.3' },
+    observer: {},
+    warn: () => undefined,
+    onError: () => undefined,
+    shutdown: () => undefined,
+  });
+}
+
+const post = (address: string, headers: Record<string, string> = {}) =>
+  fetch(address, { method: 'POST', body: '{"prompt":"a boat"}', headers });
+const basic = (pair: string) => ({ authorization: `Basic ${Buffer.from(pair).toString('base64')}` });
+
+/** What draws or speaks, and what shows or stops what others draw: open with --legacyopenpaths. */
+const drawing = [
+  '/tts_to_audio',
+  '/set_tts_settings',
+  '/switch_model',
+  '/set_output',
+  '/set_speaker_folder',
+  '/sdapi/v1/txt2img',
+  '/sdapi/v1/interrupt',
+  '/v1/images/generations',
+  '/prompt',
+  '/interrupt',
+];
+const looking = [
+  '/tts_stream?text=Hello.',
+  '/sdapi/v1/progress',
+  '/sdapi/v1/get_last.json?genkey=a',
+  '/history',
+  '/queue',
+  '/view?filename=a.png',
+];
+
+describe('behind a password', () => {
+  test.each(drawing)('POST %s needs the key', async (path) => {
+    const base = await guarded();
+    expect((await post(`${base}${path}`)).status).toBe(401);
+    expect((await post(`${base}${path}`, basic('me:wrong'))).status).toBe(401);
+    expect((await post(`${base}${path}`, { authorization: 'Bearer secret' })).status).not.toBe(401);
+    expect((await post(`${base}${path}`, basic('me:secret'))).status).not.toBe(401);
+  });
+
+  test.each(looking)('GET %s needs the key', async (path) => {
+    const base = await guarded();
+    expect((await fetch(`${base}${path}`)).status).toBe(401);
+    expect((await fetch(`${base}${path}`, { headers: basic('me:secret') })).status).not.toBe(401);
+  });
+
+  test.each(['/sdapi/v1/sd-models', '/sdapi/v1/options', '/object_info', '/system_stats', '/models/checkpoints'])(
+    'GET %s tells what there is to everybody',
+    async (path) => expect((await fetch(`${await guarded()}${path}`)).status).toBe(200),
+  );
+
+  test('all of it is left open where that is wanted, for apps that send no key', async () => {
+    const base = await guarded({ legacyopenpaths: true });
+    for (const path of drawing) expect((await post(`${base}${path}`)).status, path).not.toBe(401);
+    for (const path of looking) expect((await fetch(`${base}${path}`)).status, path).not.toBe(401);
+    expect((await post(`${base}/v1/chat/completions`)).status).toBe(401);
+  });
+
+  test('pages of others can start nothing even then', async () => {
+    const base = await guarded({ legacyopenpaths: true });
+    for (const path of drawing) {
+      expect((await post(`${base}${path}`, { origin: 'https://evil.example' })).status, path).toBe(403);
+    }
+  });
+
+  test('guard: takes the key as ?key= on /tts_stream, for audio elements', async () => {
+    const base = await guarded();
+    expect((await fetch(`${base}/tts_stream?text=a&key=secret`)).status).not.toBe(401);
+    expect((await fetch(`${base}/tts_stream?text=a&key=guess`)).status).toBe(401);
+  });
+
+  test('guard: refuses plain posts of foreign pages to speech paths without a password', async () => {
+    const base = await guarded({ password: '' });
+    const headers = { origin: 'https://evil.example', 'content-type': 'text/plain' };
+    for (const path of ['/tts_to_audio', '/set_tts_settings', '/switch_model'])
+      expect((await post(`${base}${path}`, headers)).status, path).toBe(403);
+    expect((await fetch(`${base}/tts_stream?text=a`, { headers })).status).toBe(403);
+  });
+});
+
+describe('access table', () => {
+  /** With everything on that adds paths. */
+  const everything = () => builtApp({ singleinstance: true, admin: true, savedatafile: 'x', multiplayer: true });
+
+  test('access table: has a row for every endpoint of a built app', async () => {
+    const missing = (await everything()).endpoints.filter(({ method, path }) => !accessOf(method, path));
+    expect(missing.map(({ method, path }) => `${method} ${path}`)).toEqual([]);
+  });
+
+  test('access table: has a row for every socket', () => {
+    const sockets = comfySockets({} as ComfyDesk).map(({ path }) => `SOCKET ${path}`);
+    expect([...accessTable.keys()].filter((path) => path.startsWith('SOCKET '))).toEqual(sockets);
+  });
+
+  test('access table: has no row for a path that is not there', async () => {
+    const there = new Set((await everything()).endpoints.map(({ method, path }) => `${method} ${path}`));
+    expect([...accessTable.keys()].filter((path) => !there.has(path) && !path.startsWith('SOCKET '))).toEqual([]);
+  });
+
+  test('access table: decides for every endpoint', async () => {
+    for (const endpoint of (await everything()).endpoints)
+      expect(endpoint, endpoint.path).toMatchObject(accessOf(endpoint.method, endpoint.path) ?? {});
+  });
+
+  test('access table: what makes or changes something is never open', async () => {
+    for (const { method, path, access, changes, rateLimited: queued } of (await everything()).endpoints) {
+      // Below /v1/ there is only the refusal of what is not there.
+      if (path === '/v1/') continue;
+      if (changes || queued) expect([method, path, access]).not.toContain('open');
+      if (queued) expect([path, changes]).toEqual([path, true]);
+    }
+  });
+});

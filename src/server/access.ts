@@ -1,0 +1,154 @@
+import type { AccessRule, EndpointInfo } from '../http/call.ts';
+import type { SocketEndpoint } from '../http/web-socket.ts';
+
+/**
+ * Who may ask for what: one row for each path of the server, whatever family it belongs to. It decides, and not what a
+ * family says about its own endpoints. A test finds paths without a row; such a path needs the key and is taken to change
+ * something. A further column is a further field of `AccessRule`.
+ */
+
+/** Tells what the server is and has; names of models are masked without the key. */
+const information: AccessRule = { access: 'open', changes: false };
+/** Shows what somebody made, or computes without a trace. */
+const reading: AccessRule = { access: 'guarded', changes: false };
+/** Takes a place in the queue, stops something, or keeps something. */
+const making: AccessRule = { access: 'guarded', changes: true };
+/** Asks for the password of `--adminpassword` besides, in its own handler. */
+const administering: AccessRule = { access: 'admin', changes: true };
+/** Open with `--legacyopenpaths`: clients of KoboldCpp send no key there. */
+const legacy = (rule: AccessRule): AccessRule => ({ ...rule, legacyOpen: true });
+/** Names of models are shown too with that flag: clients without a key have to name them. */
+const shown: AccessRule = legacy(information);
+/** Also takes the key as `?key=`: what a page plays as the source of an audio element cannot send a header. */
+const played = (rule: AccessRule): AccessRule => ({ ...rule, keyInQuery: true });
+
+/** Both forms of a path, with and without the version in front of it. */
+const bare = (...paths: readonly string[]): string[] => paths.flatMap((path) => [`/v1${path}`, path]);
+/** ComfyUI has each of its paths under `/api` too. */
+const comfy = (...paths: readonly string[]): string[] => paths.flatMap((path) => [path, `/api${path}`]);
+const sdapi = (...names: readonly string[]): string[] => names.map((name) => `/sdapi/v1/${name}`);
+const both = (...names: readonly string[]): string[] =>
+  names.flatMap((name) => [`/api/v1/${name}`, `/api/latest/${name}`]);
+
+type Row = readonly [rule: AccessRule, method: EndpointInfo['method'] | 'SOCKET', paths: readonly string[]];
+
+const rows: readonly Row[] = [
+  // KoboldAI and KoboldCpp
+  [making, 'POST', [...both('generate'), '/api/extra/generate/stream', '/request', '/api/extra/abort']],
+  [making, 'POST', ['/api/extra/embeddings', '/api/extra/tts', '/api/extra/transcribe', '/api/extra/websearch']],
+  [making, 'POST', ['/api/extra/music/prepare', '/api/extra/music/generate', '/api/extra/shutdown']],
+  [making, 'POST', ['/api/extra/data/save', '/api/extra/multiplayer/setstory', '/api/extra/multiplayer/status']],
+  [reading, 'POST', ['/api/extra/data/list', '/api/extra/data/load', '/api/extra/multiplayer/getstory']],
+  [reading, 'GET', ['/api/extra/generate/check', '/api/extra/last_logprobs', '/api/extra/cache']],
+  [reading, 'POST', ['/api/extra/generate/check', '/api/extra/last_logprobs']],
+  [reading, 'POST', ['/api/extra/tokencount', '/api/extra/tokenize', '/api/extra/detokenize']],
+  [reading, 'POST', ['/api/extra/json_to_grammar']],
+  [information, 'GET', both('model', 'info/version', 'config/max_length', 'config/max_context_length')],
+  [information, 'GET', both('config/soft_prompt', 'config/soft_prompts_list')],
+  [information, 'GET', ['/api/extra/true_max_context_length', '/api/extra/version', '/api/extra/perf']],
+  [information, 'GET', ['/.well-known/serviceinfo', '/ping', '/api/extra/preloadstory']],
+  [administering, 'POST', ['/api/admin/save_state', '/api/admin/load_state', '/api/admin/clear_state']],
+  [administering, 'POST', ['/api/admin/check_state', '/api/admin/reload_config']],
+  [{ ...administering, changes: false }, 'GET', ['/api/admin/list_options']],
+  [making, 'POST', ['/mcp']],
+
+  // OpenAI and Anthropic
+  [making, 'POST', bare('/chat/completions', '/completions', '/embeddings', '/responses', '/messages')],
+  [
+    reading,
+    'POST',
+    [...bare('/chat/completions/input_tokens', '/responses/input_tokens'), '/v1/messages/count_tokens'],
+  ],
+  [making, 'POST', ['/audio/speech', '/audio/transcriptions', '/audio/translations']],
+  [legacy(making), 'POST', bare('/images/generations', '/images/edits', '/images/variations')],
+  [information, 'GET', [...bare('/models', '/models/'), '/audio/voices', '/audio/models']],
+  [reading, 'GET', bare('/responses/')],
+  [making, 'POST', bare('/responses/')],
+  [making, 'DELETE', bare('/responses/')],
+  // Always refused.
+  ...(['GET', 'POST', 'PUT', 'DELETE'] as const).map((method): Row => [information, method, ['/v1/']]),
+  ...(['GET', 'POST', 'DELETE'] as const).map((method): Row => [information, method, ['/v1/messages/batches']]),
+
+  // Ollama
+  [making, 'POST', ['/api/generate', '/api/chat', '/api/embed', '/api/embeddings', '/api/pull', '/api/push']],
+  [making, 'POST', ['/api/create', '/api/copy', '/api/blobs/', '/api/me', '/api/signout']],
+  [making, 'DELETE', ['/api/delete']],
+  [information, 'GET', ['/api/version', '/api/tags', '/api/ps', '/api/status']],
+  [shown, 'POST', ['/api/show']],
+
+  // llama.cpp
+  [making, 'POST', ['/completion', '/infill', '/embedding', '/props', '/slots/', '/lora-adapters']],
+  [making, 'POST', [...bare('/rerank', '/reranking'), '/chat/completions/control']],
+  [reading, 'POST', ['/tokenize', '/detokenize', '/apply-template']],
+  [reading, 'GET', ['/lora-adapters', '/tools', '/cors-proxy']],
+  [legacy(reading), 'GET', ['/slots', '/metrics']],
+  [information, 'GET', ['/props', '/health', '/v1/health']],
+
+  // Speech: xtts-api-server and the simple API for VITS
+  [
+    legacy(making),
+    'POST',
+    ['/tts_to_audio', '/set_tts_settings', '/switch_model', '/set_output', '/set_speaker_folder'],
+  ],
+  [legacy(played(making)), 'GET', ['/tts_stream']],
+  [making, 'POST', ['/tts_to_file', '/voice/vits']],
+  [played(making), 'GET', ['/voice/vits']],
+  [information, 'GET', ['/speakers_list', '/speakers', '/languages', '/get_tts_settings', '/get_models_list']],
+  [information, 'GET', ['/get_folders', '/sample/', '/voice/speakers', '/voice/check']],
+
+  // Stable Diffusion web UI
+  [legacy(making), 'POST', sdapi('txt2img', 'img2img', 'extra-single-image', 'extra-batch-images', 'upscale')],
+  [legacy(making), 'POST', sdapi('interrogate', 'interrupt', 'skip', 'options', 'refresh-checkpoints', 'refresh-vae')],
+  [legacy(making), 'POST', sdapi('refresh-embeddings', 'refresh-loras', 'unload-checkpoint', 'reload-checkpoint')],
+  [legacy(reading), 'POST', sdapi('png-info')],
+  [legacy(reading), 'GET', sdapi('progress', 'get_last.json')],
+  [shown, 'GET', sdapi('options', 'sd-models', 'samplers', 'schedulers', 'upscalers', 'latent-upscale-modes')],
+  [shown, 'GET', sdapi('loras', 'sd-vae', 'sd-modules', 'prompt-styles', 'hypernetworks', 'face-restorers')],
+  [shown, 'GET', sdapi('realesrgan-models', 'extensions', 'script-info', 'scripts', 'embeddings', 'cmd-flags')],
+  [shown, 'GET', sdapi('memory')],
+
+  // ComfyUI
+  [legacy(making), 'POST', comfy('/prompt', '/queue', '/history', '/interrupt', '/free')],
+  [legacy(making), 'POST', comfy('/upload/image', '/upload/mask')],
+  [legacy(reading), 'GET', comfy('/queue', '/history', '/history/', '/view')],
+  [legacy(reading), 'SOCKET', comfy('/ws')],
+  [shown, 'GET', comfy('/prompt', '/object_info', '/object_info/', '/system_stats', '/embeddings', '/models')],
+  [shown, 'GET', comfy('/extensions', '/features')],
+  [shown, 'GET', comfy(...['checkpoints', 'loras', 'vae', 'diffusion_models', 'text_encoders'].map(modelFolder))],
+  [shown, 'GET', comfy(...['clip_vision', 'controlnet', 'embeddings', 'hypernetworks'].map(modelFolder))],
+  [shown, 'GET', comfy('/models/upscale_models')],
+
+  // Pages
+  [information, 'GET', ['/', '/lcpp', '/api', '/api/v1', '/docs', '/docs/', '/v1', '/noscript', '/sdui']],
+  [information, 'GET', ['/api/extra/fidelity', '/api/openapi.json', '/favicon.ico']],
+  [making, 'POST', ['/noscript']],
+];
+
+function modelFolder(name: string): string {
+  return `/models/${name}`;
+}
+
+/** What the pages are made of; the names change with each build. */
+const pageFile = /\.(js|css|svg|png|woff2?|wasm|onnx|json|txt|webmanifest)$/;
+
+/** By `METHOD path`, as the endpoints declare it. */
+export const accessTable: ReadonlyMap<string, AccessRule> = new Map(
+  rows.flatMap(([rule, method, paths]) => paths.map((path) => [`${method} ${path}`, rule] as const)),
+);
+
+/** The row of a path as it is declared; undefined where it has none. */
+export function accessOf(method: string, path: string): AccessRule | undefined {
+  const file = method === 'GET' && pageFile.test(path) ? information : undefined;
+  return accessTable.get(`${method} ${path}`) ?? file;
+}
+
+/** The endpoints under the access that the table gives them. */
+export function withAccess<Found extends Pick<EndpointInfo, 'method' | 'path'>>(
+  endpoints: readonly Found[],
+): (Found & AccessRule)[] {
+  return endpoints.map((endpoint) => ({ ...endpoint, ...(accessOf(endpoint.method, endpoint.path) ?? making) }));
+}
+
+export function withSocketAccess(sockets: readonly SocketEndpoint[]): SocketEndpoint[] {
+  return sockets.map((socket) => ({ ...socket, ...(accessOf('SOCKET', socket.path) ?? making) }));
+}

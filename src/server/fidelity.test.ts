@@ -1,0 +1,12 @@
+import { readFileSync } from 'node:fs';
+import { expect, test } from 'vitest';
+import { fillFields } from '../protocols/fidelity/table.ts';
+import { fidelityByPage } from './fidelity.ts';
+
+test.each(Object.entries(fidelityByPage))(
+  'the table of fields in docs/apis/%s.md is that of the code',
+  (page, endpoints) => {
+    const text = readFileSync(new URL(`../docs/apis/${page}.md`, import.meta.url), 'utf8');
+    expect(text, 'run `npm run docs`').toBe(fillFields(text, endpoints));
+  },
+);

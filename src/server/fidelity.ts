@@ -1,0 +1,48 @@
+import type { EndpointFidelity } from '../core/fidelity.ts';
+import { adminFidelity } from '../protocols/admin/routes.ts';
+import { comfyFidelity } from '../protocols/comfy/fields.ts';
+import { llamacppFidelity } from '../protocols/llamacpp/fields.ts';
+import { messagesFidelity } from '../protocols/messages/fields.ts';
+import { nativeFidelity } from '../protocols/native/fields.ts';
+import { legacyFidelity } from '../protocols/native/generate.ts';
+import { nativeSpeechFidelity } from '../protocols/native/speech.ts';
+import { taskFidelity } from '../protocols/native/tasks.ts';
+import { tokenFidelity } from '../protocols/native/tokens.ts';
+import { transcribeFidelity } from '../protocols/native/transcribe.ts';
+import { ollamaFidelity } from '../protocols/ollama/fields.ts';
+import { speechFidelity } from '../protocols/openai/audio/fields.ts';
+import { openaiFidelity } from '../protocols/openai/fidelity.ts';
+import { imagesFidelity } from '../protocols/openai/images/fields.ts';
+import { transcriptionFidelities } from '../protocols/openai/transcription/fields.ts';
+import { responsesFidelity } from '../protocols/responses/fields.ts';
+import { sdapiFidelity } from '../protocols/sdapi/fields.ts';
+import { xttsFidelity } from '../protocols/xtts/fields.ts';
+import { vitsFidelity } from '../protocols/xtts/vits-fields.ts';
+
+/** What every dialect does with every field, by the page under docs/apis/ that tells it. */
+export const fidelityByPage: Readonly<Record<string, readonly EndpointFidelity[]>> = {
+  native: nativeFidelity,
+  audio: [
+    ...transcriptionFidelities,
+    transcribeFidelity,
+    speechFidelity,
+    nativeSpeechFidelity,
+    ...xttsFidelity,
+    vitsFidelity,
+  ],
+  openai: [...openaiFidelity, ...imagesFidelity],
+  responses: responsesFidelity,
+  messages: messagesFidelity,
+  ollama: ollamaFidelity,
+  llamacpp: llamacppFidelity,
+  sdapi: sdapiFidelity,
+  comfy: comfyFidelity,
+};
+
+/** Endpoints of a field or two, which the description of the API tells beside all of these. */
+export const smallEndpoints: readonly EndpointFidelity[] = [
+  taskFidelity,
+  ...tokenFidelity,
+  legacyFidelity,
+  ...adminFidelity,
+];

@@ -1,0 +1,93 @@
+import { spawn } from 'node:child_process';
+import { randomBytes } from 'node:crypto';
+import { existsSync } from 'node:fs';
+import { homedir } from 'node:os';
+import { fileURLToPath } from 'node:url';
+import type { Settings } from '../config/flags.ts';
+import { requestScope } from '../http/request-scope.ts';
+import { createHttpServer } from '../http/server.ts';
+import { Bench } from '../launcher/bench.ts';
+import { allowedPlaces } from '../launcher/folders.ts';
+import { Launched } from '../launcher/launched.ts';
+import { pageEndpoints } from '../launcher/page.ts';
+import { launcherEndpoints } from '../launcher/routes.ts';
+import { Session } from '../launcher/session.ts';
+import { hasDisplay } from '../launcher/wanted.ts';
+import { knownPlaces } from '../library/places.ts';
+import { availableBytes } from '../models/memory-budget.ts';
+import { embeddedModel } from '../models/text-engine.ts';
+import type { Terminal } from '../observe/terminal.ts';
+import { guardFaults } from './guard-faults.ts';
+import { openBrowser } from './open-browser.ts';
+import { launcherVariable, type Stops } from './stops.ts';
+
+export interface LauncherParts {
+  readonly product: { readonly name: string; readonly version: string };
+  readonly settings: Settings;
+  readonly notes: readonly string[];
+  readonly terminal: Terminal;
+  readonly stops: Stops;
+  readonly exit: (code: number) => void;
+}
+
+/** The page from which a server is started, on this machine only; the server is a process of its own beside it. */
+export async function launcher({ product, settings, notes, terminal, stops, exit }: LauncherParts): Promise<void> {
+  const launched = new Launched(startServer, (line) => terminal.line(line));
+  const session = new Session(() => randomBytes(24).toString('base64url'));
+  const home = homedir();
+  const surroundings = { home, platform: process.platform, environment: process.env };
+  let base = '';
+  const address = (): string => `${base}/?token=${session.token}`;
+  const end = (): void => {
+    // The answer to whoever asked for it goes out first.
+    setTimeout(() => void server.close(), 200);
+    launched.stop();
+    if (!launched.busy) exitSoon();
+    else launched.watch(({ type }) => type === 'state' && !launched.busy && exitSoon());
+  };
+  const exitSoon = (): void => void setTimeout(() => exit(0), 300);
+  const bench = new Bench({
+    product,
+    settings,
+    notes,
+    launched,
+    folders: allowedPlaces(home, process.cwd(), process.platform, [
+      fileURLToPath(new URL('../../models', import.meta.url)),
+    ]),
+    home,
+    places: knownPlaces(surroundings),
+    embeddedModel,
+    exists: existsSync,
+    environment: process.env,
+    availableBytes,
+    quit: end,
+  });
+  const tellAddress = (): void => {
+    session.renew();
+    terminal.line(`The launcher is at ${address()}`);
+  };
+  const server = createHttpServer({
+    endpoints: [...pageEndpoints(session, tellAddress), ...launcherEndpoints(session, bench)],
+    port: 0,
+    onError: (error) => terminal.line(`The launcher failed: ${error instanceof Error ? error.stack : String(error)}`),
+  });
+  const { port } = await server.listen();
+  const later = (milliseconds: number, action: () => void) => void setTimeout(action, milliseconds).unref();
+  guardFaults({ process, scope: () => requestScope.getStore(), say: (line) => terminal.line(line), later });
+  base = `http://localhost:${port}`;
+  stops.handle(end);
+  terminal.line(`The launcher is at ${address()}`);
+  terminal.line('The address works once, on this machine. --skiplauncher starts the server without it.');
+  if (hasDisplay(process.env, process.platform)) {
+    openBrowser(address(), () => terminal.line('No browser could be started; open the address above yourself.'));
+  }
+}
+
+/** It is asked to stop by a message, and stops when this process is gone. */
+function startServer(words: readonly string[]) {
+  const program = fileURLToPath(new URL('../main.js', import.meta.url));
+  return spawn(process.execPath, [program, ...words], {
+    stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
+    env: { ...process.env, [launcherVariable]: '1' },
+  });
+}

@@ -1,0 +1,87 @@
+import { tagsWithoutThinking } from '../chat/adapters/no-think.ts';
+import { type ChatService, chatService } from '../chat/service.ts';
+import type { Settings } from '../config/flags.ts';
+import type { TextService } from '../core/text-service.ts';
+import { alwaysThere } from '../core/text-source.ts';
+import type { ToolServers } from '../core/tool-servers.ts';
+import { noTextEngine } from '../engines/none.ts';
+import { systemTimer } from '../http/timers.ts';
+import type { Arrival, Patience } from '../models/arrival.ts';
+import type { ChatFormat } from '../models/chat-format.ts';
+import type { ModelKinds } from '../models/kinds.ts';
+import { otherSources } from '../models/other-models.ts';
+import { type Elsewhere, hasText, type PreparedModel } from '../models/prepared-model.ts';
+import type { Registry } from '../models/registry.ts';
+import { keptText } from '../models/registry-source.ts';
+import { printable } from '../observe/printable.ts';
+import { randomId } from '../protocols/dialect.ts';
+import type { ModelParts } from './model-context.ts';
+
+/** What the context of a model is built from. */
+export function modelParts(model: PreparedModel, registry: Registry<ModelKinds>, arrival?: Arrival): ModelParts {
+  const { name, settings, format, elsewhere } = model;
+  const patience = patienceOf(settings);
+  const others = otherSources(registry, model.others, patience);
+  if (!hasText(model))
+    return { name, settings, format, others, source: alwaysThere(noTextEngine(settings.contextsize)) };
+  const entry = () => registry.list().find((one) => one.kind === 'text' && one.name === name);
+  return {
+    name,
+    settings,
+    format,
+    others,
+    ...(elsewhere ? { elsewhere } : {}),
+    source: keptText(registry, model, { patience, arrival }),
+    resting: {
+      restAfter: (milliseconds) => registry.keepFor('text', name, milliseconds),
+      expiresAt: () => entry()?.expiresAt ?? Number.POSITIVE_INFINITY,
+      loaded: () => entry()?.resident ?? false,
+    },
+  };
+}
+
+function patienceOf({ routermode, reqtimeout }: Settings): Patience | undefined {
+  return routermode ? { seconds: reqtimeout, startTimer: systemTimer } : undefined;
+}
+
+interface RoomChatParts {
+  readonly settings: Pick<Settings, 'jinja_kwargs' | 'mcpserverloop'>;
+  readonly format: ChatFormat;
+  /** Who answers where other machines serve the model. */
+  readonly elsewhere?: Pick<Elsewhere, 'chat'>;
+}
+
+/** What all rooms share. */
+interface SharedChatParts {
+  readonly tools?: ToolServers | undefined;
+  readonly warn: (text: string) => void;
+}
+
+/** The chats of one model. */
+export function roomChat(
+  { settings, format, elsewhere }: RoomChatParts,
+  { tools, warn }: SharedChatParts,
+  text: TextService,
+): ChatService {
+  const { tags } = format.adapter.adapter;
+  const turns = settings.mcpserverloop;
+  const serverTools = tools && turns > 0 ? { servers: tools, turns, startTimer: systemTimer, ran } : undefined;
+  if (elsewhere) return elsewhere.chat(text, serverTools);
+  return chatService({
+    text,
+    tags,
+    tagsWithoutThinking: tagsWithoutThinking(tags, { name: format.adapter.name, template: format.templateText }),
+    templateText: format.templateText,
+    template: format.template,
+    templateTools: format.templateTools,
+    serverVariables: settings.jinja_kwargs ?? {},
+    now: () => new Date(),
+    newCallId: () => randomId('call_'),
+    warn,
+    serverTools,
+  });
+
+  function ran(name: string, failed: boolean): void {
+    warn(`The tool ${printable(name)} ${failed ? 'failed' : 'ran'} for a chat.`);
+  }
+}

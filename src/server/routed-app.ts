@@ -1,0 +1,267 @@
+import { existsSync, readFileSync } from 'node:fs';
+import { stat } from 'node:fs/promises';
+import { join } from 'node:path';
+import { aliasRemarks, modelAliases } from '../config/aliases.ts';
+import type { Settings } from '../config/flags.ts';
+import { type Running, reloadSettings } from '../config/reload.ts';
+import { AppError } from '../core/errors.ts';
+import { aliasTarget, uniqueNames } from '../core/model-names.ts';
+import { readModelFile } from '../engines/llama/model-file.ts';
+import { systemTimer } from '../http/timers.ts';
+import {
+  adminFiles,
+  adminTarget,
+  fileOfFolder,
+  initialModel,
+  isModelFile,
+  listedFile,
+  optionNames,
+  unloadModel,
+} from '../models/admin-options.ts';
+import type { Arrival } from '../models/arrival.ts';
+import type { ModelKinds } from '../models/kinds.ts';
+import { recipesOf } from '../models/other-models.ts';
+import { hasText, type PreparedModel, prepareModel } from '../models/prepared-model.ts';
+import type { Registry } from '../models/registry.ts';
+import { type ModelOffer, ModelRouter } from '../models/router.ts';
+import { modelPath } from '../models/text-engine.ts';
+import type { Terminal } from '../observe/terminal.ts';
+import type { App, AppParts } from './app.ts';
+import type { ModelContext } from './model-context.ts';
+import { modelParts } from './model-parts.ts';
+
+export interface RoutedParts {
+  readonly initial: Running;
+  readonly first: PreparedModel;
+  readonly registry: Registry<ModelKinds>;
+  readonly terminal: Terminal;
+  /** The models of remote backends, by name. */
+  readonly elsewhere?: (() => readonly ModelOffer[]) | undefined;
+  /** Nothing is selected before this function returns. */
+  readonly build: (routing: Routing) => App;
+}
+
+export type Routing = Required<Pick<AppParts, 'select' | 'models' | 'presentSettings'>>;
+
+/** A server whose model can be swapped (`--admin`), or that has several by name (`--routermode`, `--remote`). */
+export async function createRoutedApp({
+  initial,
+  first,
+  registry,
+  terminal,
+  elsewhere,
+  build,
+}: RoutedParts): Promise<App> {
+  const { settings } = initial;
+  const folder = settings.admindir || '.';
+  const say = (line: string) => terminal.line(line);
+  const links = { allowLinks: settings.adminallowlinks, onSkipped: once(linkSkipped) };
+  const byName = settings.routermode || elsewhere !== undefined;
+  const versions = new FileVersions(() => Date.now());
+  let firstNow = first;
+  if (first.file) {
+    const { path } = first.file;
+    const again = async () => {
+      firstNow = await prepareModel({ ...initial, name: first.name, file: await readModelFile(path) }, terminal);
+      return firstNow;
+    };
+    versions.note(first, versions.of([path]), again);
+  }
+
+  function linkSkipped(name: string): void {
+    say(`The link ${name} in --admindir leads out of that folder and is skipped; --adminallowlinks offers such files.`);
+  }
+
+  const listFiles = () => adminFiles(folder, links);
+
+  async function namesOf(files: readonly string[]): Promise<ReturnType<typeof optionNames>> {
+    if (!hasText(first)) return optionNames(files);
+    const file = first.file && (await fileOfFolder(folder, files, first.file.path));
+    return optionNames(files, { name: first.name, file });
+  }
+
+  async function prepared(option: string, base?: string, called?: string): Promise<PreparedModel> {
+    const target = await adminTarget(folder, option, links);
+    if (!target) throw new AppError('model-not-found', { model: option });
+    if (target.type === 'initial') return firstNow;
+    const below = base ?? (settings.baseconfig || undefined);
+    const configs = await versions.of([below, target.type === 'config' ? target.path : undefined]);
+    const loaded = reloadSettings(target, below, initial, {
+      readFile: (path) => readFileSync(path, 'utf8'),
+      environment: process.env,
+      exists: existsSync,
+    });
+    if (loaded.type === 'refused') {
+      const reason = loaded.problems.map(({ sentence }) => sentence).join(' ');
+      throw new AppError('model-load-failed', { model: option, reason });
+    }
+    const name = called ?? (await namesOf(await listFiles())).get(option)?.[0] ?? option;
+    const all = { ...configs, ...(await versions.of([modelPath(loaded.settings)])) };
+    const model = await prepareOption(name, loaded, terminal);
+    versions.note(model, all, () => prepared(option, base, name));
+    return model;
+  }
+
+  async function offers(): Promise<readonly ModelOffer[]> {
+    const local = settings.routermode ? await localOffers() : [];
+    return [...local, ...remoteOffers(local)];
+  }
+
+  async function localOffers(): Promise<readonly ModelOffer[]> {
+    const files = await listFiles();
+    const names = await namesOf(files);
+    return files.map((file) => ({
+      names: names.get(file) ?? [file],
+      path: isModelFile(file) ? join(folder, file) : undefined,
+      prepare: (name) => prepared(file, undefined, name),
+    }));
+  }
+
+  /** A remote model with the name of a local one gets the prefix `remote/`. */
+  function remoteOffers(local: readonly ModelOffer[]): readonly ModelOffer[] {
+    const all = elsewhere?.() ?? [];
+    const isFirst = ({ names }: ModelOffer) => first.elsewhere !== undefined && names[0] === first.name;
+    const others = all.filter((offer) => !isFirst(offer));
+    const taken = [...local.map(({ names: [id = ''] }) => id), ...(hasText(first) ? [first.name] : [])];
+    const ids = uniqueNames(
+      others.map(({ names: [name = ''] }) => [name, `remote/${name}`]),
+      taken,
+    );
+    const named = others.map((offer, place) => ({ ...offer, names: [...new Set([ids[place] ?? '', ...offer.names])] }));
+    return [...all.filter(isFirst), ...named];
+  }
+
+  async function reload(option: string, base: string | undefined): Promise<boolean> {
+    const path = base === undefined ? undefined : await listedFile(folder, base, links);
+    if (base !== undefined && path === undefined) return false;
+    try {
+      const model = await prepared(option, path);
+      say(`Switching to ${option} as soon as all that was asked of ${router.defaultModel.name} is answered.`);
+      // The answer goes out first.
+      void swap(option, model, new Promise((answered) => setImmediate(answered)));
+      return true;
+    } catch (error) {
+      say(`${option} is not switched to: ${(error as Error).message}`);
+      return false;
+    }
+  }
+
+  async function swap(option: string, model: PreparedModel, answered: Promise<void>): Promise<void> {
+    try {
+      await router.swapTo(model, answered);
+      say(hasText(router.defaultModel) ? `Serving ${router.defaultModel.name} now.` : 'Serving no model now.');
+    } catch (error) {
+      say(`${option} is not switched to: ${(error as Error).message}`);
+    }
+  }
+
+  const options = async () => [...(await listFiles()), initialModel, unloadModel];
+  const contextOf = (model: PreparedModel, arrival?: Arrival): ModelContext =>
+    app.contextOf(modelParts(model, registry, arrival));
+  const aliases = modelAliases(settings.modelalias);
+  const alias = (name: string) => aliasTarget(aliases, name);
+  const patience = { seconds: settings.reqtimeout, startTimer: systemTimer };
+  const app = build({
+    select: (call, endpoint) => router.select(call, endpoint),
+    presentSettings: () => router.defaultModel.settings,
+    models: { byName, swap: { options, reload }, list: () => router.list() },
+  });
+  const router: ModelRouter<ModelContext> = new ModelRouter(
+    { model: first, context: app.context },
+    {
+      registry,
+      contextOf,
+      say,
+      patience,
+      alias,
+      renewed: (model) => versions.renewed(model),
+      ...(byName ? { offers } : {}),
+    },
+  );
+  await checkAliases();
+  return app;
+
+  async function checkAliases(): Promise<void> {
+    if (aliases.length === 0) return;
+    const listed = (await router.list()).flatMap(({ id, name, aliases: more = [] }) => [id, name, ...more]);
+    for (const line of aliasRemarks(aliases, [...listed, ...recipesOf(first.others).map(({ name }) => name)]))
+      say(line);
+  }
+}
+
+function once(say: (name: string) => void): (name: string) => void {
+  const said = new Set<string>();
+  return (name) => {
+    if (said.has(name)) return;
+    said.add(name);
+    say(name);
+  };
+}
+
+/** The files that a model was made of, by path; what changes with their content. */
+type Versions = Readonly<Record<string, string>>;
+
+/** A file that was written to more recently may not be complete. */
+const settledAfterMs = 2000;
+
+/** Knows of each prepared model whether its files are still those that it was made of. */
+export class FileVersions {
+  readonly #made = new WeakMap<
+    PreparedModel,
+    { versions: Versions | Promise<Versions>; again: () => Promise<PreparedModel> }
+  >();
+
+  constructor(private readonly now: () => number) {}
+
+  async of(paths: readonly (string | undefined)[]): Promise<Versions> {
+    const known = paths.filter((path) => path !== undefined);
+    const found = await Promise.all(known.map(versionOf));
+    return Object.fromEntries(known.map((path, place) => [path, found[place]?.text ?? '']));
+  }
+
+  note(model: PreparedModel, versions: Versions | Promise<Versions>, again: () => Promise<PreparedModel>): void {
+    this.#made.set(model, { versions, again });
+  }
+
+  /** What prepares it anew, where its files have changed, are there and are not being written. */
+  async renewed(model: PreparedModel): Promise<(() => Promise<PreparedModel>) | undefined> {
+    const made = this.#made.get(model);
+    if (!made) return undefined;
+    const before = await made.versions;
+    const found = await Promise.all(
+      Object.keys(before).map(async (path) => ({ path, version: await versionOf(path) })),
+    );
+    if (found.every(({ path, version }) => version?.text === before[path])) return undefined;
+    const isComplete = ({ path, version }: (typeof found)[number]): boolean =>
+      version !== undefined && (!isModelFile(path) || this.now() - version.modifiedAt >= settledAfterMs);
+    if (!found.every(isComplete)) return undefined;
+    // One that cannot be prepared is not tried again before it changes again.
+    made.versions = Object.fromEntries(found.map(({ path, version }) => [path, version?.text ?? '']));
+    return made.again;
+  }
+}
+
+interface FileVersion {
+  readonly text: string;
+  readonly modifiedAt: number;
+}
+
+/** By size and time of change. */
+async function versionOf(path: string): Promise<FileVersion | undefined> {
+  const facts = await stat(path).catch(() => undefined);
+  return facts && { text: `${facts.size} ${facts.mtimeMs}`, modifiedAt: facts.mtimeMs };
+}
+
+async function prepareOption(
+  name: string,
+  { settings, given }: { readonly settings: Settings; readonly given: Running['given'] },
+  terminal: Terminal,
+): Promise<PreparedModel> {
+  const path = modelPath(settings);
+  if (path === undefined) return prepareModel({ name, settings, given, file: undefined }, terminal);
+  try {
+    return await prepareModel({ name, settings, given, file: await readModelFile(path) }, terminal);
+  } catch (error) {
+    throw new AppError('model-load-failed', { model: name, reason: (error as Error).message }, { cause: error });
+  }
+}

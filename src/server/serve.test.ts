@@ -1,0 +1,169 @@
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { describe, expect, onTestFinished, test } from 'vitest';
+import { defaultSettings, type Settings } from '../config/flags.ts';
+import { AppError } from '../core/errors.ts';
+import type { TextState } from '../core/text-service.ts';
+import { Terminal } from '../observe/terminal.ts';
+import type { App } from './app.ts';
+import { type Serving, serve } from './serve.ts';
+import { fakeService } from './testing/service.ts';
+
+function world(
+  changes: Partial<Settings>,
+  {
+    failures = [],
+    state,
+    others = [],
+    onTerminal,
+  }: { failures?: Error[]; state?: TextState; others?: Serving['others']; onTerminal?: (made: Terminal) => void } = {},
+) {
+  const { engine } = fakeService(() => ({ pieces: [] }));
+  if (state) engine.become(state);
+  const happened: string[] = [];
+  let written = '';
+  const server: App['server'] = {
+    listen: async () => {
+      const failure = failures.shift();
+      happened.push(failure ? 'port taken' : 'listening');
+      if (failure) throw failure;
+      return { port: 5001, addresses: ['127.0.0.1'] };
+    },
+    close: async () => void happened.push('closed'),
+  };
+  const terminal = new Terminal({ interactive: false, columns: 80, write: (text) => (written += text) });
+  onTerminal?.(terminal);
+  const running = serve({
+    app: { server } as App,
+    engine: {
+      ...engine,
+      state: engine.state,
+      settled: engine.settled,
+      start: () => void happened.push('engine started'),
+    },
+    others: others ?? [],
+    settings: { ...defaultSettings, ...changes },
+    terminal,
+    exit: (code) => void happened.push(`exit ${code}`),
+    wait: async (milliseconds) => void happened.push(`waited ${milliseconds}`),
+  });
+  return { running, happened, written: () => written };
+}
+
+describe('a server', () => {
+  test('opens its port first, then loads the model, and then says that it is ready', async () => {
+    const { running, happened, written } = world({});
+    await running;
+    expect(happened).toEqual(['listening', 'engine started']);
+    expect(written()).toMatch(/^Listening on http:\/\/localhost:5001\n[\s\S]*Please connect to custom endpoint at/);
+    expect(written()).toContain('Active Modules: TextGeneration');
+  });
+
+  test('ends where something cannot be loaded that the command line names', async () => {
+    const load = () => Promise.reject(new AppError('model-load-failed', { model: 'dream', reason: 'damaged' }));
+    const { running, happened, written } = world({}, { others: [{ name: 'dream', load }] });
+    await running;
+    expect(happened).toEqual(['listening', 'engine started', 'closed', 'exit 3']);
+    expect(written()).toContain('dream could not be loaded: damaged');
+  });
+
+  test('names a model that cannot be loaded once, where its engine has told so already', async () => {
+    const error = new AppError('model-load-failed', { model: 'dream', reason: 'damaged' });
+    let terminal: Terminal | undefined;
+    const load = () => {
+      terminal?.line('The voice dream could not be loaded: damaged');
+      return Promise.reject(error);
+    };
+    const told = world({}, { others: [{ name: 'dream', load }], onTerminal: (made) => (terminal = made) });
+    await told.running;
+    expect(told.written().split('dream could not be loaded')).toHaveLength(2);
+  });
+
+  test('goes on without what may be missing, and says why it is', async () => {
+    const loaded: string[] = [];
+    const others = [
+      { name: 'far', optional: true, load: () => Promise.reject(new Error('away')) },
+      { name: 'near', load: async () => void loaded.push('near') },
+    ];
+    const { running, happened, written } = world({}, { others });
+    await running;
+    expect([happened, loaded]).toEqual([['listening', 'engine started'], ['near']]);
+    expect(written()).toMatch(/far could not be loaded: Error: away\n[\s\S]*Please connect/);
+  });
+
+  test('says https where it speaks it', async () => {
+    const { running, written } = world({ ssl: ['cert.pem', 'key.pem'] });
+    await running;
+    expect(written()).toContain('Listening on https://localhost:5001');
+  });
+
+  test('without a model is ready all the same, and says what is missing', async () => {
+    const { running, written } = world({}, { state: { type: 'none' } });
+    await running;
+    expect(written()).toContain('Inactive Modules: TextGeneration');
+  });
+
+  test('in autoswap mode is ready at once, with a model that the first request loads', async () => {
+    const state: TextState = { type: 'loading', name: 'm', progress: 0, asleep: true };
+    const { running, happened, written } = world({ autoswapmode: true }, { state });
+    await running;
+    expect(happened).toEqual(['listening']);
+    expect(written()).toContain('Active Modules: TextGeneration');
+    expect(written()).toContain('Please connect to custom endpoint');
+  });
+
+  test('in autoswap mode without a model says what is missing', async () => {
+    const { running, written } = world({ autoswapmode: true }, { state: { type: 'none' } });
+    await running;
+    expect(written()).toContain('Inactive Modules: TextGeneration');
+  });
+
+  test('whose model cannot be loaded closes the port and ends with code 3, without a word of being ready', async () => {
+    const { running, happened, written } = world({}, { state: { type: 'failed', name: 'm', reason: 'no memory' } });
+    await running;
+    expect(happened).toEqual(['listening', 'engine started', 'closed', 'exit 3']);
+    expect(written()).not.toContain('Please connect');
+  });
+});
+
+describe('a port that is taken', () => {
+  const taken = () => new Error('Port 5001 is taken.');
+
+  test('ends the start with its sentence, and nothing is loaded', async () => {
+    const { running, happened } = world({}, { failures: [taken()] });
+    await expect(running).rejects.toThrow('Port 5001 is taken.');
+    expect(happened).toEqual(['port taken']);
+  });
+
+  /** Another program on a port, which answers every request with this. */
+  async function other(answer: unknown): Promise<{ port: number; seen: string[] }> {
+    const seen: string[] = [];
+    const server = createServer((request, response) => {
+      seen.push(`${request.method} ${request.url} ${request.headers.authorization ?? ''}`.trim());
+      response.end(JSON.stringify(answer));
+    });
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+    onTestFinished(() => void server.close());
+    return { port: (server.address() as AddressInfo).port, seen };
+  }
+
+  test('is asked for with --singleinstance, with the password, and taken when the other one makes room', async () => {
+    const { port, seen } = await other({ success: true });
+    const { running, happened, written } = world(
+      { singleinstance: true, port, password: 'secret' },
+      { failures: [taken()] },
+    );
+    await running;
+    expect(seen).toEqual(['POST /api/extra/shutdown Bearer secret']);
+    expect(happened).toEqual(['port taken', 'waited 2500', 'listening', 'engine started']);
+    expect(written()).toContain('Another instance made room for this one.');
+  });
+
+  test('stays with one that does not make room, or is something else', async () => {
+    for (const answer of [{ success: false }, 'hello']) {
+      const { port } = await other(answer);
+      const { running } = world({ singleinstance: true, port }, { failures: [taken()] });
+      await expect(running).rejects.toThrow('Port 5001 is taken.');
+    }
+  });
+});

@@ -1,0 +1,102 @@
+import { spawn } from 'node:child_process';
+import { setTimeout as systemWait } from 'node:timers/promises';
+import type { Settings } from '../config/flags.ts';
+import { AppError } from '../core/errors.ts';
+import type { TextEngineProcess } from '../models/text-engine.ts';
+import { type Addresses, baseUrl, readyLines } from '../observe/banner.ts';
+import type { Terminal } from '../observe/terminal.ts';
+import type { App } from './app.ts';
+import { openBrowser } from './open-browser.ts';
+
+export interface Serving {
+  readonly app: App;
+  readonly engine: Pick<TextEngineProcess, 'start' | 'settled' | 'state'>;
+  /** What else the command line names: it is loaded once the text model is there. */
+  readonly others?: readonly { readonly name: string; readonly optional?: boolean; load(): Promise<void> }[];
+  readonly settings: Settings;
+  readonly terminal: Terminal;
+  readonly exit: (code: number) => void;
+  /** Called when the port is open: from then on a fault in one request must not end the others. */
+  readonly listening?: () => void;
+  readonly wait?: (milliseconds: number) => Promise<void>;
+}
+
+/** Opens the port at once, loads the model behind it unless that is left to the first request, and says when all is ready. */
+export async function serve(serving: Serving): Promise<void> {
+  const { app, engine, settings, terminal, exit } = serving;
+  const { port } = await listen(serving);
+  serving.listening?.();
+  const addresses: Addresses = { scheme: settings.ssl ? 'https' : 'http', port, host: settings.host };
+  terminal.line(`Listening on ${baseUrl(addresses)}`);
+  // In autoswap mode the first request loads what it needs.
+  if (!settings.autoswapmode) {
+    engine.start();
+    await engine.settled();
+  }
+  const state = engine.state();
+  if (state.type === 'failed') {
+    await app.server.close();
+    exit(3);
+    return;
+  }
+  // It was stopped before it was loaded.
+  if (state.type === 'loading' && !state.asleep && !state.trouble) return;
+  if (!settings.autoswapmode && !(await loadOthers(serving))) {
+    await app.server.close();
+    exit(3);
+    return;
+  }
+  for (const line of readyLines(addresses, settings, state.type !== 'none')) terminal.line(line);
+  if (settings.launch) {
+    const url = baseUrl(addresses);
+    openBrowser(url, () => terminal.line(`No browser could be started; open ${url} yourself.`));
+  }
+  if (settings.onready) runOnReady(settings.onready, terminal);
+}
+
+/** False where one of them cannot be had that must be. */
+async function loadOthers({ others = [], terminal }: Serving): Promise<boolean> {
+  for (const { name, load, optional = false } of others) {
+    try {
+      await load();
+    } catch (error) {
+      const line = error instanceof AppError ? error.message : `${name} could not be loaded: ${String(error)}`;
+      // An engine that fails in its own process has told so already.
+      if (!terminal.hasSaid(line)) terminal.line(line);
+      if (!optional) return false;
+    }
+  }
+  return true;
+}
+
+/** With `--singleinstance` an older instance on the port is asked to go, and is given a moment to do so. */
+async function listen({ app, settings, terminal, wait = systemWait }: Serving): Promise<{ port: number }> {
+  try {
+    return await app.server.listen();
+  } catch (error) {
+    if (!settings.singleinstance || !(await dismissOther(settings, wait))) throw error;
+    terminal.line('Another instance made room for this one.');
+    return app.server.listen();
+  }
+}
+
+async function dismissOther({ port, ssl, password }: Settings, wait: NonNullable<Serving['wait']>): Promise<boolean> {
+  try {
+    const reply = await fetch(`${ssl ? 'https' : 'http'}://127.0.0.1:${port}/api/extra/shutdown`, {
+      method: 'POST',
+      headers: password ? { authorization: `Bearer ${password}` } : {},
+    });
+    const { success } = (await reply.json()) as { success?: boolean };
+    // It answers first and then ends; the port is free when its process is gone.
+    if (success) await wait(2500);
+    return success === true;
+  } catch {
+    return false;
+  }
+}
+
+function runOnReady(command: string, terminal: Terminal): void {
+  terminal.line(`Running the command of --onready: ${command}`);
+  const child = spawn(command, { shell: true, stdio: 'inherit' });
+  child.on('error', (error) => terminal.line(`The command of --onready failed: ${error.message}`));
+}

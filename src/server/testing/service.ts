@@ -1,0 +1,35 @@
+import type { GenerationRequest } from '../../core/request.ts';
+import type { TextService } from '../../core/text-service.ts';
+import { alwaysThere } from '../../core/text-source.ts';
+import { type FakeEngine, fakeEngine, type Script } from '../../engines/fake/engine.ts';
+import { Desk } from '../../queue/desk.ts';
+import { Queue } from '../../queue/queue.ts';
+import { textService } from '../../queue/text.ts';
+
+export interface FakeService {
+  readonly text: TextService;
+  readonly engine: FakeEngine;
+  readonly asked: GenerationRequest[];
+}
+
+/** A text service over an engine that says what the script says; `pace` calls back before each piece. */
+export function fakeService(
+  script: (request: GenerationRequest) => Script,
+  { pace = setImmediate, contextSize = 2048 }: { pace?: (next: () => void) => unknown; contextSize?: number } = {},
+): FakeService {
+  const asked: GenerationRequest[] = [];
+  const engine = fakeEngine({
+    script: (request) => {
+      asked.push(request);
+      return script(request);
+    },
+    pace: (next) => void pace(next),
+    contextSize,
+  });
+  const queue = new Queue({ capacity: 1, places: () => 10 });
+  return {
+    text: textService({ source: alwaysThere(engine), desk: new Desk(queue, () => 0), randomSeed: () => 1 }),
+    engine,
+    asked,
+  };
+}
