@@ -1,4 +1,4 @@
-import type { Call, Endpoint, EndpointInfo, Reply } from '../http/call.ts';
+import type { Call, EndpointInfo, Reply } from '../http/call.ts';
 
 /** How the model of a call is found where it is not the text model that the body names. */
 export type ModelSelection =
@@ -21,12 +21,3 @@ export interface ModelEndpoint<Context> extends EndpointShape {
 
 /** An endpoint whose handler needs no model: it fits into every list. */
 export type PlainEndpoint = ModelEndpoint<unknown>;
-
-/** The endpoint as HTTP calls it, with one context for all calls. */
-export function bind<Context>({ queued, handle, ...info }: ModelEndpoint<Context>, context: Context): Endpoint {
-  return { ...info, rateLimited: queued, handle: (call) => handle(call, context) };
-}
-
-export function bindAll<Context>(endpoints: readonly ModelEndpoint<Context>[], context: Context): Endpoint[] {
-  return endpoints.map((endpoint) => bind(endpoint, context));
-}

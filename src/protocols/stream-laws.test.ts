@@ -3,7 +3,6 @@ import { describe, expect, test } from 'vitest';
 import type { Call, Endpoint } from '../http/call.ts';
 import type { StartTimer } from '../http/timers.ts';
 import type { DialectParts } from './dialect.ts';
-import { bindAll } from './endpoint.ts';
 import { completionEndpoints as llamacppEndpoints } from './llamacpp/completion.ts';
 import { messagesEndpoints } from './messages/routes.ts';
 import { generateEndpoints } from './native/generate.ts';
@@ -13,6 +12,7 @@ import { completionEndpoints } from './openai/completions/endpoints.ts';
 import { partialObject } from './partial-json.ts';
 import { responseState } from './responses/background.ts';
 import { responsesEndpoints } from './responses/routes.ts';
+import { bindAll } from './testing/bind.ts';
 import { callOf, controlParts, dialectParts, scriptedChat, scriptedText } from './testing/doubles.ts';
 import { fails, playReply, type RandomReply, randomReply, randomText } from './testing/random-replies.ts';
 

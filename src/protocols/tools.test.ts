@@ -6,13 +6,13 @@ import { schemaToGrammar } from '../grammar/convert.ts';
 import type { Endpoint, Reply } from '../http/call.ts';
 import { router } from '../http/router.ts';
 import { headerList, withIgnored } from './dialect.ts';
-import { bindAll } from './endpoint.ts';
 import { messagesEndpoints } from './messages/routes.ts';
 import { ollamaEndpoints } from './ollama/routes.ts';
 import { ollamaParts } from './ollama/testing/parts.ts';
 import { openaiEndpoints } from './openai/routes.ts';
 import { responseState } from './responses/background.ts';
 import { responsesEndpoints } from './responses/routes.ts';
+import { bindAll } from './testing/bind.ts';
 import { callOf, controlParts, dialectParts, finishEvent, scriptedChat, startEvent } from './testing/doubles.ts';
 import { refuseNames } from './tools.ts';
 

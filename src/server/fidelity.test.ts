@@ -6,7 +6,7 @@ import { fidelityByPage } from './fidelity.ts';
 test.each(Object.entries(fidelityByPage))(
   'the table of fields in docs/apis/%s.md is that of the code',
   (page, endpoints) => {
-    const text = readFileSync(new URL(`../docs/apis/${page}.md`, import.meta.url), 'utf8');
+    const text = readFileSync(new URL(`../../docs/apis/${page}.md`, import.meta.url), 'utf8');
     expect(text, 'run `npm run docs`').toBe(fillFields(text, endpoints));
   },
 );

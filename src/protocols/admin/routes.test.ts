@@ -4,7 +4,7 @@ import type { ModelSwap } from '../../core/models-view.ts';
 import type { SavedStates } from '../../core/saved-states.ts';
 import type { TextService } from '../../core/text-service.ts';
 import type { Call, Endpoint } from '../../http/call.ts';
-import { bindAll } from '../endpoint.ts';
+import { bindAll } from '../testing/bind.ts';
 import { type AdminAccess, adminLevel } from './access.ts';
 import { type AdminContext, type AdminServices, adminEndpoints } from './routes.ts';
 

@@ -2,7 +2,7 @@ import { expect } from 'vitest';
 import type { ChatRequest } from '../../chat/request.ts';
 import type { EndpointFidelity } from '../../core/fidelity.ts';
 import type { JsonObject } from '../../http/body.ts';
-import { bindAll } from '../endpoint.ts';
+import { bindAll } from '../testing/bind.ts';
 import { dialectParts, finishEvent, scriptedChat, scriptedText, seeing, startEvent } from '../testing/doubles.ts';
 import { scriptedOthers } from '../testing/embedding.ts';
 import { asking, type Proof, proveFidelity } from '../testing/fidelity-proof.ts';

@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { echoTool, playedTools, textResult } from '../../core/testing/tool-servers.ts';
 import { type CallOptions, ToolCallError, type ToolServers } from '../../core/tool-servers.ts';
 import { ask, latch, serve } from '../../http/testing/world.ts';
-import { bindAll } from '../endpoint.ts';
+import { bindAll } from '../testing/bind.ts';
 import { callOf } from '../testing/doubles.ts';
 import { mcpEndpoints } from './routes.ts';
 

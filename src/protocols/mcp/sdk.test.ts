@@ -3,7 +3,7 @@ import { expect, onTestFinished, test } from 'vitest';
 import { echoTool, playedTools, textResult } from '../../core/testing/tool-servers.ts';
 import { ToolCallError, type ToolServers } from '../../core/tool-servers.ts';
 import { serve } from '../../http/testing/world.ts';
-import { bindAll } from '../endpoint.ts';
+import { bindAll } from '../testing/bind.ts';
 import { mcpEndpoints } from './routes.ts';
 
 /** The official client against our endpoint, as against any other server. */

@@ -4,7 +4,7 @@ import { ignoredFields } from '../../core/fidelity.ts';
 import type { Reply } from '../../http/call.ts';
 import { router } from '../../http/router.ts';
 import type { DialectParts } from '../dialect.ts';
-import { bindAll } from '../endpoint.ts';
+import { bindAll } from '../testing/bind.ts';
 import {
   callOf,
   dialectParts,

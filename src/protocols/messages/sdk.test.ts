@@ -4,7 +4,7 @@ import { expect, test } from 'vitest';
 import { AppError } from '../../core/errors.ts';
 import type { GenerationEvent } from '../../core/events.ts';
 import { latch } from '../../http/testing/world.ts';
-import { bindAll } from '../endpoint.ts';
+import { bindAll } from '../testing/bind.ts';
 import { finishEvent, onlyPlace } from '../testing/doubles.ts';
 import { begun, chatmlWithTools, type Scripts, type SdkOptions, said, sdkWorld } from '../testing/sdk-world.ts';
 import { messagesEndpoints } from './routes.ts';

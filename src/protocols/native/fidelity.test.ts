@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { samplingFields } from '../../core/sampling-fields.ts';
-import { bindAll } from '../endpoint.ts';
+import { bindAll } from '../testing/bind.ts';
 import { controlParts, finishEvent, scriptedText, seeing, startEvent } from '../testing/doubles.ts';
 import { listProofs, scriptedOthers } from '../testing/embedding.ts';
 import { asking, type Proof, proveFidelity } from '../testing/fidelity-proof.ts';

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import type { Performance, TextService, TextState } from '../../core/text-service.ts';
 import type { Call, Reply } from '../../http/call.ts';
 import { router } from '../../http/router.ts';
-import { bindAll } from '../endpoint.ts';
+import { bindAll } from '../testing/bind.ts';
 import { seeing } from '../testing/doubles.ts';
 import { type InfoParts, infoEndpoints } from './info.ts';
 

@@ -4,7 +4,7 @@ import { describe, expect, test } from 'vitest';
 import { router } from '../../http/router.ts';
 import { SharedStory } from '../../store/shared-story.ts';
 import { freshFolders } from '../../store/testing/folder.ts';
-import { bindAll } from '../endpoint.ts';
+import { bindAll } from '../testing/bind.ts';
 import { callOf, scriptedText } from '../testing/doubles.ts';
 import { type MultiplayerParts, multiplayerEndpoints } from './multiplayer.ts';
 

@@ -7,7 +7,7 @@ import type { AbortOutcome, Performance, TextModel, TextService, TextState } fro
 import { schemaToGrammar as convert } from '../../grammar/convert.ts';
 import type { Call, Reply } from '../../http/call.ts';
 import { router } from '../../http/router.ts';
-import { bindAll } from '../endpoint.ts';
+import { bindAll } from '../testing/bind.ts';
 import { type NativeContext, type NativeServices, nativeEndpoints } from './routes.ts';
 
 const model: TextModel = {

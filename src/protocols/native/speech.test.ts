@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { asAppError } from '../../core/errors.ts';
 import type { Reply } from '../../http/call.ts';
 import { router } from '../../http/router.ts';
-import { bindAll } from '../endpoint.ts';
+import { bindAll } from '../testing/bind.ts';
 import { callOf } from '../testing/doubles.ts';
 import { asking, type Proof, proveFidelity } from '../testing/fidelity-proof.ts';
 import { lost, type SpokenScript, scriptedSpeech } from '../testing/spoken.ts';

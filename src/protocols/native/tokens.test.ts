@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { router } from '../../http/router.ts';
-import { bindAll } from '../endpoint.ts';
+import { bindAll } from '../testing/bind.ts';
 import { callOf, scriptedText } from '../testing/doubles.ts';
 import { type TokenParts, tokenEndpoints } from './tokens.ts';
 

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { AppError } from '../../core/errors.ts';
 import type { TranscriptionEvent } from '../../core/transcription.ts';
 import { handTimer } from '../../http/testing/world.ts';
-import { bind } from '../endpoint.ts';
+import { bind } from '../testing/bind.ts';
 import { callOf, dialectParts, scriptedTranscription } from '../testing/doubles.ts';
 import { asking, type Proof, proveFidelity } from '../testing/fidelity-proof.ts';
 import { transcribeEndpoint, transcribeFidelity } from './transcribe.ts';

@@ -1,7 +1,7 @@
 import { expect } from 'vitest';
 import type { EndpointFidelity } from '../../core/fidelity.ts';
 import type { JsonObject } from '../../http/body.ts';
-import { bindAll } from '../endpoint.ts';
+import { bindAll } from '../testing/bind.ts';
 import { dialectParts, finishEvent, scriptedChat, scriptedText, seeing, startEvent } from '../testing/doubles.ts';
 import { scriptedOthers } from '../testing/embedding.ts';
 import { asking, type Proof, proveFidelity, samplerProof } from '../testing/fidelity-proof.ts';

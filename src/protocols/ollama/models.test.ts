@@ -5,7 +5,7 @@ import type { ListedModel } from '../../core/models-view.ts';
 import type { TextService } from '../../core/text-service.ts';
 import type { Call } from '../../http/call.ts';
 import { router } from '../../http/router.ts';
-import { bindAll } from '../endpoint.ts';
+import { bindAll } from '../testing/bind.ts';
 import { callOf, scriptedText } from '../testing/doubles.ts';
 import { scriptedEmbedding } from '../testing/embedding.ts';
 import { quantizationOf } from './quantization.ts';

@@ -4,7 +4,7 @@ import type { GenerationEvent } from '../../core/events.ts';
 import type { TextState } from '../../core/text-service.ts';
 import type { Call, Reply } from '../../http/call.ts';
 import { type Route, router } from '../../http/router.ts';
-import { bindAll } from '../endpoint.ts';
+import { bindAll } from '../testing/bind.ts';
 import { callOf, finishEvent, scriptedChat, scriptedText, seeing, startEvent } from '../testing/doubles.ts';
 import { ollamaEndpoints } from './routes.ts';
 import { type OllamaParts, ollamaParts } from './testing/parts.ts';

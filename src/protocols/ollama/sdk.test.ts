@@ -3,7 +3,7 @@ import { expect, onTestFinished, test, vi } from 'vitest';
 import { AppError } from '../../core/errors.ts';
 import type { GenerationEvent } from '../../core/events.ts';
 import type { DialectParts } from '../dialect.ts';
-import { bindAll } from '../endpoint.ts';
+import { bindAll } from '../testing/bind.ts';
 import { finishEvent, readyState, startEvent } from '../testing/doubles.ts';
 import { begun, type Scripts, sdkWorld } from '../testing/sdk-world.ts';
 import { ollamaEndpoints } from './routes.ts';

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import type { Endpoint } from '../../http/call.ts';
 import { ask, family, serve } from '../../http/testing/world.ts';
-import { bindAll } from '../endpoint.ts';
+import { bindAll } from '../testing/bind.ts';
 import { dialectParts } from '../testing/doubles.ts';
 import { openaiEndpoints } from './routes.ts';
 

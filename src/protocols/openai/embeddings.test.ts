@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { AppError, asAppError } from '../../core/errors.ts';
-import { bindAll } from '../endpoint.ts';
+import { bindAll } from '../testing/bind.ts';
 import { callOf } from '../testing/doubles.ts';
 import { scriptedEmbedding, scriptedOthers } from '../testing/embedding.ts';
 import { embeddingsEndpoints } from './embeddings.ts';

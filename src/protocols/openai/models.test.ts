@@ -6,7 +6,7 @@ import type { ListedModel, ModelsView } from '../../core/models-view.ts';
 import type { TextModel, TextState } from '../../core/text-service.ts';
 import type { Reply } from '../../http/call.ts';
 import { router } from '../../http/router.ts';
-import { bindAll } from '../endpoint.ts';
+import { bindAll } from '../testing/bind.ts';
 import { callOf, dialectParts, scriptedText } from '../testing/doubles.ts';
 import { scriptedEmbedding } from '../testing/embedding.ts';
 import { modelsEndpoints } from './models.ts';

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { bindAll } from '../endpoint.ts';
+import { bindAll } from '../testing/bind.ts';
 import { dialectParts } from '../testing/doubles.ts';
 import { openaiEndpoints } from './routes.ts';
 

@@ -12,7 +12,7 @@ import { turns } from '../../chat/adapters/adapter.ts';
 import { AppError } from '../../core/errors.ts';
 import { latch } from '../../http/testing/world.ts';
 import type { DialectParts } from '../dialect.ts';
-import { bindAll } from '../endpoint.ts';
+import { bindAll } from '../testing/bind.ts';
 import { finishEvent, startEvent } from '../testing/doubles.ts';
 import { type Scripts, type SdkOptions, said, sdkWorld } from '../testing/sdk-world.ts';
 import { openaiEndpoints } from './routes.ts';

@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { AppError } from '../../core/errors.ts';
 import { router } from '../../http/router.ts';
-import { bindAll } from '../endpoint.ts';
+import { bindAll } from '../testing/bind.ts';
 import { callOf, dialectParts, finishEvent, type Script, scriptedText, startEvent } from '../testing/doubles.ts';
 import { noscriptEndpoints } from './noscript.ts';
 import { type Asked, goingOn, promptOf, readForm } from './noscript-form.ts';

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { atOnce } from '../../core/testing/at-once.ts';
 import type { JsonObject } from '../../http/body.ts';
 import { ResponseStore } from '../../store/responses.ts';
-import { bindAll } from '../endpoint.ts';
+import { bindAll } from '../testing/bind.ts';
 import { dialectParts, finishEvent, scriptedChat, scriptedText, seeing, startEvent } from '../testing/doubles.ts';
 import { asking, type Proof, proveFidelity } from '../testing/fidelity-proof.ts';
 import { responseState } from './background.ts';

@@ -6,7 +6,7 @@ import { router } from '../../http/router.ts';
 import { latch } from '../../http/testing/world.ts';
 import { ResponseStore } from '../../store/responses.ts';
 import type { DialectParts } from '../dialect.ts';
-import { bindAll } from '../endpoint.ts';
+import { bindAll } from '../testing/bind.ts';
 import {
   callOf,
   dialectParts,

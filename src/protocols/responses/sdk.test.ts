@@ -6,7 +6,7 @@ import type { TextService } from '../../core/text-service.ts';
 import { latch } from '../../http/testing/world.ts';
 import { ResponseStore } from '../../store/responses.ts';
 import type { DialectParts } from '../dialect.ts';
-import { bindAll } from '../endpoint.ts';
+import { bindAll } from '../testing/bind.ts';
 import { finishEvent, onlyPlace, startEvent } from '../testing/doubles.ts';
 import { chatmlWithTools, type Scripts, said, sdkWorld } from '../testing/sdk-world.ts';
 import { responseState } from './background.ts';

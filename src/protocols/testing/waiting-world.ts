@@ -11,7 +11,6 @@ import { Desk } from '../../queue/desk.ts';
 import { Queue } from '../../queue/queue.ts';
 import { textService } from '../../queue/text.ts';
 import { plainRequest } from '../../server/request.ts';
-import { bindAll } from '../endpoint.ts';
 import { completionEndpoints } from '../llamacpp/completion.ts';
 import { messagesEndpoints } from '../messages/routes.ts';
 import { generateEndpoints } from '../native/generate.ts';
@@ -20,6 +19,7 @@ import { ollamaParts } from '../ollama/testing/parts.ts';
 import { openaiEndpoints } from '../openai/routes.ts';
 import { responseState } from '../responses/background.ts';
 import { responsesEndpoints } from '../responses/routes.ts';
+import { bindAll } from './bind.ts';
 import { dialectParts } from './doubles.ts';
 
 const { tags } = turns(['<system>', '</system>'], ['<user>', '</user>'], ['<assistant>', '</assistant>']);

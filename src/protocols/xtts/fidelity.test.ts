@@ -1,5 +1,5 @@
 import { expect } from 'vitest';
-import { bindAll } from '../endpoint.ts';
+import { bindAll } from '../testing/bind.ts';
 import { asking, type Proof, proveFidelity } from '../testing/fidelity-proof.ts';
 import { scriptedSpeech } from '../testing/spoken.ts';
 import { settingsFidelity, streamFidelity, toAudioFidelity } from './fields.ts';

@@ -1,9 +1,9 @@
 import type { Call } from '../../../http/call.ts';
 import { handTimer } from '../../../http/testing/world.ts';
 import type { LiveSocket } from '../../../http/web-socket.ts';
-import { bindAll } from '../../endpoint.ts';
 import type { PictureParts } from '../../pictures/request.ts';
 import { asked } from '../../testing/asked.ts';
+import { bindAll } from '../../testing/bind.ts';
 import { type FakeImage, fakeImage, pictureParts } from '../../testing/pictures.ts';
 import { ComfyDesk } from '../desk.ts';
 import { comfyEndpoints } from '../routes.ts';

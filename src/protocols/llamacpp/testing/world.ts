@@ -1,7 +1,7 @@
 import { defaultControls } from '../../../core/default-controls.ts';
 import type { GenerationControls } from '../../../core/request.ts';
 import type { Call, Endpoint, Reply } from '../../../http/call.ts';
-import { bindAll } from '../../endpoint.ts';
+import { bindAll } from '../../testing/bind.ts';
 import { dialectParts, type Script, scriptedText } from '../../testing/doubles.ts';
 import { type LlamacppContext as LlamacppParts, llamacppEndpoints } from '../routes.ts';
 import { SlotWatch } from '../slot-watch.ts';

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { AppError, asAppError } from '../../../core/errors.ts';
 import type { Call, Reply } from '../../../http/call.ts';
 import { router } from '../../../http/router.ts';
-import { bindAll } from '../../endpoint.ts';
+import { bindAll } from '../../testing/bind.ts';
 import { callOf } from '../../testing/doubles.ts';
 import { lost, type SpokenScript, scriptedSpeech } from '../../testing/spoken.ts';
 import { speechEndpoints } from './speech.ts';

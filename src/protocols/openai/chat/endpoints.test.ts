@@ -3,7 +3,7 @@ import { AppError } from '../../../core/errors.ts';
 import type { GenerationEvent } from '../../../core/events.ts';
 import type { Reply } from '../../../http/call.ts';
 import { router } from '../../../http/router.ts';
-import { bindAll } from '../../endpoint.ts';
+import { bindAll } from '../../testing/bind.ts';
 import {
   callOf,
   dialectParts,

@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import type { GenerationEvent } from '../../../core/events.ts';
 import type { Reply } from '../../../http/call.ts';
-import { bindAll } from '../../endpoint.ts';
+import { bindAll } from '../../testing/bind.ts';
 import { callOf, dialectParts, finishEvent, scriptedChat, startEvent } from '../../testing/doubles.ts';
 import { chatEndpoints } from './endpoints.ts';
 

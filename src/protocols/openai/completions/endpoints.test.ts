@@ -4,7 +4,7 @@ import type { GenerationEvent } from '../../../core/events.ts';
 import type { Reservation, TextService } from '../../../core/text-service.ts';
 import type { Call, Reply } from '../../../http/call.ts';
 import { router } from '../../../http/router.ts';
-import { bindAll } from '../../endpoint.ts';
+import { bindAll } from '../../testing/bind.ts';
 import {
   callOf,
   dialectParts,

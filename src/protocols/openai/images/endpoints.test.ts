@@ -3,10 +3,10 @@ import { AppError } from '../../../core/errors.ts';
 import type { ImageEvent } from '../../../core/image.ts';
 import type { Call } from '../../../http/call.ts';
 import { handTimer, latch } from '../../../http/testing/world.ts';
-import { bindAll } from '../../endpoint.ts';
 import { pictureFacts } from '../../pictures/picture-facts.ts';
 import type { PictureParts } from '../../pictures/request.ts';
 import { asked } from '../../testing/asked.ts';
+import { bindAll } from '../../testing/bind.ts';
 import { formOf, type SentFile } from '../../testing/forms.ts';
 import {
   base64Of,

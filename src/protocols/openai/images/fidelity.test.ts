@@ -1,7 +1,7 @@
 import { expect } from 'vitest';
 import type { JsonObject } from '../../../http/body.ts';
-import { bindAll } from '../../endpoint.ts';
 import { encodedAs } from '../../pictures/pixels.ts';
+import { bindAll } from '../../testing/bind.ts';
 import { asking, type Proof, proveFidelity } from '../../testing/fidelity-proof.ts';
 import { base64Of, fakeImage, inProcessEditor, pictureParts, pngOf } from '../../testing/pictures.ts';
 import { imagesEndpoints } from './endpoints.ts';

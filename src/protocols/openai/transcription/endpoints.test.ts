@@ -4,7 +4,7 @@ import { AppError } from '../../../core/errors.ts';
 import type { TranscriptionEvent } from '../../../core/transcription.ts';
 import { serve } from '../../../http/testing/world.ts';
 import { systemTimer } from '../../../http/timers.ts';
-import { bindAll } from '../../endpoint.ts';
+import { bindAll } from '../../testing/bind.ts';
 import { dialectParts, scriptedTranscription } from '../../testing/doubles.ts';
 import { asking, type Proof, proveFidelity } from '../../testing/fidelity-proof.ts';
 import { transcriptionEndpoints } from './endpoints.ts';
