@@ -1,6 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { lossOf } from './loss.ts';
-import { cutCode } from './sdk-session.ts';
+import { cutCode, lossOf } from './loss.ts';
 
 const failure = (message: string, own: object): Error => Object.assign(new Error(message), own);
 const refused = new TypeError('fetch failed', { cause: failure('connect ECONNREFUSED', { code: 'ECONNREFUSED' }) });

@@ -1,4 +1,5 @@
-import { cutCode } from './sdk-session.ts';
+/** Of our own making, where a server can no longer answer itself. */
+export const cutCode = -32_099;
 
 /** What an error of the client library means for the connection. */
 export interface Loss {

@@ -3,7 +3,7 @@ import type { Client, JSONRPCMessage, StandardSchemaV1, Transport } from '@model
 import { type CallOptions, type ServedCall, type ServedTool, ToolCallError } from '../core/tool-servers.ts';
 import type { ServerConfig } from './config.ts';
 import type { Guard } from './guard.ts';
-import { lossOf } from './loss.ts';
+import { cutCode, lossOf } from './loss.ts';
 import { MessageReader, mostMessageBytes } from './message-reader.ts';
 import { type OpenSession, type Session, type SessionEvents, SessionLost } from './session.ts';
 
@@ -285,9 +285,6 @@ function startReason(error: unknown, { command, folder }: ServerConfig & { type:
   if (code === 'ENOENT') return `${command} cannot be started in ${folder}: there is no such program or folder`;
   return error instanceof Error ? message : String(error);
 }
-
-/** Of our own making, where a server can no longer answer itself. */
-export const cutCode = -32_099;
 
 /**
  * A server answers each request in a stream of its own. Where that ends before the answer, nothing would ever come, and the client
