@@ -1,5 +1,5 @@
 import type { Grammar } from '../src/core/request.ts';
-import { GrammarShelf } from '../src/engines/llama/worker/grammar/grammar-shelf.ts';
+import { GrammarShelf } from '../src/engines/llama/worker/grammar.ts';
 import { loadModel } from '../src/engines/llama/worker/load/model.ts';
 import { workerOptions } from './options.ts';
 import { pickMicroseconds } from './pick-time.ts';

@@ -3,17 +3,21 @@ import { reviveError } from '../../core/errors.ts';
 import type { FinishReason, GenerationEvent } from '../../core/events.ts';
 import type { GenerationRequest } from '../../core/request.ts';
 import type { SavedStates } from '../../core/saved-states.ts';
-import type { GenerationSink, RunningGeneration, TextEngine, TokenPiece, TokenizeOptions } from '../../core/text-engine.ts';
+import type {
+  GenerationSink,
+  RunningGeneration,
+  TextEngine,
+  TokenizeOptions,
+  TokenPiece,
+} from '../../core/text-engine.ts';
 import type { TextModel, TextState } from '../../core/text-service.ts';
 import type { ChildExit, Spawn } from '../host/child.ts';
 import { type EngineObserver, EngineProcess, type StartTimer } from '../host/engine-process.ts';
 import { howItDied } from '../host/engine-state.ts';
 import { fingerprint } from '../host/in-flight.ts';
-import { expectedContextSize } from './context-size.ts';
-import { failedForGood, fallBackNote, gpuFailure, nextGpuBuild } from './gpu-failure.ts';
-import type { GpuBuild, LoadOptions, LoadedModel } from './load-options.ts';
-import { loadReason } from './load-reason.ts';
-import { type FromWorker, type Piece, type StatesAction, type ToWorker, closingMs } from './messages.ts';
+import { failedForGood, fallBackNote, gpuFailure, loadReason, nextGpuBuild } from './gpu-builds.ts';
+import { expectedContextSize, type GpuBuild, type LoadedModel, type LoadOptions } from './load-options.ts';
+import { closingMs, type FromWorker, type Piece, type StatesAction, type ToWorker } from './messages.ts';
 
 export interface LlamaHostParts {
   readonly spawn: Spawn;

@@ -1,7 +1,7 @@
 import type { FromWorker, Piece, ToWorker } from '../messages.ts';
 import { type BatchLoop, errorPiece } from './loop.ts';
-import type { ReadMedium } from './media/medium.ts';
-import { readMedia } from './media/read-media.ts';
+import type { ReadMedium } from './media/media-prompt.ts';
+import { readMedia } from './media/projector.ts';
 import { planGeneration, reuses, startGeneration, type Workshop } from './prepare.ts';
 
 /** Requests that have no slot yet, because something is being read for them. */

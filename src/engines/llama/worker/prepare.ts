@@ -5,18 +5,23 @@ import { type DryBreakers, dryBreakers } from '../../../sampling/dry-breakers.ts
 import { ReasoningBudget, type ReasoningTags } from '../../../sampling/reasoning-budget.ts';
 import { Sampler } from '../../../sampling/sampler.ts';
 import type { Piece } from '../messages.ts';
-import type { CacheDoctor } from './cache/doctor.ts';
-import type { SnapshotKeeper } from './cache/keeper.ts';
-import { drafter } from './drafter.ts';
+import type { CacheDoctor } from './cache/miss-log.ts';
+import type { SnapshotKeeper } from './cache/snapshot-cache.ts';
+import { drafter } from './draft.ts';
 import { Generation } from './generation.ts';
-import type { GrammarShelf } from './grammar/grammar-shelf.ts';
+import type { GrammarShelf } from './grammar.ts';
 import type { Loaded } from './load/model.ts';
-import { markTokens, mentionAll, placeMedia } from './media/media-prompt.ts';
-import { findSpans, type MediumSpan, type ReadMedium } from './media/medium.ts';
+import {
+  findSpans,
+  type MediumSpan,
+  markTokens,
+  mentionAll,
+  placeMedia,
+  type ReadMedium,
+} from './media/media-prompt.ts';
 import { PromptScores } from './memory/prompt-scores.ts';
-import { commonPrefix, planReuse } from './memory/reuse.ts';
+import { chooseSlot, commonPrefix, planReuse } from './memory/reuse.ts';
 import type { Slot } from './memory/slot.ts';
-import { chooseSlot } from './memory/slot-choice.ts';
 import { OutputText } from './text/output-text.ts';
 import { type MarkedTokens, type PromptPlan, planPrompt } from './text/prompt.ts';
 import type { Vocabulary } from './text/vocabulary.ts';
