@@ -8,7 +8,7 @@ import { commonPrefix } from './memory/reuse.ts';
 import type { Native, Threadpools } from './native/native.ts';
 import { type ProcessMemory, withUntouchedGivenBack } from './native/process-memory.ts';
 import type { Pointer } from './native/structs.ts';
-import { gpuDevices, loadWeights, UnexplainedFailure } from './native/weights.ts';
+import { gpuDevices, loadWeights, NativeLoadError } from './native/weights.ts';
 import { Vocabulary } from './text/vocabulary.ts';
 
 export interface DraftModelParts {
@@ -162,7 +162,7 @@ async function draftWeights(
     const gpus = gpuDevices(native, own);
     return await loadWeights(native, own, gpus, gpus.length === 0 ? 0 : gpuLayers, () => {});
   } catch (error) {
-    const why = error instanceof UnexplainedFailure ? 'the engine refuses it' : (error as Error).message;
+    const why = error instanceof NativeLoadError ? 'the engine refuses it' : (error as Error).message;
     throw new Error(`the draft model ${path} cannot be loaded: ${why}`);
   }
 }

@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import type { Grammar, GrammarTrigger } from '../../../core/request.ts';
 import { Candidates } from '../../../sampling/candidates.ts';
-import { GrammarShelf, type RequestGrammar } from './grammar.ts';
+import { GrammarCache, type RequestGrammar } from './grammar.ts';
 import { letterVocabulary } from './testing/letter-vocabulary.ts';
 
 const pieces = ['a', 'b', 'c', 'ab', '<x>', ' ', '{"name": ', '{"name', '": null', '": "f"', '}', 'abc', '<end>'];
@@ -11,7 +11,7 @@ const end = pieces.length - 1;
 const idOf = (piece: string) => pieces.indexOf(piece);
 
 function make(gbnf: string, triggers?: readonly GrammarTrigger[], more: Partial<Grammar> = {}): RequestGrammar {
-  return new GrammarShelf(vocabulary).take({ gbnf, retainState: false, ...(triggers ? { triggers } : {}), ...more });
+  return new GrammarCache(vocabulary).take({ gbnf, retainState: false, ...(triggers ? { triggers } : {}), ...more });
 }
 
 /** The texts of the tokens that may come next. */
@@ -72,7 +72,7 @@ describe('a grammar over tokens', () => {
   });
 
   test('is kept in its state where that is wanted, and only for the same grammar', () => {
-    const shelf = new GrammarShelf(vocabulary);
+    const shelf = new GrammarCache(vocabulary);
     const wanted = { gbnf: 'root ::= "a" "b" "c"', retainState: true };
     const first = shelf.take(wanted);
     first.begin();
@@ -183,7 +183,7 @@ describe('a shelf of grammars', () => {
   /** How often the tokenizer was asked: once for each grammar that is made and names a token. */
   function counted() {
     let asked = 0;
-    const shelf = new GrammarShelf({
+    const shelf = new GrammarCache({
       ...plain,
       tokenize: (text, options) => {
         asked += 1;
@@ -209,7 +209,7 @@ describe('a shelf of grammars', () => {
   });
 
   test('gives each request a text of its own', () => {
-    const shelf = new GrammarShelf(plain);
+    const shelf = new GrammarCache(plain);
     const same = { gbnf: 'root ::= "a" "b"', retainState: false };
     const [one, other] = [shelf.take(same), shelf.take(same)];
     expect(one).not.toBe(other);
@@ -228,7 +228,7 @@ describe('a shelf of grammars', () => {
   });
 
   test('hands a kept state to one request at a time', () => {
-    const shelf = new GrammarShelf(plain);
+    const shelf = new GrammarCache(plain);
     const kept = { gbnf: 'root ::= "a" "b"', retainState: true };
     const first = shelf.take(kept);
     shelf.giveBack(first);

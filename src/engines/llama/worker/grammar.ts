@@ -160,7 +160,7 @@ export class TokenGrammar {
 const kept = 4;
 
 /** Makes the grammars of requests, and keeps what the last ones had found out about their texts. */
-export class GrammarShelf {
+export class GrammarCache {
   readonly #machines = new Map<string, GrammarMachine>();
   /** The grammar of the last request that wanted its state kept. */
   #retained: RequestGrammar | undefined;

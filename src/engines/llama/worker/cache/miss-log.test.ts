@@ -1,11 +1,11 @@
 import { expect, test } from 'vitest';
-import { CacheDoctor } from './miss-log.ts';
+import { CacheMissLog } from './miss-log.ts';
 
 const range = (from: number, to: number) => Array.from({ length: to - from }, (_, index) => from + index);
 const text = (...parts: number[][]) => ({ cached: Int32Array.from(parts.flat()), asked: parts.flat().length });
 const tokens = (...parts: number[][]) => Int32Array.from(parts.flat());
 const doctor = () =>
-  new CacheDoctor(
+  new CacheMissLog(
     (list) => [...list].join(' '),
     () => 123,
   );

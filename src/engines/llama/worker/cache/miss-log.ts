@@ -5,7 +5,7 @@ const shownTokens = 12;
 const remembered = 20;
 
 /** Notes where prompts part from the cache; a line near the top that changes each turn is the usual reason. */
-export class CacheDoctor {
+export class CacheMissLog {
   readonly #misses: CacheMiss[] = [];
 
   constructor(

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import type { Snapshot } from '../memory/snapshot.ts';
-import { StatePlaces } from './saved-states.ts';
+import { SavedStateSlots } from './saved-states.ts';
 
 const snapshot = (...tokens: number[]): Snapshot => ({
   tokens: Int32Array.from(tokens),
@@ -45,7 +45,7 @@ function world({ slots: count = 1, places = 2 } = {}) {
     return slot;
   };
   const held = () => slots.map(({ cached }) => [...cached]);
-  return { slots, use, held, places: new StatePlaces(slots, places, now) };
+  return { slots, use, held, places: new SavedStateSlots(slots, places, now) };
 }
 
 test('what was saved comes back, as often as it is wanted', () => {

@@ -12,7 +12,7 @@ type PlacedSlot = Pick<
 >;
 
 /** Snapshots that somebody asked for by number; nothing but a wish removes them. */
-export class StatePlaces {
+export class SavedStateSlots {
   readonly #places: (Snapshot | undefined)[];
 
   constructor(

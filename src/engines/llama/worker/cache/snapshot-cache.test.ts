@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import type { Slot } from '../memory/slot.ts';
 import type { Snapshot, SnapshotStore } from '../memory/snapshot.ts';
-import { MemoryStore, SnapshotKeeper } from './snapshot-cache.ts';
+import { MemoryStore, SnapshotCache } from './snapshot-cache.ts';
 
 const range = (from: number, to: number) => Int32Array.from({ length: to - from }, (_, index) => from + index);
 const snapshotOf = (tokens: Int32Array): Snapshot => ({ tokens, state: Uint8Array.from(tokens), checkpoints: [] });
@@ -54,7 +54,7 @@ function world(slots: ReturnType<typeof fakeSlot>[], stores: { memory?: Snapshot
     inside -= 1;
     return result;
   };
-  const keeper = new SnapshotKeeper({
+  const keeper = new SnapshotCache({
     slots: slots as unknown as Slot[],
     memory: stores.memory,
     disk: stores.disk,

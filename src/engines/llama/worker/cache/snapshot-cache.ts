@@ -19,7 +19,7 @@ import {
 import { DiskStore, isAlive } from './disk-store.ts';
 import { computerName, fingerprint } from './fingerprint.ts';
 
-export interface KeeperParts {
+export interface SnapshotCacheParts {
   readonly slots: readonly Slot[];
   /** Snapshots of chats that had to make room, for as long as the program runs. */
   readonly memory: SnapshotStore | undefined;
@@ -48,12 +48,12 @@ const worth: Readonly<Record<'memory' | 'disk' | 'lastOnDisk', Worth>> = {
 const mostPending = 2;
 
 /** Keeps what the slots lose, and brings it back when it is wanted again. Without stores it does nothing. */
-export class SnapshotKeeper {
+export class SnapshotCache {
   #writing: Promise<void> = Promise.resolve();
   /** On their way to the disk; as good as there. */
   readonly #pending = new Set<Snapshot>();
 
-  constructor(private readonly parts: KeeperParts) {}
+  constructor(private readonly parts: SnapshotCacheParts) {}
 
   figures(): Pick<CacheReport, 'memory' | 'disk'> {
     return { memory: figures(this.parts.memory), disk: figures(this.parts.disk) };
@@ -173,12 +173,12 @@ function figures(store: SnapshotStore | undefined): SnapshotFigures | null {
 const memoryBytes = 8 * 2 ** 30;
 
 /** The keeper that the options ask for; undefined when they ask for none. */
-export async function openKeeper(
+export async function openSnapshotCache(
   { native, options, context, info }: Loaded,
   slots: readonly Slot[],
-  exclusively: KeeperParts['exclusively'],
+  exclusively: SnapshotCacheParts['exclusively'],
   tell: (sentence: string) => void,
-): Promise<SnapshotKeeper | undefined> {
+): Promise<SnapshotCache | undefined> {
   const { smartCache, diskCache } = options;
   if (smartCache <= 0 && !diskCache) return undefined;
   const now = () => Date.now();
@@ -193,7 +193,7 @@ export async function openKeeper(
       })
     : undefined;
   const canRewind = context.memory === 'plain' && context.savesAll;
-  return new SnapshotKeeper({ slots, memory, disk, canRewind, exclusively });
+  return new SnapshotCache({ slots, memory, disk, canRewind, exclusively });
 }
 
 interface MemoryLimits {

@@ -12,7 +12,7 @@ import {
   withUntouchedGivenBack,
 } from '../native/process-memory.ts';
 import type { ContextParams, Pointer } from '../native/structs.ts';
-import { gpuDevices, loadWeights, UnexplainedFailure } from '../native/weights.ts';
+import { gpuDevices, loadWeights, NativeLoadError } from '../native/weights.ts';
 import { fillMarks, Vocabulary } from '../text/vocabulary.ts';
 import { type Engine, openEngine } from './library.ts';
 import { watchedEngine } from './watched-engine.ts';
@@ -60,7 +60,7 @@ export async function loadModel(
   const params = contextParams(native, model, options, contextSize, trainedContext, notes);
   const width = native.modelInputWidth(model);
   const projector = await openProjector(engine.media, { options, model, gpus, width, contextSize, params });
-  if (projector === null) throw new UnexplainedFailure();
+  if (projector === null) throw new NativeLoadError();
   const context = withUntouchedGivenBack(memory, () => new Context(native, model, params, vocabulary.size, projector));
   const threadpools = makeThreadpools(native, options.threads, options.batchThreads);
   threadpools.attach(context.pointer);

@@ -3,7 +3,7 @@ import type { Native } from './native.ts';
 import type { ModelParams, Pointer } from './structs.ts';
 
 /** The library refused the file and has said why on standard error. */
-export class UnexplainedFailure extends Error {}
+export class NativeLoadError extends Error {}
 
 /** What is to be known of a model to bring its weights to where they belong. */
 export type WeightOptions = Pick<
@@ -55,7 +55,7 @@ export async function loadWeights(
   };
   try {
     const model = await native.modelLoad(options.model, params);
-    if (!model) throw new UnexplainedFailure();
+    if (!model) throw new NativeLoadError();
     return model;
   } finally {
     callback.release();

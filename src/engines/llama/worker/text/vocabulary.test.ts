@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { Candidates } from '../../../../sampling/candidates.ts';
-import { GrammarShelf, type RequestGrammar } from '../grammar.ts';
+import { GrammarCache, type RequestGrammar } from '../grammar.ts';
 import type { Loaded } from '../load/model.ts';
 import type { Native } from '../native/native.ts';
 import { findReasoning } from '../prepare.ts';
@@ -137,7 +137,7 @@ describe('a grammar over the tokens of a model', () => {
     expect([...candidates.logits.subarray(0, candidates.size)]).toEqual(kept.map((id) => 1 + ids.indexOf(id)));
     return kept.map((id) => texts[ids.indexOf(id)] as string);
   }
-  const make = (gbnf: string, retainState = false) => new GrammarShelf(vocabulary).take({ gbnf, retainState });
+  const make = (gbnf: string, retainState = false) => new GrammarCache(vocabulary).take({ gbnf, retainState });
   const take = (grammar: RequestGrammar, text: string) => {
     for (const token of vocabulary.tokenize(text, { addSpecial: false, parseSpecial: false })) grammar.accept(token);
   };
