@@ -1,5 +1,4 @@
 import { expect, test } from 'vitest';
-import { writeModel } from '../src/engines/onnx/model.ts';
 import {
   bytes,
   type Field,
@@ -9,7 +8,8 @@ import {
   textOf,
   whole,
   writeMessage,
-} from '../src/engines/onnx/protobuf.ts';
+  writeModel,
+} from '../src/engines/onnx/model.ts';
 import { OnnxSession } from '../src/engines/onnx/session.ts';
 import { withFloatWeights } from './float-weights.ts';
 

@@ -1,13 +1,4 @@
-import {
-  bytes,
-  type Field,
-  inner,
-  readMessage,
-  text,
-  textOf,
-  whole,
-  writeMessage,
-} from '../src/engines/onnx/protobuf.ts';
+import { bytes, type Field, inner, readMessage, text, textOf, whole, writeMessage } from '../src/engines/onnx/model.ts';
 
 const graphField = 7;
 const [nodeField, weightField] = [1, 5];

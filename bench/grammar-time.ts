@@ -1,5 +1,5 @@
 import type { Grammar } from '../src/core/request.ts';
-import { GrammarShelf } from '../src/engines/llama/worker/grammar/grammar-shelf.ts';
+import { GrammarCache } from '../src/engines/llama/worker/grammar.ts';
 import { loadModel } from '../src/engines/llama/worker/load/model.ts';
 import { workerOptions } from './options.ts';
 import { pickMicroseconds } from './pick-time.ts';
@@ -15,7 +15,7 @@ process.exit(0);
 async function grammarMicroseconds(model: string, picks: number): Promise<number> {
   const loaded = await loadModel(await workerOptions(model, ['--usecpu', '--contextsize', '512'], 1), () => {});
   const { vocabulary } = loaded;
-  const grammar = new GrammarShelf(vocabulary).take(jsonText);
+  const grammar = new GrammarCache(vocabulary).take(jsonText);
   const extra = { vocabularySize: vocabulary.size, grammar };
   return pickMicroseconds({}, extra, picks, (token) => token >= 0 && !vocabulary.isEnd(token) && grammar.accept(token));
 }

@@ -1,6 +1,4 @@
-import { contextSizeFor } from '../engines/llama/context-size.ts';
-import type { ModelShape } from '../engines/llama/load-options.ts';
-import { memoryNeed } from '../engines/llama/memory-need.ts';
+import { contextSizeFor, type ModelShape, memoryNeed } from '../engines/llama/load-options.ts';
 
 export interface Fit {
   readonly needBytes: number;

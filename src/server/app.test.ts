@@ -5,8 +5,7 @@ import { asAppError } from '../core/errors.ts';
 import type { TextState } from '../core/text-service.ts';
 import { alwaysThere } from '../core/text-source.ts';
 import type { WebSearch } from '../core/web-search.ts';
-import { fakeEmbeddingSource } from '../engines/fake/embedding.ts';
-import { fakeEngine } from '../engines/fake/engine.ts';
+import { fakeEmbeddingSource, fakeEngine } from '../engines/fake/engine.ts';
 import { noTextEngine } from '../engines/none.ts';
 import type { Call, Endpoint, Reply } from '../http/call.ts';
 import { router } from '../http/router.ts';
@@ -16,7 +15,9 @@ import { callOf } from '../protocols/testing/doubles.ts';
 import { imageFacts } from '../protocols/testing/pictures.ts';
 import type { Sources } from '../queue/other-services.ts';
 import { type App, createApp } from './app.ts';
+
 import type { ClientServices } from './client-services.ts';
+
 import { fidelityByPage } from './fidelity.ts';
 
 /** The whole server but for its socket and its model, which is none, or as the test says. */

@@ -1,9 +1,8 @@
 import { join } from 'node:path';
 import koffi from 'koffi';
-import { mediaLibraryFolder } from '../../src/engines/llama/worker/media/media-library.ts';
-import { asynchronous } from '../../src/engines/llama/worker/native/asynchronous.ts';
+import { mediaLibraryFolder } from '../../src/engines/llama/worker/load/library.ts';
 import { openFabric } from '../../src/engines/llama/worker/native/native.ts';
-import type { Pointer } from '../../src/engines/llama/worker/native/structs.ts';
+import { asynchronous, type Pointer } from '../../src/engines/llama/worker/native/structs.ts';
 import { Vocabulary } from '../../src/engines/llama/worker/text/vocabulary.ts';
 import { indexOfHighest } from '../../src/sampling/sampler.ts';
 

@@ -10,8 +10,7 @@ import { AppError } from '../../core/errors.ts';
 import type { ChildExit } from '../host/child.ts';
 import { howItDied } from '../host/engine-state.ts';
 import { TaskEngine, type TaskEngineParts, type Told } from '../host/task-engine.ts';
-import { gpuFailure } from '../llama/gpu-failure.ts';
-import { loadReason } from '../llama/load-reason.ts';
+import { gpuFailure, loadReason } from '../llama/gpu-builds.ts';
 import type { EmbeddingEvent, EmbeddingOptions, EmbeddingTask } from './messages.ts';
 
 const capability = 'embedding';

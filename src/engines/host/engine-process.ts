@@ -3,7 +3,7 @@ import type { Attachments } from './channel.ts';
 import type { Child, ChildExit, Spawn } from './child.ts';
 import { downError, type EngineState, howItDied, type Loss, Recovery } from './engine-state.ts';
 import { type Pulse, Stillness, stillMs, tickMs } from './heartbeat.ts';
-import { CrashSuspects, Questions, type Undertaking, Undertakings } from './in-flight.ts';
+import { CrashSuspects, type InFlightTask, InFlightTasks, PendingCalls } from './in-flight.ts';
 
 export interface EngineProcessParts<Outgoing, Incoming> {
   /** What it does for people: `text`, `speech`, … */
@@ -48,7 +48,7 @@ const longestDyingMs = 10_000;
 export class EngineProcess<Outgoing, Incoming> {
   #state: EngineState = { type: 'idle' };
   #child: Child<Outgoing> | undefined;
-  #heart = new Heart();
+  #heart = new Heartbeat();
   #proven: boolean;
   #loadFailure: string | undefined;
   #nextId = 1;
@@ -59,13 +59,13 @@ export class EngineProcess<Outgoing, Incoming> {
   /** A process that was given up and is not gone yet. */
   #dying: { readonly child: Child<Outgoing>; readonly gone: () => void } | undefined;
   readonly #recovery = new Recovery();
-  readonly #questions: Questions;
-  readonly #undertakings: Undertakings;
+  readonly #questions: PendingCalls;
+  readonly #undertakings: InFlightTasks;
 
   constructor(private readonly parts: EngineProcessParts<Outgoing, Incoming>) {
     this.#proven = parts.proven ?? false;
-    this.#questions = new Questions(parts.capability);
-    this.#undertakings = new Undertakings(parts.capability, new CrashSuspects());
+    this.#questions = new PendingCalls(parts.capability);
+    this.#undertakings = new InFlightTasks(parts.capability, new CrashSuspects());
   }
 
   start(): void {
@@ -107,7 +107,7 @@ export class EngineProcess<Outgoing, Incoming> {
   }
 
   /** Begins as soon as the engine lets it. It ends with `ended`, or is told that it was lost or withdrawn. */
-  undertake(work: Undertaking): { abort(): void } {
+  undertake(work: InFlightTask): { abort(): void } {
     this.start();
     const id = this.#nextId++;
     this.#undertakings.hold(id, work);
@@ -169,7 +169,7 @@ export class EngineProcess<Outgoing, Incoming> {
     this.#state = { type: 'starting', progress: 0 };
     this.#recovery.loading();
     this.#loadFailure = undefined;
-    const heart = new Heart();
+    const heart = new Heartbeat();
     this.#heart = heart;
     const { observer } = this.parts;
     observer?.starting?.();
@@ -286,7 +286,7 @@ export class EngineProcess<Outgoing, Incoming> {
 }
 
 /** What the server knows of the life of one process. */
-export class Heart {
+export class Heartbeat {
   #pulses = 0;
   #hung = false;
   #patienceMs = 0;

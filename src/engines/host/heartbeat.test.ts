@@ -1,14 +1,14 @@
 import { describe, expect, test } from 'vitest';
 import { pulseReader } from './channel.ts';
-import { Heart } from './engine-process.ts';
-import { type Pulse, StallJudge, Stillness, tickMs, VitalSigns } from './heartbeat.ts';
+import { Heartbeat } from './engine-process.ts';
+import { HeartbeatMemory, type Pulse, StallDetector, Stillness, tickMs } from './heartbeat.ts';
 
 /** A worker's memory and its judge; time passes in ticks. */
 function world() {
-  const signs = new VitalSigns();
+  const signs = new HeartbeatMemory();
   // The other thread has a view of its own on the same memory.
-  const seen = new VitalSigns(signs.memory);
-  const judge = new StallJudge();
+  const seen = new HeartbeatMemory(signs.memory);
+  const judge = new StallDetector();
   let pageFaults = 0;
   const tick = () => judge.tick(seen.read(), pageFaults);
   return {
@@ -174,7 +174,7 @@ test('stillness counts ticks since the last change', () => {
 });
 
 test('a heart that has never beaten is not missed, and one that has is', () => {
-  const heart = new Heart();
+  const heart = new Heartbeat();
   for (let tick = 0; tick < 1000; tick += 1) expect(heart.tick()).toBe(false);
   heart.pulse({ hung: false, patienceMs: 77 });
   expect(heart.patienceMs).toBe(77);

@@ -28,7 +28,7 @@ export class Stillness {
 }
 
 /** Whether the main thread of a worker hangs. */
-export class StallJudge {
+export class StallDetector {
   readonly #beats = new Stillness();
   readonly #here = new Stillness();
   readonly #aside = new Stillness();
@@ -87,7 +87,7 @@ const cell = { serving: 0, closingMs: 1, beats: 2, hereBound: 3, hereSerial: 4, 
 const longestMs = 2 ** 31 - 1;
 
 /** The memory that both threads share. */
-export class VitalSigns implements Watch {
+export class HeartbeatMemory implements Watch {
   readonly #cells: Int32Array;
   readonly #asides = new Set<{ readonly boundMs: number }>();
 

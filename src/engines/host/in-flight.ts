@@ -3,7 +3,7 @@ import { AppError } from '../../core/errors.ts';
 import { tickMs } from './heartbeat.ts';
 
 /** Work that an engine does for a request, from its first message to its last event. */
-export interface Undertaking {
+export interface InFlightTask {
   /** What was asked for, whoever asks and however often. Looked at only after a crash: to read a long request takes time. */
   fingerprint(): string;
   begin(id: number): void;
@@ -14,7 +14,7 @@ export interface Undertaking {
 }
 
 interface Entry {
-  readonly work: Undertaking;
+  readonly work: InFlightTask;
   alone: boolean;
   /** Since it was asked to stop; nothing while nobody has asked. */
   abortedMs: number | undefined;
@@ -27,8 +27,8 @@ const graceMs = 10_000;
  * What an engine has been asked to do: some of it runs, and some is held, because the engine is not there yet or because
  * something runs that must be alone. Nobody who is held is overtaken.
  */
-export class Undertakings {
-  readonly #held = new Map<number, Undertaking>();
+export class InFlightTasks {
+  readonly #held = new Map<number, InFlightTask>();
   readonly #running = new Map<number, Entry>();
 
   constructor(
@@ -36,7 +36,7 @@ export class Undertakings {
     private readonly suspects: CrashSuspects,
   ) {}
 
-  hold(id: number, work: Undertaking): void {
+  hold(id: number, work: InFlightTask): void {
     this.#held.set(id, work);
   }
 
@@ -174,7 +174,7 @@ interface Question {
 const longestAnswerMs = 120_000;
 
 /** What was asked of an engine and is not answered yet. Each question ends: with its answer, an error, or its time. */
-export class Questions {
+export class PendingCalls {
   readonly #open = new Map<number, Question>();
 
   constructor(private readonly capability: string) {}

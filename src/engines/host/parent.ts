@@ -1,7 +1,7 @@
 import { Socket } from 'node:net';
 import { Worker } from 'node:worker_threads';
 import { AttachmentReader, type Attachments, announced, descriptors } from './channel.ts';
-import { tickMs, VitalSigns, type Watch } from './heartbeat.ts';
+import { HeartbeatMemory, tickMs, type Watch } from './heartbeat.ts';
 import type { WatchdogData } from './watchdog.ts';
 
 export interface ParentListeners<Incoming> {
@@ -38,8 +38,8 @@ export function openParent<Incoming, Outgoing extends object>(listeners: ParentL
   };
 }
 
-function startWatchdog(): VitalSigns {
-  const signs = new VitalSigns();
+function startWatchdog(): HeartbeatMemory {
+  const signs = new HeartbeatMemory();
   const workerData: WatchdogData = { memory: signs.memory, descriptor: descriptors.pulse };
   const thread = new Worker(new URL('./watchdog.js', import.meta.url), { workerData, execArgv: [] });
   // Without it the worker is not watched, but it works.

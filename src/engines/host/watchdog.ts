@@ -1,6 +1,6 @@
 import { Socket } from 'node:net';
 import { workerData } from 'node:worker_threads';
-import { StallJudge, tickMs, VitalSigns } from './heartbeat.ts';
+import { HeartbeatMemory, StallDetector, tickMs } from './heartbeat.ts';
 
 export interface WatchdogData {
   readonly memory: SharedArrayBuffer;
@@ -12,8 +12,8 @@ export interface WatchdogData {
  * thread is, and ends the process when the server is gone, whatever the main thread is doing.
  */
 const { memory, descriptor } = workerData as WatchdogData;
-const signs = new VitalSigns(memory);
-const judge = new StallJudge();
+const signs = new HeartbeatMemory(memory);
+const judge = new StallDetector();
 const pipe = new Socket({ fd: descriptor, readable: true, writable: true });
 
 pipe.on('error', () => {});

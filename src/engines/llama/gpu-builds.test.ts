@@ -2,7 +2,18 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, test } from 'vitest';
-import { type InstalledBuilds, installedBuilds, packagesFor } from './gpu-builds.ts';
+import {
+  failedForGood,
+  fallBackNote,
+  gpuBuilds,
+  gpuFailure,
+  type InstalledBuilds,
+  installedBuilds,
+  loadReason,
+  nextGpuBuild,
+  packagesFor,
+} from './gpu-builds.ts';
+import type { GpuBuild } from './load-options.ts';
 
 const root = mkdtempSync(join(tmpdir(), 'parley-builds-'));
 afterAll(() => rmSync(root, { recursive: true }));
@@ -66,4 +77,124 @@ describe('what is installed', () => {
   test('on this machine there is at least the processor', () => {
     expect(installedBuilds().get('none')?.folder).toBeTruthy();
   });
+});
+
+/** As it was printed on a card whose driver is older than the toolkit of the package. */
+const oldDriver = [
+  'llama_context: graph splits = 1',
+  'CUDA error: the provided PTX was compiled with an unsupported toolchain',
+  '  current device: 0, in function ggml_cuda_kernel_launch at common.cuh:1234',
+  '  cudaGetLastError()',
+  'ggml-cuda.cu:108: CUDA error',
+];
+
+describe('what the engine printed about a card', () => {
+  test('the reason stands above the last words', () => {
+    expect(gpuFailure(oldDriver)).toEqual({ reason: 'the provided PTX was compiled with an unsupported toolchain' });
+  });
+
+  test.each([
+    [['HIP error: no kernel image is available'], 'no kernel image is available'],
+    [
+      [
+        "terminate called after throwing an instance of 'vk::DeviceLostError'",
+        '  what():  vk::Queue::submit: ErrorDeviceLost',
+      ],
+      'vk::Queue::submit: ErrorDeviceLost',
+    ],
+    [['ggml_vulkan: Device memory allocation of size 9 failed.'], 'Device memory allocation of size 9 failed.'],
+    [
+      ['something', 'src/ggml-cuda/mmq.cu:9: ggml-cuda assert failed'],
+      'src/ggml-cuda/mmq.cu:9: ggml-cuda assert failed',
+    ],
+  ])('of %j the reason is %j', (lines, reason) => {
+    expect(gpuFailure(lines)).toEqual({ reason });
+  });
+
+  test.each([
+    [[]],
+    [['llama_model_load: error loading model: unknown model architecture']],
+    [['ggml_cuda_init: found 1 CUDA devices', 'load failed: not enough memory']],
+    [['ggml_vulkan: 0 = llvmpipe']],
+  ])('%j says nothing about a card that failed', (lines) => {
+    expect(gpuFailure(lines)).toBeUndefined();
+  });
+});
+
+describe('which build comes next', () => {
+  const all: GpuBuild[] = ['none', 'vulkan', 'cuda-ext', 'cuda'];
+
+  test('without a word: CUDA, its older twin, Vulkan, then the processor', () => {
+    const order: GpuBuild[] = [];
+    for (let next = nextGpuBuild('auto', all, order); next; next = nextGpuBuild('auto', all, order)) order.push(next);
+    expect(order).toEqual(['cuda', 'cuda-ext', 'vulkan', 'none']);
+  });
+
+  test('what was asked for by name is never replaced by something else', () => {
+    expect(nextGpuBuild('cuda', all, [])).toBe('cuda');
+    expect(nextGpuBuild('cuda', all, ['cuda'])).toBe('cuda-ext');
+    expect(nextGpuBuild('cuda', all, ['cuda', 'cuda-ext'])).toBeUndefined();
+    expect(nextGpuBuild('vulkan', all, ['vulkan'])).toBeUndefined();
+    expect(nextGpuBuild('cpu', all, [])).toBe('none');
+  });
+
+  test('what is not installed is passed over', () => {
+    expect(nextGpuBuild('auto', ['vulkan', 'none'], [])).toBe('vulkan');
+    expect(nextGpuBuild('cuda', ['vulkan', 'none'], [])).toBeUndefined();
+  });
+
+  test('the processor alone is always the last resort, and only where nobody asked for a GPU', () => {
+    expect(gpuBuilds('auto').at(-1)).toBe('none');
+    expect([...gpuBuilds('cuda'), ...gpuBuilds('vulkan')]).not.toContain('none');
+  });
+});
+
+describe('what a person is told', () => {
+  const failure = { reason: 'the driver is too old' };
+
+  test('the reason, what is used instead, and what may help', () => {
+    expect(fallBackNote('cuda', failure, 'vulkan')).toBe(
+      'CUDA cannot be used here (the driver is too old); going on with Vulkan. What may help: a newer NVIDIA driver, or ' +
+        'the package @node-llama-cpp/linux-x64-cuda-ext (made with CUDA 12, needs the libraries of CUDA 12 on this machine), or --usecpu.',
+    );
+  });
+
+  test('nothing is recommended that was tried or is in use', () => {
+    const told = fallBackNote('cuda-ext', failure, 'none');
+    expect(told).toContain('CUDA 12 (cuda-ext) cannot be used here');
+    expect(told).toContain('going on with the CPU');
+    expect(told).not.toContain('linux-x64-cuda-ext');
+    expect(told).not.toContain('--usecpu');
+  });
+
+  test('a build that was asked for and cannot be had ends in the reason and the ways out', () => {
+    expect(failedForGood('cuda', failure, ['cuda'])).toMatch(
+      /^CUDA cannot be used here: the driver is too old\. What may help: .*driver.*cuda-ext.*--usevulkan.*--usecpu\.$/,
+    );
+    expect(failedForGood('vulkan', failure, ['vulkan'])).toMatch(/newer graphics driver.*--usecpu/);
+  });
+});
+
+test.each([
+  [
+    [
+      "llama_model_load: error loading model: unknown model architecture: 'abc'",
+      'llama_model_load_from_file_impl: failed to load model',
+    ],
+    "unknown model architecture: 'abc'",
+  ],
+  [
+    [
+      'CUDA error: the driver is too old',
+      '  current device: 0, in function f at g.cu:1',
+      'ggml-cuda.cu:108: CUDA error',
+    ],
+    'the driver is too old',
+  ],
+  [['ggml_vulkan: unable to allocate 900 MB', 'something failed later'], 'unable to allocate 900 MB'],
+  [['load: printing all EOG tokens', 'common: invalid magic'], 'invalid magic'],
+  [['all is well', 'still loading'], 'the engine process died of SIGKILL'],
+  [[], 'the engine process died of SIGKILL'],
+])('of %j the reason is the most telling line', (lines, expected) => {
+  expect(loadReason(lines, 'the engine process died of SIGKILL')).toBe(expected);
 });

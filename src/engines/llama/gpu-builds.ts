@@ -1,7 +1,7 @@
 import { existsSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { packageFolder } from '../package-folder.ts';
-import type { GpuBuild } from './load-options.ts';
+import type { GpuBuild, LoadOptions } from './load-options.ts';
 
 /** The version of the engine packages that this program was made for. */
 export const engineVersion = '3.21.1';
@@ -58,4 +58,103 @@ function fallbackLibrary(packageFolderPath: string | undefined): string | undefi
   const folder = binaries(packageFolderPath);
   if (folder === undefined) return undefined;
   return ['libggml-cuda.so', 'ggml-cuda.dll'].map((file) => join(folder, 'fallback', file)).find(existsSync);
+}
+
+/** What the engine printed about a graphics card before it gave up. */
+interface GpuFailure {
+  readonly reason: string;
+}
+
+/**
+ * A card that cannot be used is often noticed only at the first computation, where the library ends the process. Its last
+ * words are then "…/ggml-cuda.cu:108: CUDA error"; the reason stands some lines above it.
+ */
+export function gpuFailure(lines: readonly string[]): GpuFailure | undefined {
+  const said = lines.map((line) => /\b(?:CUDA|HIP|MUSA|Metal) error: (?<reason>.*\S)/.exec(line)?.groups?.reason);
+  const reason = said.findLast((found) => found !== undefined) ?? vulkanReason(lines);
+  if (reason !== undefined) return { reason };
+  const unexplained = lines.findLast((line) => /\bggml-(cuda|vulkan|metal)\b.*(error|abort|assert)/i.test(line));
+  return unexplained === undefined ? undefined : { reason: unexplained.trim() };
+}
+
+/** Vulkan throws: `ggml_vulkan: … failed`, or the C++ runtime tells of an uncaught `vk::…Error`. */
+function vulkanReason(lines: readonly string[]): string | undefined {
+  const thrown = lines.findLast((line) => /vk::\w*Error|ErrorDeviceLost|ErrorOutOfDeviceMemory/.test(line));
+  const told = lines.findLast((line) => /^ggml_vulkan: .*(error|failed|unable)/i.test(line));
+  const text = thrown ?? told;
+  return text?.replace(/^(ggml_vulkan:|\s*what\(\):)\s*/, '').trim();
+}
+
+/** Who was asked for by name is not replaced in silence; without a word the next best one is used. */
+export function nextGpuBuild(
+  backend: LoadOptions['backend'],
+  installed: readonly GpuBuild[],
+  failed: readonly GpuBuild[],
+): GpuBuild | undefined {
+  return gpuBuilds(backend).find((build) => installed.includes(build) && !failed.includes(build));
+}
+
+/** The GPU builds that serve what was asked for, the fastest first. `none` is the processor alone. */
+export function gpuBuilds(backend: LoadOptions['backend']): readonly GpuBuild[] {
+  switch (backend) {
+    case 'auto':
+      return ['cuda', 'cuda-ext', 'vulkan', 'metal', 'none'];
+    case 'cuda':
+      return ['cuda', 'cuda-ext'];
+    case 'vulkan':
+      return ['vulkan'];
+    case 'cpu':
+      return ['none'];
+  }
+}
+
+const title: Readonly<Record<GpuBuild, string>> = {
+  cuda: 'CUDA',
+  'cuda-ext': 'CUDA 12 (cuda-ext)',
+  vulkan: 'Vulkan',
+  metal: 'Metal',
+  none: 'the CPU',
+};
+
+/** One sentence for the console when a build cannot be used and another one can. */
+export function fallBackNote(failed: GpuBuild, { reason }: GpuFailure, next: GpuBuild): string {
+  return `${title[failed]} cannot be used here (${reason}); going on with ${title[next]}. ${whatToTry(failed, [next])}`;
+}
+
+/** The end of a sentence that begins with the model's name. */
+export function failedForGood(failed: GpuBuild, { reason }: GpuFailure, installed: readonly GpuBuild[]): string {
+  const tried = installed.filter((build) => build === 'cuda-ext');
+  return `${title[failed]} cannot be used here: ${reason}. ${whatToTry(failed, tried)}`;
+}
+
+function whatToTry(failed: GpuBuild, tried: readonly GpuBuild[]): string {
+  if (failed !== 'cuda' && failed !== 'cuda-ext') {
+    return 'A newer graphics driver may help; --usecpu uses the processor alone.';
+  }
+  const tries = [
+    'a newer NVIDIA driver',
+    ...(failed === 'cuda' && !tried.includes('cuda-ext')
+      ? [
+          'the package @node-llama-cpp/linux-x64-cuda-ext (made with CUDA 12, needs the libraries of CUDA 12 on this machine)',
+        ]
+      : []),
+    ...(tried.includes('vulkan') ? [] : ['--usevulkan']),
+    ...(tried.includes('none') ? [] : ['--usecpu']),
+  ];
+  return `What may help: ${tries.join(', or ')}.`;
+}
+
+/**
+ * Native code reports a failed load on its standard error, among much else. The most telling line of the last ones, as
+ * the end of a sentence.
+ */
+export function loadReason(lines: readonly string[], fallback: string): string {
+  const card = gpuFailure(lines);
+  if (card) return card.reason;
+  const telling = lines.filter((line) =>
+    /error|failed|invalid|unknown|unsupported|unable|not enough|out of memory/i.test(line),
+  );
+  const best =
+    telling.find((line) => /error loading model|unable to allocate|out of memory/i.test(line)) ?? telling.at(-1);
+  return best === undefined ? fallback : best.replace(/^\s*(\w+:\s*)+(error loading model:\s*)?(?=\S)/, '').trim();
 }

@@ -15,10 +15,8 @@ import type { ChildExit, Spawn } from '../host/child.ts';
 import { type EngineObserver, EngineProcess, type StartTimer } from '../host/engine-process.ts';
 import { howItDied } from '../host/engine-state.ts';
 import { fingerprint } from '../host/in-flight.ts';
-import { expectedContextSize } from './context-size.ts';
-import { failedForGood, fallBackNote, gpuFailure, nextGpuBuild } from './gpu-failure.ts';
-import type { GpuBuild, LoadedModel, LoadOptions } from './load-options.ts';
-import { loadReason } from './load-reason.ts';
+import { failedForGood, fallBackNote, gpuFailure, loadReason, nextGpuBuild } from './gpu-builds.ts';
+import { expectedContextSize, type GpuBuild, type LoadedModel, type LoadOptions } from './load-options.ts';
 import { closingMs, type FromWorker, type Piece, type StatesAction, type ToWorker } from './messages.ts';
 
 export interface LlamaHostParts {

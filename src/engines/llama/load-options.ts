@@ -118,3 +118,36 @@ export interface LoadedModel {
   readonly inputs: { readonly image: boolean; readonly audio: boolean };
   readonly notes: readonly string[];
 }
+
+type Wish = Pick<LoadOptions, 'contextSize' | 'contextSizeGiven'>;
+
+/** The context of a sequence: what somebody asked for, or the default as far as the model was trained for it. */
+export function contextSizeFor({ contextSize, contextSizeGiven }: Wish, trainedContext: number): number {
+  return contextSizeGiven ? contextSize : Math.min(contextSize, trainedContext);
+}
+
+/** The same before the model is loaded, from what its file says; a file that says nothing leaves the default. */
+export function expectedContextSize(
+  options: Wish & Pick<LoadOptions, 'trainedContextOverride' | 'shape' | 'metadataOverrides'>,
+): number {
+  const key = `${options.shape.architecture}.context_length`;
+  const overridden = options.metadataOverrides.find((one) => one.key === key)?.value;
+  const trained = options.trainedContextOverride || Number(overridden ?? options.shape.trainedContext);
+  return trained > 0 ? contextSizeFor(options, trained) : options.contextSize;
+}
+
+/** What the library and our own process take beside weights and cache, roughly. */
+const overheadBytes = 200 * 2 ** 20;
+
+/**
+ * About how much memory a model will take: its weights, the keys and values of all its sequences, and some more for
+ * computing. What it really took the last time is better, where that is known.
+ */
+export function memoryNeed(
+  { sizeBytes, cacheBytesPerToken }: Pick<ModelShape, 'sizeBytes' | 'cacheBytesPerToken'>,
+  contextSize: number,
+  sequences: number,
+): number {
+  const cache = cacheBytesPerToken * contextSize * Math.max(1, sequences);
+  return Math.ceil(sizeBytes * 1.05 + cache + overheadBytes);
+}

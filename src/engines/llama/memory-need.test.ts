@@ -1,6 +1,6 @@
 import { assert, integer, property } from 'fast-check';
 import { expect, test } from 'vitest';
-import { memoryNeed } from './memory-need.ts';
+import { memoryNeed } from './load-options.ts';
 
 const shape = { sizeBytes: 4e9, cacheBytesPerToken: 131_072 };
 

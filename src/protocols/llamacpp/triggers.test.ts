@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import type { GrammarTrigger } from '../../core/request.ts';
-import { TriggerWatch } from '../../engines/llama/worker/grammar/trigger-watch.ts';
+import { TriggerWatch } from '../../engines/llama/worker/grammar.ts';
 import { decodeTriggers } from './triggers.ts';
 
 describe('triggers are read', () => {

@@ -1,12 +1,11 @@
 import type { Pooling } from '../../../core/embedding.ts';
 import { AppError } from '../../../core/errors.ts';
 import { Context } from '../../llama/worker/memory/context.ts';
+import { makeThreadpools, type Threadpools } from '../../llama/worker/native/native.ts';
 import type { ContextParams, Pointer } from '../../llama/worker/native/structs.ts';
-import { makeThreadpools, type Threadpools } from '../../llama/worker/native/threadpool.ts';
 import type { EmbeddingOptions } from '../messages.ts';
 import { type EmbeddingModel, poolings } from './model.ts';
-import type { Room } from './packing.ts';
-import type { Computer } from './shared-batches.ts';
+import type { Computer, Room } from './shared-batches.ts';
 
 /**
  * How much is computed together. More tokens would make each of them dearer: every token of a batch is held against every

@@ -9,8 +9,7 @@ import type {
 import { AppError } from '../../../core/errors.ts';
 import { cosine } from '../../../core/vectors.ts';
 import type { Vocabulary } from '../../llama/worker/text/vocabulary.ts';
-import { type PairMarks, PairReader, TemplateReader } from './pairs.ts';
-import { type ReadText, readInput } from './reading.ts';
+import { type PairMarks, PairReader, type ReadText, readInput, TemplateReader } from './inputs.ts';
 import { type Computer, SharedBatches } from './shared-batches.ts';
 
 export interface EmbedderParts {

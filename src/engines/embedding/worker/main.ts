@@ -3,8 +3,8 @@ import { serveTasks } from '../../host/task-worker.ts';
 import { type EmbeddingEvent, type EmbeddingOptions, type EmbeddingTask, tasksAtOnce } from '../messages.ts';
 import { PooledContexts } from './contexts.ts';
 import { Embedder } from './embedder.ts';
+import { pairMarks } from './inputs.ts';
 import { loadEmbeddingModel } from './model.ts';
-import { pairMarks } from './pairs.ts';
 
 /** The engine's own process: it loads one model and makes vectors with it until its channel closes. */
 serveTasks<EmbeddingOptions, EmbeddingFacts, EmbeddingTask, EmbeddingEvent>(async (options, tools) => {

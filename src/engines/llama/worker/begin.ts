@@ -1,14 +1,14 @@
 import type { FromWorker, Piece, ToWorker } from '../messages.ts';
 import { type BatchLoop, errorPiece } from './loop.ts';
-import type { ReadMedium } from './media/medium.ts';
-import { readMedia } from './media/read-media.ts';
-import { planGeneration, reuses, startGeneration, type Workshop } from './prepare.ts';
+import type { ReadMedium } from './media/media-prompt.ts';
+import { readMedia } from './media/projector.ts';
+import { planGeneration, reuses, startGeneration, type WorkerContext } from './prepare.ts';
 
 /** Requests that have no slot yet, because something is being read for them. */
 export type ReadingRequests = Map<number, { stop(): void }>;
 
 export interface BeginParts {
-  readonly workshop: Workshop;
+  readonly workshop: WorkerContext;
   readonly loop: Pick<BatchLoop, 'add' | 'beforeNextBatch' | 'between'>;
   readonly reading: ReadingRequests;
   readonly send: (message: FromWorker) => void;

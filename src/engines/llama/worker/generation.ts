@@ -6,12 +6,12 @@ import { logprobsOf } from '../../../sampling/logprobs.ts';
 import type { ReasoningBudget } from '../../../sampling/reasoning-budget.ts';
 import { mixGuidance, noToken, type Sampler } from '../../../sampling/sampler.ts';
 import type { Piece } from '../messages.ts';
-import type { RequestGrammar } from './grammar/grammar.ts';
+import type { Drafter } from './draft.ts';
+import type { RequestGrammar } from './grammar.ts';
 import type { DecodeResult } from './memory/context.ts';
 import type { PromptScores } from './memory/prompt-scores.ts';
 import type { Slot } from './memory/slot.ts';
-import type { OutputText } from './text/output-text.ts';
-import { TextHistory } from './text/text-history.ts';
+import { type OutputText, TextHistory } from './text/output-text.ts';
 import type { Vocabulary } from './text/vocabulary.ts';
 
 /** Everything that one request needs while it runs, made beforehand by `prepareGeneration`. */
@@ -36,7 +36,7 @@ export interface GenerationParts {
   /** Tells how likely each token of the prompt is; undefined where nobody asks. */
   readonly scores: PromptScores | undefined;
   /** Guesses the next tokens; undefined where nothing is guessed. */
-  readonly draft: ((tokens: Int32Array, length: number, most: number) => Int32Array) | undefined;
+  readonly draft: Drafter | undefined;
   readonly startedAt: number;
   readonly now: () => number;
   /** Called once, when nothing of this is used any more. */

@@ -2,7 +2,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { AppError, asAppError, plainError } from '../../../core/errors.ts';
 import type { FromWorker, Piece } from '../messages.ts';
 import type { Generation } from './generation.ts';
-import { nextChunk } from './memory/chunk.ts';
+import { nextChunk } from './memory/batch-size.ts';
 import type { Context, DecodeResult } from './memory/context.ts';
 import type { Slot } from './memory/slot.ts';
 

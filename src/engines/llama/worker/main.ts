@@ -4,25 +4,25 @@ import { plainError } from '../../../core/errors.ts';
 import { openParent } from '../../host/parent.ts';
 import { closingMs, type FromWorker, type ToWorker } from '../messages.ts';
 import { beginGeneration, type ReadingRequests } from './begin.ts';
-import { CacheDoctor } from './cache/doctor.ts';
-import { openKeeper } from './cache/open-keeper.ts';
-import { StatePlaces } from './cache/places.ts';
-import { GrammarShelf } from './grammar/grammar-shelf.ts';
+import { CacheMissLog } from './cache/miss-log.ts';
+import { SavedStateSlots } from './cache/saved-states.ts';
+import { openSnapshotCache } from './cache/snapshot-cache.ts';
+import { GrammarCache } from './grammar.ts';
 import { type Loaded, loadModel } from './load/model.ts';
 import { BatchLoop } from './loop.ts';
+import { portionSize } from './memory/batch-size.ts';
 import type { CheckpointLimits } from './memory/checkpoints.ts';
 import { Slot } from './memory/slot.ts';
-import { portionSize } from './memory/steady.ts';
-import { UnexplainedFailure } from './native/weights.ts';
-import type { Workshop } from './prepare.ts';
+import { NativeLoadError } from './native/weights.ts';
+import type { WorkerContext } from './prepare.ts';
 
 /** The engine's own process: it loads one model and serves it until its channel closes. */
 let serving: Serving | undefined;
 
 interface Serving {
-  readonly workshop: Workshop;
+  readonly workshop: WorkerContext;
   readonly loop: BatchLoop;
-  readonly places: StatePlaces;
+  readonly places: SavedStateSlots;
   /** Requests that have no slot yet, because something is being read for them. */
   readonly reading: ReadingRequests;
 }
@@ -43,7 +43,7 @@ async function receive(message: ToWorker): Promise<void> {
       parent.watch.serving(closingMs.writing);
       send({ type: 'loaded', model: loaded.info });
     } catch (error) {
-      const reason = error instanceof UnexplainedFailure ? null : (error as Error).message;
+      const reason = error instanceof NativeLoadError ? null : (error as Error).message;
       parent.send({ type: 'load-failed', reason }, [], () => process.exit(3));
     }
     return;
@@ -80,7 +80,7 @@ async function receive(message: ToWorker): Promise<void> {
   }
 }
 
-function cacheReport({ slots, keeper, doctor }: Workshop): CacheReport {
+function cacheReport({ slots, keeper, doctor }: WorkerContext): CacheReport {
   return {
     slots: slots.map(({ computed, busy, checkpoints }) => ({
       tokens: computed,
@@ -113,16 +113,16 @@ async function serve(loaded: Loaded): Promise<Serving> {
   const portion = portionSize(options, context.batchCapacity);
   const limits = checkpointLimits(options.sequences);
   const newSlot = (sequence: number) => new Slot(context, sequence, contextSize, limits, portion);
-  const workshop: Workshop = {
+  const workshop: WorkerContext = {
     loaded,
     slots: Array.from({ length: options.sequences }, (_, sequence) => newSlot(sequence)),
     negative: options.guidance ? newSlot(options.sequences) : undefined,
     now,
-    grammars: new GrammarShelf(loaded.vocabulary),
+    grammars: new GrammarCache(loaded.vocabulary),
     breakers: undefined,
     reasoning: 'unknown',
     keeper: undefined,
-    doctor: new CacheDoctor((tokens) => loaded.vocabulary.detokenize(tokens, true), Date.now),
+    doctor: new CacheMissLog((tokens) => loaded.vocabulary.detokenize(tokens, true), Date.now),
   };
   const loop = new BatchLoop(
     context,
@@ -132,7 +132,7 @@ async function serve(loaded: Loaded): Promise<Serving> {
     options.deterministic,
   );
   const tell = (text: string) => send({ type: 'note', text });
-  workshop.keeper = await openKeeper(loaded, workshop.slots, (work) => loop.between(work), tell);
-  const places = new StatePlaces(workshop.slots, options.statePlaces, now);
+  workshop.keeper = await openSnapshotCache(loaded, workshop.slots, (work) => loop.between(work), tell);
+  const places = new SavedStateSlots(workshop.slots, options.statePlaces, now);
   return { workshop, loop, places, reading: new Map() };
 }

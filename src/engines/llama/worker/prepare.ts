@@ -5,18 +5,23 @@ import { type DryBreakers, dryBreakers } from '../../../sampling/dry.ts';
 import { ReasoningBudget, type ReasoningTags } from '../../../sampling/reasoning-budget.ts';
 import { Sampler } from '../../../sampling/sampler.ts';
 import type { Piece } from '../messages.ts';
-import type { CacheDoctor } from './cache/doctor.ts';
-import type { SnapshotKeeper } from './cache/keeper.ts';
-import { drafter } from './drafter.ts';
+import type { CacheMissLog } from './cache/miss-log.ts';
+import type { SnapshotCache } from './cache/snapshot-cache.ts';
+import { drafter } from './draft.ts';
 import { Generation } from './generation.ts';
-import type { GrammarShelf } from './grammar/grammar-shelf.ts';
+import type { GrammarCache } from './grammar.ts';
 import type { Loaded } from './load/model.ts';
-import { markTokens, mentionAll, placeMedia } from './media/media-prompt.ts';
-import { findSpans, type MediumSpan, type ReadMedium } from './media/medium.ts';
+import {
+  findSpans,
+  type MediumSpan,
+  markTokens,
+  mentionAll,
+  placeMedia,
+  type ReadMedium,
+} from './media/media-prompt.ts';
 import { PromptScores } from './memory/prompt-scores.ts';
-import { commonPrefix, planReuse } from './memory/reuse.ts';
+import { chooseSlot, commonPrefix, planReuse } from './memory/reuse.ts';
 import type { Slot } from './memory/slot.ts';
-import { chooseSlot } from './memory/slot-choice.ts';
 import { OutputText } from './text/output-text.ts';
 import { type MarkedTokens, type PromptPlan, planPrompt } from './text/prompt.ts';
 import type { Vocabulary } from './text/vocabulary.ts';
@@ -24,18 +29,18 @@ import type { Vocabulary } from './text/vocabulary.ts';
 const smallestContext = 16;
 
 /** What the worker keeps between requests, besides the cache in the slots. */
-export interface Workshop {
+export interface WorkerContext {
   readonly loaded: Loaded;
   readonly slots: readonly Slot[];
   readonly negative: Slot | undefined;
   readonly now: () => number;
-  readonly grammars: GrammarShelf;
+  readonly grammars: GrammarCache;
   /** DRY breakers are looked for in the whole vocabulary: worth remembering for the next request. */
   breakers: { readonly strings: string; readonly found: DryBreakers } | undefined;
   reasoning: ReasoningSetup | undefined | 'unknown';
   /** Keeps what the slots lose; there once its stores are open. */
-  keeper: SnapshotKeeper | undefined;
-  readonly doctor: CacheDoctor;
+  keeper: SnapshotCache | undefined;
+  readonly doctor: CacheMissLog;
 }
 
 export interface Question {
@@ -58,7 +63,7 @@ export interface Planned extends Omit<Question, 'media'> {
 
 /** From words to tokens. Throws what is wrong with the request. */
 export async function planGeneration(
-  workshop: Workshop,
+  workshop: WorkerContext,
   { id, request, seed, media }: Question,
   pieces: Piece[],
 ): Promise<Planned> {
@@ -69,8 +74,8 @@ export async function planGeneration(
   if (bans.dropped > 0)
     warn('bans-dropped', `${bans.dropped} of the banned strings are beyond the limit and have no effect.`);
   const negativeTokens = await negativePrompt(workshop, request);
-  if (negativeTokens && media.length > 0) throw guidedMedia();
-  if (request.promptLogprobs !== undefined && media.length > 0) throw scoredMedia();
+  if (negativeTokens && media.length > 0) throw withoutMedia('A negative prompt');
+  if (request.promptLogprobs !== undefined && media.length > 0) throw withoutMedia('Figures of the prompt');
   const plan = await promptPlan(loaded, request, media, negativeTokens?.length ?? 0);
   if (plan.dropped > 0) {
     warn(
@@ -85,13 +90,13 @@ export async function planGeneration(
 }
 
 /** Takes a slot for a planned request and makes the generation that runs in it: cache, samplers. */
-export function startGeneration(workshop: Workshop, planned: Planned): Generation {
+export function startGeneration(workshop: WorkerContext, planned: Planned): Generation {
   const slot = takeSlot(workshop, planned.plan.tokens, reuses(workshop, planned.request));
   return givenBackOnFailure(slot, () => begin({ ...planned, workshop, slot }));
 }
 
 interface Beginning extends Planned {
-  readonly workshop: Workshop;
+  readonly workshop: WorkerContext;
   readonly slot: Slot;
 }
 
@@ -220,23 +225,16 @@ function sentTokens({ memory }: GenerationRequest, sent: readonly number[], voca
 }
 
 function promptScores(
-  { loaded: { vocabulary } }: Workshop,
+  { loaded: { vocabulary } }: WorkerContext,
   { promptLogprobs: alternatives }: GenerationRequest,
   { tokens, front }: PromptPlan,
 ): PromptScores | undefined {
   return alternatives === undefined ? undefined : new PromptScores({ vocabulary, tokens, front, alternatives });
 }
 
-function scoredMedia(): AppError {
+function withoutMedia(feature: string): AppError {
   return new AppError('unsupported', {
-    feature: 'Figures of the prompt together with pictures or sound',
-    instead: 'leave out one of them',
-  });
-}
-
-function guidedMedia(): AppError {
-  return new AppError('unsupported', {
-    feature: 'A negative prompt together with pictures or sound',
+    feature: `${feature} together with pictures or sound`,
     instead: 'leave out one of them',
   });
 }
@@ -246,7 +244,7 @@ function firstToken(vocabulary: Vocabulary): number {
 }
 
 /** Whether the cache may serve this request. */
-export function reuses({ loaded }: Workshop, { freshPrompt, promptLogprobs }: GenerationRequest): boolean {
+export function reuses({ loaded }: WorkerContext, { freshPrompt, promptLogprobs }: GenerationRequest): boolean {
   // Only what is computed has figures.
   return loaded.options.reusePrompt && !freshPrompt && promptLogprobs === undefined;
 }
@@ -272,7 +270,7 @@ function shiftedAndKept(
 }
 
 /** The slot where the prompt is best computed, with what it can share already in it. */
-function takeSlot({ slots, now }: Workshop, wanted: Int32Array, canCopy: boolean): Slot {
+function takeSlot({ slots, now }: WorkerContext, wanted: Int32Array, canCopy: boolean): Slot {
   const choice = chooseSlot(slots, wanted, canCopy);
   if (!choice) {
     throw new AppError('engine-failed', { capability: 'text', reason: 'all of its sequences are at work' });
@@ -294,7 +292,7 @@ function givenBackOnFailure<Result>(slot: Slot, work: () => Result): Result {
 }
 
 async function negativePrompt(
-  { loaded, negative }: Workshop,
+  { loaded, negative }: WorkerContext,
   { guidance }: GenerationRequest,
 ): Promise<Int32Array | undefined> {
   if (!guidance || !negative || guidance.scale === 1 || guidance.negativePrompt === '') return undefined;
@@ -302,7 +300,7 @@ async function negativePrompt(
 }
 
 function reasoningBudget(
-  workshop: Workshop,
+  workshop: WorkerContext,
   request: GenerationRequest,
   plan: PromptPlan,
 ): ReasoningBudget | undefined {
@@ -316,7 +314,7 @@ function reasoningBudget(
   return budget;
 }
 
-function dryOption(workshop: Workshop, { sampling }: GenerationRequest): { dryBreakers?: DryBreakers } {
+function dryOption(workshop: WorkerContext, { sampling }: GenerationRequest): { dryBreakers?: DryBreakers } {
   if (sampling.dryMultiplier <= 0 || sampling.dryBreakers.length === 0) return {};
   const strings = JSON.stringify(sampling.dryBreakers);
   if (workshop.breakers?.strings !== strings) {

@@ -1,3 +1,4 @@
+import { spawnSync } from 'node:child_process';
 import {
   appendFileSync,
   existsSync,
@@ -16,7 +17,15 @@ import { join } from 'node:path';
 import { afterAll, describe, expect, test } from 'vitest';
 import type { Snapshot } from '../memory/snapshot.ts';
 import { snapshot } from '../testing/snapshot.ts';
-import { DiskStore, type DiskStoreOptions } from './disk-store.ts';
+import {
+  DiskStore,
+  type DiskStoreOptions,
+  isAlive,
+  isPartName,
+  isSnapshotName,
+  partName,
+  snapshotName,
+} from './disk-store.ts';
 
 const root = mkdtempSync(join(tmpdir(), 'parley-cache-'));
 afterAll(() => rmSync(root, { recursive: true, force: true }));
@@ -214,4 +223,16 @@ test.each<[string, (path: string) => void, number]>([
   expect(names()).toEqual([]);
   expect(store.health().failures).toBe(failures);
   expect(firsts(await open())).toEqual([]);
+});
+
+test('our own names are known again, and no others', () => {
+  const name = snapshotName('ab'.repeat(32));
+  expect([isSnapshotName(name), isPartName(partName(name, 7))]).toEqual([true, true]);
+  expect([isSnapshotName(partName(name, 7)), isPartName(name)]).toEqual([false, false]);
+  expect([isSnapshotName('x.parley-cache'), isPartName('film.part')]).toEqual([false, false]);
+});
+
+test('a process is alive until it has ended', () => {
+  expect(isAlive(process.pid)).toBe(true);
+  expect(isAlive(spawnSync(process.execPath, ['--version']).pid)).toBe(false);
 });

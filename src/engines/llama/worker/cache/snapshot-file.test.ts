@@ -5,8 +5,7 @@ import { join } from 'node:path';
 import { afterAll, describe, expect, test } from 'vitest';
 import type { Snapshot } from '../memory/snapshot.ts';
 import { snapshot } from '../testing/snapshot.ts';
-import { checksum } from './checksum.ts';
-import { bodyOf, headerOf, readOutline, readSnapshot } from './snapshot-file.ts';
+import { bodyOf, checksum, headerOf, readOutline, readSnapshot } from './snapshot-file.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'parley-snapshot-'));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
@@ -132,4 +131,21 @@ describe('a snapshot of more than two gigabytes', () => {
     expect(Math.max(...largest)).toBeLessThanOrEqual(2 ** 23);
     expect(statSync(path).blocks).toBeLessThan(1000);
   }, 60_000);
+});
+
+test('parts have the checksum of the whole', async () => {
+  const whole = Buffer.alloc(10_000_000, 'some text');
+  const parts = [whole.subarray(0, 7), whole.subarray(7, 9_000_000), new Uint8Array(0), whole.subarray(9_000_000)];
+  expect(await checksum(parts)).toBe(createHash('sha256').update(whole).digest('hex'));
+});
+
+test('others get their turn in between', async () => {
+  let turns = 0;
+  const count = () => {
+    turns += 1;
+    setImmediate(count).unref();
+  };
+  setImmediate(count).unref();
+  await checksum([new Uint8Array(20_000_000)]);
+  expect(turns).toBeGreaterThan(3);
 });

@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto';
 import { type FileHandle, open } from 'node:fs/promises';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Checkpoint } from '../memory/checkpoints.ts';
 import type { Snapshot, SnapshotEntry } from '../memory/snapshot.ts';
-import { pieceBytes } from './checksum.ts';
 
 /** What stands in a file before its states. */
 export type Outline = Pick<SnapshotEntry, 'tokens' | 'checkpoints'>;
@@ -118,4 +118,19 @@ async function readPieces(
 
 function bytesOf(list: Int32Array | Uint32Array): Buffer {
   return Buffer.from(list.buffer, list.byteOffset, list.byteLength);
+}
+
+/** So much is hashed, or read, before others get their turn. */
+const pieceBytes = 4 * 2 ** 20;
+
+/** The SHA-256 of all parts together, in hex. States are large, and others go on meanwhile. */
+export async function checksum(parts: readonly Uint8Array[]): Promise<string> {
+  const hash = createHash('sha256');
+  for (const part of parts) {
+    for (let start = 0; start < part.length; start += pieceBytes) {
+      hash.update(part.subarray(start, start + pieceBytes));
+      await nextTurn();
+    }
+  }
+  return hash.digest('hex');
 }

@@ -5,7 +5,7 @@ import { afterAll, describe, expect, test } from 'vitest';
 import type { SnapshotStore } from '../memory/snapshot.ts';
 import { snapshot } from '../testing/snapshot.ts';
 import { DiskStore } from './disk-store.ts';
-import { MemoryStore } from './open-keeper.ts';
+import { MemoryStore } from './snapshot-cache.ts';
 
 const folders: string[] = [];
 const folder = () => {

@@ -1,21 +1,19 @@
 import type { Watch } from '../../../host/heartbeat.ts';
-import { contextSizeFor } from '../../context-size.ts';
-import { cacheTypes, type LoadedModel, type LoadOptions } from '../../load-options.ts';
-import type { DraftModel } from '../draft/model.ts';
-import { draftBytes, openDraft } from '../draft/open.ts';
+import { cacheTypes, contextSizeFor, type LoadedModel, type LoadOptions } from '../../load-options.ts';
+import { type DraftModel, draftBytes, openDraft } from '../draft.ts';
 import { openProjector, type Projector, projectorBytes } from '../media/projector.ts';
+import { steadyNotes } from '../memory/batch-size.ts';
 import { Context } from '../memory/context.ts';
-import { steadyNotes } from '../memory/steady.ts';
-import { withCopiedLetGo } from '../native/copied-weights.ts';
-import { metadata } from '../native/metadata.ts';
-import type { Native } from '../native/native.ts';
-import { openProcessMemory } from '../native/native-memory.ts';
+import { makeThreadpools, metadata, type Native } from '../native/native.ts';
+import {
+  openProcessMemory,
+  type ProcessMemory,
+  withCopiedLetGo,
+  withUntouchedGivenBack,
+} from '../native/process-memory.ts';
 import type { ContextParams, Pointer } from '../native/structs.ts';
-import { makeThreadpools } from '../native/threadpool.ts';
-import { type ProcessMemory, withUntouchedGivenBack } from '../native/untouched-memory.ts';
-import { gpuDevices, loadWeights, UnexplainedFailure } from '../native/weights.ts';
-import { fillMarks } from '../text/fill-marks.ts';
-import { Vocabulary } from '../text/vocabulary.ts';
+import { gpuDevices, loadWeights, NativeLoadError } from '../native/weights.ts';
+import { fillMarks, Vocabulary } from '../text/vocabulary.ts';
 import { type Engine, openEngine } from './library.ts';
 import { watchedEngine } from './watched-engine.ts';
 
@@ -62,7 +60,7 @@ export async function loadModel(
   const params = contextParams(native, model, options, contextSize, trainedContext, notes);
   const width = native.modelInputWidth(model);
   const projector = await openProjector(engine.media, { options, model, gpus, width, contextSize, params });
-  if (projector === null) throw new UnexplainedFailure();
+  if (projector === null) throw new NativeLoadError();
   const context = withUntouchedGivenBack(memory, () => new Context(native, model, params, vocabulary.size, projector));
   const threadpools = makeThreadpools(native, options.threads, options.batchThreads);
   threadpools.attach(context.pointer);

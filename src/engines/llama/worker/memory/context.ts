@@ -1,4 +1,4 @@
-import type { MediumChunk } from '../media/medium.ts';
+import type { MediumChunk } from '../media/media-prompt.ts';
 import type { Projector } from '../media/projector.ts';
 import type { Native } from '../native/native.ts';
 import type { Batch, ContextParams, Pointer } from '../native/structs.ts';

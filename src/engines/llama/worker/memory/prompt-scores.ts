@@ -1,7 +1,7 @@
 import type { PromptToken, TokenChoice } from '../../../../core/events.ts';
 import { plainLogprobs } from '../../../../sampling/logprobs.ts';
 import type { Vocabulary } from '../text/vocabulary.ts';
-import { smallestChunk } from './chunk.ts';
+import { smallestChunk } from './batch-size.ts';
 import type { Slot } from './slot.ts';
 
 export interface PromptScoresParts {

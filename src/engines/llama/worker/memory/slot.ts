@@ -1,10 +1,8 @@
-import type { MediumSpan } from '../media/medium.ts';
-import { checkpointCuts } from './checkpoint-plan.ts';
-import { type CheckpointLimits, Checkpoints } from './checkpoints.ts';
-import { portionOf } from './chunk.ts';
+import type { MediumSpan } from '../media/media-prompt.ts';
+import { borderUpTo, portionOf, steadyPortion } from './batch-size.ts';
+import { type CheckpointLimits, Checkpoints, checkpointCuts } from './checkpoints.ts';
 import type { Context, DecodeResult } from './context.ts';
 import type { Snapshot } from './snapshot.ts';
-import { borderUpTo, steadyPortion } from './steady.ts';
 
 /** A reply that has grown by this much since the last checkpoint gives another one. */
 const replyStep = 256;

@@ -1,6 +1,5 @@
 import koffi from 'koffi';
-import { asynchronous } from './asynchronous.ts';
-import type { Pointer } from './structs.ts';
+import { asynchronous, type Pointer } from './structs.ts';
 
 koffi.struct('mtmd_context_params', {
   use_gpu: 'bool',

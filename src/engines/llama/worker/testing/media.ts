@@ -1,4 +1,4 @@
-import type { MediumChunk, ReadMedium } from '../media/medium.ts';
+import type { MediumChunk, ReadMedium } from '../media/media-prompt.ts';
 
 /** Its ids count down from the first. */
 export function chunk(firstId: number, length: number, positions = length): MediumChunk {

@@ -2,15 +2,15 @@ import type { TokenizeOptions } from '../../../../core/text-engine.ts';
 import { plainRequest } from '../../../../server/request.ts';
 import type { FromWorker, Piece } from '../../messages.ts';
 import { beginGeneration, type ReadingRequests } from '../begin.ts';
-import { CacheDoctor } from '../cache/doctor.ts';
-import type { SnapshotKeeper } from '../cache/keeper.ts';
-import { GrammarShelf } from '../grammar/grammar-shelf.ts';
+import { CacheMissLog } from '../cache/miss-log.ts';
+import type { SnapshotCache } from '../cache/snapshot-cache.ts';
+import { GrammarCache } from '../grammar.ts';
 import type { Loaded } from '../load/model.ts';
 import { BatchLoop } from '../loop.ts';
 import type { Projector } from '../media/projector.ts';
 import type { Context } from '../memory/context.ts';
 import { Slot } from '../memory/slot.ts';
-import type { Workshop } from '../prepare.ts';
+import type { WorkerContext } from '../prepare.ts';
 import type { Vocabulary } from '../text/vocabulary.ts';
 
 const size = 128;
@@ -23,7 +23,7 @@ export interface WorldOptions {
   readonly reusePrompt?: boolean;
   readonly addsBos?: boolean;
   readonly projector?: Projector;
-  readonly keeper?: Partial<SnapshotKeeper>;
+  readonly keeper?: Partial<SnapshotCache>;
   /** What the model wants after each token; a letter after the last one unless told otherwise. */
   readonly logits?: (token: number) => Float32Array;
 }
@@ -54,16 +54,16 @@ export function workerWorld(options: WorldOptions = {}) {
   const slots = Array.from({ length: sequences }, (_, sequence) => new Slot(context, sequence, contextSize));
   let time = 0;
   const now = () => ++time;
-  const workshop: Workshop = {
+  const workshop: WorkerContext = {
     loaded,
     slots,
     negative: undefined,
     now,
-    grammars: new GrammarShelf(vocabulary),
+    grammars: new GrammarCache(vocabulary),
     breakers: undefined,
     reasoning: 'unknown',
-    keeper: options.keeper as SnapshotKeeper | undefined,
-    doctor: new CacheDoctor((tokens) => vocabulary.detokenize(tokens, true), now),
+    keeper: options.keeper as SnapshotCache | undefined,
+    doctor: new CacheMissLog((tokens) => vocabulary.detokenize(tokens, true), now),
   };
   const send = (message: FromWorker) => void messages.push(message);
   const loop = new BatchLoop(context, slots, send, now);

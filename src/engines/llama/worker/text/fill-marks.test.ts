@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { fillMarks } from './fill-marks.ts';
+import { fillMarks } from './vocabulary.ts';
 
 const names = ['<pre>', '<suf>', '<mid>', '<rep>', '<sep>', 'two words'];
 

@@ -1,13 +1,12 @@
 import fc from 'fast-check';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { Candidates } from '../../../../sampling/candidates.ts';
-import type { RequestGrammar } from '../grammar/grammar.ts';
-import { GrammarShelf } from '../grammar/grammar-shelf.ts';
+import { GrammarCache, type RequestGrammar } from '../grammar.ts';
 import type { Loaded } from '../load/model.ts';
 import type { Native } from '../native/native.ts';
 import { findReasoning } from '../prepare.ts';
 import { loadEmbedded } from '../testing/embedded.ts';
-import { Vocabulary } from './vocabulary.ts';
+import { cutAtMarks, cuttingMarks, Vocabulary } from './vocabulary.ts';
 
 let loaded: Loaded;
 let vocabulary: Vocabulary;
@@ -138,7 +137,7 @@ describe('a grammar over the tokens of a model', () => {
     expect([...candidates.logits.subarray(0, candidates.size)]).toEqual(kept.map((id) => 1 + ids.indexOf(id)));
     return kept.map((id) => texts[ids.indexOf(id)] as string);
   }
-  const make = (gbnf: string, retainState = false) => new GrammarShelf(vocabulary).take({ gbnf, retainState });
+  const make = (gbnf: string, retainState = false) => new GrammarCache(vocabulary).take({ gbnf, retainState });
   const take = (grammar: RequestGrammar, text: string) => {
     for (const token of vocabulary.tokenize(text, { addSpecial: false, parseSpecial: false })) grammar.accept(token);
   };
@@ -244,5 +243,71 @@ describe('what a model puts around a text', () => {
   test('a text that is to be continued never has an end', () => {
     expect(Array.from(made({ bos: false, eos: true }, false).tokenize('a', { addSpecial: true }))).not.toContain(eos);
     expect(Array.from(made({ bos: false, eos: true }, true).tokenize('a', { addSpecial: true })).at(-1)).toBe(eos);
+  });
+});
+
+const special = (text: string, keepsBefore = true) => ({ text, keepsBefore });
+const marksOf = (...texts: string[]) => cuttingMarks(texts.map((text) => special(text)));
+
+describe('where a text may be cut', () => {
+  test('before a special token', () => {
+    expect('a<s>b</s>'.match(marksOf('<s>', '</s>') ?? /$/)).toEqual(['<s>', '</s>']);
+  });
+
+  test('not before one that takes the spaces in front of it', () => {
+    expect(cuttingMarks([special('<mask>', false)])).toBeUndefined();
+  });
+
+  test('not before one that is part of another', () => {
+    expect('<<a>'.match(marksOf('<a>', '<<a>') ?? /$/)).toEqual(['<<a>']);
+    expect('a<a>b'.match(marksOf('<a>', '<a>b') ?? /$/)).toEqual(['<a>b']);
+  });
+
+  test('not before one that another may run into', () => {
+    expect(marksOf('ab', 'bc')?.source).toBe('ab');
+    expect(marksOf('aba')).toBeUndefined();
+  });
+
+  test('marks are texts, whatever signs they have', () => {
+    expect('x[/INST]y<|a|>'.match(marksOf('[/INST]', '<|a|>') ?? /$/)).toEqual(['[/INST]', '<|a|>']);
+  });
+
+  test('nowhere in a vocabulary that would take too long to look at', () => {
+    expect(marksOf('<s>', 'x'.repeat(1_000_000))).toBeUndefined();
+    expect(marksOf(...Array.from({ length: 30_000 }, (_, index) => `<${index}>`))).toBeUndefined();
+  });
+
+  test('nowhere without special tokens', () => {
+    expect(cuttingMarks([])).toBeUndefined();
+    expect(cuttingMarks([special('')])).toBeUndefined();
+  });
+});
+
+describe('a text in pieces', () => {
+  const marks = marksOf('<s>', '</s>');
+
+  test('is the whole text, and each piece but the first begins with a mark', () =>
+    fc.assert(
+      fc.property(
+        fc.array(fc.constantFrom('<s>', '</s>', 'a', '<', 's>', '🙂')),
+        fc.integer({ min: 1, max: 9 }),
+        (words, size) => {
+          const text = words.join('');
+          const pieces = cutAtMarks(text, marks, size);
+          expect(pieces.join('')).toBe(text);
+          for (const piece of pieces.slice(1)) expect(piece).toMatch(/^<\/?s>/);
+          for (const piece of pieces.slice(0, -1)) expect(piece.length).toBeGreaterThanOrEqual(size);
+        },
+      ),
+    ));
+
+  test('pieces are no longer than they need to be', () => {
+    const pieces = cutAtMarks('<s>a'.repeat(1000), marks, 100);
+    expect(Math.max(...pieces.map(({ length }) => length))).toBeLessThanOrEqual(104);
+  });
+
+  test('without marks there is one', () => {
+    expect(cutAtMarks('abc', undefined, 1)).toEqual(['abc']);
+    expect(cutAtMarks('abc', marks, 1)).toEqual(['abc']);
   });
 });

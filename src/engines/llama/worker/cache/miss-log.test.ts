@@ -1,0 +1,49 @@
+import { expect, test } from 'vitest';
+import { CacheMissLog } from './miss-log.ts';
+
+const range = (from: number, to: number) => Array.from({ length: to - from }, (_, index) => from + index);
+const text = (...parts: number[][]) => ({ cached: Int32Array.from(parts.flat()), asked: parts.flat().length });
+const tokens = (...parts: number[][]) => Int32Array.from(parts.flat());
+const doctor = () =>
+  new CacheMissLog(
+    (list) => [...list].join(' '),
+    () => 123,
+  );
+
+test('tells where a prompt parts from what was kept, what stood there, and how much of it could stay', () => {
+  const seen = doctor();
+  const miss = seen.look(
+    text(range(0, 20), [7], range(30, 130)),
+    tokens(range(0, 20), [8], range(30, 160)),
+    (common) => common - 4,
+  );
+  expect(miss).toEqual({
+    time: 123,
+    partedAt: 20,
+    promptTokens: 151,
+    reusedTokens: 16,
+    before: range(8, 20).join(' '),
+    kept: [7, ...range(30, 41)].join(' '),
+    wanted: [8, ...range(30, 41)].join(' '),
+  });
+  expect(seen.misses).toEqual([miss]);
+});
+
+test.each([
+  ['a chat that goes on', range(0, 20), range(0, 40)],
+  ['the same prompt again', range(0, 20), range(0, 20)],
+  ['an empty cache', [], range(0, 20)],
+  ['another chat that begins alike', range(0, 200), [...range(0, 20), ...range(500, 600)]],
+])('%s is no miss', (_, kept, wanted) => {
+  const seen = doctor();
+  expect(seen.look(text(kept), tokens(wanted), (common) => common)).toBeUndefined();
+  expect(seen.misses).toEqual([]);
+});
+
+test('pictures are passed over, and only the last misses are kept', () => {
+  const seen = doctor();
+  for (let round = 0; round < 30; round += 1)
+    seen.look(text([1, 2, 3, 4]), tokens([1, -9, round + 10, 5]), (common) => common);
+  expect(seen.misses).toHaveLength(20);
+  expect(seen.misses.at(-1)?.wanted).toBe('39 5');
+});

@@ -1,0 +1,122 @@
+import { expect, test } from 'vitest';
+import type { Snapshot } from '../memory/snapshot.ts';
+import { SavedStateSlots } from './saved-states.ts';
+
+const snapshot = (...tokens: number[]): Snapshot => ({
+  tokens: Int32Array.from(tokens),
+  state: new Uint8Array(tokens.length * 10),
+  checkpoints: [],
+});
+
+/** A slot whose state is nothing but its tokens. */
+function fakeSlot() {
+  const slot = {
+    busy: false,
+    usedAt: 0,
+    held: undefined as Snapshot | undefined,
+    get cached() {
+      return slot.held?.tokens ?? new Int32Array();
+    },
+    asked: 0,
+    reach: (index: number) => index,
+    snapshot: () => slot.held,
+    get snapshotFigures() {
+      return { tokens: slot.cached.length, bytes: slot.held?.state.length ?? 0 };
+    },
+    restore: (given: Snapshot) => {
+      slot.held = given;
+      return true;
+    },
+  };
+  return slot;
+}
+
+function world({ slots: count = 1, places = 2 } = {}) {
+  let time = 0;
+  const now = () => {
+    time += 1;
+    return time;
+  };
+  const slots = Array.from({ length: count }, fakeSlot);
+  const use = (index: number, ...tokens: number[]) => {
+    const slot = slots[index] as ReturnType<typeof fakeSlot>;
+    slot.held = snapshot(...tokens);
+    slot.usedAt = now();
+    return slot;
+  };
+  const held = () => slots.map(({ cached }) => [...cached]);
+  return { slots, use, held, places: new SavedStateSlots(slots, places, now) };
+}
+
+test('what was saved comes back, as often as it is wanted', () => {
+  const { slots, use, places } = world();
+  use(0, 1, 2, 3);
+  expect(places.perform({ type: 'save', place: 1 })).toEqual({ tokens: 3, bytes: 30 });
+  for (const later of [snapshot(9), undefined]) {
+    const [slot] = slots;
+    if (slot) slot.held = later;
+    expect(places.perform({ type: 'load', place: 1 })).toEqual({ tokens: 3, bytes: 30 });
+    expect(slot?.held).toEqual(snapshot(1, 2, 3));
+  }
+});
+
+test('it tells what lies where, and what would be saved now', () => {
+  const { use, places } = world();
+  use(0, 1, 2);
+  places.perform({ type: 'save', place: 0 });
+  use(0, 1, 2, 3);
+  const nothing = { tokens: 0, bytes: 0 };
+  const saved = { tokens: 2, bytes: 20 };
+  expect(places.perform({ type: 'check' })).toEqual({ places: [saved, nothing], current: { tokens: 3, bytes: 30 } });
+  places.perform({ type: 'clear' });
+  expect(places.perform({ type: 'check' })).toMatchObject({ places: [nothing, nothing] });
+});
+
+test('an empty state is not saved, an empty place not loaded, and a place beyond the last is neither', () => {
+  const { use, places } = world();
+  expect(places.perform({ type: 'save', place: 0 })).toBeNull();
+  expect(places.perform({ type: 'load', place: 0 })).toBeNull();
+  use(0, 1);
+  expect(places.perform({ type: 'save', place: 2 })).toBeNull();
+});
+
+test('of several slots the one that was used last is saved', () => {
+  const { use, places } = world({ slots: 3 });
+  use(2, 1, 2);
+  use(1, 5, 6, 7);
+  expect(places.perform({ type: 'check' })).toMatchObject({ current: { tokens: 3 } });
+  expect(places.perform({ type: 'save', place: 0 })).toMatchObject({ tokens: 3 });
+});
+
+test('a state goes where its own chat goes on, else to the slot that was not used for the longest time', () => {
+  const { use, held, places } = world({ slots: 3 });
+  use(0, 1, 2, 3);
+  places.perform({ type: 'save', place: 0 });
+  use(0, 1, 2, 3, 4);
+  use(1, 7);
+  use(2, 8);
+  places.perform({ type: 'load', place: 0 });
+  expect(held()).toEqual([[1, 2, 3], [7], [8]]);
+  use(0, 9);
+  places.perform({ type: 'load', place: 0 });
+  expect(held()).toEqual([[9], [1, 2, 3], [8]]);
+});
+
+test('what was loaded is what was used last', () => {
+  const { use, places } = world({ slots: 2 });
+  use(0, 1, 2, 3);
+  places.perform({ type: 'save', place: 0 });
+  use(0, 9, 8);
+  use(1, 7);
+  places.perform({ type: 'load', place: 0 });
+  expect(places.perform({ type: 'check' })).toMatchObject({ current: { tokens: 3 } });
+});
+
+test('a slot at work is left alone', () => {
+  const { slots, use, places } = world();
+  use(0, 1);
+  places.perform({ type: 'save', place: 0 });
+  for (const slot of slots) slot.busy = true;
+  expect(places.perform({ type: 'save', place: 1 })).toBeNull();
+  expect(places.perform({ type: 'load', place: 0 })).toBeNull();
+});

@@ -1,0 +1,157 @@
+import { describe, expect, test } from 'vitest';
+import type { Slot } from '../memory/slot.ts';
+import type { Snapshot, SnapshotStore } from '../memory/snapshot.ts';
+import { MemoryStore, SnapshotCache } from './snapshot-cache.ts';
+
+const range = (from: number, to: number) => Int32Array.from({ length: to - from }, (_, index) => from + index);
+const snapshotOf = (tokens: Int32Array): Snapshot => ({ tokens, state: Uint8Array.from(tokens), checkpoints: [] });
+
+/** A slot whose state is its tokens. */
+function fakeSlot(tokens: Int32Array, usedAt = 1) {
+  const slot = {
+    cached: tokens,
+    asked: tokens.length,
+    busy: false,
+    usedAt,
+    restored: 0,
+    get computed() {
+      return slot.cached.length;
+    },
+    reach: (index: number) => index,
+    snapshot: () => snapshotOf(slot.cached),
+    restore: (snapshot: Snapshot) => {
+      slot.cached = snapshot.tokens;
+      slot.restored += 1;
+      return true;
+    },
+  };
+  return slot;
+}
+
+/** A disk that writes only when the test lets it. */
+function slowDisk() {
+  const store = new MemoryStore({ count: 99, bytes: 1e9 }, () => 0);
+  const writes: (() => void)[] = [];
+  const disk: SnapshotStore = {
+    entries: () => store.entries(),
+    read: (id) => store.read(id),
+    remove: (id) => store.remove(id),
+    write: async (snapshot) => {
+      await new Promise<void>((resolve) => {
+        writes.push(resolve);
+      });
+      await store.write(snapshot);
+    },
+  };
+  return { disk, writes, lengths: () => store.entries().map(({ tokens }) => tokens.length) };
+}
+
+function world(slots: ReturnType<typeof fakeSlot>[], stores: { memory?: SnapshotStore; disk?: SnapshotStore }) {
+  let inside = 0;
+  const exclusively = async <Result>(work: () => Promise<Result>): Promise<Result> => {
+    inside += 1;
+    const result = await work();
+    inside -= 1;
+    return result;
+  };
+  const keeper = new SnapshotCache({
+    slots: slots as unknown as Slot[],
+    memory: stores.memory,
+    disk: stores.disk,
+    canRewind: true,
+    exclusively,
+  });
+  return { keeper, inside: () => inside };
+}
+
+const memoryStore = () => new MemoryStore({ count: 9, bytes: 1e9 }, () => 0);
+/** Lets everything go on that waits for nothing but its turn. */
+const settled = () => new Promise<void>((resolve) => setImmediate(resolve));
+
+describe('in memory', () => {
+  test('a chat that makes room for another comes back when it is wanted again', async () => {
+    const slot = fakeSlot(range(0, 300));
+    const { keeper } = world([slot], { memory: memoryStore() });
+    await keeper.bring(range(1000, 1300));
+    slot.cached = range(1000, 1300);
+    await keeper.bring(range(0, 320));
+    expect([slot.restored, slot.cached]).toEqual([1, range(0, 300)]);
+  });
+
+  test('a chat that goes on is neither kept nor replaced', async () => {
+    const memory = memoryStore();
+    const slot = fakeSlot(range(0, 300));
+    await world([slot], { memory }).keeper.bring(range(0, 320));
+    expect([memory.entries().length, slot.restored]).toEqual([0, 0]);
+  });
+});
+
+describe('on disk', () => {
+  test('a request does not wait until the chat it replaces is written, nor does anybody else', async () => {
+    const { disk, writes, lengths } = slowDisk();
+    const { keeper, inside } = world([fakeSlot(range(0, 300))], { disk });
+    await keeper.bring(range(1000, 1300));
+    expect([writes.length, lengths(), inside()]).toEqual([1, [], 0]);
+    writes[0]?.();
+    await keeper.close();
+    expect(lengths()).toContain(300);
+  });
+
+  test('what is still on its way to the disk can already be put back', async () => {
+    const { disk } = slowDisk();
+    const slot = fakeSlot(range(0, 300));
+    const { keeper } = world([slot], { disk });
+    await keeper.bring(range(1000, 1300));
+    slot.cached = range(1000, 1300);
+    await keeper.bring(range(0, 320));
+    expect([slot.restored, slot.cached]).toEqual([1, range(0, 300)]);
+  });
+
+  test('snapshots that wait for a slow disk do not pile up', async () => {
+    const { disk, writes } = slowDisk();
+    const slot = fakeSlot(range(0, 300));
+    const { keeper } = world([slot], { disk });
+    let kept = 0;
+    const many = (async () => {
+      for (const start of [0, 1000, 2000, 3000]) {
+        slot.cached = range(start, start + 300);
+        await keeper.ended(slot as unknown as Slot);
+        kept += 1;
+      }
+    })();
+    await settled();
+    expect(kept).toBe(2);
+    while (kept < 4) {
+      writes.shift()?.();
+      await settled();
+    }
+    await many;
+  });
+
+  test('a growing chat is not written at each turn, but wholly at the end', async () => {
+    const { disk, writes, lengths } = slowDisk();
+    const slot = fakeSlot(range(0, 300));
+    const { keeper } = world([slot], { disk });
+    const writeNext = async () => {
+      await settled();
+      writes.shift()?.();
+      await settled();
+    };
+    await keeper.ended(slot as unknown as Slot);
+    await writeNext();
+    slot.cached = range(0, 330);
+    await keeper.ended(slot as unknown as Slot);
+    expect([writes.length, lengths()]).toEqual([0, [300]]);
+    const closed = keeper.close();
+    await writeNext();
+    await closed;
+    expect(lengths()).toEqual([330]);
+  });
+
+  test('a disk that refuses costs nothing but the snapshot', async () => {
+    const disk = { ...slowDisk().disk, write: () => Promise.reject(new Error('full')) };
+    const { keeper } = world([fakeSlot(range(0, 300))], { disk });
+    await keeper.bring(range(1000, 1300));
+    await expect(keeper.close()).resolves.toBeUndefined();
+  });
+});

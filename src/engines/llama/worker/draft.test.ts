@@ -1,0 +1,211 @@
+import fc from 'fast-check';
+import { expect, test } from 'vitest';
+import { DraftModel, disagreement } from './draft.ts';
+import type { DecodeResult } from './memory/context.ts';
+
+const size = 20;
+const end = 19;
+
+/** A model that always counts on: after 4 comes 5. Its cache remembers which token stands where in each sequence. */
+function counting(batchCapacity = 8, sequences = 1) {
+  const caches: number[][] = Array.from({ length: sequences }, () => []);
+  let batch: { token: number; position: number; sequence: number; wanted: boolean }[] = [];
+  const batches: number[] = [];
+  const results: DecodeResult[] = [];
+  const cacheOf = (sequence: number) => caches[sequence] as number[];
+  const context = {
+    batchCapacity,
+    clearBatch: () => {
+      batch = [];
+    },
+    add: (token: number, position: number, sequence: number, wanted: boolean) =>
+      batch.push({ token, position, sequence, wanted }) - 1,
+    decodeNow: () => {
+      batches.push(batch.length);
+      for (const { token, position, sequence } of batch) {
+        expect(position).toBe(cacheOf(sequence).length);
+        cacheOf(sequence).push(token);
+      }
+      return results.shift() ?? 'ok';
+    },
+    logits: (place: number) => {
+      expect(batch[place]?.wanted).toBe(true);
+      const next = ((batch[place]?.token ?? 0) + 1) % size;
+      return Float32Array.from({ length: size }, (_, token) => (token === next ? 1 : 0));
+    },
+    forget: (sequence: number, from: number) => {
+      cacheOf(sequence).length = Math.min(cacheOf(sequence).length, from);
+      return true;
+    },
+  };
+  const isEnd = (token: number) => token === end;
+  const draft = new DraftModel({ context, sequences, contextSize: 64, sharedTokens: size, isEnd });
+  const propose = (tokens: number[], most: number, sequence = 0) => [
+    ...draft.propose(sequence, Int32Array.from([...tokens, 99, 99]), tokens.length, most),
+  ];
+  return { propose, batches, caches, cache: cacheOf(0), results };
+}
+
+test('it goes on with what it finds most likely', () => {
+  expect(counting().propose([1, 2, 3], 4)).toEqual([4, 5, 6, 7]);
+});
+
+test('it computes only what is new in the text, and its own guesses where they were right', () => {
+  const { propose, batches } = counting();
+  propose([1, 2, 3], 3);
+  expect(batches.splice(0)).toEqual([3, 1, 1]);
+  expect(propose([1, 2, 3, 4, 5, 6, 7], 2)).toEqual([8, 9]);
+  expect(batches.splice(0)).toEqual([2, 1]);
+  expect(propose([1, 2, 3, 9], 1)).toEqual([10]);
+  expect(batches).toEqual([1]);
+});
+
+test('a long text is read in portions, and nothing is guessed until all of it is read', () => {
+  const { propose, batches } = counting(4);
+  const text = [1, 2, 3, 4, 5, 6, 7, 8, 9];
+  expect([propose(text, 1), propose(text, 1), propose(text, 1)]).toEqual([[], [], [10]]);
+  expect(batches).toEqual([4, 4, 1]);
+});
+
+test('behind the end of a text nothing is guessed', () => {
+  expect(counting().propose([17], 5)).toEqual([18]);
+});
+
+test('a token that it does not know stops it, until the text goes on without', () => {
+  const { propose } = counting();
+  expect(propose([1, 25], 3)).toEqual([]);
+  expect(propose([1, 2], 1)).toEqual([3]);
+});
+
+test('a failed step leaves the guesses so far, and a fresh start', () => {
+  const { propose, results, cache } = counting();
+  results.push('ok', 'failed');
+  expect(propose([1, 2], 3)).toEqual([3]);
+  expect(cache).toEqual([]);
+  expect(propose([1, 2], 2)).toEqual([3, 4]);
+});
+
+test('nothing is guessed beyond its context', () => {
+  const { propose } = counting(64);
+  expect(
+    propose(
+      Array.from({ length: 62 }, () => 5),
+      9,
+    ),
+  ).toEqual([6, 7]);
+  expect(
+    propose(
+      Array.from({ length: 64 }, () => 5),
+      9,
+    ),
+  ).toEqual([]);
+});
+
+test('whatever texts come one after the other, its cache is a beginning of the last one and its guesses', () => {
+  const text = fc.array(fc.integer({ min: 0, max: 3 }), { minLength: 1, maxLength: 12 });
+  fc.assert(
+    fc.property(fc.array(text, { minLength: 1, maxLength: 6 }), (texts) => {
+      const { propose, cache } = counting(16);
+      for (const tokens of texts) {
+        const last = tokens.at(-1) as number;
+        expect(propose(tokens, 2)).toEqual([last + 1, last + 2]);
+        expect(cache).toEqual([...tokens, last + 1]);
+      }
+    }),
+  );
+});
+
+test('texts that take turns are each followed where they are, and read once', () => {
+  const { propose, batches, caches } = counting(8, 2);
+  const texts = [
+    [1, 2, 3, 4, 5, 6],
+    [9, 8, 7, 6, 5],
+  ];
+  for (const [sequence, text] of texts.entries()) propose(text, 2, sequence);
+  expect(batches.splice(0)).toEqual([6, 1, 5, 1]);
+  // Each goes on with both guesses and one more token, ten times in turn: what is new, and the guesses.
+  const grown = texts.map((text) => [...text]);
+  for (let turn = 0; turn < 10; turn += 1) {
+    for (const [sequence, text] of grown.entries()) {
+      const guesses = propose(text, 2, sequence);
+      expect(guesses).toHaveLength(2);
+      text.push(guesses[0] as number, 0);
+    }
+  }
+  expect(Math.max(...batches)).toBeLessThanOrEqual(2);
+  expect(batches).toHaveLength(2 * 2 * 10);
+  for (const [sequence, text] of grown.entries()) {
+    const kept = text.slice(0, -2);
+    expect(caches[sequence]?.slice(0, kept.length)).toEqual(kept);
+  }
+});
+
+test('two long texts in one sequence would be read anew at every token, which is why they have two', () => {
+  const texts = [
+    [1, ...Array.from({ length: 30 }, () => 3)],
+    [2, ...Array.from({ length: 30 }, () => 4)],
+  ];
+  const rowsFor = (sequences: number) => {
+    const { propose, batches } = counting(32, sequences);
+    for (let turn = 0; turn < 5; turn += 1) {
+      for (const [index, text] of texts.entries())
+        propose([...text, ...new Array<number>(turn).fill(5)], 1, index % sequences);
+    }
+    return batches.reduce((sum, rows) => sum + rows, 0);
+  };
+  expect(rowsFor(1)).toBeGreaterThan(2 * 31 * 4);
+  expect(rowsFor(2)).toBe(2 * (31 + 4));
+});
+
+test('what fails for one text is not lost to another', () => {
+  const { propose, results, caches } = counting(8, 2);
+  propose([1, 2, 3], 1, 0);
+  results.push('failed');
+  expect(propose([5, 6], 1, 1)).toEqual([]);
+  expect(caches).toEqual([[1, 2, 3], []]);
+});
+
+test('a sequence that it does not have gets no guesses', () => {
+  expect(counting(8, 2).propose([1, 2, 3], 4, 2)).toEqual([]);
+});
+
+test('whatever texts come in whatever sequences, each cache is a beginning of its own text and guesses', () => {
+  const text = fc.array(fc.integer({ min: 0, max: 3 }), { minLength: 1, maxLength: 12 });
+  const step = fc.record({ sequence: fc.nat(2), text });
+  fc.assert(
+    fc.property(fc.array(step, { minLength: 1, maxLength: 9 }), (steps) => {
+      const { propose, caches } = counting(16, 3);
+      const expected: number[][] = [[], [], []];
+      for (const { sequence, text: tokens } of steps) {
+        const last = tokens.at(-1) as number;
+        expect(propose(tokens, 2, sequence)).toEqual([last + 1, last + 2]);
+        expected[sequence] = [...tokens, last + 1];
+        expect(caches).toEqual(expected);
+      }
+    }),
+  );
+});
+
+const vocabulary = (size: number, text = (token: number) => `t${token}`) => ({
+  size,
+  bytes: (token: number) => Buffer.from(text(token)),
+});
+
+test('vocabularies with the same tokens agree', () => {
+  expect(disagreement(vocabulary(5000), vocabulary(5000))).toBeUndefined();
+});
+
+test('a little padding behind the last token is no disagreement', () => {
+  const padded = vocabulary(5100, (token) => (token < 5000 ? `t${token}` : 'padding'));
+  expect(disagreement(vocabulary(5000), padded)).toBeUndefined();
+  expect(disagreement(padded, vocabulary(5000))).toBeUndefined();
+});
+
+test('another size is another vocabulary', () => {
+  expect(disagreement(vocabulary(5000), vocabulary(6000))).toBe('it has 6000 tokens and the model has 5000');
+});
+
+test('other texts are another vocabulary, of whatever size', () => {
+  const other = vocabulary(300, (token) => (token < 200 ? `t${token}` : `u${token}`));
+  expect(disagreement(vocabulary(300), other)).toBe('token 200 is "u200" there and "t200" here');
+});

@@ -1,0 +1,252 @@
+import { AppError } from '../../../core/errors.ts';
+import type { Grammar, GrammarTrigger } from '../../../core/request.ts';
+import { compileGbnf } from '../../../grammar/recogniser/compile.ts';
+import { GrammarMachine } from '../../../grammar/recogniser/machine.ts';
+import { mayEnd, type Standing, standingAt, startOf, TextWalk } from '../../../grammar/recogniser/walk.ts';
+import { Utf8Characters } from '../../../patterns/characters.ts';
+import { compilePattern, PatternSearch } from '../../../patterns/search.ts';
+import type { Candidates } from '../../../sampling/candidates.ts';
+import type { GrammarFilter } from '../../../sampling/sampler.ts';
+import type { Vocabulary } from './text/vocabulary.ts';
+
+/**
+ * The grammar of one request. It sees the candidates of each step and is told the token that was taken; after a rewind it
+ * starts again where the request began, and is told the text that is left.
+ */
+export class RequestGrammar implements GrammarFilter {
+  /** Reads along until the grammar begins; undefined once it has. */
+  #watch: TriggerWatch | undefined;
+  #text: TokenGrammar;
+  /** Where this request began, which an earlier one may have left in the middle. */
+  #beginning: { readonly standing: Standing; readonly waits: boolean };
+
+  constructor(
+    private readonly machine: GrammarMachine,
+    private readonly vocabulary: GrammarVocabulary,
+    readonly grammar: Grammar,
+  ) {
+    const { triggers } = grammar;
+    for (const trigger of triggers ?? []) this.#refuseMisfit(trigger);
+    this.#beginning = { standing: startOf(machine), waits: triggers !== undefined };
+    this.#text = new TokenGrammar(machine, vocabulary);
+    this.#restart();
+  }
+
+  keepAllowed(candidates: Candidates): void {
+    if (!this.#watch) this.#text.keepAllowed(candidates);
+  }
+
+  /** A request begins, in whatever state the last one left the grammar. */
+  begin(): void {
+    this.#beginning = { standing: this.#text.standing, waits: this.#watch !== undefined };
+  }
+
+  /**
+   * False where the text has come to a trigger but does not fit the grammar from there: then it goes on freely, and what
+   * comes next may still be a trigger. A token that is forced on the text and that the grammar does not know, or an end
+   * token that did not end it, is no part of what the grammar rules.
+   */
+  accept(token: number): boolean {
+    if (this.vocabulary.isEnd(token)) return true;
+    if (!this.#watch) {
+      this.#text.accept(token);
+      return true;
+    }
+    const overdue = this.#watch.push(token, this.vocabulary.bytes(token, true));
+    if (!overdue) return true;
+    const text = new TokenGrammar(this.machine, this.vocabulary);
+    const fits = overdue.every((part) => ('token' in part ? text.accept(part.token) : text.acceptBytes(part.bytes)));
+    this.#watch = fits ? undefined : new TriggerWatch(this.grammar.triggers ?? []);
+    if (fits) this.#text = text;
+    return fits;
+  }
+
+  replay(tokens: Int32Array): void {
+    this.#restart();
+    for (const token of tokens) this.accept(token);
+  }
+
+  #restart(): void {
+    const { standing, waits } = this.#beginning;
+    this.#watch = waits ? new TriggerWatch(this.grammar.triggers ?? []) : undefined;
+    this.#text = new TokenGrammar(this.machine, this.vocabulary, standing);
+  }
+
+  /** What is known beforehand to fail is refused; of a pattern nobody knows what it will find. */
+  #refuseMisfit(trigger: GrammarTrigger): void {
+    if (trigger.type === 'pattern') return;
+    const text = new TokenGrammar(this.machine, this.vocabulary);
+    const fits = trigger.type === 'token' ? text.accept(trigger.token) : text.acceptBytes(Buffer.from(trigger.text));
+    if (fits) return;
+    const spoken = trigger.type === 'token' ? `token ${trigger.token}` : JSON.stringify(trigger.text);
+    throw new AppError('invalid-field', {
+      field: 'grammar_triggers',
+      expected: `something with which the grammar can begin, which ${spoken} is not`,
+    });
+  }
+}
+
+type GrammarVocabulary = Pick<Vocabulary, 'bytes' | 'isEnd'>;
+
+/** Where the tokens of one text stand in a grammar. */
+export class TokenGrammar {
+  readonly #walk: TextWalk;
+  #standing: Standing;
+
+  constructor(
+    private readonly machine: GrammarMachine,
+    private readonly vocabulary: GrammarVocabulary,
+    standing: Standing = startOf(machine),
+  ) {
+    this.#walk = new TextWalk(machine);
+    this.#standing = standing;
+  }
+
+  get standing(): Standing {
+    return this.#standing;
+  }
+
+  /** Takes out what may not come next. */
+  keepAllowed(candidates: Candidates): void {
+    const { size, ids, logits } = candidates;
+    this.machine.renewBudget();
+    let kept = 0;
+    for (let index = 0; index < size; index += 1) {
+      const token = ids[index] as number;
+      if (!this.#allows(token)) continue;
+      ids[kept] = token;
+      logits[kept] = logits[index] as number;
+      kept += 1;
+    }
+    candidates.size = kept;
+  }
+
+  /** Goes on with a token; false, and nothing happens, where the grammar does not allow it. */
+  accept(token: number): boolean {
+    this.machine.renewBudget();
+    const bytes = this.vocabulary.bytes(token, true);
+    const named = this.#named(token);
+    if (!named) return this.#stand(this.#walk.after(this.#standing, bytes));
+    const spelled = this.#walk.after(this.#standing, bytes);
+    // Half a character cannot be followed together with a token that is taken as a whole.
+    const whole = spelled?.missing === 0 ? spelled.state : undefined;
+    return this.#stand(standingAt(this.machine.joined(named, whole) ?? named));
+  }
+
+  /** Goes on with a text that need not be whole tokens. */
+  acceptBytes(bytes: Uint8Array): boolean {
+    this.machine.renewBudget();
+    return this.#stand(this.#walk.after(this.#standing, bytes));
+  }
+
+  #stand(standing: Standing | undefined): boolean {
+    if (standing) this.#standing = standing;
+    return standing !== undefined;
+  }
+
+  #allows(token: number): boolean {
+    if (this.vocabulary.isEnd(token)) return mayEnd(this.#standing);
+    return this.#walk.allows(this.#standing, this.vocabulary.bytes(token, true)) || this.#named(token) !== undefined;
+  }
+
+  #named(token: number) {
+    const { state, missing } = this.#standing;
+    return state.hasTokens && missing === 0 ? this.machine.nextToken(state, token) : undefined;
+  }
+}
+
+/** Chats with tools send the same grammar with each turn. */
+const kept = 4;
+
+/** Makes the grammars of requests, and keeps what the last ones had found out about their texts. */
+export class GrammarCache {
+  readonly #machines = new Map<string, GrammarMachine>();
+  /** The grammar of the last request that wanted its state kept. */
+  #retained: RequestGrammar | undefined;
+
+  constructor(private readonly vocabulary: Pick<Vocabulary, 'bytes' | 'isEnd' | 'tokenize'>) {}
+
+  /** Throws what is wrong with the grammar. */
+  take(grammar: Grammar): RequestGrammar {
+    const retained = this.#retained;
+    if (!grammar.retainState || retained?.grammar.gbnf !== grammar.gbnf) {
+      return new RequestGrammar(this.#machine(grammar.gbnf), this.vocabulary, grammar);
+    }
+    this.#retained = undefined;
+    return retained;
+  }
+
+  /** After the end: a grammar whose state is to be kept waits for the next request. */
+  giveBack(grammar: RequestGrammar): void {
+    if (grammar.grammar.retainState) this.#retained = grammar;
+  }
+
+  #machine(gbnf: string): GrammarMachine {
+    const machine = this.#machines.get(gbnf) ?? new GrammarMachine(compileGbnf(gbnf, (text) => this.#token(text)));
+    // The one that was used last stands last.
+    this.#machines.delete(gbnf);
+    this.#machines.set(gbnf, machine);
+    const [oldest] = this.#machines.keys();
+    if (this.#machines.size > kept && oldest !== undefined) this.#machines.delete(oldest);
+    return machine;
+  }
+
+  #token(text: string): number | undefined {
+    const [token, ...rest] = this.vocabulary.tokenize(text, { addSpecial: false, parseSpecial: true });
+    return rest.length === 0 ? token : undefined;
+  }
+}
+
+/** A part of the text that the grammar has to be told of: a whole token, or the last bytes of one. */
+type Overdue = { readonly token: number } | { readonly bytes: Uint8Array };
+
+interface Read {
+  readonly token: number;
+  readonly bytes: Uint8Array;
+  /** Of its first byte, in the text since the watch began. */
+  readonly place: number;
+}
+
+/** Reads a text until something in it says that the grammar begins. Each character is looked at once. */
+export class TriggerWatch {
+  readonly #searches: readonly PatternSearch[];
+  readonly #tokens: ReadonlySet<number>;
+  readonly #characters = new Utf8Characters();
+  readonly #read: Read[] = [];
+  #place = 0;
+
+  constructor(triggers: readonly GrammarTrigger[]) {
+    const patterns = triggers.flatMap((trigger) => patternOf(trigger) ?? []);
+    this.#searches = patterns.map((pattern) => new PatternSearch(compilePattern(pattern)));
+    this.#tokens = new Set(triggers.flatMap((trigger) => (trigger.type === 'token' ? [trigger.token] : [])));
+  }
+
+  /** What the grammar rules of the text so far, beginning where the trigger does; undefined while there is none. */
+  push(token: number, bytes: Uint8Array): readonly Overdue[] | undefined {
+    if (this.#tokens.has(token)) return [{ token }];
+    this.#read.push({ token, bytes, place: this.#place });
+    for (const byte of bytes) {
+      this.#characters.push(byte, this.#place, (code, place) => {
+        for (const search of this.#searches) search.push(code, place);
+      });
+      this.#place += 1;
+    }
+    for (const search of this.#searches) {
+      const start = search.found(this.#place);
+      if (start !== undefined) return this.#since(start);
+    }
+    return undefined;
+  }
+
+  #since(start: number): readonly Overdue[] {
+    return this.#read.flatMap(({ token, bytes, place }): Overdue[] => {
+      if (place + bytes.length <= start) return [];
+      return [place >= start ? { token } : { bytes: bytes.subarray(start - place) }];
+    });
+  }
+}
+
+function patternOf(trigger: GrammarTrigger): string | undefined {
+  if (trigger.type === 'token') return undefined;
+  return trigger.type === 'pattern' ? trigger.source : trigger.text.replace(/[.*+?^${}()|[\]\\]/g, '\\$&');
+}

@@ -1,0 +1,115 @@
+import fc from 'fast-check';
+import { expect, test } from 'vitest';
+import {
+  borderUpTo,
+  nextChunk,
+  portionOf,
+  portionSize,
+  smallestChunk,
+  steadyNotes,
+  steadyPortion,
+  targetStepMs,
+} from './batch-size.ts';
+
+test.each([
+  [64, targetStepMs, 64],
+  [64, targetStepMs / 2, 128],
+  [64, targetStepMs / 10, 128],
+  [256, targetStepMs * 2, 128],
+  [256, targetStepMs * 50, 128],
+  [smallestChunk, targetStepMs * 50, smallestChunk],
+  [500, 1, 512],
+])('after a chunk of %i that took %f ms comes one of %i', (chunk, ms, expected) => {
+  expect(nextChunk(chunk, ms, 512)).toBe(expected);
+});
+
+test.each([
+  [400, 512, 400],
+  [2000, 512, 512],
+  [530, 512, 466],
+  [70, 64, 64],
+])('of a passage of %i tokens a batch with room for %i takes %i', (passage, room, expected) => {
+  expect(portionOf(passage, room)).toBe(expected);
+});
+
+test('it settles where a step takes about the target, for any speed', () => {
+  for (const msPerToken of [0.05, 0.1, 0.5, 1]) {
+    let chunk = 64;
+    for (let step = 0; step < 30; step += 1) chunk = nextChunk(chunk, chunk * msPerToken, 4096);
+    expect(Math.abs(chunk * msPerToken - targetStepMs)).toBeLessThan(targetStepMs / 4);
+  }
+});
+
+/** The sizes of all batches from some place to the end of a text. */
+function portions(size: number, from: number, asked: number, length: number): number[] {
+  const list: number[] = [];
+  for (let computed = from; computed < length; computed += list.at(-1) as number) {
+    list.push(steadyPortion({ size, computed, length, asked }));
+  }
+  return list;
+}
+
+test('a prompt is read in whole portions and what is left of it, a reply token by token', () => {
+  expect(portions(64, 0, 150, 153)).toEqual([64, 64, 22, 1, 1, 1]);
+});
+
+test('a prompt of whole portions leaves none', () => {
+  expect(portions(64, 0, 128, 129)).toEqual([64, 64, 1]);
+});
+
+test('what begins between two borders goes to the next one first', () => {
+  expect(portions(8, 3, 20, 20)).toEqual([5, 8, 4]);
+});
+
+test('where nothing is left, nothing is taken', () => {
+  expect(steadyPortion({ size: 8, computed: 12, length: 12, asked: 10 })).toBe(0);
+  expect(steadyPortion({ size: 8, computed: 10, length: 10, asked: 10 })).toBe(0);
+});
+
+test('from whatever border a prompt is read on, its batches are those that it would have had from the beginning', () => {
+  const lengths = fc.record({ size: fc.integer({ min: 1, max: 70 }), asked: fc.integer({ min: 1, max: 400 }) });
+  fc.assert(
+    fc.property(lengths, fc.nat(20), fc.nat(400), ({ size, asked }, reply, place) => {
+      const from = borderUpTo(Math.min(place, asked - 1), size);
+      const whole = portions(size, 0, asked, asked + reply);
+      expect(portions(size, from, asked, asked + reply)).toEqual(whole.slice(from / size));
+      expect(whole.reduce((sum, count) => sum + count, 0)).toBe(asked + reply);
+    }),
+  );
+});
+
+test('the border up to a place is never behind it, and less than a portion before it', () => {
+  fc.assert(
+    fc.property(fc.nat(10_000), fc.integer({ min: 1, max: 512 }), (index, size) => {
+      const border = borderUpTo(index, size);
+      expect(border % size).toBe(0);
+      expect(index - border).toBeGreaterThanOrEqual(0);
+      expect(index - border).toBeLessThan(size);
+    }),
+  );
+});
+
+test.each([
+  [{ deterministic: false, microBatchSize: 512 }, 512, undefined],
+  [{ deterministic: true, microBatchSize: 512 }, 512, 64],
+  [{ deterministic: true, microBatchSize: 16 }, 512, 16],
+  [{ deterministic: true, microBatchSize: 512 }, 32, 32],
+] as const)('portions of %o in batches of %i are of %o tokens', (options, capacity, size) => {
+  expect(portionSize(options, capacity)).toBe(size);
+});
+
+test('people are told what has no effect, and where nobody has looked', () => {
+  const draft = { amount: 2, pattern: 3, model: undefined };
+  const kept = { smartCache: 5, diskCache: { folder: 'f', bytes: 1 } };
+  const nothing = { draft: undefined, smartCache: 0, diskCache: undefined };
+  expect(steadyNotes({ deterministic: false, draft, ...kept }, { gpuLayers: 10, savesAll: false })).toEqual([]);
+  expect(steadyNotes({ deterministic: true, ...nothing }, { gpuLayers: 0, savesAll: false })).toEqual([]);
+  expect(steadyNotes({ deterministic: true, ...kept, draft }, { gpuLayers: 0, savesAll: true })).toEqual([
+    expect.stringContaining('nothing is drafted'),
+  ]);
+  expect(steadyNotes({ deterministic: true, ...kept, draft }, { gpuLayers: 4, savesAll: false })).toEqual([
+    expect.stringContaining('nothing is drafted'),
+    expect.stringContaining('no smart or disk cache'),
+    expect.stringContaining('on a GPU has not been tried'),
+  ]);
+});

@@ -1,0 +1,156 @@
+import { existsSync, readFileSync } from 'node:fs';
+import koffi from 'koffi';
+
+/** Of `madvise`; the same on every Linux that Node runs on. */
+const forget = 4;
+const noHugePages = 15;
+
+const mapsFile = '/proc/self/maps';
+
+/** This process's own memory by calls of the C library; undefined where the system is not Linux or shows nothing. */
+export function openProcessMemory(): ProcessMemory | undefined {
+  if (process.platform !== 'linux' || !existsSync(mapsFile)) return undefined;
+  const libc = koffi.load(null);
+  const compare = libc.func('int memcmp(void *one, const void *other, size_t size)');
+  const isResident = libc.func('int mincore(void *start, size_t size, _Out_ uint8 *pages)');
+  const advise = libc.func('int madvise(void *start, size_t size, int advice)');
+  const pageBytes = libc.func('int getpagesize(void)')() as number;
+  let zeros = new Uint8Array(0);
+  let pages = new Uint8Array(0);
+  const sized = ({ start, end }: Range) => [BigInt(start), end - start] as const;
+  return {
+    maps: () => readFileSync(mapsFile, 'utf8'),
+    holdsOnlyZeros: (range) => {
+      const [start, size] = sized(range);
+      if (zeros.length < size) {
+        zeros = new Uint8Array(size);
+        pages = new Uint8Array(Math.ceil(size / pageBytes));
+      }
+      if (isResident(start, size, pages) !== 0) return false;
+      // The lowest bit says it; looking into a page that is not there would only bring it.
+      for (let page = 0; page * pageBytes < size; page += 1) if (((pages[page] as number) & 1) === 0) return false;
+      return compare(start, zeros, size) === 0;
+    },
+    giveBack: (range) => {
+      const [start, size] = sized(range);
+      // Where the system hands out huge pages by itself, the first token of a sequence would take 2 MiB in every layer.
+      advise(start, size, noHugePages);
+      advise(start, size, forget);
+    },
+    letGo: (range) => advise(...sized(range), forget),
+  };
+}
+
+/** A piece of the address space; addresses of a process stay far below what a number holds exactly. */
+export interface Range {
+  readonly start: number;
+  readonly end: number;
+}
+
+/** What the system lets us see and do of this process's own memory. */
+export interface ProcessMemory {
+  /** As in `/proc/self/maps`. */
+  maps(): string;
+  /** Whether every page of this range is there and holds nothing but zeros. */
+  holdsOnlyZeros(range: Range): boolean;
+  /** Forgets the pages, which then read as zeros and are there again when somebody writes. */
+  giveBack(range: Range): void;
+  /** Forgets the pages of a mapped file, which come back from it when somebody reads. */
+  letGo(range: Range): void;
+}
+
+/** How finely we look; a piece with anything in it stays whole. */
+const pieceBytes = 2 ** 20;
+/** Nothing but a cleared buffer has so many zeros in a row that somebody wrote. */
+const leastRunBytes = 4 * 2 ** 20;
+
+/**
+ * Runs what makes a context, and gives back the pages of its cache. The library writes zeros all over the cache, which
+ * makes every page of it resident; a page of zeros that is given back reads the same, and takes memory only when
+ * a conversation reaches it. Only what `work` has mapped is looked at, and nobody else may write there meanwhile:
+ * `work` is synchronous, and the threads that compute have nothing to do yet.
+ */
+export function withUntouchedGivenBack<Made>(memory: ProcessMemory | undefined, work: () => Made): Made {
+  if (!memory) return work();
+  const before = anonymousRanges(memory.maps());
+  const made = work();
+  const added = addedRanges(before, anonymousRanges(memory.maps()));
+  for (const run of runsOf(added, (piece) => memory.holdsOnlyZeros(piece))) memory.giveBack(run);
+  return made;
+}
+
+/** The private, writable mappings without a file, in the order of their addresses; the stack and the heap are none. */
+export function anonymousRanges(maps: string): Range[] {
+  return rangesIn(maps, /rw-p [0-9a-f]+ 00:00 0(?: +\[anon:.*)?\s*$/);
+}
+
+/** The ranges whose lines go on in this way after the addresses. */
+export function rangesIn(maps: string, description: RegExp): Range[] {
+  const line = new RegExp(`^([0-9a-f]+)-([0-9a-f]+) ${description.source}`, 'gm');
+  return [...maps.matchAll(line)].map(([, start = '', end = '']) => ({
+    start: Number.parseInt(start, 16),
+    end: Number.parseInt(end, 16),
+  }));
+}
+
+/** What is mapped now and was not before. The system merges neighbours, so a range can be new in part. */
+export function addedRanges(before: readonly Range[], now: readonly Range[]): Range[] {
+  return now.flatMap((range) => {
+    const added: Range[] = [];
+    let { start } = range;
+    for (const old of before.filter(({ start, end }) => start < range.end && end > range.start)) {
+      if (old.start > start) added.push({ start, end: old.start });
+      start = Math.max(start, old.end);
+    }
+    return start < range.end ? [...added, { start, end: range.end }] : added;
+  });
+}
+
+/** The long runs of pieces that hold only zeros. */
+export function runsOf(ranges: readonly Range[], holdsOnlyZeros: (piece: Range) => boolean): Range[] {
+  const runs: Range[] = [];
+  for (const range of ranges.filter(({ start, end }) => end - start >= leastRunBytes)) {
+    let start = range.start;
+    const close = (end: number, next: number) => {
+      if (end - start >= leastRunBytes) runs.push({ start, end });
+      start = next;
+    };
+    for (let at = range.start; at < range.end; at += pieceBytes) {
+      const piece = { start: at, end: Math.min(at + pieceBytes, range.end) };
+      if (!holdsOnlyZeros(piece)) close(piece.start, piece.end);
+    }
+    close(range.end, range.end);
+  }
+  return runs;
+}
+
+/**
+ * Runs what loads weights, and lets the file go where the library has made copies of it. Some processors want the weights
+ * in another order; the mapped file then lies beside its copy, resident and read by nobody. What is still read of it comes
+ * back from the system's own cache with the first decode.
+ */
+export async function withCopiedLetGo<Made>(
+  memory: ProcessMemory | undefined,
+  work: () => Promise<Made>,
+): Promise<Made> {
+  if (!memory) return work();
+  const before = memory.maps();
+  const made = await work();
+  for (const range of copiedFiles(before, memory.maps())) memory.letGo(range);
+  return made;
+}
+
+/** The files that were mapped for reading meanwhile, if at least half as much memory was taken beside them. */
+export function copiedFiles(before: string, now: string): Range[] {
+  const files = addedRanges(fileRanges(before), fileRanges(now));
+  const copies = addedRanges(anonymousRanges(before), anonymousRanges(now));
+  return bytesOf(copies) >= bytesOf(files) / 2 ? files : [];
+}
+
+function fileRanges(maps: string): Range[] {
+  return rangesIn(maps, /r--s [0-9a-f]+ [0-9a-f]+:[0-9a-f]+ [1-9]\d* +\//);
+}
+
+function bytesOf(ranges: readonly Range[]): number {
+  return ranges.reduce((sum, { start, end }) => sum + end - start, 0);
+}

@@ -1,0 +1,78 @@
+import { expect, test } from 'vitest';
+import type { Native } from './native.ts';
+import { kvOverrides, tensorOverrides } from './weights.ts';
+
+const entryBytes = 264;
+const text = (memory: Uint8Array, start: number) => {
+  const bytes = Buffer.from(memory.subarray(start, start + 128));
+  return bytes.subarray(0, bytes.indexOf(0)).toString();
+};
+
+test('each kind of value lies where the library reads it, and an empty key ends the list', () => {
+  const memory = Buffer.from(
+    kvOverrides([
+      { key: 'a.count', type: 'int', value: '-7' },
+      { key: 'a.scale', type: 'float', value: '0.5' },
+      { key: 'a.flag', type: 'bool', value: 'true' },
+      { key: 'a.name', type: 'str', value: 'Grüße' },
+    ]) ?? new Uint8Array(),
+  );
+  expect(memory.length).toBe(5 * entryBytes);
+  expect([0, 1, 2, 3].map((index) => memory.readInt32LE(index * entryBytes))).toEqual([0, 1, 2, 3]);
+  expect([0, 1, 2, 3, 4].map((index) => text(memory, index * entryBytes + 4))).toEqual([
+    'a.count',
+    'a.scale',
+    'a.flag',
+    'a.name',
+    '',
+  ]);
+  expect(memory.readBigInt64LE(136)).toBe(-7n);
+  expect(memory.readDoubleLE(entryBytes + 136)).toBe(0.5);
+  expect(memory.readUInt8(2 * entryBytes + 136)).toBe(1);
+  expect(text(memory, 3 * entryBytes + 136)).toBe('Grüße');
+});
+
+test('without overrides there is no list', () => {
+  expect(kvOverrides([])).toBeNull();
+  expect(tensorOverrides({} as Native, { tensorOverrides: [] }).list).toBeNull();
+});
+
+/** Memory by address, as the library would see it. */
+function fakeNative() {
+  const blocks = new Map<number, ArrayBuffer>();
+  const native = {
+    alloc: (bytes: number) => {
+      const address = 1000 * (blocks.size + 1);
+      blocks.set(address, new ArrayBuffer(bytes));
+      return address;
+    },
+    free: (address: number) => blocks.delete(address),
+    view: (address: number) => blocks.get(address),
+    cpuBufferType: () => 11,
+    deviceCount: () => 1,
+    device: () => 5,
+    deviceName: () => 'Vulkan0',
+    deviceBufferType: () => 22,
+  };
+  return { native: native as unknown as Native, blocks };
+}
+
+test('patterns and their devices come in pairs, ended by nothing, and the patterns live until they are released', () => {
+  const { native, blocks } = fakeNative();
+  const { list, release } = tensorOverrides(native, {
+    tensorOverrides: [
+      { pattern: 'ffn_.*', buffer: 'cpu' },
+      { pattern: 'attn', buffer: 'vulkan0' },
+    ],
+  });
+  const pairs = [...new BigUint64Array((list as Uint8Array<ArrayBuffer>).buffer)].map(Number);
+  expect(pairs).toEqual([1000, 11, 2000, 22, 0, 0]);
+  expect(Buffer.from(blocks.get(1000) ?? new ArrayBuffer()).toString()).toBe('ffn_.*\0');
+  release();
+  expect(blocks.size).toBe(0);
+});
+
+test('a device that is not here is said by name', () => {
+  const { native } = fakeNative();
+  expect(() => tensorOverrides(native, { tensorOverrides: [{ pattern: 'x', buffer: 'CUDA9' }] })).toThrow(/CUDA9/);
+});
