@@ -15,25 +15,25 @@ export type RemoteKind =
   | 'a1111'
   | 'comfyui';
 
-/** What one kind of engine knows, and by which names. */
+/** Capabilities and field names of one kind of backend. */
 export interface KindTraits {
-  /** As people know it. */
+  /** Product name. */
   readonly title: string;
-  /** The samplers that it has; what is not here is told to the client where it asks for it. */
+  /** Supported samplers and their field names. Others are reported to the client as ignored. */
   readonly samplers: Readonly<Partial<Record<SamplingName, string>>>;
-  /** How a grammar in GBNF is put into a request; undefined where none can be. */
+  /** Fields for a GBNF grammar; undefined if unsupported. */
   readonly grammar: ((gbnf: string) => Readonly<Record<string, unknown>>) | undefined;
-  /** Whether it takes variables for the template of the model. */
+  /** Whether it accepts `chat_template_kwargs`. */
   readonly templateVariables: boolean;
-  /** Whether a level of effort is understood; without, only thinking or none can be chosen, by the template. */
+  /** Whether it accepts `reasoning_effort`. Otherwise reasoning can only be switched off by the template. */
   readonly effort: boolean;
-  /** Whether a last turn of the assistant can be gone on with, and how that is said. */
+  /** Fields that make it continue the last assistant message; undefined if unsupported. */
   readonly continues: Readonly<Record<string, unknown>> | undefined;
-  /** Whether thinking comes apart from the text, whatever the model. */
+  /** Whether it separates reasoning from the text for every model. */
   readonly separatesThinking: boolean;
-  /** Fields of the native API that it takes as they are. */
+  /** Whether it accepts the fields of the native API. */
   readonly native: boolean;
-  /** Where it is asked whether it is well. Without a path it is not asked: one that draws may answer nothing meanwhile. */
+  /** Health check. None for image backends, which may not respond while they compute. */
   readonly healthPath: string | undefined;
 }
 
@@ -47,7 +47,7 @@ const standard = {
 
 const widespread = { ...standard, topK: 'top_k', minP: 'min_p', repetitionPenalty: 'repetition_penalty' } as const;
 
-/** The seed is known everywhere by the name that it has in the OpenAI API. */
+/** All backends use the seed's name of the OpenAI API. */
 const native = {
   ...(Object.fromEntries(Object.entries(samplingFields).map(([name, { wire }]) => [name, wire[0]])) as Readonly<
     Record<SamplingName, string>
@@ -118,7 +118,7 @@ export const kinds: Readonly<Record<RemoteKind, KindTraits>> = {
     grammar: (gbnf) => ({ grammar: gbnf }),
     templateVariables: true,
     effort: false,
-    // It does so by itself where the last turn is the assistant's.
+    // It continues the last assistant message by default.
     continues: {},
     separatesThinking: true,
     native: false,
@@ -166,14 +166,14 @@ export const kinds: Readonly<Record<RemoteKind, KindTraits>> = {
     continues: undefined,
     separatesThinking: false,
     native: false,
-    // Whoever says nothing of itself may not have the other path.
+    // An unknown backend may have no /health.
     healthPath: '/v1/models',
   },
   a1111: { ...drawing, title: 'A1111' },
   comfyui: { ...drawing, title: 'ComfyUI' },
 };
 
-/** Samplers that do something only when another one is on. */
+/** Samplers that have an effect only with another one. */
 const parts: Readonly<Partial<Record<SamplingName, (sampling: Sampling) => boolean>>> = {
   dynamicExponent: ({ dynamicRange }) => dynamicRange !== 0,
   smoothingCurve: ({ smoothingFactor }) => smoothingFactor > 0,
@@ -203,7 +203,7 @@ const off: Readonly<Partial<Record<SamplingName, (value: number) => boolean>>> =
   seed: (value) => value <= 0,
 };
 
-/** Whether a value asks for something that whoever does not know the sampler would not do. */
+/** Whether the value differs from the sampler being absent. */
 export function asksFor(name: SamplingName, sampling: Sampling): boolean {
   const value = sampling[name];
   if (value === samplingFields[name].default || off[name]?.(value)) return false;

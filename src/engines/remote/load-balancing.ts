@@ -2,16 +2,16 @@ import { createHash } from 'node:crypto';
 import { type Conversation, wordsOf } from '../../chat/messages.ts';
 import type { GenerationRequest } from '../../core/request.ts';
 
-/** One of several that could do the same work, as far as the choice goes. */
+/** A backend that can take the request, as far as load balancing is concerned. */
 export interface Candidate {
-  /** Never changes, and is the same for everybody who chooses. */
+  /** Stable, and the same in every server that uses this backend. */
   readonly id: string;
   readonly weight: number;
-  /** How much it does now. */
+  /** Number of running requests. */
   readonly running: number;
 }
 
-/** How far one may be above its fair share for the sake of what it remembers. */
+/** How far a backend may exceed its fair share of the load for the sake of its prefix cache. */
 const slack = 1.25;
 
 /**
@@ -35,22 +35,22 @@ export function choose<Some extends Candidate>(candidates: readonly Some[], affi
   return best;
 }
 
-/** How much one may have at once, of so much in all. */
+/** Maximum load of a candidate, given the total load. */
 export function shareOf(total: number, part: number): number {
   return Math.ceil(slack * total * part);
 }
 
-/** Larger is earlier. Weighted so that each candidate is first for its part of all texts. */
+/** Weighted rendezvous score; the highest is first. */
 function scoreOf({ id, weight }: Candidate, affinity: string): number {
   return -weight / Math.log(fraction(`${id}\u0000${affinity}`));
 }
 
-/** A number between 0 and 1, without either. */
+/** Hash as a number between 0 and 1, both excluded. */
 function fraction(text: string): number {
   return (hash32(text) + 0.5) / 2 ** 32;
 }
 
-/** FNV-1a with a last stir: cheap for short texts, and spread well enough for shares. */
+/** FNV-1a with a final mix: cheap for short texts, and uniform enough for load balancing. */
 function hash32(text: string): number {
   let hash = 0x811c9dc5;
   for (let place = 0; place < text.length; place += 1) hash = Math.imul(hash ^ text.charCodeAt(place), 0x01000193);
