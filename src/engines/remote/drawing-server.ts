@@ -27,8 +27,7 @@ export interface DrawingServer {
 }
 
 /**
- * Any picture as a PNG with nothing in it but the picture, of this size where one is given. Rejects for bytes that are no picture, or
- * one that is too large.
+ * Converts any picture to a PNG without metadata, resized if a size is given. Rejects if it is invalid or too large.
  */
 export type AsPng = (
   bytes: Uint8Array,

@@ -2,8 +2,8 @@ import { AppError } from '../../core/errors.ts';
 import { listAt, objectAt, parsedJson, textAt } from './json.ts';
 
 /**
- * `unreachable`: no connection, or one that broke; `unwilling`: it takes no work now (429, 503); `refused`: it does not like the
- * request; `failed`: it could not do it.
+ * `unreachable`: no connection, or a broken one; `unwilling`: overloaded (429, 503); `refused`: it rejected the request as invalid;
+ * `failed`: any other error.
  */
 export type FailureType = 'unreachable' | 'unwilling' | 'refused' | 'failed';
 

@@ -34,8 +34,8 @@ export interface RemoteParts {
 }
 
 /**
- * Has it written by the engine that suits best. As long as nothing of a reply has come, another one is asked where the first is not
- * there or does not want to; from then on a failure is the end of the reply.
+ * Generates on the best backend. Until the first output the request is retried on another backend if the first is unreachable or
+ * overloaded; after that a failure ends the reply.
  */
 export function generateRemotely(work: RemoteWork, parts: RemoteParts, sink: GenerationSink): RunningGeneration {
   const stop = new AbortController();

@@ -1,8 +1,8 @@
 import { type Sampling, type SamplingName, samplingFields } from '../../core/sampling-fields.ts';
 
 /**
- * Who answers over there. Those that write speak the OpenAI API, and what each takes beside it differs. Those that draw have APIs of
- * their own (`drawing/`): `a1111` is also sd-server, KoboldCpp, Forge and SD.Next.
+ * Products that can be a backend. Text backends have the OpenAI API and differ in their extensions. Image backends have APIs of their
+ * own (`drawing/`): `a1111` is also sd-server, KoboldCpp, Forge and SD.Next.
  */
 export type RemoteKind =
   | 'parley'

@@ -15,10 +15,9 @@ export interface Candidate {
 const slack = 1.25;
 
 /**
- * Who does the next piece of work: the one that most likely has the beginning of its text in memory already, unless that one has
- * more than its share to do; then the next that would be asked for this text. No memory and no talk is needed for that: the same
- * text always has the same order of candidates (rendezvous hashing), each is first for a share of all texts that is its weight, and
- * when one comes or goes only its own texts move. There is always one with room, as the shares with their slack are more than all work.
+ * Weighted rendezvous hashing with bounded loads. The affinity key gives a fixed order of candidates, without state or
+ * communication; the first one below its load limit takes the request. Its prefix cache most likely has the prompt's beginning. When
+ * a candidate is added or removed, only its own keys move. The limits add up to more than the total load, so that one is always free.
  */
 export function choose<Some extends Candidate>(candidates: readonly Some[], affinity: string): Some | undefined {
   const total = candidates.reduce((sum, { running }) => sum + running, 0);
@@ -63,8 +62,8 @@ const longestBeginning = 4096;
 const shortestBeginning = 256;
 
 /**
- * What stays the same while a conversation grows: its beginning, up to the first words of its user. All its turns have the same
- * affinity, and so the same engine, which has most of them in memory already.
+ * Affinity key of a conversation: its beginning up to the first user message. All turns have the same key and prefer the same
+ * backend, which has most of the prompt in its prefix cache.
  */
 export function chatAffinity({ messages, tools }: Conversation): string {
   const first = messages.findIndex(({ role }) => role === 'user');
@@ -77,8 +76,8 @@ export function chatAffinity({ messages, tools }: Conversation): string {
 }
 
 /**
- * Of a text that grows at its end as much of the beginning as there is a power of two, up to a limit: so it changes a few times at
- * most while the text grows, and texts that begin alike part where they become long.
+ * Affinity key of a plain prompt: its beginning, cut to a power of two, up to a limit. The key changes only a few times while the
+ * text grows, and long texts with a common beginning get different keys.
  */
 export function textAffinity({
   memory,

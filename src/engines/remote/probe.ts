@@ -28,8 +28,8 @@ export type Look = (path: string) => Promise<unknown>;
 type Fields = Readonly<Record<string, unknown>>;
 
 /**
- * Who is there: by the list of models, which every such engine has, and by paths that only some have. Nothing of it has to be
- * there; whoever says nothing is asked for no more than the OpenAI API has.
+ * Identifies a backend by its list of models and by paths that only some products have. All of it is optional: for an unknown
+ * product only the fields of the OpenAI API are used.
  */
 export async function identify(list: unknown, look: Look): Promise<Identity> {
   const entries = listAt(objectAt(list).data).map(objectAt);

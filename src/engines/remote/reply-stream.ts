@@ -21,8 +21,8 @@ export interface ReplyStreamOptions extends ThinkingOptions {
 }
 
 /**
- * How far past its limit a reply may go. Pieces are no tokens: a proxy may send each character by itself, and some engines do not count
- * thinking. So the limit only ends replies that cannot be meant, and bounds what a reply takes in memory.
+ * How far a reply may exceed its token limit. Chunks are not tokens: a proxy may send single characters, and some backends do not
+ * count reasoning. The limit therefore only ends runaway replies, and bounds their memory.
  */
 const slack = { factor: 2, tokens: 64, thinkingTokens: 65_536, characters: 65_536 };
 const shortToken = 4;
@@ -41,8 +41,8 @@ export class ToldError extends Error {
 }
 
 /**
- * The chunks of a reply as neutral events: without its beginning, which whoever asked knows better, and with its end when the
- * stream has one. What cannot be read ends the reply.
+ * Converts the chunks of a reply to neutral events, without the start event, which the caller sends. The finish event is sent if the
+ * stream has an end. An invalid chunk ends the reply.
  */
 export class ReplyStream {
   readonly #thinking: Thinking;
@@ -261,8 +261,7 @@ interface ThinkingOptions {
 type Figures = readonly TokenLogprob[] | undefined;
 
 /**
- * Thinking where the client wants it, wherever the other side puts it: tags in the text become events of their own, or events
- * of their own become tags in the text.
+ * Converts reasoning to the form that the client requested: tags in the text become events, or events become tags.
  */
 class Thinking {
   readonly #splitter: ReasoningSplitter | undefined;
@@ -320,8 +319,8 @@ interface OpenCall {
 }
 
 /**
- * Calls as they come in pieces. A call has begun when its name is there; one ends where the next begins. An engine that
- * counts all its calls as the first is understood by their ids.
+ * Assembles tool calls from deltas. A call starts with its name and ends where the next one starts. Backends that send index 0 for
+ * all calls are handled by the ids.
  */
 class ToolCalls {
   #open: OpenCall | undefined;
