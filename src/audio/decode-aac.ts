@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
-import { type AudioChunk, type DecodeOptions, undecodable, unreadable } from './decode-common.ts';
+import { type AudioChunk, type DecodeOptions, undecodable, unreadable } from './decoder.ts';
 
 const rate = 16_000;
 /** ffmpeg writes every few milliseconds while it decodes. */

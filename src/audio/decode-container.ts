@@ -7,7 +7,7 @@ import {
   decodeSlices,
   undecodable,
   unreadable,
-} from './decode-common.ts';
+} from './decoder.ts';
 
 /** Two seconds of typical packets. */
 const packetsPerCall = 100;

@@ -1,4 +1,4 @@
-import { type AudioChunk, type DurationLimit, decodeSlices, unreadable } from './decode-common.ts';
+import { type AudioChunk, type DurationLimit, decodeSlices, unreadable } from './decoder.ts';
 import { endOfTags } from './format.ts';
 
 /** Longer than any frame; nothing else lies between frames. */

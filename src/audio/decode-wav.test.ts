@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { DurationLimit } from './decode-common.ts';
 import { decodeWav, wavHeader } from './decode-wav.ts';
+import { DurationLimit } from './decoder.ts';
 import { sine, type WavShape, wavChunk, wavFile } from './testing/waves.ts';
 
 const noLimit = new DurationLimit(Number.POSITIVE_INFINITY);

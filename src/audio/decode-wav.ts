@@ -1,4 +1,4 @@
-import { type AudioChunk, ascii, type DurationLimit, undecodable, unreadable } from './decode-common.ts';
+import { type AudioChunk, ascii, type DurationLimit, undecodable, unreadable } from './decoder.ts';
 
 export interface WavHeader {
   readonly rate: number;

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import fc from 'fast-check';
 import { afterAll, describe, expect, test, vi } from 'vitest';
 import { decodeAudio } from './decode.ts';
-import type { DecodeOptions } from './decode-common.ts';
+import type { DecodeOptions } from './decoder.ts';
 import { monoSamples } from './resample.ts';
 import { flacFile, mp3File, mp4Of, mp4WithAac, opusFile, quietFlac, webmOf } from './testing/encoded.ts';
 import { loudnessOf, rms, sine, wavFile } from './testing/waves.ts';

@@ -1,6 +1,9 @@
 import { setImmediate as turn } from 'node:timers/promises';
 import { AppError } from '../core/errors.ts';
 import { decodeAac } from './decode-aac.ts';
+import { decodeContainer } from './decode-container.ts';
+import { decodeFlac } from './decode-flac.ts';
+import { decodeWav } from './decode-wav.ts';
 import {
   type AudioChunk,
   type AudioChunks,
@@ -11,10 +14,7 @@ import {
   slicesOf,
   undecodable,
   unreadable,
-} from './decode-common.ts';
-import { decodeContainer } from './decode-container.ts';
-import { decodeFlac } from './decode-flac.ts';
-import { decodeWav } from './decode-wav.ts';
+} from './decoder.ts';
 import { type AudioFormat, describeOther, detectFormat, endOfTags, formatTitles, mpegSeconds } from './format.ts';
 import { oggSeconds } from './ogg-duration.ts';
 

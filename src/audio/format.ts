@@ -1,4 +1,4 @@
-import { ascii } from './decode-common.ts';
+import { ascii } from './decoder.ts';
 
 export type AudioFormat =
   | 'wav'

@@ -1,5 +1,5 @@
-import { ascii, unreadable } from './decode-common.ts';
 import { flacRate } from './decode-flac.ts';
+import { ascii, unreadable } from './decoder.ts';
 
 /** Bounds the memory that the decoder allocates: a page of 255 channels would take a gigabyte. */
 const maxChannels = 8;

@@ -1,5 +1,5 @@
 import { decodeAudio } from './decode.ts';
-import type { DecodeOptions } from './decode-common.ts';
+import type { DecodeOptions } from './decoder.ts';
 import { concat, MonoMixer } from './resample.ts';
 
 export interface RecordingOptions extends DecodeOptions {

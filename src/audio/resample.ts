@@ -1,4 +1,4 @@
-import { type AudioChunk, type AudioChunks, unreadable } from './decode-common.ts';
+import { type AudioChunk, type AudioChunks, unreadable } from './decoder.ts';
 
 /** Zero crossings of the sinc on each side. More make the transition band narrower. */
 const crossings = 24;

@@ -18,11 +18,11 @@ export interface Facts {
 
 export interface AskingOptions {
   readonly model: string | undefined;
-  /** The same text leads to the same engine. */
+  /** Requests with the same key prefer the same backend. */
   readonly affinity: string;
   readonly signal: AbortSignal;
   readonly milliseconds?: number;
-  /** The largest answer that is read. */
+  /** Maximum size of the response. */
   readonly bytes?: number;
 }
 
@@ -31,7 +31,7 @@ export interface Answered {
   readonly facts: Facts;
 }
 
-/** A question with one answer, to the engine that suits; the next one is asked where that cannot do it now. */
+/** Sends a request with a JSON response to the best backend; retries on the next if that one is not available. */
 export function askPool(
   pool: BackendPool,
   question: (facts: Facts) => Asked,
@@ -49,7 +49,7 @@ export function askPool(
   });
 }
 
-/** Any work on one backend, tried on the next where the first cannot do it now. */
+/** Runs work on one backend; retries on the next if that one is not available. */
 export async function withBackend<Answer>(
   pool: BackendPool,
   { model: name, affinity, signal }: Pick<AskingOptions, 'model' | 'affinity' | 'signal'>,
@@ -77,7 +77,7 @@ export async function withBackend<Answer>(
   }
 }
 
-/** Engines elsewhere in the place of a process of ours: there is nothing to load, and nothing that could die here. */
+/** Lifecycle of a remote engine: there is no process to start, load or restart. */
 export class TaskLife {
   readonly pid = undefined;
   #settled: Promise<void> | undefined;
@@ -93,7 +93,7 @@ export class TaskLife {
     this.#settled = undefined;
   }
 
-  /** Whether they answer is seen by whoever asks them. */
+  /** Backends that are down fail the request, not the engine. */
   state(): EngineState {
     return this.#settled ? { type: 'ready' } : { type: 'idle' };
   }

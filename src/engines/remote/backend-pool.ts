@@ -7,21 +7,21 @@ import type { RemoteModel } from './probe.ts';
 export interface BackendPoolParts extends Pick<BackendParts, 'startTimer' | 'now'> {
   readonly addresses: readonly RemoteAddress[];
   readonly environment: Readonly<Record<string, string | undefined>>;
-  /** What it is used for, in a sentence such as "The text engine is not there". */
+  /** Capability for messages such as "The text engine is not there". */
   readonly capability: string;
   readonly say: (line: string) => void;
-  /** How they are asked who they are: by the OpenAI API unless this says otherwise. */
+  /** How backends are identified; by the OpenAI API unless given. */
   readonly identify?: BackendParts['identify'];
 }
 
-/** Work that one of them does. Whoever takes it gives it back, however it ends. */
+/** A request that is assigned to a backend. The caller must release it. */
 export interface Assignment {
   readonly backend: Backend;
   readonly model: RemoteModel;
   done(): void;
 }
 
-/** All engines elsewhere for one purpose. Those with the same model share its work. */
+/** All backends of one capability. Those with the same model share its requests. */
 export class BackendPool {
   readonly backends: readonly Backend[];
   #started: Promise<void> | undefined;
@@ -39,7 +39,7 @@ export class BackendPool {
     return this.parts.capability;
   }
 
-  /** Resolves when all were looked at once. Each who starts it stops it. */
+  /** Resolves after the first probe of each backend. Calls of start and stop are counted. */
   start(): Promise<void> {
     this.#users += 1;
     this.#started ??= Promise.all(this.backends.map((backend) => backend.start())).then(() => undefined);
@@ -53,7 +53,7 @@ export class BackendPool {
     for (const backend of this.backends) backend.stop();
   }
 
-  /** What can be asked for by name, in the order of the command line. */
+  /** Available models, in the order of the command line. */
   models(): readonly RemoteModel[] {
     const all = this.backends.flatMap((backend) => {
       const { model, purpose } = backend.address;
@@ -65,19 +65,19 @@ export class BackendPool {
     return all.filter(({ name }, place) => all.findIndex((one) => one.name === name) === place);
   }
 
-  /** Those that have it, whether they take work now or not. */
+  /** Backends with this model, available or not. */
   serving(name: string | undefined): readonly Backend[] {
     return this.backends.filter((backend) => backend.model(name));
   }
 
-  /** How many requests all of them together take at once. */
+  /** Total number of concurrent requests. */
   capacity(name: string | undefined): number {
     const open = this.serving(name).filter((backend) => backend.isOpen());
     const all = open.length > 0 ? open : this.backends;
     return all.reduce((sum, { address }) => sum + address.parallel, 0);
   }
 
-  /** Undefined where nobody is left to ask. */
+  /** Undefined if no backend is left to try. */
   assign(name: string | undefined, affinity: string, tried: ReadonlySet<Backend>): Assignment | undefined {
     const now = this.parts.now();
     const open = this.serving(name).filter((backend) => !tried.has(backend) && backend.isOpen(now));
@@ -97,7 +97,7 @@ export class BackendPool {
     };
   }
 
-  /** Why nobody can be asked, and when it is worth another try. */
+  /** Error if no backend is available, with the time for a retry. */
   trouble(name: string | undefined): {
     readonly reason: string;
     readonly sentence: string;

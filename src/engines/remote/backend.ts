@@ -7,9 +7,9 @@ import { type Identity, identify, type RemoteModel, shownName } from './probe.ts
 export type BackendState =
   | { readonly type: 'unknown' }
   | { readonly type: 'up' }
-  /** It does not answer. The reason is the end of a sentence that begins with its address. */
+  /** Not reachable. The reason follows the address in messages. */
   | { readonly type: 'down'; readonly reason: string; readonly failures: number }
-  /** It answers, and takes no new work before this time. */
+  /** Reachable, but rejects requests until this time. */
   | { readonly type: 'away'; readonly reason: string; readonly until: number };
 
 export type StartTimer = (milliseconds: number, passed: () => void) => { cancel(): void };
@@ -18,28 +18,28 @@ export interface BackendParts {
   readonly address: RemoteAddress;
   readonly key: string | undefined;
   readonly startTimer: StartTimer;
-  /** Asks a backend who it is and what it has. */
+  /** Detects kind and models of a backend. */
   readonly identify: (connection: BackendConnection) => Promise<Identity>;
-  /** Milliseconds of any clock that never goes back. */
+  /** Monotonic clock in milliseconds. */
   readonly now: () => number;
-  /** Told of each change of its state. */
+  /** Called on each change of state. */
   readonly changed: (backend: Backend, before: BackendState) => void;
 }
 
 const checkEveryMs = 5000;
 const checkMs = 4000;
-/** It may be slow once; who is silent so often is gone, with all that it was doing. */
+/** Consecutive failed health checks before the backend counts as down and its requests fail. */
 const mostSilences = 3;
 
-/** How long until somebody who is gone is looked for again. */
+/** Exponential back-off of health checks for a backend that is down. */
 export function nextCheckMs(failures: number): number {
   return Math.min(15_000, 250 * 2 ** Math.min(failures, 10));
 }
 
-/** One engine elsewhere: its connections, what it is, how it is, and how much it does for us. */
+/** A remote backend: connections, identity, health and load. */
 export class Backend {
   readonly connection: BackendConnection;
-  /** Known from its first answer on, and asked anew when it comes back. */
+  /** Set by the first successful probe; read again after each outage. */
   identity: Identity | undefined;
   running = 0;
   #state: BackendState = { type: 'unknown' };
@@ -69,12 +69,12 @@ export class Backend {
     return this.#state;
   }
 
-  /** Fires when it is gone with all that it was doing. */
+  /** Aborts when the backend goes down. */
   get cut(): AbortSignal {
     return this.#cut.signal;
   }
 
-  /** The model that it would be asked for under this name; its first one where no name is given. */
+  /** The backend's model for this name; its first one if undefined. */
   model(name: string | undefined): RemoteModel | undefined {
     const listed = this.identity?.models ?? [];
     const { model: chosen, purpose } = this.address;
@@ -88,12 +88,12 @@ export class Backend {
     return wanted[0] ?? listed[0];
   }
 
-  /** Whether it takes work now. */
+  /** Whether it accepts requests. */
   isOpen(now = this.parts.now()): boolean {
     return this.#state.type === 'up' || (this.#state.type === 'away' && this.#state.until <= now);
   }
 
-  /** Resolves when it was looked at once, however that went. */
+  /** Resolves after the first probe, successful or not. */
   async start(): Promise<void> {
     this.#stopped = false;
     await this.#check();
@@ -108,7 +108,7 @@ export class Backend {
     this.#state = { type: 'unknown' };
   }
 
-  /** What became of work that it was given, where that says something of it. */
+  /** Updates the state from the outcome of a request. */
   failed(failure: RemoteFailure): void {
     if (failure.type === 'unwilling') {
       const seconds = failure.facts.retryAfterSeconds ?? 1;
@@ -130,7 +130,7 @@ export class Backend {
       if (known) await this.#looksWell(known);
       else this.identity = await this.parts.identify(this.connection);
       this.#silences = 0;
-      // A refusal that came while the check was under way is newer than its answer.
+      // A rejection during the health check is newer than its result.
       if (this.#state.type !== 'away' || this.#state === before) this.#become({ type: 'up' });
       if (this.#healthPath !== undefined) this.#plan(checkEveryMs);
     } catch (error) {
@@ -151,7 +151,7 @@ export class Backend {
     this.#gone(problemOf(failure?.type ?? 'failed', (error as Error).message));
   }
 
-  /** All that it was doing is given up: nothing more will come of it. */
+  /** Aborts all running requests. */
   #cutOff(): void {
     const cut = this.#cut;
     this.#cut = new AbortController();
@@ -186,14 +186,14 @@ export class Backend {
   }
 }
 
-/** By the list of models, which every backend with the OpenAI API has. */
+/** Identifies a backend by its OpenAI API. */
 export async function identifyByModels(connection: BackendConnection): Promise<Identity> {
   const ask = (path: string) => connection.json('GET', path, undefined, { milliseconds: checkMs });
   const list = await ask('/v1/models');
   return identify(list, (path) => ask(path).catch(() => undefined));
 }
 
-/** One line for people. */
+/** Console line. */
 export function backendLine(
   { address: { host, weight }, state, identity }: Backend,
   model: RemoteModel | undefined,

@@ -14,14 +14,14 @@ import { RemoteText } from './text.ts';
 import type { RemoteTokens } from './tokens.ts';
 
 export interface RemoteChatParts {
-  /** The desk: what is answered elsewhere takes its turn here, and can be seen and stopped by its key. */
+  /** Requests to remote backends pass the same queue, and can be listed and aborted by key. */
   readonly text: TextService;
   readonly tokens: RemoteTokens;
-  /** Run here, for whoever answers. */
+  /** Tools that this server runs. */
   readonly serverTools?: ServerTools | undefined;
 }
 
-/** Chats that an engine elsewhere answers: it has the template, the tools and the thinking of its model to itself. */
+/** Chat service for remote backends, which apply the template and parse tool calls and reasoning themselves. */
 export function remoteChatService({ text, tokens, serverTools }: RemoteChatParts): ChatService {
   async function answer(
     request: ChatRequest,
@@ -52,7 +52,7 @@ export function remoteChatService({ text, tokens, serverTools }: RemoteChatParts
       if (!serverTools || !wantsServerTools(request)) return tokens.count(request, signal);
       return tokens.count(await withServerTools(request, serverTools.servers, text.contextSize(), signal), signal);
     },
-    // Whether it does is known when an engine was chosen, which then tells it.
+    // Known only when a backend is selected, which then reports it.
     thinksAnyway: async () => false,
   };
 }
@@ -65,7 +65,7 @@ const asChat =
     return { abort: () => undefined };
   };
 
-/** For those who watch: the last turn, which is what is new. */
+/** Summary for the console: the last message. */
 function shownRequest({ controls, conversation, memory }: ChatRequest): GenerationRequest {
   const { messages, media } = conversation;
   const last = messages.at(-1);
@@ -74,7 +74,7 @@ function shownRequest({ controls, conversation, memory }: ChatRequest): Generati
   return { ...controls, media, prompt: words + (shown ?? []).join(''), memory };
 }
 
-/** For calls of engines that give them no id. */
+/** For tool calls without an id. */
 export function randomCallId(): string {
   return `call_${randomBytes(12).toString('hex')}`;
 }

@@ -18,9 +18,9 @@ export interface Target {
 export interface StreamSink {
   /** The headers of the response, and a valve that stops reading from the connection, so that TCP slows the other side down. */
   head(headers: IncomingHttpHeaders, valve: Valve): void;
-  /** The pieces of a body that is a stream of events. */
+  /** Chunks of an event stream. */
   piece(text: string): void;
-  /** A body that is one JSON text, from an engine that does not stream. */
+  /** A single JSON body, from a backend that does not stream. */
   whole(text: string): void;
 }
 
@@ -31,9 +31,9 @@ export interface Valve {
 
 export interface AskOptions {
   readonly signal?: AbortSignal;
-  /** How long to wait for the whole answer. */
+  /** Time-out for the whole response. */
   readonly milliseconds?: number;
-  /** The largest body that is read. */
+  /** Maximum size of the body. */
   readonly bytes?: number;
 }
 
@@ -44,9 +44,9 @@ export interface BytesOptions extends AskOptions {
 
 export interface ConnectionLimits {
   readonly connectMs: number;
-  /** A stream is given up when nothing of it came for this long. The first token of a long prompt may take most of it. */
+  /** Idle time-out of a stream. The prefill of a long prompt may take most of it. */
   readonly silenceMs: number;
-  /** The same for a whole answer. A picture may take an hour. */
+  /** Time-out of a whole response. A picture may take an hour. */
   readonly answerMs: number;
   /** An error is reported with as much of its body as came within this time. */
   readonly errorBodyMs: number;
@@ -65,7 +65,7 @@ const keepAlive = { keepAlive: true, maxFreeSockets: 256, scheduling: 'lifo' } a
 export class BackendConnection {
   readonly #secure: boolean;
   readonly #agent: HttpAgent;
-  /** What may be told to clients: a path may be a secret. */
+  /** Origin for messages; the path may be secret. */
   readonly #origin: string;
   readonly #limits: ConnectionLimits;
 
@@ -79,11 +79,11 @@ export class BackendConnection {
     this.#limits = { ...usualLimits, ...limits };
   }
 
-  /** Resolves with the end of the reply, and rejects with a `RemoteFailure` or what the sink throws. */
+  /** Resolves at the end of the response; rejects with a `RemoteFailure` or an error of the sink. */
   async stream(path: string, body: object, sink: StreamSink, signal: AbortSignal): Promise<void> {
     const silence = new AbortController();
     let paused = false;
-    // The client decides how long a pause is, and so a pause is no silence of the other side.
+    // The idle time-out stops during back-pressure, which the client causes.
     const timer = setTimeout(() => (paused ? timer.refresh() : silence.abort()), this.#limits.silenceMs);
     try {
       const both = AbortSignal.any([signal, silence.signal]);
@@ -121,12 +121,12 @@ export class BackendConnection {
     return this.#parsed(await this.#answer(method, path, sent, options));
   }
 
-  /** Whatever it answers, as long as it is not an error. */
+  /** Succeeds for any 2xx response. */
   bytes(path: string, { method = 'GET', body, ...options }: BytesOptions): Promise<Buffer> {
     return this.#answer(method, path, body && jsonBody(body), options);
   }
 
-  /** Sends a form and reads a JSON answer. */
+  /** Sends a form and reads a JSON response. */
   async upload(path: string, form: FormData, options: AskOptions = {}): Promise<unknown> {
     const encoded = new Response(form);
     const type = encoded.headers.get('content-type') ?? '';
@@ -134,13 +134,13 @@ export class BackendConnection {
     return this.#parsed(await this.#answer('POST', path, body, options));
   }
 
-  /** The headers that open the other side, for whoever has a connection of its own. */
+  /** Authorization headers, for WebSockets. */
   get headers(): Readonly<Record<string, string>> {
     const { key } = this.target;
     return key === undefined ? {} : { authorization: `Bearer ${key}` };
   }
 
-  /** Where one kept connection was closed over there, the others were too: the next try is to be a new one. */
+  /** After one stale keep-alive connection the others are likely stale too: the next attempt opens a new one. */
   #dropIdle(): void {
     for (const socket of Object.values(this.#agent.freeSockets).flat()) socket?.destroy();
   }
@@ -240,7 +240,7 @@ export class BackendConnection {
     return new RemoteFailure('unreachable', this.target.host, 'no answer in time', { origin: this.#origin });
   }
 
-  /** Without an answer on a connection that had been kept, it had most likely been closed over there. */
+  /** A reused connection that fails without a response was most likely closed by the backend before. */
   #failure(error: unknown, keptAndUnanswered = false): unknown {
     if (!isNetworkError(error)) return error;
     const stale = keptAndUnanswered && error.code === 'ECONNRESET';
@@ -281,7 +281,7 @@ function networkWords({ code, message }: NetworkError): string {
   return networkSentences[code] ?? message;
 }
 
-/** Whoever does not even connect is not waited for; a reply may take as long as it takes. */
+/** Time-out for connecting only. */
 function limitConnecting(request: ClientRequest, connected: string, milliseconds: number): void {
   request.once('socket', (socket) => {
     if (!socket.connecting) return;
@@ -293,7 +293,7 @@ function limitConnecting(request: ClientRequest, connected: string, milliseconds
   });
 }
 
-/** Events and not an iterator: this runs for each token. What the listener throws ends it. */
+/** Event listeners instead of an iterator, because this runs per token. An error of the listener ends the read. */
 function flowing(response: IncomingMessage, request: ClientRequest, piece: (text: string) => void): Promise<void> {
   return new Promise((resolve, reject) => {
     response.on('data', (text: string) => {
@@ -310,7 +310,7 @@ function flowing(response: IncomingMessage, request: ClientRequest, piece: (text
   });
 }
 
-/** What came of a body within this time, and nothing more of it. */
+/** Reads what arrives of a body within this time. */
 async function beginningOf(response: IncomingMessage, most: number, milliseconds: number): Promise<string> {
   const pieces: Buffer[] = [];
   let length = 0;
@@ -322,7 +322,7 @@ async function beginningOf(response: IncomingMessage, most: number, milliseconds
       if (length >= most) break;
     }
   } catch {
-    // A body that breaks off has said what it has said.
+    // A truncated body: use what has arrived.
   } finally {
     clearTimeout(timer);
   }

@@ -14,28 +14,28 @@ export type Body = Readonly<Record<string, unknown>>;
 
 export interface ControlsBody {
   readonly fields: Body;
-  /** What the other side does not know, by the names of the native API. */
+  /** Controls that the backend does not support, by their names in the native API. */
   readonly unheeded: readonly string[];
 }
 
 export interface ControlFacts {
   readonly kind: RemoteKind;
-  /** As people may see it. */
+  /** Address for messages. */
   readonly host: string;
-  /** The seed that was drawn for a request which leaves it open. */
+  /** Seed for requests without one. */
   readonly seed: number;
 }
 
 type Send = (controls: GenerationControls) => Body;
 
-/** A control beside the samplers: when it asks for anything, and how each kind is told. */
+/** A control other than a sampler: when it has an effect, and its field per kind of backend. */
 interface ControlRule {
   readonly field: string;
   readonly asks: (controls: GenerationControls) => boolean;
   readonly send: Partial<Record<RemoteKind, Send>>;
 }
 
-/** Both take the fields of the native API. */
+/** Both accept the fields of the native API. */
 const nativeKinds = (send: Send): ControlRule['send'] => ({ parley: send, koboldcpp: send });
 const vllmKinds = (send: Send): ControlRule['send'] => ({ vllm: send, sglang: send });
 
@@ -121,7 +121,7 @@ const rules: readonly ControlRule[] = [
   },
   {
     field: 'dry_sequence_breakers',
-    // Where DRY itself is not known, that is what is told.
+    // If DRY is unsupported, that alone is reported.
     asks: ({ sampling }) => sampling.dryMultiplier > 0 && sampling.dryBreakers.length > 0,
     send: {
       ...nativeKinds(({ sampling }) => ({ dry_sequence_breakers: sampling.dryBreakers })),
@@ -130,7 +130,7 @@ const rules: readonly ControlRule[] = [
   },
 ];
 
-/** How a text is to be generated, in the words of the other side. Throws for what must not be left out. */
+/** Sampling fields for the backend. Throws for controls that must not be ignored. */
 export function controlsBody(controls: GenerationControls, facts: ControlFacts): ControlsBody {
   const { kind } = facts;
   const samplers = samplersBody(controls, facts);
@@ -160,13 +160,13 @@ function samplersBody({ sampling }: GenerationControls, { kind, seed }: ControlF
       if (requested) unheeded.push(wire[0]);
     } else if (native || requested || alwaysSent) fields[known] = sampling[name];
   }
-  // A seed of its own makes a request dearer for some engines; those of our family draw one anyway.
+  // A seed per request is slow on some backends; Parley and KoboldCpp draw one anyway.
   if (native) fields.seed = seed;
   if ((kind === 'vllm' || kind === 'sglang') && sampling.topK <= 0) fields.top_k = -1;
   return { fields, unheeded };
 }
 
-/** Refused rather than left out: a reply of another form would be taken for one of that form. */
+/** Rejected rather than ignored: clients would parse the reply as if it matched. */
 function grammarBody({ grammar, promptLogprobs }: GenerationControls, { kind, host }: ControlFacts): Body {
   const refuse = (feature: string): never => {
     throw new AppError('unsupported', {

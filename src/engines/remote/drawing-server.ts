@@ -3,7 +3,7 @@ import type { ImageFacts, ImageRequest, UpscaleRequest } from '../../core/image.
 import type { BackendConnection } from './connection.ts';
 import { RemoteFailure } from './failure.ts';
 
-/** A picture as the backend made it, and what it says of it. */
+/** A picture from the backend, with its seed. */
 export interface RemotePicture {
   readonly bytes: Uint8Array;
   readonly seed: number;
@@ -15,27 +15,26 @@ export interface RemoteDrawing {
   readonly progress: (step: number, steps: number, preview?: Uint8Array) => void;
 }
 
-/** One product that draws, spoken to through its own API. */
+/** Adapter for the image API of one product. */
 export interface DrawingServer {
-  /** What it has, asked for once. */
+  /** Models, samplers and defaults; read once. */
   facts(): Promise<ImageFacts>;
-  /** One picture, whatever the request says of their number. Rejects where none came. */
+  /** Generates one picture, whatever the count of the request. */
   draw(drawing: RemoteDrawing): Promise<RemotePicture>;
   upscale(request: UpscaleRequest, signal: AbortSignal): Promise<Uint8Array>;
-  /** Ends what it draws now. */
+  /** Interrupts the running picture. */
   stop(): Promise<void>;
 }
 
 /**
- * Any picture as a PNG with nothing in it but the picture, of this size where one is given. Rejects for bytes that are no picture, or
- * one that is too large.
+ * Converts any picture to a PNG without metadata, resized if a size is given. Rejects if it is invalid or too large.
  */
 export type AsPng = (
   bytes: Uint8Array,
   size?: { readonly width: number; readonly height: number },
 ) => Promise<{ readonly png: Uint8Array; readonly width: number; readonly height: number }>;
 
-/** A picture that a backend sent. The client is not to blame for one that cannot be read: that is a 502. */
+/** Reads a picture of a backend. An unreadable one is the backend's error: 502. */
 export async function readPng(asPng: AsPng, bytes: Uint8Array, backend: string, size?: Parameters<AsPng>[1]) {
   try {
     return await asPng(bytes, size);
@@ -45,11 +44,11 @@ export async function readPng(asPng: AsPng, bytes: Uint8Array, backend: string, 
   }
 }
 
-/** The largest answer with a picture in it: a PNG of 16 megapixels as base64 is half of it. */
+/** Maximum response with a picture; twice a PNG of 16 megapixels as base64. */
 export const pictureBytes = 128 * 2 ** 20;
 const listMs = 15_000;
 
-/** A list or a setting of the server; undefined where it does not have this path, or answers with something that is no JSON. */
+/** Reads a JSON resource; undefined if the path is missing or the response is not JSON. */
 export async function found(connection: Pick<BackendConnection, 'json'>, path: string): Promise<unknown> {
   try {
     return await connection.json('GET', path, undefined, { milliseconds: listMs });

@@ -14,10 +14,10 @@ import type { BackendPool } from './backend-pool.ts';
 import { clientError, RemoteFailure } from './failure.ts';
 import { listAt, numberAt, objectAt, textAt } from './json.ts';
 
-/** More than this at once is more than some engines take. */
+/** Batch limit; some backends reject more. */
 const mostInputs = 256;
 
-/** Engines do not say how they make one vector of many; the reply has to name something. */
+/** Backends do not report their pooling; this is what the reply states. */
 const pooling = 'mean';
 
 interface Batch {
@@ -25,10 +25,10 @@ interface Batch {
   readonly tokens: number;
 }
 
-/** Thousands of vectors as decimal numbers. */
+/** Enough for thousands of vectors as decimal numbers. */
 const answerBytes = 256 * 2 ** 20;
 
-/** Vectors from engines elsewhere, by `POST /v1/embeddings`. */
+/** Embeddings from remote backends, by `POST /v1/embeddings`. */
 export class RemoteEmbedding extends TaskLife implements EmbeddingEngine {
   #facts: EmbeddingFacts | undefined;
 
@@ -68,7 +68,7 @@ export class RemoteEmbedding extends TaskLife implements EmbeddingEngine {
     return { vectors, tokens, truncated: [], pooling };
   }
 
-  /** By a model that was made for it, or else by how near the vectors are. */
+  /** Uses `/v1/rerank` if the backend has it, otherwise the cosine similarity of embeddings. */
   async rank(request: RankRequest, signal: AbortSignal): Promise<Ranked> {
     try {
       return await this.#reranked(request, signal);
@@ -150,7 +150,7 @@ export class RemoteEmbedding extends TaskLife implements EmbeddingEngine {
   }
 }
 
-/** A list of numbers, or base64 from those that send nothing else. */
+/** A list of numbers, or base64 from backends that ignore `encoding_format`. */
 function vectorOf(value: unknown): Float32Array {
   const encoded = textAt(value);
   if (encoded === undefined) return Float32Array.from(listAt(value) as readonly number[]);
@@ -158,7 +158,7 @@ function vectorOf(value: unknown): Float32Array {
   return Float32Array.from({ length: bytes.length >> 2 }, (_, place) => bytes.readFloatLE(place * 4));
 }
 
-/** Which inputs go together: texts with texts, tokens with tokens, and not too many. */
+/** Indexes of the inputs per batch: texts and token lists are sent separately. */
 function batches(inputs: readonly EmbeddingInput[]): readonly (readonly number[])[] {
   const all = inputs.map((_, place) => place);
   const groups = [
@@ -172,7 +172,7 @@ function batches(inputs: readonly EmbeddingInput[]): readonly (readonly number[]
   );
 }
 
-/** Engines tell the sum; each has its part of it by its length. */
+/** Backends report only the sum of tokens; it is divided by the lengths of the inputs. */
 export function shared(total: number, lengths: readonly number[]): readonly number[] {
   const whole = lengths.reduce((sum, length) => sum + length, 0);
   let before = 0;

@@ -2,12 +2,12 @@ import { AppError } from '../../core/errors.ts';
 import { listAt, objectAt, parsedJson, textAt } from './json.ts';
 
 /**
- * `unreachable`: no connection, or one that broke; `unwilling`: it takes no work now (429, 503); `refused`: it does not like the
- * request; `failed`: it could not do it.
+ * `unreachable`: no connection, or a broken one; `unwilling`: overloaded (429, 503); `refused`: it rejected the request as invalid;
+ * `failed`: any other error.
  */
 export type FailureType = 'unreachable' | 'unwilling' | 'refused' | 'failed';
 
-/** Why an engine elsewhere did not do what it was asked to, before anything of it could be passed on. */
+/** Why a backend failed a request before any output was sent to the client. */
 export class RemoteFailure extends Error {
   constructor(
     readonly type: FailureType,
@@ -16,27 +16,27 @@ export class RemoteFailure extends Error {
     readonly facts: {
       readonly status?: number;
       readonly retryAfterSeconds?: number;
-      /** On a connection that had been kept open and was closed over there meanwhile: that says nothing of the engine. */
+      /** The failure is a stale keep-alive connection, which does not mean that the backend is down. */
       readonly stale?: boolean;
-      /** Scheme, host and port, as clients are told. */
+      /** Scheme, host and port; may be shown to clients. */
       readonly origin?: string;
     } = {},
   ) {
     super(message);
   }
 
-  /** Whether another engine may be asked the same. */
+  /** Whether the request may be retried on another backend. */
   get isPassing(): boolean {
     return this.type === 'unreachable' || this.type === 'unwilling' || (this.facts.status ?? 0) === 500;
   }
 }
 
 const usualRetrySeconds = 5;
-/** A Retry-After may say any number; nobody is left alone for longer than this. */
+/** Upper bound for Retry-After. */
 const longestRetrySeconds = 60;
 const longestMessage = 1000;
 
-/** What a status other than 2xx means, with the words that came with it. */
+/** Maps a status other than 2xx to a failure, with the message of the body. */
 export function statusFailure(
   host: string,
   {
@@ -67,12 +67,12 @@ export function statusFailure(
 function typeOf(status: number): FailureType {
   if (status === 429 || status === 503) return 'unwilling';
   if (status === 502 || status === 504) return 'unreachable';
-  // That the key is wrong is nothing that the client could change; nor is a path that is not there.
+  // A wrong key or a missing path is a configuration error, not the client's.
   if (status === 401 || status === 403 || status === 404 || status === 405) return 'failed';
   return status >= 400 && status < 500 ? 'refused' : 'failed';
 }
 
-/** The words of an error in any of the forms that engines have for it. */
+/** Error message of a body, in any of the forms that backends use. */
 export function messageOf(body: string): string {
   const value = parsedJson(body);
   if (value === undefined) return plain(body);
@@ -83,13 +83,13 @@ export function messageOf(body: string): string {
 }
 
 function plain(text: string): string {
-  // A page for people has no sentence to offer.
+  // HTML pages have no usable message.
   if (/^\s*</.test(text)) return '';
   const line = text.replace(/\s+/g, ' ').trim();
   return line.length > longestMessage ? `${line.slice(0, longestMessage)}…` : line;
 }
 
-/** What the client is told: the words of the other side where the request was wrong, never its key or path. */
+/** The error for the client: the backend's message if the request was invalid; never its key or path. */
 export function clientError(failure: unknown, capability: string): AppError {
   if (failure instanceof AppError) return failure;
   if (!(failure instanceof RemoteFailure)) {
@@ -108,7 +108,7 @@ export function clientError(failure: unknown, capability: string): AppError {
         retryAfterSeconds,
       });
     case 'failed':
-      // Without a status it did answer, but not with anything that could be an answer.
+      // Without a status: the response could not be parsed.
       if (facts.status === undefined) {
         return new AppError('remote-answer', { backend: facts.origin ?? host, reason: withoutEnd(message) });
       }
@@ -123,7 +123,7 @@ export function problemOf(type: FailureType, message: string): string {
   return type === 'unwilling' ? `takes no requests now: ${words}` : `cannot be used: ${words}`;
 }
 
-/** It becomes part of a sentence. */
+/** Made to fit into a sentence. */
 function withoutEnd(message: string): string {
   return message.replace(/\.$/, '');
 }

@@ -11,14 +11,14 @@ import { clientError, RemoteFailure, statusFailure } from './failure.ts';
 import { kinds } from './kinds.ts';
 import { lost, ReplyStream, ToldError } from './reply-stream.ts';
 
-/** Something to be written by an engine elsewhere, in whatever words that one understands. */
+/** A generation, with its body per kind of backend. */
 export interface RemoteWork {
   readonly form: 'chat' | 'text';
   readonly path: string;
   readonly affinity: string;
   readonly body: (facts: ControlFacts & { readonly contextSize: number | undefined }) => ControlsBody;
   readonly maxTokens: number;
-  /** Whether thinking is wanted apart from the text. */
+  /** Whether reasoning is requested separate from the text. */
   readonly separateThinking: boolean;
   readonly seed: number;
   /** Whether the client chose the seed. */
@@ -27,15 +27,15 @@ export interface RemoteWork {
 
 export interface RemoteParts {
   readonly pool: BackendPool;
-  /** The model as it is called here; whatever they have where none is named. */
+  /** Local name of the model; the default model of the backends if undefined. */
   readonly model: string | undefined;
   readonly now: () => number;
   readonly newCallId: () => string;
 }
 
 /**
- * Has it written by the engine that suits best. As long as nothing of a reply has come, another one is asked where the first is not
- * there or does not want to; from then on a failure is the end of the reply.
+ * Generates on the best backend. Until the first output the request is retried on another backend if the first is unreachable or
+ * overloaded; after that a failure ends the reply.
  */
 export function generateRemotely(work: RemoteWork, parts: RemoteParts, sink: GenerationSink): RunningGeneration {
   const stop = new AbortController();
@@ -44,7 +44,7 @@ export function generateRemotely(work: RemoteWork, parts: RemoteParts, sink: Gen
   return { abort: () => stop.abort(), pause: () => pressure.pause(), resume: () => pressure.resume() };
 }
 
-/** A pause that outlives an attempt: whichever response is being read stops while it lasts. */
+/** Back-pressure across retries: pauses the response that is being read. */
 class BackPressure implements Valve {
   #paused = false;
   #valve: Valve | undefined;
@@ -70,12 +70,12 @@ interface Controls {
   readonly pressure: BackPressure;
 }
 
-/** The largest event that an engine has a reason to send; larger ones would take long to parse for everybody. */
+/** Maximum size of an event; parsing blocks the event loop. */
 const mostEventCharacters = 4 * 2 ** 20;
-/** Ends a reply that is past its limit. */
+/** Thrown to end a reply that exceeds its limit. */
 const enough = new Error('the reply is past its limit');
 
-/** Never rejects: the last event tells how it ended. */
+/** Never rejects; the last event is finish or error. */
 async function attempts(work: RemoteWork, parts: RemoteParts, sink: GenerationSink, controls: Controls): Promise<void> {
   const { stop } = controls;
   const { pool, model } = parts;
@@ -100,7 +100,7 @@ async function attempts(work: RemoteWork, parts: RemoteParts, sink: GenerationSi
         return sink.event({ type: 'error', error: attempt.clientError(failure) });
       }
       last = failure;
-      // A connection that was closed while it lay idle says nothing: the same one is asked once more.
+      // A stale keep-alive connection: retry once on the same backend.
       if (failure.facts.stale && !excused.has(backend)) excused.add(backend);
       else tried.add(backend);
     } finally {
@@ -109,7 +109,7 @@ async function attempts(work: RemoteWork, parts: RemoteParts, sink: GenerationSi
   }
 }
 
-/** One try with one engine. */
+/** One attempt on one backend. */
 class Attempt {
   begun = false;
   readonly #reply: ReplyStream;
@@ -174,19 +174,19 @@ class Attempt {
     this.#tell(this.#reply.finish());
   }
 
-  /** What another Parley could not do, which it tells in its headers. */
+  /** Fields that another Parley ignored, from its headers. */
   #heard(headers: IncomingHttpHeaders): void {
     const ignored = headers['x-parley-ignored'];
     if (typeof ignored === 'string') this.#unheeded = [...this.#unheeded, ...ignored.split(', ')];
     this.#droppedTokens = Number(headers['x-parley-dropped-tokens']) || 0;
   }
 
-  /** Somebody stopped it: what there is of it is its reply. */
+  /** Aborted: the reply is what has arrived. */
   abort(): void {
     this.#tell(this.#reply.aborted());
   }
 
-  /** What an error says of the engine; one that it told itself has a status. */
+  /** Updates the backend's state after an error; errors within a stream have a status. */
   failure(error: unknown): unknown {
     if (error instanceof SseLimitError) return lost(this.#host, error.message);
     if (!(error instanceof ToldError)) return error;
@@ -211,7 +211,7 @@ class Attempt {
     this.begun = true;
     this.sink.event({
       type: 'start',
-      // Told at the end: engines do not say it before.
+      // Sent at the end, because backends report it only then.
       promptTokens: 0,
       cachedTokens: 0,
       maxTokens,

@@ -7,10 +7,10 @@ import { clientError } from './failure.ts';
 import { listAt, objectAt, textAt } from './json.ts';
 import { kinds } from './kinds.ts';
 
-/** Several pictures of some megapixels each, as base64. */
+/** Enough for several pictures of some megapixels as base64. */
 const answerBytes = 256 * 2 ** 20;
 
-/** What an engine elsewhere is known to draw with: nothing of it can be chosen from here. */
+/** The API offers no choice of samplers or schedulers. */
 export function remoteImageFacts(name: string): ImageFacts {
   return {
     name,
@@ -24,7 +24,7 @@ export function remoteImageFacts(name: string): ImageFacts {
   };
 }
 
-/** Pictures from engines elsewhere, by `POST /v1/images/generations`. */
+/** Image engine on remote backends, by `POST /v1/images/generations`. */
 export class RemoteImage extends TaskLife implements ImageEngine {
   constructor(
     pool: BackendPool,

@@ -1,4 +1,4 @@
-/** What came over the wire is looked at piece by piece: nothing of it has to be what it should be. */
+/** Accessors for untrusted JSON: a value of another type becomes empty or undefined. */
 export function objectAt(value: unknown): Readonly<Record<string, unknown>> {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
     ? (value as Readonly<Record<string, unknown>>)
@@ -17,7 +17,7 @@ export function numberAt(value: unknown): number | undefined {
   return typeof value === 'number' && Number.isFinite(value) ? value : undefined;
 }
 
-/** Undefined for what is no JSON. */
+/** Undefined if the text is not JSON. */
 export function parsedJson(text: string): unknown {
   try {
     return JSON.parse(text);
@@ -26,7 +26,7 @@ export function parsedJson(text: string): unknown {
   }
 }
 
-/** Looks into what another server says, which may be anything. */
+/** Reads a key of untrusted JSON. */
 function valueIn(holder: unknown, key: string): unknown {
   return typeof holder === 'object' && holder !== null ? (holder as Record<string, unknown>)[key] : undefined;
 }
@@ -49,7 +49,7 @@ export function entries(value: unknown): readonly unknown[] {
   return Array.isArray(value) ? value : [];
 }
 
-/** What stands at the end of these keys, one below the other. */
+/** Value at a path of keys. */
 export function inside(holder: unknown, ...keys: readonly (string | number)[]): unknown {
   return keys.reduce<unknown>((value, key) => valueIn(value, String(key)), holder);
 }

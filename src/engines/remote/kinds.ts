@@ -1,8 +1,8 @@
 import { type SamplingName, samplersOfApi } from '../../core/sampling-fields.ts';
 
 /**
- * Who answers over there. Those that write speak the OpenAI API, and what each takes beside it differs. Those that draw have APIs of
- * their own (`drawing/`): `a1111` is also sd-server, KoboldCpp, Forge and SD.Next.
+ * Products that can be a backend. Text backends have the OpenAI API and differ in their extensions. Image backends have APIs of their
+ * own (`drawing/`): `a1111` is also sd-server, KoboldCpp, Forge and SD.Next.
  */
 export type RemoteKind =
   | 'parley'
@@ -15,25 +15,25 @@ export type RemoteKind =
   | 'a1111'
   | 'comfyui';
 
-/** What one kind of engine knows, and by which names. */
+/** Capabilities and field names of one kind of backend. */
 export interface KindTraits {
-  /** As people know it. */
+  /** Product name. */
   readonly title: string;
-  /** The samplers that it has; what is not here is told to the client where it asks for it. */
+  /** Supported samplers and their field names. Others are reported to the client as ignored. */
   readonly samplers: Readonly<Partial<Record<SamplingName, string>>>;
-  /** How a grammar in GBNF is put into a request; undefined where none can be. */
+  /** Fields for a GBNF grammar; undefined if unsupported. */
   readonly grammar: ((gbnf: string) => Readonly<Record<string, unknown>>) | undefined;
-  /** Whether it takes variables for the template of the model. */
+  /** Whether it accepts `chat_template_kwargs`. */
   readonly templateVariables: boolean;
-  /** Whether a level of effort is understood; without, only thinking or none can be chosen, by the template. */
+  /** Whether it accepts `reasoning_effort`. Otherwise reasoning can only be switched off by the template. */
   readonly effort: boolean;
-  /** Whether a last turn of the assistant can be gone on with, and how that is said. */
+  /** Fields that make it continue the last assistant message; undefined if unsupported. */
   readonly continues: Readonly<Record<string, unknown>> | undefined;
-  /** Whether thinking comes apart from the text, whatever the model. */
+  /** Whether it separates reasoning from the text for every model. */
   readonly separatesThinking: boolean;
-  /** Fields of the native API that it takes as they are. */
+  /** Whether it accepts the fields of the native API. */
   readonly native: boolean;
-  /** Where it is asked whether it is well. Without a path it is not asked: one that draws may answer nothing meanwhile. */
+  /** Health check. None for image backends, which may not respond while they compute. */
   readonly healthPath: string | undefined;
 }
 
@@ -77,7 +77,7 @@ export const kinds: Readonly<Record<RemoteKind, KindTraits>> = {
     grammar: (gbnf) => ({ grammar: gbnf }),
     templateVariables: true,
     effort: false,
-    // It does so by itself where the last turn is the assistant's.
+    // It continues the last assistant message by default.
     continues: {},
     separatesThinking: true,
     native: false,
@@ -125,7 +125,7 @@ export const kinds: Readonly<Record<RemoteKind, KindTraits>> = {
     continues: undefined,
     separatesThinking: false,
     native: false,
-    // Whoever says nothing of itself may not have the other path.
+    // An unknown backend may have no /health.
     healthPath: '/v1/models',
   },
   a1111: { ...drawing, title: 'A1111' },

@@ -2,23 +2,22 @@ import { createHash } from 'node:crypto';
 import { type Conversation, wordsOf } from '../../chat/messages.ts';
 import type { GenerationRequest } from '../../core/request.ts';
 
-/** One of several that could do the same work, as far as the choice goes. */
+/** A backend that can take the request, as far as load balancing is concerned. */
 export interface Candidate {
-  /** Never changes, and is the same for everybody who chooses. */
+  /** Stable, and the same in every server that uses this backend. */
   readonly id: string;
   readonly weight: number;
-  /** How much it does now. */
+  /** Number of running requests. */
   readonly running: number;
 }
 
-/** How far one may be above its fair share for the sake of what it remembers. */
+/** How far a backend may exceed its fair share of the load for the sake of its prefix cache. */
 const slack = 1.25;
 
 /**
- * Who does the next piece of work: the one that most likely has the beginning of its text in memory already, unless that one has
- * more than its share to do; then the next that would be asked for this text. No memory and no talk is needed for that: the same
- * text always has the same order of candidates (rendezvous hashing), each is first for a share of all texts that is its weight, and
- * when one comes or goes only its own texts move. There is always one with room, as the shares with their slack are more than all work.
+ * Weighted rendezvous hashing with bounded loads. The affinity key gives a fixed order of candidates, without state or
+ * communication; the first one below its load limit takes the request. Its prefix cache most likely has the prompt's beginning. When
+ * a candidate is added or removed, only its own keys move. The limits add up to more than the total load, so that one is always free.
  */
 export function choose<Some extends Candidate>(candidates: readonly Some[], affinity: string): Some | undefined {
   const total = candidates.reduce((sum, { running }) => sum + running, 0);
@@ -35,22 +34,22 @@ export function choose<Some extends Candidate>(candidates: readonly Some[], affi
   return best;
 }
 
-/** How much one may have at once, of so much in all. */
+/** Maximum load of a candidate, given the total load. */
 export function shareOf(total: number, part: number): number {
   return Math.ceil(slack * total * part);
 }
 
-/** Larger is earlier. Weighted so that each candidate is first for its part of all texts. */
+/** Weighted rendezvous score; the highest is first. */
 function scoreOf({ id, weight }: Candidate, affinity: string): number {
   return -weight / Math.log(fraction(`${id}\u0000${affinity}`));
 }
 
-/** A number between 0 and 1, without either. */
+/** Hash as a number between 0 and 1, both excluded. */
 function fraction(text: string): number {
   return (hash32(text) + 0.5) / 2 ** 32;
 }
 
-/** FNV-1a with a last stir: cheap for short texts, and spread well enough for shares. */
+/** FNV-1a with a final mix: cheap for short texts, and uniform enough for load balancing. */
 function hash32(text: string): number {
   let hash = 0x811c9dc5;
   for (let place = 0; place < text.length; place += 1) hash = Math.imul(hash ^ text.charCodeAt(place), 0x01000193);
@@ -63,8 +62,8 @@ const longestBeginning = 4096;
 const shortestBeginning = 256;
 
 /**
- * What stays the same while a conversation grows: its beginning, up to the first words of its user. All its turns have the same
- * affinity, and so the same engine, which has most of them in memory already.
+ * Affinity key of a conversation: its beginning up to the first user message. All turns have the same key and prefer the same
+ * backend, which has most of the prompt in its prefix cache.
  */
 export function chatAffinity({ messages, tools }: Conversation): string {
   const first = messages.findIndex(({ role }) => role === 'user');
@@ -77,8 +76,8 @@ export function chatAffinity({ messages, tools }: Conversation): string {
 }
 
 /**
- * Of a text that grows at its end as much of the beginning as there is a power of two, up to a limit: so it changes a few times at
- * most while the text grows, and texts that begin alike part where they become long.
+ * Affinity key of a plain prompt: its beginning, cut to a power of two, up to a limit. The key changes only a few times while the
+ * text grows, and long texts with a common beginning get different keys.
  */
 export function textAffinity({
   memory,

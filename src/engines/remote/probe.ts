@@ -4,32 +4,32 @@ import { listAt, numberAt, objectAt, textAt } from './json.ts';
 import type { RemoteKind } from './kinds.ts';
 
 export interface RemoteModel {
-  /** As the other side wants to be asked for it. */
+  /** Name on the backend. */
   readonly id: string;
-  /** As it stands in our lists. */
+  /** Name in our model lists. */
   readonly name: string;
   readonly contextSize: number | undefined;
   readonly embeds: boolean;
 }
 
-/** What an engine elsewhere says of itself. */
+/** What a probe found. */
 export interface Identity {
   readonly kind: RemoteKind;
   readonly models: readonly RemoteModel[];
-  /** What it takes beside text; where it does not say so, it is left to refuse it. */
+  /** Supported media. True if unknown: the backend then rejects it. */
   readonly inputs: { readonly image: boolean; readonly audio: boolean };
-  /** Of a backend with an image API of its own. */
+  /** Only for backends with their own image API. */
   readonly drawing?: { readonly server: DrawingServer; readonly facts: ImageFacts };
 }
 
-/** Undefined where there is no such path, or nothing that can be read. */
+/** Undefined if the path is missing or not JSON. */
 export type Look = (path: string) => Promise<unknown>;
 
 type Fields = Readonly<Record<string, unknown>>;
 
 /**
- * Who is there: by the list of models, which every such engine has, and by paths that only some have. Nothing of it has to be
- * there; whoever says nothing is asked for no more than the OpenAI API has.
+ * Identifies a backend by its list of models and by paths that only some products have. All of it is optional: for an unknown
+ * product only the fields of the OpenAI API are used.
  */
 export async function identify(list: unknown, look: Look): Promise<Identity> {
   const entries = listAt(objectAt(list).data).map(objectAt);
@@ -50,7 +50,7 @@ const propsPath = '/props';
 const infoPath = '/info';
 const versionPath = '/version';
 const allPaths = [nativePath, propsPath, infoPath, versionPath];
-/** Whom the list names already needs not be asked for everything. */
+/** Paths to probe if `owned_by` already names the product. */
 const pathsFor: Readonly<Record<string, readonly string[]>> = {
   koboldcpp: [nativePath],
   llamacpp: [propsPath],
@@ -93,7 +93,7 @@ function modelOf(entry: Fields, usual: number | undefined): readonly RemoteModel
   return [{ id, name: shownName(id), contextSize: own ?? usual, embeds }];
 }
 
-/** Without the folder, organisation or family in front of it. */
+/** Without folder, organisation or family. */
 export function shownName(id: string): string {
   return (
     id

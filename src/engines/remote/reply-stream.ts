@@ -14,15 +14,15 @@ import { listAt, numberAt, objectAt, parsedJson, textAt } from './json.ts';
 export interface ReplyStreamOptions extends ThinkingOptions {
   readonly form: 'chat' | 'text';
   readonly host: string;
-  /** How many tokens the other side was asked for at most. */
+  /** Token limit of the request. */
   readonly maxTokens: number;
   readonly newCallId: () => string;
   readonly now: () => number;
 }
 
 /**
- * How far past its limit a reply may go. Pieces are no tokens: a proxy may send each character by itself, and some engines do not count
- * thinking. So the limit only ends replies that cannot be meant, and bounds what a reply takes in memory.
+ * How far a reply may exceed its token limit. Chunks are not tokens: a proxy may send single characters, and some backends do not
+ * count reasoning. The limit therefore only ends runaway replies, and bounds their memory.
  */
 const slack = { factor: 2, tokens: 64, thinkingTokens: 65_536, characters: 65_536 };
 const shortToken = 4;
@@ -30,7 +30,7 @@ const longToken = 256;
 
 type Finish = GenerationEvent & { readonly type: 'finish' };
 
-/** An error that the other side tells in the middle of a stream, with the status that it has for it. */
+/** An error event within a stream, with its status if it has one. */
 export class ToldError extends Error {
   constructor(
     message: string,
@@ -41,8 +41,8 @@ export class ToldError extends Error {
 }
 
 /**
- * The chunks of a reply as neutral events: without its beginning, which whoever asked knows better, and with its end when the
- * stream has one. What cannot be read ends the reply.
+ * Converts the chunks of a reply to neutral events, without the start event, which the caller sends. The finish event is sent if the
+ * stream has an end. An invalid chunk ends the reply.
  */
 export class ReplyStream {
   readonly #thinking: Thinking;
@@ -51,7 +51,7 @@ export class ReplyStream {
   #firstAt: number | undefined;
   #pieces = 0;
   #thinkingPieces = 0;
-  /** A guess at the tokens of all that came: a piece is one, or less where it is shorter than tokens are. */
+  /** Estimated tokens: one per chunk, or less for short chunks. */
   #weight = 0;
   #characters = 0;
   #reason: string | undefined;
@@ -66,7 +66,7 @@ export class ReplyStream {
     this.#askedAt = options.now();
   }
 
-  /** What one event of the stream says. Throws `ToldError` where it says that something went wrong. */
+  /** Parses one event of the stream. Throws `ToldError` for an error event. */
   read(data: string): readonly GenerationEvent[] {
     if (data === '[DONE]') {
       this.#done = true;
@@ -86,14 +86,14 @@ export class ReplyStream {
     return events;
   }
 
-  /** The end, once nothing more comes. A stream that broke off has none. */
+  /** The finish event. A stream that broke off has none. */
   finish(): readonly GenerationEvent[] {
     if (!this.#done && this.#reason === undefined) throw lost(this.options.host, 'its stream ended without an end');
     if (this.#reason === 'abort') throw lost(this.options.host, 'it gave the request up');
     return [...this.#thinking.end(), ...this.#calls.end(), this.#finish(this.#causes())];
   }
 
-  /** Whether more came than was asked for, by a wide margin. */
+  /** Whether the reply exceeds its token limit by a wide margin. */
   get isPastLimit(): boolean {
     const thinking = this.#thinkingPieces > 0 ? slack.thinkingTokens : 0;
     const most = slack.factor * this.options.maxTokens + slack.tokens + thinking;
@@ -101,12 +101,12 @@ export class ReplyStream {
     return tokens > most || this.#characters > longToken * most + slack.characters;
   }
 
-  /** What there is when it is past its limit. */
+  /** Finish of a reply that exceeded its limit. */
   cut(): readonly GenerationEvent[] {
     return [...this.#thinking.end(), ...this.#calls.end(), this.#finish({ reason: 'length', cause: 'limit' })];
   }
 
-  /** What there is when somebody stops it. */
+  /** Finish of an aborted reply. */
   aborted(): readonly GenerationEvent[] {
     return [...this.#thinking.end(), ...this.#calls.end(), this.#finish({ reason: 'aborted', cause: 'aborted' })];
   }
@@ -117,7 +117,7 @@ export class ReplyStream {
   }
 
   #delta(choice: Readonly<Record<string, unknown>>): readonly GenerationEvent[] {
-    // One that does not stream, although it was asked to, sends the whole message.
+    // A backend that ignores `stream` sends the whole message.
     const delta = objectAt(choice.delta ?? choice.message);
     const logprobs = choice.logprobs ? chatLogprobs(choice.logprobs) : undefined;
     const reasoning = textAt(delta.reasoning_content) ?? textAt(delta.reasoning) ?? '';
@@ -167,7 +167,7 @@ export class ReplyStream {
     return { type: 'finish', ...ending, usage: this.#usageBody(), timings: this.#times() };
   }
 
-  /** Where the other side tells nothing, pieces are counted for tokens: there is nothing better to go by. */
+  /** Without usage figures, chunks are counted as tokens. */
   #usageBody(): Usage {
     const usage = this.#usage ?? {};
     const reasoning = numberAt(objectAt(usage.completion_tokens_details).reasoning_tokens);
@@ -180,7 +180,7 @@ export class ReplyStream {
     };
   }
 
-  /** Its own, or else what could be seen from here. */
+  /** As reported by the backend, otherwise as measured here. */
   #times(): Timings {
     const now = this.options.now();
     const told = this.#timings ?? {};
@@ -205,23 +205,23 @@ export function lost(host: string, reason: string): AppError {
   return new AppError('remote-lost', { host, reason });
 }
 
-/** Engines put a text there, or an object with a message and perhaps a status. */
+/** A string, or an object with a message and perhaps a status. */
 export function toldError(error: unknown): ToldError {
   const { message, code, status, type } = objectAt(error);
   const words = textAt(error) ?? textAt(message) ?? textAt(type) ?? 'it told an error without a word';
   return new ToldError(words, numberAt(code) ?? numberAt(status) ?? 500);
 }
 
-/** Most engines do not tell the number of a token. */
+/** Most backends do not send token ids. */
 const unknownToken = -1;
 
-/** The figures of chats, `{"content": [...]}`; undefined where there are none. */
+/** Logprobs of chats, `{"content": [...]}`; undefined if there are none. */
 function chatLogprobs(logprobs: unknown): readonly TokenLogprob[] | undefined {
   const entries = listAt(objectAt(logprobs).content);
   return entries.length === 0 ? undefined : entries.map(tokenOf);
 }
 
-/** Those of plain texts: in the form of chats where the engine has it, otherwise in the old form of lists. */
+/** Logprobs of completions: in the form of chats, or in the legacy form of parallel lists. */
 function completionLogprobs(logprobs: unknown): readonly TokenLogprob[] | undefined {
   const told = chatLogprobs(logprobs);
   if (told) return told;
@@ -252,17 +252,16 @@ function choiceOf(text: string, logprob: unknown, token: number): TokenChoice {
 }
 
 interface ThinkingOptions {
-  /** Whether the client wants thinking apart from the text. */
+  /** Whether the client requested reasoning separate from the text. */
   readonly separate: boolean;
-  /** Whether the other side parts it in any case. */
+  /** Whether the backend always separates it. */
   readonly parted: boolean;
 }
 
 type Figures = readonly TokenLogprob[] | undefined;
 
 /**
- * Thinking where the client wants it, wherever the other side puts it: tags in the text become events of their own, or events
- * of their own become tags in the text.
+ * Converts reasoning to the form that the client requested: tags in the text become events, or events become tags.
  */
 class Thinking {
   readonly #splitter: ReasoningSplitter | undefined;
@@ -288,7 +287,7 @@ class Thinking {
     return [textDelta(said, logprobs)];
   }
 
-  /** What was held back. */
+  /** Flushes buffered text. */
   end(): GenerationEvent[] {
     const open = this.#closed();
     return [...(open === '' ? [] : [textDelta(open, undefined)]), ...(this.#splitter?.finish() ?? [])];
@@ -305,7 +304,7 @@ function textDelta(text: string, logprobs: Figures): GenerationEvent {
   return logprobs ? { type: 'text-delta', text, logprobs } : { type: 'text-delta', text };
 }
 
-/** The figures go with the first piece; with none they wait in an empty one. */
+/** Logprobs go with the first part; if there is none, with an empty one. */
 function withFigures(pieces: readonly GenerationEvent[], logprobs: Figures): GenerationEvent[] {
   if (!logprobs) return [...pieces];
   const [first, ...rest] = pieces;
@@ -313,31 +312,31 @@ function withFigures(pieces: readonly GenerationEvent[], logprobs: Figures): Gen
 }
 
 interface OpenCall {
-  /** As the other side counts, which may begin anywhere. */
+  /** Index as sent by the backend; may start at any number. */
   readonly place: number;
   readonly id: string;
   readonly index: number;
 }
 
 /**
- * Calls as they come in pieces. A call has begun when its name is there; one ends where the next begins. An engine that
- * counts all its calls as the first is understood by their ids.
+ * Assembles tool calls from deltas. A call starts with its name and ends where the next one starts. Backends that send index 0 for
+ * all calls are handled by the ids.
  */
 class ToolCalls {
   #open: OpenCall | undefined;
   #begun = 0;
-  /** What came before its name did. */
+  /** Arguments that arrived before the name. */
   readonly #early = new Map<number, string>();
 
   constructor(private readonly newId: () => string) {}
 
-  /** How many have begun. */
+  /** Number of calls so far. */
   get count(): number {
     return this.#begun;
   }
 
   read(entries: unknown): GenerationEvent[] {
-    // One engine sends a single call without a list around it.
+    // Some backends send a single call without a list.
     const list = Array.isArray(entries) ? entries : entries === undefined || entries === null ? [] : [entries];
     return list.flatMap((entry, position) => this.#entry(objectAt(entry), position));
   }
@@ -374,7 +373,7 @@ class ToolCalls {
   }
 }
 
-/** A text, or with some engines the object itself. */
+/** A JSON string; some backends send the object itself. */
 function argumentsOf(value: unknown): string {
   if (typeof value === 'string') return value;
   return typeof value === 'object' && value !== null ? JSON.stringify(value) : '';

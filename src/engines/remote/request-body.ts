@@ -5,7 +5,7 @@ import type { GenerationRequest, Medium } from '../../core/request.ts';
 import { type Body, type ControlFacts, type ControlsBody, controlsBody } from './controls-body.ts';
 import { kinds } from './kinds.ts';
 
-/** A turn of a chat for `POST /v1/chat/completions` of the other side; the name of the model is put in front of it. */
+/** Body of `POST /v1/chat/completions`, without the model. */
 export function chatBody(request: ChatRequest, facts: ControlFacts): ControlsBody {
   const { controls } = request;
   const own = controlsBody(controls, facts);
@@ -26,7 +26,7 @@ export function chatBody(request: ChatRequest, facts: ControlFacts): ControlsBod
   };
 }
 
-/** What decides about the prompt: the same for an answer and for counting its tokens. */
+/** Fields that determine the prompt, for generating and for counting tokens. */
 export function promptBody(request: ChatRequest, { kind }: Pick<ControlFacts, 'kind'>): Body {
   const { conversation, memory } = request;
   const ownMemory = memory !== '' && kinds[kind].native;
@@ -38,7 +38,7 @@ export function promptBody(request: ChatRequest, { kind }: Pick<ControlFacts, 'k
   };
 }
 
-/** Text in front of everything is a first turn of the system where there is no field for it. */
+/** Memory becomes a system message for backends without a field for it. */
 function withMemory({ conversation: { messages }, memory }: ChatRequest): ChatRequest['conversation']['messages'] {
   const [first, ...rest] = messages;
   if (first?.role !== 'system') return [{ role: 'system', content: text(memory) }, ...messages];
@@ -94,7 +94,7 @@ function thinkingBody({ reasoning, templateVariables, controls }: ChatRequest, {
   };
 }
 
-/** Only a last turn of the assistant makes a difference. */
+/** Relevant only if the last message is the assistant's. */
 function continuedBody({ conversation, continueAssistantTurn }: ChatRequest, { kind }: ControlFacts): ControlsBody {
   const { continues, native } = kinds[kind];
   if (conversation.messages.at(-1)?.role !== 'assistant') return { fields: {}, unheeded: [] };
@@ -104,7 +104,7 @@ function continuedBody({ conversation, continueAssistantTurn }: ChatRequest, { k
   return { fields: native ? { continue_assistant_turn: false } : {}, unheeded: [] };
 }
 
-/** The messages of a conversation as the OpenAI API has them. */
+/** Messages in the form of the OpenAI API. */
 function messagesBody({ messages, media }: Pick<Conversation, 'messages' | 'media'>): readonly Body[] {
   return messages.map((message) => messageBody(message, media));
 }
@@ -139,7 +139,7 @@ function messageBody(message: Message, media: readonly Medium[]): Body {
   }
 }
 
-/** Words alone are a text: some templates know nothing else. */
+/** Text without media is sent as a string, because some templates accept nothing else. */
 function contentBody(content: Content, media: readonly Medium[]): string | readonly Body[] {
   if (content.every(({ type }) => type === 'text')) return wordsOf(content);
   return content.map((part) => partBody(part, media));
@@ -161,7 +161,7 @@ const pictureSigns: Readonly<Record<string, string>> = {
   UklGR: 'image/webp',
 };
 
-/** As the client said it, or as its first bytes say. */
+/** As given by the client, otherwise detected from the first bytes. */
 function pictureType(format: string | undefined, base64: string): string {
   if (format?.startsWith('image/')) return format;
   const sign = Object.keys(pictureSigns).find((start) => base64.startsWith(start));
@@ -177,7 +177,7 @@ interface CompletionFacts extends ControlFacts {
   readonly contextSize: number | undefined;
 }
 
-/** A text to be continued, for `POST /v1/completions` of the other side; the name of the model is put in front of it. */
+/** Body of `POST /v1/completions`, without the model. */
 export function completionBody(request: GenerationRequest, facts: CompletionFacts): ControlsBody {
   const own = controlsBody(request, facts);
   const budget = thinkingBudget(request);
@@ -220,7 +220,7 @@ function thinkingBudget({ reasoning, maxTokens }: GenerationRequest): number | u
   return reasoning.type === 'tokens' ? reasoning.tokens : Math.floor(reasoning.share * maxTokens);
 }
 
-/** A prompt that may lose its beginning, where the other side can do that. */
+/** Truncation of long prompts, if the backend supports it. */
 function shortening(
   { overflow, maxContext, maxTokens }: GenerationRequest,
   { kind, contextSize }: CompletionFacts,

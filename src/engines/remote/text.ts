@@ -11,17 +11,17 @@ import { chatBody, completionBody } from './request-body.ts';
 import { RemoteTokens } from './tokens.ts';
 
 export interface RemoteTextParts extends RemoteParts {
-  /** As it is called until it has said its own name. */
+  /** Name until the backend reports its own. */
   readonly name: string;
-  /** Where the other side does not say it. */
+  /** Used if the backend does not report it. */
   readonly usualContext: number;
 }
 
-/** A text model that other machines serve. Chats go out as messages, plain texts as prompts. */
+/** Text engine on remote backends. Chats are sent as messages, other requests as prompts. */
 export class RemoteText implements TextEngine {
   readonly tokens: RemoteTokens;
   #settled: Promise<void> | undefined;
-  /** What was seen of it last. */
+  /** Last known identity. */
   #seen: Backend | undefined;
   #model: { readonly of: Backend; readonly identity: object | undefined; readonly model: TextModel } | undefined;
 
@@ -104,7 +104,7 @@ export class RemoteText implements TextEngine {
     return generateRemotely(work, this.parts, sink);
   }
 
-  /** Nothing is to be written, which most engines refuse: only how long the prompt is may be of interest. */
+  /** A request for 0 tokens, which most backends reject: only the length of the prompt is determined. */
   #read(seed: number, sink: GenerationSink, count: () => Promise<number>): RunningGeneration {
     const end = (promptTokens: number): void => {
       sink.event({ type: 'start', promptTokens, cachedTokens: 0, maxTokens: 0, seed });
@@ -118,7 +118,7 @@ export class RemoteText implements TextEngine {
     };
     const fail = (error: unknown): void => {
       const told = asAppError(error);
-      // One that cannot count has still nothing to write.
+      // A backend that cannot tokenize is no error here.
       if (told.code === 'unsupported') end(0);
       else sink.event({ type: 'error', error: told });
     };

@@ -9,7 +9,7 @@ import { kinds, type RemoteKind } from './kinds.ts';
 import { promptBody } from './request-body.ts';
 
 const patienceMs = 30_000;
-/** Each is a question of its own. */
+/** Each takes a request of its own. */
 const mostPieces = 512;
 
 interface Question {
@@ -18,7 +18,7 @@ interface Question {
   readonly read: (answer: unknown) => unknown;
 }
 
-/** Tokens are the business of whoever has the model: they are counted over there, or not at all. */
+/** Tokenization by the backend, which has the vocabulary. */
 export class RemoteTokens {
   constructor(
     private readonly pool: BackendPool,
@@ -45,16 +45,16 @@ export class RemoteTokens {
     return pieces;
   }
 
-  /** Of the prompt that the conversation becomes over there. */
+  /** Counts the tokens of the prompt that the backend renders from the conversation. */
   async count(request: ChatRequest, signal: AbortSignal | undefined): Promise<number> {
     const count = (kind: RemoteKind, model: string) => countQuestion(kind, model, request);
     const answer = await this.#ask('Counting the tokens of a chat', count, signal);
     if (typeof answer === 'number') return answer;
-    // One that only shows the prompt.
+    // This backend only renders the prompt.
     return (await this.tokenize(String(answer), { addSpecial: true })).length;
   }
 
-  /** The prompt itself, where the other side shows it. */
+  /** The rendered prompt, if the backend can return it. */
   async render(request: ChatRequest, signal: AbortSignal | undefined): Promise<string> {
     const question = (kind: RemoteKind) => renderQuestion(kind, request);
     return String(await this.#ask('Showing the prompt', question, signal));

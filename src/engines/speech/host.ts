@@ -4,7 +4,7 @@ import type { VoiceModel } from './sherpa/voice-model.ts';
 
 export type SpeechHostParts = Omit<TaskEngineParts<SpeechOptions, SpeechFacts>, 'capability'>;
 
-/** A process that speaks, as the server sees it. */
+/** Host of the speech worker process. */
 export class SpeechHost implements SpeechEngine {
   readonly #engine: TaskEngine<SpeechOptions, SpeechFacts, SpeechRequest, SpeechTold>;
 
@@ -45,14 +45,14 @@ export class SpeechHost implements SpeechEngine {
 }
 
 export interface SpeechOptions {
-  /** As people call it. */
+  /** Display name. */
   readonly name: string;
   readonly engine: FliteOptions | SherpaOptions;
 }
 
 export interface FliteOptions {
   readonly type: 'flite';
-  /** The compiled program, which holds its voices. */
+  /** The WebAssembly program, which contains its voices. */
   readonly path: string;
 }
 
@@ -62,5 +62,5 @@ export interface SherpaOptions {
   readonly threads: number;
 }
 
-/** What a task tells; the bytes of a piece of sound are attached. */
+/** Events of a task; the bytes of an audio event are its attachment. */
 export type SpeechTold = Exclude<SpeechEvent, { type: 'audio' }> | { readonly type: 'audio' };

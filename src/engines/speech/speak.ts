@@ -5,13 +5,13 @@ import type { SpeechTold } from './host.ts';
 import { sentencesOf } from './sentences.ts';
 import type { Synthesiser } from './synthesiser.ts';
 
-/** A breath or two: longer sentences are cut, so that the first sound is soon there and a stop is soon heard. */
+/** In characters. Longer sentences are split, so that the first audio comes soon and an abort takes effect soon. */
 const longestSentence = 240;
 
-/** Where there is nothing to be said (dots, dashes), it is said for so long. */
+/** Output for a text without anything to speak, such as dots. */
 const silence = { rate: 24_000, seconds: 0.2 } as const;
 
-/** Says one text, sentence by sentence: what is ready goes out while the rest is still to be said. */
+/** Synthesises a text sentence by sentence and sends each one as soon as it is ready. */
 export async function speak(
   { synthesiser, encoders }: { readonly synthesiser: Synthesiser; readonly encoders: EncoderCache },
   request: SpeechRequest,
@@ -34,9 +34,9 @@ export async function speak(
       encoder ??= await encoders.take(format, { rate, streamed });
       heard = rate;
       seconds += samples.length / rate;
-      // In pieces, so that the beginning does not wait until all of it has its format.
+      // In parts, so that the first bytes are sent before all of it is encoded.
       for (let at = 0; at < samples.length; at += rate) send(encoder.encode(samples.subarray(at, at + rate)));
-      // Whoever stops it is heard here.
+      // Lets an abort message in.
       await new Promise<void>((resolve) => setImmediate(resolve));
       await room();
     }
@@ -56,7 +56,7 @@ export async function speak(
 
 export type OpenEncoder = (format: SpeechFormat, options: EncodeOptions) => Promise<AudioEncoder>;
 
-/** One for each format that takes a while to open. */
+/** One for each format that is slow to open. */
 const mostSpares = 3;
 
 /**
@@ -64,7 +64,7 @@ const mostSpares = 3;
  * nobody waited for it.
  */
 export class EncoderCache {
-  /** Those that were put there last stand last. */
+  /** In order of insertion. */
   readonly #spares = new Map<string, Promise<AudioEncoder>>();
 
   constructor(private readonly open: OpenEncoder = openEncoder) {}
@@ -80,7 +80,7 @@ export class EncoderCache {
     const kind = kindOf(format, options);
     if (format === 'wav' || format === 'pcm' || this.#spares.has(kind)) return;
     const encoder = this.open(format, options);
-    // Whoever takes it is told why it could not be opened.
+    // The error is reported to the request that takes it.
     encoder.catch(() => undefined);
     this.#spares.set(kind, encoder);
     const [oldest] = this.#spares;

@@ -8,12 +8,12 @@ export interface Sound {
   readonly rate: number;
 }
 
-/** What can say a sentence. Only this differs between engines of speech. */
+/** Synthesises sentences; implemented by each speech engine. */
 export interface Synthesiser {
   readonly voices: readonly Voice[];
-  /** The text as it can read it, and what it cannot, as sentences. Throws where it can say nothing of it. */
+  /** The text in readable form, and notes about what is dropped. Throws if nothing is left. */
   readable(text: string): { readonly text: string; readonly notes: readonly string[] };
-  /** What of the rest of a request it cannot do. */
+  /** Notes about ignored fields of the request. */
   unheeded(request: SpeechRequest): readonly string[];
   say(sentence: string, manner: Manner, watch: TaskTools<never>['watch']): Promise<Sound>;
 }

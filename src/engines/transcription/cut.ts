@@ -4,7 +4,7 @@ export interface Span {
   readonly end: number;
 }
 
-/** What is recognised in one go, with the speech that is in it. */
+/** Audio that is recognised in one call, with its spans of speech. */
 export interface Chunk extends Span {
   readonly spans: readonly Span[];
 }
@@ -51,7 +51,7 @@ export class ChunkCutter {
     return Math.max(0, Math.min(this.#open[0]?.start ?? position, position) - this.options.margin);
   }
 
-  /** The rest; the recording ends here. */
+  /** Returns the last chunk. */
   end(length: number): readonly Chunk[] {
     return this.#close(length, true);
   }
@@ -61,7 +61,7 @@ export class ChunkCutter {
     return this.options.longest - 2 * this.options.margin;
   }
 
-  /** What was in the span before is not heard twice. */
+  /** Does not overlap the previous span. */
   *#parts({ start, end }: Span): Generator<Span> {
     let from = Math.max(start, this.#open.at(-1)?.end ?? this.#before);
     while (end - from > this.#room) {

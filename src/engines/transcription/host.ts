@@ -8,7 +8,7 @@ import { TaskEngine, type TaskEngineParts } from '../host/task-engine.ts';
 
 type Parts = Omit<TaskEngineParts<TranscriptionOptions, TranscriptionFacts>, 'capability'>;
 
-/** Speech to text in a process of its own. */
+/** Host of the transcription worker process. */
 export class TranscriptionHost
   extends TaskEngine<TranscriptionOptions, TranscriptionFacts, TranscriptionTask, TranscriptionEvent>
   implements TranscriptionEngine
@@ -41,5 +41,5 @@ export interface TranscriptionOptions {
   readonly recogniser: RecogniserOptions;
 }
 
-/** The recording itself goes along as an attachment. */
+/** The recording is an attachment. */
 export type TranscriptionTask = Omit<TranscriptionRequest, 'recording'>;

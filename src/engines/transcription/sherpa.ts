@@ -18,7 +18,7 @@ interface OfflineStream {
 export interface Vad {
   acceptWaveform(samples: Float32Array): void;
   isEmpty(): boolean;
-  /** Somebody speaks at this moment. */
+  /** Whether the current window is speech. */
   isDetected(): boolean;
   front(external: boolean): { readonly start: number; readonly samples: Float32Array };
   pop(): void;
@@ -26,7 +26,7 @@ export interface Vad {
   reset(): void;
 }
 
-/** Its native part is a package for each system; where there is none, that is said in one sentence. */
+/** Throws a clear error if there is no native package for this system. */
 export function loadSherpa(): Sherpa {
   try {
     return createRequire(import.meta.url)('sherpa-onnx-node') as Sherpa;

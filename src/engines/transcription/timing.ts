@@ -67,7 +67,7 @@ function weightOf(word: string): number {
   return word.length + 1.5;
 }
 
-/** Counts only while somebody speaks. */
+/** A clock that runs only during speech. */
 class SpeechClock {
   readonly length: number;
   readonly #spans: readonly (Span & { readonly at: number })[];

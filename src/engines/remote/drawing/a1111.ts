@@ -7,9 +7,9 @@ import { entries, numberIn, textIn, textsIn } from '../json.ts';
 export type DrawingConnection = Pick<BackendConnection, 'json' | 'bytes' | 'upload'>;
 export type Wait = (milliseconds: number, signal: AbortSignal) => Promise<void>;
 
-/** Often enough to see each step of a picture that takes seconds. */
+/** Often enough to report each step of a picture that takes seconds. */
 const lookMs = 500;
-/** One look at the progress, and the wish to stop: a server that is busy drawing may be slow with both. */
+/** For progress and interrupt requests, which are slow while the server computes. */
 const progressMs = 15_000;
 const stopMs = 15_000;
 const usual = { steps: 20, guidance: 7, size: 512 };
@@ -90,7 +90,7 @@ interface Watching {
   readonly preview: boolean;
 }
 
-/** Until the picture is there. That somebody could not look is no reason for it not to come. */
+/** Polls progress until the picture is complete. Failed polls are ignored. */
 async function watch(connection: DrawingConnection, wait: Wait, { done, progress, preview }: Watching): Promise<void> {
   let last = '';
   while (!done.aborted) {

@@ -4,7 +4,7 @@ import { type DrawingServer, found, pictureBytes } from '../drawing-server.ts';
 import { entries, inside, numberIn, textIn } from '../json.ts';
 import type { DrawingConnection, Wait } from './a1111.ts';
 
-/** What the tool tells while it works, by its WebSocket; gives a way to stop listening. */
+/** Subscribes to progress messages of the WebSocket; returns the unsubscribe function. */
 export type Listen = (client: string, told: (event: string, data: unknown) => void) => () => void;
 
 export interface ComfyParts {
@@ -23,7 +23,7 @@ const plainUpscalers = [
   { name: 'Lanczos', scale: 4 },
 ];
 
-/** ComfyUI, by the smallest graphs that do what is asked. */
+/** ComfyUI adapter; sends minimal graphs. */
 export function comfyServer(parts: ComfyParts): DrawingServer {
   const { connection } = parts;
   let known: { readonly checkpoint: string } | undefined;
@@ -96,7 +96,7 @@ function troubleIn(entry: unknown): string {
   return said ? `: ${said.trim().replace(/\.$/, '').slice(0, 300)}` : '';
 }
 
-/** The name under which the tool knows it from now on. */
+/** Uploads a picture; returns its name on the server. */
 async function sent({ connection, newId }: ComfyParts, picture: Uint8Array, signal: AbortSignal): Promise<string> {
   const form = new FormData();
   form.set('image', new Blob([new Uint8Array(picture)], { type: 'image/png' }), `parley-${newId()}.png`);
@@ -112,7 +112,7 @@ async function readFacts(
 ): Promise<{ readonly facts: ImageFacts; readonly checkpoint: string }> {
   const choices = async (type: string, input: string): Promise<readonly string[]> => {
     const listed = inside(await found(connection, `/object_info/${type}`), type, 'input', 'required', input);
-    // Newer ones put the list below its kind.
+    // Newer versions nest the list below its type.
     const [first, options] = entries(listed);
     const list = Array.isArray(first) ? first : entries(inside(options, 'options'));
     return list.filter((each): each is string => typeof each === 'string');
@@ -144,17 +144,17 @@ function failed(reason: string): AppError {
   return new AppError('engine-failed', { capability: 'image', reason });
 }
 
-/** A graph as the tool takes it: nodes by their ids. */
+/** A graph in ComfyUI's API format: nodes by id. */
 type Graph = Readonly<Record<string, { readonly class_type: string; readonly inputs: object }>>;
 
 interface GraphParts {
   readonly checkpoint: string;
-  /** By the names under which the pictures were sent before. */
+  /** Names of the uploaded pictures. */
   readonly initial?: string | undefined;
   readonly mask?: string | undefined;
 }
 
-/** One picture: others come from graphs of their own, since seeds of a batch do not count up there. */
+/** Graph for one picture. Each picture has its own graph, because ComfyUI does not increment the seed within a batch. */
 export function drawingGraph(request: ImageRequest, { checkpoint, initial, mask }: GraphParts): Graph {
   const { width, height, loras = [] } = request;
   const changed = loras.map(({ name, weight }, index) => ({ id: `lora${index}`, name, weight }));

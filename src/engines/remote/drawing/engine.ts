@@ -7,7 +7,7 @@ import type { BackendPool } from '../backend-pool.ts';
 import { type AsPng, type DrawingServer, type RemotePicture, readPng } from '../drawing-server.ts';
 import { clientError } from '../failure.ts';
 
-/** Pictures by `--sdremote`: a backend with an image API of its own. Which product it is was found out by `identifyDrawing`. */
+/** Image engine of `--sdremote`: a backend with its own image API, detected by `identifyDrawing`. */
 export class RemoteDrawing extends TaskLife implements ImageEngine {
   constructor(
     pool: BackendPool,
@@ -23,7 +23,7 @@ export class RemoteDrawing extends TaskLife implements ImageEngine {
   async *draw(request: ImageRequest, signal: AbortSignal): AsyncGenerator<ImageEvent> {
     const { width, height, steps, sampler, scheduler, count } = request;
     for (let index = 0; index < count; index += 1) {
-      // One at a time: each is told when it is there, and who skips one loses no other.
+      // One at a time, so that each is sent as soon as it is complete.
       const one = { ...request, seed: (request.seed + index) % 2 ** 32, count: 1 };
       const { picture, host } = yield* this.#followed(one, signal);
       const { png } = await readPng(this.asPng, picture.bytes, host);
@@ -41,7 +41,7 @@ export class RemoteDrawing extends TaskLife implements ImageEngine {
     return png;
   }
 
-  /** The steps as they come, and at the end the picture. Who stops it stops the backend too. */
+  /** Progress events, then the picture. An abort also interrupts the backend. */
   async *#followed(request: ImageRequest, signal: AbortSignal): AsyncGenerator<ImageEvent, Drawn> {
     const gone = new AbortController();
     const whole = AbortSignal.any([signal, gone.signal]);
@@ -49,7 +49,7 @@ export class RemoteDrawing extends TaskLife implements ImageEngine {
     const progress = (step: number, steps: number, preview?: Uint8Array): void =>
       events.push({ type: 'progress', step, steps, ...(preview && { preview }) });
     const drawing = this.#ask(whole, async (server, { address }) => {
-      // Nobody waits for it: what cannot be stopped ends by itself.
+      // Not awaited: if the interrupt fails, the picture completes unused.
       const stop = (): void => void server.stop().catch(() => undefined);
       whole.addEventListener('abort', stop, { once: true });
       try {
@@ -66,7 +66,7 @@ export class RemoteDrawing extends TaskLife implements ImageEngine {
     try {
       return await drawing;
     } finally {
-      // Whatever went wrong on the way out: it was stopped, and that is what is told.
+      // After an abort, report the abort and not a subsequent error.
       signal.throwIfAborted();
     }
   }

@@ -11,7 +11,7 @@ import { comfyServer, type Listen } from './comfyui.ts';
 
 type DrawingKind = NonNullable<DrawingRemote['kind']>;
 
-/** Finds out by asking which product draws there, unless somebody said so, and what it has. */
+/** Detects the product, unless it is configured, and lists its models and samplers. */
 export async function identifyDrawing(connection: BackendConnection, told: DrawingRemote['kind']): Promise<Identity> {
   const kind = told ?? (await kindOf(connection));
   const server = serverOf(kind, connection);
@@ -34,10 +34,10 @@ function serverOf(kind: DrawingKind, connection: BackendConnection): DrawingServ
   return comfyServer({ connection, wait, listen: listening(connection), newId: randomUUID });
 }
 
-/** Messages about the steps are short; pictures on the way come as large ones and are not used. */
+/** Progress messages are short; previews are larger and not used. */
 const socketLimits = { maxPayload: 16 * 2 ** 20, handshakeTimeout: 10_000, perMessageDeflate: false };
 
-/** Without it there are no steps to be seen, and no other harm. */
+/** Without the WebSocket only progress is missing. */
 function listening({ target, headers }: BackendConnection): Listen {
   return (client, told) => {
     const url = `${target.base.replace(/^http/, 'ws')}/ws?clientId=${client}`;
@@ -49,7 +49,7 @@ function listening({ target, headers }: BackendConnection): Listen {
         const { type, data } = JSON.parse(String(bytes)) as { type?: unknown; data?: unknown };
         if (typeof type === 'string') told(type, data);
       } catch {
-        // Something that is no message.
+        // Not JSON.
       }
     });
     return () => socket.terminate();

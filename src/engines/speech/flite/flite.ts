@@ -7,7 +7,7 @@ import type { Manner, Sound, Synthesiser } from '../synthesiser.ts';
 import { runInMemory } from './memory-system.ts';
 import { fliteVoices } from './voices.ts';
 
-/** Of the file that was tried; another one may be anything. */
+/** SHA-256 of the supported file. */
 const programHash = 'f975276f4f2a6de78613f197533aac2167d181b77020866d142d594bcc2a0e80';
 
 /** A sentence takes a tenth of a second; one of digits alone some seconds, on a slow machine more. */
@@ -48,7 +48,7 @@ function unheeded({ language, instruction }: SpeechRequest): readonly string[] {
 }
 
 function said(program: WebAssembly.Module, sentence: string, { voice, speed }: Manner): Sound {
-  // It would speak with another one, and not say so.
+  // Flite would silently use another voice.
   if (!fliteVoices.some(({ name }) => name === voice)) throw failed(`there is no voice ${voice}`);
   const { code, files, complaints } = runInMemory(
     program,
@@ -68,7 +68,7 @@ function failed(reason: string): AppError {
 
 const headBytes = 44;
 
-/** Its files are always of this one form: 16 bits, mono, a head of 44 bytes. */
+/** Flite always writes 16-bit mono WAV with a header of 44 bytes. */
 function soundOf(file: Uint8Array): Sound {
   const view = new DataView(file.buffer, file.byteOffset, file.byteLength);
   const samples = new Float32Array((file.length - headBytes) >> 1);
@@ -78,7 +78,7 @@ function soundOf(file: Uint8Array): Sound {
   return { samples, rate: view.getUint32(24, true) };
 }
 
-/** Letters that are no letter with a mark, and marks that have a plain form. */
+/** Letters and punctuation that Unicode decomposition does not reduce to ASCII. */
 const plainForms: Readonly<Record<string, string>> = {
   '\u00df': 'ss',
   '\u00e6': 'ae',
@@ -108,7 +108,7 @@ const plainForms: Readonly<Record<string, string>> = {
 
 interface PlainText {
   readonly text: string;
-  /** Letters and digits that are not in it any more. */
+  /** Number of letters and digits that were dropped. */
   readonly lost: number;
 }
 

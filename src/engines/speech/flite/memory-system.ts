@@ -1,13 +1,13 @@
-/** The numbers by which such a program is told how a call went. */
+/** WASI error numbers. */
 const outcome = { fine: 0, badDescriptor: 8, invalid: 28, missing: 44 } as const;
 const kind = { folder: 3, file: 4, terminal: 2 } as const;
-/** The only folder there is; descriptors below it are the standard streams. */
+/** The only preopened folder; lower descriptors are the standard streams. */
 const folderDescriptor = 3;
 const folderName = '/';
 const create = 1;
 const truncate = 8;
 
-/** Ends the run of a program in the middle of whatever it does, as it asked. */
+/** Thrown by `proc_exit` to unwind the program. */
 class Ended extends Error {
   constructor(readonly code: number) {
     super(`the program ended with ${code}`);
@@ -54,9 +54,9 @@ interface Open {
 
 export interface ProgramRun {
   readonly code: number;
-  /** All files as the program left them. */
+  /** All files after the run. */
   readonly files: ReadonlyMap<string, Uint8Array<ArrayBuffer>>;
-  /** What it wrote to its standard error. */
+  /** Standard error. */
   readonly complaints: string;
 }
 
@@ -92,7 +92,7 @@ function endOf(start: () => void): number {
   }
 }
 
-/** A program that complains about every sound must not fill the memory with it. */
+/** Bounds the recorded standard error. */
 const mostComplaints = 4000;
 
 class MemorySystem {
@@ -133,7 +133,7 @@ class MemorySystem {
         }
         return outcome.fine;
       },
-      // It needs no clock, and what it makes must not depend on one.
+      // Always 0, so that the output is deterministic.
       clock_time_get: (_clock: number, _precision: bigint, place: number) => {
         this.#view().setBigUint64(place, 0n, true);
         return outcome.fine;
@@ -182,7 +182,7 @@ class MemorySystem {
     const view = this.#view();
     view.setUint32(place, type, true);
     view.setUint32(place + 4, 0, true);
-    // Everything that can be done with it may be.
+    // All rights.
     view.setBigUint64(place + 8, 0xffffffffffffffffn, true);
     view.setBigUint64(place + 16, 0xffffffffffffffffn, true);
     return outcome.fine;
@@ -241,7 +241,7 @@ class MemorySystem {
     return outcome.fine;
   }
 
-  /** Looked up each time: the memory of a program that grows is another one. */
+  /** Read each time, because growing the memory replaces its buffer. */
   #view(): DataView {
     return new DataView(this.#buffer());
   }

@@ -99,7 +99,7 @@ class FieldReader {
     return undefined;
   }
 
-  /** How many bytes follow; a number that is told as it is has been read then. */
+  /** Number of bytes that follow; inline numbers are consumed. */
   valueLength(type: number): number | undefined {
     switch (type) {
       case wire.varint:

@@ -47,7 +47,7 @@ function speakersOf(config: Readonly<Record<string, unknown>>, name: string): re
   return Array.from({ length: count }, (_, id) => names.get(id) ?? `${name}-${id}`);
 }
 
-/** What the library wants to read in the model itself. */
+/** Metadata that sherpa-onnx expects in the model. */
 export function piperMetadata({
   sampleRate,
   espeakVoice,

@@ -58,7 +58,7 @@ export async function openSherpa({ model, threads }: SherpaOptions): Promise<Syn
   };
 }
 
-/** The model may have other voices than its files told. */
+/** The model may have other voices than its files declare. */
 function existing(voices: readonly Voice[], count: number): readonly Voice[] {
   if (count <= 0) return voices.slice(0, 1);
   return voices.slice(0, count);

@@ -25,17 +25,17 @@ export interface VoiceModel {
 export interface VoiceModelFiles {
   /** A file or a folder. */
   readonly path: string;
-  /** A second file, where somebody named one. */
+  /** A second file, if configured. */
   readonly second: string;
   /** Where eSpeak may be installed (`espeakFolders`). */
   readonly espeakFolders: readonly string[];
 }
 
-/** What is possible, for whoever brings something else. */
+/** Supported kinds, for error messages. */
 export const possibleVoices =
   'a Piper voice (NAME.onnx with NAME.onnx.json), or the folder of a VITS, Kokoro, Kitten or Matcha model for sherpa-onnx';
 
-/** What was found, before it is known what it is. */
+/** Files of a model whose kind is not known yet. */
 interface Found {
   readonly name: string;
   readonly model: string;

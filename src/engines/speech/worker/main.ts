@@ -5,7 +5,7 @@ import type { SpeechOptions, SpeechTold } from '../host.ts';
 import { openSherpa } from '../sherpa/sherpa.ts';
 import { EncoderCache, speak } from '../speak.ts';
 
-/** The process that speaks: one model, one text after the other. */
+/** Speech worker process: one model, one request at a time. */
 serveTasks<SpeechOptions, SpeechFacts, SpeechRequest, SpeechTold>(async ({ name, engine }) => {
   const synthesiser = engine.type === 'flite' ? await openFlite(engine) : await openSherpa(engine);
   const encoders = new EncoderCache();

@@ -17,7 +17,7 @@ export async function openRecogniser(
   }
 }
 
-/** It is so small that more of them only wait for each other. */
+/** The model is too small to use more threads. */
 const mostThreads = 4;
 
 /** Moonshine-tiny: English, a tenth of the time that the sound takes, and nothing to install. */

@@ -4,16 +4,16 @@ import type { TranscriptionTask } from '../host.ts';
 /** Samples a second of all that is recognised. */
 export const soundRate = 16_000;
 
-/** Something that makes text of a piece of speech. Each is a file beside this one; `open` chooses among them. */
+/** Speech recogniser; `open` selects the implementation. */
 export interface Recogniser {
   readonly facts: TranscriptionFacts;
-  /** The longest piece that it hears well. */
+  /** Longest chunk that it recognises well. */
   readonly longestSeconds: number;
-  /** How long a piece may take at most before it counts as stuck. */
+  /** Watchdog time-out of a chunk. */
   patienceMs(seconds: number): number;
   /** What of this request has no effect on it, as sentences. */
   notes(task: TranscriptionTask): readonly string[];
-  /** Off the main thread. What comes after the signal is not looked at: it may be half of it. */
+  /** Runs off the main thread. A result after an abort is ignored, because it may be partial. */
   recognise(samples: Float32Array, task: TranscriptionTask, signal: AbortSignal): Promise<Heard>;
   close?(): Promise<void> | void;
 }

@@ -5,7 +5,7 @@ import { openRecogniser } from '../recognisers/open.ts';
 import { transcribe } from './transcribe.ts';
 import { VoiceActivity } from './voice-activity.ts';
 
-/** The process that listens. */
+/** Transcription worker process. */
 serveTasks<TranscriptionOptions, TranscriptionFacts, TranscriptionTask, TranscriptionEvent>(
   async ({ recogniser: options }, { note }) => {
     const recogniser = await openRecogniser(options, note);

@@ -9,7 +9,7 @@ import { type Heard, type Recogniser, soundRate } from '../recognisers/recognise
 import { timedSentences } from '../timing.ts';
 import type { Activity, SpeechTools } from './voice-activity.ts';
 
-/** Told in the documentation and in the table of fields. */
+/** Documented in the table of fields. */
 const maxSeconds = 3 * 3600;
 /** As samples of 16 kHz this is some 40 MB. */
 const usuallyHeldSeconds = 10 * 60;
@@ -34,7 +34,7 @@ export async function transcribe(
   { recogniser, voice, ffmpeg, bufferSeconds = usuallyHeldSeconds }: TranscribeParts,
 ): Promise<void> {
   refuseUnlessAble(asked, recogniser.facts);
-  // English in English is what was said.
+  // Translating English to English is transcription.
   const untranslated = asked.translate && !recogniser.facts.translates;
   const task = untranslated ? { ...asked, translate: false } : asked;
   const recording = await openRecording(bytes, { rate: soundRate, maxSeconds, bufferSeconds, signal, ffmpeg });
@@ -72,13 +72,13 @@ export async function transcribe(
   tell({ type: 'finish', seconds, language: language ?? recogniser.facts.languages[0] ?? 'en', notes });
 }
 
-/** The sound that was heard last, by its place in the whole. */
+/** Buffer of recent audio, addressed by sample. */
 class RecentSound {
   #pieces: Float32Array[] = [];
   #start = 0;
   end = 0;
 
-  /** The same pieces, each noted before it is given on. */
+  /** Passes the chunks through and buffers them. */
   async *noting(pieces: AsyncIterable<Float32Array>): AsyncGenerator<Float32Array> {
     for await (const piece of pieces) {
       this.#pieces.push(piece);
@@ -97,7 +97,7 @@ class RecentSound {
     return concat(...parts);
   }
 
-  /** Whole pieces before this sample. */
+  /** Drops whole chunks before this sample. */
   forget(before: number): void {
     while (this.#pieces[0] && this.#start + this.#pieces[0].length <= before) {
       this.#start += this.#pieces[0].length;
@@ -106,7 +106,7 @@ class RecentSound {
   }
 }
 
-/** Said before anything is decoded: it does not depend on the recording. */
+/** Checked before decoding. */
 function refuseUnlessAble({ language, translate }: TranscriptionTask, facts: TranscriptionFacts): void {
   const instead = `${facts.name} ${facts.languages.join() === 'en' ? 'hears English only' : 'cannot do that'}; start the server with --whispermodel FILE and a model that can`;
   const hearsEnglish = facts.languages.join() === 'en';
@@ -117,12 +117,12 @@ function refuseUnlessAble({ language, translate }: TranscriptionTask, facts: Tra
   throw new AppError('unsupported', details);
 }
 
-/** Speech in another language would come out as nonsense: whoever asked must know. */
+/** Speech in another language gives nonsense, so the client gets a note. */
 function takenForEnglish({ name }: TranscriptionFacts): string {
   return `${name} hears English only: the recording was taken for English, and nothing was translated.`;
 }
 
-/** The last window may reach behind the end. */
+/** The last VAD window may exceed the end. */
 function withinSound({ start, end }: Span, length: number): Span {
   return { start: Math.min(start, length), end: Math.min(end, length) };
 }
@@ -149,7 +149,7 @@ export function quietestPlace(samples: Float32Array, from: number, to: number, f
   for (let start = from; start + frame <= to; start += frame) {
     let energy = 0;
     for (let index = start; index < start + frame; index++) energy += (samples[index] ?? 0) ** 2;
-    // Of places that are equally soft the last: what comes out is longer.
+    // Prefers the last of equally quiet positions, for longer chunks.
     if (energy <= best.energy) best = { place: start + Math.floor(frame / 2), energy };
   }
   return best.place;

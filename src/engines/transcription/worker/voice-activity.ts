@@ -4,22 +4,22 @@ import type { Span } from '../cut.ts';
 import { soundRate } from '../recognisers/recogniser.ts';
 import { loadSherpa, type Vad } from '../sherpa.ts';
 
-/** What the model looks at in one step. */
+/** Window of the VAD model. */
 const windowSamples = 512;
-/** So many steps before others are let in: two seconds of sound, some 30 ms. */
+/** Windows before yielding to the event loop: two seconds of audio, some 30 ms. */
 const windowsAtOnce = 64;
-/** For what takes 30 ms on a machine that is not busy. */
+/** Watchdog time-out of such a batch. */
 const longestStepMs = 20_000;
-/** Speech begins so much before the step in which it is noticed, at most. */
+/** Maximum time between the start of speech and its detection. */
 const lookBack = soundRate;
-/** Speech without a pause is told in parts of this length. */
+/** Longer speech is reported in parts. */
 const longestSpan = 30 * soundRate;
 
-/** What is known after a further step. */
+/** Result of a step. */
 export interface Activity {
-  /** Speech that is over, in order. */
+  /** Completed spans of speech, in order. */
   readonly spans: readonly Span[];
-  /** What is told later begins at this sample or behind it. */
+  /** Later spans start at this sample or after it. */
   readonly settled: number;
 }
 
@@ -28,7 +28,7 @@ export interface SpeechTools {
   readonly watch: { here<Result>(boundMs: number, work: () => Result): Result };
 }
 
-/** Finds where in a recording somebody speaks. One recording after the other. */
+/** Voice activity detection (VAD). One recording at a time. */
 export class VoiceActivity {
   constructor(private readonly vad: Vad) {}
 
@@ -55,7 +55,7 @@ export class VoiceActivity {
     );
   }
 
-  /** Step by step. Sound comes in pieces of any length, and is not held. */
+  /** Processes audio incrementally, without buffering it. */
   async *listen(
     sound: AsyncIterable<Float32Array> | Iterable<Float32Array>,
     { signal, watch }: SpeechTools,
@@ -71,7 +71,7 @@ export class VoiceActivity {
       const speaking = this.vad.isDetected();
       begun = speaking ? (spans.length > 0 ? earliest : (begun ?? earliest)) : undefined;
       if (begun !== undefined && heard - begun > longestSpan) {
-        // It would hold all of it until somebody takes a breath.
+        // Otherwise the library would buffer all audio until the next pause.
         spans.push(...this.#flush(watch));
         begun = Math.max(0, heard - lookBack);
       }

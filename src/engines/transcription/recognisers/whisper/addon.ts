@@ -45,7 +45,7 @@ export interface LoadedAddon {
 const variants = ['-cuda', '-vulkan', ''] as const;
 
 export interface AddonParts {
-  /** Whether the person wants nothing of graphics cards. */
+  /** Whether GPU builds are disabled. */
   readonly cpuOnly: boolean;
   readonly note: (text: string) => void;
   readonly find?: (name: string) => string | undefined;

@@ -6,7 +6,7 @@ import type { RecogniserOptions } from '../../host.ts';
 import type { Recogniser } from '../recogniser.ts';
 import { loadWhisperAddon, type WhisperResult } from './addon.ts';
 
-/** A piece that takes longer than this on any machine is stuck. */
+/** Watchdog time-out of a chunk. */
 const longestMs = 5 * 60_000;
 
 /** A model of whisper.cpp, in this process: many languages, translation, times of words. */
@@ -19,7 +19,7 @@ export async function openWhisper(
   const context = new addon.WhisperContext({ filePath: model, useGpu: gpu, useFlashAttn: true });
   return {
     facts: { name, languages: multilingual ? languageCodes : ['en'], translates: multilingual },
-    // It always hears half a minute; what is longer would be cut by it, and less well.
+    // Whisper's window is 30 seconds; it would cut longer audio at worse positions.
     longestSeconds: 29,
     patienceMs: () => longestMs,
     notes: ({ suppressNonSpeech }) =>
@@ -93,7 +93,7 @@ export async function readWhisperHeader(path: string): Promise<WhisperHeader> {
   }
 }
 
-/** Segments as they come. */
+/** Collects segments. */
 export function wholeSegments({ segments }: WhisperResult): readonly Segment[] {
   return segments
     .filter(({ text }) => text.trim() !== '')
