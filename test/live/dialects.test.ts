@@ -69,7 +69,7 @@ describe('server with --jinjatemplate and --gendefaults', () => {
     expect([page.status, page.text.includes('href="/api"')]).toEqual([404, true]);
   });
 
-  test('Ollama blobs: HEAD is answered with 404', async () => {
+  test('Ollama: HEAD of a blob is 404, and create is refused', async () => {
     expect((await client.call('HEAD', '/api/blobs/sha256:00')).status).toBe(404);
     expect((await client.post('/api/create', { model: 'm', from: 'x' })).json()).toEqual({
       error: expect.stringContaining('Create is not possible'),
