@@ -7,7 +7,7 @@ const startServer = liveServers();
 const endless = { prompt: 'Once upon a time', max_length: 1600, ban_eos_token: true, temperature: 0 };
 const short = { prompt: 'Once upon a time', max_length: 4 };
 
-describe('an engine that hangs', () => {
+describe('engine hang', () => {
   let server: LiveServer;
   let client: NativeClient;
   beforeAll(async () => {
@@ -61,7 +61,7 @@ describe('an engine that hangs', () => {
     expect(server.worker()).toBe(worker);
   });
 
-  test('while it loads again the cache is empty, and nobody waits to hear that', async () => {
+  test('cache report during a reload: is empty and returns at once', async () => {
     process.kill(server.worker() as number, 'SIGKILL');
     await client.performanceWhere(({ loading }) => loading !== null);
     expect((await client.get('/api/extra/cache')).json()).toMatchObject({ slots: [], memory: null, disk: null });
@@ -83,7 +83,7 @@ describe('an engine that hangs', () => {
   });
 });
 
-test('an engine that dies seven times in a row comes back; meanwhile whoever asks is told why and when to ask again', async () => {
+test('engine that crashes seven times: restarts; requests meanwhile get the reason and Retry-After', async () => {
   const server = await startServer();
   const client = nativeClient(server.base);
   let refusal: Awaited<ReturnType<NativeClient['post']>> | undefined;
@@ -104,7 +104,7 @@ test('an engine that dies seven times in a row comes back; meanwhile whoever ask
   expect(server.output()).toContain('If this goes on: --debugmode');
 });
 
-test('a server that is killed while its model loads takes the engine with it', async () => {
+test('server killed during a load: the engine ends too', async () => {
   // A context of several gigabytes takes seconds to make, in one native call.
   const server = await startServer(['--contextsize', '262144', '--parallelrequests', '4'], { until: '100%' });
   const worker = server.worker() as number;

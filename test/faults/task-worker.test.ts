@@ -91,14 +91,14 @@ async function told(own: Engine, task: Task, signal = forever, attachments: read
 
 const codeOf = (work: Promise<unknown>) => work.then(String, (error: AppError) => error.code ?? error.message);
 
-test('a task tells what it tells, bytes and all, and ends', async () => {
+test('task: reports events with attachments, and ends', async () => {
   const own = engine();
   const parts = await told(own, { parts: 3 }, forever, [Buffer.from('!')]);
   expect(parts.map(({ bytes }) => bytes)).toEqual(['0!', '1!', '2!']);
   expect(own.facts()).toEqual({ loaded: true });
 });
 
-test('one that cannot be loaded says so in its own words', async () => {
+test('failed load: reports the error of the engine', async () => {
   const own = engine({ refuse: 'the file is empty' });
   expect(await codeOf(told(own, {}))).toBe('engine-failed');
   expect(own.state()).toEqual({ type: 'failed', reason: 'the file is empty' });
@@ -113,13 +113,13 @@ test('tasks run one after the other, unless the engine says how many may run at 
   expect(Math.max(...two.flat().map(({ running }) => running))).toBe(2);
 });
 
-test('a failure is the answer of its task alone', async () => {
+test('error: fails its task only', async () => {
   const own = engine();
   expect(await codeOf(told(own, { fail: 'no voice' }))).toBe('engine-failed');
   expect((await told(own, { parts: 1 })).length).toBe(1);
 });
 
-test('one that runs for ever ends when its client leaves, and the next is served', async () => {
+test('endless task: ends with its client, and the next is served', async () => {
   const own = engine();
   const stop = new AbortController();
   const running = own.run({ endless: true }, stop.signal)[Symbol.asyncIterator]();
@@ -130,7 +130,7 @@ test('one that runs for ever ends when its client leaves, and the next is served
   expect((await waiting).length).toBe(1);
 });
 
-test('one that waits in the worker ends too when its client leaves', async () => {
+test('waiting task: ends with its client', async () => {
   const own = engine();
   const first = new AbortController();
   const running = own.run({ endless: true }, first.signal)[Symbol.asyncIterator]();
@@ -143,7 +143,7 @@ test('one that waits in the worker ends too when its client leaves', async () =>
   await expect(running.next()).rejects.toThrow('over');
 });
 
-test('one that kills its process fails alone, and the engine comes back', async () => {
+test('task that kills its process: fails alone, and the engine restarts', async () => {
   const own = engine();
   expect(await codeOf(told(own, { die: true }))).toBe('engine-lost');
   expect((await told(own, { parts: 2 })).length).toBe(2);

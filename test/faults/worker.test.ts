@@ -134,7 +134,7 @@ describe('a file that is no model', () => {
   });
 });
 
-describe('a command line that cannot be meant', () => {
+describe('invalid command line', () => {
   test('names the flag, offers the right one, and ends with code 1', async () => {
     const { code, stderr } = await runProgram(['--contxtsize', '2048']);
     expect(code).toBe(1);

@@ -35,7 +35,7 @@ beforeAll(async () => {
   client = nativeClient(server.base);
 });
 
-test('32 requests at once with mixed samplers write what each of them writes alone, up to near ties', async () => {
+test('batching: 32 requests with mixed samplers give the same texts as alone, up to near ties', async () => {
   const requests = Array.from({ length: 32 }, (_, index) => withTokens(request(index)));
   const alone: NativeResult[] = [];
   for (const asked of requests) alone.push(await client.generate(asked));
@@ -48,7 +48,7 @@ test('32 requests at once with mixed samplers write what each of them writes alo
   expectMostlyShared(shares);
 });
 
-test('a long prompt beside running streams is read in chunks, and all of them end well', async () => {
+test('batching: a long prompt is processed in chunks beside running streams', async () => {
   const long = Array.from({ length: 300 }, (_, index) => `Item ${index} is here.`).join(' ');
   const streams = [0, 4, 8, 12].map((index) => client.generate({ ...request(index), max_length: 60 }));
   const reader = client.generate({ prompt: long, max_length: 8, temperature: 0 });
@@ -56,7 +56,7 @@ test('a long prompt beside running streams is read in chunks, and all of them en
   expect(all.every(({ text }) => text.length > 0)).toBe(true);
 });
 
-test('a chat that rests between two that write goes on with the same text afterwards', async () => {
+test('batching: an idle slot between two active ones keeps its text', async () => {
   const chats = ['king', 'bear', 'tree'].map((who) => `Long ago a ${who} found a map.`);
   const turns = async (beside: boolean): Promise<string[]> => {
     const server = await start(['--parallelrequests', '3', '--quiet']);

@@ -31,7 +31,7 @@ describe.each([
   ['memory', ['--smartcache']],
   ['disk', ['--diskcache', `${join(folder, 'small')}:1G`]],
 ])('with snapshots in %s', (_, flags) => {
-  test('a chat that had to make room comes back whole, with the same text', async () => {
+  test('--smartcache: an evicted chat is restored with the same text', async () => {
     const { base } = await start(flags);
     const fresh = await complete(base, text('trees'));
     expect(fresh.cached).toBeLessThan(10);
@@ -42,7 +42,7 @@ describe.each([
   });
 });
 
-test('the disk serves the next start, until somebody empties it', async () => {
+test('--diskcache: is used after a restart, until the folder is emptied', async () => {
   const first = await start(['--diskcache', kept]);
   const fresh = await complete(first.base, text('clouds'));
   await first.stop();
@@ -67,7 +67,7 @@ interface DiskFigures {
 const figures = async (base: string): Promise<DiskFigures> =>
   ((await (await fetch(`${base}/api/extra/cache`)).json()) as { disk: DiskFigures }).disk;
 
-test('all models share the limit of the folder, and a smaller one holds from the start', async () => {
+test('--diskcache: all models share the limit, and a smaller one applies at the start', async () => {
   const shared = join(folder, 'shared');
   const first = await start(['--diskcache', shared]);
   await complete(first.base, text('rivers'));
@@ -86,7 +86,7 @@ test('all models share the limit of the folder, and a smaller one holds from the
   await small.stop();
 });
 
-test('a folder that is deleted under the server is made again', async () => {
+test('--diskcache: a deleted folder is created again', async () => {
   const gone = join(folder, 'gone');
   const { base, stop } = await start(['--diskcache', gone]);
   await complete(base, text('stones'));
@@ -105,7 +105,7 @@ test.each([
   await expect(start(['--diskcache', value])).rejects.toThrow(sentence);
 });
 
-test('guessed tokens change nothing but the speed, up to near ties', async () => {
+test('--draftngram: does not change the text, up to near ties', async () => {
   const [plain, guessing] = (await Promise.all([start([]), start(['--draftngram', '1'])])).map(({ base }) =>
     nativeClient(base),
   ) as [ReturnType<typeof nativeClient>, ReturnType<typeof nativeClient>];

@@ -6,7 +6,7 @@ const startServer = liveServers();
 const endless = { prompt: 'Once upon a time', max_length: 1600, ban_eos_token: true, temperature: 0 };
 const secret = 'open-sesame';
 
-test('the console says who was refused and what would help, and never the key', async () => {
+test('console: names refused requests and the flag that helps, never the key', async () => {
   const server = await startServer(['--maxrequestsize', '1', '--quiet']);
   const ask = (path: string, init: RequestInit = {}) => fetch(`${server.base}${path}`, { method: 'POST', ...init });
   await ask('/api/v1/generate', { headers: { origin: 'https://elsewhere.example' }, body: '{}' });
@@ -35,7 +35,7 @@ test('the console says who was refused and what would help, and never the key', 
   await locked.stop();
 });
 
-test('the console says why a request ended early, and which one, while several run', async () => {
+test('console: reports why a request ended early, with its number while several run', async () => {
   const server = await startServer(['--parallelrequests', '2', '--multiuser', '3', '--quiet']);
   const client = nativeClient(server.base);
   const running = async (genkey: string) => {

@@ -71,7 +71,7 @@ describe.each([
     await fresh.stop();
   }, 240_000);
 
-  test('writes from the cache what it writes without', async () => {
+  test('same text with and without the cache', async () => {
     const { base, stop } = await start(flags);
     for (const [index, chat] of chats.entries()) {
       const { texts, prompt } = await talk(base, chat);
@@ -85,7 +85,7 @@ describe.each([
     await stop();
   }, 240_000);
 
-  test('writes beside others, drafts or not, what it writes alone', async () => {
+  test('same text alone and in a batch, with and without drafts', async () => {
     const company = ['--parallelrequests', '3', '--batchall', '--smartcache', '--draftngram', '2'];
     const { base, output, stop } = await start([...flags, ...company, '--draftmodel', embeddedModel]);
     expect(output()).toContain('With --deterministic nothing is drafted');
@@ -98,7 +98,7 @@ describe.each([
     await stop();
   }, 240_000);
 
-  test('writes the same after a restart, with what the disk has kept', async () => {
+  test('same text after a restart with --diskcache', async () => {
     const disk = ['--diskcache', join(folder, `${name}-disk`)];
     const [chat] = chats as [Chat];
     const first = await start([...flags, ...disk]);
@@ -125,7 +125,7 @@ describe('with --deterministic', () => {
     server = await start([...flags, '--parallelrequests', '2', '--batchall']);
   });
 
-  test('guidance steers the same way every time', async () => {
+  test('guidance gives the same text every time', async () => {
     const { generate } = nativeClient(server.base);
     const guided = { negative_prompt: 'A sad story about a dog.', guidance_scale: 1.6, max_length: 40 };
     const requests = [100, 620].map((length) => ({ ...guided, prompt: opening.slice(0, length) }));
@@ -137,7 +137,7 @@ describe('with --deterministic', () => {
     expect(once[0]).not.toBe((await generate({ ...requests[0], guidance_scale: 1 })).text);
   });
 
-  test.each([63, 64, 65, 128, 129])('a prompt of %i tokens gets its text again', async (length) => {
+  test.each([63, 64, 65, 128, 129])('a prompt of %i tokens gives the same text again', async (length) => {
     const prompt = Array.from({ length }, () => ' cat').join('');
     const body = { prompt, max_tokens: 24, temperature: 1, seed: 11 };
     const ask = async () => {

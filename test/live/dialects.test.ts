@@ -16,7 +16,7 @@ function fileOf(name: string, text: string): string {
   return path;
 }
 
-describe('a server with a template and defaults of its own', () => {
+describe('server with --jinjatemplate and --gendefaults', () => {
   const template = "{% for m in messages %}<{{ m['role'] }}>{{ m['content'] }}{% endfor %}<assistant>";
   let client: NativeClient;
   beforeAll(async () => {
@@ -26,7 +26,7 @@ describe('a server with a template and defaults of its own', () => {
   });
   const post = async (path: string, body: object) => (await client.post(path, body)).json() as Record<string, unknown>;
 
-  test('tells the model by its file, with its own words around texts', async () => {
+  test('reports the model by its file, and its chat tags', async () => {
     const props = (await client.get('/props')).json();
     expect(props).toMatchObject({ model_path: 'parley-mini.gguf', eos_token: '<|im_end|>', chat_template: template });
     expect(await post('/api/show', { model: 'm' })).toMatchObject({ template });
@@ -36,14 +36,14 @@ describe('a server with a template and defaults of its own', () => {
     });
   });
 
-  test('fills in what a request leaves out, in the words of its dialect, and never the length', async () => {
+  test('--gendefaults: applies under the field names of each dialect, and never sets the length', async () => {
     const { generation_settings: given } = await post('/completion', { prompt: 'Once' });
     expect(given).toMatchObject({ repeat_penalty: 1.3, seed: 77, n_predict: 64 });
     const { generation_settings: said } = await post('/completion', { prompt: 'Once', repeat_penalty: 1, seed: 5 });
     expect(said).toMatchObject({ repeat_penalty: 1, seed: 5 });
   });
 
-  test('shows half characters as bytes, and reads special tokens only where it should', async () => {
+  test('tokenize: partial characters are bytes; special tokens are parsed only with parse_special', async () => {
     const { tokens } = await post('/tokenize', { content: 'ꙮ', with_pieces: true });
     const bytes = (tokens as readonly { piece: string | number[] }[]).flatMap(({ piece }) =>
       typeof piece === 'string' ? [...Buffer.from(piece)] : piece,
@@ -53,7 +53,7 @@ describe('a server with a template and defaults of its own', () => {
     expect((await post('/tokenize', { content: '<|im_end|>', parse_special: false })).tokens).not.toHaveLength(1);
   });
 
-  test('answers one short path in the form that it was asked in', async () => {
+  test('shared path: answers in the dialect of the request', async () => {
     const response_fields = ['generation_settings/n_predict', 'stop_type'];
     expect(await post('/completions', { prompt: 'Once', n_predict: 2, response_fields })).toEqual({
       'generation_settings/n_predict': 2,
@@ -62,14 +62,14 @@ describe('a server with a template and defaults of its own', () => {
     expect(await post('/completions', { prompt: 'Once', max_tokens: 2 })).toMatchObject({ object: 'text_completion' });
   });
 
-  test('shows people a page where programs get an error object', async () => {
+  test('unknown path: HTML for browsers, an error object for programs', async () => {
     const path = '/v1/nowhere';
     expect((await client.get(path)).json()).toMatchObject({ error: { type: 'invalid_request_error' } });
     const page = await client.call('GET', path, undefined, { headers: { accept: 'text/html' } });
     expect([page.status, page.text.includes('href="/api"')]).toEqual([404, true]);
   });
 
-  test('has no blobs, and says so to whoever asks before sending one', async () => {
+  test('Ollama: HEAD of a blob is 404, and create is refused', async () => {
     expect((await client.call('HEAD', '/api/blobs/sha256:00')).status).toBe(404);
     expect((await client.post('/api/create', { model: 'm', from: 'x' })).json()).toEqual({
       error: expect.stringContaining('Create is not possible'),
@@ -87,7 +87,7 @@ test.each([
   expect(stderr).toContain(sentence);
 });
 
-test('a template that is none ends the start with its place', async () => {
+test('--jinjatemplate: an invalid template ends the start with line and column', async () => {
   const path = fileOf('broken.jinja', 'one\n {% if x %}');
   const { code, stderr } = await runProgram(['--nomodel', '--jinjatemplate', path]);
   expect(code).toBe(1);

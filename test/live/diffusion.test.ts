@@ -45,19 +45,19 @@ describe.skipIf(reason !== undefined)('stable-diffusion.cpp', () => {
   const flat = (background: string, width = 64) =>
     sharp({ create: { width, height: 64, channels: 3, background } }).png();
 
-  test('is there under its name, with its samplers and what it can be changed by', async () => {
+  test('lists model, samplers, LoRAs and upscalers', async () => {
     expect((await get('sd-models'))[0].model_name).toBe('random-sd15');
     expect((await get('samplers')).map(({ name }: { name: string }) => name)).toContain('DPM++ 2M');
     expect((await get('loras')).map(({ name }: { name: string }) => name)).toEqual(['strong']);
   });
 
-  test('draws in the size that was asked for, and says how', async () => {
+  test('draws in the requested size, and info says how', async () => {
     expect(await sharp(Buffer.from(plain.images[0], 'base64')).metadata()).toMatchObject({ width: 64, height: 64 });
     expect(JSON.parse(plain.info)).toMatchObject({ seed: 5, steps: 1, sampler_name: 'Euler a', notes: [] });
   });
 
   test(
-    'draws something else with a LoRA, and refuses a weight that it cannot do',
+    'LoRA: changes the image; weights other than 1 are refused',
     async () => {
       const changed = await draw('txt2img', { ...asked, prompt: 'a boat <lora:strong:1>' });
       expect((await pixelsOf(changed.images[0])).equals(await pixelsOf(plain.images[0]))).toBe(false);
@@ -69,7 +69,7 @@ describe.skipIf(reason !== undefined)('stable-diffusion.cpp', () => {
   );
 
   test(
-    'paints where the mask is white, leaves the rest, and says how that is done',
+    'mask: changes the white part only, and notes say how',
     async () => {
       const half = { input: await flat('#fff', 32).toBuffer(), left: 32, top: 0 };
       const mask = (await flat('#000').composite([half]).toBuffer()).toString('base64');
@@ -85,7 +85,7 @@ describe.skipIf(reason !== undefined)('stable-diffusion.cpp', () => {
   );
 
   test(
-    'shows its steps, is stopped by an interrupt, and draws the same as ever afterwards',
+    'progress, interrupt, and the same image afterwards',
     async () => {
       const long = draw('txt2img', { ...asked, steps: 60 });
       const step = async () => (await get('progress')).state.sampling_step as number;

@@ -36,13 +36,13 @@ const samplings = [
   ['with penalties', { temperature: 0.7, sampler_seed: 7, rep_pen: 1.3 }],
 ] as const;
 
-describe('a model that drafts for itself', () => {
+describe('--draftmodel with the model itself', () => {
   let both: Awaited<ReturnType<typeof pair>>;
   beforeAll(async () => {
     both = await pair([], ['--draftmodel', embeddedModel, '--draftamount', '4']);
   });
 
-  test('says so when it is loaded', () => {
+  test('reports it when loaded', () => {
     expect(both.output()).toContain('parley-mini.gguf drafts up to 4 tokens at each step.');
   });
 
@@ -56,21 +56,21 @@ describe('a model that drafts for itself', () => {
     expectMostlyShared(shares);
   });
 
-  test('is nearly always right at temperature 0', async () => {
+  test('at temperature 0 nearly all drafts are accepted', async () => {
     await both.drafted.generate({ prompt: 'One day a girl went', max_length: 60, rep_pen: 1 });
     const { last_draft_success: right, last_draft_failed: wrong } = await acceptance(both.drafted);
     expect(right).toBeGreaterThan(20);
     expect(wrong).toBeLessThan(right / 10);
   });
 
-  test('drafts nothing under a grammar', async () => {
+  test('drafts no tokens with a grammar', async () => {
     const asked = { prompt: 'A number:', grammar: 'root ::= [0-9]+', max_length: 20 };
     expect((await both.drafted.generate(asked)).text).toBe((await both.plain.generate(asked)).text);
     expect(await acceptance(both.drafted)).toMatchObject({ last_draft_success: 0, last_draft_failed: 0 });
   });
 });
 
-describe('a draft model that knows nothing', () => {
+describe('--draftmodel with a random model', () => {
   const tiny = { layers: 1, width: 64, heads: 2, kvHeads: 1, feedForward: 64, vocabulary: 600, contextLength: 512 };
   const paths = ['model', 'draft', 'other'].map((name) => join(folder, `${name}.gguf`)) as [string, string, string];
   beforeAll(async () => {
@@ -79,7 +79,7 @@ describe('a draft model that knows nothing', () => {
     await writeRandomModel(paths[2], { ...tiny, vocabulary: 1200 });
   });
 
-  test('costs time and nothing else', async () => {
+  test('does not change the text', async () => {
     const { plain, drafted } = await pair(['--model', paths[0]], ['--draftmodel', paths[1], '--draftngram']);
     for (const [, sampling] of samplings) {
       const asked = { prompt: 'abc', max_length: 40, ...sampling };
@@ -88,13 +88,13 @@ describe('a draft model that knows nothing', () => {
     expect((await acceptance(drafted)).last_draft_failed).toBeGreaterThan(0);
   });
 
-  test('is refused when its vocabulary is another', async () => {
+  test('a different vocabulary is refused', async () => {
     await expect(start(['--model', paths[0], '--draftmodel', paths[2]])).rejects.toThrow(
       /does not have the vocabulary of the model: it has \d+ tokens and the model has \d+/,
     );
   });
 
-  test('is refused when it is no model', async () => {
+  test('a file that is not a model is refused', async () => {
     const script = new URL(import.meta.url).pathname;
     await expect(start(['--model', paths[0], '--draftmodel', script])).rejects.toThrow(
       /the draft model .* cannot be loaded/,
@@ -103,7 +103,7 @@ describe('a draft model that knows nothing', () => {
   });
 });
 
-test('requests that draft beside each other write what each of them writes alone, up to near ties', async () => {
+test('parallel requests with drafts give the same texts as alone, up to near ties', async () => {
   const beside = ['--parallelrequests', '4', '--batchall', '--draftngram', '2', '--draftmodel', embeddedModel];
   const { plain, drafted } = await pair([], beside);
   const requests = samplings.flatMap(([, sampling]) =>

@@ -66,7 +66,7 @@ const isWhite = ([r, g, b]: readonly [number, number, number]) => Math.min(r, g,
 const isRed = ([r, g, b]: readonly [number, number, number]) => r > 150 && g < 110 && b < 110;
 
 describe('the built-in model', () => {
-  test('draws a red apple that is red, and a blue one that is not', async () => {
+  test('colours: a red apple is red, a blue one is not', async () => {
     const { events, picture } = await drawn({ prompt: 'a red apple', steps: 10 });
     expect(events.filter(({ type }) => type === 'progress').length).toBe(10);
     const apple = (await pixels(picture)).filter((pixel) => !isWhite(pixel));
@@ -76,7 +76,7 @@ describe('the built-in model', () => {
     expect(blue.filter(([r, , b]) => b > r + 40).length / blue.length).toBeGreaterThan(0.6);
   });
 
-  test('draws the same bytes for the same seed, alone or among others, and other ones for another', async () => {
+  test('seed: gives the same bytes alone and in a batch', async () => {
     const request = { prompt: 'mushroom', steps: 3 };
     const { pictures } = await drawn({ ...request, seed: 8, count: 2 });
     const [first, second] = pictures as [Buffer, Buffer];
@@ -85,7 +85,7 @@ describe('the built-in model', () => {
     expect(first.equals(second)).toBe(false);
   });
 
-  test('keeps a picture of which little is to go, and less of it the more goes', async () => {
+  test('denoising strength: more strength changes more of the image', async () => {
     const { picture: initial } = await drawn({ prompt: 'yellow car' });
     const differences = [];
     for (const strength of [0, 0.2, 0.9]) {
@@ -98,7 +98,7 @@ describe('the built-in model', () => {
     expect(much).toBeGreaterThan(little);
   });
 
-  test('keeps what the mask leaves black', async () => {
+  test('mask: the black part is unchanged', async () => {
     const initial = await plain('#2040c0', 128).toBuffer();
     const right = await sharp({ create: { width: 64, height: 128, channels: 3, background: '#fff' } })
       .png()
@@ -116,7 +116,7 @@ describe('the built-in model', () => {
     expect(changed.length).toBeGreaterThan(500);
   });
 
-  test('draws at any size, and says how', async () => {
+  test('sizes: any size is drawn, and info says how', async () => {
     const { events, picture } = await drawn({
       prompt: 'purple heart',
       width: 300,
@@ -131,7 +131,7 @@ describe('the built-in model', () => {
     expect(events.filter((event) => event.type === 'progress' && event.preview).length).toBe(1);
   });
 
-  test('goes another way where the negative prompt says so', async () => {
+  test('negative prompt: changes the image', async () => {
     const request = { prompt: 'apple', steps: 4, seed: 3 };
     const { picture: usual } = await drawn(request);
     const { picture: other } = await drawn({ ...request, negativePrompt: 'red' });
@@ -139,14 +139,14 @@ describe('the built-in model', () => {
   });
 });
 
-describe('what goes wrong', () => {
+describe('image failures', () => {
   const codeOf = (work: Promise<unknown>) =>
     work.then(
       () => 'done',
       (error: AppError) => error.code ?? error.message,
     );
 
-  test('a picture that nobody wants any more ends in the middle of a step, and the next one is drawn', async () => {
+  test('disconnect: ends within a step, and the next image is drawn', async () => {
     const stop = new AbortController();
     const events = engine.draw(imageRequest({ prompt: 'house', steps: 150, count: 4, guidance: 3 }), stop.signal);
     const reading = (async () => {
@@ -156,7 +156,7 @@ describe('what goes wrong', () => {
     expect((await drawn({ prompt: 'house', steps: 1 })).pictures.length).toBe(1);
   });
 
-  test('a broken picture and an absurd size are refused, and the engine goes on', async () => {
+  test('invalid images and sizes are refused, and the engine survives', async () => {
     const pid = host.pid;
     expect(await codeOf(drawn({ initial: Buffer.from('no picture') }))).toBe('invalid-field');
     expect(await codeOf(drawn({ width: 100_000 }))).toBe('invalid-field');
@@ -164,7 +164,7 @@ describe('what goes wrong', () => {
     expect(host.pid).toBe(pid);
   });
 
-  test('an engine that is killed fails its request alone, and comes back', async () => {
+  test('killed engine: only its request fails, and it restarts', async () => {
     const { pid } = host;
     const events = engine.draw(imageRequest({ prompt: 'house', steps: 100 }), new AbortController().signal);
     const reading = (async () => {
@@ -181,7 +181,7 @@ describe('what goes wrong', () => {
   });
 });
 
-test('a checker pattern is four times as large with its fields in their places', async () => {
+test('upscaler: enlarges a checker pattern four times without shifting it', async () => {
   const side = 32;
   const data = Buffer.from(
     Array.from({ length: side * side * 3 }, (_, index) => {

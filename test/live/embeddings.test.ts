@@ -40,7 +40,7 @@ async function vectorsOf({ base }: LiveServer, input: unknown, more: object = {}
   return (answer.json() as EmbeddingList).data.map(({ embedding }) => embedding);
 }
 
-describe('a server that was started with nothing', () => {
+describe('server without flags', () => {
   let server: LiveServer;
   let client: ReturnType<typeof nativeClient>;
   let openai: OpenAI;
@@ -50,7 +50,7 @@ describe('a server that was started with nothing', () => {
     openai = new OpenAI({ baseURL: `${server.base}/v1`, apiKey: 'none', maxRetries: 0 });
   });
 
-  test('says that it has embeddings, and lists the model behind the one for text', async () => {
+  test('reports embeddings and lists the model after the text model', async () => {
     expect((await client.get('/api/extra/version')).json()).toMatchObject({ embeddings: true });
     const { data } = (await client.get('/v1/models')).json() as { data: { id: string; capabilities?: string[] }[] };
     expect(data.map(({ id }) => id)).toEqual(['koboldcpp/parley-mini', builtIn]);
@@ -62,7 +62,7 @@ describe('a server that was started with nothing', () => {
     expect(server.output()).not.toContain('Embeddings Model');
   });
 
-  test('answers the official OpenAI client, as numbers and as the bytes that it asks for by default', async () => {
+  test('official OpenAI client: float and base64', async () => {
     const input = ['Hello world', 'Something else'];
     const asBytes = await openai.embeddings.create({ model: 'text-embedding-3-small', input });
     const asNumbers = await openai.embeddings.create({ model: builtIn, input, encoding_format: 'float' });
@@ -79,7 +79,7 @@ describe('a server that was started with nothing', () => {
     expect([vector.length, lengthOf(vector)]).toEqual([64, expect.closeTo(1, 5)]);
   });
 
-  test('answers the official Ollama client, in both forms', async () => {
+  test('official Ollama client: embed and embeddings', async () => {
     const ollama = new Ollama({ host: server.base });
     const [expected = []] = await vectorsOf(server, 'Hello world');
     const many = await ollama.embed({ model: builtIn, input: ['Hello world', 'x'], keep_alive: '5m' });
@@ -94,7 +94,7 @@ describe('a server that was started with nothing', () => {
     expect((await ollama.embed({ model: builtIn, input: '' })).embeddings).toEqual([]);
   });
 
-  test('knows what is similar: each of 15 such pairs is nearer than each of 15 others', async () => {
+  test('similarity: each of 15 similar pairs is nearer than each of 15 others', async () => {
     const nearness = async (pairs: readonly (readonly [string, string])[]) => {
       const vectors = await vectorsOf(server, pairs.flat());
       return pairs.map((_, index) => dot(vectors[2 * index] ?? [], vectors[2 * index + 1] ?? []));
@@ -105,7 +105,7 @@ describe('a server that was started with nothing', () => {
     expect(Math.min(...near)).toBeGreaterThan(Math.max(...far));
   });
 
-  test('gives the same for 64 texts at once as for each alone', async () => {
+  test('64 texts in one batch give the same vectors as alone', async () => {
     const texts = Array.from({ length: 64 }, (_, index) => `${similar[index % 15]?.[index % 2]} Number ${index}.`);
     const together = await vectorsOf(server, texts);
     expect(together).toHaveLength(64);
@@ -115,7 +115,7 @@ describe('a server that was started with nothing', () => {
     }
   });
 
-  test('gives the same to many who ask at the same time', async () => {
+  test('parallel requests give the same vectors', async () => {
     // As many as are taken in at once, and no more.
     const texts = similar.slice(0, 9).map(([text]) => text);
     const alone: number[][] = [];
@@ -126,7 +126,7 @@ describe('a server that was started with nothing', () => {
     }
   });
 
-  test('takes token numbers, also beside texts', async () => {
+  test('accepts token ids, also together with texts', async () => {
     const tokens = [101, 7592, 2088, 102];
     const [text = [], numbers = []] = await vectorsOf(server, ['hello world', tokens]);
     expect(farthest(text, numbers)).toBeLessThan(1e-3);
@@ -134,7 +134,7 @@ describe('a server that was started with nothing', () => {
     expect(farthest(text, alone)).toBeLessThan(1e-3);
   });
 
-  test('ranks documents by how near they are', async () => {
+  test('rerank: sorts documents by similarity', async () => {
     const documents = ['Berlin is a city.', 'Paris is the capital of France.', { text: 'Fish live in water.' }];
     const body = { query: 'What is the capital of France?', documents };
     for (const path of ['/v1/rerank', '/rerank', '/v1/reranking', '/reranking']) {
@@ -152,7 +152,7 @@ describe('a server that was started with nothing', () => {
     expect(scores).toHaveLength(3);
   });
 
-  test('answers in the form of the llama.cpp server, with a vector for each token where that is wanted', async () => {
+  test('llama.cpp form: with one vector per token on request', async () => {
     const [expected = []] = await vectorsOf(server, 'hello world');
     const pooled = (await client.post('/embedding', { content: 'hello world' })).json() as { embedding: number[][] }[];
     expect(pooled).toHaveLength(1);
@@ -170,7 +170,7 @@ describe('a server that was started with nothing', () => {
 
   const long = 'word '.repeat(2000);
 
-  test('refuses or cuts what is too long, as each family does, and says so', async () => {
+  test('overlong input: refused or truncated, as in each dialect', async () => {
     const refused = await client.post('/v1/embeddings', { input: ['short', long] });
     expect(refused.status).toBe(400);
     expect(refused.json()).toMatchObject({
@@ -228,7 +228,7 @@ describe('a server that was started with nothing', () => {
     expect(answer.json()).toMatchObject(expected);
   });
 
-  test('embeds with the text model for whoever names it', async () => {
+  test('embeds with the text model if the request names it', async () => {
     const answer = await client.post('/v1/embeddings', { model: 'koboldcpp/parley-mini', input: ['Hello', 'Hello'] });
     const { model, data } = answer.json() as EmbeddingList;
     expect(model).toBe('koboldcpp/parley-mini');
@@ -238,7 +238,7 @@ describe('a server that was started with nothing', () => {
   });
 });
 
-describe('work that ends before its end', () => {
+describe('interrupted requests', () => {
   /** Seconds of work. */
   const much = { input: Array.from({ length: 1500 }, (_, index) => `${'some words of a text '.repeat(20)} ${index}`) };
   let server: LiveServer;
@@ -252,7 +252,7 @@ describe('work that ends before its end', () => {
     while (!(await busy())) await new Promise((resolve) => setImmediate(resolve));
   };
 
-  test('stops with its client, and the next one is answered', async () => {
+  test('disconnect: stops the work, and the next request is answered', async () => {
     const request = openRequest(server.base, '/v1/embeddings', much);
     await running();
     request.hangUp();
@@ -261,7 +261,7 @@ describe('work that ends before its end', () => {
     expect(await vectorsOf(server, 'x')).toMatchObject([{ length: 384 }]);
   });
 
-  test('that loses its engine is told so, and the next request has a new one', async () => {
+  test('engine crash: the request gets an error, and the next one a new engine', async () => {
     const killed = server.worker('embedding') as number;
     const answer = nativeClient(server.base).post('/v1/embeddings', much);
     await running();
@@ -275,10 +275,10 @@ describe('work that ends before its end', () => {
   });
 });
 
-describe('models that are given', () => {
+describe('--embeddingsmodel', () => {
   const file = (name: string): string => join(home, name);
 
-  test('for ranking give figures for pairs, and say that they have no vectors', async () => {
+  test('rerankers: score pairs, and refuse embeddings', async () => {
     await writeBert(file('ranker.gguf'), 'rank');
     const server = await startServer(['--nomodel', '--embeddingsmodel', file('ranker.gguf')]);
     expect(server.output()).toContain('pooling rank');
@@ -307,7 +307,7 @@ describe('models that are given', () => {
     await server.stop();
   });
 
-  test('with a vector for each token have them in the form of the llama.cpp server alone', async () => {
+  test('models without pooling: embed only in the llama.cpp form', async () => {
     await writeBert(file('tokens.gguf'), 'none');
     const server = await startServer([
       '--nomodel',
@@ -343,7 +343,7 @@ describe('models that are given', () => {
     await server.stop();
   });
 
-  test('that are no models end the program with a sentence', async () => {
+  test('invalid file: ends the start with an error', async () => {
     writeFileSync(file('junk.gguf'), 'no model');
     const junk = await runProgram(['--nomodel', '--port', '0', '--embeddingsmodel', file('junk.gguf')]);
     expect(junk.code).toBe(3);
@@ -352,7 +352,7 @@ describe('models that are given', () => {
     expect(nobody.code).toBe(2);
   });
 
-  test('by name embed with their own file', async () => {
+  test('--routermode: a request selects the file by name', async () => {
     const folder = mkdtempSync(join(home, 'many-'));
     await writeBert(join(folder, 'small-bert.gguf'), 'mean');
     copyFileSync(embeddedModel, join(folder, 'other.gguf'));

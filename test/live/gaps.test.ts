@@ -16,7 +16,7 @@ interface Scored {
   readonly choices: readonly [{ readonly text: string; readonly prompt_logprobs: readonly (object | null)[] }];
 }
 
-describe('a model whose file names marks for a gap', () => {
+describe('model with fill-in-the-middle tokens', () => {
   let client: ReturnType<typeof nativeClient>;
   beforeAll(async () => {
     const model = join(folder, 'gaps.gguf');
@@ -24,7 +24,7 @@ describe('a model whose file names marks for a gap', () => {
     client = nativeClient((await start(['--model', model, '--contextsize', '512'])).base);
   });
 
-  test('reads what stands before it and behind it between these marks', async () => {
+  test('OpenAI suffix: the prompt has prefix and suffix between the tokens', async () => {
     const body = { prompt: 'The fox', suffix: 'was happy.', max_tokens: 2, prompt_logprobs: 0 };
     const answer = (await client.post('/v1/completions', body)).json() as Scored;
     const words = answer.choices[0].prompt_logprobs.flatMap((figures) =>
@@ -35,26 +35,26 @@ describe('a model whose file names marks for a gap', () => {
     expect(words.filter((word) => word === behind || word === gap)).toEqual([behind, gap]);
   });
 
-  test('does so for Ollama too', async () => {
+  test('Ollama suffix: does the same', async () => {
     const body = { model: 'gaps', prompt: 'a(', suffix: ')', options: { num_predict: 2 }, stream: false };
     const shown = (await client.post('/api/generate', { ...body, _debug_render_only: true })).json();
     expect(shown).toMatchObject({ _debug_info: { rendered_template: `${before}a(${behind})${gap}` } });
     expect((await client.post('/api/generate', body)).json()).toMatchObject({ done: true, eval_count: 2 });
   });
 
-  test('does so for llama.cpp', async () => {
+  test('llama.cpp /infill: does the same', async () => {
     const answer = (await client.post('/infill', { input_prefix: 'a(', input_suffix: ')', n_predict: 2 })).json();
     expect(answer).toMatchObject({ prompt: `${before}a(${behind})${gap}`, tokens_predicted: 2 });
   });
 });
 
-describe('a model without such marks', () => {
+describe('model without fill-in-the-middle tokens', () => {
   let client: ReturnType<typeof nativeClient>;
   beforeAll(async () => {
     client = nativeClient((await start()).base);
   });
 
-  test('refuses a gap in the words of each dialect', async () => {
+  test('suffix: is refused in the form of each dialect', async () => {
     const openai = await client.post('/v1/completions', { prompt: 'a(', suffix: ')' });
     expect([openai.status, openai.json()]).toMatchObject([400, { error: { param: 'suffix' } }]);
     const ollama = await client.post('/api/generate', { model: 'mini', prompt: 'a(', suffix: ')' });

@@ -47,7 +47,7 @@ describe('at temperature 0', () => {
 });
 
 describe('the prompt cache', () => {
-  test('gives what a fresh computation gives, wherever the prompt was edited', async () => {
+  test('edited prompt: gives the reply of a fresh computation', async () => {
     const random = new Random(7);
     const words =
       'Once upon a time there was a small grey cat who lived in a house by the sea with an old man and a very big dog'.split(
@@ -69,7 +69,7 @@ describe('the prompt cache', () => {
     }
   });
 
-  test('is really used: a prompt that only grew is computed from where it grew', async () => {
+  test('grown prompt: only the new tokens are computed', async () => {
     const prompt = 'The old man went down to the sea every day and looked at the waves. '.repeat(12);
     await keeping.generate({ prompt, max_length: 2 });
     await keeping.generate({ prompt: `${prompt}Then`, max_length: 2 });
@@ -78,7 +78,7 @@ describe('the prompt cache', () => {
     expect((await fresh.performance()).last_input_count).toBeGreaterThan(100);
   });
 
-  test('survives text that was taken back', async () => {
+  test('stays valid after backtracking', async () => {
     const prompt = 'Once upon a time';
     const banned = { prompt, max_length: 50, banned_tokens: ['little girl', 'was very', ' named Lily', 'play with'] };
     const [kept, anew] = await Promise.all([keeping.generate(banned), fresh.generate(banned)]);
@@ -91,7 +91,7 @@ describe('the prompt cache', () => {
     expect((await keeping.generate(back)).text).toBe((await fresh.generate(back)).text);
   });
 
-  test('survives a request that was stopped in the middle of its prompt', async () => {
+  test('stays valid after an abort during prefill', async () => {
     const long = Array.from({ length: 1500 }, (_, index) => ` ${(index * 7) % 10}`).join('');
     const stopped = keeping.generate({ prompt: long, genkey: 'stopped' });
     await keeping.performanceWhere(({ idle }) => idle === 0);
@@ -104,7 +104,7 @@ describe('the prompt cache', () => {
 });
 
 describe('guidance', () => {
-  test('steers away from the negative prompt, and scale 1 is none', async () => {
+  test('negative prompt changes the text; scale 1 has no effect', async () => {
     const server = await startServer(['--quiet', '--enableguidance', ...tokenByToken]);
     const guided = nativeClient(server.base);
     const prompt = 'Once upon a time';
@@ -139,7 +139,7 @@ describe('guidance', () => {
     await server.stop();
   });
 
-  test('is refused where it is not switched on', async () => {
+  test('without --enableguidance: is refused', async () => {
     const answer = await keeping.post('/api/v1/generate', { prompt: 'a', negative_prompt: 'b', guidance_scale: 2 });
     expect(answer.status).toBe(400);
     expect(answer.text).toContain('--enableguidance');

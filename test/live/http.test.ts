@@ -33,7 +33,7 @@ describe('paths and methods', () => {
     expect([answer.status, answer.text]).toEqual([200, '']);
   });
 
-  test('an unknown page leads to the list of what there is', async () => {
+  test('unknown page: redirects to the list of endpoints', async () => {
     const answer = await client.get('/nowhere');
     expect(answer.status).toBe(404);
     expect(answer.headers.get('content-type')).toMatch(/^text\/html/);
@@ -57,7 +57,7 @@ describe('paths and methods', () => {
     expect((await client.get(path)).json()).toEqual(body);
   });
 
-  test('the version tells what is there', async () => {
+  test('/api/extra/version: lists the available features', async () => {
     const version = (await client.get('/api/extra/version')).json();
     expect(version).toMatchObject({ result: 'KoboldCpp', llm: true, protected: false, txt2img: true, admin: 0 });
     expect(version).toMatchObject({ transcribe: true, tts: true, embeddings: true, music: false });
@@ -78,7 +78,7 @@ describe('paths and methods', () => {
     expect((props as { chat_template: string }).chat_template).toContain('<|im_start|>');
   });
 
-  test('a page of a stranger reaches nothing, and neither does a strange name', async () => {
+  test('guard: refuses unknown origins and unknown host names', async () => {
     const { base, port } = server;
     const page = nativeClient(base, { origin: 'https://example.org' });
     expect((await page.post('/api/v1/generate', { prompt: story })).status).toBe(403);
@@ -91,7 +91,7 @@ describe('paths and methods', () => {
 });
 
 describe('while the model is loading', () => {
-  test('the port is open, the state is told, and a request waits and succeeds', async () => {
+  test('port is open, the state is reported, and a request waits and succeeds', async () => {
     const server = await startServer([], { until: 'Listening on ' });
     const client = nativeClient(server.base);
     const [health, reply, version] = await Promise.all([
@@ -119,7 +119,7 @@ describe('without a text model', () => {
     expect(frames.map(({ data }) => [data.token, data.finish_reason])).toEqual([['', 'error']]);
   });
 
-  test('everything else says so in its own way', async () => {
+  test('other endpoints report the missing model in the form of their dialect', async () => {
     const body = async (path: string) => (await client.get(path)).json();
     expect(await body('/api/v1/model')).toEqual({ result: 'inactive' });
     expect(await body('/v1/models')).toMatchObject({ data: [{ id: 'inactive' }, { id: 'all-MiniLM-L6-v2' }] });
@@ -169,7 +169,7 @@ describe('behind a password', () => {
     },
   );
 
-  test('information stays open, with the name of the model hidden', async () => {
+  test('information endpoints need no key and mask the model name', async () => {
     const client = sending({});
     for (const path of ['/', '/api', '/api/extra/version', '/api/extra/perf', '/props', '/v1/models', '/health']) {
       expect([path, (await client.get(path)).status]).toEqual([path, 200]);
@@ -191,7 +191,7 @@ describe('defaults of the server', () => {
     client = nativeClient((await startServer(['--gendefaults', defaults, '--defaultgenamt', '64'])).base);
   });
 
-  test('fill what a request leaves out, and nothing else', async () => {
+  test('--gendefaults: sets missing fields only', async () => {
     const text = async (fields: object) =>
       (
         (await client.post('/api/v1/generate', { prompt: story, max_length: 6, ...fields })).json() as {
@@ -202,14 +202,14 @@ describe('defaults of the server', () => {
     expect(await text({ stop_sequence: [] })).toMatch(/^, there was/);
   });
 
-  test('the length of a reply is --defaultgenamt where none is asked for', async () => {
+  test('--defaultgenamt: is the reply length if the request sets none', async () => {
     const answer = await client.post('/api/v1/generate', { prompt: story, ban_eos_token: true, stop_sequence: [] });
     expect(answer.json()).toMatchObject({ results: [{ completion_tokens: 64, finish_reason: 'length' }] });
   });
 });
 
-describe('connections that break', () => {
-  test('upgrade: resets while the first socket is opened end nothing else', async () => {
+describe('broken connections', () => {
+  test('upgrade: a connection reset during the first upgrade ends no other connection', async () => {
     const server = await startServer();
     const upgrade =
       'GET /ws HTTP/1.1\r\nhost: localhost\r\nconnection: Upgrade\r\nupgrade: websocket\r\n' +

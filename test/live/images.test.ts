@@ -45,7 +45,7 @@ describe('the official OpenAI client', () => {
     expect(await sizeOf(data?.[0]?.b64_json ?? '')).toEqual({ width: 256, height: 256, format: 'png' });
   });
 
-  test('draws the same again from the same seed, in another format', async () => {
+  test('same seed: gives the same image in another format', async () => {
     const draw = async () => {
       const extra = { seed: 5, ...quick, size: '128x128', output_format: 'webp' } as unknown as { size: '256x256' };
       return (await openai.images.generate({ prompt: 'a star', ...extra })).data?.[0]?.b64_json ?? '';
@@ -55,7 +55,7 @@ describe('the official OpenAI client', () => {
     expect(await draw()).toBe(first);
   });
 
-  test('changes what a mask leaves open, and nothing else', async () => {
+  test('edits: change only the open part of the mask', async () => {
     const hole = sharp({ create: { width: 64, height: 128, channels: 4, background: { r: 0, g: 0, b: 0, alpha: 1 } } });
     const mask = await sharp({
       create: { width: 128, height: 128, channels: 4, background: { r: 0, g: 0, b: 0, alpha: 0 } },
@@ -75,14 +75,14 @@ describe('the official OpenAI client', () => {
     expect(channels.slice(0, 3).map(({ mean }) => Math.round(mean / 16))).toEqual([13, 2, 2]);
   });
 
-  test('hears of a picture as it comes', async () => {
+  test('stream: sends partial images', async () => {
     const stream = await openai.images.generate({ prompt: 'a tree', size: '256x256', stream: true, ...quick });
     const types: string[] = [];
     for await (const event of stream) types.push(event.type);
     expect(types).toEqual(['image_generation.completed']);
   });
 
-  test('is told what is wrong', async () => {
+  test('gets an error for an invalid request', async () => {
     await expect(openai.images.generate({ prompt: 'a', size: 'huge' as '256x256' })).rejects.toMatchObject({
       status: 400,
       param: 'size',
@@ -91,7 +91,7 @@ describe('the official OpenAI client', () => {
 });
 
 describe('an app for the Stable Diffusion web UI', () => {
-  test('finds the model that it then draws with', async () => {
+  test('lists the model that it generates with', async () => {
     const [{ title, model_name: name }] = await get('/sdapi/v1/sd-models');
     expect((await get('/sdapi/v1/options')).sd_model_checkpoint).toBe(title);
     expect((await get('/sdapi/v1/samplers')).length).toBeGreaterThan(0);
@@ -113,7 +113,7 @@ describe('an app for the Stable Diffusion web UI', () => {
     expect(parameters).toMatchObject({ Prompt: 'a yellow sun', Seed: '10', Model: name, 'Size-1': '256' });
   });
 
-  test('goes on to the next picture', async () => {
+  test('skip: continues with the next image', async () => {
     const key = { genkey: 'skipped' };
     const size = { width: 64, height: 64, cfg_scale: 1 };
     const answer = post('/sdapi/v1/txt2img', { prompt: 'a star', steps: 8, seed: 30, batch_size: 3, ...size, ...key });
@@ -123,7 +123,7 @@ describe('an app for the Stable Diffusion web UI', () => {
     expect(JSON.parse((await answer).info).all_seeds).toEqual([31, 32]);
   });
 
-  test('changes a picture and enlarges it', async () => {
+  test('img2img and upscaling', async () => {
     const image = (await red().png().toBuffer()).toString('base64');
     const changed = await post('/sdapi/v1/img2img', {
       prompt: 'a tree',
@@ -138,7 +138,7 @@ describe('an app for the Stable Diffusion web UI', () => {
     expect(await sizeOf(larger.image)).toMatchObject({ width: 256, height: 256 });
   });
 
-  test('sees how far it is and stops it', async () => {
+  test('progress and interrupt', async () => {
     const drawing = post('/sdapi/v1/txt2img', {
       prompt: 'a house',
       steps: 80,
@@ -186,7 +186,7 @@ describe('an app for ComfyUI', () => {
     '9': { class_type: 'SaveImage', inputs: { images: ['8', 0], filename_prefix: 'live' } },
   });
 
-  test('sends a graph, hears what becomes of it, and fetches the picture', async () => {
+  test('prompt: reports execution on the WebSocket, and the image can be fetched', async () => {
     const socket = new WebSocket(`${server.base.replace(/^http/, 'ws')}/ws?clientId=me`);
     const types: string[] = [];
     let id = '';
@@ -218,7 +218,7 @@ describe('an app for ComfyUI', () => {
     });
   });
 
-  test('sends a picture and draws from it', async () => {
+  test('upload: an uploaded image is used by LoadImage', async () => {
     const form = new FormData();
     form.append('image', new Blob([new Uint8Array(await red().png().toBuffer())]), 'red.png');
     form.append('overwrite', 'true');

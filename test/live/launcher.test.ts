@@ -97,14 +97,14 @@ describe.skipIf(process.platform !== 'linux')('npm start', () => {
     },
   );
 
-  test('whose launcher is killed takes the server along', async () => {
+  test('npm start: killing it ends the server', async () => {
     const launched = await launch('npm', ['start', '--']);
     process.kill(find(launched, 'node scripts/start.mjs'), 'SIGKILL');
     await allGone(launched.others);
     expect(launched.output()).toContain('Stopping: the launcher is gone');
   });
 
-  test('stops well although a terminal sends its signal to all of its processes', async () => {
+  test('npm start: one Ctrl+C for the whole process group stops the server gracefully', async () => {
     const launched = await launch('npm', ['start', '--']);
     const server = find(launched, 'dist/main.js');
     for (const { pid, command } of launched.others) {
@@ -118,7 +118,7 @@ describe.skipIf(process.platform !== 'linux')('npm start', () => {
 });
 
 describe.skipIf(process.platform !== 'linux')('a server that was started without a launcher', () => {
-  test('outlives the shell that started it', async () => {
+  test('server: survives the end of the shell that started it', async () => {
     const command = `"${process.execPath}" "${program}" "$@" & echo; wait`;
     const launched = await launch('bash', ['-c', command, 'bash']);
     const server = find(launched, 'dist/main.js');
@@ -135,7 +135,7 @@ describe.skipIf(process.platform !== 'linux')('a server that was started without
     expect(launched.output()).toContain('Stopping: SIGHUP');
   });
 
-  test('that nohup started does not hear when its terminal goes', async () => {
+  test('nohup: the server ignores SIGHUP', async () => {
     const command = `nohup "${process.execPath}" "${program}" "$@" </dev/null & wait`;
     const launched = await launch('bash', ['-c', command, 'bash']);
     const server = find(launched, 'dist/main.js');

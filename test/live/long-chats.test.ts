@@ -74,7 +74,7 @@ describe('the template of a model', () => {
     await server.stop();
   });
 
-  test('that never comes to an end is ended, and the chat is answered without it', async () => {
+  test('endless template: is terminated, and the chat is answered with the adapter', async () => {
     const endless = '{% for a in range(9000) %}{% for b in range(9000) %}{% set c = a %}{% endfor %}{% endfor %}x';
     const server = await startServer(['--jinja', '--jinjatemplate', templateFile('endless.jinja', endless)]);
     const client = nativeClient(server.base);
@@ -85,7 +85,7 @@ describe('the template of a model', () => {
     await server.stop();
   });
 
-  test('that wants all memory ends its thread, not the server', async () => {
+  test('template that exhausts memory: ends its thread, not the server', async () => {
     const greedy =
       "{% set ns = namespace(t='xxxxxxxx') %}{% for a in range(40) %}{% set ns.t = ns.t + ns.t %}{% endfor %}{{ ns.t }}";
     const server = await startServer(['--jinja', '--jinjatemplate', templateFile('greedy.jinja', greedy)]);
@@ -98,7 +98,7 @@ describe('the template of a model', () => {
     await server.stop();
   });
 
-  test('is given up when its client goes away', async () => {
+  test('disconnect: terminates the rendering', async () => {
     const endless = '{% for a in range(9000) %}{% for b in range(9000) %}{% set c = a %}{% endfor %}{% endfor %}x';
     const flags = ['--jinja', '--jinjatemplate', templateFile('endless-too.jinja', endless)];
     const server = await startServer(flags);

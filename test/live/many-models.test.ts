@@ -30,8 +30,8 @@ const chat = (model?: string) => ({
   max_tokens: 4,
 });
 
-describe('a server that loads models by name', () => {
-  test('tells them in every family, and each under an id that it answers to', async () => {
+describe('--routermode: lists', () => {
+  test('every dialect lists the models, each under an id that it accepts', async () => {
     const server = await startServer(['--routermode', '--admindir', folder, '--contextsize', '1024']);
     const before = (await ask(server, '/v1/models')).value;
     expect(statusesOf(before)).toEqual({
@@ -85,7 +85,7 @@ describe('names', () => {
   writeFileSync(join(inside, 'small.kcpps'), JSON.stringify({ model_param: embeddedModel, contextsize: 512 }));
   const flags = ['--autoswapmode', '--admindir', inside, '--contextsize', '1024'];
 
-  test('every model has one id in all lists, and answers to it', async () => {
+  test('every model has one id in all lists, and requests can use it', async () => {
     const server = await startServer(flags);
     const ids = ['parley-mini', 'one.gguf', 'small.gguf', 'small.kcpps', 'sub/one'].map((name) => `koboldcpp/${name}`);
     const listed = (await ask(server, '/v1/models')).value.data.map(({ id }: { id: string }) => id);
@@ -125,7 +125,7 @@ describe('names', () => {
     await server.stop();
   });
 
-  test('an edited config is taken up by the next request that names it', async () => {
+  test('an edited config takes effect with the next request that names it', async () => {
     const server = await startServer(flags);
     const config = (contextsize: number) =>
       writeFileSync(join(inside, 'edited.kcpps'), JSON.stringify({ model_param: embeddedModel, contextsize }));
@@ -141,7 +141,7 @@ describe('names', () => {
     await server.stop();
   });
 
-  test('a background response of a model that is not the present one is cancelled and deleted', async () => {
+  test('a background response of a non-default model can be cancelled and deleted', async () => {
     const server = await startServer(flags);
     const wanted = { model: 'sub/one', input: 'Tell a long story.', background: true, max_output_tokens: 1000 };
     const { id } = (await ask(server, '/v1/responses', wanted)).value;
@@ -153,10 +153,10 @@ describe('names', () => {
   });
 });
 
-describe('a server that loads nothing at the start', () => {
+describe('--autoswapmode', () => {
   const start = () => startServer(['--autoswapmode', '--admindir', folder]);
 
-  test('is well, and answers the first request that names no model', async () => {
+  test('is healthy, and answers a request without a model name', async () => {
     const server = await start();
     expect(server.worker()).toBeUndefined();
     expect(await ask(server, '/health')).toMatchObject({ status: 200 });
@@ -169,7 +169,7 @@ describe('a server that loads nothing at the start', () => {
     await server.stop();
   });
 
-  test('loads only the one that the first request names', async () => {
+  test('loads only the model of the first request', async () => {
     const server = await start();
     const named = { model: 'short', prompt: 'Once', max_length: 4 };
     expect(await ask(server, '/api/v1/generate', named)).toMatchObject({ status: 200 });
@@ -194,7 +194,7 @@ describe('a server that loads nothing at the start', () => {
     },
   };
 
-  test.each(Object.entries(dialects))('%s tell in their stream how far the model is', async (_, ask) => {
+  test.each(Object.entries(dialects))('%s: the stream reports the load progress', async (_, ask) => {
     const server = await start();
     let received = '';
     const watched: typeof fetch = async (...request) => {
@@ -216,7 +216,7 @@ describe('a server that loads nothing at the start', () => {
     await server.stop();
   });
 
-  test('a model that cannot be loaded while the stream waits is told in its last frame', async () => {
+  test('failed load: the last frame of a waiting stream is the error', async () => {
     const server = await start();
     const body = JSON.stringify({ ...chat('short'), stream: true });
     const reply = fetch(`${server.base}/v1/chat/completions`, { method: 'POST', body });

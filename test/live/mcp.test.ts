@@ -52,7 +52,7 @@ async function gone(pid: number): Promise<void> {
   while (isAlive(pid)) await new Promise((resolve) => setImmediate(resolve));
 }
 
-describe('real tool servers over both ways', () => {
+describe('real MCP servers over stdio and HTTP', () => {
   let live: LiveServer;
   let port = 0;
   const client = new Client({ name: 'test', version: '1' });
@@ -74,7 +74,7 @@ describe('real tool servers over both ways', () => {
   });
   afterAll(() => client.close());
 
-  test('are there for the official client, each tool under a name of its own', async () => {
+  test('official client: lists every tool under a unique name', async () => {
     const { tools } = await client.listTools();
     const names = tools.map(({ name }) => name);
     expect(names).toHaveLength(26);
@@ -93,7 +93,7 @@ describe('real tool servers over both ways', () => {
     expect(steps).toContain(1);
   });
 
-  test('a program that is killed fails its call with a clear error and is there again', async () => {
+  test('killed program: its call fails with a clear error, and it is restarted', async () => {
     const running = call('trigger-long-running-operation', long);
     const failure = expect(running).rejects.toThrow(
       /everything was lost in the middle of this call \(its program ended/,
@@ -106,7 +106,7 @@ describe('real tool servers over both ways', () => {
     expect(toolPrograms(live, everything)).not.toContain(program);
   });
 
-  test('an address that goes away in the middle of a call does too', async () => {
+  test('lost URL: its call fails with a clear error, and it is reconnected', async () => {
     const running = call('web_trigger-long-running-operation', long);
     const failure = expect(running).rejects.toThrow(/web was lost in the middle of this call/);
     await call('web_echo', { message: 'it runs' });
@@ -118,7 +118,7 @@ describe('real tool servers over both ways', () => {
       .toEqual(sum);
   });
 
-  test('stay when the model is swapped', async () => {
+  test('survive a model swap', async () => {
     const before = toolPrograms(live, everything);
     expect((await nativeClient(live.base).post('/api/admin/reload_config', { filename: 'other.gguf' })).json()).toEqual(
       {
@@ -130,7 +130,7 @@ describe('real tool servers over both ways', () => {
     expect(toolPrograms(live, everything)).toEqual(before);
   });
 
-  test('end with the server, also when that is killed', async () => {
+  test('end with the server, also if it is killed', async () => {
     // One of them goes by itself when nobody is there to talk to; the other does not even mind a signal.
     const programs = [...toolPrograms(live, everything), ...toolPrograms(live, smallServer)];
     expect(programs).toHaveLength(2);
@@ -139,7 +139,7 @@ describe('real tool servers over both ways', () => {
   });
 });
 
-describe('tools that the server runs for chats', () => {
+describe('--mcpserverloop', () => {
   let live: LiveServer;
   beforeAll(async () => {
     const path = file('weather.json', {
@@ -198,7 +198,7 @@ describe('tools that the server runs for chats', () => {
     expect(thinking).toMatch(told);
   });
 
-  test('leave the model to others while they run, and end with the key of their chat', async () => {
+  test('running tool: other requests use the model, and an abort by key ends it', async () => {
     const content = 'What time is it in Paris?';
     const fields = {
       ...greedy,
@@ -225,7 +225,7 @@ describe('tools that the server runs for chats', () => {
     expect(reason).toBe('length');
   });
 
-  test('end with the server when it stops', async () => {
+  test('running tool: ends with the server', async () => {
     const [program = 0] = toolPrograms(live, smallServer);
     await live.stop();
     await gone(program);
@@ -266,7 +266,7 @@ test('MCP: a program that never answers initialize ends with the server, with al
   await Promise.all([program, child].map(gone));
 });
 
-test('a file that cannot be used ends the start with its reason', async () => {
+test('--mcpfile: an invalid file ends the start with the reason', async () => {
   const { code, stderr } = await runProgram(['--mcpfile', file('wrong.json', { a: { args: [] } }), '--port', '0']);
   expect(code).toBe(2);
   expect(stderr).toContain('wrong.json cannot be used: mcpServers.a must have a command or a url.');

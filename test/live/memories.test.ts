@@ -77,7 +77,7 @@ describe.each([
   });
   afterAll(() => Promise.all([fresh.stop(), reusing.stop()]));
 
-  test('answers an edited prompt as if it had never seen another, and computes only a part of it', async () => {
+  test('edited prompt: gives the reply of a fresh computation and reuses a part', async () => {
     let prompt = nonsense(1, 500);
     expect(await expectSame(reusing.base, fresh.base, prompt)).toBe(0);
     for (const [distance, least] of [
@@ -102,7 +102,7 @@ describe.each([
     );
   });
 
-  test('goes on with its own reply', async () => {
+  test('continues its own reply', async () => {
     const prompt = nonsense(2, 300);
     const first = await complete(reusing.base, prompt, { max_tokens: 40 });
     const next = [...prompt.slice(0, -1), `${prompt.at(-1)}${first.text}`, ...nonsense(3, 30)];
@@ -111,7 +111,7 @@ describe.each([
     expect(answer.cached).toBeGreaterThan(280);
   });
 
-  test('takes banned phrases back', async () => {
+  test('banned phrases: backtracks', async () => {
     const ask = (base: string, bans: readonly string[]) =>
       post<{ results: [{ text: string }] }>(base, '/api/v1/generate', {
         prompt: nonsense(4, 200).join(' '),
@@ -128,7 +128,7 @@ describe.each([
     expect(answer).toBe(await ask(fresh.base, [banned]));
   });
 
-  test('serves two at once as it serves one, and copies what they share', async () => {
+  test('two parallel requests give the same texts as alone and share a prefix', async () => {
     const { base } = reusing;
     let [one, other] = [nonsense(5, 500), nonsense(6, 350)];
     for (const distance of [2, 20, 100]) {
@@ -146,7 +146,7 @@ describe.each([
     expect([again.text, again.cached]).toEqual([(await complete(fresh.base, one)).text, again.all - 1]);
   });
 
-  test('gets its prompts back from memory, and from the disk after a restart', async () => {
+  test('snapshots: restores prompts from memory, and from disk after a restart', async () => {
     // Guesses that are nearly always wrong must change nothing either.
     const kept = [...flags, '--smartcache', '--diskcache', join(folder, `${name}-disk`), '--draftngram', '1'];
     const prompt = nonsense(8, 400);
@@ -165,7 +165,7 @@ describe.each([
   });
 });
 
-test('a window that is kept whole comes back from a snapshot with its end only, and is not taken for the whole', async () => {
+test('--noswa: a snapshot of a sliding window is used only for a text that continues from its end', async () => {
   const model = join(folder, 'whole-window.gguf');
   await writeWindowModel(model, embeddedModel);
   const flags = ['--model', model, '--contextsize', '2048', '--noswa'];

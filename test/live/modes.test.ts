@@ -13,7 +13,7 @@ afterAll(() => rmSync(folder, { recursive: true }));
 const packageFacts = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8'));
 
 describe('--prompt', () => {
-  test('writes the reply to standard output and nothing else, and ends well', async () => {
+  test('--prompt: writes only the reply to standard output and exits with 0', async () => {
     const { code, stdout, stderr } = await runProgram([
       '--prompt',
       'Once upon a time',
@@ -28,14 +28,14 @@ describe('--prompt', () => {
     expect(stderr).toContain('Load Text Model OK: True');
   });
 
-  test('without a model ends with code 2', async () => {
+  test('--prompt without a model: exits with 2', async () => {
     const { code, stdout } = await runProgram(['--prompt', 'Hello', '--nomodel']);
     expect([code, stdout]).toEqual([2, '']);
   });
 });
 
 describe('--cli', () => {
-  test('talks until it is told to quit', async () => {
+  test('--cli: chats until quit', async () => {
     const input = 'Hello!\n/nonsense\n/undo\n/clear\nTell me a story.\n/quit\n';
     const { code, stdout, stderr } = await runProgram(['--cli', '--threads', '1', '--defaultgenamt', '64'], { input });
     expect([code, stderr]).toEqual([0, '']);
@@ -45,14 +45,14 @@ describe('--cli', () => {
     expect(chat.replace(/[>\s]/g, '').length).toBeGreaterThan(20);
   });
 
-  test('ends when its input ends', async () => {
+  test('--cli: exits at the end of its input', async () => {
     const { code } = await runProgram(['--cli', '--threads', '1'], { input: '' });
     expect(code).toBe(0);
   });
 });
 
 describe('--benchmark', () => {
-  test('measures, says the figures, and adds a row to a table each time', async () => {
+  test('--benchmark FILE: prints the figures and appends a row', async () => {
     const table = join(folder, 'speed.csv');
     const flags = ['--benchmark', table, '--threads', '1', '--contextsize', '512'];
     const first = await runProgram(flags);
@@ -66,7 +66,7 @@ describe('--benchmark', () => {
     for (const row of rows.slice(1)) expect(row.split(',').slice(1, 4)).toEqual(['parley-mini', '512', '412']);
   });
 
-  test('without a file only says the figures', async () => {
+  test('--benchmark: prints the figures without a file', async () => {
     const { code, stdout } = await runProgram(['--benchmark', '--threads', '1', '--contextsize', '256']);
     expect(code).toBe(0);
     expect(stdout).toContain('MaxCtx: 256');
@@ -81,7 +81,7 @@ describe('modes without a model', () => {
     for (const flag of ['--model', '--port', '--multiuser', '--password']) expect(stdout).toContain(flag);
   });
 
-  test('--analyze tells what is in a file, and what is wrong with one', async () => {
+  test('--analyze: describes a model file, and reports a broken one', async () => {
     const { code, stdout } = await runProgram(['--analyze', embeddedModel]);
     expect(code).toBe(0);
     expect(stdout).toMatch(/general\.architecture/);
@@ -90,7 +90,7 @@ describe('modes without a model', () => {
     expect((await runProgram(['--analyze', new URL(import.meta.url).pathname])).code).toBe(3);
   });
 
-  test('--exportconfig writes what --config reads', async () => {
+  test('--exportconfig: writes a file that --config reads', async () => {
     const path = join(folder, 'mine.kcpps');
     const flags = ['--genlimit', '5', '--contextsize', '512', '--defaultgenamt', '64'];
     expect((await runProgram([...flags, '--exportconfig', path])).code).toBe(0);
@@ -107,7 +107,7 @@ describe('modes without a model', () => {
 });
 
 describe('--singleinstance', () => {
-  test('the newer one takes the place of the older', async () => {
+  test('--singleinstance: a new instance replaces the old one', async () => {
     const port = String(await freePort());
     const older = await startServer(['--nomodel', '--singleinstance', '--port', port]);
     const newer = await startServer(['--nomodel', '--singleinstance', '--port', port]);
@@ -118,7 +118,7 @@ describe('--singleinstance', () => {
     await newer.stop();
   });
 
-  test('without it a taken port is said and ends the program', async () => {
+  test('without --singleinstance: a used port ends the start with a message', async () => {
     const server = await startServer(['--nomodel']);
     const { code, stderr } = await runProgram(['--nomodel', '--port', String(server.port)]);
     expect(code).not.toBe(0);

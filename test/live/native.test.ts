@@ -16,7 +16,7 @@ const story = 'Once upon a time';
 const long = { prompt: story, max_length: 1600, ban_eos_token: true, temperature: 0 };
 
 describe('a whole reply', () => {
-  test('has the shape that clients know, and all its members', async () => {
+  test('has all documented members', async () => {
     const answer = await client.post('/api/v1/generate', { prompt: story, max_length: 8, temperature: 0 });
     expect(answer.status).toBe(200);
     expect(answer.headers.get('content-type')).toBe('application/json');
@@ -42,7 +42,7 @@ describe('a whole reply', () => {
     expect(completion_tokens).toBe((tokens as { value: number }).value + 1);
   });
 
-  test('is the same again with the same seed, and another with another', async () => {
+  test('same seed gives the same text, another seed another', async () => {
     const drawn = (sampler_seed: number) =>
       client.generate({ prompt: story, temperature: 1.2, top_k: 0, top_p: 1, sampler_seed, max_length: 40 });
     const [first, again, other] = [await drawn(77), await drawn(77), await drawn(78)];
@@ -51,12 +51,12 @@ describe('a whole reply', () => {
     expect((await client.performance()).last_seed).toBe(78);
   });
 
-  test('can also be had from the old small form', async () => {
+  test('/request: answers the legacy form', async () => {
     const answer = await client.post('/request', { text: story, max: 6, top_k: 1 });
     expect(answer.json()).toEqual({ data: { seqs: [expect.stringMatching(/^, there was/)] } });
   });
 
-  test('is kept for whoever lost the connection, under its key', async () => {
+  test('can be fetched by its key after a disconnect', async () => {
     const { text } = await client.generate({ prompt: story, genkey: 'KCPP1001' });
     expect(await client.check('KCPP1001')).toBe(text);
     expect(await client.check('KCPP9999')).toBe('');
@@ -78,7 +78,7 @@ describe('a whole reply', () => {
 });
 
 describe('a stream', () => {
-  test('is made of exactly the frames that the web client reads, and says the same as the whole reply', async () => {
+  test('has the exact frames and the text of the whole reply', async () => {
     const whole = await client.generate({ prompt: story });
     const { answer, frames } = await client.stream({ prompt: story });
     expect(answer.headers.get('content-type')).toBe('text/event-stream');
@@ -101,14 +101,14 @@ describe('a stream', () => {
     expect(frames.at(-1)?.data.finish_reason).toBe('stop');
   });
 
-  test('is refused as an ordinary reply, not as a stream', async () => {
+  test('a refusal is a plain reply, not a stream', async () => {
     const answer = await client.post('/api/extra/generate/stream', { prompt: story, grammar: 'nonsense ::=' });
     expect(answer.status).toBe(400);
     expect(answer.headers.get('content-type')).toBe('application/json');
   });
 });
 
-describe('what ends or forbids text', () => {
+describe('stop texts, bans and grammars', () => {
   test('a stop text is cut off, or stays with trim_stop off', async () => {
     const asked = { prompt: story, max_length: 60, stop_sequence: ['never this', 'girl'] };
     const trimmed = await client.generate(asked);
@@ -119,7 +119,7 @@ describe('what ends or forbids text', () => {
     expect((await client.performance()).stop_reason).toBe(2);
   });
 
-  test('banned words and phrases do not appear, and the rest goes on', async () => {
+  test('banned words and phrases do not appear, and the text continues', async () => {
     const free = await client.generate({ prompt: story, max_length: 60 });
     expect(free.text).toMatch(/little girl/);
     const banned = await client.generate({ prompt: story, max_length: 60, banned_tokens: ['little girl', ' Lily'] });
@@ -128,7 +128,7 @@ describe('what ends or forbids text', () => {
     expect(banned.finish_reason).toBe('length');
   });
 
-  test('a biased token is not chosen any more', async () => {
+  test('logit bias: a token with a large negative bias is not chosen', async () => {
     const { ids } = (await client.post('/api/extra/tokencount', { prompt: ', there was', special: false })).json() as {
       ids: number[];
     };
@@ -136,14 +136,14 @@ describe('what ends or forbids text', () => {
     expect(text).not.toMatch(/^,/);
   });
 
-  test('a grammar forces its language', async () => {
+  test('grammar: the reply matches it', async () => {
     const grammar = 'root ::= "yes" | "no" [0-9] [0-9]';
     const { text, finish_reason } = await client.generate({ prompt: story, grammar, temperature: 1 });
     expect(text).toMatch(/^(yes|no\d\d)$/);
     expect(finish_reason).toBe('stop');
   });
 
-  test('a grammar that was kept goes on where it was, also after a banned phrase was taken back', async () => {
+  test('grammar_retain_state: continues, also after backtracking', async () => {
     const line = 'one, two, three, six\n';
     const grammar = 'root ::= "one, " ("two, three" | "four, five") ", six"';
     const kept = { temperature: 0, grammar, grammar_retain_state: true };
@@ -172,7 +172,7 @@ describe('what ends or forbids text', () => {
 });
 
 describe('prompts', () => {
-  test('an over-long one loses its beginning, keeps its memory, and says so', async () => {
+  test('overlong prompt: loses its beginning, keeps memory, and reports it', async () => {
     const prompt = 'The red dog ran to the old tree. '.repeat(400) + story;
     const { warnings, prompt_tokens, text } = await client.generate({ prompt, memory: 'A tale.\n', max_length: 8 });
     expect(warnings).toEqual([expect.stringMatching(/^\d+ tokens .* dropped/)]);
@@ -189,20 +189,20 @@ describe('prompts', () => {
     expect(apart.prompt_tokens).toBe(together.prompt_tokens);
   });
 
-  test('a smaller context of the request counts', async () => {
+  test('max_context_length: a smaller context is honoured', async () => {
     const prompt = 'The dog ran. '.repeat(100);
     const { prompt_tokens, warnings } = await client.generate({ prompt, max_context_length: 64, max_length: 8 });
     expect(prompt_tokens).toBe(56);
     expect(warnings).toHaveLength(1);
   });
 
-  test('an empty one is continued too', async () => {
+  test('empty prompt: is continued', async () => {
     expect((await client.generate({ prompt: '', max_length: 4 })).completion_tokens).toBeGreaterThan(0);
   });
 });
 
 describe('probabilities', () => {
-  test('come with the reply and can be asked for later', async () => {
+  test('are in the reply and at last_logprobs', async () => {
     const { logprobs, completion_tokens, text } = await client.generate({
       prompt: story,
       logprobs: true,
@@ -237,7 +237,7 @@ describe('tokens', () => {
     },
   );
 
-  test('bad input is told in the words of each endpoint', async () => {
+  test('invalid input: refused in the form of each endpoint', async () => {
     const refused = async (path: string, body: string) => {
       const answer = await client.call('POST', path, body);
       return [answer.status, answer.json()];
@@ -247,7 +247,7 @@ describe('tokens', () => {
     expect(await refused('/api/extra/json_to_grammar', 'x')).toEqual([400, { result: '', success: false }]);
   });
 
-  test('are counted while a text is generated', async () => {
+  test('are counted during a generation', async () => {
     const running = openRequest(server.base, '/api/extra/generate/stream', { ...long, genkey: 'busy' });
     await running.begun;
     const counted = await client.post('/api/extra/tokencount', { prompt: 'Hello there world' });
@@ -258,8 +258,8 @@ describe('tokens', () => {
   });
 });
 
-describe('looking at and stopping', () => {
-  test('the text so far can be asked for by its key alone, and stopping gives what there is', async () => {
+describe('check and abort', () => {
+  test('check returns the text so far by key; abort ends the reply with it', async () => {
     const reply = client.generate({ ...long, genkey: 'KCPP42' });
     let early = '';
     while (early.length < 20) early = await client.check('KCPP42');
@@ -273,7 +273,7 @@ describe('looking at and stopping', () => {
     expect(completion_tokens).toBeLessThan(1600);
   });
 
-  test('without a key the only generation is shown and stopped', async () => {
+  test('without a key: the only generation is returned and aborted', async () => {
     const reply = client.generate(long);
     let early = '';
     while (early.length < 5) early = await client.check();
@@ -281,7 +281,7 @@ describe('looking at and stopping', () => {
     expect((await reply).completion_tokens).toBeLessThan(1600);
   });
 
-  test('one that waits is stopped before it begins, and its neighbours are not', async () => {
+  test('abort: a waiting request is stopped, others are not', async () => {
     const running = client.generate({ ...long, genkey: 'first' });
     await client.performanceWhere(({ idle }) => idle === 0);
     const waiting = client.generate({ prompt: story, genkey: 'second' });
@@ -304,7 +304,7 @@ describe('looking at and stopping', () => {
     expect((await waiting).completion_tokens).toBe(3);
   });
 
-  test('a key that nobody has is refused', async () => {
+  test('abort: an unknown key is refused', async () => {
     const answer = await client.post('/api/extra/abort', { genkey: 'nobody' });
     expect(answer.json()).toEqual({ success: 'false', done: 'false' });
   });

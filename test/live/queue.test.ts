@@ -43,7 +43,7 @@ describe.each([
   });
 });
 
-test('--multiuser 0: one may wait once a built-in embeddings model is in memory', async () => {
+test('--multiuser 0: one request may wait once a built-in embeddings model is in memory', async () => {
   const server = await startServer(['--multiuser', '0']);
   const client = nativeClient(server.base);
   expect((await client.post('/api/embed', { model: 'any', input: 'Hello' })).status).toBe(200);
@@ -92,7 +92,7 @@ describe.each(['http', 'https'])('a client that goes away over %s', (scheme) => 
     },
   );
 
-  test('while its prompt is read frees the engine before the first token', async () => {
+  test('during prefill: frees the engine before the first token', async () => {
     const prompt = Array.from({ length: 1800 }, (_, index) => ` ${index % 10}`).join('');
     const request = openRequest(server.base, '/api/v1/generate', { ...endless, prompt, max_length: 100 });
     await client.performanceWhere((figures) => figures.idle === 0);
@@ -102,7 +102,7 @@ describe.each(['http', 'https'])('a client that goes away over %s', (scheme) => 
     expect((await client.generate({ prompt: 'The end', max_length: 2 })).completion_tokens).toBe(2);
   });
 
-  test('while it waits gives its place back, and the running one is not disturbed', async () => {
+  test('while waiting: frees its place, and the running request continues', async () => {
     const running = openRequest(server.base, '/api/v1/generate', { ...endless, genkey: 'running' });
     await client.performanceWhere((figures) => figures.idle === 0);
     const waiting = openRequest(server.base, '/api/v1/generate', { ...endless, genkey: 'waiting' });
@@ -118,7 +118,7 @@ describe.each(['http', 'https'])('a client that goes away over %s', (scheme) => 
   });
 });
 
-test('a stream that waits begins after a second with its position, and its client may look it up by its key', async () => {
+test('waiting stream: reports its position after a second, and can be polled by key', async () => {
   const server = await startServer([]);
   const client = nativeClient(server.base);
   const holder = client.post('/api/v1/generate', { ...endless, genkey: 'holder' });

@@ -35,7 +35,7 @@ describe.each(['a1111', 'comfy'])('another server that is spoken to as %s', (kin
     server = await remote(kind);
   });
 
-  test('lends its model, its samplers and its upscalers', async () => {
+  test('lists model, samplers and upscalers of the backend', async () => {
     expect(server.output()).toContain('): parley-sketch (built-in)');
     const [model] = await get(server, '/sdapi/v1/sd-models');
     expect(model.model_name).toBe('parley-sketch (built-in)');
@@ -44,7 +44,7 @@ describe.each(['a1111', 'comfy'])('another server that is spoken to as %s', (kin
     expect(names(await get(server, '/sdapi/v1/upscalers'))).toContain('ESRGAN-slim 2x');
   });
 
-  test('draws the pictures that it would draw for anybody, one for each seed', async () => {
+  test('gives the images of the backend, one per seed', async () => {
     const { json } = await post(server, '/sdapi/v1/txt2img', { ...asked, batch_size: 2 });
     expect(JSON.parse(json.info).all_seeds).toEqual([7, 8]);
     const [lent, same] = await Promise.all([json, own].map(({ images }) => Promise.all(images.map(pixelsOf))));
@@ -53,7 +53,7 @@ describe.each(['a1111', 'comfy'])('another server that is spoken to as %s', (kin
     expect(difference(lent?.[0], lent?.[1])).toBeGreaterThan(1);
   });
 
-  test('paints where the mask is white, and leaves the rest', async () => {
+  test('mask: changes the white part only', async () => {
     const half = { input: await plain('#fff', 32).toBuffer(), left: 32, top: 0 };
     const mask = await plain('#000').composite([half]).toBuffer();
     const initial = (await plain('#2060c0').toBuffer()).toString('base64');
@@ -64,13 +64,13 @@ describe.each(['a1111', 'comfy'])('another server that is spoken to as %s', (kin
     expect([...pixels.subarray(60 * 3, 60 * 3 + 3)]).not.toEqual([0x20, 0x60, 0xc0]);
   });
 
-  test('makes pictures larger', async () => {
+  test('upscales', async () => {
     const image = (await plain('#2060c0').toBuffer()).toString('base64');
     const { json } = await post(server, '/sdapi/v1/extra-single-image', { image, upscaler_1: 'ESRGAN-slim 2x' });
     expect(await sharp(Buffer.from(json.image, 'base64')).metadata()).toMatchObject({ width: 128, height: 128 });
   });
 
-  test('is stopped there too', async () => {
+  test('interrupt: also stops the backend', async () => {
     const long = post(server, '/sdapi/v1/txt2img', { ...asked, steps: 80, batch_size: 4 });
     const steps = async ({ base }: LiveServer) =>
       ((await get({ base } as LiveServer, '/sdapi/v1/progress')) as Answer).state.sampling_step as number;
@@ -81,7 +81,7 @@ describe.each(['a1111', 'comfy'])('another server that is spoken to as %s', (kin
   });
 });
 
-test('one that is away is told as such, and what needs no pictures is served', async () => {
+test('--sdremote: an unreachable backend gives 503, and other requests are served', async () => {
   const server = await startServer(['--nomodel', '--sdremote', 'http://127.0.0.1:9']);
   expect(server.output()).toContain('The remote backend at 127.0.0.1:9 is not reachable: connection refused');
   const { status, json } = await post(server, '/sdapi/v1/txt2img', asked);
@@ -93,7 +93,7 @@ test('one that is away is told as such, and what needs no pictures is served', a
   expect((await fetch(`${server.base}/api/extra/version`)).status).toBe(200);
 });
 
-test('a model without its engine is told with the command that brings it, and the rest is served', async () => {
+test('--sdmodel without the pack: 503 with the install command, and other requests are served', async () => {
   const server = await startServer(['--nomodel', '--sdmodel', 'package.json']);
   expect(server.output()).toContain('parley pack add diffusion');
   const { status, json } = await post(server, '/sdapi/v1/txt2img', asked);

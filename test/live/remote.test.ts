@@ -36,8 +36,8 @@ async function textOf(reply: AsyncIterable<{ choices: { delta: { content?: strin
   return text;
 }
 
-describe('a server whose model is elsewhere', () => {
-  test('loads none of its own, and lists it in every family', async () => {
+describe('--remote', () => {
+  test('loads no local model, and lists the remote one in every dialect', async () => {
     expect(front.worker()).toBeUndefined();
     const client = nativeClient(front.base);
     expect((await client.get('/api/v1/model')).json()).toEqual({ result: 'koboldcpp/parley-mini' });
@@ -49,7 +49,7 @@ describe('a server whose model is elsewhere', () => {
     expect((await client.get('/health')).status).toBe(200);
   });
 
-  test('answers the OpenAI client, whole and streamed, with figures of every token', async () => {
+  test('OpenAI client: whole and streamed, with logprobs', async () => {
     const client = openaiClient(front.base);
     const asked = { model: 'any', messages: hello, temperature: 0, logprobs: true, top_logprobs: 2 };
     const whole = await client.chat.completions.create(asked);
@@ -65,7 +65,7 @@ describe('a server whose model is elsewhere', () => {
     expect(remote.choices[0]?.text).toBe(direct.choices[0]?.text);
   });
 
-  test('holds an answer to its schema, and has tools called and their results answered', async () => {
+  test('JSON schema, tool calls and tool results', async () => {
     const client = openaiClient(front.base);
     const schema = { type: 'json_schema' as const, json_schema: { name: 'person', schema: personSchema } };
     const person = await client.chat.completions.create({
@@ -88,7 +88,7 @@ describe('a server whose model is elsewhere', () => {
     expect(answer.choices[0]?.message.content).toMatch(/21/);
   });
 
-  test('answers the Anthropic client, and names the text that stopped it', async () => {
+  test('Anthropic client: with the stop sequence', async () => {
     const client = anthropicClient(front.base);
     const asked = { model: 'any', max_tokens: 100, temperature: 0, messages: hello };
     const streamed = await client.messages.stream(asked).finalMessage();
@@ -103,7 +103,7 @@ describe('a server whose model is elsewhere', () => {
     expect(called.content).toContainEqual(expect.objectContaining({ type: 'tool_use', name: 'get_weather' }));
   });
 
-  test('answers the Ollama client and the Responses API', async () => {
+  test('Ollama client and Responses API', async () => {
     const ollama = ollamaClient(front.base);
     const reply = await ollama.chat({ model: 'any', messages: hello, options: { temperature: 0 } });
     expect(reply).toMatchObject({ message: { content: introduction }, prompt_eval_count: 16, eval_count: 15 });
@@ -116,7 +116,7 @@ describe('a server whose model is elsewhere', () => {
     expect(response.output_text).toBe(introduction);
   });
 
-  test('counts and spells tokens over there', async () => {
+  test('token counting uses the backend', async () => {
     const client = nativeClient(front.base);
     const { value, ids } = (await client.post('/api/extra/tokencount', { prompt: 'Hello there' })).json() as {
       value: number;
@@ -126,7 +126,7 @@ describe('a server whose model is elsewhere', () => {
     expect((await client.post('/api/extra/detokenize', { ids })).json()).toMatchObject({ result: 'Hello there' });
   });
 
-  test('has its vectors and pictures made over there, too', async () => {
+  test('embeddings and images come from the backend', async () => {
     const input = ['Hello', 'Good bye'];
     const [here, there] = await Promise.all(
       [front, behind[1] as LiveServer].map(({ base }) => openaiClient(base).embeddings.create({ model: 'any', input })),
@@ -141,7 +141,7 @@ describe('a server whose model is elsewhere', () => {
     expect(front.worker('image') ?? front.worker('embedding')).toBeUndefined();
   });
 
-  test('can stand beside a model of its own, and a request chooses by name', async () => {
+  test('with a local model: a request selects by name', async () => {
     const flags = [
       '--model',
       embeddedModel,
@@ -167,7 +167,7 @@ describe('a server whose model is elsewhere', () => {
     await both.stop();
   });
 
-  test('is watched and stopped by its key, as a model of its own would be', async () => {
+  test('check and abort work by key', async () => {
     const client = nativeClient(front.base);
     const generating = client.generate({ prompt: longStory, max_length: 1500, genkey: 'K1', ...neverEnding });
     let soFar = '';
@@ -178,7 +178,7 @@ describe('a server whose model is elsewhere', () => {
     await allIdle();
   });
 
-  test('stops the work over there when its client goes away', async () => {
+  test('disconnect: ends the request at the backend', async () => {
     const body = { prompt: longStory, max_length: 1500, ...neverEnding };
     const request = openRequest(front.base, '/api/extra/generate/stream', body);
     await request.begun;
@@ -187,7 +187,7 @@ describe('a server whose model is elsewhere', () => {
     await allIdle();
   });
 
-  test('survives the loss of a backend: what had begun fails in words, what comes next is done by the other', async () => {
+  test('lost backend: started replies fail with an error, new requests use the other one', async () => {
     const client = nativeClient(front.base);
     const asked = { max_length: 1500, temperature: 0, ...neverEnding };
     // However they are spread, five are more than the share of one.
@@ -213,7 +213,7 @@ describe('a server whose model is elsewhere', () => {
     for (const { answer } of ends) expect(answer.status).toBe(200);
   });
 
-  test('says so where none is left, in the words of each family, and never with an address beyond the host', async () => {
+  test('no backend left: error in the form of each dialect, with the host only', async () => {
     const [, second] = behind as [LiveServer, LiveServer];
     process.kill(second.pid, 'SIGKILL');
     await front.says(`The remote backend at 127.0.0.1:${second.port} `);

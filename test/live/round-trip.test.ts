@@ -26,7 +26,7 @@ const words = (text: string): string =>
       .match(/[a-z]+/g) ?? []
   ).join(' ');
 
-test('what a built-in voice says, the built-in recogniser hears: nine of ten sentences to the word', async () => {
+test('round trip: speech recognition gives back nine of ten sentences of the built-in voice exactly', async () => {
   const { base } = await startServer();
   const openai = new OpenAI({ baseURL: `${base}/v1`, apiKey: 'none', maxRetries: 0 });
   const misheard: string[] = [];

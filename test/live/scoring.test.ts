@@ -51,13 +51,13 @@ const total = (list: readonly (number | null)[]) => list.reduce<number>((sum, on
 /** Attention over few rows takes another way through the library than over many, with another rounding. */
 const rounding = 0.15;
 
-describe('a prompt is scored', () => {
+describe('prompt logprobs', () => {
   let base = '';
   beforeAll(async () => {
     ({ base } = await start(['--parallelrequests', '3']));
   });
 
-  test('with the probabilities that the model gives to each next token, one step after the other', async () => {
+  test('equal the logprobs of step-by-step generation', async () => {
     const { logprobs } = await score(base, story);
     const { token_ids: ids, token_logprobs: figures } = logprobs;
     expect(figures[0]).toBeNull();
@@ -82,7 +82,7 @@ describe('a prompt is scored', () => {
     expect(Math.abs(total(differences))).toBeLessThan(rounding);
   });
 
-  test('and what the model writes by itself is likeliest at every place', async () => {
+  test('greedy text has the highest logprob at every position', async () => {
     const opening = await tokenize(base, 'Once upon a time');
     const { choices } = await complete(base, { prompt: opening, max_tokens: 24, temperature: 0, logprobs: 0 });
     const written = choices[0]?.logprobs.token_ids ?? [];
@@ -93,7 +93,7 @@ describe('a prompt is scored', () => {
     expect(ranks).toEqual(written.map(() => 1));
   });
 
-  test('its tokens, their places and the text belong together', async () => {
+  test('tokens, offsets and text are consistent', async () => {
     const { text, logprobs, usage, finish_reason } = await score(base, story);
     expect([text, finish_reason, usage.completion_tokens]).toEqual([story, 'length', 0]);
     expect(logprobs.tokens.join('')).toBe(story);
@@ -110,7 +110,7 @@ describe('a prompt is scored', () => {
     }
   });
 
-  test('in characters, also where they are spread over several tokens', async () => {
+  test('offsets count characters, also of characters in several tokens', async () => {
     const text = 'Zoë 😀 says "né".';
     const { logprobs } = await score(base, text);
     expect(logprobs.text_offset[0]).toBe(0);
@@ -122,7 +122,7 @@ describe('a prompt is scored', () => {
     expect(Buffer.concat(spelled).toString()).toBe(text);
   });
 
-  test('with the reply behind it', async () => {
+  test('include the reply after the prompt', async () => {
     const silent = await score(base, story);
     const spoken = await score(base, story, { max_tokens: 4, temperature: 0 });
     const { length } = silent.logprobs.tokens;
@@ -136,7 +136,7 @@ describe('a prompt is scored', () => {
     expect(spoken.usage.completion_tokens).toBeGreaterThan(0);
   });
 
-  test('anew, whatever the cache holds of it', async () => {
+  test('do not depend on the cache', async () => {
     await complete(base, { prompt: story, max_tokens: 4 });
     const first = await score(base, story);
     const again = await score(base, story);
@@ -146,13 +146,13 @@ describe('a prompt is scored', () => {
     expect(after.usage.prompt_tokens_details.cached_tokens).toBeGreaterThan(0);
   });
 
-  test('whatever the samplers of the request are', async () => {
+  test('do not depend on the samplers', async () => {
     const plain = await score(base, story);
     const bent = await score(base, story, { temperature: 0.1, top_k: 1, rep_pen: 1.5, logit_bias: { '42': 100 } });
     expect(bent.logprobs.token_logprobs).toEqual(plain.logprobs.token_logprobs);
   });
 
-  test('as tokens that are taken as they are', async () => {
+  test('token ids as a prompt are used unchanged', async () => {
     const ids = await tokenize(base, story);
     const text = await score(base, story);
     const tokens = await score(base, ids);
@@ -162,7 +162,7 @@ describe('a prompt is scored', () => {
     expect((await score(base, odd)).logprobs.token_ids).toEqual(odd);
   });
 
-  test('several at once, each with its own figures', async () => {
+  test('several prompts have their own logprobs', async () => {
     const other = 'The sun was warm.';
     const alone = [await score(base, story), await score(base, other)];
     const { choices, usage } = await complete(base, {
@@ -182,7 +182,7 @@ describe('a prompt is scored', () => {
     expect(usage.prompt_tokens).toBe(alone.reduce((sum, one) => sum + one.usage.prompt_tokens, 0));
   });
 
-  test('beside streams that go on meanwhile, with the same figures', async () => {
+  test('are the same beside running streams', async () => {
     const long = Array.from({ length: 40 }, (_, line) => `Line ${line}: the fox saw ${line} birds.`).join('\n');
     const alone = await score(base, long);
     const beside = complete(base, { prompt: 'The fox', max_tokens: 60, ignore_eos: true, bypass_eos: true });
@@ -192,7 +192,7 @@ describe('a prompt is scored', () => {
     expect(Math.abs(total(scored.logprobs.token_logprobs) - total(alone.logprobs.token_logprobs))).toBeLessThan(1);
   });
 
-  test('in a stream as one piece in front of the reply', async () => {
+  test('stream: come as one chunk before the reply', async () => {
     const whole = await score(base, story, { logprobs: 2 });
     const reply = await fetch(`${base}/v1/completions`, {
       method: 'POST',
@@ -207,7 +207,7 @@ describe('a prompt is scored', () => {
     expect(rest[0]?.logprobs.text_offset[0]).toBe([...story].length);
   });
 
-  test('in the chat too', async () => {
+  test('chat: prompt_logprobs is supported', async () => {
     const reply = await fetch(`${base}/v1/chat/completions`, {
       method: 'POST',
       body: JSON.stringify({ messages: [{ role: 'user', content: 'Hello' }], max_tokens: 1, prompt_logprobs: 2 }),
@@ -218,12 +218,12 @@ describe('a prompt is scored', () => {
     expect(Object.values(figures[1] ?? {}).length).toBeGreaterThanOrEqual(2);
   });
 
-  test('and one that is too long is refused instead of shortened', async () => {
+  test('an overlong prompt is refused, not shortened', async () => {
     const words = 'word '.repeat(20_000);
     await expect(complete(base, { prompt: words, echo: true, max_tokens: 0, logprobs: 0 })).rejects.toThrow('400');
   });
 
-  test('until its client goes away, and the next one is served', async () => {
+  test('disconnect: stops the scoring, and the next request is served', async () => {
     const words = Array.from({ length: 900 }, (_, number) => `word${number}`).join(' ');
     const gone = new AbortController();
     const left = fetch(`${base}/v1/completions`, {

@@ -5,7 +5,7 @@ import { liveServers } from './server.ts';
 const start = liveServers();
 const story = 'Once upon a time there was a fox.';
 
-describe('a reply of no length', () => {
+describe('reply of length 0', () => {
   let client: ReturnType<typeof nativeClient>;
   beforeAll(async () => {
     client = nativeClient((await start()).base);
@@ -20,7 +20,7 @@ describe('a reply of no length', () => {
     expect(prompt_tokens).toBeGreaterThan(4);
   });
 
-  test('is a stream with an end and nothing before it', async () => {
+  test('stream: has only its end', async () => {
     const { frames } = await client.stream({ prompt: story, max_length: 0 });
     expect(frames.map(({ data }) => [data.token, data.finish_reason])).toEqual([['', 'length']]);
   });
@@ -39,13 +39,13 @@ describe('a reply of no length', () => {
     expect(answer).toMatchObject({ choices: [{ text: '', finish_reason: 'length' }], usage: { completion_tokens: 0 } });
   });
 
-  test('is that of the server where a chat asks for 0', async () => {
+  test('chat with max_tokens 0: uses the default length', async () => {
     const messages = [{ role: 'user', content: 'Hello' }];
     const answer = (await client.post('/v1/chat/completions', { messages, max_tokens: 0 })).json();
     expect((answer as { usage: { completion_tokens: number } }).usage.completion_tokens).toBeGreaterThan(0);
   });
 
-  test('leaves its place to the next one', async () => {
+  test('frees its queue slot', async () => {
     expect((await client.generate({ prompt: story, max_length: 4 })).completion_tokens).toBe(4);
   });
 });

@@ -39,7 +39,7 @@ const bytesOf = async (reply: Response) => new Uint8Array(await reply.arrayBuffe
 const post = (path: string, body: object): Promise<Response> =>
   fetch(`${server.base}${path}`, { method: 'POST', body: JSON.stringify(body) });
 
-describe('a plain server speaks', () => {
+describe('text to speech without flags', () => {
   test.each(speechFormats)('%s through the official client', async (format) => {
     const reply = await openai.audio.speech.create({
       model: 'tts-1',
@@ -55,14 +55,14 @@ describe('a plain server speaks', () => {
     expect(loudness(sound)).toBeGreaterThan(0.03);
   });
 
-  test('mp3 where nothing is said about it, twice as quick where that is asked for', async () => {
+  test('format: mp3 by default; speed 2 halves the duration', async () => {
     const usual = await decoded('mp3', await bytesOf(await post('/v1/audio/speech', { input: sentences })));
     const quick = await decoded('mp3', await bytesOf(await post('/v1/audio/speech', { input: sentences, speed: 2 })));
     expect(seconds(quick)).toBeLessThan(0.7 * seconds(usual));
     expect(seconds(quick)).toBeGreaterThan(0.4 * seconds(usual));
   });
 
-  test('the beginning is there before the end is spoken', async () => {
+  test('streaming: the first audio arrives before the last sentence is spoken', async () => {
     const reply = await openai.audio.speech.create({ model: 'm', voice: 'slt', input: long, response_format: 'wav' });
     const { total_tts_gens: before } = await client.performance();
     const pieces: Uint8Array[] = [];
@@ -77,7 +77,7 @@ describe('a plain server speaks', () => {
     expect(seconds(await decoded('wav', Buffer.concat(pieces)))).toBeGreaterThan(60);
   });
 
-  test('as events, whose pieces are the same file', async () => {
+  test('stream_format sse: the pieces add up to the same file', async () => {
     const ask = { input: sentences, response_format: 'flac', voice: 'rms' };
     const text = await (await post('/v1/audio/speech', { ...ask, stream_format: 'sse' })).text();
     const frames = text
@@ -91,7 +91,7 @@ describe('a plain server speaks', () => {
     expect(Buffer.concat(pieces).equals(whole)).toBe(true);
   });
 
-  test('whole files through the native path', async () => {
+  test('/api/extra/tts: returns a whole WAV file', async () => {
     const reply = await post('/api/extra/tts', { input: sentences, voice: 'kobo' });
     const bytes = Buffer.from(await bytesOf(reply));
     expect(reply.headers.get('content-length')).toBe(String(bytes.length));
@@ -101,20 +101,20 @@ describe('a plain server speaks', () => {
     expect(mp3.headers.get('content-type')).toBe('audio/mpeg');
   });
 
-  test('it says so, and counts', async () => {
+  test('version and counters report speech', async () => {
     expect((await client.get('/api/extra/version')).json()).toMatchObject({ tts: true, music: false });
     const { total_tts_gens: before = 0 } = await client.performance();
     await (await post('/api/extra/tts', { input: 'One.' })).arrayBuffer();
     expect(await client.performance()).toMatchObject({ total_tts_gens: before + 1 });
   });
 
-  test('nothing of the engine reaches the console', () => {
+  test('console: shows no output of the engine', () => {
     expect(server.output()).not.toMatch(/Experimental|WASI|clunit/);
   });
 });
 
-describe('what SillyTavern does with XTTS', () => {
-  test('voices, sliders, a file and a stream', async () => {
+describe('XTTS requests of SillyTavern', () => {
+  test('voices, settings, a file and a stream', async () => {
     const speakers = (await client.get('/speakers')).json() as {
       name: string;
       voice_id: string;
@@ -139,7 +139,7 @@ describe('what SillyTavern does with XTTS', () => {
     await post('/set_tts_settings', { speed: '1' });
   });
 
-  test('a file on the server, in its own folder only', async () => {
+  test('/tts_to_file: writes only into its own folder', async () => {
     const sent = { text: 'Hello.', speaker_wav: 'slt', language: 'en' };
     const reply = await post('/tts_to_file', { ...sent, file_name_or_path: 'hello.wav' });
     expect(await reply.json()).toMatchObject({ output_path: 'hello.wav' });
@@ -148,7 +148,7 @@ describe('what SillyTavern does with XTTS', () => {
     expect((await post('/tts_to_file', { ...sent, file_name_or_path: '../hello.wav' })).status).toBe(422);
   });
 
-  test('what VITS clients do', async () => {
+  test('VITS: requests of its clients are answered', async () => {
     const { VITS } = (await client.get('/voice/speakers')).json() as { VITS: { id: number; name: string }[] };
     expect(VITS[1]).toMatchObject({ id: 1, name: 'rms' });
     const fields = new FormData();
@@ -159,7 +159,7 @@ describe('what SillyTavern does with XTTS', () => {
 });
 
 describe('voices', () => {
-  test('are listed, and any name has one', async () => {
+  test('voices: are listed, and any name selects one', async () => {
     const { voices } = (await client.get('/v1/audio/voices')).json() as { voices: string[] };
     expect(voices).toContain('slt');
     const said = async (voice: unknown) =>
@@ -172,14 +172,14 @@ describe('voices', () => {
     expect((await said('rms')).equals(await said('slt'))).toBe(false);
   });
 
-  test('a sample that cannot be imitated is told', async () => {
+  test('voices: reports that a sample cannot be imitated', async () => {
     const reply = await post('/v1/audio/speech', { input: 'Hello.', voice: 'aunt' });
     expect(reply.headers.get('x-parley-notes')).toMatch(/^The sample aunt.wav cannot be imitated/);
     await reply.arrayBuffer();
   });
 });
 
-describe('what cannot be spoken', () => {
+describe('input that cannot be spoken', () => {
   test.each([
     ['no text', {}, 400],
     ['an empty text', { input: '  ' }, 400],
@@ -199,27 +199,27 @@ describe('what cannot be spoken', () => {
     }
   });
 
-  test('letters that nobody can read are told, and the rest is spoken', async () => {
+  test('unreadable letters are reported, and the rest is spoken', async () => {
     const reply = await post('/v1/audio/speech', { input: 'The word 東京 means Tokyo.' });
     expect(reply.status).toBe(200);
     expect(reply.headers.get('x-parley-notes')).toMatch(/^2 characters are not spoken/);
     await reply.arrayBuffer();
   });
 
-  test('music is told not to be there', async () => {
+  test('music endpoints report that there is no engine', async () => {
     expect((await post('/api/extra/music/generate', {})).status).toBe(503);
     const plan = await post('/api/extra/music/prepare', {});
     expect([plan.status, await plan.json()]).toMatchObject([200, { error: expect.stringContaining('music') }]);
   });
 });
 
-describe('when something happens in the middle', () => {
+describe('speech that is interrupted', () => {
   const next = async () => {
     const sound = await decoded('mp3', await bytesOf(await post('/v1/audio/speech', { input: 'Hello again.' })));
     expect(seconds(sound)).toBeGreaterThan(0.5);
   };
 
-  test('a client that goes away stops the speech: the next one has its turn', async () => {
+  test('disconnect: stops the speech, and the next request runs', async () => {
     const { total_tts_gens: before = 0 } = await client.performance();
     const leaving = openRequest(server.base, '/v1/audio/speech', { input: long, response_format: 'wav' });
     await leaving.begun;
@@ -229,7 +229,7 @@ describe('when something happens in the middle', () => {
     expect((await client.performance()).total_tts_gens).toBe(before + 1);
   });
 
-  test('an engine that dies ends the stream without an end, and the next request is answered', async () => {
+  test('engine crash: cuts the stream off, and the next request is answered', async () => {
     const reply = await post('/v1/audio/speech', { input: `${long} One.`, response_format: 'wav' });
     const reader = (reply.body as ReadableStream<Uint8Array>).getReader();
     await reader.read();
@@ -242,7 +242,7 @@ describe('when something happens in the middle', () => {
     expect(server.output()).toContain('The speech engine stopped (SIGKILL)');
   });
 
-  test('whoever waits for a whole file is told', async () => {
+  test('engine crash: a request for a whole file gets an error', async () => {
     const answer = post('/api/extra/tts', { input: `${long} Two.` });
     await client.performanceWhere(({ idle }) => idle === 0);
     process.kill(server.worker('speech') as number, 'SIGKILL');
@@ -252,7 +252,7 @@ describe('when something happens in the middle', () => {
     await next();
   });
 
-  test('whoever reads events is told in the last one', async () => {
+  test('engine crash: the last event of an sse stream is an error', async () => {
     const reply = await post('/v1/audio/speech', { input: `${long} Three.`, stream_format: 'sse' });
     const reader = (reply.body as ReadableStream<Uint8Array>).getReader();
     let text = Buffer.from((await reader.read()).value ?? []).toString();
@@ -264,7 +264,7 @@ describe('when something happens in the middle', () => {
 });
 
 describe('with flags', () => {
-  test('a hundred thousand characters are spoken from the beginning, and no further than somebody listens', async () => {
+  test('100,000 characters: streaming starts at once and stops with the client', async () => {
     const patient = await startServer(['--nomodel', '--ttsmaxlen', '30000']);
     const input = 'This is one of many sentences, and more are to come. '.repeat(1890);
     expect(input.length).toBeGreaterThan(100_000);
@@ -283,7 +283,7 @@ describe('with flags', () => {
     await patient.stop();
   });
 
-  test('a key is needed to speak, and not to look', async () => {
+  test('--password: speech needs the key, lists do not', async () => {
     const guarded = await startServer(['--nomodel', '--password', 'secret']);
     const status = async (path: string, body?: object) =>
       (await fetch(`${guarded.base}${path}`, body ? { method: 'POST', body: JSON.stringify(body) } : {})).status;
@@ -297,7 +297,7 @@ describe('with flags', () => {
     await guarded.stop();
   });
 
-  test('a speech model that is not possible ends the program with what is', async () => {
+  test('--ttsmodel: an unsupported model ends the start and lists the supported ones', async () => {
     const file = join(folder, 'outetts.gguf');
     writeFileSync(file, 'GGUF');
     const { code, stdout, stderr } = await runProgram(['--nomodel', '--port', '0', '--ttsmodel', file]);
@@ -305,7 +305,7 @@ describe('with flags', () => {
     expect(stdout + stderr).toMatch(/outetts.gguf could not be loaded: .*not possible yet. What is: a Piper voice/);
   });
 
-  test('one that does not exist ends it too', async () => {
+  test('--ttsmodel: a missing file ends the start', async () => {
     const { code } = await runProgram(['--nomodel', '--port', '0', '--ttsmodel', join(folder, 'none.onnx')]);
     expect(code).toBe(2);
   });

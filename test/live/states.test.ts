@@ -15,7 +15,7 @@ interface Report {
   readonly new_tokens: number;
 }
 
-describe('states that are put aside', () => {
+describe('saved states', () => {
   let client: ReturnType<typeof nativeClient>;
   beforeAll(async () => {
     client = nativeClient((await start(['--quiet', '--contextsize', '1024', '--admin'])).base);
@@ -33,7 +33,7 @@ describe('states that are put aside', () => {
     return { text: choices[0]?.text, all, cached: details.cached_tokens };
   }
 
-  test('bring a chat back that another one has driven out', async () => {
+  test('load_state: restores a chat that another one has replaced', async () => {
     expect(await ask('save_state')).toEqual({ success: false, new_state_size: 0, new_tokens: 0 });
     const first = story('trees');
     const fresh = await complete(first);
@@ -52,12 +52,12 @@ describe('states that are put aside', () => {
     expect(await ask('load_state', { slot: 2 })).toEqual({ success: false, new_tokens: 0 });
   });
 
-  test('are announced', async () => {
+  test('features report saved states', async () => {
     expect((await client.get('/api/extra/version')).json()).toMatchObject({ admin: 1 });
   });
 });
 
-test('a state that is asked for while somebody writes waits for the end, and is that of the text then', async () => {
+test('save_state: waits for the running generation and saves its result', async () => {
   const { base } = await start(['--quiet', '--contextsize', '1024', '--admin']);
   const client = nativeClient(base);
   const writing = client.generate({ prompt: story('clouds'), max_length: 150, ban_eos_token: true });
@@ -72,7 +72,7 @@ test('a state that is asked for while somebody writes waits for the end, and is 
   expect(saved.new_tokens).toBeGreaterThanOrEqual(read + written - 1);
 });
 
-test('with several slots the chat that spoke last is saved, and its next prompt finds what was loaded', async () => {
+test('save_state with several slots: saves the latest chat; its next prompt reuses the loaded state', async () => {
   const { base } = await start(['--quiet', '--contextsize', '1024', '--admin', '--parallelrequests', '3']);
   const client = nativeClient(base);
   const prompts = ['trees', 'ships', 'clouds', 'towns'].map(story);
@@ -95,7 +95,7 @@ test('with several slots the chat that spoke last is saved, and its next prompt 
   expect(await run(second)).toBeGreaterThan(200);
 });
 
-test('the key of the admin paths is asked for by them alone, and no other opens them', async () => {
+test('--adminpassword: is needed for admin paths only, and no other key opens them', async () => {
   const { base } = await start(['--quiet', '--admin', '--adminpassword', 'inner', '--password', 'outer']);
   const check = async (key: string) =>
     (await nativeClient(base, { authorization: `Bearer ${key}` }).post('/api/admin/check_state')).json();
@@ -104,7 +104,7 @@ test('the key of the admin paths is asked for by them alone, and no other opens 
   expect((await nativeClient(base).get('/api/extra/version')).json()).toMatchObject({ admin: 2 });
 });
 
-test('without a folder the paths stay closed, and somebody is told', async () => {
+test('--admindir: without the folder the admin paths stay closed, with a warning', async () => {
   const folder = join(tmpdir(), 'parley-no-such-folder');
   const server = await start(['--quiet', '--admin', '--admindir', folder]);
   const client = nativeClient(server.base);

@@ -35,7 +35,7 @@ interface Told {
   readonly turn_minor: number;
 }
 
-describe('a server that is killed while it writes', () => {
+describe('server killed during a write', () => {
   const saves = join(folder, 'saves.jsondb');
   const flags = ['--nomodel', '--savedatafile', saves, '--multiplayer'];
   const story = (version: number) => `${'story '.repeat(150_000)}${version}`;
@@ -99,7 +99,7 @@ describe('a server that is killed while it writes', () => {
     expect(shared.story === story(Number(/\d+$/.exec(shared.story)?.[0]))).toBe(true);
   });
 
-  test('goes on where it was, and nothing half written is left', async () => {
+  test('restart: has all confirmed data and no partial files', async () => {
     expect(metWriting).toBeGreaterThan(0);
     const server = await startServer(flags);
     const { post } = nativeClient(server.base);
@@ -115,7 +115,7 @@ describe('a server that is killed while it writes', () => {
   });
 });
 
-describe('a server with all of it and a password', () => {
+describe('server with save slots, shared story, search and a password', () => {
   let known: NativeClient;
   let stranger: NativeClient;
   let asked = 0;
@@ -139,7 +139,7 @@ describe('a server with all of it and a password', () => {
   });
   afterAll(() => void searx.close().closeAllConnections());
 
-  test('says so', async () => {
+  test('reports these features', async () => {
     const version = (await stranger.get('/api/extra/version')).json();
     expect(version).toMatchObject({ protected: true, savedata: true, multiplayer: true, websearch: true });
   });
@@ -156,12 +156,12 @@ describe('a server with all of it and a password', () => {
     expect((await stranger.post(`/api/extra/${path}`, { slot: 0, q: 'x' })).status).toBe(401);
   });
 
-  test('shows the story to begin with to whoever has the key', async () => {
+  test('preloaded story: needs the key', async () => {
     expect((await known.get('/api/extra/preloadstory')).text).toBe('{"gamestarted": true}');
     expect((await stranger.get('/api/extra/preloadstory')).text).toBe('{}');
   });
 
-  test('searches with the instance that it was given, and reads no page inside', async () => {
+  test('web search: uses --websearchurl and fetches no private addresses', async () => {
     const found = { title: 'Inside', url: 'http://127.0.0.1:9/admin', desc: 'A page inside.', content: '' };
     expect((await known.post('/api/extra/websearch', { q: 'lighthouse' })).json()).toEqual([found]);
     expect((await known.post('/api/extra/websearch', { q: ' lighthouse ' })).json()).toEqual([found]);

@@ -60,8 +60,8 @@ async function servesOn(child: ChildProcess, port: number): Promise<void> {
   expect(await ended(child)).toBe(0);
 }
 
-describe('a server whose log nobody reads any more', () => {
-  test('goes on when the reader of a pipe has gone after the first line, as with | head -1', async () => {
+describe('server whose log has no reader', () => {
+  test('survives a reader that exits after the first line (| head -1)', async () => {
     const port = await freePort();
     const child = start(['--port', String(port), '--debugmode'], ['ignore', 'pipe', 'pipe']);
     await untilItSays(child, 'Welcome');
@@ -71,7 +71,7 @@ describe('a server whose log nobody reads any more', () => {
     await servesOn(child, port);
   });
 
-  test('goes on when the reader dies in mid-service', async () => {
+  test('survives the death of the reader while serving', async () => {
     const port = await freePort();
     const child = start(['--port', String(port)], ['ignore', 'pipe', 'pipe']);
     await untilItSays(child, 'Please connect to custom endpoint');
@@ -94,7 +94,7 @@ describe('a server whose log nobody reads any more', () => {
     await servesOn(child, port);
   });
 
-  test('goes on when the reader stands still and reads nothing', async () => {
+  test('survives a reader that stops reading', async () => {
     const port = await freePort();
     const child = start(['--port', String(port)], ['ignore', 'pipe', 'pipe']);
     await untilReady(`http://localhost:${port}`);
@@ -135,8 +135,8 @@ describe.skipIf(!existsSync('/dev/full'))('on a full disk', () => {
   );
 });
 
-describe('a mode of the terminal whose reader has gone', () => {
-  test('--prompt stops writing and ends, without a word of it', async () => {
+describe('terminal mode whose reader has exited', () => {
+  test('--prompt: stops and exits without a message', async () => {
     const child = start(['--prompt', 'Once upon a time', '--defaultgenamt', '1600'], ['ignore', 'pipe', 'pipe']);
     let stderr = '';
     child.stderr?.setEncoding('utf8').on('data', (text: string) => {
@@ -148,7 +148,7 @@ describe('a mode of the terminal whose reader has gone', () => {
     expect(stderr).not.toMatch(/EPIPE|\n\s+at /);
   });
 
-  test('--cli ends although its input goes on', async () => {
+  test('--cli: exits although its input continues', async () => {
     const child = start(['--cli', '--defaultgenamt', '1600'], ['pipe', 'pipe', 'pipe']);
     await untilItSays(child, 'Commands: ');
     child.stdin?.on('error', () => {}).write('Tell me a story.\n');
@@ -156,7 +156,7 @@ describe('a mode of the terminal whose reader has gone', () => {
     expect(await ended(child)).toBe(141);
   });
 
-  test('--help ends quietly', async () => {
+  test('--help: exits without a message', async () => {
     const child = start(['--help'], ['ignore', 'pipe', 'pipe']);
     child.stdout?.destroy();
     expect([0, 141]).toContain(await ended(child));

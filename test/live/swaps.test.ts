@@ -72,7 +72,7 @@ const countOf = (live: LiveServer, text: string) => live.output().split(text).le
 
 const say = { role: 'user' as const, content: 'Say hello.' };
 
-describe('--routermode with room for one model', () => {
+describe('--routermode --maxmodels 1', () => {
   let live: LiveServer;
   beforeAll(async () => {
     live = await server(['--routermode', '--maxmodels', '1']);
@@ -110,7 +110,7 @@ describe('--routermode with room for one model', () => {
     },
   };
 
-  test.each(Object.keys(dialects))('%s loads the model that is named, and the first where none is', async (name) => {
+  test.each(Object.keys(dialects))('%s: loads the named model, or the default without a name', async (name) => {
     const ask = dialects[name] as (model?: string) => Promise<string>;
     expect(await ask('copy')).not.toBe('');
     expect(live.output()).toContain('parley-mini is unloaded to make room');
@@ -120,7 +120,7 @@ describe('--routermode with room for one model', () => {
     expect(await ask('small:latest')).not.toBe('');
   });
 
-  test('a name that nobody has is 404 in the words of each dialect', async () => {
+  test('unknown model name: 404 in the form of each dialect', async () => {
     for (const ask of Object.values(dialects)) {
       const error = await ask('nobody').catch((thrown: unknown) => thrown);
       expect(String((error as Error).message)).toMatch(/nobody/);
@@ -130,7 +130,7 @@ describe('--routermode with room for one model', () => {
     }
   });
 
-  test('the limits of the config that is named hold, and only there', async () => {
+  test('limits of a config apply to its model only', async () => {
     const client = nativeClient(live.base);
     expect((await client.generate({ prompt: 'Once', max_length: 20, model: 'small' })).completion_tokens).toBe(5);
     expect((await client.generate({ prompt: 'Once', max_length: 20, ban_eos_token: true })).completion_tokens).toBe(20);
@@ -158,14 +158,14 @@ describe('--routermode with room for one model', () => {
     },
   );
 
-  test('models one folder deeper and links inside are there', async () => {
+  test('models in subfolders and links inside the folder are listed', async () => {
     const client = nativeClient(live.base);
     for (const model of ['below', 'deeper/below.gguf', 'linked']) {
       expect((await client.generate({ prompt: 'Once', max_length: 2, model })).text).not.toBe('');
     }
   });
 
-  test('tokens are counted by the model that is named', async () => {
+  test('token counting uses the named model', async () => {
     const client = nativeClient(live.base);
     const count = async (model?: string) =>
       (await client.post('/tokenize', { content: 'Once upon a time', ...(model ? { model } : {}) })).json();
@@ -175,8 +175,8 @@ describe('--routermode with room for one model', () => {
   });
 });
 
-describe('--routermode with room for two', () => {
-  test('two models answer at the same time, each in its own format and by its own limits', async () => {
+describe('--routermode --maxmodels 2', () => {
+  test('two models answer at the same time, each with its own chat format and limits', async () => {
     const live = await server(['--routermode', '--maxmodels', '2']);
     const client = nativeClient(live.base);
     await client.generate({ prompt: 'Once', max_length: 1, model: 'plain' });
@@ -209,14 +209,14 @@ describe('--admin', () => {
   });
   afterAll(() => live.stop());
 
-  test('the options are the files of the folder, the first model, and none', async () => {
+  test('list_options: files of the folder, the initial model, and none', async () => {
     const options = (await client.get('/api/admin/list_options')).json() as string[];
     expect(options).toEqual(expect.arrayContaining(['small.kcpps', 'deeper/below.gguf', 'linked.gguf']));
     expect(options.slice(-2)).toEqual(['initial_model', 'unload_model']);
     expect(options).not.toContain('escape.gguf');
   });
 
-  test('a config, a model over a base, none, and the first again', async () => {
+  test('reload_config: a config, a model over a base config, none, and the initial model again', async () => {
     await swapped(live, client, 'small.kcpps');
     expect(await contextOf(client)).toBe(512);
     expect((await client.generate({ prompt: 'Once', max_length: 20 })).completion_tokens).toBe(5);
@@ -236,7 +236,7 @@ describe('--admin', () => {
     expect((await client.generate({ prompt: 'Once', max_length: 2 })).text).not.toBe('');
   });
 
-  test('under load nothing is lost: each is answered in its dialect, the later ones by the new model', async () => {
+  test('swap under load: every request is answered, later ones by the new model', async () => {
     const [openai, anthropic, ollama] = [openaiClient(live.base), anthropicClient(live.base), ollamaClient(live.base)];
     const model = 'any';
     const early = [
@@ -272,7 +272,7 @@ describe('--admin', () => {
     return stream;
   }
 
-  test('a stream that comes meanwhile tells that the new model is to be loaded', async () => {
+  test('swap: a new stream reports that the model is loading', async () => {
     const running = await swapBehindStream('small.kcpps');
     const body = JSON.stringify({ model: 'any', messages: [say], max_tokens: 20, stream: true });
     // Its head comes after a second, and the model is not even begun then.
@@ -284,7 +284,7 @@ describe('--admin', () => {
     await swapped(live, client, 'initial_model');
   });
 
-  test('where the new model cannot be loaded, a stream that has begun says so, and others are answered by the old', async () => {
+  test('failed swap: started streams end with the error, others are answered by the old model', async () => {
     const running = await swapBehindStream('strange.gguf');
     const body = JSON.stringify({ model: 'any', messages: [say], max_tokens: 4, stream: true });
     const streamed = fetch(`${live.base}/v1/chat/completions`, { method: 'POST', body });
@@ -296,7 +296,7 @@ describe('--admin', () => {
     expect(await contextOf(client)).toBe(1024);
   });
 
-  test('unloading lets a stream that runs come to its end', async () => {
+  test('unload: a running stream finishes', async () => {
     const streamed = client.stream({ prompt: 'Once', max_length: 80, ban_eos_token: true });
     await client.performanceWhere(({ idle }) => idle === 0);
     await swapped(live, client, 'unload_model');
@@ -323,11 +323,11 @@ describe('--admin', () => {
     await swapped(live, client, 'initial_model');
   });
 
-  test('links that lead out of the folder are named on the console once', () => {
+  test('links out of the folder are reported once', () => {
     expect(countOf(live, 'The link escape.gguf in --admindir leads out of that folder')).toBe(1);
   });
 
-  test('a client that goes away while it waits for a swap, or in a stream, holds nothing up', async () => {
+  test('swap: a disconnected client does not delay it', async () => {
     const stream = openRequest(live.base, '/api/extra/generate/stream', {
       prompt: 'Once',
       max_length: 900,
@@ -362,19 +362,19 @@ describe('--admin', () => {
     expect((await client.generate({ prompt: 'Once', max_length: 2 })).completion_tokens).toBeGreaterThan(0);
   });
 
-  test('a base that is not in the folder is refused too', async () => {
+  test('reload_config: a base config outside the folder is refused', async () => {
     expect(await reload(client, 'copy.gguf', { baseconfig: '../base.kcpps' })).toBe(false);
     expect(await reload(client, 'copy.gguf', { baseconfig: 5 })).toBe(false);
   });
 
-  test('a model that only loading finds out about is told, and the old one comes back', async () => {
+  test('reload_config: a model that fails to load is reported, and the old one is restored', async () => {
     expect(await reload(client, 'strange.gguf')).toBe(true);
     await live.says('Going back to parley-mini');
     expect((await client.generate({ prompt: 'Once', max_length: 2 })).completion_tokens).toBeGreaterThan(0);
     expect(await contextOf(client)).toBe(1024);
   });
 
-  test('many swaps leave no process, file or memory behind', async () => {
+  test('many swaps leak no processes, files or memory', async () => {
     const swap = async () => {
       for (const name of ['small.kcpps', 'initial_model']) {
         await swapped(live, client, name);

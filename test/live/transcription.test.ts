@@ -80,7 +80,7 @@ async function listener(): Promise<number> {
   return pid;
 }
 
-test('before anybody asked, the server says that it can, and has loaded nothing for it', async () => {
+test('transcription: is reported before its model is loaded', async () => {
   expect((await native.get('/api/extra/version')).json()).toMatchObject({ transcribe: true });
   expect((await native.get('/v1/audio/models')).json()).toMatchObject({
     models: expect.arrayContaining([{ id: 'moonshine-tiny' }]),
@@ -122,7 +122,7 @@ describe('the official client', () => {
     expect(times.at(-1)).toBeLessThanOrEqual(verbose.duration);
   });
 
-  test('gets a stream whose pieces are the whole', async () => {
+  test('stream: the pieces add up to the whole text', async () => {
     const stream = await openai.audio.transcriptions.create({ file: await file(long), model: 'm', stream: true });
     const deltas: string[] = [];
     let whole = '';
@@ -140,7 +140,7 @@ describe('the official client', () => {
     expect((await openai.audio.translations.create({ file: await file(wav), model: 'm' })).text).toBe(text);
   });
 
-  test('is refused what this recogniser cannot do, with the flag that helps', async () => {
+  test('unsupported options are refused with the flag that helps', async () => {
     const german = openai.audio.transcriptions.create({ file: await file(wav), model: 'm', language: 'de' });
     await expect(german).rejects.toMatchObject({ status: 400, message: expect.stringContaining('--whispermodel') });
     const asked = { file: await file(wav), model: 'm', language: 'de' };
@@ -153,7 +153,7 @@ describe('the official client', () => {
 });
 
 describe('the native endpoint', () => {
-  test('takes base64 in JSON, and forms', async () => {
+  test('accepts base64 in JSON, and forms', async () => {
     const audio_data = `data:audio/wav;base64,${wav.toString('base64')}`;
     const { text } = (await native.post('/api/extra/transcribe', { audio_data, langcode: 'auto' })).json() as {
       text: string;
@@ -166,19 +166,19 @@ describe('the native endpoint', () => {
     expect(reply.warnings).toEqual([expect.stringContaining('prompt has no effect')]);
   });
 
-  test('is counted', async () => {
+  test('counts its requests', async () => {
     expect((await native.performance()).total_transcribe_gens).toBeGreaterThan(5);
   });
 });
 
-describe('a recording may be', () => {
+describe('accepted recordings', () => {
   test.each([8000, 22_050, 44_100, 48_000])('WAV at %i Hz, with one channel or two', async (rate) => {
     const sound = await spoken(sentence, rate);
     expect(heardWords(await transcribed(wavFile([sound], rate)))).toBeGreaterThan(0.6);
     expect(heardWords(await transcribed(wavFile([sound, sound], rate, { bits: 24 })))).toBeGreaterThan(0.6);
   });
 
-  test('MP3, FLAC, Opus in Ogg, WebM and MP4, whatever it is called', async () => {
+  test('MP3, FLAC, Opus in Ogg, WebM and MP4, detected by content', async () => {
     const sound = await spoken(sentence, 48_000);
     const opus = await opusFile([sound], 48_000);
     const files = [
@@ -191,12 +191,12 @@ describe('a recording may be', () => {
     for (const each of files) expect(heardWords(await transcribed(each, 'blob'))).toBeGreaterThan(0.7);
   });
 
-  test('silent, or so short that nothing can be said in it', async () => {
+  test('silence and very short recordings give an empty text', async () => {
     expect(await transcribed(wavFile([silence(5)], 16_000))).toBe('');
     expect(await transcribed(wavFile([silence(0.01)], 16_000))).toBe('');
   });
 
-  test('over a minute long: segments follow each other, and pauses are in none of them', async () => {
+  test('over a minute: segments are in order and exclude pauses', async () => {
     const verbose = await openai.audio.transcriptions.create({
       file: await file(long),
       model: 'm',
@@ -212,7 +212,7 @@ describe('a recording may be', () => {
   });
 });
 
-describe('what is no recording is refused', () => {
+describe('files that are not recordings are refused', () => {
   test.each([
     ['an empty file', Buffer.alloc(0), /this file is empty/],
     ['a text', Buffer.from('hello'), /this is text/],
@@ -226,13 +226,13 @@ describe('what is no recording is refused', () => {
     await expect(transcribed(bytes)).rejects.toMatchObject({ status: 400, message: expect.stringMatching(message) });
   });
 
-  test('a file that was cut off, and one that nobody here can decode', async () => {
+  test('truncated and undecodable files', async () => {
     await expect(transcribed(wav.subarray(0, wav.length / 2))).rejects.toThrow(/cut off/);
     const aac = await mp4WithAac([Buffer.alloc(50, 1)]);
     await expect(transcribed(aac)).rejects.toMatchObject({ status: 400, message: expect.stringMatching(/AAC|ffmpeg/) });
   });
 
-  test('a request without one, and one that is too large', async () => {
+  test('missing and oversized files', async () => {
     const nothing = await native.post('/v1/audio/transcriptions', { model: 'm' });
     expect([nothing.status, nothing.text]).toEqual([400, expect.stringContaining('file must be a recording')]);
     expect((await native.post('/api/extra/transcribe', { audio_data: '?' })).json()).toMatchObject({
@@ -242,7 +242,7 @@ describe('what is no recording is refused', () => {
   });
 });
 
-test('a client that goes away stops the work, and the next one is served', async () => {
+test('transcription: a disconnect stops the work, and the next request is served', async () => {
   const open = openForm('/v1/audio/transcriptions', long, { stream: 'true' });
   await open.begun;
   open.hangUp();
@@ -251,7 +251,7 @@ test('a client that goes away stops the work, and the next one is served', async
   expect(await native.performanceWhere(({ idle }) => idle === 1)).toMatchObject({ queue: 0 });
 });
 
-test('a request is seen and stopped by its key', async () => {
+test('transcription: can be polled and aborted by key', async () => {
   const open = openForm('/v1/audio/transcriptions', long, { stream: 'true', genkey: 'KCPP1' });
   await open.begun;
   expect(heardWords(await native.check('KCPP1'), 'the first part')).toBe(1);
@@ -261,7 +261,7 @@ test('a request is seen and stopped by its key', async () => {
   expect(open.text().endsWith('data: [DONE]\n\n')).toBe(true);
 });
 
-test('an engine that dies takes its request with it and nothing else', async () => {
+test('transcription: an engine crash fails its request only', async () => {
   const pid = await listener();
   const open = openForm('/v1/audio/transcriptions', long, { stream: 'true' });
   await open.begun;
@@ -275,7 +275,7 @@ test('an engine that dies takes its request with it and nothing else', async () 
   expect(text).toMatch(/^, there was a/);
 });
 
-test('the server answers others all the while', async () => {
+test('transcription: other requests are answered meanwhile', async () => {
   let busy = true;
   const work = transcribed(long).finally(() => {
     busy = false;
@@ -286,7 +286,7 @@ test('the server answers others all the while', async () => {
   expect(answered).toBeGreaterThan(20);
 });
 
-test('a stream that waits is told where it stands', async () => {
+test('transcription: a waiting stream reports its queue position', async () => {
   const before = [openForm('/v1/audio/transcriptions', long, {}), openForm('/v1/audio/transcriptions', long, {})];
   await native.performanceWhere(({ queue = 0 }) => queue > 0);
   const waiting = openForm('/v1/audio/transcriptions', wav, { stream: 'true' });
@@ -295,19 +295,19 @@ test('a stream that waits is told where it stands', async () => {
   expect(waiting.text()).toContain('transcript.text.done');
 });
 
-test('several at once are served one after the other', async () => {
+test('transcription: parallel requests are served one after the other', async () => {
   const texts = await Promise.all([transcribed(wav), transcribed(wav), transcribed(wav)]);
   for (const text of texts) expect(heardWords(text)).toBeGreaterThan(0.8);
 });
 
-test('no file is left behind', async () => {
+test('transcription: leaves no temporary files', async () => {
   const left = () => readdirSync(tmpdir()).filter((name) => name.startsWith(`parley-upload-${server.pid}-`));
   // They go once the reply is out, which its client may see first.
   while (left().length > 0) await native.get('/api/extra/version');
   expect(left()).toEqual([]);
 });
 
-test('the engine goes with the server', async () => {
+test('transcription: the engine ends with the server', async () => {
   const pid = await listener();
   expect(isAlive(pid)).toBe(true);
   await server.stop();

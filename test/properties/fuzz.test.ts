@@ -10,7 +10,7 @@ const startServer = liveServers();
 const requests = 2400;
 const atOnce = 8;
 
-test('whatever is sent, each answer is in a documented form and the engine lives', async () => {
+test('random requests: every response has a documented form, and the engine survives', async () => {
   const server = await startServer(['--genlimit', '4', '--quiet', '--contextsize', '512', '--multiuser', '32']);
   const client = nativeClient(server.base);
   const worker = server.worker();
@@ -43,7 +43,7 @@ test('whatever is sent, each answer is in a documented form and the engine lives
   expect(text).toMatch(/^, there was/);
 }, 240_000);
 
-test('whatever happened to a good request of any dialect, the answer is in its form and the engine lives', async () => {
+test('mutated requests: the response has the form of the dialect, and the engine survives', async () => {
   const server = await startServer([
     '--genlimit',
     '4',

@@ -133,7 +133,7 @@ test('the events of a stream come in their order', async () => {
   ]);
 });
 
-test('the stream helper tells the text as it comes', async () => {
+test('stream helper: emits the text as it arrives', async () => {
   const pieces: string[] = [];
   const stream = live.anthropic.messages.stream({ model, messages: hello, max_tokens: 100, temperature: 0 });
   stream.on('text', (piece) => pieces.push(piece));
@@ -142,12 +142,12 @@ test('the stream helper tells the text as it comes', async () => {
   expect(pieces.join('')).toBe(introduction);
 });
 
-test('a limit far beyond the context is no mistake', async () => {
+test('max_tokens beyond the context is accepted', async () => {
   const message = await askMessage(live.anthropic, true, { messages: hello, max_tokens: 1_000_000 });
   expect(message).toMatchObject({ content: [{ text: introduction }], stop_reason: 'end_turn' });
 });
 
-test('what coding agents send along is no mistake', async () => {
+test('fields that coding agents send are accepted', async () => {
   const cached = { type: 'ephemeral' as const };
   const asked = {
     model,
@@ -165,7 +165,7 @@ test('what coding agents send along is no mistake', async () => {
   expect(message.content).toMatchObject([{ type: 'text', text: expect.stringMatching(/\w/) }]);
 });
 
-test('a mistake is an error of its class with a request id', async () => {
+test('invalid request: throws the SDK error class with a request id', async () => {
   const empty = live.anthropic.messages.create({ model, max_tokens: 5, messages: [] });
   await expect(empty).rejects.toBeInstanceOf(Anthropic.BadRequestError);
   await expect(empty).rejects.toMatchObject({
@@ -176,7 +176,7 @@ test('a mistake is an error of its class with a request id', async () => {
   await expect(live.anthropic.messages.batches.list()).rejects.toBeInstanceOf(Anthropic.NotFoundError);
 });
 
-test('a server with a password wants it, and a small one no large bodies', async () => {
+test('--password needs the key, and --maxrequestsize refuses large bodies', async () => {
   const { base } = await startServer(['--password', 'secret', '--maxrequestsize', '1']);
   const asked = { model, max_tokens: 3, messages: hello };
   await expect(anthropicClient(base, 'wrong').messages.create(asked)).rejects.toBeInstanceOf(

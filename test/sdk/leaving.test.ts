@@ -29,7 +29,7 @@ async function freed(): Promise<void> {
   expect(reply.choices[0]?.message.content).toBe(introduction);
 }
 
-describe('who leaves in the middle of a stream frees the engine', () => {
+describe('disconnect during a stream: frees the engine', () => {
   test('chat completions', async () => {
     const stream = await live.openai.chat.completions.create({ ...endless, stream: true });
     let pieces = 0;
@@ -41,7 +41,7 @@ describe('who leaves in the middle of a stream frees the engine', () => {
     await freed();
   });
 
-  test('chat completions, by just not reading on', async () => {
+  test('chat completions, by leaving the loop', async () => {
     for await (const chunk of await live.openai.chat.completions.create({ ...endless, stream: true })) {
       if (chunk.choices[0]?.delta.content) break;
     }
@@ -76,7 +76,7 @@ describe('who leaves in the middle of a stream frees the engine', () => {
   });
 });
 
-describe('who leaves while a whole reply is made frees the engine', () => {
+describe('disconnect during a whole reply: frees the engine', () => {
   test.each<[string, (signal: AbortSignal) => Promise<unknown>]>([
     ['chat completions', (signal) => live.openai.chat.completions.create(endless, { signal })],
     ['Responses', (signal) => live.openai.responses.create(endlessResponse, { signal })],
@@ -103,7 +103,7 @@ describe('who leaves while a whole reply is made frees the engine', () => {
   });
 });
 
-test('who leaves while waiting gives the place in the queue back, and the one at work goes on', async () => {
+test('disconnect while waiting: frees the place, and the running request continues', async () => {
   const working = await live.openai.chat.completions.create({ ...endless, stream: true });
   const waiting = new AbortController();
   const reply = live.openai.chat.completions.create({ ...endless, max_tokens: 5 }, { signal: waiting.signal });
@@ -117,7 +117,7 @@ test('who leaves while waiting gives the place in the queue back, and the one at
   await freed();
 });
 
-test('who leaves while it is decided which tool to call frees the engine', async () => {
+test('disconnect during the choice of a tool: frees the engine', async () => {
   const leaving = new AbortController();
   const tools = [weather, clock].map((tool) => ({ type: 'function' as const, function: tool }));
   const stream = live.openai.chat.completions.create({ ...endless, tools, stream: true }, { signal: leaving.signal });
@@ -128,8 +128,8 @@ test('who leaves while it is decided which tool to call frees the engine', async
   await freed();
 });
 
-describe('a genkey beside the fields of the dialect', () => {
-  test('lets others look at the text and stop it', async () => {
+describe('genkey in the body of a dialect', () => {
+  test('check and abort work by genkey', async () => {
     const native = nativeClient(live.server.base);
     const genkey = 'KCPP4242';
     const stream = await live.openai.chat.completions.create({ ...endless, stream: true, ...{ genkey } });
@@ -176,7 +176,7 @@ describe('a genkey beside the fields of the dialect', () => {
   });
 });
 
-test('a chat that is to be kept goes on when its client leaves, and is read and stopped by its key', async () => {
+test('keep_text_gen_on_disconnect: a chat continues after a disconnect, and can be polled and aborted by key', async () => {
   const look = async (genkey: string) => {
     const answer = await nativeClient(live.server.base).post('/api/extra/generate/check', { genkey });
     return (answer.json() as { results: [{ text: string; finish_reason?: string | null }] }).results[0];

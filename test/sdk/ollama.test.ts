@@ -137,11 +137,11 @@ test('the model is listed, shown and said to be running', async () => {
   expect((await live.ollama.show({ model: 'another' })).modelfile).toBe(shown.modelfile);
 });
 
-test('the version is one that apps accept', async () => {
+test('/api/version: is a version that apps accept', async () => {
   expect((await live.ollama.version()).version).toMatch(/^\d+\.\d+\.\d+$/);
 });
 
-test('how long the model stays loaded can be said in every form that apps use', async () => {
+test('keep_alive: accepts every form that apps use', async () => {
   for (const keep_alive of ['5m', 300, -1]) {
     const { message } = await askOllama(live.ollama, false, { messages: hello, keep_alive });
     expect(message.content).toBe(introduction);
@@ -150,7 +150,7 @@ test('how long the model stays loaded can be said in every form that apps use', 
   await expect(wrong).rejects.toMatchObject({ status_code: 400, error: expect.stringContaining('keep_alive') });
 });
 
-describe('a model that was let go', () => {
+describe('unloaded model', () => {
   const letGo = () => live.ollama.generate({ model, prompt: '', keep_alive: 0 });
 
   test('is loaded again by a call without a prompt', async () => {
@@ -163,7 +163,7 @@ describe('a model that was let go', () => {
     expect((await askOllama(live.ollama, false, { messages: hello })).message.content).toBe(introduction);
   });
 
-  test('stays again as long as before, once it is back', async () => {
+  test('has the default keep_alive again once it is loaded', async () => {
     await letGo();
     await askOllama(live.ollama, false, { messages: hello });
     const worker = live.server.worker();

@@ -53,7 +53,7 @@ describe.each([
     expect(usage).toMatchObject({ prompt_tokens: tokens, completion_tokens: 48, total_tokens: tokens + 48 });
   });
 
-  test('may be lists of token numbers', async () => {
+  test('accept lists of token ids', async () => {
     const lists = [
       [262, 500, 700],
       [300, 400],
@@ -65,7 +65,7 @@ describe.each([
     expect(choices[1]?.text).toBe(single?.text);
   });
 
-  test('stream with their numbers', async () => {
+  test('stream: chunks have the index of their prompt', async () => {
     const { choices } = await live.openai.completions.create({ ...asked, prompt: openings });
     const options = { stream: true as const, stream_options: { include_usage: true } };
     const stream = await live.openai.completions.create({ ...asked, ...options, prompt: openings });
@@ -77,7 +77,7 @@ describe.each([
     else expect(turns(order)).toBe(openings.length - 1);
   });
 
-  test('have as many replies each as were asked for, and the best of more', async () => {
+  test('n and best_of: apply to each prompt', async () => {
     const sampled = { ...asked, temperature: 1, seed: 5, prompt: openings.slice(0, 2) };
     const two = await live.openai.completions.create({ ...sampled, n: 2 });
     expect(two.choices.map(({ index }) => index)).toEqual([0, 1, 2, 3]);
@@ -86,13 +86,13 @@ describe.each([
     expect(best.usage?.completion_tokens).toBe(6 * 12);
   });
 
-  test('fail as one where one of them cannot be served', async () => {
+  test('one invalid prompt fails the whole request', async () => {
     const prompt = [openings[0] as string, 'word '.repeat(20_000)];
     await expect(live.openai.completions.create({ ...asked, prompt })).rejects.toMatchObject({ status: 400 });
     expect(await alone(openings[0] as string)).not.toBe('');
   });
 
-  test('are all stopped when their client goes away', async () => {
+  test('disconnect: stops all prompts', async () => {
     const gone = new AbortController();
     const endless = { model, max_tokens: 4000, temperature: 0, ban_eos_token: true };
     const stream = await live.openai.completions.create(
@@ -105,7 +105,7 @@ describe.each([
     expect(await alone(openings[1] as string)).not.toBe('');
   });
 
-  test('leave turns to others in between', async () => {
+  test('other requests get turns between the prompts', async () => {
     const finished: string[] = [];
     const many = live.openai.completions
       .create({ ...asked, max_tokens: 24, prompt: Array.from({ length: 6 }, () => openings[0] as string) })

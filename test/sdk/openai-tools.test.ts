@@ -61,7 +61,7 @@ describe.each([
       expect(calls.map(({ function: called }) => called.name)).toEqual(['get_time']);
     });
 
-    test('none is called when that is forbidden', async () => {
+    test('tool_choice none: no tool is called', async () => {
       const {
         calls,
         message,
@@ -74,7 +74,7 @@ describe.each([
       expect(message.content).toMatch(/\w/);
     });
 
-    test('a tool that is not there cannot be chosen', async () => {
+    test('tool_choice: an unknown tool is refused', async () => {
       const choice = { type: 'function' as const, function: { name: 'launch' } };
       await expect(chat({ messages: question(offTopic), tool_choice: choice })).rejects.toMatchObject({
         status: 400,

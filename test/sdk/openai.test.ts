@@ -77,12 +77,12 @@ describe.each(bothWays)('a chat, $way', ({ stream }) => {
     expect(text(await chat({ messages: hello, logit_bias: bias }))).not.toContain(' Parley');
   });
 
-  test('goes on with what the assistant has begun to say', async () => {
+  test('continues a last assistant message', async () => {
     const begun = { role: 'assistant' as const, content: "I'm Parley" };
     expect(text(await chat({ messages: [...hello, begun] }))).toBe(introduction.slice(begun.content.length));
   });
 
-  test('is any JSON object on request', async () => {
+  test('response_format json_object: is a JSON object', async () => {
     const reply = await chat({ messages: person, response_format: { type: 'json_object' } });
     expect(JSON.parse(text(reply))).toEqual(expect.any(Object));
   });
@@ -108,7 +108,7 @@ describe('a stream of chat chunks', () => {
     return chunks;
   };
 
-  test('names its role first, its reason last, and comes in many pieces', async () => {
+  test('role is in the first chunk, finish_reason in the last', async () => {
     const chunks = await chunksOf();
     expect(chunks[0]?.choices[0]?.delta).toEqual({ role: 'assistant', content: '' });
     expect(chunks.at(-1)?.choices[0]).toMatchObject({ delta: {}, finish_reason: 'stop' });
@@ -168,7 +168,7 @@ test('the model can be found under the name that replies carry', async () => {
   await expect(live.openai.models.retrieve('another')).rejects.toBeInstanceOf(OpenAI.NotFoundError);
 });
 
-test('a mistake names the field', async () => {
+test('invalid request: the error names the field', async () => {
   const wrong = live.openai.chat.completions.create({ model, messages: hello, n: 0 });
   await expect(wrong).rejects.toBeInstanceOf(OpenAI.BadRequestError);
   await expect(wrong).rejects.toMatchObject({ status: 400, param: 'n', type: 'invalid_request_error' });

@@ -57,7 +57,7 @@ describe('a conversation that does not fit is refused', () => {
     });
   });
 
-  test('by Responses no longer when the request allows it to be shortened', async () => {
+  test('Responses with truncation auto: is shortened instead of refused', async () => {
     const turn = (index: number) => [
       { role: 'user' as const, content: `${words(30)} ${index}` },
       { role: 'assistant' as const, content: 'Yes.' },
@@ -70,7 +70,7 @@ describe('a conversation that does not fit is refused', () => {
 });
 
 /** The official clients hide headers in different ways; the plain request shows them all. */
-describe('with --contextoverflow trim the beginning is dropped, and the reply says how much', () => {
+describe('--contextoverflow trim: drops the beginning and reports the number of tokens', () => {
   const live = liveClients(['--contextsize', String(contextSize), '--contextoverflow', 'trim']);
 
   test.each<[string, object]>([

@@ -88,7 +88,7 @@ describe('node-sd-webui', () => {
     expect(parameters).toMatchObject({ prompt: 'a tree', init_images: null });
   });
 
-  test('hears that something is wrong', async () => {
+  test('gets an error for an invalid request', async () => {
     await expect(client().img2img({ prompt: 'a', imageData: ['bm8gcGljdHVyZQ=='] })).rejects.toThrow();
     await expect(client().pngInfo({ imageData: 'nothing' })).rejects.toThrow();
   });
@@ -142,7 +142,7 @@ describe('comfy-ui-client', () => {
     expect(channels.slice(0, 3).map(({ mean }) => Math.round(mean))).toEqual([0xd0, 0x20, 0x20]);
   });
 
-  test('looks around, interrupts nothing, and hears what is wrong', async () => {
+  test('lists, an interrupt without effect, and an error for an invalid graph', async () => {
     expect(Object.keys(await client.getObjectInfo('KSampler'))).toEqual(['KSampler']);
     expect((await client.getSystemStats()).devices).toHaveLength(1);
     expect(await client.getPrompt()).toEqual({ exec_info: { queue_remaining: 0 } });
@@ -189,7 +189,7 @@ describe('@stable-canvas/comfyui-client', () => {
     expect((await client.getPromptStatus(id)).done).toBe(true);
   });
 
-  test('asks again and again where there is no connection', async () => {
+  test('polls without a WebSocket', async () => {
     const { images } = await client.enqueue_polling(graph());
     expect(await drawn(images)).toEqual([['png', side, side]]);
   });

@@ -94,7 +94,7 @@ describe.each(bothWays)('a response, $way', ({ stream }) => {
     });
   });
 
-  test('is not kept when that is not wanted', async () => {
+  test('store false: is not stored', async () => {
     const { id } = await respond({ input: greeting, store: false });
     await expect(live.openai.responses.retrieve(id)).rejects.toBeInstanceOf(OpenAI.NotFoundError);
   });
@@ -132,7 +132,7 @@ describe.each([
   });
 });
 
-test('the events of a stream come in their order, numbered without a gap', async () => {
+test('stream: events are in order, with consecutive sequence numbers', async () => {
   const types: string[] = [];
   let text = '';
   let ended: OpenAI.Responses.Response | undefined;
@@ -160,7 +160,7 @@ test('the events of a stream come in their order, numbered without a gap', async
   expect(ended?.usage).toMatchObject({ input_tokens: 16, output_tokens: 15 });
 });
 
-test('the events of a call come in their order', async () => {
+test('stream: events of a tool call are in order', async () => {
   const stream = await live.openai.responses.create({
     model,
     input: weatherQuestion,
@@ -181,7 +181,7 @@ test('the events of a call come in their order', async () => {
   ]);
 });
 
-test('a response in the background is made without anybody listening, and can be cancelled', async () => {
+test('background response: completes without a client, and can be cancelled', async () => {
   const { id, status } = await live.openai.responses.create({
     model,
     input: greeting,
@@ -196,7 +196,7 @@ test('a response in the background is made without anybody listening, and can be
   expect(await live.openai.responses.cancel(long.id)).toMatchObject({ id: long.id, status: 'cancelled' });
 });
 
-test('the tokens of a request are counted as its usage counts them', async () => {
+test('input_tokens: equals the usage of the request', async () => {
   const counted = await live.openai.responses.inputTokens.count({ model, input: greeting, instructions: 'Be kind.' });
   const { usage } = await askResponse(live.openai, false, { input: greeting, instructions: 'Be kind.' });
   expect(counted.input_tokens).toBe(usage?.input_tokens);

@@ -125,7 +125,7 @@ describe.skipIf(missing !== undefined)('with a projector', () => {
     expect(after.tokens - before.tokens).toBeGreaterThanOrEqual(gridTokens);
   });
 
-  test('servers say that they see', async () => {
+  test('capabilities report vision', async () => {
     const version = (await (await fetch(`${base}/api/extra/version`)).json()) as { vision: boolean };
     const props = (await (await fetch(`${base}/props`)).json()) as { modalities: { vision: boolean } };
     expect([version.vision, props.modalities.vision]).toEqual([true, true]);

@@ -54,7 +54,7 @@ describe.skipIf(missing !== undefined)('with a projector', () => {
     expect(seeing.host.state()).toMatchObject({ type: 'ready', model: { inputs: { image: true, audio: false } } });
   });
 
-  test('text alone gives the text that it gives without', async () => {
+  test('text only: same text as without a projector', async () => {
     const plain = await startEngine(embeddedModel, { batchsize: -1 });
     const prompt = 'The old man went to the sea and';
     const [with_, without] = await Promise.all([seeing.ask(prompt), plain.ask(prompt)]);
@@ -141,7 +141,7 @@ describe.skipIf(missing !== undefined)('with a projector', () => {
     expect(await seeing.ask(story, { media: [large] })).toMatchObject({ error: undefined, cause: 'limit' });
   });
 
-  test('one that is stopped while its pictures are read ends as stopped', async () => {
+  test('abort during image prefill: ends as stopped', async () => {
     const fresh = [1, 2, 3].map((shade) => picture(png(400, 400, (x, y) => [x & 255, y & 255, shade])));
     const { reply, abort } = seeing.begin(story, { media: fresh });
     abort();
@@ -157,7 +157,7 @@ describe.skipIf(missing !== undefined)('with a projector', () => {
     await guided.host.stop();
   });
 
-  test('others write on while one reads its pictures, and all get what they get alone', async () => {
+  test('image prefill: other requests continue, and all texts are the same as alone', async () => {
     const shared = await startEngine(embeddedModel, { mmproj: projector, parallelrequests: 3, batchsize: -1 });
     const asked = [
       ['The dog ran to the tree and', {}],
@@ -222,7 +222,7 @@ describe.skipIf(missing !== undefined)('models of other kinds', () => {
   });
 });
 
-test.skipIf(missing !== undefined)('a model with ears hears a sound, and another one otherwise', async () => {
+test.skipIf(missing !== undefined)('audio input: different recordings give different replies', async () => {
   const ears = join(folder, 'ears.gguf');
   await writeEarProjector(ears, 512);
   const hearing = await startEngine(embeddedModel, { mmproj: ears, contextsize: 2048 });
