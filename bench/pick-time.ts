@@ -1,4 +1,4 @@
-import { type Sampling, defaultSampling } from '../src/core/sampling-fields.ts';
+import { defaultSampling, type Sampling } from '../src/core/sampling-fields.ts';
 import { dryBreakers } from '../src/sampling/dry.ts';
 import { Sampler, type SamplerOptions } from '../src/sampling/sampler.ts';
 import { lowest } from './statistics.ts';

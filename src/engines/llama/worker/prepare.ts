@@ -12,7 +12,7 @@ import { Generation } from './generation.ts';
 import type { GrammarShelf } from './grammar/grammar-shelf.ts';
 import type { Loaded } from './load/model.ts';
 import { markTokens, mentionAll, placeMedia } from './media/media-prompt.ts';
-import { type MediumSpan, type ReadMedium, findSpans } from './media/medium.ts';
+import { findSpans, type MediumSpan, type ReadMedium } from './media/medium.ts';
 import { PromptScores } from './memory/prompt-scores.ts';
 import { commonPrefix, planReuse } from './memory/reuse.ts';
 import type { Slot } from './memory/slot.ts';

@@ -1,6 +1,6 @@
 import type { GrammarTrigger } from '../../../../core/request.ts';
-import { PatternSearch, compilePattern } from '../../../../patterns/search.ts';
 import { Utf8Characters } from '../../../../patterns/characters.ts';
+import { compilePattern, PatternSearch } from '../../../../patterns/search.ts';
 
 /** A part of the text that the grammar has to be told of: a whole token, or the last bytes of one. */
 export type Overdue = { readonly token: number } | { readonly bytes: Uint8Array };
