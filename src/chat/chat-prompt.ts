@@ -1,3 +1,4 @@
+import type { GenerationEvent } from '../core/events.ts';
 import { inSlices } from '../core/slices.ts';
 import type { ChatTags } from './adapters/adapter.ts';
 import { type ChatPrompt, type FlatPromptOptions, flatPrompt } from './flat-prompt.ts';
@@ -49,4 +50,22 @@ export function usesTemplate(
   { template, templateTools }: Pick<ChatPromptOptions, 'template' | 'templateTools'>,
 ): boolean {
   return template !== undefined && (tools.length === 0 || templateTools);
+}
+
+export type Attempt = () => Promise<AsyncIterable<GenerationEvent>>;
+
+/**
+ * The generation of the first prompt that the context has room for, or what is said of the last one: for prompts that can
+ * be told at length or in short.
+ */
+export async function* firstThatFits(attempts: readonly Attempt[]): AsyncGenerator<GenerationEvent> {
+  for (const [index, attempt] of attempts.entries()) {
+    const isLast = index === attempts.length - 1;
+    let tooLong = false;
+    for await (const event of await attempt()) {
+      tooLong = !isLast && event.type === 'error' && event.error.code === 'context-overflow';
+      if (!tooLong) yield event;
+    }
+    if (!tooLong) return;
+  }
 }

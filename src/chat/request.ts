@@ -1,3 +1,4 @@
+import { AppError } from '../core/errors.ts';
 import type { GenerationControls } from '../core/request.ts';
 import type { Conversation } from './messages.ts';
 
@@ -39,4 +40,16 @@ export interface ChatRequest {
   readonly templateVariables: Readonly<Record<string, unknown>>;
   readonly memory: string;
   readonly controls: GenerationControls;
+}
+
+export function refuseUnknownTool({ toolChoice, conversation }: ChatRequest): void {
+  if (toolChoice.type === 'named' && !conversation.tools.some(({ name }) => name === toolChoice.name)) {
+    throw new AppError('invalid-field', {
+      field: 'tool_choice',
+      expected: `one of the tools of the request, and ${toolChoice.name} is not`,
+    });
+  }
+  if (toolChoice.type === 'required' && conversation.tools.length === 0) {
+    throw new AppError('invalid-field', { field: 'tools', expected: 'given when a call is required' });
+  }
 }

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { type ChatAdapter, type ChatTags, chatAdapter, fallbackAdapter, type Guess } from './adapter.ts';
-import { guessList } from './guess-list.ts';
+import { guessList, guessListWithoutThinking, tagsWithoutThinking } from './guess-list.ts';
 import {
   builtInAdapters,
   builtInGuessLists,
@@ -11,7 +11,6 @@ import {
   loadAdapter,
   type ReadFile,
 } from './load.ts';
-import { guessListWithoutThinking, tagsWithoutThinking } from './no-think.ts';
 
 const noFiles: ReadFile = async () => undefined;
 

@@ -1,7 +1,13 @@
-import { type ChatAdapter, fallbackAdapter, type Guess, turns } from './adapter.ts';
-import { AdapterError, type DecodedAdapter, decodeAdapter } from './decode.ts';
-import { guessList } from './guess-list.ts';
-import { closedSeedThinking, guessListWithoutThinking } from './no-think.ts';
+import {
+  AdapterError,
+  type ChatAdapter,
+  type DecodedAdapter,
+  decodeAdapter,
+  fallbackAdapter,
+  type Guess,
+  turns,
+} from './adapter.ts';
+import { closedSeedThinking, guessList, guessListWithoutThinking } from './guess-list.ts';
 
 /** Gives the text of a file, or `undefined` when there is none of that name. */
 export type ReadFile = (path: string) => Promise<string | undefined>;

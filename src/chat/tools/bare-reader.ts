@@ -1,7 +1,5 @@
-import { CallWriter } from './call-writer.ts';
-import type { ToolEvent, ToolReader, ToolReaderOptions } from './format.ts';
-import { JsonBody } from './json-body.ts';
-import { jsonCalls } from './json-call.ts';
+import { CallWriter, type ToolEvent, type ToolReader, type ToolReaderOptions } from './format.ts';
+import { JsonBody, jsonCalls } from './json-body.ts';
 
 /** By then a call has shown its name; a longer beginning is an answer that happens to be JSON. */
 const longestHeader = 400;

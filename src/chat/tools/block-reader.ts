@@ -1,7 +1,5 @@
 import { PhraseFinder, type PhraseTree, phraseTree } from '../../patterns/phrase-finder.ts';
-import type { Body } from './body.ts';
-import { CallWriter } from './call-writer.ts';
-import type { ToolEvent, ToolReader, ToolReaderOptions } from './format.ts';
+import { type Body, CallWriter, type ToolEvent, type ToolReader, type ToolReaderOptions } from './format.ts';
 
 export interface BlockTags {
   readonly open: readonly string[];

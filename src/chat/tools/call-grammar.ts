@@ -2,8 +2,7 @@ import type { GrammarTrigger } from '../../core/request.ts';
 import { composeGrammar } from '../../grammar/convert.ts';
 import { literal } from '../../grammar/gbnf.ts';
 import type { Tool } from '../messages.ts';
-import { remembered } from '../remembered.ts';
-import { argumentsOf } from './loosened.ts';
+import { argumentsOf, remembered } from './loosened.ts';
 
 /** How a call is spelled around its arguments; only formats whose arguments are JSON have a shape. */
 interface CallShape {

@@ -2,7 +2,7 @@ import type { GenerationEvent } from '../../core/events.ts';
 import { composeGrammar } from '../../grammar/convert.ts';
 import { blankBody, jsonLiteral } from '../../grammar/gbnf.ts';
 import type { Tool } from '../messages.ts';
-import { JsonScan } from './json-scan.ts';
+import { JsonScan } from './json-body.ts';
 import { argumentsOf } from './loosened.ts';
 
 /** Everything of a call up to its arguments, as the grammar of call lists has it. */

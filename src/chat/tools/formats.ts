@@ -1,8 +1,7 @@
 import { BareReader } from './bare-reader.ts';
 import { BlockReader, blockFormat } from './block-reader.ts';
 import type { ToolFormat } from './format.ts';
-import { JsonBody, type WholeCall } from './json-body.ts';
-import { completedCall, jsonCalls } from './json-call.ts';
+import { completedCall, JsonBody, jsonCalls, type WholeCall } from './json-body.ts';
 import { TaggedBody, type TaggedBodyShape } from './tagged-body.ts';
 
 type JsonShape = ConstructorParameters<typeof JsonBody>[1];

@@ -1,6 +1,4 @@
-import type { Body } from './body.ts';
-import type { CallWriter } from './call-writer.ts';
-import { JsonScan } from './json-scan.ts';
+import type { Body, CallWriter } from './format.ts';
 
 export interface JsonBodyShape {
   /** Matches from the start of a block, or the end of the last call, to just before the `{` of the arguments. */
@@ -109,4 +107,85 @@ export class JsonBody implements Body {
   #isKnown(name: string): boolean {
     return this.#shape.knownNames?.has(name) ?? true;
   }
+}
+
+const closers: Readonly<Record<string, string>> = { '{': '}', '[': ']' };
+const plainCharacters = new Set(' \t\r\n:,.+-0123456789eEtrufalsn');
+
+/** Follows one JSON object through pieces of text, to find where it ends or where it can no longer be JSON. */
+export class JsonScan {
+  readonly #open: string[] = [];
+  #inString = false;
+  #escaped = false;
+
+  /** How much of the text belongs to the object, and whether it is over with that. */
+  push(text: string): { readonly length: number; readonly state: 'more' | 'ended' | 'broken' } {
+    for (let index = 0; index < text.length; index++) {
+      const character = text.charAt(index);
+      if (this.#inString) this.#readString(character);
+      else if (!this.#readStructure(character)) return { length: index, state: 'broken' };
+      if (this.#open.length === 0) return { length: index + 1, state: 'ended' };
+    }
+    return { length: text.length, state: 'more' };
+  }
+
+  #readString(character: string): void {
+    if (this.#escaped) this.#escaped = false;
+    else if (character === '\\') this.#escaped = true;
+    else if (character === '"') this.#inString = false;
+  }
+
+  #readStructure(character: string): boolean {
+    const closer = closers[character];
+    if (closer !== undefined) this.#open.push(closer);
+    else if (character === '"') this.#inString = true;
+    else if (character === '}' || character === ']') return this.#open.pop() === character;
+    else return plainCharacters.has(character);
+    return true;
+  }
+}
+
+/** `{"name": …, "arguments": {`, alone or in a list, with the other names that models use for the two. */
+const header =
+  /^(?:[\s,;[\]}`]|"(?:id|type|tool_call_id)"\s*:\s*"[^"]*")*\{\s*(?:"(?:id|type|tool_call_id)"\s*:\s*"[^"]*"\s*,\s*)*(?:"function"\s*:\s*\{\s*)?"(?:name|tool_name)"\s*:\s*"([^"\\]+)"\s*,\s*"(?:arguments|parameters)"\s*:\s*(?=\{)/;
+
+export const jsonCalls: JsonBodyShape = { header, whole: wholeCalls, completed: completedCall };
+
+/** Behind the name there may be part of the next key. */
+export function completedCall(cut: string): string {
+  return `${cut.replace(/,\s*(?:"[a-z]*"?\s*:?\s*)?$/, '')}, "arguments": {`;
+}
+
+/** For arguments that stand before the name, or that are themselves a text of JSON. */
+function wholeCalls(body: string): readonly WholeCall[] {
+  let value: unknown;
+  try {
+    value = JSON.parse(body.replace(/\s*```\s*$/, ''));
+  } catch {
+    return [];
+  }
+  const calls = (Array.isArray(value) ? value : [value]).map(callOf);
+  return calls.every((call) => call !== undefined) ? calls : [];
+}
+
+function callOf(value: unknown): WholeCall | undefined {
+  if (!isObject(value)) return undefined;
+  const inner = isObject(value.function) ? value.function : value;
+  const name = inner.name ?? inner.tool_name ?? value.function;
+  const given = inner.arguments ?? inner.parameters ?? {};
+  if (typeof name !== 'string' || name === '') return undefined;
+  const json = typeof given === 'string' ? objectText(given) : JSON.stringify(given);
+  return json === undefined ? undefined : { name, json };
+}
+
+function objectText(text: string): string | undefined {
+  try {
+    return isObject(JSON.parse(text)) ? text : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

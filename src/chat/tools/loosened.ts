@@ -1,7 +1,6 @@
 import { composeGrammar, type EmbeddedSchema } from '../../grammar/convert.ts';
 import type { Loosened } from '../../grammar/expand.ts';
 import type { Tool } from '../messages.ts';
-import { remembered } from '../remembered.ts';
 
 /** A demand of a tool's schema that calls of it are not held to. */
 export interface LoosenedTool extends Loosened {
@@ -28,4 +27,22 @@ function survey(tools: readonly Tool[]): readonly LoosenedTool[] {
 export function loosenedText({ tool, pointer, keyword }: LoosenedTool): string {
   const place = `${tool}${pointer.slice(1)}`;
   return keyword === undefined ? place : `${place} ${keyword}`;
+}
+
+/** Beyond this a key is not worth its memory. */
+const longestKey = 1_000_000;
+
+/** The function with its last results kept, by what they were made from: for work that clients ask for turn after turn. */
+export function remembered<Input, Value>(most: number, make: (input: Input) => Value): (input: Input) => Value {
+  const kept = new Map<string, Value>();
+  return (input) => {
+    const key = JSON.stringify(input);
+    const value = kept.has(key) ? (kept.get(key) as Value) : make(input);
+    if (key.length > longestKey) return value;
+    // Those used last stand last, and the first ones go.
+    kept.delete(key);
+    kept.set(key, value);
+    if (kept.size > most) kept.delete(kept.keys().next().value as string);
+    return value;
+  };
 }

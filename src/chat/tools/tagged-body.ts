@@ -1,6 +1,5 @@
 import type { Tool } from '../messages.ts';
-import type { Body } from './body.ts';
-import type { CallWriter } from './call-writer.ts';
+import type { Body, CallWriter } from './format.ts';
 
 export interface TaggedBodyShape {
   /** Matches from the start of the block through the name. */

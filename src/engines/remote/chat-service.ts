@@ -1,10 +1,9 @@
 import { randomBytes } from 'node:crypto';
 import { mediumPlaceholder, wordsOf } from '../../chat/messages.ts';
 import { repliesBy } from '../../chat/replies.ts';
-import type { ChatRequest } from '../../chat/request.ts';
+import { type ChatRequest, refuseUnknownTool } from '../../chat/request.ts';
 import { type ServerTools, wantsServerTools, withServerTools } from '../../chat/server-tools/loop.ts';
 import type { ChatService } from '../../chat/service.ts';
-import { refuseUnknownTool } from '../../chat/tool-choice.ts';
 import { AppError } from '../../core/errors.ts';
 import type { GenerationEvent } from '../../core/events.ts';
 import type { GenerationRequest } from '../../core/request.ts';

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { openNativeGrammar } from '../grammar/testing/native-grammar.ts';
-import { structuredGrammar } from './structured.ts';
+import { structuredGrammar } from './reply-grammar.ts';
 import { weather } from './testing/scripted-text.ts';
 
 const native = openNativeGrammar();

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { remembered } from './remembered.ts';
+import { remembered } from './loosened.ts';
 
 function counting(most: number) {
   const made: unknown[] = [];

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { AppError } from '../core/errors.ts';
 import type { GenerationEvent } from '../core/events.ts';
-import { type Attempt, firstThatFits } from './first-that-fits.ts';
+import { type Attempt, firstThatFits } from './chat-prompt.ts';
 
 const said = (text: string): GenerationEvent => ({ type: 'text-delta', text });
 const tooLong = (promptTokens: number): GenerationEvent => ({
