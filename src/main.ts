@@ -5,9 +5,9 @@ import { resolve } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
 import type { App } from './app.ts';
 import { aliasRemarks, modelAliases } from './config/aliases.ts';
-import { readDiskCache } from './config/disk-cache.ts';
 import type { FlagKey, Settings } from './config/flags.ts';
 import { type Loaded, loadSettings } from './config/load.ts';
+import { readDiskCache } from './config/paths.ts';
 import type { TextSource } from './core/text-source.ts';
 import { tryFolder } from './engines/llama/cache-folder.ts';
 import type { ModelFile } from './engines/llama/model-file.ts';
@@ -83,7 +83,7 @@ async function main(words: readonly string[]): Promise<void> {
 async function launcherInstead(words: readonly string[], loaded: Loaded): Promise<boolean> {
   const { settings, notes } = loaded;
   const refused = loaded.type === 'refused';
-  const said = refused ? settings : (loaded.said ?? settings);
+  const said = refused ? settings : (loaded.beforeRules ?? settings);
   const { showgui, skiplauncher } = settings;
   const given = words.length > 0 || (!refused && loaded.given.size > 0);
   const { env: environment, platform } = process;

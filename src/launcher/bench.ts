@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { readConfigFile } from '../config/config-file.ts';
 import type { FlagKey, Settings } from '../config/flags.ts';
 import { defaultSettings, type Layer, settingsFrom } from '../config/flags.ts';
-import { settled } from '../config/load.ts';
+import { validated } from '../config/load.ts';
 import { readModelFile } from '../engines/llama/model-file.ts';
 import { findModels } from '../library/find-models.ts';
 import { modelFacts } from '../library/model-facts.ts';
@@ -165,7 +165,7 @@ export class Bench {
     // Read as the server will read it, so that it says the same.
     const { values, notes, problems: found } = readConfigFile(configText(layer, 'config'), { allowOnready: true });
     const given: ReadonlySet<FlagKey> = new Set(layer.keys());
-    const loaded = settled({ layer: values, given, notes, problems: found }, this.parts);
+    const loaded = validated({ layer: values, given, notes, problems: found }, this.parts);
     const problems = loaded.type === 'refused' ? loaded.problems.map(({ sentence }) => sentence) : [];
     return { problems, notes: loaded.notes };
   }
