@@ -1,5 +1,5 @@
 import { type Call, json, type PlainEndpoint, type Reply } from '../../http/call.ts';
-import { FileFull } from '../../store/kept-file.ts';
+import { FileFull } from '../../store/atomic-file.ts';
 import { isSlot, type SaveSlots, StoryTooLong } from '../../store/save-slots.ts';
 import { optionalText, orElse, readText } from '../fields/readers.ts';
 import { honoured, readFields } from '../fields/table.ts';
