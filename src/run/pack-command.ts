@@ -1,5 +1,4 @@
-import { progressOf } from '../observe/download-bar.ts';
-import type { Terminal } from '../observe/terminal.ts';
+import { type Terminal, progressOf } from '../observe/terminal.ts';
 import { type Pack, type PackPackage, packs, systemOf } from '../packs/catalogue.ts';
 import { type InstallParts, installPackage, installedVersion, removePackage } from '../packs/install.ts';
 import { askNpm } from './npm-package.ts';

@@ -1,7 +1,6 @@
 import { type Expected, readSha256 } from '../library/download.ts';
 import { type PullParts, pull, readSource } from '../library/pull.ts';
-import { progressOf } from '../observe/download-bar.ts';
-import type { Terminal } from '../observe/terminal.ts';
+import { type Terminal, progressOf } from '../observe/terminal.ts';
 import { askNpm } from './npm-package.ts';
 
 export interface PullCommand {
