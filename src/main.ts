@@ -20,11 +20,11 @@ import { printable } from './observe/printable.ts';
 import { RefusalLog } from './observe/refusal-log.ts';
 import { Repeats } from './observe/repeats.ts';
 import { RequestLog, TaskLog } from './observe/request-log.ts';
-import { Terminal, streamOutput } from './observe/terminal.ts';
+import { streamOutput, Terminal } from './observe/terminal.ts';
 import type { LeaveReason } from './registry/life.ts';
 import { Registry, type RegistryObserver } from './registry/registry.ts';
 import type { ClientServices } from './run/client-services.ts';
-import { type TextEngineProcess, displayName, modelPath } from './run/engine.ts';
+import { displayName, modelPath, type TextEngineProcess } from './run/engine.ts';
 import { guardFaults } from './run/guard-faults.ts';
 import type { ModelKinds } from './run/kinds.ts';
 import { memoryRoom } from './run/memory-room.ts';
@@ -37,7 +37,7 @@ import { ReachedOutput } from './run/reached-output.ts';
 import { firstLook, prepareRemote, remoteOffers, servesElsewhere, textFleet } from './run/remote-models.ts';
 import { roomParts } from './run/room-parts.ts';
 import { serve } from './run/serve.ts';
-import { Stops, launcherVariable } from './run/stops.ts';
+import { launcherVariable, Stops } from './run/stops.ts';
 import { connectToolServers, namedServers } from './run/tool-servers.ts';
 
 // A log that nobody can write to any more must not end the program; whoever needs it to be read watches for itself.

@@ -5,7 +5,7 @@ import { fileHash } from '../library/download.ts';
 import { type FoundFile, findModels } from '../library/find-models.ts';
 import { type ModelFacts, meantModel, modelFacts } from '../library/model-facts.ts';
 import type { Place } from '../library/places.ts';
-import { type Terminal, progressBar } from '../observe/terminal.ts';
+import { progressBar, type Terminal } from '../observe/terminal.ts';
 
 export interface ModelsCommand {
   readonly words: readonly string[];

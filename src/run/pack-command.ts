@@ -1,6 +1,6 @@
-import { type Terminal, progressOf } from '../observe/terminal.ts';
+import { progressOf, type Terminal } from '../observe/terminal.ts';
 import { type Pack, type PackPackage, packs, systemOf } from '../packs/catalogue.ts';
-import { type InstallParts, installPackage, installedVersion, removePackage } from '../packs/install.ts';
+import { type InstallParts, installedVersion, installPackage, removePackage } from '../packs/install.ts';
 import { askNpm } from './npm-package.ts';
 
 export interface PackCommand {

@@ -8,7 +8,7 @@ import type { LlamaObserver } from '../engines/llama/host.ts';
 import { memoryNeed } from '../engines/llama/memory-need.ts';
 import type { ModelFile } from '../engines/llama/model-file.ts';
 import { noTextEngine } from '../engines/none.ts';
-import { LoadLog, contextFact } from '../observe/load-log.ts';
+import { contextFact, LoadLog } from '../observe/load-log.ts';
 import type { Terminal } from '../observe/terminal.ts';
 import type { Recipe } from '../registry/life.ts';
 import { type ChatFormat, loadChatFormat } from './chat-format.ts';

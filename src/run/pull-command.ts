@@ -1,6 +1,6 @@
 import { type Expected, readSha256 } from '../library/download.ts';
 import { type PullParts, pull, readSource } from '../library/pull.ts';
-import { type Terminal, progressOf } from '../observe/terminal.ts';
+import { progressOf, type Terminal } from '../observe/terminal.ts';
 import { askNpm } from './npm-package.ts';
 
 export interface PullCommand {
