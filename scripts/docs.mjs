@@ -7,7 +7,7 @@ import { root } from './set-up.mjs';
 await build();
 const load = (module) => import(new URL(module, compiled));
 const [{ configurationDocument }, { fidelityByPage }, { fillFields }] = await Promise.all([
-  load('config/document.js'),
+  load('config/help.js'),
   load('fidelity.js'),
   load('protocols/fidelity/table.js'),
 ]);

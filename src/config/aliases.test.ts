@@ -10,7 +10,7 @@ test('modelAliases: reads NAME=MODEL in order', () => {
 });
 
 test.each(['claude', '=qwen3', 'claude=', ' = '])('aliasProblems: refuses %j', (text) => {
-  expect(aliasProblems([text])).toMatchObject([{ sentence: `--modelalias must be NAME=MODEL, and ${text} is not.` }]);
+  expect(aliasProblems([text])).toMatchObject([{ sentence: `--modelalias must be NAME=MODEL, not ${text}.` }]);
   expect(modelAliases([text])).toEqual([]);
 });
 

@@ -1,17 +1,17 @@
 import { type ModelAlias, sameName } from '../core/model-names.ts';
-import { badFlags, type Problem } from './problem.ts';
+import { badFlags, type Problem } from './flag.ts';
 
-/** The pairs of `--modelalias`, in order: the first that matches wins. */
+/** The pairs of `--modelalias`; the first match wins. */
 export function modelAliases(texts: readonly string[] | null): readonly ModelAlias[] {
   return (texts ?? []).flatMap((text) => readAlias(text) ?? []);
 }
 
 export function aliasProblems(texts: readonly string[] | null): readonly Problem[] {
   const wrong = (texts ?? []).filter((text) => !readAlias(text));
-  return wrong.map((text) => badFlags(`--modelalias must be NAME=MODEL, and ${text} is not.`));
+  return wrong.map((text) => badFlags(`--modelalias must be NAME=MODEL, not ${text}.`));
 }
 
-/** The aliases that mean none of these models. Files come and go, so this is no reason not to start. */
+/** Notes about aliases of unknown models. Not an error, because model files come and go. */
 export function aliasRemarks(aliases: readonly ModelAlias[], names: readonly string[]): string[] {
   return aliases
     .filter(({ target }) => !names.some((name) => sameName(name, target)))

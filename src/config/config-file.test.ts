@@ -66,7 +66,7 @@ test('a file cannot allow itself what only the command line may', () => {
 test('a template does not choose the backend', () => {
   const { values, notes } = read({ istemplate: true, usevulkan: [0], contextsize: 4096 });
   expect(values).toEqual({ contextsize: 4096 });
-  expect(notes).toEqual(['Config value ignored: usevulkan is chosen by this machine, because the file is a template.']);
+  expect(notes).toEqual(['Config value ignored: usevulkan of a template is chosen by this machine.']);
 });
 
 test('a wrong value is refused with its key', () => {

@@ -1,18 +1,16 @@
-import type { FlagValue, JsonObject } from './flag.ts';
+import { badFlags, type FlagValue, type JsonObject, missing, type Problem } from './flag.ts';
 import { type FlagKey, flagByFileKey, flagKeys, flagOf, type NamedFlag, type Settings } from './flags.ts';
-import type { Parsed } from './parse.ts';
-import { badFlags, missing, type Problem } from './problem.ts';
-import { SourceValues } from './source-values.ts';
+import { type Parsed, SourceValues } from './parse.ts';
 import { readJson } from './value.ts';
 
 export type ConfigKind = 'config' | 'template';
 
 const defaultPort = flagOf('port').default;
 
-/** Chosen by each machine for itself, whatever a template says. */
+/** Ignored in templates: each machine chooses for itself. */
 const machineKeys: ReadonlySet<FlagKey> = new Set(['usecuda', 'usevulkan', 'usecpu']);
 
-/** What a template says in place of the settings of the machine it was made on, and of secrets. */
+/** Values of a template for machine-specific settings and secrets. */
 const templateValues: Readonly<Record<string, FlagValue>> = {
   gpulayers: -1,
   threads: -1,
@@ -39,7 +37,7 @@ const templateValues: Readonly<Record<string, FlagValue>> = {
   splitmode: 'layer',
 };
 
-/** A .kcpps or .kcppt file, of this server or of KoboldCpp in whatever version. */
+/** Reads a .kcpps or .kcppt file of Parley or of any version of KoboldCpp. */
 export function readConfigFile(
   text: string,
   options: { readonly allowOnready: boolean; readonly path?: string },
@@ -57,7 +55,7 @@ export function readConfigFile(
   for (const [key, value] of Object.entries(plainKeys(object))) {
     const flag = flagByFileKey.get(key);
     if (!flag) unknown.push(key);
-    // A missing key keeps its default, and so does null; the alias of a flag gives way to its present name.
+    // null means the default. An alias is ignored if the current name is present.
     if (!flag || value === null || (flag.key !== key && Object.hasOwn(object, flag.key))) continue;
     const refusal = refused(flag, object.istemplate === true, options.allowOnready);
     if (refusal) {
@@ -65,7 +63,7 @@ export function readConfigFile(
       continue;
     }
     const reading = readJson(flag.definition, value);
-    if (reading.ok) source.take(flag, key, reading);
+    if (reading.ok) source.add(flag, key, reading);
     else
       problems.push(
         badFlags(
@@ -75,10 +73,10 @@ export function readConfigFile(
   }
 
   if (unknown.length > 0) source.notes.push(`Config values not known here and ignored: ${unknown.join(', ')}.`);
-  return { values: source.values(), notes: source.notes, problems: [...problems, ...source.problems] };
+  return source.parsed(problems);
 }
 
-/** The same settings as a file in the format of KoboldCpp: all of them, or `only` some. */
+/** Writes all settings, or `only` some, in the format of KoboldCpp. */
 export function writeConfigFile(settings: Settings, kind: ConfigKind, only?: ReadonlySet<FlagKey>): string {
   const isWritten = (key: FlagKey): boolean => only?.has(key) ?? true;
   const saved = flagKeys.filter((key) => key !== 'model' && flagOf(key).saved !== false && isWritten(key));
@@ -92,12 +90,11 @@ export function writeConfigFile(settings: Settings, kind: ConfigKind, only?: Rea
   return `${JSON.stringify(object, undefined, 2)}\n`;
 }
 
-/** A config that cannot be used at all. */
 export function unreadable(path: string | undefined, reason: string): Problem {
   return missing(`Cannot read config${path === undefined ? '' : ` \`${path}\``}: ${reason}.`);
 }
 
-/** What JSON.parse says, with the line in place of the position. */
+/** The message of JSON.parse, with the line instead of the position. */
 function jsonReason(text: string, { message }: Error): string {
   const lineAt = (position: number): number => text.slice(0, position).split('\n').length;
   const { what, position } = /^(?<what>.*?)(?: in JSON)? at position (?<position>\d+)/s.exec(message)?.groups ?? {};
@@ -114,7 +111,7 @@ function parseObject(text: string): Record<string, unknown> {
   return json as Record<string, unknown>;
 }
 
-/** The keys that only config files have, turned into those of the flags. */
+/** Replaces the keys that only config files have with those of the flags. */
 function plainKeys(object: Record<string, unknown>): Record<string, unknown> {
   const { istemplate: _, model_param, port_param, ...rest } = object;
   const models = [rest.model ?? []].flat();
@@ -129,13 +126,13 @@ function plainKeys(object: Record<string, unknown>): Record<string, unknown> {
 
 function refused(flag: NamedFlag, template: boolean, allowOnready: boolean): string | undefined {
   if (flag.type === 'deprecated') return undefined;
-  if (flag.definition.saved === false) return 'counts only on the command line';
+  if (flag.definition.saved === false) return 'is allowed only on the command line';
   if (flag.key === 'onready' && !allowOnready) return 'would run a command; allow it with --allow-config-onready';
-  if (template && machineKeys.has(flag.key)) return 'is chosen by this machine, because the file is a template';
+  if (template && machineKeys.has(flag.key)) return 'of a template is chosen by this machine';
   return undefined;
 }
 
-/** KoboldCpp writes an empty text where no object is given. */
+/** KoboldCpp writes an empty string for a missing object. */
 function fileValue(key: FlagKey, value: FlagValue): FlagValue | JsonObject {
   return value === null && flagOf(key).type === 'json' ? '' : value;
 }

@@ -1,19 +1,39 @@
-/** What one row of the flag table says. Parsing, help, docs, config files and the `Settings` type all read it. */
+/** One row of the flag table. Parsing, help, docs, config files, the launcher and the `Settings` type are derived from it. */
 export type FlagDefinition = FlagText & FlagShape;
+
+/** Tabs of the launcher, in their order. */
+export const tabNames = [
+  'Quick Launch',
+  'Hardware',
+  'Context',
+  'Loaded Files',
+  'Network',
+  'Tokens/Chat',
+  'Image',
+  'Audio',
+  'Admin',
+] as const;
+export type TabName = (typeof tabNames)[number];
 
 export interface FlagText {
   /** As typed, dashes included; the first is the name, the rest are aliases. */
   readonly names: readonly [string, ...string[]];
   readonly help: string;
-  /** `later`: accepted, so that existing scripts start, and reported as having no effect yet. */
-  readonly availability: 'ready' | 'later';
+  /** Label in the launcher; the name of the flag by default. */
+  readonly label?: string;
+  /** Tab of the launcher; that of the flag's group by default. */
+  readonly tab?: TabName;
   readonly metavar?: string;
-  /** How the default reads where the value itself says little. */
+  /** Description of the default where the value itself says little. */
   readonly defaultText?: string;
-  /** Variables that give the value when the command line does not; the first that is set counts. */
+  /** Environment variables that set the value if the command line does not; the first that is set wins. */
   readonly environment?: readonly string[];
-  /** `false`: never written to a config file, and ignored in one. */
+  /** `false`: not written to config files, and ignored in them. */
   readonly saved?: false;
+  /** `server`: belongs to the running server, not to the model it serves; reloading a config does not change it. */
+  readonly scope?: 'server';
+  /** Accepted so that existing scripts start, and reported as not available yet. */
+  readonly unsupported?: true;
 }
 
 export type FlagShape =
@@ -23,9 +43,9 @@ export type FlagShape =
       readonly type: 'text';
       readonly default: string | null;
       readonly bare?: string;
-      /** `file` must exist at the start; `json` may be an object in a config file; `json-file` is the one or the other. */
+      /** `file` must exist at startup; `json` may be an object in a config file; `json-file` is either. */
       readonly holds?: 'file' | 'folder' | 'json' | 'json-file';
-      /** Of a file: what people may leave out at the end of its name. */
+      /** File extension that may be omitted. */
       readonly ending?: string;
       readonly secret?: true;
     }
@@ -44,10 +64,10 @@ export interface NumberShape {
   readonly default: number;
   readonly min?: number;
   readonly max?: number;
-  /** Values outside move to the nearer end and are reported; without it they are refused. */
+  /** Clamp values outside the range and report it; by default they are rejected. */
   readonly clamp?: true;
   readonly only?: readonly number[];
-  /** The value of the flag when nothing follows it. */
+  /** Value of the flag when none is given. */
   readonly bare?: number;
 }
 
@@ -55,12 +75,12 @@ export interface ListShape {
   readonly type: 'list';
   readonly of: 'text' | 'integer' | 'number' | 'choice';
   readonly choices?: readonly string[];
-  /** 0 makes the bare flag an empty list, which is not the same as a flag that was not given (`null`). */
+  /** 0: the flag without values is an empty list, as opposed to `null` for a flag that is not given. */
   readonly least: number;
   readonly most?: number;
   readonly default: readonly number[] | null;
   readonly holds?: 'file';
-  /** Each time that the flag is given adds to the list; otherwise the last time counts. */
+  /** Repeating the flag appends to the list; by default the last occurrence wins. */
   readonly repeats?: true;
 }
 
@@ -73,7 +93,7 @@ export interface JsonObject {
 
 export type FlagValue = boolean | number | string | null | JsonObject | readonly (string | number)[];
 
-/** The type that a row gives to the setting. */
+/** Type of the setting that a row defines. */
 export type ValueOf<Definition> =
   | BaseValue<Definition>
   | (Definition extends { readonly default: null } ? null : never);
@@ -99,3 +119,12 @@ type ListValue<Definition> = Definition extends { readonly of: 'text'; readonly 
     : Definition extends { readonly of: 'choice'; readonly choices: readonly (infer Choice)[] }
       ? readonly Choice[]
       : readonly number[];
+
+/** A reason not to start, as one sentence. Exit code 1: wrong flags; 2: a missing file or model. */
+export interface Problem {
+  readonly exitCode: 1 | 2;
+  readonly sentence: string;
+}
+
+export const badFlags = (sentence: string): Problem => ({ exitCode: 1, sentence });
+export const missing = (sentence: string): Problem => ({ exitCode: 2, sentence });

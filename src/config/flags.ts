@@ -1,19 +1,13 @@
-import type { FlagDefinition, FlagValue, ValueOf } from './flag.ts';
-import { adminFlags } from './flags/admin.ts';
-import { audioFlags } from './flags/audio.ts';
-import { chatFlags } from './flags/chat.ts';
+import type { FlagDefinition, FlagValue, TabName, ValueOf } from './flag.ts';
 import { type DeprecatedFlag, deprecatedFlags } from './flags/deprecated.ts';
-import { generationFlags } from './flags/generation.ts';
-import { hordeFlags } from './flags/horde.ts';
-import { imageFlags } from './flags/image.ts';
-import { internalFlags } from './flags/internal.ts';
-import { mainFlags } from './flags/main.ts';
-import { memoryFlags } from './flags/memory.ts';
-import { ourFlags } from './flags/ours.ts';
-import { runFlags } from './flags/run.ts';
-import { serverFlags } from './flags/server.ts';
+import { chatFlags, generationFlags } from './flags/generation.ts';
+import { audioFlags, imageFlags } from './flags/media.ts';
+import { memoryFlags } from './flags/model.ts';
+import { parleyFlags } from './flags/parley.ts';
+import { internalFlags, mainFlags, runFlags } from './flags/run.ts';
+import { adminFlags, hordeFlags, serverFlags } from './flags/server.ts';
 
-/** Every flag, by the key that it has in config files and in `Settings`. */
+/** All flags, by their key in config files and in `Settings`. */
 export const flags = {
   ...mainFlags,
   ...memoryFlags,
@@ -21,7 +15,7 @@ export const flags = {
   ...chatFlags,
   ...serverFlags,
   ...runFlags,
-  ...ourFlags,
+  ...parleyFlags,
   ...hordeFlags,
   ...imageFlags,
   ...audioFlags,
@@ -32,34 +26,40 @@ export const flags = {
 export type FlagKey = keyof typeof flags;
 export type Settings = { readonly [Key in FlagKey]: ValueOf<(typeof flags)[Key]> };
 
-/** Values from one source, before they are put over those of the others. */
+/** Values from one source (command line, config file, environment). */
 export type Layer = ReadonlyMap<FlagKey, FlagValue>;
 
 export interface FlagGroup {
   readonly title: string;
   readonly keys: readonly FlagKey[];
+  /** Launcher tab of the group's flags; none for flags that do not configure a server. */
+  readonly tab?: TabName;
 }
 
-const group = (title: string, table: object): FlagGroup => ({ title, keys: Object.keys(table) as FlagKey[] });
+const group = (title: string, table: object, tab?: TabName): FlagGroup => ({
+  title,
+  keys: Object.keys(table) as FlagKey[],
+  ...(tab && { tab }),
+});
 
 export const flagGroups: readonly FlagGroup[] = [
-  group('Main', mainFlags),
-  group('Model and memory', memoryFlags),
-  group('Generation and context', generationFlags),
-  group('Chat', chatFlags),
-  group('Server', serverFlags),
+  group('Main', mainFlags, 'Hardware'),
+  group('Model and memory', memoryFlags, 'Hardware'),
+  group('Generation and context', generationFlags, 'Context'),
+  group('Chat', chatFlags, 'Tokens/Chat'),
+  group('Server', serverFlags, 'Network'),
   group('Other ways to run', runFlags),
-  group("Parley's own", ourFlags),
-  group('AI Horde', hordeFlags),
-  group('Images', imageFlags),
-  group('Speech, music and embeddings', audioFlags),
-  group('Administration and shared GPUs', adminFlags),
+  group("Parley's own", parleyFlags, 'Network'),
+  group('AI Horde', hordeFlags, 'Network'),
+  group('Images', imageFlags, 'Image'),
+  group('Speech, music and embeddings', audioFlags, 'Audio'),
+  group('Administration and shared GPUs', adminFlags, 'Admin'),
   group('Internal', internalFlags),
 ];
 
 export const flagKeys = Object.keys(flags) as FlagKey[];
 
-/** At most one flag of each group may be in use. */
+/** At most one flag of each group may be set. */
 export const exclusiveGroups: readonly (readonly FlagKey[])[] = [
   ['usecuda', 'usevulkan', 'usecpu'],
   ['usemmap', 'usedirectio'],
@@ -68,12 +68,17 @@ export const exclusiveGroups: readonly (readonly FlagKey[])[] = [
   ['sdmodel', 'sdremote'],
 ];
 
-/** The row without its literal types, for code that treats all rows alike. */
+/** The row without its literal types, for code that handles all rows alike. */
 export function flagOf(key: FlagKey): FlagDefinition {
   return flags[key];
 }
 
-/** The settings that a layer over the defaults makes. Every value in a layer was read by its row, so it has its type. */
+/** `--name` */
+export function flagName(key: FlagKey): string {
+  return flags[key].names[0];
+}
+
+/** The defaults, overridden by the layer. Layer values were parsed by their rows, so they have the right types. */
 export function settingsFrom(layer: Layer): Settings {
   const entries = flagKeys.map((key): [FlagKey, FlagValue] => [key, layer.get(key) ?? flagOf(key).default]);
   return Object.fromEntries(entries) as Record<FlagKey, FlagValue> as Settings;
@@ -81,7 +86,7 @@ export function settingsFrom(layer: Layer): Settings {
 
 export const defaultSettings: Settings = settingsFrom(new Map());
 
-/** What a name on the command line stands for. */
+/** The flag that a name on the command line or a key in a config file refers to. */
 export type NamedFlag =
   | { readonly type: 'flag'; readonly key: FlagKey; readonly definition: FlagDefinition }
   | { readonly type: 'deprecated'; readonly key: string; readonly definition: DeprecatedFlag };
@@ -93,7 +98,7 @@ export const flagByName: ReadonlyMap<string, NamedFlag> = new Map([
   ),
 ]);
 
-/** Config files use the long names, older ones too, without dashes in front and with underscores inside. */
+/** Config files use the long names, including deprecated ones, without leading dashes and with underscores. */
 export const flagByFileKey: ReadonlyMap<string, NamedFlag> = new Map(
   [...flagByName].filter(([name]) => name.startsWith('--')).map(([name, flag]) => [fileKey(name), flag]),
 );
@@ -106,7 +111,7 @@ function named(names: readonly string[], flag: NamedFlag): [string, NamedFlag][]
   return names.map((name) => [name, flag]);
 }
 
-/** Whether a value says anything at all, rather than repeating the default. */
+/** Whether a value differs from the default. */
 export function inUse(key: FlagKey, value: FlagValue): boolean {
   return !sameValue(value, flagOf(key).default);
 }

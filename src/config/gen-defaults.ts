@@ -1,48 +1,182 @@
-import { type DefaultField, imageAliases, lengthFields, textFields } from './default-fields.ts';
-import type { JsonObject, JsonValue } from './flag.ts';
+import { samplingFields } from '../core/sampling-fields.ts';
+import { badFlags, type JsonObject, type JsonValue, type Problem } from './flag.ts';
 import type { Settings } from './flags.ts';
+import { suggest } from './suggest.ts';
+
+/** Kinds of values; each text ends the sentence "FIELD must be …". */
+export const valueKinds = {
+  number: 'a number',
+  integer: 'a whole number',
+  flag: 'true or false',
+  text: 'a text',
+  texts: 'a text or a list of texts',
+  stages: 'a list of sampler numbers from 0 to 6',
+  biases: 'an object from token numbers to numbers',
+  bans: 'a text of token numbers, separated by commas',
+  grammar: 'a text with GBNF or a JSON schema',
+  effort: 'one of none, minimal, low, medium, high, xhigh, max',
+  object: 'an object',
+  list: 'a list',
+} as const;
+type ValueKind = keyof typeof valueKinds;
+
+interface DefaultField {
+  /** The native name, which is the one that is set, and aliases with values of the same form. */
+  readonly names: readonly [string, ...string[]];
+  readonly kind: ValueKind;
+  /** Fields of other APIs with the same meaning in a different form; a dot separates the fields of an object. */
+  readonly equivalents: readonly string[];
+  /** Likewise, for fields that override the native one when read: removed only if the default must override the request. */
+  readonly overriding: readonly string[];
+}
+
+function field(
+  kind: ValueKind,
+  names: DefaultField['names'],
+  equivalents: readonly string[] = [],
+  overriding: readonly string[] = [],
+): DefaultField {
+  return { names, kind, equivalents, overriding };
+}
+
+const samplers = Object.values(samplingFields).map(({ wire, type }) => field(type, wire));
+
+/** Fields for the reasoning effort: a request that sets any of them has set it. */
+const thinking = ['reasoning.effort', 'reasoning.max_tokens', 'reasoning.enabled', 'think'];
+const ownThinking = ['thinking', 'output_config.effort'];
+
+/** Every field of a text request that may have a default. No name has two meanings. */
+export const textFields: readonly DefaultField[] = [
+  ...samplers,
+  field('stages', ['sampler_order'], [], ['samplers']),
+  field('texts', ['dry_sequence_breakers']),
+  field('integer', ['max_context_length', 'num_ctx']),
+  field('texts', ['stop_sequence', 'stop', 'stop_sequences']),
+  field('flag', ['trim_stop']),
+  field('flag', ['ban_eos_token', 'use_default_badwordsids', 'ignore_eos']),
+  field('flag', ['bypass_eos']),
+  field('flag', ['render_special']),
+  field('flag', ['replace_instruct_placeholders']),
+  field('flag', ['logprobs'], ['n_probs']),
+  field(
+    'effort',
+    ['reasoning_effort'],
+    ['thinking_budget_tokens', 'reasoning_budget_tokens', ...thinking],
+    ownThinking,
+  ),
+  field(
+    'integer',
+    ['thinking_budget_tokens', 'reasoning_budget_tokens'],
+    ['reasoning_effort', ...thinking],
+    ownThinking,
+  ),
+  field('biases', ['logit_bias']),
+  field('bans', ['custom_token_bans']),
+  field('texts', ['banned_tokens', 'banned_strings']),
+  field(
+    'grammar',
+    ['grammar'],
+    ['json_schema', 'response_format', 'format', 'text.format', 'output_config.format', 'output_format'],
+  ),
+  field('flag', ['grammar_retain_state']),
+  field('text', ['negative_prompt']),
+  field('number', ['guidance_scale']),
+  field('text', ['memory']),
+  field('text', ['genkey']),
+  field('flag', ['quiet']),
+  field('flag', ['cache_prompt']),
+  field('object', ['adapter']),
+  field('object', ['chat_template_kwargs']),
+  field('flag', ['continue_assistant_turn']),
+  field('flag', ['encapsulate_thinking']),
+];
+
+const images = (kind: ValueKind, ...names: readonly string[]): DefaultField[] =>
+  names.map((name) => field(kind, [name]));
+
+/** Fields of the image API that are not text fields too. */
+export const imageFields: readonly DefaultField[] = [
+  ...images('text', 'prompt', 'sampler_name', 'sampler_index', 'scheduler', 'mask'),
+  ...images('text', 'extra_sample_args', 'ref_image_args', 'cache_mode', 'cache_options'),
+  ...images('text', 'video_start_frame', 'video_end_frame'),
+  ...images('integer', 'steps', 'width', 'height', 'batch_size', 'n_iter', 'clip_skip', 'shifted_timestep'),
+  ...images('integer', 'frames', 'fps', 'video_output_type'),
+  ...images('number', 'cfg_scale', 'denoising_strength', 'eta', 'distilled_guidance', 'distilled_cfg_scale'),
+  ...images('number', 'flow_shift', 'add_sd_step_limit', 'add_sd_cfg_limit'),
+  ...images('flag', 'inpainting_mask_invert', 'enable_hr', 'send_images', 'send_as_refimg', 'keepalive'),
+  ...images('flag', 'circular_x', 'circular_y', 'tiling', 'remove_limits', 'keep_image_gen_on_disconnect'),
+  ...images('list', 'init_images', 'extra_images', 'lora'),
+  ...images('object', 'kcpp_extra_args', 'override_settings'),
+];
+
+/** Aliases from the command lines of image programs. */
+export const imageAliases: ReadonlyMap<string, string> = new Map([
+  ['cfg-scale', 'cfg_scale'],
+  ['guidance', 'distilled_guidance'],
+  ['sampler', 'sampler_name'],
+  ['sampling-method', 'sampler_name'],
+  ['timestep-shift', 'shifted_timestep'],
+  ['flow-shift', 'flow_shift'],
+  ['cache-mode', 'cache_mode'],
+  ['cache-options', 'cache_options'],
+  ['cache-option', 'cache_options'],
+  ['cache_option', 'cache_options'],
+  ['extra-sample-args', 'extra_sample_args'],
+  ['ref-image-args', 'ref_image_args'],
+]);
+
+/** Not accepted here: the reply length has its own flag, `--defaultgenamt`. */
+export const lengthFields: readonly string[] = [
+  'max_length',
+  'max_tokens',
+  'max_completion_tokens',
+  'max_output_tokens',
+  'n_predict',
+  'num_predict',
+];
+
+const byName = (fields: readonly DefaultField[]): ReadonlyMap<string, DefaultField> =>
+  new Map(fields.flatMap((field) => field.names.map((name): [string, DefaultField] => [name, field])));
+
+const textFieldsByName = byName(textFields);
+const fieldsByName = byName([...imageFields, ...textFields]);
 
 type Body = Readonly<Record<string, unknown>>;
-
-/** Image clients send `default` in these where they mean that they do not care. */
-const undecided: ReadonlySet<string> = new Set(['sampler_name', 'scheduler']);
-
-const textFieldsByName: ReadonlyMap<string, DefaultField> = new Map(
-  textFields.flatMap((field) => field.names.map((name): [string, DefaultField] => [name, field])),
-);
-
 export type RequestDefaults = JsonObject;
 
-/** Everything that the settings say about requests which leave fields out; never the length of a reply. */
+/** Image clients send `default` in these to leave the choice to the server. */
+const defaultable: ReadonlySet<string> = new Set(['sampler_name', 'scheduler']);
+
+/** Defaults for request fields, from `--gendefaults` and `--reasoningeffort`. Never includes the reply length. */
 export function requestDefaults(settings: Pick<Settings, 'gendefaults' | 'reasoningeffort'>): RequestDefaults {
   const defaults = canonicalNames(settings.gendefaults ?? {});
   if (settings.reasoningeffort === 'default' || 'reasoning_effort' in defaults) return defaults;
   return { ...defaults, reasoning_effort: settings.reasoningeffort };
 }
 
-/** Those for requests of text, under their native names: image fields would only be noise there. */
+/** The defaults for text requests, under their native names. */
 export function textDefaults(defaults: RequestDefaults): RequestDefaults {
   const found = new Map<string, JsonValue>();
   for (const [name, value] of Object.entries(defaults)) {
     const field = textFieldsByName.get(name);
     if (!field) continue;
     const [native] = field.names;
-    // Of several names for one thing the native one counts.
+    // The native name wins over its aliases.
     if (name === native || !found.has(native)) found.set(native, field.kind === 'flag' ? Boolean(value) : value);
   }
   return Object.fromEntries(found);
 }
 
 /**
- * The request as it would be had the client known our defaults. What it said under any name of any family stands in the
- * way of a default, or makes room for one that is to overwrite it; null says nothing.
+ * Adds the defaults to a request. A field that the request sets under any name of any API keeps its value, or is replaced
+ * with `overwrite`; null counts as unset.
  */
 export function applyDefaults<Sent extends Body>(
   body: Sent,
   defaults: RequestDefaults,
   overwrite: boolean,
 ): Sent & Body {
-  const added = Object.entries(defaults).filter(([name]) => overwrite || !says(body, name));
+  const added = Object.entries(defaults).filter(([name]) => overwrite || !sets(body, name));
   if (added.length === 0) return body;
   const replaced = overwrite ? added.flatMap(([name]) => otherNames(name)) : [];
   // Unlike an assignment, this cannot reach the prototype through a key named `__proto__`.
@@ -52,7 +186,7 @@ export function applyDefaults<Sent extends Body>(
 export function gendefaultsNotes({ gendefaults }: Pick<Settings, 'gendefaults'>): string[] {
   const fields = lengthFields.filter((field) => gendefaults && Object.hasOwn(gendefaults, field));
   return fields.map(
-    (field) => `--gendefaults does not set the length of replies: ${field} has no effect. Use --defaultgenamt.`,
+    (field) => `--gendefaults does not set the reply length: ${field} has no effect. Use --defaultgenamt.`,
   );
 }
 
@@ -65,39 +199,39 @@ function canonicalNames(object: JsonObject): JsonObject {
   return Object.fromEntries([...renamed, ...entries.filter(([key]) => !imageAliases.has(key))]);
 }
 
-function says(body: Body, name: string): boolean {
+function sets(body: Body, name: string): boolean {
   const field = textFieldsByName.get(name);
   if (!field) return isDecided(name, at(body, name));
-  if (field.names.some((each) => isThere(at(body, each)))) return true;
-  // A bare `true` asks for something without saying how much of it.
-  return field.elsewhere.some((path) => isThere(at(body, path)) && at(body, path) !== true);
+  if (field.names.some((each) => isSet(at(body, each)))) return true;
+  // A bare `true` enables something without setting its amount.
+  return field.equivalents.some((path) => isSet(at(body, path)) && at(body, path) !== true);
 }
 
 function otherNames(name: string): readonly string[] {
   const field = textFieldsByName.get(name);
-  return field ? [...field.names, ...field.elsewhere, ...field.overruling] : [];
+  return field ? [...field.names, ...field.equivalents, ...field.overriding] : [];
 }
 
 function isDecided(name: string, value: unknown): boolean {
-  if (!isThere(value)) return false;
-  return !(undecided.has(name) && typeof value === 'string' && value.toLowerCase() === 'default');
+  if (!isSet(value)) return false;
+  return !(defaultable.has(name) && typeof value === 'string' && value.toLowerCase() === 'default');
 }
 
-function isThere(value: unknown): boolean {
+function isSet(value: unknown): boolean {
   return value !== undefined && value !== null;
 }
 
 function at(body: Body, path: string): unknown {
   const [name, rest] = split(path);
   const value = Object.hasOwn(body, name) ? body[name] : undefined;
-  return rest === undefined ? value : isBody(value) ? at(value, rest) : undefined;
+  return rest === undefined ? value : isObject(value) ? at(value, rest) : undefined;
 }
 
 function without(body: Body, path: string): Body {
   const [name, rest] = split(path);
   if (!Object.hasOwn(body, name)) return body;
   const value = body[name];
-  if (rest !== undefined && !isBody(value)) return body;
+  if (rest !== undefined && !isObject(value)) return body;
   const entries = Object.entries(body);
   if (rest === undefined) return Object.fromEntries(entries.filter(([key]) => key !== name));
   return Object.fromEntries(entries.map(([key, each]) => [key, key === name ? without(value as Body, rest) : each]));
@@ -108,6 +242,50 @@ function split(path: string): readonly [name: string, rest: string | undefined] 
   return dot === -1 ? [path, undefined] : [path.slice(0, dot), path.slice(dot + 1)];
 }
 
-function isBody(value: unknown): value is Body {
+function isObject<Value>(value: Value): value is Value & JsonObject {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+/** Invalid defaults prevent the start; otherwise they would fail every request that relies on them. */
+export function gendefaultsProblems({ gendefaults }: Pick<Settings, 'gendefaults'>): Problem[] {
+  return Object.entries(gendefaults ?? {}).flatMap(([name, value]) => problemOf(name, value) ?? []);
+}
+
+function problemOf(name: string, value: JsonValue): Problem | undefined {
+  if (lengthFields.includes(name)) return undefined;
+  const field = fieldsByName.get(imageAliases.get(name) ?? name);
+  if (!field) {
+    const meant = suggest(name, [...fieldsByName.keys(), ...imageAliases.keys()]);
+    const hint = meant === undefined ? '' : ` Did you mean ${meant}?`;
+    return badFlags(`--gendefaults: ${name} is not a field of a request.${hint}`);
+  }
+  if (value === null || checks[field.kind](value)) return undefined;
+  return badFlags(`--gendefaults: ${name} must be ${valueKinds[field.kind]}, not ${shown(value)}.`);
+}
+
+const isText = (value: JsonValue): value is string => typeof value === 'string';
+const isNumber = (value: JsonValue): value is number => typeof value === 'number';
+const isWhole = (value: JsonValue): value is number => Number.isInteger(value);
+const isTokenNumber = (text: string): boolean => /^\s*[+-]?\d{1,9}\s*$/.test(text);
+const efforts: readonly JsonValue[] = ['none', 'minimal', 'low', 'medium', 'high', 'xhigh', 'max'];
+
+const checks: Readonly<Record<keyof typeof valueKinds, (value: JsonValue) => boolean>> = {
+  number: isNumber,
+  integer: isWhole,
+  flag: (value) => typeof value === 'boolean' || value === 0 || value === 1,
+  text: isText,
+  texts: (value) => isText(value) || (Array.isArray(value) && value.every(isText)),
+  stages: (value) => Array.isArray(value) && value.every((stage) => isWhole(stage) && stage >= 0 && stage <= 6),
+  biases: (value) =>
+    isObject(value) && Object.entries(value).every(([key, bias]) => isTokenNumber(key) && isNumber(bias)),
+  bans: (value) => isText(value) && value.split(',').every((entry) => entry.trim() === '' || isTokenNumber(entry)),
+  grammar: (value) => isText(value) || isObject(value),
+  effort: (value) => efforts.includes(value),
+  object: isObject,
+  list: (value) => Array.isArray(value),
+};
+
+function shown(value: JsonValue): string {
+  const text = JSON.stringify(value);
+  return text.length > 60 ? `${text.slice(0, 60)}…` : text;
 }

@@ -1,14 +1,15 @@
 import type { FlagDefinition, FlagShape, FlagValue } from './flag.ts';
-import { flagGroups, flagOf } from './flags.ts';
+import { deprecatedFlags } from './flags/deprecated.ts';
+import { exclusiveGroups, type FlagGroup, flagGroups, flagKeys, flagName, flagOf } from './flags.ts';
 import { rangeText } from './value.ts';
 
 const indent = 2;
 const nameColumn = 32;
-const narrowest = 60;
+const minColumns = 60;
 
-/** The text of `--help`, no line longer than the terminal is wide. */
+/** The text of `--help`, wrapped to the width of the terminal. */
 export function helpText(width: number): string {
-  const columns = Math.max(width, narrowest);
+  const columns = Math.max(width, minColumns);
   const groups = flagGroups
     .filter(({ title }) => title !== 'Internal')
     .map(({ title, keys }) => [`${title}:`, ...keys.flatMap((key) => flagLines(flagOf(key), columns))].join('\n'));
@@ -17,20 +18,20 @@ export function helpText(width: number): string {
 
 const usage = `Usage: parley [model.gguf] [port] [flags]
        parley --config settings.kcpps [flags]
-       parley models             the models on this machine
-       parley pull SOURCE        fetch another one
-       parley pack add NAME      fetch an engine (pack list)`;
+       parley models             list local models
+       parley pull SOURCE        download a model
+       parley pack add NAME      download an engine`;
 const closing =
-  'A value may follow its flag or an equals sign. Old flags of KoboldCpp are understood and reported. ' +
-  'docs/configuration.md tells more.';
+  'Values follow their flag or an equals sign. Deprecated KoboldCpp flags are accepted and reported. ' +
+  'See docs/configuration.md for details.';
 
 /** `--contextsize, -c TOKENS` */
 function flagSyntax(definition: FlagDefinition): string {
   return [definition.names.join(', '), valueSyntax(definition)].filter(Boolean).join(' ');
 }
 
-/** What follows the name: `[LAYERS]` may be left out, `FILE …` may be repeated. */
-export function valueSyntax(definition: FlagDefinition): string {
+/** The value after the name: `[LAYERS]` is optional, `FILE …` can be repeated. */
+function valueSyntax(definition: FlagDefinition): string {
   const noun = definition.metavar ?? 'VALUE';
   switch (definition.type) {
     case 'switch':
@@ -46,18 +47,18 @@ export function valueSyntax(definition: FlagDefinition): string {
   }
 }
 
-/** Default, limits and the other facts that the sentence leaves out; empty where there are none. */
+/** Default, limits and other facts that are not in the help sentence. */
 export function flagFacts(definition: FlagDefinition): string[] {
   const limits = limitsText(definition);
-  const bare = 'bare' in definition && definition.bare !== undefined ? [`alone: ${definition.bare}`] : [];
+  const bare = 'bare' in definition && definition.bare !== undefined ? [`without a value: ${definition.bare}`] : [];
   const initial = definition.defaultText ?? valueText(definition.default);
   return [
     ...(limits ? [limits] : []),
-    ...(definition.type === 'list' && definition.choices ? [`out of ${definition.choices.join(', ')}`] : []),
+    ...(definition.type === 'list' && definition.choices ? [`values: ${definition.choices.join(', ')}`] : []),
     ...bare,
     ...(initial ? [`default: ${initial}`] : []),
-    ...(definition.environment ? [`or ${definition.environment.join(', ')} in the environment`] : []),
-    ...(definition.availability === 'later' ? ['not available yet'] : []),
+    ...(definition.environment ? [`environment: ${definition.environment.join(', ')}`] : []),
+    ...(definition.unsupported ? ['not available yet'] : []),
   ];
 }
 
@@ -65,7 +66,7 @@ function limitsText(shape: FlagShape): string {
   if (shape.type !== 'integer' && shape.type !== 'number') return '';
   if (shape.only) return `one of ${shape.only.join(', ')}`;
   const range = rangeText(shape);
-  // -1 and 0 as lower ends only say which special values there are, which the sentence says better.
+  // A minimum of -1 or 0 only marks special values, which the help sentence explains.
   return shape.max === undefined && (shape.min ?? 0) <= 0 ? '' : range;
 }
 
@@ -86,7 +87,7 @@ function flagLines(definition: FlagDefinition, columns: number): string[] {
   return [' '.repeat(indent) + head, ...rest.map((line) => ' '.repeat(2 * indent) + line), ...lines];
 }
 
-/** Breaks at spaces; a word longer than the line stands alone. */
+/** Breaks at spaces; a word longer than the width gets its own line. */
 export function wrap(text: string, width: number): string[] {
   const lines: string[] = [];
   for (const word of text.split(' ')) {
@@ -96,3 +97,77 @@ export function wrap(text: string, width: number): string[] {
   }
   return lines;
 }
+
+/** The text of docs/configuration.md, generated from the flag table. */
+export function configurationDocument(): string {
+  return `${[introduction(), ...flagGroups.map(groupSection), exclusiveSection(), deprecatedSection()].join('\n\n')}\n`;
+}
+
+const introduction = (): string => `# Configuration
+
+This page is generated from the flag table by \`npm run docs\`.
+
+Nearly every setting is a command-line flag and a key in a config file. Values are taken from the command line, the
+environment, the config file and the defaults, in this order: the first that sets a value wins.
+
+## Command line
+
+- \`parley model.gguf 5001 --contextsize 8192\`: the positional arguments are the model and the port.
+- A value follows its flag or an equals sign: \`--port 5001\`, \`--port=5001\`. A value that begins with a dash needs the
+  equals sign, unless it is a negative number.
+- A list ends at the next flag: \`--lora a.gguf b.gguf --quiet\`. After \`--\` nothing is a flag.
+- A value in square brackets is optional; the table gives the value of the flag without one.
+- Names cannot be abbreviated. The last occurrence of a flag wins.
+- Flags marked *not available yet* are accepted and reported, so that existing scripts start.
+
+The program exits with 1 if flags are wrong or conflict, and with 2 if a file is missing.
+
+## Config files
+
+\`--exportconfig file.kcpps\` writes the settings; \`--config file.kcpps\` reads them. The format is that of KoboldCpp: a JSON
+object whose keys are the flag names without leading dashes and with underscores for dashes inside. Deprecated KoboldCpp keys
+are accepted.
+
+- A missing key and \`null\` mean the default. Unknown keys are reported and ignored.
+- \`model_param\` is the model; \`model\` too, as a text or a list. \`port_param\` overrides \`port\` unless it is 5001.
+- \`gendefaults\` and \`jinja_kwargs\` are objects, or texts that contain one. \`chatcompletionsadapter\` and
+  \`preloadstory\` may contain the object itself.
+- Only on the command line: ${commandLineOnly()}.
+- \`onready\` is ignored in a file unless \`--allow-config-onready\` is on the command line.
+- A template (\`--exporttemplate file.kcppt\`) omits passwords and machine-specific settings: GPU choice, layers, threads,
+  memory modes.
+- Config files contain passwords in plain text; templates contain none.`;
+
+function commandLineOnly(): string {
+  const keys = flagKeys.filter((key) => flagOf(key).saved === false);
+  return keys.map((key) => code(flagName(key))).join(', ');
+}
+
+function groupSection({ title, keys }: FlagGroup): string {
+  const rows = keys.map((key) => flagRow(flagOf(key)));
+  return [`## ${title}`, '', '| Flag | Value | Meaning |', '|---|---|---|', ...rows].join('\n');
+}
+
+function flagRow(definition: FlagDefinition): string {
+  const names = definition.names.map(code).join(', ');
+  const syntax = valueSyntax(definition);
+  const facts = flagFacts(definition).map((fact) => (fact === 'not available yet' ? `*${fact}*` : escapeCell(fact)));
+  const meaning = [escapeCell(definition.help), facts.length > 0 ? `(${facts.join('; ')})` : ''].filter(Boolean);
+  return `| ${names} | ${syntax ? code(syntax) : ''} | ${meaning.join(' ')} |`;
+}
+
+function exclusiveSection(): string {
+  const lines = exclusiveGroups.map((keys) => `- ${keys.map((key) => code(flagName(key))).join(', ')}`);
+  return ['## Mutually exclusive flags', '', ...lines].join('\n');
+}
+
+function deprecatedSection(): string {
+  const rows = Object.values(deprecatedFlags).map(
+    ({ names, translate, instead }) =>
+      `| ${names.map(code).join(', ')} | ${translate ? 'translated' : 'no effect'} | ${escapeCell(instead)} |`,
+  );
+  return ['## Deprecated flags', '', '| Flag | Effect | Instead |', '|---|---|---|', ...rows].join('\n');
+}
+
+const code = (text: string): string => `\`${escapeCell(text)}\``;
+const escapeCell = (text: string): string => text.replaceAll('|', '\\|').replaceAll('*', '\\*');

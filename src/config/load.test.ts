@@ -69,7 +69,7 @@ test('a file may run a command only when the command line says so', () => {
 
 test.each([
   ['--bogusflag', 1, '--bogusflag is not a flag; --help lists them all.'],
-  ['--cli --launch', 1, '--cli starts no server, so --launch has nothing to open.'],
+  ['--cli --launch', 1, '--launch cannot be used with --cli, which starts no server.'],
   ['--config x', 2, 'Cannot read config `x`: no such file.'],
   ['--config https://a/b.kcpps', 2, '--config https://a/b.kcpps: downloading is not available yet; name a file.'],
   ['https://a/m.gguf', 2, '--model https://a/m.gguf: downloading is not available yet; name a file.'],
@@ -110,10 +110,7 @@ test('wrong flags decide the exit code where a file is missing too', () => {
 test('missing files are passed over when that is wished', () => {
   const loaded = accepted(load('--lora a b c --ignoremissing', { exists: (path) => path === 'b' }));
   expect(loaded.settings.lora).toEqual(['b']);
-  expect(loaded.notes).toEqual([
-    '--lora is ignored, because a does not exist.',
-    '--lora is ignored, because c does not exist.',
-  ]);
+  expect(loaded.notes).toEqual(['--lora is ignored: a does not exist.', '--lora is ignored: c does not exist.']);
 });
 
 test('a story to begin with is a file that must be there, or the story itself', () => {
@@ -141,7 +138,7 @@ test('help and version are given even where the rest would not start', () => {
 
 test('a reply length among the request defaults is told to have no effect', () => {
   expect(accepted(load('--gendefaults={"max_length":100}')).notes).toEqual([
-    '--gendefaults does not set the length of replies: max_length has no effect. Use --defaultgenamt.',
+    '--gendefaults does not set the reply length: max_length has no effect. Use --defaultgenamt.',
   ]);
 });
 
@@ -200,8 +197,8 @@ test('loadSettings: the place of a wrong character is told by its line', () => {
   );
 });
 
-test('loadSettings: what was said is kept apart from what follows from it', () => {
+test('loadSettings: beforeRules holds the settings without the effects of the rules', () => {
   const sources = { arguments: ['--contextsize', '1024'], environment: {}, readFile: () => '', exists: () => true };
-  const { settings: ruled, said } = accepted(loadSettings(sources));
-  expect([ruled.defaultgenamt, said?.defaultgenamt]).toEqual([512, 2048]);
+  const { settings: ruled, beforeRules } = accepted(loadSettings(sources));
+  expect([ruled.defaultgenamt, beforeRules?.defaultgenamt]).toEqual([512, 2048]);
 });

@@ -1,31 +1,28 @@
 import { aliasProblems } from './aliases.ts';
-import { gendefaultsProblems } from './check-defaults.ts';
 import { readConfigFile, unreadable } from './config-file.ts';
-import { expandHome, readDiskCache } from './disk-cache.ts';
-import { checkFiles } from './files.ts';
-import type { FlagValue } from './flag.ts';
+import { type FlagValue, missing, type Problem } from './flag.ts';
 import {
   exclusiveGroups,
   type FlagKey,
   flagKeys,
+  flagName,
   flagOf,
   inUse,
   type Layer,
   type Settings,
   settingsFrom,
 } from './flags.ts';
-import { gendefaultsNotes } from './gen-defaults.ts';
+import { gendefaultsNotes, gendefaultsProblems } from './gen-defaults.ts';
 import { type Parsed, parseCommandLine } from './parse.ts';
-import { badFlags, exitCodeOf, missing, type Problem } from './problem.ts';
-import { remarks } from './remarks.ts';
+import { checkDiskCache, checkFiles } from './paths.ts';
 import { remoteProblems } from './remote.ts';
-import { applyRules } from './rules.ts';
+import { applyRules, settingsNotes } from './rules.ts';
 
 export interface Sources {
-  /** Without the program's own name. */
+  /** Without the program name. */
   readonly arguments: readonly string[];
   readonly environment: Readonly<Record<string, string | undefined>>;
-  /** Throws where there is no such file. */
+  /** Throws if the file does not exist. */
   readonly readFile: (path: string) => string;
   readonly exists: (path: string) => boolean;
 }
@@ -34,22 +31,22 @@ export type Loaded =
   | {
       readonly type: 'settings';
       readonly settings: Settings;
-      /** Without what follows from the rules between flags, for whoever writes them down. */
-      readonly said?: Settings;
-      /** What somebody said; of a config file, which often repeats every default, only what differs from it. */
+      /** The settings before `applyRules`, for writing them to a config file. */
+      readonly beforeRules?: Settings;
+      /** Keys that were set explicitly. Config files often contain every default; only values that differ from it count. */
       readonly given: ReadonlySet<FlagKey>;
       readonly notes: readonly string[];
     }
   | {
       readonly type: 'refused';
-      /** What was said, good or not, for whoever wants to let it be corrected. */
+      /** The settings as given, valid or not, so that the launcher can show them for correction. */
       readonly settings: Settings;
       readonly problems: readonly Problem[];
       readonly notes: readonly string[];
       readonly exitCode: number;
     };
 
-/** The settings to start with: defaults, over them the config file, the environment and the command line. */
+/** Loads the settings: the defaults, overridden by the config file, the environment and the command line, in that order. */
 export function loadSettings(sources: Sources): Loaded {
   const commandLine = parseCommandLine(sources.arguments);
   const file = readNamedFile(commandLine.values, sources.readFile);
@@ -57,60 +54,60 @@ export function loadSettings(sources: Sources): Loaded {
   const kept = dropExcluded(file.values, explicit);
   const layer = over(kept, explicit);
 
-  const notes = [...commandLine.notes, ...file.notes, ...overrideNotes(file.values, explicit), ...laterNotes(layer)];
+  const notes = [
+    ...commandLine.notes,
+    ...file.notes,
+    ...overrideNotes(file.values, explicit),
+    ...unsupportedNotes(layer),
+  ];
   const found = [...commandLine.problems, ...file.problems];
   const given = new Set([...usedKeys(kept), ...explicit.keys()]);
-  // Somebody who asks for the help or the version wants that, and not to hear of a missing file.
+  // --help and --version work even if a file is missing.
   if (found.length === 0 && (layer.get('help') || layer.get('version'))) {
     return { type: 'settings', settings: settingsFrom(layer), given, notes };
   }
 
-  return settled({ layer, given, notes, problems: found }, sources);
+  return validated({ layer, given, notes, problems: found }, sources);
 }
 
-export interface Unsettled {
+/** Values of all sources, before rules and checks. */
+export interface MergedValues {
   readonly layer: Layer;
   readonly given: ReadonlySet<FlagKey>;
   readonly notes: readonly string[];
   readonly problems: readonly Problem[];
 }
 
-/** What was said, with the rules between flags applied and everything that it names looked for. */
-export function settled(
-  { layer, given, notes, problems: found }: Unsettled,
+/** Applies the rules between flags and checks everything that the values refer to. */
+export function validated(
+  { layer, given, notes, problems: found }: MergedValues,
   sources: Pick<Sources, 'environment' | 'exists'>,
 ): Loaded {
   const ruled = applyRules(settingsFrom(layer));
-  const placed = placeDiskCache(ruled.settings, sources.environment);
-  const checked = checkFiles(placed.settings, sources.exists);
-  const defaults = gendefaultsProblems(ruled.settings);
-  const aliases = aliasProblems(ruled.settings.modelalias);
-  const remote = remoteProblems(ruled.settings.remote, sources.environment);
+  const cached = checkDiskCache(ruled.settings, sources.environment);
+  const checked = checkFiles(cached.settings, sources.exists);
   const problems = [
     ...found,
     ...ruled.problems,
-    ...defaults,
-    ...placed.problems,
-    ...remote,
-    ...aliases,
+    ...gendefaultsProblems(ruled.settings),
+    ...cached.problems,
+    ...remoteProblems(ruled.settings.remote, sources.environment),
+    ...aliasProblems(ruled.settings.modelalias),
     ...checked.problems,
   ];
   const allNotes = [
     ...notes,
     ...ruled.notes,
-    ...remarks(ruled.settings),
+    ...settingsNotes(ruled.settings),
     ...gendefaultsNotes(ruled.settings),
     ...checked.notes,
   ];
-  if (problems.length > 0)
-    return {
-      type: 'refused',
-      settings: settingsFrom(layer),
-      problems,
-      notes: allNotes,
-      exitCode: exitCodeOf(problems),
-    };
-  return { type: 'settings', settings: checked.settings, said: settingsFrom(layer), given, notes: allNotes };
+  const beforeRules = settingsFrom(layer);
+  if (problems.length === 0)
+    return { type: 'settings', settings: checked.settings, beforeRules, given, notes: allNotes };
+  // Wrong flags first: the files may exist once the flags are right.
+  const exitCode = problems.some((problem) => problem.exitCode === 1) ? 1 : 2;
+  return { type: 'refused', settings: beforeRules, problems, notes: allNotes, exitCode };
 }
 
 const nothing: Parsed = { values: new Map(), notes: [], problems: [] };
@@ -142,25 +139,9 @@ function environmentLayer(environment: Sources['environment']): Layer {
   return values;
 }
 
-/** The folder with the home in its place; a value that names none is refused before anything is started for it. */
-function placeDiskCache(
-  settings: Settings,
-  { HOME, USERPROFILE }: Sources['environment'],
-): { readonly settings: Settings; readonly problems: readonly Problem[] } {
-  if (settings.diskcache === '') return { settings, problems: [] };
-  const diskcache = expandHome(settings.diskcache, HOME || USERPROFILE);
-  if (diskcache === undefined) {
-    const sentence = `--diskcache ${settings.diskcache}: the home folder is not known here; name the folder in full.`;
-    return { settings, problems: [badFlags(sentence)] };
-  }
-  const reading = readDiskCache(diskcache);
-  const problems = reading.ok ? [] : [badFlags(`--diskcache must be ${reading.expected}.`)];
-  return { settings: { ...settings, diskcache }, problems };
-}
-
 const over = (lower: Layer, upper: Layer): Layer => new Map([...lower, ...upper]);
 
-/** `--usecpu` beside a file that says Vulkan means the CPU, and not a contradiction. */
+/** Drops file values that exclude an explicit flag: `--usecpu` overrides `usevulkan` of the file. */
 function dropExcluded(file: Layer, explicit: Layer): Layer {
   const rivals = exclusiveGroups
     .filter((group) => group.some((key) => used(explicit, key)))
@@ -174,9 +155,9 @@ function overrideNotes(file: Layer, explicit: Layer): string[] {
   return replaced.map((key) => `Overriding Config Value: ${key}`);
 }
 
-export function laterNotes(layer: Layer): string[] {
-  const later = usedKeys(layer).filter((key) => flagOf(key).availability === 'later');
-  return later.map((key) => `not available yet: ${flagOf(key).names[0]}`);
+export function unsupportedNotes(layer: Layer): string[] {
+  const unsupported = usedKeys(layer).filter((key) => flagOf(key).unsupported);
+  return unsupported.map((key) => `not available yet: ${flagName(key)}`);
 }
 
 export const usedKeys = (layer: Layer): FlagKey[] => [...layer.keys()].filter((key) => used(layer, key));

@@ -1,10 +1,10 @@
 import type { JsonObject, JsonValue } from './flag.ts';
 
-const deepest = 64;
+const maxDepth = 64;
 
 /**
- * An object as people type it into a shell: braces may be missing, quotes may be single or escaped once too often, and
- * `True`, `False` and `None` count as JSON's words. `undefined` where no such reading makes sense.
+ * Parses an object as typed into a shell: braces may be missing, quotes may be single or escaped once too often, and `True`,
+ * `False` and `None` are accepted. Returns `undefined` for anything else.
  */
 export function parseLooseObject(text: string): JsonObject | undefined {
   const plain = text.trim();
@@ -17,7 +17,7 @@ export function parseLooseObject(text: string): JsonObject | undefined {
 
 function withBraces(text: string): string {
   const opened = text.startsWith('{') ? text : `{${text}`;
-  // A missing brace can only be the outermost: counting them tells "}" of a nested object from our own.
+  // Only the outermost brace may be missing; counting tells it from that of a nested object.
   return depthAtEnd(opened) > 0 ? `${opened}}` : opened;
 }
 
@@ -47,7 +47,7 @@ const escapes: ReadonlyMap<string, string> = new Map([
   ['f', '\f'],
 ]);
 
-class Unreadable extends Error {}
+class LooseSyntaxError extends Error {}
 
 class LooseReader {
   #position = 0;
@@ -60,13 +60,13 @@ class LooseReader {
       this.#space();
       return this.#position === this.text.length ? object : undefined;
     } catch (error) {
-      if (error instanceof Unreadable) return undefined;
+      if (error instanceof LooseSyntaxError) return undefined;
       throw error;
     }
   }
 
   #value(depth: number): JsonValue {
-    if (depth > deepest) throw new Unreadable();
+    if (depth > maxDepth) throw new LooseSyntaxError();
     this.#space();
     const next = this.text[this.#position];
     if (next === '{') return this.#object(depth);
@@ -76,7 +76,7 @@ class LooseReader {
     const word = words.get(bare);
     if (word !== undefined) return word;
     if (/^[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?$/i.test(bare) && Number.isFinite(Number(bare))) return Number(bare);
-    throw new Unreadable();
+    throw new LooseSyntaxError();
   }
 
   #object(depth: number): JsonObject {
@@ -109,7 +109,7 @@ class LooseReader {
     this.#position += 1;
     for (;;) {
       const character = this.text[this.#position++];
-      if (character === undefined) throw new Unreadable();
+      if (character === undefined) throw new LooseSyntaxError();
       if (character === quote) return result;
       result += character === '\\' ? this.#escape() : character;
     }
@@ -117,10 +117,10 @@ class LooseReader {
 
   #escape(): string {
     const character = this.text[this.#position++];
-    if (character === undefined) throw new Unreadable();
+    if (character === undefined) throw new LooseSyntaxError();
     if (character !== 'u') return escapes.get(character) ?? character;
     const digits = this.text.slice(this.#position, this.#position + 4);
-    if (!/^[\da-f]{4}$/i.test(digits)) throw new Unreadable();
+    if (!/^[\da-f]{4}$/i.test(digits)) throw new LooseSyntaxError();
     this.#position += 4;
     return String.fromCharCode(Number.parseInt(digits, 16));
   }
@@ -128,19 +128,19 @@ class LooseReader {
   #bare(): string {
     const start = this.#position;
     while (/[\w.+-]/.test(this.text[this.#position] ?? '')) this.#position += 1;
-    if (this.#position === start) throw new Unreadable();
+    if (this.#position === start) throw new LooseSyntaxError();
     return this.text.slice(start, this.#position);
   }
 
-  /** A comma, or the end that the next look finds; a comma right before the end is fine. */
+  /** Skips a comma, if the end does not follow. A trailing comma is accepted. */
   #separator(end: string): void {
     if (this.#skip(',')) return;
     this.#space();
-    if (this.text[this.#position] !== end) throw new Unreadable();
+    if (this.text[this.#position] !== end) throw new LooseSyntaxError();
   }
 
   #expect(character: string): void {
-    if (!this.#skip(character)) throw new Unreadable();
+    if (!this.#skip(character)) throw new LooseSyntaxError();
   }
 
   #skip(character: string): boolean {

@@ -1,9 +1,17 @@
-import type { FlagShape } from './flag.ts';
-import { type FlagKey, flagByName, type Layer, type NamedFlag } from './flags.ts';
-import { badFlags, type Problem } from './problem.ts';
-import { SourceValues } from './source-values.ts';
+import { badFlags, type FlagShape, type FlagValue, type Problem } from './flag.ts';
+import {
+  exclusiveGroups,
+  type FlagKey,
+  flagByName,
+  flagName,
+  flagOf,
+  inUse,
+  type Layer,
+  type NamedFlag,
+  sameValue,
+} from './flags.ts';
 import { suggest } from './suggest.ts';
-import { expectation, readTexts } from './value.ts';
+import { expectation, type Reading, readTexts } from './value.ts';
 
 export interface Parsed {
   readonly values: Layer;
@@ -12,21 +20,69 @@ export interface Parsed {
 }
 
 /**
- * The command line in the manner of KoboldCpp: values follow their flag or an equals sign, a list ends at the next flag,
- * `-1` is a value, and what belongs to no flag is the model and then the port. Names must be whole. A flag that is
- * repeated counts the last time, unless it is one that collects.
+ * Collects the values of one source (command line, config file) and translates deprecated flags. A translated value never
+ * overrides one that the same source gives under the current name, in either order.
+ */
+export class SourceValues {
+  readonly notes: string[] = [];
+  readonly #values = new Map<FlagKey, FlagValue>();
+  readonly #translated = new Map<string, FlagValue>();
+
+  add(flag: NamedFlag, name: string, reading: Extract<Reading, { ok: true }>): void {
+    if (reading.clampedFrom !== undefined && 'min' in flag.definition) {
+      const { min, max } = flag.definition;
+      this.notes.push(`${name} ${reading.clampedFrom} is outside ${min} to ${max}; using ${reading.value}.`);
+    }
+    if (flag.type === 'flag') {
+      this.#values.set(flag.key, this.#appended(flag, reading.value));
+      return;
+    }
+    const { definition } = flag;
+    for (const [key, value] of Object.entries(definition.translate?.(reading.value) ?? {})) {
+      this.#translated.set(key, value);
+    }
+    // Config files contain every old key; only those that differ from the default are reported.
+    if (sameValue(reading.value, definition.default)) return;
+    const effect = definition.translate ? 'is deprecated' : 'is deprecated and has no effect';
+    this.notes.push(`${name} ${effect}: ${definition.instead}.`);
+  }
+
+  #appended({ key, definition }: Extract<NamedFlag, { type: 'flag' }>, value: FlagValue): FlagValue {
+    const before = this.#values.get(key);
+    if (definition.type !== 'list' || !definition.repeats) return value;
+    return Array.isArray(before) && Array.isArray(value) ? [...before, ...value] : value;
+  }
+
+  has(key: string): boolean {
+    return this.#values.has(key as FlagKey);
+  }
+
+  parsed(problems: readonly Problem[]): Parsed {
+    const values = new Map([...(this.#translated as Map<FlagKey, FlagValue>), ...this.#values]);
+    const conflicts = exclusiveGroups.flatMap((group) => {
+      const used = group.filter((key) => inUse(key, values.get(key) ?? flagOf(key).default));
+      return used.length < 2 ? [] : [badFlags(`${used.map(flagName).join(' and ')} exclude each other.`)];
+    });
+    return { values, notes: this.notes, problems: [...problems, ...conflicts] };
+  }
+}
+
+/**
+ * Parses the command line as KoboldCpp does: values follow their flag or an equals sign, a list ends at the next flag, `-1`
+ * is a value, and the positional arguments are the model and the port. Names cannot be abbreviated. The last occurrence of a
+ * flag wins, except for lists with `repeats`.
  */
 export function parseCommandLine(words: readonly string[]): Parsed {
   const source = new SourceValues();
   const problems: Problem[] = [];
-  const loose: string[] = [];
+  const positional: string[] = [];
   let position = 0;
   let onlyValues = false;
 
   while (position < words.length) {
     const word = words[position++] ?? '';
     if (onlyValues || !looksLikeFlag(word)) {
-      loose.push(word);
+      positional.push(word);
     } else if (word === '--') {
       onlyValues = true;
     } else {
@@ -34,7 +90,7 @@ export function parseCommandLine(words: readonly string[]): Parsed {
       const following = attached === undefined ? valuesAfter(words, position) : [];
       const flag = flagByName.get(name);
       if (!flag) {
-        // What follows an unknown flag was most likely its value, and not a model or a port.
+        // The words after an unknown flag are most likely its values, not a model or a port.
         position += following.length;
         problems.push(unknownFlag(name));
         continue;
@@ -42,18 +98,18 @@ export function parseCommandLine(words: readonly string[]): Parsed {
       const texts = attached === undefined ? following.slice(0, mostValues(flag.definition)) : [attached];
       position += attached === undefined ? texts.length : 0;
       const dashed = texts.length === 0 ? unknownWord(words[position]) : undefined;
-      const problem = take(source, flag, name, texts, dashed);
+      const problem = addTexts(source, flag, name, texts, dashed);
       if (problem) problems.push(problem);
-      // The hint names the dashed value already; as a flag of its own it would only be reported twice.
+      // The problem names this word as a probable value; do not report it as an unknown flag too.
       if (problem && dashed !== undefined) position += 1;
     }
   }
 
-  problems.push(...takePositional(source, loose));
-  return { values: source.values(), notes: source.notes, problems: [...problems, ...source.problems] };
+  problems.push(...addPositional(source, positional));
+  return source.parsed(problems);
 }
 
-/** `-1` and `-.5` are values; a lone dash is one too. */
+/** `-1`, `-.5` and a single dash are values. */
 function looksLikeFlag(word: string): boolean {
   return word.length > 1 && word.startsWith('-') && !/^-(\d+\.?\d*|\.\d+)(e[+-]?\d+)?$/i.test(word);
 }
@@ -73,7 +129,7 @@ function valuesAfter(words: readonly string[], start: number): readonly string[]
   return words.slice(start, end < 0 ? words.length : end);
 }
 
-function take(
+function addTexts(
   source: SourceValues,
   flag: NamedFlag,
   name: string,
@@ -85,19 +141,19 @@ function take(
   const reading = readTexts(definition, texts);
   if (!reading.ok) return badFlags(needs(name, definition, texts, dashed));
   if (definition.type === 'text' && definition.secret && definition.default === null && reading.value === '') {
-    return badFlags(`${name} is empty, which would leave the server open; leave the flag out if that is meant.`);
+    return badFlags(`${name} is empty. Omit the flag to run the server without a key.`);
   }
-  source.take(flag, name, reading);
+  source.add(flag, name, reading);
   return undefined;
 }
 
 function needs(name: string, shape: FlagShape, texts: readonly string[], dashed: string | undefined): string {
   const got = texts.length > 0 ? `, not ${texts.join(' ')}` : '';
-  const hint = dashed === undefined ? '' : ` (a value that begins with a dash is written ${name}=${dashed})`;
+  const hint = dashed === undefined ? '' : ` (write ${name}=${dashed} for a value that begins with a dash)`;
   return `${name} needs ${expectation(shape)}${got}${hint}.`;
 }
 
-/** The next word, where it looks like a flag and is none: probably a value. */
+/** The next word if it looks like a flag but is not one, so that it is probably a value. */
 function unknownWord(word: string | undefined): string | undefined {
   return word === undefined || word === '--' || flagByName.has(splitWord(word)[0]) ? undefined : word;
 }
@@ -107,16 +163,16 @@ function unknownFlag(name: string): Problem {
   return badFlags(`${name} is not a flag${near ? `; did you mean ${near}?` : '; --help lists them all.'}`);
 }
 
-const positional: readonly { readonly key: FlagKey; readonly name: string; readonly place: string }[] = [
-  { key: 'model', name: '--model', place: 'the first argument without a flag' },
-  { key: 'port', name: '--port', place: 'the second argument without a flag' },
+const positionalFlags: readonly { readonly key: FlagKey; readonly name: string; readonly place: string }[] = [
+  { key: 'model', name: '--model', place: 'the first positional argument' },
+  { key: 'port', name: '--port', place: 'the second positional argument' },
 ];
 
-function* takePositional(source: SourceValues, loose: readonly string[]): Iterable<Problem> {
-  for (const [index, text] of loose.entries()) {
-    const target = positional[index];
+function* addPositional(source: SourceValues, words: readonly string[]): Iterable<Problem> {
+  for (const [index, text] of words.entries()) {
+    const target = positionalFlags[index];
     if (!target) {
-      yield badFlags(`${text} belongs to no flag; only a model and a port can stand alone.`);
+      yield badFlags(`${text} belongs to no flag; only a model and a port can be positional arguments.`);
       continue;
     }
     const configFile = target.key === 'model' && /\.kcpp[st]$/i.test(text);
@@ -127,7 +183,7 @@ function* takePositional(source: SourceValues, loose: readonly string[]): Iterab
       yield badFlags(`${name} is given twice: by its flag, and as ${target.place} (${text}).`);
       continue;
     }
-    const problem = take(source, flag, name, [text], undefined);
+    const problem = addTexts(source, flag, name, [text], undefined);
     if (problem) yield problem;
   }
 }

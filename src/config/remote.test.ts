@@ -48,9 +48,9 @@ describe('the address of an engine elsewhere', () => {
   });
 
   test.each([
-    ['gpu1:8000', 'no http or https address'],
-    ['ftp://gpu1', 'no http or https address'],
-    ['', 'no http or https address'],
+    ['gpu1:8000', 'not an http or https URL'],
+    ['ftp://gpu1', 'not an http or https URL'],
+    ['', 'not an http or https URL'],
     ['http://a:1,weight=0', 'weight must be a number above 0'],
     ['http://a:1,weight=much', 'weight must be a number above 0'],
     ['http://a:1,parallel=0', 'parallel must be a whole number from 1'],
@@ -92,7 +92,7 @@ test('a start is refused for an address that cannot be read, or whose key is not
     remoteProblems(texts, environment).map(({ sentence }) => sentence);
   expect(sentences(['http://a:1', 'nonsense'])).toEqual([expect.stringContaining('--remote must be URL')]);
   expect(sentences(['http://a:1,key=env:MISSING'])).toEqual([
-    '--remote a:1: the variable MISSING, which should hold its key, is not set.',
+    '--remote a:1: the environment variable MISSING for its key is not set.',
   ]);
   expect(sentences(['http://a:1,key=env:THERE'], { THERE: 'x' })).toEqual([]);
   expect(remoteProblems(null, {})).toEqual([]);
@@ -120,9 +120,9 @@ describe('readDrawingRemote', () => {
 
   test('refuses a key in the open, an empty variable, credentials in the address and unknown options', () => {
     expect(() => readDrawingRemote(['x:1', 'key=secret'], {})).toThrow('key=env:NAME');
-    expect(() => readDrawingRemote(['x:1', 'key=env:SD_KEY'], {})).toThrow('variable SD_KEY is empty');
+    expect(() => readDrawingRemote(['x:1', 'key=env:SD_KEY'], {})).toThrow('variable SD_KEY is not set');
     expect(() => readDrawingRemote(['http://me:secret@x:1'], {})).toThrow('name or password');
-    expect(() => readDrawingRemote(['x:1', 'kind=other'], {})).toThrow('kind=other is none of');
-    expect(() => readDrawingRemote(['x:1', 'more'], {})).toThrow('more is none of');
+    expect(() => readDrawingRemote(['x:1', 'kind=other'], {})).toThrow('unknown option kind=other');
+    expect(() => readDrawingRemote(['x:1', 'more'], {})).toThrow('unknown option more');
   });
 });

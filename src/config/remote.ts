@@ -1,23 +1,23 @@
-import { badFlags, type Problem } from './problem.ts';
+import { badFlags, type Problem } from './flag.ts';
 
-/** What an engine elsewhere is used for. */
+/** What a remote backend is used for. */
 export const remotePurposes = ['text', 'embeddings', 'images'] as const;
 export type RemotePurpose = (typeof remotePurposes)[number];
 
-/** One engine on another machine, as `--remote` names it. */
+/** A backend of `--remote`. */
 export interface RemoteAddress {
-  /** Where its paths begin, without `/v1` and without a slash at the end. */
+  /** Base URL, without `/v1` and without a trailing slash. */
   readonly base: string;
-  /** The name and port alone: what may be told to anybody. */
+  /** Host and port, safe to show to clients. */
   readonly host: string;
   readonly purpose: RemotePurpose;
-  /** How much it can do beside the others. */
+  /** Share of the load relative to other backends. */
   readonly weight: number;
-  /** How many requests it takes at once. */
+  /** Concurrent requests. */
   readonly parallel: number;
-  /** The model to ask it for; the first that it has unless this says otherwise. */
+  /** Model to request; the first that the backend lists by default. */
   readonly model?: string;
-  /** The variable of the environment that holds its key. */
+  /** Environment variable that holds its key. */
   readonly keyVariable?: string;
 }
 
@@ -26,7 +26,7 @@ export type RemoteReading =
   /** The end of the sentence "--remote must be …". */
   | { readonly ok: false; readonly expected: string };
 
-const usualParallel = 64;
+const defaultParallel = 64;
 const form = 'URL or URL,OPTION=VALUE';
 
 interface Options {
@@ -37,7 +37,7 @@ interface Options {
   keyVariable?: string;
 }
 
-/** Each takes its value in, or says what it should have been. */
+/** Each sets its option, or returns what the value must be. */
 const readers: Readonly<Record<string, (value: string, options: Options) => string | undefined>> = {
   weight: (value, options) => {
     options.weight = Number(value);
@@ -55,8 +55,8 @@ const readers: Readonly<Record<string, (value: string, options: Options) => stri
   key: (value, options) => {
     const { name } = /^env:(?<name>[A-Za-z_]\w*)$/.exec(value)?.groups ?? {};
     if (name !== undefined) options.keyVariable = name;
-    // The value may be the key itself, which must not be repeated.
-    return name === undefined ? 'env:NAME: everybody on this machine can read the words of a command line' : undefined;
+    // The value may be the key itself, so the message must not contain it.
+    return name === undefined ? 'env:NAME, because other users of this machine can read the command line' : undefined;
   },
   for: (value, options) => {
     const purpose = remotePurposes.find((one) => one === value);
@@ -68,11 +68,11 @@ const readers: Readonly<Record<string, (value: string, options: Options) => stri
 export function readRemote(text: string): RemoteReading {
   const [place = '', ...words] = text.split(',');
   const url = parsed(place.trim());
-  if (!url) return { ok: false, expected: `${form}, and ${JSON.stringify(place)} is no http or https address` };
+  if (!url) return { ok: false, expected: `${form}, and ${JSON.stringify(place)} is not an http or https URL` };
   if (url.username !== '' || url.password !== '') {
-    return { ok: false, expected: `${form}, without a name or password in it; a key goes into key=env:NAME` };
+    return { ok: false, expected: `${form}, without a user name or password; use key=env:NAME for a key` };
   }
-  const options: Options = { purpose: 'text', weight: 1, parallel: usualParallel };
+  const options: Options = { purpose: 'text', weight: 1, parallel: defaultParallel };
   for (const word of words) {
     const equals = word.indexOf('=');
     const name = word.slice(0, Math.max(0, equals)).trim();
@@ -85,7 +85,7 @@ export function readRemote(text: string): RemoteReading {
   return { ok: true, address: { base: `${url.origin}${path}`, host: url.host, ...options } };
 }
 
-/** All that are named; what cannot be read was refused at the start. */
+/** The valid backends of this purpose; invalid ones were rejected at startup. */
 export function remoteAddresses(texts: readonly string[] | null, purpose: RemotePurpose): readonly RemoteAddress[] {
   return (texts ?? []).flatMap((text) => {
     const reading = readRemote(text);
@@ -102,7 +102,7 @@ export function remoteProblems(
     if (!reading.ok) return [badFlags(`--remote must be ${reading.expected}.`)];
     const { host, keyVariable } = reading.address;
     if (keyVariable === undefined || environment[keyVariable]) return [];
-    return [badFlags(`--remote ${host}: the variable ${keyVariable}, which should hold its key, is not set.`)];
+    return [badFlags(`--remote ${host}: the environment variable ${keyVariable} for its key is not set.`)];
   });
 }
 
@@ -112,20 +112,20 @@ function parsed(place: string): URL | undefined {
   return url.protocol === 'http:' || url.protocol === 'https:' ? url : undefined;
 }
 
-/** `--sdremote`: a server that draws, and of which product it is where that was said. */
+/** The image server of `--sdremote`, and its kind if given. */
 export interface DrawingRemote {
   readonly address: RemoteAddress;
   readonly kind: 'a1111' | 'comfyui' | undefined;
 }
 
-/** `comfy` is what the flag took first. */
+/** `comfy` is the older spelling. */
 const drawingKinds: Readonly<Record<string, DrawingRemote['kind']>> = {
   a1111: 'a1111',
   comfy: 'comfyui',
   comfyui: 'comfyui',
 };
 
-/** Throws one sentence for what it cannot mean. */
+/** Throws an error with one sentence for an invalid value. */
 export function readDrawingRemote(
   words: readonly string[],
   environment: Readonly<Record<string, string | undefined>>,
@@ -133,10 +133,10 @@ export function readDrawingRemote(
   const [place = '', ...options] = words;
   const url = parsed(/^[a-z]+:\/\//i.test(place) ? place : `http://${place}`);
   if (place === '' || !url) {
-    throw new Error(`--sdremote ${place} is no address; it must be one such as http://127.0.0.1:7860.`);
+    throw new Error(`--sdremote ${place} is no address; give one such as http://127.0.0.1:7860.`);
   }
   if (url.username !== '' || url.password !== '') {
-    throw new Error('--sdremote: the address must not hold a name or password; a key goes into key=env:NAME.');
+    throw new Error('--sdremote: the URL must not contain a user name or password; use key=env:NAME for a key.');
   }
   let kind: DrawingRemote['kind'];
   let keyVariable: string | undefined;
@@ -144,17 +144,19 @@ export function readDrawingRemote(
     const [, name = '', value = ''] = /^([^=]*)=(.*)$/s.exec(option) ?? [];
     if (name === 'key') keyVariable = filledVariable(value, environment);
     else if (name === 'kind' && Object.hasOwn(drawingKinds, value)) kind = drawingKinds[value];
-    else throw new Error(`--sdremote: ${option} is none of key=env:NAME, kind=a1111 and kind=comfy.`);
+    else
+      throw new Error(`--sdremote: unknown option ${option}; the options are key=env:NAME, kind=a1111 and kind=comfy.`);
   }
   const base = `${url.origin}${url.pathname.replace(/\/+$/, '')}`;
-  const common = { base, host: url.host, purpose: 'images', weight: 1, parallel: usualParallel } as const;
+  const common = { base, host: url.host, purpose: 'images', weight: 1, parallel: defaultParallel } as const;
   return { address: { ...common, ...(keyVariable === undefined ? {} : { keyVariable }) }, kind };
 }
 
-/** A password on the command line would stand in every list of processes. */
+/** Keys come from the environment, because other users can read the command line in the process list. */
 function filledVariable(value: string, environment: Readonly<Record<string, string | undefined>>): string {
   const name = /^env:(\w+)$/.exec(value)?.[1];
-  if (name === undefined) throw new Error('--sdremote: the key must be named as key=env:NAME, by a variable.');
-  if (!environment[name]) throw new Error(`--sdremote: the environment variable ${name} is empty.`);
+  if (name === undefined)
+    throw new Error('--sdremote: give the key as key=env:NAME, with the name of an environment variable.');
+  if (!environment[name]) throw new Error(`--sdremote: the environment variable ${name} is not set.`);
   return name;
 }

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { defaultSettings, type Settings } from './flags.ts';
-import { applyRules } from './rules.ts';
+import { applyRules, settingsNotes } from './rules.ts';
 
 const rule = (changes: Partial<Settings>) => applyRules({ ...defaultSettings, ...changes });
 
@@ -72,9 +72,9 @@ test('a search page switches the search on', () => {
 });
 
 test.each<[Partial<Settings>, string]>([
-  [{ rpctargets: 'a:1' }, '--rpctargets is not possible'],
-  [{ rpctargets: 'a:1', rpcmode: 'connect' }, '--rpctargets is not possible'],
-  [{ rpcmode: 'host' }, '--rpcmode is not possible'],
+  [{ rpctargets: 'a:1' }, '--rpctargets is not supported'],
+  [{ rpctargets: 'a:1', rpcmode: 'connect' }, '--rpctargets is not supported'],
+  [{ rpcmode: 'host' }, '--rpcmode is not supported'],
 ])('%j is refused with the reason and another way: the library has no RPC', (changes, words) => {
   const [problem, ...more] = rule(changes).problems;
   expect(more).toEqual([]);
@@ -96,3 +96,30 @@ test.each<[Partial<Settings>]>([[{ cli: true }], [{ benchmark: 'stdout' }]])(
     expect(rule({ ...changes, remote: ['http://a:1'] }).problems).toHaveLength(1);
   },
 );
+
+const alone = (names: string) =>
+  `--parallelrequests has no effect with ${names}: requests run one at a time. --batchall runs them together.`;
+
+test.each<[Partial<Settings>, string[]]>([
+  [{ parallelrequests: 4, smartcache: 2 }, [alone('--smartcache')]],
+  [{ parallelrequests: 4, draftmodel: 'small.gguf' }, [alone('--draftmodel')]],
+  [{ parallelrequests: 4, smartcache: 2, enableguidance: true }, [alone('--smartcache and --enableguidance')]],
+  [{ parallelrequests: 4, draftngram: 3 }, []],
+  [{ parallelrequests: 4, smartcache: 2, enableguidance: true, batchall: true }, []],
+  [{ smartcache: 2, draftmodel: 'small.gguf' }, []],
+  [{ batchall: true }, ['--batchall has no effect without --parallelrequests.']],
+  [
+    { parallelrequests: 8, multiuser: 4 },
+    ['--multiuser 4 limits --parallelrequests: no more than 4 requests run together.'],
+  ],
+  [{ parallelrequests: 4, multiuser: 4 }, []],
+  [{ sdvae: 'soft.gguf' }, ['--sdvae has no effect without --sdmodel.']],
+  [
+    { sdquant: 2, sdremote: ['x:1'], sdupscaler: '4x.pth' },
+    ['--sdupscaler and --sdquant have no effect without --sdmodel.'],
+  ],
+  [{ sdvae: 'soft.gguf', sdmodel: 'dream.gguf' }, []],
+  [{ parallelrequests: 4, multiuser: 1 }, []],
+])('%j is told at the start where it undoes itself: %j', (changes, expected) => {
+  expect(settingsNotes({ ...defaultSettings, ...changes })).toEqual(expected);
+});

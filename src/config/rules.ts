@@ -1,5 +1,5 @@
-import { type FlagKey, flagOf, inUse, type Settings } from './flags.ts';
-import { badFlags, type Problem } from './problem.ts';
+import { badFlags, type Problem } from './flag.ts';
+import { type FlagKey, flagName, inUse, type Settings } from './flags.ts';
 import { remoteAddresses } from './remote.ts';
 
 interface Consequence {
@@ -19,7 +19,7 @@ const usesCuda =
   ({ usecuda }: Settings): boolean =>
     usecuda?.includes(option) ?? false;
 
-/** What one flag means for others. They are gone through once, in this order, so a later one may build on an earlier. */
+/** Flags that change others. Applied once, in this order, so later rules see the results of earlier ones. */
 const consequences: readonly Consequence[] = [
   {
     because: 'agent',
@@ -50,16 +50,16 @@ const consequences: readonly Consequence[] = [
     changes: () => ({ noshift: true }),
   },
   {
-    // A number of places that nobody chose must not keep the batch from being full.
+    // The default queue must not be smaller than the batch.
     because: 'parallelrequests',
     when: ({ parallelrequests, multiuser }) => multiuser === 10 && parallelrequests > multiuser,
     changes: ({ parallelrequests }) => ({ multiuser: parallelrequests }),
   },
   {
-    // Engines elsewhere take many at once, and as many again may wait for them.
+    // Remote backends run many requests at once; as many again may be queued.
     because: 'remote',
-    when: ({ remote, multiuser }) => multiuser === 10 && atOnceElsewhere(remote) > 0,
-    changes: ({ remote }) => ({ multiuser: 2 * atOnceElsewhere(remote) }),
+    when: ({ remote, multiuser }) => multiuser === 10 && remoteCapacity(remote) > 0,
+    changes: ({ remote }) => ({ multiuser: 2 * remoteCapacity(remote) }),
   },
   { because: 'usecuda', when: usesCuda('lowvram'), changes: () => ({ lowvram: true }) },
   { because: 'usecuda', when: usesCuda('nommq'), changes: () => ({ nommq: true }) },
@@ -82,18 +82,18 @@ const consequences: readonly Consequence[] = [
   },
 ];
 
-function atOnceElsewhere(remote: Settings['remote']): number {
+function remoteCapacity(remote: Settings['remote']): number {
   return remoteAddresses(remote, 'text').reduce((sum, { parallel }) => sum + parallel, 0);
 }
 
-const clashes: readonly { readonly flags: readonly FlagKey[]; readonly sentence: string }[] = [
-  { flags: ['cli', 'launch'], sentence: '--cli starts no server, so --launch has nothing to open.' },
-  { flags: ['cli', 'nomodel'], sentence: '--cli needs a model, so --nomodel cannot stand beside it.' },
-  { flags: ['cli', 'admin'], sentence: '--cli starts no server, so --admin cannot stand beside it.' },
-  { flags: ['cli', 'remote'], sentence: '--cli talks to a model on this machine, so --remote cannot stand beside it.' },
+const conflicts: readonly { readonly flags: readonly FlagKey[]; readonly sentence: string }[] = [
+  { flags: ['cli', 'launch'], sentence: '--launch cannot be used with --cli, which starts no server.' },
+  { flags: ['cli', 'nomodel'], sentence: '--nomodel cannot be used with --cli, which needs a model.' },
+  { flags: ['cli', 'admin'], sentence: '--admin cannot be used with --cli, which starts no server.' },
+  { flags: ['cli', 'remote'], sentence: '--remote cannot be used with --cli, which uses a model on this machine.' },
   {
     flags: ['benchmark', 'remote'],
-    sentence: '--benchmark measures this machine, so --remote cannot stand beside it.',
+    sentence: '--remote cannot be used with --benchmark, which measures this machine.',
   },
   { flags: ['cli', 'benchmark'], sentence: '--cli and --benchmark exclude each other.' },
 ];
@@ -104,7 +104,7 @@ export interface Ruled {
   readonly problems: readonly Problem[];
 }
 
-/** Settings that agree with each other. Applying the rules again changes nothing. */
+/** Makes the settings consistent. Idempotent. */
 export function applyRules(given: Settings): Ruled {
   const notes: string[] = [];
   let settings = given;
@@ -113,24 +113,20 @@ export function applyRules(given: Settings): Ruled {
     const changes = changesOf(settings);
     for (const key of Object.keys(changes) as FlagKey[]) {
       if (JSON.stringify(changes[key]) === JSON.stringify(settings[key])) continue;
-      notes.push(`${nameOf(because)} sets ${nameOf(key)} to ${JSON.stringify(changes[key])}.`);
+      notes.push(`${flagName(because)} sets ${flagName(key)} to ${JSON.stringify(changes[key])}.`);
     }
     settings = { ...settings, ...changes };
   }
-  return { settings, notes, problems: clashesOf(settings) };
+  return { settings, notes, problems: conflictsIn(settings) };
 }
 
-function clashesOf(settings: Settings): Problem[] {
+function conflictsIn(settings: Settings): Problem[] {
   const used = (key: FlagKey) => inUse(key, settings[key]);
-  const found = clashes.filter((clash) => clash.flags.every(used)).map(({ sentence }) => badFlags(sentence));
+  const found = conflicts.filter((conflict) => conflict.flags.every(used)).map(({ sentence }) => badFlags(sentence));
   if (!isSearchUrl(settings.websearchurl))
-    found.push(
-      badFlags(
-        '--websearchurl must be an address that begins with http:// or https://, without a name or password in it.',
-      ),
-    );
+    found.push(badFlags('--websearchurl must be an http:// or https:// URL without a user name or password.'));
   const rpc = (['rpctargets', 'rpcmode'] as const).find(used);
-  return rpc === undefined ? found : [...found, badFlags(`${nameOf(rpc)} is not possible: ${noRpc}.`)];
+  return rpc === undefined ? found : [...found, badFlags(`${flagName(rpc)} is not supported: ${noRpc}.`)];
 }
 
 function isSearchUrl(text: string): boolean {
@@ -141,6 +137,53 @@ function isSearchUrl(text: string): boolean {
 }
 
 const noRpc =
-  'the llama.cpp libraries that come with Parley are built without RPC. Run an engine over there (llama-server, vLLM, another Parley) and name it with --remote';
+  'the bundled llama.cpp libraries are built without RPC. Run a server on the other machine (llama-server, vLLM, another Parley) and use it with --remote';
 
-const nameOf = (key: FlagKey): string => flagOf(key).names[0];
+/** With these, KoboldCpp does not batch requests, and neither does Parley without `--batchall`. */
+const batchBlockers: readonly FlagKey[] = ['smartcontext', 'smartcache', 'draftmodel', 'usemtp', 'enableguidance'];
+
+/** Have an effect only on the model of `--sdmodel`. */
+const imageModelFlags: readonly FlagKey[] = [
+  'sdllm',
+  'sdclip1',
+  'sdclip2',
+  'sdvae',
+  'sdupscaler',
+  'sdlora',
+  'sdloramult',
+  'sdquant',
+  'sdtiledvae',
+  'sdclipdevice',
+  'sdvaedevice',
+  'sdmaingpu',
+  'sdoffloadcpu',
+  'sdflashattention',
+  'sdconvdirect',
+  'sdvramlimit',
+];
+
+/** Notes about flags that have no effect in combination with others, or without them. */
+export function settingsNotes(settings: Settings): string[] {
+  return [...batchNotes(settings), ...imageNotes(settings)];
+}
+
+function batchNotes(settings: Settings): string[] {
+  const { parallelrequests, batchall, multiuser } = settings;
+  if (parallelrequests <= 1) return batchall ? ['--batchall has no effect without --parallelrequests.'] : [];
+  const notes: string[] = [];
+  if (multiuser >= 2 && multiuser < parallelrequests)
+    notes.push(`--multiuser ${multiuser} limits --parallelrequests: no more than ${multiuser} requests run together.`);
+  const blocking = batchall ? [] : batchBlockers.filter((key) => inUse(key, settings[key])).map(flagName);
+  if (blocking.length > 0)
+    notes.push(
+      `--parallelrequests has no effect with ${blocking.join(' and ')}: requests run one at a time. --batchall runs them together.`,
+    );
+  return notes;
+}
+
+function imageNotes(settings: Settings): string[] {
+  if (settings.sdmodel !== '') return [];
+  const idle = imageModelFlags.filter((key) => inUse(key, settings[key])).map(flagName);
+  if (idle.length === 0) return [];
+  return [`${idle.join(' and ')} ${idle.length === 1 ? 'has' : 'have'} no effect without --sdmodel.`];
+}

@@ -1,23 +1,23 @@
-/** The known name that was probably meant: one that goes on where the typed one stops, else the nearest in spelling. */
+/** The known name that was probably meant: one that starts with the typed text, or the nearest by edit distance. */
 export function suggest(typed: string, known: Iterable<string>): string | undefined {
-  const wanted = plain(typed);
-  if (wanted.length < 2) return undefined;
+  const normalized = normalize(typed);
+  if (normalized.length < 2) return undefined;
   let best: string | undefined;
-  let bestDistance = Math.floor(wanted.length / 3) + 1;
+  let bestDistance = Math.floor(normalized.length / 3) + 1;
   for (const name of known) {
-    const candidate = plain(name);
-    const distance = candidate.startsWith(wanted) ? 0.5 : editDistance(wanted, candidate);
+    const candidate = normalize(name);
+    const distance = candidate.startsWith(normalized) ? 0.5 : editDistance(normalized, candidate);
     if (distance < bestDistance) [best, bestDistance] = [name, distance];
   }
   return best;
 }
 
-/** People mix up dashes and underscores more than letters, so neither counts. */
-function plain(name: string): string {
+/** Ignores case, dashes and underscores, which are mixed up most often. */
+function normalize(name: string): string {
   return name.toLowerCase().replace(/[-_]/g, '');
 }
 
-/** Insertions, deletions, replacements and swaps of neighbours that lead from one word to the other. */
+/** Damerau-Levenshtein distance (optimal string alignment). */
 export function editDistance(from: string, to: string): number {
   let beforeLast: number[] = [];
   let last = Array.from({ length: to.length + 1 }, (_, column) => column);

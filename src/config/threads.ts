@@ -1,29 +1,29 @@
-const most = 64;
+const maxThreads = 64;
 
 export interface Processors {
   /** Logical processors of the machine. */
   readonly logical: number;
-  /** Real cores that the process may run on, where that is known. */
+  /** Physical cores that the process may run on, if known. */
   readonly cores?: number;
-  /** Logical processors that the process may use: affinity, or the quota of its container (may be a fraction). */
+  /** Logical processors available to the process: its affinity, or its cgroup quota (may be a fraction). */
   readonly allowed?: number;
 }
 
 /**
- * As many threads as real cores that the process may use. The threads of the engine spin while they wait for each
- * other, so one too many costs far more than one too few.
+ * One thread per physical core available to the process. Engine threads busy-wait for each other, so one too many costs far
+ * more than one too few.
  */
 export function defaultThreads({ logical, cores, allowed }: Processors): number {
-  const real = cores ?? Math.ceil(logical / 2);
-  return Math.max(1, Math.min(real, Math.floor(allowed ?? logical), most));
+  const physical = cores ?? Math.ceil(logical / 2);
+  return Math.max(1, Math.min(physical, Math.floor(allowed ?? logical), maxThreads));
 }
 
-/** The number asked for with `--threads`, or the default where none was. */
-export function threadCount(wanted: number, processors: Processors): number {
-  return wanted > 0 ? wanted : defaultThreads(processors);
+/** The value of `--threads`, or the default for 0 and less. */
+export function threadCount(requested: number, processors: Processors): number {
+  return requested > 0 ? requested : defaultThreads(processors);
 }
 
-/** What Linux tells about itself; `read` gives `undefined` for a file that is not there. */
+/** Reads /proc and the cgroup; `read` returns `undefined` for a missing file. */
 export function linuxProcessors(logical: number, read: (path: string) => string | undefined): Processors {
   const list = /^Cpus_allowed_list:\s*(\S+)/m.exec(read('/proc/self/status') ?? '')?.[1];
   const processors = list === undefined ? undefined : parseProcessorList(list);
@@ -47,8 +47,8 @@ export function parseProcessorList(list: string): ReadonlySet<number> {
 }
 
 /**
- * Different cores among the processors that may be used. `undefined` where the text does not say (most ARM machines
- * leave it out, and virtual ones may).
+ * Distinct physical cores among the allowed processors. `undefined` if /proc/cpuinfo has no core ids, as on most ARM and some
+ * virtual machines.
  */
 export function countCores(cpuinfo: string, allowed?: ReadonlySet<number>): number | undefined {
   const cores = new Set<string>();
@@ -61,7 +61,7 @@ export function countCores(cpuinfo: string, allowed?: ReadonlySet<number>): numb
   return cores.size > 0 ? cores.size : undefined;
 }
 
-/** `200000 100000` is time on two processors; `max` is no limit. */
+/** `200000 100000` is the time of two processors; `max` is no limit. */
 function quota(cpuMax: string | undefined): number | undefined {
   const [share, period] = (cpuMax ?? '').trim().split(/\s+/).map(Number);
   return share && period && Number.isFinite(share / period) ? share / period : undefined;

@@ -6,7 +6,7 @@ export type Reading =
   | { readonly ok: true; readonly value: FlagValue; readonly clampedFrom?: number }
   | { readonly ok: false; readonly expected: string };
 
-/** Values as typed on the command line. The caller has already counted them. */
+/** Parses values from the command line. The caller has checked their number. */
 export function readTexts(shape: FlagShape, texts: readonly string[]): Reading {
   if (shape.type === 'switch') return good(true);
   if (shape.type === 'list') return readList(shape, texts);
@@ -16,8 +16,8 @@ export function readTexts(shape: FlagShape, texts: readonly string[]): Reading {
 }
 
 /**
- * Values as config files hold them. Files of many versions exist, so this is more lenient than the command line: `null`
- * is the default, numbers may be texts and the other way round, a single value may stand for a list.
+ * Parses a value from a config file. More lenient than the command line, because files of many versions exist: `null` is the
+ * default, numbers may be strings and vice versa, and a single value may stand for a list.
  */
 export function readJson(shape: FlagShape, json: unknown): Reading {
   if (json === null || json === undefined) return good(shape.default);
@@ -35,7 +35,7 @@ export function readJson(shape: FlagShape, json: unknown): Reading {
       return readScalar(shape, json);
     case 'integer':
     case 'number':
-      // Some of these were switches once.
+      // Some of these used to be switches.
       if (json === false) return good(shape.default);
       if (json === true && shape.bare !== undefined) return good(shape.bare);
       return readScalar(shape, json);
@@ -117,7 +117,7 @@ function readList(shape: ListShape, items: readonly unknown[]): Reading {
 }
 
 function readJsonList(shape: ListShape, items: readonly unknown[]): Reading {
-  // An empty list says something only for flags that can stand alone.
+  // An empty list is a value only for flags that accept no values.
   if (items.length === 0 && shape.least > 0) return good(shape.default);
   return readList(shape, items);
 }

@@ -2,8 +2,8 @@ import { mkdirSync, mkdtempSync, realpathSync, rmSync, symlinkSync, writeFileSyn
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { configName } from './config-name.ts';
 import { allowedPath, allowedPlaces, listFolder } from './folders.ts';
+import { configName } from './service.ts';
 
 const top = realpathSync(mkdtempSync(join(tmpdir(), 'parley-folders-')));
 const home = join(top, 'home');

@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'vitest';
 import { readConfigFile } from '../config/config-file.ts';
+import { tabNames } from '../config/flag.ts';
 import { defaultSettings, type FlagKey, flagKeys, flagOf, settingsFrom } from '../config/flags.ts';
 import { parseCommandLine } from '../config/parse.ts';
-import { launcherTabs, tabNames } from '../config/tabs.ts';
-import { commandLine, configText, launcherForm, readValues, shownValues } from './form.ts';
+import { commandLine, configText, launcherForm, launcherTabs, readValues, shownValues } from './form.ts';
 
 const form = launcherForm();
 const layerOf = (sent: unknown) => {
@@ -43,7 +43,7 @@ test('a field tells what it takes, and whether it has an effect yet', () => {
     shape: { type: 'integer', default: 16384, min: 256, max: 524288 },
   });
   expect(form.fields.password?.shape).toMatchObject({ type: 'text', secret: true });
-  expect(form.fields.multiplayer?.available).toBe(flagOf('multiplayer').availability === 'ready');
+  expect(form.fields.multiplayer?.available).toBe(!flagOf('multiplayer').unsupported);
   expect(form.defaults.port).toBe(5001);
   expect(JSON.parse(JSON.stringify(form))).toEqual(form);
 });
@@ -87,8 +87,8 @@ describe('what the page sends', () => {
     [{ contextsize: 'many' }, 'Context size needs a whole number from 256 to 524288.'],
     [{ contextsize: 5 }, 'Context size needs a whole number'],
     [{ splitmode: 'sideways' }, 'Split mode needs one of'],
-    [{ prompt: 'x' }, 'prompt is no setting of the launcher.'],
-    [{ __proto__x: 1 }, '__proto__x is no setting'],
+    [{ prompt: 'x' }, 'prompt is not a launcher setting.'],
+    [{ __proto__x: 1 }, '__proto__x is not a launcher setting'],
     ['x', 'must be an object'],
     [null, 'must be an object'],
     [[], 'must be an object'],

@@ -1,8 +1,10 @@
 import { writeConfigFile } from '../config/config-file.ts';
-import type { FlagDefinition, FlagValue } from '../config/flag.ts';
+import { type FlagValue, type TabName, tabNames } from '../config/flag.ts';
 import {
   defaultSettings,
   type FlagKey,
+  flagGroups,
+  flagName,
   flagOf,
   inUse,
   type Layer,
@@ -10,11 +12,9 @@ import {
   settingsFrom,
 } from '../config/flags.ts';
 import { flagFacts } from '../config/help.ts';
-import { flagLabel } from '../config/labels.ts';
-import { launcherTabs } from '../config/tabs.ts';
 import { readJson } from '../config/value.ts';
 
-/** One setting as the page shows it: all that it must know is in the flag table. */
+/** One setting of the page, derived from the flag table. */
 export interface Field {
   readonly key: FlagKey;
   readonly flag: string;
@@ -41,47 +41,63 @@ export function launcherForm(): Form {
   };
 }
 
+/** Flags of the first tab, which are in their own tab too. */
+const quickLaunch: readonly FlagKey[] = [
+  'model',
+  'contextsize',
+  'gpulayers',
+  'usecuda',
+  'usevulkan',
+  'usecpu',
+  'smartcache',
+  'jinja',
+  'port',
+  'launch',
+];
+
+/** Every flag that a config file can contain, by tab: its own, or that of its group. */
+export function launcherTabs(): readonly { readonly name: TabName; readonly keys: readonly FlagKey[] }[] {
+  const placed = flagGroups.flatMap((group) =>
+    group.keys.filter((key) => flagOf(key).saved !== false).map((key) => ({ key, tab: flagOf(key).tab ?? group.tab })),
+  );
+  return tabNames.map((name) => ({
+    name,
+    keys: name === 'Quick Launch' ? quickLaunch : placed.filter(({ tab }) => tab === name).map(({ key }) => key),
+  }));
+}
+
 function fieldOf(key: FlagKey): Field {
-  const definition: FlagDefinition = flagOf(key);
-  const {
-    names,
-    help,
-    availability,
-    metavar: _,
-    defaultText: __,
-    environment: ___,
-    saved: ____,
-    ...shape
-  } = definition;
+  const definition = flagOf(key);
+  const { names, help, label, tab, metavar, defaultText, environment, saved, scope, unsupported, ...shape } =
+    definition;
   return {
     key,
     flag: names[0],
-    label: flagLabel(key),
+    label: labelOf(key),
     help,
     facts: flagFacts(definition).filter(
-      (fact) => !/^alone: |^one of |^out of |in the environment$|^not available/.test(fact),
+      (fact) => !/^without a value: |^one of |^values: |^environment: |^not available/.test(fact),
     ),
-    available: availability === 'ready',
+    available: !unsupported,
     shape,
   };
 }
 
-/** The queue of one place is a stumbling block in a form; the launcher has always shown it as ten. */
-const leastShownQueue = 2;
+const labelOf = (key: FlagKey): string => flagOf(key).label ?? flagName(key);
 
-/** The settings as the page begins with them. */
+/** Initial values of the page. 0 and 1 of `--multiuser` are shown as its default, as KoboldCpp does. */
 export function shownValues(settings: Settings): Readonly<Record<string, FlagValue>> {
   const keys = new Set(launcherTabs().flatMap((tab) => tab.keys));
   const values = Object.fromEntries([...keys].map((key) => [key, settings[key] as FlagValue]));
   const { multiuser } = settings;
-  return { ...values, multiuser: multiuser < leastShownQueue ? defaultSettings.multiuser : multiuser };
+  return { ...values, multiuser: multiuser < 2 ? defaultSettings.multiuser : multiuser };
 }
 
 export type Written =
   | { readonly type: 'values'; readonly layer: Layer }
   | { readonly type: 'refused'; readonly problems: readonly string[] };
 
-/** What the page sends, read by the same table. Only what differs from the default is said. */
+/** Parses the values from the page. Values equal to the default are left out. */
 export function readValues(sent: unknown): Written {
   if (typeof sent !== 'object' || sent === null || Array.isArray(sent)) {
     return { type: 'refused', problems: ['The settings must be an object.'] };
@@ -91,22 +107,22 @@ export function readValues(sent: unknown): Written {
   const problems: string[] = [];
   for (const [key, value] of Object.entries(sent)) {
     if (!known.has(key)) {
-      problems.push(`${key} is no setting of the launcher.`);
+      problems.push(`${key} is not a launcher setting.`);
       continue;
     }
     const reading = readJson(flagOf(key as FlagKey), value);
-    if (!reading.ok) problems.push(`${flagLabel(key as FlagKey)} needs ${reading.expected}.`);
+    if (!reading.ok) problems.push(`${labelOf(key as FlagKey)} needs ${reading.expected}.`);
     else if (inUse(key as FlagKey, reading.value)) layer.set(key as FlagKey, reading.value);
   }
   return problems.length > 0 ? { type: 'refused', problems } : { type: 'values', layer };
 }
 
-/** The text of a config file with these settings and no others: what is left out follows from them, or has its default. */
+/** A config file with only these settings; the others keep their defaults. */
 export function configText(layer: Layer, kind: 'config' | 'template'): string {
   return writeConfigFile(settingsFrom(layer), kind, new Set(layer.keys()));
 }
 
-/** The same settings as somebody would type them; secrets stay where they are. */
+/** The settings as a command line, with secrets replaced by `…`. */
 export function commandLine(layer: Layer): readonly string[] {
   return [...layer].flatMap(([key, value]) => {
     const definition = flagOf(key);

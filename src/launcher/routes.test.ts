@@ -19,10 +19,10 @@ import { defaultSettings, type Settings } from '../config/flags.ts';
 import { asAppError } from '../core/errors.ts';
 import type { Call, Reply } from '../http/call.ts';
 import { router } from '../http/router.ts';
-import { Bench } from './bench.ts';
 import { Launched, type LaunchedChild } from './launched.ts';
 import { pageEndpoints } from './page.ts';
 import { launcherEndpoints } from './routes.ts';
+import { LauncherService } from './service.ts';
 import { Session } from './session.ts';
 
 const top = realpathSync(mkdtempSync(join(tmpdir(), 'parley-bench-')));
@@ -64,7 +64,7 @@ function world(settings: Partial<Settings> = {}) {
   });
   let quits = 0;
   let told = 0;
-  const bench = new Bench({
+  const bench = new LauncherService({
     product: { name: 'Parley', version: '1' },
     settings: { ...defaultSettings, ...settings },
     notes: ['a note'],

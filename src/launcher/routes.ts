@@ -3,10 +3,10 @@ import { AppError } from '../core/errors.ts';
 import { type JsonObject, jsonObject } from '../http/body.ts';
 import { type Call, type Endpoint, type Family, json, type Reply } from '../http/call.ts';
 import { commentFrame, dataFrame, sseHeaders } from '../http/sse.ts';
-import type { Bench } from './bench.ts';
 import type { Wanted } from './folders.ts';
 import { launcherForm } from './form.ts';
 import type { ConsoleEvent } from './launched.ts';
+import type { LauncherService } from './service.ts';
 import type { Session } from './session.ts';
 
 export const launcherFamily: Family = {
@@ -18,7 +18,7 @@ export const launcherFamily: Family = {
 const keepAliveMs = 15_000;
 
 /** What the page of the launcher asks for; nobody is answered who did not come by the address that was printed. */
-export function launcherEndpoints(session: Session, bench: Bench): Endpoint[] {
+export function launcherEndpoints(session: Session, bench: LauncherService): Endpoint[] {
   const endpoint = (method: 'GET' | 'POST', name: string, summary: string, handle: Endpoint['handle']): Endpoint => ({
     method,
     match: 'ending',
@@ -82,7 +82,7 @@ function wantedOf(text: string | null): Wanted {
 }
 
 /** All that was said so far, and then everything as it happens. */
-function consoleReply({ signal }: Call, { launched }: Bench): Reply {
+function consoleReply({ signal }: Call, { launched }: LauncherService): Reply {
   let unwatch = (): void => undefined;
   const channel = new Channel<string>(() => unwatch());
   const tell = (event: ConsoleEvent): void => channel.push(dataFrame(JSON.stringify(event)));

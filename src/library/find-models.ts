@@ -1,8 +1,6 @@
-import { readFile, realpath, stat } from 'node:fs/promises';
+import { readdir, readFile, realpath, stat } from 'node:fs/promises';
 import { basename, join, relative, sep } from 'node:path';
-import type { FoundFile } from './found-file.ts';
 import type { Place } from './places.ts';
-import { filesBelow } from './walk.ts';
 
 /** The second and later parts of a model that was split are found by its first. */
 const laterPart = /-(?!00001)\d{5}-of-\d{5}\.gguf$/i;
@@ -97,4 +95,37 @@ export function weightsOf(manifest: string): string | undefined {
   } catch {
     return undefined;
   }
+}
+
+const deepest = 6;
+/** More than any collection of models has, and few enough to be looked through in a moment. */
+const mostEntries = 50_000;
+
+/** All files below a folder that have this ending; none where the folder is not there or cannot be read. */
+async function filesBelow(folder: string, ending: RegExp): Promise<readonly string[]> {
+  const found: string[] = [];
+  let seen = 0;
+  const look = async (place: string, depth: number): Promise<void> => {
+    const entries = await readdir(place, { withFileTypes: true }).catch(() => []);
+    for (const entry of entries.sort((a, b) => (a.name < b.name ? -1 : 1))) {
+      seen += 1;
+      if (seen > mostEntries) return;
+      const path = join(place, entry.name);
+      if (entry.isDirectory()) {
+        if (depth < deepest && !entry.name.startsWith('.')) await look(path, depth + 1);
+      } else if (ending.test(entry.name)) found.push(path);
+    }
+  };
+  await look(folder, 0);
+  return found;
+}
+
+/** A model file on this machine, before anybody has looked into it. */
+export interface FoundFile {
+  /** By which it may be asked for: as its program calls it, without the ending. */
+  readonly name: string;
+  readonly path: string;
+  readonly program: string;
+  /** What the file must hash to, where its place tells. */
+  readonly sha256?: string;
 }

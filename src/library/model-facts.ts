@@ -1,6 +1,6 @@
 import { readGguf } from '../gguf/read.ts';
 import { numberOf, textOf } from '../gguf/types.ts';
-import type { FoundFile } from './found-file.ts';
+import type { FoundFile } from './find-models.ts';
 
 /** A found file with what its header tells, or why it is no model. */
 export type ModelFacts = FoundFile &

@@ -6,9 +6,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { writeGguf } from '../gguf/write.ts';
-import { readIntegrity, readSha256 } from './checksum.ts';
-import { type PullParts, pull } from './pull.ts';
-import { hubAddress, readSource, type Source } from './source.ts';
+import { readIntegrity, readSha256 } from './download.ts';
+import { hubAddress, type PullParts, pull, readSource, type Source } from './pull.ts';
 import { packed } from './testing/archive.ts';
 
 const root = mkdtempSync(join(tmpdir(), 'parley-pull-'));

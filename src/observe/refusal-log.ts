@@ -1,7 +1,6 @@
 import type { AppError, ErrorCode } from '../core/errors.ts';
 import type { Refused } from '../core/refused.ts';
-import { clock } from './clock.ts';
-import { printable } from './printable.ts';
+import { clock, printable } from './printable.ts';
 import type { Repeats } from './repeats.ts';
 
 export interface RefusalLogOptions {

@@ -4,7 +4,7 @@ import { AppError } from '../core/errors.ts';
 import type { GenerationEvent } from '../core/events.ts';
 import type { GenerationRequest } from '../core/request.ts';
 import { plainRequest } from '../server/request.ts';
-import { RequestLog } from './request-log.ts';
+import { RequestLog, TaskLog } from './request-log.ts';
 import { Terminal } from './terminal.ts';
 
 const request = plainRequest('Hello', 20);
@@ -194,4 +194,31 @@ describe('on a terminal', () => {
     log.event({ type: 'tool-end', index: 0 }, job());
     expect(written()).toBe('\rGenerating (1 / 0 tokens)');
   });
+});
+
+function told(kind: string, error?: AppError): string {
+  let output = '';
+  const terminal = new Terminal({ write: (text) => (output += text), interactive: false, columns: 100 });
+  new TaskLog(terminal).ended({ number: 7, kind }, 1234, error);
+  return output.trim();
+}
+
+test.each([
+  ['embedding', 'Embedding #7 took 1.23 s'],
+  ['speech', 'Speech #7 took 1.23 s'],
+  ['transcription', 'Transcription #7 took 1.23 s'],
+  ['image', 'Image #7 took 1.23 s'],
+])('work of the kind %s is told with its number and its time', (kind, expected) => {
+  expect(told(kind)).toBe(expected);
+});
+
+test('work that was stopped is no failure', () => {
+  expect(told('speech', new AppError('stopped', {}))).toBe('Speech #7 was stopped after 1.23 s');
+});
+
+test('a failure is told with its reason, without anything that could move the cursor', () => {
+  const reason = 'the file \u001b[2Jis broken';
+  const line = told('transcription', new AppError('engine-failed', { capability: 'transcription', reason }));
+  expect(line).toContain('Transcription #7 failed after 1.23 s: The transcription engine could not do this');
+  expect(line).not.toContain('\u001b');
 });

@@ -1,5 +1,6 @@
+import { EventEmitter } from 'node:events';
 import { expect, test } from 'vitest';
-import { progressBar, Terminal } from './terminal.ts';
+import { progressBar, streamOutput, Terminal } from './terminal.ts';
 
 function record(interactive: boolean) {
   let written = '';
@@ -39,4 +40,78 @@ test('a status never wraps', () => {
 test('a bar shows its share', () => {
   expect(progressBar(0.5, 10)).toBe('[█████░░░░░] 50%');
   expect(progressBar(1, 4)).toBe('[████] 100%');
+});
+
+/** A stream whose every write can be made to fail, as those of the system do: later, by an event. */
+class FakeStream extends EventEmitter {
+  readonly written: string[] = [];
+  writableLength = 0;
+  isTTY = false;
+  columns: number | undefined;
+
+  write(text: string): boolean {
+    this.written.push(text);
+    return true;
+  }
+
+  fail(code: string): void {
+    this.emit('error', Object.assign(new Error(code), { code }));
+  }
+}
+
+test('lines reach the stream', () => {
+  const stream = new FakeStream();
+  new Terminal(streamOutput(stream, { moving: true })).line('ready');
+  expect(stream.written).toEqual(['ready\n']);
+});
+
+test.each(['EPIPE', 'EIO', 'EBADF', 'ECONNRESET', 'ERR_STREAM_DESTROYED'])(
+  'after %s nobody reads any more, and nothing is written',
+  (code) => {
+    const stream = new FakeStream();
+    const output = streamOutput(stream, { moving: true });
+    output.write('one\n');
+    stream.fail(code);
+    output.write('two\n');
+    expect(stream.written).toEqual(['one\n']);
+  },
+);
+
+test.each(['ENOSPC', 'EDQUOT', 'EAGAIN'])('after %s the next line is tried again, however often it fails', (code) => {
+  const stream = new FakeStream();
+  const output = streamOutput(stream, { moving: true });
+  for (const line of ['one\n', 'two\n', 'three\n']) {
+    output.write(line);
+    stream.fail(code);
+  }
+  expect(stream.written).toEqual(['one\n', 'two\n', 'three\n']);
+});
+
+test('a reader that stands still does not fill the memory, and is told what it missed when it reads on', () => {
+  const stream = new FakeStream();
+  const output = streamOutput(stream, { moving: true });
+  stream.writableLength = 2 * 1024 * 1024;
+  for (let line = 0; line < 37; line += 1) output.write('unread\n');
+  stream.writableLength = 0;
+  output.write('next\n');
+  output.write('last\n');
+  expect(stream.written).toEqual(['[37 lines were left out here: nobody read them.]\n', 'next\n', 'last\n']);
+});
+
+test.each([
+  [true, true, true],
+  [true, false, false],
+  [false, true, false],
+])('a terminal (%s) that may move (%s) has a line that changes in place: %s', (isTTY, moving, expected) => {
+  const stream = new FakeStream();
+  stream.isTTY = isTTY;
+  expect(streamOutput(stream, { moving }).interactive).toBe(expected);
+});
+
+test('a window that changes its width is followed', () => {
+  const stream = new FakeStream();
+  const output = streamOutput(stream, { moving: true });
+  expect(output.columns).toBe(80);
+  stream.columns = 120;
+  expect(output.columns).toBe(120);
 });

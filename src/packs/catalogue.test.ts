@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { engineVersion } from '../engines/llama/gpu-builds.ts';
-import { readIntegrity } from '../library/checksum.ts';
+import { readIntegrity } from '../library/download.ts';
 import { packs, systemOf } from './catalogue.ts';
 
 const packages = packs.flatMap((pack) => Object.values(pack.packages).flat());

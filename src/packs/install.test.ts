@@ -14,8 +14,7 @@ import { join } from 'node:path';
 import { afterAll, describe, expect, test } from 'vitest';
 import { packed } from '../library/testing/archive.ts';
 import type { PackPackage } from './catalogue.ts';
-import { installedVersion, packageFolder } from './folder.ts';
-import { installPackage, removePackage } from './install.ts';
+import { installedVersion, installPackage, packageFolder, removePackage } from './install.ts';
 
 const root = mkdtempSync(join(tmpdir(), 'parley-packs-'));
 afterAll(() => rmSync(root, { recursive: true }));

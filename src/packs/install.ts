@@ -1,13 +1,11 @@
-import { createReadStream, createWriteStream } from 'node:fs';
+import { createReadStream, createWriteStream, existsSync, readFileSync } from 'node:fs';
 import { chmod, mkdir, rename, rm } from 'node:fs/promises';
 import { dirname, join, normalize, sep } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import { createGunzip } from 'node:zlib';
-import { readIntegrity } from '../library/checksum.ts';
-import { DownloadError, type DownloadParts, download } from '../library/download.ts';
+import { DownloadError, type DownloadParts, download, readIntegrity } from '../library/download.ts';
 import { readTar } from '../library/tar.ts';
 import type { PackPackage } from './catalogue.ts';
-import { installedVersion, packageFolder } from './folder.ts';
 
 export interface InstallParts extends DownloadParts {
   /** Where a package lies, by the word of the registry that the person uses; what it must hash to we know ourselves. */
@@ -63,5 +61,21 @@ async function unpack(archive: string, target: string): Promise<void> {
     await pipeline(content, createWriteStream(file));
     // Registries drop the right to run; a program among them needs it, and it harms no other file.
     await chmod(file, 0o755);
+  }
+}
+
+/** Where the packages of packs lie, as those who look for them expect it. */
+export function packageFolder(packsFolder: string, name: string): string {
+  return join(packsFolder, 'node_modules', name);
+}
+
+/** The version that is there and whole; undefined where none is. */
+export function installedVersion(packsFolder: string, name: string): string | undefined {
+  const path = join(packageFolder(packsFolder, name), 'package.json');
+  if (!existsSync(path)) return undefined;
+  try {
+    return (JSON.parse(readFileSync(path, 'utf8')) as { version?: string }).version;
+  } catch {
+    return undefined;
   }
 }

@@ -6,11 +6,11 @@ import { fileURLToPath } from 'node:url';
 import type { Settings } from '../config/flags.ts';
 import { requestScope } from '../http/request-scope.ts';
 import { createHttpServer } from '../http/server.ts';
-import { Bench } from '../launcher/bench.ts';
 import { allowedPlaces } from '../launcher/folders.ts';
 import { Launched } from '../launcher/launched.ts';
 import { pageEndpoints } from '../launcher/page.ts';
 import { launcherEndpoints } from '../launcher/routes.ts';
+import { LauncherService } from '../launcher/service.ts';
 import { Session } from '../launcher/session.ts';
 import { hasDisplay } from '../launcher/wanted.ts';
 import { knownPlaces } from '../library/places.ts';
@@ -46,7 +46,7 @@ export async function launcher({ product, settings, notes, terminal, stops, exit
     else launched.watch(({ type }) => type === 'state' && !launched.busy && exitSoon());
   };
   const exitSoon = (): void => void setTimeout(() => exit(0), 300);
-  const bench = new Bench({
+  const bench = new LauncherService({
     product,
     settings,
     notes,

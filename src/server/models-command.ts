@@ -1,9 +1,8 @@
 import { stat } from 'node:fs/promises';
 import { describeGguf } from '../gguf/describe.ts';
 import { readGguf } from '../gguf/read.ts';
-import { fileHash } from '../library/checksum.ts';
-import { findModels } from '../library/find-models.ts';
-import type { FoundFile } from '../library/found-file.ts';
+import { fileHash } from '../library/download.ts';
+import { type FoundFile, findModels } from '../library/find-models.ts';
 import { type ModelFacts, meantModel, modelFacts } from '../library/model-facts.ts';
 import type { Place } from '../library/places.ts';
 import { progressBar, type Terminal } from '../observe/terminal.ts';

@@ -1,8 +1,6 @@
-import { progressOf } from '../observe/download-bar.ts';
-import type { Terminal } from '../observe/terminal.ts';
+import { progressOf, type Terminal } from '../observe/terminal.ts';
 import { type Pack, type PackPackage, packs, systemOf } from '../packs/catalogue.ts';
-import { installedVersion } from '../packs/folder.ts';
-import { type InstallParts, installPackage, removePackage } from '../packs/install.ts';
+import { type InstallParts, installedVersion, installPackage, removePackage } from '../packs/install.ts';
 import { askNpm } from './npm-package.ts';
 
 export interface PackCommand {

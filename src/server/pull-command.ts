@@ -1,8 +1,6 @@
-import { type Expected, readSha256 } from '../library/checksum.ts';
-import { type PullParts, pull } from '../library/pull.ts';
-import { readSource } from '../library/source.ts';
-import { progressOf } from '../observe/download-bar.ts';
-import type { Terminal } from '../observe/terminal.ts';
+import { type Expected, readSha256 } from '../library/download.ts';
+import { type PullParts, pull, readSource } from '../library/pull.ts';
+import { progressOf, type Terminal } from '../observe/terminal.ts';
 import { askNpm } from './npm-package.ts';
 
 export interface PullCommand {

@@ -1,8 +1,10 @@
 import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
+import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { FileFull } from './kept-file.ts';
-import { SaveSlots, type SaveSlotsParts, StoryTooLong, slotCount } from './save-slots.ts';
+import { inSlices } from '../core/slices.ts';
+import { FileFull } from './atomic-file.ts';
+import { jsonBytes, SaveSlots, type SaveSlotsParts, StoryTooLong, slotCount } from './save-slots.ts';
 import { freshFolders } from './testing/folder.ts';
 
 const freshFolder = freshFolders();
@@ -122,4 +124,28 @@ test('saves at the same time are all kept', async () => {
   const { path, slots } = slotsIn();
   await Promise.all(free.map((_, slot) => slots.save(slot, story(`Story ${slot}`))));
   expect(await slotsIn({ path }).slots.titles()).toEqual(free.map((_, slot) => `Story ${slot}`));
+});
+
+const written = async (text: string) => Buffer.concat(await inSlices(jsonBytes(text))).toString();
+
+test('any text is written as the language itself writes it', async () => {
+  await fc.assert(
+    fc.asyncProperty(fc.string({ unit: 'binary' }), async (text) => {
+      expect(await written(text)).toBe(JSON.stringify(text));
+    }),
+  );
+});
+
+test.each([0, 1, 2, 3])('a character of two halves is whole wherever a slice ends (%i before it)', async (before) => {
+  const text = 'x'.repeat(before) + '🦜'.repeat(20_000);
+  expect(await written(text)).toBe(JSON.stringify(text));
+});
+
+test('half a character alone is written as an escape, also at the end of a slice', async () => {
+  const text = `${'x'.repeat(16_383)}\ud83e${'y'.repeat(20_000)}\udd9c`;
+  expect(await written(text)).toBe(JSON.stringify(text));
+});
+
+test('others are let in every few thousand characters', () => {
+  expect([...jsonBytes('a'.repeat(1_000_000))].length).toBeGreaterThan(50);
 });

@@ -1,7 +1,6 @@
 import { inSlices } from '../core/slices.ts';
-import { jsonBytes } from './json-bytes.ts';
-import { KeptFile, type KeptFileParts } from './kept-file.ts';
-import { StoryTooLong } from './save-slots.ts';
+import { AtomicFile, type AtomicFileOptions } from './atomic-file.ts';
+import { jsonBytes, StoryTooLong } from './save-slots.ts';
 
 /** The story that several people write, and how often it has changed: clients fetch it anew when a number is another. */
 export interface StoryTurn {
@@ -32,7 +31,7 @@ const mostBytes = 20 * 2 ** 20;
 const busyMs = 6000;
 const mostSenders = 1000;
 
-export interface SharedStoryParts extends Pick<KeptFileParts<KeptTurn>, 'path' | 'warn' | 'now'> {
+export interface SharedStoryParts extends Pick<AtomicFileOptions<KeptTurn>, 'path' | 'warn' | 'now'> {
   readonly parse: (bytes: Buffer) => Promise<Readonly<Record<string, unknown>>>;
   /** Milliseconds that only ever grow. */
   readonly clock: () => number;
@@ -40,7 +39,7 @@ export interface SharedStoryParts extends Pick<KeptFileParts<KeptTurn>, 'path' |
 }
 
 export class SharedStory {
-  readonly #file: KeptFile<KeptTurn>;
+  readonly #file: AtomicFile<KeptTurn>;
   readonly #clock: () => number;
   readonly #limits: { readonly characters: number; readonly senders: number };
   /** When each was last busy, the latest at the end. */
@@ -49,7 +48,7 @@ export class SharedStory {
   constructor({ parse, clock, limits, ...parts }: SharedStoryParts) {
     this.#clock = clock;
     this.#limits = limits ?? { characters: mostCharacters, senders: mostSenders };
-    this.#file = new KeptFile<KeptTurn>({
+    this.#file = new AtomicFile<KeptTurn>({
       ...parts,
       mostBytes,
       empty: beginning,

@@ -2,15 +2,15 @@ import type { FlagShape, FlagValue } from '../flag.ts';
 
 export type DeprecatedFlag = FlagShape & {
   readonly names: readonly [string, ...string[]];
-  /** What to do today, as the end of a sentence. */
+  /** What to use instead, as the end of a sentence. */
   readonly instead: string;
-  /** The settings that mean the same today; without it the flag has no effect. */
+  /** The equivalent settings; without it the flag has no effect. */
   readonly translate?: (value: FlagValue) => Readonly<Record<string, FlagValue>>;
 };
 
 /**
- * Old flags are accepted on the command line and in config files. The switches that meant the opposite of today's are
- * translated with `false` too: an old config file that says `flashattention: false` wants it off.
+ * Old flags, accepted on the command line and in config files. Switches whose meaning was inverted since are translated
+ * for `false` as well: `flashattention: false` in an old config file turns flash attention off.
  */
 export const deprecatedFlags: Readonly<Record<string, DeprecatedFlag>> = {
   flashattention: {
@@ -70,13 +70,13 @@ export const deprecatedFlags: Readonly<Record<string, DeprecatedFlag>> = {
     names: ['--nopipelineparallel'],
     type: 'switch',
     default: false,
-    instead: 'nothing needs to be given',
+    instead: 'remove it',
   },
   pipelineparallel: {
     names: ['--pipelineparallel'],
     type: 'switch',
     default: false,
-    instead: 'nothing needs to be given',
+    instead: 'remove it',
   },
   sdvaecpu: { names: ['--sdvaecpu'], type: 'switch', default: false, instead: 'use --sdvaedevice CPU' },
   sdclipgpu: { names: ['--sdclipgpu'], type: 'switch', default: false, instead: 'use --sdclipdevice' },
@@ -84,6 +84,6 @@ export const deprecatedFlags: Readonly<Record<string, DeprecatedFlag>> = {
     names: ['--forceversion'],
     type: 'integer',
     default: 0,
-    instead: 'the version of a model file is read from the file',
+    instead: 'the version is read from the model file',
   },
 };

@@ -1,6 +1,6 @@
 import { resolve } from 'node:path';
-import { readDiskCache } from '../../config/disk-cache.ts';
 import type { Settings } from '../../config/flags.ts';
+import { readDiskCache } from '../../config/paths.ts';
 import { AppError } from '../../core/errors.ts';
 import type { DraftOptions, LoadOptions, MetadataOverride, ModelShape, ProjectorOptions } from './load-options.ts';
 

@@ -1,5 +1,5 @@
 import { type Call, json, type Reply } from '../../http/call.ts';
-import { FileFull } from '../../store/kept-file.ts';
+import { FileFull } from '../../store/atomic-file.ts';
 import { isSlot, type SaveSlots, StoryTooLong } from '../../store/save-slots.ts';
 import type { PlainEndpoint } from '../endpoint.ts';
 import { optionalText, orElse, readText } from '../fields/readers.ts';

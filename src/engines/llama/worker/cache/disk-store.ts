@@ -26,7 +26,7 @@ export interface DiskStoreOptions {
   readonly tell: (sentence: string) => void;
 }
 
-interface KeptFile {
+interface AtomicFile {
   readonly id: string;
   readonly bytes: number;
   readonly usedAt: number;
@@ -43,7 +43,7 @@ const coarseMs = 2000;
  * that fails costs time and nothing else, so failures are counted and told.
  */
 export class DiskStore implements SnapshotStore {
-  readonly #files = new Map<string, KeptFile>();
+  readonly #files = new Map<string, AtomicFile>();
   readonly #failures: Failures;
   /** Of the folder, when it was last looked into: it changes with every file that comes or goes. */
   #changedAt: number | undefined;

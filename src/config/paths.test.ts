@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { expandHome, readDiskCache } from './disk-cache.ts';
+import { expandHome, readDiskCache } from './paths.ts';
 
 const mega = 2 ** 20;
 const giga = 2 ** 30;
@@ -36,10 +36,10 @@ test.each([
   [`/cache:${'9'.repeat(400)}`, 'is not a size'],
   ['/cache:0', 'less than 1 MB'],
   ['/cache:1023K', 'less than 1 MB'],
-  [':5G', 'names no folder'],
-  [':', 'names no folder'],
-  ['5G', 'names no folder'],
-  [' ', 'names no folder'],
+  [':5G', 'has no folder'],
+  [':', 'has no folder'],
+  ['5G', 'has no folder'],
+  [' ', 'has no folder'],
 ])('%s is refused: %s', (text, expected) => {
   expect(readDiskCache(text)).toMatchObject({ ok: false, expected: expect.stringContaining(expected) });
 });

@@ -1,7 +1,7 @@
 import { open, readdir, readFile, realpath, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 
-export interface KeptFileParts<Content> {
+export interface AtomicFileOptions<Content> {
   readonly path: string;
   /** What counts while there is no file. */
   readonly empty: Content;
@@ -27,14 +27,14 @@ export class FileFull extends Error {
  * and never written over. Before each use it is looked whether somebody else has changed the file, whose work would
  * otherwise be lost with the next change.
  */
-export class KeptFile<Content> {
-  readonly #parts: KeptFileParts<Content>;
+export class AtomicFile<Content> {
+  readonly #parts: AtomicFileOptions<Content>;
   #content: Content;
   /** Which file the content is that of; undefined when there was none, null before the first look. */
   #seen: string | undefined | null = null;
   #last: Promise<unknown> = Promise.resolve();
 
-  constructor(parts: KeptFileParts<Content>) {
+  constructor(parts: AtomicFileOptions<Content>) {
     this.#parts = parts;
     this.#content = parts.empty;
   }

@@ -2,20 +2,19 @@ import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { readConfigFile } from '../config/config-file.ts';
-import type { FlagKey, Settings } from '../config/flags.ts';
-import { defaultSettings, type Layer, settingsFrom } from '../config/flags.ts';
-import { settled } from '../config/load.ts';
+import { defaultSettings, type FlagKey, type Layer, type Settings, settingsFrom } from '../config/flags.ts';
+import { validated } from '../config/load.ts';
+import type { ModelShape } from '../engines/llama/load-options.ts';
+import { contextSizeFor, memoryNeed } from '../engines/llama/load-options.ts';
 import { readModelFile } from '../engines/llama/model-file.ts';
 import { findModels } from '../library/find-models.ts';
 import { modelFacts } from '../library/model-facts.ts';
 import type { Place } from '../library/places.ts';
-import { configName } from './config-name.ts';
-import { fitOf } from './fit.ts';
 import { allowedPath, type Folder, listFolder, type Wanted } from './folders.ts';
 import { commandLine, configText, readValues, shownValues } from './form.ts';
 import type { Launched } from './launched.ts';
 
-export interface BenchParts {
+export interface LauncherParts {
   readonly product: { readonly name: string; readonly version: string };
   /** What the launcher was started with, a config file included. */
   readonly settings: Settings;
@@ -40,10 +39,10 @@ const usualWish = { contextSize: 0, sequences: 1 };
 type Problems = { readonly problems: readonly string[] };
 
 /** What can be done at the launcher. Everything that is refused is told in sentences for the person at the page. */
-export class Bench {
+export class LauncherService {
   readonly launched: Launched;
 
-  constructor(private readonly parts: BenchParts) {
+  constructor(private readonly parts: LauncherParts) {
     this.launched = parts.launched;
   }
 
@@ -165,8 +164,47 @@ export class Bench {
     // Read as the server will read it, so that it says the same.
     const { values, notes, problems: found } = readConfigFile(configText(layer, 'config'), { allowOnready: true });
     const given: ReadonlySet<FlagKey> = new Set(layer.keys());
-    const loaded = settled({ layer: values, given, notes, problems: found }, this.parts);
+    const loaded = validated({ layer: values, given, notes, problems: found }, this.parts);
     const problems = loaded.type === 'refused' ? loaded.problems.map(({ sentence }) => sentence) : [];
     return { problems, notes: loaded.notes };
   }
+}
+
+const longest = 100;
+
+/** A file name for a config, or undefined for one that would lead elsewhere or that no system takes. */
+export function configName(asked: string, kind: 'config' | 'template'): string | undefined {
+  const ending = kind === 'config' ? '.kcpps' : '.kcppt';
+  const bare = asked.trim().replace(/\.kcpp[st]$/i, '');
+  const fits =
+    bare.length > 0 && bare.length <= longest && !/[/\\:*?"<>|\p{Cc}]/u.test(bare) && !/^\.|[. ]$/.test(bare);
+  const reserved = /^(con|prn|aux|nul|com\d|lpt\d)(\.|$)/i.test(bare);
+  return fits && !reserved ? bare + ending : undefined;
+}
+
+interface Fit {
+  readonly needBytes: number;
+  readonly availableBytes: number;
+  /** `fits` with some room left, `tight` with none, `large` where it would have to be read from the disk again and again. */
+  readonly verdict: 'fits' | 'tight' | 'large';
+  /** The context that the server will give it. */
+  readonly contextSize: number;
+}
+
+interface Wish {
+  readonly contextSize: number;
+  readonly contextSizeGiven: boolean;
+  readonly sequences: number;
+}
+
+/** A tenth of the memory is what the rest of a machine takes without anybody noticing. */
+const comfortable = 0.9;
+
+/** About whether a model can be kept in memory, by its header and by what is free now. */
+export function fitOf(shape: ModelShape, wish: Wish, availableBytes: number): Fit {
+  const { trainedContext } = shape;
+  const contextSize = trainedContext > 0 ? contextSizeFor(wish, trainedContext) : wish.contextSize;
+  const needBytes = memoryNeed(shape, contextSize, wish.sequences);
+  const verdict = needBytes <= availableBytes * comfortable ? 'fits' : needBytes <= availableBytes ? 'tight' : 'large';
+  return { needBytes, availableBytes, verdict, contextSize };
 }

@@ -12,16 +12,16 @@ import { rm } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { FileFull, KeptFile, type KeptFileParts } from './kept-file.ts';
+import { AtomicFile, type AtomicFileOptions, FileFull } from './atomic-file.ts';
 import { freshFolders } from './testing/folder.ts';
 
 const freshFolder = freshFolders();
 
 /** Words in a file, one to a line. */
-function words(own: Partial<KeptFileParts<readonly string[]>> = {}) {
+function words(own: Partial<AtomicFileOptions<readonly string[]>> = {}) {
   const path = own.path ?? join(freshFolder(), 'words.txt');
   const warnings: string[] = [];
-  const file = new KeptFile<readonly string[]>({
+  const file = new AtomicFile<readonly string[]>({
     path,
     empty: [],
     mostBytes: 1000,

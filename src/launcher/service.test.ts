@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { fitOf } from './fit.ts';
+import { fitOf } from './service.ts';
 
 const gigabyte = 2 ** 30;
 const shape = {

@@ -1,0 +1,116 @@
+import { badFlags, type FlagValue, missing, type Problem } from './flag.ts';
+import { defaultSettings, type FlagKey, flagKeys, flagName, flagOf, type Settings } from './flags.ts';
+
+export interface Checked {
+  readonly settings: Settings;
+  readonly notes: readonly string[];
+  readonly problems: readonly Problem[];
+}
+
+/** `--ignoremissing` must not turn HTTPS into plain HTTP. */
+const neverIgnored: ReadonlySet<FlagKey> = new Set(['ssl']);
+
+/**
+ * Checks at startup that files exist, so that no later request fails for a missing one. Unsupported flags are not checked,
+ * because nothing opens their files.
+ */
+export function checkFiles(settings: Settings, exists: (path: string) => boolean): Checked {
+  const notes: string[] = [];
+  const problems: Problem[] = [];
+  const changes: Partial<Record<FlagKey, FlagValue>> = {};
+  for (const key of flagKeys) {
+    const name = flagName(key);
+    for (const path of filesOf(key, settings[key])) {
+      if (/^https?:\/\//i.test(path)) {
+        problems.push(missing(`${name} ${path}: downloading is not available yet; name a file.`));
+      } else if (exists(path)) {
+      } else if (exists(path + endingOf(key))) {
+        changes[key] = path + endingOf(key);
+      } else if (settings.ignoremissing && !neverIgnored.has(key)) {
+        notes.push(`${name} is ignored: ${path} does not exist.`);
+        changes[key] = without(key, changes[key] ?? settings[key], path);
+      } else {
+        problems.push(missing(`${name}: ${path} does not exist.`));
+      }
+    }
+  }
+  return { settings: { ...settings, ...(changes as Partial<Settings>) }, notes, problems };
+}
+
+function filesOf(key: FlagKey, value: FlagValue): readonly string[] {
+  const definition = flagOf(key);
+  if (definition.unsupported || !('holds' in definition) || !value) return [];
+  if (definition.holds === 'json-file') return String(value).trimStart().startsWith('{') ? [] : [String(value)];
+  if (definition.holds !== 'file') return [];
+  return Array.isArray(value) ? value.map(String) : [String(value)];
+}
+
+function endingOf(key: FlagKey): string {
+  const definition = flagOf(key);
+  return 'ending' in definition ? (definition.ending ?? '') : '';
+}
+
+function without(key: FlagKey, value: FlagValue, path: string): FlagValue {
+  const rest = Array.isArray(value) ? value.filter((item) => item !== path) : [];
+  return rest.length > 0 ? rest : defaultSettings[key];
+}
+
+/** Folder and size limit of `--diskcache`. */
+export interface DiskCache {
+  readonly folder: string;
+  readonly bytes: number;
+}
+
+export type DiskCacheReading =
+  | ({ readonly ok: true } & DiskCache)
+  /** The end of the sentence "--diskcache must be …". */
+  | { readonly ok: false; readonly expected: string };
+
+const units: Readonly<Record<string, number>> = { '': 1, k: 2 ** 10, m: 2 ** 20, g: 2 ** 30, t: 2 ** 40 };
+const defaultBytes = 20 * 2 ** 30;
+const minBytes = 2 ** 20;
+const diskCacheForm = 'FOLDER or FOLDER:SIZE with a size such as 20G or 500MB';
+
+/**
+ * Parses `FOLDER[:SIZE]`. The text after the last colon is a size unless it contains a path separator (`C:\cache`): a
+ * mistyped size is rejected rather than becoming part of a folder name.
+ */
+export function readDiskCache(text: string): DiskCacheReading {
+  const { folder, size } = /^(?<folder>.*):(?<size>[^:/\\]*)$/s.exec(text)?.groups ?? { folder: text };
+  if (folder === undefined || folder.trim() === '' || (size === undefined && bytesOf(folder) !== undefined)) {
+    return { ok: false, expected: `${diskCacheForm}, and "${text}" has no folder` };
+  }
+  if (size === undefined) return { ok: true, folder, bytes: defaultBytes };
+  const bytes = bytesOf(size);
+  if (bytes === undefined) return { ok: false, expected: `${diskCacheForm}, and "${size}" is not a size` };
+  if (bytes < minBytes) return { ok: false, expected: `${diskCacheForm}; ${size} is less than 1 MB` };
+  return { ok: true, folder, bytes };
+}
+
+function bytesOf(text: string): number | undefined {
+  const { count, unit = '' } = /^(?<count>\d+(\.\d+)?)((?<unit>[kmgt])(i?b)?|b)?$/i.exec(text)?.groups ?? {};
+  const bytes = Math.floor(Number(count) * (units[unit.toLowerCase()] ?? 1));
+  return Number.isSafeInteger(bytes) ? bytes : undefined;
+}
+
+/** Shells expand `~` only at the start of a word, so not after `=`, and not in config files. */
+export function expandHome(text: string, home: string | undefined): string | undefined {
+  if (!/^~([/\\]|$)/.test(text)) return text;
+  return home ? `${home}${text.slice(1)}` : undefined;
+}
+
+/** Expands and validates `--diskcache`. */
+export function checkDiskCache(
+  settings: Settings,
+  { HOME, USERPROFILE }: Readonly<Record<string, string | undefined>>,
+): { readonly settings: Settings; readonly problems: readonly Problem[] } {
+  if (settings.diskcache === '') return { settings, problems: [] };
+  const diskcache = expandHome(settings.diskcache, HOME || USERPROFILE);
+  if (diskcache === undefined) {
+    const sentence = `--diskcache ${settings.diskcache}: the home folder is unknown; give the full path.`;
+    return { settings, problems: [badFlags(sentence)] };
+  }
+  const reading = readDiskCache(diskcache);
+  const problems = reading.ok ? [] : [badFlags(`--diskcache must be ${reading.expected}.`)];
+  return { settings: { ...settings, diskcache }, problems };
+}
