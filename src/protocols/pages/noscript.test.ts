@@ -95,7 +95,7 @@ describe('what is asked', () => {
 describe('the answer', () => {
   test('grows in a page and is escaped, and the form behind it goes on with the conversation', async () => {
     const one = world();
-    expect(one.endpoint('POST')).toMatchObject({ access: 'guarded', queued: true });
+    expect(one.endpoint('POST')).toMatchObject({ access: 'guarded', rateLimited: true });
     const { status, headers, body } = await one.send({ text: 'Hello "you"' });
     expect(status).toBe(200);
     expect(headers?.['content-security-policy']).toContain("form-action 'self'");
