@@ -8,7 +8,7 @@ await build();
 const load = (module) => import(new URL(module, compiled));
 const [{ configurationDocument }, { fidelityByPage }, { fillFields }] = await Promise.all([
   load('config/help.js'),
-  load('fidelity.js'),
+  load('server/fidelity.js'),
   load('protocols/fidelity/table.js'),
 ]);
 const write = (name, text) => {
