@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import type { TextEngine } from './text-engine.ts';
+import type { TextEngine } from './text-service.ts';
 import { alwaysThere } from './text-source.ts';
 
 function world() {

@@ -1,6 +1,5 @@
 import { orGone } from './or-gone.ts';
-import type { TextEngine } from './text-engine.ts';
-import type { TextState } from './text-service.ts';
+import type { TextEngine, TextState } from './text-service.ts';
 
 /** An engine that is there until it is released. */
 export interface TextUse {

@@ -1,5 +1,5 @@
 import { AppError } from '../core/errors.ts';
-import type { TextEngine } from '../core/text-engine.ts';
+import type { TextEngine } from '../core/text-service.ts';
 
 /** Stands where a text engine would: a server that was started without a text model. */
 export function noTextEngine(contextSize: number): TextEngine & { start(): void; stop(): Promise<void> } {

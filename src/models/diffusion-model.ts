@@ -8,7 +8,7 @@ import { ImageHost } from '../engines/image/host.ts';
 import type { Terminal } from '../observe/terminal.ts';
 import { EngineLife } from './engine-lifecycle.ts';
 import { imageObserver } from './image-observer.ts';
-import type { OtherModels } from './other-models.ts';
+import type { OtherModels } from './kinds.ts';
 import { engineThreads, engineTimer } from './text-engine.ts';
 
 /** What is computed beside the weights, for a picture of the usual size. */

@@ -7,7 +7,7 @@ import type { Terminal } from '../observe/terminal.ts';
 import { diffusionModel } from './diffusion-model.ts';
 import { EngineLife } from './engine-lifecycle.ts';
 import { imageObserver } from './image-observer.ts';
-import type { OtherModels } from './other-models.ts';
+import type { OtherModels } from './kinds.ts';
 import { remoteImageModel } from './remote-image-model.ts';
 import { engineThreads, engineTimer } from './text-engine.ts';
 

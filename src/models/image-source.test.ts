@@ -8,8 +8,8 @@ import type { Condition, ConditionedEngine } from '../engines/image/host.ts';
 import { imageRequest } from '../engines/image/testing/request.ts';
 import { imageModel } from './image-model.ts';
 import { encodedImageSource, imageSource } from './image-source.ts';
-import type { ModelKinds } from './kinds.ts';
-import { type OtherModels, otherModels, otherSources, recipesOf } from './other-models.ts';
+import type { ModelKinds, OtherModels } from './kinds.ts';
+import { otherModels, otherSources, recipesOf } from './other-models.ts';
 import { Registry } from './registry.ts';
 
 const never = new AbortController().signal;

@@ -1,6 +1,7 @@
 import type { EmbeddingEngine } from '../core/embedding.ts';
 import type { EngineSource } from '../core/engine-source.ts';
-import type { SpeechEngine } from '../core/speech.ts';
+import type { ImageFacts } from '../core/image.ts';
+import type { SpeechEngine, SpeechService } from '../core/speech.ts';
 import type { TranscriptionEngine } from '../core/transcription.ts';
 import type { ConditionedEngine } from '../engines/image/host.ts';
 import type { EngineLife, HostedEngine, TextLife } from './engine-lifecycle.ts';
@@ -33,4 +34,19 @@ export interface OtherModel<Kind extends OtherKind> {
   readonly file?: NonNullable<EngineSource<unknown>['file']>;
   /** How much of it may be done at once, where that is more than is usual. */
   readonly atOnce?: () => number;
+}
+
+export interface OtherModels {
+  readonly embedding?: OtherModel<'embedding'>;
+  /** The text model's own file, for embeddings by whoever names it. */
+  readonly textEmbedding?: OtherModel<'embedding'>;
+  readonly image?: OtherModel<'image'> & {
+    readonly facts: ImageFacts;
+    /** Its prompts are read by the encoder. */
+    readonly encoded?: boolean;
+  };
+  /** What reads the prompts for pictures: always the model that they were learnt with. */
+  readonly encoder?: OtherModel<'embedding'>;
+  readonly speech?: OtherModel<'speech'> & Pick<SpeechService, 'voices' | 'maxWords'>;
+  readonly transcription?: OtherModel<'transcription'>;
 }

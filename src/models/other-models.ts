@@ -1,34 +1,17 @@
 import type { Settings } from '../config/flags.ts';
 import type { EngineSource } from '../core/engine-source.ts';
-import type { ImageFacts } from '../core/image.ts';
-import type { SpeechService } from '../core/speech.ts';
 import type { Terminal } from '../observe/terminal.ts';
 import type { Sources } from '../queue/other-services.ts';
 import type { Patience } from './arrival.ts';
 import { builtInRecipe, embeddingModels, type TextModelFile } from './embedding-models.ts';
 import { imageModel } from './image-model.ts';
 import { encodedImageSource, imageSource } from './image-source.ts';
-import type { ModelKinds, OtherEngines, OtherKind, OtherModel } from './kinds.ts';
+import type { ModelKinds, OtherEngines, OtherKind, OtherModel, OtherModels } from './kinds.ts';
 import type { Registry } from './registry.ts';
 import { keptEngine } from './registry-source.ts';
 import { remoteImage } from './remote-others.ts';
 import { speechModel } from './speech-model.ts';
 import { transcriptionModel } from './transcription-model.ts';
-
-export interface OtherModels {
-  readonly embedding?: OtherModel<'embedding'>;
-  /** The text model's own file, for embeddings by whoever names it. */
-  readonly textEmbedding?: OtherModel<'embedding'>;
-  readonly image?: OtherModel<'image'> & {
-    readonly facts: ImageFacts;
-    /** Its prompts are read by the encoder. */
-    readonly encoded?: boolean;
-  };
-  /** What reads the prompts for pictures: always the model that they were learnt with. */
-  readonly encoder?: OtherModel<'embedding'>;
-  readonly speech?: OtherModel<'speech'> & Pick<SpeechService, 'voices' | 'maxWords'>;
-  readonly transcription?: OtherModel<'transcription'>;
-}
 
 export interface OtherModelTools {
   readonly terminal: Terminal;

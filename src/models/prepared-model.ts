@@ -11,8 +11,9 @@ import { contextFact, LoadLog } from '../observe/load-log.ts';
 import type { Terminal } from '../observe/terminal.ts';
 import { type ChatFormat, loadChatFormat } from './chat-format.ts';
 import { TextLife } from './engine-lifecycle.ts';
+import type { OtherModels } from './kinds.ts';
 import type { Recipe } from './lifecycle.ts';
-import { type OtherModels, otherModels } from './other-models.ts';
+import { otherModels } from './other-models.ts';
 import { createTextEngine, textLoadOptions } from './text-engine.ts';
 
 const adviceForLosses =

@@ -3,13 +3,20 @@ import type { TextState } from '../core/text-service.ts';
 import type { TextSource } from '../core/text-source.ts';
 import { type Arrival, inTime, type Patience } from './arrival.ts';
 import type { ModelKinds, OtherEngines, OtherKind } from './kinds.ts';
-import type { PreparedModel } from './prepared-model.ts';
 import type { Held, Registry } from './registry.ts';
+
+interface TextModelFacts {
+  readonly name: string;
+  /** The expected context size, from the model file. */
+  readonly contextSize: number;
+  /** The state when the model was last loaded. */
+  readonly known: () => TextState | undefined;
+}
 
 /** A model of the registry as the place where its engine is to be had. */
 export function keptText(
   registry: Registry<ModelKinds>,
-  { name, contextSize, known }: Pick<PreparedModel, 'name' | 'contextSize' | 'known'>,
+  { name, contextSize, known }: TextModelFacts,
   { patience, arrival }: { readonly patience?: Patience | undefined; readonly arrival?: Arrival | undefined } = {},
 ): TextSource {
   // Until then another one may have the name.

@@ -5,7 +5,7 @@ import type { BackendConnection } from '../engines/remote/connection.ts';
 import { RemoteDrawing } from '../engines/remote/drawing/engine.ts';
 import type { Terminal } from '../observe/terminal.ts';
 import { EngineLife } from './engine-lifecycle.ts';
-import type { OtherModels } from './other-models.ts';
+import type { OtherModels } from './kinds.ts';
 import { pictureEditor } from './picture-editor.ts';
 import { asPng } from './remote-others.ts';
 import { engineTimer } from './text-engine.ts';

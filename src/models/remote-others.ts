@@ -8,8 +8,7 @@ import { RemoteImage, remoteImageFacts } from '../engines/remote/image.ts';
 import { shownName } from '../engines/remote/probe.ts';
 import type { Terminal } from '../observe/terminal.ts';
 import { EngineLife } from './engine-lifecycle.ts';
-import type { OtherModel } from './kinds.ts';
-import type { OtherModels } from './other-models.ts';
+import type { OtherModel, OtherModels } from './kinds.ts';
 import { pictureEditor } from './picture-editor.ts';
 import { engineTimer } from './text-engine.ts';
 

@@ -14,7 +14,7 @@ import { espeakFolders } from '../engines/speech/sherpa/espeak-data.ts';
 import { readVoiceModel } from '../engines/speech/sherpa/voice-model.ts';
 import type { Terminal } from '../observe/terminal.ts';
 import { EngineLife } from './engine-lifecycle.ts';
-import type { OtherModels } from './other-models.ts';
+import type { OtherModels } from './kinds.ts';
 import { engineThreads, engineTimer } from './text-engine.ts';
 
 type SpeechModel = NonNullable<OtherModels['speech']>;

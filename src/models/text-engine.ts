@@ -4,7 +4,7 @@ import { basename, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { FlagKey, Settings } from '../config/flags.ts';
 import { linuxProcessors, type Processors, threadCount } from '../config/threads.ts';
-import type { TextEngine } from '../core/text-engine.ts';
+import type { TextEngine } from '../core/text-service.ts';
 import { spawnChild } from '../engines/host/child.ts';
 import type { StartTimer } from '../engines/host/engine-process.ts';
 import { installedBuilds } from '../engines/llama/gpu-builds.ts';

@@ -3,7 +3,7 @@ import type { CacheMiss } from '../core/cache-report.ts';
 import type { AppError } from '../core/errors.ts';
 import { type FinishCause, type GenerationEvent, unreachable } from '../core/events.ts';
 import type { GenerationRequest } from '../core/request.ts';
-import type { PromptProgress } from '../core/text-engine.ts';
+import type { PromptProgress } from '../core/text-service.ts';
 import { clock, printable, printableText, shorten } from './printable.ts';
 import type { Terminal } from './terminal.ts';
 

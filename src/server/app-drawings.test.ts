@@ -10,7 +10,8 @@ import { asked } from '../protocols/testing/asked.ts';
 import { bindAll } from '../protocols/testing/bind.ts';
 import { imageFacts, inProcessEditor, pngOf } from '../protocols/testing/pictures.ts';
 import { type AppParts, createApp } from './app.ts';
-import type { ModelContext, ModelParts } from './model-context.ts';
+import type { ModelContext } from './model-context.ts';
+import type { ModelParts } from './model-parts.ts';
 
 const later = () => new Promise((resolve) => setImmediate(resolve));
 

@@ -9,7 +9,8 @@ import { fakeEngine } from '../engines/fake/engine.ts';
 import { router } from '../http/router.ts';
 import { callOf } from '../protocols/testing/doubles.ts';
 import { type AppParts, createApp } from './app.ts';
-import type { ModelContext, ModelParts } from './model-context.ts';
+import type { ModelContext } from './model-context.ts';
+import type { ModelParts } from './model-parts.ts';
 
 const later = () => new Promise((resolve) => setImmediate(resolve));
 const listed = (name: string): ListedModel => ({

@@ -8,7 +8,8 @@ import { comfySockets } from '../protocols/comfy/routes.ts';
 import type { ModelEndpoint } from '../protocols/endpoint.ts';
 import { withSocketAccess } from './access.ts';
 import { modelEndpoints } from './endpoints.ts';
-import { type ModelContext, type ModelParts, modelContext } from './model-context.ts';
+import { type ModelContext, modelContext } from './model-context.ts';
+import type { ModelParts } from './model-parts.ts';
 import { type ServerServices, type ServiceParts, serverServices } from './services.ts';
 
 export interface AppParts extends ServiceParts, ModelParts {

@@ -1,18 +1,14 @@
 import { randomInt } from 'node:crypto';
 import { type InstructText, replacePlaceholders } from '../chat/placeholders.ts';
 import { modelAliases } from '../config/aliases.ts';
-import type { Settings } from '../config/flags.ts';
 import { applyDefaults, requestDefaults, textDefaults } from '../config/gen-defaults.ts';
 import { emptyCacheReport } from '../core/cache-report.ts';
 import { aliasTarget } from '../core/model-names.ts';
 import type { TextService } from '../core/text-service.ts';
-import type { TextSource } from '../core/text-source.ts';
 import { schemaToGrammar } from '../grammar/convert.ts';
 import type { JsonObject } from '../http/body.ts';
 import { systemTimer } from '../http/timers.ts';
 import { batchingSettings } from '../models/batching-settings.ts';
-import type { ChatFormat } from '../models/chat-format.ts';
-import type { Elsewhere } from '../models/prepared-model.ts';
 import { adminLevel } from '../protocols/admin/access.ts';
 import type { AdminContext } from '../protocols/admin/routes.ts';
 import type { ControlParts } from '../protocols/controls/decode.ts';
@@ -29,33 +25,11 @@ import type { SdapiContext } from '../protocols/sdapi/routes.ts';
 import type { XttsContext } from '../protocols/xtts/routes.ts';
 import { sharingOf } from '../queue/batching.ts';
 import { eachTask, together } from '../queue/observers.ts';
-import { otherServices, ownCapacities, type Sources } from '../queue/other-services.ts';
+import { otherServices, ownCapacities } from '../queue/other-services.ts';
 import { textService } from '../queue/text.ts';
-import { roomChat } from './model-parts.ts';
+import { type ModelParts, modelChat } from './model-parts.ts';
 import { preloadedStory } from './preloaded-story.ts';
 import type { ServerServices } from './services.ts';
-
-/** What a model brings; everything else is shared by all models of the server. */
-export interface ModelParts {
-  /** The name that requests use; empty for the only model. */
-  readonly name?: string;
-  readonly settings: Settings;
-  readonly source: TextSource;
-  /** How long the model stays in memory after its last use, where the source can unload it. */
-  readonly resting?: Resting;
-  readonly format: ChatFormat;
-  /** Of a model on a remote backend: how many requests may run at once, and its chat service. */
-  readonly elsewhere?: Pick<Elsewhere, 'capacity' | 'chat'>;
-  /** The engines of the other kinds. */
-  readonly others?: Sources;
-}
-
-export interface Resting {
-  restAfter(milliseconds: number): void;
-  /** Milliseconds since 1970. */
-  expiresAt(): number;
-  loaded(): boolean;
-}
 
 /** What a handler gets with each call: the services, settings and defaults of the model that the call concerns. */
 export type ModelContext = NativeContext &
@@ -85,7 +59,7 @@ export function modelContext(parts: ModelParts, services: ServerServices): Model
     randomSeed: () => randomInt(1, 1_000_000),
     observer: together([services.observer, services.metrics.watch(name, () => text), slots]),
   });
-  const chat = roomChat(parts, { tools, warn }, text);
+  const chat = modelChat(parts, { tools, warn }, text);
   const tasks = eachTask([services.metrics.tasks, services.taskObserver ?? {}]);
   const others = otherServices(desk, parts.others ?? {}, tasks, services.drawings);
   const defaults = requestDefaults(settings);

@@ -2,6 +2,7 @@ import { tagsWithoutThinking } from '../chat/adapters/guess-list.ts';
 import { type ChatService, chatService } from '../chat/service.ts';
 import type { Settings } from '../config/flags.ts';
 import type { TextService } from '../core/text-service.ts';
+import type { TextSource } from '../core/text-source.ts';
 import { alwaysThere } from '../core/text-source.ts';
 import type { ToolServers } from '../core/tool-servers.ts';
 import { noTextEngine } from '../engines/none.ts';
@@ -15,12 +16,34 @@ import type { Registry } from '../models/registry.ts';
 import { keptText } from '../models/registry-source.ts';
 import { printable } from '../observe/printable.ts';
 import { randomId } from '../protocols/dialect.ts';
-import type { ModelParts } from './model-context.ts';
+import type { Sources } from '../queue/other-services.ts';
+
+/** What a model brings; everything else is shared by all models of the server. */
+export interface ModelParts {
+  /** The name that requests use; empty for the only model. */
+  readonly name?: string;
+  readonly settings: Settings;
+  readonly source: TextSource;
+  /** How long the model stays in memory after its last use, where the source can unload it. */
+  readonly resting?: Resting;
+  readonly format: ChatFormat;
+  /** Of a model on a remote backend: how many requests may run at once, and its chat service. */
+  readonly elsewhere?: Pick<Elsewhere, 'capacity' | 'chat'>;
+  /** The engines of the other kinds. */
+  readonly others?: Sources;
+}
+
+export interface Resting {
+  restAfter(milliseconds: number): void;
+  /** Milliseconds since 1970. */
+  expiresAt(): number;
+  loaded(): boolean;
+}
 
 /** What the context of a model is built from. */
 export function modelParts(model: PreparedModel, registry: Registry<ModelKinds>, arrival?: Arrival): ModelParts {
   const { name, settings, format, elsewhere } = model;
-  const patience = patienceOf(settings);
+  const patience = loadTimeoutOf(settings);
   const others = otherSources(registry, model.others, patience);
   if (!hasText(model))
     return { name, settings, format, others, source: alwaysThere(noTextEngine(settings.contextsize)) };
@@ -40,26 +63,26 @@ export function modelParts(model: PreparedModel, registry: Registry<ModelKinds>,
   };
 }
 
-function patienceOf({ routermode, reqtimeout }: Settings): Patience | undefined {
+function loadTimeoutOf({ routermode, reqtimeout }: Settings): Patience | undefined {
   return routermode ? { seconds: reqtimeout, startTimer: systemTimer } : undefined;
 }
 
-interface RoomChatParts {
+interface ModelChatParts {
   readonly settings: Pick<Settings, 'jinja_kwargs' | 'mcpserverloop'>;
   readonly format: ChatFormat;
-  /** Who answers where other machines serve the model. */
+  /** The chat service of a model on a remote backend. */
   readonly elsewhere?: Pick<Elsewhere, 'chat'>;
 }
 
-/** What all rooms share. */
+/** What all models share. */
 interface SharedChatParts {
   readonly tools?: ToolServers | undefined;
   readonly warn: (text: string) => void;
 }
 
 /** The chats of one model. */
-export function roomChat(
-  { settings, format, elsewhere }: RoomChatParts,
+export function modelChat(
+  { settings, format, elsewhere }: ModelChatParts,
   { tools, warn }: SharedChatParts,
   text: TextService,
 ): ChatService {

@@ -3,8 +3,7 @@ import type { EngineSource } from '../../core/engine-source.ts';
 import { AppError } from '../../core/errors.ts';
 import type { FinishCause, FinishReason } from '../../core/events.ts';
 import type { GenerationRequest } from '../../core/request.ts';
-import type { GenerationSink, RunningGeneration, TextEngine } from '../../core/text-engine.ts';
-import type { TextState } from '../../core/text-service.ts';
+import type { GenerationSink, RunningGeneration, TextEngine, TextState } from '../../core/text-service.ts';
 
 /** What the fake says to a request, and how it ends. */
 export interface Script {

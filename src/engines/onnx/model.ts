@@ -79,7 +79,7 @@ const wire = { whole: 0, eight: 1, bytes: 2, four: 5 };
 
 /** Pieces of bytes are views of the message, not copies. Throws for what is no message. */
 export function readMessage(message: Uint8Array): Field[] {
-  const reader = new Reader(message);
+  const reader = new ProtobufReader(message);
   const fields: Field[] = [];
   while (!reader.atEnd) {
     const key = Number(reader.whole());
@@ -140,7 +140,7 @@ export function textOf(value: Uint8Array): string {
   return Buffer.from(value.buffer, value.byteOffset, value.byteLength).toString();
 }
 
-class Reader {
+class ProtobufReader {
   #place = 0;
 
   constructor(private readonly message: Uint8Array) {}

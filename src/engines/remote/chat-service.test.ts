@@ -3,7 +3,7 @@ import { text } from '../../chat/messages.ts';
 import { scriptedText } from '../../chat/testing/scripted-text.ts';
 import type { GenerationEvent } from '../../core/events.ts';
 import { fold } from '../../core/fold.ts';
-import type { TextEngine } from '../../core/text-engine.ts';
+import type { TextEngine } from '../../core/text-service.ts';
 import { alwaysThere } from '../../core/text-source.ts';
 import type { ToolServers } from '../../core/tool-servers.ts';
 import { Desk } from '../../queue/desk.ts';

@@ -7,8 +7,7 @@ import type { ChatService } from '../../chat/service.ts';
 import { AppError } from '../../core/errors.ts';
 import type { GenerationEvent } from '../../core/events.ts';
 import type { GenerationRequest } from '../../core/request.ts';
-import type { GenerateBy } from '../../core/text-engine.ts';
-import type { Reservation, TextService } from '../../core/text-service.ts';
+import type { GenerateBy, Reservation, TextService } from '../../core/text-service.ts';
 import { RemoteText } from './text.ts';
 import type { RemoteTokens } from './tokens.ts';
 

@@ -2,14 +2,14 @@ import type { IncomingHttpHeaders } from 'node:http';
 import type { AppError } from '../../core/errors.ts';
 import type { GenerationEvent } from '../../core/events.ts';
 import { SseLimitError, SseParser } from '../../core/sse-parser.ts';
-import type { GenerationSink, RunningGeneration } from '../../core/text-engine.ts';
+import type { GenerationSink, RunningGeneration } from '../../core/text-service.ts';
 import type { Backend } from './backend.ts';
 import type { Assignment, BackendPool } from './backend-pool.ts';
 import type { StreamSink, Valve } from './connection.ts';
 import type { ControlFacts, ControlsBody } from './controls-body.ts';
-import { clientError, RemoteFailure, statusFailure } from './failure.ts';
+import { RemoteFailure, clientError, statusFailure } from './failure.ts';
 import { kinds } from './kinds.ts';
-import { lost, ReplyStream, ToldError } from './reply-stream.ts';
+import { ReplyStream, ToldError, lost } from './reply-stream.ts';
 
 /** A generation, with its body per kind of backend. */
 export interface RemoteWork {

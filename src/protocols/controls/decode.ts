@@ -4,9 +4,8 @@ import type { JsonObject } from '../../http/body.ts';
 import { readAt } from '../fields/readers.ts';
 import { readFields } from '../fields/table.ts';
 import { joinBiases } from './bias.ts';
-import { decodeGrammar } from './grammar.ts';
 import { type AdapterDefaults, decodeSampling } from './sampling.ts';
-import { type Controls, controlFields } from './table.ts';
+import { type Controls, controlFields, decodeGrammar } from './table.ts';
 
 /** What the server adds to a request of its own. */
 export interface ControlParts {

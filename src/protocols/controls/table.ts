@@ -1,12 +1,20 @@
 import type { JsonSchema } from '../../core/json-schema.ts';
+import type { Grammar } from '../../core/request.ts';
 import { type SamplingField, type SamplingName, samplingFields, samplingNames } from '../../core/sampling-fields.ts';
 import { looseFlag, looseNumber, looseTexts, looseWhole, looseWholeWithin } from '../fields/loose.ts';
-import { described, objectOf, optional, orElse, type Read, readText } from '../fields/readers.ts';
+import { described, isObject, objectOf, optional, orElse, type Read, readText } from '../fields/readers.ts';
 import { oneOrMoreTexts, textOrNumber, textSchema, textsSchema } from '../fields/schemas.ts';
 import { type Fields, honoured, type ReadRow, type Said } from '../fields/table.ts';
+import { grammarOf, type SchemaToGrammar } from '../output-schema.ts';
 import { readBans, readBiases } from './bias.ts';
-import { readGrammarText } from './grammar.ts';
 import { readOrder } from './order.ts';
+
+const readGrammarText: Read<SentGrammar> = described({ type: ['string', 'object'] }, (value, path) => {
+  if (isObject(value)) return { schema: value };
+  const text = readText(value, path);
+  const schema = schemaInText(text);
+  return schema === undefined ? { gbnf: text } : { schema };
+});
 
 const limits = { stop: 256, bans: 768, breakers: 128, breakerBytes: 40 };
 
@@ -136,4 +144,25 @@ function cutToBytes(text: string): string {
   // A character is kept whole or not at all: 10xxxxxx goes on with the character before it.
   while (end > 0 && ((bytes[end] ?? 0) & 0xc0) === 0x80) end -= 1;
   return bytes.toString('utf8', 0, end);
+}
+
+/** GBNF, or a JSON schema as itself or as its text. */
+type SentGrammar = { readonly gbnf: string } | { readonly schema: unknown };
+
+export function decodeGrammar(
+  { grammar, grammar_retain_state: retainState }: Controls,
+  schemaToGrammar: SchemaToGrammar,
+): Grammar | undefined {
+  if (grammar === undefined) return undefined;
+  const gbnf = 'schema' in grammar ? grammarOf(grammar.schema, 'grammar', schemaToGrammar) : grammar.gbnf;
+  return gbnf.trim() === '' ? undefined : { gbnf, retainState };
+}
+
+/** No GBNF text is valid JSON, so whatever parses was meant as a schema. */
+function schemaInText(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
 }

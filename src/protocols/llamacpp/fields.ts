@@ -6,6 +6,8 @@ import { looseFlag } from '../fields/loose.ts';
 import {
   anyValue,
   described,
+  isAbsent,
+  isObject,
   optional,
   optionalNumber,
   orElse,
@@ -21,6 +23,7 @@ import {
   objectsSchema,
   picturesSchema,
   promptsSchema,
+  textSchema,
   textsSchema,
 } from '../fields/schemas.ts';
 import {
@@ -36,7 +39,6 @@ import {
 } from '../fields/table.ts';
 import { readLogitBias } from './bias.ts';
 import { embeddingFields } from './embedding.ts';
-import { readExtraFiles } from './infill.ts';
 import { rerankFields } from './rerank.ts';
 import { readSamplers } from './samplers.ts';
 import { detokenizeFields, tokenizeFields } from './tokens.ts';
@@ -150,6 +152,27 @@ export const promptFields = {
     ),
   ),
 };
+
+interface ExtraFile {
+  readonly name: string;
+  readonly text: string;
+}
+
+const readExtraFiles: Read<readonly ExtraFile[]> = described(
+  {
+    type: 'array',
+    items: { type: 'object', properties: { filename: textSchema, text: textSchema }, required: ['text'] },
+  },
+  (value, path) => {
+    const refusal = () => wrong(path, 'an array of {"filename", "text"}');
+    if (!Array.isArray(value)) throw refusal();
+    return value.map((entry) => {
+      if (!isObject(entry) || typeof entry.text !== 'string') throw refusal();
+      if (!isAbsent(entry.filename) && typeof entry.filename !== 'string') throw refusal();
+      return { name: entry.filename ?? 'tmp', text: entry.text };
+    });
+  },
+);
 
 export const gapFields = {
   ...each(['input_prefix', 'input_suffix'], honoured(readText, 'cut to the part around the gap')),

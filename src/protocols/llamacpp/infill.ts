@@ -1,6 +1,4 @@
 import type { FillMarks, TextService } from '../../core/text-service.ts';
-import { described, isAbsent, isObject, type Read, wrong } from '../fields/readers.ts';
-import { textSchema } from '../fields/schemas.ts';
 import type { Fields } from '../fields/table.ts';
 import { gapPrompt } from '../fill-marks.ts';
 import type { gapFields } from './fields.ts';
@@ -43,22 +41,6 @@ function extraText(files: readonly ExtraFile[], { file }: FillMarks): string {
     .map(({ name, text }) => (file === undefined ? `${separatorWithoutMark}${text}` : `${file}${name}\n${text}\n`))
     .join('');
 }
-
-export const readExtraFiles: Read<readonly ExtraFile[]> = described(
-  {
-    type: 'array',
-    items: { type: 'object', properties: { filename: textSchema, text: textSchema }, required: ['text'] },
-  },
-  (value, path) => {
-    const refusal = () => wrong(path, 'an array of {"filename", "text"}');
-    if (!Array.isArray(value)) throw refusal();
-    return value.map((entry) => {
-      if (!isObject(entry) || typeof entry.text !== 'string') throw refusal();
-      if (!isAbsent(entry.filename) && typeof entry.filename !== 'string') throw refusal();
-      return { name: entry.filename ?? 'tmp', text: entry.text };
-    });
-  },
-);
 
 async function lastTokens(words: string, count: number, text: TextService): Promise<string> {
   return cut(words, count, text, (tokens) => tokens.slice(Math.max(0, tokens.length - count)));

@@ -1,6 +1,6 @@
 import type { GenerationEvent } from '../../core/events.ts';
 import type { GenerationRequest } from '../../core/request.ts';
-import type { PromptProgress } from '../../core/text-engine.ts';
+import type { PromptProgress } from '../../core/text-service.ts';
 import { settingsBody } from './settings.ts';
 
 interface Task {

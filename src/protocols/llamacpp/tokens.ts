@@ -1,8 +1,7 @@
 import type { ChatRequest } from '../../chat/request.ts';
 import type { ChatService } from '../../chat/service.ts';
 import { refuseWithoutModel } from '../../core/model-error.ts';
-import type { TokenizeOptions } from '../../core/text-engine.ts';
-import type { TextService } from '../../core/text-service.ts';
+import type { TextService, TokenizeOptions } from '../../core/text-service.ts';
 import { type JsonObject, jsonObject } from '../../http/body.ts';
 import { type Call, json, type Reply } from '../../http/call.ts';
 import type { ModelEndpoint } from '../endpoint.ts';

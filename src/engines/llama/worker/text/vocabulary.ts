@@ -1,6 +1,5 @@
 import { isUtf8 } from 'node:buffer';
-import type { TokenizeOptions, TokenPiece } from '../../../../core/text-engine.ts';
-import type { FillMarks } from '../../../../core/text-service.ts';
+import type { FillMarks, TokenPiece, TokenizeOptions } from '../../../../core/text-service.ts';
 import type { Native } from '../native/native.ts';
 import type { Pointer } from '../native/structs.ts';
 
