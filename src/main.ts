@@ -15,13 +15,13 @@ import { systemTimer } from './http/timers.ts';
 import { wantsLauncher } from './launcher/wanted.ts';
 import { ownFolder } from './library/places.ts';
 import type { ModelKinds } from './models/kinds.ts';
-import type { LeaveReason } from './models/lifecycle.ts';
-import { memoryRoom } from './models/memory-budget.ts';
-import { countsOthers, givenModels, recipesOf } from './models/other-models.ts';
+import type { UnloadReason } from './models/lifecycle.ts';
+import { memoryBudget } from './models/memory-budget.ts';
+import { countsOthers, givenModels, specsOf } from './models/other-models.ts';
 import { pictureEditor } from './models/picture-editor.ts';
 import { hasText, prepareModel } from './models/prepared-model.ts';
 import { Registry, type RegistryObserver } from './models/registry.ts';
-import { firstLook, prepareRemote, remoteOffers, servesElsewhere, textPool } from './models/remote-models.ts';
+import { firstLook, prepareRemote, remoteOffers, servesRemote, textPool } from './models/remote-models.ts';
 import { displayName, modelPath, type TextEngineProcess } from './models/text-engine.ts';
 import { welcome } from './observe/banner.ts';
 import { printable } from './observe/printable.ts';
@@ -143,7 +143,7 @@ async function run(
   findPacks();
   const pool = textPool(settings, terminal);
   if (pool) await firstLook(pool);
-  const elsewhere = pool && servesElsewhere(settings) ? { settings, given, pool } : undefined;
+  const elsewhere = pool && servesRemote(settings) ? { settings, given, pool } : undefined;
   const path = elsewhere ? undefined : modelPath(settings);
   const file = path === undefined ? undefined : await modelFile(path);
   if (file && settings.diskcache !== '') await checkDiskCache(settings.diskcache);
@@ -155,12 +155,12 @@ async function run(
     ? await prepareRemote({ ...elsewhere, model: elsewhere.pool.models()[0]?.name }, terminal)
     : await prepareModel({ name, settings, given, file }, terminal);
   const registry: Registry<ModelKinds> = new Registry<ModelKinds>(
-    { recipes: hasText(model) ? [model.recipe] : [], usual: hasText(model) ? { text: model.name } : {} },
+    { specs: hasText(model) ? [model.spec] : [], usual: hasText(model) ? { text: model.name } : {} },
     {
-      room: () => memoryRoom(settings, () => registry),
+      room: () => memoryBudget(settings, () => registry),
       startTimer: systemTimer,
       now: () => Date.now(),
-      usualKeepMs: () =>
+      defaultKeepMs: () =>
         settings.adminunloadtimeout > 0 ? settings.adminunloadtimeout * 1000 : Number.POSITIVE_INFINITY,
       observer: leavingLines(terminal),
     },
@@ -221,7 +221,7 @@ async function run(
   const routed = { initial, first: model, registry, terminal, build, elsewhere: offers };
   const app = isRouted ? await (await import('./server/routed-app.ts')).createRoutedApp(routed) : build();
   if (!isRouted) {
-    const names = [model.name, ...recipesOf(model.others).map((recipe) => recipe.name)];
+    const names = [model.name, ...specsOf(model.others).map((spec) => spec.name)];
     for (const line of aliasRemarks(modelAliases(settings.modelalias), names)) terminal.line(line);
   }
   function stop(why: string): void {
@@ -231,7 +231,7 @@ async function run(
   stops.handle(stop);
 
   if (served) {
-    const others = givenModels(model.others).map(({ recipe: { kind, name: other }, optional = false }) => ({
+    const others = givenModels(model.others).map(({ spec: { kind, name: other }, optional = false }) => ({
       name: other,
       optional,
       load: () => registry.load(kind, other),
@@ -293,7 +293,7 @@ function startable(source: TextSource): Pick<TextEngineProcess, 'start' | 'settl
 }
 
 function leavingLines(terminal: Terminal): RegistryObserver {
-  const reasons: Partial<Record<LeaveReason, string>> = {
+  const reasons: Partial<Record<UnloadReason, string>> = {
     idle: 'was not needed for a while and is unloaded; the next request loads it again.',
     room: 'is unloaded to make room; the next request for it loads it again.',
   };

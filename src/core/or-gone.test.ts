@@ -1,27 +1,27 @@
 import { getEventListeners } from 'node:events';
 import { expect, test } from 'vitest';
-import { orGone } from './or-gone.ts';
+import { unlessAborted } from './or-gone.ts';
 
 const never = new Promise<void>(() => undefined);
 
 test('ends as the work does', async () => {
   const { signal } = new AbortController();
-  expect(await orGone(Promise.resolve(7), signal)).toBe(7);
-  await expect(orGone(Promise.reject(new Error('broken')), signal)).rejects.toThrow('broken');
-  expect(await orGone(Promise.resolve(8), undefined)).toBe(8);
+  expect(await unlessAborted(Promise.resolve(7), signal)).toBe(7);
+  await expect(unlessAborted(Promise.reject(new Error('broken')), signal)).rejects.toThrow('broken');
+  expect(await unlessAborted(Promise.resolve(8), undefined)).toBe(8);
 });
 
 test('ends with the reason of whoever goes, also of one that has gone before', async () => {
   const stop = new AbortController();
-  const waiting = orGone(never, stop.signal);
+  const waiting = unlessAborted(never, stop.signal);
   stop.abort(new Error('gone'));
   await expect(waiting).rejects.toThrow('gone');
-  await expect(orGone(never, stop.signal)).rejects.toThrow('gone');
+  await expect(unlessAborted(never, stop.signal)).rejects.toThrow('gone');
 });
 
 test('leaves nobody listening when the work is over', async () => {
   const { signal } = new AbortController();
-  await orGone(Promise.resolve(), signal);
+  await unlessAborted(Promise.resolve(), signal);
   await Promise.resolve();
   expect(getEventListeners(signal, 'abort')).toHaveLength(0);
 });

@@ -1,5 +1,5 @@
 /** The work's own end, or the signal's reason as soon as whoever waits has gone. Nothing is left listening afterwards. */
-export function orGone<Value>(work: Promise<Value>, signal: AbortSignal | undefined): Promise<Value> {
+export function unlessAborted<Value>(work: Promise<Value>, signal: AbortSignal | undefined): Promise<Value> {
   if (!signal) return work;
   return new Promise((resolve, reject) => {
     const gone = (): void => reject(signal.reason);

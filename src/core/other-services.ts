@@ -4,7 +4,7 @@ import type { SpeechService } from './speech.ts';
 import type { TranscriptionService } from './transcription.ts';
 
 /** What the server can do beside text; what is absent cannot be had on this machine or was not asked for. */
-export interface OtherServices {
+export interface TaskServices {
   readonly embedding?: EmbeddingService;
   /** The same by the text model, for whoever names it. */
   readonly textEmbedding?: EmbeddingService;

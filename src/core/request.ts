@@ -92,7 +92,7 @@ export interface QueuePosition {
 }
 
 /** What somebody waits for: first for its turn, and then for the model, where that is not in memory. */
-export type Standing =
+export type QueueStatus =
   | ({ readonly type: 'queued' } & QueuePosition)
   | {
       readonly type: 'loading';
@@ -114,5 +114,5 @@ export interface Ticket {
   /** Goes on when its client is gone: how it ended is told to whoever asks by its key. */
   readonly kept?: boolean;
   /** Called once, when the request has a place in the queue: by asking it may be known what it waits for, while it does. */
-  readonly placed?: (standing: () => Standing | undefined) => void;
+  readonly placed?: (standing: () => QueueStatus | undefined) => void;
 }

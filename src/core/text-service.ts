@@ -1,6 +1,6 @@
+import type { CacheReport } from './cache-report.ts';
 import type { FinishReason, GenerationEvent, TokenLogprob } from './events.ts';
 import type { GenerationRequest, QueuePosition, SharingTraits, Ticket } from './request.ts';
-import type { CacheReport } from './cache-report.ts';
 import type { SavedStates } from './saved-states.ts';
 
 /** The special tokens that tell a model where a gap in a text is, as they are spelled. */

@@ -1,4 +1,4 @@
-import { orGone } from './or-gone.ts';
+import { unlessAborted } from './or-gone.ts';
 import type { TextEngine, TextState } from './text-service.ts';
 
 /** An engine that is there until it is released. */
@@ -25,7 +25,7 @@ export interface TextSource {
 export function alwaysThere(engine: TextEngine): TextSource {
   return {
     use: async (signal) => {
-      await orGone(engine.settled(), signal);
+      await unlessAborted(engine.settled(), signal);
       return { engine, release: () => undefined };
     },
     peek: () => engine,

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { AppError } from '../core/errors.ts';
 import type { GenerationEvent } from '../core/events.ts';
-import type { Standing } from '../core/request.ts';
+import type { QueueStatus } from '../core/request.ts';
 import { awaitFirstEvent, paddedReply, queueStatusComment, queueStatusComments } from './keep-alive.ts';
 import type { StartTimer } from './timers.ts';
 
@@ -145,7 +145,7 @@ function withResolvers(): PromiseWithResolvers {
 }
 
 test('a client is told where it stands at first, then only when that has changed, and no more once its turn has come', () => {
-  const standings: (Standing | undefined)[] = [
+  const standings: (QueueStatus | undefined)[] = [
     { type: 'queued', position: 3, estimateSeconds: 15 },
     { type: 'queued', position: 3, estimateSeconds: 14 },
     { type: 'queued', position: 2, estimateSeconds: 9 },
@@ -164,8 +164,8 @@ test('a client is told where it stands at first, then only when that has changed
 });
 
 describe('a client that waits for a model', () => {
-  const loading = (progress: number, model = 'mini'): Standing => ({ type: 'loading', model, progress });
-  const told = (...standings: (Standing | undefined)[]) => {
+  const loading = (progress: number, model = 'mini'): QueueStatus => ({ type: 'loading', model, progress });
+  const told = (...standings: (QueueStatus | undefined)[]) => {
     let asked = 0;
     const { next } = queueStatusComments(() => standings[asked++]);
     return Array.from(standings, () => next());

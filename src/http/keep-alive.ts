@@ -1,4 +1,4 @@
-import type { Standing } from '../core/request.ts';
+import type { QueueStatus } from '../core/request.ts';
 import type { Call, Reply, StatusComments } from './call.ts';
 import { commentFrame } from './sse.ts';
 import type { StartTimer, Timer } from './timers.ts';
@@ -119,8 +119,8 @@ const statusCommentMs = 1000;
 
 /** Comments with the queue position or load progress: the first at once, then one for each change. */
 export function queueStatusComments(
-  standing: () => Standing | undefined,
-  frame: (standing: Standing) => string = queueStatusComment,
+  standing: () => QueueStatus | undefined,
+  frame: (standing: QueueStatus) => string = queueStatusComment,
 ): StatusComments {
   let reported = '';
   return {
@@ -136,7 +136,7 @@ export function queueStatusComments(
 }
 
 /** An SSE comment: parsers skip it, people can read it. */
-export function queueStatusComment(standing: Standing): string {
+export function queueStatusComment(standing: QueueStatus): string {
   if (standing.type === 'loading') {
     return commentFrame(`loading ${inOneLine(standing.model)}, ${percentOf(standing.progress)} %`);
   }
@@ -144,7 +144,7 @@ export function queueStatusComment(standing: Standing): string {
 }
 
 /** Key of what a comment reports. The estimate is left out: it changes every second. */
-function figureOf(standing: Standing): string {
+function figureOf(standing: QueueStatus): string {
   return standing.type === 'loading'
     ? `${percentOf(standing.progress)} % of ${standing.model}`
     : `place ${standing.position}`;

@@ -1,4 +1,4 @@
-import { orGone } from '../core/or-gone.ts';
+import { unlessAborted } from '../core/or-gone.ts';
 import {
   type CallOptions,
   type ServedCall,
@@ -152,8 +152,8 @@ export class ToolServerConnection {
     };
     const opening = this.parts.open(this.config, events, signal);
     try {
-      opened = await orGone(opening, signal);
-      const tools = await orGone(opened.tools(), signal);
+      opened = await unlessAborted(opening, signal);
+      const tools = await unlessAborted(opened.tools(), signal);
       if (over !== undefined) throw new Error(over);
       this.#ready(opened, tools);
     } catch (error) {
@@ -232,7 +232,7 @@ export class ToolServerConnection {
     const closed = (): void => giveUp(this.#unavailable());
     this.#closing.signal.addEventListener('abort', closed, { once: true });
     try {
-      return await orGone(arrival, signal);
+      return await unlessAborted(arrival, signal);
     } finally {
       timer.cancel();
       this.#closing.signal.removeEventListener('abort', closed);
@@ -262,7 +262,7 @@ export class ToolServerConnection {
       },
     });
     try {
-      return await orGone(Promise.race([work, failure]), signal);
+      return await unlessAborted(Promise.race([work, failure]), signal);
     } catch (error) {
       if (error instanceof SessionLost) this.#lost(session, error.message);
       throw error;

@@ -1,4 +1,4 @@
-import { orGone } from '../core/or-gone.ts';
+import { unlessAborted } from '../core/or-gone.ts';
 import { type ServedTool, ToolCallError, type ToolServers, toolCallCodes } from '../core/tool-servers.ts';
 import type { ServerConfig } from './config.ts';
 import { type ConnectionParts, ToolServerConnection } from './connection.ts';
@@ -39,11 +39,11 @@ export function toolServerPool(
   for (const connection of connections) connection.start();
   return {
     async list(signal) {
-      await orGone(settled, signal);
+      await unlessAborted(settled, signal);
       return [...names().values()].map(({ tool }) => tool);
     },
     async call(call, options) {
-      await orGone(settled, options.signal);
+      await unlessAborted(settled, options.signal);
       const found = names().get(call.name);
       const connection = connections.find(({ name }) => name === found?.server);
       if (!found || !connection) throw new ToolCallError(toolCallCodes.unknownTool, 'Tool not found');

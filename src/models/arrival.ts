@@ -1,5 +1,5 @@
 import { AppError } from '../core/errors.ts';
-import { orGone } from '../core/or-gone.ts';
+import { unlessAborted } from '../core/or-gone.ts';
 import type { StartTimer } from '../http/timers.ts';
 
 /** A model that takes the place of another one, as those see it who wait for it. */
@@ -17,7 +17,7 @@ export class Arriving implements Arrival {
 
   constructor(
     private readonly name: string,
-    private readonly patience?: Patience,
+    private readonly patience?: LoadTimeout,
   ) {
     this.#ended = new Promise((resolve) => {
       this.#settle = resolve;
@@ -29,7 +29,7 @@ export class Arriving implements Arrival {
   }
 
   async over(signal: AbortSignal | undefined): Promise<void> {
-    const error = await inTime(this.name, this.patience, signal, (until) => orGone(this.#ended, until));
+    const error = await withTimeout(this.name, this.patience, signal, (until) => unlessAborted(this.#ended, until));
     if (error) throw error;
   }
 
@@ -43,15 +43,15 @@ export class Arriving implements Arrival {
 }
 
 /** How long a request waits for its model; the load itself goes on for those who come later. */
-export interface Patience {
+export interface LoadTimeout {
   readonly seconds: number;
   readonly startTimer: StartTimer;
 }
 
 /** The signal for the work fires when the time is over, too. */
-export async function inTime<Value>(
+export async function withTimeout<Value>(
   model: string,
-  patience: Patience | undefined,
+  patience: LoadTimeout | undefined,
   signal: AbortSignal | undefined,
   work: (signal: AbortSignal | undefined) => Promise<Value>,
 ): Promise<Value> {

@@ -23,9 +23,9 @@ const model = (changes: Partial<Settings> = {}, find: () => ReturnType<typeof th
 
 describe('the model of --sdmodel', () => {
   test('is loaded at the start, counts as a model and stays', () => {
-    const { given, optional, recipe } = model();
-    expect([given, optional, recipe.name, recipe.kind]).toEqual([true, false, 'dream', 'image']);
-    expect([recipe.besides, recipe.keepMs]).toEqual([undefined, undefined]);
+    const { given, optional, spec } = model();
+    expect([given, optional, spec.name, spec.kind]).toEqual([true, false, 'dream', 'image']);
+    expect([spec.besides, spec.keepMs]).toEqual([undefined, undefined]);
   });
 
   test('does not keep the rest from being served where its engine is not installed', () => {
@@ -37,20 +37,20 @@ describe('the model of --sdmodel', () => {
   });
 
   test('needs the memory of its files, less where they are shrunk, and some to work in', async () => {
-    const working = await model().recipe.need();
-    expect((await model({ sdvae: vae }).recipe.need()) - working).toBe(500);
-    expect(working - (await model({ sdquant: 2 }).recipe.need())).toBe(700);
-    await expect(model({ sdvae: join(folder, 'none') }).recipe.need()).rejects.toThrow('ENOENT');
+    const working = await model().spec.need();
+    expect((await model({ sdvae: vae }).spec.need()) - working).toBe(500);
+    expect(working - (await model({ sdquant: 2 }).spec.need())).toBe(700);
+    await expect(model({ sdvae: join(folder, 'none') }).spec.need()).rejects.toThrow('ENOENT');
   });
 
   test('is made without starting anything', () => {
-    const life = model().recipe.make();
+    const life = model().spec.make();
     expect([life.state(), life.engine.pid]).toEqual([{ type: 'loading', progress: 0 }, undefined]);
   });
 });
 
 describe('who draws', () => {
-  const name = (changes: Partial<Settings>) => imageModel({ ...defaultSettings, ...changes }, terminal).recipe.name;
+  const name = (changes: Partial<Settings>) => imageModel({ ...defaultSettings, ...changes }, terminal).spec.name;
 
   test('is the built-in model, that of --sdmodel, or the server of --sdremote', () => {
     expect(name({})).toBe('parley-sketch (built-in)');
@@ -59,10 +59,10 @@ describe('who draws', () => {
   });
 
   test('at another server takes no memory here, and may come later', async () => {
-    const { given, optional, recipe, facts } = imageModel({ ...defaultSettings, sdremote: ['http://x:1'] }, terminal);
-    expect([given, optional, recipe.besides, await recipe.need()]).toEqual([true, true, true, 0]);
+    const { given, optional, spec, facts } = imageModel({ ...defaultSettings, sdremote: ['http://x:1'] }, terminal);
+    expect([given, optional, spec.besides, await spec.need()]).toEqual([true, true, true, 0]);
     expect(facts.title).toBe('http://x:1');
-    expect(recipe.make().engine.facts()).toBeUndefined();
+    expect(spec.make().engine.facts()).toBeUndefined();
   });
 
   test('at no address is refused at the start', () => {

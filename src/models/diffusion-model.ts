@@ -6,9 +6,9 @@ import { type DiffusionOptions, diffusionOptions } from '../engines/image/diffus
 import { findPack } from '../engines/image/diffusion/pack.ts';
 import { ImageHost } from '../engines/image/host.ts';
 import type { Terminal } from '../observe/terminal.ts';
-import { EngineLife } from './engine-lifecycle.ts';
+import { EngineLifecycle } from './engine-lifecycle.ts';
 import { imageObserver } from './image-observer.ts';
-import type { OtherModels } from './kinds.ts';
+import type { TaskModels } from './kinds.ts';
 import { engineThreads, engineTimer } from './text-engine.ts';
 
 /** What is computed beside the weights, for a picture of the usual size. */
@@ -21,7 +21,7 @@ export function diffusionModel(
   settings: Settings,
   terminal: Pick<Terminal, 'line'>,
   find: typeof findPack = findPack,
-): NonNullable<OtherModels['image']> {
+): NonNullable<TaskModels['image']> {
   const options = diffusionOptions(settings, engineThreads(settings.sdthreads, settings));
   const { name } = options.facts;
   let proven = false;
@@ -35,7 +35,7 @@ export function diffusionModel(
       proven,
       observer: imageObserver(name, terminal, settings),
     });
-    return new EngineLife(host, () => {
+    return new EngineLifecycle(host, () => {
       proven = true;
     });
   };
@@ -44,7 +44,7 @@ export function diffusionModel(
     // Without the pack nothing is wrong with the settings: all else is served, and whoever wants a picture hears what is missing.
     optional: isMissing(find),
     facts: options.facts,
-    recipe: { name, kind: 'image', need: () => bytesFor(options, shares[settings.sdquant as 0 | 1 | 2]), make },
+    spec: { name, kind: 'image', need: () => bytesFor(options, shares[settings.sdquant as 0 | 1 | 2]), make },
   };
 }
 

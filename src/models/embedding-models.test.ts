@@ -22,18 +22,18 @@ describe('with nothing said', () => {
     const { embedding } = models();
     expect(embedding).toMatchObject({
       given: false,
-      recipe: { name: 'all-MiniLM-L6-v2', kind: 'embedding', besides: true, keepMs: 600_000 },
+      spec: { name: 'all-MiniLM-L6-v2', kind: 'embedding', besides: true, keepMs: 600_000 },
     });
-    expect(await embedding.recipe.need()).toBeGreaterThan(46_000_000);
+    expect(await embedding.spec.need()).toBeGreaterThan(46_000_000);
   });
 
   test('the text model stands beside it, as large as it is', async () => {
     const { textEmbedding } = models();
-    expect(textEmbedding).toMatchObject({ given: false, recipe: { name: 'chat', kind: 'embedding', keepMs: 600_000 } });
-    expect(textEmbedding?.recipe.besides).toBeUndefined();
-    const need = (await textEmbedding?.recipe.need()) ?? 0;
+    expect(textEmbedding).toMatchObject({ given: false, spec: { name: 'chat', kind: 'embedding', keepMs: 600_000 } });
+    expect(textEmbedding?.spec.besides).toBeUndefined();
+    const need = (await textEmbedding?.spec.need()) ?? 0;
     // 64 tokens, and not the 4096 of the default: it was trained for no more.
-    const shorter = (await models({ embeddingsmaxctx: 32 }).textEmbedding?.recipe.need()) ?? 0;
+    const shorter = (await models({ embeddingsmaxctx: 32 }).textEmbedding?.spec.need()) ?? 0;
     expect(need - shorter).toBe(32 * 10);
   });
 
@@ -48,20 +48,20 @@ describe('with a model that is named', () => {
     const entry = { type: 'string', value: 'bert' } as const;
     await writeGguf(path, { metadata: { 'general.architecture': entry }, tensors: [] });
     const { embedding } = models({ embeddingsmodel: path });
-    expect(embedding).toMatchObject({ given: true, recipe: { name: 'some-embedder' } });
-    expect(await embedding.recipe.need()).toBeGreaterThan(0);
+    expect(embedding).toMatchObject({ given: true, spec: { name: 'some-embedder' } });
+    expect(await embedding.spec.need()).toBeGreaterThan(0);
   });
 
   test('a file that is none is refused before a process is started for it', async () => {
     const { embedding } = models({ embeddingsmodel: join(folder, 'nobody.gguf') });
-    await expect(embedding.recipe.need()).rejects.toThrow(/ENOENT/);
+    await expect(embedding.spec.need()).rejects.toThrow(/ENOENT/);
   });
 
   test('a config is asked by its own name for the model that it names, and a file for itself', () => {
     const config = { ...chat, name: 'my-config' };
     expect(models({ embeddingsmodel: '/e.gguf' }, config).textEmbedding).toBeUndefined();
-    expect(models({}, config).textEmbedding?.recipe.name).toBe('my-config');
-    expect(models({ embeddingsmodel: '/e.gguf' }).textEmbedding?.recipe.name).toBe('chat');
+    expect(models({}, config).textEmbedding?.spec.name).toBe('my-config');
+    expect(models({ embeddingsmodel: '/e.gguf' }).textEmbedding?.spec.name).toBe('chat');
   });
 });
 
@@ -93,7 +93,7 @@ describe('what the flags say', () => {
   test('about the metadata of the text model are for its file alone', () => {
     const overridekv = 'llama.x=int:1';
     expect(options({ overridekv }).metadataOverrides).toHaveLength(1);
-    const recipe = models({ overridekv: 'nonsense' }).embedding.recipe;
-    expect(recipe.name).toBe('all-MiniLM-L6-v2');
+    const spec = models({ overridekv: 'nonsense' }).embedding.spec;
+    expect(spec.name).toBe('all-MiniLM-L6-v2');
   });
 });

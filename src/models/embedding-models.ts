@@ -15,8 +15,8 @@ import { loadOptions } from '../engines/llama/placement.ts';
 import { embeddingModel } from '../engines/weights.ts';
 import { LoadLog } from '../observe/load-log.ts';
 import type { Terminal } from '../observe/terminal.ts';
-import { EngineLife } from './engine-lifecycle.ts';
-import type { OtherModel } from './kinds.ts';
+import { EngineLifecycle } from './engine-lifecycle.ts';
+import type { TaskModel } from './kinds.ts';
 import { remoteEmbedding } from './remote-others.ts';
 import { displayName, engineThreads, engineTimer } from './text-engine.ts';
 
@@ -26,7 +26,7 @@ export interface TextModelFile {
   readonly file: ModelFile | undefined;
 }
 
-type EmbeddingModel = OtherModel<'embedding'>;
+type EmbeddingModel = TaskModel<'embedding'>;
 
 /** What is not used for so long gives its memory back. */
 const keepMs = 600_000;
@@ -44,7 +44,7 @@ export function embeddingModels(
   const isFile = file !== undefined && sameName(displayName(file.path), basename(text.name));
   const own =
     file && (isFile || settings.embeddingsmodel === '')
-      ? { textEmbedding: { recipe: fileRecipe(text.name, file, settings, terminal), given: false } }
+      ? { textEmbedding: { spec: fileSpec(text.name, file, settings, terminal), given: false } }
       : {};
   return { embedding: chosenModel(settings, terminal), ...own };
 }
@@ -53,14 +53,13 @@ function chosenModel(settings: Settings, terminal: Terminal): EmbeddingModel {
   const elsewhere = remoteEmbedding(settings, terminal);
   if (elsewhere) return elsewhere;
   const { embeddingsmodel } = settings;
-  if (embeddingsmodel === '')
-    return { recipe: builtInRecipe(settings, terminal), given: false, file: builtInFileFacts };
+  if (embeddingsmodel === '') return { spec: builtInSpec(settings, terminal), given: false, file: builtInFileFacts };
   const path = resolve(embeddingsmodel);
   const options = () => embeddingOptions(settings, { path }, noShape);
   const need = async (): Promise<number> => needOf(await readModelFile(path), settings);
   const name = displayName(path);
   return {
-    recipe: { name, kind: 'embedding', need, make: maker(name, options, terminal) },
+    spec: { name, kind: 'embedding', need, make: maker(name, options, terminal) },
     given: true,
     file: () => fileFacts(path),
   };
@@ -81,14 +80,14 @@ function builtInFileFacts(): ReturnType<NonNullable<EmbeddingModel['file']>> {
 }
 
 /** What comes along, whatever else is named. */
-export function builtInRecipe(settings: Settings, terminal: Terminal): EmbeddingModel['recipe'] {
+export function builtInSpec(settings: Settings, terminal: Terminal): EmbeddingModel['spec'] {
   const { name, bytes } = embeddingModel;
   const options = () => embeddingOptions(settings, { builtIn: true }, noShape);
   const need = async (): Promise<number> => memoryNeed({ sizeBytes: bytes, cacheBytesPerToken: 0 }, 0, 1);
   return { name, kind: 'embedding', besides: true, keepMs, need, make: maker(name, options, terminal) };
 }
 
-function fileRecipe(name: string, file: ModelFile, settings: Settings, terminal: Terminal): EmbeddingModel['recipe'] {
+function fileSpec(name: string, file: ModelFile, settings: Settings, terminal: Terminal): EmbeddingModel['spec'] {
   const options = () => embeddingOptions(settings, { path: file.path }, file.shape);
   return {
     name,
@@ -135,13 +134,13 @@ export function embeddingOptions(
 }
 
 /** What the flags ask for is made of them when somebody needs it: a server without embeddings has nothing to say to it. */
-function maker(name: string, options: () => EmbeddingOptions, terminal: Terminal): EmbeddingModel['recipe']['make'] {
+function maker(name: string, options: () => EmbeddingOptions, terminal: Terminal): EmbeddingModel['spec']['make'] {
   let proven = false;
   return () => {
     const said = options();
     const observer = consoleObserver(name, said, terminal);
     const parts = { entry, options: said, spawn: spawnChild, startTimer: engineTimer, proven, observer };
-    return new EngineLife(new EmbeddingHost(parts), () => {
+    return new EngineLifecycle(new EmbeddingHost(parts), () => {
       proven = true;
     });
   };

@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { describe, expect, test } from 'vitest';
 import type { TextState } from '../core/text-service.ts';
 import type { EngineState } from '../engines/host/engine-state.ts';
-import { EngineLife, type HostedEngine, residentBytes, TextLife } from './engine-lifecycle.ts';
+import { EngineLifecycle, type HostedEngine, residentBytes, TextLifecycle } from './engine-lifecycle.ts';
 import type { TextEngineProcess } from './text-engine.ts';
 
 function hosted(state: EngineState, pid?: number): HostedEngine & { readonly calls: string[] } {
@@ -31,12 +31,12 @@ test.each<[EngineState, object]>([
     { type: 'failed', reason: 'why' },
   ],
 ])('an engine that is %j is %j to the registry', (state, expected) => {
-  expect(new EngineLife(hosted(state)).state()).toEqual(expected);
+  expect(new EngineLifecycle(hosted(state)).state()).toEqual(expected);
 });
 
 test('starts, stops and is waited for as its engine', async () => {
   const engine = hosted({ type: 'idle' });
-  const life = new EngineLife(engine);
+  const life = new EngineLifecycle(engine);
   life.start();
   await life.settled();
   await life.stop();
@@ -48,7 +48,7 @@ test.each<[EngineState, boolean]>([
   [{ type: 'failed', reason: '' }, false],
 ])('once it has been %j it is proved: %s', async (state, expected) => {
   let proved = false;
-  const life = new EngineLife(hosted(state), () => {
+  const life = new EngineLifecycle(hosted(state), () => {
     proved = true;
   });
   await life.settled();
@@ -57,9 +57,9 @@ test.each<[EngineState, boolean]>([
 
 test('what it takes is what its process holds, once it is there', () => {
   const expected = process.platform === 'linux' ? expect.any(Number) : undefined;
-  expect(new EngineLife(hosted({ type: 'ready' }, process.pid)).bytes()).toEqual(expected);
-  expect(new EngineLife(hosted({ type: 'starting', progress: 0 }, process.pid)).bytes()).toBeUndefined();
-  expect(new EngineLife(hosted({ type: 'ready' }, 2 ** 30)).bytes()).toBeUndefined();
+  expect(new EngineLifecycle(hosted({ type: 'ready' }, process.pid)).bytes()).toEqual(expected);
+  expect(new EngineLifecycle(hosted({ type: 'starting', progress: 0 }, process.pid)).bytes()).toBeUndefined();
+  expect(new EngineLifecycle(hosted({ type: 'ready' }, 2 ** 30)).bytes()).toBeUndefined();
 });
 
 const ready = { type: 'ready', model: { name: 'm' } } as TextState;
@@ -74,7 +74,7 @@ function life(state: TextState, pid?: number) {
     start: () => void log.push('start'),
     stop: async () => void log.push('stop'),
   } as unknown as TextEngineProcess;
-  return { log, remembered, engine, life: new TextLife(engine, (seen) => remembered.push(seen)) };
+  return { log, remembered, engine, life: new TextLifecycle(engine, (seen) => remembered.push(seen)) };
 }
 
 test('begins and ends its engine', async () => {

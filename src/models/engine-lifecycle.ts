@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import type { TextState } from '../core/text-service.ts';
 import type { EngineState } from '../engines/host/engine-state.ts';
-import type { Life, LifeState } from './lifecycle.ts';
+import type { Lifecycle, LifecycleState } from './lifecycle.ts';
 import type { TextEngineProcess } from './text-engine.ts';
 
 /** An engine with a process of its own, as its host shows it. */
@@ -14,7 +14,7 @@ export interface HostedEngine {
 }
 
 /** Such an engine as something that can be kept by name. */
-export class EngineLife<Engine extends HostedEngine> implements Life {
+export class EngineLifecycle<Engine extends HostedEngine> implements Lifecycle {
   constructor(
     readonly engine: Engine,
     /** Told once it has been there: what fails later may pass. */
@@ -29,7 +29,7 @@ export class EngineLife<Engine extends HostedEngine> implements Life {
     return this.engine.stop();
   }
 
-  state(): LifeState {
+  state(): LifecycleState {
     const state = this.engine.state();
     switch (state.type) {
       case 'ready':
@@ -54,7 +54,7 @@ export class EngineLife<Engine extends HostedEngine> implements Life {
 }
 
 /** A text engine as something that can be kept by name. */
-export class TextLife implements Life {
+export class TextLifecycle implements Lifecycle {
   constructor(
     readonly engine: TextEngineProcess,
     /** Told of the state that it has once it is there: when it is gone, that is what is known of it. */
@@ -69,7 +69,7 @@ export class TextLife implements Life {
     return this.engine.stop();
   }
 
-  state(): LifeState {
+  state(): LifecycleState {
     const state = this.engine.state();
     if (state.type === 'loading') return { type: 'loading', progress: state.progress };
     return state.type === 'failed' ? { type: 'failed', reason: state.reason } : { type: 'ready' };

@@ -5,9 +5,9 @@ import { sketch, sketchFacts } from '../engines/image/facts.ts';
 import { ImageHost } from '../engines/image/host.ts';
 import type { Terminal } from '../observe/terminal.ts';
 import { diffusionModel } from './diffusion-model.ts';
-import { EngineLife } from './engine-lifecycle.ts';
+import { EngineLifecycle } from './engine-lifecycle.ts';
 import { imageObserver } from './image-observer.ts';
-import type { OtherModels } from './kinds.ts';
+import type { TaskModels } from './kinds.ts';
 import { remoteImageModel } from './remote-image-model.ts';
 import { engineThreads, engineTimer } from './text-engine.ts';
 
@@ -19,12 +19,12 @@ const path = fileURLToPath(new URL('../../models/parley-sketch.onnx', import.met
 const { name } = sketch;
 
 /** What `--sdmodel` or `--sdremote` names, or else the small model that is built in, which the first request loads. */
-export function imageModel(settings: Settings, terminal: Terminal): NonNullable<OtherModels['image']> {
+export function imageModel(settings: Settings, terminal: Terminal): NonNullable<TaskModels['image']> {
   if (settings.sdremote) return remoteImageModel(settings.sdremote, terminal);
   return settings.sdmodel === '' ? sketchModel(settings, terminal) : diffusionModel(settings, terminal);
 }
 
-function sketchModel(settings: Settings, terminal: Terminal): NonNullable<OtherModels['image']> {
+function sketchModel(settings: Settings, terminal: Terminal): NonNullable<TaskModels['image']> {
   let proven = false;
   const make = () => {
     const host = new ImageHost({
@@ -35,7 +35,7 @@ function sketchModel(settings: Settings, terminal: Terminal): NonNullable<OtherM
       proven,
       observer: imageObserver(name, terminal, settings),
     });
-    return new EngineLife(host, () => {
+    return new EngineLifecycle(host, () => {
       proven = true;
     });
   };
@@ -44,6 +44,6 @@ function sketchModel(settings: Settings, terminal: Terminal): NonNullable<OtherM
     given: false,
     encoded: true,
     facts: sketchFacts(path),
-    recipe: { name, kind: 'image', besides: true, keepMs: restMs, need, make },
+    spec: { name, kind: 'image', besides: true, keepMs: restMs, need, make },
   };
 }

@@ -8,8 +8,8 @@ import type { Condition, ConditionedEngine } from '../engines/image/host.ts';
 import { imageRequest } from '../engines/image/testing/request.ts';
 import { imageModel } from './image-model.ts';
 import { encodedImageSource, imageSource } from './image-source.ts';
-import type { ModelKinds, OtherModels } from './kinds.ts';
-import { otherModels, otherSources, recipesOf } from './other-models.ts';
+import type { ModelKinds, TaskModels } from './kinds.ts';
+import { specsOf, taskModels, taskSources } from './other-models.ts';
 import { Registry } from './registry.ts';
 
 const never = new AbortController().signal;
@@ -131,12 +131,12 @@ describe('the engine', () => {
 
 describe('the built-in model', () => {
   const terminal = { line: () => undefined } as never;
-  const { recipe, given, facts } = imageModel(defaultSettings, terminal);
+  const { spec, given, facts } = imageModel(defaultSettings, terminal);
 
   test('is loaded by the first who needs it, counts for nobody, and goes when nobody has for a while', async () => {
     expect(given).toBe(false);
-    expect(recipe).toMatchObject({ name: 'parley-sketch (built-in)', kind: 'image', besides: true, keepMs: 600_000 });
-    expect(await recipe.need()).toBeGreaterThan(100 * 2 ** 20);
+    expect(spec).toMatchObject({ name: 'parley-sketch (built-in)', kind: 'image', besides: true, keepMs: 600_000 });
+    expect(await spec.need()).toBeGreaterThan(100 * 2 ** 20);
   });
 
   test('tells what it is without being loaded', () => {
@@ -146,7 +146,7 @@ describe('the built-in model', () => {
   });
 
   test('is made without starting anything', () => {
-    const life = recipe.make();
+    const life = spec.make();
     expect(life.state()).toEqual({ type: 'loading', progress: 0 });
     expect(life.engine.facts()).toBeUndefined();
   });
@@ -154,9 +154,9 @@ describe('the built-in model', () => {
   test('has its prompts read by the model that it learnt with, whatever other one is named', () => {
     const text = { name: 'text', file: undefined };
     const settings = { ...defaultSettings, embeddingsmodel: '/other.gguf' };
-    const models = otherModels(settings, { terminal, text });
-    expect([models.embedding?.recipe.name, models.encoder?.recipe.name]).toEqual(['other', 'all-MiniLM-L6-v2']);
-    expect(recipesOf(models).map(({ name }) => name)).toContain('all-MiniLM-L6-v2');
+    const models = taskModels(settings, { terminal, text });
+    expect([models.embedding?.spec.name, models.encoder?.spec.name]).toEqual(['other', 'all-MiniLM-L6-v2']);
+    expect(specsOf(models).map(({ name }) => name)).toContain('all-MiniLM-L6-v2');
   });
 });
 
@@ -185,26 +185,26 @@ describe('with memory for one engine', () => {
         yield { type: 'progress', step: 1, steps: 1 };
       },
     };
-    const recipe = (kind: string, engine: object) => ({
+    const spec = (kind: string, engine: object) => ({
       name: kind,
       kind,
       need: async () => 100,
       make: () => life(engine),
     });
     const registry = new Registry<ModelKinds>(
-      { recipes: [], usual: {} },
+      { specs: [], usual: {} },
       {
         room: () => ({ bytes: 150, count: 2 }),
         startTimer: () => ({ cancel: () => undefined }),
         now: () => 0,
-        usualKeepMs: () => Number.POSITIVE_INFINITY,
+        defaultKeepMs: () => Number.POSITIVE_INFINITY,
       },
     );
     const models = {
-      image: { recipe: recipe('image', image), given: false, encoded: true, facts: sketchFacts('/m') },
-      encoder: { recipe: recipe('embedding', encoder), given: false },
-    } as unknown as OtherModels;
-    return otherSources(registry, models);
+      image: { spec: spec('image', image), given: false, encoded: true, facts: sketchFacts('/m') },
+      encoder: { spec: spec('embedding', encoder), given: false },
+    } as unknown as TaskModels;
+    return taskSources(registry, models);
   }
 
   test('a picture is drawn: its encoder evicts the image engine while the prompt is read, and neither waits for ever', async () => {

@@ -2,18 +2,18 @@
  * What the registry needs to know of anything that it keeps: how to begin and end it, and how it is. An engine that
  * loses its process and gets it back by itself is `loading` meanwhile.
  */
-export interface Life {
+export interface Lifecycle {
   start(): void;
   /** Ends it and resolves when all that it held is given back. */
   stop(): Promise<void>;
-  state(): LifeState;
+  state(): LifecycleState;
   /** Resolves when the state is no longer `loading`. */
   settled(): Promise<void>;
   /** What it really takes, once that is known. */
   bytes?(): number | undefined;
 }
 
-export type LifeState =
+export type LifecycleState =
   | { readonly type: 'loading'; readonly progress: number }
   | { readonly type: 'ready' }
   | { readonly type: 'failed'; readonly reason: string };
@@ -28,7 +28,7 @@ export type EntryState =
   | { readonly type: 'leaving' };
 
 /** How something that has a name is made. Kinds differ in what comes of it, not in how they are kept. */
-export interface Recipe<Kind extends string, Loaded extends Life> {
+export interface ModelSpec<Kind extends string, Loaded extends Lifecycle> {
   readonly name: string;
   readonly kind: Kind;
   /** Never makes room for another one. */
@@ -50,7 +50,7 @@ export interface Use<Loaded> {
   release(): void;
 }
 
-export type LeaveReason = 'idle' | 'asked' | 'room' | 'replaced';
+export type UnloadReason = 'idle' | 'asked' | 'room' | 'replaced';
 
 /** What is known of one entry. */
 export interface Listed {

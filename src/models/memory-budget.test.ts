@@ -3,14 +3,14 @@ import { expect, test } from 'vitest';
 import { defaultSettings, type Settings } from '../config/flags.ts';
 import type { ModelKinds } from './kinds.ts';
 import type { Listed } from './lifecycle.ts';
-import { memoryRoom } from './memory-budget.ts';
+import { memoryBudget } from './memory-budget.ts';
 import type { Registry } from './registry.ts';
 
 const gigabyte = 2 ** 30;
 
 function room(settings: Partial<Settings>, models: readonly Partial<Listed>[] = []) {
   const registry = { list: () => models } as unknown as Registry<ModelKinds>;
-  return memoryRoom({ ...defaultSettings, ...settings }, () => registry);
+  return memoryBudget({ ...defaultSettings, ...settings }, () => registry);
 }
 
 test('the only model of a server is never too large', () => {

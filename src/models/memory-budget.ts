@@ -6,7 +6,7 @@ import type { ModelKinds } from './kinds.ts';
 import type { Registry } from './registry.ts';
 
 /** What models may take: all that is free, and all that they have. */
-export function memoryRoom(settings: Settings, registry: () => Registry<ModelKinds>): Room {
+export function memoryBudget(settings: Settings, registry: () => Registry<ModelKinds>): Room {
   // The only model of a server may be larger than the memory: its file is mapped, and slow is better than nothing.
   if (!settings.routermode) return { bytes: Number.POSITIVE_INFINITY, count: Number.POSITIVE_INFINITY };
   const held = registry()

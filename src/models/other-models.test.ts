@@ -2,24 +2,24 @@ import { expect, test } from 'vitest';
 import type { EmbeddingEngine } from '../core/embedding.ts';
 import { AppError } from '../core/errors.ts';
 import type { EngineState } from '../engines/host/engine-state.ts';
-import { EngineLife, type HostedEngine } from './engine-lifecycle.ts';
-import type { ModelKinds, OtherModel } from './kinds.ts';
-import { countsOthers, givenModels, otherSources, recipesOf } from './other-models.ts';
+import { EngineLifecycle, type HostedEngine } from './engine-lifecycle.ts';
+import type { ModelKinds, TaskModel } from './kinds.ts';
+import { countsOthers, givenModels, specsOf, taskSources } from './other-models.ts';
 import { Registry } from './registry.ts';
 
 function registry(): Registry<ModelKinds> {
   return new Registry<ModelKinds>(
-    { recipes: [], usual: {} },
+    { specs: [], usual: {} },
     {
       room: () => ({ bytes: Number.POSITIVE_INFINITY, count: 1 }),
       startTimer: () => ({ cancel: () => undefined }),
       now: () => 0,
-      usualKeepMs: () => Number.POSITIVE_INFINITY,
+      defaultKeepMs: () => Number.POSITIVE_INFINITY,
     },
   );
 }
 
-function model(name: string, state: EngineState = { type: 'ready' }, given = false): OtherModel<'embedding'> {
+function model(name: string, state: EngineState = { type: 'ready' }, given = false): TaskModel<'embedding'> {
   const engine: EmbeddingEngine & HostedEngine = {
     pid: undefined,
     start: () => undefined,
@@ -30,12 +30,12 @@ function model(name: string, state: EngineState = { type: 'ready' }, given = fal
     embed: async () => ({ vectors: [], tokens: [], truncated: [], pooling: 'mean' }),
     rank: async () => ({ scores: [], tokens: 0, truncated: [] }),
   };
-  const recipe = { name, kind: 'embedding', need: async () => 1, make: () => new EngineLife(engine) } as const;
-  return { recipe, given };
+  const spec = { name, kind: 'embedding', need: async () => 1, make: () => new EngineLifecycle(engine) } as const;
+  return { spec, given };
 }
 
 test('a source brings its engine in when somebody uses it, and knows it from then on', async () => {
-  const { embedding, speech } = otherSources(registry(), { embedding: model('small') });
+  const { embedding, speech } = taskSources(registry(), { embedding: model('small') });
   expect(speech).toBeUndefined();
   expect([embedding?.name, embedding?.state().type, embedding?.peek()]).toEqual(['small', 'unloaded', undefined]);
   const use = await embedding?.use();
@@ -46,7 +46,7 @@ test('a source brings its engine in when somebody uses it, and knows it from the
 });
 
 test('one that cannot be loaded rejects with the reason, and its state tells it too', async () => {
-  const sources = otherSources(registry(), { embedding: model('bad', { type: 'failed', reason: 'damaged' }) });
+  const sources = taskSources(registry(), { embedding: model('bad', { type: 'failed', reason: 'damaged' }) });
   const error = await sources.embedding?.use().catch((thrown: unknown) => thrown);
   expect((error as AppError).code).toBe('model-load-failed');
   expect(sources.embedding?.state()).toEqual({ type: 'failed', reason: 'damaged' });
@@ -54,8 +54,8 @@ test('one that cannot be loaded rejects with the reason, and its state tells it 
 
 test('two rooms that name the same model share it', async () => {
   const kept = registry();
-  const first = otherSources(kept, { embedding: model('same') });
-  const second = otherSources(kept, { embedding: model('same') });
+  const first = taskSources(kept, { embedding: model('same') });
+  const second = taskSources(kept, { embedding: model('same') });
   const [one, two] = await Promise.all([first.embedding?.use(), second.embedding?.use()]);
   expect(one?.engine).toBe(two?.engine);
   expect(kept.list().length).toBe(1);
@@ -63,7 +63,7 @@ test('two rooms that name the same model share it', async () => {
 
 test('who waits for longer than its patience is told so', async () => {
   const never = model('slow');
-  const slow = { ...never, recipe: { ...never.recipe, need: () => new Promise<number>(() => {}) } };
+  const slow = { ...never, spec: { ...never.spec, need: () => new Promise<number>(() => {}) } };
   const patience = {
     seconds: 5,
     startTimer: (_: number, late: () => void) => {
@@ -71,7 +71,7 @@ test('who waits for longer than its patience is told so', async () => {
       return { cancel: () => undefined, restart: () => undefined };
     },
   };
-  const error = await otherSources(registry(), { embedding: slow }, patience)
+  const error = await taskSources(registry(), { embedding: slow }, patience)
     .embedding?.use()
     .catch((thrown: unknown) => thrown);
   expect(error).toBeInstanceOf(AppError);
@@ -80,9 +80,9 @@ test('who waits for longer than its patience is told so', async () => {
 
 test('those that a flag names are told apart from those that are built in', () => {
   const models = { embedding: model('named', { type: 'ready' }, true) };
-  expect(givenModels(models).map(({ recipe }) => recipe.name)).toEqual(['named']);
+  expect(givenModels(models).map(({ spec }) => spec.name)).toEqual(['named']);
   expect(givenModels({ embedding: model('built-in') })).toEqual([]);
-  expect(recipesOf(models).map(({ name }) => name)).toEqual(['named']);
+  expect(specsOf(models).map(({ name }) => name)).toEqual(['named']);
 });
 
 test.each([

@@ -2,13 +2,13 @@ import type { Settings } from '../config/flags.ts';
 import type { EngineSource } from '../core/engine-source.ts';
 import type { Terminal } from '../observe/terminal.ts';
 import type { Sources } from '../queue/other-services.ts';
-import type { Patience } from './arrival.ts';
-import { builtInRecipe, embeddingModels, type TextModelFile } from './embedding-models.ts';
+import type { LoadTimeout } from './arrival.ts';
+import { builtInSpec, embeddingModels, type TextModelFile } from './embedding-models.ts';
 import { imageModel } from './image-model.ts';
 import { encodedImageSource, imageSource } from './image-source.ts';
-import type { ModelKinds, OtherEngines, OtherKind, OtherModel, OtherModels } from './kinds.ts';
+import type { ModelKinds, TaskEngineKind, TaskEngines, TaskModel, TaskModels } from './kinds.ts';
 import type { Registry } from './registry.ts';
-import { keptEngine } from './registry-source.ts';
+import { engineSourceOf } from './registry-source.ts';
 import { remoteImage } from './remote-others.ts';
 import { speechModel } from './speech-model.ts';
 import { transcriptionModel } from './transcription-model.ts';
@@ -20,33 +20,33 @@ export interface OtherModelTools {
 }
 
 /** What the settings name, or else what is built in; nothing is loaded for it. */
-export function otherModels(settings: Settings, tools: OtherModelTools): OtherModels {
+export function taskModels(settings: Settings, tools: OtherModelTools): TaskModels {
   const speech = speechModel(settings, tools);
   return {
     ...embeddingModels(settings, tools.text, tools.terminal),
     ...(speech ? { speech } : {}),
     transcription: transcriptionModel(settings, tools.terminal),
     image: remoteImage(settings, tools.terminal) ?? imageModel(settings, tools.terminal),
-    encoder: { recipe: builtInRecipe(settings, tools.terminal), given: false },
+    encoder: { spec: builtInSpec(settings, tools.terminal), given: false },
   };
 }
 
 /** Where the engines of a room are to be had. The registry learns of them, if it does not know them yet. */
-export function otherSources(
+export function taskSources(
   registry: Registry<ModelKinds>,
-  { embedding, textEmbedding, image, encoder, speech, transcription }: OtherModels,
-  patience?: Patience,
+  { embedding, textEmbedding, image, encoder, speech, transcription }: TaskModels,
+  patience?: LoadTimeout,
 ): Sources {
-  const kept = <Kind extends OtherKind>({
-    recipe,
+  const kept = <Kind extends TaskEngineKind>({
+    spec,
     atOnce,
     file,
-  }: OtherModel<Kind>): EngineSource<OtherEngines[Kind]> => {
-    registry.add(recipe as Parameters<typeof registry.add>[0]);
-    const source = keptEngine(registry, recipe.kind, recipe.name, { patience });
+  }: TaskModel<Kind>): EngineSource<TaskEngines[Kind]> => {
+    registry.add(spec as Parameters<typeof registry.add>[0]);
+    const source = engineSourceOf(registry, spec.kind, spec.name, { patience });
     return { ...source, ...(atOnce ? { atOnce } : {}), ...(file ? { file } : {}) };
   };
-  const drawing = (model: NonNullable<OtherModels['image']>, reader: OtherModel<'embedding'>) =>
+  const drawing = (model: NonNullable<TaskModels['image']>, reader: TaskModel<'embedding'>) =>
     model.encoded ? encodedImageSource(kept(model), kept(reader)) : imageSource(kept(model));
   return {
     ...(embedding ? { embedding: kept(embedding) } : {}),
@@ -58,8 +58,8 @@ export function otherSources(
 }
 
 /** Those that a flag names. */
-export function givenModels(models: OtherModels): readonly OtherModel<OtherKind>[] {
-  return Object.values(models).filter(({ given }: OtherModel<OtherKind>) => given);
+export function givenModels(models: TaskModels): readonly TaskModel<TaskEngineKind>[] {
+  return Object.values(models).filter(({ given }: TaskModel<TaskEngineKind>) => given);
 }
 
 /**
@@ -67,12 +67,12 @@ export function givenModels(models: OtherModels): readonly OtherModel<OtherKind>
  * built-in one is offered by every server: it counts only while it is in memory, or 0 would never mean what it says.
  */
 export function countsOthers(
-  models: OtherModels,
+  models: TaskModels,
   listed: readonly { readonly kind: string; readonly resident: boolean }[],
 ): boolean {
   return givenModels(models).length > 0 || listed.some(({ kind, resident }) => kind !== 'text' && resident);
 }
 
-export function recipesOf(models: OtherModels): readonly OtherModel<OtherKind>['recipe'][] {
-  return Object.values(models).map(({ recipe }: OtherModel<OtherKind>) => recipe);
+export function specsOf(models: TaskModels): readonly TaskModel<TaskEngineKind>['spec'][] {
+  return Object.values(models).map(({ spec }: TaskModel<TaskEngineKind>) => spec);
 }

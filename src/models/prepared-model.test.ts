@@ -16,8 +16,8 @@ async function prepared(changes: Partial<Settings> = {}) {
 
 describe('a model that is prepared', () => {
   test('has its name, its settings and the format of its own file, and is not loaded', async () => {
-    const { name, recipe, format, settings, known } = await prepared({ genlimit: 5 });
-    expect([name, recipe.name, recipe.kind, settings.genlimit]).toEqual(['mini', 'mini', 'text', 5]);
+    const { name, spec, format, settings, known } = await prepared({ genlimit: 5 });
+    expect([name, spec.name, spec.kind, settings.genlimit]).toEqual(['mini', 'mini', 'text', 5]);
     expect(format.templateText).toContain('im_start');
     expect(known()).toBeUndefined();
   });
@@ -35,18 +35,18 @@ describe('a model that is prepared', () => {
     const file = await readModelFile(embeddedModel);
     const settings = { ...defaultSettings, ...defaults, ...given };
     const wanted = { name: 'mini', settings, given: new Set(Object.keys(given) as FlagKey[]), file };
-    const { contextSize, recipe } = await prepareModel(wanted, terminal);
+    const { contextSize, spec } = await prepareModel(wanted, terminal);
     expect(contextSize).toBe(expected);
-    expect(recipe.make().engine.contextSize()).toBe(contextSize);
+    expect(spec.make().engine.contextSize()).toBe(contextSize);
   });
 
   test('has the context that was asked for where there is no model', async () => {
     const settings = { ...defaultSettings, contextsize: 777 };
-    const { contextSize, recipe } = await prepareModel(
+    const { contextSize, spec } = await prepareModel(
       { name: '', settings, given: new Set(), file: undefined },
       terminal,
     );
-    expect([contextSize, recipe.make().engine.contextSize()]).toEqual([777, 777]);
+    expect([contextSize, spec.make().engine.contextSize()]).toEqual([777, 777]);
   });
 
   test('is refused where its settings do not fit its file, before an engine is made', async () => {
@@ -54,15 +54,15 @@ describe('a model that is prepared', () => {
   });
 
   test('needs more memory for a longer context, and for each that shares it', async () => {
-    const need = async (changes: Partial<Settings>) => (await prepared(changes)).recipe.need();
+    const need = async (changes: Partial<Settings>) => (await prepared(changes)).spec.need();
     const [short, long] = [await need({ contextsize: 256 }), await need({ contextsize: 1024 })];
     expect(short).toBeGreaterThan(0);
     expect(long).toBeGreaterThan(short);
   });
 
   test('is made anew each time that it is wanted', async () => {
-    const { recipe } = await prepared();
-    const [first, second] = [recipe.make(), recipe.make()];
+    const { spec } = await prepared();
+    const [first, second] = [spec.make(), spec.make()];
     expect(first).not.toBe(second);
     expect(first.engine).not.toBe(second.engine);
     expect(first.state().type).toBe('loading');
@@ -70,8 +70,8 @@ describe('a model that is prepared', () => {
 
   test('needs nothing without a file, and is ready as nothing', async () => {
     const wanted = { name: 'none', settings: defaultSettings, given: new Set<FlagKey>(), file: undefined };
-    const { recipe, format } = await prepareModel(wanted, terminal);
-    expect([await recipe.need(), recipe.make().engine.state(), format.templateText]).toEqual([
+    const { spec, format } = await prepareModel(wanted, terminal);
+    expect([await spec.need(), spec.make().engine.state(), format.templateText]).toEqual([
       0,
       { type: 'none' },
       undefined,

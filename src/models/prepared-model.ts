@@ -10,10 +10,10 @@ import { noTextEngine } from '../engines/none.ts';
 import { contextFact, LoadLog } from '../observe/load-log.ts';
 import type { Terminal } from '../observe/terminal.ts';
 import { type ChatFormat, loadChatFormat } from './chat-format.ts';
-import { TextLife } from './engine-lifecycle.ts';
-import type { OtherModels } from './kinds.ts';
-import type { Recipe } from './lifecycle.ts';
-import { otherModels } from './other-models.ts';
+import { TextLifecycle } from './engine-lifecycle.ts';
+import type { TaskModels } from './kinds.ts';
+import type { ModelSpec } from './lifecycle.ts';
+import { taskModels } from './other-models.ts';
 import { createTextEngine, textLoadOptions } from './text-engine.ts';
 
 const adviceForLosses =
@@ -32,18 +32,18 @@ export interface Wanted {
 export interface PreparedModel extends Wanted {
   readonly format: ChatFormat;
   /** What stands beside it: for embeddings, speech and transcription. */
-  readonly others: OtherModels;
-  readonly recipe: Recipe<'text', TextLife>;
+  readonly others: TaskModels;
+  readonly spec: ModelSpec<'text', TextLifecycle>;
   /** The context that it will have, by its file. */
   readonly contextSize: number;
   /** What was seen of it when it was last there. */
   readonly known: () => TextState | undefined;
   /** There where other machines serve it. */
-  readonly elsewhere?: Elsewhere;
+  readonly elsewhere?: RemoteModel;
 }
 
 /** Of a model that other machines serve. */
-export interface Elsewhere {
+export interface RemoteModel {
   /** What it is called over there, beside its name here. */
   readonly names: readonly string[];
   /** How much may run at once. */
@@ -72,15 +72,15 @@ export async function prepareModel(wanted: Wanted, terminal: Terminal): Promise<
   return {
     ...wanted,
     format,
-    others: otherModels(settings, { terminal, text: wanted }),
+    others: taskModels(settings, { terminal, text: wanted }),
     contextSize,
     known: () => known,
-    recipe: {
+    spec: {
       name,
       kind: 'text',
       need: async () => (file ? memoryNeed(file.shape, contextSize, settings.parallelrequests) : 0),
       make: () =>
-        new TextLife(make(known !== undefined), (state) => {
+        new TextLifecycle(make(known !== undefined), (state) => {
           known = state;
         }),
     },

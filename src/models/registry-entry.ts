@@ -1,19 +1,19 @@
 import type { Resident } from './eviction.ts';
-import type { EntryState, LeaveReason, Life, Listed, Recipe, Use } from './lifecycle.ts';
+import type { EntryState, Lifecycle, Listed, ModelSpec, UnloadReason, Use } from './lifecycle.ts';
 
-export interface KeptParts {
+export interface RegistryEntryParts {
   readonly startTimer: (milliseconds: number, action: () => void) => { cancel(): void };
   /** Milliseconds since 1970. */
   readonly now: () => number;
   /** How long something stays after its last use where nobody says otherwise; infinite for ever. */
-  readonly usualKeepMs: () => number;
+  readonly defaultKeepMs: () => number;
 }
 
 /** Longer than this and a timer of Node would fire at once; it is for ever to any reader of a clock. */
 const longestTimer = 2 ** 31 - 1;
 
 /** One name: what is in memory for it, who uses it, and when it goes. */
-export class Keeping<Loaded extends Life> {
+export class RegistryEntry<Loaded extends Lifecycle> {
   #life: Loaded | undefined;
   /** Set while it ends its work; resolves when it is gone. */
   #leaving: Promise<void> | undefined;
@@ -29,16 +29,16 @@ export class Keeping<Loaded extends Life> {
   #timer: { cancel(): void } | undefined;
 
   constructor(
-    readonly recipe: Recipe<string, Loaded>,
-    private readonly parts: KeptParts,
-    private readonly onLeft: (why: LeaveReason) => void,
+    readonly spec: ModelSpec<string, Loaded>,
+    private readonly parts: RegistryEntryParts,
+    private readonly onLeft: (why: UnloadReason) => void,
   ) {
-    this.#keepMs = this.#usualKeepMs();
+    this.#keepMs = this.#defaultKeepMs();
   }
 
   /** No two have the same, though names may be those of several kinds. */
   get id(): string {
-    return `${this.recipe.kind} ${this.recipe.name}`;
+    return `${this.spec.kind} ${this.spec.name}`;
   }
 
   get life(): Loaded | undefined {
@@ -62,7 +62,7 @@ export class Keeping<Loaded extends Life> {
   }
 
   listed(): Listed {
-    const { name, kind } = this.recipe;
+    const { name, kind } = this.spec;
     const bytes = this.#bytes();
     return {
       name,
@@ -76,7 +76,7 @@ export class Keeping<Loaded extends Life> {
   }
 
   asResident(): Resident {
-    const { pinned = false, besides = false } = this.recipe;
+    const { pinned = false, besides = false } = this.spec;
     const bytes = this.#bytes() ?? 0;
     return { id: this.id, bytes, lastUsed: this.#lastUsed, pinned, besides, busy: this.#uses > 0 };
   }
@@ -84,7 +84,7 @@ export class Keeping<Loaded extends Life> {
   async need(): Promise<number> {
     if (this.#measured !== undefined) return this.#measured;
     try {
-      this.#estimated = await this.recipe.need();
+      this.#estimated = await this.spec.need();
     } catch (error) {
       this.#failure = (error as Error).message;
       throw error;
@@ -106,7 +106,7 @@ export class Keeping<Loaded extends Life> {
     this.#failure = undefined;
     let life: Loaded;
     try {
-      life = this.recipe.make();
+      life = this.spec.make();
       this.#life = life;
       life.start();
       await life.settled();
@@ -135,10 +135,10 @@ export class Keeping<Loaded extends Life> {
     this.#timer?.cancel();
     this.#lastUsed = this.parts.now();
     // Somebody who comes after a wish to let go at once wants it to stay: the wish is overtaken.
-    if (this.#keepMs === 0) this.#keepMs = this.#usualKeepMs();
+    if (this.#keepMs === 0) this.#keepMs = this.#defaultKeepMs();
     let released = false;
     return {
-      name: this.recipe.name,
+      name: this.spec.name,
       loaded,
       release: () => {
         if (released) return;
@@ -157,7 +157,7 @@ export class Keeping<Loaded extends Life> {
   }
 
   /** Ends its work and goes. */
-  leave(why: LeaveReason): Promise<void> {
+  leave(why: UnloadReason): Promise<void> {
     const life = this.#life;
     if (!life) return Promise.resolve();
     this.#leaving ??= this.#leave(life, why);
@@ -172,7 +172,7 @@ export class Keeping<Loaded extends Life> {
     await life?.stop();
   }
 
-  async #leave(life: Loaded, why: LeaveReason): Promise<void> {
+  async #leave(life: Loaded, why: UnloadReason): Promise<void> {
     this.#timer?.cancel();
     this.#measured = life.bytes?.() ?? this.#measured;
     if (this.#uses > 0) {
@@ -184,13 +184,13 @@ export class Keeping<Loaded extends Life> {
     await life.stop();
     if (this.#life === life) this.#life = undefined;
     // The wish was about this load: the next one stays as long as is usual.
-    this.#keepMs = this.#usualKeepMs();
+    this.#keepMs = this.#defaultKeepMs();
     this.#leaving = undefined;
     this.onLeft(why);
   }
 
-  #usualKeepMs(): number {
-    return Math.min(this.recipe.keepMs ?? Number.POSITIVE_INFINITY, this.parts.usualKeepMs());
+  #defaultKeepMs(): number {
+    return Math.min(this.spec.keepMs ?? Number.POSITIVE_INFINITY, this.parts.defaultKeepMs());
   }
 
   #bytes(): number | undefined {

@@ -4,11 +4,11 @@ import type { TextState } from '../core/text-service.ts';
 import { fakeEngine } from '../engines/fake/engine.ts';
 import { handTimer } from '../http/testing/world.ts';
 import { type Arrival, Arriving } from './arrival.ts';
-import { TextLife } from './engine-lifecycle.ts';
+import { TextLifecycle } from './engine-lifecycle.ts';
 import type { ModelKinds } from './kinds.ts';
-import type { LifeState } from './lifecycle.ts';
+import type { LifecycleState } from './lifecycle.ts';
 import { Registry } from './registry.ts';
-import { keptText } from './registry-source.ts';
+import { textSourceOf } from './registry-source.ts';
 
 const loading: TextState = { type: 'loading', name: 'mini', progress: 0.5 };
 
@@ -21,13 +21,13 @@ function world({ seconds, arrival }: { seconds?: number; arrival?: Arrival } = {
   const timer = { restart: () => undefined, cancel: () => undefined };
   const registry = new Registry<ModelKinds>(
     {
-      recipes: [
+      specs: [
         {
           name: 'mini',
           kind: 'text',
           need: async () => 1,
           make: () =>
-            new TextLife(engine, (state) => {
+            new TextLifecycle(engine, (state) => {
               known = state;
             }),
         },
@@ -38,16 +38,17 @@ function world({ seconds, arrival }: { seconds?: number; arrival?: Arrival } = {
       room: () => ({ bytes: 10, count: 10 }),
       startTimer: () => timer,
       now: () => 0,
-      usualKeepMs: () => Number.POSITIVE_INFINITY,
+      defaultKeepMs: () => Number.POSITIVE_INFINITY,
     },
   );
   const time = handTimer();
-  const source = keptText(
+  const source = textSourceOf(
     registry,
     { name: 'mini', contextSize: 2048, known: () => known },
     { ...(seconds === undefined ? {} : { patience: { seconds, startTimer: time.startTimer } }), arrival },
   );
-  const state = (): LifeState['type'] | undefined => registry.state('text', 'mini')?.type as LifeState['type'];
+  const state = (): LifecycleState['type'] | undefined =>
+    registry.state('text', 'mini')?.type as LifecycleState['type'];
   return { source, engine, ready, registry, time, state };
 }
 

@@ -1,11 +1,11 @@
 import { describe, expect, test } from 'vitest';
 import type { TextState } from '../core/text-service.ts';
-import type { TextLife } from './engine-lifecycle.ts';
+import type { TextLifecycle } from './engine-lifecycle.ts';
 import type { ModelKinds } from './kinds.ts';
-import type { LifeState, Recipe } from './lifecycle.ts';
+import type { LifecycleState, ModelSpec } from './lifecycle.ts';
 import type { PreparedModel } from './prepared-model.ts';
 import { Registry } from './registry.ts';
-import { keptText } from './registry-source.ts';
+import { textSourceOf } from './registry-source.ts';
 import { quiet } from './testing/registry.ts';
 
 const ready = { type: 'ready', model: { name: 'm', contextSize: 700 } } as TextState;
@@ -21,20 +21,20 @@ function world(broken?: string) {
     settled: async () => {
       known = ready;
     },
-    state: (): LifeState => (broken === undefined ? { type: 'ready' } : { type: 'failed', reason: broken }),
-  } as unknown as TextLife;
-  const recipe: Recipe<'text', TextLife> = { name: 'm', kind: 'text', need: async () => 1, make: () => life };
+    state: (): LifecycleState => (broken === undefined ? { type: 'ready' } : { type: 'failed', reason: broken }),
+  } as unknown as TextLifecycle;
+  const spec: ModelSpec<'text', TextLifecycle> = { name: 'm', kind: 'text', need: async () => 1, make: () => life };
   const registry = new Registry<ModelKinds>(
-    { recipes: [recipe], usual: {} },
+    { specs: [spec], usual: {} },
     {
       room: () => ({ bytes: 10, count: 1 }),
       startTimer: () => ({ cancel: () => undefined }),
       now: () => 0,
-      usualKeepMs: () => Number.POSITIVE_INFINITY,
+      defaultKeepMs: () => Number.POSITIVE_INFINITY,
     },
   );
   const model = { name: 'm', contextSize: 600, known: () => known } as unknown as PreparedModel;
-  return { registry, engine, source: keptText(registry, model) };
+  return { registry, engine, source: textSourceOf(registry, model) };
 }
 
 describe('a model that was never there', () => {

@@ -1,8 +1,8 @@
 import type { EngineSource, SourceState } from '../core/engine-source.ts';
 import type { TextState } from '../core/text-service.ts';
 import type { TextSource } from '../core/text-source.ts';
-import { type Arrival, inTime, type Patience } from './arrival.ts';
-import type { ModelKinds, OtherEngines, OtherKind } from './kinds.ts';
+import { type Arrival, type LoadTimeout, withTimeout } from './arrival.ts';
+import type { ModelKinds, TaskEngineKind, TaskEngines } from './kinds.ts';
 import type { Held, Registry } from './registry.ts';
 
 interface TextModelFacts {
@@ -14,17 +14,17 @@ interface TextModelFacts {
 }
 
 /** A model of the registry as the place where its engine is to be had. */
-export function keptText(
+export function textSourceOf(
   registry: Registry<ModelKinds>,
   { name, contextSize, known }: TextModelFacts,
-  { patience, arrival }: { readonly patience?: Patience | undefined; readonly arrival?: Arrival | undefined } = {},
+  { patience, arrival }: { readonly patience?: LoadTimeout | undefined; readonly arrival?: Arrival | undefined } = {},
 ): TextSource {
   // Until then another one may have the name.
   const isOwn = () => arrival?.begun() ?? true;
   const present = () => (isOwn() ? registry.peek('text', name)?.engine : undefined);
   return {
     use: async (signal) => {
-      const { loaded, release } = await inTime(name, patience, signal, async (until) => {
+      const { loaded, release } = await withTimeout(name, patience, signal, async (until) => {
         await arrival?.over(until);
         return registry.use('text', name, until);
       });
@@ -48,30 +48,30 @@ export function keptText(
 }
 
 interface KeptEngineOptions {
-  readonly patience?: Patience | undefined;
+  readonly patience?: LoadTimeout | undefined;
   /** What its users keep in memory while they wait for it. */
   readonly holding?: readonly Held[];
 }
 
 /** A model of the registry as the place where its engine is to be had. */
-export function keptEngine<Kind extends OtherKind>(
+export function engineSourceOf<Kind extends TaskEngineKind>(
   registry: Registry<ModelKinds>,
   kind: Kind,
   name: string,
   { patience, holding = [] }: KeptEngineOptions = {},
-): EngineSource<OtherEngines[Kind]> {
+): EngineSource<TaskEngines[Kind]> {
   return {
     name,
     use: async (signal) => {
-      const { loaded, release } = await inTime(name, patience, signal, (until) =>
+      const { loaded, release } = await withTimeout(name, patience, signal, (until) =>
         registry.use(kind, name, until, holding),
       );
-      return { engine: loaded.engine as unknown as OtherEngines[Kind], release };
+      return { engine: loaded.engine as unknown as TaskEngines[Kind], release };
     },
     keepFor: (milliseconds) => registry.keepFor(kind, name, milliseconds),
     expiresAt: () =>
       registry.list().find((one) => one.kind === kind && one.name === name)?.expiresAt ?? Number.POSITIVE_INFINITY,
-    peek: () => registry.peek(kind, name)?.engine as unknown as OtherEngines[Kind] | undefined,
+    peek: () => registry.peek(kind, name)?.engine as unknown as TaskEngines[Kind] | undefined,
     state: (): SourceState => {
       const state = registry.state(kind, name) ?? { type: 'unloaded' };
       return state.type === 'leaving' ? { type: 'unloaded' } : state;

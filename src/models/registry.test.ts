@@ -401,7 +401,7 @@ describe('going away while waiting', () => {
 });
 
 describe('staying and going', () => {
-  test('a recipe may say that it stays for less long than is usual, and never makes it longer', async () => {
+  test('a spec may say that it stays for less long than is usual, and never makes it longer', async () => {
     const { registry, pass } = house({ short: { keepMs: 50 }, long: { keepMs: 500 } }, { keepMs: 100 });
     await registry.load('text', 'short');
     await registry.load('text', 'long');
@@ -496,11 +496,11 @@ describe('staying and going', () => {
 
 describe('replacing', () => {
   test('what is not among the new goes when its work is over; what is stays as it is', async () => {
-    const { registry, recipe, recipes, lives } = house({ a: {}, b: {} });
+    const { registry, spec, specs, lives } = house({ a: {}, b: {} });
     const use = await registry.use('text', 'a');
     (await registry.use('text', 'b')).release();
-    const kept = recipes.filter(({ name }) => name === 'b');
-    const replaced = registry.replace({ recipes: [...kept, recipe('c', {})], usual: { text: 'c' } });
+    const kept = specs.filter(({ name }) => name === 'b');
+    const replaced = registry.replace({ specs: [...kept, spec('c', {})], usual: { text: 'c' } });
     await quiet();
     expect(registry.list().map(({ name, state }) => [name, state.type])).toEqual([
       ['b', 'ready'],
@@ -514,11 +514,11 @@ describe('replacing', () => {
   });
 
   test('who waits for something that is no more is told so', async () => {
-    const { registry, recipe } = house({ a: { manual: true }, b: { manual: true } });
+    const { registry, spec } = house({ a: { manual: true }, b: { manual: true } });
     const first = failure(registry.use('text', 'a'));
     const second = failure(registry.use('text', 'b'));
     await quiet();
-    await registry.replace({ recipes: [recipe('c', {})], usual: { text: 'c' } });
+    await registry.replace({ specs: [spec('c', {})], usual: { text: 'c' } });
     expect((await second).code).toBe('model-not-found');
     expect((await first).code).toBe('model-not-found');
     expect((await registry.use('text', 'c')).name).toBe('c');

@@ -1,22 +1,22 @@
 import { AppError } from '../core/errors.ts';
-import { orGone } from '../core/or-gone.ts';
+import { unlessAborted } from '../core/or-gone.ts';
 import { evict, fits, type Resident, type Room } from './eviction.ts';
-import type { EntryState, LeaveReason, Life, Listed, Recipe, Use } from './lifecycle.ts';
+import type { EntryState, Lifecycle, Listed, ModelSpec, UnloadReason, Use } from './lifecycle.ts';
 import { asLoadError, loadFailed, reasonOf, tooLarge } from './load-errors.ts';
-import { Keeping, type KeptParts } from './registry-entry.ts';
+import { RegistryEntry, type RegistryEntryParts } from './registry-entry.ts';
 
 /** What each kind becomes once it is loaded. */
-export type Kinds = Readonly<Record<string, Life>>;
-export type AnyRecipe<All extends Kinds> = { [Kind in keyof All & string]: Recipe<Kind, All[Kind]> }[keyof All &
+export type Kinds = Readonly<Record<string, Lifecycle>>;
+export type AnyModelSpec<All extends Kinds> = { [Kind in keyof All & string]: ModelSpec<Kind, All[Kind]> }[keyof All &
   string];
 
 /** All that can be had, and which of each kind is meant by whoever names none. */
 export interface Catalogue<All extends Kinds> {
-  readonly recipes: readonly AnyRecipe<All>[];
+  readonly specs: readonly AnyModelSpec<All>[];
   readonly usual: { readonly [Kind in keyof All & string]?: string };
 }
 
-export interface RegistryParts extends KeptParts {
+export interface RegistryParts extends RegistryEntryParts {
   /** What there is for all that is kept; asked anew for each load. */
   readonly room: () => Room;
   readonly observer?: RegistryObserver;
@@ -27,11 +27,11 @@ export interface RegistryObserver {
   loading?(name: string, makingRoom: readonly string[]): void;
   loaded?(name: string): void;
   failed?(name: string, reason: string): void;
-  left?(name: string, why: LeaveReason): void;
+  left?(name: string, why: UnloadReason): void;
 }
 
 interface Claim<All extends Kinds> {
-  readonly kept: Keeping<All[keyof All]>;
+  readonly kept: RegistryEntry<All[keyof All]>;
   /** What whoever waits is using meanwhile: it cannot go before this claim is settled. */
   readonly holding: readonly Held[];
   readonly granted: (use: Use<All[keyof All]>) => void;
@@ -46,13 +46,13 @@ export interface Held {
 
 /** One name that is being brought in, for all who claim it. */
 interface Load<All extends Kinds> {
-  readonly kept: Keeping<All[keyof All]>;
+  readonly kept: RegistryEntry<All[keyof All]>;
   /** `measuring` until it is known what it needs, `waiting` until there is room, `entering` while it is loaded. */
   phase: 'measuring' | 'waiting' | 'entering';
   need: number;
   announced: boolean;
   /** Those that were loaded before it although it was first, and with memory that it needs. */
-  readonly passedBy: Set<Keeping<All[keyof All]>>;
+  readonly passedBy: Set<RegistryEntry<All[keyof All]>>;
 }
 
 /**
@@ -62,7 +62,7 @@ interface Load<All extends Kinds> {
  * ever behind an endless row of others.
  */
 export class Registry<All extends Kinds> {
-  #kept: readonly Keeping<All[keyof All]>[] = [];
+  #kept: readonly RegistryEntry<All[keyof All]>[] = [];
   #usual: Catalogue<All>['usual'] = {};
   readonly #claims: Claim<All>[] = [];
   /** In the order in which they were wanted. */
@@ -82,7 +82,7 @@ export class Registry<All extends Kinds> {
   }
 
   has(kind: string, name: string): boolean {
-    return this.#kept.some((kept) => kept.recipe.kind === kind && kept.recipe.name === name);
+    return this.#kept.some((kept) => kept.spec.kind === kind && kept.spec.name === name);
   }
 
   /** The name that is meant by whoever names none. */
@@ -115,9 +115,9 @@ export class Registry<All extends Kinds> {
     // One that comes back by itself after a crash is waited for without anybody else having to wait.
     const use = kept.open ? kept.take() : await this.#claim(kept, holding, signal);
     try {
-      await orGone(kept.settled(), signal);
+      await unlessAborted(kept.settled(), signal);
       const state = kept.state();
-      if (state.type === 'failed') throw loadFailed(kept.recipe.name, state.reason);
+      if (state.type === 'failed') throw loadFailed(kept.spec.name, state.reason);
       return use as Use<All[Kind]>;
     } catch (error) {
       use.release();
@@ -141,20 +141,20 @@ export class Registry<All extends Kinds> {
   }
 
   /** One more thing can be had; a name that is known already stays what it is. */
-  add(recipe: AnyRecipe<All>): void {
-    if (this.has(recipe.kind, recipe.name)) return;
-    this.#enter({ recipes: [...this.#recipes(), recipe], usual: this.#usual });
+  add(spec: AnyModelSpec<All>): void {
+    if (this.has(spec.kind, spec.name)) return;
+    this.#enter({ specs: [...this.#specs(), spec], usual: this.#usual });
   }
 
   /** Resolves when it is gone; it cannot be had any more from now on. */
   remove(kind: keyof All & string, name: string): Promise<void> {
-    const recipes = this.#recipes().filter((recipe) => recipe.kind !== kind || recipe.name !== name);
-    return this.replace({ recipes, usual: this.#usual });
+    const specs = this.#specs().filter((spec) => spec.kind !== kind || spec.name !== name);
+    return this.replace({ specs, usual: this.#usual });
   }
 
   /**
    * Other things can be had from now on. What is not among them any more ends its work and goes; what is there under the same
-   * recipe stays as it is.
+   * spec stays as it is.
    */
   async replace(catalogue: Catalogue<All>): Promise<void> {
     const before = this.#kept;
@@ -162,7 +162,7 @@ export class Registry<All extends Kinds> {
     const gone = before.filter((kept) => !this.#kept.includes(kept));
     for (const claim of this.#claims.filter(({ kept }) => gone.includes(kept))) {
       this.#claims.splice(this.#claims.indexOf(claim), 1);
-      claim.refused(new AppError('model-not-found', { model: claim.kept.recipe.name }));
+      claim.refused(new AppError('model-not-found', { model: claim.kept.spec.name }));
     }
     for (const load of this.#loads) if (gone.includes(load.kept) && load.phase !== 'entering') this.#loads.delete(load);
     const left = Promise.all(gone.map((kept) => kept.leave('replaced')));
@@ -173,33 +173,32 @@ export class Registry<All extends Kinds> {
   /** Ends everything at once, without waiting for those who are being served: the program is ending. */
   async close(): Promise<void> {
     this.#closed = true;
-    for (const { kept, refused } of this.#claims.splice(0))
-      refused(loadFailed(kept.recipe.name, 'the server is ending'));
+    for (const { kept, refused } of this.#claims.splice(0)) refused(loadFailed(kept.spec.name, 'the server is ending'));
     this.#loads.clear();
     await Promise.all(this.#kept.map((kept) => kept.end()));
   }
 
-  #enter({ recipes, usual }: Catalogue<All>): void {
-    this.#kept = recipes.map(
-      (recipe) =>
-        this.#kept.find((kept) => kept.recipe === recipe) ??
-        new Keeping<All[keyof All]>(recipe as unknown as Recipe<string, All[keyof All]>, this.parts, (why) => {
-          this.parts.observer?.left?.(recipe.name, why);
+  #enter({ specs, usual }: Catalogue<All>): void {
+    this.#kept = specs.map(
+      (spec) =>
+        this.#kept.find((kept) => kept.spec === spec) ??
+        new RegistryEntry<All[keyof All]>(spec as unknown as ModelSpec<string, All[keyof All]>, this.parts, (why) => {
+          this.parts.observer?.left?.(spec.name, why);
           this.#startLoads();
         }),
     );
     this.#usual = usual;
   }
 
-  #recipes(): readonly AnyRecipe<All>[] {
-    return this.#kept.map(({ recipe }) => recipe as unknown as AnyRecipe<All>);
+  #specs(): readonly AnyModelSpec<All>[] {
+    return this.#kept.map(({ spec }) => spec as unknown as AnyModelSpec<All>);
   }
 
-  #find(kind: string, name: string | undefined): Keeping<All[keyof All]> | undefined {
-    return this.#kept.find(({ recipe }) => recipe.kind === kind && recipe.name === name);
+  #find(kind: string, name: string | undefined): RegistryEntry<All[keyof All]> | undefined {
+    return this.#kept.find(({ spec }) => spec.kind === kind && spec.name === name);
   }
 
-  #wanted(kind: keyof All & string, name: string | undefined): Keeping<All[keyof All]> {
+  #wanted(kind: keyof All & string, name: string | undefined): RegistryEntry<All[keyof All]> {
     const meant = name ?? this.usual(kind);
     const kept = this.#find(kind, meant);
     if (this.#closed || !kept) throw new AppError('model-not-found', { model: meant ?? kind });
@@ -207,7 +206,7 @@ export class Registry<All extends Kinds> {
   }
 
   #claim(
-    kept: Keeping<All[keyof All]>,
+    kept: RegistryEntry<All[keyof All]>,
     holding: readonly Held[],
     signal: AbortSignal | undefined,
   ): Promise<Use<All[keyof All]>> {
@@ -233,7 +232,7 @@ export class Registry<All extends Kinds> {
   }
 
   /** Never rejects: what goes wrong is told to those who wanted it. */
-  async #measure(kept: Keeping<All[keyof All]>): Promise<void> {
+  async #measure(kept: RegistryEntry<All[keyof All]>): Promise<void> {
     const load: Load<All> = { kept, phase: 'measuring', need: 0, announced: false, passedBy: new Set() };
     this.#loads.add(load);
     try {
@@ -241,7 +240,7 @@ export class Registry<All extends Kinds> {
       await kept.gone();
       load.need = await kept.need();
     } catch (error) {
-      if (this.#loads.has(load)) this.#settle(load, asLoadError(kept.recipe.name, error));
+      if (this.#loads.has(load)) this.#settle(load, asLoadError(kept.spec.name, error));
       return;
     }
     load.phase = 'waiting';
@@ -262,7 +261,7 @@ export class Registry<All extends Kinds> {
   #tryToStart(load: Load<All>): void {
     const { kept, need } = load;
     const room = this.#room();
-    const newcomer = { bytes: need, besides: kept.recipe.besides ?? false };
+    const newcomer = { bytes: need, besides: kept.spec.besides ?? false };
     const residents = this.#kept.filter((other) => other !== kept && other.resident);
     // What the earlier ones wait for may be held until this one is there.
     const earlier = this.#isHeldUp(load) ? [] : this.#earlier(load);
@@ -283,7 +282,7 @@ export class Registry<All extends Kinds> {
     }
     // Those that are being loaded, or are to be before it, can make room once they have been used.
     if (earlier.length > 0 || residents.some((other) => this.#isEntering(other))) return;
-    this.#settle(load, tooLarge(kept.recipe.name, need, room));
+    this.#settle(load, tooLarge(kept.spec.name, need, room));
   }
 
   /** Those that wait for their victims to leave. */
@@ -298,12 +297,12 @@ export class Registry<All extends Kinds> {
    */
   #afterwards(
     { kept }: Load<All>,
-    residents: readonly Keeping<All[keyof All]>[],
+    residents: readonly RegistryEntry<All[keyof All]>[],
     earlier: readonly Load<All>[],
   ): readonly Resident[] {
     const held = this.#claims.filter((claim) => claim.kept === kept).flatMap(({ holding }) => holding);
-    const isHeld = ({ recipe }: Keeping<All[keyof All]>) =>
-      held.some(({ kind, name }) => kind === recipe.kind && name === recipe.name);
+    const isHeld = ({ spec }: RegistryEntry<All[keyof All]>) =>
+      held.some(({ kind, name }) => kind === spec.kind && name === spec.name);
     const staying = residents
       .filter((other) => other.open || isHeld(other))
       .map((other) => ({
@@ -328,7 +327,7 @@ export class Registry<All extends Kinds> {
     return this.#claims.some((claim) => claim.kept === kept && claim.holding.length > 0);
   }
 
-  #isEntering(kept: Keeping<All[keyof All]>): boolean {
+  #isEntering(kept: RegistryEntry<All[keyof All]>): boolean {
     return [...this.#loads].some((load) => load.kept === kept && load.phase === 'entering');
   }
 
@@ -341,11 +340,11 @@ export class Registry<All extends Kinds> {
     return now;
   }
 
-  #announce(load: Load<All>, leaving: readonly Keeping<All[keyof All]>[]): void {
+  #announce(load: Load<All>, leaving: readonly RegistryEntry<All[keyof All]>[]): void {
     if (load.announced && leaving.length === 0) return;
     load.announced = true;
-    const names = leaving.map(({ recipe }) => recipe.name);
-    this.parts.observer?.loading?.(load.kept.recipe.name, names);
+    const names = leaving.map(({ spec }) => spec.name);
+    this.parts.observer?.loading?.(load.kept.spec.name, names);
   }
 
   async #bring(load: Load<All>): Promise<void> {
@@ -354,10 +353,10 @@ export class Registry<All extends Kinds> {
     try {
       await kept.enter();
     } catch (error) {
-      this.#settle(load, asLoadError(kept.recipe.name, error));
+      this.#settle(load, asLoadError(kept.spec.name, error));
       return;
     }
-    this.parts.observer?.loaded?.(kept.recipe.name);
+    this.parts.observer?.loaded?.(kept.spec.name);
     this.#settle(load);
   }
 
@@ -365,7 +364,7 @@ export class Registry<All extends Kinds> {
   #settle(load: Load<All>, error?: AppError): void {
     const { kept } = load;
     this.#loads.delete(load);
-    if (error) this.parts.observer?.failed?.(kept.recipe.name, reasonOf(error));
+    if (error) this.parts.observer?.failed?.(kept.spec.name, reasonOf(error));
     for (const one of this.#claims.filter((other) => other.kept === kept)) {
       this.#claims.splice(this.#claims.indexOf(one), 1);
       if (error) one.refused(error);
@@ -376,6 +375,6 @@ export class Registry<All extends Kinds> {
   }
 }
 
-function asResident(kept: Pick<Keeping<Life>, 'asResident'>): Resident {
+function asResident(kept: Pick<RegistryEntry<Lifecycle>, 'asResident'>): Resident {
   return kept.asResident();
 }

@@ -4,8 +4,8 @@ import { BackendPool } from '../engines/remote/backend-pool.ts';
 import type { BackendConnection } from '../engines/remote/connection.ts';
 import { RemoteDrawing } from '../engines/remote/drawing/engine.ts';
 import type { Terminal } from '../observe/terminal.ts';
-import { EngineLife } from './engine-lifecycle.ts';
-import type { OtherModels } from './kinds.ts';
+import { EngineLifecycle } from './engine-lifecycle.ts';
+import type { TaskModels } from './kinds.ts';
 import { pictureEditor } from './picture-editor.ts';
 import { asPng } from './remote-others.ts';
 import { engineTimer } from './text-engine.ts';
@@ -14,15 +14,15 @@ import { engineTimer } from './text-engine.ts';
 export function remoteImageModel(
   words: readonly string[],
   terminal: Pick<Terminal, 'line'>,
-): NonNullable<OtherModels['image']> {
+): NonNullable<TaskModels['image']> {
   const remote = readDrawingRemote(words, process.env);
   const { base } = remote.address;
-  const make = () => new EngineLife(new RemoteDrawing(poolOf(remote, terminal), asPng(pictureEditor)));
+  const make = () => new EngineLifecycle(new RemoteDrawing(poolOf(remote, terminal), asPng(pictureEditor)));
   return {
     given: true,
     optional: true,
     facts: unknownFacts(base),
-    recipe: { name: base, kind: 'image', besides: true, need: async () => 0, make },
+    spec: { name: base, kind: 'image', besides: true, need: async () => 0, make },
   };
 }
 

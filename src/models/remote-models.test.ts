@@ -4,7 +4,7 @@ import { json, listed, upstream, wellVllm } from '../engines/remote/testing/upst
 import type { Terminal } from '../observe/terminal.ts';
 import { inProcessEditor } from '../protocols/testing/pictures.ts';
 import { hasText } from './prepared-model.ts';
-import { firstLook, prepareRemote, remoteOffers, servesElsewhere, textPool } from './remote-models.ts';
+import { firstLook, prepareRemote, remoteOffers, servesRemote, textPool } from './remote-models.ts';
 import { remoteEmbedding, remoteImage } from './remote-others.ts';
 
 const terminal = { line: () => undefined } as unknown as Terminal;
@@ -20,11 +20,11 @@ async function wantedOn(...addresses: readonly string[]) {
 
 test('a text model is elsewhere where it is named and no file is', () => {
   const remote = ['http://a:1'];
-  expect(servesElsewhere({ remote, model: null, nomodel: false })).toBe(true);
-  expect(servesElsewhere({ remote, model: ['m.gguf'], nomodel: false })).toBe(false);
-  expect(servesElsewhere({ remote, model: null, nomodel: true })).toBe(true);
-  expect(servesElsewhere({ remote, model: ['m.gguf'], nomodel: true })).toBe(true);
-  expect(servesElsewhere({ remote: ['http://a:1,for=images'], model: null, nomodel: false })).toBe(false);
+  expect(servesRemote({ remote, model: null, nomodel: false })).toBe(true);
+  expect(servesRemote({ remote, model: ['m.gguf'], nomodel: false })).toBe(false);
+  expect(servesRemote({ remote, model: null, nomodel: true })).toBe(true);
+  expect(servesRemote({ remote, model: ['m.gguf'], nomodel: true })).toBe(true);
+  expect(servesRemote({ remote: ['http://a:1,for=images'], model: null, nomodel: false })).toBe(false);
   expect(textPool({ remote: null }, terminal)).toBeUndefined();
 });
 
@@ -36,14 +36,14 @@ describe('a model elsewhere', () => {
     expect(model).toMatchObject({
       name: 'model-8b',
       file: undefined,
-      recipe: { kind: 'text', besides: true, pinned: true },
+      spec: { kind: 'text', besides: true, pinned: true },
     });
     expect(hasText(model)).toBe(true);
-    expect(await model.recipe.need()).toBe(0);
+    expect(await model.spec.need()).toBe(0);
     expect(model.elsewhere?.names).toEqual(['org/model-8b']);
     expect(model.elsewhere?.capacity()).toBe(64);
     expect(model.known()).toBeUndefined();
-    const life = model.recipe.make();
+    const life = model.spec.make();
     life.start();
     await life.settled();
     expect(life.state()).toEqual({ type: 'ready' });
@@ -83,12 +83,12 @@ describe('other engines elsewhere', () => {
   test('are named by what the command line says of them, and say how much they take at once', () => {
     expect(remoteEmbedding(settings, terminal)).toMatchObject({
       given: true,
-      recipe: { name: 'bge', kind: 'embedding' },
+      spec: { name: 'bge', kind: 'embedding' },
     });
     expect(remoteEmbedding(settings, terminal)?.atOnce?.()).toBe(5);
     expect(remoteImage(settings, terminal)).toMatchObject({
       facts: { name: 'b:1' },
-      recipe: { name: 'b:1', kind: 'image' },
+      spec: { name: 'b:1', kind: 'image' },
     });
     expect(remoteEmbedding(defaultSettings, terminal)).toBeUndefined();
     expect(remoteImage(defaultSettings, terminal)).toBeUndefined();
@@ -105,13 +105,13 @@ describe('other engines elsewhere', () => {
     const own = { ...defaultSettings, remote: [`${one.base},for=embeddings`, `${one.base},for=images`] };
     const never = new AbortController().signal;
 
-    const embedding = remoteEmbedding(own, terminal)?.recipe.make();
+    const embedding = remoteEmbedding(own, terminal)?.spec.make();
     embedding?.start();
     await embedding?.settled();
     expect((await embedding?.engine.embed({ inputs: ['a'], truncate: true }, never))?.tokens).toEqual([2]);
     await embedding?.stop();
 
-    const image = remoteImage(own, terminal, inProcessEditor)?.recipe.make();
+    const image = remoteImage(own, terminal, inProcessEditor)?.spec.make();
     image?.start();
     await image?.settled();
     const request = { prompt: 'x', negativePrompt: '', width: 8, height: 8, steps: 1, guidance: 1, sampler: 'default' };

@@ -6,8 +6,8 @@ import { RemoteText } from '../engines/remote/text.ts';
 import { RemoteTokens } from '../engines/remote/tokens.ts';
 import type { Terminal } from '../observe/terminal.ts';
 import { loadChatFormat } from './chat-format.ts';
-import { TextLife } from './engine-lifecycle.ts';
-import { otherModels } from './other-models.ts';
+import { TextLifecycle } from './engine-lifecycle.ts';
+import { taskModels } from './other-models.ts';
 import type { PreparedModel } from './prepared-model.ts';
 import type { ModelOffer } from './router.ts';
 import { engineTimer } from './text-engine.ts';
@@ -30,7 +30,7 @@ export function textPool({ remote }: Pick<Settings, 'remote'>, terminal: Termina
 }
 
 /** Whether the text model is a remote one, and not a file. `--nomodel` means that no file is loaded here. */
-export function servesElsewhere({ remote, model, nomodel }: Pick<Settings, 'remote' | 'model' | 'nomodel'>): boolean {
+export function servesRemote({ remote, model, nomodel }: Pick<Settings, 'remote' | 'model' | 'nomodel'>): boolean {
   return (nomodel || !model) && remoteAddresses(remote, 'text').length > 0;
 }
 
@@ -66,7 +66,7 @@ export async function prepareRemote(
     given,
     file: undefined,
     format: await loadChatFormat(settings, undefined, (text) => terminal.line(text)),
-    others: otherModels(settings, { terminal, text: { name, file: undefined } }),
+    others: taskModels(settings, { terminal, text: { name, file: undefined } }),
     contextSize: usualContext,
     known: () => known,
     elsewhere: {
@@ -74,14 +74,14 @@ export async function prepareRemote(
       capacity: () => pool.capacity(model),
       chat: (text, serverTools) => remoteChatService({ text, tokens, serverTools }),
     },
-    recipe: {
+    spec: {
       name,
       kind: 'text',
       besides: true,
       pinned: true,
       need: async () => 0,
       make: () =>
-        new TextLife(engine(), (state) => {
+        new TextLifecycle(engine(), (state) => {
           known = state;
         }),
     },

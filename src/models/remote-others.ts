@@ -7,18 +7,19 @@ import { RemoteEmbedding } from '../engines/remote/embedding.ts';
 import { RemoteImage, remoteImageFacts } from '../engines/remote/image.ts';
 import { shownName } from '../engines/remote/probe.ts';
 import type { Terminal } from '../observe/terminal.ts';
-import { EngineLife } from './engine-lifecycle.ts';
-import type { OtherModel, OtherModels } from './kinds.ts';
+import { EngineLifecycle } from './engine-lifecycle.ts';
+import type { TaskModel, TaskModels } from './kinds.ts';
 import { pictureEditor } from './picture-editor.ts';
 import { engineTimer } from './text-engine.ts';
 
 /** Engines elsewhere for vectors (`--remote URL,for=embeddings`); undefined where none is named. */
-export function remoteEmbedding(settings: Settings, terminal: Terminal): OtherModel<'embedding'> | undefined {
+export function remoteEmbedding(settings: Settings, terminal: Terminal): TaskModel<'embedding'> | undefined {
   const place = placeOf(settings, 'embeddings');
   if (!place) return undefined;
   const { name, model, atOnce } = place;
-  const make = () => new EngineLife(new RemoteEmbedding(poolFor(settings, 'embeddings', 'embedding', terminal), model));
-  return { given: true, atOnce, recipe: { name, kind: 'embedding', ...noNeed, make } };
+  const make = () =>
+    new EngineLifecycle(new RemoteEmbedding(poolFor(settings, 'embeddings', 'embedding', terminal), model));
+  return { given: true, atOnce, spec: { name, kind: 'embedding', ...noNeed, make } };
 }
 
 /** And for pictures (`for=images`). */
@@ -26,15 +27,15 @@ export function remoteImage(
   settings: Settings,
   terminal: Terminal,
   editor: PictureEditor = pictureEditor,
-): OtherModels['image'] | undefined {
+): TaskModels['image'] | undefined {
   const place = placeOf(settings, 'images');
   if (!place) return undefined;
   const { name, model, atOnce } = place;
   const make = () =>
-    new EngineLife(
+    new EngineLifecycle(
       new RemoteImage(poolFor(settings, 'images', 'image', terminal), { name, model, asPng: asPng(editor) }),
     );
-  return { given: true, atOnce, facts: remoteImageFacts(name), recipe: { name, kind: 'image', ...noNeed, make } };
+  return { given: true, atOnce, facts: remoteImageFacts(name), spec: { name, kind: 'image', ...noNeed, make } };
 }
 
 const noNeed = { besides: true, pinned: true, need: async () => 0 } as const;

@@ -7,7 +7,7 @@ import type { Call } from '../http/call.ts';
 import { handTimer, latch } from '../http/testing/world.ts';
 import type { Arrival } from './arrival.ts';
 import type { ModelKinds } from './kinds.ts';
-import type { Life, LifeState, Recipe } from './lifecycle.ts';
+import type { Lifecycle, LifecycleState, ModelSpec } from './lifecycle.ts';
 import type { PreparedModel } from './prepared-model.ts';
 import { Registry } from './registry.ts';
 import type { Selected } from './routed.ts';
@@ -48,18 +48,18 @@ function world(first: string, files?: Record<string, Fake>, own: Partial<RouterP
       given: new Set(),
       file,
       known,
-      recipe: recipe(name, fake, log),
-      others: { embedding: { recipe: { name: 'beside', kind: 'embedding' }, given: false } },
+      spec: spec(name, fake, log),
+      others: { embedding: { spec: { name: 'beside', kind: 'embedding' }, given: false } },
     } as unknown as PreparedModel;
   };
   const initial = model(first);
   const registry: Registry<ModelKinds> = new Registry<ModelKinds>(
-    { recipes: initial.file ? [initial.recipe] : [], usual: {} },
+    { specs: initial.file ? [initial.spec] : [], usual: {} },
     {
       room: () => ({ bytes: Number.POSITIVE_INFINITY, count: Number.POSITIVE_INFINITY }),
       startTimer: () => ({ cancel: () => undefined }),
       now: () => 0,
-      usualKeepMs: () => Number.POSITIVE_INFINITY,
+      defaultKeepMs: () => Number.POSITIVE_INFINITY,
     },
   );
   const arrivals = new Map<string, Arrival>();
@@ -121,15 +121,15 @@ function world(first: string, files?: Record<string, Fake>, own: Partial<RouterP
   };
 }
 
-function recipe(name: string, fake: Fake, log: string[]): Recipe<'text', never> {
-  const make = (): Life => {
+function spec(name: string, fake: Fake, log: string[]): ModelSpec<'text', never> {
+  const make = (): Lifecycle => {
     log.push(`load ${name}`);
     const broken = fake.broken;
     return {
       start: () => undefined,
       stop: async () => void log.push(`stop ${name}`),
       settled: () => Promise.resolve(),
-      state: (): LifeState => (broken === undefined ? { type: 'ready' } : { type: 'failed', reason: broken }),
+      state: (): LifecycleState => (broken === undefined ? { type: 'ready' } : { type: 'failed', reason: broken }),
     };
   };
   return { name, kind: 'text', need: async () => 1, make: make as () => never };

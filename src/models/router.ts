@@ -9,14 +9,14 @@ import {
   sameName,
 } from '../core/model-names.ts';
 import type { ListedModel } from '../core/models-view.ts';
-import { orGone } from '../core/or-gone.ts';
+import { unlessAborted } from '../core/or-gone.ts';
 import { isBlankBody, jsonObject } from '../http/body.ts';
 import type { Call } from '../http/call.ts';
 import type { ModelEndpoint, ModelSelection } from '../protocols/endpoint.ts';
 import { namingOf, shownName } from '../protocols/native/model-name.ts';
-import { type Arrival, Arriving, inTime, type Patience } from './arrival.ts';
+import { type Arrival, Arriving, type LoadTimeout, withTimeout } from './arrival.ts';
 import type { ModelKinds } from './kinds.ts';
-import { recipesOf } from './other-models.ts';
+import { specsOf } from './other-models.ts';
 import { hasText, type PreparedModel } from './prepared-model.ts';
 import type { Registry } from './registry.ts';
 import type { Selected } from './routed.ts';
@@ -42,7 +42,7 @@ export interface RouterParts<Context> {
   /** Prepares the model again if its files have changed since it was prepared; undefined if they have not. */
   readonly renewed?: (model: PreparedModel) => Promise<(() => Promise<PreparedModel>) | undefined>;
   /** Limits how long a request waits for a swap. */
-  readonly patience?: Patience;
+  readonly patience?: LoadTimeout;
   readonly say: (line: string) => void;
 }
 
@@ -94,7 +94,7 @@ export class ModelRouter<Context> {
     const name = asked !== undefined && modelSelection ? await this.#textModelOf(asked, modelSelection) : asked;
     // Requests for information are answered at once by what is loaded.
     if (!queued) return this.#current(name, call.signal);
-    return inTime(name ?? this.defaultModel.name, this.parts.patience, call.signal, (signal) =>
+    return withTimeout(name ?? this.defaultModel.name, this.parts.patience, call.signal, (signal) =>
       name === undefined ? this.#unnamed(signal) : this.#named(name, signal),
     );
   }
@@ -205,10 +205,10 @@ export class ModelRouter<Context> {
 
   /** Engines of the other kinds that only the removed model used. */
   async #removeAuxiliary({ others }: PreparedModel): Promise<void> {
-    const wanted = [...this.#instances.values()].flatMap(({ model }) => recipesOf(model.others));
+    const wanted = [...this.#instances.values()].flatMap(({ model }) => specsOf(model.others));
     const isWanted = ({ kind, name }: { readonly kind: string; readonly name: string }) =>
       wanted.some((one) => one.kind === kind && one.name === name);
-    const gone = recipesOf(others).filter((recipe) => !isWanted(recipe));
+    const gone = specsOf(others).filter((spec) => !isWanted(spec));
     await Promise.all(gone.map(({ kind, name }) => this.parts.registry.remove(kind, name)));
   }
 
@@ -222,8 +222,8 @@ export class ModelRouter<Context> {
   /** The error if it cannot be loaded. */
   async #load(model: PreparedModel): Promise<AppError | undefined> {
     if (!hasText(model)) return undefined;
-    const { recipe, name } = model;
-    this.parts.registry.add(recipe);
+    const { spec, name } = model;
+    this.parts.registry.add(spec);
     return this.parts.registry.load('text', name).then(() => undefined, asAppError);
   }
 
@@ -263,7 +263,7 @@ export class ModelRouter<Context> {
 
   #opened(model: PreparedModel): ModelInstance<Context> {
     const context = this.parts.contextOf(model);
-    this.parts.registry.add(model.recipe);
+    this.parts.registry.add(model.spec);
     return this.#register(model, context);
   }
 
@@ -275,7 +275,7 @@ export class ModelRouter<Context> {
   async #unaliased(name: string): Promise<string> {
     const target = this.parts.alias?.(name);
     if (target === undefined || this.#open(name)) return name;
-    const beside = recipesOf(this.defaultModel.others).some((recipe) => equalName(recipe.name, name));
+    const beside = specsOf(this.defaultModel.others).some((spec) => equalName(spec.name, name));
     return beside || findExactly(await this.#offers(), ({ names }) => names, name) ? name : target;
   }
 
@@ -318,7 +318,7 @@ export class ModelRouter<Context> {
     const handOver = async (): Promise<void> => {
       await Promise.all([drain(old), old.registered]);
       await registry.remove('text', old.model.name);
-      if (hasText(model)) registry.add(model.recipe);
+      if (hasText(model)) registry.add(model.spec);
       arriving.begin();
       arriving.end();
       await this.#removeAuxiliary(old.model);
@@ -339,7 +339,7 @@ export class ModelRouter<Context> {
 
   /** Settles however the swap ends. Callers must check again what held before. */
   #swapOver(signal: AbortSignal | undefined): Promise<void> {
-    return orGone(this.#swap?.over ?? this.#queuedSwaps[0]?.begun ?? Promise.resolve(), signal);
+    return unlessAborted(this.#swap?.over ?? this.#queuedSwaps[0]?.begun ?? Promise.resolve(), signal);
   }
 
   /** Whether a swap removes the instance of this name, and brings none with the same name. */
@@ -375,7 +375,7 @@ export class ModelRouter<Context> {
 
   /** The text model whose context has the engine of another kind with this name; undefined for the default one. */
   async #textModelOf(name: string, selection: ModelSelection): Promise<string | undefined> {
-    if (recipesOf(this.defaultModel.others).some((recipe) => sameName(recipe.name, name))) return undefined;
+    if (specsOf(this.defaultModel.others).some((spec) => sameName(spec.name, name))) return undefined;
     if (selection === 'own-name' && !isCommonEmbeddingName(name)) return name;
     return this.#instanceOf(name) || this.#aliased(name) || (await this.#offerOf(name)) ? name : undefined;
   }

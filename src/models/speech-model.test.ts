@@ -24,10 +24,10 @@ function world(own: Partial<Settings> = {}) {
 
 describe('the built-in voice', () => {
   test('is there without being asked for, loaded by the first who needs it and let go of later', () => {
-    const { given, recipe, maxWords } = world();
+    const { given, spec, maxWords } = world();
     expect(given).toBe(false);
     expect(maxWords).toBe(4096);
-    expect(recipe).toMatchObject({ name: 'flite', kind: 'speech', besides: true, keepMs: 600_000 });
+    expect(spec).toMatchObject({ name: 'flite', kind: 'speech', besides: true, keepMs: 600_000 });
   });
 
   test('is known without being loaded', async () => {
@@ -43,10 +43,10 @@ describe('the built-in voice', () => {
   });
 
   test('tells what it needs, and is made then', async () => {
-    const { recipe } = world();
-    expect(() => recipe.make()).toThrow(/before its need is known/);
-    expect(await recipe.need()).toBeGreaterThan(2 ** 26);
-    const life = recipe.make();
+    const { spec } = world();
+    expect(() => spec.make()).toThrow(/before its need is known/);
+    expect(await spec.need()).toBeGreaterThan(2 ** 26);
+    const life = spec.make();
     expect(life.state()).toEqual({ type: 'loading', progress: 0 });
   });
 });
@@ -64,30 +64,30 @@ describe('a voice that a flag names', () => {
 
   test('is loaded at the start and stays', async () => {
     await layKokoro();
-    const { given, recipe, voices } = world({ ttsmodel: folder, ttsmaxlen: 9 });
+    const { given, spec, voices } = world({ ttsmodel: folder, ttsmaxlen: 9 });
     expect(given).toBe(true);
-    expect(recipe.keepMs).toBeUndefined();
+    expect(spec.keepMs).toBeUndefined();
     expect((await voices()).map(({ name }) => name)).toContain('bf_emma');
-    expect(await recipe.need()).toBeGreaterThan(2 ** 26);
+    expect(await spec.need()).toBeGreaterThan(2 ** 26);
   });
 
   test('says that a GPU has no part in it', async () => {
     await layKokoro();
-    const { recipe, lines } = world({ ttsmodel: folder, ttsgpu: true });
-    await recipe.need();
+    const { spec, lines } = world({ ttsmodel: folder, ttsgpu: true });
+    await spec.need();
     expect(lines).toEqual(['--ttsgpu has no effect: speech is computed on the CPU.']);
   });
 
   test('is refused in one sentence where it cannot be one', async () => {
     const path = join(folder, 'outetts.gguf');
     await writeFile(path, 'GGUF');
-    const { recipe } = world({ ttsmodel: path });
-    expect(recipe.name).toBe('outetts.gguf');
-    await expect(recipe.need()).rejects.toThrow(/not possible yet. What is: a Piper voice/);
+    const { spec } = world({ ttsmodel: path });
+    expect(spec.name).toBe('outetts.gguf');
+    await expect(spec.need()).rejects.toThrow(/not possible yet. What is: a Piper voice/);
   });
 
   test('bears the name of its file', () => {
-    expect(world({ ttsmodel: '/voices/en_US-lessac-medium.onnx' }).recipe.name).toBe('en_US-lessac-medium');
+    expect(world({ ttsmodel: '/voices/en_US-lessac-medium.onnx' }).spec.name).toBe('en_US-lessac-medium');
   });
 });
 

@@ -13,11 +13,11 @@ import { SpeechHost, type SpeechOptions } from '../engines/speech/host.ts';
 import { espeakFolders } from '../engines/speech/sherpa/espeak-data.ts';
 import { readVoiceModel } from '../engines/speech/sherpa/voice-model.ts';
 import type { Terminal } from '../observe/terminal.ts';
-import { EngineLife } from './engine-lifecycle.ts';
-import type { OtherModels } from './kinds.ts';
+import { EngineLifecycle } from './engine-lifecycle.ts';
+import type { TaskModels } from './kinds.ts';
 import { engineThreads, engineTimer } from './text-engine.ts';
 
-type SpeechModel = NonNullable<OtherModels['speech']>;
+type SpeechModel = NonNullable<TaskModels['speech']>;
 
 /** A voice that is built in is let go of when nobody has needed it for so long. */
 const restMs = 10 * 60_000;
@@ -52,7 +52,7 @@ function builtIn({ maxWords, samples }: Common, terminal: Terminal): SpeechModel
     given: false,
     maxWords,
     voices: async () => [...fliteVoices, ...(await samples())],
-    recipe: {
+    spec: {
       name,
       kind: 'speech',
       besides: true,
@@ -82,7 +82,7 @@ function named(settings: Settings, { maxWords, samples }: Common, terminal: Term
     given: true,
     maxWords,
     voices: async () => [...(await read()).voices, ...(await samples())],
-    recipe: {
+    spec: {
       name,
       kind: 'speech',
       besides: true,
@@ -106,7 +106,7 @@ function lives(options: () => Promise<SpeechOptions>, observer: TaskObserver<Spe
       prepared = await options();
       return prepared;
     },
-    make: (): EngineLife<SpeechHost> => {
+    make: (): EngineLifecycle<SpeechHost> => {
       if (!prepared) throw new Error('a voice is made before its need is known');
       const host = new SpeechHost({
         entry: fileURLToPath(new URL('../engines/speech/worker/main.js', import.meta.url)),
@@ -116,7 +116,7 @@ function lives(options: () => Promise<SpeechOptions>, observer: TaskObserver<Spe
         proven,
         observer,
       });
-      return new EngineLife(host, () => {
+      return new EngineLifecycle(host, () => {
         proven = true;
       });
     },

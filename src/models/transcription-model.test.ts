@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, test } from 'vitest';
 import { defaultSettings } from '../config/flags.ts';
-import { otherModels } from './other-models.ts';
+import { taskModels } from './other-models.ts';
 import { transcriptionModel } from './transcription-model.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'parley-whisper-'));
@@ -11,44 +11,44 @@ afterAll(() => rmSync(folder, { recursive: true }));
 const terminal = { line: () => undefined };
 
 describe('the built-in recogniser', () => {
-  const { recipe, given } = transcriptionModel(defaultSettings, terminal);
+  const { spec, given } = transcriptionModel(defaultSettings, terminal);
 
   test('is loaded by the first who needs it, and goes when nobody has for a while', () => {
     expect(given).toBe(false);
-    expect(recipe).toMatchObject({ name: 'moonshine-tiny', kind: 'transcription', besides: true, keepMs: 600_000 });
+    expect(spec).toMatchObject({ name: 'moonshine-tiny', kind: 'transcription', besides: true, keepMs: 600_000 });
   });
 
   test('tells what it needs', async () => {
-    expect(await recipe.need()).toBeGreaterThan(100 * 1024 * 1024);
+    expect(await spec.need()).toBeGreaterThan(100 * 1024 * 1024);
   });
 
   test('is made without starting anything', () => {
-    const life = recipe.make();
+    const life = spec.make();
     expect(life.state()).toEqual({ type: 'loading', progress: 0 });
     expect(life.engine.pid).toBeUndefined();
     expect(life.engine.facts()).toBeUndefined();
-    expect(recipe.make()).not.toBe(life);
+    expect(spec.make()).not.toBe(life);
   });
 });
 
 describe('a model that the command line names', () => {
   const path = join(folder, 'ggml-base.en.bin');
   writeFileSync(path, Buffer.alloc(1000));
-  const { recipe, given } = transcriptionModel({ ...defaultSettings, whispermodel: path }, terminal);
+  const { spec, given } = transcriptionModel({ ...defaultSettings, whispermodel: path }, terminal);
 
   test('is loaded at the start, stays, and counts as a model', () => {
     expect(given).toBe(true);
-    expect(recipe.name).toBe('ggml-base.en');
-    expect([recipe.besides, recipe.keepMs]).toEqual([undefined, undefined]);
+    expect(spec.name).toBe('ggml-base.en');
+    expect([spec.besides, spec.keepMs]).toEqual([undefined, undefined]);
   });
 
   test('needs what its file has, and more', async () => {
-    expect(await recipe.need()).toBe(1500);
+    expect(await spec.need()).toBe(1500);
   });
 });
 
 test('stands among the models beside text', () => {
   expect(
-    otherModels(defaultSettings, { terminal, text: { name: '', file: undefined } } as never).transcription?.recipe.name,
+    taskModels(defaultSettings, { terminal, text: { name: '', file: undefined } } as never).transcription?.spec.name,
   ).toBe('moonshine-tiny');
 });

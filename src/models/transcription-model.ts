@@ -8,8 +8,8 @@ import { lossLine } from '../engines/host/engine-state.ts';
 import type { TaskObserver } from '../engines/host/task-engine.ts';
 import { type RecogniserOptions, TranscriptionHost } from '../engines/transcription/host.ts';
 import type { Terminal } from '../observe/terminal.ts';
-import { EngineLife } from './engine-lifecycle.ts';
-import type { OtherModel } from './kinds.ts';
+import { EngineLifecycle } from './engine-lifecycle.ts';
+import type { TaskModel } from './kinds.ts';
 import { engineThreads, engineTimer } from './text-engine.ts';
 
 /** The built-in recogniser with all that it computes, as measured after a minute of speech. */
@@ -17,7 +17,7 @@ const moonshineBytes = 400 * 1024 * 1024;
 const restingMs = 10 * 60_000;
 
 /** What makes text of speech: the model of `--whispermodel`, or the one that comes along, which the first request loads. */
-export function transcriptionModel(settings: Settings, terminal: Pick<Terminal, 'line'>): OtherModel<'transcription'> {
+export function transcriptionModel(settings: Settings, terminal: Pick<Terminal, 'line'>): TaskModel<'transcription'> {
   const threads = engineThreads(0, settings);
   const path = settings.whispermodel === '' ? undefined : resolve(settings.whispermodel);
   const name = path === undefined ? 'moonshine-tiny' : basename(path).replace(/\.(?:bin|gguf)$/i, '');
@@ -35,15 +35,15 @@ export function transcriptionModel(settings: Settings, terminal: Pick<Terminal, 
       proven,
       observer: consoleObserver(name, settings, terminal),
     });
-    return new EngineLife(host, () => {
+    return new EngineLifecycle(host, () => {
       proven = true;
     });
   };
-  const recipe = { name, kind: 'transcription', make } as const;
+  const spec = { name, kind: 'transcription', make } as const;
   if (path === undefined) {
-    return { given: false, recipe: { ...recipe, besides: true, keepMs: restingMs, need: async () => moonshineBytes } };
+    return { given: false, spec: { ...spec, besides: true, keepMs: restingMs, need: async () => moonshineBytes } };
   }
-  return { given: true, recipe: { ...recipe, need: async () => (await stat(path)).size * 1.5 } };
+  return { given: true, spec: { ...spec, need: async () => (await stat(path)).size * 1.5 } };
 }
 
 const adviceForLosses = 'If this goes on, --debugmode shows what the recogniser says.';

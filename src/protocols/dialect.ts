@@ -4,8 +4,8 @@ import { AppError } from '../core/errors.ts';
 import type { GenerationEvent } from '../core/events.ts';
 import { type EndpointFidelity, ignoredFields } from '../core/fidelity.ts';
 import type { ModelsView } from '../core/models-view.ts';
-import type { OtherServices } from '../core/other-services.ts';
-import type { GenerationControls, ReasoningBudget, Standing } from '../core/request.ts';
+import type { TaskServices } from '../core/other-services.ts';
+import type { GenerationControls, QueueStatus, ReasoningBudget } from '../core/request.ts';
 import type { TextService } from '../core/text-service.ts';
 import type { JsonObject } from '../http/body.ts';
 import type { Headers, Reply } from '../http/call.ts';
@@ -21,7 +21,7 @@ export interface DialectParts {
   readonly text: TextService;
   readonly chat: ChatService;
   /** What the server can do beside text. */
-  readonly others?: OtherServices;
+  readonly others?: TaskServices;
   /** Read anew for each request: the context size is known only once the model is. */
   readonly controlParts: () => ControlParts;
   /** `--gendefaults`: to be applied to the body before anything is read from it. */
@@ -143,7 +143,7 @@ export interface StreamOptions {
   /** Written when nothing else was for a while, so that no proxy gives the connection up. */
   readonly filler: string;
   /** How a client that waits is told what for; a comment unless the dialect has something better. */
-  readonly notice?: (standing: Standing) => string;
+  readonly notice?: (standing: QueueStatus) => string;
   readonly ticket: Pick<CallTicket, 'standing'>;
   readonly startTimer: StartTimer;
 }

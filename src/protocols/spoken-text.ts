@@ -1,5 +1,5 @@
 import { AppError } from '../core/errors.ts';
-import type { OtherServices } from '../core/other-services.ts';
+import type { TaskServices } from '../core/other-services.ts';
 import type { SpeechRequest, SpeechService } from '../core/speech.ts';
 import { wrong } from './fields/readers.ts';
 import type { SpokenFields } from './spoken-fields.ts';
@@ -19,7 +19,7 @@ export interface ReadSpokenText {
 }
 
 /** Whoever speaks, or a clear refusal. */
-export function speechOf({ others }: { readonly others?: OtherServices | undefined }): SpeechService {
+export function speechOf({ others }: { readonly others?: TaskServices | undefined }): SpeechService {
   if (others?.speech) return others.speech;
   throw new AppError('model-missing', { capability: 'text-to-speech', flag: '--ttsmodel FILE' });
 }

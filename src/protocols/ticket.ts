@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { readOn } from '../core/read-on.ts';
-import type { Standing, Ticket } from '../core/request.ts';
+import type { QueueStatus, Ticket } from '../core/request.ts';
 import type { Call } from '../http/call.ts';
 import { credentials } from '../http/guard.ts';
 import { looseFlag } from './fields/loose.ts';
@@ -11,7 +11,7 @@ import { honoured } from './fields/table.ts';
 export interface CallTicket extends Ticket {
   readonly placed: NonNullable<Ticket['placed']>;
   /** Undefined unless it waits. */
-  standing(): Standing | undefined;
+  standing(): QueueStatus | undefined;
 }
 
 /** Where a text that is to go on without its client says so, beside the same wish for pictures. */
@@ -43,7 +43,7 @@ export function eventsFor<Event>(
 }
 
 export function ticketFor(call: Call, genkey: string): CallTicket {
-  let standing: () => Standing | undefined = () => undefined;
+  let standing: () => QueueStatus | undefined = () => undefined;
   return {
     genkey,
     client: clientName(call),

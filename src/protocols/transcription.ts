@@ -1,9 +1,9 @@
 import { AppError } from '../core/errors.ts';
-import type { OtherServices } from '../core/other-services.ts';
+import type { TaskServices } from '../core/other-services.ts';
 import type { Segment, TranscriptionEvent, TranscriptionService } from '../core/transcription.ts';
 import { locateRecording, type SentRecording } from './recording.ts';
 
-export function transcriptionOf(others: OtherServices | undefined): TranscriptionService {
+export function transcriptionOf(others: TaskServices | undefined): TranscriptionService {
   if (others?.transcription) return others.transcription;
   throw new AppError('model-missing', { capability: 'speech-to-text', flag: '--whispermodel FILE' });
 }

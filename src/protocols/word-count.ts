@@ -1,4 +1,4 @@
-/** Scripts that have no spaces between words: there each sign counts. Elsewhere twenty letters are a word at most. */
+/** Scripts that have no spaces between words: there each sign counts. RemoteModel twenty letters are a word at most. */
 const words =
   /[\p{sc=Han}\p{sc=Hiragana}\p{sc=Katakana}\p{sc=Thai}\p{sc=Lao}\p{sc=Khmer}\p{sc=Myanmar}]|[^\s\p{sc=Han}\p{sc=Hiragana}\p{sc=Katakana}\p{sc=Thai}\p{sc=Lao}\p{sc=Khmer}\p{sc=Myanmar}]{1,20}/gu;
 

@@ -4,7 +4,7 @@ import type { EngineSource, SourceState } from '../core/engine-source.ts';
 import type { Ticket } from '../core/request.ts';
 import { Desk } from './desk.ts';
 import { embeddingService } from './embedding.ts';
-import { otherServices } from './other-services.ts';
+import { taskServices } from './other-services.ts';
 import { Queue } from './queue.ts';
 import { usualCapacity } from './tasks.ts';
 
@@ -114,7 +114,7 @@ describe('what is known of the model', () => {
 
 test('there is a service for each model, and none for those that are not there', () => {
   const { desk, source } = world();
-  expect(Object.keys(otherServices(desk, {}))).toEqual([]);
-  const both = otherServices(desk, { embedding: source, textEmbedding: { ...source, name: 'text' } });
+  expect(Object.keys(taskServices(desk, {}))).toEqual([]);
+  const both = taskServices(desk, { embedding: source, textEmbedding: { ...source, name: 'text' } });
   expect([both.embedding?.name, both.textEmbedding?.name]).toEqual(['tiny', 'text']);
 });

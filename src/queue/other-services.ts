@@ -1,7 +1,7 @@
 import type { EmbeddingEngine } from '../core/embedding.ts';
 import type { EngineSource } from '../core/engine-source.ts';
 import type { ImageEngine, ImageFacts } from '../core/image.ts';
-import type { OtherServices } from '../core/other-services.ts';
+import type { TaskServices } from '../core/other-services.ts';
 import type { SpeechEngine, SpeechService } from '../core/speech.ts';
 import type { TranscriptionEngine } from '../core/transcription.ts';
 import type { Desk } from './desk.ts';
@@ -28,12 +28,12 @@ export function ownCapacities(sources: Sources): readonly (readonly [lane: strin
 }
 
 /** A service for each engine that is to be had. */
-export function otherServices(
+export function taskServices(
   desk: Desk,
   sources: Sources,
   observer: TaskObserver = {},
   drawings: RunningDrawings = new RunningDrawings(desk.now),
-): OtherServices {
+): TaskServices {
   const { embedding, textEmbedding, image, speech, transcription } = sources;
   const parts = { desk, observer };
   return {

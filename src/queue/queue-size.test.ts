@@ -20,7 +20,7 @@ test.each([
   [0, 16, false, 16],
 ])(
   'multiuser %i with %i parallel requests and other models: %s takes in %i at once',
-  (multiuser, parallelRequests, otherModels, places) => {
-    expect(queuePlaces({ multiuser, parallelRequests, otherModels })).toBe(places);
+  (multiuser, parallelRequests, taskModels, places) => {
+    expect(queuePlaces({ multiuser, parallelRequests, taskModels })).toBe(places);
   },
 );

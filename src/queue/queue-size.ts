@@ -3,15 +3,15 @@ export interface QueueSettings {
   readonly multiuser: number;
   readonly parallelRequests: number;
   /** A speech-to-text, image, text-to-speech or embeddings model is loaded beside the text model. */
-  readonly otherModels: boolean;
+  readonly taskModels: boolean;
 }
 
 /** How many requests are taken in at once, those that run included. */
-export function queuePlaces({ multiuser, parallelRequests, otherModels }: QueueSettings): number {
+export function queuePlaces({ multiuser, parallelRequests, taskModels }: QueueSettings): number {
   // What nobody chose never keeps a batch from being full.
   const usual = Math.max(10, parallelRequests);
   if (multiuser > 1) return multiuser;
   if (multiuser === 1) return usual;
-  if (otherModels) return 2;
+  if (taskModels) return 2;
   return parallelRequests > 1 ? usual : 1;
 }

@@ -3,7 +3,7 @@ import type { EngineSource } from '../core/engine-source.ts';
 import { AppError } from '../core/errors.ts';
 import type { SpeechEngine, SpeechEvent, SpeechRequest } from '../core/speech.ts';
 import { Desk } from './desk.ts';
-import { otherServices } from './other-services.ts';
+import { taskServices } from './other-services.ts';
 import { Queue } from './queue.ts';
 import { usualCapacity } from './tasks.ts';
 
@@ -50,7 +50,7 @@ function world({ places = 10 } = {}) {
     state: () => ({ type: 'ready' }),
   };
   const desk = new Desk(new Queue({ capacity: usualCapacity, places: () => places }), () => 0);
-  const { speech } = otherServices(desk, { speech: { ...source, voices: async () => [], maxWords: 7 } });
+  const { speech } = taskServices(desk, { speech: { ...source, voices: async () => [], maxWords: 7 } });
   if (!speech) throw new Error('nobody speaks');
   const say = (genkey = '') => {
     const stop = new AbortController();
@@ -145,5 +145,5 @@ describe('speech at the common desk', () => {
 
 test('nobody speaks where there is no source', () => {
   const desk = new Desk(new Queue({ capacity: 1, places: () => 1 }), () => 0);
-  expect(otherServices(desk, {}).speech).toBeUndefined();
+  expect(taskServices(desk, {}).speech).toBeUndefined();
 });

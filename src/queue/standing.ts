@@ -1,13 +1,13 @@
-import type { QueuePosition, Standing } from '../core/request.ts';
+import type { QueuePosition, QueueStatus } from '../core/request.ts';
 import type { TextState } from '../core/text-service.ts';
 
 /** Undefined unless it waits for its turn. */
-export function queued(position: QueuePosition | undefined): Standing | undefined {
+export function queued(position: QueuePosition | undefined): QueueStatus | undefined {
   return position && { type: 'queued', ...position };
 }
 
 /** One that is as good as there, or has failed before, is still to be brought in: that has not begun. */
-export function loading(state: TextState): Standing | undefined {
+export function loading(state: TextState): QueueStatus | undefined {
   if (state.type === 'none') return undefined;
   const model = state.type === 'ready' ? state.model.name : state.name;
   return { type: 'loading', model, progress: state.type === 'loading' ? state.progress : 0 };

@@ -1,7 +1,7 @@
 import { Channel } from '../core/channel.ts';
 import type { EngineSource } from '../core/engine-source.ts';
 import { AppError } from '../core/errors.ts';
-import { orGone } from '../core/or-gone.ts';
+import { unlessAborted } from '../core/or-gone.ts';
 import type { Ticket } from '../core/request.ts';
 import type { Desk } from './desk.ts';
 import type { Job } from './jobs.ts';
@@ -160,7 +160,7 @@ export function tasks<Engine>({ desk, kind, source, observer = {} }: TaskParts<E
     };
     let seat: Promise<TaskSeat<Engine>> | undefined;
     try {
-      await orGone(turn, signal);
+      await unlessAborted(turn, signal);
       const own: TaskTurn<Engine> = {
         signal,
         seat: () => {
@@ -170,7 +170,7 @@ export function tasks<Engine>({ desk, kind, source, observer = {} }: TaskParts<E
       };
       for await (const event of work(own)) {
         items.push({ event });
-        if (reader) await orGone(reader.took(), signal);
+        if (reader) await unlessAborted(reader.took(), signal);
       }
       signal.throwIfAborted();
     } catch (thrown) {

@@ -3,7 +3,7 @@ import { Aborted } from '../core/abort-cause.ts';
 import type { AppError } from '../core/errors.ts';
 import type { GenerationEvent } from '../core/events.ts';
 import { fold } from '../core/fold.ts';
-import type { Standing } from '../core/request.ts';
+import type { QueueStatus } from '../core/request.ts';
 import type { TextService, TextState } from '../core/text-service.ts';
 import { alwaysThere } from '../core/text-source.ts';
 import { fakeEngine, type Script } from '../engines/fake/engine.ts';
@@ -349,8 +349,8 @@ test('the seed of the request is kept, and one that was left open is drawn', asy
 
 test('a request that waits knows where it stands, and so does whoever has its key', async () => {
   const { service, step, finishAll } = world();
-  const standings: (() => Standing | undefined)[] = [];
-  const placed = (standing: () => Standing | undefined) => void standings.push(standing);
+  const standings: (() => QueueStatus | undefined)[] = [];
+  const placed = (standing: () => QueueStatus | undefined) => void standings.push(standing);
   const { signal } = new AbortController();
   const replies = ['first', 'second'].map((genkey) =>
     fold(service.generate(plainRequest('Hello', 10), { genkey, client: genkey, signal, placed })),
@@ -382,7 +382,7 @@ test('the wait of a newcomer is that for the same engine, whatever others do', a
 describe('a request whose turn has come before its model', () => {
   const loading = (progress: number): TextState => ({ type: 'loading', name: 'mini', progress });
   function placed() {
-    let standing: () => Standing | undefined = () => undefined;
+    let standing: () => QueueStatus | undefined = () => undefined;
     const stop = new AbortController();
     const ticket = {
       genkey: 'k',

@@ -4,7 +4,17 @@ import { asAppError } from '../core/errors.ts';
 import type { GenerationEvent } from '../core/events.ts';
 import { refuseWithoutModel } from '../core/model-error.ts';
 import type { GenerationRequest, SharingTraits, Ticket } from '../core/request.ts';
-import type { AbortOutcome, GenerateBy, Performance, PromptProgress, Reservation, RunningGeneration, TextEngine, TextService, TextState } from '../core/text-service.ts';
+import type {
+  AbortOutcome,
+  GenerateBy,
+  Performance,
+  PromptProgress,
+  Reservation,
+  RunningGeneration,
+  TextEngine,
+  TextService,
+  TextState,
+} from '../core/text-service.ts';
 import type { TextSource, TextUse } from '../core/text-source.ts';
 import { abortedUnstarted, emptyStart } from '../core/unstarted.ts';
 import type { Sharing } from './batching.ts';

@@ -146,9 +146,9 @@ const anyRecipe = (...sizes: number[]) =>
     seen: fc.nat(60),
   });
 
-type Recipe = ReturnType<typeof anyRecipe> extends fc.Arbitrary<infer One> ? One : never;
+type ModelSpec = ReturnType<typeof anyRecipe> extends fc.Arbitrary<infer One> ? One : never;
 
-function expectTheDefinition({ settings, size, steps, seed, allows, seen }: Recipe): void {
+function expectTheDefinition({ settings, size, steps, seed, allows, seen }: ModelSpec): void {
   const logits = bell(size, steps, seed);
   // Every other one of the best has been said already: those that a penalty brings down.
   const best = [...logits.keys()].sort((a, b) => (logits[b] as number) - (logits[a] as number));

@@ -3,7 +3,7 @@ import { chooseAdapter, loadAdapter } from '../chat/adapters/load.ts';
 import { defaultSettings, type Settings } from '../config/flags.ts';
 import { alwaysThere } from '../core/text-source.ts';
 import { noTextEngine } from '../engines/none.ts';
-import type { ComfyDesk } from '../protocols/comfy/desk.ts';
+import type { ComfyQueue } from '../protocols/comfy/desk.ts';
 import { comfySockets } from '../protocols/comfy/routes.ts';
 import { accessOf, accessTable } from './access.ts';
 import { type App, createApp } from './app.ts';
@@ -115,7 +115,7 @@ describe('access table', () => {
   });
 
   test('access table: has a row for every socket', () => {
-    const sockets = comfySockets({} as ComfyDesk).map(({ path }) => `SOCKET ${path}`);
+    const sockets = comfySockets({} as ComfyQueue).map(({ path }) => `SOCKET ${path}`);
     expect([...accessTable.keys()].filter((path) => path.startsWith('SOCKET '))).toEqual(sockets);
   });
 

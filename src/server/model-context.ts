@@ -25,7 +25,7 @@ import type { SdapiContext } from '../protocols/sdapi/routes.ts';
 import type { XttsContext } from '../protocols/xtts/routes.ts';
 import { sharingOf } from '../queue/batching.ts';
 import { eachTask, together } from '../queue/observers.ts';
-import { otherServices, ownCapacities } from '../queue/other-services.ts';
+import { ownCapacities, taskServices } from '../queue/other-services.ts';
 import { textService } from '../queue/text.ts';
 import { type ModelParts, modelChat } from './model-parts.ts';
 import { preloadedStory } from './preloaded-story.ts';
@@ -61,7 +61,7 @@ export function modelContext(parts: ModelParts, services: ServerServices): Model
   });
   const chat = modelChat(parts, { tools, warn }, text);
   const tasks = eachTask([services.metrics.tasks, services.taskObserver ?? {}]);
-  const others = otherServices(desk, parts.others ?? {}, tasks, services.drawings);
+  const others = taskServices(desk, parts.others ?? {}, tasks, services.drawings);
   const defaults = requestDefaults(settings);
   const ownDefaults = textDefaults(defaults);
   const adapter = format.adapter.adapter;

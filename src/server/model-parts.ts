@@ -7,13 +7,13 @@ import { alwaysThere } from '../core/text-source.ts';
 import type { ToolServers } from '../core/tool-servers.ts';
 import { noTextEngine } from '../engines/none.ts';
 import { systemTimer } from '../http/timers.ts';
-import type { Arrival, Patience } from '../models/arrival.ts';
+import type { Arrival, LoadTimeout } from '../models/arrival.ts';
 import type { ChatFormat } from '../models/chat-format.ts';
 import type { ModelKinds } from '../models/kinds.ts';
-import { otherSources } from '../models/other-models.ts';
-import { type Elsewhere, hasText, type PreparedModel } from '../models/prepared-model.ts';
+import { taskSources } from '../models/other-models.ts';
+import { hasText, type PreparedModel, type RemoteModel } from '../models/prepared-model.ts';
 import type { Registry } from '../models/registry.ts';
-import { keptText } from '../models/registry-source.ts';
+import { textSourceOf } from '../models/registry-source.ts';
 import { printable } from '../observe/printable.ts';
 import { randomId } from '../protocols/dialect.ts';
 import type { Sources } from '../queue/other-services.ts';
@@ -28,7 +28,7 @@ export interface ModelParts {
   readonly resting?: Resting;
   readonly format: ChatFormat;
   /** Of a model on a remote backend: how many requests may run at once, and its chat service. */
-  readonly elsewhere?: Pick<Elsewhere, 'capacity' | 'chat'>;
+  readonly elsewhere?: Pick<RemoteModel, 'capacity' | 'chat'>;
   /** The engines of the other kinds. */
   readonly others?: Sources;
 }
@@ -44,7 +44,7 @@ export interface Resting {
 export function modelParts(model: PreparedModel, registry: Registry<ModelKinds>, arrival?: Arrival): ModelParts {
   const { name, settings, format, elsewhere } = model;
   const patience = loadTimeoutOf(settings);
-  const others = otherSources(registry, model.others, patience);
+  const others = taskSources(registry, model.others, patience);
   if (!hasText(model))
     return { name, settings, format, others, source: alwaysThere(noTextEngine(settings.contextsize)) };
   const entry = () => registry.list().find((one) => one.kind === 'text' && one.name === name);
@@ -54,7 +54,7 @@ export function modelParts(model: PreparedModel, registry: Registry<ModelKinds>,
     format,
     others,
     ...(elsewhere ? { elsewhere } : {}),
-    source: keptText(registry, model, { patience, arrival }),
+    source: textSourceOf(registry, model, { patience, arrival }),
     resting: {
       restAfter: (milliseconds) => registry.keepFor('text', name, milliseconds),
       expiresAt: () => entry()?.expiresAt ?? Number.POSITIVE_INFINITY,
@@ -63,7 +63,7 @@ export function modelParts(model: PreparedModel, registry: Registry<ModelKinds>,
   };
 }
 
-function loadTimeoutOf({ routermode, reqtimeout }: Settings): Patience | undefined {
+function loadTimeoutOf({ routermode, reqtimeout }: Settings): LoadTimeout | undefined {
   return routermode ? { seconds: reqtimeout, startTimer: systemTimer } : undefined;
 }
 
@@ -71,7 +71,7 @@ interface ModelChatParts {
   readonly settings: Pick<Settings, 'jinja_kwargs' | 'mcpserverloop'>;
   readonly format: ChatFormat;
   /** The chat service of a model on a remote backend. */
-  readonly elsewhere?: Pick<Elsewhere, 'chat'>;
+  readonly elsewhere?: Pick<RemoteModel, 'chat'>;
 }
 
 /** What all models share. */

@@ -20,7 +20,7 @@ import {
 } from '../models/admin-options.ts';
 import type { Arrival } from '../models/arrival.ts';
 import type { ModelKinds } from '../models/kinds.ts';
-import { recipesOf } from '../models/other-models.ts';
+import { specsOf } from '../models/other-models.ts';
 import { hasText, type PreparedModel, prepareModel } from '../models/prepared-model.ts';
 import type { Registry } from '../models/registry.ts';
 import { type ModelOffer, ModelRouter } from '../models/router.ts';
@@ -184,8 +184,7 @@ export async function createRoutedApp({
   async function checkAliases(): Promise<void> {
     if (aliases.length === 0) return;
     const listed = (await router.list()).flatMap(({ id, name, aliases: more = [] }) => [id, name, ...more]);
-    for (const line of aliasRemarks(aliases, [...listed, ...recipesOf(first.others).map(({ name }) => name)]))
-      say(line);
+    for (const line of aliasRemarks(aliases, [...listed, ...specsOf(first.others).map(({ name }) => name)])) say(line);
   }
 }
 

@@ -8,7 +8,7 @@ import { systemTimer } from '../http/timers.ts';
 import { pictureEditor } from '../models/picture-editor.ts';
 import { createMetrics, type Metrics } from '../observe/metrics.ts';
 import type { AdminAccess } from '../protocols/admin/access.ts';
-import { ComfyDesk } from '../protocols/comfy/desk.ts';
+import { ComfyQueue } from '../protocols/comfy/desk.ts';
 import { type ResponseState, responseState } from '../protocols/responses/background.ts';
 import { LastDrawings } from '../protocols/sdapi/drawings.ts';
 import { Desk } from '../queue/desk.ts';
@@ -51,7 +51,7 @@ export interface ServerServices extends ServiceParts {
   readonly admin: AdminAccess;
   readonly editor: PictureEditor;
   readonly responses: ResponseState;
-  readonly comfy: ComfyDesk;
+  readonly comfy: ComfyQueue;
   readonly drawings: RunningDrawings;
   readonly lastDrawings: LastDrawings;
 }
@@ -63,7 +63,7 @@ export function serverServices(parts: ServiceParts): ServerServices {
     capacity: (lane) => capacities.get(lane)?.() ?? usualCapacity(lane),
     places: () => {
       const { multiuser, parallelrequests } = parts.presentSettings?.() ?? settings;
-      return queuePlaces({ multiuser, parallelRequests: parallelrequests, otherModels: parts.hasOthers?.() ?? false });
+      return queuePlaces({ multiuser, parallelRequests: parallelrequests, taskModels: parts.hasOthers?.() ?? false });
     },
   });
   const startedAt = Date.now();
@@ -76,7 +76,7 @@ export function serverServices(parts: ServiceParts): ServerServices {
     admin: adminAccess(settings, warn),
     editor: parts.editor ?? pictureEditor,
     responses: responseState(),
-    comfy: new ComfyDesk({ now: () => Date.now(), newId: randomUUID, startTimer: systemTimer }),
+    comfy: new ComfyQueue({ now: () => Date.now(), newId: randomUUID, startTimer: systemTimer }),
     drawings: new RunningDrawings(() => performance.now()),
     lastDrawings: new LastDrawings(),
   };

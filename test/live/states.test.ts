@@ -87,7 +87,7 @@ test('save_state with several slots: saves the latest chat; its next prompt reus
   const saved = (await client.post('/api/admin/save_state', { slot: 1 })).json() as Report;
   // All three slots now hold something else.
   for (const prompt of [third, fourth, `${first} More.`]) await run(prompt);
-  expect(await run(`Elsewhere. ${third}`)).toBeLessThan(100);
+  expect(await run(`RemoteModel. ${third}`)).toBeLessThan(100);
   expect((await client.post('/api/admin/load_state', { slot: 1 })).json()).toMatchObject({
     success: true,
     new_tokens: saved.new_tokens,

@@ -3,14 +3,22 @@ import { reviveError } from '../../core/errors.ts';
 import type { FinishReason, GenerationEvent } from '../../core/events.ts';
 import type { GenerationRequest } from '../../core/request.ts';
 import type { SavedStates } from '../../core/saved-states.ts';
-import type { GenerationSink, RunningGeneration, TextEngine, TextModel, TextState, TokenPiece, TokenizeOptions } from '../../core/text-service.ts';
+import type {
+  GenerationSink,
+  RunningGeneration,
+  TextEngine,
+  TextModel,
+  TextState,
+  TokenizeOptions,
+  TokenPiece,
+} from '../../core/text-service.ts';
 import type { ChildExit, Spawn } from '../host/child.ts';
 import { type EngineObserver, EngineProcess, type StartTimer } from '../host/engine-process.ts';
 import { howItDied } from '../host/engine-state.ts';
 import { fingerprint } from '../host/in-flight.ts';
 import { failedForGood, fallBackNote, gpuFailure, loadReason, nextGpuBuild } from './gpu-builds.ts';
-import { type GpuBuild, type LoadOptions, type LoadedModel, expectedContextSize } from './load-options.ts';
-import { type FromWorker, type Piece, type StatesAction, type ToWorker, closingMs } from './messages.ts';
+import { expectedContextSize, type GpuBuild, type LoadedModel, type LoadOptions } from './load-options.ts';
+import { closingMs, type FromWorker, type Piece, type StatesAction, type ToWorker } from './messages.ts';
 
 export interface LlamaHostParts {
   readonly spawn: Spawn;

@@ -7,9 +7,9 @@ import type { Backend } from './backend.ts';
 import type { Assignment, BackendPool } from './backend-pool.ts';
 import type { StreamSink, Valve } from './connection.ts';
 import type { ControlFacts, ControlsBody } from './controls-body.ts';
-import { RemoteFailure, clientError, statusFailure } from './failure.ts';
+import { clientError, RemoteFailure, statusFailure } from './failure.ts';
 import { kinds } from './kinds.ts';
-import { ReplyStream, ToldError, lost } from './reply-stream.ts';
+import { lost, ReplyStream, ToldError } from './reply-stream.ts';
 
 /** A generation, with its body per kind of backend. */
 export interface RemoteWork {

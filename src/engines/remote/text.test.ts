@@ -5,9 +5,19 @@ import type { ChatRequest } from '../../chat/request.ts';
 import type { GenerationEvent } from '../../core/events.ts';
 import type { GenerationRequest } from '../../core/request.ts';
 import type { RunningGeneration } from '../../core/text-service.ts';
-import { type Watch, poolOf } from './testing/backend-pool.ts';
+import { poolOf, type Watch } from './testing/backend-pool.ts';
 import { chatRequest, controlsWith, textRequest } from './testing/requests.ts';
-import { type Upstream, ended, json, said, streamed, upstream, usage, wellParley, wellVllm } from './testing/upstream.ts';
+import {
+  ended,
+  json,
+  said,
+  streamed,
+  type Upstream,
+  upstream,
+  usage,
+  wellParley,
+  wellVllm,
+} from './testing/upstream.ts';
 import { RemoteText } from './text.ts';
 
 interface Ready extends Watch {

@@ -3,7 +3,7 @@ import { asAppError } from '../../core/errors.ts';
 import type { GenerationRequest } from '../../core/request.ts';
 import type { GenerationSink, RunningGeneration, TextEngine, TextModel, TextState } from '../../core/text-service.ts';
 import type { Backend } from './backend.ts';
-import { type RemoteParts, type RemoteWork, generateRemotely } from './generation.ts';
+import { generateRemotely, type RemoteParts, type RemoteWork } from './generation.ts';
 import { kinds } from './kinds.ts';
 import { chatAffinity, textAffinity } from './load-balancing.ts';
 import { chatBody, completionBody } from './request-body.ts';

@@ -1,11 +1,11 @@
 import type { ChatRequest } from '../../chat/request.ts';
 import { AppError } from '../../core/errors.ts';
-import type { TokenPiece, TokenizeOptions } from '../../core/text-service.ts';
+import type { TokenizeOptions, TokenPiece } from '../../core/text-service.ts';
 import type { BackendPool } from './backend-pool.ts';
 import type { Body } from './controls-body.ts';
 import { clientError } from './failure.ts';
 import { listAt, numberAt, objectAt, textAt } from './json.ts';
-import { type RemoteKind, kinds } from './kinds.ts';
+import { kinds, type RemoteKind } from './kinds.ts';
 import { promptBody } from './request-body.ts';
 
 const patienceMs = 30_000;

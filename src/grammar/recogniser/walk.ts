@@ -1,7 +1,7 @@
 import type { GrammarMachine, State } from './machine.ts';
 
 /** Where a text stands in its grammar; the last character may still lack some of its bytes. */
-export interface Standing {
+export interface QueueStatus {
   readonly state: State;
   /** What is known of a character that is not whole yet, and how many bytes of it are missing. */
   readonly begun: number;
@@ -13,16 +13,16 @@ export interface Standing {
 /** The least character that has to be written with so many bytes after the first. */
 const least = [0, 0x80, 0x800, 0x10000];
 
-export function startOf({ start }: GrammarMachine): Standing {
+export function startOf({ start }: GrammarMachine): QueueStatus {
   return standingAt(start);
 }
 
 /** After a whole character. */
-export function standingAt(state: State): Standing {
+export function standingAt(state: State): QueueStatus {
   return { state, begun: 0, missing: 0, length: 0 };
 }
 
-export function mayEnd({ state, missing }: Standing): boolean {
+export function mayEnd({ state, missing }: QueueStatus): boolean {
   return state.complete && missing === 0;
 }
 
@@ -38,13 +38,13 @@ export class TextWalk {
   }
 
   /** Where the text stands after these bytes; undefined where they may not follow, or are no text. */
-  after(from: Standing, bytes: Uint8Array): Standing | undefined {
+  after(from: QueueStatus, bytes: Uint8Array): QueueStatus | undefined {
     if (!this.allows(from, bytes)) return undefined;
     return { state: this.#state, begun: this.#begun, missing: this.#missing, length: this.#length };
   }
 
   /** The same without the trouble of making something. Nothing at all is not allowed: it would lead nowhere. */
-  allows(from: Standing, bytes: Uint8Array): boolean {
+  allows(from: QueueStatus, bytes: Uint8Array): boolean {
     this.#state = from.state;
     this.#begun = from.begun;
     this.#missing = from.missing;

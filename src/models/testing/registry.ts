@@ -1,10 +1,10 @@
 import type { Room } from '../eviction.ts';
-import type { LeaveReason, Life, LifeState, Recipe } from '../lifecycle.ts';
+import type { Lifecycle, LifecycleState, ModelSpec, UnloadReason } from '../lifecycle.ts';
 import { Registry } from '../registry.ts';
 
 /** Something to be kept that comes, fails and goes when the test says so. */
-export class FakeLife implements Life {
-  #state: LifeState = { type: 'loading', progress: 0 };
+export class FakeLife implements Lifecycle {
+  #state: LifecycleState = { type: 'loading', progress: 0 };
   #waiting: (() => void)[] = [];
   stopped = false;
   /** Set to make a stop take until `stopNow` is called. */
@@ -18,7 +18,7 @@ export class FakeLife implements Life {
 
   start(): void {}
 
-  state(): LifeState {
+  state(): LifecycleState {
     return this.#state;
   }
 
@@ -41,7 +41,7 @@ export class FakeLife implements Life {
     for (const resolve of this.#stops.splice(0)) resolve();
   }
 
-  become(state: LifeState): void {
+  become(state: LifecycleState): void {
     this.#state = state;
     if (state.type !== 'loading') for (const resolve of this.#waiting.splice(0)) resolve();
   }
@@ -67,7 +67,7 @@ export function house(
   let timers: { at: number; action: () => void }[] = [];
   const lives: FakeLife[] = [];
   const log: string[] = [];
-  const recipe = (name: string, model: FakeModel): Recipe<'text', FakeLife> => ({
+  const spec = (name: string, model: FakeModel): ModelSpec<'text', FakeLife> => ({
     name,
     kind: 'text',
     ...(model.pinned && { pinned: true }),
@@ -84,13 +84,13 @@ export function house(
       return life;
     },
   });
-  const recipes = Object.entries(models).map(([name, model]) => recipe(name, model));
+  const specs = Object.entries(models).map(([name, model]) => spec(name, model));
   const registry = new Registry<{ text: FakeLife }>(
-    { recipes, usual: { ...(recipes[0] && { text: recipes[0].name }) } },
+    { specs, usual: { ...(specs[0] && { text: specs[0].name }) } },
     {
       room: () => room,
       now: () => now,
-      usualKeepMs: () => keepMs,
+      defaultKeepMs: () => keepMs,
       startTimer: (milliseconds, action) => {
         const timer = { at: now + milliseconds, action };
         timers.push(timer);
@@ -104,14 +104,14 @@ export function house(
         loading: (name, gone) => log.push(`loading ${name}${gone.length > 0 ? ` instead of ${gone.join(' ')}` : ''}`),
         loaded: (name) => log.push(`loaded ${name}`),
         failed: (name, reason) => log.push(`failed ${name}: ${reason}`),
-        left: (name, why: LeaveReason) => log.push(`left ${name}: ${why}`),
+        left: (name, why: UnloadReason) => log.push(`left ${name}: ${why}`),
       },
     },
   );
   return {
     registry,
-    recipe,
-    recipes,
+    spec,
+    specs,
     log,
     lives,
     /** The one that was made last under this name. */

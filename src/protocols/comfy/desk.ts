@@ -1,6 +1,6 @@
 import { AppError, asAppError } from '../../core/errors.ts';
 import type { ImageService, ImageTurn } from '../../core/image.ts';
-import { orGone } from '../../core/or-gone.ts';
+import { unlessAborted } from '../../core/or-gone.ts';
 import type { StartTimer } from '../../http/timers.ts';
 import { ComfyFiles } from './files.ts';
 import type { Graph } from './graph.ts';
@@ -74,7 +74,7 @@ const answerMilliseconds = 100;
  * The prompts of the whole server. Each has a place in the common queue from the moment it is posted, runs when its turn comes,
  * and what came of it is kept for a while.
  */
-export class ComfyDesk {
+export class ComfyQueue {
   readonly files = new ComfyFiles();
   readonly hub: Hub;
   readonly #parts: DeskParts;
@@ -179,7 +179,7 @@ export class ComfyDesk {
 
   /** What becomes of a prompt is in its history. */
   async *#inTurn(prompt: Prompt, turn: ImageTurn, answered: Promise<void>): AsyncGenerator<void> {
-    await orGone(answered, turn.signal);
+    await unlessAborted(answered, turn.signal);
     this.#pending.delete(prompt);
     this.#running.add(prompt);
     yield await this.#run(prompt, turn);

@@ -5,7 +5,7 @@ import { isObject } from '../fields/readers.ts';
 import { readFields } from '../fields/table.ts';
 import { imageOf, type PictureParts } from '../pictures/request.ts';
 import { clientName } from '../ticket.ts';
-import type { ComfyDesk, Running } from './desk.ts';
+import type { ComfyQueue, Running } from './desk.ts';
 import { GraphRefusal, refusalReply } from './errors.ts';
 import { type PromptFields, promptFields } from './fields.ts';
 import { annotatedName } from './files.ts';
@@ -14,7 +14,7 @@ import { runPlan } from './run.ts';
 import { walkGraph } from './walk.ts';
 
 export interface PromptParts extends PictureParts {
-  readonly desk: ComfyDesk;
+  readonly desk: ComfyQueue;
 }
 
 /** Takes a graph in: it is validated and takes its place in the queue now, and is drawn when its turn comes. */

@@ -11,7 +11,7 @@ import { readFields } from '../fields/table.ts';
 import { factsFor } from '../pictures/hidden-facts.ts';
 import type { PictureParts } from '../pictures/request.ts';
 import { networksOf } from '../pictures/upscaling.ts';
-import type { ComfyDesk } from './desk.ts';
+import type { ComfyQueue } from './desk.ts';
 import { comfyFamily } from './errors.ts';
 import { dropFields, freeFidelity, interruptFields } from './fields.ts';
 import { features } from './hub.ts';
@@ -20,7 +20,7 @@ import { takePrompt } from './prompt.ts';
 import { upload, view } from './stored.ts';
 
 export interface ComfyServices extends Pick<PictureParts, 'editor' | 'product'> {
-  readonly desk: ComfyDesk;
+  readonly desk: ComfyQueue;
 }
 
 type Own = ModelEndpoint<PictureParts>;
@@ -135,7 +135,7 @@ function atMost(most: number, editor: PictureEditor): PictureEditor {
   };
 }
 
-export function comfySockets(desk: ComfyDesk): SocketEndpoint[] {
+export function comfySockets(desk: ComfyQueue): SocketEndpoint[] {
   return ['/ws', '/api/ws'].map((path) => ({
     match: 'exact',
     path,
@@ -163,7 +163,7 @@ const folders: Readonly<Record<string, (facts: Facts) => readonly string[]>> = {
 
 type Facts = NonNullable<NonNullable<PictureParts['others']>['image']>['facts'] | undefined;
 
-function remaining({ remaining: left }: ComfyDesk): object {
+function remaining({ remaining: left }: ComfyQueue): object {
   return { exec_info: { queue_remaining: left } };
 }
 

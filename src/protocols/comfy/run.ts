@@ -8,7 +8,7 @@ import { withPngTexts } from '../pictures/png-text.ts';
 import { imageRequest, type PictureParts, usualPreviewEvery } from '../pictures/request.ts';
 import { pictureOf, type SentPicture } from '../pictures/sent-picture.ts';
 import { enlargedSize, usualUpscaler } from '../pictures/upscaling.ts';
-import type { ComfyDesk, Outputs, Running } from './desk.ts';
+import type { ComfyQueue, Outputs, Running } from './desk.ts';
 import { annotatedName, outputName } from './files.ts';
 import type { MaskPlan, Output, Plan, Step } from './plan.ts';
 
@@ -16,7 +16,7 @@ export interface RunParts extends Pick<PictureParts, 'sizes' | 'randomSeed' | 'p
   readonly image: Pick<ImageService, 'facts'>;
   /** All steps of a prompt run in the one turn that it has in the queue. */
   readonly turn: ImageTurn;
-  readonly desk: Pick<ComfyDesk, 'files' | 'nextPicture'>;
+  readonly desk: Pick<ComfyQueue, 'files' | 'nextPicture'>;
   /** Written into every picture beside how it was made. */
   readonly texts: Readonly<Record<string, string>>;
 }

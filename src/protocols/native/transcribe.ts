@@ -1,5 +1,5 @@
 import { asAppError } from '../../core/errors.ts';
-import type { OtherServices } from '../../core/other-services.ts';
+import type { TaskServices } from '../../core/other-services.ts';
 import { type Call, json, type Reply } from '../../http/call.ts';
 import { paddedReply, requestsPadding } from '../../http/keep-alive.ts';
 import type { StartTimer } from '../../http/timers.ts';
@@ -16,7 +16,7 @@ const transcribeFields = { ...recordingFields, ...languageFields };
 export const transcribeFidelity = fidelityOf('Native', 'POST /api/extra/transcribe', transcribeFields);
 
 export interface TranscribeParts {
-  readonly others?: OtherServices;
+  readonly others?: TaskServices;
   readonly startTimer: StartTimer;
 }
 

@@ -1,6 +1,6 @@
 import { AppError } from '../../core/errors.ts';
 import type { AskedLora, Drawings, ImageFacts, ImageRequest, ImageService } from '../../core/image.ts';
-import type { OtherServices } from '../../core/other-services.ts';
+import type { TaskServices } from '../../core/other-services.ts';
 import type { PictureEditor } from '../../core/pictures.ts';
 import type { JsonObject } from '../../http/body.ts';
 import type { DialectParts } from '../dialect.ts';
@@ -53,7 +53,7 @@ export const usualPreviewEvery = 4;
 const longestPrompt = 3000;
 
 /** Throws where there is nobody who draws. */
-export function imageOf(others: OtherServices | undefined): ImageService {
+export function imageOf(others: TaskServices | undefined): ImageService {
   if (others?.image) return others.image;
   throw new AppError('model-missing', { capability: 'image', flag: '--sdmodel FILE' });
 }

@@ -9,7 +9,7 @@ import type {
   ImageService,
   UpscaleRequest,
 } from '../../core/image.ts';
-import { orGone } from '../../core/or-gone.ts';
+import { unlessAborted } from '../../core/or-gone.ts';
 import type { PictureEditor } from '../../core/pictures.ts';
 import type { Ticket } from '../../core/request.ts';
 import { Queue } from '../../queue/queue.ts';
@@ -134,7 +134,7 @@ export function fakeImage({ facts, script, notes = [], places = 100 }: FakeImage
         const place = queue.enter({ client: ticket.client, kind: 'image', rank: ticket.rank });
         return (async function* () {
           try {
-            await orGone(place.turn, ticket.signal);
+            await unlessAborted(place.turn, ticket.signal);
             yield* work({
               signal: ticket.signal,
               draw: (request) => fake.image.draw(request, ticket),

@@ -2,7 +2,7 @@ import { AppError } from '../../../core/errors.ts';
 import type { Grammar, GrammarTrigger } from '../../../core/request.ts';
 import { compileGbnf } from '../../../grammar/recogniser/compile.ts';
 import { GrammarMachine } from '../../../grammar/recogniser/machine.ts';
-import { mayEnd, type Standing, standingAt, startOf, TextWalk } from '../../../grammar/recogniser/walk.ts';
+import { mayEnd, type QueueStatus, standingAt, startOf, TextWalk } from '../../../grammar/recogniser/walk.ts';
 import { Utf8Characters } from '../../../patterns/characters.ts';
 import { compilePattern, PatternSearch } from '../../../patterns/search.ts';
 import type { Candidates } from '../../../sampling/candidates.ts';
@@ -18,7 +18,7 @@ export class RequestGrammar implements GrammarFilter {
   #watch: TriggerWatch | undefined;
   #text: TokenGrammar;
   /** Where this request began, which an earlier one may have left in the middle. */
-  #beginning: { readonly standing: Standing; readonly waits: boolean };
+  #beginning: { readonly standing: QueueStatus; readonly waits: boolean };
 
   constructor(
     private readonly machine: GrammarMachine,
@@ -91,18 +91,18 @@ type GrammarVocabulary = Pick<Vocabulary, 'bytes' | 'isEnd'>;
 /** Where the tokens of one text stand in a grammar. */
 export class TokenGrammar {
   readonly #walk: TextWalk;
-  #standing: Standing;
+  #standing: QueueStatus;
 
   constructor(
     private readonly machine: GrammarMachine,
     private readonly vocabulary: GrammarVocabulary,
-    standing: Standing = startOf(machine),
+    standing: QueueStatus = startOf(machine),
   ) {
     this.#walk = new TextWalk(machine);
     this.#standing = standing;
   }
 
-  get standing(): Standing {
+  get standing(): QueueStatus {
     return this.#standing;
   }
 
@@ -139,7 +139,7 @@ export class TokenGrammar {
     return this.#stand(this.#walk.after(this.#standing, bytes));
   }
 
-  #stand(standing: Standing | undefined): boolean {
+  #stand(standing: QueueStatus | undefined): boolean {
     if (standing) this.#standing = standing;
     return standing !== undefined;
   }

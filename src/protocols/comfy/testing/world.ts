@@ -5,7 +5,7 @@ import type { PictureParts } from '../../pictures/request.ts';
 import { asked } from '../../testing/asked.ts';
 import { bindAll } from '../../testing/bind.ts';
 import { type FakeImage, fakeImage, pictureParts } from '../../testing/pictures.ts';
-import { ComfyDesk } from '../desk.ts';
+import { ComfyQueue } from '../desk.ts';
 import { comfyEndpoints } from '../routes.ts';
 
 export interface Heard {
@@ -31,7 +31,7 @@ export function comfyWorld(fake: FakeImage | undefined | null = fakeImage(), own
     ids += 1;
     return `id-${ids}`;
   };
-  const desk = new ComfyDesk({ now: () => 1_700_000_000_000, newId, startTimer: timer.startTimer });
+  const desk = new ComfyQueue({ now: () => 1_700_000_000_000, newId, startTimer: timer.startTimer });
   const parts = { ...pictureParts(fake ?? undefined, { startTimer: timer.startTimer, ...own }), desk };
   const endpoints = bindAll(comfyEndpoints(parts), parts);
   const get = (target: string) => asked(endpoints, 'GET', target);

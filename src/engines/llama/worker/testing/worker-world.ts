@@ -1,7 +1,7 @@
 import type { TokenizeOptions } from '../../../../core/text-service.ts';
 import { plainRequest } from '../../../../server/request.ts';
 import type { FromWorker, Piece } from '../../messages.ts';
-import { type ReadingRequests, beginGeneration } from '../begin.ts';
+import { beginGeneration, type ReadingRequests } from '../begin.ts';
 import { CacheMissLog } from '../cache/miss-log.ts';
 import type { SnapshotCache } from '../cache/snapshot-cache.ts';
 import { GrammarCache } from '../grammar.ts';

@@ -1,5 +1,5 @@
 import { isUtf8 } from 'node:buffer';
-import type { FillMarks, TokenPiece, TokenizeOptions } from '../../../../core/text-service.ts';
+import type { FillMarks, TokenizeOptions, TokenPiece } from '../../../../core/text-service.ts';
 import type { Native } from '../native/native.ts';
 import type { Pointer } from '../native/structs.ts';
 

@@ -1,6 +1,6 @@
 import { open } from 'node:fs/promises';
 import { languageCodes } from '../../../../core/languages.ts';
-import { orGone } from '../../../../core/or-gone.ts';
+import { unlessAborted } from '../../../../core/or-gone.ts';
 import type { Segment, TimedWord } from '../../../../core/transcription.ts';
 import type { RecogniserOptions } from '../../host.ts';
 import type { Recogniser } from '../recogniser.ts';
@@ -48,7 +48,7 @@ export async function unlessStopped<Result>(
   signal: AbortSignal,
 ): Promise<Result> {
   try {
-    return await orGone(promise, signal);
+    return await unlessAborted(promise, signal);
   } catch (error) {
     if (signal.aborted) await stop();
     throw error;
