@@ -1,5 +1,5 @@
-import { unlessAborted } from './or-gone.ts';
 import type { TextEngine, TextState } from './text-service.ts';
+import { unlessAborted } from './unless-aborted.ts';
 
 /** An engine that is there until it is released. */
 export interface TextUse {

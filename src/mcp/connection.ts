@@ -1,4 +1,3 @@
-import { unlessAborted } from '../core/or-gone.ts';
 import {
   type CallOptions,
   type ServedCall,
@@ -7,6 +6,7 @@ import {
   ToolCallError,
   toolCallCodes,
 } from '../core/tool-servers.ts';
+import { unlessAborted } from '../core/unless-aborted.ts';
 import type { ServerConfig } from './config.ts';
 import { type OpenSession, type Session, type SessionEvents, SessionLost } from './session.ts';
 

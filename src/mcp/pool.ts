@@ -1,5 +1,5 @@
-import { unlessAborted } from '../core/or-gone.ts';
 import { type ServedTool, ToolCallError, type ToolServers, toolCallCodes } from '../core/tool-servers.ts';
+import { unlessAborted } from '../core/unless-aborted.ts';
 import type { ServerConfig } from './config.ts';
 import { type ConnectionParts, ToolServerConnection } from './connection.ts';
 

@@ -1,5 +1,5 @@
 import { AppError } from '../core/errors.ts';
-import { unlessAborted } from '../core/or-gone.ts';
+import { unlessAborted } from '../core/unless-aborted.ts';
 import type { StartTimer } from '../http/timers.ts';
 
 /** A model that takes the place of another one, as those see it who wait for it. */
@@ -17,7 +17,7 @@ export class Arriving implements Arrival {
 
   constructor(
     private readonly name: string,
-    private readonly patience?: LoadTimeout,
+    private readonly timeout?: LoadTimeout,
   ) {
     this.#ended = new Promise((resolve) => {
       this.#settle = resolve;
@@ -29,7 +29,7 @@ export class Arriving implements Arrival {
   }
 
   async over(signal: AbortSignal | undefined): Promise<void> {
-    const error = await withTimeout(this.name, this.patience, signal, (until) => unlessAborted(this.#ended, until));
+    const error = await withTimeout(this.name, this.timeout, signal, (until) => unlessAborted(this.#ended, until));
     if (error) throw error;
   }
 
@@ -51,12 +51,12 @@ export interface LoadTimeout {
 /** The signal for the work fires when the time is over, too. */
 export async function withTimeout<Value>(
   model: string,
-  patience: LoadTimeout | undefined,
+  timeout: LoadTimeout | undefined,
   signal: AbortSignal | undefined,
   work: (signal: AbortSignal | undefined) => Promise<Value>,
 ): Promise<Value> {
-  if (!patience) return work(signal);
-  const { seconds, startTimer } = patience;
+  if (!timeout) return work(signal);
+  const { seconds, startTimer } = timeout;
   const late = new AbortController();
   const timer = startTimer(seconds * 1000, () => late.abort(new AppError('model-late', { model, seconds })));
   try {

@@ -9,8 +9,8 @@ import { imageRequest } from '../engines/image/testing/request.ts';
 import { imageModel } from './image-model.ts';
 import { encodedImageSource, imageSource } from './image-source.ts';
 import type { ModelKinds, TaskModels } from './kinds.ts';
-import { specsOf, taskModels, taskSources } from './other-models.ts';
 import { Registry } from './registry.ts';
+import { specsOf, taskModels, taskSources } from './task-models.ts';
 
 const never = new AbortController().signal;
 

@@ -13,7 +13,7 @@ import { type ChatFormat, loadChatFormat } from './chat-format.ts';
 import { TextLifecycle } from './engine-lifecycle.ts';
 import type { TaskModels } from './kinds.ts';
 import type { ModelSpec } from './lifecycle.ts';
-import { taskModels } from './other-models.ts';
+import { taskModels } from './task-models.ts';
 import { createTextEngine, textLoadOptions } from './text-engine.ts';
 
 const adviceForLosses =

@@ -45,7 +45,7 @@ function world({ seconds, arrival }: { seconds?: number; arrival?: Arrival } = {
   const source = textSourceOf(
     registry,
     { name: 'mini', contextSize: 2048, known: () => known },
-    { ...(seconds === undefined ? {} : { patience: { seconds, startTimer: time.startTimer } }), arrival },
+    { ...(seconds === undefined ? {} : { timeout: { seconds, startTimer: time.startTimer } }), arrival },
   );
   const state = (): LifecycleState['type'] | undefined =>
     registry.state('text', 'mini')?.type as LifecycleState['type'];
@@ -185,8 +185,8 @@ describe('a model that takes the place of another', () => {
     'is late after the time that there is for %s',
     async (_, { door, seconds }: { door?: number; seconds?: number }) => {
       const clock = handTimer();
-      const patience = door === undefined ? undefined : { seconds: door, startTimer: clock.startTimer };
-      const { source, time } = world({ ...(seconds && { seconds }), arrival: new Arriving('mini', patience) });
+      const timeout = door === undefined ? undefined : { seconds: door, startTimer: clock.startTimer };
+      const { source, time } = world({ ...(seconds && { seconds }), arrival: new Arriving('mini', timeout) });
       const refused = expect(source.use()).rejects.toMatchObject({ code: 'model-late', details: { model: 'mini' } });
       await later();
       clock.pass(7000);

@@ -17,14 +17,14 @@ interface TextModelFacts {
 export function textSourceOf(
   registry: Registry<ModelKinds>,
   { name, contextSize, known }: TextModelFacts,
-  { patience, arrival }: { readonly patience?: LoadTimeout | undefined; readonly arrival?: Arrival | undefined } = {},
+  { timeout, arrival }: { readonly timeout?: LoadTimeout | undefined; readonly arrival?: Arrival | undefined } = {},
 ): TextSource {
   // Until then another one may have the name.
   const isOwn = () => arrival?.begun() ?? true;
   const present = () => (isOwn() ? registry.peek('text', name)?.engine : undefined);
   return {
     use: async (signal) => {
-      const { loaded, release } = await withTimeout(name, patience, signal, async (until) => {
+      const { loaded, release } = await withTimeout(name, timeout, signal, async (until) => {
         await arrival?.over(until);
         return registry.use('text', name, until);
       });
@@ -48,7 +48,7 @@ export function textSourceOf(
 }
 
 interface KeptEngineOptions {
-  readonly patience?: LoadTimeout | undefined;
+  readonly timeout?: LoadTimeout | undefined;
   /** What its users keep in memory while they wait for it. */
   readonly holding?: readonly Held[];
 }
@@ -58,12 +58,12 @@ export function engineSourceOf<Kind extends TaskEngineKind>(
   registry: Registry<ModelKinds>,
   kind: Kind,
   name: string,
-  { patience, holding = [] }: KeptEngineOptions = {},
+  { timeout, holding = [] }: KeptEngineOptions = {},
 ): EngineSource<TaskEngines[Kind]> {
   return {
     name,
     use: async (signal) => {
-      const { loaded, release } = await withTimeout(name, patience, signal, (until) =>
+      const { loaded, release } = await withTimeout(name, timeout, signal, (until) =>
         registry.use(kind, name, until, holding),
       );
       return { engine: loaded.engine as unknown as TaskEngines[Kind], release };

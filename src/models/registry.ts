@@ -1,5 +1,5 @@
 import { AppError } from '../core/errors.ts';
-import { unlessAborted } from '../core/or-gone.ts';
+import { unlessAborted } from '../core/unless-aborted.ts';
 import { evict, fits, type Resident, type Room } from './eviction.ts';
 import type { EntryState, Lifecycle, Listed, ModelSpec, UnloadReason, Use } from './lifecycle.ts';
 import { asLoadError, loadFailed, reasonOf, tooLarge } from './load-errors.ts';

@@ -7,9 +7,9 @@ import { RemoteTokens } from '../engines/remote/tokens.ts';
 import type { Terminal } from '../observe/terminal.ts';
 import { loadChatFormat } from './chat-format.ts';
 import { TextLifecycle } from './engine-lifecycle.ts';
-import { taskModels } from './other-models.ts';
 import type { PreparedModel } from './prepared-model.ts';
 import type { ModelOffer } from './router.ts';
+import { taskModels } from './task-models.ts';
 import { engineTimer } from './text-engine.ts';
 
 /** How long the start waits for engines elsewhere to say who they are; whoever is late joins later. */

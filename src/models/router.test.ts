@@ -71,7 +71,7 @@ function world(first: string, files?: Record<string, Fake>, own: Partial<RouterP
     return { name };
   };
   const time = handTimer();
-  const patience = { seconds: 7, startTimer: time.startTimer };
+  const timeout = { seconds: 7, startTimer: time.startTimer };
   let holding: Promise<void> | undefined;
   const offers = async (): Promise<readonly ModelOffer[]> =>
     Object.keys(files ?? {}).map((name) => ({
@@ -85,7 +85,7 @@ function world(first: string, files?: Record<string, Fake>, own: Partial<RouterP
     }));
   const router = new ModelRouter<Named>(
     { model: initial, context: { name: first } },
-    { registry, contextOf, say: (line) => log.push(`say ${line}`), patience, ...(files ? { offers } : {}), ...own },
+    { registry, contextOf, say: (line) => log.push(`say ${line}`), timeout, ...(files ? { offers } : {}), ...own },
   );
   const ask = (
     name?: string,

@@ -9,17 +9,17 @@ import {
   sameName,
 } from '../core/model-names.ts';
 import type { ListedModel } from '../core/models-view.ts';
-import { unlessAborted } from '../core/or-gone.ts';
+import { unlessAborted } from '../core/unless-aborted.ts';
 import { isBlankBody, jsonObject } from '../http/body.ts';
 import type { Call } from '../http/call.ts';
 import type { ModelEndpoint, ModelSelection } from '../protocols/endpoint.ts';
 import { namingOf, shownName } from '../protocols/native/model-name.ts';
 import { type Arrival, Arriving, type LoadTimeout, withTimeout } from './arrival.ts';
 import type { ModelKinds } from './kinds.ts';
-import { specsOf } from './other-models.ts';
 import { hasText, type PreparedModel } from './prepared-model.ts';
 import type { Registry } from './registry.ts';
 import type { Selected } from './routed.ts';
+import { specsOf } from './task-models.ts';
 import { displayName } from './text-engine.ts';
 
 /** A model that can be requested by name. Its file is read only when a request names it. */
@@ -42,7 +42,7 @@ export interface RouterParts<Context> {
   /** Prepares the model again if its files have changed since it was prepared; undefined if they have not. */
   readonly renewed?: (model: PreparedModel) => Promise<(() => Promise<PreparedModel>) | undefined>;
   /** Limits how long a request waits for a swap. */
-  readonly patience?: LoadTimeout;
+  readonly timeout?: LoadTimeout;
   readonly say: (line: string) => void;
 }
 
@@ -94,7 +94,7 @@ export class ModelRouter<Context> {
     const name = asked !== undefined && modelSelection ? await this.#textModelOf(asked, modelSelection) : asked;
     // Requests for information are answered at once by what is loaded.
     if (!queued) return this.#current(name, call.signal);
-    return withTimeout(name ?? this.defaultModel.name, this.parts.patience, call.signal, (signal) =>
+    return withTimeout(name ?? this.defaultModel.name, this.parts.timeout, call.signal, (signal) =>
       name === undefined ? this.#unnamed(signal) : this.#named(name, signal),
     );
   }
@@ -142,7 +142,7 @@ export class ModelRouter<Context> {
       // Synchronous with the beginning of the swap, so that every request sees one of the two.
       this.#queuedSwaps.splice(this.#queuedSwaps.indexOf(queued), 1);
     }
-    const arriving = new Arriving(model.name, this.parts.patience);
+    const arriving = new Arriving(model.name, this.parts.timeout);
     const next = modelInstance(model, this.parts.contextOf(model, arriving));
     const work = this.#exchange(next, arriving)
       .catch((error: unknown) => {
@@ -310,7 +310,7 @@ export class ModelRouter<Context> {
   /** Running requests finish on the old instance; new ones wait for the new one. */
   #replace(old: ModelInstance<Context>, model: PreparedModel): void {
     const { registry, say } = this.parts;
-    const arriving = new Arriving(model.name, this.parts.patience);
+    const arriving = new Arriving(model.name, this.parts.timeout);
     const fresh = modelInstance(model, this.parts.contextOf(model, arriving));
     say(`${model.name} has changed and is read anew.`);
     this.#instances.set(model.name, fresh);

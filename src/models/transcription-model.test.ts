@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, test } from 'vitest';
 import { defaultSettings } from '../config/flags.ts';
-import { taskModels } from './other-models.ts';
+import { taskModels } from './task-models.ts';
 import { transcriptionModel } from './transcription-model.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'parley-whisper-'));

@@ -1,6 +1,6 @@
 import { AppError } from '../core/errors.ts';
-import type { TaskServices } from '../core/other-services.ts';
 import type { SpeechRequest, SpeechService } from '../core/speech.ts';
+import type { TaskServices } from '../core/task-services.ts';
 import { wrong } from './fields/readers.ts';
 import type { SpokenFields } from './spoken-fields.ts';
 import { chooseVoice } from './voice-names.ts';

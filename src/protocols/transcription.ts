@@ -1,5 +1,5 @@
 import { AppError } from '../core/errors.ts';
-import type { TaskServices } from '../core/other-services.ts';
+import type { TaskServices } from '../core/task-services.ts';
 import type { Segment, TranscriptionEvent, TranscriptionService } from '../core/transcription.ts';
 import { locateRecording, type SentRecording } from './recording.ts';
 

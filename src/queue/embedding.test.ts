@@ -2,10 +2,10 @@ import { describe, expect, test } from 'vitest';
 import type { EmbeddingEngine, EmbeddingFacts } from '../core/embedding.ts';
 import type { EngineSource, SourceState } from '../core/engine-source.ts';
 import type { Ticket } from '../core/request.ts';
-import { Desk } from './desk.ts';
 import { embeddingService } from './embedding.ts';
-import { taskServices } from './other-services.ts';
 import { Queue } from './queue.ts';
+import { RequestQueue } from './request-queue.ts';
+import { taskServices } from './task-services.ts';
 import { usualCapacity } from './tasks.ts';
 
 const facts: EmbeddingFacts = {
@@ -21,7 +21,10 @@ function world(own: Partial<EngineSource<EmbeddingEngine>> = {}) {
   let now = 0;
   let state: SourceState = { type: 'unloaded' };
   let loadMs = 0;
-  const desk = new Desk(new Queue({ capacity: usualCapacity, places: () => 20, now: () => now }), () => now);
+  const requestQueue = new RequestQueue(
+    new Queue({ capacity: usualCapacity, places: () => 20, now: () => now }),
+    () => now,
+  );
   const signals: AbortSignal[] = [];
   const engine: EmbeddingEngine = {
     facts: () => facts,
@@ -48,10 +51,10 @@ function world(own: Partial<EngineSource<EmbeddingEngine>> = {}) {
     ...own,
   };
   return {
-    desk,
+    requestQueue,
     source,
     signals,
-    service: embeddingService({ desk, source }),
+    service: embeddingService({ requestQueue, source }),
     unload: () => {
       state = { type: 'unloaded' };
     },
@@ -80,11 +83,11 @@ describe('embedding', () => {
   });
 
   test('can be stopped by its key', async () => {
-    const { service, desk, signals } = world({});
+    const { service, requestQueue, signals } = world({});
     const work = service.rank({ query: 'q', documents: ['a'], truncate: true }, ticket());
     await work;
     expect(signals).toHaveLength(1);
-    expect(desk.count('embedding').done).toBe(1);
+    expect(requestQueue.count('embedding').done).toBe(1);
   });
 
   test('fails with the reason why there is no engine', async () => {
@@ -113,8 +116,8 @@ describe('what is known of the model', () => {
 });
 
 test('there is a service for each model, and none for those that are not there', () => {
-  const { desk, source } = world();
-  expect(Object.keys(taskServices(desk, {}))).toEqual([]);
-  const both = taskServices(desk, { embedding: source, textEmbedding: { ...source, name: 'text' } });
+  const { requestQueue, source } = world();
+  expect(Object.keys(taskServices(requestQueue, {}))).toEqual([]);
+  const both = taskServices(requestQueue, { embedding: source, textEmbedding: { ...source, name: 'text' } });
   expect([both.embedding?.name, both.textEmbedding?.name]).toEqual(['tiny', 'text']);
 });

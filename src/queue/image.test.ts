@@ -5,9 +5,9 @@ import type { EngineSource } from '../core/engine-source.ts';
 import { AppError } from '../core/errors.ts';
 import type { ImageEngine, ImageEvent, ImageFacts, ImageRequest } from '../core/image.ts';
 import type { Ticket } from '../core/request.ts';
-import { Desk } from './desk.ts';
 import { imageService, RunningDrawings } from './image.ts';
 import { Queue } from './queue.ts';
+import { RequestQueue } from './request-queue.ts';
 import { usualCapacity } from './tasks.ts';
 
 const facts: ImageFacts = {
@@ -41,7 +41,7 @@ const request: ImageRequest = {
 function world() {
   let now = 1000;
   const queue = new Queue({ capacity: usualCapacity, places: () => 5, now: () => now });
-  const desk = new Desk(queue, () => now);
+  const requestQueue = new RequestQueue(queue, () => now);
   const drawings = new RunningDrawings(() => now);
   interface Run {
     readonly events: Channel<ImageEvent>;
@@ -74,10 +74,10 @@ function world() {
   };
   return {
     queue,
-    desk,
+    requestQueue,
     running,
     drawings,
-    service: imageService({ desk, source, facts, drawings }),
+    service: imageService({ requestQueue, source, facts, drawings }),
     pass: (milliseconds: number) => {
       now += milliseconds;
     },
@@ -358,7 +358,7 @@ test('upscaling waits for its turn beside drawing', async () => {
 });
 
 test('what is known of the model is what the engine says once it is there, and what was known before until then', () => {
-  const { desk, drawings } = world();
+  const { requestQueue, drawings } = world();
   const found: ImageFacts = { ...facts, name: 'found', samplers: ['Heun'] };
   let present: ImageEngine | undefined;
   const source: EngineSource<ImageEngine> = {
@@ -367,7 +367,7 @@ test('what is known of the model is what the engine says once it is there, and w
     peek: () => present,
     state: () => ({ type: 'unloaded' }),
   };
-  const service = imageService({ desk, source, facts, drawings });
+  const service = imageService({ requestQueue, source, facts, drawings });
   expect(service.facts).toBe(facts);
   const engine = { facts: () => found, draw: async function* () {}, upscale: async () => new Uint8Array() };
   present = engine;

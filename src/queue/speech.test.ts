@@ -2,9 +2,9 @@ import { describe, expect, test } from 'vitest';
 import type { EngineSource } from '../core/engine-source.ts';
 import { AppError } from '../core/errors.ts';
 import type { SpeechEngine, SpeechEvent, SpeechRequest } from '../core/speech.ts';
-import { Desk } from './desk.ts';
-import { taskServices } from './other-services.ts';
 import { Queue } from './queue.ts';
+import { RequestQueue } from './request-queue.ts';
+import { taskServices } from './task-services.ts';
 import { usualCapacity } from './tasks.ts';
 
 const request: SpeechRequest = {
@@ -49,8 +49,8 @@ function world({ places = 10 } = {}) {
     peek: () => engine,
     state: () => ({ type: 'ready' }),
   };
-  const desk = new Desk(new Queue({ capacity: usualCapacity, places: () => places }), () => 0);
-  const { speech } = taskServices(desk, { speech: { ...source, voices: async () => [], maxWords: 7 } });
+  const requestQueue = new RequestQueue(new Queue({ capacity: usualCapacity, places: () => places }), () => 0);
+  const { speech } = taskServices(requestQueue, { speech: { ...source, voices: async () => [], maxWords: 7 } });
   if (!speech) throw new Error('nobody speaks');
   const say = (genkey = '') => {
     const stop = new AbortController();
@@ -62,19 +62,19 @@ function world({ places = 10 } = {}) {
     done.catch(() => undefined);
     return { stop, heard, done };
   };
-  return { desk, speech, spoken, uses, say };
+  return { requestQueue, speech, spoken, uses, say };
 }
 
 const settled = () => new Promise<void>((resolve) => setImmediate(resolve));
 
-describe('speech at the common desk', () => {
+describe('speech at the common requestQueue', () => {
   test('has a name, a length and voices', async () => {
     const { speech } = world();
     expect([speech.name, speech.maxWords, await speech.voices()]).toEqual(['flite', 7, []]);
   });
 
   test('gives what the engine gives, and counts what was spoken', async () => {
-    const { say, spoken, desk, uses } = world();
+    const { say, spoken, requestQueue, uses } = world();
     const { heard, done } = say();
     await settled();
     expect(heard).toEqual([start]);
@@ -83,7 +83,7 @@ describe('speech at the common desk', () => {
     await done;
     expect(heard).toEqual([start, finish]);
     expect(uses.held).toBe(0);
-    expect(desk.count('speech')).toMatchObject({ done: 1 });
+    expect(requestQueue.count('speech')).toMatchObject({ done: 1 });
   });
 
   test('is one text after the other', async () => {
@@ -100,7 +100,7 @@ describe('speech at the common desk', () => {
   });
 
   test('stops with its client, and the next one has its turn', async () => {
-    const { say, spoken, uses, desk } = world();
+    const { say, spoken, uses, requestQueue } = world();
     const [first, second] = [say(), say()];
     await settled();
     first.stop.abort(new AppError('stopped', {}));
@@ -110,7 +110,7 @@ describe('speech at the common desk', () => {
     spoken[1]?.go();
     await second.done;
     expect(uses.held).toBe(0);
-    expect(desk.count('speech').done).toBe(1);
+    expect(requestQueue.count('speech').done).toBe(1);
   });
 
   test('of a client that is gone before its turn is never begun', async () => {
@@ -144,6 +144,6 @@ describe('speech at the common desk', () => {
 });
 
 test('nobody speaks where there is no source', () => {
-  const desk = new Desk(new Queue({ capacity: 1, places: () => 1 }), () => 0);
-  expect(taskServices(desk, {}).speech).toBeUndefined();
+  const requestQueue = new RequestQueue(new Queue({ capacity: 1, places: () => 1 }), () => 0);
+  expect(taskServices(requestQueue, {}).speech).toBeUndefined();
 });

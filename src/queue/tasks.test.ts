@@ -3,8 +3,8 @@ import { Aborted } from '../core/abort-cause.ts';
 import type { EngineSource } from '../core/engine-source.ts';
 import { AppError } from '../core/errors.ts';
 import type { Ticket } from '../core/request.ts';
-import { Desk } from './desk.ts';
 import { Queue } from './queue.ts';
+import { RequestQueue } from './request-queue.ts';
 import { type TaskSeat, tasks, usualCapacity } from './tasks.ts';
 
 /** An engine that does nothing but have a name. */
@@ -15,7 +15,7 @@ interface Bell {
 function world({ places = 10, broken = '' }: { places?: number; broken?: string } = {}) {
   let now = 0;
   const queue = new Queue({ capacity: usualCapacity, places: () => places, now: () => now });
-  const desk = new Desk(queue, () => now);
+  const requestQueue = new RequestQueue(queue, () => now);
   const log: string[] = [];
   const source: EngineSource<Bell> = {
     name: 'bell',
@@ -34,11 +34,11 @@ function world({ places = 10, broken = '' }: { places?: number; broken?: string 
       log.push(`ended after ${milliseconds}${error ? ` with ${error.code}` : ''}`),
   };
   return {
-    desk,
+    requestQueue,
     queue,
     log,
-    speech: tasks({ desk, kind: 'speech', source, observer }),
-    embedding: tasks({ desk, kind: 'embedding', source, observer }),
+    speech: tasks({ requestQueue, kind: 'speech', source, observer }),
+    embedding: tasks({ requestQueue, kind: 'embedding', source, observer }),
     pass: (milliseconds: number) => {
       now += milliseconds;
     },
@@ -80,11 +80,11 @@ describe('work with one result', () => {
   });
 
   test('that has come is never taken for stopped, however slowly the engine is given back', async () => {
-    const { speech, log, desk } = world();
+    const { speech, log, requestQueue } = world();
     await speech.once(ticket(), async () => 'done');
     await settle();
     expect(log.at(-1)).toBe('ended after 0');
-    expect(desk.count('speech')).toEqual({ done: 1, failed: 0 });
+    expect(requestQueue.count('speech')).toEqual({ done: 1, failed: 0 });
   });
 
   test('fails with the error of the engine, which is free again', async () => {
@@ -97,12 +97,12 @@ describe('work with one result', () => {
   });
 
   test('fails where the engine cannot be had, and nothing has begun', async () => {
-    const { speech, log, queue, desk } = world({ broken: 'no such file' });
+    const { speech, log, queue, requestQueue } = world({ broken: 'no such file' });
     expect(await codeOf(speech.once(ticket(), async () => 'never'))).toBe('model-load-failed');
     await settle();
     expect(log).toEqual([]);
     expect(queue.running).toBe(0);
-    expect(desk.count('speech')).toEqual({ done: 0, failed: 0 });
+    expect(requestQueue.count('speech')).toEqual({ done: 0, failed: 0 });
   });
 
   test('is refused at once where there is no place', async () => {
@@ -234,19 +234,19 @@ describe('being stopped', () => {
     new Promise<never>((_, reject) => signal.addEventListener('abort', () => reject(signal.reason)));
 
   test('by its key, while it runs', async () => {
-    const { speech, desk } = world();
+    const { speech, requestQueue } = world();
     const work = codeOf(speech.once(ticket('mine'), endless));
     await settle();
-    for (const job of desk.jobs.withKey('mine')) job.abort('key');
+    for (const job of requestQueue.jobs.withKey('mine')) job.abort('key');
     expect(await work).toBe('stopped');
   });
 
   test('by its key, while it waits: it never begins', async () => {
-    const { speech, desk, log } = world();
+    const { speech, requestQueue, log } = world();
     const first = held<string>();
     const running = speech.once(ticket('a'), () => first.result);
     const waiting = codeOf(speech.once(ticket('mine'), endless));
-    for (const job of desk.jobs.withKey('mine')) job.abort('key');
+    for (const job of requestQueue.jobs.withKey('mine')) job.abort('key');
     expect(await waiting).toBe('stopped');
     first.end('');
     await running;
@@ -274,11 +274,11 @@ describe('being stopped', () => {
   });
 
   test('a result that comes in spite of it is none', async () => {
-    const { speech, desk } = world();
+    const { speech, requestQueue } = world();
     const slow = held<string>();
     const work = codeOf(speech.once(ticket('mine'), () => slow.result));
     await settle();
-    for (const job of desk.jobs.withKey('mine')) job.abort('key');
+    for (const job of requestQueue.jobs.withKey('mine')) job.abort('key');
     slow.end('half');
     expect(await work).not.toBe('value undefined');
   });
@@ -286,29 +286,29 @@ describe('being stopped', () => {
 
 describe('what others see of it', () => {
   test('its text so far, by its key', async () => {
-    const { speech, desk } = world();
+    const { speech, requestQueue } = world();
     const more = held<void>();
     const work = speech.once(ticket('mine'), async ({ wrote }) => {
       wrote('so far');
       await more.result;
     });
     await settle();
-    expect(desk.jobs.visible('mine', '')).toMatchObject({ text: 'so far', state: 'running', kind: 'speech' });
+    expect(requestQueue.jobs.visible('mine', '')).toMatchObject({ text: 'so far', state: 'running', kind: 'speech' });
     more.end();
     await work;
     await settle();
-    expect(desk.jobs.visible('mine', '')?.state).toBe('done');
+    expect(requestQueue.jobs.visible('mine', '')?.state).toBe('done');
   });
 
   test('how many were done and how many were not', async () => {
-    const { speech, embedding, desk } = world();
+    const { speech, embedding, requestQueue } = world();
     await speech.once(ticket(), async () => '');
     await codeOf(speech.once(ticket(), () => Promise.reject(new Error('no'))));
     await embedding.once(ticket(), async () => '');
     await settle();
-    expect(desk.count('speech')).toEqual({ done: 1, failed: 1 });
-    expect(desk.count('embedding')).toEqual({ done: 1, failed: 0 });
-    expect(desk.count('image')).toEqual({ done: 0, failed: 0 });
+    expect(requestQueue.count('speech')).toEqual({ done: 1, failed: 1 });
+    expect(requestQueue.count('embedding')).toEqual({ done: 1, failed: 0 });
+    expect(requestQueue.count('image')).toEqual({ done: 0, failed: 0 });
   });
 });
 

@@ -1,17 +1,17 @@
 import { Channel } from '../core/channel.ts';
 import type { EngineSource } from '../core/engine-source.ts';
 import { AppError } from '../core/errors.ts';
-import { unlessAborted } from '../core/or-gone.ts';
 import type { Ticket } from '../core/request.ts';
-import type { Desk } from './desk.ts';
+import { unlessAborted } from '../core/unless-aborted.ts';
 import type { Job } from './jobs.ts';
-import { queued } from './standing.ts';
+import { queued } from './queue-status.ts';
+import type { RequestQueue } from './request-queue.ts';
 import type { WorkKind } from './work.ts';
 
 export type TaskKind = Exclude<WorkKind, 'text' | 'state'>;
 
 export interface TaskParts<Engine> {
-  readonly desk: Desk;
+  readonly requestQueue: RequestQueue;
   readonly kind: TaskKind;
   readonly source: EngineSource<Engine>;
   readonly observer?: TaskObserver;
@@ -72,10 +72,10 @@ export interface StreamOptions {
 type Item<Event> = { readonly event: Event } | { readonly error: unknown };
 
 /**
- * Work of one kind for one engine, at the common desk: it takes its turn among all others, can be seen and stopped by its key,
+ * Work of one kind for one engine, at the common requestQueue: it takes its turn among all others, can be seen and stopped by its key,
  * and stops when its client goes away. The place is taken, or refused, at once.
  */
-export function tasks<Engine>({ desk, kind, source, observer = {} }: TaskParts<Engine>) {
+export function tasks<Engine>({ requestQueue, kind, source, observer = {} }: TaskParts<Engine>) {
   const lane = laneOf(kind, source.name);
 
   function stream<Event>(
@@ -98,10 +98,10 @@ export function tasks<Engine>({ desk, kind, source, observer = {} }: TaskParts<E
     work: (turn: TaskTurn<Engine>) => AsyncIterable<Event>,
     { paced = false }: StreamOptions = {},
   ): AsyncIterable<Event> {
-    const enteredAt = desk.now();
+    const enteredAt = requestQueue.now();
     const { client, genkey, part = genkey, rank } = ticket;
-    const place = desk.queue.enter({ client, part, kind, lane, rank });
-    void place.turn.then(() => observer.turnCame?.(desk.now() - enteredAt));
+    const place = requestQueue.queue.enter({ client, part, kind, lane, rank });
+    void place.turn.then(() => observer.turnCame?.(requestQueue.now() - enteredAt));
     ticket.placed?.(() => queued(place.standing()));
     const stop = new AbortController();
     const abort = (): void => stop.abort(new AppError('stopped', {}));
@@ -109,7 +109,7 @@ export function tasks<Engine>({ desk, kind, source, observer = {} }: TaskParts<E
     const job: Job = {
       genkey,
       client,
-      number: desk.nextNumber(),
+      number: requestQueue.nextNumber(),
       kind,
       shared: true,
       state: 'waiting',
@@ -118,7 +118,7 @@ export function tasks<Engine>({ desk, kind, source, observer = {} }: TaskParts<E
       standing: place.standing,
       abort,
     };
-    desk.jobs.add(job);
+    requestQueue.jobs.add(job);
     ticket.signal.addEventListener('abort', leave, { once: true });
     if (ticket.signal.aborted) leave();
     const items = new Channel<Item<Event>>(abort);
@@ -142,11 +142,11 @@ export function tasks<Engine>({ desk, kind, source, observer = {} }: TaskParts<E
     let error: unknown;
     let release = (): void => {};
     const sitDown = async (): Promise<TaskSeat<Engine>> => {
-      const askedAt = desk.now();
+      const askedAt = requestQueue.now();
       const use = await source.use(signal);
       release = use.release;
       signal.throwIfAborted();
-      begunAt = desk.now();
+      begunAt = requestQueue.now();
       job.state = 'running';
       observer.begun?.(job);
       return {
@@ -182,8 +182,8 @@ export function tasks<Engine>({ desk, kind, source, observer = {} }: TaskParts<E
       release();
     }
     if (begunAt === undefined) return;
-    desk.finished(kind, error === undefined);
-    observer.ended?.(job, desk.now() - begunAt, error === undefined ? undefined : failureOf(error));
+    requestQueue.finished(kind, error === undefined);
+    observer.ended?.(job, requestQueue.now() - begunAt, error === undefined ? undefined : failureOf(error));
   }
 
   return {

@@ -10,8 +10,8 @@ import type { TextState } from '../core/text-service.ts';
 import { alwaysThere } from '../core/text-source.ts';
 import { fakeEngine, type Script } from '../engines/fake/engine.ts';
 import { plainRequest } from '../server/request.ts';
-import { Desk } from './desk.ts';
 import { type Applicant, type Place, Queue } from './queue.ts';
+import { RequestQueue } from './request-queue.ts';
 import { textService } from './text.ts';
 
 /**
@@ -95,7 +95,7 @@ function world(scripts: readonly Script[], capacity: number) {
   const queue = new WatchedQueue({ capacity, places: () => capacity + 4 });
   const service = textService({
     source: alwaysThere(engine),
-    desk: new Desk(queue, () => 0),
+    requestQueue: new RequestQueue(queue, () => 0),
     ...(capacity > 1 && { sharing: () => ({ type: 'shared' }) }),
     randomSeed: () => 77,
   });

@@ -8,8 +8,8 @@ import type { TextService, TextState } from '../core/text-service.ts';
 import { alwaysThere } from '../core/text-source.ts';
 import { fakeEngine, type Script } from '../engines/fake/engine.ts';
 import { plainRequest } from '../server/request.ts';
-import { Desk } from './desk.ts';
 import { Queue } from './queue.ts';
+import { RequestQueue } from './request-queue.ts';
 import { type TextObserver, textService } from './text.ts';
 
 const later = () => new Promise((resolve) => setImmediate(resolve));
@@ -30,7 +30,7 @@ function world(
   });
   const service = textService({
     source: alwaysThere(engine),
-    desk: new Desk(new Queue({ capacity, places: () => places }), () => 0),
+    requestQueue: new RequestQueue(new Queue({ capacity, places: () => places }), () => 0),
     ...(capacity > 1 && { sharing: () => ({ type: 'shared' }) }),
     randomSeed: () => 77,
     observer,
@@ -369,10 +369,10 @@ test('a request that waits knows where it stands, and so does whoever has its ke
 });
 
 test('the wait of a newcomer is that for the same engine, whatever others do', async () => {
-  const desk = new Desk(new Queue({ capacity: 1, places: () => 10 }), () => 0);
+  const requestQueue = new RequestQueue(new Queue({ capacity: 1, places: () => 10 }), () => 0);
   const engine = fakeEngine({ script: () => ({ pieces: ['a'] }), pace: () => undefined });
   const [busy, idle] = ['busy', 'idle'].map((lane) =>
-    textService({ source: alwaysThere(engine), desk, lane, randomSeed: () => 1 }),
+    textService({ source: alwaysThere(engine), requestQueue, lane, randomSeed: () => 1 }),
   ) as [TextService, TextService];
   void fold(ask(busy));
   await later();
@@ -443,7 +443,7 @@ describe('a request whose turn has come before its model', () => {
     });
     const service = textService({
       source: alwaysThere({ ...engine, settled: () => settled }),
-      desk: new Desk(new Queue({ capacity: 1, places: () => 10 }), () => 0),
+      requestQueue: new RequestQueue(new Queue({ capacity: 1, places: () => 10 }), () => 0),
       randomSeed: () => 1,
     });
     const { ticket, standing } = placed();
@@ -480,7 +480,7 @@ describe('a request whose turn has come before its model', () => {
         state: () => state,
         contextSize: () => 1,
       },
-      desk: new Desk(new Queue({ capacity: 1, places: () => 10 }), () => 0),
+      requestQueue: new RequestQueue(new Queue({ capacity: 1, places: () => 10 }), () => 0),
       randomSeed: () => 1,
     });
     const { ticket, standing } = placed();
@@ -576,7 +576,7 @@ test('whoever watches is told how long each had to wait', async () => {
   const engine = fakeEngine({ script: () => ({ pieces: ['a'] }), pace: (next) => setImmediate(next) });
   const service = textService({
     source: alwaysThere(engine),
-    desk: new Desk(new Queue({ capacity: 1, places: () => 10 }), () => now),
+    requestQueue: new RequestQueue(new Queue({ capacity: 1, places: () => 10 }), () => now),
     randomSeed: () => 77,
     observer: { turnCame: (waited) => waits.push(waited), event: ({ type }) => (now += type === 'finish' ? 3000 : 0) },
   });

@@ -18,10 +18,10 @@ import type {
 import type { TextSource, TextUse } from '../core/text-source.ts';
 import { abortedUnstarted, emptyStart } from '../core/unstarted.ts';
 import type { Sharing } from './batching.ts';
-import type { Desk } from './desk.ts';
 import type { Job } from './jobs.ts';
 import type { Applicant, Place } from './queue.ts';
-import { loading, queued } from './standing.ts';
+import { loading, queued } from './queue-status.ts';
+import type { RequestQueue } from './request-queue.ts';
 
 /** Whoever watches the work (the console); none of it may fail or wait. */
 export interface TextObserver {
@@ -38,7 +38,7 @@ export interface TextObserver {
 
 export interface TextParts {
   readonly source: TextSource;
-  readonly desk: Desk;
+  readonly requestQueue: RequestQueue;
   /** Those in one lane share one engine; each lane has its own capacity. */
   readonly lane?: string;
   /** Whether a request may run beside others; alone unless told otherwise. */
@@ -65,13 +65,13 @@ interface OwnReservation extends Reservation {
 /** The text side of the server: takes requests in, lets them run in turn, and keeps what others may ask about them. */
 export function textService({
   source,
-  desk,
+  requestQueue,
   lane = '',
   sharing = alone,
   randomSeed,
   observer = {},
 }: TextParts): TextService {
-  const { queue, jobs, log, now } = desk;
+  const { queue, jobs, log, now } = requestQueue;
 
   function enter({ client, genkey, part = genkey }: Ticket, work: Applicant): Place {
     const enteredAt = now();
@@ -107,7 +107,7 @@ export function textService({
     const job: Job = {
       genkey: ticket.genkey,
       client: ticket.client,
-      number: desk.nextNumber(),
+      number: requestQueue.nextNumber(),
       kind: 'text',
       shared: shared.type === 'shared',
       state: 'waiting',

@@ -3,7 +3,7 @@ import { chooseAdapter, loadAdapter } from '../chat/adapters/load.ts';
 import { defaultSettings, type Settings } from '../config/flags.ts';
 import { alwaysThere } from '../core/text-source.ts';
 import { noTextEngine } from '../engines/none.ts';
-import type { ComfyQueue } from '../protocols/comfy/desk.ts';
+import type { ComfyQueue } from '../protocols/comfy/queue.ts';
 import { comfySockets } from '../protocols/comfy/routes.ts';
 import { accessOf, accessTable } from './access.ts';
 import { type App, createApp } from './app.ts';

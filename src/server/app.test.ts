@@ -13,7 +13,7 @@ import { requestExamples } from '../protocols/openapi/examples.ts';
 import { bindAll } from '../protocols/testing/bind.ts';
 import { callOf } from '../protocols/testing/doubles.ts';
 import { imageFacts } from '../protocols/testing/pictures.ts';
-import type { Sources } from '../queue/other-services.ts';
+import type { Sources } from '../queue/task-services.ts';
 import { type App, createApp } from './app.ts';
 
 import type { ClientServices } from './client-services.ts';

@@ -36,7 +36,7 @@ export function modelEndpoints(services: ServerServices): readonly ModelEndpoint
       ...ollamaEndpoints({ modelFile: describeModelFile, now: () => Date.now() }),
       ...llamacppEndpoints,
       ...imagesEndpoints,
-      ...comfyEndpoints({ desk: services.comfy, editor: services.editor, product }),
+      ...comfyEndpoints({ prompts: services.comfy, editor: services.editor, product }),
       ...sdapiEndpoints(services.lastDrawings),
       ...adminEndpoints({ access: admin, swap: models?.swap }),
       ...mcpEndpoints({ tools, product }),

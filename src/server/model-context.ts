@@ -25,7 +25,7 @@ import type { SdapiContext } from '../protocols/sdapi/routes.ts';
 import type { XttsContext } from '../protocols/xtts/routes.ts';
 import { sharingOf } from '../queue/batching.ts';
 import { eachTask, together } from '../queue/observers.ts';
-import { ownCapacities, taskServices } from '../queue/other-services.ts';
+import { ownCapacities, taskServices } from '../queue/task-services.ts';
 import { textService } from '../queue/text.ts';
 import { type ModelParts, modelChat } from './model-parts.ts';
 import { preloadedStory } from './preloaded-story.ts';
@@ -44,7 +44,7 @@ export type ModelContext = NativeContext &
 /** Registers the model with the queue and the metrics, and builds its context. */
 export function modelContext(parts: ModelParts, services: ServerServices): ModelContext {
   const { name = '', settings, source, elsewhere, format, resting } = parts;
-  const { product, warn, models, desk, clients = {}, tools, capacities, admin } = services;
+  const { product, warn, models, requestQueue, clients = {}, tools, capacities, admin } = services;
   // A model that is swapped in may have the name of the one that is swapped out, and must not share its lane.
   const lane = `${name}\u0000${capacities.size}`;
   const capacity = elsewhere?.capacity ?? (() => Math.max(1, settings.parallelrequests));
@@ -53,7 +53,7 @@ export function modelContext(parts: ModelParts, services: ServerServices): Model
   const slots = new SlotWatch(capacity());
   const text: TextService = textService({
     source,
-    desk,
+    requestQueue,
     lane,
     sharing: (traits) => (elsewhere ? { type: 'shared' } : sharingOf(traits, batchingSettings(settings))),
     randomSeed: () => randomInt(1, 1_000_000),
@@ -61,7 +61,7 @@ export function modelContext(parts: ModelParts, services: ServerServices): Model
   });
   const chat = modelChat(parts, { tools, warn }, text);
   const tasks = eachTask([services.metrics.tasks, services.taskObserver ?? {}]);
-  const others = taskServices(desk, parts.others ?? {}, tasks, services.drawings);
+  const others = taskServices(requestQueue, parts.others ?? {}, tasks, services.drawings);
   const defaults = requestDefaults(settings);
   const ownDefaults = textDefaults(defaults);
   const adapter = format.adapter.adapter;
@@ -122,9 +122,9 @@ export function modelContext(parts: ModelParts, services: ServerServices): Model
       websearch: Boolean(clients.search),
     }),
     counters: () => ({
-      images: desk.count('image').done,
-      speech: desk.count('speech').done,
-      transcriptions: desk.count('transcription').done,
+      images: requestQueue.count('image').done,
+      speech: requestQueue.count('speech').done,
+      transcriptions: requestQueue.count('transcription').done,
     }),
     advertised: { maxLength: settings.hordegenlen, maxContext: settings.hordemaxctx },
     quiet: settings.quiet && settings.debugmode !== 1,

@@ -10,13 +10,13 @@ import { systemTimer } from '../http/timers.ts';
 import type { Arrival, LoadTimeout } from '../models/arrival.ts';
 import type { ChatFormat } from '../models/chat-format.ts';
 import type { ModelKinds } from '../models/kinds.ts';
-import { taskSources } from '../models/other-models.ts';
 import { hasText, type PreparedModel, type RemoteModel } from '../models/prepared-model.ts';
 import type { Registry } from '../models/registry.ts';
 import { textSourceOf } from '../models/registry-source.ts';
+import { taskSources } from '../models/task-models.ts';
 import { printable } from '../observe/printable.ts';
 import { randomId } from '../protocols/dialect.ts';
-import type { Sources } from '../queue/other-services.ts';
+import type { Sources } from '../queue/task-services.ts';
 
 /** What a model brings; everything else is shared by all models of the server. */
 export interface ModelParts {
@@ -43,8 +43,8 @@ export interface Resting {
 /** What the context of a model is built from. */
 export function modelParts(model: PreparedModel, registry: Registry<ModelKinds>, arrival?: Arrival): ModelParts {
   const { name, settings, format, elsewhere } = model;
-  const patience = loadTimeoutOf(settings);
-  const others = taskSources(registry, model.others, patience);
+  const timeout = loadTimeoutOf(settings);
+  const others = taskSources(registry, model.others, timeout);
   if (!hasText(model))
     return { name, settings, format, others, source: alwaysThere(noTextEngine(settings.contextsize)) };
   const entry = () => registry.list().find((one) => one.kind === 'text' && one.name === name);
@@ -54,7 +54,7 @@ export function modelParts(model: PreparedModel, registry: Registry<ModelKinds>,
     format,
     others,
     ...(elsewhere ? { elsewhere } : {}),
-    source: textSourceOf(registry, model, { patience, arrival }),
+    source: textSourceOf(registry, model, { timeout, arrival }),
     resting: {
       restAfter: (milliseconds) => registry.keepFor('text', name, milliseconds),
       expiresAt: () => entry()?.expiresAt ?? Number.POSITIVE_INFINITY,

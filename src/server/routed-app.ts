@@ -20,10 +20,10 @@ import {
 } from '../models/admin-options.ts';
 import type { Arrival } from '../models/arrival.ts';
 import type { ModelKinds } from '../models/kinds.ts';
-import { specsOf } from '../models/other-models.ts';
 import { hasText, type PreparedModel, prepareModel } from '../models/prepared-model.ts';
 import type { Registry } from '../models/registry.ts';
 import { type ModelOffer, ModelRouter } from '../models/router.ts';
+import { specsOf } from '../models/task-models.ts';
 import { modelPath } from '../models/text-engine.ts';
 import type { Terminal } from '../observe/terminal.ts';
 import type { App, AppParts } from './app.ts';
@@ -160,7 +160,7 @@ export async function createRoutedApp({
     app.contextOf(modelParts(model, registry, arrival));
   const aliases = modelAliases(settings.modelalias);
   const alias = (name: string) => aliasTarget(aliases, name);
-  const patience = { seconds: settings.reqtimeout, startTimer: systemTimer };
+  const timeout = { seconds: settings.reqtimeout, startTimer: systemTimer };
   const app = build({
     select: (call, endpoint) => router.select(call, endpoint),
     presentSettings: () => router.defaultModel.settings,
@@ -172,7 +172,7 @@ export async function createRoutedApp({
       registry,
       contextOf,
       say,
-      patience,
+      timeout,
       alias,
       renewed: (model) => versions.renewed(model),
       ...(byName ? { offers } : {}),

@@ -8,13 +8,13 @@ import { systemTimer } from '../http/timers.ts';
 import { pictureEditor } from '../models/picture-editor.ts';
 import { createMetrics, type Metrics } from '../observe/metrics.ts';
 import type { AdminAccess } from '../protocols/admin/access.ts';
-import { ComfyQueue } from '../protocols/comfy/desk.ts';
+import { ComfyQueue } from '../protocols/comfy/queue.ts';
 import { type ResponseState, responseState } from '../protocols/responses/background.ts';
 import { LastDrawings } from '../protocols/sdapi/drawings.ts';
-import { Desk } from '../queue/desk.ts';
 import { RunningDrawings } from '../queue/image.ts';
 import { Queue } from '../queue/queue.ts';
 import { queuePlaces } from '../queue/queue-size.ts';
+import { RequestQueue } from '../queue/request-queue.ts';
 import { type TaskObserver, usualCapacity } from '../queue/tasks.ts';
 import type { TextObserver } from '../queue/text.ts';
 import type { ClientServices } from './client-services.ts';
@@ -42,7 +42,7 @@ export interface ServiceParts {
 
 /** State and services of the whole server. They outlive requests, and every swap of a model. */
 export interface ServerServices extends ServiceParts {
-  readonly desk: Desk;
+  readonly requestQueue: RequestQueue;
   /** How many requests may run at once, by lane. */
   readonly capacities: Map<string, () => number>;
   readonly metrics: Metrics;
@@ -70,7 +70,7 @@ export function serverServices(parts: ServiceParts): ServerServices {
   return {
     ...parts,
     capacities,
-    desk: new Desk(queue, () => performance.now()),
+    requestQueue: new RequestQueue(queue, () => performance.now()),
     startedAt,
     metrics: createMetrics({ startedAt, version: product.version, models: models?.list }),
     admin: adminAccess(settings, warn),

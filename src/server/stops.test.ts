@@ -59,7 +59,7 @@ describe('a launcher', () => {
     expect(seen.at(-1)).toBe('exit 1');
   });
 
-  test('that has no patience left says so', () => {
+  test('that has no timeout left says so', () => {
     const { process, handle, seen } = world({ launched: true });
     handle();
     process.emit('message', 'stop');

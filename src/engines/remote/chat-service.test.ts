@@ -6,8 +6,8 @@ import { fold } from '../../core/fold.ts';
 import type { TextEngine } from '../../core/text-service.ts';
 import { alwaysThere } from '../../core/text-source.ts';
 import type { ToolServers } from '../../core/tool-servers.ts';
-import { Desk } from '../../queue/desk.ts';
 import { Queue } from '../../queue/queue.ts';
+import { RequestQueue } from '../../queue/request-queue.ts';
 import { textService } from '../../queue/text.ts';
 import { fakeEngine } from '../fake/engine.ts';
 import { remoteChatService } from './chat-service.ts';
@@ -26,10 +26,10 @@ async function serviceOn(handlers: Parameters<typeof upstream>[0], instead?: Tex
   const engine = new RemoteText(parts);
   engine.start();
   await engine.settled();
-  const desk = new Desk(new Queue({ capacity: () => 8, places: () => 16 }), () => 0);
+  const requestQueue = new RequestQueue(new Queue({ capacity: () => 8, places: () => 16 }), () => 0);
   const desktop = textService({
     source: alwaysThere(instead ?? engine),
-    desk,
+    requestQueue,
     sharing: () => ({ type: 'shared' }),
     randomSeed: () => 5,
   });
@@ -37,7 +37,7 @@ async function serviceOn(handlers: Parameters<typeof upstream>[0], instead?: Tex
   return { chat, one, text: desktop };
 }
 
-test('a chat takes its turn at the desk, goes out as messages and can be seen by its key', async () => {
+test('a chat takes its turn at the requestQueue, goes out as messages and can be seen by its key', async () => {
   const { chat, one, text: desktop } = await serviceOn({ '/v1/chat/completions': streamed(said('Hello'), ended()) });
   const seen: string[] = [];
   const events: GenerationEvent[] = [];
@@ -124,7 +124,7 @@ test('tools of the server are run here, for a model that is elsewhere too', asyn
   const chat = remoteChatService({
     text: textService({
       source: alwaysThere(engine),
-      desk: new Desk(new Queue({ capacity: () => 8, places: () => 16 }), () => 0),
+      requestQueue: new RequestQueue(new Queue({ capacity: () => 8, places: () => 16 }), () => 0),
       sharing: () => ({ type: 'shared' }),
       randomSeed: () => 5,
     }),

@@ -11,11 +11,11 @@ import { comfyWorld } from './testing/world.ts';
 
 /** What a prompt became: the items of the queue. */
 function world() {
-  const { endpoints, desk } = comfyWorld(fakeImage());
+  const { endpoints, prompts } = comfyWorld(fakeImage());
   return {
     endpoints,
     get asked() {
-      const { queue_pending: pending } = desk.queue() as { queue_pending: readonly unknown[][] };
+      const { queue_pending: pending } = prompts.queue() as { queue_pending: readonly unknown[][] };
       return pending.map(([number, id, graph, extra, outputs]) => ({ number, id, graph, extra, outputs }));
     },
   };
@@ -93,15 +93,15 @@ describe('interrupting', () => {
         throw signal.reason;
       },
     });
-    const { desk, post, timer } = comfyWorld(fake);
+    const { prompts, post, timer } = comfyWorld(fake);
     await post('/prompt', stockBody({ prompt_id: 'mine' }));
     timer.pass(100);
     const settled = () => new Promise((resolve) => setImmediate(resolve));
     while (fake.asked.length === 0) await settled();
     const reply = await post('/interrupt', body);
     for (let round = 0; round < 20; round += 1) await settled();
-    const asked = [{ running: desk.remaining }];
-    desk.interrupt();
+    const asked = [{ running: prompts.remaining }];
+    prompts.interrupt();
     return seen(reply, asked);
   }
 

@@ -5,16 +5,16 @@ import { isObject } from '../fields/readers.ts';
 import { readFields } from '../fields/table.ts';
 import { imageOf, type PictureParts } from '../pictures/request.ts';
 import { clientName } from '../ticket.ts';
-import type { ComfyQueue, Running } from './desk.ts';
 import { GraphRefusal, refusalReply } from './errors.ts';
 import { type PromptFields, promptFields } from './fields.ts';
 import { annotatedName } from './files.ts';
 import { readGraph } from './graph.ts';
+import type { ComfyQueue, Running } from './queue.ts';
 import { runPlan } from './run.ts';
 import { walkGraph } from './walk.ts';
 
 export interface PromptParts extends PictureParts {
-  readonly desk: ComfyQueue;
+  readonly prompts: ComfyQueue;
 }
 
 /** Takes a graph in: it is validated and takes its place in the queue now, and is drawn when its turn comes. */
@@ -30,20 +30,20 @@ export async function takePrompt(call: Call, parts: PromptParts): Promise<Reply>
 }
 
 function queuePrompt(call: Call, fields: PromptFields, parts: PromptParts): object {
-  const { desk } = parts;
+  const { prompts } = parts;
   const nodes = readGraph(fields.prompt);
   const hasFile = (name: string): boolean => {
     const place = annotatedName(name, 'input');
-    return place !== undefined && desk.files.get(place) !== undefined;
+    return place !== undefined && prompts.files.get(place) !== undefined;
   };
   const loras = parts.others?.image?.facts.loras?.map(({ file }) => file);
   const { plan, nodeErrors } = walkGraph(nodes, { hasFile, loras, targets: fields.partial_execution_targets });
   const image = imageOf(parts.others);
   const wanted = fields.prompt_id;
-  const id = wanted && wanted.length <= 200 && !desk.has(wanted) ? wanted : desk.newId();
+  const id = wanted && wanted.length <= 200 && !prompts.has(wanted) ? wanted : prompts.newId();
   const texts = pictureTexts(fields);
-  const run = (running: Running, turn: ImageTurn) => runPlan(plan, running, { ...parts, image, turn, desk, texts });
-  const number = desk.add({
+  const run = (running: Running, turn: ImageTurn) => runPlan(plan, running, { ...parts, image, turn, prompts, texts });
+  const number = prompts.add({
     id,
     graph: fields.prompt as object,
     nodes,

@@ -130,7 +130,7 @@ describe('a prompt', () => {
 
   test('waits for those before it, and goes to the front where it is told to', async () => {
     const { fake, open } = heldImage();
-    const { post, get, timer, desk, drawAll } = comfyWorld(fake);
+    const { post, get, timer, prompts, drawAll } = comfyWorld(fake);
     await post('/prompt', stockBody());
     timer.pass(100);
     await post('/prompt', stockBody({ prompt_id: 'second' }));
@@ -147,7 +147,7 @@ describe('a prompt', () => {
     open();
     await drawAll();
     expect(Object.keys((await get('/history')).json)).toEqual(['id-1', 'fourth', 'third', 'second']);
-    expect(desk.remaining).toBe(0);
+    expect(prompts.remaining).toBe(0);
   });
 
   test('gets another id where the one it wants is taken', async () => {
@@ -285,14 +285,14 @@ describe('a prompt that is refused', () => {
     [stockBody({ extra_data: 5 }), 'invalid_prompt'],
     [stockBody({ partial_execution_targets: 'x' }), 'invalid_prompt'],
   ])('%#: has the shape of the tool', async (body, type) => {
-    const { post, desk } = comfyWorld();
+    const { post, prompts } = comfyWorld();
     const { status, json } = await post('/prompt', body);
     expect(status).toBe(400);
     expect(json).toMatchObject({
       error: { type, message: expect.any(String), details: expect.any(String), extra_info: {} },
       node_errors: expect.any(Object),
     });
-    expect(desk.remaining).toBe(0);
+    expect(prompts.remaining).toBe(0);
   });
 
   test('says that there is no model', async () => {
@@ -356,7 +356,7 @@ describe('a prompt that fails', () => {
 
 describe('queue and history', () => {
   test('forget what they are told to', async () => {
-    const { post, get, drawAll, desk } = comfyWorld();
+    const { post, get, drawAll, prompts } = comfyWorld();
     await post('/prompt', stockBody({ prompt_id: 'a' }));
     await post('/prompt', stockBody({ prompt_id: 'b' }));
     await post('/prompt', stockBody({ prompt_id: 'c' }));
@@ -371,7 +371,7 @@ describe('queue and history', () => {
     expect((await get('/history')).json).toEqual({});
     await post('/prompt', stockBody());
     await post('/queue', { clear: true });
-    expect(desk.remaining).toBe(0);
+    expect(prompts.remaining).toBe(0);
   });
 
   test('keep the last 200', async () => {

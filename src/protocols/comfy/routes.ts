@@ -11,23 +11,23 @@ import { readFields } from '../fields/table.ts';
 import { factsFor } from '../pictures/hidden-facts.ts';
 import type { PictureParts } from '../pictures/request.ts';
 import { networksOf } from '../pictures/upscaling.ts';
-import type { ComfyQueue } from './desk.ts';
 import { comfyFamily } from './errors.ts';
 import { dropFields, freeFidelity, interruptFields } from './fields.ts';
 import { features } from './hub.ts';
 import { objectInfo } from './object-info.ts';
 import { takePrompt } from './prompt.ts';
+import type { ComfyQueue } from './queue.ts';
 import { upload, view } from './stored.ts';
 
 export interface ComfyServices extends Pick<PictureParts, 'editor' | 'product'> {
-  readonly desk: ComfyQueue;
+  readonly prompts: ComfyQueue;
 }
 
 type Own = ModelEndpoint<PictureParts>;
 
 /** Every path also stands below `/api`. Only prompts count as work: all else answers at once. */
-export function comfyEndpoints({ desk, editor, product }: ComfyServices): ModelEndpoint<PictureParts>[] {
-  const store = { files: desk.files, editor: atMost(mostEdits, editor) };
+export function comfyEndpoints({ prompts, editor, product }: ComfyServices): ModelEndpoint<PictureParts>[] {
+  const store = { files: prompts.files, editor: atMost(mostEdits, editor) };
   const factsNow = (call: Call, { others }: PictureParts) => factsFor(call, others?.image?.facts);
   const both = (endpoint: Pick<Own, 'method' | 'path' | 'summary' | 'handle'> & Partial<Own>): Own[] => {
     const whole: Own = {
@@ -47,36 +47,36 @@ export function comfyEndpoints({ desk, editor, product }: ComfyServices): ModelE
   const open = { access: 'open' } as const;
   const below = { match: 'prefix' } as const;
   const classes = (call: Call, parts: PictureParts) =>
-    objectInfo(factsNow(call, parts), call.authorized ? desk.files.sent() : []);
+    objectInfo(factsNow(call, parts), call.authorized ? prompts.files.sent() : []);
   return [
     ...post(
       '/prompt',
       'Take a graph in, to be drawn when its turn comes.',
-      (call, parts) => takePrompt(call, { ...parts, desk }),
+      (call, parts) => takePrompt(call, { ...parts, prompts }),
       {
         queued: true,
       },
     ),
-    ...get('/prompt', 'How many prompts are left.', () => json(remaining(desk)), open),
-    ...get('/queue', 'What runs and what waits.', () => json(desk.queue())),
+    ...get('/prompt', 'How many prompts are left.', () => json(remaining(prompts)), open),
+    ...get('/queue', 'What runs and what waits.', () => json(prompts.queue())),
     ...post('/queue', 'Take prompts out of the queue.', async (call) => {
       const { clear, delete: ids } = readFields(dropFields, await optionalBody(call));
-      if (clear) desk.dropPending();
-      else if (ids) desk.dropPending(ids);
+      if (clear) prompts.dropPending();
+      else if (ids) prompts.dropPending(ids);
       return json({});
     }),
     ...get('/history', 'What came of the last prompts.', ({ query }) =>
-      json(desk.history(numberIn(query, 'max_items'), numberIn(query, 'offset'))),
+      json(prompts.history(numberIn(query, 'max_items'), numberIn(query, 'offset'))),
     ),
     ...post('/history', 'Forget prompts.', async (call) => {
       const { clear, delete: ids } = readFields(dropFields, await optionalBody(call));
-      if (clear) desk.dropHistory();
-      else if (ids) desk.dropHistory(ids);
+      if (clear) prompts.dropHistory();
+      else if (ids) prompts.dropHistory(ids);
       return json({});
     }),
-    ...get('/history/', 'What came of one prompt.', ({ path }) => json(desk.entry(lastPart(path))), below),
+    ...get('/history/', 'What came of one prompt.', ({ path }) => json(prompts.entry(lastPart(path))), below),
     ...post('/interrupt', 'Stop what runs now.', async (call) => {
-      desk.interrupt(readFields(interruptFields, await optionalBody(call)).prompt_id);
+      prompts.interrupt(readFields(interruptFields, await optionalBody(call)).prompt_id);
       return json({});
     }),
     ...post('/free', 'Accepted: models come and go by themselves.', async (call) =>
@@ -135,14 +135,14 @@ function atMost(most: number, editor: PictureEditor): PictureEditor {
   };
 }
 
-export function comfySockets(desk: ComfyQueue): SocketEndpoint[] {
+export function comfySockets(prompts: ComfyQueue): SocketEndpoint[] {
   return ['/ws', '/api/ws'].map((path) => ({
     match: 'exact',
     path,
     access: 'guarded',
     summary: 'Hear what becomes of prompts.',
     family: comfyFamily,
-    open: (call, socket) => desk.hub.open(call, socket),
+    open: (call, socket) => prompts.hub.open(call, socket),
   }));
 }
 

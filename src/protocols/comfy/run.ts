@@ -8,15 +8,15 @@ import { withPngTexts } from '../pictures/png-text.ts';
 import { imageRequest, type PictureParts, usualPreviewEvery } from '../pictures/request.ts';
 import { pictureOf, type SentPicture } from '../pictures/sent-picture.ts';
 import { enlargedSize, usualUpscaler } from '../pictures/upscaling.ts';
-import type { ComfyQueue, Outputs, Running } from './desk.ts';
 import { annotatedName, outputName } from './files.ts';
 import type { MaskPlan, Output, Plan, Step } from './plan.ts';
+import type { ComfyQueue, Outputs, Running } from './queue.ts';
 
 export interface RunParts extends Pick<PictureParts, 'sizes' | 'randomSeed' | 'product' | 'now' | 'editor'> {
   readonly image: Pick<ImageService, 'facts'>;
   /** All steps of a prompt run in the one turn that it has in the queue. */
   readonly turn: ImageTurn;
-  readonly desk: Pick<ComfyQueue, 'files' | 'nextPicture'>;
+  readonly prompts: Pick<ComfyQueue, 'files' | 'nextPicture'>;
   /** Written into every picture beside how it was made. */
   readonly texts: Readonly<Record<string, string>>;
 }
@@ -149,9 +149,9 @@ async function paintedMask({ from, channel, inverted }: MaskPlan, size: Size, pa
   });
 }
 
-function loaded(name: string, { desk }: RunParts): SentPicture {
+function loaded(name: string, { prompts }: RunParts): SentPicture {
   const place = annotatedName(name, 'input');
-  const file = place && desk.files.get(place);
+  const file = place && prompts.files.get(place);
   if (!file) throw new AppError('not-stored', { what: 'picture', id: name });
   return pictureOf(file.bytes, 'image');
 }
@@ -175,7 +175,7 @@ function deliver(
   running: Running,
   parts: RunParts,
 ): readonly object[] {
-  const { desk, texts, now } = parts;
+  const { prompts, texts, now } = parts;
   return made.flatMap(({ bytes, story }, index) => {
     const { width, height, format } = pictureOf(bytes, 'images');
     const words = { ...(story === undefined ? {} : { parameters: story }), ...texts };
@@ -186,8 +186,8 @@ function deliver(
       return [];
     }
     const filled = prefix.replaceAll('%width%', String(width)).replaceAll('%height%', String(height));
-    const place = { ...outputName(filled, desk.nextPicture(), new Date(now())), type: kind };
-    desk.files.put(place, { bytes: png, contentType: `image/${format}` });
+    const place = { ...outputName(filled, prompts.nextPicture(), new Date(now())), type: kind };
+    prompts.files.put(place, { bytes: png, contentType: `image/${format}` });
     return [{ filename: place.name, subfolder: place.subfolder, type: place.type }];
   });
 }

@@ -47,7 +47,7 @@ describe('pictures that are sent', () => {
     const world = comfyWorld();
     const { status, json } = await sendPicture(world, fields, bytes, name);
     expect([status, json.error.type]).toEqual([400, 'invalid_prompt']);
-    expect(world.desk.files.sent()).toEqual([]);
+    expect(world.prompts.files.sent()).toEqual([]);
   });
 
   test('are refused without a form', async () => {

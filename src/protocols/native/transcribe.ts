@@ -1,5 +1,5 @@
 import { asAppError } from '../../core/errors.ts';
-import type { TaskServices } from '../../core/other-services.ts';
+import type { TaskServices } from '../../core/task-services.ts';
 import { type Call, json, type Reply } from '../../http/call.ts';
 import { paddedReply, requestsPadding } from '../../http/keep-alive.ts';
 import type { StartTimer } from '../../http/timers.ts';

@@ -1,7 +1,7 @@
 import { AppError } from '../../core/errors.ts';
 import type { AskedLora, Drawings, ImageFacts, ImageRequest, ImageService } from '../../core/image.ts';
-import type { TaskServices } from '../../core/other-services.ts';
 import type { PictureEditor } from '../../core/pictures.ts';
+import type { TaskServices } from '../../core/task-services.ts';
 import type { JsonObject } from '../../http/body.ts';
 import type { DialectParts } from '../dialect.ts';
 import { clamp } from '../fields/readers.ts';

@@ -9,9 +9,9 @@ import type {
   ImageService,
   UpscaleRequest,
 } from '../../core/image.ts';
-import { unlessAborted } from '../../core/or-gone.ts';
 import type { PictureEditor } from '../../core/pictures.ts';
 import type { Ticket } from '../../core/request.ts';
+import { unlessAborted } from '../../core/unless-aborted.ts';
 import { Queue } from '../../queue/queue.ts';
 import type { PictureParts } from '../pictures/request.ts';
 import { dialectParts } from './doubles.ts';

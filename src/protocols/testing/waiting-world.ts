@@ -7,8 +7,8 @@ import { alwaysThere } from '../../core/text-source.ts';
 import { fakeEngine } from '../../engines/fake/engine.ts';
 import type { Endpoint } from '../../http/call.ts';
 import { handTimer, serve } from '../../http/testing/world.ts';
-import { Desk } from '../../queue/desk.ts';
 import { Queue } from '../../queue/queue.ts';
+import { RequestQueue } from '../../queue/request-queue.ts';
 import { textService } from '../../queue/text.ts';
 import { plainRequest } from '../../server/request.ts';
 import { completionEndpoints } from '../llamacpp/completion.ts';
@@ -34,7 +34,11 @@ export async function world() {
     pace: (go) => steps.push(go),
   });
   const queue = new Queue({ capacity: 1, places: () => 10, now: () => 0 });
-  const text = textService({ source: alwaysThere(engine), desk: new Desk(queue, () => 0), randomSeed: () => 1 });
+  const text = textService({
+    source: alwaysThere(engine),
+    requestQueue: new RequestQueue(queue, () => 0),
+    randomSeed: () => 1,
+  });
   const chat = chatService({
     text,
     tags,

@@ -2,8 +2,8 @@ import type { GenerationRequest } from '../../core/request.ts';
 import type { TextService } from '../../core/text-service.ts';
 import { alwaysThere } from '../../core/text-source.ts';
 import { type FakeEngine, fakeEngine, type Script } from '../../engines/fake/engine.ts';
-import { Desk } from '../../queue/desk.ts';
 import { Queue } from '../../queue/queue.ts';
+import { RequestQueue } from '../../queue/request-queue.ts';
 import { textService } from '../../queue/text.ts';
 
 export interface FakeService {
@@ -28,7 +28,11 @@ export function fakeService(
   });
   const queue = new Queue({ capacity: 1, places: () => 10 });
   return {
-    text: textService({ source: alwaysThere(engine), desk: new Desk(queue, () => 0), randomSeed: () => 1 }),
+    text: textService({
+      source: alwaysThere(engine),
+      requestQueue: new RequestQueue(queue, () => 0),
+      randomSeed: () => 1,
+    }),
     engine,
     asked,
   };

@@ -5,7 +5,7 @@ import type { PictureParts } from '../../pictures/request.ts';
 import { asked } from '../../testing/asked.ts';
 import { bindAll } from '../../testing/bind.ts';
 import { type FakeImage, fakeImage, pictureParts } from '../../testing/pictures.ts';
-import { ComfyQueue } from '../desk.ts';
+import { ComfyQueue } from '../queue.ts';
 import { comfyEndpoints } from '../routes.ts';
 
 export interface Heard {
@@ -31,8 +31,8 @@ export function comfyWorld(fake: FakeImage | undefined | null = fakeImage(), own
     ids += 1;
     return `id-${ids}`;
   };
-  const desk = new ComfyQueue({ now: () => 1_700_000_000_000, newId, startTimer: timer.startTimer });
-  const parts = { ...pictureParts(fake ?? undefined, { startTimer: timer.startTimer, ...own }), desk };
+  const prompts = new ComfyQueue({ now: () => 1_700_000_000_000, newId, startTimer: timer.startTimer });
+  const parts = { ...pictureParts(fake ?? undefined, { startTimer: timer.startTimer, ...own }), prompts };
   const endpoints = bindAll(comfyEndpoints(parts), parts);
   const get = (target: string) => asked(endpoints, 'GET', target);
   const post = (target: string, body: unknown = '', call: Partial<Call> = {}) =>
@@ -52,7 +52,7 @@ export function comfyWorld(fake: FakeImage | undefined | null = fakeImage(), own
       onMessage: (listener) => void listeners.push(listener),
       signal: ended.signal,
     };
-    desk.hub.open({ query: new URLSearchParams(client === '' ? {} : { clientId: client }) }, socket);
+    prompts.hub.open({ query: new URLSearchParams(client === '' ? {} : { clientId: client }) }, socket);
     const say = (message: string | Buffer): void => {
       for (const listener of listeners) listener(message);
     };
@@ -62,8 +62,8 @@ export function comfyWorld(fake: FakeImage | undefined | null = fakeImage(), own
   /** Lets those who were answered run, until nothing is left. */
   async function drawAll(): Promise<void> {
     timer.pass(100);
-    while (desk.remaining > 0) await new Promise((resolve) => setImmediate(resolve));
+    while (prompts.remaining > 0) await new Promise((resolve) => setImmediate(resolve));
   }
 
-  return { fake, desk, timer, endpoints, get, post, listen, drawAll };
+  return { fake, prompts, timer, endpoints, get, post, listen, drawAll };
 }

@@ -1,7 +1,7 @@
 import { open } from 'node:fs/promises';
 import { languageCodes } from '../../../../core/languages.ts';
-import { unlessAborted } from '../../../../core/or-gone.ts';
 import type { Segment, TimedWord } from '../../../../core/transcription.ts';
+import { unlessAborted } from '../../../../core/unless-aborted.ts';
 import type { RecogniserOptions } from '../../host.ts';
 import type { Recogniser } from '../recogniser.ts';
 import { loadWhisperAddon, type WhisperResult } from './addon.ts';

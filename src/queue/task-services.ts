@@ -1,12 +1,12 @@
 import type { EmbeddingEngine } from '../core/embedding.ts';
 import type { EngineSource } from '../core/engine-source.ts';
 import type { ImageEngine, ImageFacts } from '../core/image.ts';
-import type { TaskServices } from '../core/other-services.ts';
 import type { SpeechEngine, SpeechService } from '../core/speech.ts';
+import type { TaskServices } from '../core/task-services.ts';
 import type { TranscriptionEngine } from '../core/transcription.ts';
-import type { Desk } from './desk.ts';
 import { embeddingService } from './embedding.ts';
 import { imageService, RunningDrawings } from './image.ts';
+import type { RequestQueue } from './request-queue.ts';
 import { speechService } from './speech.ts';
 import { laneOf, type TaskKind, type TaskObserver } from './tasks.ts';
 import { transcriptionService } from './transcription.ts';
@@ -29,13 +29,13 @@ export function ownCapacities(sources: Sources): readonly (readonly [lane: strin
 
 /** A service for each engine that is to be had. */
 export function taskServices(
-  desk: Desk,
+  requestQueue: RequestQueue,
   sources: Sources,
   observer: TaskObserver = {},
-  drawings: RunningDrawings = new RunningDrawings(desk.now),
+  drawings: RunningDrawings = new RunningDrawings(requestQueue.now),
 ): TaskServices {
   const { embedding, textEmbedding, image, speech, transcription } = sources;
-  const parts = { desk, observer };
+  const parts = { requestQueue, observer };
   return {
     ...(embedding ? { embedding: embeddingService({ ...parts, source: embedding }) } : {}),
     ...(textEmbedding ? { textEmbedding: embeddingService({ ...parts, source: textEmbedding }) } : {}),

@@ -4,7 +4,7 @@ import type { Queue } from './queue.ts';
 import type { WorkKind } from './work.ts';
 
 /** What all work shares, whatever serves it: the queue, the requests by their keys, and the figures of the last ones. */
-export class Desk {
+export class RequestQueue {
   readonly jobs = new Jobs();
   readonly log: PerformanceLog;
   #number = 0;

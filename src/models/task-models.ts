@@ -1,7 +1,7 @@
 import type { Settings } from '../config/flags.ts';
 import type { EngineSource } from '../core/engine-source.ts';
 import type { Terminal } from '../observe/terminal.ts';
-import type { Sources } from '../queue/other-services.ts';
+import type { Sources } from '../queue/task-services.ts';
 import type { LoadTimeout } from './arrival.ts';
 import { builtInSpec, embeddingModels, type TextModelFile } from './embedding-models.ts';
 import { imageModel } from './image-model.ts';
@@ -35,7 +35,7 @@ export function taskModels(settings: Settings, tools: OtherModelTools): TaskMode
 export function taskSources(
   registry: Registry<ModelKinds>,
   { embedding, textEmbedding, image, encoder, speech, transcription }: TaskModels,
-  patience?: LoadTimeout,
+  timeout?: LoadTimeout,
 ): Sources {
   const kept = <Kind extends TaskEngineKind>({
     spec,
@@ -43,7 +43,7 @@ export function taskSources(
     file,
   }: TaskModel<Kind>): EngineSource<TaskEngines[Kind]> => {
     registry.add(spec as Parameters<typeof registry.add>[0]);
-    const source = engineSourceOf(registry, spec.kind, spec.name, { patience });
+    const source = engineSourceOf(registry, spec.kind, spec.name, { timeout });
     return { ...source, ...(atOnce ? { atOnce } : {}), ...(file ? { file } : {}) };
   };
   const drawing = (model: NonNullable<TaskModels['image']>, reader: TaskModel<'embedding'>) =>

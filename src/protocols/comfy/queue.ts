@@ -1,6 +1,6 @@
 import { AppError, asAppError } from '../../core/errors.ts';
 import type { ImageService, ImageTurn } from '../../core/image.ts';
-import { unlessAborted } from '../../core/or-gone.ts';
+import { unlessAborted } from '../../core/unless-aborted.ts';
 import type { StartTimer } from '../../http/timers.ts';
 import { ComfyFiles } from './files.ts';
 import type { Graph } from './graph.ts';

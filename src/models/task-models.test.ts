@@ -4,8 +4,8 @@ import { AppError } from '../core/errors.ts';
 import type { EngineState } from '../engines/host/engine-state.ts';
 import { EngineLifecycle, type HostedEngine } from './engine-lifecycle.ts';
 import type { ModelKinds, TaskModel } from './kinds.ts';
-import { countsOthers, givenModels, specsOf, taskSources } from './other-models.ts';
 import { Registry } from './registry.ts';
+import { countsOthers, givenModels, specsOf, taskSources } from './task-models.ts';
 
 function registry(): Registry<ModelKinds> {
   return new Registry<ModelKinds>(
@@ -61,17 +61,17 @@ test('two rooms that name the same model share it', async () => {
   expect(kept.list().length).toBe(1);
 });
 
-test('who waits for longer than its patience is told so', async () => {
+test('who waits for longer than its timeout is told so', async () => {
   const never = model('slow');
   const slow = { ...never, spec: { ...never.spec, need: () => new Promise<number>(() => {}) } };
-  const patience = {
+  const timeout = {
     seconds: 5,
     startTimer: (_: number, late: () => void) => {
       late();
       return { cancel: () => undefined, restart: () => undefined };
     },
   };
-  const error = await taskSources(registry(), { embedding: slow }, patience)
+  const error = await taskSources(registry(), { embedding: slow }, timeout)
     .embedding?.use()
     .catch((thrown: unknown) => thrown);
   expect(error).toBeInstanceOf(AppError);

@@ -1,6 +1,6 @@
 import { getEventListeners } from 'node:events';
 import { expect, test } from 'vitest';
-import { unlessAborted } from './or-gone.ts';
+import { unlessAborted } from './unless-aborted.ts';
 
 const never = new Promise<void>(() => undefined);
 
