@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { Ollama } from 'ollama';
 import OpenAI from 'openai';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { embeddingModel } from '../../src/engines/weights.ts';
 import { writeBert } from '../models/bert.ts';
 import { nativeClient, openRequest } from './client.ts';
 import { dissimilar, similar } from './embedding-pairs.ts';
@@ -56,7 +57,11 @@ describe('server without flags', () => {
     expect(data.map(({ id }) => id)).toEqual(['koboldcpp/parley-mini', builtIn]);
     expect(data[1]?.capabilities).toEqual(['embedding']);
     const { models } = (await client.get('/api/tags')).json() as { models: { name: string; capabilities: string[] }[] };
-    expect(models[1]).toMatchObject({ name: `${builtIn}:latest`, capabilities: ['embedding'], size: 46_223_328 });
+    expect(models[1]).toMatchObject({
+      name: `${builtIn}:latest`,
+      capabilities: ['embedding'],
+      size: embeddingModel.bytes,
+    });
     // Never before this program was written.
     expect(models[1]).toMatchObject({ modified_at: expect.stringMatching(/^20[2-9]/) });
     expect(server.output()).not.toContain('Embeddings Model');
@@ -370,7 +375,9 @@ describe('--embeddingsmodel', () => {
       [builtIn, 384],
     ]);
     // Vectors of another model than the one that was named would be wrong.
-    expect((await client.post('/v1/embeddings', { model: 'text-embedding-3-small', input: 'abc' })).status).toBe(404);
+    expect((await client.post('/v1/embeddings', { model: 'other-embedder', input: 'abc' })).status).toBe(404);
+    // Apps have this name built in: it means the default model.
+    expect((await client.post('/v1/embeddings', { model: 'text-embedding-3-small', input: 'abc' })).status).toBe(200);
     const { models } = (await client.get('/api/tags')).json() as { models: { name: string; capabilities: string[] }[] };
     const bert = models.find(({ name }) => name.includes('small-bert'));
     expect(bert?.capabilities).toEqual(['embedding']);
