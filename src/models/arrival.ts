@@ -2,11 +2,11 @@ import { AppError } from '../core/errors.ts';
 import { unlessAborted } from '../core/unless-aborted.ts';
 import type { StartTimer } from '../http/timers.ts';
 
-/** A model that takes the place of another one, as those see it who wait for it. */
+/** A swap, as the requests for the new model see it. */
 export interface Arrival {
-  /** Whether the other one is gone, and what the registry knows by this name is the new one. */
+  /** Whether the old model is removed, so that the registry entry of this name is the new model. */
   begun(): boolean;
-  /** Resolves when it is there; rejects with the reason why it cannot be, or that of the signal. */
+  /** Resolves when the new model is loaded; rejects if it cannot be, or with the reason of the signal. */
   over(signal: AbortSignal | undefined): Promise<void>;
 }
 
@@ -42,13 +42,13 @@ export class Arriving implements Arrival {
   }
 }
 
-/** How long a request waits for its model; the load itself goes on for those who come later. */
+/** Limits how long a request waits for its model. The load goes on for later requests. */
 export interface LoadTimeout {
   readonly seconds: number;
   readonly startTimer: StartTimer;
 }
 
-/** The signal for the work fires when the time is over, too. */
+/** Runs the work with a signal that also aborts after the time-out. */
 export async function withTimeout<Value>(
   model: string,
   timeout: LoadTimeout | undefined,

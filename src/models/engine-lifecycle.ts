@@ -4,7 +4,7 @@ import type { EngineState } from '../engines/host/engine-state.ts';
 import type { Lifecycle, LifecycleState } from './lifecycle.ts';
 import type { TextEngineProcess } from './text-engine.ts';
 
-/** An engine with a process of its own, as its host shows it. */
+/** An engine in its own process. */
 export interface HostedEngine {
   readonly pid: number | undefined;
   start(): void;
@@ -13,11 +13,11 @@ export interface HostedEngine {
   settled(): Promise<void>;
 }
 
-/** Such an engine as something that can be kept by name. */
+/** Lifecycle of such an engine, for the registry. */
 export class EngineLifecycle<Engine extends HostedEngine> implements Lifecycle {
   constructor(
     readonly engine: Engine,
-    /** Told once it has been there: what fails later may pass. */
+    /** Called when it has been loaded once: later failures may be temporary. */
     private readonly proved: () => void = () => {},
   ) {}
 
@@ -53,11 +53,11 @@ export class EngineLifecycle<Engine extends HostedEngine> implements Lifecycle {
   }
 }
 
-/** A text engine as something that can be kept by name. */
+/** Lifecycle of a text engine, for the registry. */
 export class TextLifecycle implements Lifecycle {
   constructor(
     readonly engine: TextEngineProcess,
-    /** Told of the state that it has once it is there: when it is gone, that is what is known of it. */
+    /** Called with the state of the loaded model, which is reported while it is unloaded. */
     private readonly remember: (state: TextState) => void,
   ) {}
 
@@ -86,7 +86,7 @@ export class TextLifecycle implements Lifecycle {
   }
 }
 
-/** What a process and those that it started hold in memory; only Linux tells. */
+/** Resident memory of a process and its children; Linux only. */
 export function residentBytes(pid: number | undefined): number | undefined {
   if (process.platform !== 'linux' || pid === undefined) return undefined;
   const own = ownBytes(pid);

@@ -1,35 +1,34 @@
-/** A model in memory, as far as it matters to who has to go. */
+/** A loaded model, as the eviction policy sees it. */
 export interface Resident {
-  /** No two have the same. */
+  /** Unique. */
   readonly id: string;
   readonly bytes: number;
-  /** Milliseconds of a clock that never goes back. */
+  /** Milliseconds of a monotonic clock. */
   readonly lastUsed: number;
-  /** Stays, whatever comes. */
+  /** Never evicted. */
   readonly pinned: boolean;
-  /** Small beside the others and of another kind: it takes memory, but is not one of the `count`. */
+  /** Small and of another kind: uses memory, but does not count against `count`. */
   readonly besides: boolean;
-  /** Somebody is being served by it: it can go only when that is over. */
+  /** Has running requests, which must finish before it is unloaded. */
   readonly busy: boolean;
 }
 
 export interface Room {
-  /** What all models together may take. */
+  /** For all models together. */
   readonly bytes: number;
-  /** How many may be there at once. */
+  /** The most models that may be loaded. */
   readonly count: number;
 }
 
-/** What is to come. */
+/** The model to be loaded. */
 export interface Newcomer {
   readonly bytes: number;
   readonly besides?: boolean;
 }
 
 /**
- * Who has to go so that one more fits: those without work before those with, and among them whoever was not needed for
- * longest. Nobody goes in vain: each who is named is needed for it. `cannot` where it would not fit beside the pinned
- * ones even if all others went.
+ * Chooses the models to evict so that one more fits: idle ones before busy ones, and the least recently used first. Evicts no
+ * model needlessly. `cannot` if it would not fit beside the pinned models even if all others were evicted.
  */
 export function evict(residents: readonly Resident[], newcomer: Newcomer, room: Room): readonly string[] | 'cannot' {
   const order = residents.filter(({ pinned }) => !pinned).sort(byWhoGoesFirst);
@@ -45,7 +44,7 @@ export function evict(residents: readonly Resident[], newcomer: Newcomer, room: 
     gone.push(next);
   }
   if (!fitsWithout(gone)) return 'cannot';
-  // A small one that went first may be able to stay now that a large one goes: whoever was used last is asked first.
+  // A small model that was chosen first may fit again after a large one was chosen: the most recently used is spared first.
   for (const spared of [...gone].reverse()) {
     const fewer = gone.filter((resident) => resident !== spared);
     if (fitsWithout(fewer)) gone.splice(gone.indexOf(spared), 1);
@@ -53,9 +52,9 @@ export function evict(residents: readonly Resident[], newcomer: Newcomer, room: 
   return gone.map(({ id }) => id);
 }
 
-/** Whether there is room for one more beside these. */
+/** Whether one more fits beside these. */
 export function fits(residents: readonly Resident[], newcomer: Newcomer, room: Room): boolean {
-  // What takes nothing needs nobody's room, however little there is.
+  // A model that needs no memory always fits.
   if (newcomer.besides && newcomer.bytes === 0) return true;
   const counted = residents.filter(({ besides }) => !besides).length;
   return (newcomer.besides || counted < room.count) && sum(residents) + newcomer.bytes <= room.bytes;

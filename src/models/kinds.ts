@@ -7,7 +7,7 @@ import type { ConditionedEngine } from '../engines/image/host.ts';
 import type { EngineLifecycle, HostedEngine, TextLifecycle } from './engine-lifecycle.ts';
 import type { ModelSpec } from './lifecycle.ts';
 
-/** All kinds of engines beside that for text, by what they can be asked. */
+/** The engine kinds other than text. */
 export interface TaskEngines {
   readonly embedding: EmbeddingEngine;
   /** Its prompts are read by an embedding engine. */
@@ -18,34 +18,34 @@ export interface TaskEngines {
 
 export type TaskEngineKind = keyof TaskEngines;
 
-/** What the registry keeps. */
+/** The registry's entries, by kind. */
 export type ModelKinds = { readonly text: TextLifecycle } & {
   readonly [Kind in TaskEngineKind]: EngineLifecycle<TaskEngines[Kind] & HostedEngine>;
 };
 
-/** A model of another kind than text, by its file or built in. */
+/** A model of another kind than text, from a file or built in. */
 export interface TaskModel<Kind extends TaskEngineKind> {
   readonly spec: ModelSpec<Kind, ModelKinds[Kind]>;
-  /** Named by a flag: then it is loaded at the start, and the program ends where it cannot be. */
+  /** Set by a flag: it is loaded at the start, and the program ends if it cannot be. */
   readonly given: boolean;
-  /** The rest is served without it where it cannot be loaded at the start; those who ask for it hear why. */
+  /** The server starts without it if it cannot be loaded; requests for it get the reason. */
   readonly optional?: boolean;
-  /** The file that it comes from. */
+  /** Size and date of its file. */
   readonly file?: NonNullable<EngineSource<unknown>['file']>;
-  /** How much of it may be done at once, where that is more than is usual. */
+  /** How many of its tasks may run at once, if more than the default. */
   readonly atOnce?: () => number;
 }
 
 export interface TaskModels {
   readonly embedding?: TaskModel<'embedding'>;
-  /** The text model's own file, for embeddings by whoever names it. */
+  /** The text model's own file, for embedding requests that name it. */
   readonly textEmbedding?: TaskModel<'embedding'>;
   readonly image?: TaskModel<'image'> & {
     readonly facts: ImageFacts;
     /** Its prompts are read by the encoder. */
     readonly encoded?: boolean;
   };
-  /** What reads the prompts for pictures: always the model that they were learnt with. */
+  /** Encodes the prompts of the built-in image model: the model that it was trained with. */
   readonly encoder?: TaskModel<'embedding'>;
   readonly speech?: TaskModel<'speech'> & Pick<SpeechService, 'voices' | 'maxWords'>;
   readonly transcription?: TaskModel<'transcription'>;

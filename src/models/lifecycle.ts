@@ -1,15 +1,15 @@
 /**
- * What the registry needs to know of anything that it keeps: how to begin and end it, and how it is. An engine that
- * loses its process and gets it back by itself is `loading` meanwhile.
+ * What the registry needs to know of an engine: how to start and stop it, and its state. An engine that restarts after a
+ * crash is `loading` meanwhile.
  */
 export interface Lifecycle {
   start(): void;
-  /** Ends it and resolves when all that it held is given back. */
+  /** Resolves when its process has ended and its memory is free. */
   stop(): Promise<void>;
   state(): LifecycleState;
   /** Resolves when the state is no longer `loading`. */
   settled(): Promise<void>;
-  /** What it really takes, once that is known. */
+  /** Memory in use, once it is known. */
   bytes?(): number | undefined;
 }
 
@@ -18,49 +18,49 @@ export type LifecycleState =
   | { readonly type: 'ready' }
   | { readonly type: 'failed'; readonly reason: string };
 
-/** How something stands under its name, whether it is in memory or not. */
+/** State of a registry entry, loaded or not. */
 export type EntryState =
   | { readonly type: 'unloaded' }
   | { readonly type: 'loading'; readonly progress: number }
   | { readonly type: 'ready' }
   | { readonly type: 'failed'; readonly reason: string }
-  /** It ends its work and goes; whoever wants it meanwhile waits for it to come back. */
+  /** Finishes its requests and is unloaded; new requests wait until it is loaded again. */
   | { readonly type: 'leaving' };
 
-/** How something that has a name is made. Kinds differ in what comes of it, not in how they are kept. */
+/** How to load a model: its kind, its name, its memory, its engine. */
 export interface ModelSpec<Kind extends string, Loaded extends Lifecycle> {
   readonly name: string;
   readonly kind: Kind;
-  /** Never makes room for another one. */
+  /** Never evicted. */
   readonly pinned?: boolean;
-  /** Small, and no model of its own to those who count them (`--maxmodels`). */
+  /** Small: does not count against `--maxmodels`. */
   readonly besides?: boolean;
-  /** How long it stays after its last use at most, where nobody says otherwise. */
+  /** Longest time that it stays loaded after its last use, unless a client sets another. */
   readonly keepMs?: number;
-  /** What it will take, as far as its file tells. Throws one clear sentence for a file that cannot be read. */
+  /** Expected memory in bytes, from the model file. Throws if the file cannot be read. */
   need(): Promise<number>;
   make(): Loaded;
 }
 
-/** Something is in use until it is released; as long as that it stays. */
+/** A loaded model. It is not unloaded before it is released. */
 export interface Use<Loaded> {
   readonly name: string;
   readonly loaded: Loaded;
-  /** May be called again without harm. */
+  /** Idempotent. */
   release(): void;
 }
 
 export type UnloadReason = 'idle' | 'asked' | 'room' | 'replaced';
 
-/** What is known of one entry. */
+/** One entry as `list` reports it. */
 export interface Listed {
   readonly name: string;
   readonly kind: string;
   readonly state: EntryState;
-  /** Whether it takes memory now. */
+  /** Whether it uses memory now. */
   readonly resident: boolean;
   readonly inUse: number;
   readonly bytes: number | undefined;
-  /** Milliseconds since 1970 when it goes unless it is used again; infinite for never. */
+  /** Milliseconds since 1970 when it is unloaded unless it is used again; infinite for never. */
   readonly expiresAt: number;
 }

@@ -5,9 +5,9 @@ import type { Room } from './eviction.ts';
 import type { ModelKinds } from './kinds.ts';
 import type { Registry } from './registry.ts';
 
-/** What models may take: all that is free, and all that they have. */
+/** Memory for models: what is free, and what loaded models use. */
 export function memoryBudget(settings: Settings, registry: () => Registry<ModelKinds>): Room {
-  // The only model of a server may be larger than the memory: its file is mapped, and slow is better than nothing.
+  // A single model may be larger than the memory: its file is mapped, and slow is better than an error.
   if (!settings.routermode) return { bytes: Number.POSITIVE_INFINITY, count: Number.POSITIVE_INFINITY };
   const held = registry()
     .list()
@@ -15,7 +15,7 @@ export function memoryBudget(settings: Settings, registry: () => Registry<ModelK
   return { bytes: availableBytes() + held, count: settings.maxmodels || Number.POSITIVE_INFINITY };
 }
 
-/** What programs can still have; Linux counts what it would give back, others only what is unused. */
+/** Available memory. Linux counts reclaimable memory, other systems only unused memory. */
 export function availableBytes(): number {
   if (process.platform !== 'linux') return freemem();
   const kilobytes = /^MemAvailable:\s+(\d+) kB$/m.exec(readFileSync('/proc/meminfo', 'utf8'))?.[1];

@@ -19,7 +19,7 @@ import { createTextEngine, textLoadOptions } from './text-engine.ts';
 const adviceForLosses =
   'If this goes on: --debugmode shows what llama.cpp says; a smaller --contextsize or fewer --gpulayers need less memory; --cpubuild names another build.';
 
-/** What somebody wants to have served: settings, and which of them were said. */
+/** A model as it is configured: settings, and which of them were given. */
 export interface Wanted {
   readonly name: string;
   readonly settings: Settings;
@@ -28,42 +28,42 @@ export interface Wanted {
   readonly file: ModelFile | undefined;
 }
 
-/** A model that is known by its file, with all that depends on it, before any of its weights are read. */
+/** A model whose file was read, with everything that depends on it; its weights are not loaded. */
 export interface PreparedModel extends Wanted {
   readonly format: ChatFormat;
-  /** What stands beside it: for embeddings, speech and transcription. */
+  /** Models of the other kinds. */
   readonly others: TaskModels;
   readonly spec: ModelSpec<'text', TextLifecycle>;
-  /** The context that it will have, by its file. */
+  /** The expected context size, from the model file. */
   readonly contextSize: number;
-  /** What was seen of it when it was last there. */
+  /** The state when it was last loaded. */
   readonly known: () => TextState | undefined;
-  /** There where other machines serve it. */
+  /** Set for a model on a remote backend. */
   readonly elsewhere?: RemoteModel;
 }
 
-/** Of a model that other machines serve. */
+/** A model on a remote backend. */
 export interface RemoteModel {
-  /** What it is called over there, beside its name here. */
+  /** Its names on the backend. */
   readonly names: readonly string[];
-  /** How much may run at once. */
+  /** How many requests may run at once. */
   readonly capacity: () => number;
-  /** Chats go out as messages. */
+  /** Sends chats as messages, without rendering them. */
   readonly chat: (text: TextService, serverTools: ServerTools | undefined) => ChatService;
 }
 
-/** Whether there is a model at all, here or elsewhere. */
+/** Whether there is a text model, local or remote. */
 export function hasText({ file, elsewhere }: Pick<PreparedModel, 'file' | 'elsewhere'>): boolean {
   return file !== undefined || elsewhere !== undefined;
 }
 
-/** Throws one sentence where the chat format that is wanted cannot be had. */
+/** Throws if the chat format cannot be loaded. */
 export async function prepareModel(wanted: Wanted, terminal: Terminal): Promise<PreparedModel> {
   const { name, settings, given, file } = wanted;
   const format = await loadChatFormat(settings, file?.chatTemplate, (text) => terminal.line(text));
   const observer = consoleObserver(wanted, format, terminal);
   let known: TextState | undefined;
-  // Where models are asked for by name, a reply names the one that answered as it was asked for.
+  // With several models, replies name the model as it was requested.
   const shown = settings.routermode ? name : undefined;
   const options = file && textLoadOptions(settings, given, file, shown);
   const contextSize = options ? expectedContextSize(options) : settings.contextsize;

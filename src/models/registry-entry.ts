@@ -5,23 +5,23 @@ export interface RegistryEntryParts {
   readonly startTimer: (milliseconds: number, action: () => void) => { cancel(): void };
   /** Milliseconds since 1970. */
   readonly now: () => number;
-  /** How long something stays after its last use where nobody says otherwise; infinite for ever. */
+  /** Default time that a model stays loaded after its last use; infinite for ever. */
   readonly defaultKeepMs: () => number;
 }
 
-/** Longer than this and a timer of Node would fire at once; it is for ever to any reader of a clock. */
+/** Node's timers fire at once for longer times; such models are never unloaded. */
 const longestTimer = 2 ** 31 - 1;
 
-/** One name: what is in memory for it, who uses it, and when it goes. */
+/** One model of the registry: its engine, its users, and when it is unloaded. */
 export class RegistryEntry<Loaded extends Lifecycle> {
   #life: Loaded | undefined;
-  /** Set while it ends its work; resolves when it is gone. */
+  /** Set while it finishes its requests; resolves when it is unloaded. */
   #leaving: Promise<void> | undefined;
   #drained: (() => void) | undefined;
   #failure: string | undefined;
   #uses = 0;
   #lastUsed = 0;
-  /** What it took when it was last there: better than any estimate. */
+  /** Memory when it was last loaded, which is better than the estimate. */
   #measured: number | undefined;
   #estimated: number | undefined;
   #keepMs: number;
@@ -36,7 +36,7 @@ export class RegistryEntry<Loaded extends Lifecycle> {
     this.#keepMs = this.#defaultKeepMs();
   }
 
-  /** No two have the same, though names may be those of several kinds. */
+  /** Unique: two kinds may have models of the same name. */
   get id(): string {
     return `${this.spec.kind} ${this.spec.name}`;
   }
@@ -45,12 +45,12 @@ export class RegistryEntry<Loaded extends Lifecycle> {
     return this.#life;
   }
 
-  /** Takes memory, be it that it comes, is there, or goes. */
+  /** Whether it uses memory: it is being loaded, loaded or being unloaded. */
   get resident(): boolean {
     return this.#life !== undefined;
   }
 
-  /** Takes work, now or when it has come back from a crash. */
+  /** Whether it accepts requests, now or after a restart. */
   get open(): boolean {
     return this.#life !== undefined && this.#leaving === undefined;
   }
@@ -96,12 +96,12 @@ export class RegistryEntry<Loaded extends Lifecycle> {
     return this.#life?.settled() ?? Promise.resolve();
   }
 
-  /** Resolves at once unless it is on its way out. */
+  /** Resolves at once unless it is being unloaded. */
   gone(): Promise<void> {
     return this.#leaving ?? Promise.resolve();
   }
 
-  /** Rejects with the reason when it cannot be loaded; then nothing is left of it. */
+  /** Rejects with the reason if it cannot be loaded; then it holds no memory. */
   async enter(): Promise<void> {
     this.#failure = undefined;
     let life: Loaded;
@@ -115,7 +115,7 @@ export class RegistryEntry<Loaded extends Lifecycle> {
       this.#failure = (error as Error).message;
       throw error;
     }
-    // Somebody may have ended it while it was coming.
+    // It may have been unloaded while it was being loaded.
     if (this.#life !== life || this.#leaving) throw new Error('it was unloaded while it was being loaded');
     const state = life.state();
     if (state.type === 'failed') {
@@ -134,7 +134,7 @@ export class RegistryEntry<Loaded extends Lifecycle> {
     this.#uses += 1;
     this.#timer?.cancel();
     this.#lastUsed = this.parts.now();
-    // Somebody who comes after a wish to let go at once wants it to stay: the wish is overtaken.
+    // A request after `keepFor(0)` cancels it.
     if (this.#keepMs === 0) this.#keepMs = this.#defaultKeepMs();
     let released = false;
     return {
@@ -156,7 +156,7 @@ export class RegistryEntry<Loaded extends Lifecycle> {
     this.#plan();
   }
 
-  /** Ends its work and goes. */
+  /** Finishes its requests and is unloaded. */
   leave(why: UnloadReason): Promise<void> {
     const life = this.#life;
     if (!life) return Promise.resolve();
@@ -164,7 +164,7 @@ export class RegistryEntry<Loaded extends Lifecycle> {
     return this.#leaving;
   }
 
-  /** Goes without waiting for anybody. */
+  /** Ends the engine without waiting for its requests. */
   async end(): Promise<void> {
     this.#timer?.cancel();
     const life = this.#life;
@@ -183,7 +183,7 @@ export class RegistryEntry<Loaded extends Lifecycle> {
     this.#drained = undefined;
     await life.stop();
     if (this.#life === life) this.#life = undefined;
-    // The wish was about this load: the next one stays as long as is usual.
+    // `keepFor` was about this load: the next one has the default.
     this.#keepMs = this.#defaultKeepMs();
     this.#leaving = undefined;
     this.onLeft(why);
@@ -206,7 +206,7 @@ export class RegistryEntry<Loaded extends Lifecycle> {
 
   #idle(): void {
     if (!this.#life || this.#uses > 0) return;
-    // One that is being loaded is on its way to somebody.
+    // A model that is being loaded has a request that waits for it.
     if (this.#life.state().type === 'loading') this.#plan();
     else void this.leave('idle');
   }

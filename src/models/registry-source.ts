@@ -13,13 +13,13 @@ interface TextModelFacts {
   readonly known: () => TextState | undefined;
 }
 
-/** A model of the registry as the place where its engine is to be had. */
+/** Engine source of a model in the registry. */
 export function textSourceOf(
   registry: Registry<ModelKinds>,
   { name, contextSize, known }: TextModelFacts,
   { timeout, arrival }: { readonly timeout?: LoadTimeout | undefined; readonly arrival?: Arrival | undefined } = {},
 ): TextSource {
-  // Until then another one may have the name.
+  // Until then another model may have the name.
   const isOwn = () => arrival?.begun() ?? true;
   const present = () => (isOwn() ? registry.peek('text', name)?.engine : undefined);
   return {
@@ -36,7 +36,7 @@ export function textSourceOf(
       if (engine) return engine.state();
       const entry = isOwn() ? registry.state('text', name) : undefined;
       if (entry?.type === 'failed') return { type: 'failed', name, reason: entry.reason };
-      // One that was let go is as good as there; one that was never loaded comes when it is asked for.
+      // An unloaded model counts as ready if it was loaded before, because the next request loads it.
       const asleep = entry?.type === 'unloaded' ? { asleep: true } : {};
       return known() ?? { type: 'loading', name, progress: 0, ...asleep };
     },
@@ -49,11 +49,11 @@ export function textSourceOf(
 
 interface KeptEngineOptions {
   readonly timeout?: LoadTimeout | undefined;
-  /** What its users keep in memory while they wait for it. */
+  /** Models that its users hold while they wait for it. */
   readonly holding?: readonly Held[];
 }
 
-/** A model of the registry as the place where its engine is to be had. */
+/** Engine source of a model in the registry. */
 export function engineSourceOf<Kind extends TaskEngineKind>(
   registry: Registry<ModelKinds>,
   kind: Kind,

@@ -5,24 +5,24 @@ import type { EntryState, Lifecycle, Listed, ModelSpec, UnloadReason, Use } from
 import { asLoadError, loadFailed, reasonOf, tooLarge } from './load-errors.ts';
 import { RegistryEntry, type RegistryEntryParts } from './registry-entry.ts';
 
-/** What each kind becomes once it is loaded. */
+/** The type of a loaded model, by kind. */
 export type Kinds = Readonly<Record<string, Lifecycle>>;
 export type AnyModelSpec<All extends Kinds> = { [Kind in keyof All & string]: ModelSpec<Kind, All[Kind]> }[keyof All &
   string];
 
-/** All that can be had, and which of each kind is meant by whoever names none. */
+/** All model specs, and the default model of each kind. */
 export interface Catalogue<All extends Kinds> {
   readonly specs: readonly AnyModelSpec<All>[];
   readonly usual: { readonly [Kind in keyof All & string]?: string };
 }
 
 export interface RegistryParts extends RegistryEntryParts {
-  /** What there is for all that is kept; asked anew for each load. */
+  /** The memory for all models; read for each load. */
   readonly room: () => Room;
   readonly observer?: RegistryObserver;
 }
 
-/** Whoever watches (the console); none of it may fail or wait. */
+/** Observer callbacks. Must not throw or block. */
 export interface RegistryObserver {
   loading?(name: string, makingRoom: readonly string[]): void;
   loaded?(name: string): void;
@@ -30,42 +30,41 @@ export interface RegistryObserver {
   left?(name: string, why: UnloadReason): void;
 }
 
-interface Claim<All extends Kinds> {
+interface LoadRequest<All extends Kinds> {
   readonly kept: RegistryEntry<All[keyof All]>;
-  /** What whoever waits is using meanwhile: it cannot go before this claim is settled. */
+  /** Models that the caller uses while it waits: they cannot be unloaded before this request is settled. */
   readonly holding: readonly Held[];
   readonly granted: (use: Use<All[keyof All]>) => void;
   readonly refused: (error: AppError) => void;
 }
 
-/** Something that is in use, by its name. */
+/** A model in use, by name. */
 export interface Held {
   readonly kind: string;
   readonly name: string;
 }
 
-/** One name that is being brought in, for all who claim it. */
+/** One load, for all requests that wait for it. */
 interface Load<All extends Kinds> {
   readonly kept: RegistryEntry<All[keyof All]>;
-  /** `measuring` until it is known what it needs, `waiting` until there is room, `entering` while it is loaded. */
+  /** `measuring` until its memory is known, `waiting` until that memory is free, `entering` while it is loaded. */
   phase: 'measuring' | 'waiting' | 'entering';
   need: number;
   announced: boolean;
-  /** Those that were loaded before it although it was first, and with memory that it needs. */
+  /** Later loads that were started first, with memory that it needs. */
   readonly passedBy: Set<RegistryEntry<All[keyof All]>>;
 }
 
 /**
- * All models by name, and which of them are in memory. Loads that compete for memory are made in the order in which they were
- * wanted; one that fits beside all that is there does not wait for others. A model that has to make room finishes its
- * requests first and takes no more of them, so requests that name models in turn are served in order, and none waits for
- * ever behind an endless row of others.
+ * All models by name, and which of them are loaded. Loads that compete for memory run in the order of their requests; a load
+ * that fits beside what is loaded starts at once. A model that is evicted finishes its requests first and accepts no new ones,
+ * so requests that name models in turn are served in order, and none waits forever.
  */
 export class Registry<All extends Kinds> {
   #kept: readonly RegistryEntry<All[keyof All]>[] = [];
   #usual: Catalogue<All>['usual'] = {};
-  readonly #claims: Claim<All>[] = [];
-  /** In the order in which they were wanted. */
+  readonly #claims: LoadRequest<All>[] = [];
+  /** In the order of their requests. */
   readonly #loads = new Set<Load<All>>();
   #roomAtRest: Room | undefined;
   #closed = false;
@@ -85,7 +84,7 @@ export class Registry<All extends Kinds> {
     return this.#kept.some((kept) => kept.spec.kind === kind && kept.spec.name === name);
   }
 
-  /** The name that is meant by whoever names none. */
+  /** Default model of a kind. */
   usual(kind: keyof All & string): string | undefined {
     return this.#usual[kind];
   }
@@ -94,15 +93,15 @@ export class Registry<All extends Kinds> {
     return this.#find(kind, name)?.state();
   }
 
-  /** What is in memory under this name, for a look that loads nothing. */
+  /** The loaded model of this name; loads nothing. */
   peek<Kind extends keyof All & string>(kind: Kind, name = this.usual(kind)): All[Kind] | undefined {
     return this.#find(kind, name)?.life as All[Kind] | undefined;
   }
 
   /**
-   * Resolves when it is ready, at once where it already is; rejects when it cannot be had, or with the signal's reason when
-   * whoever waits has gone. It stays until it is released. `holding` names what the caller keeps in use while it waits, which is
-   * then not made to go for it: each would wait for the other.
+   * Loads the model unless it is loaded. Rejects if it cannot be loaded, or with the reason of the signal. The model stays loaded until
+   * it is released. `holding` names the models that the caller uses while it waits; they are not evicted for this load, because each
+   * would wait for the other.
    */
   async use<Kind extends keyof All & string>(
     kind: Kind,
@@ -112,7 +111,7 @@ export class Registry<All extends Kinds> {
   ): Promise<Use<All[Kind]>> {
     signal?.throwIfAborted();
     const kept = this.#wanted(kind, name);
-    // One that comes back by itself after a crash is waited for without anybody else having to wait.
+    // Waiting for an engine that restarts after a crash must not block other loads.
     const use = kept.open ? kept.take() : await this.#claim(kept, holding, signal);
     try {
       await unlessAborted(kept.settled(), signal);
@@ -125,36 +124,35 @@ export class Registry<All extends Kinds> {
     }
   }
 
-  /** Brings it in without using it. */
+  /** Loads it without using it. */
   async load(kind: keyof All & string, name?: string): Promise<void> {
     (await this.use(kind, name)).release();
   }
 
-  /** Resolves when it is gone; whoever is being served is served to the end. */
+  /** Resolves when it is unloaded; running requests finish first. */
   async unload(kind: keyof All & string, name = this.usual(kind)): Promise<void> {
     await this.#find(kind, name)?.leave('asked');
   }
 
-  /** How long it stays after its last use from now on, and after the work that runs now; 0 lets it go at once. */
+  /** Sets how long it stays loaded after its last use; 0 unloads it when its running requests are finished. */
   keepFor(kind: keyof All & string, name: string | undefined, milliseconds: number): void {
     this.#find(kind, name ?? this.usual(kind))?.keepFor(milliseconds);
   }
 
-  /** One more thing can be had; a name that is known already stays what it is. */
+  /** Adds a spec, unless one of this kind and name exists. */
   add(spec: AnyModelSpec<All>): void {
     if (this.has(spec.kind, spec.name)) return;
     this.#enter({ specs: [...this.#specs(), spec], usual: this.#usual });
   }
 
-  /** Resolves when it is gone; it cannot be had any more from now on. */
+  /** Removes the spec at once; resolves when the model is unloaded. */
   remove(kind: keyof All & string, name: string): Promise<void> {
     const specs = this.#specs().filter((spec) => spec.kind !== kind || spec.name !== name);
     return this.replace({ specs, usual: this.#usual });
   }
 
   /**
-   * Other things can be had from now on. What is not among them any more ends its work and goes; what is there under the same
-   * spec stays as it is.
+   * Replaces all specs. Models whose spec is removed finish their requests and are unloaded; those with the same spec stay loaded.
    */
   async replace(catalogue: Catalogue<All>): Promise<void> {
     const before = this.#kept;
@@ -170,7 +168,7 @@ export class Registry<All extends Kinds> {
     await left;
   }
 
-  /** Ends everything at once, without waiting for those who are being served: the program is ending. */
+  /** Ends all engines without waiting for their requests: the program is ending. */
   async close(): Promise<void> {
     this.#closed = true;
     for (const { kept, refused } of this.#claims.splice(0)) refused(loadFailed(kept.spec.name, 'the server is ending'));
@@ -217,7 +215,7 @@ export class Registry<All extends Kinds> {
           signal?.removeEventListener('abort', goAway);
           how(value);
         };
-      const claim: Claim<All> = { kept, holding, granted: settle(resolve), refused: settle(reject) };
+      const claim: LoadRequest<All> = { kept, holding, granted: settle(resolve), refused: settle(reject) };
       const goAway = (): void => {
         const place = this.#claims.indexOf(claim);
         if (place !== -1) this.#claims.splice(place, 1);
@@ -231,12 +229,12 @@ export class Registry<All extends Kinds> {
     });
   }
 
-  /** Never rejects: what goes wrong is told to those who wanted it. */
+  /** Never rejects: errors go to the requests that wait for the load. */
   async #measure(kept: RegistryEntry<All[keyof All]>): Promise<void> {
     const load: Load<All> = { kept, phase: 'measuring', need: 0, announced: false, passedBy: new Set() };
     this.#loads.add(load);
     try {
-      // It may be on its way out to make room.
+      // It may be being evicted.
       await kept.gone();
       load.need = await kept.need();
     } catch (error) {
@@ -247,13 +245,13 @@ export class Registry<All extends Kinds> {
     this.#startLoads();
   }
 
-  /** Begins all loads for which there is room now. Called whenever memory is given back, or something else is wanted. */
+  /** Starts all loads for which there is memory now. Called whenever memory is freed or a model is requested. */
   #startLoads(): void {
     if (this.#closed) return;
     for (const load of this.#loads) {
       if (load.phase !== 'waiting') continue;
       if (this.#claims.some(({ kept }) => kept === load.kept)) this.#tryToStart(load);
-      // Nobody wants it any more.
+      // All its requests were aborted.
       else this.#loads.delete(load);
     }
   }
@@ -263,7 +261,7 @@ export class Registry<All extends Kinds> {
     const room = this.#room();
     const newcomer = { bytes: need, besides: kept.spec.besides ?? false };
     const residents = this.#kept.filter((other) => other !== kept && other.resident);
-    // What the earlier ones wait for may be held until this one is there.
+    // The models that earlier loads wait for may be in use until this one is loaded.
     const earlier = this.#isHeldUp(load) ? [] : this.#earlier(load);
     const stays = this.#afterwards(load, residents, earlier);
     const rival = !fits(stays, newcomer, room);
@@ -276,24 +274,24 @@ export class Registry<All extends Kinds> {
     if (gone !== 'cannot') {
       const leaving = residents.filter((other) => gone.includes(other.id));
       this.#announce(load, leaving);
-      // Each of them comes back to #startLoads when it has left.
+      // Each of them calls #startLoads when it is unloaded.
       for (const other of leaving) void other.leave('room');
       return;
     }
-    // Those that are being loaded, or are to be before it, can make room once they have been used.
+    // Models that are being loaded, or will be loaded before it, can be evicted after their first use.
     if (earlier.length > 0 || residents.some((other) => this.#isEntering(other))) return;
     this.#settle(load, tooLarge(kept.spec.name, need, room));
   }
 
-  /** Those that wait for their victims to leave. */
+  /** Loads that wait for evicted models to be unloaded. */
   #earlier(load: Load<All>): readonly Load<All>[] {
     const all = [...this.#loads];
     return all.slice(0, all.indexOf(load)).filter(({ phase }) => phase === 'waiting');
   }
 
   /**
-   * What is in memory when all that leave have left and all that were wanted before are there. What has not been used yet, and
-   * what the claimants hold, cannot make room.
+   * The models in memory once all evictions are done and all earlier loads are loaded. Models that were not used yet, and those that
+   * the waiting requests hold, cannot be evicted.
    */
   #afterwards(
     { kept }: Load<All>,
@@ -314,8 +312,8 @@ export class Registry<All extends Kinds> {
   }
 
   /**
-   * A load may go before earlier ones that need the same memory while those wait anyway: what they wait for may itself wait for
-   * this one. It may do so once, so that they have their turn.
+   * A load may start before earlier ones that need the same memory while those wait anyway, because the models they wait for may
+   * themselves wait for this one. Only once, so that the earlier ones are not starved.
    */
   #mayPass({ kept }: Load<All>, earlier: readonly Load<All>[]): boolean {
     if (earlier.some(({ passedBy }) => passedBy.has(kept))) return false;
@@ -331,7 +329,7 @@ export class Registry<All extends Kinds> {
     return [...this.#loads].some((load) => load.kept === kept && load.phase === 'entering');
   }
 
-  /** What is being loaded counts in full among the residents, but has not taken all of it from the memory yet. */
+  /** A model that is being loaded counts in full among the residents, but does not use all of that memory yet. */
   #room(): Room {
     const now = this.parts.room();
     const isLoading = [...this.#loads].some(({ phase }) => phase === 'entering');
@@ -360,7 +358,7 @@ export class Registry<All extends Kinds> {
     this.#settle(load);
   }
 
-  /** All who came for it meanwhile are served by this one load. */
+  /** Settles all requests that wait for this load. */
   #settle(load: Load<All>, error?: AppError): void {
     const { kept } = load;
     this.#loads.delete(load);
@@ -368,7 +366,7 @@ export class Registry<All extends Kinds> {
     for (const one of this.#claims.filter((other) => other.kept === kept)) {
       this.#claims.splice(this.#claims.indexOf(one), 1);
       if (error) one.refused(error);
-      // In use from this moment on: the next load must not find it idle.
+      // In use at once, so that the next load does not evict it.
       else one.granted(kept.take());
     }
     this.#startLoads();

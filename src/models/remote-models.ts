@@ -12,10 +12,10 @@ import type { ModelOffer } from './router.ts';
 import { taskModels } from './task-models.ts';
 import { engineTimer } from './text-engine.ts';
 
-/** How long the start waits for engines elsewhere to say who they are; whoever is late joins later. */
+/** How long the start waits for remote backends to answer; later ones are added when they do. */
 const firstLookMs = 5000;
 
-/** The engines elsewhere that write text; undefined where none is named. */
+/** The remote backends for text; undefined if there are none. */
 export function textPool({ remote }: Pick<Settings, 'remote'>, terminal: Terminal): BackendPool | undefined {
   const addresses = remoteAddresses(remote, 'text');
   if (addresses.length === 0) return undefined;
@@ -34,7 +34,7 @@ export function servesRemote({ remote, model, nomodel }: Pick<Settings, 'remote'
   return (nomodel || !model) && remoteAddresses(remote, 'text').length > 0;
 }
 
-/** Looks for all of them, and goes on when each has answered or is late. */
+/** Probes all backends; resolves when each has answered or timed out. */
 export async function firstLook(pool: BackendPool): Promise<void> {
   await Promise.race([pool.start(), new Promise((late) => setTimeout(late, firstLookMs).unref())]);
 }
@@ -43,13 +43,13 @@ export interface RemoteWanted {
   readonly settings: Settings;
   readonly given: ReadonlySet<FlagKey>;
   readonly pool: BackendPool;
-  /** Undefined for whatever they have, as long as none has said what that is. */
+  /** Undefined for the backend's own model while it is unknown. */
   readonly model: string | undefined;
-  /** What it is called here, where that is not the same. */
+  /** Its name here, if it differs. */
   readonly name?: string;
 }
 
-/** A model that other machines serve, in the place of one by its file. It needs no memory, and stays. */
+/** A model on remote backends. It needs no memory and is never evicted. */
 export async function prepareRemote(
   { settings, given, pool, model, name: called }: RemoteWanted,
   terminal: Terminal,
@@ -88,7 +88,7 @@ export async function prepareRemote(
   };
 }
 
-/** All models of these engines by their names, as things are now. */
+/** The current models of these backends, by name. */
 export function remoteOffers(wanted: Omit<RemoteWanted, 'model'>, terminal: Terminal): () => readonly ModelOffer[] {
   return () =>
     wanted.pool.models().map(({ name, id }) => ({

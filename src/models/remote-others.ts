@@ -12,7 +12,7 @@ import type { TaskModel, TaskModels } from './kinds.ts';
 import { pictureEditor } from './picture-editor.ts';
 import { engineTimer } from './text-engine.ts';
 
-/** Engines elsewhere for vectors (`--remote URL,for=embeddings`); undefined where none is named. */
+/** Remote backends for embeddings (`--remote URL,for=embeddings`); undefined if there are none. */
 export function remoteEmbedding(settings: Settings, terminal: Terminal): TaskModel<'embedding'> | undefined {
   const place = placeOf(settings, 'embeddings');
   if (!place) return undefined;
@@ -22,7 +22,7 @@ export function remoteEmbedding(settings: Settings, terminal: Terminal): TaskMod
   return { given: true, atOnce, spec: { name, kind: 'embedding', ...noNeed, make } };
 }
 
-/** And for pictures (`for=images`). */
+/** Remote backends for images (`for=images`). */
 export function remoteImage(
   settings: Settings,
   terminal: Terminal,
@@ -55,14 +55,14 @@ function placeOf({ remote }: Settings, purpose: RemotePurpose) {
   const addresses = remoteAddresses(remote, purpose);
   const [first] = addresses;
   if (!first) return undefined;
-  // Until they are asked nothing is known of them but what the command line says.
+  // Until they are probed, only the command line is known.
   const chosen = first.model;
   const name = chosen === undefined ? first.host : shownName(chosen);
   const atOnce = addresses.reduce((sum, { parallel }) => sum + parallel, 0);
   return { name, model: chosen === undefined ? undefined : name, atOnce: () => atOnce };
 }
 
-/** Every picture that a remote backend sends, decoded and encoded anew: so it is a picture, and has no texts in it. */
+/** Decodes and encodes every picture of a remote backend, which validates it and removes its text chunks. */
 export const asPng =
   (editor: PictureEditor): AsPng =>
   async (bytes, size) => {

@@ -15,11 +15,11 @@ import { transcriptionModel } from './transcription-model.ts';
 
 export interface OtherModelTools {
   readonly terminal: Terminal;
-  /** The text model that they stand beside. */
+  /** The text model of the same configuration. */
   readonly text: TextModelFile;
 }
 
-/** What the settings name, or else what is built in; nothing is loaded for it. */
+/** The models that the settings name, or the built-in ones. Loads nothing. */
 export function taskModels(settings: Settings, tools: OtherModelTools): TaskModels {
   const speech = speechModel(settings, tools);
   return {
@@ -31,7 +31,7 @@ export function taskModels(settings: Settings, tools: OtherModelTools): TaskMode
   };
 }
 
-/** Where the engines of a room are to be had. The registry learns of them, if it does not know them yet. */
+/** Engine sources of a model context. Adds the specs to the registry. */
 export function taskSources(
   registry: Registry<ModelKinds>,
   { embedding, textEmbedding, image, encoder, speech, transcription }: TaskModels,
@@ -57,7 +57,7 @@ export function taskSources(
   };
 }
 
-/** Those that a flag names. */
+/** The models that flags name. */
 export function givenModels(models: TaskModels): readonly TaskModel<TaskEngineKind>[] {
   return Object.values(models).filter(({ given }: TaskModel<TaskEngineKind>) => given);
 }
