@@ -1,31 +1,31 @@
-/** How something stands that may be asked for: it may come, be there, or be out of reach. */
+/** State of an engine that may have to be loaded. */
 export type SourceState =
   | { readonly type: 'unloaded' }
   | { readonly type: 'loading'; readonly progress: number }
   | { readonly type: 'ready' }
   | { readonly type: 'failed'; readonly reason: string };
 
-/** An engine that is there until it is released. */
+/** An engine that stays loaded until it is released. */
 export interface EngineUse<Engine> {
   readonly engine: Engine;
   release(): void;
 }
 
-/** Where an engine of some kind is to be had. It is loaded when somebody needs it, and stays as long as somebody uses it. */
+/** Provides an engine. It is loaded on demand, and stays loaded while it is in use. */
 export interface EngineSource<Engine> {
   /** The name of the model that it serves. */
   readonly name: string;
-  /** Resolves when it is there; rejects with the reason why it cannot be, or that of the signal. */
+  /** Resolves when it is loaded; rejects if it cannot be, or with the reason of the signal. */
   use(signal?: AbortSignal): Promise<EngineUse<Engine>>;
-  /** For a look that loads nothing. */
+  /** The engine if it is loaded. */
   peek(): Engine | undefined;
   state(): SourceState;
   /** The size of its file and when that last changed, in milliseconds since 1970; undefined where there is none. */
   file?(): { readonly sizeBytes: number; readonly modifiedAt: number } | undefined;
-  /** How much may be done at once; what is usual for its kind unless this says otherwise. */
+  /** How many tasks may run at once; by default that of its kind. */
   atOnce?(): number;
-  /** How long it stays after its last use, where somebody wants to say so. */
+  /** Sets how long it stays loaded after its last use. */
   keepFor?(milliseconds: number): void;
-  /** Milliseconds since 1970 when it goes unless it is used again; infinite for never. */
+  /** Milliseconds since 1970 when it is unloaded unless it is used again; infinite for never. */
   expiresAt?(): number;
 }

@@ -1,37 +1,37 @@
 import type { TextModel } from './text-service.ts';
 
-/** A model that can be asked for by name, whether it is in memory or not. */
+/** A model that can be requested by name, loaded or not. */
 export interface ListedModel {
   readonly name: string;
-  /** Under which all lists show it; a request that names it is answered by this model. */
+  /** Its id in all lists; requests with this id get this model. */
   readonly id: string;
-  /** What else it answers to. */
+  /** Other names that it answers to. */
   readonly aliases?: readonly string[];
   /** Whether it answers requests that name no model. */
   readonly present: boolean;
   readonly state: 'unloaded' | 'loading' | 'ready' | 'failed' | 'leaving';
   /** Its file, where it is known. */
   readonly path?: string | undefined;
-  /** What was seen of it when it was last in memory. */
+  /** Facts from when it was last loaded. */
   readonly known?: TextModel | undefined;
-  /** What it takes in memory, or is expected to. */
+  /** Memory in bytes, measured or expected. */
   readonly bytes?: number | undefined;
-  /** Milliseconds since 1970 when it goes unless it is used; infinite for never. */
+  /** Milliseconds since 1970 when it is unloaded unless it is used; infinite for never. */
   readonly expiresAt: number;
 }
 
-/** Swapping what a running server serves. */
+/** Swaps the model of a running server. */
 export interface ModelSwap {
   readonly options: () => Promise<readonly string[]>;
-  /** False where the name is not one of the options, or what it names cannot be served. It happens after the answer. */
+  /** False if the name is no option, or cannot be served. The swap begins after the answer is sent. */
   readonly reload: (option: string, base: string | undefined) => Promise<boolean>;
 }
 
-/** All models that a server with several of them knows. */
+/** The models of a server with several of them. */
 export interface ModelsView {
-  /** As things are now; the one that answers who names none comes first. */
+  /** The current list, the default model first. */
   readonly list: () => Promise<readonly ListedModel[]>;
   readonly swap: ModelSwap | undefined;
-  /** Whether requests choose their model by its name. */
+  /** Whether requests select their model by name. */
   readonly byName: boolean;
 }

@@ -1,27 +1,27 @@
 import type { TextEngine, TextState } from './text-service.ts';
 import { unlessAborted } from './unless-aborted.ts';
 
-/** An engine that is there until it is released. */
+/** An engine that stays loaded until it is released. */
 export interface TextUse {
   readonly engine: TextEngine;
   release(): void;
 }
 
 /**
- * Where the engine of a model is to be had. It may have to be loaded first, perhaps in place of another one, and it stays as
- * long as somebody uses it.
+ * Provides the engine of a text model. It may have to be loaded first, perhaps after another one is evicted, and stays loaded while
+ * it is in use.
  */
 export interface TextSource {
-  /** Resolves when it is there; rejects with the reason why it cannot be, or that of the signal. */
+  /** Resolves when it is loaded; rejects if it cannot be, or with the reason of the signal. */
   use(signal?: AbortSignal): Promise<TextUse>;
-  /** For a look that loads nothing. */
+  /** The engine if it is loaded. */
   peek(): TextEngine | undefined;
-  /** A model that was let go is as ready as before: whoever wants it gets it. */
+  /** An unloaded model is reported as ready, because the next request loads it. */
   state(): TextState;
   contextSize(): number;
 }
 
-/** One engine for life. */
+/** A source of one engine that is never unloaded. */
 export function alwaysThere(engine: TextEngine): TextSource {
   return {
     use: async (signal) => {

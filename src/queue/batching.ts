@@ -1,7 +1,7 @@
 import type { SharingTraits } from '../core/request.ts';
 import { defaultSampling } from '../core/sampling-fields.ts';
 
-/** What the server was started with, as far as it decides about sharing. */
+/** The settings that decide whether requests share a batch. */
 export interface BatchingSettings {
   readonly parallelRequests: number;
   /** Every request that can may join: our samplers work per sequence. */
@@ -18,7 +18,7 @@ interface Test {
   readonly fails: (request: SharingTraits, settings: BatchingSettings) => boolean;
 }
 
-/** In the order in which they are tried; the first that fails is the one that people are told. */
+/** Checked in this order; the first failure is the one that is logged. */
 const tests: readonly Test[] = [
   {
     reason: 'loaded settings',
@@ -58,10 +58,10 @@ const unshareable: readonly Test[] = [
 
 export type Sharing =
   | { readonly type: 'shared' }
-  /** It has the engine to itself; `reason` is told to people where sharing was possible at all. */
+  /** It runs alone; `reason` is logged if batching is on. */
   | { readonly type: 'alone'; readonly reason: string | undefined };
 
-/** Whether a request runs in one batch with others. */
+/** Whether a request shares a batch with others. */
 export function sharingOf(request: SharingTraits, settings: BatchingSettings): Sharing {
   if (settings.parallelRequests <= 1) return { type: 'alone', reason: undefined };
   const failed = (settings.batchAll ? unshareable : tests).find(({ fails }) => fails(request, settings));

@@ -1,9 +1,9 @@
-/** How long after the time that it was told somebody may still come: people and programs do not come on the second. */
+/** Grace period after the Retry-After time, because clients do not retry to the second. */
 const graceMs = 30_000;
-/** More than any queue has places; of more, those who were sent away last are remembered. */
+/** More than any queue's capacity; beyond it, only the last refused clients are remembered. */
 const remembered = 64;
 
-/** The clients that were sent away with nothing here: until they have come again, or for a while, a place is kept for each. */
+/** Clients that were refused while they had no request here. One place is reserved for each until it retries or the time is over. */
 export class ExpectedClients {
   readonly #until = new Map<string, number>();
 
@@ -18,7 +18,7 @@ export class ExpectedClients {
     this.#until.delete(client);
   }
 
-  /** How many are expected besides this one. */
+  /** How many clients other than this one are expected. */
   others(client: string, now: number): number {
     for (const [name, until] of this.#until) if (until <= now) this.#until.delete(name);
     return this.#until.size - (this.#until.has(client) ? 1 : 0);

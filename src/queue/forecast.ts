@@ -1,12 +1,12 @@
 import { mayBegin } from './policy.ts';
 
-/** A piece of work with how long it takes; one that runs, with how long it still takes. */
+/** A job with its expected duration, or the remaining one if it runs. */
 export interface ForeseenWork {
   readonly alone: boolean;
   readonly seconds: number;
 }
 
-/** When the last of these begins, if they are served in this order and nobody is quicker or slower than foreseen. */
+/** When the last of these begins, if they run in this order and take as long as expected. */
 export function secondsUntilLast(
   order: readonly ForeseenWork[],
   running: readonly ForeseenWork[],
@@ -25,7 +25,7 @@ export function secondsUntilLast(
   return now;
 }
 
-/** When the first of these ends, which is when a place gets free. */
+/** When the first of these ends and frees its place. */
 export function secondsUntilFirstEnds(running: readonly ForeseenWork[]): number {
   return running.length === 0 ? 0 : Math.min(...running.map(({ seconds }) => seconds));
 }

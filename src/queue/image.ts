@@ -13,9 +13,9 @@ import type { Ticket } from '../core/request.ts';
 import { type TaskParts, tasks } from './tasks.ts';
 
 export interface ImageParts extends Omit<TaskParts<ImageEngine>, 'kind'> {
-  /** Those of the model, as far as they are known without loading it. */
+  /** Facts of the model that are known without loading it. */
   readonly facts: ImageFacts;
-  /** Of the whole server: the services of all models share it. */
+  /** Shared by the services of all models. */
   readonly drawings: RunningDrawings;
 }
 
@@ -118,7 +118,7 @@ export function imageService({ facts, drawings, ...parts }: ImageParts): ImageSe
   }
 
   function inTurn<Event>(ticket: Ticket, work: (turn: ImageTurn) => AsyncIterable<Event>): AsyncIterable<Event> {
-    // Interrupting ends this request alone, whoever asks for it, and its client hears that it was stopped.
+    // An interrupt ends this request only, and its client gets `stopped`.
     const stop = new AbortController();
     const { genkey } = ticket;
     const stoppable: Ticket = { ...ticket, signal: AbortSignal.any([ticket.signal, stop.signal]) };

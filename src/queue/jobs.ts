@@ -5,19 +5,19 @@ import type { WorkKind } from './work.ts';
 
 export type JobState = 'waiting' | 'running' | 'done';
 
-/** One request from its admission until it is forgotten: what it has written so far, and how to stop it. */
+/** One request, from its admission until it is forgotten: its output so far, and how to abort it. */
 export interface Job {
   readonly genkey: string;
-  /** Who asked for it. */
+  /** The client that sent it. */
   readonly client: string;
-  /** Its place among all requests since the start, by which people tell them apart. */
+  /** Sequence number since the start, for the log. */
   readonly number: number;
   readonly kind: WorkKind;
   /** Whether it may run together with others. */
   readonly shared: boolean;
   state: JobState;
   text: string;
-  /** Whether those who ask by its key want to know how it ended. */
+  /** Whether a poll by its key reports how it ended. */
   readonly kept?: boolean;
   /** Why its last text ended. */
   finish?: FinishReason | 'error';
@@ -27,7 +27,7 @@ export interface Job {
   abort(by: AbortCause): void;
 }
 
-/** Who is meant first where several have the same key: people want what happens now. */
+/** Order in which requests with the same key are looked up: running ones first. */
 const precedence: readonly JobState[] = ['running', 'waiting', 'done'];
 
 /**
@@ -95,7 +95,7 @@ function hasTurn(job: Job): boolean {
   return job.state === 'running' || job.standing() === undefined;
 }
 
-/** A text before anything else, because that is what people look at and stop. */
+/** Text requests first, because clients poll and abort those. */
 function newest(jobs: readonly Job[]): Job | undefined {
   return jobs.findLast(({ kind }) => kind === 'text') ?? jobs.at(-1);
 }

@@ -1,7 +1,7 @@
 import type { TaskObserver } from './tasks.ts';
 import type { TextObserver } from './text.ts';
 
-/** One observer that tells everything to all of them, in order. */
+/** One observer that calls all of them in order. */
 export function together(observers: readonly TextObserver[]): TextObserver {
   return {
     turnCame: (waited) => {
@@ -28,7 +28,7 @@ export function together(observers: readonly TextObserver[]): TextObserver {
   };
 }
 
-/** The same for work beside text. */
+/** The same for tasks. */
 export function eachTask(observers: readonly TaskObserver[]): TaskObserver {
   return {
     turnCame: (waited) => {

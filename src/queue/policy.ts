@@ -23,7 +23,7 @@ export interface Seat {
   readonly parts: Ring;
 }
 
-/** The clients that wait, the next one first. */
+/** The waiting clients, the next one first. */
 export type Ring = readonly Seat[];
 
 /** The ring for those who wait now: whoever waits no longer has left it and owes nothing, whoever is new is last. */
@@ -81,7 +81,7 @@ function turnBy<Entry extends Waiting>(level: Level, ring: Ring, waiting: readon
   }
 }
 
-/** Whoever is next waits for its own conditions, and the others wait behind it: else a lone one might wait for ever. */
+/** The next request waits for its own conditions and blocks the others, or a request that must run alone could wait forever. */
 export function mayBegin(
   next: Pick<Waiting, 'alone'>,
   running: readonly Pick<Waiting, 'alone'>[],
@@ -91,7 +91,7 @@ export function mayBegin(
   return next.alone ? running.length === 0 : running.length < capacity;
 }
 
-/** The order in which those who wait now would be served if nobody else came. */
+/** The order in which the waiting requests would run if no other arrived. */
 export function servingOrder<Entry extends Waiting>(ring: Ring, waiting: readonly Entry[]): Entry[] {
   const order: Entry[] = [];
   let left = waiting;
@@ -103,11 +103,11 @@ export function servingOrder<Entry extends Waiting>(ring: Ring, waiting: readonl
   return order;
 }
 
-/** Somebody who asks for a place. */
+/** A request for admission. */
 export interface Newcomer {
-  /** Whether its client has something here already, at work or waiting. */
+  /** Whether its client already has a running or waiting request. */
   readonly holds: boolean;
-  /** How many other clients were sent away with nothing here and are expected back. */
+  /** How many other clients were refused and are expected to retry. */
   readonly expectedOthers: number;
 }
 

@@ -1,14 +1,14 @@
 export interface QueueSettings {
-  /** `--multiuser`: how many requests are taken in at once, the running one included. */
+  /** `--multiuser`: how many requests are accepted at once, including the running one. */
   readonly multiuser: number;
   readonly parallelRequests: number;
   /** A speech-to-text, image, text-to-speech or embeddings model is loaded beside the text model. */
   readonly taskModels: boolean;
 }
 
-/** How many requests are taken in at once, those that run included. */
+/** How many requests are accepted at once, including running ones. */
 export function queuePlaces({ multiuser, parallelRequests, taskModels }: QueueSettings): number {
-  // What nobody chose never keeps a batch from being full.
+  // The default never limits the batch size.
   const usual = Math.max(10, parallelRequests);
   if (multiuser > 1) return multiuser;
   if (multiuser === 1) return usual;

@@ -6,7 +6,7 @@ export function queued(position: QueuePosition | undefined): QueueStatus | undef
   return position && { type: 'queued', ...position };
 }
 
-/** One that is as good as there, or has failed before, is still to be brought in: that has not begun. */
+/** A model that is unloaded or failed before has not begun to load: progress 0. */
 export function loading(state: TextState): QueueStatus | undefined {
   if (state.type === 'none') return undefined;
   const model = state.type === 'ready' ? state.model.name : state.name;

@@ -8,9 +8,9 @@ import { type WorkKind, workKinds } from './work.ts';
 /** A place in the queue: `turn` resolves when the work may begin, and `leave` gives the place back at any time. */
 export interface Place {
   readonly turn: Promise<void>;
-  /** Where it stands, as things are; undefined unless it waits. */
+  /** Its current position; undefined unless it waits. */
   standing(): QueuePosition | undefined;
-  /** Lets those who wait go first, and resolves when its next turn has come. */
+  /** Lets waiting requests run first; resolves at its next turn. */
   again(): Promise<void>;
   /** Gives its turn up but not its place, while it is busy elsewhere; `again` asks for the next turn. */
   rest(): void;
@@ -18,15 +18,15 @@ export interface Place {
 }
 
 export interface QueueOptions {
-  /** How many may work at once in a lane, of those that can share its engine. */
+  /** How many requests may run at once in a lane, if they can share its engine. */
   readonly capacity: number | ((lane: string) => number);
-  /** How many are taken in at once, those that work included. */
+  /** How many requests are accepted at once, including running ones. */
   readonly places: () => number;
-  /** Milliseconds of a clock that never goes back. */
+  /** Milliseconds of a monotonic clock. */
   readonly now?: () => number;
 }
 
-/** Who wants to do what. */
+/** A request for admission. */
 export interface Applicant {
   readonly client?: string;
   /** Which part of the client: parts take turns within the turns of their client. */
@@ -72,7 +72,7 @@ export class Queue {
     return this.#running.size;
   }
 
-  /** How long somebody who came now would wait. */
+  /** Expected wait of a new request. */
   estimateSeconds(applicant: Applicant = {}): number {
     const newcomer = entryOf(applicant);
     return this.#standing(newcomer, [...this.#waiting, newcomer]).estimateSeconds;
@@ -104,7 +104,7 @@ export class Queue {
     };
   }
 
-  /** How many could begin now without anybody's waiting for it. */
+  /** How many requests could begin now without delaying others. */
   room({ alone = false, lane = '' }: Applicant = {}): number {
     if (this.#waitingIn(lane).length > 0) return 0;
     const running = this.#runningIn(lane);
@@ -206,7 +206,7 @@ export class Queue {
     return true;
   }
 
-  /** A lane that nobody waits for is forgotten. */
+  /** Removes lanes without waiting requests. */
   #seat(lane: string): void {
     const ring = seated(this.#ring(lane), this.#waitingIn(lane));
     if (ring.length === 0) this.#rings.delete(lane);

@@ -3,7 +3,7 @@ import { PerformanceLog } from './performance.ts';
 import type { Queue } from './queue.ts';
 import type { WorkKind } from './work.ts';
 
-/** What all work shares, whatever serves it: the queue, the requests by their keys, and the figures of the last ones. */
+/** Shared by all engines: admission and order, requests by key, and the figures of the last requests. */
 export class RequestQueue {
   readonly jobs = new Jobs();
   readonly log: PerformanceLog;
@@ -12,7 +12,7 @@ export class RequestQueue {
 
   constructor(
     readonly queue: Queue,
-    /** Milliseconds of a clock that never goes back. */
+    /** Milliseconds of a monotonic clock. */
     readonly now: () => number,
   ) {
     this.log = new PerformanceLog(now);
@@ -23,7 +23,7 @@ export class RequestQueue {
     return this.#number;
   }
 
-  /** A piece of work came to its end, well or not. Texts are counted by the log. */
+  /** Counts a finished task. Texts are counted by the log. */
   finished(kind: WorkKind, well: boolean): void {
     const { done, failed } = this.count(kind);
     this.#finished.set(kind, well ? { done: done + 1, failed } : { done, failed: failed + 1 });
@@ -36,6 +36,6 @@ export class RequestQueue {
 
 export interface Finished {
   readonly done: number;
-  /** Those that were stopped included. */
+  /** Including aborted ones. */
   readonly failed: number;
 }

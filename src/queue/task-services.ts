@@ -19,7 +19,7 @@ export interface Sources {
   readonly transcription?: EngineSource<TranscriptionEngine>;
 }
 
-/** The lanes of those whose engine says how much it does at once. */
+/** Lanes of engines that set their own concurrency. */
 export function ownCapacities(sources: Sources): readonly (readonly [lane: string, capacity: () => number])[] {
   const { embedding, image } = sources;
   const lane = (kind: TaskKind, source: Pick<EngineSource<unknown>, 'name' | 'atOnce'> | undefined) =>
@@ -27,7 +27,7 @@ export function ownCapacities(sources: Sources): readonly (readonly [lane: strin
   return [...lane('embedding', embedding), ...lane('image', image)];
 }
 
-/** A service for each engine that is to be had. */
+/** A service for each available engine. */
 export function taskServices(
   requestQueue: RequestQueue,
   sources: Sources,

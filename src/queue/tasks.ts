@@ -17,12 +17,12 @@ export interface TaskParts<Engine> {
   readonly observer?: TaskObserver;
 }
 
-/** Whoever watches the work (the console, the figures); none of it may fail or wait. */
+/** Observer callbacks for the console and the metrics. Must not throw or block. */
 export interface TaskObserver {
   /** It may begin, after so many milliseconds in the queue. */
   turnCame?(waited: number): void;
   begun?(job: TaskJob): void;
-  /** Once for each that has begun; the error where it failed, and `stopped` where somebody stopped it. */
+  /** Once for each task that has begun; with the error if it failed, `stopped` if it was aborted. */
   ended?(job: TaskJob, milliseconds: number, error: AppError | undefined): void;
 }
 
@@ -34,12 +34,12 @@ const taskLane = '\u0000task';
 /** How many of a kind run at once, of those that one engine does: the others have their engine to themselves. */
 const atOnce: Partial<Record<TaskKind, number>> = { embedding: 8 };
 
-/** Where the work of one engine stands in line. */
+/** The lane of one engine. */
 export function laneOf(kind: TaskKind, model: string): string {
   return `${taskLane} ${kind} ${model}`;
 }
 
-/** How many may run at once in a lane that nobody has set. */
+/** Default concurrency of a lane. */
 export function usualCapacity(lane: string): number {
   const [first, kind] = lane.split(' ');
   return first === taskLane ? (atOnce[kind as TaskKind] ?? 1) : 1;
@@ -48,17 +48,17 @@ export function usualCapacity(lane: string): number {
 /** What a task has while it runs. */
 export interface TaskSeat<Engine> {
   readonly engine: Engine;
-  /** How long the engine had to be waited for. */
+  /** How long the engine took to load. */
   readonly loadMs: number;
-  /** Fires when nobody wants the result any more. */
+  /** Aborts when the task is aborted or its client disconnects. */
   readonly signal: AbortSignal;
-  /** What it has written so far, for those who look at it by its key. */
+  /** Sets the output so far, which a poll by its key returns. */
   wrote(text: string): void;
 }
 
 /** The turn of a task. */
 export interface TaskTurn<Engine> {
-  /** Fires when nobody wants the result any more. */
+  /** Aborts when the task is aborted or its client disconnects. */
   readonly signal: AbortSignal;
   /** The engine, loaded by the first call and kept until the task ends. The task counts as begun from then on. */
   seat(): Promise<TaskSeat<Engine>>;
@@ -72,8 +72,8 @@ export interface StreamOptions {
 type Item<Event> = { readonly event: Event } | { readonly error: unknown };
 
 /**
- * Work of one kind for one engine, at the common requestQueue: it takes its turn among all others, can be seen and stopped by its key,
- * and stops when its client goes away. The place is taken, or refused, at once.
+ * Tasks of one kind for one engine. A task is queued with all other requests, can be polled and aborted by its key, and is aborted
+ * when its client disconnects. It is admitted or refused at once.
  */
 export function tasks<Engine>({ requestQueue, kind, source, observer = {} }: TaskParts<Engine>) {
   const lane = laneOf(kind, source.name);
@@ -92,7 +92,7 @@ export function tasks<Engine>({ requestQueue, kind, source, observer = {} }: Tas
     );
   }
 
-  /** For work that need not have the engine from its beginning, or not at all. */
+  /** For tasks that need the engine later, or not at all. */
   function inTurn<Event>(
     ticket: Ticket,
     work: (turn: TaskTurn<Engine>) => AsyncIterable<Event>,
@@ -132,7 +132,7 @@ export function tasks<Engine>({ requestQueue, kind, source, observer = {} }: Tas
     return unpacked(items, reader);
   }
 
-  /** Never rejects: whatever goes wrong is the last item. */
+  /** Never rejects: an error is the last item. */
   async function run<Event>(
     work: (turn: TaskTurn<Engine>) => AsyncIterable<Event>,
     { job, signal, turn, reader }: Run,
@@ -177,7 +177,7 @@ export function tasks<Engine>({ requestQueue, kind, source, observer = {} }: Tas
       error = thrown;
       items.push({ error: thrown });
     } finally {
-      // An engine that is still being loaded is given back when it is there.
+      // An engine that is still being loaded is released when it is loaded.
       await seat?.catch(() => undefined);
       release();
     }
@@ -189,12 +189,12 @@ export function tasks<Engine>({ requestQueue, kind, source, observer = {} }: Tas
   return {
     stream,
     inTurn,
-    /** For work that has one result. */
+    /** For tasks with one result. */
     async once<Result>(ticket: Ticket, work: (seat: TaskSeat<Engine>) => Promise<Result>): Promise<Result> {
       const results = stream(ticket, async function* (seat) {
         yield await work(seat);
       });
-      // Read to the end: whoever stops reading before stops the work.
+      // Read to the end: closing the stream early would abort the task.
       const all: Result[] = [];
       for await (const result of results) all.push(result);
       return all[0] as Result;
@@ -213,7 +213,7 @@ interface Run {
   readonly reader: Reader | undefined;
 }
 
-/** Tells when the one who reads has come back for more. */
+/** Resolves when the reader asks for the next item. */
 class Reader {
   #wake = (): void => {};
 

@@ -23,7 +23,7 @@ import type { Applicant, Place } from './queue.ts';
 import { loading, queued } from './queue-status.ts';
 import type { RequestQueue } from './request-queue.ts';
 
-/** Whoever watches the work (the console); none of it may fail or wait. */
+/** Observer callbacks for the console and the metrics. Must not throw or block. */
 export interface TextObserver {
   /** Work of any kind may begin, after so many milliseconds in the queue. */
   turnCame?(waited: number): void;
@@ -31,7 +31,7 @@ export interface TextObserver {
   begun?(request: GenerationRequest, job: Job, contextSize: number): void;
   promptProgress?(progress: PromptProgress): void;
   event?(event: GenerationEvent, job: Job): void;
-  /** It is to end before its time; its last event follows, unless the server ends first. */
+  /** It is aborted; its last event follows, unless the server ends first. */
   aborted?(job: Job, by: AbortCause): void;
   abortAsked?(genkey: string, deferred: boolean): void;
 }
@@ -62,7 +62,7 @@ interface OwnReservation extends Reservation {
   generate(request: GenerationRequest, by?: GenerateBy, ended?: () => void): AsyncIterable<GenerationEvent>;
 }
 
-/** The text side of the server: takes requests in, lets them run in turn, and keeps what others may ask about them. */
+/** The text service: admits requests, runs them in turn, and keeps their output for polls by key. */
 export function textService({
   source,
   requestQueue,
@@ -147,7 +147,7 @@ export function textService({
     };
   }
 
-  /** A reservation for one generation, given back with its last event. */
+  /** A reservation for one generation, released with its last event. */
   function generate(request: GenerationRequest, ticket: Ticket): AsyncIterable<GenerationEvent> {
     const { generate: once, release } = reserve(ticket, request);
     return once(request, undefined, release);
@@ -236,7 +236,7 @@ export function textService({
     }
   }
 
-  /** For a question beside the queue; undefined where there is no model to ask. */
+  /** For a call that bypasses the queue; `without` if there is no model. */
   async function asked<Answer>(question: (engine: TextEngine) => Promise<Answer>, without: Answer): Promise<Answer> {
     if (isAbsent(source.state())) return without;
     const { engine, release } = await source.use();

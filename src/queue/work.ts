@@ -4,7 +4,7 @@
  */
 export const workKinds = {
   text: { cost: 1, firstGuessSeconds: 5 },
-  /** Copying a state to its place or back. Never free: else a row of them would keep everybody out. */
+  /** Saving or loading a state. Never free, or a series of them would starve other clients. */
   state: { cost: 0.25, firstGuessSeconds: 0.5 },
   embedding: { cost: 0.1, firstGuessSeconds: 0.2 },
   speech: { cost: 0.5, firstGuessSeconds: 2 },
