@@ -1,4 +1,8 @@
-import type { ExportedFile } from './export-file.ts';
+export interface ExportedFile {
+  readonly name: string;
+  readonly type: string;
+  readonly content: string;
+}
 
 /** Saves a file from the page. */
 export function download({ name, type, content }: ExportedFile): void {

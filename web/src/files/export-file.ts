@@ -1,16 +1,10 @@
 import { type Story, textOf, titleOf } from '../story/story.ts';
 import { actionMark, speakerOf } from '../story/turns.ts';
-import { fileName } from './download.ts';
+import { type ExportedFile, fileName } from './download.ts';
 import { saveOfStory } from './lite-save.ts';
 import { fileOfStory } from './own-story.ts';
 
 export type ExportFormat = 'parley' | 'lite' | 'text';
-
-export interface ExportedFile {
-  readonly name: string;
-  readonly type: string;
-  readonly content: string;
-}
 
 export function exported(story: Story, format: ExportFormat): ExportedFile {
   const title = titleOf(story);
