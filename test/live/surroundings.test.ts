@@ -90,7 +90,8 @@ describe('server whose log has no reader', () => {
     await untilItSays(child, 'Welcome');
     child.stdout?.destroy();
     child.stderr?.destroy();
-    while (!existsSync(mark)) await wait(50);
+    while (!existsSync(mark) && child.exitCode === null) await wait(50);
+    expect(child.exitCode).toBeNull();
     await servesOn(child, port);
   });
 

@@ -114,9 +114,7 @@ describe('--routermode --maxmodels 1', () => {
     const ask = dialects[name] as (model?: string) => Promise<string>;
     expect(await ask('copy')).not.toBe('');
     expect(live.output()).toContain('parley-mini is unloaded to make room');
-    // Ollama itself wants a name, and says so in other words on each path.
-    if (name.startsWith('Ollama')) await expect(ask(undefined)).rejects.toThrow(/model is required|model '' not found/);
-    else expect(await ask(undefined)).not.toBe('');
+    expect(await ask(undefined)).not.toBe('');
     expect(await ask('small:latest')).not.toBe('');
   });
 
