@@ -38,8 +38,11 @@ function sameVersions(marker, lock) {
   );
 }
 
-/** When a file under this folder was last written, in milliseconds. */
+/** When a file under this folder was last written, in milliseconds. Folders of tools (`.svelte-check`) do not count. */
 export function newestChange(folder) {
-  const entries = readdirSync(path(folder), { recursive: true, withFileTypes: true }).filter((entry) => entry.isFile());
-  return Math.max(0, ...entries.map((entry) => statSync(join(entry.parentPath ?? entry.path, entry.name)).mtimeMs));
+  const names = readdirSync(path(folder), { recursive: true, withFileTypes: true })
+    .filter((entry) => entry.isFile())
+    .map((entry) => join(entry.parentPath ?? entry.path, entry.name))
+    .filter((name) => !/[/\\]\./.test(name.slice(path(folder).length)));
+  return Math.max(0, ...names.map((name) => statSync(name).mtimeMs));
 }
