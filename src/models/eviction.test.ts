@@ -1,8 +1,8 @@
 import { array, assert, boolean, constantFrom, integer, property, record, uniqueArray } from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { evict as evictFor, type Newcomer, type Resident, type Room } from './eviction.ts';
+import { evict as evictFor, type MemoryBudget, type Newcomer, type Resident } from './eviction.ts';
 
-const evict = (all: readonly Resident[], newcomer: number | Newcomer, space: Room) =>
+const evict = (all: readonly Resident[], newcomer: number | Newcomer, space: MemoryBudget) =>
   evictFor(all, typeof newcomer === 'number' ? { bytes: newcomer } : newcomer, space);
 
 const resident = (id: string, bytes: number, lastUsed: number, more: Partial<Resident> = {}): Resident => ({
@@ -14,7 +14,7 @@ const resident = (id: string, bytes: number, lastUsed: number, more: Partial<Res
   busy: false,
   ...more,
 });
-const room = (bytes: number, count = 10): Room => ({ bytes, count });
+const room = (bytes: number, count = 10): MemoryBudget => ({ bytes, count });
 
 describe('who has to go', () => {
   test('nobody, where there is room', () => {
@@ -86,7 +86,7 @@ describe('laws', () => {
   const need = integer({ min: 0, max: 40 });
   const rooms = record({ bytes: integer({ min: 0, max: 60 }), count: integer({ min: 0, max: 6 }) });
   const left = (all: readonly Resident[], gone: readonly string[]) => all.filter(({ id }) => !gone.includes(id));
-  const fits = (all: readonly Resident[], bytes: number, { bytes: most, count }: Room) =>
+  const fits = (all: readonly Resident[], bytes: number, { bytes: most, count }: MemoryBudget) =>
     all.filter(({ besides }) => !besides).length < count && all.reduce((sum, one) => sum + one.bytes, bytes) <= most;
 
   test('afterwards it fits, no pinned one has gone, and each who went was needed for it', () => {

@@ -13,7 +13,7 @@ export interface Resident {
   readonly busy: boolean;
 }
 
-export interface Room {
+export interface MemoryBudget {
   /** For all models together. */
   readonly bytes: number;
   /** The most models that may be loaded. */
@@ -30,7 +30,11 @@ export interface Newcomer {
  * Chooses the models to evict so that one more fits: idle ones before busy ones, and the least recently used first. Evicts no
  * model needlessly. `cannot` if it would not fit beside the pinned models even if all others were evicted.
  */
-export function evict(residents: readonly Resident[], newcomer: Newcomer, room: Room): readonly string[] | 'cannot' {
+export function evict(
+  residents: readonly Resident[],
+  newcomer: Newcomer,
+  room: MemoryBudget,
+): readonly string[] | 'cannot' {
   const order = residents.filter(({ pinned }) => !pinned).sort(byWhoGoesFirst);
   const fitsWithout = (gone: readonly Resident[]): boolean =>
     fits(
@@ -53,7 +57,7 @@ export function evict(residents: readonly Resident[], newcomer: Newcomer, room: 
 }
 
 /** Whether one more fits beside these. */
-export function fits(residents: readonly Resident[], newcomer: Newcomer, room: Room): boolean {
+export function fits(residents: readonly Resident[], newcomer: Newcomer, room: MemoryBudget): boolean {
   // A model that needs no memory always fits.
   if (newcomer.besides && newcomer.bytes === 0) return true;
   const counted = residents.filter(({ besides }) => !besides).length;

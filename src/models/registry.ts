@@ -1,8 +1,7 @@
 import { AppError } from '../core/errors.ts';
 import { unlessAborted } from '../core/unless-aborted.ts';
-import { evict, fits, type Resident, type Room } from './eviction.ts';
+import { evict, fits, type MemoryBudget, type Resident } from './eviction.ts';
 import type { EntryState, Lifecycle, Listed, ModelSpec, UnloadReason, Use } from './lifecycle.ts';
-import { asLoadError, loadFailed, reasonOf, tooLarge } from './load-errors.ts';
 import { RegistryEntry, type RegistryEntryParts } from './registry-entry.ts';
 
 /** The type of a loaded model, by kind. */
@@ -18,7 +17,7 @@ export interface Catalogue<All extends Kinds> {
 
 export interface RegistryParts extends RegistryEntryParts {
   /** The memory for all models; read for each load. */
-  readonly room: () => Room;
+  readonly room: () => MemoryBudget;
   readonly observer?: RegistryObserver;
 }
 
@@ -66,7 +65,7 @@ export class Registry<All extends Kinds> {
   readonly #claims: LoadRequest<All>[] = [];
   /** In the order of their requests. */
   readonly #loads = new Set<Load<All>>();
-  #roomAtRest: Room | undefined;
+  #roomAtRest: MemoryBudget | undefined;
   #closed = false;
 
   constructor(
@@ -330,7 +329,7 @@ export class Registry<All extends Kinds> {
   }
 
   /** A model that is being loaded counts in full among the residents, but does not use all of that memory yet. */
-  #room(): Room {
+  #room(): MemoryBudget {
     const now = this.parts.room();
     const isLoading = [...this.#loads].some(({ phase }) => phase === 'entering');
     if (isLoading && this.#roomAtRest) return { ...now, bytes: Math.min(now.bytes, this.#roomAtRest.bytes) };
@@ -375,4 +374,26 @@ export class Registry<All extends Kinds> {
 
 function asResident(kept: Pick<RegistryEntry<Lifecycle>, 'asResident'>): Resident {
   return kept.asResident();
+}
+
+function loadFailed(model: string, reason: string): AppError {
+  return new AppError('model-load-failed', { model, reason });
+}
+
+function asLoadError(model: string, thrown: unknown): AppError {
+  if (thrown instanceof AppError) return thrown;
+  return loadFailed(model, thrown instanceof Error ? thrown.message : String(thrown));
+}
+
+function reasonOf(error: AppError): string {
+  return error.code === 'model-load-failed' ? (error.details as { reason: string }).reason : error.message;
+}
+
+function tooLarge(model: string, need: number, { bytes, count }: MemoryBudget): AppError {
+  const gigabytes = (value: number): string => `${(value / 2 ** 30).toFixed(1)} GB`;
+  const reason =
+    need > bytes || count > 0
+      ? `it needs about ${gigabytes(need)} and ${gigabytes(Math.max(0, bytes))} can be had`
+      : 'no model may be loaded (--maxmodels)';
+  return loadFailed(model, reason);
 }

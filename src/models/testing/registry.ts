@@ -1,4 +1,4 @@
-import type { Room } from '../eviction.ts';
+import type { MemoryBudget } from '../eviction.ts';
 import type { Lifecycle, LifecycleState, ModelSpec, UnloadReason } from '../lifecycle.ts';
 import { Registry } from '../registry.ts';
 
@@ -61,7 +61,10 @@ export interface FakeModel {
 /** A registry of fakes with a clock and timers of its own. */
 export function house(
   models: Readonly<Record<string, FakeModel>>,
-  { room = { bytes: 100, count: 10 }, keepMs = Number.POSITIVE_INFINITY }: { room?: Room; keepMs?: number } = {},
+  {
+    room = { bytes: 100, count: 10 },
+    keepMs = Number.POSITIVE_INFINITY,
+  }: { room?: MemoryBudget; keepMs?: number } = {},
 ) {
   let now = 0;
   let timers: { at: number; action: () => void }[] = [];
